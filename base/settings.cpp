@@ -1,0 +1,173 @@
+#include "base/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+
+namespace mpc {
+namespace {
+
+constinit SettingBase* g_first = nullptr;
+
+int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int up = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1,
+                         diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = up;
+    }
+  }
+  return row[b.size()];
+}
+
+Error bad_value(const SettingBase& setting, std::string_view text) {
+  return {Errc::kArg, fmt::format("setting {}: value '{}' is not accepted; it takes {}",
+                                  setting.name(), text, setting.accepted())};
+}
+
+}  // namespace
+
+void SettingBase::enlist() noexcept {
+  next_ = g_first;
+  g_first = this;
+}
+
+std::string SettingBase::environment_name() const {
+  std::string out = "MPC_";
+  for (const char* c = name_; *c != 0; ++c) {
+    out += *c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+  }
+  return out;
+}
+
+Result<> IntSetting::set(std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  errno = 0;
+  const long long parsed = std::strtoll(copy.c_str(), &end, 0);
+  if (end == copy.c_str() || errno != 0) return bad_value(*this, text);
+  int shift = 0;
+  switch (*end) {
+    case 'k': case 'K': shift = 10; ++end; break;
+    case 'm': case 'M': shift = 20; ++end; break;
+    case 'g': case 'G': shift = 30; ++end; break;
+    default: break;
+  }
+  int64_t value = 0;
+  if (*end != 0 || __builtin_mul_overflow(static_cast<int64_t>(parsed),
+                                          int64_t{1} << shift, &value)) {
+    return bad_value(*this, text);
+  }
+  if (value < low_ || value > high_) return bad_value(*this, text);
+  value_.store(value, std::memory_order_relaxed);
+  changed_ = true;
+  return {};
+}
+std::string IntSetting::text() const { return fmt::format("{}", get()); }
+std::string IntSetting::default_text() const { return fmt::format("{}", default_); }
+std::string IntSetting::accepted() const {
+  if (low_ != INT64_MIN && high_ != INT64_MAX) {
+    return fmt::format("an integer from {} to {}", low_, high_);
+  }
+  if (low_ != INT64_MIN) return fmt::format("an integer, {} or more", low_);
+  return "an integer";
+}
+
+Result<> BoolSetting::set(std::string_view text) {
+  const std::string_view yes[] = {"1", "yes", "on", "true"};
+  const std::string_view no[] = {"0", "no", "off", "false"};
+  const bool is_yes = std::find(std::begin(yes), std::end(yes), text) != std::end(yes);
+  const bool is_no = std::find(std::begin(no), std::end(no), text) != std::end(no);
+  if (!is_yes && !is_no) return bad_value(*this, text);
+  value_.store(is_yes, std::memory_order_relaxed);
+  changed_ = true;
+  return {};
+}
+std::string BoolSetting::text() const { return get() ? "1" : "0"; }
+std::string BoolSetting::default_text() const { return default_ ? "1" : "0"; }
+
+Result<> StringSetting::set(std::string_view text) {
+  value_ = text;
+  changed_ = true;
+  return {};
+}
+
+Result<> EnumSetting::set(std::string_view text) {
+  for (int i = 0; i < word_count_; ++i) {
+    if (text == words_[i]) {
+      value_.store(i, std::memory_order_relaxed);
+      changed_ = true;
+      return {};
+    }
+  }
+  return bad_value(*this, text);
+}
+std::string EnumSetting::accepted() const {
+  std::string out;
+  for (int i = 0; i < word_count_; ++i) {
+    if (i > 0) out += '|';
+    out += words_[i];
+  }
+  return out;
+}
+
+std::vector<SettingBase*> Settings::all() {
+  std::vector<SettingBase*> out;
+  for (SettingBase* s = g_first; s != nullptr; s = s->next_) out.push_back(s);
+  std::sort(out.begin(), out.end(), [](SettingBase* a, SettingBase* b) {
+    return std::string_view(a->name()) < b->name();
+  });
+  return out;
+}
+
+SettingBase* Settings::find(std::string_view name) {
+  for (SettingBase* s = g_first; s != nullptr; s = s->next_) {
+    if (name == s->name()) return s;
+  }
+  return nullptr;
+}
+
+Result<> Settings::assign(std::string_view assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos) {
+    return {Errc::kArg, fmt::format("--set {}: expected NAME=VALUE", assignment)};
+  }
+  const std::string_view name = assignment.substr(0, equals);
+  if (SettingBase* setting = find(name)) return setting->set(assignment.substr(equals + 1));
+  const SettingBase* nearest = nullptr;
+  int best = 4;  // farther than this is no help
+  for (const SettingBase* s : all()) {
+    if (const int d = edit_distance(name, s->name()); d < best) {
+      best = d;
+      nearest = s;
+    }
+  }
+  return {Errc::kArg,
+          fmt::format("there is no setting '{}'{}; `mpcinfo --settings` lists all", name,
+                      nearest == nullptr ? std::string()
+                                         : fmt::format(", did you mean '{}'?",
+                                                       nearest->name()))};
+}
+
+Result<> Settings::load_environment() {
+  for (SettingBase* setting : all()) {
+    if (const char* value = std::getenv(setting->environment_name().c_str())) {
+      if (auto result = setting->set(value); !result) {
+        return {result.error().code, fmt::format("environment variable {}: {}",
+                                                 setting->environment_name(),
+                                                 result.error().message)};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace mpc

@@ -1,0 +1,24 @@
+# One CMake target per layer: mpc_layer(NAME SOURCES a.cpp ... [LINK lib ...]).
+#
+# Reads the layer's directory and allowed dependencies from cmake/layers.txt, so that the build
+# and the `layers` test can never disagree. Each layer is a static, position-independent
+# library `mpc_NAME`; all of them together become libmpi_abi.so.
+function(mpc_layer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  file(STRINGS "${PROJECT_SOURCE_DIR}/cmake/layers.txt" lines REGEX "^${name}[ \t]")
+  if(NOT lines)
+    message(FATAL_ERROR "mpc_layer(${name}): no such layer in cmake/layers.txt")
+  endif()
+  string(REGEX REPLACE "^[^:]*:" "" deps "${lines}")
+  string(REGEX MATCHALL "[a-z_]+" deps "${deps}")
+  add_library(mpc_${name} STATIC ${arg_SOURCES})
+  target_compile_features(mpc_${name} PUBLIC cxx_std_20)
+  target_include_directories(mpc_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_compile_options(mpc_${name} PRIVATE ${MPC_WARNINGS} -ftls-model=initial-exec
+                         -fvisibility=hidden -fvisibility-inlines-hidden)
+  foreach(dep IN LISTS deps)
+    target_link_libraries(mpc_${name} PUBLIC mpc_${dep})
+  endforeach()
+  target_link_libraries(mpc_${name} PUBLIC ${arg_LINK})
+  set_property(GLOBAL APPEND PROPERTY MPC_LAYERS mpc_${name})
+endfunction()
