@@ -1,0 +1,119 @@
+#pragma once
+// Messages between ranks: matching, protocols, requests of point-to-point communication.
+//
+// Role:      MPI-4.1 chapter 3 below the level of MPI objects: an envelope is (source world
+//            rank, context id, tag); who comes second finds the match; one copy.
+// Users:     mpi (bodies), nbc/engine.
+// Threads:   any execution of the owning rank for posting; completion may happen on any
+//            execution of the job.
+// See also:  docs/messages.md, docs/design/0003-mailbox.md, Denis et al. 2018, Kumar 2016.
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/result.h"
+#include "runtime/datatype/datatype.h"
+#include "runtime/job/rank.h"
+#include "scheduler/execution.h"
+
+namespace mpc::msg {
+
+using dt::Count;
+inline constexpr int kAnySource = -1;  // the ABI's values
+inline constexpr int kAnyTag = -2;
+
+// Separates the traffic of communicators, and in each of them user point-to-point (even)
+// from collectives (odd). Unique in the job.
+using ContextId = uint32_t;
+
+enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
+
+struct Status {
+  int source = kAnySource;  // as the sender numbers itself in the communicator
+  int tag = kAnyTag;
+  Errc error{};             // valid if failed
+  bool failed = false;
+  bool cancelled = false;
+  int64_t bytes = 0;
+};
+
+class Request;
+// Called once by whoever completes the request, on any execution, without locks held. Short:
+// may start further operations and unpark, must not wait. After it has been called the
+// runtime no longer touches the request.
+using CompletionFn = void (*)(Request*, void* argument);
+
+// One operation in flight. Embeddable: mpi::Request and nbc nodes contain one.
+// A request is idle, active or complete; start functions take an idle one.
+class Request {
+ public:
+  bool is_complete() const noexcept {
+    return state_.load(std::memory_order_acquire) == kComplete;  // pairs with complete()
+  }
+  const Status& status() const noexcept { return status_; }  // valid once complete
+  void set_on_complete(CompletionFn fn, void* argument) noexcept;
+
+ private:
+  static constexpr uint32_t kIdle = 0, kActive = 1, kComplete = 2;
+  std::atomic<uint32_t> state_{kIdle};
+  Status status_;
+  // ... the implementation's fields
+};
+
+// --- starting operations -------------------------------------------------------------------
+// `source_in_comm` is what the receiver's status shows (the sender's rank in the communicator).
+// Buffers and types belong to the operation until it is complete.
+// Errors are only those of resources (kNoMem); arguments are checked above.
+struct SendArgs {
+  const void* buffer; Count count; const dt::Datatype* type;
+  int dest_world; ContextId context; int tag; int source_in_comm; Mode mode;
+};
+struct RecvArgs {
+  void* buffer; Count count; const dt::Datatype* type;
+  int source_in_comm;  // or kAnySource; matching is by the sender's rank in the communicator
+  ContextId context; int tag;
+};
+void start_send(job::Rank& self, Request& request, const SendArgs& args);
+void start_recv(job::Rank& self, Request& request, const RecvArgs& args);
+
+// Short forms for the blocking calls; same semantics, without a request of the caller's.
+Status send(job::Rank& self, const SendArgs& args);   // Switches: yes
+Status recv(job::Rank& self, const RecvArgs& args);   // Switches: yes
+
+// --- progress and waiting -------------------------------------------------------------------
+// Drains the rank's own mailbox (and what else is pending). Cheap when there is nothing.
+// Returns true if anything happened. Caller: any execution of `self`.
+bool progress(job::Rank& self);
+// Waits until the request is complete. Switches: yes.
+void wait(job::Rank& self, Request& request, const sched::WaitReason& why);
+// Waits until `ready(argument)` is true; it is evaluated after every progress and whenever one
+// of the requests completes. Used for waitany, waitsome, generalized and collective requests.
+using Predicate = bool (*)(void* argument);
+void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate ready,
+                void* argument, const sched::WaitReason& why);
+// Wakes any execution of `self` that is in wait()/wait_until() so that it looks again.
+void notify(job::Rank& self);
+
+// --- probe, matched probe, cancel -----------------------------------------------------------
+struct MatchedMessage;  // taken out of matching by mprobe; consumed by start_mrecv
+bool iprobe(job::Rank& self, int source, ContextId context, int tag, Status* status);
+MatchedMessage* improbe(job::Rank& self, int source, ContextId context, int tag, Status*);
+void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message, void* buffer,
+                 Count count, const dt::Datatype* type);
+// A receive not yet matched becomes complete with status.cancelled; otherwise it completes
+// normally. A send not yet matched is withdrawn from the receiver's queue likewise.
+void cancel(job::Rank& self, Request& request);
+
+// --- buffered mode ---------------------------------------------------------------------------
+// In RankBuffer of the implementation: attach/detach/flush per rank, communicator, session.
+
+// Allocates context ids that are unique in the job; call it at one member and broadcast.
+ContextId new_context_ids(int how_many);
+
+// Mailbox of a rank: created at its start, torn down at its end.
+void create_mailbox(job::Rank& rank);
+void destroy_mailbox(job::Rank& rank);
+// Number of sends/receives posted and not complete in the whole job (deadlock detection).
+int64_t operations_in_flight() noexcept;
+
+}  // namespace mpc::msg

@@ -1,0 +1,149 @@
+#pragma once
+// Execution: a thread of execution that the runtime knows, and the one way in which it waits.
+//
+// Role:      identity (which rank runs here) and blocking for user-level threads and kernel
+//            threads alike. A user-level thread (Ult) gives its worker to another one when it
+//            parks; a kernel thread (a singleton's main thread, a pthread started by a rank,
+//            a thread of our own) sleeps on a futex.
+// Users:     every layer above.
+// Threads:   self() belongs to the caller; unpark() may be called by anyone.
+// See also:  scheduler/scheduler.h (workers, spawning), docs/design/0002-identity.md.
+//
+// FS base is switched together with the user-level thread, so a thread_local of this library
+// belongs to the user-level thread, not to the kernel thread that happens to run it: the
+// compiler may cache its address across a switch. What belongs to the kernel thread (its
+// Worker) is a field that the worker sets whenever it resumes the Ult: read it anew after
+// every call that says "Switches: yes".
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace mpc::sched {
+
+class Worker;
+
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+inline uint64_t now_ns() noexcept {
+  return static_cast<uint64_t>(Clock::now().time_since_epoch().count());
+}
+
+// What an Execution waits for: one entry of the deadlock report and of the Ctrl-\ table.
+// Lives on the waiter's stack or in an object that outlives the wait.
+// describe() may be called by any thread while the waiter is parked; the scheduler guarantees
+// that the waiter does not leave park() meanwhile.
+class WaitReason {
+ public:
+  // Two waiters with the same group_text() are printed as one line ("ranks 0-14,16: ...").
+  virtual std::string text() const = 0;
+  // May this wait end without another execution of this job acting? (a sleep, a timed wait, a
+  // file or network event). Such a waiter is never part of a deadlock.
+  virtual bool can_end_by_itself() const { return false; }
+
+ protected:
+  ~WaitReason() = default;
+};
+
+class Execution {
+ public:
+  // Caller: any thread. A kernel thread that the runtime has not seen yet is attached
+  // (without a rank) at its first call. Cost: one TLS load.
+  static Execution& self() noexcept {
+    Execution* e = current_;
+    return e != nullptr ? *e : attach_current_thread();
+  }
+
+  // Blocks until a permit is there, and takes it. At most one permit is stored, as with
+  // LockSupport.park: an unpark() before park() makes park() return at once. May return
+  // spuriously never; callers still loop over their own condition, because a permit may stem
+  // from an earlier wait.
+  // Switches: yes (an Ult). Order: everything before unpark() happens before the return.
+  void park(const WaitReason& reason) noexcept;
+  // The same with an end; returns false when the time ran out.
+  bool park_until(uint64_t deadline_ns, const WaitReason& reason) noexcept;
+
+  // Gives a permit; wakes the execution if it is parked.
+  // Caller: any thread (not a signal handler). Switches: no. Order: release, see park().
+  void unpark() noexcept;
+
+  // Lets the other ready user-level threads of this worker run; a kernel thread: sched_yield.
+  // Switches: yes.
+  void yield() noexcept;
+
+  bool is_ult() const noexcept { return is_ult_; }
+  // True if parked or about to be; a hint for "will somebody look at it soon".
+  bool is_parked() const noexcept;
+
+  // Whom this execution acts for: a job::Rank, opaque here. A kernel thread started by a rank
+  // inherits it; a progress thread that runs a user's function takes it on for that call.
+  void* identity() const noexcept { return identity_; }
+  void set_identity(void* identity) noexcept { identity_ = identity; }
+
+  // The worker that runs this Ult right now; null for kernel threads that are no worker.
+  // Re-read after each switch. Other threads may read it as a hint (where it ran last).
+  Worker* worker() const noexcept { return worker_.load(std::memory_order_relaxed); }
+
+  // Number of the core (logical index in the topology) of worker(), or -1.
+  int core() const noexcept;
+
+  // A slot for the layer that owns the identity's API state (the name of the MPI call in
+  // progress), printed in reports. Points to a static string; null when in user code.
+  void set_call(const char* name) noexcept { call_.store(name, std::memory_order_relaxed); }
+  const char* call() const noexcept { return call_.load(std::memory_order_relaxed); }
+
+  // The present WaitReason, or null. Only for reports (Scheduler::for_each_execution).
+  const WaitReason* wait_reason() const noexcept {
+    return reason_.load(std::memory_order_acquire);
+  }
+  uint64_t waiting_since_ns() const noexcept {
+    return waiting_since_ns_.load(std::memory_order_relaxed);
+  }
+
+ protected:
+  Execution() = default;
+  ~Execution() = default;
+  static Execution& attach_current_thread() noexcept;
+
+  static thread_local constinit Execution* current_ __attribute__((tls_model("initial-exec")));
+
+  std::atomic<Worker*> worker_{nullptr};
+  void* identity_ = nullptr;
+  bool is_ult_ = false;
+  std::atomic<const char*> call_{nullptr};
+  std::atomic<const WaitReason*> reason_{nullptr};
+  std::atomic<uint64_t> waiting_since_ns_{0};
+  // + the permit, owned by the implementation
+};
+
+// A bounded busy wait before park(). Spins only while the worker has nothing else to run, and
+// at most `sched.spin_us`: spinning costs the user's other work, sleeping costs a wake-up.
+//   SpinBudget spin;
+//   while (!done()) { if (!spin.once()) { prepare; park; } }
+class SpinBudget {
+ public:
+  SpinBudget() noexcept;
+  // One pause of a few ns. False when it is time to park: another Ult is ready here (checked
+  // at every call, one load of a line of our own), or the budget is used up.
+  bool once() noexcept;
+
+ private:
+  uint32_t left_;
+  uint64_t end_tsc_ = 0;
+};
+
+// A blocking system call or pthread wait of a rank: while it lasts, the worker's other ranks
+// run on a spare kernel thread. Nesting is allowed. Caller: any. Switches: at the end, if the
+// worker was handed over. The scheduler also retakes workers that block without it.
+class BlockingRegion {
+ public:
+  BlockingRegion() noexcept;
+  ~BlockingRegion();
+  BlockingRegion(const BlockingRegion&) = delete;
+  BlockingRegion& operator=(const BlockingRegion&) = delete;
+};
+
+// Sleeps; other user-level threads of the worker run. Switches: yes.
+void sleep_until(uint64_t deadline_ns) noexcept;
+
+}  // namespace mpc::sched

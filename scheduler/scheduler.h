@@ -1,0 +1,71 @@
+#pragma once
+// Scheduler: workers bound to cores, and the user-level threads that they run.
+//
+// Role:      starts one worker (kernel thread) per chosen core, spawns user-level threads on
+//            them, notices when everything waits.
+// Users:     runtime/job (one Scheduler per process); unit tests make several in a row.
+// Threads:   start() and the destructor by one kernel thread that is no worker; the rest any.
+// See also:  scheduler/execution.h; docs/scheduler.md.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "scheduler/execution.h"
+#include "topology/machine.h"
+
+namespace mpc::sched {
+
+struct SchedulerConfig {
+  const topo::Machine* machine = nullptr;  // outlives the scheduler
+  std::vector<int> cores;                  // logical core of each worker; empty: all allowed
+  bool bind = true;                        // bind each worker to its core
+  size_t stack_bytes = 8u << 20;           // virtual size of each Ult's stack, without guard
+  bool steal = false;                      // idle workers may take runnable Ults of others
+};
+
+struct UltSpec {
+  std::function<void()> entry;  // runs on the Ult; must not throw; may return
+  int worker = 0;               // where it starts
+  void* identity = nullptr;     // see Execution::identity
+  const char* name = "";        // copied
+};
+
+// Why nothing will ever happen again: all executions with a reason, none of which can end by
+// itself, none running. Called at most once per quiescent state, on a kernel thread of ours.
+using QuiescenceHandler = std::function<void()>;
+
+class Scheduler {
+ public:
+  // Errors: kNoMem, kSystem (which limit stopped it and how to raise it).
+  static Result<std::unique_ptr<Scheduler>> start(const SchedulerConfig& config);
+  virtual ~Scheduler() = default;  // waits for all Ults to finish
+
+  // The Ult starts running at once or when release() is called if the scheduler is held.
+  // Errors: kNoMem with the limit that was hit (maps, threads, memory) and the remedy.
+  // Caller: any kernel thread or Ult. Ownership: the Execution lives until its Ult has ended
+  // and all handles are dropped by wait_all().
+  virtual Result<Execution*> spawn(UltSpec spec) = 0;
+
+  // Between hold() and release() spawned Ults are queued but none starts.
+  virtual void hold() = 0;
+  virtual void release() = 0;
+
+  // Blocks the calling kernel thread until every Ult has ended.
+  virtual void wait_all() = 0;
+
+  virtual int worker_count() const = 0;
+  virtual int core_of_worker(int worker) const = 0;
+  virtual void set_quiescence_handler(QuiescenceHandler handler) = 0;
+
+  // Calls `visit` for every live Ult and attached kernel thread, each held in its present
+  // state (a parked one stays parked) during the call. Caller: a kernel thread of ours.
+  virtual void for_each_execution(const std::function<void(const Execution&)>& visit) = 0;
+
+  // Kernel threads attached with an identity count as running for deadlock detection unless
+  // they are in park(). See Execution.
+};
+
+}  // namespace mpc::sched
