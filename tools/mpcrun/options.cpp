@@ -169,11 +169,11 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   auto stack = parse_bytes(p.stack_size);
   if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
   spec.stack_bytes = *stack;
-  spec.label = p.label;
   spec.timeout_seconds = p.timeout;
   spec.show_only = p.show;
   spec.working_directory = p.wdir;
   spec.settings = p.settings;
+  if (p.label) spec.settings.emplace_back("job.label=1");
   return {};
 }
 
