@@ -1,0 +1,52 @@
+#pragma once
+// Object: what every dynamic MPI object begins with, so that a wrong handle is found out.
+//
+// Role:      kind, owner rank, magic word, reference count, Fortran index.
+// Users:     all object types of mpi/.
+// Threads:   reference counts are atomic; the rest belongs to the owner rank unless said.
+// See also:  mpi/handles.h (from handle to object).
+
+#include <atomic>
+#include <cstdint>
+
+namespace mpc::mpi {
+
+enum class Kind : uint8_t {
+  kComm = 1, kGroup, kDatatype, kOp, kRequest, kMessage, kInfo, kErrhandler, kWin, kFile,
+  kSession,
+};
+
+class Object {
+ public:
+  static constexpr uint32_t kAlive = 0x4d50434f;  // "MPCO"
+  static constexpr uint32_t kFreed = 0xdeadf7ee;
+
+  explicit Object(Kind kind, int owner_world_rank) noexcept
+      : kind_(kind), owner_(owner_world_rank) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  Kind kind() const noexcept { return kind_; }
+  int owner() const noexcept { return owner_; }  // world rank
+  bool is_alive() const noexcept { return magic_ == kAlive; }
+
+  // Handles and pending operations hold references. (Groups, types and ops may be shared.)
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  // True when this was the last reference; acq_rel: the deleter sees all earlier writes.
+  [[nodiscard]] bool release() noexcept {
+    return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+  int fortran_index = -1;  // index of MPI_*_toint / c2f, -1 until asked for
+
+ protected:
+  ~Object() { magic_ = kFreed; }
+
+ private:
+  volatile uint32_t magic_ = kAlive;
+  Kind kind_;
+  int owner_;
+  std::atomic<uint32_t> references_{1};
+};
+
+}  // namespace mpc::mpi

@@ -1,0 +1,62 @@
+#pragma once
+// Engine: plays schedules over runtime/message.
+//
+// Role:      binds buffers, types and the operation to a Schedule, starts ready nodes, lets
+//            the counters of successors fall, completes the collective.
+// Users:     mpi (blocking, non-blocking and persistent collectives).
+// Threads:   start() by the owning rank; completions of nodes arrive on any execution; nodes
+//            that run user code (a user's reduction) run as the owning rank.
+// See also:  nbc/schedule/schedule.h, runtime/message/message.h.
+
+#include <memory>
+#include <span>
+
+#include "nbc/schedule/schedule.h"
+#include "runtime/job/rank.h"
+#include "runtime/message/message.h"
+
+namespace mpc::nbc {
+
+// How a reduction is applied: a predefined kernel, or a user's function with its datatype
+// handle. inout = in op inout, n elements.
+struct Reduction {
+  void (*apply)(void* context, const void* in, void* inout, Count n) = nullptr;
+  void* context = nullptr;
+  bool is_user = false;  // must run as the owning rank
+  bool commutative = true;
+};
+
+// What a start binds. create() copies the two spans' elements; what they point to, and
+// world_ranks, must stay valid until the collective is complete. See nbc/algorithms/collectives.h
+// for which buffers and types a collective wants.
+struct Binding {
+  std::span<void* const> buffers;                 // by slot (slot kScratch is ignored)
+  std::span<const dt::Datatype* const> types;     // by Place::type
+  Reduction reduction;
+  std::span<const int> world_ranks;               // communicator rank -> world rank
+  int my_rank = 0;                                // in the communicator
+  msg::ContextId context = 0;                     // of the communicator's collectives
+  int tag_base = 0;                               // same at all members for this collective
+};
+
+class Collective;  // one schedule in flight; reusable for persistent collectives
+struct CollectiveDeleter { void operator()(Collective*) const noexcept; };
+using CollectivePtr = std::unique_ptr<Collective, CollectiveDeleter>;
+
+CollectivePtr create(job::Rank& self, std::shared_ptr<const Schedule> schedule,
+                     const Binding& binding);
+// Starts (again). Never waits. Caller: the owning rank.
+void start(Collective& collective);
+bool is_complete(const Collective& collective) noexcept;
+// First error of a node, if any. Valid once complete.
+const msg::Status& status(const Collective& collective) noexcept;
+// Runs what must run on the owning rank (user reductions); called from progress and waits.
+// Returns true if anything happened.
+bool help(job::Rank& self);
+// Blocking: start and wait, with as little overhead as possible. Switches: yes.
+msg::Status run(job::Rank& self, const Schedule& schedule, const Binding& binding,
+                const sched::WaitReason& why);
+// Called by whoever completes it (any execution): the MPI request's completion.
+void set_on_complete(Collective& collective, void (*fn)(void*), void* argument);
+
+}  // namespace mpc::nbc

@@ -1,0 +1,107 @@
+#pragma once
+// Schedule: one rank's part of a collective, as a graph of send, recv, reduce and copy nodes.
+//
+// Role:      uKACC's ADG: pure data, no thread, no clock, no transport. Built once per
+//            (collective, communicator, sizes), reusable: buffers are bound when it is started.
+// Users:     nbc/algorithms build it; nbc/engine, the verifier and the simulator play it.
+// Threads:   a builder belongs to one thread; a finished Schedule is immutable and shareable.
+// See also:  Nomura et al. (graphs), Hoefler et al. 2007 (rounds), docs/design/0004-schedules.md.
+//
+// Buffers are named by slots, not addresses: slot 0 the user's send buffer, slot 1 the receive
+// buffer, slot 2 the schedule's own scratch memory (allocated per start), further slots for
+// alltoallw-like calls. A Place is slot + byte offset, with a count and a type index into the
+// types bound at the start, so that a cached schedule serves any buffer and any datatype of
+// the same shape.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/datatype/datatype.h"
+
+namespace mpc::nbc {
+
+using dt::Count;
+
+enum class NodeKind : uint8_t { kSend, kRecv, kReduce, kCopy, kNop };
+
+// Where a node may run when trees are split (Denis et al. 2018): on the rank's application
+// core only when the rank is there, or on any communication core.
+enum class Where : uint8_t { kAny, kApplication };
+
+enum Slot : uint16_t { kSendBuffer = 0, kRecvBuffer = 1, kScratch = 2 };
+
+// Indices into the types bound at the start (alltoallw binds more), and the engine's own type
+// for packed data.
+enum TypeIndex : uint16_t { kSendType = 0, kRecvType = 1, kByteType = 0xffff };
+
+struct Place {
+  uint16_t slot = kRecvBuffer;
+  uint16_t type = 0;      // index into the types bound at start
+  int64_t offset = 0;     // bytes from the slot's address
+  Count count = 0;        // elements of that type
+};
+
+using NodeId = uint32_t;
+
+struct Node {
+  NodeKind kind = NodeKind::kNop;
+  Where where = Where::kAny;
+  int level = 0;          // tree level of this edge, 0 at the root; for the split and the trace
+  int peer = -1;          // rank in the communicator, of send and recv
+  int tag_offset = 0;     // distinguishes messages of one collective between the same ranks
+  Place from;             // send, copy: source; reduce: the operand `in`
+  Place to;               // recv, copy: destination; reduce: `inout`: to = from op to
+  uint32_t first_successor = 0, successor_count = 0;  // in Schedule::successors()
+  uint32_t predecessor_count = 0;
+};
+
+class Schedule {
+ public:
+  std::span<const Node> nodes() const noexcept { return nodes_; }
+  std::span<const NodeId> successors(const Node& node) const noexcept {
+    return {successors_.data() + node.first_successor, node.successor_count};
+  }
+  std::span<const NodeId> start_nodes() const noexcept { return start_; }  // no predecessors
+  int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
+  int tag_count() const noexcept { return tag_count_; }
+
+  std::string dump() const;      // text, one node a line
+  std::string graphviz() const;  // dot
+
+ private:
+  friend class ScheduleBuilder;
+  std::vector<Node> nodes_;
+  std::vector<NodeId> successors_;
+  std::vector<NodeId> start_;
+  int64_t scratch_bytes_ = 0;
+  int tag_count_ = 1;
+};
+
+// The builder (paper 002: Init, MakeSend/Recv/CalcNode, ConnectNode, Issue).
+class ScheduleBuilder {
+ public:
+  NodeId send(int peer, Place from, int tag_offset = 0);
+  NodeId recv(int peer, Place to, int tag_offset = 0);
+  NodeId reduce(Place in, Place inout);  // inout = in op inout (MPI's order of operands)
+  NodeId copy(Place from, Place to);
+  NodeId nop();
+  // `after` may start only when `before` is complete.
+  void connect(NodeId before, NodeId after);
+  Node& node(NodeId id);
+  // Bytes of scratch memory, aligned to 64; the returned Place has slot kScratch.
+  Place scratch(int64_t bytes, Count count, uint16_t type);
+  // Errors: kInternal (a cycle, a node that does not exist).
+  Result<std::shared_ptr<const Schedule>> finish();
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<std::pair<NodeId, NodeId>> edges_;
+  int64_t scratch_bytes_ = 0;
+  int tag_count_ = 1;
+};
+
+}  // namespace mpc::nbc

@@ -1,0 +1,46 @@
+#pragma once
+// Machine: cores, caches and NUMA nodes, real or described, and the distances between cores.
+//
+// Role:      what placement decisions are made from. Wraps hwloc; no hwloc type gets out.
+// Users:     scheduler, runtime/job, nbc/model, tools/mpcinfo.
+// Threads:   immutable after creation.
+// See also:  docs/topology.md.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mpc::topo {
+
+enum class Level { kCore, kL1, kL2, kL3, kNuma, kPackage, kMachine };
+
+struct Core {
+  int index;          // logical index among the machine's cores, 0..core_count()-1
+  int os_pu;          // operating system's number of its first processing unit
+  int pu_count;       // hardware threads
+  int numa, package;  // logical indices
+};
+
+class Machine {
+ public:
+  // The machine we run on, restricted to what cgroup and cpuset allow.
+  static Result<std::unique_ptr<Machine>> detect();
+  // "knl64", "skylake48", a path of an hwloc XML file, or an hwloc synthetic string.
+  // Errors: kNotFound, kArg; the message lists the known names.
+  static Result<std::unique_ptr<Machine>> by_name(const std::string& name);
+  virtual ~Machine() = default;
+
+  virtual bool is_real() const = 0;  // detect(): binding makes sense
+  virtual const std::string& name() const = 0;
+  virtual int core_count() const = 0;
+  virtual const Core& core(int index) const = 0;
+  // Smallest level that contains both cores.
+  virtual Level shared_level(int core_a, int core_b) const = 0;
+  // A metric: 0 for the same core, growing with the depth of the common ancestor.
+  virtual int distance(int core_a, int core_b) const = 0;
+  virtual std::string draw() const = 0;  // the text picture of `mpcinfo --topology`
+};
+
+}  // namespace mpc::topo
