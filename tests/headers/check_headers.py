@@ -43,7 +43,14 @@ def headers(root, compiled):
     found = set()
     for folder in layer_folders(root, compiled):
         found.update((root / folder).rglob("*.h"))
-    return sorted(path for path in found if not is_c_header(path))
+    return sorted(path for path in found
+                  if not is_c_header(path) and not left_out(path, compiled))
+
+
+def left_out(header, compiled):
+    """The header's own source file is there, but not part of this build."""
+    source = header.with_suffix(".cpp")
+    return compiled is not None and source.exists() and source not in compiled
 
 
 def is_c_header(path):
