@@ -120,6 +120,7 @@ void* Carrier::thread_main(void* self) {
 }
 
 void Carrier::run() noexcept {
+  scheduler_.greet_kernel_thread();
   current_ = this;
   carrier_ = this;
   native_.fs = context::current_fs();

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/futex.h"
 #include "scheduler/carrier.h"
+#include "scheduler/stacks.h"
 #include "scheduler/ult.h"
 #include "scheduler/worker.h"
 
@@ -155,6 +156,12 @@ void Execution::yield() noexcept {
   if (carrier.worker()->needs_switch())
     carrier.switch_away(self, Carrier::After::kRequeue);
   carrier_->leave();
+}
+
+Execution::StackRange Execution::stack() const noexcept {
+  if (!is_ult_) return {nullptr, 0, 0};
+  const Ult& self = static_cast<const Ult&>(*this);
+  return {self.stack, self.stack_bytes, StackArena::kGuardBytes};
 }
 
 int Execution::core() const noexcept {

@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -96,6 +97,13 @@ class Execution {
 
   // The calling thread is attached anew at its next self(). For the end of threads only.
   static void forget_current() noexcept { current_ = nullptr; }
+  // The stack of an Ult, for crash reports: [low - guard_bytes, low) is the guard. All zero
+  // for a kernel thread.
+  struct StackRange {
+    const char* low;
+    size_t bytes, guard_bytes;
+  };
+  StackRange stack() const noexcept;
 
   // A slot for the layer that owns the identity's API state (the name of the MPI call in
   // progress), printed in reports. Points to a static string; null when in user code.

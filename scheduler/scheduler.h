@@ -23,6 +23,8 @@ struct SchedulerConfig {
   std::vector<int> cores;                  // logical core of each worker; empty: all allowed
   bool bind = true;                        // bind each worker to its core
   size_t stack_bytes = 8u << 20;           // virtual size of each Ult's stack, without guard
+  // Called first on every kernel thread that runs Ults (workers and spares): signal stacks.
+  void (*on_kernel_thread)() = nullptr;
   bool steal = false;                      // idle workers may take runnable Ults of others
 };
 

@@ -39,6 +39,9 @@ class SchedulerImpl final : public Scheduler {
   // The Ult's stack has been left for good. Caller: a carrier.
   void on_ended(Ult& ult) noexcept;
   void add_spare(Carrier& carrier) noexcept;
+  void greet_kernel_thread() const {
+    if (config_.on_kernel_thread != nullptr) config_.on_kernel_thread();
+  }
   // Binds the calling kernel thread to a core of the machine.
   void bind_here(int core) noexcept;
 

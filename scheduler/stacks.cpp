@@ -13,8 +13,6 @@ namespace mpc::sched {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-// Larger than one page: a frame with a large local array must not step over it.
-constexpr size_t kGuardBytes = 64 * 1024;
 constexpr size_t kMinStackBytes = 64 * 1024;
 constexpr size_t kFirstPieceSlots = 4096;
 constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL, Linux 6.13

@@ -23,6 +23,9 @@ class StackArena {
   ~StackArena();
   StackArena(const StackArena&) = delete;
 
+  // More than one page: a frame with a large local array must not step over it.
+  static constexpr size_t kGuardBytes = 64 * 1024;
+
   size_t stack_bytes() const noexcept { return stack_bytes_; }
 
   // Lowest usable address of a stack of stack_bytes(), whose memory is zero.

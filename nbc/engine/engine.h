@@ -26,7 +26,9 @@ struct Reduction {
   bool commutative = true;
 };
 
-// What a start binds. Everything must stay valid until the collective is complete.
+// What a start binds. create() copies the two spans' elements; what they point to, and
+// world_ranks, must stay valid until the collective is complete. See nbc/algorithms/collectives.h
+// for which buffers and types a collective wants.
 struct Binding {
   std::span<void* const> buffers;                 // by slot (slot kScratch is ignored)
   std::span<const dt::Datatype* const> types;     // by Place::type

@@ -34,6 +34,10 @@ enum class Where : uint8_t { kAny, kApplication };
 
 enum Slot : uint16_t { kSendBuffer = 0, kRecvBuffer = 1, kScratch = 2 };
 
+// Indices into the types bound at the start (alltoallw binds more), and the engine's own type
+// for packed data.
+enum TypeIndex : uint16_t { kSendType = 0, kRecvType = 1, kByteType = 0xffff };
+
 struct Place {
   uint16_t slot = kRecvBuffer;
   uint16_t type = 0;      // index into the types bound at start

@@ -5,12 +5,11 @@
 //            aborts, crashes and deadlocks into one report and one exit status.
 // Users:     tools/mpcrun (launch), runtime/message (rank table), mpi (init, abort).
 // Threads:   rank() any; the rest as said.
-// See also:  docs/mpcrun.md for exit statuses.
+// See also:  docs/mpcrun.md for exit statuses, runtime/job/launch.h.
 
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "runtime/job/rank.h"
@@ -23,27 +22,35 @@ class Job {
   // The job of this process. A program run without mpcrun gets a job of one rank, whose
   // execution is the calling kernel thread, at the first call (from MPI_Init).
   static Job& instance();
+  // The same, but null while there is no job. Caller: any.
+  static Job* existing() noexcept;
 
   virtual ~Job() = default;
-  virtual int size() const = 0;
-  virtual Rank& rank(int world_rank) = 0;
-  virtual bool is_singleton() const = 0;
+  virtual int size() const noexcept = 0;
+  virtual Rank& rank(int world_rank) noexcept = 0;
+  virtual bool is_singleton() const noexcept = 0;
   virtual const std::string& program(int app_index) const = 0;
-  virtual uint64_t start_ns() const = 0;  // MPI_Wtime's origin, the same for all ranks
+  virtual uint64_t start_ns() const noexcept = 0;  // one origin of time for all ranks
   // Null for a singleton.
-  virtual sched::Scheduler* scheduler() = 0;
+  virtual sched::Scheduler* scheduler() noexcept = 0;
+  // The worker that a rank was placed on at its start.
+  virtual int worker_of(int world_rank) const noexcept = 0;
 
-  // Ends the whole job: report line "rank R called MPI_Abort(comm, code)", exit status.
-  // Caller: any. Does not return.
+  // Ends the whole job: flushes the ranks' streams, prints `message` (one report; a later call
+  // by another thread waits for the end), exits with the status. Caller: any. Does not return.
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
-  // Ends the calling rank with a status (exit()); the job goes on. Caller: the rank itself.
+  // Ends the calling rank with a status (exit()); the job goes on. Exit handlers have run.
+  // Caller: the rank's main execution.
   [[noreturn]] virtual void end_rank(int status) = 0;
 
-  // Hooks of upper layers, registered at start-up of the library, called in order on the
-  // rank's own execution: before main, and after exit handlers (reverse order).
+  // Hooks of upper layers, registered by a constructor function of the library, called in
+  // order on the rank's own execution before main, and in reverse order after its exit
+  // handlers.
   using RankHook = void (*)(Rank&);
   static void at_rank_start(RankHook hook);
   static void at_rank_end(RankHook hook);
+  // Called with the job's end, on any thread, when ranks may still be running: best effort.
+  static void at_job_end(void (*hook)(Job&));
 };
 
 }  // namespace mpc::job

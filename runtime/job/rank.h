@@ -32,6 +32,7 @@ struct Rank {
   void* mailbox = nullptr;    // runtime/message
   void* mpi = nullptr;        // mpi::RankState
   void* streams = nullptr;    // runtime/interpose: per-rank stdout, stderr
+  void* run = nullptr;        // runtime/job: how exit() gets back to the rank's first frame
   void* libc = nullptr;       // runtime/interpose: getopt, rand, environ ...
 
   std::atomic<int> phase{0};  // Phase below; written by the rank, read by reports

@@ -1,0 +1,108 @@
+#pragma once
+// Layout: where the bytes of one datatype lie, normalised into as few tight loops as possible.
+//
+// Role:      what copy, pack and unpack walk over; built once by the constructors.
+// Users:     runtime/datatype only.
+// Threads:   immutable once built.
+// See also:  runtime/datatype/cursor.h (walking), layout.cpp (building and merging).
+//
+// The order of the bytes is the order of MPI's type map. Leaves hold bytes, inner nodes repeat:
+//
+//   kRun      block ... block ... block        `count` blocks of `block` bytes, `stride` apart
+//   kIndexed  block at each of offsets[count]   blocks of one size
+//   kBlocks   blocks[count]                     blocks of any size
+//   kLoop     child, child, ... `stride` apart, `count` times
+//   kList     children[count], each with its own offset
+//
+// Offsets are 64-bit and may be negative or absolute addresses (MPI_BOTTOM); every address is
+// made by integer arithmetic, so that a null base is no special case.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace mpc::dt {
+
+using Count = int64_t;
+
+struct Block {
+  Count offset;
+  Count bytes;
+};
+
+enum class Shape : uint8_t { kEmpty, kRun, kIndexed, kBlocks, kLoop, kList };
+
+struct Layout {
+  Shape shape = Shape::kEmpty;
+  uint32_t depth = 0;  // inner nodes on the longest way down
+  Count offset = 0;  // of the whole, relative to the buffer or to the parent's position
+  Count bytes = 0;   // of data in the whole
+  Count count = 0;   // blocks, iterations or entries
+  Count block = 0;   // kRun, kIndexed: bytes of each block
+  Count stride = 0;  // kRun, kLoop: bytes between starts
+  union {
+    const Count* offsets = nullptr;  // kIndexed, relative to `offset`
+    const Block* blocks;             // kBlocks, likewise
+    const Layout* children;          // kLoop: one; kList: `count`
+  };
+  const Count* prefix = nullptr;  // kBlocks, kList: data bytes before entry i, count + 1 of them
+
+  bool is_leaf() const noexcept { return shape <= Shape::kBlocks; }
+  // One block without gaps.
+  bool is_block() const noexcept { return shape == Shape::kRun && count == 1; }
+
+  static constexpr Layout run(Count offset, Count block, Count count, Count stride) {
+    Layout l;
+    if (block == 0 || count == 0) return l;
+    l.shape = Shape::kRun;
+    l.offset = offset;
+    l.bytes = block * count;
+    l.count = count;
+    l.block = block;
+    l.stride = stride;
+    return l;
+  }
+};
+
+// Owns the arrays and inner nodes that Layouts point to.
+class LayoutArena {
+ public:
+  const Layout* keep(const Layout& layout) { return &nodes_.emplace_back(layout); }
+  const Layout* keep(std::vector<Layout> list) {
+    return lists_.emplace_back(std::move(list)).data();
+  }
+  const Count* keep(std::vector<Count> values) {
+    return counts_.emplace_back(std::move(values)).data();
+  }
+  const Block* keep(std::vector<Block> blocks) {
+    return blocks_.emplace_back(std::move(blocks)).data();
+  }
+
+ private:
+  std::deque<Layout> nodes_;
+  std::deque<std::vector<Layout>> lists_;
+  std::deque<std::vector<Count>> counts_;
+  std::deque<std::vector<Block>> blocks_;
+};
+
+// `count` copies of `child`, `stride` bytes apart. `child` must outlive the result unless it
+// is a leaf; its own `offset` is honoured.
+Layout make_loop(LayoutArena& arena, Count count, Count stride, const Layout& child);
+
+// Collects parts in type map order and merges what touches.
+class ListBuilder {
+ public:
+  explicit ListBuilder(LayoutArena& arena) : arena_(arena) {}
+  void add_block(Count offset, Count bytes);
+  void add(Count displacement, const Layout& part);
+  Layout finish();
+
+ private:
+  void flush_blocks();
+  LayoutArena& arena_;
+  std::vector<Block> blocks_;   // touching blocks already merged, not yet in parts_
+  std::vector<Layout> parts_;
+};
+
+}  // namespace mpc::dt

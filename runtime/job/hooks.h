@@ -1,0 +1,16 @@
+#pragma once
+// Hooks: the functions that upper layers want called at the start and the end of ranks.
+//
+// Role:      the upcalls of runtime/job, in fixed tables (no allocation, no static order).
+// Users:     runtime/job only; others register through Job::at_rank_start and friends.
+// Threads:   registration before main(); reading afterwards.
+
+#include "runtime/job/job.h"
+
+namespace mpc::job::hooks {
+
+void run_rank_start(Rank& rank);
+void run_rank_end(Rank& rank);
+void run_job_end(Job& job);
+
+}  // namespace mpc::job::hooks

@@ -1,0 +1,14 @@
+#pragma once
+// Registry: makes a job the job of this process.
+//
+// Role:      what Job::instance() returns from then on.
+// Users:     runtime/job (launch), tests that bring their own Job.
+// Threads:   before any rank starts; null again when the ranks have ended.
+
+#include "runtime/job/job.h"
+
+namespace mpc::job {
+
+void set_current_job(Job* job) noexcept;
+
+}  // namespace mpc::job

@@ -1,0 +1,52 @@
+// A program that runs without mpcrun: one rank, whose execution is a kernel thread.
+
+#include "runtime/job/singleton.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "runtime/job/hooks.h"
+
+namespace mpc::job {
+namespace {
+
+class SingletonJob final : public Job {
+ public:
+  SingletonJob() {
+    rank_.job = this;
+    rank_.execution = &sched::Execution::self();
+    rank_.execution->set_identity(&rank_);
+    rank_.phase.store(kBeforeInit, std::memory_order_relaxed);
+    char path[4096];
+    const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
+    if (n > 0) program_.assign(path, static_cast<size_t>(n));
+  }
+
+  int size() const noexcept override { return 1; }
+  Rank& rank(int) noexcept override { return rank_; }
+  bool is_singleton() const noexcept override { return true; }
+  const std::string& program(int) const override { return program_; }
+  uint64_t start_ns() const noexcept override { return start_ns_; }
+  sched::Scheduler* scheduler() noexcept override { return nullptr; }
+  int worker_of(int) const noexcept override { return 0; }
+
+  [[noreturn]] void abort(int exit_code, const std::string& message) override {
+    std::fflush(nullptr);
+    std::fprintf(stderr, "%s\n", message.c_str());
+    ::_exit(exit_code);
+  }
+  [[noreturn]] void end_rank(int status) override { std::exit(status); }
+
+ private:
+  Rank rank_;
+  std::string program_;
+  uint64_t start_ns_ = sched::now_ns();
+};
+
+}  // namespace
+
+Job* create_singleton() { return new SingletonJob; }
+
+}  // namespace mpc::job
