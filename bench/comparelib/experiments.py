@@ -166,7 +166,7 @@ def idle_job(context, mpi, ranks, sample):
         machine.end_session(process)
         return f"idle with {ranks} ranks: {line.strip() or 'no output'}"
     time.sleep(0.2)
-    pids = machine.session_processes(process.pid)
+    pids = machine.job_processes(process.pid)
     begin, used = time.monotonic(), machine.cpu_seconds(pids)
     time.sleep(IDLE_SECONDS - 0.8)
     used = machine.cpu_seconds(pids) - used

@@ -91,9 +91,9 @@ def figures(output):
     return found
 
 
-def session_processes(session):
-    """Pids of a session, the launcher's helpers included."""
-    pids = []
+def job_processes(launcher):
+    """Pids of a job: the launcher's session and all descendants (hydra leaves the session)."""
+    parents, sessions = {}, {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -101,13 +101,19 @@ def session_processes(session):
             except OSError:
                 continue
             fields = text.rpartition(")")[2].split()
-            if int(fields[3]) == session and fields[0] != "Z":
-                pids.append(int(entry))
-    return pids
+            if fields[0] != "Z":
+                parents[int(entry)], sessions[int(entry)] = int(fields[1]), int(fields[3])
+    found = {pid for pid, session in sessions.items() if session == launcher}
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in found} - found
+        found |= more
+        grown = bool(more)
+    return sorted(found)
 
 
 def end_session(process):
-    for pid in session_processes(process.pid):
+    for pid in job_processes(process.pid):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
