@@ -107,7 +107,7 @@ Mailbox& mailbox_of(int world_rank) {
 void create_mailbox(job::Rank& rank) {
   CHECK(rank.world_rank >= 0 && rank.world_rank < kMaxRanks, "world rank out of range");
   Mailbox& mailbox = mailbox_of(rank.world_rank);
-  mailbox.owner = &rank;
+  mailbox.owner.store(&rank, std::memory_order_relaxed);  // read by itself, or compared
   rank.mailbox = &mailbox;
   std::lock_guard guard(g_lifetime);
   ++g_created;

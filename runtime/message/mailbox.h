@@ -110,7 +110,7 @@ struct alignas(64) Mailbox {
   std::atomic<int> parked_others{0};  // executions but the main one that are (about to be)
                                       // parked; while not zero the mailbox stays delegated
   unsigned empty_polls = 0;           // see relax(); a hint, main execution only
-  job::Rank* owner = nullptr;         // null before its start
+  std::atomic<job::Rank*> owner{nullptr};  // null before its start
   int world_rank;
   std::atomic<int> copies{0};         // copies out of or into this rank's memory, by others
   std::atomic<int> rendezvous{0};     // own sends that others may still refer to

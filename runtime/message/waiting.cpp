@@ -10,7 +10,7 @@ ProgressHook g_hooks[kMaxHooks];
 std::atomic<int> g_hook_count{0};
 
 bool is_main(const Mailbox& mine, const sched::Execution& me) noexcept {
-  return mine.owner->execution == &me;
+  return mine.owner.load(std::memory_order_relaxed)->execution == &me;
 }
 
 void lock_others(Mailbox& mine) noexcept {
@@ -139,7 +139,7 @@ bool run_hooks(Mailbox& mine) noexcept {
   // acq_rel pairs with notify(): what was to be looked at.
   if (!mine.attention.exchange(false, std::memory_order_acq_rel)) return false;
   const int n = g_hook_count.load(std::memory_order_acquire);
-  for (int i = 0; i < n; ++i) g_hooks[i](*mine.owner);
+  for (int i = 0; i < n; ++i) g_hooks[i](*mine.owner.load(std::memory_order_relaxed));
   return true;
 }
 

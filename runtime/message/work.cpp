@@ -45,13 +45,13 @@ void Work::add_completion(Operation& receive) noexcept {
   // end meanwhile: destroy_mailbox() waits for the count.
   Mailbox& mailbox = *receive.mailbox;
   receive.is_counted =
-      !receive.waiter_is_preset && job::current_rank() != mailbox.owner;
+      !receive.waiter_is_preset && job::current_rank() != mailbox.owner.load(std::memory_order_relaxed);
   if (receive.is_counted) mailbox.copies.fetch_add(1, std::memory_order_relaxed);
   append(receive, nullptr);
 }
 
 void Work::add_copy(Operation& receive, Entry& message) noexcept {
-  receive.is_counted = job::current_rank() != receive.mailbox->owner;
+  receive.is_counted = job::current_rank() != receive.mailbox->owner.load(std::memory_order_relaxed);
   if (receive.is_counted) {
     receive.mailbox->copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
   }
