@@ -82,8 +82,15 @@ class Datatype {
 
  private:
   friend class TypeBuilder;
-  friend struct PredefinedTable;
-  constexpr Datatype() = default;
+  friend struct PredefinedTable;  // the only maker of predefined types
+  Datatype() = default;
+  ~Datatype() = default;
+  constexpr Datatype(uint32_t code, Count extent, Count true_extent, Count alignment,
+                     const Layout& layout, const Signature& signature,
+                     SignatureHash hash)  // predefined
+      : size_(layout.bytes), extent_(extent), true_extent_(true_extent),
+        contiguous_(layout.bytes == extent), committed_(true), abi_code_(code),
+        alignment_(alignment), layout_(layout), signature_(signature), hash_(hash) {}
 
   Count size_ = 0;
   Count extent_ = 0;

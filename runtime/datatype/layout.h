@@ -35,6 +35,7 @@ enum class Shape : uint8_t { kEmpty, kRun, kIndexed, kBlocks, kLoop, kList };
 
 struct Layout {
   Shape shape = Shape::kEmpty;
+  uint32_t depth = 0;  // inner nodes on the longest way down
   Count offset = 0;  // of the whole, relative to the buffer or to the parent's position
   Count bytes = 0;   // of data in the whole
   Count count = 0;   // blocks, iterations or entries

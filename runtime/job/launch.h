@@ -30,7 +30,6 @@ struct JobSpec {
   Placement placement = Placement::kCompact;
   std::vector<int> placement_list; // worker of each rank, repeated cyclically
   size_t stack_bytes = 8u << 20;   // --stack-size
-  bool label = false;              // --label
   double timeout_seconds = 0;      // --timeout; 0: none
   bool show_only = false;          // --show
   std::string working_directory;   // --wdir

@@ -1,0 +1,183 @@
+#include "runtime/datatype/datatype.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "runtime/datatype/details.h"
+
+namespace mpc::dt {
+namespace {
+
+bool fits(Wide value) {
+  return value >= std::numeric_limits<Count>::min() &&
+         value <= std::numeric_limits<Count>::max();
+}
+
+Count partial_elements(const Signature& root, Count bytes) {
+  Count elements = 0;
+  const Signature* node = &root;
+  while (bytes > 0) {
+    if (node->kind == SignatureKind::kBasic) {
+      const Count size = node->element_bytes();
+      return bytes % size == 0 ? elements + bytes / size : -1;
+    }
+    const Signature* child = node->children;
+    if (node->kind == SignatureKind::kRepeat) {
+      elements += bytes / child->bytes * child->elements;
+      bytes %= child->bytes;
+    } else {
+      for (; bytes >= child->bytes; ++child) {  // ends: bytes < node->bytes
+        elements += child->elements;
+        bytes -= child->bytes;
+        if (bytes == 0) break;
+      }
+    }
+    node = child;
+  }
+  return elements;
+}
+
+}  // namespace
+
+// --- ownership --------------------------------------------------------------------------------
+
+void Datatype::retain() const noexcept {
+  if (is_predefined()) return;
+  references_.fetch_add(1, std::memory_order_relaxed);  // the caller holds one already
+}
+
+void Datatype::release() const noexcept {
+  if (is_predefined()) return;
+  // Release: our reads are done; acquire (last one only): everyone's reads are done.
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  for (const Datatype* part : details_->contents.types) part->release();
+  delete details_;
+  delete this;
+}
+
+const Contents& Datatype::contents() const noexcept {
+  static const Contents* const named = new Contents;  // lives as long as the process
+  return details_ != nullptr ? details_->contents : *named;
+}
+
+// --- builder -----------------------------------------------------------------------------------
+
+void Bounds::add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept {
+  if (count <= 0) return;
+  const Wide reach = (count - 1) * stride;
+  const Wide low = at + std::min<Wide>(0, reach), high = at + std::max<Wide>(0, reach);
+  const auto grow = [](bool& seen, Wide& lo, Wide& hi, Wide new_lo, Wide new_hi) {
+    lo = seen ? std::min(lo, new_lo) : new_lo;
+    hi = seen ? std::max(hi, new_hi) : new_hi;
+    seen = true;
+  };
+  grow(any, lb, ub, low + type.lb(), high + type.ub());
+  alignment = std::max(alignment, type.alignment());
+  if (type.size() == 0) return;
+  grow(any_data, true_lb, true_ub, low + type.true_lb(),
+       high + type.true_lb() + type.true_extent());
+}
+
+TypeBuilder::TypeBuilder(int combiner, Binding binding) : details_(new Details) {
+  details_->contents.combiner = combiner;
+  details_->contents.large = binding == Binding::kLarge;
+}
+
+TypeBuilder::~TypeBuilder() {
+  if (details_ == nullptr) return;
+  for (const Datatype* part : details_->contents.types) part->release();
+  delete details_;
+}
+
+void TypeBuilder::history(Count value) {
+  Contents& c = details_->contents;
+  if (c.large)
+    c.large_counts.push_back(value);
+  else
+    c.integers.push_back(static_cast<int>(value));
+}
+
+void TypeBuilder::history(CountArray values) {
+  for (size_t i = 0; i < values.size(); ++i) history(values[i]);
+}
+
+void TypeBuilder::history_address(Count value) {
+  Contents& c = details_->contents;
+  (c.large ? c.large_counts : c.addresses).push_back(value);
+}
+
+void TypeBuilder::history_addresses(CountArray values) {
+  for (size_t i = 0; i < values.size(); ++i) history_address(values[i]);
+}
+
+void TypeBuilder::history_type(const Datatype& type) {
+  type.retain();
+  details_->contents.types.push_back(&type);
+}
+
+Result<TypeRef> TypeBuilder::finish(const Layout& layout, const Signature& signature,
+                                    SignatureHash hash, const Bounds& b, Wide size) {
+  if (!fits(size) || !fits(b.lb) || !fits(b.ub) || !fits(b.ub - b.lb) ||
+      !fits(b.true_lb) || !fits(b.true_ub - b.true_lb))
+    return {Errc::kCount, "the size or a bound of the datatype does not fit in 63 bits"};
+  auto* type = new Datatype;
+  type->size_ = static_cast<Count>(size);
+  type->lb_ = static_cast<Count>(b.lb);
+  type->extent_ = static_cast<Count>(b.ub - b.lb);
+  type->true_lb_ = static_cast<Count>(b.true_lb);
+  type->true_extent_ = static_cast<Count>(b.true_ub - b.true_lb);
+  type->alignment_ = b.alignment;
+  type->layout_ = layout;
+  type->signature_ = signature;
+  type->hash_ = hash;
+  type->contiguous_ = type->lb_ == 0 && type->extent_ == type->size_ &&
+                      (type->size_ == 0 || (layout.is_block() && layout.offset == 0));
+  type->details_ = std::exchange(details_, nullptr);
+  return TypeRef::adopt(type);
+}
+
+// --- counting -----------------------------------------------------------------------------------
+
+Count count_in(const Datatype& type, size_t bytes) noexcept {
+  const auto size = static_cast<size_t>(type.size());
+  if (size == 0) return bytes == 0 ? 0 : -1;
+  return bytes % size == 0 ? static_cast<Count>(bytes / size) : -1;
+}
+
+Count elements_in(const Datatype& type, size_t bytes) noexcept {
+  if (type.size() == 0) return bytes == 0 ? 0 : -1;
+  const auto n = static_cast<Count>(bytes);
+  const Count rest = partial_elements(type.signature(), n % type.size());
+  return rest < 0 ? -1 : n / type.size() * type.elements() + rest;
+}
+
+Count bytes_of_elements(const Datatype& type, Count elements) noexcept {
+  if (type.elements() == 0) return 0;
+  Count bytes = elements / type.elements() * type.size();
+  elements %= type.elements();
+  const Signature* node = &type.signature();
+  while (elements > 0) {
+    if (node->kind == SignatureKind::kBasic) return bytes + elements * node->element_bytes();
+    const Signature* child = node->children;
+    if (node->kind == SignatureKind::kRepeat) {
+      bytes += elements / child->elements * child->bytes;
+      elements %= child->elements;
+    } else {
+      for (; elements >= child->elements; ++child) {
+        bytes += child->bytes;
+        elements -= child->elements;
+        if (elements == 0) break;
+      }
+    }
+    node = child;
+  }
+  return bytes;
+}
+
+bool same_signature(const Datatype& a, Count a_count, const Datatype& b,
+                    Count b_count) noexcept {
+  return hash_repeat(a.signature_hash(), a_count) == hash_repeat(b.signature_hash(), b_count);
+}
+
+}  // namespace mpc::dt

@@ -1,0 +1,57 @@
+#pragma once
+// Details: what a derived datatype owns, and the builder that finishes a Datatype.
+//
+// Role:      the seam between the constructors and the immutable Datatype.
+// Users:     runtime/datatype only.
+// Threads:   a builder belongs to its caller until finish().
+// See also:  datatype.h, constructors.cpp.
+
+#include "runtime/datatype/datatype.h"
+
+namespace mpc::dt {
+
+__extension__ typedef __int128 Wide;  // bounds are computed in 128 bits, then checked
+
+struct Details {
+  LayoutArena layouts;
+  SignatureArena signatures;
+  Contents contents;
+};
+
+// The four bounds of a type map under construction; grows part by part.
+struct Bounds {
+  bool any = false, any_data = false;
+  Wide lb = 0, ub = 0, true_lb = 0, true_ub = 0;
+  Count alignment = 1;
+
+  // `count` copies of `type`, `stride` bytes apart, the first one at `at`.
+  void add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept;
+};
+
+class TypeBuilder {
+ public:
+  explicit TypeBuilder(int combiner, Binding binding);
+  ~TypeBuilder();
+  TypeBuilder(const TypeBuilder&) = delete;
+  TypeBuilder& operator=(const TypeBuilder&) = delete;
+
+  LayoutArena& layouts() noexcept { return details_->layouts; }
+  SignatureArena& signatures() noexcept { return details_->signatures; }
+
+  // History, in the standard's order. A count goes where the binding puts it.
+  void history(Count count_argument);
+  void history(CountArray count_arguments);
+  void history_integer(int value) { details_->contents.integers.push_back(value); }
+  void history_address(Count value);
+  void history_addresses(CountArray values);
+  void history_type(const Datatype& type);
+
+  // Makes the Datatype. Errors: kCount if a bound or the size does not fit.
+  Result<TypeRef> finish(const Layout& layout, const Signature& signature,
+                         SignatureHash hash, const Bounds& bounds, Wide size);
+
+ private:
+  Details* details_;
+};
+
+}  // namespace mpc::dt

@@ -1,0 +1,34 @@
+#pragma once
+// Next: libc's own version of a function that this library replaces.
+//
+// Role:      MPC_NEXT(name, type): the next definition of `name` after ours in lookup order,
+//            found once per function.
+// Users:     runtime/interpose.
+// Threads:   any; two threads may look it up at once and find the same.
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "base/check.h"
+
+namespace mpc::interpose {
+
+inline void* find_next(std::atomic<void*>& cached, const char* name) noexcept {
+  // Relaxed: the value is all there is; what it points to was there before.
+  void* found = cached.load(std::memory_order_relaxed);
+  if (found == nullptr) [[unlikely]] {
+    found = ::dlsym(RTLD_NEXT, name);
+    CHECK(found != nullptr, name);
+    cached.store(found, std::memory_order_relaxed);
+  }
+  return found;
+}
+
+}  // namespace mpc::interpose
+
+#define MPC_NEXT(name, type)                                                   \
+  (__extension__({                                                             \
+    static constinit std::atomic<void*> mpc_next{nullptr};                     \
+    reinterpret_cast<type>(::mpc::interpose::find_next(mpc_next, #name));      \
+  }))

@@ -1,0 +1,152 @@
+#include "runtime/job/crash.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "runtime/job/job.h"
+#include "runtime/job/launch.h"
+
+namespace mpc::job::crash {
+namespace {
+
+constexpr size_t kSignalStackBytes = 64 << 10;  // the unwinder and fmt need about 20 KiB
+constexpr int kMaxFrames = 32;
+constexpr unsigned kReportSeconds = 5;  // the report may meet a lock that the crash left held
+
+std::string symbol_of(void* address) {
+  Dl_info info{};
+  if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
+    return fmt::format("{}", address);
+  }
+  const auto offset = static_cast<const char*>(address) -
+                      static_cast<const char*>(info.dli_fbase);
+  if (info.dli_sname == nullptr) return fmt::format("{}+{:#x}", info.dli_fname, offset);
+  int status = 0;
+  char* plain = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
+  std::string out = fmt::format("{} ({}+{:#x})", plain != nullptr ? plain : info.dli_sname,
+                                info.dli_fname, offset);
+  std::free(plain);
+  return out;
+}
+
+const char* meaning(const sched::Execution& self, int signal, const siginfo_t& info) {
+  const auto stack = self.stack();
+  const auto* fault = static_cast<const char*>(info.si_addr);
+  if ((signal == SIGSEGV || signal == SIGBUS) && stack.bytes != 0 &&
+      fault >= stack.low - stack.guard_bytes && fault < stack.low + 4096) {
+    return ", a stack overflow (mpcrun --stack-size gives ranks a larger stack)";
+  }
+  return "";
+}
+
+std::string report(int signal, const siginfo_t& info, void* context) {
+  const sched::Execution& self = sched::Execution::self();
+  const auto* rank = static_cast<const Rank*>(self.identity());
+  std::string out = "mpcrun: ";
+  if (rank != nullptr) {
+    out += fmt::format("rank {} of {} ({}) on core {}", rank->world_rank, rank->world_size,
+                       rank->job->program(rank->app_index), self.core());
+  } else {
+    out += "a thread of the runtime";
+  }
+  out += fmt::format(" died of signal {} ({})", signal, ::strsignal(signal));
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  if (signal == SIGSEGV || signal == SIGBUS) {
+    out += fmt::format(" at address {}", info.si_addr);
+  }
+  out += meaning(self, signal, info);
+  if (const char* call = self.call()) out += fmt::format(", inside {}", call);
+  out += "; the job is ended\n";
+  void* frames[kMaxFrames];
+  const int count = ::backtrace(frames, kMaxFrames);
+  void* const faulting =
+      reinterpret_cast<void*>(machine->uc_mcontext.gregs[REG_RIP]);
+  int first = 0;  // leave out the handler's own frames
+  while (first < count && frames[first] != faulting) ++first;
+  if (first == count) first = 0;
+  for (int i = first; i < count; ++i) {
+    out += fmt::format("  #{} {}\n", i - first, symbol_of(frames[i]));
+  }
+  return out;
+}
+
+void handle(int signal, siginfo_t* info, void* context) {
+  static std::atomic<bool> reported{false};
+  if (reported.exchange(true)) {
+    // A second thread crashed meanwhile, or the report itself did.
+    static std::atomic<int> second{0};
+    if (second.fetch_add(1) > 4) ::_exit(kExitSignal + signal);
+    for (;;) ::pause();
+  }
+  // From here on use what is not async-signal-safe (allocation, unwinding): the process is
+  // lost anyway, and the alarm ends it if a lock is in the way.
+  struct sigaction on_alarm {};
+  on_alarm.sa_handler = [](int) {
+    constexpr char kText[] = "mpcrun: a rank crashed; its report could not be finished\n";
+    [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+    ::_exit(kExitSignal + SIGABRT);
+  };
+  ::sigaction(SIGALRM, &on_alarm, nullptr);
+  sigset_t alarm_only;
+  sigemptyset(&alarm_only);
+  sigaddset(&alarm_only, SIGALRM);
+  ::pthread_sigmask(SIG_UNBLOCK, &alarm_only, nullptr);
+  ::alarm(kReportSeconds);
+  const std::string text = report(signal, *info, context);
+  if (Job* job = Job::existing()) job->abort(kExitSignal + signal, text);
+  ::_exit(kExitSignal + signal);
+}
+
+size_t describe_rank(char* buffer, size_t size) {
+  const Rank* rank = current_rank();
+  if (rank == nullptr) return 0;
+  const auto end = fmt::format_to_n(buffer, size, "rank {}", rank->world_rank);
+  return std::min(size, end.size);
+}
+
+unsigned long describe_for_check(char* buffer, unsigned long size) {
+  const sched::Execution& self = sched::Execution::self();
+  const auto* rank = static_cast<const Rank*>(self.identity());
+  const auto end = fmt::format_to_n(
+      buffer, size, "mpc: on core {}, rank {}, call {}\n", self.core(),
+      rank == nullptr ? -1 : rank->world_rank, self.call() == nullptr ? "none" : self.call());
+  return std::min<unsigned long>(size, end.size);
+}
+
+}  // namespace
+
+void prepare_kernel_thread() {
+  void* memory = ::mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;  // a stack overflow is then reported by the shell only
+  const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kSignalStackBytes};
+  ::sigaltstack(&stack, nullptr);
+}
+
+void install() {
+  set_check_reporter(&describe_for_check);
+  log::set_prefix_source(&describe_rank);
+  prepare_kernel_thread();
+  void* warm_up[1];
+  ::backtrace(warm_up, 1);  // loads libgcc's unwinder now, not in the handler
+  struct sigaction action {};
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace mpc::job::crash

@@ -1,0 +1,60 @@
+#include "runtime/job/launch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "runtime/job/node_job.h"
+
+namespace mpc::job {
+namespace {
+
+int exit_status_of(Errc code) {
+  switch (code) {
+    case Errc::kNotFound: return kExitNotFound;
+    case Errc::kPermission:
+    case Errc::kImage: return kExitNotExecutable;
+    case Errc::kArg: return kExitUsage;
+    default: return kExitLaunch;
+  }
+}
+
+int report(const Error& error) {
+  std::fprintf(stderr, "mpcrun: %s\n", error.message.c_str());
+  return exit_status_of(error.code);
+}
+
+Result<> apply_settings(const JobSpec& spec) {
+  MPC_TRY(Settings::load_environment());
+  for (const std::string& assignment : spec.settings) MPC_TRY(Settings::assign(assignment));
+  return {};
+}
+
+}  // namespace
+}  // namespace mpc::job
+
+int mpc_run_job(const mpc::job::JobSpec& spec) {
+  using namespace mpc::job;
+  if (auto applied = apply_settings(spec); !applied) return report(applied.error());
+  if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0) {
+    std::fprintf(stderr, "mpcrun: --wdir %s: %s\n", spec.working_directory.c_str(),
+                 std::strerror(errno));
+    return kExitUsage;
+  }
+  // Never destroyed: threads that ranks started may still run when the process exits.
+  auto* job = new NodeJob(spec);
+  if (auto prepared = job->prepare(); !prepared) return report(prepared.error());
+  if (spec.show_only) {
+    std::fputs(job->describe().c_str(), stdout);
+    return 0;
+  }
+  auto status = job->run();
+  if (!status) return report(status.error());
+  std::fflush(nullptr);
+  ::_exit(*status);  // no destructors of program copies: their ranks ran them
+}

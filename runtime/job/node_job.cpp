@@ -1,0 +1,292 @@
+#include "runtime/job/node_job.h"
+
+#include <fmt/format.h>
+#include <setjmp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "runtime/job/crash.h"
+#include "runtime/job/hooks.h"
+#include "runtime/job/registry.h"
+#include "runtime/job/report.h"
+#include "runtime/job/signals.h"
+
+extern char** environ;
+
+namespace mpc::job {
+namespace {
+
+// Where exit() of a rank returns to: the first frame of its user-level thread.
+struct RankRun {
+  jmp_buf first_frame;
+  int status = 0;
+};
+
+std::vector<std::string> merged_environment(const AppSpec& app) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const bool replaced = std::any_of(
+        app.environment.begin(), app.environment.end(), [&](const auto& pair) {
+          return text.size() > pair.first.size() && text.starts_with(pair.first) &&
+                 text[pair.first.size()] == '=';
+        });
+    if (!replaced) out.emplace_back(text);
+  }
+  for (const auto& [name, value] : app.environment) out.push_back(name + "=" + value);
+  return out;
+}
+
+// As execvp(3) does it.
+Result<std::string> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (::access(name.c_str(), F_OK) == 0) return name;
+    return {Errc::kNotFound, fmt::format("program '{}': {}", name, std::strerror(errno))};
+  }
+  const char* path = std::getenv("PATH");
+  const std::string_view folders = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  for (size_t begin = 0; begin <= folders.size();) {
+    const size_t end = std::min(folders.find(':', begin), folders.size());
+    const std::string_view folder = folders.substr(begin, end - begin);
+    std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    begin = end + 1;
+  }
+  if (::access(name.c_str(), X_OK) == 0) return "./" + name;
+  return {Errc::kNotFound,
+          fmt::format("program '{}' is neither in PATH nor in this folder", name)};
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
+
+NodeJob::NodeJob(const JobSpec& spec) : spec_(spec) {}
+NodeJob::~NodeJob() { set_current_job(nullptr); }
+
+const std::string& NodeJob::program(int app_index) const {
+  return programs_[app_index].path;
+}
+int NodeJob::worker_of(int world_rank) const noexcept { return worker_of_[world_rank]; }
+
+Result<> NodeJob::choose_cores() {
+  auto machine = topo::Machine::detect();
+  MPC_TRY(machine);
+  machine_ = std::move(*machine);
+  const int available = machine_->core_count();
+  for (const int core : spec_.core_list) {
+    if (core < 0 || core >= available) {
+      return {Errc::kArg, fmt::format("--cores: there is no core {}; this job may use 0 to {}",
+                                      core, available - 1)};
+    }
+  }
+  if (!spec_.core_list.empty()) {
+    cores_ = spec_.core_list;
+    return {};
+  }
+  if (spec_.core_count > available) {
+    return {Errc::kArg, fmt::format("--cores {}: this job may use {} core{}; ranks may "
+                                    "outnumber cores, workers may not",
+                                    spec_.core_count, available, available == 1 ? "" : "s")};
+  }
+  int ranks = 0;
+  for (const AppSpec& app : spec_.apps) ranks += app.ranks;
+  const int wanted = spec_.core_count > 0 ? spec_.core_count : std::min(available, ranks);
+  for (int i = 0; i < wanted; ++i) cores_.push_back(i);
+  return {};
+}
+
+Result<> NodeJob::prepare() {
+  MPC_TRY(choose_cores());
+  for (size_t app = 0; app < spec_.apps.size(); ++app) {
+    const AppSpec& wanted = spec_.apps[app];
+    auto path = find_program(wanted.program);
+    MPC_TRY(path);
+    auto image = loader::Image::open(*path);
+    MPC_TRY(image);
+    Program program{std::move(*image), *path, {wanted.program}, merged_environment(wanted)};
+    program.arguments.insert(program.arguments.end(), wanted.args.begin(),
+                             wanted.args.end());
+    programs_.push_back(std::move(program));
+    for (int i = 0; i < wanted.ranks; ++i) {
+      auto rank = std::make_unique<Rank>();
+      rank->world_rank = static_cast<int>(ranks_.size());
+      rank->app_index = static_cast<int>(app);
+      rank->job = this;
+      ranks_.push_back(std::move(rank));
+    }
+  }
+  const int workers = static_cast<int>(cores_.size());
+  const int count = size();
+  for (auto& rank : ranks_) {
+    rank->world_size = count;
+    const int r = rank->world_rank;
+    int worker = 0;
+    switch (spec_.placement) {
+      case Placement::kScatter: worker = r % workers; break;
+      case Placement::kCompact:
+        worker = static_cast<int>(static_cast<int64_t>(r) * workers / count);
+        break;
+      case Placement::kList:
+        worker = spec_.placement_list[r % spec_.placement_list.size()] % workers;
+        break;
+    }
+    worker_of_.push_back(worker);
+  }
+  return {};
+}
+
+std::string NodeJob::describe() const {
+  std::string out =
+      fmt::format("{} rank{} on {} worker{}\n", size(), size() == 1 ? "" : "s",
+                  cores_.size(), cores_.size() == 1 ? "" : "s");
+  for (size_t app = 0; app < programs_.size(); ++app) {
+    out += fmt::format("program {}:", app);
+    for (const std::string& word : programs_[app].arguments) out += " " + word;
+    out += fmt::format("   ({})\n", programs_[app].path);
+  }
+  for (size_t worker = 0; worker < cores_.size(); ++worker) {
+    std::vector<int> ranks;
+    for (int r = 0; r < size(); ++r) {
+      if (worker_of_[r] == static_cast<int>(worker)) ranks.push_back(r);
+    }
+    out += fmt::format("worker {} on core {} (PU {}): ranks {}\n", worker, cores_[worker],
+                       machine_->core(cores_[worker]).os_pu, format_ranks(ranks));
+  }
+  out += "settings changed from their defaults:";
+  bool any = false;
+  for (const SettingBase* setting : Settings::all()) {
+    if (setting->is_default()) continue;
+    any = true;
+    out += fmt::format("\n  {} = {} {}", setting->name(), setting->text(), setting->unit());
+  }
+  out += any ? "\n" : " none\n";
+  return out;
+}
+
+Result<> NodeJob::load_copies() {
+  for (auto& rank : ranks_) {
+    auto copy = programs_[rank->app_index].image->load_copy(rank->world_rank);
+    if (!copy) {
+      return {copy.error().code, fmt::format("rank {} of {}: {}", rank->world_rank, size(),
+                                             copy.error().message)};
+    }
+    rank->copy = *copy;
+  }
+  return {};
+}
+
+void NodeJob::rank_main(Rank& rank) {
+  RankRun run;
+  rank.run = &run;
+  rank.phase.store(kBeforeInit, std::memory_order_relaxed);
+  if (_setjmp(run.first_frame) == 0) {
+    hooks::run_rank_start(rank);
+    const Program& program = programs_[rank.app_index];
+    std::vector<char*> arguments = pointers_to(program.arguments);
+    std::vector<char*> environment = pointers_to(program.environment);
+    run.status = rank.copy->run_main(static_cast<int>(program.arguments.size()),
+                                     arguments.data(), environment.data());
+  }
+  rank_ended(rank, static_cast<RankRun*>(rank.run)->status);
+}
+
+void NodeJob::end_rank(int status) {
+  Rank* rank = current_rank();
+  CHECK(rank != nullptr, "end_rank() by a thread that is no rank");
+  if (&sched::Execution::self() != rank->execution) {
+    abort(status & 0xff,
+          fmt::format("mpcrun: rank {} called exit({}) from a thread that is not its main "
+                      "thread; the job is ended",
+                      rank->world_rank, status));
+  }
+  auto* run = static_cast<RankRun*>(rank->run);
+  run->status = status;
+  _longjmp(run->first_frame, 1);
+}
+
+void NodeJob::rank_ended(Rank& rank, int status) {
+  const int phase = rank.phase.load(std::memory_order_relaxed);
+  hooks::run_rank_end(rank);
+  rank.phase.store(kEnded, std::memory_order_release);
+  if ((status & 0xff) != 0) {
+    abort(status & 0xff,
+          fmt::format("mpcrun: rank {} of {} ({}) exited with status {}{}; the job is ended",
+                      rank.world_rank, size(), programs_[rank.app_index].path,
+                      status & 0xff,
+                      phase == kInMpi ? " without calling MPI_Finalize" : ""));
+  }
+  if (phase == kInMpi && size() > 1) {
+    // The others may wait for this rank for ever: MPI-4.1 section 11.2.2 wants MPI_Finalize.
+    abort(1, fmt::format("mpcrun: rank {} of {} ({}) ended without calling MPI_Finalize; "
+                         "the job is ended",
+                         rank.world_rank, size(), programs_[rank.app_index].path));
+  }
+  ended_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+Result<int> NodeJob::run() {
+  set_current_job(this);
+  start_ns_ = sched::now_ns();
+  MPC_TRY(load_copies());
+  sched::SchedulerConfig config;
+  config.machine = machine_.get();
+  config.cores = cores_;
+  config.bind = spec_.bind;
+  config.stack_bytes = spec_.stack_bytes;
+  config.on_kernel_thread = &crash::prepare_kernel_thread;
+  SignalThread::block_in_this_thread();
+  auto scheduler = sched::Scheduler::start(config);
+  MPC_TRY(scheduler);
+  scheduler_ = std::move(*scheduler);
+  scheduler_->set_quiescence_handler([this] { abort(kExitDeadlock, deadlock_report(*this)); });
+  crash::install();
+  SignalThread signals(*this, spec_.timeout_seconds);
+  scheduler_->hold();
+  for (auto& rank : ranks_) {
+    sched::UltSpec ult;
+    ult.entry = [this, r = rank.get()] { rank_main(*r); };
+    ult.worker = worker_of_[rank->world_rank];
+    ult.identity = rank.get();
+    ult.name = "rank";
+    auto spawned = scheduler_->spawn(std::move(ult));
+    if (!spawned) {
+      return {spawned.error().code, fmt::format("rank {} of {}: {}", rank->world_rank,
+                                                size(), spawned.error().message)};
+    }
+    rank->execution = *spawned;
+  }
+  scheduler_->release();
+  scheduler_->wait_all();
+  ending_.store(true, std::memory_order_relaxed);
+  hooks::run_job_end(*this);
+  return 0;
+}
+
+void NodeJob::abort(int exit_code, const std::string& message) {
+  if (ending_.exchange(true, std::memory_order_acq_rel)) {
+    for (;;) ::pause();  // another thread is ending the process
+  }
+  hooks::run_job_end(*this);
+  if (!message.empty()) {
+    std::string line = message;
+    if (line.back() != '\n') line += '\n';
+    [[maybe_unused]] const ssize_t ignored =
+        ::write(STDERR_FILENO, line.data(), line.size());
+  }
+  ::_exit(exit_code);
+}
+
+}  // namespace mpc::job

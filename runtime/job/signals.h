@@ -1,0 +1,39 @@
+#pragma once
+// SignalThread: Ctrl-C, SIGTERM, Ctrl-\ and the job's time limit, on a kernel thread of its own.
+//
+// Role:      ends the job in order at the first signal, at once at the second; prints the
+//            table of a live job at SIGQUIT.
+// Users:     runtime/job/node_job.cpp.
+// Threads:   its own.
+// See also:  docs/mpcrun.md.
+
+#include <pthread.h>
+
+#include <atomic>
+
+namespace mpc::job {
+
+class Job;
+
+class SignalThread {
+ public:
+  // Blocks the signals that the SignalThread takes, in the calling thread and in all threads
+  // that it starts from then on. Caller: before any other thread exists.
+  static void block_in_this_thread();
+
+  // timeout_seconds: the job is ended with kExitTimeout after that time; 0: never.
+  SignalThread(Job& job, double timeout_seconds);
+  ~SignalThread();
+  SignalThread(const SignalThread&) = delete;
+  SignalThread& operator=(const SignalThread&) = delete;
+
+ private:
+  void serve();
+
+  Job& job_;
+  double timeout_seconds_;
+  pthread_t thread_{};
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace mpc::job

@@ -1,0 +1,198 @@
+"""Runs one test program and judges it by the suite's own rule.
+
+Role:     starts a job in a session of its own, ends all of it at the time limit, decides
+          between pass, fail, crash and timeout.
+Users:    conformance.py.
+See also: RunMPIProgram, TestStatus, TestErrFatal in the suite's runtests.in.
+"""
+import os
+import re
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+OUTPUT_LIMIT_BYTES = 1 << 20
+REPORT_WAIT_S = 1.0     # for what a hung job says of itself before it is killed
+DRAIN_WAIT_S = 2.0      # for ranks that outlive their launcher a little
+
+CRASH_TEXT = re.compile(
+    r"[Ss]egmentation fault|SIGSEGV|SIGBUS|SIGABRT|SIGILL|SIGFPE|exited on signal|"
+    r"EXIT STRING: (Seg|Abort|Bus|Illegal|Floating)|stack smashing|"
+    r"free\(\): invalid|double free|malloc\(\): |corrupted size|"
+    r"overflowed its stack|CHECK failed|"
+    r"(AddressSanitizer|ThreadSanitizer|LeakSanitizer)|runtime error:")
+CRASH_SIGNALS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL,
+                 signal.SIGFPE, signal.SIGTRAP}
+UNSUPPORTED = re.compile(r"MPI_ERR_UNSUPPORTED_OPERATION")
+MPI_NAME = re.compile(r"\bP?MPI_[A-Z][a-z]\w*\b|\bMPI_T_\w+\b")
+
+
+@dataclass
+class Outcome:
+    verdict: str                # pass | fail | crash | timeout | needs
+    detail: str = ""            # one line that says why
+    output: str = ""
+    seconds: float = 0.0
+    status: int = 0
+    needs: list = field(default_factory=list)   # functions that said "unsupported"
+
+
+def run(command, test, folder, limit_s):
+    """Runs `command` for at most `limit_s` seconds in `folder` and judges it."""
+    environment = dict(os.environ, MPIEXEC_TIMEOUT=str(test.time_limit_s or limit_s))
+    environment.update(entry.split("=", 1) for entry in test.environment if "=" in entry)
+    with tempfile.TemporaryFile() as out:
+        start = time.monotonic()
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out,
+            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_limits)
+        timed_out = not _wait(process, limit_s)
+        if timed_out:
+            _report_and_kill(process)
+        seconds = time.monotonic() - start
+        _end_session(process.pid)
+        process.wait()
+        out.seek(0)
+        text = out.read(OUTPUT_LIMIT_BYTES).decode(errors="replace")
+    outcome = judge(test, process.returncode, text, timed_out)
+    outcome.seconds = round(seconds, 3)
+    outcome.status = process.returncode
+    outcome.output = text
+    return outcome
+
+
+def _limits():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _wait(process, limit_s):
+    try:
+        process.wait(limit_s)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _report_and_kill(process):
+    """Ctrl-\\ prints what each rank waits for (ours, ignored or fatal elsewhere)."""
+    try:
+        process.send_signal(signal.SIGQUIT)
+        _wait(process, REPORT_WAIT_S)
+        process.send_signal(signal.SIGTERM)
+        _wait(process, REPORT_WAIT_S)
+    except ProcessLookupError:
+        pass
+
+
+def _session_members(session):
+    """Processes of a session, whatever process group they moved to."""
+    members = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            members.append(int(entry))
+    return members
+
+
+def _end_session(session):
+    """Waits shortly for stragglers, then kills every process of the session."""
+    deadline = time.monotonic() + DRAIN_WAIT_S
+    pause = 0.001
+    while _session_members(session):
+        if time.monotonic() > deadline:
+            for pid in _session_members(session):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            deadline = time.monotonic() + DRAIN_WAIT_S
+        time.sleep(pause)
+        pause = min(pause * 2, 0.05)
+
+
+# ---- judging ---------------------------------------------------------------------------
+
+def judge(test, status, text, timed_out):
+    """The suite's rule, see the module's head."""
+    if timed_out:
+        return Outcome("timeout", "no end within the time limit", needs=_needs(text))
+    if test.result_test:
+        return _judge_status_test(test, status, text)
+    complaint = _output_complaint(text)
+    if not complaint and status == 0:
+        return Outcome("pass")
+    needs = _needs(text)
+    if needs:
+        return Outcome("needs", "uses " + ", ".join(needs), needs=needs)
+    if _crashed(status, text):
+        return Outcome("crash", _crash_line(status, text))
+    if complaint:
+        return Outcome("fail", complaint)
+    return Outcome("fail", f"exit status {status} after 'No Errors'")
+
+
+def _judge_status_test(test, status, text):
+    """Tests that want a non-zero exit status."""
+    if status == 0:
+        return Outcome("fail", "exit status 0, the test wants a non-zero status")
+    if test.result_test == "TestStatusNoErrors":
+        complaint = _output_complaint(text)
+        return Outcome("fail", complaint) if complaint else Outcome("pass")
+    # TestErrFatal allows any output. So does TestStatus in effect: the suite's harness stops
+    # reading at the first line (its pattern /=*/ matches every line).
+    if test.result_test not in ("TestErrFatal", "TestStatus"):
+        return Outcome("fail", f"unknown resultTest {test.result_test}")
+    if test.result_test == "TestErrFatal" and _died_of_signal(status, text):
+        return Outcome("crash", _crash_line(status, text))
+    return Outcome("pass")
+
+
+def _output_complaint(text):
+    """"" when the output is "No Errors" once and nothing else."""
+    good, strange = 0, ""
+    for line in text.splitlines():
+        if re.fullmatch(r"\s*No [Ee]rrors\s*", line):
+            good += 1
+        elif not re.fullmatch(r"\s*Test Passed\s*", line) and "FORTRAN STOP" not in line:
+            strange = strange or line.strip() or "an empty line"
+    if strange:
+        return f"unexpected output: {strange[:160]}"
+    if good != 1:
+        return f"'No Errors' {good} times" if good else "ended without 'No Errors'"
+    return ""
+
+
+def _needs(text):
+    """Functions named on lines that say MPI_ERR_UNSUPPORTED_OPERATION."""
+    names = set()
+    for line in text.splitlines():
+        if UNSUPPORTED.search(line):
+            names.update(MPI_NAME.findall(line))
+    return sorted(names) or (["?"] if UNSUPPORTED.search(text) else [])
+
+
+def _died_of_signal(status, text):
+    number = -status if status < 0 else status - 128
+    return number in set(CRASH_SIGNALS) - {signal.SIGABRT} or \
+        bool(re.search(r"[Ss]egmentation fault|SIGSEGV|SIGBUS", text))
+
+
+def _crashed(status, text):
+    number = -status if status < 0 else status - 128
+    return number in set(CRASH_SIGNALS) or bool(CRASH_TEXT.search(text))
+
+
+def _crash_line(status, text):
+    for line in text.splitlines():
+        if CRASH_TEXT.search(line):
+            return line.strip()[:160]
+    return f"ended with status {status}"

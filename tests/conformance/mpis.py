@@ -1,0 +1,82 @@
+"""The MPI implementations that the runner can drive: compiler, launcher, options.
+
+Role:     one `Mpi` object says how to compile for an implementation and how to start a job.
+Users:    tests/conformance; bench/compare.
+See also: tests/conformance/README.md
+"""
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class MpiMissing(Exception):
+    """The implementation is not on this machine; the text says what was looked for."""
+
+
+@dataclass
+class Mpi:
+    name: str
+    compiler: str
+    launcher: str
+    launch_options: list = field(default_factory=list)
+    environment: dict = field(default_factory=dict)
+    cores_option: str = ""      # "--cores": the launcher's own; "": use taskset
+    timeout_option: str = ""    # how the launcher is told a time limit, "%d" seconds
+    honours_xfail: bool = False  # the suite's `xfail` marks describe this implementation
+    hang_report_signal: int = 0  # sent to the launcher before a hung job is killed
+
+    def command(self, ranks, program, arguments=(), cores=0, extra=()):
+        """The argv that runs `program` with `ranks` ranks on `cores` cores (0: all)."""
+        prefix = []
+        options = list(self.launch_options) + list(extra)
+        if cores:
+            if self.cores_option:
+                options += [self.cores_option, str(cores)]
+            else:
+                allowed = sorted(os.sched_getaffinity(0))[:cores]
+                prefix = ["taskset", "-c", ",".join(map(str, allowed))]
+        return prefix + [self.launcher, *options, "-n", str(ranks), str(program), *arguments]
+
+    def version(self):
+        """What the compiler wrapper says it runs: changes when the installation does."""
+        shown = subprocess.run([self.compiler, "-show"], capture_output=True, text=True,
+                               check=False)
+        return shown.stdout.strip() + shown.stderr.strip()
+
+
+def find(name, prefix=None):
+    """The implementation called `name`. Errors: MpiMissing."""
+    if name == "ours":
+        return _ours(prefix)
+    if name == "mpich":
+        return _peer(Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", honours_xfail=True))
+    if name == "openmpi":
+        return _peer(Mpi(
+            "openmpi", "mpicc.openmpi", "mpirun.openmpi",
+            launch_options=["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"],
+            timeout_option="--timeout=%d"))
+    raise MpiMissing(f"unknown MPI '{name}': use ours, mpich or openmpi")
+
+
+def _ours(prefix):
+    root = Path(prefix) if prefix else None
+    if root is None:
+        raise MpiMissing("our own MPI needs --prefix, the folder of `./run install`")
+    compiler, launcher = root / "bin/mpcc", root / "bin/mpcrun"
+    for tool in (compiler, launcher):
+        if not tool.exists():
+            raise MpiMissing(f"{tool} is missing: build and install first (./run install "
+                             f"{root})")
+    return Mpi("ours", str(compiler), str(launcher), cores_option="--cores",
+               timeout_option="--timeout=%d", hang_report_signal=3)
+
+
+def _peer(mpi):
+    for tool in (mpi.compiler, mpi.launcher):
+        if not shutil.which(tool):
+            package = {"mpich": "mpich libmpich-dev",
+                       "openmpi": "openmpi-bin libopenmpi-dev"}[mpi.name]
+            raise MpiMissing(f"{tool} is not installed: apt-get install {package}")
+    return mpi

@@ -1,0 +1,152 @@
+"""Tables and files that say how a conformance run went.
+
+Role:     classifies results against what works now and the known failures; prints the table
+          per folder and the failures; writes JSON.
+Users:    conformance.py.
+"""
+import fnmatch
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+COLUMNS = ("pass", "fail", "crash", "timeout", "not built", "needs", "skipped")
+BAD = ("fail", "crash", "timeout", "not built")
+
+
+@dataclass
+class Result:
+    name: str
+    folder: str
+    verdict: str
+    detail: str = ""
+    seconds: float = 0.0
+    status: int = 0
+    output: str = ""
+    uses: list = field(default_factory=list)
+    not_working: list = field(default_factory=list)  # used functions that do not work yet
+    known: str = ""         # reason from the known-failure list
+    attempts: int = 1
+
+    @property
+    def counts_now(self):
+        """The test uses only functions that work now, so that it ought to pass."""
+        return self.verdict not in ("needs", "skipped") and not self.not_working
+
+    @property
+    def surprising(self):
+        return self.verdict in BAD and not self.known and not self.not_working
+
+
+def read_known(path):
+    """[(pattern, reason)] of lines `test name (with * and ?) : reason`."""
+    known = []
+    if path and path.exists():
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            line = line.split("#", 1)[0].strip()
+            if not line:
+                continue
+            name, colon, reason = line.partition(" : ")
+            if not colon or not reason.strip():
+                raise ValueError(f"{path}:{number}: want 'test name : reason'")
+            known.append((name.strip(), reason.strip()))
+    return known
+
+
+def known_reason(known, name):
+    for pattern, reason in known:
+        if fnmatch.fnmatchcase(name, pattern) or name.split(" ")[0] == pattern:
+            return reason
+    return ""
+
+
+def read_working(path):
+    """Functions that work, out of the coverage table; None when there is no table.
+
+    Reads any Markdown or TSV table that has one function a row and a cell that says
+    "yes"/"working"/"works" or "no"/"unsupported"; also JSON {"MPI_X": true, ...}.
+    """
+    if path is None or not path.exists():
+        return None
+    text = path.read_text()
+    if path.suffix == ".json":
+        return {name for name, works in json.loads(text).items() if works}
+    working = set()
+    for line in text.splitlines():
+        name = re.search(r"\bMPIX?_\w+", line)
+        cells = [cell.strip(" `*").lower() for cell in re.split(r"[|\t]", line)]
+        if name and any(cell in ("yes", "working", "works", "✓") for cell in cells):
+            working.add(name.group(0))
+    return working or None
+
+
+def not_working(uses, working):
+    if working is None:
+        return []
+    return [name for name in uses
+            if re.sub(r"^PMPI", "MPI", name) not in working]
+
+
+# ---- printing --------------------------------------------------------------------------
+
+def print_table(results, folders):
+    width = max([len(folder) for folder in folders] + [8])
+    print(f"\n{'folder':<{width}} {'tests':>6} " +
+          " ".join(f"{column:>9}" for column in COLUMNS))
+    rows = [(folder, [r for r in results if top(r.folder) == folder]) for folder in folders]
+    for label, rows_results in rows + [("all", results)]:
+        counts = [sum(r.verdict == column for r in rows_results) for column in COLUMNS]
+        print(f"{label:<{width}} {len(rows_results):>6} " +
+              " ".join(f"{count or '-':>9}" for count in counts))
+
+
+def print_failures(results):
+    bad = [r for r in results if r.verdict in BAD or (r.known and r.verdict == "pass")]
+    if bad:
+        print("\nNot passed:")
+    for r in bad:
+        if r.verdict == "pass":
+            continue
+        note = f" [known: {r.known}]" if r.known else ""
+        if r.not_working:
+            note += f" [uses what does not work yet: {', '.join(r.not_working[:3])}]"
+        print(f"  {r.verdict:<9} {r.name}\n            {r.detail}{note}")
+    fixed = [r for r in results if r.known and r.verdict == "pass"]
+    if fixed:
+        print("\nPassed, although on the known-failure list (take them off):")
+        for r in fixed:
+            print(f"  {r.name}")
+    print_needs(results)
+
+
+def print_needs(results):
+    lacking = {}
+    for r in results:
+        if r.verdict == "needs":
+            lacking.setdefault(r.detail, []).append(r.name)
+    if lacking:
+        print("\nTests that need functions which are not there yet:")
+    for detail, names in sorted(lacking.items(), key=lambda item: -len(item[1])):
+        print(f"  {len(names):>4}  {detail}")
+
+
+def summary_line(results, working_known):
+    """The figure of the project's goal, and whether it is met."""
+    counted = [r for r in results if r.counts_now]
+    passed = sum(r.verdict == "pass" for r in counted)
+    what = "tests that use only functions working now" if working_known else "tests run"
+    rate = 100.0 * passed / len(counted) if counted else 0.0
+    bad = {kind: sum(r.verdict == kind for r in counted) for kind in ("crash", "timeout")}
+    return (f"conformance: {passed} of {len(counted)} {what} pass ({rate:.1f} %), "
+            f"{bad['crash']} crash, {bad['timeout']} hang; "
+            f"{sum(r.surprising for r in results)} not on the known-failure list")
+
+
+def write_json(path, results, header):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [dict(asdict(r), output=r.output[-4000:]) for r in results]
+    path.write_text(json.dumps(dict(header, results=rows), indent=1) + "\n")
+
+
+def top(folder):
+    return folder.split("/", 1)[0]

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Checks every #include of the tree against cmake/layers.txt.
+
+    check_layers.py ROOT
+
+Rules, each with the word that a report begins with:
+  table    a layer depends only on layers above its own line in cmake/layers.txt
+  upward   a file of a layer includes only its own layer and those its line names
+  unit     tests/unit/LAYER includes only LAYER and what LAYER may include
+  path     project headers are named from the repository's root: "scheduler/execution.h"
+  top      nothing includes a header of tests/, examples/ or bench/ but these themselves
+  library  an outside library is included by one file of the layers and tools, which wraps it
+  mpi.h    only mpi/ and what lies above it knows the C interface
+
+Exit status: 0 clean, 1 violations (one line each), 2 the table cannot be read.
+"""
+import re
+import sys
+from pathlib import Path
+
+SOURCE_SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".S"}
+SKIPPED_FOLDERS = {"build", ".git", ".cache", "docs"}
+TOPS = ("tests", "examples", "bench")           # may include layers, are included by none
+ABOVE_MPI = ("mpi", "tools", "runtime/library", *TOPS)
+LIBRARIES = {                                   # what an #include of it begins with
+    "hwloc": ("hwloc.h", "hwloc/"),
+    "libnuma": ("numa.h", "numaif.h"),
+    "Boost": ("boost/",),
+    "CLI11": ("CLI/",),
+    "nlohmann-json": ("nlohmann/",),
+    "UCX": ("ucp/", "uct/", "ucs/"),
+    "PMIx": ("pmix.h", "pmix_"),
+}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+LINE = re.compile(r"^(\w+)\s+(\S+)\s*:\s*(.*)$")
+
+
+class Table:
+    """cmake/layers.txt."""
+
+    def __init__(self, text):
+        self.directory, self.allowed, self.problems = {}, {}, []
+        for line in text.splitlines():
+            line = line.split("#", 1)[0].rstrip()
+            if not line:
+                continue
+            match = LINE.match(line)
+            if not match:
+                raise ValueError(f"cmake/layers.txt: cannot read '{line}'")
+            name, directory, below = match[1], match[2], match[3].split()
+            for other in below:
+                if other not in self.directory:
+                    self.problems.append(f"table: layer {name} depends on {other}, which "
+                                         "is not above its line")
+            self.directory[name] = directory
+            self.allowed[name] = {name, *below}
+        if not self.directory:
+            raise ValueError("cmake/layers.txt names no layer")
+
+    def layer_of(self, path):
+        """The layer whose folder holds `path`, the deepest folder first; "" if none."""
+        best = ""
+        for name, directory in self.directory.items():
+            if path.startswith(directory + "/") and \
+                    len(directory) > len(self.directory.get(best, "")):
+                best = name
+        return best
+
+
+def source_files(root):
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        first = relative.parts[0]
+        if first in SKIPPED_FOLDERS or first.startswith("build-"):
+            continue
+        if path.suffix in SOURCE_SUFFIXES and path.is_file():
+            yield relative.as_posix(), path
+
+
+def strip_comments(text):
+    """Block comments could hold an #include that is none."""
+    return re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
+
+
+def check(root):
+    """All violations below `root`, as lines of text."""
+    table = Table((root / "cmake/layers.txt").read_text())
+    problems = list(table.problems)
+    wrappers = {}
+    for name, path in source_files(root):
+        for bracket, target in INCLUDE.findall(strip_comments(path.read_text(
+                errors="replace"))):
+            problem = judge(root, table, name, bracket, target)
+            if problem:
+                problems.append(f"{problem} ({name} includes {target})")
+            library = library_of(bracket, target, root)
+            if library and not name.startswith(TOPS):
+                wrappers.setdefault(library, set()).add(name)
+    for library, names in sorted(wrappers.items()):
+        if len(names) > 1:
+            problems.append(f"library: {library} is included by {len(names)} files: "
+                            f"{', '.join(sorted(names))}")
+    return problems
+
+
+def library_of(bracket, target, root):
+    for library, beginnings in LIBRARIES.items():
+        if target.startswith(beginnings) and (bracket == "<" or not
+                                              (root / target).exists()):
+            return library
+    return ""
+
+
+def judge(root, table, name, bracket, target):
+    """"" or what is wrong with one #include of the file `name`."""
+    if target == "mpi.h":
+        if name.startswith(tuple(place + "/" for place in ABOVE_MPI)):
+            return ""
+        return "mpi.h: a layer below mpi/ must not know the C interface"
+    if bracket == "<":
+        return ""
+    beside = (Path(name).parent / target).as_posix()
+    top = name.startswith(tuple(place + "/" for place in TOPS))
+    target_layer = table.layer_of(target)
+    if not (root / target).exists() and not target_layer:
+        if (root / beside).exists():
+            return "" if top else "path: name the header from the repository's root"
+        return ""       # a generated header or a system one in quotes; the compiler knows
+    if target.startswith(tuple(place + "/" for place in TOPS)):
+        return "" if top else "top: tests, examples and bench are above every layer"
+    return judge_layers(table, name, target_layer)
+
+
+def judge_layers(table, name, target_layer):
+    unit = re.match(r"tests/unit/(\w+)/", name)
+    if unit and unit[1] in table.allowed and target_layer and \
+            target_layer not in table.allowed[unit[1]]:
+        return f"unit: tests of {unit[1]} may not include layer {target_layer}"
+    layer = table.layer_of(name)
+    if not layer:
+        return ""
+    if not target_layer:
+        return f"upward: {layer} includes what belongs to no layer"
+    if target_layer not in table.allowed[layer]:
+        return f"upward: {layer} may not include {target_layer}"
+    return ""
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        problems = check(Path(sys.argv[1]).resolve())
+    except (OSError, ValueError) as error:
+        print(f"check_layers: {error}", file=sys.stderr)
+        return 2
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,232 @@
+#include "tools/mpcrun/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <sstream>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mpc::tools {
+namespace {
+
+using job::AppSpec;
+using job::ExitStatus;
+using job::JobSpec;
+
+// More ranks than any process can hold: each needs a stack and a private copy.
+constexpr int kMaxRanks = 100000;
+
+constexpr char kDescription[] =
+    "Runs MPI programs whose ranks are user-level threads of one process.\n"
+    "Compile with mpcc, mpcxx or mpcfort.\n";
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  mpcrun -n 16 ./ring                    16 ranks on the cores of this machine\n"
+    "  mpcrun -n 4096 ./ring                  the same on a laptop: ranks may outnumber cores\n"
+    "  mpcrun -n 1 ./boss : -n 7 ./worker     one job of two programs (MPMD)\n"
+    "  mpcrun -n 8 --cores 1 ./prog           all ranks share one core\n"
+    "  mpcrun -n 8 --cores 0,2,3 ./prog       the cores with these logical numbers\n"
+    "  mpcrun -n 4 --show ./prog              where ranks would run; runs nothing\n"
+    "  mpcrun -n 4 --set log.level=info ./prog\n"
+    "\n"
+    "Ctrl-\\ prints what each rank is doing; Ctrl-C ends the job, a second one at once.\n"
+    "Exit status: 0, or the status of the first rank that ended with another one; 2 wrong\n"
+    "options, 3 the job could not start, 124 --timeout, 125 deadlock, 126 the program cannot\n"
+    "be run as ranks, 127 not found, 128+N died of signal N.\n"
+    "Settings: mpcinfo --settings. Machine: mpcinfo --topology.\n";
+
+struct Parsed {
+  int ranks = 1;
+  std::string cores, bind = "core", placement = "compact", stack_size = "8M", wdir;
+  std::vector<std::string> exports, settings;
+  bool label = false, show = false;
+  double timeout = 0;
+  std::vector<std::string> command;
+};
+
+void declare(CLI::App& app, Parsed& p, bool first) {
+  app.add_option("-n,--np,-c", p.ranks, "Number of ranks of this program")
+      ->type_name("N")
+      ->check(CLI::Range(1, kMaxRanks));
+  app.add_option("-x,--export", p.exports,
+                 "Environment variable of the ranks: NAME=VALUE, or NAME to pass it on")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
+  if (first) {
+    app.add_option("--cores", p.cores,
+                   "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
+                   "that are allowed, at most one per rank")
+        ->type_name("N|LIST");
+    app.add_option("--bind", p.bind, "Bind each worker to its core, or leave it to the system")
+        ->type_name("core|none")
+        ->check(CLI::IsMember({"core", "none"}));
+    app.add_option("--placement", p.placement,
+                   "Ranks on workers: compact (neighbours together), scatter (round robin), "
+                   "or a list of workers 0,1,1,0")
+        ->type_name("compact|scatter|LIST");
+    app.add_option("--stack-size", p.stack_size, "Stack of each rank; memory is used only when touched")
+        ->type_name("BYTES[k|M|G]");
+    app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
+    app.add_option("--timeout", p.timeout, "End the job after that many seconds")
+        ->type_name("SECONDS")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--set", p.settings, "A setting of the runtime; mpcinfo --settings lists them")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    app.add_flag("--show", p.show, "Print placement and settings, run nothing");
+    app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
+    app.set_version_flag("-V,--version", std::string("mpcrun ") + MPC_VERSION_TEXT);
+  }
+  app.add_option("program", p.command, "The program and its arguments")->type_name("PROGRAM [ARG...]");
+  app.prefix_command();
+  app.positionals_at_end();
+}
+
+Result<std::vector<int>> parse_list(const std::string& text) {
+  std::vector<int> out;
+  std::stringstream stream(text);
+  for (std::string item; std::getline(stream, item, ',');) {
+    char* end = nullptr;
+    const long low = std::strtol(item.c_str(), &end, 10);
+    long high = low;
+    const bool has_low = end != item.c_str();
+    if (has_low && *end == '-') {
+      const char* second = end + 1;
+      high = std::strtol(second, &end, 10);
+      if (end == second) return {Errc::kArg, fmt::format("'{}' is not a list of numbers", text)};
+    }
+    if (!has_low || *end != 0 || low < 0 || high < low || high > kMaxRanks) {
+      return {Errc::kArg, fmt::format("'{}' is not a list of numbers such as 0,2,5-7", text)};
+    }
+    for (long i = low; i <= high; ++i) out.push_back(static_cast<int>(i));
+  }
+  if (out.empty()) return {Errc::kArg, fmt::format("'{}' is an empty list", text)};
+  return out;
+}
+
+Result<size_t> parse_bytes(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  double factor = 1;
+  switch (end == text.c_str() ? '?' : *end) {
+    case 0: break;
+    case 'k': case 'K': factor = 1024.0; ++end; break;
+    case 'm': case 'M': factor = 1024.0 * 1024; ++end; break;
+    case 'g': case 'G': factor = 1024.0 * 1024 * 1024; ++end; break;
+    default: return {Errc::kArg, fmt::format("'{}' is not a size such as 64k, 8M or 1G", text)};
+  }
+  if (*end != 0) return {Errc::kArg, fmt::format("'{}' is not a size such as 64k, 8M or 1G", text)};
+  const double bytes = number * factor;
+  if (!(bytes >= 65536) || bytes > 1e12) {
+    return {Errc::kArg, fmt::format("'{}': a stack has 64k or more, and less than 1000G", text)};
+  }
+  return static_cast<size_t>(bytes);
+}
+
+Result<> fill_app(const Parsed& p, JobSpec& spec) {
+  AppSpec app;
+  app.ranks = p.ranks;
+  if (p.command.empty()) return {Errc::kArg, "no program given; mpcrun --help shows examples"};
+  app.program = p.command.front();
+  app.args.assign(p.command.begin() + 1, p.command.end());
+  for (const std::string& item : p.exports) {
+    const size_t equals = item.find('=');
+    if (equals != std::string::npos) {
+      app.environment.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    } else if (std::getenv(item.c_str()) == nullptr) {
+      return {Errc::kArg, fmt::format("-x {}: there is no such environment variable", item)};
+    }  // a variable that exists is passed on anyway
+  }
+  spec.apps.push_back(std::move(app));
+  return {};
+}
+
+Result<> fill_job(const Parsed& p, JobSpec& spec) {
+  if (!p.cores.empty()) {
+    const bool is_count = p.cores.find_first_not_of("0123456789") == std::string::npos;
+    if (is_count) {
+      spec.core_count = std::atoi(p.cores.c_str());
+      if (spec.core_count < 1) return {Errc::kArg, "--cores 0: a job needs a core"};
+    } else {
+      auto list = parse_list(p.cores);
+      if (!list) return {Errc::kArg, "--cores " + list.error().message};
+      spec.core_list = *list;
+    }
+  }
+  spec.bind = p.bind == "core";
+  if (p.placement == "scatter") {
+    spec.placement = job::Placement::kScatter;
+  } else if (p.placement != "compact") {
+    auto list = parse_list(p.placement);
+    if (!list) return {Errc::kArg, "--placement " + list.error().message};
+    spec.placement = job::Placement::kList;
+    spec.placement_list = *list;
+  }
+  auto stack = parse_bytes(p.stack_size);
+  if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
+  spec.stack_bytes = *stack;
+  spec.timeout_seconds = p.timeout;
+  spec.show_only = p.show;
+  spec.working_directory = p.wdir;
+  spec.settings = p.settings;
+  if (p.label) spec.settings.emplace_back("job.label=1");
+  return {};
+}
+
+// ":" as an argument of its own separates the programs of an MPMD job.
+std::vector<std::vector<std::string>> split_programs(int argc, char** argv) {
+  std::vector<std::vector<std::string>> out(1);
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == ":") {
+      out.emplace_back();
+    } else {
+      out.back().emplace_back(argv[i]);
+    }
+  }
+  return out;
+}
+
+Finished usage_error(const std::string& message) {
+  return {ExitStatus::kExitUsage, "", fmt::format("mpcrun: {}\n", message)};
+}
+
+}  // namespace
+
+std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
+  JobSpec spec;
+  const auto programs = split_programs(argc, argv);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    CLI::App app{kDescription, "mpcrun"};
+    app.footer(kExamples);
+    Parsed parsed;
+    declare(app, parsed, i == 0);
+    // CLI11 wants the words in reverse order.
+    std::vector<std::string> words(programs[i].rbegin(), programs[i].rend());
+    try {
+      app.parse(words);
+    } catch (const CLI::ParseError& error) {
+      std::ostringstream out, err;
+      const int code = app.exit(error, out, err);
+      if (code == 0) return Finished{0, out.str(), ""};
+      return usage_error(fmt::format("{}\nmpcrun --help shows all options", error.what()));
+    }
+    if (auto filled = fill_app(parsed, spec); !filled) return usage_error(filled.error().message);
+    if (i == 0) {
+      if (auto filled = fill_job(parsed, spec); !filled) {
+        return usage_error(filled.error().message);
+      }
+    }
+  }
+  int64_t ranks = 0;
+  for (const AppSpec& app : spec.apps) ranks += app.ranks;
+  if (ranks > kMaxRanks) {
+    return usage_error(fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks));
+  }
+  return spec;
+}
+
+}  // namespace mpc::tools
