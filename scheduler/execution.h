@@ -24,6 +24,8 @@
 namespace mpc::sched {
 
 class Worker;
+class Carrier;
+class Ult;
 
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
 inline uint64_t now_ns() noexcept {
@@ -45,6 +47,9 @@ class WaitReason {
  protected:
   ~WaitReason() = default;
 };
+
+// The monitor's clock: now_ns() of its last tick (10 to 100 ms ago); 0 without a scheduler.
+uint64_t coarse_now_ns() noexcept;
 
 class Execution {
  public:
@@ -73,8 +78,10 @@ class Execution {
   void yield() noexcept;
 
   bool is_ult() const noexcept { return is_ult_; }
-  // True if parked or about to be; a hint for "will somebody look at it soon".
-  bool is_parked() const noexcept;
+  // True from the beginning of park() to its end; a hint for "will somebody look at it soon".
+  bool is_parked() const noexcept {
+    return reason_.load(std::memory_order_relaxed) != nullptr;
+  }
 
   // Whom this execution acts for: a job::Rank, opaque here. A kernel thread started by a rank
   // inherits it; a progress thread that runs a user's function takes it on for that call.
@@ -88,6 +95,8 @@ class Execution {
   // Number of the core (logical index in the topology) of worker(), or -1.
   int core() const noexcept;
 
+  // The calling thread is attached anew at its next self(). For the end of threads only.
+  static void forget_current() noexcept { current_ = nullptr; }
   // The stack of an Ult, for crash reports: [low - guard_bytes, low) is the guard. All zero
   // for a kernel thread.
   struct StackRange {
@@ -101,10 +110,13 @@ class Execution {
   void set_call(const char* name) noexcept { call_.store(name, std::memory_order_relaxed); }
   const char* call() const noexcept { return call_.load(std::memory_order_relaxed); }
 
-  // The present WaitReason, or null. Only for reports (Scheduler::for_each_execution).
+  // What it waits for; null unless it is parked and held by Scheduler::for_each_execution.
   const WaitReason* wait_reason() const noexcept {
-    return reason_.load(std::memory_order_acquire);
+    return state_.load(std::memory_order_acquire) >= kHeld
+               ? reason_.load(std::memory_order_relaxed)
+               : nullptr;
   }
+  // Beginning of the present wait, exact to about 0.1 s (see coarse_now_ns).
   uint64_t waiting_since_ns() const noexcept {
     return waiting_since_ns_.load(std::memory_order_relaxed);
   }
@@ -116,13 +128,36 @@ class Execution {
 
   static thread_local constinit Execution* current_ __attribute__((tls_model("initial-exec")));
 
+  // The permit and the parked state in one word. Who moves it:
+  //   kActive -> kPermit      unpark()
+  //   kPermit -> kActive      park(), which then returns at once
+  //   kActive -> kParked      park(), after the stack has been left (an Ult)
+  //   kParked -> kActive      unpark() or the end of the time; that thread makes it ready
+  //   kParked -> kHeld        for_each_execution(); back to kParked when the visit ends
+  //   kHeld   -> kHeldPermit  unpark() during the visit; the visitor makes it ready
+  enum State : uint32_t { kActive, kPermit, kParked, kHeld, kHeldPermit };
+  friend class Donor;
+  friend void ult_main(void* message);
+  friend class SchedulerImpl;
+  friend class Worker;
+  friend class Carrier;
+  friend class Hold;
+
+  void begin_wait(const WaitReason& reason) noexcept;
+  bool take_permit() noexcept;      // kPermit -> kActive
+  bool publish_parked() noexcept;   // kActive -> kParked; false (and kActive): a permit came
+  bool claim_wake(uint32_t& seen) noexcept;  // kParked -> kActive by the end of the time
+  void make_ready() noexcept;       // after (kParked or kHeldPermit) -> kActive
+
+  std::atomic<uint32_t> state_{kActive};
   std::atomic<Worker*> worker_{nullptr};
+  Carrier* carrier_ = nullptr;  // the kernel thread that runs it; null for foreign threads
   void* identity_ = nullptr;
   bool is_ult_ = false;
+  std::atomic<uint64_t> park_count_{0};  // written by the execution itself
   std::atomic<const char*> call_{nullptr};
   std::atomic<const WaitReason*> reason_{nullptr};
   std::atomic<uint64_t> waiting_since_ns_{0};
-  // + the permit, owned by the implementation
 };
 
 // A bounded busy wait before park(). Spins only while the worker has nothing else to run, and
@@ -138,7 +173,7 @@ class SpinBudget {
 
  private:
   uint32_t left_;
-  uint64_t end_tsc_ = 0;
+  uint64_t end_ns_ = 0;
 };
 
 // A blocking system call or pthread wait of a rank: while it lasts, the worker's other ranks

@@ -198,9 +198,10 @@ Result<TypeRef> make_struct(CountArray block_lengths, CountArray displacements,
     elements += Wide{block_lengths[i]} * types[i]->elements();
   }
   if (too_large(size) || too_large(elements)) return size_overflow();
-  // As a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6.
-  if (const Wide over = (bounds.ub - bounds.lb) % bounds.alignment; over > 0)
-    bounds.ub += bounds.alignment - over;
+  // As a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6. A struct of one part
+  // keeps that part's bounds, so that an explicit extent survives.
+  const Wide over = (bounds.ub - bounds.lb) % bounds.alignment;
+  if (types.size() > 1 && over > 0) bounds.ub += bounds.alignment - over;
   ListBuilder list(builder.layouts());
   SequenceBuilder sequence(builder.signatures());
   SignatureHash hash;

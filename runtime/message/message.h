@@ -77,13 +77,22 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args);
 void start_recv(job::Rank& self, Request& request, const RecvArgs& args);
 
 // Short forms for the blocking calls; same semantics, without a request of the caller's.
-Status send(job::Rank& self, const SendArgs& args);   // Switches: yes
-Status recv(job::Rank& self, const RecvArgs& args);   // Switches: yes
+// Switches: yes.
+Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why);
+Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why);
 
 // --- progress and waiting -------------------------------------------------------------------
 // Drains the rank's own mailbox (and what else is pending). Cheap when there is nothing.
 // Returns true if anything happened. Caller: any execution of `self`.
 bool progress(job::Rank& self);
+// Work of upper layers that must run on the rank itself (a collective's user operation):
+// called by progress() and in every round of every wait, after notify() at the latest.
+// Registered by a constructor function of the library; returns true if anything happened.
+using ProgressHook = bool (*)(job::Rank&);
+void add_progress_hook(ProgressHook hook);
+// For calls that test and come back empty-handed (MPI_Test, MPI_Iprobe in a user's loop): after
+// a few of them in a row lets the other ranks of this worker run. Switches: sometimes.
+void relax(job::Rank& self);
 // Waits until the request is complete. Switches: yes.
 void wait(job::Rank& self, Request& request, const sched::WaitReason& why);
 // Waits until `ready(argument)` is true; it is evaluated after every progress and whenever one

@@ -1,0 +1,191 @@
+#include "scheduler/carrier.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/check.h"
+#include "scheduler/annotate.h"
+#include "scheduler/donor.h"
+#include "scheduler/scheduler_impl.h"
+#include "scheduler/worker.h"
+
+namespace mpc::sched {
+namespace {
+
+// What the leaving side asks the arriving side to do once the stack of `from` is free.
+struct Departure {
+  Carrier* carrier;
+  Ult* from;  // null: the carrier's idle loop
+  Carrier::After after;
+};
+
+}  // namespace
+
+// The other half of a switch: runs on the new stack with the new control block.
+MPC_NO_SANITIZE static void arrive(void* message) noexcept {
+  const Departure& departure = *static_cast<Departure*>(message);
+  MPC_HAPPENS_AFTER(departure.carrier);
+  if (departure.from != nullptr)
+    departure.carrier->settle(*departure.from, departure.after);
+}
+
+// First frame of each Ult.
+void ult_main(void* message) {
+  arrive(message);
+  Ult& self = static_cast<Ult&>(Execution::self());
+  self.carrier_->leave();
+  self.entry();
+  self.entry = nullptr;  // its captures end on the Ult
+  if (!self.carrier_->enter()) self.return_to_worker();
+  self.carrier_->switch_away(self, Carrier::After::kEnded);
+  CHECK(false, "an ended user-level thread was resumed");
+}
+
+void Carrier::settle(Ult& from, After after) noexcept {
+  switch (after) {
+    case After::kParkedWithTimer:
+      held_->add_timer(from, from.deadline_ns);
+      [[fallthrough]];
+    case After::kParked:
+      if (!from.publish_parked()) held_->push_local(from);
+      return;
+    case After::kRequeue:
+      held_->push_local(from);
+      return;
+    case After::kEnded:
+      scheduler_.on_ended(from);
+      return;
+    case After::kLost:
+      from.worker_.load(std::memory_order_relaxed)->push_remote(from);
+      return;
+  }
+}
+
+void Carrier::switch_away(Ult& from, After after) noexcept {
+  context::Fiber* to = &native_;
+  if (after != After::kLost) {
+    held_->count_switch();
+    if (Ult* next = held_->pop()) {
+      next->carrier_ = this;
+      next->worker_.store(held_, std::memory_order_relaxed);
+      to = &next->fiber;
+    }
+  }
+  Departure departure{this, &from, after};
+  MPC_HAPPENS_BEFORE(this);  // partner: arrive()
+  arrive(context::switch_to(from.fiber, *to, &departure));
+}
+
+void Carrier::resume(Ult& ult) noexcept {
+  ult.carrier_ = this;
+  ult.worker_.store(held_, std::memory_order_relaxed);
+  held_->count_switch();
+  Departure departure{this, nullptr, After::kParked};
+  MPC_HAPPENS_BEFORE(this);
+  arrive(context::switch_to(native_, ult.fiber, &departure));
+}
+
+// ---- the kernel thread -------------------------------------------------------------------
+
+Result<> Carrier::start(Worker* worker) {
+  if (worker != nullptr) adopt(*worker);
+  const int error = pthread_create(&thread_, nullptr, &thread_main, this);
+  if (error == 0) return {};
+  return {Errc::kSystem, std::string("cannot create a worker's thread: ") + std::strerror(error)};
+}
+
+void Carrier::stop() noexcept {
+  pthread_join(thread_, nullptr);
+}
+
+void Carrier::adopt(Worker& worker) noexcept {
+  held_ = &worker;
+  worker_.store(&worker, std::memory_order_relaxed);
+  in_region_.store(false, std::memory_order_relaxed);
+  in_runtime_.store(1, std::memory_order_relaxed);
+  claim_.store(kMine, std::memory_order_relaxed);
+  worker.carrier.store(this, std::memory_order_relaxed);
+  gate_.store(1, std::memory_order_release);  // pairs with the acquire in run()
+  futex_wake(gate_);
+}
+
+void* Carrier::thread_main(void* self) {
+  static_cast<Carrier*>(self)->run();
+  return nullptr;
+}
+
+void Carrier::run() noexcept {
+  scheduler_.greet_kernel_thread();
+  current_ = this;
+  carrier_ = this;
+  native_.fs = context::current_fs();
+  tid_.store(static_cast<int>(raw_syscall(SYS_gettid)), std::memory_order_relaxed);
+  while (!scheduler_.is_stopping()) {
+    if (gate_.load(std::memory_order_acquire) == 0) {
+      futex_wait(gate_, 0);
+      continue;
+    }
+    gate_.store(0, std::memory_order_relaxed);
+    scheduler_.bind_here(held_->core());
+    run_worker();
+    if (!scheduler_.is_stopping()) scheduler_.add_spare(*this);
+  }
+  current_ = nullptr;
+}
+
+void Carrier::run_worker() noexcept {
+  while (!scheduler_.is_stopping()) {
+    Ult* ult = held_->pop();
+    if (ult == nullptr) {
+      idle();
+      continue;
+    }
+    resume(*ult);
+    // The Ult that came back may have lost the worker: then this thread is a spare.
+    if (claim_.load(std::memory_order_acquire) == kLostWorker) return;
+  }
+}
+
+void Carrier::idle() noexcept {
+  held_->sleep();
+}
+
+// ---- retaking ----------------------------------------------------------------------------
+
+bool Carrier::enter_slowly() noexcept {
+  for (;;) {
+    uint32_t claim = claim_.load(std::memory_order_acquire);
+    if (claim == kMine) {
+      in_runtime_.store(1, std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      claim = claim_.load(std::memory_order_acquire);
+      if (claim == kMine) return true;
+    }
+    if (claim == kLostWorker) return false;
+    in_runtime_.store(0, std::memory_order_release);
+    sched_yield();  // the monitor decides within microseconds, if it has the core
+  }
+}
+
+Worker* Carrier::try_retake() noexcept {
+  if (held_ == nullptr) return nullptr;
+  claim_.store(kTaking, std::memory_order_relaxed);
+  // Orders our store before our load, and the same in every other thread of the process:
+  // either we see its in_runtime_ = 1, or it sees kTaking.
+  if (raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 ||
+      in_runtime_.load(std::memory_order_acquire) != 0) {
+    claim_.store(kMine, std::memory_order_release);
+    return nullptr;
+  }
+  Worker* worker = held_;
+  held_ = nullptr;
+  claim_.store(kLostWorker, std::memory_order_release);
+  return worker;
+}
+
+}  // namespace mpc::sched

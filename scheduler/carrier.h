@@ -1,0 +1,89 @@
+#pragma once
+// Carrier: a kernel thread that can run a worker's user-level threads.
+//
+// Role:      the "M" of the P/M/G scheme. Holds a worker, or is a spare. Its own stack and
+//            control block run the idle loop only.
+// Users:     scheduler only.
+// Threads:   see each function. in_runtime_ and claim_ are the two sides of a biased lock:
+//            cheap for the carrier, dear (membarrier) for the monitor that takes the worker.
+// See also:  scheduler/monitor.h, docs/scheduler.md section "Hand-over".
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "base/futex.h"
+#include "base/result.h"
+#include "scheduler/context/fiber.h"
+#include "scheduler/ult.h"
+
+namespace mpc::sched {
+
+class Carrier final : public Execution {
+ public:
+  explicit Carrier(SchedulerImpl& scheduler) : scheduler_(scheduler) {}
+  ~Carrier() = default;
+
+  Result<> start(Worker* worker);
+  void stop() noexcept;  // with join
+  // Gives a spare carrier a worker. Caller: whoever took it from the list of spares.
+  void adopt(Worker& worker) noexcept;
+
+  // Caller: the Ult that runs on this carrier. True: the worker is ours until leave().
+  // False: the worker was retaken; the Ult runs on alone. Cost: 1-2 ns.
+  bool enter() noexcept {
+    in_runtime_.store(1, std::memory_order_relaxed);
+    // The monitor's membarrier() orders this store before the load; only the compiler must
+    // be kept from exchanging them.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (__builtin_expect(claim_.load(std::memory_order_acquire) == kMine, 1)) return true;
+    return enter_slowly();
+  }
+  void leave() noexcept {
+    // Pairs with the acquire in try_retake().
+    in_runtime_.store(0, std::memory_order_release);
+  }
+  // Takes the worker away if the carrier is outside of the runtime. Caller: the monitor.
+  Worker* try_retake() noexcept;
+
+  Worker* worker() const noexcept { return held_; }
+  void set_in_region(bool on) noexcept { in_region_.store(on, std::memory_order_relaxed); }
+  bool in_region() const noexcept { return in_region_.load(std::memory_order_relaxed); }
+  bool is_in_runtime() const noexcept {
+    return in_runtime_.load(std::memory_order_relaxed) != 0;
+  }
+  int tid() const noexcept { return tid_.load(std::memory_order_relaxed); }
+
+  // Goes on with the next ready Ult of the worker, or with the idle loop. Called on the stack
+  // of `from`; returns there when somebody resumes it. The worker must be held (enter()).
+  enum class After : uint8_t { kParked, kParkedWithTimer, kRequeue, kEnded, kLost };
+  void switch_away(Ult& from, After after) noexcept;
+
+  // What the arriving side does for the side that left. Inside the runtime.
+  void settle(Ult& from, After after) noexcept;
+
+  Carrier* next_spare = nullptr;
+
+ private:
+  enum Claim : uint32_t { kMine, kTaking, kLostWorker };
+  static void* thread_main(void* self);
+  void run() noexcept;
+  void run_worker() noexcept;
+  void resume(Ult& ult) noexcept;
+  bool enter_slowly() noexcept;
+  void idle() noexcept;
+  friend void ult_main(void* message);
+
+  SchedulerImpl& scheduler_;
+  Worker* held_ = nullptr;
+  context::Fiber native_;
+  std::atomic<uint32_t> in_runtime_{1};
+  std::atomic<uint32_t> claim_{kMine};
+  std::atomic<bool> in_region_{false};
+  FutexWord gate_{0};  // a spare sleeps here; 1: go on
+  std::atomic<int> tid_{0};
+  std::atomic<bool> stop_{false};
+  pthread_t thread_{};
+};
+
+}  // namespace mpc::sched

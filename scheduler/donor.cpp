@@ -1,0 +1,80 @@
+#include "scheduler/donor.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+#include "scheduler/annotate.h"
+#include "scheduler/carrier.h"
+#include "scheduler/worker.h"
+
+namespace mpc::sched {
+
+// Between the donor's own frames and the Ult's first frame.
+constexpr size_t kRedZoneBytes = 1024;
+
+void ult_main(void* message);  // carrier.cpp
+
+// From the push on, the Ult may run with this thread's control block, and below this frame on
+// this thread's stack. So until the gate opens: no call that is not inlined, no thread_local,
+// no instrumentation. Only for that reason the push repeats Worker::push_remote().
+MPC_NO_SANITIZE [[gnu::noinline]] void Donor::publish_and_sleep(Ult& ult,
+                                                                 Worker& first) noexcept {
+  auto* inbox = reinterpret_cast<Ult**>(&first.inbox_);
+  auto* sleeping = reinterpret_cast<uint32_t*>(&first.sleeping_);
+  auto* gate = reinterpret_cast<uint32_t*>(&ult.donor_gate);
+  Ult* top = __atomic_load_n(inbox, __ATOMIC_RELAXED);
+  do {
+    ult.next = top;
+  } while (!__atomic_compare_exchange_n(inbox, &top, &ult, true, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED));
+  if (__atomic_load_n(sleeping, __ATOMIC_SEQ_CST) != 0 &&
+      __atomic_exchange_n(sleeping, 0, __ATOMIC_SEQ_CST) != 0)
+    raw_syscall(SYS_futex, reinterpret_cast<long>(sleeping), FUTEX_WAKE_PRIVATE, 1);
+  // Acquire pairs with the release in dismiss().
+  while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) == 0)
+    raw_syscall(SYS_futex, reinterpret_cast<long>(gate), FUTEX_WAIT_PRIVATE, 0);
+}
+
+void* Donor::thread_main(void* argument) {
+  Ult& ult = *static_cast<Ult*>(argument);
+  Execution::current_ = &ult;
+  auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  // publish_and_sleep() has its frame within the red zone.
+  auto top = (here - kRedZoneBytes) & ~uintptr_t{63};
+  auto bottom = reinterpret_cast<uintptr_t>(ult.stack);
+  CHECK(top > bottom, "the stack is smaller than the thread's own data");
+  context::prepare(ult.fiber, reinterpret_cast<void*>(top), top - bottom,
+                   context::current_fs(), &ult_main);
+  Worker& first = *ult.first_inbox;
+  MPC_HAPPENS_BEFORE(&first.inbox_);  // partner: the exchange in drain_inbox()
+  publish_and_sleep(ult, first);
+  // What is left runs on this kernel thread: the destructors of the Ult's thread_locals.
+  Execution::forget_current();
+  return nullptr;
+}
+
+Result<> Donor::start(Ult& ult, Worker& first) {
+  ult.first_inbox = &first;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, ult.stack, ult.stack_bytes);
+  sigset_t all;
+  sigfillset(&all);
+  pthread_attr_setsigmask_np(&attributes, &all);
+  const int error = pthread_create(&ult.donor, &attributes, &thread_main, &ult);
+  pthread_attr_destroy(&attributes);
+  if (error == 0) return {};
+  return {Errc::kNoMem,
+          fmt::format("cannot create the thread of a rank ({})", std::strerror(error))};
+}
+
+void Donor::dismiss(Ult& ult) noexcept {
+  ult.donor_gate.store(1, std::memory_order_release);
+  futex_wake(ult.donor_gate);
+}
+
+}  // namespace mpc::sched

@@ -1,0 +1,31 @@
+#pragma once
+// Donor: the parked pthread that lends its stack and thread control block to an Ult.
+//
+// Role:      makes an Ult runnable: creates its pthread, which prepares the Ult's first
+//            context below its own frame, hands it to the worker and sleeps.
+// Users:     scheduler only.
+// Threads:   any.
+// See also:  docs/design/0001-context-switch.md.
+
+#include "base/result.h"
+#include "scheduler/ult.h"
+
+namespace mpc::sched {
+
+class Donor {
+ public:
+  // Starts the donor of `ult` (stack, worker and entry are set). Once the donor sleeps, the
+  // Ult is in the inbox of `first`.
+  // Errors: kNoMem, with the limit that stops it and the remedy.
+  static Result<> start(Ult& ult, Worker& first);
+
+  // Wakes the donor, which runs the thread's destructors and ends.
+  // Caller: the worker, after the Ult has been left for good.
+  static void dismiss(Ult& ult) noexcept;
+
+ private:
+  static void* thread_main(void* ult);
+  static void publish_and_sleep(Ult& ult, Worker& first) noexcept;
+};
+
+}  // namespace mpc::sched

@@ -1,0 +1,188 @@
+#include "scheduler/execution.h"
+
+#include <sched.h>
+
+#include "base/check.h"
+#include "base/futex.h"
+#include "scheduler/carrier.h"
+#include "scheduler/stacks.h"
+#include "scheduler/ult.h"
+#include "scheduler/worker.h"
+
+namespace mpc::sched {
+namespace {
+
+// Enters the runtime as the owner of a worker. If the Ult's worker was retaken meanwhile, it
+// queues itself there first, so that it comes back on the kernel thread that holds it now.
+// Switches: in that case.
+Carrier& enter_home(Ult& self, Carrier*& carrier) noexcept {
+  if (!carrier->enter()) self.return_to_worker();
+  return *carrier;  // re-read: `carrier` is the Ult's field
+}
+
+}  // namespace
+
+void Ult::return_to_worker() noexcept {
+  carrier_->switch_away(*this, Carrier::After::kLost);
+}
+
+// ---- the state word ----------------------------------------------------------------------
+
+bool Execution::take_permit() noexcept {
+  if (state_.load(std::memory_order_relaxed) != kPermit) return false;
+  // Only the execution itself leaves kPermit, so this cannot fail. An exchange and not a
+  // store: an unpark() that finds kPermit writes too, and its release must be seen here.
+  state_.exchange(kActive, std::memory_order_acquire);  // pairs with unpark()
+  return true;
+}
+
+bool Execution::publish_parked() noexcept {
+  uint32_t expected = kActive;
+  // Release: whoever wakes it (acquire in unpark) sees everything that it did before.
+  if (state_.compare_exchange_strong(expected, kParked, std::memory_order_acq_rel,
+                                     std::memory_order_relaxed))
+    return true;
+  state_.exchange(kActive, std::memory_order_acquire);  // it was kPermit
+  return false;
+}
+
+bool Execution::claim_wake(uint32_t& seen) noexcept {
+  seen = kParked;
+  return state_.compare_exchange_strong(seen, kActive, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed);
+}
+
+void Execution::unpark() noexcept {
+  uint32_t seen = state_.load(std::memory_order_relaxed);
+  for (;;) {
+    uint32_t next = kPermit;
+    if (seen == kParked) next = kActive;
+    if (seen == kHeld || seen == kHeldPermit) next = kHeldPermit;
+    const bool ult = is_ult_;  // a kernel thread may be gone after the exchange
+    // Also when a permit is already there: our release must join the word, or the owner
+    // could take the old permit, miss what we wrote before, and park again.
+    if (state_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
+                                     std::memory_order_relaxed)) {
+      if (seen != kParked) return;
+      if (ult)
+        make_ready();
+      else
+        futex_wake(state_);
+      return;
+    }
+  }
+}
+
+void Execution::make_ready() noexcept {
+  if (!is_ult_) {
+    futex_wake(state_);
+    return;
+  }
+  Ult& ult = static_cast<Ult&>(*this);
+  Worker& home = *worker_.load(std::memory_order_relaxed);
+  Execution* self = current_;
+  Carrier* carrier = self != nullptr ? self->carrier_ : nullptr;
+  if (carrier == nullptr) {
+    home.push_remote(ult);
+  } else if (!self->is_ult_) {  // the idle loop of a carrier: always inside the runtime
+    carrier->worker() == &home ? home.push_local(ult) : home.push_remote(ult);
+  } else if (!carrier->enter()) {
+    home.push_remote(ult);
+  } else {
+    carrier->worker() == &home ? home.push_local(ult) : home.push_remote(ult);
+    carrier->leave();
+  }
+}
+
+// ---- waiting -----------------------------------------------------------------------------
+
+void Execution::begin_wait(const WaitReason& reason) noexcept {
+  waiting_since_ns_.store(coarse_now_ns(), std::memory_order_relaxed);
+  park_count_.store(park_count_.load(std::memory_order_relaxed) + 1,
+                    std::memory_order_relaxed);
+  // Read by others only while the state word says kHeld, which orders it.
+  reason_.store(&reason, std::memory_order_relaxed);
+}
+
+void Execution::park(const WaitReason& reason) noexcept {
+  if (take_permit()) return;
+  begin_wait(reason);
+  if (is_ult_) {
+    Ult& self = static_cast<Ult&>(*this);
+    enter_home(self, carrier_).switch_away(self, Carrier::After::kParked);
+    carrier_->leave();
+  } else if (publish_parked()) {
+    uint32_t state;
+    // Pairs with the release in unpark().
+    while ((state = state_.load(std::memory_order_acquire)) >= kParked)
+      futex_wait(state_, state);
+  }
+  reason_.store(nullptr, std::memory_order_relaxed);
+}
+
+bool Execution::park_until(uint64_t deadline_ns, const WaitReason& reason) noexcept {
+  if (take_permit()) return true;
+  bool woken = true;
+  begin_wait(reason);
+  if (is_ult_) {
+    Ult& self = static_cast<Ult&>(*this);
+    self.deadline_ns = deadline_ns;
+    self.timed_out = false;
+    enter_home(self, carrier_).switch_away(self, Carrier::After::kParkedWithTimer);
+    if (Worker* worker = self.timer_worker.load(std::memory_order_relaxed))
+      worker->remove_timer(self);
+    carrier_->leave();
+    woken = !self.timed_out;
+  } else if (publish_parked()) {
+    uint32_t state;
+    while ((state = state_.load(std::memory_order_acquire)) >= kParked) {
+      if (!futex_wait_until(state_, state, deadline_ns) && claim_wake(state)) {
+        woken = false;
+        break;
+      }
+    }
+  }
+  reason_.store(nullptr, std::memory_order_relaxed);
+  return woken;
+}
+
+void Execution::yield() noexcept {
+  if (!is_ult_) {
+    sched_yield();
+    return;
+  }
+  Ult& self = static_cast<Ult&>(*this);
+  Carrier& carrier = enter_home(self, carrier_);
+  if (carrier.worker()->needs_switch())
+    carrier.switch_away(self, Carrier::After::kRequeue);
+  carrier_->leave();
+}
+
+Execution::StackRange Execution::stack() const noexcept {
+  if (!is_ult_) return {nullptr, 0, 0};
+  const Ult& self = static_cast<const Ult&>(*this);
+  return {self.stack, self.stack_bytes, StackArena::kGuardBytes};
+}
+
+int Execution::core() const noexcept {
+  const Worker* worker = this->worker();
+  return worker != nullptr ? worker->core() : -1;
+}
+
+void sleep_until(uint64_t deadline_ns) noexcept {
+  class Sleep final : public WaitReason {
+    std::string text() const override { return "sleep"; }
+    bool can_end_by_itself() const override { return true; }
+  };
+  Sleep reason;
+  // A permit that comes meanwhile belongs to another wait: it is put back at the end.
+  bool permit = false;
+  Execution& self = Execution::self();
+  while (self.park_until(deadline_ns, reason)) {
+    permit = true;
+    if (now_ns() >= deadline_ns) break;
+  }
+  if (permit) self.unpark();
+}
+
+}  // namespace mpc::sched

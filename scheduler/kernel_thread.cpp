@@ -1,0 +1,66 @@
+#include "scheduler/kernel_thread.h"
+
+#include <mutex>
+
+namespace mpc::sched {
+namespace {
+
+// Both live as long as the process: threads may end after the destructors of statics.
+constinit std::mutex registry_lock;
+constinit KernelThread* registry = nullptr;
+
+void enlist(KernelThread& thread) {
+  std::lock_guard lock(registry_lock);
+  thread.next = registry;
+  if (registry != nullptr) registry->previous = &thread;
+  registry = &thread;
+}
+
+void delist(KernelThread& thread) {
+  std::lock_guard lock(registry_lock);
+  if (thread.next != nullptr) thread.next->previous = thread.previous;
+  if (thread.previous != nullptr)
+    thread.previous->next = thread.next;
+  else
+    registry = thread.next;
+}
+
+// Detaches when the thread ends.
+struct Holder {
+  KernelThread* thread = nullptr;
+  ~Holder();
+};
+
+thread_local Holder holder;
+thread_local constinit bool holder_gone = false;
+
+Holder::~Holder() {
+  holder_gone = true;
+  if (thread == nullptr) return;
+  delist(*thread);
+  Execution::forget_current();
+  delete thread;
+  thread = nullptr;
+}
+
+}  // namespace
+
+thread_local constinit Execution* Execution::current_
+    __attribute__((tls_model("initial-exec"))) = nullptr;
+
+Execution& Execution::attach_current_thread() noexcept {
+  auto* thread = new KernelThread;
+  enlist(*thread);
+  // A destructor of another thread_local may call us after ours has run: that object lives on.
+  if (!holder_gone) holder.thread = thread;
+  current_ = thread;
+  return *thread;
+}
+
+void for_each_kernel_thread(const std::function<void(KernelThread&)>& visit) {
+  std::lock_guard lock(registry_lock);
+  for (KernelThread* thread = registry; thread != nullptr; thread = thread->next)
+    visit(*thread);
+}
+
+}  // namespace mpc::sched

@@ -1,0 +1,72 @@
+#pragma once
+// SchedulerImpl: the scheduler's parts and what they ask of each other.
+//
+// Role:      owns workers, carriers, stacks and user-level threads.
+// Users:     scheduler only.
+// Threads:   see each function.
+// See also:  scheduler/scheduler.h.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "scheduler/carrier.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/stacks.h"
+#include "scheduler/ult.h"
+#include "scheduler/worker.h"
+
+namespace mpc::sched {
+
+class SchedulerImpl final : public Scheduler {
+ public:
+  explicit SchedulerImpl(const SchedulerConfig& config);
+  ~SchedulerImpl() override;
+  Result<> start_workers();
+
+  Result<Execution*> spawn(UltSpec spec) override;
+  void hold() override;
+  void release() override;
+  void wait_all() override;
+  int worker_count() const override { return static_cast<int>(workers_.size()); }
+  int core_of_worker(int worker) const override { return workers_[worker]->core(); }
+  void set_quiescence_handler(QuiescenceHandler handler) override;
+  void for_each_execution(const std::function<void(const Execution&)>& visit) override;
+
+  // ---- for carriers ----
+  bool is_stopping() const noexcept { return stopping_.load(std::memory_order_acquire); }
+  // The Ult's stack has been left for good. Caller: a carrier.
+  void on_ended(Ult& ult) noexcept;
+  void add_spare(Carrier& carrier) noexcept;
+  void greet_kernel_thread() const {
+    if (config_.on_kernel_thread != nullptr) config_.on_kernel_thread();
+  }
+  // Binds the calling kernel thread to a core of the machine.
+  void bind_here(int core) noexcept;
+
+ private:
+  const SchedulerConfig config_;
+  StackArena stacks_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<bool> stopping_{false};
+
+  std::mutex carriers_lock_;
+  std::vector<std::unique_ptr<Carrier>> carriers_;  // guarded by carriers_lock_
+  Carrier* spares_ = nullptr;                       // guarded by carriers_lock_
+
+  std::mutex ults_lock_;
+  std::vector<Ult*> ults_;  // guarded by ults_lock_; until wait_all()
+  FutexWord live_{0};       // Ults that have not ended
+
+  // Ults spawned while held wait in the pen's inbox; it is a worker that nobody runs.
+  Worker pen_;
+  std::mutex hold_lock_;
+  bool held_ = false;      // guarded by hold_lock_
+  size_t penned_ = 0;      // guarded by hold_lock_
+
+  std::mutex handler_lock_;
+  QuiescenceHandler handler_;  // guarded by handler_lock_
+};
+
+}  // namespace mpc::sched

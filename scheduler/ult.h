@@ -1,0 +1,60 @@
+#pragma once
+// Ult: a user-level thread: an Execution with a stack, a thread control block and a queue link.
+//
+// Role:      what workers run. Its stack and control block belong to its donor, a pthread that
+//            sleeps with all signals blocked from its creation to the Ult's end; then it wakes,
+//            runs the destructors of the Ult's thread_locals, and exits.
+// Users:     scheduler only.
+// Threads:   the fields of a ready or parked Ult belong to whoever made it so.
+// See also:  scheduler/worker.h, docs/scheduler.md.
+
+#include <pthread.h>
+
+#include <functional>
+#include <string>
+
+#include "base/futex.h"
+#include "scheduler/context/fiber.h"
+#include "scheduler/execution.h"
+
+namespace mpc::sched {
+
+class SchedulerImpl;
+
+class Ult final : public Execution {
+ public:
+  Ult() { is_ult_ = true; }
+  ~Ult() = default;
+
+  Carrier& carrier() noexcept { return *carrier_; }
+  Worker& home() noexcept { return *worker_.load(std::memory_order_relaxed); }
+  void place_on(Worker& worker) noexcept {
+    worker_.store(&worker, std::memory_order_relaxed);
+  }
+  // Queues the Ult on its worker after its kernel thread has lost that. Switches: yes; comes
+  // back inside the runtime (enter() holds).
+  void return_to_worker() noexcept;
+
+  context::Fiber fiber;
+  Ult* next = nullptr;  // in a run queue or an inbox
+  SchedulerImpl* scheduler = nullptr;
+  std::function<void()> entry;
+  std::string name;
+  uint32_t region_depth = 0;  // nested BlockingRegions
+
+  // The donor sleeps here until the Ult has ended.
+  FutexWord donor_gate{0};
+  pthread_t donor{};
+  Worker* first_inbox = nullptr;  // where the donor puts it
+  char* stack = nullptr;  // lowest usable address
+  size_t stack_bytes = 0;
+  std::atomic<bool> ended{false};
+
+  // park_until(): the entry in the worker's timers, guarded by their lock.
+  uint64_t deadline_ns = 0;
+  std::atomic<Worker*> timer_worker{nullptr};  // null: no timer is set
+  size_t timer_index = 0;                      // its place in the heap
+  bool timed_out = false;
+};
+
+}  // namespace mpc::sched

@@ -1,0 +1,170 @@
+#include "scheduler/worker.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "scheduler/annotate.h"
+
+namespace mpc::sched {
+
+// ---- run queue and inbox -----------------------------------------------------------------
+
+void Worker::push_local(Ult& ult) noexcept {
+  ult.next = nullptr;
+  if (head_.load(std::memory_order_relaxed) == nullptr)
+    head_.store(&ult, std::memory_order_relaxed);
+  else
+    tail_->next = &ult;
+  tail_ = &ult;
+}
+
+Ult* Worker::pop() noexcept {
+  if (inbox_.load(std::memory_order_relaxed) != nullptr) drain_inbox();
+  if (next_deadline_ns() != kNever) fire_timers();
+  Ult* ult = head_.load(std::memory_order_relaxed);
+  if (ult != nullptr) head_.store(ult->next, std::memory_order_relaxed);
+  return ult;
+}
+
+Ult* Worker::pop_all() noexcept {
+  drain_inbox();
+  return head_.exchange(nullptr, std::memory_order_relaxed);
+}
+
+// The inbox is a stack; pushers only add, the owner only takes everything, so there is no ABA.
+void Worker::drain_inbox() noexcept {
+  // Acquire pairs with the release in push_remote() and Donor. Each pusher's
+  // exchange is a read-modify-write, thus the whole chain is in the release sequence.
+  Ult* newest = inbox_.exchange(nullptr, std::memory_order_acquire);
+  Ult* oldest_first = nullptr;
+  while (newest != nullptr) {
+    Ult* next = newest->next;
+    newest->next = oldest_first;
+    oldest_first = newest;
+    newest = next;
+  }
+  while (oldest_first != nullptr) {
+    Ult* next = oldest_first->next;
+    push_local(*oldest_first);
+    oldest_first = next;
+  }
+}
+
+void Worker::push_remote(Ult& ult) noexcept {
+  Ult* top = inbox_.load(std::memory_order_relaxed);
+  do {
+    ult.next = top;
+    // seq_cst: either the owner sees this push after it has set sleeping_, or we see
+    // sleeping_ below (Dekker; partner in sleep()). It is also the release for drain_inbox().
+  } while (!inbox_.compare_exchange_weak(top, &ult, std::memory_order_seq_cst,
+                                         std::memory_order_relaxed));
+  if (sleeping_.load(std::memory_order_seq_cst) != 0) wake();
+}
+
+// ---- sleeping ----------------------------------------------------------------------------
+
+void Worker::sleep() noexcept {
+  sleeping_.exchange(1, std::memory_order_seq_cst);  // partner: push_remote()
+  if (!has_ready()) {
+    const uint64_t deadline = next_deadline_ns();
+    if (deadline == kNever)
+      futex_wait(sleeping_, 1);
+    else
+      futex_wait_until(sleeping_, 1, deadline);
+  }
+  sleeping_.store(0, std::memory_order_relaxed);
+}
+
+void Worker::wake() noexcept {
+  if (sleeping_.exchange(0, std::memory_order_seq_cst) != 0) futex_wake(sleeping_);
+}
+
+// ---- timers: a binary heap, the earliest deadline first; each Ult knows its place --------
+
+namespace {
+
+bool is_earlier(const Ult* a, const Ult* b) { return a->deadline_ns < b->deadline_ns; }
+
+void place(std::vector<Ult*>& heap, size_t index, Ult* ult) {
+  heap[index] = ult;
+  ult->timer_index = index;
+}
+
+void sift_up(std::vector<Ult*>& heap, size_t index) {
+  Ult* ult = heap[index];
+  while (index > 0) {
+    const size_t parent = (index - 1) / 2;
+    if (!is_earlier(ult, heap[parent])) break;
+    place(heap, index, heap[parent]);
+    index = parent;
+  }
+  place(heap, index, ult);
+}
+
+void sift_down(std::vector<Ult*>& heap, size_t index) {
+  Ult* ult = heap[index];
+  for (;;) {
+    size_t child = 2 * index + 1;
+    if (child >= heap.size()) break;
+    if (child + 1 < heap.size() && is_earlier(heap[child + 1], heap[child])) ++child;
+    if (!is_earlier(heap[child], ult)) break;
+    place(heap, index, heap[child]);
+    index = child;
+  }
+  place(heap, index, ult);
+}
+
+void remove_at(std::vector<Ult*>& heap, size_t index) {
+  Ult* last = heap.back();
+  heap.pop_back();
+  if (index == heap.size()) return;
+  place(heap, index, last);
+  sift_up(heap, index);
+  sift_down(heap, last->timer_index);
+}
+
+}  // namespace
+
+void Worker::add_timer(Ult& ult, uint64_t deadline_ns) noexcept {
+  std::lock_guard lock(timer_lock_);
+  ult.deadline_ns = deadline_ns;
+  ult.timer_worker.store(this, std::memory_order_relaxed);
+  timers_.push_back(&ult);
+  sift_up(timers_, timers_.size() - 1);
+  next_deadline_ns_.store(timers_.front()->deadline_ns, std::memory_order_relaxed);
+}
+
+void Worker::remove_timer(Ult& ult) noexcept {
+  std::lock_guard lock(timer_lock_);
+  if (ult.timer_worker.load(std::memory_order_relaxed) != this) return;  // it has fired
+  remove_at(timers_, ult.timer_index);
+  ult.timer_worker.store(nullptr, std::memory_order_relaxed);
+  next_deadline_ns_.store(timers_.empty() ? kNever : timers_.front()->deadline_ns,
+                          std::memory_order_relaxed);
+}
+
+void Worker::fire_timers() noexcept {
+  const uint64_t now = now_ns();
+  if (next_deadline_ns() > now) return;
+  std::lock_guard lock(timer_lock_);
+  while (!timers_.empty() && timers_.front()->deadline_ns <= now) {
+    Ult& ult = *timers_.front();
+    uint32_t seen = Execution::kParked;
+    if (ult.claim_wake(seen)) {
+      ult.timed_out = true;
+      push_local(ult);
+    } else if (seen == Execution::kHeld) {
+      // A report looks at it; try again in a moment.
+      constexpr uint64_t kHeldRetryNs = 1'000'000;
+      ult.deadline_ns = now + kHeldRetryNs;
+      sift_down(timers_, 0);
+      continue;
+    }
+    remove_at(timers_, 0);
+    ult.timer_worker.store(nullptr, std::memory_order_relaxed);
+  }
+  next_deadline_ns_.store(timers_.empty() ? kNever : timers_.front()->deadline_ns,
+                          std::memory_order_relaxed);
+}
+
+}  // namespace mpc::sched

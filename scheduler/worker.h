@@ -1,0 +1,97 @@
+#pragma once
+// Worker: a core's share of the scheduler: run queue, inbox, timers.
+//
+// Role:      the "P" of the P/M/G scheme: what a kernel thread (Carrier) must hold in order to
+//            run user-level threads. It can be taken from a kernel thread that is blocked and
+//            given to another one; nothing in here depends on which one holds it.
+// Users:     scheduler only; the layers above see an opaque name.
+// Threads:   "owner" is the carrier that holds the worker, inside the runtime.
+// See also:  scheduler/carrier.h, docs/scheduler.md.
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "base/futex.h"
+#include "scheduler/ult.h"
+
+namespace mpc::sched {
+
+inline constexpr uint64_t kNever = ~uint64_t{0};
+
+class Worker {
+ public:
+  Worker(SchedulerImpl& scheduler, int index, int core)
+      : index_(index), core_(core), scheduler_(scheduler) {}
+  Worker(const Worker&) = delete;
+
+  int index() const noexcept { return index_; }
+  int core() const noexcept { return core_; }
+  SchedulerImpl& scheduler() noexcept { return scheduler_; }
+
+  // Appends to the run queue. Caller: the owner. Cost: 2 ns.
+  void push_local(Ult& ult) noexcept;
+  // Takes the oldest ready Ult, or null; empties the inbox first and fires due timers.
+  // Caller: the owner.
+  Ult* pop() noexcept;
+  // Would pop() find something? Caller: the owner.
+  bool needs_switch() noexcept {
+    return has_ready() || (next_deadline_ns() != kNever && next_deadline_ns() <= now_ns());
+  }
+  // Takes everything that is ready, as a chain, the oldest first. Caller: the owner.
+  Ult* pop_all() noexcept;
+  // Hands over a ready Ult. Caller: any. Order: release, pairs with the acquire in pop().
+  void push_remote(Ult& ult) noexcept;
+  // Something to run? Caller: any (a hint unless the caller is the owner).
+  bool has_ready() const noexcept {
+    return head_.load(std::memory_order_relaxed) != nullptr ||
+           inbox_.load(std::memory_order_relaxed) != nullptr;
+  }
+
+  // Sleeps until push_remote(), wake() or the next timer. Caller: the owner, with an empty queue.
+  void sleep() noexcept;
+  // Ends sleep(). Caller: any.
+  void wake() noexcept;
+  bool is_sleeping() const noexcept {
+    return sleeping_.load(std::memory_order_relaxed) != 0;
+  }
+
+  // Timers. Caller: any.
+  void add_timer(Ult& ult, uint64_t deadline_ns) noexcept;
+  void remove_timer(Ult& ult) noexcept;
+  uint64_t next_deadline_ns() const noexcept {
+    return next_deadline_ns_.load(std::memory_order_relaxed);
+  }
+  // Makes every Ult ready whose time has come. Caller: the owner.
+  void fire_timers() noexcept;
+
+  // The carrier that holds this worker; changed by adopt() and retake() only.
+  std::atomic<Carrier*> carrier{nullptr};
+  // Number of switches done here; the monitor's sign of life. Written by the owner.
+  std::atomic<uint64_t> switch_count{0};
+  void count_switch() noexcept {
+    switch_count.store(switch_count.load(std::memory_order_relaxed) + 1,
+                       std::memory_order_relaxed);
+  }
+
+ private:
+  friend class Donor;
+  void drain_inbox() noexcept;
+
+  // The owner's line. head_ is atomic because hints read it.
+  std::atomic<Ult*> head_{nullptr};
+  Ult* tail_ = nullptr;
+  int index_;
+  int core_;
+  SchedulerImpl& scheduler_;
+
+  // Everybody's line: a stack of Ults (newest first), taken whole by the owner.
+  alignas(64) std::atomic<Ult*> inbox_{nullptr};
+  alignas(64) FutexWord sleeping_{0};  // 1: the owner sleeps or is about to
+
+  alignas(64) std::atomic<uint64_t> next_deadline_ns_{kNever};
+  std::mutex timer_lock_;
+  std::vector<Ult*> timers_;  // heap, the earliest first
+};
+
+}  // namespace mpc::sched
