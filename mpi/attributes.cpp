@@ -19,6 +19,10 @@ Kind object_kind(KeyvalKind kind) noexcept {
   return Kind::kComm;
 }
 
+// Of C; handles travel as pointers (the ABI's handle types are pointers).
+using CopyFn = int(void* handle, int keyval, void* extra_state, void* value_in,
+                   void* value_out, int* flag);
+using DeleteFn = int(void* handle, int keyval, void* value, void* extra_state);
 // Functions given by Fortran: everything by reference, handles as INTEGER, an ierror at the
 // end; values have MPI_ADDRESS_KIND, or are INTEGER in the functions of MPI-1.
 using FortranCopy = void(int* handle, int* keyval, MPI_Aint* extra, MPI_Aint* in,
@@ -34,7 +38,8 @@ int as_int(void* p) noexcept { return static_cast<int>(as_aint(p)); }
 
 int call_copy(const Keyval& k, void* handle, void* value, void** copy, int* flag) {
   if (k.language == Language::kC)
-    return k.copy(handle, k.id, k.extra_state, value, static_cast<void*>(copy), flag);
+    return reinterpret_cast<CopyFn*>(k.copy)(handle, k.id, k.extra_state, value,
+                                             static_cast<void*>(copy), flag);
   int integer = handle_to_int(handle, object_kind(k.kind)), id = k.id, ierror = 0;
   if (k.language == Language::kFortran) {
     MPI_Aint extra = as_aint(k.extra_state), in = as_aint(value), out = 0;
@@ -50,7 +55,8 @@ int call_copy(const Keyval& k, void* handle, void* value, void** copy, int* flag
 
 int call_delete(const Keyval& k, void* handle, void* value) {
   if (k.remove == nullptr) return MPI_SUCCESS;
-  if (k.language == Language::kC) return k.remove(handle, k.id, value, k.extra_state);
+  if (k.language == Language::kC)
+    return reinterpret_cast<DeleteFn*>(k.remove)(handle, k.id, value, k.extra_state);
   int integer = handle_to_int(handle, object_kind(k.kind)), id = k.id, ierror = 0;
   if (k.language == Language::kFortran) {
     MPI_Aint extra = as_aint(k.extra_state), old = as_aint(value);
@@ -137,7 +143,7 @@ Err find_keyval(int id, KeyvalKind kind, KeyvalRef* out) {
   return kSuccess;
 }
 
-Err create_keyval(KeyvalKind kind, Language language, CopyFn* copy, DeleteFn* remove,
+Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy, AnyFunction* remove,
                   void* extra_state, int* id) {
   RankState& state = this_rank();
   auto keyval = std::make_shared<Keyval>();

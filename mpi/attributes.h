@@ -22,18 +22,19 @@ namespace mpc::mpi {
 enum class KeyvalKind : uint8_t { kComm, kType, kWin };
 enum class Language : uint8_t { kC, kFortran, kFortranLegacy };
 
-// A callback as it was given, whatever its language: `call_copy` and `call_delete` turn it
-// into a call. Handles travel as pointers (the ABI's handle types are pointers).
-using CopyFn = int(void* handle, int keyval, void* extra_state, void* value_in,
-                   void* value_out, int* flag);
-using DeleteFn = int(void* handle, int keyval, void* value, void* extra_state);
+// A callback as it was given, whatever its type and language; cast back for the call.
+using AnyFunction = void();
+template <class Function>
+AnyFunction* any_function(Function* function) noexcept {
+  return reinterpret_cast<AnyFunction*>(function);
+}
 
 struct Keyval {
   KeyvalKind kind = KeyvalKind::kComm;
   int id = 0;
   Language language = Language::kC;
-  CopyFn* copy = nullptr;      // 0: MPI_*_NULL_COPY_FN, 1: MPI_*_DUP_FN
-  DeleteFn* remove = nullptr;  // 0: MPI_*_NULL_DELETE_FN
+  AnyFunction* copy = nullptr;      // 0: MPI_*_NULL_COPY_FN, 1: MPI_*_DUP_FN
+  AnyFunction* remove = nullptr;  // 0: MPI_*_NULL_DELETE_FN
   void* extra_state = nullptr;
 
 };
@@ -73,7 +74,7 @@ inline constexpr int kFirstUserKeyval = 1024;  // above the ABI's predefined key
 
 // Errors: MPI_ERR_KEYVAL.
 Err find_keyval(int id, KeyvalKind kind, KeyvalRef* out);
-Err create_keyval(KeyvalKind kind, Language language, CopyFn* copy, DeleteFn* remove,
+Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy, AnyFunction* remove,
                   void* extra_state, int* id);
 Err free_keyval(KeyvalKind kind, int* id);  // sets *id to MPI_KEYVAL_INVALID
 

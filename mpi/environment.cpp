@@ -134,8 +134,10 @@ Err is_thread_main(int* flag) {
 
 Err abort(Comm& comm, int code) {
   job::Rank& rank = comm.self();
-  rank.job->abort(code, fmt::format("mpc: rank {}: MPI_Abort({}, {})", rank.world_rank,
-                                    comm.display_name(), code));
+  const std::string text = fmt::format("mpc: rank {}: MPI_Abort({}, {})", rank.world_rank,
+                                       comm.display_name(), code);
+  rank.job->abort(code, text);
+  __builtin_unreachable();  // gcc 12 forgets [[noreturn]] in virtual calls
 }
 
 double wtime() {

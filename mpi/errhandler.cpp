@@ -33,14 +33,19 @@ std::string report(Err error, const char* object_name, const char* function) {
 }
 
 [[noreturn]] void end_job(Err error, const char* object_name, const char* function) {
-  job::Job::instance().abort(kExitMpiError, report(error, object_name, function));
+  const std::string text = report(error, object_name, function);
+  job::Job::instance().abort(kExitMpiError, text);
+  __builtin_unreachable();  // gcc 12 forgets [[noreturn]] in virtual calls
 }
 
 int call_user(Errhandler& handler, Err error, void* handle) {
+  // The ABI's four function types are alike: pointer to the handle, pointer to the code.
+  using Function = void(void* handle_pointer, int* code, ...);
+  auto* const function = reinterpret_cast<Function*>(handler.function);
   int code = error.code;
   if (handler.language == Language::kC) {
     void* copy = handle;
-    handler.function(&copy, &code);
+    function(&copy, &code);
     return error.code;
   }
   Kind kind = Kind::kComm;
@@ -52,7 +57,7 @@ int call_user(Errhandler& handler, Err error, void* handle) {
     case ErrhandlerTarget::kAny: break;
   }
   int integer = handle_to_int(handle, kind);
-  handler.function(&integer, &code);
+  function(&integer, &code);
   return error.code;
 }
 

@@ -27,19 +27,16 @@ class Session;
 inline constexpr int kExitMpiError = 123;
 
 enum class ErrhandlerTarget : uint8_t { kAny, kComm, kWin, kFile, kSession };
-// (handle as pointer to handle, pointer to code): the ABI's four function types alike.
-using ErrhandlerFn = void(void* handle_pointer, int* code, ...);
-
 class Errhandler final : public Object {
  public:
   enum class Policy : uint8_t { kFatal, kAbort, kReturn, kUser };
-  Errhandler(Policy policy, int owner) noexcept
-      : Object(Kind::kErrhandler, owner), policy(policy) {}
+  Errhandler(Policy what, int owner) noexcept
+      : Object(Kind::kErrhandler, owner), policy(what) {}
 
   const Policy policy;
   ErrhandlerTarget target = ErrhandlerTarget::kAny;
   Language language = Language::kC;
-  ErrhandlerFn* function = nullptr;
+  AnyFunction* function = nullptr;  // of the target's function type
 
   MPI_Errhandler handle() noexcept;
   void drop() noexcept;  // gives a reference back

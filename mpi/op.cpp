@@ -105,7 +105,7 @@ void BoundOp::apply(void* context, const void* in, void* inout, dt::Count n) {
   while (n > 0) {
     int count = static_cast<int>(std::min<dt::Count>(n, INT_MAX));
     if (op.language == Language::kC) {
-      op.function(source, inout, &count, &self.handle_);
+      reinterpret_cast<MPI_User_function*>(op.function)(source, inout, &count, &self.handle_);
     } else {
       int type = handle_to_int(self.handle_, Kind::kDatatype);
       using FortranFunction = void(void*, void*, int*, int*);

@@ -26,7 +26,7 @@ class Op final : public Object {
   void drop() noexcept;  // gives a reference back
 
   // The user's function, one of the two.
-  MPI_User_function* function = nullptr;
+  AnyFunction* function = nullptr;                // MPI_User_function, or Fortran's
   MPI_User_function_c* large_function = nullptr;
   Language language = Language::kC;
   void* extra_state = nullptr;
