@@ -3,13 +3,13 @@
 //
 // Role:      one operation that was started and is not yet completed by its owner: point to
 //            point, collective, generalized; persistent or not.
-// Users:     mpi/p2p*.cpp, mpi/coll*.cpp, mpi/request*.cpp.
+// Users:     mpi/p2p.cpp, mpi/completion.cpp, mpi/coll*.cpp.
 // Threads:   any execution of the owning rank; two of them may not complete the same request
 //            at once (MPI-4.1 section 11.6.2). The operation itself may finish anywhere.
 // See also:  runtime/message/message.h, nbc/engine/engine.h; MPI-4.1 sections 3.7, 3.9, 13.2.
 //
-//                start()                       the operation ends        wait/test
-//   inactive -------------> active (is_done() == false) ------> is_done() -------> inactive
+//                start                         the operation ends        wait/test
+//   inactive -------------> active, not done -----------------> active, done ------> inactive
 //      ^                                                                             |
 //      +----------- persistent requests only; others are freed instead <-------------+
 
@@ -28,78 +28,95 @@ class Comm;
 struct RankState;
 
 enum class RequestKind : uint8_t {
-  kDone,          // complete from the start (MPI_PROC_NULL, empty collectives)
-  kSend, kRecv, kCollective, kGeneralized,
+  kDone,  // complete from the start: MPI_PROC_NULL, collectives without work
+  kSend,
+  kRecv,
+  kCollective,
+  kGeneralized,
 };
 
-struct GeneralizedFns {
+// What the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
+struct Generalized {
   MPI_Grequest_query_function* query = nullptr;
   MPI_Grequest_free_function* free = nullptr;
   MPI_Grequest_cancel_function* cancel = nullptr;
   void* extra_state = nullptr;
+  std::atomic<bool> is_complete{false};  // MPI_Grequest_complete: release, is_done: acquire
+};
+
+// What a collective holds until it ends: schedule in flight, temporary arrays. Owned by the
+// request, made by mpi/coll*.cpp.
+struct CollectiveState {
+  virtual ~CollectiveState() = default;
+  nbc::CollectivePtr collective;
 };
 
 class Request final : public Object {
  public:
-  // Caller: an execution of the rank. Never fails (memory exhaustion ends the job).
-  static Request* make(RankState& state, RequestKind kind, Comm* comm) noexcept;
-  // Gives it back to the rank's pool. It must not be active.
+  // Both: caller is an execution of the rank. Cost: a free list of the rank.
+  static Request* make(RankState& state, RequestKind kind, Comm* comm, const char* call);
   static void destroy(RankState& state, Request* request) noexcept;
+  // The user no longer wants it: frees it when the operation has ended.
+  static void abandon(RankState& state, Request* request) noexcept;
 
   RequestKind kind() const noexcept { return kind_; }
-  bool is_persistent() const noexcept { return is_persistent_; }
-  bool is_active() const noexcept { return is_active_; }
-  // The operation has ended (or was never started); the owner may complete it.
-  bool is_done() const noexcept;
-  // Result of a done request.
+  bool is_done() const noexcept;  // false for inactive ones too
   const msg::Status& result() const noexcept;
   Comm* comm() const noexcept { return comm_; }
-
-  // One line for the deadlock table: "receive of 4 elements from rank 3, tag 7, MPI_COMM_WORLD".
+  const char* call() const noexcept { return call_; }  // "MPI_Isend"
+  // "receive of 4 elements from rank 3, tag 7, MPI_COMM_WORLD"
   std::string text() const;
-
   MPI_Request handle() noexcept { return reinterpret_cast<MPI_Request>(this); }
 
-  // --- fields of the operation; set by whoever makes it -----------------------------------
-  msg::Request message;                       // kSend, kRecv
-  nbc::CollectivePtr collective;              // kCollective
-  void (*release)(Request&) noexcept = nullptr;  // frees what the operation holds, at its end
-  void* held = nullptr;                       // for `release`
-  GeneralizedFns generalized;                 // kGeneralized
-  std::atomic<bool> generalized_done{false};
-  msg::Status done_status;                    // kDone, kGeneralized
-  // Arguments, for restarts of persistent requests and for text().
-  union {
+  bool is_persistent = false;
+  bool is_active = false;
+  bool is_user_buffered = false;  // MPI_Ibsend, MPI_Bsend_init
+  msg::Request message;           // kSend, kRecv
+  union {                         // kSend, kRecv: for restarts and text()
     msg::SendArgs send;
     msg::RecvArgs recv;
   };
-  int peer = 0;                               // rank in comm, as the user gave it
-  const char* call = nullptr;                 // "MPI_Isend"
-  dt::TypeRef type;                           // keeps a derived type alive
+  int peer = MPI_PROC_NULL;       // rank in comm, as the user gave it
+  dt::TypeRef type;               // keeps a derived type alive
+  std::unique_ptr<CollectiveState> collective;  // kCollective
+  std::unique_ptr<Generalized> generalized;     // kGeneralized
+  msg::Status done_status;                      // kDone, kGeneralized
+  Request* next = nullptr;                      // of the free list or the abandoned ones
 
  private:
-  friend Err start_request(RankState&, Request&);
-  Request(RankState& state, RequestKind kind, Comm* comm) noexcept;
+  friend struct RequestPool;
+  Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept;
   ~Request() = default;
 
   RequestKind kind_;
   Comm* comm_;
-  Request* next_free_ = nullptr;
-
- public:
-  bool is_persistent_ = false;
-  bool is_active_ = false;
-  bool is_buffered_ = false;
+  const char* call_;
 };
 
-// (Re)starts a persistent request. Errors: MPI_ERR_REQUEST if it is active or not persistent.
+// Free and abandoned requests of one rank.
+struct RequestPool {
+  Request* free = nullptr;
+  Request* abandoned = nullptr;
+  std::atomic<bool> is_locked{false};  // several threads of the rank
+  ~RequestPool();
+};
+
+// Starts what `request` describes: first start and restarts alike.
+// Errors: MPI_ERR_REQUEST if it is active already.
 Err start_request(RankState& state, Request& request);
 
-// Waits until all of them are done. Null entries count as done. Switches: yes.
-void wait_done(RankState& state, Request* const* requests, size_t n, const char* call);
+// Waits until the active request is done. Switches: yes.
+void wait_done(RankState& state, Request& request, const char* call);
 
-// Completes a done request: fills `status`, frees it or makes it inactive, sets *handle to
-// MPI_REQUEST_NULL where MPI says so. Returns the operation's error.
-Err complete_request(RankState& state, MPI_Request* handle, MPI_Status* status);
+// Finishes a done (or inactive) request: fills `status` but for MPI_ERROR, then frees it and
+// sets *handle to MPI_REQUEST_NULL, or makes a persistent one inactive.
+// Returns the operation's error.
+Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* status);
+
+// The error of an operation's status as an MPI error.
+Err error_of(const msg::Status& status);
+
+// Ends the requests that were abandoned and are done; all of them if `wait`.
+void reap_abandoned(RankState& state, bool wait);
 
 }  // namespace mpc::mpi

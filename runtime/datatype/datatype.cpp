@@ -137,6 +137,18 @@ Result<TypeRef> TypeBuilder::finish(const Layout& layout, const Signature& signa
   return TypeRef::adopt(type);
 }
 
+const Datatype* TypeBuilder::finish_permanent(const Datatype& same_as) {
+  Bounds bounds;
+  bounds.add(same_as, 0, 1, 0);
+  auto type = finish(same_as.layout(), same_as.signature(), same_as.signature_hash(), bounds,
+                     same_as.size());
+  CHECK(type.ok(), "a predefined type has bounds that fit");
+  auto* permanent = const_cast<Datatype*>(type.value().get());
+  permanent->permanent_ = true;
+  permanent->commit();
+  return type.value().detach();
+}
+
 // --- counting -----------------------------------------------------------------------------------
 
 Count count_in(const Datatype& type, size_t bytes) noexcept {

@@ -59,8 +59,9 @@ class Datatype {
   bool is_committed() const noexcept {
     return committed_.load(std::memory_order_relaxed);  // own flag, orders nothing
   }
-  bool is_predefined() const noexcept { return abi_code_ != 0; }
-  uint32_t abi_code() const noexcept { return abi_code_; }  // 0 for derived types
+  // Lives as long as the process: one with an ABI code, or one of f90_real() and friends.
+  bool is_predefined() const noexcept { return permanent_; }
+  uint32_t abi_code() const noexcept { return abi_code_; }  // 0 if it has none
   // The only basic type it consists of; 0 if there are several or none.
   uint32_t uniform_code() const noexcept {
     return signature_.kind == SignatureKind::kBasic ? signature_.code : 0;
@@ -89,8 +90,8 @@ class Datatype {
                      const Layout& layout, const Signature& signature,
                      SignatureHash hash)  // predefined
       : size_(layout.bytes), extent_(extent), true_extent_(true_extent),
-        contiguous_(layout.bytes == extent), committed_(true), abi_code_(code),
-        alignment_(alignment), layout_(layout), signature_(signature), hash_(hash) {}
+        contiguous_(layout.bytes == extent), permanent_(true), committed_(true),
+        abi_code_(code), alignment_(alignment), layout_(layout), signature_(signature), hash_(hash) {}
 
   Count size_ = 0;
   Count extent_ = 0;
@@ -98,6 +99,7 @@ class Datatype {
   Count true_lb_ = 0;
   Count true_extent_ = 0;
   bool contiguous_ = false;
+  bool permanent_ = false;
   mutable std::atomic<bool> committed_{false};
   uint32_t abi_code_ = 0;
   Count alignment_ = 1;
@@ -191,6 +193,18 @@ Result<TypeRef> make_darray(int size, int rank, CountArray gsizes,
 Result<TypeRef> make_resized(const Datatype& old, Count lb, Count extent,
                              B binding = B::kClassic);
 Result<TypeRef> make_dup(const Datatype& old);  // committed if the old one is
+
+// --- Fortran kinds and pairs ------------------------------------------------------------------
+// The predefined type of a Fortran kind with `precision` decimal digits and decimal exponent
+// range `range`; kAny for MPI_UNDEFINED. The same arguments give the same type; its contents
+// tell the arguments. Null if no kind of gfortran fits.
+inline constexpr int kAny = -32766;
+const Datatype* f90_real(int precision, int range);
+const Datatype* f90_complex(int precision, int range);
+const Datatype* f90_integer(int range);
+// The pair type for MINLOC and MAXLOC over these two types (MPI_Type_get_value_index); null if
+// there is no such predefined type.
+const Datatype* value_index_pair(const Datatype& value, const Datatype& index) noexcept;
 
 // --- moving data ------------------------------------------------------------------------------
 // Copies from one layout to another without a buffer between them.

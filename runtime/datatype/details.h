@@ -50,6 +50,9 @@ class TypeBuilder {
   Result<TypeRef> finish(const Layout& layout, const Signature& signature,
                          SignatureHash hash, const Bounds& bounds, Wide size);
 
+  // The same, never to be freed, and committed.
+  const Datatype* finish_permanent(const Datatype& same_as);
+
  private:
   Details* details_;
 };

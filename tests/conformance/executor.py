@@ -51,10 +51,11 @@ def run(command, test, folder, limit_s):
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out,
             stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_limits)
         timed_out = not _wait(process, limit_s)
+        seconds = time.monotonic() - start
+        members = _job_processes(process.pid) if timed_out else set()
         if timed_out:
             _report_and_kill(process)
-        seconds = time.monotonic() - start
-        _end_session(process.pid)
+        _end_job(process.pid, members)
         process.wait()
         out.seek(0)
         text = out.read(OUTPUT_LIMIT_BYTES).decode(errors="replace")
@@ -88,9 +89,9 @@ def _report_and_kill(process):
         pass
 
 
-def _session_members(session):
-    """Processes of a session, whatever process group they moved to."""
-    members = []
+def _job_processes(launcher, known=()):
+    """The launcher's session, and descendants that left it (MPICH's proxies do)."""
+    parents, found = {}, set()
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
@@ -98,18 +99,27 @@ def _session_members(session):
             fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(fields[3]) == session and fields[0] != "Z":
-            members.append(int(entry))
-    return members
+        if fields[0] == "Z":
+            continue
+        pid = int(entry)
+        parents[pid] = int(fields[1])
+        if int(fields[3]) == launcher or pid in known:
+            found.add(pid)
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in found} - found
+        found |= more
+        grown = bool(more)
+    return found
 
 
-def _end_session(session):
-    """Waits shortly for stragglers, then kills every process of the session."""
+def _end_job(launcher, known):
+    """Waits shortly for stragglers, then kills what is left of the job."""
     deadline = time.monotonic() + DRAIN_WAIT_S
     pause = 0.001
-    while _session_members(session):
+    while left := _job_processes(launcher, known):
         if time.monotonic() > deadline:
-            for pid in _session_members(session):
+            for pid in left:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:

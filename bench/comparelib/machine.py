@@ -1,0 +1,156 @@
+"""Running one benchmark job while watching what else the machine does.
+
+Role:     starts jobs with a time limit, reads their figures, and says for each how much CPU
+          time other programs and the hypervisor took meanwhile.
+Users:    bench/compare.
+"""
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+FOREIGN_LIMIT = 0.10    # of one core: more than this and a sample is not quiet
+STEAL_LIMIT = 0.03
+LAUNCHERS = re.compile(r"^(mpirun|mpiexec|orterun|orted|hydra|prte)")
+
+
+@dataclass
+class Sample:
+    figures: dict = field(default_factory=dict)     # (name, parameter) -> (value, unit)
+    foreign: float = 0.0        # cores that other programs used
+    steal: float = 0.0          # cores that the hypervisor took
+    error: str = ""
+
+    @property
+    def quiet(self):
+        return self.foreign <= FOREIGN_LIMIT and self.steal <= STEAL_LIMIT
+
+
+class Watch:
+    """Foreign CPU and steal between its making and done()."""
+
+    def __init__(self):
+        self.start = self._read()
+
+    @staticmethod
+    def _read():
+        fields = [int(word) for word in
+                  Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+        user, nice, system, _, _, irq, softirq, steal = fields[:8]
+        own = 0.0
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+            usage = resource.getrusage(who)
+            own += usage.ru_utime + usage.ru_stime
+        busy = (user + nice + system + irq + softirq) * TICK_S
+        return time.monotonic(), busy, own, steal * TICK_S
+
+    def done(self):
+        """(foreign, steal), in cores."""
+        now, busy, own, steal = (b - a for a, b in zip(self.start, self._read()))
+        return max(0.0, (busy - own) / now), steal / now
+
+
+def environment():
+    return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+
+def start(command):
+    return subprocess.Popen(command, env=environment(), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            errors="replace", start_new_session=True)
+
+
+def run(command, limit_s):
+    """(output, seconds, "" or what went wrong)."""
+    begin = time.monotonic()
+    process = start(command)
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        end_session(process)
+        return "", time.monotonic() - begin, f"no end within {limit_s:.0f} s"
+    seconds = time.monotonic() - begin
+    if process.returncode:
+        last = output.strip().splitlines()[-1:] or ["no output"]
+        return output, seconds, f"status {process.returncode}: {last[0][:120]}"
+    return output, seconds, ""
+
+
+def figures(output):
+    """The BENCH lines of a program's output."""
+    found = {}
+    for line in output.splitlines():
+        words = line.split()
+        if len(words) == 5 and words[0] == "BENCH":
+            found[(words[1], int(words[2]))] = (float(words[3]), words[4])
+    return found
+
+
+def job_processes(launcher):
+    """Pids of a job: the launcher's session and all descendants (hydra leaves the session)."""
+    parents, sessions = {}, {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                text = Path(f"/proc/{entry}/stat").read_text()
+            except OSError:
+                continue
+            fields = text.rpartition(")")[2].split()
+            if fields[0] != "Z":
+                parents[int(entry)], sessions[int(entry)] = int(fields[1]), int(fields[3])
+    found = {pid for pid, session in sessions.items() if session == launcher}
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in found} - found
+        found |= more
+        grown = bool(more)
+    return sorted(found)
+
+
+def end_session(process):
+    for pid in job_processes(process.pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+
+
+def cpu_seconds(pids):
+    """CPU time so far of all threads of these processes, to the nanosecond."""
+    total = 0
+    for pid in pids:
+        for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                total += int(path.read_text().split()[0])
+            except (OSError, IndexError, ValueError):
+                pass
+    return total * 1e-9
+
+
+def pss_kib(pids):
+    """Proportional memory of the processes that hold ranks (launchers left out)."""
+    total = 0
+    for pid in pids:
+        try:
+            if LAUNCHERS.match(Path(f"/proc/{pid}/comm").read_text()):
+                continue
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        except OSError:
+            continue
+        found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+        total += int(found.group(1)) if found else 0
+    return total
+
+
+def describe():
+    """Lines that say on what machine the figures were taken."""
+    model = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
+    release = re.search(r'PRETTY_NAME="(.*)"', Path("/etc/os-release").read_text())
+    return [f"{os.cpu_count()} cores, {model.group(1) if model else 'unknown processor'}",
+            f"{release.group(1) if release else 'unknown system'}, Linux {os.uname().release}"]

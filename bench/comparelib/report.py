@@ -1,0 +1,238 @@
+"""Figures to tables: medians, spread, ratios, goals; Markdown, CSV and plots.
+
+Role:     turns the samples of all MPIs into what bench/RESULTS.md shows.
+Users:    bench/compare.
+"""
+import csv
+import statistics
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+SPREAD_LIMIT = 0.10     # (third quartile - first) / median
+QUIET_SAMPLES = 3       # fewer: the figure gets a *
+HIGHER_IS_BETTER = {"MB/s", "M/s"}
+SERIES = ("ours", "openmpi", "mpich")
+
+
+@dataclass
+class Figure:
+    value: float
+    unit: str
+    spread: float
+    quiet: int          # samples that nothing disturbed
+
+    @property
+    def steady(self):
+        return self.quiet >= QUIET_SAMPLES and self.spread <= SPREAD_LIMIT
+
+    def text(self):
+        return number(self.value) + ("" if self.steady else "*")
+
+
+def number(value):
+    if value >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.3g}"
+
+
+def summarise(samples):
+    """(name, parameter) -> Figure, from quiet samples where there are enough."""
+    figures = {}
+    for key in {key for sample in samples for key in sample.figures}:
+        having = [s for s in samples if key in s.figures]
+        quiet = [s for s in having if s.quiet]
+        used = quiet if len(quiet) >= QUIET_SAMPLES else having
+        values = sorted(s.figures[key][0] for s in used)
+        middle = statistics.median(values)
+        spread = 0.0
+        if len(values) > 1:
+            quarters = statistics.quantiles(values, n=4, method="inclusive")
+            spread = (quarters[2] - quarters[0]) / middle if middle else 0.0
+        figures[key] = Figure(middle, having[0].figures[key][1], spread, len(quiet))
+    return figures
+
+
+def better_peer(figures_by_mpi, key):
+    """(name, Figure) of the better of the peers that have this figure, or None."""
+    peers = [(name, figures[key]) for name, figures in figures_by_mpi.items()
+             if name in ("openmpi", "mpich") and key in figures]
+    if not peers:
+        return None
+    higher = peers[0][1].unit in HIGHER_IS_BETTER
+    return (max if higher else min)(peers, key=lambda item: item[1].value)
+
+
+# ---- tables ----------------------------------------------------------------------------
+
+FLOOR_OF = {"latency": "copy", "latency_bounce": "copy_bounce"}
+
+
+def floor_of(figures_by_mpi, key):
+    """The Figure that bounds this one from below in the same run, or None."""
+    floors = figures_by_mpi.get("floor", {})
+    name, parameter = key
+    if name == "latency" and parameter <= 8:
+        return floors.get(("pingpong", 8))
+    return floors.get((FLOOR_OF.get(name, ""), parameter))
+
+
+def parameter_text(name, parameter):
+    if name.startswith(("latency", "bandwidth", "rate")):
+        for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+            if parameter >= size:
+                return f"{parameter // size} {unit}"
+        return f"{parameter} B"
+    return f"{parameter} ranks"
+
+
+def table(figures_by_mpi):
+    """Markdown table of one experiment."""
+    keys = sorted({key for name in SERIES for key in figures_by_mpi.get(name, {})})
+    keys.sort(key=lambda key: (order_of(key[0]), key[1]))
+    has_floor = any(floor_of(figures_by_mpi, key) for key in keys)
+    head = ["what", "", "unit", "ours", "Open MPI", "MPICH", "ours / better peer"]
+    head += ["floor", "ours / floor"] if has_floor else []
+    lines = [head, ["---"] * len(head)]
+    for key in keys:
+        figures = [figures_by_mpi.get(name, {}).get(key) for name in SERIES]
+        ours, peer = figures[0], better_peer(figures_by_mpi, key)
+        unit = next(f.unit for f in figures if f)
+        arrow = " (higher is better)" if unit in HIGHER_IS_BETTER else ""
+        row = [key[0], parameter_text(*key), unit + arrow]
+        row += [figure.text() if figure else "–" for figure in figures]
+        row += [ratio(ours, peer[1] if peer else None)]
+        if has_floor:
+            bound = floor_of(figures_by_mpi, key)
+            row += [bound.text() if bound else "–", ratio(ours, bound)]
+        lines.append(row)
+    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
+
+
+def order_of(name):
+    order = ("latency", "latency_bounce", "latency_same_core", "bandwidth", "rate", "barrier",
+             "allreduce_8B", "allreduce_64KiB", "allreduce_1MiB", "alltoall_8B",
+             "alltoall_4KiB", "launch", "idle_cpu", "idle_memory")
+    return order.index(name) if name in order else len(order)
+
+
+def ratio(ours, other):
+    return f"{ours.value / other.value:.2f}" if ours and other and other.value else "–"
+
+
+# ---- goals -----------------------------------------------------------------------------
+
+def goals(data):
+    """[(goal, what was measured, met)] for the goals whose figures are there."""
+    rows = []
+
+    def add(text, experiment, key, against, limit, unit=""):
+        figures = data.get(experiment, {})
+        ours = figures.get("ours", {}).get(key)
+        other = against(figures, key) if against else None
+        if not ours or (against and not other):
+            return
+        value = ours.value / other.value if other else ours.value
+        rows.append((text, f"{number(value)}{unit}", value <= limit))
+
+    def peer(figures, key):
+        found = better_peer(figures, key)
+        return found[1] if found else None
+
+    eight = ("latency", 8)
+    add("8 B one way, 2 cores: at most 0.6 of the better peer", "latency", eight, peer, 0.6)
+    add("8 B one way, 2 cores: at most 1.6 of the ping-pong", "latency", eight, floor_of, 1.6)
+    add("8 B one way, one core: under 0.15 us", "samecore", ("latency_same_core", 8), None,
+        0.15, " us")
+    for size, label in ((1 << 20, "1 MiB"), (4 << 20, "4 MiB")):
+        for name, buffers in (("latency", "separate"), ("latency_bounce", "bounced")):
+            add(f"{label} one way, {buffers} buffers: at most 1.1 of one memcpy", "latency",
+                (name, size), floor_of, 1.1)
+            add(f"{label} one way, {buffers} buffers: never behind a peer", "latency",
+                (name, size), peer, 1.0)
+    add("launch of 64 ranks: at most 0.2 of the better peer", "launch", ("launch", 64), peer,
+        0.2)
+    add("launch of 1024 ranks: under 1 s", "launch", ("launch", 1024), None, 1.0, " s")
+    add("memory of an idle rank at 1000 ranks: under 200 KiB", "idle", ("idle_memory", 1000),
+        None, 200, " KiB")
+    add("16 ranks waiting in MPI_Recv: under 2 % of one core", "idle", ("idle_cpu", 16), None,
+        2.0, " %")
+    for ranks in (16, 64):
+        for name in ("barrier", "allreduce_8B"):
+            add(f"{name} of {ranks} ranks: at most 0.1 of the better peer", "collectives",
+                (name, ranks), peer, 0.1)
+    return rows
+
+
+def goals_table(data):
+    rows = goals(data)
+    lines = ["| goal | measured | met |", "|---|---|---|"]
+    lines += [f"| {text} | {value} | {'yes' if met else '**no**'} |"
+              for text, value, met in rows]
+    return "\n".join(lines) if rows else ""
+
+
+# ---- files -----------------------------------------------------------------------------
+
+def write_csv(path, samples):
+    """One line per figure per sample; `samples` is {(experiment, mpi): [Sample]}."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["experiment", "mpi", "repeat", "name", "parameter", "value", "unit",
+                         "foreign_cores", "steal_cores", "quiet"])
+        for (experiment, mpi), items in samples.items():
+            for repeat, sample in enumerate(items, 1):
+                for (name, parameter), (value, unit) in sorted(sample.figures.items()):
+                    writer.writerow([experiment, mpi, repeat, name, parameter, value, unit,
+                                     f"{sample.foreign:.3f}", f"{sample.steal:.3f}",
+                                     int(sample.quiet)])
+
+
+PLOTS = {   # experiment -> [(file, title, x label, y label, {curve: (mpi, figure)})]
+    "latency": [("latency", "One-way time, 2 ranks on 2 cores", "message size, bytes", "us", {
+        "this project": ("ours", "latency"), "Open MPI": ("openmpi", "latency"),
+        "MPICH": ("mpich", "latency"), "one memcpy": ("floor", "copy")})],
+    "collectives": [("barrier", "Barrier, all ranks on the machine's cores", "ranks", "us", {
+        "this project": ("ours", "barrier"), "Open MPI": ("openmpi", "barrier"),
+        "MPICH": ("mpich", "barrier")})],
+    "launch": [("launch", "Init + Finalize", "ranks", "s", {
+        "this project": ("ours", "launch"), "Open MPI": ("openmpi", "launch"),
+        "MPICH": ("mpich", "launch")})],
+}
+
+
+def plot(folder, experiment, figures_by_mpi):
+    """Writes SVG files with gnuplot. Returns their names; none when gnuplot is missing."""
+    written = []
+    for name, title, x_label, y_label, curves in PLOTS.get(experiment, []):
+        blocks, parts = [], []
+        for label, (mpi, figure) in curves.items():
+            points = sorted((key[1], item.value) for key, item in
+                            figures_by_mpi.get(mpi, {}).items() if key[0] == figure)
+            if points:
+                blocks.append(f"$d{len(blocks)} << EOD\n" +
+                              "".join(f"{x} {y}\n" for x, y in points) + "EOD\n")
+                parts.append(f"$d{len(blocks) - 1} using 1:2 with linespoints lw 2 "
+                             f"title '{label}'")
+        if not parts:
+            continue
+        target = folder / f"{name}.svg"
+        script = "".join(blocks) + (
+            f"set terminal svg size 720,440 font 'sans,13' background 'white'\n"
+            f"set output '{target}'\nset title '{title.replace(chr(39), chr(39) * 2)}'\n"
+            f"set xlabel '{x_label}'\nset ylabel '{y_label}'\nset key left top\n"
+            "set logscale x 2\nset logscale y 10\nset grid\n" +
+            "plot " + ", ".join(parts) + "\n")
+        try:
+            subprocess.run(["gnuplot"], input=script, text=True, check=True,
+                           capture_output=True)
+            written.append(target.name)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"compare: no plot {target.name}: {getattr(error, 'stderr', error)}")
+    return written
+
+
+def write_markdown(path, header, sections):
+    text = "\n\n".join(part for part in [*header, *sections] if part)
+    Path(path).write_text(text + "\n")

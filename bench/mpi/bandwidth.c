@@ -1,0 +1,75 @@
+/* Streaming from rank 0 to rank 1: windows of non-blocking sends, one answer per window.
+ *
+ *   mpirun -n 2 ./bandwidth --sizes=8,1k,1M
+ *
+ * Prints MB/s (10^6 bytes) and messages per second. Every message of a window has a buffer of
+ * its own below 64 KiB and shares one above, as applications' halo buffers do.
+ */
+#include <mpi.h>
+
+#include "bench.h"
+
+enum { WINDOW = 64, SHARED_FROM_BYTES = 65536 };
+
+struct stream {
+  int rank;
+  long bytes, stride;
+  char* buffer;
+  MPI_Request requests[WINDOW];
+  MPI_Status statuses[WINDOW];
+};
+
+static long share(long value) {
+  MPI_Bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  return value;
+}
+
+static double batch(long iterations, void* context) {
+  struct stream* s = context;
+  int count = (int)s->bytes;
+  char answer = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  double start = bench_now_s();
+  for (long i = 0; i < iterations; ++i) {
+    for (int w = 0; w < WINDOW; ++w) {
+      char* at = s->buffer + w * s->stride;
+      if (s->rank == 0)
+        MPI_Isend(at, count, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &s->requests[w]);
+      else
+        MPI_Irecv(at, count, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &s->requests[w]);
+    }
+    MPI_Waitall(WINDOW, s->requests, s->statuses);
+    if (s->rank == 0)
+      MPI_Recv(&answer, 1, MPI_CHAR, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+      MPI_Send(&answer, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD);
+  }
+  return bench_now_s() - start;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  static struct stream s;
+  int ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks != 2) {
+    fprintf(stderr, "bandwidth wants 2 ranks\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  long sizes[32];
+  int count = bench_sizes(bench_option(argc, argv, "sizes", "8,64,1k,8k,64k,1M,4M"), sizes, 32);
+  for (int i = 0; i < count; ++i) {
+    s.bytes = sizes[i];
+    s.stride = s.bytes < SHARED_FROM_BYTES ? s.bytes : 0;
+    s.buffer = bench_buffer(s.stride * WINDOW + s.bytes);
+    double seconds = bench_run(batch, share, &s) / WINDOW;
+    if (s.rank == 0) {
+      bench_print("bandwidth", s.bytes, (double)s.bytes / seconds / 1e6, "MB/s");
+      bench_print("rate", s.bytes, 1e-6 / seconds, "M/s");
+    }
+    free(s.buffer);
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,111 @@
+/* What the benchmarks share: sizes from the command line, batches, medians, output.
+ *
+ * Output is one line per figure on rank 0: "BENCH name parameter value unit". The value is the
+ * median over batches; each batch is long enough for the clock. Standard C11 and MPI-3 only,
+ * so that any mpicc compiles it.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BENCH_MAX_BATCHES = 101 };
+
+/* A batch lasts at least this long; a figure takes at most about the budget. */
+static double bench_batch_s = 0.002;
+static double bench_budget_s = 0.25;
+
+static inline double bench_now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static inline int bench_compare(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static inline double bench_median(double* values, int count) {
+  qsort(values, (size_t)count, sizeof *values, bench_compare);
+  return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static inline void bench_print(const char* name, long parameter, double value,
+                               const char* unit) {
+  printf("BENCH %s %ld %.6g %s\n", name, parameter, value, unit);
+  fflush(stdout);
+}
+
+/* "8,64,1k,4M" -> numbers. Returns how many. */
+static inline int bench_sizes(const char* text, long* sizes, int limit) {
+  int count = 0;
+  while (*text && count < limit) {
+    char* end;
+    long value = strtol(text, &end, 10);
+    if (end == text) break;
+    if (*end == 'k' || *end == 'K') value <<= 10, ++end;
+    if (*end == 'm' || *end == 'M') value <<= 20, ++end;
+    sizes[count++] = value;
+    text = *end == ',' ? end + 1 : end;
+  }
+  return count;
+}
+
+/* The value of "--name=value", or the fallback. */
+static inline const char* bench_option(int argc, char** argv, const char* name,
+                                       const char* fallback) {
+  size_t length = strlen(name);
+  for (int i = 1; i < argc; ++i)
+    if (!strncmp(argv[i], "--", 2) && !strncmp(argv[i] + 2, name, length) &&
+        argv[i][2 + length] == '=')
+      return argv[i] + 3 + length;
+  return fallback;
+}
+
+/* A buffer on pages of its own, touched. */
+static inline char* bench_buffer(long bytes) {
+  size_t size = ((size_t)bytes + 4095) / 4096 * 4096 + 4096;
+  char* buffer = aligned_alloc(4096, size);
+  if (!buffer) {
+    fprintf(stderr, "no memory for %zu bytes\n", size);
+    exit(1);
+  }
+  memset(buffer, 1, size);
+  return buffer;
+}
+
+/* Runs `batch(iterations, context)` (seconds it took, the same on every rank) until the
+ * batches are long enough and there are enough of them. Returns the median seconds of one
+ * iteration. `share` hands rank 0's number to all ranks; with it every rank makes the same
+ * decisions. */
+typedef double bench_batch(long iterations, void* context);
+typedef long bench_share(long value);
+
+static inline double bench_run(bench_batch* batch, bench_share* share, void* context) {
+  double values[BENCH_MAX_BATCHES];
+  long iterations = 1;
+  double start = bench_now_s();
+  for (;;) { /* warm up and find the length of a batch */
+    double took = batch(iterations, context);
+    long next = took >= bench_batch_s ? 0 : iterations * 2;
+    if (took > 0 && next && bench_batch_s / took > 4) next = iterations * 4;
+    next = share(next);
+    if (!next) break;
+    iterations = next;
+  }
+  int count = 0;
+  for (;;) {
+    values[count++] = batch(iterations, context) / (double)iterations;
+    double used = bench_now_s() - start;
+    int enough = count == BENCH_MAX_BATCHES || (used > bench_budget_s && count >= 3) ||
+                 used > 20 * bench_budget_s;
+    if (!share(!enough)) break;
+  }
+  return bench_median(values, count);
+}
+
+#endif

@@ -1,0 +1,8 @@
+/* Init and Finalize, nothing else: what starting a job costs. */
+#include <mpi.h>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Finalize();
+  return 0;
+}

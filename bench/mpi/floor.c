@@ -1,0 +1,115 @@
+/* What the machine allows: two threads pinned to two cores, without any MPI.
+ *
+ *   ./floor --cores=0,1 --sizes=64k,1M
+ *
+ * pingpong   one way of a ping-pong over two cache lines, one per direction (what a message
+ *            of a few bytes cannot beat).
+ * copy       one memcpy, by the receiver, of a buffer in the sender's hands, in a ping-pong with
+ *            separate warm buffers: the buffer use of `latency --buffers=separate`.
+ * copy_bounce  the same when each side receives into the buffer that it sends from, so that
+ *            the copy reads what the other core just wrote.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "bench.h"
+
+
+static _Alignas(128) atomic_long to_first;
+static _Alignas(128) atomic_long to_second;
+static int cores[2];
+static char *out[2], *in[2];
+static long bytes;
+static long rounds;
+static double* copy_s; /* seconds of each copy of the first thread */
+
+static void pin(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set))
+    fprintf(stderr, "cannot bind to core %d\n", core);
+}
+
+static inline void wait_for(atomic_long* flag, long value) {
+  while (atomic_load_explicit(flag, memory_order_acquire) != value) __builtin_ia32_pause();
+}
+
+/* Second thread: answers each round. */
+static void* answer(void* unused) {
+  (void)unused;
+  pin(cores[1]);
+  for (long i = 1; i <= rounds; ++i) {
+    wait_for(&to_second, i);
+    if (bytes) memcpy(in[1], out[0], (size_t)bytes);
+    atomic_store_explicit(&to_first, i, memory_order_release);
+  }
+  return NULL;
+}
+
+/* Seconds of one round trip, on average. */
+static double pingpong(void) {
+  pthread_t thread;
+  atomic_store(&to_first, 0);
+  atomic_store(&to_second, 0);
+  pthread_create(&thread, NULL, answer, NULL);
+  double start = bench_now_s();
+  for (long i = 1; i <= rounds; ++i) {
+    if (i == rounds / 10 + 1) start = bench_now_s(); /* the first tenth warms up */
+    atomic_store_explicit(&to_second, i, memory_order_release);
+    wait_for(&to_first, i);
+    if (bytes) {
+      double before = bench_now_s();
+      memcpy(in[0], out[1], (size_t)bytes);
+      copy_s[i - 1] = bench_now_s() - before;
+    }
+  }
+  double took = bench_now_s() - start;
+  pthread_join(thread, NULL);
+  return took / (double)(rounds - rounds / 10);
+}
+
+static void measure_pingpong(void) {
+  double values[15];
+  bytes = 0;
+  rounds = 20000;
+  for (int i = 0; i < 15; ++i) values[i] = pingpong() / 2;
+  bench_print("pingpong", 8, 1e6 * bench_median(values, 15), "us");
+}
+
+static void measure_copy(long size, int bounce) {
+  bytes = size;
+  rounds = 64 + (64L << 20) / size;
+  if (rounds > 4000) rounds = 4000;
+  copy_s = malloc(sizeof *copy_s * (size_t)rounds);
+  for (int side = 0; side < 2; ++side) {
+    out[side] = bench_buffer(size);
+    in[side] = bounce ? out[side] : bench_buffer(size);
+  }
+  pingpong();
+  pingpong();
+  bench_print(bounce ? "copy_bounce" : "copy", size,
+              1e6 * bench_median(copy_s + rounds / 10, (int)(rounds - rounds / 10)), "us");
+  for (int side = 0; side < 2; ++side) {
+    if (!bounce) free(in[side]);
+    free(out[side]);
+  }
+  free(copy_s);
+}
+
+int main(int argc, char** argv) {
+  long sizes[32], list[2] = {0, 1};
+  bench_sizes(bench_option(argc, argv, "cores", "0,1"), list, 2);
+  cores[0] = (int)list[0];
+  cores[1] = (int)list[1];
+  pin(cores[0]);
+  measure_pingpong();
+  int count = bench_sizes(bench_option(argc, argv, "sizes", "8k,64k,1M,4M"), sizes, 32);
+  for (int i = 0; i < count; ++i) {
+    measure_copy(sizes[i], 0);
+    measure_copy(sizes[i], 1);
+  }
+  return 0;
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Writes the generated files of the MPI interface; see docs/mpi-api.md.
+
+usage: generate.py OUT      writes the files below the folder OUT
+       generate.py --list   names them, relative to OUT
+       generate.py --implemented NAME ...
+                            notes in the list that these functions have bodies now
+                            (names as in C, without _c: MPI_Send, or bodies: send)
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from generator import edit, entries, header  # noqa: E402
+from generator.model import Api, ListError  # noqa: E402
+
+
+def write_if_changed(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def outputs(api):
+    """Relative path -> text of everything that is built."""
+    files = {"include/mpi.h": header.generate(api)}
+    files.update(entries.generate(api))
+    return files
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", type=Path, nargs="?")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--implemented", nargs="+", metavar="NAME")
+    args = parser.parse_args()
+    try:
+        api = Api(Path(__file__).resolve().parent)
+        if args.implemented:
+            edit.mark_implemented(api, args.implemented)
+            return
+        if args.list:
+            print("\n".join(outputs(api)))
+            return
+        for name, text in outputs(api).items():
+            write_if_changed(args.out / name, text)
+    except ListError as error:
+        sys.exit(f"mpi/api: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+#include "mpi/buffered.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <utility>
+
+#include "impl_p2p.h"
+#include "mpi/comm.h"
+#include "mpi/rank_state.h"
+#include "mpi/request.h"
+#include "mpi/wait_reasons.h"
+
+namespace mpc::mpi {
+
+// A message on its way; the packed data follow it in memory.
+struct SendBuffer::Entry {
+  msg::Request request;
+  Entry* next = nullptr;
+  int64_t cost = 0;
+  char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
+};
+
+namespace {
+
+class FlushReason final : public sched::WaitReason {
+ public:
+  explicit FlushReason(const char* call) noexcept : call_(call) {}
+  std::string text() const override {
+    return fmt::format("{}: until the buffered messages are delivered", call_);
+  }
+
+ private:
+  const char* call_;
+};
+
+}  // namespace
+
+SendBuffer::~SendBuffer() {
+  // Detached buffers are empty; at the end of a rank undelivered messages are lost with it.
+  std::lock_guard lock(mutex_);
+  reap();
+}
+
+void SendBuffer::reap() {
+  for (Entry** link = &entries_; *link != nullptr;) {
+    Entry* entry = *link;
+    if (!entry->request.is_complete()) {
+      link = &entry->next;
+      continue;
+    }
+    *link = entry->next;
+    used_ -= entry->cost;
+    entry->~Entry();
+    ::operator delete(entry);
+  }
+}
+
+bool SendBuffer::is_empty() {
+  std::lock_guard lock(mutex_);
+  reap();
+  return entries_ == nullptr;
+}
+
+Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args) {
+  const int64_t packed = args.type->size() * args.count;
+  const int64_t cost = packed + MPI_BSEND_OVERHEAD;
+  Entry* entry = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (used_ + cost > bytes_) reap();
+    if (base_ != MPI_BUFFER_AUTOMATIC && used_ + cost > bytes_) {
+      return fail(MPI_ERR_BUFFER,
+                  fmt::format("a buffered message of {} bytes and {} bytes of overhead does "
+                              "not fit: {} of the attached {} bytes are in use; attach a "
+                              "larger buffer",
+                              packed, static_cast<int>(MPI_BSEND_OVERHEAD), used_, bytes_));
+    }
+    void* memory = ::operator new(sizeof(Entry) + static_cast<size_t>(packed), std::nothrow);
+    if (memory == nullptr) {
+      return fail(MPI_ERR_NO_MEM, fmt::format("no memory to buffer {} bytes", packed));
+    }
+    entry = new (memory) Entry;
+    entry->cost = cost;
+    used_ += cost;
+  }
+  dt::pack(args.buffer, *args.type, args.count, 0, entry->data(), static_cast<size_t>(packed));
+  msg::SendArgs as_bytes = args;
+  as_bytes.buffer = entry->data();
+  as_bytes.count = packed;
+  as_bytes.type = dt::predefined(dt::abi::kByte);
+  msg::start_send(self, entry->request, as_bytes);
+  std::lock_guard lock(mutex_);
+  entry->next = entries_;
+  entries_ = entry;
+  return kSuccess;
+}
+
+void SendBuffer::flush(job::Rank& self, const char* call) {
+  if (is_empty()) return;
+  const FlushReason reason(call);
+  for (;;) {
+    Entry* oldest = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      reap();
+      for (Entry* e = entries_; e != nullptr; e = e->next) oldest = e;
+    }
+    if (oldest == nullptr) return;
+    msg::wait(self, oldest->request, reason);
+  }
+}
+
+Err buffered_send(const msg::SendArgs& args, Comm& comm) {
+  SendBuffer* buffer = comm.send_buffer.get();
+  if (buffer == nullptr) buffer = rank_state()->send_buffer.get();
+  if (buffer == nullptr) {
+    return fail(MPI_ERR_BUFFER, "a buffered send without a buffer; call MPI_Buffer_attach "
+                                "before it");
+  }
+  return buffer->send(comm.self(), args);
+}
+
+namespace impl {
+namespace {
+
+Err attach(std::unique_ptr<SendBuffer>& slot, void* buffer, Count size, const char* call) {
+  if (slot != nullptr) {
+    return fail(MPI_ERR_BUFFER, fmt::format("{}: a buffer is attached already; detach it first",
+                                            call));
+  }
+  if (buffer == nullptr && size > 0) {
+    return fail(MPI_ERR_BUFFER, fmt::format("{}: the buffer is a null pointer", call));
+  }
+  slot = std::make_unique<SendBuffer>(buffer, size);
+  return kSuccess;
+}
+
+Err detach(std::unique_ptr<SendBuffer>& slot, void* buffer_address, Count* size,
+           const char* call) {
+  if (slot == nullptr) {
+    // MPI-4.1 section 3.6: detaching nothing gives a null pointer and size zero.
+    *static_cast<void**>(buffer_address) = nullptr;
+    *size = 0;
+    return kSuccess;
+  }
+  slot->flush(*rank_state()->rank, call);
+  *static_cast<void**>(buffer_address) = slot->base();
+  *size = slot->base() == MPI_BUFFER_AUTOMATIC ? 0 : slot->bytes();
+  slot.reset();
+  return kSuccess;
+}
+
+Err flush(std::unique_ptr<SendBuffer>& slot, const char* call) {
+  if (slot != nullptr) slot->flush(*rank_state()->rank, call);
+  return kSuccess;
+}
+
+}  // namespace
+
+Err buffer_attach(void* buffer, Count size) {
+  return attach(rank_state()->send_buffer, buffer, size, "MPI_Buffer_attach");
+}
+Err buffer_detach(void* buffer_address, Count* size) {
+  return detach(rank_state()->send_buffer, buffer_address, size, "MPI_Buffer_detach");
+}
+Err buffer_flush() { return flush(rank_state()->send_buffer, "MPI_Buffer_flush"); }
+Err comm_attach_buffer(Comm& comm, void* buffer, Count size) {
+  return attach(comm.send_buffer, buffer, size, "MPI_Comm_attach_buffer");
+}
+Err comm_detach_buffer(Comm& comm, void* buffer_address, Count* size) {
+  return detach(comm.send_buffer, buffer_address, size, "MPI_Comm_detach_buffer");
+}
+Err comm_flush_buffer(Comm& comm) { return flush(comm.send_buffer, "MPI_Comm_flush_buffer"); }
+
+}  // namespace impl
+}  // namespace mpc::mpi

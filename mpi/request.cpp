@@ -1,0 +1,224 @@
+#include "mpi/request.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "mpi/comm.h"
+#include "mpi/rank_state.h"
+#include "mpi/status.h"
+#include "mpi/wait_reasons.h"
+
+namespace mpc::mpi {
+namespace {
+
+// A few instructions under it, no call, no switch: threads of one rank only.
+class PoolLock {
+ public:
+  explicit PoolLock(RequestPool& pool) noexcept : pool_(pool) {
+    while (pool_.is_locked.exchange(true, std::memory_order_acquire)) __builtin_ia32_pause();
+  }
+  ~PoolLock() { pool_.is_locked.store(false, std::memory_order_release); }
+  PoolLock(const PoolLock&) = delete;
+  PoolLock& operator=(const PoolLock&) = delete;
+
+ private:
+  RequestPool& pool_;
+};
+
+std::string rank_text(int rank) {
+  switch (rank) {
+    case MPI_ANY_SOURCE: return "MPI_ANY_SOURCE";
+    case MPI_PROC_NULL: return "MPI_PROC_NULL";
+    default: return fmt::format("rank {}", rank);
+  }
+}
+
+}  // namespace
+
+std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
+                         int tag, const Comm* comm) {
+  return fmt::format("{} of {} element{} {} {}, tag {}, {}", what, count,
+                     count == 1 ? "" : "s", direction, rank_text(peer),
+                     tag == MPI_ANY_TAG ? std::string("MPI_ANY_TAG") : fmt::format("{}", tag),
+                     comm == nullptr ? std::string("no communicator") : comm->display_name());
+}
+
+Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept
+    : Object(Kind::kRequest, owner), kind_(kind), comm_(comm), call_(call) {
+  if (comm_ != nullptr) comm_->retain();
+}
+
+RequestPool::~RequestPool() {
+  while (free != nullptr) ::operator delete(std::exchange(free, free->next));
+}
+
+Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const char* call) {
+  RequestPool& pool = state.requests;
+  if (pool.abandoned != nullptr) [[unlikely]] reap_abandoned(state, false);
+  void* memory = nullptr;
+  {
+    const PoolLock lock(pool);
+    if (pool.free != nullptr) memory = std::exchange(pool.free, pool.free->next);
+  }
+  if (memory == nullptr) memory = ::operator new(sizeof(Request));
+  return new (memory) Request(state.rank->world_rank, kind, comm, call);
+}
+
+void Request::destroy(RankState& state, Request* request) noexcept {
+  if (request->fortran_index >= 0) [[unlikely]] forget_index(state, *request);
+  if (request->comm_ != nullptr) request->comm_->drop();
+  request->~Request();
+  const PoolLock lock(state.requests);
+  request->next = state.requests.free;
+  state.requests.free = request;
+}
+
+void Request::abandon(RankState& state, Request* request) noexcept {
+  if (!request->is_active || request->is_done()) {
+    destroy(state, request);
+    return;
+  }
+  const PoolLock lock(state.requests);
+  request->next = state.requests.abandoned;
+  state.requests.abandoned = request;
+}
+
+void reap_abandoned(RankState& state, bool wait) {
+  Request* list = nullptr;
+  {
+    const PoolLock lock(state.requests);
+    list = std::exchange(state.requests.abandoned, nullptr);
+  }
+  while (list != nullptr) {
+    Request* request = std::exchange(list, list->next);
+    if (wait) wait_done(state, *request, "MPI_Finalize");
+    Request::abandon(state, request);  // frees it, or puts it back
+  }
+}
+
+bool Request::is_done() const noexcept {
+  switch (kind_) {
+    case RequestKind::kDone: return true;
+    case RequestKind::kSend:
+    case RequestKind::kRecv: return message.is_complete();
+    case RequestKind::kCollective:
+      return collective->collective == nullptr || nbc::is_complete(*collective->collective);
+    case RequestKind::kGeneralized:
+      return generalized->is_complete.load(std::memory_order_acquire);
+  }
+  return true;
+}
+
+const msg::Status& Request::result() const noexcept {
+  switch (kind_) {
+    case RequestKind::kSend:
+    case RequestKind::kRecv: return message.status();
+    case RequestKind::kCollective:
+      return collective->collective == nullptr ? done_status
+                                               : nbc::status(*collective->collective);
+    case RequestKind::kDone:
+    case RequestKind::kGeneralized: break;
+  }
+  return done_status;
+}
+
+std::string Request::text() const {
+  switch (kind_) {
+    case RequestKind::kSend:
+      return describe_p2p("send", send.count, "to", peer, send.tag, comm_);
+    case RequestKind::kRecv:
+      return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
+    case RequestKind::kCollective: return fmt::format("{} on {}", call_, comm_->display_name());
+    case RequestKind::kGeneralized: return "generalized request";
+    case RequestKind::kDone: break;
+  }
+  return call_;
+}
+
+Err start_request(RankState& state, Request& request) {
+  if (request.is_active) {
+    return fail(MPI_ERR_REQUEST, fmt::format("the persistent request of {} is active already; "
+                                             "complete it before it is started again",
+                                             request.call()));
+  }
+  request.is_active = true;
+  switch (request.kind()) {
+    case RequestKind::kSend: msg::start_send(*state.rank, request.message, request.send); break;
+    case RequestKind::kRecv: msg::start_recv(*state.rank, request.message, request.recv); break;
+    case RequestKind::kCollective:
+      if (request.collective->collective != nullptr) nbc::start(*request.collective->collective);
+      break;
+    case RequestKind::kDone:
+    case RequestKind::kGeneralized: break;
+  }
+  return kSuccess;
+}
+
+void wait_done(RankState& state, Request& request, const char* call) {
+  if (request.is_done()) return;
+  const RequestReason reason(call, request);
+  if (request.kind() == RequestKind::kSend || request.kind() == RequestKind::kRecv) {
+    msg::wait(*state.rank, request.message, reason);
+    return;
+  }
+  msg::wait_until(
+      *state.rank, nullptr, 0,
+      [](void* argument) { return static_cast<Request*>(argument)->is_done(); }, &request,
+      reason);
+}
+
+Err error_of(const msg::Status& status) {
+  if (!status.failed) return kSuccess;
+  if (status.error == Errc::kTruncate) {
+    return fail(MPI_ERR_TRUNCATE,
+                fmt::format("a message from rank {} with tag {} is longer than the receive "
+                            "buffer of {} bytes",
+                            status.source, status.tag, status.bytes));
+  }
+  return fail(Error{status.error, "the operation failed"});
+}
+
+namespace {
+
+// MPI-4.1 section 13.2: query_fn fills the status, free_fn ends it; both when it is complete.
+Err finish_generalized(Request& request, MPI_Status* status) {
+  MPI_Status own{};
+  set_empty(&own);
+  const Generalized& fns = *request.generalized;
+  int code = fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
+  if (status != MPI_STATUS_IGNORE) {
+    const int kept = status->MPI_ERROR;
+    *status = own;
+    status->MPI_ERROR = kept;
+  }
+  const int freed = fns.free == nullptr ? MPI_SUCCESS : fns.free(fns.extra_state);
+  if (code == MPI_SUCCESS) code = freed;
+  return Err{code};
+}
+
+}  // namespace
+
+Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* status) {
+  if (request.is_persistent && !request.is_active) {
+    set_empty(status);
+    return kSuccess;
+  }
+  Err error;
+  if (request.kind() == RequestKind::kGeneralized) {
+    error = finish_generalized(request, status);
+  } else {
+    const msg::Status& result = request.result();
+    set_status(status, result);
+    if (result.failed) [[unlikely]] error = error_of(result);
+  }
+  if (request.is_persistent) {
+    request.is_active = false;
+  } else {
+    *handle = MPI_REQUEST_NULL;
+    Request::destroy(state, &request);
+  }
+  return error;
+}
+
+}  // namespace mpc::mpi
