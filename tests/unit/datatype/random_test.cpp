@@ -19,7 +19,7 @@ uint64_t first_seed() {
 }
 int rounds() {
   const char* text = std::getenv("MPC_TEST_ROUNDS");
-  return text != nullptr ? std::atoi(text) : 3000;
+  return text != nullptr ? std::atoi(text) : 500;
 }
 
 // A buffer in which `count` elements of the model lie, with the address of their origin.
