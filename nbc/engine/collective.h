@@ -42,7 +42,7 @@ enum CollectiveState : uint32_t { kIdle = 0, kRunning, kFinishing, kDone };
 
 class Collective {
  public:
-  explicit Collective(job::Rank& rank) noexcept : rank(&rank) {}
+  explicit Collective(job::Rank& owner) noexcept : rank(&owner) {}
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
   ~Collective();

@@ -194,10 +194,8 @@ void start_nodes(Collective& c) {
 
 bool is_over(void* argument) {
   Collective& c = *static_cast<Collective*>(argument);
-  if (c.state.load(std::memory_order_acquire) >= kFinishing) return true;
-  if (RankState::of(*c.rank).has_nodes() && help(*c.rank))
-    return c.state.load(std::memory_order_acquire) >= kFinishing;
-  return false;
+  if (is_complete(c)) return true;
+  return help(*c.rank) && is_complete(c);
 }
 
 void settle(const Collective& c) noexcept {
@@ -248,19 +246,20 @@ void set_on_complete(Collective& collective, void (*fn)(void*), void* argument) 
 bool help(job::Rank& self) {
   RankState* mine = RankState::find(self);
   if (mine == nullptr || !mine->has_nodes()) return false;
-  NodeState* node = mine->pop_all();
   ReadyList& list = ready_list;
-  const bool happened = node != nullptr;
-  while (node != nullptr) {
-    NodeState* next = node->next;
-    Collective& c = *node->owner;
-    const NodeId id = node->id;
-    do_local(c, c.nodes[id]);
-    complete_node(c, id, list);
-    if (!list.is_running) run_all(list);
-    node = next;
+  // Until there are none: what a node starts may hand this rank its next node.
+  while (NodeState* node = mine->pop_all()) {
+    while (node != nullptr) {
+      NodeState* next = node->next;  // the collective may be gone after the node
+      Collective& c = *node->owner;
+      const NodeId id = node->id;
+      do_local(c, c.nodes[id]);
+      complete_node(c, id, list);
+      if (!list.is_running) run_all(list);
+      node = next;
+    }
   }
-  return happened;
+  return true;
 }
 
 msg::Status run(job::Rank& self, const Schedule& schedule, const Binding& binding,
