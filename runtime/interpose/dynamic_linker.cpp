@@ -1,7 +1,7 @@
 // What asks the dynamic linker about code: the unwinder (C++ exceptions, backtraces), dladdr,
 // dlsym, dlopen. The linker knows the master of a program; these know the copies.
 //
-// See also: runtime/loader/blueprint.h, runtime/interpose/dlsym.S.
+// See also: runtime/loader/blueprint.h.
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -174,7 +174,7 @@ MPC_EXPORT void backtrace_symbols_fd(void* const* addresses, int count,
 
 // --- dlopen, dlsym ---------------------------------------------------------------------------
 
-// Libc's own; dlsym.S jumps there. dlvsym finds the first, since its name is not replaced.
+// Libc's own; the assembly below jumps there. dlvsym finds the first, since its name is not replaced.
 extern "C" __attribute__((visibility("hidden"))) void* mpc_real_dlsym;
 extern "C" __attribute__((visibility("hidden"))) void* mpc_real_dlopen;
 void* mpc_real_dlsym = nullptr;
@@ -230,8 +230,8 @@ void* find_symbol(const Copy& copy, size_t first_module, const char* name) {
 
 }  // namespace
 
-// Called by dlsym.S. Null: the real dlsym answers the caller (errors included).
-extern "C" __attribute__((visibility("hidden"))) void* mpc_dlsym_in_copy(
+// Called by the assembly below. Null: the real dlsym answers the caller (errors included).
+extern "C" __attribute__((visibility("hidden"), used)) void* mpc_dlsym_in_copy(
     void* handle, const char* name, void* caller) noexcept {
   find_real_functions();
   const Copy* copy = find_copy(caller);
@@ -251,8 +251,8 @@ struct DlopenAnswer {
   long is_answered;  // 0: the real dlopen answers the caller
 };
 
-// Called by dlsym.S.
-extern "C" __attribute__((visibility("hidden"))) DlopenAnswer mpc_dlopen_in_copy(
+// Called by the assembly below.
+extern "C" __attribute__((visibility("hidden"), used)) DlopenAnswer mpc_dlopen_in_copy(
     const char* path, int flags, void* caller) noexcept {
   find_real_functions();
   const Copy* copy = find_copy(caller);
@@ -273,3 +273,50 @@ MPC_EXPORT int dlclose(void* handle) noexcept {
   if (mpc::loader::is_master_handle(handle)) return 0;  // lives as long as the process
   return NEXT(dlclose)(handle);
 }
+
+// Libc's dlsym() and dlopen() look at their return address to know who asks (RTLD_NEXT, the
+// caller's RUNPATH). So ours must not call them: they ask a helper with the caller's arguments
+// and address, and jump to libc's unless the caller is a copy of a program.
+asm(R"(
+.macro MPC_ASK helper
+        .cfi_startproc
+        endbr64
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        movq    16(%rsp), %rdx          # the return address
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call    \helper
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+.endm
+        .text
+        .globl  dlsym
+        .type   dlsym, @function
+dlsym:
+        MPC_ASK mpc_dlsym_in_copy
+        testq   %rax, %rax              # null: not ours to answer
+        jz      1f
+        ret
+1:      jmp     *mpc_real_dlsym(%rip)
+        .cfi_endproc
+        .size   dlsym, . - dlsym
+
+        .globl  dlopen
+        .type   dlopen, @function
+dlopen:
+        MPC_ASK mpc_dlopen_in_copy
+        testq   %rdx, %rdx              # second word of the answer
+        jz      1f
+        ret
+1:      jmp     *mpc_real_dlopen(%rip)
+        .cfi_endproc
+        .size   dlopen, . - dlopen
+.purgem MPC_ASK
+)");
