@@ -14,6 +14,12 @@
 #include "runtime/datatype/reduce.h"
 #include "runtime/datatype/reduce_table.h"
 
+#if defined(__clang__)
+#define MPC_NO_LOOP_DEPENDENCE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define MPC_NO_LOOP_DEPENDENCE _Pragma("GCC ivdep")
+#endif
+
 namespace mpc::dt {
 namespace {
 
@@ -94,7 +100,7 @@ struct Loose {
 };
 
 // Element-wise kernel. `kPer` scalars per element: a complex sum is a sum of 2 n scalars.
-// ivdep: `out` is one of the operands or overlaps neither (contract in reduce.h).
+// No loop dependence: `out` is one of the operands or overlaps neither (contract in reduce.h).
 template <template <class> class Op, class T, int kPer = 1>
 struct Each {
   static void run3(const void* left, const void* right, void* out, Count n) {
@@ -103,7 +109,7 @@ struct Each {
     const auto* b = static_cast<const L*>(right);
     auto* c = static_cast<L*>(out);
     const Count scalars = n * kPer;
-#pragma GCC ivdep
+MPC_NO_LOOP_DEPENDENCE
     for (Count i = 0; i < scalars; ++i) c[i] = Op<T>::apply(a[i], b[i]);
   }
 };
@@ -115,7 +121,7 @@ struct ComplexProd {
     const auto* a = static_cast<const L*>(left);
     const auto* b = static_cast<const L*>(right);
     auto* c = static_cast<L*>(out);
-#pragma GCC ivdep
+MPC_NO_LOOP_DEPENDENCE
     for (Count i = 0; i < n; ++i) {
       const T re = a[2 * i], im = a[2 * i + 1], x = b[2 * i], y = b[2 * i + 1];
       c[2 * i] = re * x - im * y;
@@ -266,6 +272,9 @@ constexpr ReduceTable make_table() {
 #ifdef __FLT16_MANT_DIG__
   m.floating<_Float16>(kReal2);
   m.complex<_Float16>(kComplex4);
+#else  // clang 14: can be moved, not computed with
+  m.rma<2>(kReal2);
+  m.rma<4>(kComplex4);
 #endif
   for (uint32_t c : {kFloat, kReal, kReal4}) m.floating<float>(c);
   for (uint32_t c : {kDouble, kDoublePrecision, kReal8}) m.floating<double>(c);
