@@ -15,21 +15,26 @@ static unsigned draw(unsigned below) {
 }
 
 static int flag;
-static const struct option kLong[] = {
-    {"add", no_argument, 0, 'a'},       {"append", no_argument, 0, 'A'},
-    {"create", required_argument, 0, 'c'}, {"delete", optional_argument, 0, 'd'},
-    {"verbose", no_argument, &flag, 7}, {"same-one", no_argument, 0, 's'},
-    {"same-two", no_argument, 0, 's'},  {"x", no_argument, 0, 1000},
-    {0, 0, 0, 0}};
+static const struct option kLong[] = {{"add", no_argument, 0, 'a'},
+                                      {"append", no_argument, 0, 'A'},
+                                      {"create", required_argument, 0, 'c'},
+                                      {"delete", optional_argument, 0, 'd'},
+                                      {"verbose", no_argument, &flag, 7},
+                                      {"same-one", no_argument, 0, 's'},
+                                      {"same-two", no_argument, 0, 's'},
+                                      {"x", no_argument, 0, 1000},
+                                      {0, 0, 0, 0}};
 static const char* const kWords[] = {
-    "-a", "-b", "-c", "-cvalue", "-ab", "-abc", "-d", "-dvalue", "-x", "-:", "-;",
-    "--", "-", "word", "other", "", "--add", "--ap", "--a", "--create", "--create=1",
-    "--cr", "--delete", "--delete=2", "--delete=", "--verbose", "--verb=1", "--same",
-    "--same-", "--nothing", "--x", "-verbose", "-create", "-add", "-W", "-Wadd",
-    "-Wcreate=3", "-We", "-a-", "--=5", "-zz"};
-static const char* const kRules[] = {"abc:d::",  "+abc:d::", "-abc:d::", ":abc:d::",
-                                     "+:abc:d::", "-:abc:d::", "abc:d::W;", "", "a",
-                                     ":W;a", "x::abd"};
+    "-a",         "-b",        "-c",         "-cvalue", "-ab",      "-abc",
+    "-d",         "-dvalue",   "-x",         "-:",      "-;",       "--",
+    "-",          "word",      "other",      "",        "--add",    "--ap",
+    "--a",        "--create",  "--create=1", "--cr",    "--delete", "--delete=2",
+    "--delete=",  "--verbose", "--verb=1",   "--same",  "--same-",  "--nothing",
+    "--x",        "-verbose",  "-create",    "-add",    "-W",       "-Wadd",
+    "-Wcreate=3", "-We",       "-a-",        "--=5",    "-zz"};
+static const char* const kRules[] = {"abc:d::",   "+abc:d::",  "-abc:d::",  ":abc:d::",
+                                     "+:abc:d::", "-:abc:d::", "abc:d::W;", "",
+                                     "a",         ":W;a",      "x::abd"};
 
 static void run_case(int number) {
   const int words = (int)draw(7);
@@ -44,7 +49,8 @@ static void run_case(int number) {
   const char* rule = kRules[draw(sizeof kRules / sizeof *kRules)];
   const unsigned kind = draw(3);
   opterr = draw(8) != 0;
-  optind = (int)draw(4) == 0 ? 1 : 0;  // a scan begins anew with either, if all was read
+  optind =
+      (int)draw(4) == 0 ? 1 : 0;  // a scan begins anew with either, if all was read
   if (optind == 1) {
     char* none[] = {"prog", NULL};
     getopt(1, none, rule);
