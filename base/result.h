@@ -107,6 +107,6 @@ class [[nodiscard]] Result<void> {
 // Returns the error of a Result-valued expression to the caller, if it is one.
 #define MPC_TRY(expr)                                \
   do {                                               \
-    if (auto mpc_try_result = (expr); !mpc_try_result) \
+    if (auto&& mpc_try_result = (expr); !mpc_try_result) \
       return mpc_try_result.error();                 \
   } while (0)

@@ -3,6 +3,9 @@
 
 usage: generate.py OUT      writes the files below the folder OUT
        generate.py --list   names them, relative to OUT
+       generate.py --implemented NAME ...
+                            notes in the list that these functions have bodies now
+                            (names as in C, without _c: MPI_Send, or bodies: send)
 """
 
 import argparse
@@ -11,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generator import header  # noqa: E402
+from generator import edit, entries, header  # noqa: E402
 from generator.model import Api, ListError  # noqa: E402
 
 
@@ -23,16 +26,22 @@ def write_if_changed(path, text):
 
 def outputs(api):
     """Relative path -> text of everything that is built."""
-    return {"include/mpi.h": header.generate(api)}
+    files = {"include/mpi.h": header.generate(api)}
+    files.update(entries.generate(api))
+    return files
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path, nargs="?")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--implemented", nargs="+", metavar="NAME")
     args = parser.parse_args()
     try:
         api = Api(Path(__file__).resolve().parent)
+        if args.implemented:
+            edit.mark_implemented(api, args.implemented)
+            return
         if args.list:
             print("\n".join(outputs(api)))
             return

@@ -63,7 +63,8 @@ def parse_arguments():
     add("--strict", action="store_true", help="only what the MPI standard defines")
     add("--cvar", action="store_true", help="also MPICH's lists of its own algorithms")
     add("--known", type=Path, default=None, help="list of known failures")
-    add("--working", type=Path, default=None, help="table of the functions that work")
+    add("--working", type=Path, default=ROOT / "mpi/api/functions",
+        help="folder of the lists that say which functions have a body")
     add("--extra", action="append", default=[], help="another option for the launcher")
     add("--json", type=Path, default=None, help="result file")
     add("--list", action="store_true", help="name the tests, run nothing")
@@ -87,7 +88,7 @@ def run(options):
         raise suite.SuiteError("no test matches")
     known_path = options.known or (HERE / "known-failures.txt" if mpi.name == "ours" else None)
     known = report.read_known(known_path)
-    working = report.read_working(find_working_table(options)) if mpi.name == "ours" else None
+    working = report.read_working(options.working) if mpi.name == "ours" else None
     builds = build_all(options, source, build, mpi, tests)
     started = time.monotonic()
     results = run_all(options, mpi, build, tests, builds, known, working)
@@ -128,16 +129,6 @@ def choose_tests(options, source, build):
                  fnmatch.fnmatchcase(place, options.filter)) and
                 not report.known_reason(slow, test.name))
     return folders, [test for test in tests if chosen(test)]
-
-
-def find_working_table(options):
-    if options.working:
-        return options.working
-    candidates = [ROOT / "docs/mpi-coverage.md"]
-    if options.prefix:
-        candidates.insert(0, options.prefix / "share/doc/mpc/mpi-coverage.md")
-    candidates += sorted(ROOT.glob("build/*/docs/mpi-coverage.md"))
-    return next((path for path in candidates if path.exists()), None)
 
 
 def build_all(options, source, build, mpi, tests):

@@ -60,31 +60,23 @@ def known_reason(known, name):
     return ""
 
 
-def read_working(path):
-    """Functions that work, out of the coverage table; None when there is no table.
-
-    Reads any Markdown or TSV table that has one function a row and a cell that says
-    "yes"/"working"/"works" or "no"/"unsupported"; also JSON {"MPI_X": true, ...}.
-    """
-    if path is None or not path.exists():
-        return None
-    text = path.read_text()
-    if path.suffix == ".json":
-        return {name for name, works in json.loads(text).items() if works}
+def read_working(folder):
+    """Functions that have a body, by the declarative list of the API; None without one."""
+    lists = sorted(folder.glob("*.json"))
     working = set()
-    for line in text.splitlines():
-        name = re.search(r"\bMPIX?_\w+", line)
-        cells = [cell.strip(" `*").lower() for cell in re.split(r"[|\t]", line)]
-        if name and any(cell in ("yes", "working", "works", "✓") for cell in cells):
-            working.add(name.group(0))
-    return working or None
+    for path in lists:
+        for function in json.loads(path.read_text()).get("functions", ()):
+            if function.get("impl", "body") != "stub":
+                working.update((function["name"], function["name"] + "_c"))
+    return working if lists else None
 
 
 def not_working(uses, working):
+    """Those of `uses` without a body. Predefined callbacks (MPI_COMM_DUP_FN) always work."""
     if working is None:
         return []
-    return [name for name in uses
-            if re.sub(r"^PMPI", "MPI", name) not in working]
+    names = {re.sub(r"^PMPI", "MPI", name) for name in uses}
+    return sorted(name for name in names - working if not name.isupper())
 
 
 # ---- printing --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ Rules, each with the word that a report begins with:
   unit     tests/unit/LAYER includes only LAYER and what LAYER may include
   path     project headers are named from the repository's root: "scheduler/execution.h"
   top      nothing includes a header of tests/, examples/ or bench/ but these themselves
-  library  an outside library is included by one file of the layers and tools, which wraps it
+  library  an outside library is included by one file of the layers, and by one of each tool
   mpi.h    only mpi/ and what lies above it knows the C interface
 
 Exit status: 0 clean, 1 violations (one line each), 2 the table cannot be read.
@@ -95,12 +95,18 @@ def check(root):
                 problems.append(f"{problem} ({name} includes {target})")
             library = library_of(bracket, target, root)
             if library and not name.startswith(TOPS):
-                wrappers.setdefault(library, set()).add(name)
-    for library, names in sorted(wrappers.items()):
+                wrappers.setdefault((library, tool_of(name)), set()).add(name)
+    for (library, _), names in sorted(wrappers.items()):
         if len(names) > 1:
             problems.append(f"library: {library} is included by {len(names)} files: "
                             f"{', '.join(sorted(names))}")
     return problems
+
+
+def tool_of(name):
+    """Each tool is a program of its own; all layers together are one."""
+    parts = name.split("/")
+    return parts[1] if parts[0] == "tools" else ""
 
 
 def library_of(bracket, target, root):

@@ -59,6 +59,12 @@ class Layers(unittest.TestCase):
     def test_second_file_that_includes_a_library(self):
         self.expect("library", {"mpi/numa.cpp": "#include <hwloc.h>\n"})
 
+    def test_each_tool_wraps_a_library_once(self):
+        self.assertEqual(violations({"tools/one/main.cpp": "#include <CLI/CLI.hpp>\n",
+                                     "tools/two/main.cpp": "#include <CLI/CLI.hpp>\n"}), [])
+        self.expect("library", {"tools/one/main.cpp": "#include <CLI/CLI.hpp>\n",
+                                "tools/one/options.cpp": "#include <CLI/CLI.hpp>\n"})
+
     def test_c_interface_below_mpi(self):
         self.expect("mpi.h", {"machine/list.cpp": "#include <mpi.h>\n"})
 

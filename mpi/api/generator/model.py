@@ -11,9 +11,9 @@ from pathlib import Path
 
 FUNCTION_KEYS = {
     "name", "since", "status", "large", "abi", "returns", "f77", "impl", "body", "phase",
-    "binding", "value_on_error", "doc", "params",
+    "binding", "errors", "value_on_error", "doc", "params",
 }
-PARAM_KEYS = {"c", "c_large", "len", "when", "type", "doc", "f77", "f77_len"}
+PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "doc"}
 
 
 class ListError(Exception):

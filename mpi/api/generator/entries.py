@@ -1,0 +1,225 @@
+"""Entry points and declarations of bodies, one pair of files per chapter."""
+
+from generator.model import ListError, identifier
+
+BANNER = "// Generated from mpi/api/functions/{chapter}.json; do not edit.\n"
+
+
+class EntryWriter:
+    """Writes the C function of one binding."""
+
+    def __init__(self, api, function, name, large):
+        self.api, self.f, self.name, self.large = api, function, name, large
+        self.lines = []
+        self.open_guard = None
+        self.owner = next(
+            (p for p in function.params if p.kind.get("error_object")), None)
+
+    def fill(self, template, param, **more):
+        """Fills a template of kinds.json in."""
+        try:
+            return template.format(**self.values(param), **more)
+        except KeyError as error:
+            raise ListError(
+                f"{self.name}.{param.name}: kind {param.kind_name} needs {error}") from error
+
+    def emit(self, line, depth=1):
+        self.lines.append("  " * depth + line)
+
+    def values(self, param):
+        """What the templates of kinds.json may mention."""
+        values = {"n": param.name, "o": param.object_name}
+        if self.owner:
+            values["comm"] = f"(*{self.owner.object_name})"
+        for key in ("count", "type"):
+            if key in param.attrs:
+                values[key] = param.attrs[key]
+                values[key + "_o"] = self.f.param(param.attrs[key]).object_name
+        if "len" in param.attrs:
+            values["len"] = self.length(param.attrs["len"], values)
+        return values
+
+    def length(self, spec, values):
+        """A parameter's name, a name of kinds.json's lengths, or [length, parameter]."""
+        if isinstance(spec, list):
+            arg = self.f.param(spec[1])
+            arg_len = self.values(arg)["len"]
+            return self.api.lengths[spec[0]].format(arg=arg.name, arg_len=arg_len)
+        if spec in self.api.lengths:
+            return self.api.lengths[spec].format(**values)
+        self.f.param(spec)
+        return spec
+
+    def condition(self, param):
+        spec = param.when
+        arg = spec[1] if len(spec) > 1 else ""
+        return self.fill(self.api.conditions[spec[0]], param, arg=arg)
+
+    def on_error(self, error):
+        """The statement that leaves with an error."""
+        errors = self.f.record.get("errors", "object")
+        if errors == "none":
+            return f"return {error}.code;"
+        if errors == "file" and not (self.owner and self.owner.kind["handle"] == "MPI_File"):
+            return f"return mpi_call.fail({error}, static_cast<File*>(nullptr));"
+        if self.owner and self.owner_known:
+            name = self.owner.object_name
+            if self.owner.kind["body"].startswith("HandleRef"):
+                name += ".object"
+            return f"return mpi_call.fail({error}, {name});"
+        return f"return mpi_call.fail({error});"
+
+    def check(self, expression, guard=None):
+        error = "mpi_error"  # no parameter has this name
+        condition = f"if (Err {error} = {expression}) [[unlikely]] {self.on_error(error)}"
+        if not guard:
+            self.emit(condition)
+        elif guard == self.open_guard and self.lines[-1] == "  }":
+            self.lines.insert(-1, "    " + condition)
+        else:
+            self.emit(f"if ({guard}) {{")
+            self.emit(condition, 2)
+            self.emit("}")
+        self.open_guard = guard
+
+    def declare(self, param):
+        if "declare" in param.kind:
+            self.emit(self.fill(param.kind["declare"], param))
+
+    def check_param(self, param, key="check"):
+        if key not in param.kind:
+            return
+        if key == "late_check" and "type" not in param.attrs:
+            return
+        guard = self.condition(param) if param.when else None
+        self.check(self.fill(param.kind[key], param), guard)
+
+    def pass_param(self, param):
+        kind = param.kind
+        template = kind.get("pass_when") if param.when and "pass_when" in kind else None
+        return self.fill(template or kind.get("pass", "{n}"), param)
+
+    def write(self):
+        f = self.f
+        prototype = f.prototype("P" + self.name, self.large)
+        self.lines.append(f"{prototype} {{")
+        if not f.returns_error:
+            self.write_value()
+        else:
+            self.write_checked()
+        self.lines.append("}")
+        self.lines.append(
+            f'{f.prototype(self.name, self.large)} '
+            f'__attribute__((weak, alias("P{self.name}")));\n')
+        return self.lines
+
+    def write_value(self):
+        if self.f.is_stub:
+            self.emit(f"return {self.f.returns}{self.f.value_on_error};")
+            return
+        args = ", ".join(self.pass_param(p) for p in self.f.params if not p.is_varargs)
+        self.emit(f"return impl::{self.f.body}({args});")
+
+    def write_checked(self):
+        f = self.f
+        self.emit(f'EntryScope mpi_call("{self.name}");')
+        if f.phase == "running":
+            self.emit("if (!mpi_call.is_running()) [[unlikely]] return mpi_call.not_running();")
+        self.owner_known = False
+        if self.owner:
+            self.declare(self.owner)
+            self.check_param(self.owner)
+            self.owner_known = True
+        if f.is_stub:
+            self.emit(self.on_error("mpi_call.unsupported()"))
+            return
+        params = [p for p in f.params if p is not self.owner]
+        for param in params:
+            self.declare(param)
+        for param in sorted(params, key=lambda p: not p.kind.get("early", False)):
+            self.check_param(param)
+        for param in params:
+            self.check_param(param, "late_check")
+        self.call()
+
+    def call(self):
+        f = self.f
+        args = [self.pass_param(p) for p in f.params if not p.is_varargs]
+        if f.binding:
+            args.insert(0, "dt::Binding::kLarge" if self.large else "dt::Binding::kClassic")
+        self.check(f"impl::{f.body}({', '.join(args)})")
+        for param in f.params:
+            if "after" in param.kind:
+                self.emit(self.fill(param.kind["after"], param))
+        self.emit("return MPI_SUCCESS;")
+
+
+def body_declaration(function):
+    params = []
+    if function.binding:
+        params.append("dt::Binding binding")
+    for param in function.params:
+        kind = param.body_type()
+        if kind is not None:
+            params.append(f"{kind} {param.name}")
+    returns = "Err" if function.returns_error else function.returns
+    return f"{returns} {function.body}({', '.join(params)});"
+
+
+def impl_header(chapter, functions):
+    out = [
+        "#pragma once",
+        BANNER.format(chapter=chapter).rstrip(),
+        "// The bodies of this chapter: arguments are checked, handles are objects, counts are",
+        "// wide. An Err goes to the error handler of the call's object.",
+        "",
+        "#include <span>",
+        "",
+        '#include "mpi.h"',
+        '#include "mpi/error.h"',
+        '#include "mpi/handles.h"',
+        '#include "mpi/views.h"',
+        "",
+        "namespace mpc::mpi::impl {",
+        "",
+    ]
+    seen = set()
+    for function in functions:
+        line = body_declaration(function)
+        if line in seen:
+            continue
+        seen.add(line)
+        note = "  // no body yet" if function.is_stub else ""
+        out.append(line + note)
+    out += ["", "}  // namespace mpc::mpi::impl", ""]
+    return "\n".join(out)
+
+
+def entry_file(api, chapter, functions):
+    out = [
+        BANNER.format(chapter=chapter).rstrip(),
+        f'#include "mpi/api/impl_{identifier(chapter)}.h"',
+        "",
+        '#include "mpi/entry.h"',
+        "",
+        "using namespace mpc;",
+        "using namespace mpc::mpi;",
+        "",
+        '#pragma GCC visibility push(default)',
+        'extern "C" {',
+        "",
+    ]
+    for function in functions:
+        for name, large in function.bindings():
+            out += EntryWriter(api, function, name, large).write()
+    out += ['}  // extern "C"', "#pragma GCC visibility pop", ""]
+    return "\n".join(out)
+
+
+def generate(api):
+    files = {}
+    for chapter, functions in api.chapters.items():
+        name = identifier(chapter)
+        files[f"mpi/api/impl_{name}.h"] = impl_header(chapter, functions)
+        files[f"mpi/api/entry_{name}.cpp"] = entry_file(api, chapter, functions)
+    return files

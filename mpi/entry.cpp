@@ -1,0 +1,162 @@
+#include "mpi/entry.h"
+
+#include <fmt/format.h>
+
+#include "mpi/errhandler.h"
+#include "mpi/info.h"
+#include "mpi/request.h"
+#include "mpi/topology.h"
+#include "runtime/job/job.h"
+
+namespace mpc::mpi {
+
+int EntryScope::not_running() const {
+  const RankState* state = rank_state();
+  const bool after = state != nullptr && state->finalised.load(std::memory_order_relaxed);
+  return handle_error(
+      fail(MPI_ERR_OTHER, after ? "called after MPI_Finalize" : "called before MPI_Init"),
+      function_);
+}
+
+int EntryScope::fail(Err error) const { return handle_error(error, function_); }
+int EntryScope::fail(Err error, Comm* comm) const {
+  return comm == nullptr ? fail(error) : handle_error(error, *comm, function_);
+}
+// Windows and sessions have no bodies yet, so there is none whose handler could be asked.
+int EntryScope::fail(Err error, Win*) const { return fail(error); }
+int EntryScope::fail(Err error, Session*) const { return fail(error); }
+// MPI-4.1 section 14.7: the handler of MPI_FILE_NULL is MPI_ERRORS_RETURN at first.
+int EntryScope::fail(Err error, File*) const {
+  return handle_error(error, *Errhandler::returning(), nullptr, "", function_);
+}
+
+Err EntryScope::unsupported() const {
+  return mpi::fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                   fmt::format("{} is not built yet", function_));
+}
+
+void store(Request* request, MPI_Request* out) noexcept {
+  *out = request != nullptr ? request->handle() : MPI_REQUEST_NULL;
+}
+
+namespace check {
+
+Err bad_null(const char* name) {
+  return fail(MPI_ERR_ARG, fmt::format("argument {} is a null pointer", name));
+}
+Err bad_count(Count value, const char* name) {
+  return fail(MPI_ERR_COUNT, fmt::format("argument {} is {}; it may not be negative", name,
+                                         value));
+}
+Err bad_count_at(Count value, Count index, const char* name) {
+  return fail(MPI_ERR_COUNT, fmt::format("argument {}[{}] is {}; it may not be negative", name,
+                                         index, value));
+}
+Err bad_rank(int value, const Comm& comm, const char* what) {
+  return fail(MPI_ERR_RANK, fmt::format("{} {} is not in 0..{}", what, value,
+                                        comm.remote_size() - 1));
+}
+Err bad_root(int value, const Comm& comm) {
+  return fail(MPI_ERR_ROOT, fmt::format("root {} is not in 0..{}", value,
+                                        comm.remote_size() - 1));
+}
+Err bad_tag(int value) {
+  return fail(MPI_ERR_TAG, fmt::format("tag {} is negative", value));
+}
+Err bad_buffer(Count count) {
+  return fail(MPI_ERR_BUFFER, fmt::format("the buffer of {} elements is a null pointer",
+                                          count));
+}
+Err not_committed() {
+  return fail(MPI_ERR_TYPE, "the datatype is not committed (MPI_Type_commit)");
+}
+Err bad_type_at(Err error, Count index) {
+  return fail(error.code, fmt::format("datatype {}: {}", index, last_error_message()));
+}
+
+Err intracomm(MPI_Comm handle, Comm** out) {
+  Comm* comm = nullptr;
+  if (Err error = lookup(handle, &comm)) return error;
+  if (comm->is_inter())
+    return fail(MPI_ERR_COMM, "an intercommunicator was given where the call needs an "
+                              "intracommunicator");
+  *out = comm;
+  return kSuccess;
+}
+
+Err intercomm(MPI_Comm handle, Comm** out) {
+  Comm* comm = nullptr;
+  if (Err error = lookup(handle, &comm)) return error;
+  if (!comm->is_inter())
+    return fail(MPI_ERR_COMM, "an intracommunicator was given where the call needs an "
+                              "intercommunicator");
+  *out = comm;
+  return kSuccess;
+}
+
+Err info_object(MPI_Info handle, Info** out) {
+  if (Err error = lookup(handle, out)) return error;
+  return *out != nullptr ? kSuccess : fail(MPI_ERR_INFO, "the info is MPI_INFO_NULL");
+}
+
+Err in_place(MPI_Info* handle, const char* name, HandleRef<Info, MPI_Info>* out) {
+  if (handle == nullptr) return bad_null(name);
+  return info_object(*handle, &out->object);
+}
+
+Err types(const MPI_Datatype* types, Count n) {
+  if (Err error = array(types, n, "array of datatypes")) return error;
+  for (Count i = 0; i < n; ++i) {
+    const dt::Datatype* type = nullptr;
+    if (Err error = lookup(types[i], &type)) return bad_type_at(error, i);
+  }
+  return kSuccess;
+}
+
+Err committed_types(const MPI_Datatype* types, Count n) {
+  if (Err error = array(types, n, "array of datatypes")) return error;
+  for (Count i = 0; i < n; ++i) {
+    const dt::Datatype* type = nullptr;
+    if (Err error = committed(types[i], &type)) return bad_type_at(error, i);
+  }
+  return kSuccess;
+}
+
+namespace {
+
+// Incoming or outgoing neighbours of the rank; MPI-4.1 section 8.6.
+Count degree(const Comm& comm, bool incoming) noexcept {
+  const Topology* topology = comm.topology.get();
+  if (topology == nullptr) return 0;
+  switch (topology->kind) {
+    case MPI_CART: return 2 * static_cast<Count>(topology->dims.size());
+    case MPI_GRAPH: {
+      const auto rank = static_cast<size_t>(comm.rank());
+      return topology->index[rank] - (rank == 0 ? 0 : topology->index[rank - 1]);
+    }
+    case MPI_DIST_GRAPH:
+      return static_cast<Count>(incoming ? topology->sources.size()
+                                         : topology->destinations.size());
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+Count indegree(const Comm& comm) noexcept { return degree(comm, true); }
+Count outdegree(const Comm& comm) noexcept { return degree(comm, false); }
+
+Count cartesian_dims(const Comm& comm) noexcept {
+  const Topology* topology = comm.topology.get();
+  if (topology == nullptr || topology->kind != MPI_CART) return 0;
+  return static_cast<Count>(topology->dims.size());
+}
+
+Count total(const int* values, Count n) noexcept {
+  Count sum = 0;
+  for (Count i = 0; i < n; ++i) sum += values[i];
+  return sum;
+}
+
+}  // namespace check
+}  // namespace mpc::mpi

@@ -1,0 +1,200 @@
+#pragma once
+// EntryScope and argument checks: what every generated entry point does before its body.
+//
+// Role:      the call's name for reports, "is MPI running", checks of arguments by kind, and
+//            the way of an error to the right handler.
+// Users:     generated entry points (mpi/api); bodies see only HandleRef, TypeArg, views.
+// Threads:   any execution of the rank; before MPI_Init any thread.
+// See also:  mpi/api/kinds.json (which kind is checked how), mpi/errhandler.h, docs/mpi-api.md.
+//
+// The checks of the hot path are inline and end in one compare each; whatever makes a message
+// is cold and out of line.
+
+#include <climits>
+#include <cstddef>
+#include <span>
+
+#include "mpi.h"
+#include "mpi/comm.h"
+#include "mpi/error.h"
+#include "mpi/handles.h"
+#include "mpi/rank_state.h"
+#include "mpi/views.h"
+#include "runtime/datatype/datatype.h"
+#include "scheduler/execution.h"
+
+namespace mpc::mpi {
+
+// One MPI call in progress. Nests: a user's callback may call MPI.
+class EntryScope {
+ public:
+  explicit EntryScope(const char* function) noexcept
+      : execution_(sched::Execution::self()), outer_(execution_.call()), function_(function) {
+    execution_.set_call(function);
+  }
+  ~EntryScope() { execution_.set_call(outer_); }
+  EntryScope(const EntryScope&) = delete;
+  EntryScope& operator=(const EntryScope&) = delete;
+
+  // Between MPI_Init and MPI_Finalize (or inside a session).
+  bool is_running() const noexcept {
+    const auto* rank = static_cast<const job::Rank*>(execution_.identity());
+    if (rank == nullptr || rank->mpi == nullptr) return false;
+    const auto* state = static_cast<const RankState*>(rank->mpi);
+    // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
+    return state->initialised.load(std::memory_order_relaxed) &&
+           !state->finalised.load(std::memory_order_relaxed);
+  }
+
+  // Each calls the error handler of its object; the result is what the MPI function returns,
+  // should the handler come back.
+  [[gnu::cold]] int not_running() const;
+  [[gnu::cold]] int fail(Err error) const;              // no object: MPI_COMM_SELF's handler
+  [[gnu::cold]] int fail(Err error, Comm* comm) const;  // null: as above
+  [[gnu::cold]] int fail(Err error, Win* win) const;
+  [[gnu::cold]] int fail(Err error, File* file) const;  // null: MPI_FILE_NULL's handler
+  [[gnu::cold]] int fail(Err error, Session* session) const;
+  // The function is in the list but has no body yet.
+  [[gnu::cold]] Err unsupported() const;
+
+ private:
+  sched::Execution& execution_;
+  const char* outer_;
+  const char* function_;
+};
+
+// Widened results go back to the user's variable. A value that does not fit becomes
+// MPI_UNDEFINED, as MPI-4.1 says for MPI_Get_count, MPI_Type_size and the like.
+inline void store(Count value, int* out) noexcept {
+  *out = value > INT_MAX || value < INT_MIN ? MPI_UNDEFINED : static_cast<int>(value);
+}
+inline void store(Count value, MPI_Count* out) noexcept { *out = value; }
+void store(Request* request, MPI_Request* out) noexcept;
+
+namespace check {
+
+// Makers of the messages.
+[[gnu::cold]] Err bad_null(const char* name);
+[[gnu::cold]] Err bad_count(Count value, const char* name);
+[[gnu::cold]] Err bad_count_at(Count value, Count index, const char* name);
+[[gnu::cold]] Err bad_rank(int value, const Comm& comm, const char* what);
+[[gnu::cold]] Err bad_root(int value, const Comm& comm);
+[[gnu::cold]] Err bad_tag(int value);
+[[gnu::cold]] Err bad_buffer(Count count);
+[[gnu::cold]] Err not_committed();
+[[gnu::cold]] Err bad_type_at(Err error, Count index);
+
+inline Err not_null(const void* pointer, const char* name) {
+  return pointer != nullptr ? kSuccess : bad_null(name);
+}
+template <class T>
+inline Err not_null(T* function, const char* name) {
+  return function != nullptr ? kSuccess : bad_null(name);
+}
+
+// --- handles ---------------------------------------------------------------------------------
+Err intracomm(MPI_Comm handle, Comm** out);
+Err intercomm(MPI_Comm handle, Comm** out);
+Err info_object(MPI_Info handle, Info** out);  // not MPI_INFO_NULL
+inline Err committed(MPI_Datatype handle, const dt::Datatype** out) {
+  if (Err error = lookup(handle, out)) [[unlikely]] return error;
+  return (*out)->is_committed() ? kSuccess : not_committed();
+}
+// A handle that the call may change.
+template <class T, class Handle>
+inline Err in_place(Handle* handle, const char* name, HandleRef<T, Handle>* out) {
+  if (handle == nullptr) [[unlikely]] return bad_null(name);
+  return lookup(*handle, &out->object);
+}
+Err in_place(MPI_Info* handle, const char* name, HandleRef<Info, MPI_Info>* out);
+Err types(const MPI_Datatype* types, Count n);
+Err committed_types(const MPI_Datatype* types, Count n);
+
+// --- numbers ---------------------------------------------------------------------------------
+inline Err count(Count value, const char* name) {
+  return value >= 0 ? kSuccess : bad_count(value, name);
+}
+inline Err length(int value, const char* name) {
+  return value >= 0 ? kSuccess : bad_count(value, name);
+}
+inline bool is_inside(int value, int end) noexcept {
+  return static_cast<unsigned>(value) < static_cast<unsigned>(end);
+}
+inline Err destination(int value, const Comm& comm) {
+  if (is_inside(value, comm.remote_size()) || value == MPI_PROC_NULL) return kSuccess;
+  return bad_rank(value, comm, "destination");
+}
+inline Err source(int value, const Comm& comm) {
+  if (is_inside(value, comm.remote_size()) || value == MPI_ANY_SOURCE ||
+      value == MPI_PROC_NULL)
+    return kSuccess;
+  return bad_rank(value, comm, "source");
+}
+inline Err rank(int value, const Comm& comm) {
+  return is_inside(value, comm.size()) ? kSuccess : bad_rank(value, comm, "rank");
+}
+inline Err root(int value, const Comm& comm) {
+  if (is_inside(value, comm.remote_size())) return kSuccess;
+  if (comm.is_inter() && (value == MPI_ROOT || value == MPI_PROC_NULL)) return kSuccess;
+  return bad_root(value, comm);
+}
+inline Err send_tag(int value) { return value >= 0 ? kSuccess : bad_tag(value); }
+inline Err receive_tag(int value) {
+  return value >= 0 || value == MPI_ANY_TAG ? kSuccess : bad_tag(value);
+}
+
+// --- significance of arguments (MPI-4.1 chapter 6) -------------------------------------------
+inline bool is_root(const Comm& comm, int root) noexcept {
+  return comm.is_inter() ? root == MPI_ROOT : root == comm.rank();
+}
+// Gives to (or takes from) the root: all members, unless in place; the other group's members.
+inline bool is_leaf(const Comm& comm, int root, const void* buffer) noexcept {
+  return comm.is_inter() ? root >= 0 : buffer != MPI_IN_PLACE;
+}
+
+// --- arrays and buffers ----------------------------------------------------------------------
+template <class T>
+inline Err array(const T* values, Count n, const char* name) {
+  return values != nullptr || n <= 0 ? kSuccess : bad_null(name);
+}
+template <class T>
+Err counts(const T* values, Count n, const char* name) {
+  if (Err error = array(values, n, name)) return error;
+  for (Count i = 0; i < n; ++i)
+    if (values[i] < 0) [[unlikely]] return bad_count_at(values[i], i, name);
+  return kSuccess;
+}
+inline Err weights(const int* values, Count n, const char* name) {
+  if (values == MPI_UNWEIGHTED || values == MPI_WEIGHTS_EMPTY) return kSuccess;
+  return counts(values, n, name);
+}
+// A null buffer is MPI_BOTTOM; a predefined type there would mean address 0.
+inline Err buffer(const void* address, Count n, const dt::Datatype* type) {
+  if (address != nullptr || n == 0 || type == nullptr) return kSuccess;
+  return type->is_predefined() ? bad_buffer(n) : kSuccess;
+}
+inline Err buffer(const void* address, Count n, const dt::Datatype& type) {
+  return buffer(address, n, &type);
+}
+template <class T>
+inline Err load(const T* value, const char* name, Count* out) {
+  if (value == nullptr) return bad_null(name);
+  *out = *value;
+  return kSuccess;
+}
+inline Err status(const MPI_Status* value) { return not_null(value, "status"); }
+template <class F>
+inline Err callback(F* function, const char* name) {
+  return function != nullptr ? kSuccess : bad_null(name);
+}
+
+// --- lengths of arrays -----------------------------------------------------------------------
+// Without the topology they need: 0; the body says so.
+Count indegree(const Comm& comm) noexcept;
+Count outdegree(const Comm& comm) noexcept;
+Count cartesian_dims(const Comm& comm) noexcept;
+Count total(const int* values, Count n) noexcept;  // their sum
+inline Count last(const int* values, Count n) noexcept { return n > 0 ? values[n - 1] : 0; }
+
+}  // namespace check
+}  // namespace mpc::mpi

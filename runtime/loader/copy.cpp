@@ -1,0 +1,209 @@
+// Copy: start and end of one rank's instance of the program.
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "runtime/loader/blueprint.h"
+#include "runtime/loader/image.h"
+#include "runtime/loader/registry.h"
+
+extern "C" void* __tls_get_addr(size_t module_and_offset[2]);
+
+namespace mpc::loader {
+namespace {
+
+// FS base is switched with the rank, so this belongs to the rank's main thread.
+thread_local constinit Copy* t_running __attribute__((tls_model("initial-exec"))) = nullptr;
+
+std::atomic<ForeignExit> g_foreign_exit{nullptr};
+
+template <class Function>
+Function function_at(char* address) {
+  return reinterpret_cast<Function>(reinterpret_cast<uintptr_t>(address));
+}
+
+using StartHook = void (*)(int, char**, char**);
+using EndHook = void (*)();
+
+}  // namespace
+
+Copy* find_copy(const void* address) noexcept {
+  return Registry::instance().find(address);
+}
+
+Copy* running_copy() noexcept { return t_running; }
+
+void set_foreign_exit(ForeignExit upcall) noexcept {
+  g_foreign_exit.store(upcall, std::memory_order_release);  // pairs with Copy::leave
+}
+
+Copy::~Copy() = default;
+
+void* Copy::variable(size_t offset) const noexcept {
+  return base_ + image_.blueprint().variables_offset + offset;
+}
+
+const Module* Copy::module_of(const void* address) const noexcept {
+  const auto offset = static_cast<size_t>(static_cast<const char*>(address) - base_);
+  for (const Module& m : image_.blueprint().modules)
+    if (offset >= m.bundle_offset && offset < m.bundle_offset + m.span_bytes) return &m;
+  return nullptr;
+}
+
+void* Copy::from_master(const void* address) const noexcept {
+  const auto a = reinterpret_cast<uintptr_t>(address);
+  for (const Module& m : image_.blueprint().modules)
+    if (a >= m.master_base() && a <= m.master_base() + m.file->memory_end())
+      return base_ + m.bundle_offset + (a - m.master_base());
+  return const_cast<void*>(address);
+}
+
+void* Copy::to_master(const void* address) const noexcept {
+  const Module* m = module_of(address);
+  if (m == nullptr) return const_cast<void*>(address);
+  const char* begin = base_ + m->bundle_offset;
+  return reinterpret_cast<void*>(
+      m->master_base() + static_cast<uintptr_t>(static_cast<const char*>(address) - begin));
+}
+
+bool Copy::is_main_thread() const noexcept { return t_running == this; }
+
+void Copy::enter_thread() const noexcept {
+  for (const Module& m : image_.blueprint().modules) {
+    if (m.tls_slots.empty()) continue;
+    size_t index[2] = {m.tls_module, 0};
+    char* block = static_cast<char*>(__tls_get_addr(index));
+    for (const TlsSlot& slot : m.tls_slots) {
+      char* target = base_ + slot.target;
+      std::memcpy(block + slot.offset, &target, sizeof target);
+    }
+  }
+}
+
+int Copy::run_main(int argc, char** argv, char** envp) {
+  CHECK(t_running == nullptr, "run_main() inside of run_main()");
+  t_running = this;
+  enter_thread();
+  if (__builtin_setjmp(jump_) == 0) {
+    run_constructors(argc, argv, envp);
+    using Main = int (*)(int, char**, char**);
+    const auto main =
+        function_at<Main>(base_ + image_.blueprint().main_offset);
+    finish(main(argc, argv, envp));
+  }
+  t_running = nullptr;
+  return status_ & 0xff;  // as the kernel reports it to a waiting parent
+}
+
+void Copy::run_constructors(int argc, char** argv, char** envp) {
+  const Blueprint& blueprint = image_.blueprint();
+  for (const size_t index : blueprint.init_order) {
+    const Module& m = blueprint.modules[index];
+    char* base = base_ + m.bundle_offset;
+    if (m.hooks.init != 0) function_at<StartHook>(base + m.hooks.init)(argc, argv, envp);
+    const auto* hooks = reinterpret_cast<StartHook*>(base + m.hooks.init_array);
+    for (size_t i = 0; i < m.hooks.init_count; ++i) hooks[i](argc, argv, envp);
+  }
+}
+
+// Source: C11 7.22.4.4: handlers in reverse order; one that calls exit() again, or that
+// registers others, is followed by the remaining ones.
+void Copy::finish(int status) {
+  status_ = status;
+  while (!thread_exit_list_.empty()) {
+    const ThreadExit entry = thread_exit_list_.back();
+    thread_exit_list_.pop_back();
+    entry.function(entry.object);
+  }
+  run_exit_handlers();
+  run_destructors();
+}
+
+void Copy::run_exit_handlers() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [](auto& e) {
+      return e.kind != ExitEntry::Kind::kQuick;
+    });
+    if (it == exit_list_.rend()) return;
+    const ExitEntry entry = *it;
+    exit_list_.erase(std::next(it).base());
+    lock.unlock();
+    if (entry.kind == ExitEntry::Kind::kCxa)
+      reinterpret_cast<void (*)(void*)>(entry.function)(entry.argument);
+    else
+      reinterpret_cast<void (*)(int, void*)>(entry.function)(status_, entry.argument);
+  }
+}
+
+void Copy::run_destructors() {
+  const Blueprint& blueprint = image_.blueprint();
+  while (ended_modules_ < blueprint.init_order.size()) {
+    const size_t last = blueprint.init_order.size() - 1;
+    const Module& m = blueprint.modules[blueprint.init_order[last - ended_modules_]];
+    ++ended_modules_;  // first: a destructor may call exit()
+    char* base = base_ + m.bundle_offset;
+    const auto* hooks = reinterpret_cast<EndHook*>(base + m.hooks.fini_array);
+    for (size_t i = m.hooks.fini_count; i-- > 0;) hooks[i]();
+    if (m.hooks.fini != 0) function_at<EndHook>(base + m.hooks.fini)();
+  }
+}
+
+void Copy::exit(int status) {
+  finish(status);
+  leave(status_);
+}
+
+void Copy::exit_quick(int status) {
+  status_ = status;
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [](auto& e) {
+      return e.kind == ExitEntry::Kind::kQuick;
+    });
+    if (it == exit_list_.rend()) break;
+    const ExitEntry entry = *it;
+    exit_list_.erase(std::next(it).base());
+    lock.unlock();
+    reinterpret_cast<void (*)()>(entry.function)();
+  }
+  leave(status);
+}
+
+void Copy::exit_now(int status) { leave(status); }
+
+void Copy::leave(int status) {
+  status_ = status;
+  if (is_main_thread()) __builtin_longjmp(jump_, 1);
+  if (const ForeignExit upcall = g_foreign_exit.load(std::memory_order_acquire))
+    upcall(*this, status & 0xff);  // pairs with set_foreign_exit
+  CHECK(false, "exit() on another thread of a rank, and nobody to end the rank");
+  __builtin_unreachable();
+}
+
+void Copy::at_exit(const ExitEntry& entry) {
+  std::lock_guard lock(mutex_);
+  exit_list_.push_back(entry);
+}
+
+bool Copy::finalize(void* dso) {
+  const Module* m = module_of(dso);
+  if (m == nullptr) return false;
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [&](auto& e) {
+      return e.kind == ExitEntry::Kind::kCxa && e.dso == dso;
+    });
+    if (it == exit_list_.rend()) return true;
+    const ExitEntry entry = *it;
+    exit_list_.erase(std::next(it).base());
+    lock.unlock();
+    reinterpret_cast<void (*)(void*)>(entry.function)(entry.argument);
+  }
+}
+
+void Copy::at_main_thread_exit(void (*function)(void*), void* object) {
+  thread_exit_list_.push_back({function, object});
+}
+
+}  // namespace mpc::loader

@@ -1,0 +1,99 @@
+#pragma once
+// ElfFile: a program or shared library on disk, mapped read-only and checked.
+//
+// Role:      answers what the loader asks about a file before anything of it runs: segments,
+//            dynamic section, needed libraries, defined symbols. Knows no copies.
+// Users:     runtime/loader only.
+// Threads:   immutable after open(); any.
+// See also:  runtime/loader/blueprint.h; the System V ABI, chapters 4 and 5.
+
+#include <elf.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mpc::loader {
+
+inline constexpr size_t kPageBytes = 4096;
+inline size_t page_floor(size_t v) noexcept { return v & ~(kPageBytes - 1); }
+inline size_t page_ceil(size_t v) noexcept { return page_floor(v + kPageBytes - 1); }
+
+class ElfFile {
+ public:
+  // Errors: kNotFound, kPermission, kImage (not a 64-bit x86-64 ELF shared object or
+  // program; the message says what it is instead and the way out), kSystem.
+  static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
+  ~ElfFile();
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  const std::string& path() const noexcept { return path_; }
+  int fd() const noexcept { return fd_; }
+  size_t size() const noexcept { return size_; }
+  const char* bytes() const noexcept { return bytes_; }
+
+  const Elf64_Ehdr& header() const noexcept {
+    return *reinterpret_cast<const Elf64_Ehdr*>(bytes_);
+  }
+  std::span<const Elf64_Phdr> segments() const noexcept { return segments_; }
+  const Elf64_Phdr* segment(uint32_t type) const noexcept;
+  std::span<const Elf64_Dyn> dynamic() const noexcept { return dynamic_; }
+  // Value of the first entry with this tag, or `fallback`.
+  uint64_t dynamic_value(int64_t tag, uint64_t fallback = 0) const noexcept;
+  bool has_dynamic(int64_t tag) const noexcept;
+
+  std::string soname() const;
+  std::vector<std::string> needed() const;
+  std::string run_path() const;         // DT_RUNPATH, or ""
+  std::string inherited_path() const;   // DT_RPATH, or ""; void when there is a DT_RUNPATH
+  std::string directory() const;        // $ORIGIN, absolute
+
+  // Offset in the file of a virtual address of a loaded segment; SIZE_MAX if there is none.
+  size_t offset_of(uint64_t vaddr) const noexcept;
+  // `count` objects of T at a virtual address, or an empty span if the file has no such bytes.
+  template <class T>
+  std::span<const T> at_address(uint64_t vaddr, size_t count) const noexcept {
+    const size_t offset = offset_of(vaddr);
+    if (offset == SIZE_MAX || offset > size_ || count > (size_ - offset) / sizeof(T))
+      return {};
+    return {reinterpret_cast<const T*>(bytes_ + offset), count};
+  }
+  std::span<const Elf64_Sym> dynamic_symbols() const noexcept { return symbols_; }
+  // Text of the dynamic string table; "" if the offset is out of bounds.
+  const char* dynamic_string(uint64_t offset) const noexcept;
+  // The definition that others see under this name (of its default version), or null.
+  // thread_local variables have no address and are not found.
+  const Elf64_Sym* find_definition(std::string_view name) const noexcept;
+  // The function or variable that contains `vaddr`, from the full symbol table if there is
+  // one. Async-signal-safe. Cost: linear in the number of symbols.
+  const Elf64_Sym* find_symbol_at(uint64_t vaddr, const char** name) const noexcept;
+  // First byte behind the last segment, relative to the file's base.
+  size_t memory_end() const noexcept;
+
+  // Largest alignment that a section asks for (segments often ask for more than they need).
+  size_t alignment() const noexcept;
+
+ private:
+  ElfFile() = default;
+  Result<> check_header();
+  Result<> read_dynamic();
+  std::span<const Elf64_Shdr> sections() const noexcept;
+  bool is_definition(size_t index, std::string_view name) const noexcept;
+
+  std::string path_;
+  int fd_ = -1;
+  const char* bytes_ = nullptr;
+  size_t size_ = 0;
+  std::span<const Elf64_Phdr> segments_;
+  std::span<const Elf64_Dyn> dynamic_;
+  std::span<const Elf64_Sym> symbols_;
+  std::span<const char> strings_;
+};
+
+}  // namespace mpc::loader

@@ -1,0 +1,177 @@
+#pragma once
+// Image: one program, prepared once; Copy: its private instance for one rank.
+//
+// Role:      gives each rank its own globals, statics, C++ inline statics, COMMON blocks and
+//            thread_locals, while the code is shared; runs constructors, main, exit handlers
+//            and destructors once for each rank.
+// Users:     runtime/job (launch), runtime/interpose (exit, dlsym ...), tools/mpcrun.
+// Threads:   load_copy() by any kernel thread (serialised inside); a Copy belongs to its rank;
+//            find_copy() and describe_address() by anyone.
+// See also:  docs/loader.md, docs/limits.md; runtime/loader/blueprint.h.
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+struct link_map;
+
+namespace mpc::loader {
+
+class Blueprint;
+class Copy;
+struct Module;
+
+struct ImageOptions {
+  // Libraries (paths) that come before those of the program, as with LD_PRELOAD, and of
+  // which each rank has its own copy.
+  std::vector<std::string> preload;
+};
+
+class Image {
+ public:
+  // Checks and prepares a program. Errors: kNotFound, kPermission, kImage (with the reason
+  // why it cannot be made private and the way out), kNoMem, kSystem.
+  // Caller: any kernel thread. Cost: about 1 ms, more for large programs.
+  static Result<std::unique_ptr<Image>> open(const std::string& path,
+                                             const ImageOptions& options = {});
+  ~Image();
+
+  // Makes room for this many copies at once: fewer, larger mappings. Optional.
+  Result<> reserve(size_t copies);
+  // A fresh instance: data as after relocation, no constructor has run.
+  // Errors: kNoMem (which limit, and how to raise it).
+  // Ownership: the Image's; copies live as long as it does.
+  Result<Copy*> load_copy(int rank);
+
+  const std::string& path() const noexcept { return path_; }
+  // A rank's stack must be executable (nested functions whose address is taken).
+  bool needs_executable_stack() const noexcept;
+  // Mappings of the process per copy; vm.max_map_count bounds their sum.
+  int maps_per_copy() const noexcept;
+  size_t bytes_per_copy() const noexcept;  // of address space
+  const Blueprint& blueprint() const noexcept { return *blueprint_; }
+
+ private:
+  Image() = default;
+  Result<> reserve_locked(size_t copies);
+  Result<> map_copy(char* base);
+
+  std::string path_;
+  std::unique_ptr<Blueprint> blueprint_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Copy>> copies_;
+  char* next_ = nullptr;  // room that reserve() left
+  size_t left_ = 0;       // copies that fit there
+  size_t chunk_ = 0;      // copies of the latest chunk
+};
+
+// A function to be called at the end of a rank.
+struct ExitEntry {
+  enum class Kind { kCxa, kOnExit, kQuick };
+  Kind kind;
+  void* function;
+  void* argument;
+  void* dso;  // identifies the module that registered it; null: the program
+};
+
+class Copy {
+ public:
+  ~Copy();
+
+  // Runs constructors (libraries first), main and exit(); returns the exit status, no
+  // matter whether main returned or something below called exit().
+  // Caller: the rank itself, once. Switches: as the program does.
+  int run_main(int argc, char** argv, char** envp);
+
+  // What exit() of a rank does. On the thread that is in run_main(): exit handlers and
+  // destructors run, then run_main() returns. On another thread of the rank: the same, then
+  // the foreign-exit upcall, which must not return.
+  // Caller: a thread of this rank.
+  [[noreturn]] void exit(int status);
+  // _exit(): no handlers. quick_exit(): those of at_quick_exit().
+  [[noreturn]] void exit_now(int status);
+  [[noreturn]] void exit_quick(int status);
+
+  // Prepares the thread_locals of another thread of this rank (pointers into the copy).
+  void enter_thread() const noexcept;
+
+  // Adds a function to the list that exit runs last in, first out.
+  void at_exit(const ExitEntry& entry);
+  // __cxa_finalize: runs the entries of one module. Returns false if `dso` is not ours.
+  bool finalize(void* dso);
+  // Destructor of a thread_local of the rank's main thread.
+  void at_main_thread_exit(void (*function)(void*), void* object);
+  bool is_main_thread() const noexcept;
+
+  int rank() const noexcept { return rank_; }
+  const Image& image() const noexcept { return image_; }
+  char* base() const noexcept { return base_; }
+  // A variable registered by private_variable().
+  void* variable(size_t offset) const noexcept;
+  // The address in this copy of something in the master (as the dynamic linker sees it).
+  void* from_master(const void* address) const noexcept;
+  // The reverse, for an address in this copy.
+  void* to_master(const void* address) const noexcept;
+  const Module* module_of(const void* address) const noexcept;
+
+ private:
+  friend class Image;
+  Copy(Image& image, int rank, char* base) : image_(image), rank_(rank), base_(base) {}
+  void run_constructors(int argc, char** argv, char** envp);
+  void run_exit_handlers();
+  void run_destructors();
+  void finish(int status);
+  [[noreturn]] void leave(int status);
+
+  Image& image_;
+  int rank_;
+  char* base_;
+  std::mutex mutex_;                 // guards exit_list_
+  std::vector<ExitEntry> exit_list_;
+  struct ThreadExit {
+    void (*function)(void*);
+    void* object;
+  };
+  std::vector<ThreadExit> thread_exit_list_;
+  void* jump_[5] = {};               // __builtin_setjmp buffer of run_main()
+  int status_ = 0;
+  size_t ended_modules_ = 0;         // whose destructors have run or begun to
+};
+
+// The copy that contains this address, or null. Async-signal-safe. Cost: a few loads.
+Copy* find_copy(const void* address) noexcept;
+// The copy whose run_main() the calling thread is in, or null.
+Copy* running_copy() noexcept;
+
+// Called when another thread of a rank than its main one calls exit(): end the rank, keep
+// the calling thread from running on.
+using ForeignExit = void (*)(Copy& copy, int status);
+void set_foreign_exit(ForeignExit upcall) noexcept;
+
+// Gives each copy its own instance of a variable of libc that programs read directly
+// (environ, optind). Returns its offset for Copy::variable().
+// Caller: at start-up, before the first Image::open().
+size_t private_variable(std::initializer_list<const char*> names, const void* initial,
+                        size_t bytes);
+
+// What a crash report says about an address. Texts live as long as the process.
+struct AddressInfo {
+  int rank = -1;                  // -1: not in a copy
+  const char* path = nullptr;     // of the program or library; null: unknown
+  uintptr_t offset = 0;           // in that file's address space (for addr2line)
+  const char* symbol = nullptr;   // mangled; null: unknown
+  uintptr_t symbol_offset = 0;
+};
+// Async-signal-safe for addresses in copies; others ask the dynamic linker.
+AddressInfo describe_address(const void* address) noexcept;
+
+// Calls visit(copy) for all copies; for debuggers and reports.
+void for_each_copy(void (*visit)(Copy&, void*), void* argument);
+
+}  // namespace mpc::loader

@@ -1,0 +1,163 @@
+#include "runtime/loader/master_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace mpc::loader {
+namespace {
+
+constexpr int kLowestDescriptor = 600;        // programs may count on 3, 4, 5 ...
+constexpr int64_t kIgnoredTag = 0x6fffeffe;   // in no range that the linker looks at
+
+}  // namespace
+
+Result<int> make_memory_file(const char* name, size_t bytes) {
+  const int low = ::memfd_create(name, MFD_CLOEXEC);
+  if (low < 0)
+    return Error{Errc::kSystem,
+                 fmt::format("cannot create a memory file: {}", std::strerror(errno))};
+  int fd = ::fcntl(low, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  if (fd < 0)
+    fd = low;
+  else
+    ::close(low);
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+    const int error = errno;
+    ::close(fd);
+    return Error{Errc::kNoMem, fmt::format("cannot get {} bytes for a memory file: {}",
+                                           bytes, std::strerror(error))};
+  }
+  return fd;
+}
+
+Result<std::unique_ptr<MasterFile>> MasterFile::make(const ElfFile& file) {
+  std::unique_ptr<MasterFile> master(new MasterFile);
+  master->original_ = &file;
+  auto fd = make_memory_file("mpc-master", 0);
+  if (!fd) return fd.error();
+  master->fd_ = *fd;
+  // Not /proc/self: a debugger would look for its own descriptors there.
+  master->path_ = fmt::format("/proc/{}/fd/{}", ::getpid(), *fd);
+  MPC_TRY(master->grow(file.size()));
+  std::memcpy(master->bytes_, file.bytes(), file.size());
+  return master;
+}
+
+MasterFile::~MasterFile() {
+  if (bytes_ != nullptr) ::munmap(bytes_, size_);
+  if (fd_ >= 0 && !is_kept_) ::close(fd_);
+}
+
+Result<> MasterFile::grow(size_t bytes) {
+  if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0)
+    return Error{Errc::kNoMem, fmt::format("{}: cannot copy it to memory: {}",
+                                           original_->path(), std::strerror(errno))};
+  if (bytes_ != nullptr) ::munmap(bytes_, size_);
+  void* map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (map == MAP_FAILED) {
+    bytes_ = nullptr;
+    return Error{Errc::kNoMem, fmt::format("{}: cannot copy it to memory: {}",
+                                           original_->path(), std::strerror(errno))};
+  }
+  bytes_ = static_cast<char*>(map);
+  size_ = bytes;
+  return {};
+}
+
+void MasterFile::hold_back_hooks() noexcept {
+  const Elf64_Phdr* segment = original_->segment(PT_DYNAMIC);
+  auto* dynamic = at<Elf64_Dyn>(segment->p_offset);
+  for (size_t i = 0; i < original_->dynamic().size(); ++i) {
+    Elf64_Dyn& d = dynamic[i];
+    switch (d.d_tag) {
+      case DT_FLAGS_1: d.d_un.d_val &= ~uint64_t{DF_1_PIE}; break;
+      case DT_INIT:
+      case DT_FINI: d.d_tag = kIgnoredTag; break;
+      case DT_PREINIT_ARRAYSZ:
+      case DT_INIT_ARRAYSZ:
+      case DT_FINI_ARRAYSZ: d.d_un.d_val = 0; break;
+      default: break;
+    }
+  }
+  // Each execution's stack is ours to make executable, not the dynamic linker's.
+  auto* segments = at<Elf64_Phdr>(original_->header().e_phoff);
+  for (size_t i = 0; i < original_->segments().size(); ++i)
+    if (segments[i].p_type == PT_GNU_STACK) segments[i].p_flags &= ~uint32_t{PF_X};
+}
+
+Result<> MasterFile::redirect(const std::map<std::string, std::string>& path_of_name) {
+  // The new names need a longer string table: it goes behind the end of the file, and a
+  // program header that nothing needs in a master (notes, unwinding) becomes its segment.
+  const ElfFile& file = *original_;
+  const auto headers = file.segments();
+  size_t last_load = 0;
+  uint64_t end = 0;
+  for (size_t i = 0; i < headers.size(); ++i)
+    if (headers[i].p_type == PT_LOAD) {
+      last_load = i;
+      end = std::max(end, headers[i].p_vaddr + headers[i].p_memsz);
+    }
+  size_t spare = 0;
+  for (size_t i = last_load + 1; i < headers.size() && spare == 0; ++i)
+    if (const uint32_t type = headers[i].p_type;
+        type == PT_NOTE || type == PT_GNU_PROPERTY || type == PT_GNU_EH_FRAME ||
+        type == PT_GNU_RELRO)
+      spare = i;
+  if (spare == 0)
+    return Error{Errc::kImage,
+                 fmt::format("{}: has no program header to spare, so its libraries cannot "
+                             "be made private; link them statically",
+                             file.path())};
+  const size_t old_bytes = file.dynamic_value(DT_STRSZ);
+  const auto old_strings =
+      file.at_address<char>(file.dynamic_value(DT_STRTAB), old_bytes);
+  std::string strings(old_strings.begin(), old_strings.end());
+  std::map<std::string, uint64_t> string_of_name;
+  for (const auto& [name, path] : path_of_name) {
+    string_of_name[name] = strings.size();
+    strings += path;
+    strings += '\0';
+  }
+  const size_t offset = page_ceil(file.size());
+  const uint64_t vaddr = page_ceil(end);
+  MPC_TRY(grow(page_ceil(offset + strings.size())));
+  std::memcpy(bytes_ + offset, strings.data(), strings.size());
+  at<Elf64_Phdr>(file.header().e_phoff)[spare] =
+      Elf64_Phdr{PT_LOAD,        PF_R,           offset,    vaddr, vaddr,
+                 strings.size(), strings.size(), kPageBytes};
+  auto* dynamic = at<Elf64_Dyn>(file.segment(PT_DYNAMIC)->p_offset);
+  for (size_t i = 0; i < file.dynamic().size(); ++i) {
+    Elf64_Dyn& d = dynamic[i];
+    if (d.d_tag == DT_STRTAB) d.d_un.d_ptr = vaddr;
+    if (d.d_tag == DT_STRSZ) d.d_un.d_val = strings.size();
+    if (d.d_tag != DT_NEEDED) continue;
+    const auto it = string_of_name.find(file.dynamic_string(d.d_un.d_val));
+    if (it != string_of_name.end()) d.d_un.d_val = it->second;
+  }
+  redirect_versions(file, file.offset_of(file.dynamic_value(DT_VERNEED)), string_of_name);
+  return {};
+}
+
+// Symbol versions name the library that must have them.
+void MasterFile::redirect_versions(
+    const ElfFile& file, size_t offset,
+    const std::map<std::string, uint64_t>& string_of_name) {
+  if (!file.has_dynamic(DT_VERNEED) || offset == SIZE_MAX) return;
+  for (uint64_t left = file.dynamic_value(DT_VERNEEDNUM); left > 0; --left) {
+    if (offset + sizeof(Elf64_Verneed) > file.size()) return;
+    auto* need = at<Elf64_Verneed>(offset);
+    const auto it = string_of_name.find(file.dynamic_string(need->vn_file));
+    if (it != string_of_name.end()) need->vn_file = static_cast<uint32_t>(it->second);
+    if (need->vn_next == 0) return;
+    offset += need->vn_next;
+  }
+}
+
+}  // namespace mpc::loader

@@ -1,0 +1,58 @@
+#pragma once
+// Master file: a patched copy of a program or library, in memory, for the dynamic linker.
+//
+// Role:      the dynamic linker loads this instead of the file, so that constructors do not
+//            run, the program may be opened like a library, and its own libraries are found
+//            as master files, too.
+// Users:     runtime/loader/blueprint.cpp.
+// Threads:   one.
+// See also:  runtime/loader/blueprint.h.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/loader/elf_file.h"
+
+namespace mpc::loader {
+
+class MasterFile {
+ public:
+  // Copies the bytes of `file`. Errors: kSystem, kNoMem.
+  static Result<std::unique_ptr<MasterFile>> make(const ElfFile& file);
+  ~MasterFile();  // closes the file, see keep()
+  MasterFile(const MasterFile&) = delete;
+  MasterFile& operator=(const MasterFile&) = delete;
+
+  // A path that no other object of this process has, for as long as the file is open.
+  const std::string& path() const noexcept { return path_; }
+  // Constructors, destructors and the mark of a program: away.
+  void hold_back_hooks() noexcept;
+  // Replaces names of needed libraries by paths. Errors: kImage if the file has no room.
+  Result<> redirect(const std::map<std::string, std::string>& path_of_name);
+  // The dynamic linker knows objects by path: a loaded master file stays open for ever.
+  void keep() noexcept { is_kept_ = true; }
+
+ private:
+  MasterFile() = default;
+  Result<> grow(size_t bytes);
+  void redirect_versions(const ElfFile& original, size_t offset,
+                         const std::map<std::string, uint64_t>& string_of_name);
+  template <class T>
+  T* at(size_t offset) noexcept {
+    return reinterpret_cast<T*>(bytes_ + offset);
+  }
+
+  const ElfFile* original_ = nullptr;
+  std::string path_;
+  int fd_ = -1;
+  char* bytes_ = nullptr;
+  size_t size_ = 0;
+  bool is_kept_ = false;
+};
+
+// A memory file, its descriptor out of the way of the numbers that programs expect.
+Result<int> make_memory_file(const char* name, size_t bytes);
+
+}  // namespace mpc::loader

@@ -1,0 +1,135 @@
+#include "runtime/loader/program_check.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace mpc::loader {
+namespace {
+
+constexpr const char* kRecompile =
+    "compile and link it with mpcc, mpcxx or mpcfort (all objects, without -static)";
+
+Error refuse(const ElfFile& file, std::string_view reason, std::string_view way_out) {
+  return Error{Errc::kImage, fmt::format("{}: {}; {}", file.path(), reason, way_out)};
+}
+
+std::span<const Elf64_Rela> relocations(const ElfFile& file, int64_t table,
+                                        int64_t bytes) {
+  return file.at_address<Elf64_Rela>(
+      file.dynamic_value(table), file.dynamic_value(bytes) / sizeof(Elf64_Rela));
+}
+
+// Name of the first symbol that needs a relocation of this type, or null.
+const char* relocated_symbol(const ElfFile& file, uint32_t type) {
+  const auto symbols = file.dynamic_symbols();
+  for (const auto table : {relocations(file, DT_RELA, DT_RELASZ),
+                           relocations(file, DT_JMPREL, DT_PLTRELSZ)})
+    for (const Elf64_Rela& r : table)
+      if (ELF64_R_TYPE(r.r_info) == type) {
+        const size_t index = ELF64_R_SYM(r.r_info);
+        return index < symbols.size() ? file.dynamic_string(symbols[index].st_name) : "";
+      }
+  return nullptr;
+}
+
+bool has_text_relocations(const ElfFile& file) {
+  return file.has_dynamic(DT_TEXTREL) ||
+         (file.dynamic_value(DT_FLAGS) & DF_TEXTREL) != 0;
+}
+
+Result<> check_common(const ElfFile& file) {
+  if (has_text_relocations(file))
+    return refuse(file, "its code has to be changed for each address (text relocations)",
+                  "compile all of it with -fPIC, as mpcc does");
+  if ((file.dynamic_value(DT_FLAGS_1) & DF_1_NOOPEN) != 0)
+    return refuse(file, "it is marked as not loadable (-z nodlopen)",
+                  "link without that flag");
+  for (const std::string& name : file.needed()) MPC_TRY(check_needed_name(name, file));
+  return {};
+}
+
+}  // namespace
+
+int format_version(const ElfFile& file) {
+  for (const Elf64_Phdr& p : file.segments()) {
+    if (p.p_type != PT_NOTE) continue;
+    // Notes: name size, content size, type; name and content padded to 4 (8 in some).
+    const size_t align = p.p_align == 8 ? 8 : 4;
+    size_t at = 0;
+    while (at + sizeof(Elf64_Nhdr) <= p.p_filesz) {
+      const char* note = file.bytes() + p.p_offset + at;
+      Elf64_Nhdr header;
+      std::memcpy(&header, note, sizeof header);
+      const size_t content =
+          (sizeof header + header.n_namesz + align - 1) & ~(align - 1);
+      const size_t end = (content + header.n_descsz + align - 1) & ~(align - 1);
+      if (at + content + header.n_descsz > p.p_filesz) break;
+      if (header.n_namesz == 4 && std::memcmp(note + sizeof header, "mpc", 4) == 0 &&
+          header.n_type == 1 && header.n_descsz == sizeof(int)) {
+        int version;
+        std::memcpy(&version, note + content, sizeof version);
+        return version;
+      }
+      at += end;
+    }
+  }
+  return 0;
+}
+
+Result<> check_needed_name(const std::string& name, const ElfFile& user) {
+  for (std::string_view other : {"libmpi.so", "libmpich.so", "libmpicxx.so",
+                                 "libmpifort.so", "libmpi_mpifh.so", "libmpichf90.so",
+                                 "libmpi_cxx.so", "libmpi_usempif08.so"})
+    if (name.starts_with(other))
+      return refuse(user, fmt::format("it is linked with another MPI ({})", name),
+                    kRecompile);
+  return {};
+}
+
+Result<> check_program(const ElfFile& file) {
+  const Elf64_Ehdr& header = file.header();
+  if (file.segment(PT_DYNAMIC) == nullptr)
+    return refuse(file, "it is statically linked, so its data cannot be copied per rank",
+                  kRecompile);
+  if (header.e_type == ET_EXEC)
+    return refuse(file, "it is linked for a fixed address (-no-pie)", kRecompile);
+  if (file.segment(PT_INTERP) == nullptr && format_version(file) == 0)
+    return refuse(file, "it is a shared library, not a program", kRecompile);
+  if (::access(file.path().c_str(), X_OK) != 0)
+    return Error{Errc::kPermission,
+                 fmt::format("{}: is not executable; chmod +x it", file.path())};
+  MPC_TRY(check_common(file));
+  if (const char* symbol = relocated_symbol(file, R_X86_64_COPY))
+    return refuse(file,
+                  fmt::format("it was not built by mpcc: it holds its own copy of the "
+                              "library variable '{}' (copy relocation)",
+                              symbol),
+                  kRecompile);
+  const int version = format_version(file);
+  if (version == 0 && file.segment(PT_TLS) != nullptr)
+    return refuse(file,
+                  "it was not built by mpcc: its thread_local variables are addressed as "
+                  "those of the only program of a process (local-exec TLS)",
+                  kRecompile);
+  if (version == 0) return refuse(file, "it was not built by mpcc", kRecompile);
+  if (version != 1)
+    return refuse(file, fmt::format("it was linked by a newer mpcc (format {})", version),
+                  "link it again with the mpcc of this installation");
+  if (file.find_definition("mpc_main") == nullptr)
+    return refuse(file, "its entry 'mpc_main' is not visible (version script?)",
+                  "do not hide mpc_main in the linker's version script");
+  return {};
+}
+
+Result<> check_private_library(const ElfFile& file, const ElfFile& program) {
+  if (file.segment(PT_DYNAMIC) == nullptr || file.header().e_type != ET_DYN)
+    return refuse(file, fmt::format("{} needs it, but it is no shared library",
+                                    program.path()),
+                  "build it with mpcc -shared");
+  return check_common(file);
+}
+
+}  // namespace mpc::loader

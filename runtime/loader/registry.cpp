@@ -1,0 +1,65 @@
+#include "runtime/loader/registry.h"
+
+#include <new>
+
+namespace mpc::loader {
+
+Registry& Registry::instance() noexcept {
+  static constinit Registry registry;
+  return registry;
+}
+
+bool Registry::add_chunk(char* begin, size_t stride, size_t copies) noexcept {
+  const size_t index = count_.load(std::memory_order_relaxed);  // callers hold a lock
+  if (index == kMaxChunks) return false;
+  auto* table = new (std::nothrow) std::atomic<Copy*>[copies];
+  if (table == nullptr) return false;
+  for (size_t i = 0; i < copies; ++i) table[i].store(nullptr, std::memory_order_relaxed);
+  Chunk& chunk = chunks_[index];
+  chunk.begin = reinterpret_cast<uintptr_t>(begin);
+  chunk.end = chunk.begin + stride * copies;
+  chunk.stride = stride;
+  chunk.copies = table;
+  count_.store(index + 1, std::memory_order_release);  // pairs with chunk_of
+  return true;
+}
+
+void Registry::remove_chunk(char* begin) noexcept {
+  for (size_t i = 0; i < count_.load(std::memory_order_relaxed); ++i)
+    if (chunks_[i].begin == reinterpret_cast<uintptr_t>(begin)) {
+      chunks_[i].end = chunks_[i].begin;  // matches nothing any more
+      return;
+    }
+}
+
+const Chunk* Registry::chunk_of(uintptr_t address) const noexcept {
+  const size_t count = count_.load(std::memory_order_acquire);  // pairs with add_chunk
+  for (size_t i = 0; i < count; ++i)
+    if (address >= chunks_[i].begin && address < chunks_[i].end) return &chunks_[i];
+  return nullptr;
+}
+
+void Registry::set_copy(char* base, Copy* copy) noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(base);
+  if (const Chunk* chunk = chunk_of(address))
+    chunk->copies[(address - chunk->begin) / chunk->stride].store(
+        copy, std::memory_order_release);  // pairs with find
+}
+
+Copy* Registry::find(const void* address) const noexcept {
+  const auto a = reinterpret_cast<uintptr_t>(address);
+  const Chunk* chunk = chunk_of(a);
+  if (chunk == nullptr) return nullptr;
+  return chunk->copies[(a - chunk->begin) / chunk->stride].load(
+      std::memory_order_acquire);  // pairs with set_copy
+}
+
+void Registry::for_each(void (*visit)(Copy&, void*), void* argument) const {
+  const size_t count = count_.load(std::memory_order_acquire);  // pairs with add_chunk
+  for (size_t i = 0; i < count; ++i)
+    for (size_t k = 0; k < (chunks_[i].end - chunks_[i].begin) / chunks_[i].stride; ++k)
+      if (Copy* copy = chunks_[i].copies[k].load(std::memory_order_acquire))
+        visit(*copy, argument);
+}
+
+}  // namespace mpc::loader

@@ -1,0 +1,43 @@
+#pragma once
+// Registry: from an address to the copy that contains it.
+//
+// Role:      lets the unwinder, dladdr and the crash report find a copy in a few loads.
+// Users:     runtime/loader.
+// Threads:   add_chunk() and set_copy() under the Image's lock; find() by anyone, signal
+//            handlers included.
+// See also:  runtime/loader/image.h.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace mpc::loader {
+
+class Copy;
+
+// A contiguous run of bundles of one image.
+struct Chunk {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+  size_t stride = 0;
+  std::atomic<Copy*>* copies = nullptr;  // one per bundle; null: not yet loaded
+};
+
+class Registry {
+ public:
+  static Registry& instance() noexcept;
+  // False if the table is full.
+  bool add_chunk(char* begin, size_t stride, size_t copies) noexcept;
+  void remove_chunk(char* begin) noexcept;
+  void set_copy(char* base, Copy* copy) noexcept;
+  Copy* find(const void* address) const noexcept;
+  void for_each(void (*visit)(Copy&, void*), void* argument) const;
+
+ private:
+  static constexpr size_t kMaxChunks = 512;
+  const Chunk* chunk_of(uintptr_t address) const noexcept;
+  Chunk chunks_[kMaxChunks];
+  std::atomic<size_t> count_{0};
+};
+
+}  // namespace mpc::loader

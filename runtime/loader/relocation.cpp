@@ -1,0 +1,173 @@
+#include "runtime/loader/relocation.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace mpc::loader {
+namespace {
+
+// The heap belongs to the process: what libc allocates, a rank may free, and vice versa.
+bool is_heap_function(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "malloc",        "free",           "calloc",   "realloc", "memalign",
+      "aligned_alloc", "posix_memalign", "valloc",   "pvalloc", "reallocarray",
+      "cfree",         "malloc_usable_size"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+constexpr uint32_t kRelativePacked = 1;  // low bit of a DT_RELR entry: a bitmap
+constexpr int64_t kTagRelr = 36;
+constexpr int64_t kTagRelrBytes = 35;
+
+}  // namespace
+
+Result<> Relocator::run() {
+  for (Module& m : blueprint_.modules) {
+    relocate_packed(m);
+    MPC_TRY(relocate_table(m, DT_RELA, DT_RELASZ));
+    MPC_TRY(relocate_table(m, DT_JMPREL, DT_PLTRELSZ));
+  }
+  const auto entry = private_definition("mpc_main");
+  if (!entry)
+    return Error{Errc::kImage, fmt::format("{}: has no entry 'mpc_main'",
+                                           blueprint_.modules[0].file->path())};
+  blueprint_.main_offset = *entry;
+  return {};
+}
+
+Result<> Relocator::relocate_table(Module& m, int64_t table_tag, int64_t bytes_tag) {
+  const size_t count = m.file->dynamic_value(bytes_tag) / sizeof(Elf64_Rela);
+  const auto table =
+      m.file->at_address<Elf64_Rela>(m.file->dynamic_value(table_tag), count);
+  if (table.size() != count)
+    return Error{Errc::kImage,
+                 fmt::format("{}: damaged relocation table", m.file->path())};
+  for (const Elf64_Rela& r : table) MPC_TRY(relocate(m, r));
+  return {};
+}
+
+// DT_RELR: an address, then bitmaps for the 63 words behind it, and so on.
+void Relocator::relocate_packed(Module& m) {
+  const size_t count = m.file->dynamic_value(kTagRelrBytes) / sizeof(uint64_t);
+  const auto table = m.file->at_address<uint64_t>(m.file->dynamic_value(kTagRelr), count);
+  const auto shift = [&](uint64_t vaddr) {
+    if (!in_data(m, vaddr)) return;
+    if (const auto target = bundle_offset(word(m, vaddr))) set_slot(m, vaddr, *target);
+  };
+  uint64_t next = 0;
+  for (const uint64_t entry : table) {
+    if ((entry & kRelativePacked) == 0) {
+      shift(entry);
+      next = entry + 8;
+      continue;
+    }
+    for (unsigned bit = 1; bit < 64; ++bit)
+      if ((entry >> bit & 1) != 0) shift(next + (bit - 1) * 8);
+    next += 63 * 8;
+  }
+}
+
+Result<> Relocator::relocate(Module& m, const Elf64_Rela& r) {
+  const uint32_t type = ELF64_R_TYPE(r.r_info);
+  if (type == R_X86_64_NONE) return {};
+  if (!in_data(m, r.r_offset))
+    return Error{Errc::kImage,
+                 fmt::format("{}: relocation of type {} outside of its data; compile all "
+                             "of it with -fPIC, as mpcc does",
+                             m.file->path(), type)};
+  switch (type) {
+    case R_X86_64_RELATIVE:
+    case R_X86_64_RELATIVE64:
+      // By its module's base, wherever the sum points (one past the end is usual).
+      set_slot(m, r.r_offset, m.bundle_offset + static_cast<uint64_t>(r.r_addend));
+      return {};
+    case R_X86_64_GLOB_DAT:
+    case R_X86_64_JUMP_SLOT:
+    case R_X86_64_64:
+      relocate_symbol(m, r);
+      return {};
+    case R_X86_64_IRELATIVE:
+      if (const auto target = bundle_offset(word(m, r.r_offset)))
+        set_slot(m, r.r_offset, *target);
+      return {};
+    case R_X86_64_DTPMOD64:
+    case R_X86_64_DTPOFF64:
+    case R_X86_64_TPOFF64:
+    case R_X86_64_TLSDESC:
+    case R_X86_64_SIZE64:
+    case R_X86_64_SIZE32:
+      return {};  // the same for every copy: each rank has its own thread control block
+    default:
+      return Error{Errc::kImage,
+                   fmt::format("{}: relocation of type {} is not supported; compile all of "
+                               "it with -fPIC, as mpcc does",
+                               m.file->path(), type)};
+  }
+}
+
+void Relocator::relocate_symbol(Module& m, const Elf64_Rela& r) {
+  const auto symbols = m.file->dynamic_symbols();
+  const size_t index = ELF64_R_SYM(r.r_info);
+  const std::string_view name =
+      index < symbols.size() ? m.file->dynamic_string(symbols[index].st_name) : "";
+  const bool has_addend = ELF64_R_TYPE(r.r_info) == R_X86_64_64;
+  const uint64_t addend = has_addend ? static_cast<uint64_t>(r.r_addend) : 0;
+  const uint64_t address = word(m, r.r_offset) - addend;
+  auto target = bundle_offset(address);
+  if (const auto variable = private_variable(name); variable && !target) {
+    target = variable;
+  } else if (!target && address != 0 && !name.empty() && !is_heap_function(name)) {
+    // The dynamic linker looks into the process before it looks into the program; a normal
+    // start would have done it the other way round (a profiling library's MPI_Send, a
+    // template's static variable).
+    target = private_definition(name);
+  }
+  if (target) set_slot(m, r.r_offset, *target + addend);
+}
+
+bool Relocator::in_data(const Module& m, uint64_t vaddr) const {
+  return vaddr >= m.data_begin && vaddr + sizeof(uint64_t) <= m.data_file_end;
+}
+
+uint64_t Relocator::word(const Module& m, uint64_t vaddr) const {
+  uint64_t value;
+  std::memcpy(&value, image_ + m.image_offset + (vaddr - m.data_begin), sizeof value);
+  return value;
+}
+
+void Relocator::set_word(Module& m, uint64_t vaddr, uint64_t value) {
+  std::memcpy(image_ + m.image_offset + (vaddr - m.data_begin), &value, sizeof value);
+}
+
+void Relocator::set_slot(Module& m, uint64_t vaddr, uint64_t target) {
+  set_word(m, vaddr, target);
+  blueprint_.slots.push_back(m.bundle_offset + vaddr);
+  const Elf64_Phdr* tls = m.file->segment(PT_TLS);
+  if (tls != nullptr && vaddr >= tls->p_vaddr && vaddr < tls->p_vaddr + tls->p_filesz)
+    m.tls_slots.push_back({vaddr - tls->p_vaddr, target});
+}
+
+std::optional<size_t> Relocator::bundle_offset(uintptr_t address) const {
+  for (const Module& m : blueprint_.modules)
+    if (address >= m.master_base() && address <= m.master_base() + m.file->memory_end())
+      return m.bundle_offset + (address - m.master_base());
+  return std::nullopt;
+}
+
+std::optional<size_t> Relocator::private_definition(std::string_view name) const {
+  for (const Module& m : blueprint_.modules)
+    if (const Elf64_Sym* symbol = m.file->find_definition(name))
+      return m.bundle_offset + symbol->st_value;
+  return std::nullopt;
+}
+
+std::optional<size_t> Relocator::private_variable(std::string_view name) const {
+  for (const PrivateVariable& v : variables_)
+    for (const std::string& n : v.names)
+      if (n == name) return blueprint_.variables_offset + v.offset;
+  return std::nullopt;
+}
+
+}  // namespace mpc::loader

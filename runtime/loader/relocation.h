@@ -1,0 +1,49 @@
+#pragma once
+// Relocator: which words of a program's data depend on where a copy lies.
+//
+// Role:      reads the relocation tables; a word that the dynamic linker pointed into one of
+//            the private modules becomes a bundle offset and is noted as a slot; all others
+//            keep the value that the dynamic linker gave them.
+// Users:     runtime/loader/blueprint.cpp.
+// Threads:   one.
+// See also:  System V ABI for x86-64, table 4.9; docs/loader.md.
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "runtime/loader/blueprint.h"
+
+namespace mpc::loader {
+
+class Relocator {
+ public:
+  // `image`: the masters' data, copied; changed in place.
+  Relocator(Blueprint& blueprint, char* image,
+            const std::vector<PrivateVariable>& variables)
+      : blueprint_(blueprint), image_(image), variables_(variables) {}
+  // Errors: kImage for a relocation that cannot be done.
+  Result<> run();
+
+ private:
+  Result<> relocate(Module& m, const Elf64_Rela& r);
+  Result<> relocate_table(Module& m, int64_t table_tag, int64_t bytes_tag);
+  void relocate_packed(Module& m);
+  void relocate_symbol(Module& m, const Elf64_Rela& r);
+  void set_slot(Module& m, uint64_t vaddr, uint64_t bundle_offset);
+  void set_word(Module& m, uint64_t vaddr, uint64_t value);
+  uint64_t word(const Module& m, uint64_t vaddr) const;
+  bool in_data(const Module& m, uint64_t vaddr) const;
+
+  // The bundle offset of an address inside a master.
+  std::optional<size_t> bundle_offset(uintptr_t address) const;
+  // The first definition in the order of a normal start: program, preloaded, libraries.
+  std::optional<size_t> private_definition(std::string_view name) const;
+  std::optional<size_t> private_variable(std::string_view name) const;
+
+  Blueprint& blueprint_;
+  char* image_;
+  const std::vector<PrivateVariable>& variables_;
+};
+
+}  // namespace mpc::loader

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""The runner reads test lists, judges outputs and ends jobs as the suite's harness would."""
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import executor  # noqa: E402
+import report  # noqa: E402
+import suite  # noqa: E402
+
+
+def verdict(text, status=0, **keys):
+    return executor.judge(suite.Test("coll", "allred", 4, **keys), status, text, False).verdict
+
+
+class Judging(unittest.TestCase):
+    def test_no_errors_once_and_nothing_else_passes(self):
+        self.assertEqual(verdict(" No Errors\n"), "pass")
+        self.assertEqual(verdict(" No errors\n"), "pass")
+
+    def test_anything_else_fails(self):
+        for text in ("", " No Errors\n No Errors\n", "hello\n No Errors\n",
+                     " No Errors\nFound 1 errors\n", "No Errors, almost\n", "\n No Errors\n"):
+            self.assertEqual(verdict(text), "fail", repr(text))
+
+    def test_status_counts(self):
+        self.assertEqual(verdict(" No Errors\n", status=1), "fail")
+
+    def test_tests_that_want_a_status(self):
+        self.assertEqual(verdict("", status=1, result_test="TestStatus"), "pass")
+        self.assertEqual(verdict("", status=0, result_test="TestStatus"), "fail")
+        self.assertEqual(verdict("aborted\n", status=1, result_test="TestErrFatal"), "pass")
+        self.assertEqual(verdict("", status=0, result_test="TestErrFatal"), "fail")
+        self.assertEqual(verdict("", status=139, result_test="TestErrFatal"), "crash")
+        self.assertEqual(verdict(" No Errors\n", status=1,
+                                 result_test="TestStatusNoErrors"), "pass")
+        self.assertEqual(verdict("", status=1, result_test="TestStatusNoErrors"), "fail")
+
+    def test_crashes_are_told_from_failures(self):
+        self.assertEqual(verdict("", status=139), "crash")
+        self.assertEqual(verdict("", status=-11), "crash")
+        self.assertEqual(verdict("double free or corruption\n", status=1), "crash")
+
+    def test_unsupported_functions_are_named(self):
+        outcome = executor.judge(
+            suite.Test("coll", "iallred", 2), 1,
+            "MPI_Iallreduce: MPI_ERR_UNSUPPORTED_OPERATION: not there yet\n", False)
+        self.assertEqual((outcome.verdict, outcome.needs), ("needs", ["MPI_Iallreduce"]))
+
+
+class Running(unittest.TestCase):
+    def test_a_hung_job_ends_with_all_its_processes(self):
+        test = suite.Test("init", "hang", 1)
+        start = time.monotonic()
+        outcome = executor.run(["sh", "-c", "trap '' TERM QUIT; setsid sleep 77.125 & sleep 77"],
+                               test, "/", 1)
+        self.assertEqual(outcome.verdict, "timeout")
+        self.assertLess(time.monotonic() - start, 15)
+        commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")
+                    if path.exists()]
+        self.assertNotIn(b"sleep\x0077.125\x00", commands)
+
+    def test_environment_and_output_reach_the_judge(self):
+        test = suite.Test("info", "env", 1, environment=["WORD=No Errors"])
+        outcome = executor.run(["sh", "-c", 'echo " $WORD"'], test, "/", 10)
+        self.assertEqual(outcome.verdict, "pass")
+
+
+class Lists(unittest.TestCase):
+    def test_keys_comments_and_subfolders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "threads/pt2pt").mkdir(parents=True)
+            (root / "threads/testlist").write_text("pt2pt\n# comment\n")
+            (root / "threads/pt2pt/testlist").write_text(
+                "send 3 arg=-n=4 arg=x env=A=b timeLimit=60 xfail=t1 mem=1.5\n\n"
+                "plain\nends 2 resultTest=TestStatus strict=FALSE # why\n")
+            tests = suite.read_tests(root, root, "threads")
+        self.assertEqual([test.name for test in tests],
+                         ["threads/pt2pt/send 3 -n=4 x A=b", "threads/pt2pt/plain 2",
+                          "threads/pt2pt/ends 2"])
+        self.assertEqual((tests[0].time_limit_s, tests[0].xfail, tests[0].memory_gb),
+                         (60, "t1", 1.5))
+        self.assertEqual((tests[2].result_test, tests[2].strict), ("TestStatus", "false"))
+
+    def test_makefile_recipes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "Makefile.am"
+            path.write_text("nbcoll_SOURCES = coll.c\n"
+                            "nbcoll_CPPFLAGS = -DNBC \\\n  $(AM_CPPFLAGS)\n"
+                            "wide_LDADD = $(LDADD) -lm\n")
+            variables = suite.read_makefile(path)
+        self.assertEqual(suite.recipe(variables, "nbcoll"), (["coll.c"], ["-DNBC"], []))
+        self.assertEqual(suite.recipe(variables, "wide"), (["wide.c"], [], ["-lm"]))
+
+
+class Reports(unittest.TestCase):
+    def test_known_failures_match_programs_and_single_runs(self):
+        known = [("pt2pt/scancel", "cannot"), ("coll/red* 4", "why")]
+        self.assertEqual(report.known_reason(known, "pt2pt/scancel 2"), "cannot")
+        self.assertEqual(report.known_reason(known, "pt2pt/scancel2 2"), "")
+        self.assertEqual(report.known_reason(known, "coll/reduce 4"), "why")
+        self.assertEqual(report.known_reason(known, "coll/reduce 5"), "")
+
+    def test_a_test_counts_only_when_all_its_functions_work(self):
+        working = {"MPI_Send", "MPI_Send_c"}
+        self.assertEqual(report.not_working(["MPI_Send", "MPI_COMM_DUP_FN"], working), [])
+        self.assertEqual(report.not_working(["PMPI_Isend", "MPI_Send"], working),
+                         ["MPI_Isend"])
+
+    def test_an_unexplained_failure_is_a_surprise(self):
+        bad = report.Result("coll/allred 4", "coll", "fail")
+        self.assertTrue(bad.surprising)
+        bad.known = "reason"
+        self.assertFalse(bad.surprising)
+
+
+if __name__ == "__main__":
+    unittest.main()

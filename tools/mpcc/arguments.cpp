@@ -1,0 +1,205 @@
+#include "tools/mpcc/arguments.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+namespace mpcc {
+namespace {
+
+bool starts_with(std::string_view text, std::string_view head) {
+  return text.substr(0, head.size()) == head;
+}
+
+std::string_view base_name(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+Language language_of(std::string_view name) {
+  const auto has = [&](const char* part) { return name.find(part) != name.npos; };
+  if (has("fort") || has("f77") || has("f90")) return Language::kFortran;
+  if (has("xx") || has("++") || has("CC")) return Language::kCxx;
+  return Language::kC;
+}
+
+std::string default_compiler(Language language) {
+  const char* variable = language == Language::kC     ? "MPC_CC"
+                         : language == Language::kCxx ? "MPC_CXX"
+                                                      : "MPC_FC";
+  if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
+    return value;
+  return language == Language::kC     ? MPCC_DEFAULT_CC
+         : language == Language::kCxx ? MPCC_DEFAULT_CXX
+                                      : MPCC_DEFAULT_FC;
+}
+
+// The quoting rules of GCC's response files: white space separates, quotes group, a
+// backslash takes the next character as it is.
+std::vector<std::string> split_response(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && i + 1 < text.size()) {
+      word += text[++i];
+      in_word = true;
+    } else if (quote != 0) {
+      if (c == quote)
+        quote = 0;
+      else
+        word += c;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      if (in_word) words.push_back(word);
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (in_word) words.push_back(word);
+  return words;
+}
+
+void expand(const std::string& argument, std::vector<std::string>& out, int depth) {
+  if (argument.size() > 1 && argument[0] == '@' && depth < 20) {
+    std::ifstream file(argument.substr(1));
+    if (file) {
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      for (const std::string& word : split_response(text)) expand(word, out, depth + 1);
+      return;
+    }
+  }
+  out.push_back(argument);
+}
+
+// Position-independent executables are what our programs must not be: their thread_locals
+// and their copies of library variables cannot be private. Silently replaced, because build
+// systems add them by default.
+bool is_dropped(std::string_view a) {
+  static const std::set<std::string_view> kDropped = {
+      "-fPIE",    "-fpie",    "-pie",      "-no-pie",  "-nopie", "-fno-pie", "-fno-PIE",
+      "-fno-pic", "-fno-PIC", "-Wl,-pie", "-Wl,-no-pie", "-fpic"};
+  return kDropped.count(a) > 0;
+}
+
+// Options whose value is the next argument.
+bool takes_value(std::string_view a) {
+  static const std::set<std::string_view> kWithValue = {
+      "-o",       "-x",        "-I",      "-L",         "-D",           "-U",
+      "-l",       "-include",  "-isystem", "-iquote",   "-idirafter",   "-imacros",
+      "-iprefix", "-MF",       "-MT",     "-MQ",        "-T",           "-u",
+      "-e",       "-z",        "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xclang",
+      "-isysroot", "--sysroot", "-J",      "-B",         "--param",      "-aux-info",
+      "-target",  "-mllvm",    "-arch",   "-h",         "-R",           "-specs"};
+  return kWithValue.count(a) > 0;
+}
+
+bool is_inquiry(std::string_view a) {
+  return a == "--version" || a == "-dumpversion" || a == "-dumpmachine" ||
+         a == "-dumpfullversion" || a == "-dumpspecs" || a == "--target-help" ||
+         starts_with(a, "-print-") || starts_with(a, "--print-") ||
+         starts_with(a, "--help");
+}
+
+bool is_compile_only(std::string_view a) {
+  return a == "-c" || a == "-S" || a == "-E" || a == "-M" || a == "-MM" ||
+         a == "-fsyntax-only" || a == "--precompile" || a == "--preprocess" ||
+         a == "--compile" || a == "--assemble";
+}
+
+// Options of the wrapper. Returns false if `a` is none.
+bool take_own(const std::string& a, Arguments& result) {
+  const auto value_of = [&](std::string_view head) { return a.substr(head.size()); };
+  if (a == "-show" || a == "-showme" || a == "--showme" || a == "--show") {
+    result.show = true;
+  } else if (a == "-compile_info" || a == "-compile-info" || a == "-showme:compile" ||
+             a == "--showme:compile") {
+    result.query = "compile";
+  } else if (a == "-link_info" || a == "-link-info" || a == "-showme:link" ||
+             a == "--showme:link") {
+    result.query = "link";
+  } else if (starts_with(a, "-showme:") || starts_with(a, "--showme:")) {
+    result.query = a.substr(a.find(':') + 1);
+  } else if (a == "-mpc-version") {
+    result.query = "version";
+  } else if (a == "-mpc-help" || a == "-help" || a == "-showme:help") {
+    result.help = true;
+  } else if (starts_with(a, "-cc=") && result.language == Language::kC) {
+    result.compiler = value_of("-cc=");
+  } else if (starts_with(a, "-CC=") || starts_with(a, "-cxx=")) {
+    result.compiler = a.substr(a.find('=') + 1);
+  } else if (starts_with(a, "-fc=") || starts_with(a, "-f90=") || starts_with(a, "-f77=")) {
+    result.compiler = a.substr(a.find('=') + 1);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Arguments parse(int argc, char** argv) {
+  Arguments result;
+  const std::string_view name = base_name(argc > 0 ? argv[0] : "mpcc");
+  result.language = language_of(name);
+  result.compiler = default_compiler(result.language);
+  std::vector<std::string> all;
+  for (int i = 1; i < argc; ++i) expand(argv[i], all, 0);
+
+  bool compile_only = false, inquiry = false, shared = false, partial = false;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string& a = all[i];
+    if (take_own(a, result) || is_dropped(a)) continue;
+    if (a == "-static" || a == "--static" || a == "-static-pie" || a == "-Wl,-static")
+      result.error = a +
+                     ": a statically linked program cannot have private data for each "
+                     "rank; leave it out (static libraries, -static-libgcc and "
+                     "-static-libstdc++ are fine)";
+    result.user.push_back(a);
+    if (a.empty() || a[0] != '-' || a == "-") {
+      result.has_input = true;
+    } else if (takes_value(a)) {
+      if (a == "-l") result.has_input = true;
+      if (i + 1 < all.size()) {
+        result.user.push_back(all[++i]);
+        if (a == "-o") result.output = all[i];
+      }
+    } else if (starts_with(a, "-o")) {
+      result.output = a.substr(2);
+    } else if (starts_with(a, "-l")) {
+      result.has_input = true;
+    } else if (is_compile_only(a)) {
+      compile_only = true;
+    } else if (is_inquiry(a)) {
+      inquiry = true;
+    } else if (a == "-shared" || a == "--shared" || a == "-Wl,-shared" ||
+               a == "-dynamiclib") {
+      shared = true;
+    } else if (a == "-r" || a == "-Wl,-r" || a == "-Wl,--relocatable") {
+      partial = true;
+    } else if (starts_with(a, "-fsanitize=")) {
+      result.uses_sanitizer = true;
+    } else if (a == "-fsemantic-interposition") {
+      result.keeps_interposition = true;
+    }
+  }
+  result.step = inquiry || !result.has_input ? Step::kInquiry
+                : compile_only               ? Step::kCompile
+                : partial                    ? Step::kLinkPartial
+                : shared                     ? Step::kLinkLibrary
+                                             : Step::kLinkProgram;
+  return result;
+}
+
+}  // namespace mpcc

@@ -1,0 +1,224 @@
+// mpcc, mpcxx, mpcfort: the distribution's compilers, with what our programs need.
+//
+// One program, three names. Compiling adds -fPIC and the directory of mpi.h; linking a program
+// makes an executable shared object (runtime/loader/start.S) and adds libmpi_abi. Everything
+// is found relative to the place of this file, so an installation can be moved.
+//
+// See also: docs/mpcc.md.
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tools/mpcc/arguments.h"
+#include "tools/mpcc/elf_patch.h"
+
+extern char** environ;
+
+namespace mpcc {
+namespace {
+
+struct Prefix {
+  std::string include;
+  std::string library;  // directory of libmpi_abi.so
+  std::string parts;    // directory of start.o and dynamic-list
+};
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+// bin/mpcc lies beside include/ and lib/, in an installation as in a build folder.
+Prefix find_prefix() {
+  char buffer[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", buffer, sizeof buffer - 1);
+  std::string root = length > 0 ? std::string(buffer, static_cast<size_t>(length)) : "";
+  for (int i = 0; i < 2; ++i) root = root.substr(0, root.rfind('/'));
+  Prefix prefix;
+  prefix.include = root + "/include";
+  prefix.library = root + "/lib";
+  for (const char* directory : {"lib", MPCC_LIBDIR, "lib64"})
+    if (exists(root + "/" + directory + "/mpc/start.o")) {
+      prefix.library = root + "/" + directory;
+      break;
+    }
+  prefix.parts = prefix.library + "/mpc";
+  return prefix;
+}
+
+using Words = std::vector<std::string>;
+
+void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+Words compile_flags(const Arguments& a, const Prefix& prefix) {
+  Words flags = {"-fPIC"};
+  // A program's own functions are never replaced from outside: let them be inlined.
+  if (!a.keeps_interposition) flags.push_back("-fno-semantic-interposition");
+  flags.push_back("-I" + prefix.include);
+  return flags;
+}
+
+// What makes the output an executable shared object.
+Words program_flags(const Arguments& a, const Prefix& prefix) {
+  Words flags = {"-Wl,-e,mpc_start", "-Wl,-z,now",
+                 "-Wl,--dynamic-list=" + prefix.parts + "/dynamic-list",
+                 "-Wl," + prefix.parts + "/start.o"};
+  // An executable must not have undefined symbols (configure scripts rely on it). Clang
+  // leaves those of a sanitizer to the program that loads the library.
+  if (!a.uses_sanitizer) flags.insert(flags.begin() + 2, "-Wl,-z,defs");
+  return flags;
+}
+
+Words library_flags(const Prefix& prefix) {
+  return {"-L" + prefix.library, "-Wl,-rpath," + prefix.library, "-lmpi_abi"};
+}
+
+// For those who link with the plain compiler and our flags (CMake's FindMPI): the driver
+// believes in an ordinary program, the linker makes a shared object.
+Words link_flags_for_others(const Arguments& a, const Prefix& prefix) {
+  Words flags = {"-Wl,-shared"};
+  append(flags, program_flags(a, prefix));
+  append(flags, library_flags(prefix));
+  return flags;
+}
+
+Words command(const Arguments& a, const Prefix& prefix) {
+  Words words = {a.compiler};
+  if (a.step == Step::kInquiry && !a.show) {
+    append(words, a.user);
+    return words;
+  }
+  append(words, compile_flags(a, prefix));
+  if (a.step == Step::kLinkProgram) {
+    words.push_back("-shared");
+    append(words, program_flags(a, prefix));
+  }
+  append(words, a.user);
+  if (a.step == Step::kLinkProgram || a.step == Step::kLinkLibrary)
+    append(words, library_flags(prefix));
+  if (a.step == Step::kInquiry) append(words, link_flags_for_others(a, prefix));
+  return words;
+}
+
+std::string quoted(const std::string& word) {
+  if (word.find_first_of(" \t\n'\"\\$`&|;<>()*?[]#~") == std::string::npos && !word.empty())
+    return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+void print(const Words& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
+  std::puts(line.c_str());
+}
+
+int answer_query(const Arguments& a, const Prefix& prefix) {
+  const std::string& q = a.query;
+  if (q == "compile") {
+    print(compile_flags(a, prefix));
+  } else if (q == "link") {
+    print(link_flags_for_others(a, prefix));
+  } else if (q == "incdirs") {
+    print({prefix.include});
+  } else if (q == "libdirs") {
+    print({prefix.library});
+  } else if (q == "libs") {
+    print({"mpi_abi"});
+  } else if (q == "command") {
+    print({a.compiler});
+  } else if (q == "version") {
+    print({"mpc " MPCC_VERSION});
+  } else {
+    std::fprintf(stderr, "mpcc: -showme:%s is not known\n", q.c_str());
+    return 1;
+  }
+  return 0;
+}
+
+void print_help(const Arguments& a) {
+  std::printf(
+      "Usage: mpcc|mpcxx|mpcfort [compiler options] files...\n"
+      "Compiles and links MPI programs with %s, so that mpcrun can run them as ranks.\n"
+      "  -show            print the command instead of running it\n"
+      "  -compile_info    print what is added when compiling (also -showme:compile)\n"
+      "  -link_info       print what is added when linking (also -showme:link)\n"
+      "  -cc=C -cxx=C -fc=C   use the compiler C (also MPC_CC, MPC_CXX, MPC_FC)\n"
+      "  -shared          make a shared library, as usual\n"
+      "  -mpc-version     print the version\n"
+      "All else is for the compiler. -static cannot work; -fPIE, -pie and -no-pie are\n"
+      "left out.\n",
+      a.compiler.c_str());
+}
+
+// The compiler may be more than one word ("ccache gcc").
+Words split_compiler(const Words& words) {
+  Words result;
+  const std::string& compiler = words[0];
+  for (size_t begin = 0; begin < compiler.size();) {
+    const size_t end = std::min(compiler.find(' ', begin), compiler.size());
+    if (end > begin) result.push_back(compiler.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  result.insert(result.end(), words.begin() + 1, words.end());
+  return result;
+}
+
+int run(const Arguments& a, const Words& words) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  int error = 0;
+  if (a.step != Step::kLinkProgram) {
+    ::execvp(argv[0], argv.data());
+    error = errno;
+  } else {
+    pid_t child = 0;
+    error = ::posix_spawnp(&child, argv[0], nullptr, nullptr, argv.data(), environ);
+    if (error == 0) {
+      int status = 0;
+      while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+      }
+      if (status == 0) add_debug_entry(a.output);
+      if (WIFSIGNALED(status)) ::raise(WTERMSIG(status));
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    }
+  }
+  std::fprintf(stderr,
+               "mpcc: cannot run the compiler '%s': %s (choose another one with -cc=, "
+               "MPC_CC, MPC_CXX or MPC_FC)\n",
+               argv[0], std::strerror(error));
+  return 127;
+}
+
+int main(int argc, char** argv) {
+  const Arguments a = parse(argc, argv);
+  const Prefix prefix = find_prefix();
+  if (a.help) {
+    print_help(a);
+    return 0;
+  }
+  if (!a.query.empty()) return answer_query(a, prefix);
+  if (!a.error.empty() && a.step != Step::kInquiry) {
+    std::fprintf(stderr, "mpcc: %s\n", a.error.c_str());
+    return 1;
+  }
+  const Words words = command(a, prefix);
+  if (a.show) {
+    print(words);
+    return 0;
+  }
+  return run(a, split_compiler(words));
+}
+
+}  // namespace
+}  // namespace mpcc
+
+int main(int argc, char** argv) { return mpcc::main(argc, argv); }
