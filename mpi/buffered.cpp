@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "impl_p2p.h"
+#include "mpi/api/impl_p2p.h"
 #include "mpi/comm.h"
 #include "mpi/rank_state.h"
 #include "mpi/request.h"
