@@ -5,7 +5,7 @@
 //            the right error handler.
 // Users:     mpi and its generated entry points.
 // Threads:   a value; the message is kept in the calling execution (thread_local).
-// See also:  base/result.h (below mpi/), mpi/entry.h.
+// See also:  base/result.h (below mpi/), mpi/errhandler.h (handle_error).
 
 #include <string>
 
@@ -23,7 +23,18 @@ inline constexpr Err kSuccess{};
 // MPI_Error_string's caller. Cold.
 [[gnu::cold]] Err fail(int mpi_class, std::string message);
 [[gnu::cold]] Err fail(const Error& error);  // from the layers below; maps Errc to a class
-// The message of the last fail() of this execution.
+// An error code that comes from a user's callback or a message: no text of ours.
+[[gnu::cold]] Err fail_with_code(int code);
+// The MPI error class of an error from the layers below.
+int error_class_of(Errc code) noexcept;
+// The message of the last fail() of this execution, and its code.
 const std::string& last_error_message() noexcept;
+int last_error_code() noexcept;
 
 }  // namespace mpc::mpi
+
+// Returns the error of an Err-valued expression to the caller, if it is one.
+#define MPC_MPI_TRY(expr)                                       \
+  do {                                                          \
+    if (::mpc::mpi::Err mpc_try_err = (expr)) return mpc_try_err; \
+  } while (0)

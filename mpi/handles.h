@@ -9,6 +9,7 @@
 // See also:  MPI 5.0 ABI chapter; mpi/object.h.
 
 #include <cstdint>
+#include <vector>
 
 #include "mpi.h"
 #include "mpi/error.h"
@@ -52,5 +53,20 @@ Err lookup(MPI_Errhandler handle, Errhandler** out);
 Err lookup(MPI_Win handle, Win** out);
 Err lookup(MPI_File handle, File** out);
 Err lookup(MPI_Session handle, Session** out);
+
+// --- integers for handles: MPI_*_toint, c2f -------------------------------------------------
+// Predefined handles are their code; others get an index from 1024 on, per rank and kind.
+struct HandleTables {
+  std::vector<Object*> by_index[kKindCount];
+  std::vector<int> unused[kKindCount];
+};
+// `handle` is any of the ABI's handle types, passed as a pointer; null and wild ones give 0.
+int handle_to_int(void* handle, Kind kind) noexcept;
+void* int_to_handle(int value, Kind kind) noexcept;  // null (never valid) if there is none
+// Frees the object's index; every owner calls it before deleting the object.
+void forget_handle(Object& object) noexcept;
+
+// Address of an object as the ABI's handle, and back, without any check.
+inline Object* object_of(void* handle) noexcept { return static_cast<Object*>(handle); }
 
 }  // namespace mpc::mpi

@@ -15,6 +15,7 @@ enum class Kind : uint8_t {
   kComm = 1, kGroup, kDatatype, kOp, kRequest, kMessage, kInfo, kErrhandler, kWin, kFile,
   kSession,
 };
+inline constexpr int kKindCount = 12;  // with the unused 0
 
 class Object {
  public:
@@ -27,8 +28,11 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   Kind kind() const noexcept { return kind_; }
-  int owner() const noexcept { return owner_; }  // world rank
+  int owner() const noexcept { return owner_; }  // world rank; -1: of the process
   bool is_alive() const noexcept { return magic_ == kAlive; }
+
+  // The user freed the handle; the object lives on while operations hold references.
+  void mark_freed() noexcept { magic_ = kFreed; }
 
   // Handles and pending operations hold references. (Groups, types and ops may be shared.)
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }

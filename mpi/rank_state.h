@@ -2,14 +2,15 @@
 // RankState: everything MPI that belongs to one rank.
 //
 // Role:      init phase, thread level, COMM_WORLD and COMM_SELF, attributes' keyvals, error
-//            classes, handle tables, buffered-send buffer. Reached through job::Rank::mpi.
+//            classes, handle tables. Reached through job::Rank::mpi.
 // Users:     mpi.
-// Threads:   thread-multiple: tables are locked by their own mutexes; hot fields are read-only
-//            after MPI_Init.
+// Threads:   thread-multiple: the tables are under `mutex`; hot fields are read-only after
+//            MPI_Init.
 // See also:  mpi/handles.h.
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "runtime/job/rank.h"
 
@@ -17,20 +18,38 @@ namespace mpc::mpi {
 
 class Comm;
 class Errhandler;
+class Group;
+class Info;
 struct HandleTables;
 struct KeyvalTable;
 struct ErrorTable;
+struct TypeTable;
 
 struct RankState {
   job::Rank* rank = nullptr;
   std::atomic<bool> initialised{false};
   std::atomic<bool> finalised{false};
-  int thread_level = 0;
-  Comm* world = nullptr;
+  int thread_level = 0;                     // an ABI constant
+  sched::Execution* main_thread = nullptr;  // who called MPI_Init
+  Comm* world = nullptr;                    // null before MPI_Init
   Comm* self = nullptr;
+
+  std::mutex mutex;  // of the tables below, which are made at their first use
   std::unique_ptr<HandleTables> handles;
   std::unique_ptr<KeyvalTable> keyvals;
   std::unique_ptr<ErrorTable> errors;
+  std::unique_ptr<TypeTable> types;  // names and attributes of predefined types
+  Group* empty_group = nullptr;      // MPI_GROUP_EMPTY
+  Info* env = nullptr;               // MPI_INFO_ENV
+
+  // Values of predefined attributes: MPI hands out their addresses.
+  struct {
+    int tag_ub, io, host, wtime_is_global, appnum, last_used_code, universe_size;
+  } predefined{};
+
+  // Owned by the point-to-point bodies: the buffer of MPI_Buffer_attach, requests ...
+  std::shared_ptr<void> send_buffer;
+  std::shared_ptr<void> requests;
 
   RankState();
   ~RankState();
@@ -42,5 +61,14 @@ inline RankState* rank_state() noexcept {
   job::Rank* rank = job::current_rank();
   return rank == nullptr ? nullptr : static_cast<RankState*>(rank->mpi);
 }
+// The same for bodies, whose entry point has checked that there is one.
+inline RankState& this_rank() noexcept { return *rank_state(); }
+inline int this_world_rank() noexcept { return job::current_rank()->world_rank; }
+
+// Of another rank of this process; null when it has ended.
+RankState* rank_state_of(int world_rank) noexcept;
+
+// WORLD and SELF; part of MPI_Init.
+void create_predefined_comms(RankState& state);
 
 }  // namespace mpc::mpi

@@ -1,0 +1,82 @@
+#include "mpi/comm.h"
+
+#include <fmt/format.h>
+
+#include "mpi/errhandler.h"
+#include "mpi/handles.h"
+#include "mpi/info.h"
+#include "mpi/rank_state.h"
+#include "mpi/topology.h"
+
+namespace mpc::mpi {
+
+struct CommDeleter {
+  static void destroy(Comm* comm) noexcept { delete comm; }
+};
+
+Comm::Comm(job::Rank& owner, const Spec& spec)
+    : Object(Kind::kComm, owner.world_rank),
+      self_(&owner),
+      rank_(spec.rank),
+      size_(spec.group->size()),
+      remote_size_(spec.remote ? spec.remote->size() : spec.group->size()),
+      is_inter_(spec.remote != nullptr),
+      is_low_group_(spec.is_low_group),
+      context_(spec.context),
+      local_context_(spec.remote ? spec.local_context + 1 : spec.context + 1),
+      peers_(spec.remote ? spec.remote->world_ranks().data()
+                         : spec.group->world_ranks().data()),
+      group_(spec.group),
+      remote_(spec.remote),
+      predefined_(spec.predefined),
+      errhandler_(Errhandler::fatal()) {}
+
+Comm::~Comm() {
+  delete schedules_.load(std::memory_order_relaxed);  // the last reference is ours
+  errhandler_->drop();
+}
+
+void Comm::drop() noexcept {
+  if (!release()) return;
+  forget_handle(*this);
+  CommDeleter::destroy(this);
+}
+
+nbc::ScheduleCache& Comm::schedules() {
+  // Pairs with the release of the exchange below.
+  nbc::ScheduleCache* cache = schedules_.load(std::memory_order_acquire);
+  if (cache != nullptr) return *cache;
+  auto made = std::make_unique<nbc::ScheduleCache>();
+  if (schedules_.compare_exchange_strong(cache, made.get(), std::memory_order_acq_rel))
+    return *made.release();
+  return *cache;
+}
+
+std::string Comm::display_name() const {
+  if (!name.empty()) return name;
+  if (context_ == kWorldContext) return "MPI_COMM_WORLD";
+  if (context_ == kSelfContext) return "MPI_COMM_SELF";
+  return fmt::format("communicator {}", context_);
+}
+
+void Comm::set_errhandler(Errhandler& handler) noexcept {
+  handler.retain();
+  std::exchange(errhandler_, &handler)->drop();
+}
+
+msg::ContextId new_context() {
+  // Ids below 4 are those of WORLD and SELF; the counter of the message layer may start at 0.
+  for (;;) {
+    const msg::ContextId id = msg::new_context_ids(2);
+    if (id > kSelfContext + 1 && id % 2 == 0) return id;
+    if (id > kSelfContext + 1) msg::new_context_ids(1);  // back to even ids
+  }
+}
+
+Comm* create_comm(const Comm& parent, const Comm::Spec& spec) {
+  Comm* comm = new Comm(parent.self(), spec);
+  comm->set_errhandler(parent.errhandler());
+  return comm;
+}
+
+}  // namespace mpc::mpi

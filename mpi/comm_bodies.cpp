@@ -1,0 +1,342 @@
+// Bodies of MPI-4.1 section 7.4: communicators.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi/api/bodies.h"
+#include "mpi/comm.h"
+#include "mpi/errhandler.h"
+#include "mpi/group.h"
+#include "mpi/info.h"
+#include "mpi/meeting.h"
+#include "mpi/rank_state.h"
+#include "mpi/topology.h"
+#include "runtime/job/job.h"
+
+namespace mpc::mpi::impl {
+namespace {
+
+struct ContextRoom : Room {
+  msg::ContextId context = 0;
+  msg::ContextId local_context = 0;  // of an intercommunicator's local group
+};
+
+// The spec of a communicator with the same groups as `comm`.
+Comm::Spec same_groups(Comm& comm, msg::ContextId context) {
+  Comm::Spec spec;
+  spec.group = comm.group();
+  spec.rank = comm.rank();
+  spec.context = context;
+  if (comm.is_inter()) {
+    spec.remote = comm.remote_group();
+    spec.is_low_group = comm.is_low_group();
+  }
+  return spec;
+}
+
+// A new context id for the members of `comm`, without waiting for them.
+Comm::Spec new_duplicate(Comm& comm) {
+  if (!comm.is_inter()) {
+    auto room = agree<ContextRoom>(comm.self(), meeting_key(MeetingKind::kDup, comm),
+                                   comm.size(),
+                                   [](ContextRoom& r) { r.context = new_context(); });
+    return same_groups(comm, room->context);
+  }
+  // Both groups draw the same number of their count of meetings: the id is agreed by all of
+  // them in the room of the common context, the local one by each group.
+  const uint64_t sequence = comm.next_meeting();
+  auto common = agree<ContextRoom>(comm.self(),
+                                   {MeetingKind::kDup, comm.context(), sequence, {}},
+                                   comm.size() + comm.remote_size(),
+                                   [](ContextRoom& r) { r.context = new_context(); });
+  auto local = agree<ContextRoom>(comm.self(),
+                                  {MeetingKind::kDup, comm.local_context(), sequence, {}},
+                                  comm.size(),
+                                  [](ContextRoom& r) { r.context = new_context(); });
+  Comm::Spec spec = same_groups(comm, common->context);
+  spec.local_context = local->context;
+  return spec;
+}
+
+void free_now(Comm* comm) noexcept {
+  comm->mark_freed();
+  comm->drop();
+}
+
+// With the attributes of `comm`; destroyed again if a copy function fails.
+Err duplicate(Comm& comm, const InfoHints* hints, bool copy_hints, MPI_Comm* newcomm) {
+  Comm* made = create_comm(comm, new_duplicate(comm));
+  made->topology = comm.topology;
+  if (copy_hints) hints = comm.hints.get();
+  if (hints != nullptr) made->hints = std::make_unique<InfoHints>(*hints);
+  if (Err e = comm.attributes.copy_to(made->attributes, comm.handle())) {
+    free_now(made);
+    *newcomm = MPI_COMM_NULL;
+    return e;
+  }
+  *newcomm = made->handle();
+  return kSuccess;
+}
+
+const InfoHints* hints_of(Info* info) noexcept {
+  return info == nullptr ? nullptr : &info->hints;
+}
+
+// --- split ----------------------------------------------------------------------------------
+struct Choice {
+  int color = MPI_UNDEFINED, key = 0;
+};
+struct SplitRoom : Room {
+  std::vector<Choice> choices;  // by rank
+  struct Part {
+    GroupRef group;
+    msg::ContextId context = 0;
+  };
+  std::vector<Part> parts;
+  std::vector<int> part_of;  // by rank; -1: undefined
+  std::vector<int> rank_of;  // new rank by old rank
+
+  void conclude(std::span<const int> world_ranks);
+};
+
+void SplitRoom::conclude(std::span<const int> world_ranks) {
+  const int n = static_cast<int>(choices.size());
+  std::vector<int> order;
+  for (int i = 0; i < n; ++i)
+    if (choices[static_cast<size_t>(i)].color != MPI_UNDEFINED) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    const Choice &x = choices[static_cast<size_t>(a)], &y = choices[static_cast<size_t>(b)];
+    return std::tuple(x.color, x.key, a) < std::tuple(y.color, y.key, b);
+  });
+  part_of.assign(static_cast<size_t>(n), -1);
+  rank_of.assign(static_cast<size_t>(n), 0);
+  for (size_t i = 0; i < order.size();) {
+    const int color = choices[static_cast<size_t>(order[i])].color;
+    std::vector<int> members;
+    for (; i < order.size() && choices[static_cast<size_t>(order[i])].color == color; ++i) {
+      const auto member = static_cast<size_t>(order[i]);
+      part_of[member] = static_cast<int>(parts.size());
+      rank_of[member] = static_cast<int>(members.size());
+      members.push_back(world_ranks[member]);
+    }
+    parts.push_back({GroupTable::make(std::move(members)), new_context()});
+  }
+}
+
+Err split(Comm& comm, int color, int key, const char* what, Comm** out) {
+  const auto me = static_cast<size_t>(comm.rank());
+  auto room = meet<SplitRoom>(
+      comm.self(), meeting_key(MeetingKind::kSplit, comm), comm.size(),
+      [&](SplitRoom& r) {
+        r.choices.resize(static_cast<size_t>(comm.size()));
+        r.choices[me] = {color, key};
+      },
+      [&](SplitRoom& r) { r.conclude(comm.world_ranks()); }, what);
+  *out = nullptr;
+  if (room->part_of[me] < 0) return kSuccess;
+  const auto& part = room->parts[static_cast<size_t>(room->part_of[me])];
+  Comm::Spec spec;
+  spec.group = part.group;
+  spec.rank = room->rank_of[me];
+  spec.context = part.context;
+  *out = create_comm(comm, spec);
+  return kSuccess;
+}
+
+Err unsupported_inter(const char* what) {
+  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+              fmt::format("{} of an intercommunicator is not built yet", what));
+}
+
+// The part of the machine that a rank belongs to, by the name of a hardware resource;
+// MPI_UNDEFINED for an unknown name.
+int resource_of(job::Rank& rank, std::string_view resource) {
+  if (resource == "mpi_shared_memory" || resource == "machine" || resource == "node" ||
+      resource == "hwloc://Machine")
+    return 0;
+  if (resource == "core" || resource == "hwloc://Core")
+    return rank.job->worker_of(rank.world_rank);
+  return MPI_UNDEFINED;
+}
+
+}  // namespace
+
+Err comm_rank(Comm& comm, int* rank) {
+  *rank = comm.rank();
+  return kSuccess;
+}
+
+Err comm_size(Comm& comm, int* size) {
+  *size = comm.size();
+  return kSuccess;
+}
+
+Err comm_test_inter(Comm& comm, int* flag) {
+  *flag = comm.is_inter();
+  return kSuccess;
+}
+
+Err comm_remote_size(Comm& comm, int* size) {
+  *size = comm.remote_size();
+  return kSuccess;
+}
+
+Err comm_remote_group(Comm& comm, MPI_Group* group) {
+  *group = create_group(comm.remote_group());
+  return kSuccess;
+}
+
+Err comm_group(Comm& comm, MPI_Group* group) {
+  *group = create_group(comm.group());
+  return kSuccess;
+}
+
+Err comm_compare(Comm& a, Comm& b, int* result) {
+  if (&a == &b) {
+    *result = MPI_IDENT;
+  } else if (a.is_inter() != b.is_inter()) {
+    *result = MPI_UNEQUAL;
+  } else {
+    const int local = compare_groups(*a.group(), *b.group());
+    const int remote = compare_groups(*a.remote_group(), *b.remote_group());
+    const int worse = std::max(local, remote);
+    *result = worse == MPI_IDENT ? MPI_CONGRUENT : worse;
+  }
+  return kSuccess;
+}
+static_assert(MPI_IDENT < MPI_CONGRUENT && MPI_CONGRUENT < MPI_SIMILAR &&
+              MPI_SIMILAR < MPI_UNEQUAL);
+
+Err comm_dup(Comm& comm, MPI_Comm* newcomm) { return duplicate(comm, nullptr, true, newcomm); }
+
+Err comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
+  return duplicate(comm, hints_of(info), false, newcomm);
+}
+
+Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
+  if (color < 0 && color != MPI_UNDEFINED)
+    return fail(MPI_ERR_ARG, fmt::format("color {} is negative", color));
+  if (comm.is_inter()) return unsupported_inter("MPI_Comm_split");
+  Comm* made = nullptr;
+  MPC_MPI_TRY(split(comm, color, key, "MPI_Comm_split", &made));
+  *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
+  return kSuccess;
+}
+
+Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm) {
+  if (comm.is_inter()) return unsupported_inter("MPI_Comm_split_type");
+  int color = MPI_UNDEFINED;
+  job::Rank& rank = comm.self();
+  const std::string* resource =
+      info == nullptr ? nullptr : info->hints.find("mpi_hw_resource_type");
+  switch (type) {
+    case MPI_COMM_TYPE_SHARED: color = 0; break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+      if (resource != nullptr) color = resource_of(rank, *resource);
+      break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+      // The next smaller part of the machine that we know is the core.
+      color = rank.job->worker_of(rank.world_rank);
+      break;
+    case MPI_UNDEFINED: break;
+    default: return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
+  }
+  Comm* made = nullptr;
+  MPC_MPI_TRY(split(comm, color, key, "MPI_Comm_split_type", &made));
+  if (made != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED && made->size() == comm.size()) {
+    // It must be a strict subset (MPI-4.1 section 7.4.2).
+    free_now(made);
+    made = nullptr;
+  }
+  if (made != nullptr && info != nullptr) made->hints = std::make_unique<InfoHints>(info->hints);
+  *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
+  return kSuccess;
+}
+
+Err comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
+  if (comm.is_inter()) return unsupported_inter("MPI_Comm_create");
+  const GroupTable& table = *group.table();
+  for (const int world_rank : table.world_ranks())
+    if (comm.group()->index_of(world_rank) < 0)
+      return fail(MPI_ERR_GROUP, fmt::format("world rank {} of the group is not in {}",
+                                             world_rank, comm.display_name()));
+  // Disjoint groups in one call are told apart by their first member (MPI-4.1 section 7.4.2).
+  const uint64_t sequence = comm.next_meeting();
+  const int me = table.index_of(comm.self().world_rank);
+  *newcomm = MPI_COMM_NULL;
+  if (me < 0) return kSuccess;
+  const auto first = static_cast<uint64_t>(table.world_rank(0));
+  auto room = agree<ContextRoom>(
+      comm.self(),
+      {MeetingKind::kCreate, comm.local_context() | first << 32, sequence, {}},
+      table.size(), [](ContextRoom& r) { r.context = new_context(); });
+  Comm::Spec spec;
+  spec.group = group.table();
+  spec.rank = me;
+  spec.context = room->context;
+  *newcomm = create_comm(comm, spec)->handle();
+  return kSuccess;
+}
+
+Err comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
+  const GroupRef& table = group.table();
+  const int me = table->index_of(comm.self().world_rank);
+  *newcomm = MPI_COMM_NULL;
+  if (me < 0) return kSuccess;
+  for (const int world_rank : table->world_ranks())
+    if (comm.group()->index_of(world_rank) < 0)
+      return fail(MPI_ERR_GROUP, fmt::format("world rank {} of the group is not in {}",
+                                             world_rank, comm.display_name()));
+  // Only the members meet: the key is what they have in common. Equal tables are one object.
+  const auto place = reinterpret_cast<uintptr_t>(table.get());
+  const uint64_t sequence =
+      static_cast<uint64_t>(comm.context()) << 32 | static_cast<uint32_t>(tag);
+  auto room = meet<ContextRoom>(
+      comm.self(), {MeetingKind::kCreateGroup, place, sequence, {}}, table->size(),
+      [](ContextRoom&) {}, [](ContextRoom& r) { r.context = new_context(); },
+      "MPI_Comm_create_group");
+  Comm::Spec spec;
+  spec.group = table;
+  spec.rank = me;
+  spec.context = room->context;
+  *newcomm = create_comm(comm, spec)->handle();
+  return kSuccess;
+}
+
+Err comm_free(HandleRef<Comm, MPI_Comm> ref) {
+  Comm& comm = *ref.object;
+  if (comm.is_predefined())
+    return fail(MPI_ERR_COMM, fmt::format("{} cannot be freed", comm.display_name()));
+  MPC_MPI_TRY(comm.attributes.remove_all(comm.handle()));
+  free_now(&comm);
+  *ref.handle = MPI_COMM_NULL;
+  return kSuccess;
+}
+
+Err comm_set_name(Comm& comm, const char* name) {
+  comm.name.assign(name, std::min<size_t>(std::strlen(name), MPI_MAX_OBJECT_NAME - 1));
+  return kSuccess;
+}
+
+Err comm_get_name(Comm& comm, char* name, int* length) {
+  std::memcpy(name, comm.name.c_str(), comm.name.size() + 1);
+  *length = static_cast<int>(comm.name.size());
+  return kSuccess;
+}
+
+Err comm_set_info(Comm& comm, Info* info) {
+  if (info == nullptr) return kSuccess;
+  if (!comm.hints) comm.hints = std::make_unique<InfoHints>();
+  for (const auto& [key, value] : info->hints.entries()) comm.hints->set(key, value);
+  return kSuccess;
+}
+
+Err comm_get_info(Comm& comm, MPI_Info* info_used) {
+  *info_used = create_info(comm.hints ? *comm.hints : InfoHints{})->handle();
+  return kSuccess;
+}
+
+}  // namespace mpc::mpi::impl

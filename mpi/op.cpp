@@ -1,0 +1,120 @@
+#include "mpi/op.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <climits>
+
+#include "mpi/handles.h"
+#include "mpi/rank_state.h"
+#include "runtime/datatype/reduce.h"
+
+namespace mpc::mpi {
+namespace {
+
+constexpr uint32_t kFirstOp = 0x20, kOpCount = 0x20;
+
+// Of the process, made at the first use, never freed.
+std::array<Op*, kOpCount>& table() {
+  static auto* const ops = [] {
+    auto* t = new std::array<Op*, kOpCount>{};
+    using namespace dt::abi;
+    for (const uint32_t code : {kSum, kMin, kMax, kProd, kBand, kBor, kBxor, kLand, kLor,
+                                kLxor, kMinloc, kMaxloc, kNoOp})
+      (*t)[code - kFirstOp] = new Op(-1, code, true);
+    (*t)[kReplace - kFirstOp] = new Op(-1, kReplace, false);
+    return t;
+  }();
+  return *ops;
+}
+
+constexpr const char* kOpNames[kOpCount] = {
+    "MPI_OP_NULL", "MPI_SUM",  "MPI_MIN",    "MPI_MAX",    "MPI_PROD", nullptr,
+    nullptr,       nullptr,    "MPI_BAND",   "MPI_BOR",    "MPI_BXOR", nullptr,
+    nullptr,       nullptr,    nullptr,      nullptr,      "MPI_LAND", "MPI_LOR",
+    "MPI_LXOR",    nullptr,    nullptr,      nullptr,      nullptr,    nullptr,
+    "MPI_MINLOC",  "MPI_MAXLOC", nullptr,    nullptr,      "MPI_REPLACE", "MPI_NO_OP",
+    nullptr,       nullptr};
+
+}  // namespace
+
+Op* predefined_op(MPI_Op handle) noexcept {
+  const auto code = reinterpret_cast<uintptr_t>(handle);
+  if (code < kFirstOp || code >= kFirstOp + kOpCount) return nullptr;
+  return table()[code - kFirstOp];
+}
+
+MPI_Op Op::handle() noexcept {
+  return is_predefined() ? reinterpret_cast<MPI_Op>(static_cast<uintptr_t>(code_))
+                         : reinterpret_cast<MPI_Op>(this);
+}
+
+void Op::drop() noexcept {
+  if (is_predefined() || !release()) return;
+  forget_handle(*this);
+  delete this;
+}
+
+BoundOp::~BoundOp() {
+  if (op_ != nullptr) op_->drop();
+}
+
+Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
+  reduction_.commutative = op.commutes();
+  reduction_.is_user = !op.is_predefined();
+  reduction_.context = this;
+  reduction_.apply = apply;
+  handle_ = handle;
+  if (op.is_predefined()) {
+    // A duplicate of a predefined type is as good as the type (MPI-4.1 section 6.9.2).
+    const uint32_t code = type.is_predefined() ? type.abi_code() : dup_code(type);
+    kernel_ = code == 0 ? nullptr : dt::reduction(op.code(), code);
+    if (kernel_ == nullptr)
+      return fail(MPI_ERR_OP,
+                  fmt::format("{} is not defined for {}", kOpNames[op.code() - kFirstOp],
+                              code == 0 ? std::string("a derived datatype")
+                                        : fmt::format("datatype {:#x}", code)));
+    reduction_.apply = [](void* context, const void* in, void* inout, dt::Count n) {
+      static_cast<BoundOp*>(context)->kernel_(in, inout, n);
+    };
+  }
+  op.retain();
+  if (op_ != nullptr) op_->drop();
+  op_ = &op;
+  type_ = dt::TypeRef(&type);
+  return kSuccess;
+}
+
+uint32_t BoundOp::dup_code(const dt::Datatype& type) noexcept {
+  const dt::Datatype* t = &type;
+  while (!t->is_predefined() && t->contents().combiner == dt::abi::kCombinerDup)
+    t = t->contents().types[0];
+  return t->is_predefined() ? t->abi_code() : 0;
+}
+
+void BoundOp::apply(void* context, const void* in, void* inout, dt::Count n) {
+  auto& self = *static_cast<BoundOp*>(context);
+  void* source = const_cast<void*>(in);  // the ABI's function type has no const
+  const Op& op = *self.op_;
+  if (op.large_function != nullptr) {
+    MPI_Count count = n;
+    op.large_function(source, inout, &count, &self.handle_);
+    return;
+  }
+  const dt::Count extent = self.type_->extent();
+  while (n > 0) {
+    int count = static_cast<int>(std::min<dt::Count>(n, INT_MAX));
+    if (op.language == Language::kC) {
+      reinterpret_cast<MPI_User_function*>(op.function)(source, inout, &count, &self.handle_);
+    } else {
+      int type = handle_to_int(self.handle_, Kind::kDatatype);
+      using FortranFunction = void(void*, void*, int*, int*);
+      reinterpret_cast<FortranFunction*>(op.function)(source, inout, &count, &type);
+    }
+    n -= count;
+    source = static_cast<char*>(source) + count * extent;
+    inout = static_cast<char*>(inout) + count * extent;
+  }
+}
+
+}  // namespace mpc::mpi

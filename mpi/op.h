@@ -1,0 +1,64 @@
+#pragma once
+// Op: a reduction operation, predefined or the user's.
+//
+// Role:      MPI-4.1 section 6.9; gives nbc/engine the function that it applies.
+// Users:     reductions, RMA accumulate.
+// Threads:   constant after creation; predefined ones belong to the process.
+// See also:  runtime/datatype/reduce.h (kernels), nbc/engine/engine.h (Reduction).
+
+#include "mpi.h"
+#include "mpi/attributes.h"
+#include "mpi/error.h"
+#include "mpi/object.h"
+#include "nbc/engine/engine.h"
+#include "runtime/datatype/datatype.h"
+
+namespace mpc::mpi {
+
+class Op final : public Object {
+ public:
+  Op(int owner, uint32_t code, bool commutes) noexcept
+      : Object(Kind::kOp, owner), code_(code), commutes_(commutes) {}
+  uint32_t code() const noexcept { return code_; }  // dt::abi::Op; 0: the user's
+  bool is_predefined() const noexcept { return code_ != 0; }
+  bool commutes() const noexcept { return commutes_; }
+  MPI_Op handle() noexcept;
+  void drop() noexcept;  // gives a reference back
+
+  // The user's function, one of the two.
+  AnyFunction* function = nullptr;                // MPI_User_function, or Fortran's
+  MPI_User_function_c* large_function = nullptr;
+  Language language = Language::kC;
+  void* extra_state = nullptr;
+
+ private:
+  uint32_t code_;
+  bool commutes_;
+};
+
+Op* predefined_op(MPI_Op handle) noexcept;  // null: no such constant
+
+// One operation on one datatype, ready for the engine. Lives as long as the collective, and
+// keeps operation and type alive.
+class BoundOp {
+ public:
+  BoundOp() = default;
+  BoundOp(const BoundOp&) = delete;
+  BoundOp& operator=(const BoundOp&) = delete;
+  ~BoundOp();
+  // `handle` is what a user's function sees. Errors: MPI_ERR_OP if the operation is not
+  // defined for the type (the message names both).
+  Err bind(Op& op, const dt::Datatype& type, MPI_Datatype handle);
+  nbc::Reduction reduction() const noexcept { return reduction_; }
+
+ private:
+  static uint32_t dup_code(const dt::Datatype& type) noexcept;  // 0: none
+  static void apply(void* context, const void* in, void* inout, dt::Count n);
+  Op* op_ = nullptr;
+  dt::TypeRef type_;
+  MPI_Datatype handle_ = nullptr;
+  void (*kernel_)(const void*, void*, dt::Count) = nullptr;
+  nbc::Reduction reduction_;
+};
+
+}  // namespace mpc::mpi
