@@ -75,8 +75,11 @@ struct Shape {
   // Neighbourhood forms: ranks in the order of the buffers; -1 is MPI_PROC_NULL. The array
   // forms have send_* by destination and recv_* by source.
   std::span<const int> sources, destinations;
+  // The neighbours are those of a Cartesian topology: what goes in the negative direction of a
+  // dimension arrives from the positive one, also where both are the same rank (MPI-4.1 8.7).
+  bool is_cartesian = false;
   // Optional: where each rank of the communicator lives (any number per place, e.g. its
-  // worker), the same at all ranks. Trees then cross between places as rarely as they can.
+  // worker), the same at all ranks and in all calls on it. Trees then cross between places as rarely as they can.
   std::span<const int> place_of_rank;
 };
 
@@ -85,8 +88,7 @@ enum Restriction : uint8_t {
   kNoRestriction = 0,
   kCommutativeOnly = 1,
   kPowerOfTwoOnly = 2,
-  kNotInPlace = 4,
-  kContiguousPlaces = 8,  // ranks of one place are neighbours in rank order
+  kContiguousPlaces = 4,  // if rank order matters, ranks of a place must be neighbours
 };
 
 struct Algorithm {
@@ -114,7 +116,6 @@ Result<std::shared_ptr<const Schedule>> build(const Shape& shape, const Algorith
 // Tags of one collective: pass as Binding::tag_base. `sequence` counts the collectives of the
 // communicator, alike at all members; persistent ones draw theirs from a count of their own at
 // the init call and keep it for all starts.
-inline constexpr int kTagsPerCollective = 1024;
 constexpr int tag_base(uint32_t sequence, bool is_persistent = false) noexcept {
   const uint32_t half = is_persistent ? 1u << 30 : 0;
   return static_cast<int>(half | (sequence & 0xfffff) * kTagsPerCollective);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -46,6 +47,16 @@ struct Place {
 };
 
 using NodeId = uint32_t;
+inline constexpr NodeId kNoNode = UINT32_MAX;  // "from the start on", see connect()
+
+// Tags of one collective: a node's tag_offset is below this.
+inline constexpr int kTagsPerCollective = 1024;
+
+// A copy node done several times, each further on by the strides: n blocks in one node.
+struct Repeat {
+  Count times = 1;
+  int64_t from_stride = 0, to_stride = 0;  // bytes, may be negative
+};
 
 struct Node {
   NodeKind kind = NodeKind::kNop;
@@ -55,12 +66,15 @@ struct Node {
   int tag_offset = 0;     // distinguishes messages of one collective between the same ranks
   Place from;             // send, copy: source; reduce: the operand `in`
   Place to;               // recv, copy: destination; reduce: `inout`: to = from op to
+  Repeat repeat;          // copy only
   uint32_t first_successor = 0, successor_count = 0;  // in Schedule::successors()
   uint32_t predecessor_count = 0;
+  uint32_t request = 0;   // number of this message among the schedule's messages
 };
 
 class Schedule {
  public:
+  Schedule() = default;  // without nodes: complete as soon as it starts
   std::span<const Node> nodes() const noexcept { return nodes_; }
   std::span<const NodeId> successors(const Node& node) const noexcept {
     return {successors_.data() + node.first_successor, node.successor_count};
@@ -68,6 +82,11 @@ class Schedule {
   std::span<const NodeId> start_nodes() const noexcept { return start_; }  // no predecessors
   int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
   int tag_count() const noexcept { return tag_count_; }
+  // Nodes without successors: when all of them are complete, everything is.
+  uint32_t sink_count() const noexcept { return sink_count_; }
+  // Sends and receives: those that need a request.
+  uint32_t message_count() const noexcept { return message_count_; }
+  bool has_reductions() const noexcept { return has_reductions_; }
 
   std::string dump() const;      // text, one node a line
   std::string graphviz() const;  // dot
@@ -79,6 +98,8 @@ class Schedule {
   std::vector<NodeId> start_;
   int64_t scratch_bytes_ = 0;
   int tag_count_ = 1;
+  uint32_t sink_count_ = 0, message_count_ = 0;
+  bool has_reductions_ = false;
 };
 
 // The builder (paper 002: Init, MakeSend/Recv/CalcNode, ConnectNode, Issue).
@@ -87,21 +108,25 @@ class ScheduleBuilder {
   NodeId send(int peer, Place from, int tag_offset = 0);
   NodeId recv(int peer, Place to, int tag_offset = 0);
   NodeId reduce(Place in, Place inout);  // inout = in op inout (MPI's order of operands)
-  NodeId copy(Place from, Place to);
+  NodeId copy(Place from, Place to, Repeat repeat = {});
   NodeId nop();
-  // `after` may start only when `before` is complete.
+  // `after` may start only when `before` is complete. kNoNode on either side: nothing to do.
   void connect(NodeId before, NodeId after);
-  Node& node(NodeId id);
+  Node& node(NodeId id) noexcept { return nodes_[id]; }
+  size_t node_count() const noexcept { return nodes_.size(); }
   // Bytes of scratch memory, aligned to 64; the returned Place has slot kScratch.
   Place scratch(int64_t bytes, Count count, uint16_t type);
-  // Errors: kInternal (a cycle, a node that does not exist).
+  // The builder is empty afterwards.
+  // Errors: kInternal (a cycle, a node that does not exist, a tag or count out of range).
   Result<std::shared_ptr<const Schedule>> finish();
 
  private:
+  NodeId add(const Node& node);
+
   std::vector<Node> nodes_;
   std::vector<std::pair<NodeId, NodeId>> edges_;
   int64_t scratch_bytes_ = 0;
-  int tag_count_ = 1;
+  bool too_large_ = false;
 };
 
 }  // namespace mpc::nbc

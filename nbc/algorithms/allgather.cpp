@@ -1,0 +1,182 @@
+// Allgather and allgatherv.
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+// Both forms look the same from here: a block per rank in the receive buffer, and this rank's
+// own block somewhere.
+class Blocks {
+ public:
+  explicit Blocks(const Shape& s) : s_(s), is_v_(s.coll == Coll::kAllgatherv) {}
+  Place at(int i) const {
+    const auto n = static_cast<size_t>(i);
+    if (is_v_)
+      return elements(kRecvBuffer, kRecvType, s_.recv_type, s_.recv_displs[n],
+                      s_.recv_counts[n]);
+    return elements(kRecvBuffer, kRecvType, s_.recv_type, i * s_.recv_count,
+                    s_.recv_count);
+  }
+  int64_t bytes(int i) const { return total_bytes(at(i).count, s_.recv_type); }
+  // This rank's block before anything has happened.
+  Place own() const {
+    if (s_.is_in_place) return at(s_.rank);
+    return elements(kSendBuffer, kSendType, s_.send_type, 0, s_.send_count);
+  }
+  // Copies the own block to where the others' stand.
+  NodeId copy_own(B& b) const {
+    if (s_.is_in_place || bytes(s_.rank) == 0) return kNoNode;
+    return b.copy(own(), at(s_.rank));
+  }
+
+ private:
+  const Shape& s_;
+  bool is_v_;
+};
+
+void allgather_linear(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  for (int i = 1; i < s.size; ++i) {
+    const int from = (s.rank - i + s.size) % s.size;
+    if (blocks.bytes(from) > 0) b.recv(from, blocks.at(from));
+  }
+  for (int i = 1; i < s.size; ++i)
+    if (blocks.bytes(s.rank) > 0) b.send((s.rank + i) % s.size, blocks.own());
+  blocks.copy_own(b);
+}
+
+// Block by block round the ring.
+void allgather_ring(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const int n = s.size, right = (s.rank + 1) % n, left = (s.rank - 1 + n) % n;
+  TagStream sends(0, 1000), recvs(0, 1000);
+  int sent = 0, received = 0;
+  Value value{blocks.own()};
+  for (int step = 0; step < n - 1; ++step) {
+    const int out = (s.rank - step + n) % n, in = (s.rank - step - 1 + n) % n;
+    if (blocks.bytes(out) > 0) {
+      const NodeId node = b.send(right, value.place, sends.tag(sent++));
+      sends.add(b, node);
+      b.connect(value.ready, node);
+    }
+    value = {blocks.at(in)};
+    if (blocks.bytes(in) == 0) continue;
+    value.ready = b.recv(left, value.place, recvs.tag(received++));
+    recvs.add(b, value.ready);
+  }
+  blocks.copy_own(b);
+}
+
+// All to rank 0, and the whole down a tree: 2(n-1) messages.
+void allgather_gather_bcast(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const Tree tree = make_tree(TreeKind::kPlaces, s.rank, s.size, 0, s.place_of_rank);
+  const bool is_v = s.coll == Coll::kAllgatherv;
+  int64_t all_bytes = 0;
+  for (int i = 0; i < s.size; ++i) all_bytes += blocks.bytes(i);
+  // The v form has a block anywhere, so the whole goes down packed.
+  const Place whole = is_v ? byte_scratch(b, all_bytes)
+                           : elements(kRecvBuffer, kRecvType, s.recv_type, 0,
+                                      s.size * s.recv_count);
+  if (s.rank != 0) {
+    const bool has_data = blocks.bytes(s.rank) > 0;
+    const NodeId sent = has_data ? b.send(0, blocks.own(), 0) : kNoNode;
+    const NodeId guard = s.is_in_place && !is_v ? sent : kNoNode;
+    const NodeId received = bcast_down(b, tree, whole, guard, 1);
+    if (!is_v) return;
+    int64_t offset = 0;
+    for (int i = 0; i < s.size; ++i) {
+      const int64_t bytes = blocks.bytes(i);
+      if (bytes > 0 && !(i == s.rank && s.is_in_place))
+        after(b, received, b.copy(bytes_at(whole, offset, bytes), blocks.at(i)));
+      offset += bytes;
+    }
+    return;
+  }
+  const NodeId complete = b.nop();
+  b.connect(blocks.copy_own(b), complete);
+  int64_t offset = 0;
+  for (int i = 0; i < s.size; ++i) {
+    const int64_t bytes = blocks.bytes(i);
+    if (bytes == 0) continue;
+    const NodeId received = i == 0 ? kNoNode : b.recv(i, blocks.at(i), 0);
+    b.connect(received, complete);
+    if (is_v) {
+      const NodeId packed =
+          b.copy(i == 0 ? blocks.own() : blocks.at(i), bytes_at(whole, offset, bytes));
+      b.connect(received, packed);
+      b.connect(packed, complete);
+    }
+    offset += bytes;
+  }
+  bcast_down(b, tree, whole, complete, 1);
+}
+
+// log2(n) steps; after step k a rank has the blocks of the 2^(k+1) ranks from itself on. Block
+// i of the packed scratch is that of rank + i.
+void allgather_bruck(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const int n = s.size;
+  const int64_t block = blocks.bytes(s.rank);
+  const Place all = byte_scratch(b, n * block);
+  std::vector<NodeId> have{b.copy(blocks.own(), bytes_at(all, 0, block))};
+  int step = 0;
+  for (int distance = 1; distance < n; distance *= 2, ++step) {
+    const int count = std::min(distance, n - distance);
+    const int to = (s.rank - distance + n) % n, from = (s.rank + distance) % n;
+    const NodeId sent = with_level(b, b.send(to, bytes_at(all, 0, count * block), step), step);
+    for (NodeId node : have) b.connect(node, sent);
+    have.push_back(with_level(
+        b, b.recv(from, bytes_at(all, distance * block, count * block), step), step));
+  }
+  // Ranks rank..n-1 stand first, then 0..rank-1.
+  const int tail = n - s.rank;
+  const NodeId last = b.copy(bytes_at(all, 0, tail * block),
+                             elements(kRecvBuffer, kRecvType, s.recv_type,
+                                      s.rank * s.recv_count, tail * s.recv_count));
+  for (NodeId node : have) b.connect(node, last);
+  if (s.rank == 0) return;
+  const NodeId first = b.copy(
+      bytes_at(all, tail * block, s.rank * block),
+      elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.rank * s.recv_count));
+  for (NodeId node : have) b.connect(node, first);
+}
+
+// Exchange of all that both have with rank ^ 2^k, straight in the receive buffer.
+void allgather_recursive_doubling(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  std::vector<NodeId> have{blocks.copy_own(b)};
+  int step = 0;
+  for (int distance = 1; distance < s.size; distance *= 2, ++step) {
+    const int partner = s.rank ^ distance;
+    auto range = [&](int rank) {
+      return elements(kRecvBuffer, kRecvType, s.recv_type,
+                      (rank & ~(distance - 1)) * s.recv_count, distance * s.recv_count);
+    };
+    const NodeId sent = with_level(b, b.send(partner, range(s.rank), step), step);
+    for (NodeId node : have) b.connect(node, sent);
+    have.push_back(with_level(b, b.recv(partner, range(partner), step), step));
+  }
+}
+
+constexpr Algorithm kAllgather[] = {
+    {Coll::kAllgather, "gather_bcast", kNoRestriction,
+     "all to rank 0, the whole down a tree", allgather_gather_bcast},
+    {Coll::kAllgather, "ring", kNoRestriction, "blocks round a ring", allgather_ring},
+    {Coll::kAllgather, "linear", kNoRestriction, "everyone to everyone", allgather_linear},
+    {Coll::kAllgather, "bruck", kNoRestriction, "log2(n) steps with packed blocks",
+     allgather_bruck},
+    {Coll::kAllgather, "recursive_doubling", kPowerOfTwoOnly,
+     "log2(n) steps in the receive buffer", allgather_recursive_doubling},
+    {Coll::kAllgatherv, "ring", kNoRestriction, "blocks round a ring", allgather_ring},
+    {Coll::kAllgatherv, "linear", kNoRestriction, "everyone to everyone", allgather_linear},
+    {Coll::kAllgatherv, "gather_bcast", kNoRestriction,
+     "all to rank 0, the whole packed down a tree", allgather_gather_bcast},
+};
+
+}  // namespace
+
+std::span<const Algorithm> allgather_algorithms() { return kAllgather; }
+
+}  // namespace mpc::nbc

@@ -1,0 +1,206 @@
+// Alltoall, alltoallv and alltoallw.
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+// The three forms as one: a block for each peer on either side.
+class Blocks {
+ public:
+  explicit Blocks(const Shape& s) : s_(s) {}
+  Place in(int peer) const {
+    const auto i = static_cast<size_t>(peer);
+    if (s_.coll == Coll::kAlltoall)
+      return elements(kRecvBuffer, kRecvType, s_.recv_type, peer * s_.recv_count,
+                      s_.recv_count);
+    if (s_.coll == Coll::kAlltoallv)
+      return elements(kRecvBuffer, kRecvType, s_.recv_type, s_.recv_displs[i],
+                      s_.recv_counts[i]);
+    return {kRecvBuffer, static_cast<uint16_t>(s_.size + peer), s_.recv_displs[i],
+            s_.recv_counts[i]};
+  }
+  Place out(int peer) const {
+    if (s_.is_in_place) return in(peer);
+    const auto i = static_cast<size_t>(peer);
+    if (s_.coll == Coll::kAlltoall)
+      return elements(kSendBuffer, kSendType, s_.send_type, peer * s_.send_count,
+                      s_.send_count);
+    if (s_.coll == Coll::kAlltoallv)
+      return elements(kSendBuffer, kSendType, s_.send_type, s_.send_displs[i],
+                      s_.send_counts[i]);
+    return {kSendBuffer, static_cast<uint16_t>(peer), s_.send_displs[i], s_.send_counts[i]};
+  }
+  int64_t in_bytes(int peer) const {
+    const auto i = static_cast<size_t>(peer);
+    return total_bytes(in(peer).count,
+                       s_.coll == Coll::kAlltoallw ? s_.recv_types[i] : s_.recv_type);
+  }
+  int64_t out_bytes(int peer) const {
+    if (s_.is_in_place) return in_bytes(peer);
+    const auto i = static_cast<size_t>(peer);
+    return total_bytes(out(peer).count,
+                       s_.coll == Coll::kAlltoallw ? s_.send_types[i] : s_.send_type);
+  }
+
+ private:
+  const Shape& s_;
+};
+
+// What goes to `peer`: from the user's buffer, or in place from a packed copy. The receive
+// from that peer then waits for the copy.
+Value outgoing(B& b, const Shape& s, const Blocks& blocks, int peer) {
+  if (!s.is_in_place) return {blocks.out(peer)};
+  const Place packed = byte_scratch(b, blocks.out_bytes(peer));
+  return {packed, b.copy(blocks.out(peer), packed)};
+}
+
+// Own block.
+void copy_own(B& b, const Shape& s, const Blocks& blocks) {
+  if (!s.is_in_place && blocks.in_bytes(s.rank) > 0)
+    b.copy(blocks.out(s.rank), blocks.in(s.rank));
+}
+
+// Everything at once. Rank r begins with r + 1, so that not all begin with the same peer.
+void alltoall_linear(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const int n = s.size;
+  std::vector<Value> out(static_cast<size_t>(n));
+  for (int i = 1; i < n; ++i) {
+    const int from = (s.rank - i + n) % n;
+    const auto at = static_cast<size_t>(from);
+    if (blocks.out_bytes(from) > 0) out[at] = outgoing(b, s, blocks, from);
+    if (blocks.in_bytes(from) > 0) after(b, out[at].ready, b.recv(from, blocks.in(from)));
+  }
+  for (int i = 1; i < n; ++i) {
+    const int to = (s.rank + i) % n;
+    const Value& value = out[static_cast<size_t>(to)];
+    if (blocks.out_bytes(to) > 0) after(b, value.ready, b.send(to, value.place));
+  }
+  copy_own(b, s, blocks);
+}
+
+// n - 1 steps, in step i to rank + i and from rank - i; a window of steps is open at a time.
+void alltoall_pairwise(B& b, const Shape& s) {
+  constexpr size_t kWindow = 4;  // steps: enough to hide one late partner
+  const Blocks blocks(s);
+  const int n = s.size;
+  std::vector<Value> out(static_cast<size_t>(n));
+  if (s.is_in_place)
+    for (int i = 0; i < n; ++i)
+      if (i != s.rank && blocks.out_bytes(i) > 0)
+        out[static_cast<size_t>(i)] = outgoing(b, s, blocks, i);
+  std::vector<NodeId> done;  // by step
+  for (int i = 1; i < n; ++i) {
+    const int to = (s.rank + i) % n, from = (s.rank - i + n) % n;
+    const NodeId gate = done.size() >= kWindow ? done[done.size() - kWindow] : kNoNode;
+    const NodeId both = b.nop();
+    b.connect(gate, both);
+    if (blocks.in_bytes(from) > 0) {
+      const NodeId received = after(b, gate, b.recv(from, blocks.in(from)));
+      b.connect(out[static_cast<size_t>(from)].ready, received);
+      b.connect(received, both);
+    }
+    if (blocks.out_bytes(to) > 0) {
+      const Value value = s.is_in_place ? out[static_cast<size_t>(to)] : Value{blocks.out(to)};
+      const NodeId sent = after(b, gate, b.send(to, value.place));
+      b.connect(value.ready, sent);
+      b.connect(sent, both);
+    }
+    done.push_back(both);
+  }
+  copy_own(b, s, blocks);
+}
+
+// Copies the blocks i of 0..n-1 that have bit `distance` set between the array of all blocks
+// and a packed one. They come in runs of `distance` blocks.
+void copy_runs(B& b, int n, int distance, int64_t block, Place all, Place packed,
+               bool is_pack, NodeId before, NodeId after_copy) {
+  const int period = 2 * distance;
+  auto emit = [&](int first_block, int packed_block, int length, Repeat strides) {
+    const Place in_all = bytes_at(all, first_block * block, length * block);
+    const Place in_packed = bytes_at(packed, packed_block * block, length * block);
+    const NodeId node =
+        is_pack ? b.copy(in_all, in_packed, strides)
+                : b.copy(in_packed, in_all,
+                         {strides.times, strides.to_stride, strides.from_stride});
+    b.connect(before, node);
+    b.connect(node, after_copy);
+  };
+  // Runs [distance + m * period, (m + 1) * period) that lie below n as a whole.
+  const int whole = n / period;
+  if (whole > 0)
+    emit(distance, 0, distance, {whole, period * block, distance * block});
+  const int rest = n - whole * period - distance;  // blocks of the last, cut run
+  if (rest > 0) emit(whole * period + distance, whole * distance, rest, {});
+}
+
+// log2(n) messages per rank, each of about n / 2 blocks (Bruck et al. 1997). Block i of `all`
+// is the one that has i ranks still to go.
+void alltoall_bruck(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const int n = s.size;
+  const int64_t block = blocks.in_bytes(s.rank);
+  const Place all = byte_scratch(b, n * block);
+  const uint16_t slot = s.is_in_place ? kRecvBuffer : kSendBuffer;
+  const uint16_t type = s.is_in_place ? kRecvType : kSendType;
+  const TypeShape& shape = s.is_in_place ? s.recv_type : s.send_type;
+  const Count count = s.is_in_place ? s.recv_count : s.send_count;
+  NodeId ready = b.nop();
+  const int tail = n - s.rank;
+  b.connect(b.copy(elements(slot, type, shape, s.rank * count, tail * count),
+                   bytes_at(all, 0, tail * block)),
+            ready);
+  if (s.rank > 0)
+    b.connect(b.copy(elements(slot, type, shape, 0, s.rank * count),
+                     bytes_at(all, tail * block, s.rank * block)),
+              ready);
+  int step = 0;
+  for (int distance = 1; distance < n; distance *= 2, ++step) {
+    const int period = 2 * distance;
+    const int moving = n / period * distance + std::max(0, n % period - distance);
+    const Place out = byte_scratch(b, moving * block), in = byte_scratch(b, moving * block);
+    const NodeId sent = with_level(b, b.send((s.rank + distance) % n, out, step), step);
+    copy_runs(b, n, distance, block, all, out, true, ready, sent);
+    const NodeId received =
+        with_level(b, b.recv((s.rank - distance + n) % n, in, step), step);
+    // Unpacking overwrites what has been packed: after the packing, which ends with `sent`
+    // at the latest.
+    const NodeId arrived = b.nop();
+    b.connect(received, arrived);
+    b.connect(sent, arrived);
+    ready = b.nop();
+    copy_runs(b, n, distance, block, all, in, false, arrived, ready);
+  }
+  // The block in place i came from rank - i: ranks rank..0, then n-1..rank+1.
+  const Place first = elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+  const int64_t stride = s.recv_count * s.recv_type.extent;
+  after(b, ready, b.copy(bytes_at(all, s.rank * block, block), first,
+                         {s.rank + 1, -block, stride}));
+  if (s.rank + 1 < n)
+    after(b, ready,
+          b.copy(bytes_at(all, (n - 1) * block, block),
+                 elements(kRecvBuffer, kRecvType, s.recv_type, (s.rank + 1) * s.recv_count,
+                          s.recv_count),
+                 {n - 1 - s.rank, -block, stride}));
+}
+
+constexpr Algorithm kAlltoall[] = {
+    {Coll::kAlltoall, "linear", kNoRestriction, "everything at once", alltoall_linear},
+    {Coll::kAlltoall, "pairwise", kNoRestriction,
+     "step i: to rank + i, from rank - i, four steps open", alltoall_pairwise},
+    {Coll::kAlltoall, "bruck", kNoRestriction, "log2(n) messages of n/2 packed blocks",
+     alltoall_bruck},
+    {Coll::kAlltoallv, "linear", kNoRestriction, "everything at once", alltoall_linear},
+    {Coll::kAlltoallv, "pairwise", kNoRestriction,
+     "step i: to rank + i, from rank - i, four steps open", alltoall_pairwise},
+    {Coll::kAlltoallw, "linear", kNoRestriction, "everything at once", alltoall_linear},
+    {Coll::kAlltoallw, "pairwise", kNoRestriction,
+     "step i: to rank + i, from rank - i, four steps open", alltoall_pairwise},
+};
+
+}  // namespace
+
+std::span<const Algorithm> alltoall_algorithms() { return kAlltoall; }
+
+}  // namespace mpc::nbc

@@ -1,0 +1,100 @@
+// Gather and gatherv.
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+Place own_block(const Shape& s) {
+  return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
+}
+
+// Everyone sends to the root, which receives each block where it belongs.
+void gather_linear(B& b, const Shape& s) {
+  if (s.rank != s.root) {
+    b.send(s.root, own_block(s));
+    return;
+  }
+  for (int i = 1; i < s.size; ++i) {
+    const int from = (s.root + i) % s.size;
+    b.recv(from, elements(kRecvBuffer, kRecvType, s.recv_type, from * s.recv_count,
+                          s.recv_count));
+  }
+  if (!s.is_in_place)
+    b.copy(own_block(s), elements(kRecvBuffer, kRecvType, s.recv_type,
+                                  s.rank * s.recv_count, s.recv_count));
+}
+
+void gatherv_linear(B& b, const Shape& s) {
+  if (s.rank != s.root) {
+    if (total_bytes(s.send_count, s.send_type) > 0) b.send(s.root, own_block(s));
+    return;
+  }
+  auto block = [&](int i) {
+    const auto at = static_cast<size_t>(i);
+    return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[at],
+                    s.recv_counts[at]);
+  };
+  for (int i = 1; i < s.size; ++i) {
+    const int from = (s.root + i) % s.size;
+    if (total_bytes(block(from).count, s.recv_type) > 0) b.recv(from, block(from));
+  }
+  if (!s.is_in_place && total_bytes(block(s.rank).count, s.recv_type) > 0)
+    b.copy(own_block(s), block(s.rank));
+}
+
+// Inner ranks of the tree collect packed bytes: their own type may differ from the root's.
+void gather_binomial(B& b, const Shape& s) {
+  const Tree tree = make_tree(TreeKind::kBinomial, s.rank, s.size, s.root, {});
+  const int v = (s.rank - s.root + s.size) % s.size;
+  if (tree.parent >= 0 && tree.children.empty()) {
+    with_level(b, b.send(tree.parent, own_block(s)), tree.level);
+    return;
+  }
+  if (tree.parent >= 0) {
+    const int64_t block = total_bytes(s.send_count, s.send_type);
+    const Place all = byte_scratch(b, block * tree.span);
+    const NodeId sent = with_level(b, b.send(tree.parent, all), tree.level);
+    b.connect(b.copy(own_block(s), bytes_at(all, 0, block)), sent);
+    for (const TreeChild& child : tree.children) {
+      const Place data = bytes_at(all, (child.first - v) * block, child.count * block);
+      b.connect(with_level(b, b.recv(child.rank, data), child.level), sent);
+    }
+    return;
+  }
+  auto blocks = [&](int first, int count) {
+    return elements(kRecvBuffer, kRecvType, s.recv_type, first * s.recv_count,
+                    count * s.recv_count);
+  };
+  const int64_t block = total_bytes(s.recv_count, s.recv_type);
+  for (const TreeChild& child : tree.children) {
+    const int first = (child.first + s.root) % s.size;
+    const int before_end = std::min(child.count, s.size - first);
+    if (before_end == child.count) {
+      with_level(b, b.recv(child.rank, blocks(first, child.count)), child.level);
+      continue;
+    }
+    // The blocks of this subtree are the last ranks' and the first ones'.
+    const Place data = byte_scratch(b, child.count * block);
+    const NodeId received = with_level(b, b.recv(child.rank, data), child.level);
+    after(b, received, b.copy(bytes_at(data, 0, before_end * block),
+                              blocks(first, before_end)));
+    after(b, received,
+          b.copy(bytes_at(data, before_end * block, (child.count - before_end) * block),
+                 blocks(0, child.count - before_end)));
+  }
+  if (!s.is_in_place) b.copy(own_block(s), blocks(s.rank, 1));
+}
+
+constexpr Algorithm kGather[] = {
+    {Coll::kGather, "linear", kNoRestriction, "everyone sends to the root", gather_linear},
+    {Coll::kGather, "binomial", kNoRestriction, "binomial tree, packed on the way",
+     gather_binomial},
+    {Coll::kGatherv, "linear", kNoRestriction, "everyone sends to the root", gatherv_linear},
+};
+
+}  // namespace
+
+std::span<const Algorithm> gather_algorithms() { return kGather; }
+
+}  // namespace mpc::nbc

@@ -1,0 +1,103 @@
+// Neighbourhood collectives: to each destination, from each source.
+#include <map>
+#include <utility>
+
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+// Tags of edges. In a graph the k-th edge to a rank meets the k-th edge from it. In a Cartesian
+// topology neighbours stand in pairs (negative, positive) per dimension, and what goes in the
+// one direction arrives from the other, though both may be the same rank.
+class EdgeTags {
+ public:
+  EdgeTags(bool is_cartesian, bool is_incoming)
+      : is_cartesian_(is_cartesian), is_incoming_(is_incoming) {}
+  int next(int index, int peer) {
+    if (is_cartesian_) return is_incoming_ ? index ^ 1 : index;
+    return seen_[peer]++ % kTagsPerCollective;
+  }
+  // Edges between two ranks so many that tags come again keep their order.
+  void keep_order(B& b, int peer, int tag, NodeId node) {
+    NodeId& last = last_.try_emplace({peer, tag}, kNoNode).first->second;
+    b.connect(last, node);
+    last = node;
+  }
+
+ private:
+  bool is_cartesian_, is_incoming_;
+  std::map<int, int> seen_;
+  std::map<std::pair<int, int>, NodeId> last_;
+};
+
+Place out_block(const Shape& s, int i) {
+  const auto at = static_cast<size_t>(i);
+  switch (s.coll) {
+    case Coll::kNeighborAlltoall:
+      return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count, s.send_count);
+    case Coll::kNeighborAlltoallv:
+      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
+                      s.send_counts[at]);
+    case Coll::kNeighborAlltoallw:
+      return {kSendBuffer, static_cast<uint16_t>(i), s.send_displs[at], s.send_counts[at]};
+    default:  // allgather(v): the same to everyone
+      return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
+  }
+}
+
+Place in_block(const Shape& s, int i) {
+  const auto at = static_cast<size_t>(i);
+  switch (s.coll) {
+    case Coll::kNeighborAllgather:
+    case Coll::kNeighborAlltoall:
+      return elements(kRecvBuffer, kRecvType, s.recv_type, i * s.recv_count, s.recv_count);
+    case Coll::kNeighborAlltoallw:
+      return {kRecvBuffer, static_cast<uint16_t>(s.destinations.size() + at),
+              s.recv_displs[at], s.recv_counts[at]};
+    default:
+      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[at],
+                      s.recv_counts[at]);
+  }
+}
+
+void neighbor_linear(B& b, const Shape& s) {
+  const bool is_w = s.coll == Coll::kNeighborAlltoallw;
+  EdgeTags in_tags(s.is_cartesian, true), out_tags(s.is_cartesian, false);
+  for (size_t i = 0; i < s.sources.size(); ++i) {
+    const int peer = s.sources[i], index = static_cast<int>(i);
+    if (peer < 0) continue;
+    const int tag = in_tags.next(index, peer);
+    const Place place = in_block(s, index);
+    if (total_bytes(place.count, is_w ? s.recv_types[i] : s.recv_type) > 0)
+      in_tags.keep_order(b, peer, tag, b.recv(peer, place, tag));
+  }
+  for (size_t i = 0; i < s.destinations.size(); ++i) {
+    const int peer = s.destinations[i], index = static_cast<int>(i);
+    if (peer < 0) continue;
+    const int tag = out_tags.next(index, peer);
+    const Place place = out_block(s, index);
+    if (total_bytes(place.count, is_w ? s.send_types[i] : s.send_type) > 0)
+      out_tags.keep_order(b, peer, tag, b.send(peer, place, tag));
+  }
+}
+
+constexpr Algorithm kNeighbor[] = {
+    {Coll::kNeighborAllgather, "linear", kNoRestriction, "all edges at once",
+     neighbor_linear},
+    {Coll::kNeighborAllgatherv, "linear", kNoRestriction, "all edges at once",
+     neighbor_linear},
+    {Coll::kNeighborAlltoall, "linear", kNoRestriction, "all edges at once",
+     neighbor_linear},
+    {Coll::kNeighborAlltoallv, "linear", kNoRestriction, "all edges at once",
+     neighbor_linear},
+    {Coll::kNeighborAlltoallw, "linear", kNoRestriction, "all edges at once",
+     neighbor_linear},
+};
+
+}  // namespace
+
+std::span<const Algorithm> neighbor_algorithms() { return kNeighbor; }
+
+}  // namespace mpc::nbc

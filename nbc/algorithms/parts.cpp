@@ -1,0 +1,67 @@
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+Place byte_scratch(B& b, int64_t bytes) { return b.scratch(bytes, bytes, kByteType); }
+
+Place typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count) {
+  // The extent may be negative or zero, so the first byte may belong to the last element.
+  int64_t low = shape.true_lb, high = shape.true_lb + shape.true_extent;
+  int64_t reach;
+  if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, shape.extent, &reach))
+    return b.scratch(-1, count, type);
+  if (reach < 0) low += reach;
+  if (reach > 0 && __builtin_add_overflow(high, reach, &high))
+    return b.scratch(-1, count, type);
+  // Whole alignment units below, so that the elements stay aligned as in the user's buffer.
+  const int64_t shift = low & 63;
+  Place place = b.scratch(high - low + shift, count, type);
+  place.offset += shift - low;
+  return place;
+}
+
+NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_writable,
+                 const Place* result, int tag) {
+  const Count count = mine.place.count;
+  const bool keep_here = is_writable && s.is_commutative;
+  // The last child's value is received where the result belongs, unless that is in use.
+  const bool last_in_result = tree.parent < 0 && !is_writable;
+  Value value = mine;
+  for (size_t i = 0; i < tree.children.size(); ++i) {
+    const TreeChild& child = tree.children[i];
+    const bool is_last = i + 1 == tree.children.size();
+    const Place other = is_last && last_in_result
+                            ? *result
+                            : typed_scratch(b, mine.place.type, s.recv_type, count);
+    const NodeId received = with_level(b, b.recv(child.rank, other, tag), child.level);
+    const NodeId reduced =
+        keep_here ? b.reduce(other, value.place) : b.reduce(value.place, other);
+    with_level(b, reduced, child.level);
+    b.connect(received, reduced);
+    b.connect(value.ready, reduced);
+    value = {keep_here ? value.place : other, reduced};
+  }
+  if (tree.parent >= 0) {
+    const NodeId sent = with_level(b, b.send(tree.parent, value.place, tag), tree.level);
+    return after(b, value.ready, sent);
+  }
+  const bool is_there = value.place.slot == result->slot &&
+                        value.place.offset == result->offset;
+  if (is_there) return value.ready;
+  return after(b, value.ready, b.copy(value.place, *result));
+}
+
+NodeId bcast_down(B& b, const Tree& tree, Place buffer, NodeId guard, int tag) {
+  NodeId have = guard;
+  if (tree.parent >= 0) {
+    have = with_level(b, b.recv(tree.parent, buffer, tag), tree.level);
+    b.connect(guard, have);
+  }
+  for (size_t i = tree.children.size(); i-- > 0;) {
+    const TreeChild& child = tree.children[i];
+    after(b, have, with_level(b, b.send(child.rank, buffer, tag), child.level));
+  }
+  return have;
+}
+
+}  // namespace mpc::nbc

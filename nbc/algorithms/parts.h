@@ -1,0 +1,118 @@
+#pragma once
+// Parts: what the builders of nbc/algorithms share.
+//
+// Role:      places in buffers, scratch memory for elements with gaps, chunks, the two halves
+//            of tree collectives.
+// Users:     nbc/algorithms only.
+// Threads:   pure functions.
+// See also:  nbc/algorithms/collectives.h, tree.h.
+
+#include <algorithm>
+#include <vector>
+
+#include "nbc/algorithms/collectives.h"
+#include "nbc/algorithms/tree.h"
+
+namespace mpc::nbc {
+
+using B = ScheduleBuilder;
+
+// Something that lies at `place` once `ready` is complete.
+struct Value {
+  Place place;
+  NodeId ready = kNoNode;
+};
+
+// `id`, which may start only after `before`.
+inline NodeId after(B& b, NodeId before, NodeId id) {
+  b.connect(before, id);
+  return id;
+}
+inline NodeId with_level(B& b, NodeId id, int level) {
+  b.node(id).level = level;
+  return id;
+}
+
+// `count` elements from the `first`-th on of an array of elements at the slot's address.
+inline Place elements(uint16_t slot, uint16_t type, const TypeShape& shape, Count first,
+                      Count count) {
+  return {slot, type, first * shape.extent, count};
+}
+// The same array seen from a Place: skip `first` elements, take `count`.
+inline Place part(const Place& array, const TypeShape& shape, Count first, Count count) {
+  return {array.slot, array.type, array.offset + first * shape.extent, count};
+}
+inline Place bytes_at(const Place& base, int64_t offset, int64_t bytes) {
+  return {base.slot, kByteType, base.offset + offset, bytes};
+}
+// Packed data.
+Place byte_scratch(B& b, int64_t bytes);
+// `count` elements with their gaps; the Place's offset is that of the first element's address,
+// which need not be its first byte (true lower bound).
+Place typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count);
+
+// Elements [first(i), first(i+1)) of `count` are part i of `parts`; sizes differ by one at most.
+struct Chunks {
+  Count count;
+  int parts;
+  Count first(int i) const { return count / parts * i + std::min<Count>(count % parts, i); }
+  Count size(int from, int to) const { return first(to) - first(from); }
+};
+
+// Messages to or from one peer whose tags would not fit: tags are used again, and then a
+// message waits for the earlier one of the same tag.
+class TagStream {
+ public:
+  TagStream(int first_tag, int tag_count) : first_(first_tag), tags_(tag_count) {}
+  int tag(int message) const { return first_ + message % tags_; }
+  void add(B& b, NodeId node) {
+    if (nodes_.size() >= static_cast<size_t>(tags_))
+      b.connect(nodes_[nodes_.size() - static_cast<size_t>(tags_)], node);
+    nodes_.push_back(node);
+  }
+
+ private:
+  int first_, tags_;
+  std::vector<NodeId> nodes_;
+};
+
+// This rank's contribution to a reduction.
+inline Place contribution(const Shape& s) {
+  const uint16_t slot = s.is_in_place ? kRecvBuffer : kSendBuffer;
+  return elements(slot, kRecvType, s.recv_type, 0, s.recv_count);
+}
+inline Place result(const Shape& s) {
+  return elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+}
+
+// Reduces over the subtree, in rank order counted from the root, and sends to the parent. At
+// the root the value lies in *result afterwards. `is_writable`: `mine` is the buffer that
+// *result names, or scratch: it may be overwritten.
+// Returns: the last node here: the send, or what completes *result.
+NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_writable,
+                 const Place* result, int tag);
+
+// Receives `buffer` from the parent (not before `guard`) and sends it to the children. At the
+// root `guard` is what completes the buffer.
+// Returns: the receive; at the root `guard`.
+NodeId bcast_down(B& b, const Tree& tree, Place buffer, NodeId guard, int tag);
+
+inline int64_t total_bytes(Count count, const TypeShape& type) { return count * type.size; }
+inline int log2_ceil(int n) {
+  return n <= 1 ? 0 : 32 - __builtin_clz(static_cast<unsigned>(n - 1));
+}
+inline int log2_floor(int n) { return 31 - __builtin_clz(static_cast<unsigned>(n)); }
+
+// The lists that table.cpp joins. The first of each collective has no restriction.
+std::span<const Algorithm> barrier_algorithms();
+std::span<const Algorithm> bcast_algorithms();
+std::span<const Algorithm> gather_algorithms();
+std::span<const Algorithm> scatter_algorithms();
+std::span<const Algorithm> allgather_algorithms();
+std::span<const Algorithm> alltoall_algorithms();
+std::span<const Algorithm> reduce_algorithms();
+std::span<const Algorithm> reduce_scatter_algorithms();
+std::span<const Algorithm> scan_algorithms();
+std::span<const Algorithm> neighbor_algorithms();
+
+}  // namespace mpc::nbc

@@ -1,0 +1,295 @@
+// Reduce and allreduce.
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+constexpr int kMaxSegments = 64;
+constexpr int64_t kSegmentBytes = 64 << 10;  // fits a core's L2 together with its operand
+
+// --- reduce ---------------------------------------------------------------------------------
+
+// Elements [first, first + count) go up the tree. Where rank order matters the tree stands on
+// rank 0, which hands the result to the root.
+void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count, int tag) {
+  const bool shifted = s.is_commutative || s.root == 0;
+  const int top = shifted ? s.root : 0;
+  const Tree tree = make_tree(kind, s.rank, s.size, top, s.place_of_rank);
+  const Place mine = part(contribution(s), s.recv_type, first, count);
+  const Place target = part(result(s), s.recv_type, first, count);
+  const bool is_writable = s.is_in_place && s.rank == s.root;
+  if (shifted) {
+    reduce_up(b, s, tree, {mine}, is_writable, &target, tag);
+    return;
+  }
+  const Place top_result =
+      s.rank == top ? typed_scratch(b, kRecvType, s.recv_type, count) : target;
+  const NodeId up = reduce_up(b, s, tree, {mine}, false, &top_result, tag);
+  if (s.rank == top) after(b, up, b.send(s.root, top_result, tag));
+  // With MPI_IN_PLACE the root's contribution leaves its buffer before the result arrives.
+  if (s.rank == s.root) after(b, up, b.recv(top, target, tag));
+}
+
+template <TreeKind kind>
+void reduce_tree(B& b, const Shape& s) {
+  reduce_part(b, s, kind, 0, s.recv_count, 0);
+}
+
+template <TreeKind kind>
+void reduce_segmented(B& b, const Shape& s) {
+  const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
+  const int64_t wanted = std::min((bytes + kSegmentBytes - 1) / kSegmentBytes, s.recv_count);
+  const Chunks chunks{s.recv_count,
+                      static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
+  for (int i = 0; i < chunks.parts; ++i)
+    reduce_part(b, s, kind, chunks.first(i), chunks.size(i, i + 1), i);
+}
+
+// --- allreduce ------------------------------------------------------------------------------
+
+template <TreeKind kind>
+void allreduce_tree(B& b, const Shape& s) {
+  const Tree tree = make_tree(kind, s.rank, s.size, 0, s.place_of_rank);
+  const Place target = result(s);
+  const NodeId up =
+      reduce_up(b, s, tree, {contribution(s)}, s.is_in_place, &target, 0);
+  // In place, the contribution must have left the buffer before the result enters it.
+  const bool is_free = tree.parent >= 0 && !s.is_in_place;
+  bcast_down(b, tree, target, is_free ? kNoNode : up, 1);
+}
+
+// The ranks without which a power of two is left: the first 2 * extra ranks pair up, the odd
+// ones hand their value to the even ones before, and get the result after.
+struct Fold {
+  int pow2, extra;
+  explicit Fold(int n) : pow2(1 << log2_floor(n)), extra(n - pow2) {}
+  bool is_out(int rank) const { return rank < 2 * extra && rank % 2 == 1; }
+  int folded(int rank) const { return rank < 2 * extra ? rank / 2 : rank - extra; }
+  int unfolded(int v) const { return v < extra ? 2 * v : v + extra; }
+};
+
+constexpr int kFoldTag = 900, kUnfoldTag = 901;  // rounds use tags from 0 on
+
+// Sends the contribution away and receives the result.
+void folded_out(B& b, const Shape& s) {
+  const NodeId sent = b.send(s.rank - 1, contribution(s), kFoldTag);
+  const NodeId received = b.recv(s.rank - 1, result(s), kUnfoldTag);
+  if (s.is_in_place) b.connect(sent, received);
+}
+
+// This rank's value with that of its folded partner, if it has one.
+Value folded_in(B& b, const Shape& s, const Fold& fold) {
+  const Place mine = contribution(s);
+  if (s.rank >= 2 * fold.extra) return {mine};
+  const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+  const NodeId received = b.recv(s.rank + 1, other, kFoldTag);
+  return {other, after(b, received, b.reduce(mine, other))};
+}
+
+// Exchange of the whole vector with rank ^ 2^k. Both partners combine in rank order, so every
+// rank gets bitwise the same result.
+void allreduce_recursive_doubling(B& b, const Shape& s) {
+  const Fold fold(s.size);
+  if (fold.is_out(s.rank)) return folded_out(b, s);
+  Value value = folded_in(b, s, fold);
+  const int v = fold.folded(s.rank);
+  bool is_users = value.place.slot != kScratch;
+  int round = 0;
+  for (int distance = 1; distance < fold.pow2; distance *= 2, ++round) {
+    const int partner = fold.unfolded(v ^ distance);
+    const bool am_lower = (v & distance) == 0;
+    if (!am_lower && is_users) {  // the reduction goes to this side's value: make a copy
+      const Place own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+      value = {own, b.copy(value.place, own)};
+      is_users = false;
+    }
+    const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+    const NodeId received = with_level(b, b.recv(partner, other, round), round);
+    const NodeId sent =
+        after(b, value.ready, with_level(b, b.send(partner, value.place, round), round));
+    const NodeId reduced = with_level(
+        b, am_lower ? b.reduce(value.place, other) : b.reduce(other, value.place), round);
+    b.connect(received, reduced);
+    b.connect(value.ready, reduced);
+    if (!am_lower) b.connect(sent, reduced);  // it overwrites what is being sent
+    // In place, the user's buffer is overwritten at the end only: let the send be part of it.
+    if (am_lower && is_users) b.connect(sent, reduced);
+    if (am_lower) value.place = other;
+    value.ready = reduced;
+    is_users = false;
+  }
+  const Place target = result(s);
+  const bool is_there = value.place.slot == target.slot;
+  const NodeId done = is_there ? value.ready : after(b, value.ready, b.copy(value.place, target));
+  if (s.rank < 2 * fold.extra) after(b, done, b.send(s.rank + 1, target, kUnfoldTag));
+}
+
+// Recursive halving, then recursive doubling on the pieces (Rabenseifner). Neighbours first, so
+// that what a rank holds is always the sum of ranks in a row: fit for any operation.
+void allreduce_halving(B& b, const Shape& s) {
+  const Fold fold(s.size);
+  if (fold.is_out(s.rank)) return folded_out(b, s);
+  const Chunks chunks{s.recv_count, fold.pow2};
+  const Place target = result(s);
+  const int v = fold.folded(s.rank);
+  Value whole = folded_in(b, s, fold);
+  // `value` is the array from the first element of the range [low, high) of chunks on.
+  Value value = whole;
+  bool is_users = whole.place.slot == kSendBuffer;
+  int low = 0, high = fold.pow2, round = 0;
+  std::vector<NodeId> halves;  // the sends of the first phase
+  for (int distance = 1; distance < fold.pow2; distance *= 2, ++round) {
+    const int partner = fold.unfolded(v ^ distance);
+    const bool am_lower = (v & distance) == 0;
+    const int middle = (low + high) / 2;
+    const int keep_low = am_lower ? low : middle, keep_high = am_lower ? middle : high;
+    const int give_low = am_lower ? middle : low, give_high = am_lower ? high : middle;
+    const Count kept = chunks.size(keep_low, keep_high);
+    const Count given = chunks.size(give_low, give_high);
+    auto within = [&](int chunk, Count count) {
+      return part(value.place, s.recv_type, chunks.size(low, chunk), count);
+    };
+    NodeId sent = kNoNode;
+    if (given > 0)
+      sent = after(b, value.ready,
+                   with_level(b, b.send(partner, within(give_low, given), round), round));
+    halves.push_back(sent);
+    Value half{within(keep_low, kept), value.ready};
+    if (kept > 0) {
+      const Place other = typed_scratch(b, kRecvType, s.recv_type, kept);
+      const NodeId received = with_level(b, b.recv(partner, other, round), round);
+      const bool into_own = !is_users && (s.is_commutative || !am_lower);
+      if (!into_own && !am_lower && !s.is_commutative) {
+        const Place own = typed_scratch(b, kRecvType, s.recv_type, kept);
+        half = {own, after(b, half.ready, b.copy(half.place, own))};
+      }
+      const bool to_half = into_own || (!am_lower && !s.is_commutative);
+      const NodeId reduced = with_level(
+          b, to_half ? b.reduce(other, half.place) : b.reduce(half.place, other), round);
+      b.connect(received, reduced);
+      b.connect(half.ready, reduced);
+      half = {to_half ? half.place : other, reduced};
+      is_users = false;
+    }
+    value = half;
+    low = keep_low;
+    high = keep_high;
+  }
+  // The piece goes where it belongs; then pieces are exchanged, farthest partner first.
+  auto in_target = [&](int from, int to) {
+    return part(target, s.recv_type, chunks.first(from), chunks.size(from, to));
+  };
+  const Place home = in_target(low, high);
+  std::vector<NodeId> have;
+  if (home.count > 0 && (value.place.slot != home.slot || value.place.offset != home.offset))
+    value.ready = after(b, value.ready, b.copy(value.place, home));
+  have.push_back(value.ready);
+  for (int distance = fold.pow2 / 2; distance > 0; distance /= 2) {
+    --round;
+    const int partner = fold.unfolded(v ^ distance);
+    const bool am_lower = (v & distance) == 0;
+    const int other_low = am_lower ? high : low - (high - low);
+    const int other_high = other_low + (high - low);
+    const int tag = 100 + round;
+    if (in_target(low, high).count > 0) {
+      const NodeId sent =
+          with_level(b, b.send(partner, in_target(low, high), tag), round);
+      for (NodeId node : have) b.connect(node, sent);
+    }
+    if (in_target(other_low, other_high).count > 0) {
+      const NodeId received =
+          with_level(b, b.recv(partner, in_target(other_low, other_high), tag), round);
+      if (s.is_in_place) {  // what was there has been read
+        b.connect(halves[static_cast<size_t>(round)], received);
+        b.connect(whole.ready, received);
+      }
+      have.push_back(received);
+    }
+    low = std::min(low, other_low);
+    high = std::max(high, other_high);
+  }
+  if (s.rank < 2 * fold.extra) {
+    const NodeId sent = b.send(s.rank + 1, target, kUnfoldTag);
+    for (NodeId node : have) b.connect(node, sent);
+  }
+}
+
+// Chunks go round the ring twice: summed up, then handed out. For commutative operations.
+void allreduce_ring(B& b, const Shape& s) {
+  const int n = s.size;
+  const Chunks chunks{s.recv_count, n};
+  const int right = (s.rank + 1) % n, left = (s.rank - 1 + n) % n;
+  auto at = [&](const Place& array, int chunk) {
+    return part(array, s.recv_type, chunks.first(chunk), chunks.size(chunk, chunk + 1));
+  };
+  const Place mine = contribution(s), target = result(s);
+  TagStream sends(0, 1000), recvs(0, 1000);
+  int sent = 0, received = 0;
+  std::vector<NodeId> passed(static_cast<size_t>(n), kNoNode);  // sends of the first round
+  Value value{at(mine, s.rank)};
+  for (int step = 0; step < n - 1; ++step) {
+    const int out = (s.rank - step + n) % n, in = (s.rank - step - 1 + n) % n;
+    if (value.place.count > 0) {
+      const NodeId node = b.send(right, value.place, sends.tag(sent++));
+      sends.add(b, node);
+      passed[static_cast<size_t>(out)] = after(b, value.ready, node);
+    }
+    value = {at(mine, in)};
+    if (value.place.count == 0) continue;
+    // Not in place: received where the result will be, so the contribution stays untouched.
+    const Place other = s.is_in_place
+                            ? typed_scratch(b, kRecvType, s.recv_type, value.place.count)
+                            : at(target, in);
+    const NodeId node = b.recv(left, other, recvs.tag(received++));
+    recvs.add(b, node);
+    value.ready = after(b, node, s.is_in_place ? b.reduce(other, value.place)
+                                               : b.reduce(value.place, other));
+    if (!s.is_in_place) value.place = other;
+  }
+  for (int step = 0; step < n - 1; ++step) {
+    const int in = (s.rank - step + n) % n;
+    if (value.place.count > 0) {
+      const NodeId node = b.send(right, value.place, sends.tag(sent++));
+      sends.add(b, node);
+      b.connect(value.ready, node);
+    }
+    value = {at(target, in)};
+    if (value.place.count == 0) continue;
+    const NodeId node = b.recv(left, value.place, recvs.tag(received++));
+    recvs.add(b, node);
+    b.connect(passed[static_cast<size_t>(in)], node);
+    value.ready = node;
+  }
+}
+
+constexpr Algorithm kReduce[] = {
+    {Coll::kReduce, "binomial", kNoRestriction,
+     "binomial tree, on rank 0 when rank order matters", reduce_tree<TreeKind::kBinomial>},
+    {Coll::kReduce, "tree", kContiguousPlaces,
+     "a tree that crosses between places as rarely as it can", reduce_tree<TreeKind::kPlaces>},
+    {Coll::kReduce, "linear", kNoRestriction, "all send to the root",
+     reduce_tree<TreeKind::kFlat>},
+    {Coll::kReduce, "quad", kNoRestriction, "4-nomial tree", reduce_tree<TreeKind::kQuad>},
+    {Coll::kReduce, "chain", kNoRestriction, "a chain in segments",
+     reduce_segmented<TreeKind::kChain>},
+    {Coll::kReduce, "binomial_segmented", kNoRestriction, "binomial tree in segments",
+     reduce_segmented<TreeKind::kBinomial>},
+    {Coll::kAllreduce, "binomial", kNoRestriction, "up and down a binomial tree",
+     allreduce_tree<TreeKind::kBinomial>},
+    {Coll::kAllreduce, "tree", kContiguousPlaces,
+     "up and down a tree that crosses between places as rarely as it can",
+     allreduce_tree<TreeKind::kPlaces>},
+    {Coll::kAllreduce, "recursive_doubling", kNoRestriction,
+     "exchange of the whole vector with rank ^ 2^k", allreduce_recursive_doubling},
+    {Coll::kAllreduce, "halving", kNoRestriction,
+     "recursive halving, then doubling (Rabenseifner)", allreduce_halving},
+    {Coll::kAllreduce, "ring", kCommutativeOnly, "n chunks round a ring, twice",
+     allreduce_ring},
+};
+
+}  // namespace
+
+std::span<const Algorithm> reduce_algorithms() { return kReduce; }
+
+}  // namespace mpc::nbc

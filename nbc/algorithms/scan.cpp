@@ -1,0 +1,104 @@
+// Scan and exscan.
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+// Along the chain of ranks.
+void scan_linear(B& b, const Shape& s) {
+  const Place target = result(s);
+  NodeId ready = s.is_in_place ? kNoNode : b.copy(contribution(s), target);
+  if (s.rank > 0) {
+    const Place before = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+    const NodeId received = b.recv(s.rank - 1, before);
+    const NodeId reduced = b.reduce(before, target);
+    b.connect(ready, reduced);
+    ready = after(b, received, reduced);
+  }
+  if (s.rank + 1 < s.size) after(b, ready, b.send(s.rank + 1, target));
+}
+
+void exscan_linear(B& b, const Shape& s) {
+  const Place target = result(s), mine = contribution(s);
+  const bool is_last = s.rank + 1 == s.size;
+  if (s.rank == 0) {
+    if (!is_last) b.send(1, mine);
+    return;
+  }
+  if (is_last) {
+    b.recv(s.rank - 1, target);
+    return;
+  }
+  const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+  if (!s.is_in_place) {
+    const NodeId received = b.recv(s.rank - 1, target);
+    const NodeId copied = b.copy(mine, other);
+    const NodeId reduced = after(b, received, b.reduce(target, other));
+    b.connect(copied, reduced);
+    after(b, reduced, b.send(s.rank + 1, other));
+    return;
+  }
+  const NodeId reduced = after(b, b.recv(s.rank - 1, other), b.reduce(other, target));
+  const NodeId sent = after(b, reduced, b.send(s.rank + 1, target));
+  after(b, sent, b.copy(other, target));
+}
+
+// Step k: the sum of the last 2^k ranks goes to rank + 2^k.
+void scan_doubling(B& b, const Shape& s) {
+  const bool is_exclusive = s.coll == Coll::kExscan;
+  const Place target = result(s), mine = contribution(s);
+  // `sum`: of the ranks (rank - distance, rank]. `before`: of those below this rank.
+  Value sum{mine}, before{};
+  bool has_before = false, sum_is_users = true;
+  int step = 0;
+  for (int distance = 1; distance < s.size; distance *= 2, ++step) {
+    NodeId sent = kNoNode;
+    if (s.rank + distance < s.size)
+      sent = after(b, sum.ready,
+                   with_level(b, b.send(s.rank + distance, sum.place, step), step));
+    if (s.rank < distance) continue;
+    const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+    const NodeId received = with_level(b, b.recv(s.rank - distance, other, step), step);
+    if (is_exclusive) {
+      if (!has_before) {
+        const Place own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+        before = {own, after(b, received, b.copy(other, own))};
+        has_before = true;
+      } else {
+        const NodeId reduced = after(b, received, b.reduce(other, before.place));
+        b.connect(before.ready, reduced);
+        before.ready = reduced;
+      }
+    }
+    if (sum_is_users) {
+      const Place own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+      sum = {own, after(b, sum.ready, b.copy(sum.place, own))};
+      sum_is_users = false;
+    }
+    const NodeId reduced = after(b, received, b.reduce(other, sum.place));
+    b.connect(sum.ready, reduced);
+    b.connect(sent, reduced);
+    sum.ready = reduced;
+  }
+  const Value value = is_exclusive ? before : sum;
+  if (is_exclusive && !has_before) return;
+  const bool is_there = value.place.slot == target.slot;
+  if (is_there) return;
+  const NodeId copied = after(b, value.ready, b.copy(value.place, target));
+  if (is_exclusive) b.connect(sum.ready, copied);  // the contribution has been read
+}
+
+constexpr Algorithm kScan[] = {
+    {Coll::kScan, "linear", kNoRestriction, "along the chain of ranks", scan_linear},
+    {Coll::kScan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k", scan_doubling},
+    {Coll::kExscan, "linear", kNoRestriction, "along the chain of ranks", exscan_linear},
+    {Coll::kExscan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k",
+     scan_doubling},
+};
+
+}  // namespace
+
+std::span<const Algorithm> scan_algorithms() { return kScan; }
+
+}  // namespace mpc::nbc

@@ -1,0 +1,102 @@
+// Scatter and scatterv.
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+Place own_block(const Shape& s) {
+  return elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+}
+
+void scatter_linear(B& b, const Shape& s) {
+  if (s.rank != s.root) {
+    b.recv(s.root, own_block(s));
+    return;
+  }
+  auto block = [&](int i) {
+    return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count, s.send_count);
+  };
+  for (int i = 1; i < s.size; ++i) {
+    const int to = (s.root + i) % s.size;
+    b.send(to, block(to));
+  }
+  if (!s.is_in_place) b.copy(block(s.rank), own_block(s));
+}
+
+void scatterv_linear(B& b, const Shape& s) {
+  if (s.rank != s.root) {
+    if (total_bytes(s.recv_count, s.recv_type) > 0) b.recv(s.root, own_block(s));
+    return;
+  }
+  auto block = [&](int i) {
+    const auto at = static_cast<size_t>(i);
+    return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
+                    s.send_counts[at]);
+  };
+  for (int i = 1; i < s.size; ++i) {
+    const int to = (s.root + i) % s.size;
+    if (total_bytes(block(to).count, s.send_type) > 0) b.send(to, block(to));
+  }
+  if (!s.is_in_place && total_bytes(block(s.rank).count, s.send_type) > 0)
+    b.copy(block(s.rank), own_block(s));
+}
+
+// Inner ranks of the tree hand on packed bytes: their own type may differ from the root's.
+void scatter_binomial(B& b, const Shape& s) {
+  const Tree tree = make_tree(TreeKind::kBinomial, s.rank, s.size, s.root, {});
+  const int v = (s.rank - s.root + s.size) % s.size;
+  if (tree.parent >= 0 && tree.children.empty()) {
+    with_level(b, b.recv(tree.parent, own_block(s)), tree.level);
+    return;
+  }
+  if (tree.parent >= 0) {
+    const int64_t block = total_bytes(s.recv_count, s.recv_type);
+    const Place all = byte_scratch(b, block * tree.span);
+    const NodeId received = with_level(b, b.recv(tree.parent, all), tree.level);
+    for (size_t i = tree.children.size(); i-- > 0;) {
+      const TreeChild& child = tree.children[i];
+      const Place data = bytes_at(all, (child.first - v) * block, child.count * block);
+      after(b, received, with_level(b, b.send(child.rank, data), child.level));
+    }
+    after(b, received, b.copy(bytes_at(all, 0, block), own_block(s)));
+    return;
+  }
+  auto blocks = [&](int first, int count) {
+    return elements(kSendBuffer, kSendType, s.send_type, first * s.send_count,
+                    count * s.send_count);
+  };
+  const int64_t block = total_bytes(s.send_count, s.send_type);
+  for (size_t i = tree.children.size(); i-- > 0;) {
+    const TreeChild& child = tree.children[i];
+    const int first = (child.first + s.root) % s.size;
+    const int before_end = std::min(child.count, s.size - first);
+    if (before_end == child.count) {
+      with_level(b, b.send(child.rank, blocks(first, child.count)), child.level);
+      continue;
+    }
+    // The blocks of this subtree are the last ranks' and the first ones'.
+    const Place data = byte_scratch(b, child.count * block);
+    const NodeId sent = with_level(b, b.send(child.rank, data), child.level);
+    b.connect(b.copy(blocks(first, before_end), bytes_at(data, 0, before_end * block)),
+              sent);
+    b.connect(b.copy(blocks(0, child.count - before_end),
+                     bytes_at(data, before_end * block, (child.count - before_end) * block)),
+              sent);
+  }
+  if (!s.is_in_place) b.copy(blocks(s.rank, 1), own_block(s));
+}
+
+constexpr Algorithm kScatter[] = {
+    {Coll::kScatter, "linear", kNoRestriction, "the root sends to everyone", scatter_linear},
+    {Coll::kScatter, "binomial", kNoRestriction, "binomial tree, packed on the way",
+     scatter_binomial},
+    {Coll::kScatterv, "linear", kNoRestriction, "the root sends to everyone",
+     scatterv_linear},
+};
+
+}  // namespace
+
+std::span<const Algorithm> scatter_algorithms() { return kScatter; }
+
+}  // namespace mpc::nbc

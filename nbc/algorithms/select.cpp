@@ -1,0 +1,123 @@
+#include "nbc/algorithms/select.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+StringSetting algorithm_setting{
+    "nbc.algorithm", "",
+    "Algorithm of collectives, instead of the choice by size: allreduce:ring,bcast:chain.",
+    "collective:algorithm, separated by commas (docs/collectives.md)"};
+
+// The algorithm that the setting names for this collective, if it can be used.
+const Algorithm* from_setting(const Shape& s) {
+  if (algorithm_setting.is_default()) return nullptr;
+  const std::string text = algorithm_setting.get();
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view entry = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const size_t colon = entry.find(':');
+    if (colon == std::string_view::npos || entry.substr(0, colon) != name_of(s.coll))
+      continue;
+    const Algorithm* found = find_algorithm(s.coll, entry.substr(colon + 1));
+    if (found == nullptr)
+      log::warn("nbc.algorithm: {} has no algorithm \"{}\"", name_of(s.coll),
+                entry.substr(colon + 1));
+    else if (is_applicable(*found, s))
+      return found;
+  }
+  return nullptr;
+}
+
+// Bytes of what decides: one block of gather-like collectives, the vector of reductions.
+int64_t deciding_bytes(const Shape& s) {
+  switch (s.coll) {
+    case Coll::kGather:
+      return s.rank == s.root ? total_bytes(s.recv_count, s.recv_type)
+                              : total_bytes(s.send_count, s.send_type);
+    case Coll::kScatter:
+      return s.rank == s.root ? total_bytes(s.send_count, s.send_type)
+                              : total_bytes(s.recv_count, s.recv_type);
+    case Coll::kReduceScatterBlock: return s.size * total_bytes(s.recv_count, s.recv_type);
+    case Coll::kReduceScatter:
+    case Coll::kAllgatherv: {
+      int64_t all = 0;
+      for (Count count : s.recv_counts) all += total_bytes(count, s.recv_type);
+      return all;
+    }
+    default: return total_bytes(s.recv_count, s.recv_type);
+  }
+}
+
+// Limits in bytes; where they come from: docs/collectives.md.
+constexpr int64_t kBcastSegmented = 256 << 10;
+constexpr int64_t kReduceSegmented = 256 << 10;
+constexpr int64_t kAllreduceHalving = 16 << 10;
+constexpr int64_t kAllgatherWhole = 256 << 10;
+constexpr int64_t kAlltoallBruckBlock = 64;
+constexpr int64_t kReduceScatterLinear = 16 << 10;
+constexpr int64_t kGatherBinomialBlock = 1 << 10;
+
+// `is_folded`: several ranks share a core, so that the number of messages counts, not the
+// length of the longest path.
+const char* choose(const Shape& s, bool is_folded) {
+  const int64_t bytes = deciding_bytes(s);
+  const int n = s.size;
+  switch (s.coll) {
+    case Coll::kBarrier: return is_folded ? "tree" : "dissemination";
+    case Coll::kBcast:
+      if (bytes < kBcastSegmented) return "tree";
+      return is_folded || n <= 8 ? "tree_segmented" : "scatter_ring";
+    case Coll::kReduce: return bytes < kReduceSegmented ? "tree" : "binomial_segmented";
+    case Coll::kAllreduce:
+      if (bytes >= kAllreduceHalving && n > 2) return "halving";
+      return is_folded ? "tree" : "recursive_doubling";
+    case Coll::kGather:
+    case Coll::kScatter:
+      return !is_folded && n > 16 && bytes <= kGatherBinomialBlock ? "binomial" : "linear";
+    case Coll::kAllgather:
+      if (n * bytes > kAllgatherWhole) return "ring";
+      return is_folded ? "gather_bcast" : "bruck";
+    case Coll::kAllgatherv:
+      return is_folded && bytes <= kAllgatherWhole ? "gather_bcast" : "ring";
+    case Coll::kAlltoall:
+      if (n >= 16 && bytes <= kAlltoallBruckBlock) return "bruck";
+      return n > 512 ? "pairwise" : "linear";
+    case Coll::kAlltoallv:
+    case Coll::kAlltoallw: return n > 512 ? "pairwise" : "linear";
+    case Coll::kReduceScatterBlock:
+    case Coll::kReduceScatter:
+      return bytes >= kReduceScatterLinear && n <= 512 ? "linear" : "reduce_scatter";
+    case Coll::kScan:
+    case Coll::kExscan: return is_folded ? "linear" : "doubling";
+    default: return "linear";
+  }
+}
+
+}  // namespace
+
+int count_places(std::span<const int> place_of_rank) {
+  std::vector<int> places(place_of_rank.begin(), place_of_rank.end());
+  std::sort(places.begin(), places.end());
+  return static_cast<int>(std::unique(places.begin(), places.end()) - places.begin());
+}
+
+const Algorithm& select(const Shape& shape) {
+  if (const Algorithm* wanted = from_setting(shape)) return *wanted;
+  const bool is_folded = count_places(shape.place_of_rank) < shape.size;
+  const Algorithm* chosen = find_algorithm(shape.coll, choose(shape, is_folded));
+  if (chosen != nullptr && is_applicable(*chosen, shape)) return *chosen;
+  return algorithms(shape.coll)[0];
+}
+
+}  // namespace mpc::nbc

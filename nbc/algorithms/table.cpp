@@ -1,0 +1,109 @@
+// The table of all algorithms, and building from it.
+#include <vector>
+
+#include "nbc/algorithms/parts.h"
+#include "nbc/algorithms/select.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+constexpr const char* kNames[kCollCount] = {
+    "barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
+    "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce", "allreduce",
+    "reduce_scatter_block", "reduce_scatter", "scan", "exscan", "neighbor_allgather",
+    "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw",
+};
+
+struct Table {
+  std::vector<Algorithm> all;
+  std::span<const Algorithm> of[kCollCount];
+};
+
+const Table& table() {
+  static const Table built = [] {
+    Table t;
+    for (auto list : {barrier_algorithms(), bcast_algorithms(), gather_algorithms(),
+                      scatter_algorithms(), allgather_algorithms(), alltoall_algorithms(),
+                      reduce_algorithms(), reduce_scatter_algorithms(), scan_algorithms(),
+                      neighbor_algorithms()})
+      t.all.insert(t.all.end(), list.begin(), list.end());
+    for (size_t first = 0; first < t.all.size();) {
+      size_t end = first;
+      while (end < t.all.size() && t.all[end].coll == t.all[first].coll) ++end;
+      t.of[static_cast<int>(t.all[first].coll)] = {t.all.data() + first, end - first};
+      first = end;
+    }
+    return t;
+  }();
+  return built;
+}
+
+// True if every rank can see that no rank has anything to do. (The v and w forms look at each
+// block for itself.)
+bool moves_nothing(const Shape& s) {
+  const int64_t send = total_bytes(s.send_count, s.send_type);
+  const int64_t recv = total_bytes(s.recv_count, s.recv_type);
+  switch (s.coll) {
+    case Coll::kBarrier: return s.size == 1;
+    case Coll::kBcast: return s.size == 1 || recv == 0;
+    case Coll::kGather: return (s.rank == s.root ? recv : send) == 0;
+    case Coll::kScatter: return (s.rank == s.root ? send : recv) == 0;
+    case Coll::kAllgather:
+    case Coll::kAlltoall:
+    case Coll::kReduce:
+    case Coll::kAllreduce:
+    case Coll::kReduceScatterBlock:
+    case Coll::kScan:
+    case Coll::kExscan:
+      return recv == 0;
+    case Coll::kReduceScatter:
+      for (Count count : s.recv_counts)
+        if (total_bytes(count, s.recv_type) > 0) return false;
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+const char* name_of(Coll coll) noexcept { return kNames[static_cast<int>(coll)]; }
+
+std::span<const Algorithm> algorithms() noexcept { return table().all; }
+
+std::span<const Algorithm> algorithms(Coll coll) noexcept {
+  return table().of[static_cast<int>(coll)];
+}
+
+const Algorithm* find_algorithm(Coll coll, std::string_view name) noexcept {
+  for (const Algorithm& algorithm : algorithms(coll))
+    if (algorithm.name == name) return &algorithm;
+  return nullptr;
+}
+
+bool is_applicable(const Algorithm& algorithm, const Shape& shape) noexcept {
+  if (algorithm.coll != shape.coll) return false;
+  const uint8_t demands = algorithm.restrictions;
+  if ((demands & kCommutativeOnly) && !shape.is_commutative) return false;
+  if ((demands & kPowerOfTwoOnly) && (shape.size & (shape.size - 1)) != 0) return false;
+  if ((demands & kContiguousPlaces) && !shape.is_commutative &&
+      !are_contiguous(shape.place_of_rank))
+    return false;
+  return true;
+}
+
+Result<std::shared_ptr<const Schedule>> build(const Shape& shape) {
+  return build(shape, select(shape));
+}
+
+Result<std::shared_ptr<const Schedule>> build(const Shape& shape,
+                                              const Algorithm& algorithm) {
+  ScheduleBuilder builder;
+  if (moves_nothing(shape)) return builder.finish();
+  // Of one rank there is only the local part, which the first algorithm of each has.
+  const Algorithm& chosen = shape.size == 1 ? algorithms(shape.coll)[0] : algorithm;
+  chosen.build(builder, shape);
+  return builder.finish();
+}
+
+}  // namespace mpc::nbc

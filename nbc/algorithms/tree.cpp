@@ -1,0 +1,140 @@
+#include "nbc/algorithms/tree.h"
+
+#include <algorithm>
+
+namespace mpc::nbc {
+
+namespace {
+
+// k-nomial tree over 0..size-1 with root 0. In base k, the parent of v is v with its lowest
+// non-zero digit cleared.
+Tree knomial(int k, int v, int size) {
+  int height = 0;
+  for (int64_t reach = 1; reach < size; reach *= k) ++height;
+  Tree tree;
+  int position = 0;
+  int64_t step = 1;
+  for (; step < size; step *= k, ++position) {
+    const int64_t digit = v / step % k;
+    if (digit != 0) {
+      tree.parent = static_cast<int>(v - digit * step);
+      tree.level = height - 1 - position;
+      break;
+    }
+    for (int64_t d = 1; d < k && v + d * step < size; ++d) {
+      const int child = static_cast<int>(v + d * step);
+      tree.children.push_back({child, height - 1 - position, child,
+                               static_cast<int>(std::min<int64_t>(step, size - child))});
+    }
+  }
+  tree.span = static_cast<int>(std::min<int64_t>(step, size - v));
+  if (v == 0) tree.span = size;
+  return tree;
+}
+
+Tree flat(int v, int size) {
+  Tree tree;
+  tree.span = v == 0 ? size : 1;
+  if (v != 0) {
+    tree.parent = 0;
+    tree.level = 0;
+    return tree;
+  }
+  for (int child = 1; child < size; ++child) tree.children.push_back({child, 0, child, 1});
+  return tree;
+}
+
+Tree chain(int v, int size) {
+  Tree tree;
+  tree.span = size - v;
+  if (v > 0) {
+    tree.parent = v - 1;
+    tree.level = v - 1;
+  }
+  if (v + 1 < size) tree.children.push_back({v + 1, v, v + 1, size - v - 1});
+  return tree;
+}
+
+// Leaders of the places form a binomial tree, the members of a place another one below it. All
+// numbers are relative to the root, whose place comes first and whose leader it is.
+Tree places(int v, int size, int root, std::span<const int> place_of_rank) {
+  auto place = [&](int relative) { return place_of_rank[(relative + root) % size]; };
+  // Members of v's place and the first member of each place, in relative order.
+  std::vector<int> leaders, members;
+  std::vector<int> seen;
+  std::vector<int> sizes;
+  for (int u = 0; u < size; ++u) {
+    const auto at = std::find(seen.begin(), seen.end(), place(u));
+    if (at == seen.end()) {
+      seen.push_back(place(u));
+      leaders.push_back(u);
+      sizes.push_back(1);
+    } else {
+      ++sizes[at - seen.begin()];
+    }
+    if (place(u) == place(v)) members.push_back(u);
+  }
+  const int place_count = static_cast<int>(leaders.size());
+  const int upper_height =
+      place_count > 1 ? 32 - __builtin_clz(static_cast<unsigned>(place_count - 1)) : 0;
+  const int me = static_cast<int>(std::find(members.begin(), members.end(), v) -
+                                  members.begin());
+  Tree tree = knomial(2, me, static_cast<int>(members.size()));
+  if (tree.parent >= 0) {
+    tree.parent = members[tree.parent];
+    tree.level += upper_height;
+  }
+  for (TreeChild& child : tree.children) {
+    child.rank = members[child.rank];
+    child.first = child.rank;
+    child.level += upper_height;
+  }
+  if (me != 0) return tree;
+  const int group = static_cast<int>(std::find(leaders.begin(), leaders.end(), v) -
+                                     leaders.begin());
+  const Tree upper = knomial(2, group, place_count);
+  if (upper.parent >= 0) {
+    tree.parent = leaders[upper.parent];
+    tree.level = upper.level;
+  }
+  for (const TreeChild& child : upper.children) {
+    int count = 0;
+    for (int g = child.first; g < child.first + child.count; ++g) count += sizes[g];
+    tree.children.push_back({leaders[child.rank], child.level, leaders[child.rank], count});
+    tree.span += count;
+  }
+  return tree;
+}
+
+}  // namespace
+
+bool are_contiguous(std::span<const int> place_of_rank) {
+  std::vector<int> seen;
+  for (size_t r = 0; r < place_of_rank.size(); ++r) {
+    if (r > 0 && place_of_rank[r] == place_of_rank[r - 1]) continue;
+    if (std::find(seen.begin(), seen.end(), place_of_rank[r]) != seen.end()) return false;
+    seen.push_back(place_of_rank[r]);
+  }
+  return true;
+}
+
+Tree make_tree(TreeKind kind, int rank, int size, int root,
+               std::span<const int> place_of_rank) {
+  const int v = (rank - root + size) % size;
+  Tree tree;
+  switch (kind) {
+    case TreeKind::kFlat: tree = flat(v, size); break;
+    case TreeKind::kChain: tree = chain(v, size); break;
+    case TreeKind::kBinomial: tree = knomial(2, v, size); break;
+    case TreeKind::kQuad: tree = knomial(4, v, size); break;
+    case TreeKind::kPlaces:
+      tree = place_of_rank.empty() ? knomial(2, v, size)
+                                   : places(v, size, root, place_of_rank);
+      break;
+  }
+  if (tree.parent >= 0) tree.parent = (tree.parent + root) % size;
+  for (TreeChild& child : tree.children) child.rank = (child.rank + root) % size;
+  return tree;
+}
+
+}  // namespace mpc::nbc

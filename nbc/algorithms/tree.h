@@ -1,0 +1,50 @@
+#pragma once
+// Tree: one rank's place in the tree of a rooted collective.
+//
+// Role:      parent, children and the level of each edge, for every shape of tree.
+// Users:     nbc/algorithms; nbc/model reads the levels.
+// Threads:   pure functions.
+// See also:  Denis et al. 2018, section 3 (levels); docs/collectives.md (pictures).
+//
+// Children stand in rank order: the subtree of a child holds the ranks that follow those of
+// this rank and of the children before it (in the order that begins at the root). So a
+// reduction that takes its children one after the other is in rank order, and a broadcast that
+// takes them in reverse feeds the largest subtrees first.
+
+#include <span>
+#include <vector>
+
+#include "nbc/algorithms/collectives.h"
+
+namespace mpc::nbc {
+
+enum class TreeKind : uint8_t {
+  kFlat,      // the root has all others as children
+  kChain,     // 0 - 1 - 2 - ...
+  kBinomial,
+  kQuad,      // k-nomial with k = 4
+  kPlaces,    // binomial over the first ranks of the places, binomial inside each place
+};
+
+struct TreeChild {
+  int rank;
+  int level;         // of the edge, 0 at the root
+  int first, count;  // its subtree: `count` ranks from `first` on, counted from the root
+};
+
+struct Tree {
+  int parent = -1;  // -1: this is the root
+  int level = -1;   // of the edge to the parent
+  int span = 0;     // ranks in the subtree, this one included
+  std::vector<TreeChild> children;
+};
+
+// `place_of_rank` is used by kPlaces only; without it that is kBinomial. `first` and `count` of
+// the children are not ranks in a row with kPlaces unless places are neighbours in rank order.
+Tree make_tree(TreeKind kind, int rank, int size, int root,
+               std::span<const int> place_of_rank);
+
+// True if the ranks of each place are neighbours in rank order.
+bool are_contiguous(std::span<const int> place_of_rank);
+
+}  // namespace mpc::nbc
