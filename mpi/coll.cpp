@@ -338,11 +338,15 @@ Err reduce_scatter_call(Call& c, const void* sendbuf, void* recvbuf, const Count
 
 // --- neighbourhoods ---------------------------------------------------------------------------
 
-Err neighbours_of(Call& c) {
-  Neighbourhood neighbourhood;
-  if (const Err error = get_neighbourhood(c.comm, &neighbourhood)) return error;
-  c.neighbours[0] = std::move(neighbourhood.sources);
-  c.neighbours[1] = std::move(neighbourhood.destinations);
+Err bind_neighbours(Call& c) {
+  Neighbours found;
+  if (const Err error = mpi::neighbours_of(c.comm, &found)) return error;
+  for (std::vector<int>* list : {&found.sources, &found.destinations}) {
+    // The schedule's way of saying MPI_PROC_NULL.
+    for (int& rank : *list) rank = rank == MPI_PROC_NULL ? -1 : rank;
+  }
+  c.neighbours[0] = std::move(found.sources);
+  c.neighbours[1] = std::move(found.destinations);
   c.shape.sources = c.neighbours[0];
   c.shape.destinations = c.neighbours[1];
   return kSuccess;
@@ -353,7 +357,7 @@ Err neighbor_allgather_call(Call& c, const void* sendbuf, Count sendcount,
                             const dt::Datatype& recvtype) {
   c.send_side(sendbuf, sendcount, &sendtype);
   c.recv_side(recvbuf, recvcount, &recvtype);
-  return neighbours_of(c);
+  return bind_neighbours(c);
 }
 
 template <class Counts, class Displs>
@@ -365,7 +369,7 @@ Err neighbor_allgatherv_call(Call& c, const void* sendbuf, Count sendcount,
   c.recv_side(recvbuf, 0, &recvtype);
   c.shape.recv_counts = c.keep(0, recvcounts);
   c.shape.recv_displs = c.keep(1, displs);
-  return neighbours_of(c);
+  return bind_neighbours(c);
 }
 
 template <class Counts, class Displs>
@@ -379,7 +383,7 @@ Err neighbor_alltoallv_call(Call& c, const void* sendbuf, const Counts& sendcoun
   c.shape.send_displs = c.keep(3, sdispls);
   c.shape.recv_counts = c.keep(0, recvcounts);
   c.shape.recv_displs = c.keep(1, rdispls);
-  return neighbours_of(c);
+  return bind_neighbours(c);
 }
 
 template <class Counts, class Displs, class Types>
@@ -387,7 +391,7 @@ Err neighbor_alltoallw_call(Call& c, const void* sendbuf, const Counts& sendcoun
                             const Displs& sdispls, const Types& sendtypes, void* recvbuf,
                             const Counts& recvcounts, const Displs& rdispls,
                             const Types& recvtypes) {
-  if (const Err error = neighbours_of(c)) return error;
+  if (const Err error = bind_neighbours(c)) return error;
   c.buffers[0] = const_cast<void*>(sendbuf);
   c.buffers[1] = recvbuf;
   c.shape.send_counts = c.keep(2, sendcounts);
