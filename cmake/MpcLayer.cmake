@@ -17,7 +17,9 @@ function(mpc_layer name)
   target_compile_options(mpc_${name} PRIVATE ${MPC_WARNINGS} -ftls-model=initial-exec
                          -fvisibility=hidden -fvisibility-inlines-hidden)
   foreach(dep IN LISTS deps)
-    target_link_libraries(mpc_${name} PUBLIC mpc_${dep})
+    if(TARGET mpc_${dep})  # a layer without a CMakeLists.txt is not there yet
+      target_link_libraries(mpc_${name} PUBLIC mpc_${dep})
+    endif()
   endforeach()
   target_link_libraries(mpc_${name} PUBLIC ${arg_LINK})
   set_property(GLOBAL APPEND PROPERTY MPC_LAYERS mpc_${name})

@@ -8,57 +8,16 @@
 //            execution of the job.
 // See also:  docs/messages.md, docs/design/0003-mailbox.md, Denis et al. 2018, Kumar 2016.
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/result.h"
 #include "runtime/datatype/datatype.h"
 #include "runtime/job/rank.h"
+#include "runtime/message/request.h"
 #include "scheduler/execution.h"
 
 namespace mpc::msg {
-
-using dt::Count;
-inline constexpr int kAnySource = -1;  // the ABI's values
-inline constexpr int kAnyTag = -2;
-
-// Separates the traffic of communicators, and in each of them user point-to-point (even)
-// from collectives (odd). Unique in the job.
-using ContextId = uint32_t;
-
-enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
-
-struct Status {
-  int source = kAnySource;  // as the sender numbers itself in the communicator
-  int tag = kAnyTag;
-  Errc error{};             // valid if failed
-  bool failed = false;
-  bool cancelled = false;
-  int64_t bytes = 0;
-};
-
-class Request;
-// Called once by whoever completes the request, on any execution, without locks held. Short:
-// may start further operations and unpark, must not wait. After it has been called the
-// runtime no longer touches the request.
-using CompletionFn = void (*)(Request*, void* argument);
-
-// One operation in flight. Embeddable: mpi::Request and nbc nodes contain one.
-// A request is idle, active or complete; start functions take an idle one.
-class Request {
- public:
-  bool is_complete() const noexcept {
-    return state_.load(std::memory_order_acquire) == kComplete;  // pairs with complete()
-  }
-  const Status& status() const noexcept { return status_; }  // valid once complete
-  void set_on_complete(CompletionFn fn, void* argument) noexcept;
-
- private:
-  static constexpr uint32_t kIdle = 0, kActive = 1, kComplete = 2;
-  std::atomic<uint32_t> state_{kIdle};
-  Status status_;
-  // ... the implementation's fields
-};
 
 // --- starting operations -------------------------------------------------------------------
 // `source_in_comm` is what the receiver's status shows (the sender's rank in the communicator).

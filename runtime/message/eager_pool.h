@@ -1,0 +1,63 @@
+#pragma once
+// EagerPool: buffers for messages whose sender does not wait for the receiver.
+//
+// Role:      no malloc on the way of a small message: blocks of a few sizes, kept by the rank
+//            that filled them and given back by whoever emptied them.
+// Users:     runtime/message: senders (eager messages), lock holders (unexpected ones).
+// Threads:   any; the rank's executions and lock holders take turns by a try-lock, others
+//            give back through a lock-free stack.
+// See also:  docs/messages.md (protocols).
+
+#include <atomic>
+#include <cstddef>
+
+#include "runtime/message/request.h"
+
+namespace mpc::msg {
+
+class EagerPool;
+
+// An eager message: its envelope, then its packed data.
+struct alignas(64) Block : Entry {
+  EagerPool* owner;     // where it goes back to; null: to the heap
+  Block* next_free;
+  int size_class;
+  char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
+};
+
+class EagerPool {
+ public:
+  // Largest message that fits.
+  static constexpr size_t kMaxBytes = 64u << 10;
+  // A rank keeps at most this much of each size for reuse.
+  static constexpr size_t kKeptBytesPerClass = 64u << 10;
+
+  EagerPool() = default;
+  EagerPool(const EagerPool&) = delete;
+  EagerPool& operator=(const EagerPool&) = delete;
+  ~EagerPool();
+
+  // Caller: any. Never null: memory that is not there ends the process.
+  Block* take(size_t bytes);
+  // Caller: any execution of any rank. The pool outlives its blocks.
+  static void give_back(Block* block) noexcept;
+  // Frees what is not in use. Caller: nobody takes blocks any more.
+  void clear() noexcept;
+
+ private:
+  static constexpr int kClasses = 11;  // 64 B ... 64 KiB
+  static constexpr size_t kSmallest = 64;
+
+  static int class_of(size_t bytes) noexcept;
+  Block* make(int size_class, EagerPool* owner);
+  void collect() noexcept;
+
+  // 0: free, 1: taken. Contended only by several kernel threads of one rank.
+  std::atomic<unsigned> busy_{0};
+  // What others gave back; emptied as a whole, so that there is no ABA.
+  std::atomic<Block*> returned_{nullptr};
+  Block* free_[kClasses] = {};
+  size_t free_counts_[kClasses] = {};
+};
+
+}  // namespace mpc::msg

@@ -1,0 +1,254 @@
+#include "runtime/message/mailbox.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace mpc::msg {
+
+// --- lock -------------------------------------------------------------------------------------
+
+bool Mailbox::try_lock() noexcept {
+  uint32_t expected = 0;
+  // acquire pairs with the release in unlock(): queues and cells of the previous holder.
+  return lock.load(std::memory_order_relaxed) == 0 &&
+         lock.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
+                                      std::memory_order_relaxed);
+}
+
+bool Mailbox::lock_or_delegate() noexcept {
+  // release: the holder that finds kPending (acquire, in unlock) sees what was published
+  // before; acquire as in try_lock(), if it was free. A kPending left by ourselves then makes
+  // unlock() look once more, which is harmless.
+  return (lock.fetch_or(kHeld | kPending, std::memory_order_acq_rel) & kHeld) == 0;
+}
+
+void Mailbox::lock_now() noexcept {
+  ShortWait wait;
+  while (!try_lock()) wait.once();
+}
+
+void Mailbox::unlock(Work& work) noexcept {
+  for (;;) {
+    uint32_t expected = kHeld;
+    if (lock.compare_exchange_strong(expected, 0, std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+      return;
+    }
+    lock.fetch_and(~kPending, std::memory_order_acquire);  // pairs with lock_or_delegate()
+    drain(work);
+  }
+}
+
+// --- senders ----------------------------------------------------------------------------------
+
+uint64_t Mailbox::claim(uint64_t count, bool* delegated) {
+  uint64_t word = tail.load(std::memory_order_relaxed);
+  for (;;) {
+    const uint64_t position = word >> 1;
+    // acquire pairs with the release below or in drain(): the cells' readers are done.
+    if (position + count > head_seen.load(std::memory_order_acquire) + kCells) {
+      const uint64_t now = head.load(std::memory_order_acquire);
+      head_seen.store(now, std::memory_order_release);  // pairs with the load above
+      if (position + count > now + kCells) {
+        make_room();
+        word = tail.load(std::memory_order_relaxed);
+      }
+      continue;
+    }
+    // Only the order of modifications of `tail` matters here, see the header.
+    if (tail.compare_exchange_weak(word, word + 2 * count, std::memory_order_relaxed)) {
+      *delegated = (word & kDelegated) != 0;
+      return position;
+    }
+  }
+}
+
+// The ring is full: match for the owner instead of waiting for it.
+[[gnu::cold]] void Mailbox::make_room() noexcept {
+  Work work;
+  ShortWait wait;
+  const uint64_t before = head.load(std::memory_order_relaxed);
+  while (head.load(std::memory_order_relaxed) == before) {
+    if (try_lock()) {
+      drain(work);
+      unlock(work);
+      work.run();
+    } else {
+      wait.once();  // the holder drains; or a sender is between claim and publish
+    }
+  }
+}
+
+void Mailbox::publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
+                      uint64_t count) noexcept {
+  Cell& cell = cells[position % kCells];
+  cell.key = key;
+  cell.kind = kind;
+  cell.cells = static_cast<uint8_t>(count);
+  cell.bytes = static_cast<uint16_t>(bytes);
+  // release pairs with the acquire in drain().
+  cell.sequence.store(static_cast<uint32_t>(position + 1), std::memory_order_release);
+}
+
+void Mailbox::after_push(bool delegated) noexcept {
+  if (!delegated) return;
+  if (!lock_or_delegate()) return;
+  Work work;
+  drain(work);
+  unlock(work);
+  work.run();
+}
+
+void Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
+  const size_t rest = bytes > sizeof(Cell::payload) ? bytes - sizeof(Cell::payload) : 0;
+  const uint64_t count =
+      1 + (rest + sizeof(MoreCell::payload) - 1) / sizeof(MoreCell::payload);
+  bool delegated;
+  const uint64_t position = claim(count, &delegated);
+  const char* from = static_cast<const char*>(data);
+  small_copy(cells[position % kCells].payload, from,
+             std::min(bytes, sizeof(Cell::payload)));
+  for (uint64_t i = 1; i < count; ++i) {
+    auto& more = reinterpret_cast<MoreCell&>(cells[(position + i) % kCells]);
+    const size_t at = sizeof(Cell::payload) + (i - 1) * sizeof(MoreCell::payload);
+    // Payload never stands where a sequence number is looked for, and this number is half a
+    // turn away from every one that is expected here.
+    more.sequence.store(static_cast<uint32_t>(position + i + 1) ^ 0x80000000u,
+                        std::memory_order_relaxed);
+    small_copy(more.payload, from + at, std::min(bytes - at, sizeof(MoreCell::payload)));
+  }
+  publish(position, CellKind::kInline, key, bytes, count);
+  after_push(delegated);
+}
+
+void Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
+  bool delegated;
+  const uint64_t position = claim(1, &delegated);
+  std::memcpy(cells[position % kCells].payload, &entry, sizeof entry);
+  publish(position, kind, key, 0, 1);
+  after_push(delegated);
+}
+
+// --- under the lock ---------------------------------------------------------------------------
+
+Operation* Mailbox::take_posted(const Key& key) noexcept {
+  if (posted.empty()) return nullptr;
+  Entry* entry = posted.find(key);
+  if (entry == nullptr) return nullptr;
+  posted.remove(*entry);
+  return static_cast<Operation*>(entry);
+}
+
+void Mailbox::accept_inline(Cell& cell, uint64_t position, Work& work) noexcept {
+  // Up to one cell the payload is used where it is; more are put together first.
+  char together[kInlineBytes];
+  const char* data = cell.payload;
+  size_t bytes = cell.bytes;
+  if (cell.cells > 1) {
+    std::memcpy(together, cell.payload, sizeof cell.payload);
+    size_t at = sizeof cell.payload;
+    for (uint64_t i = 1; i < cell.cells; ++i) {
+      auto& more = reinterpret_cast<MoreCell&>(cells[(position + i) % kCells]);
+      const size_t n = std::min(bytes - at, sizeof more.payload);
+      small_copy(together + at, more.payload, n);
+      at += n;
+    }
+    data = together;
+  }
+  if (Operation* receive = take_posted(cell.key)) {
+    fill_status(*receive, cell.key, static_cast<int64_t>(bytes));
+    unpack_into(*receive, data, static_cast<int64_t>(bytes));
+    work.add_completion(*receive);
+  } else if (!closed.load(std::memory_order_relaxed)) {
+    Block* block = eager.take(bytes);
+    block->key = cell.key;
+    block->kind = Entry::kBlock;
+    block->bytes = static_cast<int64_t>(bytes);
+    small_copy(block->data(), data, bytes);
+    unexpected.append(*block);
+  }
+}
+
+void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
+  if (cell.kind == CellKind::kInline) {
+    accept_inline(cell, position, work);
+    return;
+  }
+  Entry* entry;
+  std::memcpy(&entry, cell.payload, sizeof entry);
+  if (cell.kind == CellKind::kRendezvous) {
+    // release pairs with cancel(): the operation is in a queue or matched now.
+    static_cast<Operation*>(entry)->in_ring.store(false, std::memory_order_release);
+  }
+  if (Operation* receive = take_posted(cell.key)) {
+    work.add_copy(*receive, *entry);
+  } else if (!closed.load(std::memory_order_relaxed)) {
+    unexpected.append(*entry);
+  } else if (cell.kind == CellKind::kBlock) {
+    EagerPool::give_back(static_cast<Block*>(entry));
+  } else {
+    make_orphan(*static_cast<Operation*>(entry));
+  }
+}
+
+bool Mailbox::drain(Work& work) noexcept {
+  const uint64_t start = head.load(std::memory_order_relaxed);
+  uint64_t at = start;
+  for (;;) {
+    Cell& cell = cells[at % kCells];
+    // acquire pairs with the release in publish().
+    if (cell.sequence.load(std::memory_order_acquire) != static_cast<uint32_t>(at + 1)) {
+      break;
+    }
+    const uint64_t count = cell.cells;
+    accept(cell, at, work);
+    at += count;
+    // A full ring's senders wait for room; do not make them wait for all of it.
+    if ((at - start) % 16 < count) head.store(at, std::memory_order_release);
+  }
+  // release pairs with the acquire in claim(): the cells may be written again.
+  if (at != start) head.store(at, std::memory_order_release);
+  // A claimed cell that is not published: its sender comes or came before us.
+  return tail.load(std::memory_order_acquire) >> 1 == at;
+}
+
+// --- owner ------------------------------------------------------------------------------------
+
+bool Mailbox::poll() noexcept {
+  if (!has_mail() || !try_lock()) return false;
+  Work work;
+  drain(work);
+  unlock(work);
+  work.run();
+  return true;
+}
+
+void Mailbox::delegate() noexcept {
+  if (is_delegated()) return;
+  // Claims before this one in the order of `tail`'s modifications did not see the flag:
+  // their messages are ours to match. Later ones see it.
+  const uint64_t end = tail.fetch_or(kDelegated, std::memory_order_seq_cst) >> 1;
+  ShortWait wait;
+  for (;;) {
+    Work work;
+    lock_now();
+    drain(work);
+    const bool all = head.load(std::memory_order_relaxed) >= end;
+    unlock(work);
+    work.run();
+    if (all) return;
+    wait.once();  // a sender is between claim and publish
+  }
+}
+
+void Mailbox::start_polling() noexcept {
+  if (!is_delegated()) return;
+  // An execution that parks adds itself to parked_others and then looks at the flag; we clear
+  // the flag and then look at parked_others (both seq_cst): one of the two sees the other,
+  // and the mailbox is delegated again.
+  tail.fetch_and(~kDelegated, std::memory_order_seq_cst);
+  if (parked_others.load(std::memory_order_seq_cst) != 0) delegate();
+}
+
+}  // namespace mpc::msg

@@ -1,0 +1,147 @@
+#pragma once
+// Mailbox: where a rank's messages arrive, and where they meet its receives.
+//
+// Role:      a ring of cache lines that any sender writes without a lock, and the two queues
+//            of matching, which belong to whoever holds the mailbox's lock: the owner when it
+//            waits or polls, a sender when the owner does not look or the ring is full.
+// Users:     runtime/message.
+// Threads:   push_*() any; members "under the lock" by its holder; the rest as said.
+// See also:  docs/design/0003-mailbox.md (the protocol and why it loses no message).
+//
+//   tail      position << 1 | delegated      senders claim cells by compare-and-swap
+//   delegated "the owner does not look": who pushes must also try to drain. The flag stands
+//             in the word by which cells are claimed, so the order of its modifications
+//             decides every race: a claim after the flag was set sees it; a claim before it
+//             is seen by the owner that sets it, who then drains up to there.
+//   lock      kHeld | kPending               who cannot get it leaves kPending; the holder
+//             sees that when it unlocks, and drains again
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/job/rank.h"
+#include "runtime/message/eager_pool.h"
+#include "runtime/message/match_queue.h"
+#include "runtime/message/request.h"
+#include "runtime/message/small_copy.h"
+#include "runtime/message/work.h"
+
+namespace mpc::msg {
+
+inline constexpr size_t kCellBytes = 64;
+inline constexpr uint64_t kCells = 64;      // 4 KiB a rank
+inline constexpr size_t kMaxCells = 4;      // of one message
+enum class CellKind : uint8_t { kInline, kBlock, kRendezvous };
+
+// The first cell of a message; the sequence number is written last, in the line of the data.
+struct alignas(kCellBytes) Cell {
+  std::atomic<uint32_t> sequence;  // position + 1: holds the message of this position
+  Key key;
+  CellKind kind;
+  uint8_t cells;
+  uint16_t bytes;
+  char payload[kCellBytes - 20];
+};
+// The others: more payload behind a sequence number that no position expects.
+struct alignas(kCellBytes) MoreCell {
+  std::atomic<uint32_t> sequence;
+  char payload[kCellBytes - 4];
+};
+static_assert(sizeof(Cell) == kCellBytes && sizeof(MoreCell) == kCellBytes);
+inline constexpr size_t kInlineBytes =
+    sizeof(Cell::payload) + (kMaxCells - 1) * sizeof(MoreCell::payload);
+
+struct alignas(64) Mailbox {
+  static constexpr uint64_t kDelegated = 1;
+  static constexpr uint32_t kHeld = 1, kPending = 2;
+
+  explicit Mailbox(int world) : world_rank(world) {}
+
+  // --- lock ---
+  bool try_lock() noexcept;
+  // Takes the lock, or makes its holder drain once more (true: taken).
+  bool lock_or_delegate() noexcept;
+  void lock_now() noexcept;  // spins; holders never switch or wait
+  // Drains again for those who came meanwhile, then lets go. Run `work` afterwards.
+  void unlock(Work& work) noexcept;
+
+  // --- senders ---
+  void push_inline(const Key& key, const void* data, size_t bytes);
+  void push_pointer(CellKind kind, const Key& key, Entry* entry);
+  bool is_delegated() const noexcept {
+    return (tail.load(std::memory_order_acquire) & kDelegated) != 0;
+  }
+
+  // --- under the lock ---
+  // Matches every message that is published. True if no claimed cell is left behind: only
+  // then may the holder match a message of its own without overtaking.
+  bool drain(Work& work) noexcept;
+  // The posted receive for a message, taken out of its queue, or null.
+  Operation* take_posted(const Key& key) noexcept;
+
+  // --- owner ---
+  bool has_mail() const noexcept {
+    const uint64_t h = head.load(std::memory_order_relaxed);  // a hint; drain() looks again
+    return cells[h % kCells].sequence.load(std::memory_order_relaxed) ==
+           static_cast<uint32_t>(h + 1);
+  }
+  // Drains if there is mail and nobody else does. True if anything happened.
+  bool poll() noexcept;
+  // From now on senders also match (until start_polling). Caller: any execution of the owner.
+  void delegate() noexcept;
+  // From now on the owner looks. Caller: the owner's main execution.
+  void start_polling() noexcept;
+
+  // Line of the senders.
+  alignas(64) std::atomic<uint64_t> tail{kDelegated};
+  std::atomic<uint64_t> head_seen{0};  // a lower bound of head, refreshed when it seems full
+
+  // Lines of the lock's holder.
+  alignas(64) std::atomic<uint32_t> lock{0};
+  std::atomic<bool> closed{false};   // written under the lock
+  std::atomic<uint64_t> head{0};     // written under the lock
+  PostedQueue posted;
+  UnexpectedQueue unexpected;
+
+  // Lines of the owner.
+  alignas(64) std::atomic<bool> spinning{false};  // the owner looks at the ring right now
+  std::atomic<bool> attention{false};             // notify() has been called
+  std::atomic<int> parked_others{0};  // executions but the main one that are (about to be)
+                                      // parked; while not zero the mailbox stays delegated
+  unsigned empty_polls = 0;           // see relax(); a hint, main execution only
+  std::atomic<job::Rank*> owner{nullptr};  // null before its start
+  int world_rank;
+  std::atomic<int> copies{0};         // copies out of or into this rank's memory, by others
+  std::atomic<int> rendezvous{0};     // own sends that others may still refer to
+  std::atomic<Waiter*> others{nullptr};  // list of parked_others, under others_lock
+  std::atomic<unsigned> others_lock{0};
+  EagerPool eager;
+
+  Cell cells[kCells] = {};
+
+ private:
+  uint64_t claim(uint64_t count, bool* delegated);
+  void make_room() noexcept;
+  void publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
+               uint64_t count) noexcept;
+  void after_push(bool delegated) noexcept;
+  void accept(Cell& cell, uint64_t position, Work& work) noexcept;
+  void accept_inline(Cell& cell, uint64_t position, Work& work) noexcept;
+};
+
+// Under the receiver's lock: the receiver has ended, this send stays incomplete.
+inline void make_orphan(Operation& send) noexcept {
+  Mailbox* origin = send.origin;
+  send.is_orphan = true;
+  // release pairs with destroy_mailbox() of the sender: not touched again.
+  origin->rendezvous.fetch_sub(1, std::memory_order_release);
+}
+
+// The mailbox of a world rank; made at the first use, by whoever comes first.
+Mailbox& mailbox_of(int world_rank);
+inline Mailbox& mailbox_of(job::Rank& rank) noexcept {
+  return *static_cast<Mailbox*>(rank.mailbox);
+}
+
+}  // namespace mpc::msg

@@ -1,0 +1,135 @@
+#include "runtime/message/match_queue.h"
+
+namespace mpc::msg {
+namespace {
+constexpr size_t kFirstBins = 64;
+constexpr size_t kGrowth = 4;
+}  // namespace
+
+size_t MatchQueue::slot(const Key& key) const noexcept {
+  // Fibonacci hashing of the three numbers; neighbouring sources or tags spread well.
+  uint64_t h = (uint64_t{key.context} << 32) ^ static_cast<uint32_t>(key.source);
+  h *= 0x9e3779b97f4a7c15u;
+  h ^= h >> 32;
+  h += static_cast<uint32_t>(key.tag);
+  h *= 0xd6e8feb86659fd93u;
+  return (h >> 32) & (bins_ - 1);
+}
+
+void MatchQueue::link(Bin& bin, Entry& entry, int level) noexcept {
+  entry.next[level] = nullptr;
+  entry.prev[level] = bin.tail;
+  if (bin.tail != nullptr) {
+    bin.tail->next[level] = &entry;
+  } else {
+    bin.head = &entry;
+  }
+  bin.tail = &entry;
+}
+
+void MatchQueue::unlink(Bin& bin, Entry& entry, int level) noexcept {
+  Entry* next = entry.next[level];
+  Entry* prev = entry.prev[level];
+  (prev != nullptr ? prev->next[level] : bin.head) = next;
+  (next != nullptr ? next->prev[level] : bin.tail) = prev;
+}
+
+void MatchQueue::build(int pattern) {
+  if (bins_ == 0) bins_ = kFirstBins;
+  if (!tables_[pattern]) tables_[pattern] = std::make_unique<Bin[]>(bins_);
+  for (Entry* e = list_.head; e != nullptr; e = e->next[0]) {
+    const Key key = patterns_ == 1 ? e->key : masked(e->key, pattern);
+    link(tables_[pattern][slot(key)], *e, 1 + pattern);
+  }
+  built_ |= 1u << pattern;
+}
+
+void MatchQueue::grow() {
+  const unsigned built = built_;
+  bins_ *= kGrowth;
+  built_ = 0;
+  for (int p = 0; p < patterns_; ++p) {
+    tables_[p].reset();
+    if ((built >> p & 1u) != 0) build(p);
+  }
+}
+
+void MatchQueue::need_pattern(int pattern) {
+  if ((built_ >> pattern & 1u) == 0) build(pattern);
+}
+
+void MatchQueue::append(Entry& entry) {
+  entry.order = ++clock_;
+  entry.queued = true;
+  link(list_, entry, 0);
+  const size_t now = size() + 1;
+  set_size(now);
+  if (built_ != 0) {
+    for (int p = 0; p < patterns_; ++p) {
+      if ((built_ >> p & 1u) == 0) continue;
+      const Key key = patterns_ == 1 ? entry.key : masked(entry.key, p);
+      link(tables_[p][slot(key)], entry, 1 + p);
+    }
+    if (now > bins_) grow();
+  } else if (now > kLinearLimit) {
+    build(0);
+  }
+}
+
+void MatchQueue::remove(Entry& entry) noexcept {
+  entry.queued = false;
+  unlink(list_, entry, 0);
+  for (int p = 0; p < patterns_ && built_ != 0; ++p) {
+    if ((built_ >> p & 1u) == 0) continue;
+    const Key key = patterns_ == 1 ? entry.key : masked(entry.key, p);
+    unlink(tables_[p][slot(key)], entry, 1 + p);
+  }
+  set_size(size() - 1);
+  if (empty()) built_ = 0;  // all bins are empty now; linear again
+}
+
+void PostedQueue::append(Entry& entry) {
+  ++wild_counts_[pattern_of(entry.key)];
+  MatchQueue::append(entry);
+}
+
+void PostedQueue::remove(Entry& entry) noexcept {
+  --wild_counts_[pattern_of(entry.key)];
+  MatchQueue::remove(entry);
+}
+
+Entry* PostedQueue::find(const Key& message) const noexcept {
+  if (is_indexed()) return find_indexed(message);
+  for (Entry* e = first(); e != nullptr; e = e->next[0]) {
+    if (matches(e->key, message)) return e;
+  }
+  return nullptr;
+}
+
+Entry* PostedQueue::find_indexed(const Key& message) const noexcept {
+  Entry* best = nullptr;
+  for (int p = 0; p < Entry::kPatterns; ++p) {
+    if (wild_counts_[p] == 0) continue;
+    const Key key = masked(message, p);
+    Entry* e = bin_head(0, key);
+    while (e != nullptr && e->key != key) e = e->next[1];
+    if (e != nullptr && (best == nullptr || e->order < best->order)) best = e;
+  }
+  return best;
+}
+
+Entry* UnexpectedQueue::find(const Key& receive) {
+  if (!is_indexed()) {
+    for (Entry* e = first(); e != nullptr; e = e->next[0]) {
+      if (matches(receive, e->key)) return e;
+    }
+    return nullptr;
+  }
+  const int pattern = pattern_of(receive);
+  need_pattern(pattern);
+  Entry* e = bin_head(pattern, receive);
+  while (e != nullptr && !matches(receive, e->key)) e = e->next[1 + pattern];
+  return e;
+}
+
+}  // namespace mpc::msg

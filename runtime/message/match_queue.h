@@ -1,0 +1,108 @@
+#pragma once
+// MatchQueue: posted receives or unexpected messages, found in constant time.
+//
+// Role:      keeps MPI's order (MPI-4.1 section 3.5): of several entries that match, the one
+//            that came first. A list in order of arrival while there are few; above that,
+//            bins by (context, source, tag), one set for each pattern of wildcards in use.
+// Users:     runtime/message, under the mailbox's lock.
+// Threads:   none of its own.
+// See also:  docs/design/0003-mailbox.md.
+//
+//   posted      one bin per receive, by its own key, wildcards included. A message looks into
+//               at most four bins (exact, any source, any tag, any) and takes the oldest.
+//   unexpected  an entry stands in the bin of every pattern that is in use; a receive looks
+//               into the one bin of its own pattern. Patterns come into use when first asked.
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "runtime/message/request.h"
+
+namespace mpc::msg {
+
+class MatchQueue {
+ public:
+  // Longer queues are indexed: knee of BM_MatchDepth in bench/micro/message.
+  static constexpr size_t kLinearLimit = 8;
+
+  MatchQueue() = default;
+  MatchQueue(const MatchQueue&) = delete;
+  MatchQueue& operator=(const MatchQueue&) = delete;
+
+  // Exact under the lock, a hint without it.
+  bool empty() const noexcept { return size() == 0; }
+  size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+  Entry* first() const noexcept { return list_.head; }  // then Entry::next[0]
+
+ protected:
+  struct Bin {
+    Entry* head = nullptr;
+    Entry* tail = nullptr;
+  };
+  MatchQueue(int patterns) : patterns_(patterns) {}
+
+  void append(Entry& entry);
+  void remove(Entry& entry) noexcept;
+  bool is_indexed() const noexcept { return built_ != 0; }
+  void need_pattern(int pattern);
+  // Head of the bin in which entries with this key stand; follow Entry::next[1 + pattern].
+  Entry* bin_head(int pattern, const Key& key) const noexcept {
+    return tables_[pattern][slot(key)].head;
+  }
+  // The bins' key of an entry: source and tag replaced by wildcards as the pattern says.
+  static Key masked(const Key& key, int pattern) noexcept {
+    return {key.context, (pattern & 1) != 0 ? kAnySource : key.source,
+            (pattern & 2) != 0 ? kAnyTag : key.tag};
+  }
+  static int pattern_of(const Key& key) noexcept {
+    return (key.source == kAnySource ? 1 : 0) | (key.tag == kAnyTag ? 2 : 0);
+  }
+
+ private:
+  size_t slot(const Key& key) const noexcept;
+  void link(Bin& bin, Entry& entry, int level) noexcept;
+  void unlink(Bin& bin, Entry& entry, int level) noexcept;
+  void build(int pattern);
+  void grow();
+
+  Bin list_;
+  std::atomic<size_t> size_{0};  // written under the lock
+  void set_size(size_t n) noexcept { size_.store(n, std::memory_order_relaxed); }
+
+  uint64_t clock_ = 0;
+  int patterns_ = 1;       // 1: entries stand in one bin, by their own key
+  unsigned built_ = 0;     // bit p: the bins of pattern p are filled
+  size_t bins_ = 0;        // per pattern; a power of two
+  std::unique_ptr<Bin[]> tables_[Entry::kPatterns];
+};
+
+class PostedQueue : public MatchQueue {
+ public:
+  PostedQueue() : MatchQueue(1) {}
+  void append(Entry& entry);
+  void remove(Entry& entry) noexcept;
+  // The oldest receive that a message with this key matches, or null; it stays.
+  Entry* find(const Key& message) const noexcept;
+
+ private:
+  Entry* find_indexed(const Key& message) const noexcept;
+  size_t wild_counts_[Entry::kPatterns] = {};
+};
+
+class UnexpectedQueue : public MatchQueue {
+ public:
+  UnexpectedQueue() : MatchQueue(Entry::kPatterns) {}
+  using MatchQueue::append;
+  using MatchQueue::remove;
+  // The oldest message that a receive with this key (wildcards allowed) takes, or null.
+  Entry* find(const Key& receive);
+};
+
+inline bool matches(const Key& receive, const Key& message) noexcept {
+  return receive.context == message.context &&
+         (receive.source == message.source || receive.source == kAnySource) &&
+         (receive.tag == message.tag || receive.tag == kAnyTag);
+}
+
+}  // namespace mpc::msg

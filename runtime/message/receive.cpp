@@ -1,0 +1,106 @@
+#include "runtime/message/mailbox.h"
+#include "runtime/message/message.h"
+#include "runtime/message/waiting.h"
+
+namespace mpc::msg {
+namespace {
+
+void prepare(Mailbox& mine, Operation& op, void* buffer, Count count,
+             const dt::Datatype* type) noexcept {
+  op.kind = Entry::kReceive;
+  op.is_send = false;
+  op.bytes = type->size() * count;
+  op.buffer = buffer;
+  op.count = count;
+  op.type = type;
+  op.mailbox = &mine;
+  op.queued = false;
+}
+
+// Takes the oldest unexpected message that matches, or posts the receive.
+void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
+  prepare(mine, op, args.buffer, args.count, args.type);
+  op.key = {args.context, args.source_in_comm, args.tag};
+  Work work;
+  mine.lock_now();
+  Entry* message = mine.unexpected.empty() ? nullptr : mine.unexpected.find(op.key);
+  if (message != nullptr) {
+    mine.unexpected.remove(*message);
+    work.add_copy(op, *message);
+  } else {
+    mine.posted.append(op);
+    if (mine.has_mail()) mine.drain(work);
+  }
+  mine.unlock(work);
+  work.run();
+}
+
+void describe(const Entry& message, Status* status) noexcept {
+  if (status == nullptr) return;
+  *status = Status{};
+  status->source = message.key.source;
+  status->tag = message.key.tag;
+  status->bytes = message.bytes;
+}
+
+// The lock is held between find and what the caller does with it.
+Entry* find_unexpected(Mailbox& mine, const Key& key, Work& work) {
+  mine.lock_now();
+  if (mine.has_mail()) mine.drain(work);
+  return mine.unexpected.empty() ? nullptr : mine.unexpected.find(key);
+}
+
+}  // namespace
+
+void start_recv(job::Rank& self, Request& request, const RecvArgs& args) {
+  Operation& op = operation_of(request);
+  op.waiter_is_preset = false;
+  op.state.store(kActive, std::memory_order_relaxed);
+  post(mailbox_of(self), op, args);
+}
+
+Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why) {
+  Mailbox& mine = mailbox_of(self);
+  BlockingOperation blocking;
+  post(mine, blocking.op(), args);
+  blocking.wait(self, mine, why);
+  return blocking.op().status;
+}
+
+bool iprobe(job::Rank& self, int source, ContextId context, int tag, Status* status) {
+  Mailbox& mine = mailbox_of(self);
+  if (mine.unexpected.empty() && !mine.has_mail()) return false;
+  Work work;
+  Entry* message = find_unexpected(mine, {context, source, tag}, work);
+  if (message != nullptr) describe(*message, status);
+  mine.unlock(work);
+  work.run();
+  return message != nullptr;
+}
+
+MatchedMessage* improbe(job::Rank& self, int source, ContextId context, int tag,
+                        Status* status) {
+  Mailbox& mine = mailbox_of(self);
+  Work work;
+  Entry* message = find_unexpected(mine, {context, source, tag}, work);
+  if (message != nullptr) {
+    mine.unexpected.remove(*message);
+    describe(*message, status);
+  }
+  mine.unlock(work);
+  work.run();
+  return reinterpret_cast<MatchedMessage*>(message);
+}
+
+void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message, void* buffer,
+                 Count count, const dt::Datatype* type) {
+  Operation& op = operation_of(request);
+  op.waiter_is_preset = false;
+  op.state.store(kActive, std::memory_order_relaxed);
+  prepare(mailbox_of(self), op, buffer, count, type);
+  Work work;
+  work.add_copy(op, *reinterpret_cast<Entry*>(message));
+  work.run();
+}
+
+}  // namespace mpc::msg

@@ -1,0 +1,132 @@
+#pragma once
+// Request: one send or receive in flight, and the entry by which it stands in a queue.
+//
+// Role:      the memory of an operation is the caller's; the message layer only links it.
+// Users:     runtime/message; mpi and nbc/engine embed Request and see its public part.
+// Threads:   the fields belong to whoever has the operation: the starter until it is queued,
+//            the holder of the mailbox's lock while it is queued, the matching side until
+//            `state` says kComplete (release), its owner again after having seen that.
+// See also:  runtime/message/message.h (contract), docs/messages.md (states).
+//
+//   kIdle --start--> kActive --wait arms--> kWaited
+//                      |                       |
+//                      | completer (CAS)       | completer (exchange): kCompleting, wakes
+//                      v                       v
+//                   kComplete <------- kCompleting (a few ns; the waiter is being woken)
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/result.h"
+#include "runtime/datatype/datatype.h"
+
+namespace mpc::msg {
+
+using dt::Count;
+inline constexpr int kAnySource = -1;  // the ABI's values
+inline constexpr int kAnyTag = -2;
+
+// Separates the traffic of communicators, and in each of them user point-to-point (even)
+// from collectives (odd). Unique in the job.
+using ContextId = uint32_t;
+
+enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
+
+struct Status {
+  int source = kAnySource;  // as the sender numbers itself in the communicator
+  int tag = kAnyTag;
+  Errc error{};             // valid if failed
+  bool failed = false;
+  bool cancelled = false;
+  int64_t bytes = 0;
+};
+
+class Request;
+// Called once by whoever completes the request, on any execution, without locks held. Short:
+// may start further operations and unpark, must not wait. After it has been called the
+// runtime no longer touches the request. is_complete() may be true a little before the call:
+// who sets a callback frees the request only after the callback has run.
+using CompletionFn = void (*)(Request*, void* argument);
+
+struct Mailbox;
+struct Waiter;
+struct Block;
+
+// What a message is matched by. In a receive, source and tag may be wildcards.
+struct Key {
+  ContextId context;
+  int source;
+  int tag;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+// What stands in a posted or unexpected queue.
+struct Entry {
+  enum Kind : uint8_t {
+    kReceive,     // posted: an Operation
+    kRendezvous,  // unexpected: the sender's Operation, data still in its buffer
+    kBlock,       // unexpected: a Block with the data
+  };
+  static constexpr int kPatterns = 4;  // wildcards in: nothing, source, tag, both
+
+  Key key;
+  Kind kind;
+  bool queued = false;
+  uint64_t order;                // of arrival in its queue
+  int64_t bytes;                 // message length, or capacity of a receive
+  Entry* next[1 + kPatterns];    // [0] in order of arrival, [1 + p] in the bin of pattern p
+  Entry* prev[1 + kPatterns];
+};
+
+enum OperationState : uint32_t { kIdle = 0, kActive, kWaited, kCompleting, kComplete };
+
+// The implementation's view of a Request.
+struct Operation : Entry {
+  std::atomic<uint32_t> state{kIdle};
+  bool is_send = false;
+  bool waiter_is_preset = false;  // a blocking call: the waiter stands there from the start
+  bool is_counted = false;        // in Mailbox::copies of `mailbox`
+  bool is_orphan = false;         // a send that nobody will match: its receiver has ended
+  std::atomic<bool> in_ring{false};  // a pointer to this is in `mailbox`'s ring
+  Status status;
+  CompletionFn on_complete = nullptr;
+  void* argument = nullptr;
+  Waiter* waiter = nullptr;
+  Mailbox* mailbox = nullptr;  // the receiver's
+  Mailbox* origin = nullptr;   // the sender's; rendezvous only
+  void* buffer = nullptr;      // never written if is_send
+  Count count = 0;
+  const dt::Datatype* type = nullptr;
+  Entry* match = nullptr;      // of a receive in a copy job
+  Operation* next_work = nullptr;
+};
+
+// One operation in flight. Embeddable: mpi::Request and nbc nodes contain one.
+// A request is idle, active or complete; start functions take an idle or complete one.
+class Request : private Operation {
+ public:
+  Request() = default;
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  bool is_complete() const noexcept {
+    return state.load(std::memory_order_acquire) == kComplete;  // pairs with complete()
+  }
+  // Valid once complete.
+  const Status& status() const noexcept { return Operation::status; }
+  // Before the start; stays for later starts. Null: none.
+  void set_on_complete(CompletionFn fn, void* arg) noexcept {
+    on_complete = fn;
+    argument = arg;
+  }
+
+  friend Operation& operation_of(Request& request) noexcept { return request; }
+  friend Request& request_of(Operation& op) noexcept {
+    return static_cast<Request&>(op);
+  }
+};
+
+Operation& operation_of(Request& request) noexcept;
+Request& request_of(Operation& op) noexcept;
+
+}  // namespace mpc::msg

@@ -1,0 +1,239 @@
+#include "runtime/message/waiting.h"
+
+#include "base/check.h"
+
+namespace mpc::msg {
+namespace {
+
+constexpr int kMaxHooks = 8;
+ProgressHook g_hooks[kMaxHooks];
+std::atomic<int> g_hook_count{0};
+
+bool is_main(const Mailbox& mine, const sched::Execution& me) noexcept {
+  return mine.owner.load(std::memory_order_relaxed)->execution == &me;
+}
+
+void lock_others(Mailbox& mine) noexcept {
+  ShortWait wait;
+  // acquire pairs with unlock_others(): the list of the previous holder.
+  while (mine.others_lock.exchange(1, std::memory_order_acquire) != 0) wait.once();
+}
+void unlock_others(Mailbox& mine) noexcept {
+  mine.others_lock.store(0, std::memory_order_release);  // pairs with lock_others()
+}
+
+// While it lives this execution may be parked: senders match for it, notify() finds it.
+class Parking {
+ public:
+  Parking(Mailbox& mine, Waiter& waiter) noexcept : mine_(mine), waiter_(waiter) {
+    is_main_ = is_main(mine, *waiter.execution);
+    if (!is_main_) {
+      // seq_cst: either start_polling() sees us, or delegate() below sees the cleared flag;
+      // acquire: see notify().
+      mine.parked_others.fetch_add(1, std::memory_order_seq_cst);
+      lock_others(mine);
+      waiter.next = mine.others.load(std::memory_order_relaxed);
+      mine.others.store(&waiter, std::memory_order_relaxed);
+      unlock_others(mine);
+    }
+    mine.delegate();
+  }
+  ~Parking() {
+    if (is_main_) return;
+    lock_others(mine_);
+    Waiter* at = mine_.others.load(std::memory_order_relaxed);
+    if (at == &waiter_) {
+      mine_.others.store(waiter_.next, std::memory_order_relaxed);
+    } else {
+      while (at->next != &waiter_) at = at->next;
+      at->next = waiter_.next;
+    }
+    unlock_others(mine_);
+    mine_.parked_others.fetch_sub(1, std::memory_order_relaxed);
+  }
+  Parking(const Parking&) = delete;
+  Parking& operator=(const Parking&) = delete;
+
+ private:
+  Mailbox& mine_;
+  Waiter& waiter_;
+  bool is_main_;
+};
+
+// Polls while the scheduler thinks that it pays. True if done.
+template <class Done>
+bool spin_until(Mailbox& mine, Done done) noexcept {
+  sched::SpinBudget spin;
+  bool is_polling = false;
+  bool result = false;
+  for (;;) {
+    const bool happened = mine.poll() | run_hooks(mine);
+    if ((result = done())) break;
+    if (happened) continue;
+    if (!spin.once()) break;
+    if (!is_polling) {
+      is_polling = true;
+      if (is_main(mine, sched::Execution::self())) {
+        mine.start_polling();
+        // A hint for senders of large messages: orders nothing.
+        mine.spinning.store(true, std::memory_order_relaxed);
+      }
+    }
+  }
+  if (is_polling) mine.spinning.store(false, std::memory_order_relaxed);
+  return result;
+}
+
+template <class Done>
+void park_until(Mailbox& mine, Waiter& waiter, Done done,
+                const sched::WaitReason& why) noexcept {
+  Parking parking(mine, waiter);
+  while (!done()) {
+    if (run_hooks(mine)) continue;
+    waiter.execution->park(why);
+  }
+}
+
+bool is_over(const Operation& op) noexcept {
+  return op.state.load(std::memory_order_acquire) >= kCompleting;  // pairs with complete()
+}
+
+// Waits for the end of the few instructions in which a completer still refers to `op`.
+void settle(const Operation& op) noexcept {
+  ShortWait wait;
+  while (op.state.load(std::memory_order_acquire) != kComplete) wait.once();
+}
+
+// kActive to kWaited. False if it is complete.
+bool arm(Operation& op, Waiter& waiter) noexcept {
+  op.waiter = &waiter;
+  uint32_t expected = kActive;
+  // release pairs with the completer's exchange: `waiter`.
+  if (op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel)) {
+    return true;
+  }
+  CHECK(expected != kIdle && expected != kWaited, "wait for a request that is not active");
+  settle(op);
+  return false;
+}
+
+// The same for one of several requests, which may be inactive or complete.
+void arm_any(Operation& op, Waiter& waiter) noexcept {
+  if (op.state.load(std::memory_order_relaxed) != kActive) return;
+  op.waiter = &waiter;
+  uint32_t expected = kActive;
+  op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel);
+}
+
+void disarm(Operation& op) noexcept {
+  uint32_t expected = kWaited;
+  if (!op.state.compare_exchange_strong(expected, kActive, std::memory_order_acq_rel)) {
+    if (expected == kCompleting) settle(op);
+  }
+}
+
+}  // namespace
+
+bool run_hooks(Mailbox& mine) noexcept {
+  if (!mine.attention.load(std::memory_order_relaxed)) return false;
+  // acq_rel pairs with notify(): what was to be looked at.
+  if (!mine.attention.exchange(false, std::memory_order_acq_rel)) return false;
+  const int n = g_hook_count.load(std::memory_order_acquire);
+  for (int i = 0; i < n; ++i) g_hooks[i](*mine.owner.load(std::memory_order_relaxed));
+  return true;
+}
+
+void help_receiver(Operation& op) noexcept {
+  if (!op.is_send || op.state.load(std::memory_order_relaxed) == kComplete) return;
+  op.mailbox->poll();
+}
+
+void BlockingOperation::wait(job::Rank&, Mailbox& mine,
+                             const sched::WaitReason& why) noexcept {
+  Operation& o = op();
+  auto over = [&] { return is_over(o); };
+  if (!over() && !spin_until(mine, over)) {
+    help_receiver(o);
+    park_until(mine, waiter_, over, why);
+  }
+  settle(o);
+}
+
+void add_progress_hook(ProgressHook hook) {
+  const int n = g_hook_count.load(std::memory_order_relaxed);
+  CHECK(n < kMaxHooks, "too many progress hooks");
+  g_hooks[n] = hook;
+  g_hook_count.store(n + 1, std::memory_order_release);  // pairs with run_hooks()
+}
+
+bool progress(job::Rank& self) {
+  Mailbox& mine = mailbox_of(self);
+  return mine.poll() | run_hooks(mine);
+}
+
+void relax(job::Rank& self) {
+  constexpr unsigned kPollsBeforeYield = 4;
+  Mailbox& mine = mailbox_of(self);
+  sched::Execution& me = sched::Execution::self();
+  if (!is_main(mine, me)) {
+    me.yield();
+    return;
+  }
+  if (++mine.empty_polls < kPollsBeforeYield) return;
+  mine.empty_polls = 0;
+  sched::SpinBudget spin;
+  if (spin.once()) {  // nobody else wants this core
+    mine.start_polling();
+  } else {
+    me.yield();
+  }
+}
+
+void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
+  Operation& op = operation_of(request);
+  if (request.is_complete()) return;
+  Mailbox& mine = mailbox_of(self);
+  auto over = [&] { return is_over(op); };
+  if (!spin_until(mine, over)) {
+    Waiter waiter{&sched::Execution::self()};
+    help_receiver(op);
+    if (arm(op, waiter)) park_until(mine, waiter, over, why);
+  }
+  settle(op);
+}
+
+void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate ready,
+                void* argument, const sched::WaitReason& why) {
+  auto done = [&] { return ready(argument); };
+  if (done()) return;
+  Mailbox& mine = mailbox_of(self);
+  if (spin_until(mine, done)) return;
+  Waiter waiter{&sched::Execution::self()};
+  waiter.wakes_at_each = true;
+  for (size_t i = 0; i < n; ++i) {
+    if (requests[i] == nullptr) continue;
+    help_receiver(operation_of(*requests[i]));
+    arm_any(operation_of(*requests[i]), waiter);
+  }
+  park_until(mine, waiter, done, why);
+  for (size_t i = 0; i < n; ++i) {
+    if (requests[i] != nullptr) disarm(operation_of(*requests[i]));
+  }
+}
+
+void notify(job::Rank& self) {
+  Mailbox& mine = mailbox_of(self);
+  mine.attention.store(true, std::memory_order_release);  // pairs with run_hooks()
+  if (self.execution != nullptr) self.execution->unpark();
+  // A read-modify-write that changes nothing: an execution that adds itself to the count later
+  // synchronises with it and sees `attention` and what its condition reads; an earlier one is
+  // counted.
+  if (mine.parked_others.fetch_add(0, std::memory_order_acq_rel) == 0) return;
+  lock_others(mine);
+  for (Waiter* w = mine.others.load(std::memory_order_relaxed); w != nullptr; w = w->next) {
+    w->execution->unpark();
+  }
+  unlock_others(mine);
+}
+
+}  // namespace mpc::msg

@@ -1,0 +1,42 @@
+#pragma once
+// Waiting: the one loop in which an execution of a rank looks, spins and parks.
+//
+// Role:      what wait(), wait_until(), wait_all() and the blocking calls share.
+// Users:     runtime/message.
+// Threads:   several executions of one rank may wait at the same time.
+// See also:  scheduler/execution.h (park), docs/design/0003-mailbox.md.
+
+#include "runtime/message/mailbox.h"
+#include "runtime/message/message.h"
+#include "scheduler/execution.h"
+
+namespace mpc::msg {
+
+// A send or receive on the stack of a blocking call. Its waiter stands in it from the start,
+// so completing it needs no exchange.
+class BlockingOperation {
+ public:
+  BlockingOperation() noexcept {
+    Operation& o = op();
+    waiter_.execution = &sched::Execution::self();
+    o.waiter = &waiter_;
+    o.waiter_is_preset = true;
+    o.state.store(kWaited, std::memory_order_relaxed);
+  }
+  Operation& op() noexcept { return operation_of(request_); }
+  // Returns when it is complete and nobody else refers to it. Switches: yes.
+  void wait(job::Rank& self, Mailbox& mine, const sched::WaitReason& why) noexcept;
+
+ private:
+  Request request_;
+  Waiter waiter_;
+};
+
+// Called when a send is still not matched after a while: does for the receiver what it has
+// not done itself.
+void help_receiver(Operation& op) noexcept;
+
+// Calls the hooks of upper layers if notify() asked for it. True if anything happened.
+bool run_hooks(Mailbox& mine) noexcept;
+
+}  // namespace mpc::msg

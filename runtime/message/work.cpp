@@ -1,0 +1,151 @@
+#include "runtime/message/work.h"
+
+#include <sched.h>
+
+#include "base/check.h"
+#include "runtime/job/rank.h"
+#include "runtime/message/mailbox.h"
+#include "runtime/message/small_copy.h"
+#include "runtime/transport/memory/copy.h"
+
+namespace mpc::msg {
+namespace {
+
+// The list that this execution is working off, if any (a thread_local belongs to the
+// user-level thread). Work is run without switching, so one level is enough.
+thread_local Work* t_running = nullptr;
+
+void wake(Waiter& waiter) noexcept {
+  // acq_rel: the last one to count down has seen the others' completions.
+  if (waiter.wakes_at_each ||
+      waiter.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    waiter.execution->unpark();
+  }
+}
+
+}  // namespace
+
+void ShortWait::once() noexcept {
+  if (++turns_ < 1000) {
+    __builtin_ia32_pause();
+  } else {
+    sched_yield();  // its core may be ours
+  }
+}
+
+void Work::append(Operation& receive, Entry* message) noexcept {
+  receive.match = message;
+  receive.next_work = nullptr;
+  (last_ != nullptr ? last_->next_work : first_) = &receive;
+  last_ = &receive;
+}
+
+void Work::add_completion(Operation& receive) noexcept {
+  // A blocking call is there until it is complete; a rank with other receives under way could
+  // end meanwhile: destroy_mailbox() waits for the count.
+  Mailbox& mailbox = *receive.mailbox;
+  receive.is_counted =
+      !receive.waiter_is_preset && job::current_rank() != mailbox.owner.load(std::memory_order_relaxed);
+  if (receive.is_counted) mailbox.copies.fetch_add(1, std::memory_order_relaxed);
+  append(receive, nullptr);
+}
+
+void Work::add_copy(Operation& receive, Entry& message) noexcept {
+  receive.is_counted = job::current_rank() != receive.mailbox->owner.load(std::memory_order_relaxed);
+  if (receive.is_counted) {
+    receive.mailbox->copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
+  }
+  append(receive, &message);
+}
+
+void Work::add_filled(Operation& receive) noexcept {
+  receive.is_counted = true;
+  append(receive, nullptr);
+}
+
+void Work::run_all() noexcept {
+  while (Operation* receive = first_) {
+    first_ = receive->next_work;
+    if (first_ == nullptr) last_ = nullptr;
+    Mailbox* counted = receive->is_counted ? receive->mailbox : nullptr;
+    if (receive->match != nullptr) take_data(*receive, *receive->match);
+    complete(*receive);
+    // release pairs with destroy_mailbox(): the receiver's memory is no longer touched.
+    if (counted != nullptr) counted->copies.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+void Work::run() noexcept {
+  if (first_ == nullptr) return;
+  if (t_running != nullptr) {  // inside a callback: the outer loop goes on with it
+    Work& outer = *t_running;
+    (outer.last_ != nullptr ? outer.last_->next_work : outer.first_) = first_;
+    outer.last_ = last_;
+    first_ = last_ = nullptr;
+    return;
+  }
+  t_running = this;
+  run_all();
+  t_running = nullptr;
+}
+
+void complete(Operation& op) noexcept {
+  const CompletionFn fn = op.on_complete;
+  void* const argument = op.argument;
+  uint32_t expected = kActive;
+  if (op.waiter_is_preset) {
+    Waiter* waiter = op.waiter;
+    if (waiter->execution == &sched::Execution::self()) {
+      op.state.store(kComplete, std::memory_order_relaxed);  // own eyes only
+      return;
+    }
+    expected = kWaited;
+  } else if (op.state.compare_exchange_strong(expected, kComplete,
+                                              std::memory_order_acq_rel)) {
+    // release pairs with is_complete(); nobody waits.
+    if (fn != nullptr) fn(&request_of(op), argument);
+    return;
+  }
+  CHECK(expected == kWaited, "an operation completed twice");
+  // The waiter may not leave before it has been woken: kCompleting holds it back, and after
+  // kComplete (release, pairs with its acquire) neither it nor `op` is touched again.
+  op.state.store(kCompleting, std::memory_order_release);
+  wake(*op.waiter);
+  op.state.store(kComplete, std::memory_order_release);
+  if (fn != nullptr) fn(&request_of(op), argument);
+}
+
+void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept {
+  const int64_t n = bytes < receive.bytes ? bytes : receive.bytes;
+  if (n <= 0) return;
+  if (receive.type->is_contiguous()) {
+    if (static_cast<size_t>(n) <= kInlineBytes) {
+      small_copy(receive.buffer, packed, static_cast<size_t>(n));
+    } else {
+      transport::copy_bytes(receive.buffer, packed, static_cast<size_t>(n));
+    }
+    return;
+  }
+  dt::unpack(receive.buffer, *receive.type, receive.count, 0, packed,
+             static_cast<size_t>(n));
+}
+
+void take_data(Operation& receive, Entry& message) noexcept {
+  fill_status(receive, message.key, message.bytes);
+  if (message.kind == Entry::kBlock) {
+    auto& block = static_cast<Block&>(message);
+    unpack_into(receive, block.data(), block.bytes);
+    EagerPool::give_back(&block);
+    return;
+  }
+  auto& send = static_cast<Operation&>(message);
+  transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
+                         *send.type, send.count);
+  send.status = Status{};
+  Mailbox* origin = send.origin;
+  complete(send);
+  // release pairs with destroy_mailbox(): the sender's memory is no longer touched.
+  origin->rendezvous.fetch_sub(1, std::memory_order_release);
+}
+
+}  // namespace mpc::msg

@@ -1,0 +1,80 @@
+#pragma once
+// Work: what a match leaves to do once the mailbox's lock is released.
+//
+// Role:      copies of data and completions, collected under the lock, done after it; starting
+//            an operation from a completion's callback adds to the list that is being worked
+//            off instead of going deeper into the stack.
+// Users:     runtime/message.
+// Threads:   lives on the stack of one execution.
+// See also:  runtime/message/mailbox.h.
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/message/request.h"
+#include "scheduler/execution.h"
+
+namespace mpc::msg {
+
+// An execution that waits for one of several operations, or for all of them.
+struct Waiter {
+  sched::Execution* execution = nullptr;
+  std::atomic<int64_t> missing{1};  // completions until it is woken; 0 or less: wake at each
+  bool wakes_at_each = false;
+  Waiter* next = nullptr;           // in Mailbox::others
+};
+
+class Work {
+ public:
+  Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  // Caller: holds the mailbox's lock. `receive` is out of its queue, its status is filled.
+  void add_completion(Operation& receive) noexcept;
+  // `receive` is to be filled from `message` (a Block, or the sender's Operation).
+  void add_copy(Operation& receive, Entry& message) noexcept;
+  // `receive` is filled already, without the lock; the caller has counted it in
+  // Mailbox::copies.
+  void add_filled(Operation& receive) noexcept;
+  bool empty() const noexcept { return first_ == nullptr; }
+  // Copies, completes, calls back. Caller: holds no lock. Switches: no.
+  void run() noexcept;
+
+ private:
+  void append(Operation& receive, Entry* message) noexcept;
+  void run_all() noexcept;
+
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+};
+
+// Sets the status of a receive. Errors: kTruncate if the message is longer than the buffer.
+inline void fill_status(Operation& receive, const Key& key, int64_t message_bytes) noexcept {
+  Status& s = receive.status;
+  s.source = key.source;
+  s.tag = key.tag;
+  s.cancelled = false;
+  s.failed = message_bytes > receive.bytes;
+  s.error = Errc::kTruncate;
+  s.bytes = s.failed ? receive.bytes : message_bytes;
+}
+
+// Makes it complete, wakes who waits, calls back. Caller: holds no lock, owns the operation.
+void complete(Operation& op) noexcept;
+// Copies the message into the receive's buffer and completes the sender's side.
+void take_data(Operation& receive, Entry& message) noexcept;
+// Packed bytes into the receive's buffer, cut to its capacity.
+void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept;
+
+// One turn of waiting for something that another kernel thread does within nanoseconds,
+// unless the system took its core away.
+class ShortWait {
+ public:
+  void once() noexcept;
+
+ private:
+  unsigned turns_ = 0;
+};
+
+}  // namespace mpc::msg

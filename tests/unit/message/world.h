@@ -1,0 +1,89 @@
+#pragma once
+// World: some ranks on the real scheduler, without a job, for tests of the message layer.
+//
+// Role:      spawns one Ult per rank, gives it a mailbox, checks at the end that nothing is
+//            left over.
+// Users:     tests/unit/message, bench/micro.
+// Threads:   made and run by one kernel thread.
+// See also:  runtime/job for the real thing.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/message/message.h"
+#include "scheduler/scheduler.h"
+
+namespace mpc::msg::test {
+
+class Why final : public sched::WaitReason {
+ public:
+  explicit Why(const char* what = "a test") : what_(what) {}
+  std::string text() const override { return what_; }
+
+ private:
+  const char* what_;
+};
+
+class World {
+ public:
+  // Rank r runs on worker r % workers, or as `place` says.
+  World(int ranks, int workers, std::function<int(int)> place = nullptr)
+      : workers_(workers), place_(std::move(place)), ranks_(static_cast<size_t>(ranks)) {
+    for (int r = 0; r < ranks; ++r) {
+      rank(r).world_rank = r;
+      rank(r).world_size = ranks;
+    }
+  }
+  job::Rank& rank(int r) { return ranks_[static_cast<size_t>(r)]; }
+  int size() const { return static_cast<int>(ranks_.size()); }
+
+  // Runs the body on every rank, then ends them together. Returns what the scheduler said if
+  // it could not start, or what was left in flight.
+  std::string run(const std::function<void(job::Rank&)>& body) {
+    sched::SchedulerConfig config;
+    for (int i = 0; i < workers_; ++i) config.cores.push_back(i);
+    auto started = sched::Scheduler::start(config);
+    if (!started.ok()) return started.error().message;
+    auto scheduler = std::move(*started);
+    for (auto& r : ranks_) create_mailbox(r);
+    scheduler->hold();
+    for (auto& r : ranks_) {
+      const int worker = place_ ? place_(r.world_rank) : r.world_rank % workers_;
+      auto ult = scheduler->spawn({[&r, &body] { body(r); }, worker, &r, "rank"});
+      if (!ult.ok()) return ult.error().message;
+      r.execution = *ult;
+    }
+    scheduler->release();
+    scheduler->wait_all();
+    std::string left;
+    if (const auto n = operations_in_flight(); n != 0) {
+      left = std::to_string(n) + " operations left in flight";
+    }
+    for (auto& r : ranks_) destroy_mailbox(r);
+    return left;
+  }
+
+ private:
+  int workers_;
+  std::function<int(int)> place_;
+  std::vector<job::Rank> ranks_;
+};
+
+inline const dt::Datatype* byte_type() { return dt::predefined(dt::abi::kByte); }
+inline const dt::Datatype* int_type() { return dt::predefined(dt::abi::kInt); }
+
+constexpr ContextId kContext = 2;
+
+inline SendArgs to(int dest, const void* data, size_t bytes, int tag, int me,
+                   Mode mode = Mode::kStandard, ContextId context = kContext) {
+  return {data, static_cast<Count>(bytes), byte_type(), dest, context, tag, me, mode};
+}
+inline RecvArgs from(int source, void* data, size_t bytes, int tag,
+                     ContextId context = kContext) {
+  return {data, static_cast<Count>(bytes), byte_type(), source, context, tag};
+}
+
+}  // namespace mpc::msg::test
