@@ -117,6 +117,13 @@ class Execution {
                : nullptr;
   }
   // Beginning of the present wait, exact to about 0.1 s (see coarse_now_ns).
+  uint64_t park_count() const noexcept {
+    return park_count_.load(std::memory_order_relaxed);
+  }
+  // In park_until(): the wait ends by itself.
+  bool has_deadline() const noexcept {
+    return has_deadline_.load(std::memory_order_relaxed);
+  }
   uint64_t waiting_since_ns() const noexcept {
     return waiting_since_ns_.load(std::memory_order_relaxed);
   }
@@ -158,6 +165,7 @@ class Execution {
   std::atomic<const char*> call_{nullptr};
   std::atomic<const WaitReason*> reason_{nullptr};
   std::atomic<uint64_t> waiting_since_ns_{0};
+  std::atomic<bool> has_deadline_{false};
 };
 
 // A bounded busy wait before park(). Spins only while the worker has nothing else to run, and
@@ -172,7 +180,7 @@ class SpinBudget {
   bool once() noexcept;
 
  private:
-  uint32_t left_;
+  uint32_t count_ = 0;
   uint64_t end_ns_ = 0;
 };
 

@@ -12,11 +12,13 @@ namespace {
 
 using kernel::Indexed;
 using kernel::move_blocks;
+using kernel::move_one;
 using kernel::Strided;
 
 // The direction of a transfer between a layout ("user" side) and a stream of packed bytes.
 struct Pack {
   static void bytes(char* user, char* stream, size_t n) { std::memcpy(stream, user, n); }
+  static void block(char* user, char* stream, size_t n) { move_one(stream, user, n); }
   template <class User>
   static void blocks(User user, Strided stream, Count block, Count n) {
     move_blocks(stream, user, block, n);
@@ -24,6 +26,7 @@ struct Pack {
 };
 struct Unpack {
   static void bytes(char* user, char* stream, size_t n) { std::memcpy(user, stream, n); }
+  static void block(char* user, char* stream, size_t n) { move_one(user, stream, n); }
   template <class User>
   static void blocks(User user, Strided stream, Count block, Count n) {
     move_blocks(user, stream, block, n);
@@ -60,7 +63,7 @@ Count move_leaf(Cursor& at, char* stream, Count room) {
     Count last = first, done = 0;
     while (last < leaf.count && leaf.blocks[last].bytes <= room - done) {
       const Count bytes = leaf.blocks[last].bytes;
-      Direction::bytes(at.block_address(last), stream + done, static_cast<size_t>(bytes));
+      Direction::block(at.block_address(last), stream + done, static_cast<size_t>(bytes));
       done += bytes;
       ++last;
     }
@@ -113,7 +116,7 @@ template <class Direction>
 size_t transfer(const void* user, const Datatype& type, Count count, size_t offset,
                 const void* stream, size_t stream_bytes) {
   const auto total = static_cast<size_t>(type.size() * count);
-  if (count <= 0 || offset >= total) return 0;
+  if (count <= 0 || offset >= total || stream_bytes == 0) return 0;
   const size_t n = std::min(stream_bytes, total - offset);
   auto* packed = static_cast<char*>(const_cast<void*>(stream));
   if (type.is_contiguous()) {

@@ -46,6 +46,28 @@ inline void move_overlapping(To to, From from, size_t bytes, Count count) noexce
   }
 }
 
+template <size_t kHalf>
+inline void move_two(char* to, const char* from, size_t bytes) noexcept {
+  move_overlapping<kHalf>([to](Count) { return to; },
+                          [from](Count) { return from; }, bytes, 1);
+}
+
+// One block of any size: no call for the short ones.
+inline void move_one(char* to, const char* from, size_t bytes) noexcept {
+  if (bytes > 64) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 16) {
+    if (bytes > 32) return move_two<32>(to, from, bytes);
+    move_two<16>(to, from, bytes);
+  } else if (bytes >= 8) {
+    move_two<8>(to, from, bytes);
+  } else if (bytes >= 4) {
+    move_two<4>(to, from, bytes);
+  } else {
+    for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
+
 // Moves `count` blocks of `bytes` bytes. The sides do not overlap.
 template <class To, class From>
 void move_blocks(To to, From from, Count bytes, Count count) noexcept {
