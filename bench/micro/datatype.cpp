@@ -1,7 +1,8 @@
-// Copies between layouts, beside the loop or memcpy that a programmer would write by hand.
+// Copies between layouts, beside the loop or memcpy that a programmer would write by
+// hand.
 //
-// Each pair of benchmarks moves the same bytes: Hand* is the floor, the other one is ours.
-// Argument: bytes of data. 32 KiB fits the first-level caches, 4 MiB does not.
+// Each pair of benchmarks moves the same bytes: Hand* is the floor, the other one is
+// ours. Argument: bytes of data. 32 KiB fits the first-level caches, 4 MiB does not.
 
 #include <benchmark/benchmark.h>
 
@@ -20,7 +21,9 @@ namespace {
 
 constexpr Count kStride = 4;  // in elements
 
-void sizes(benchmark::internal::Benchmark* b) { b->Arg(1 << 10)->Arg(32 << 10)->Arg(4 << 20); }
+void sizes(benchmark::internal::Benchmark* b) {
+  b->Arg(1 << 10)->Arg(32 << 10)->Arg(4 << 20);
+}
 
 // Packs and unpacks `type` (one element of `bytes` bytes of data).
 void run_pack(benchmark::State& state, const Datatype& type) {
@@ -50,7 +53,8 @@ BENCHMARK(Contiguous)->Apply(sizes);
 template <class T>
 void HandVector(benchmark::State& state) {
   const Count n = state.range(0) / static_cast<Count>(sizeof(T));
-  std::vector<T> from(static_cast<size_t>(n * kStride), T{1}), to(static_cast<size_t>(n));
+  std::vector<T> from(static_cast<size_t>(n * kStride), T{1}),
+      to(static_cast<size_t>(n));
   for (auto _ : state) {
     for (Count i = 0; i < n; ++i) to[i] = from[i * kStride];
     benchmark::ClobberMemory();
@@ -73,7 +77,8 @@ void VectorToVector(benchmark::State& state) {
   const Count n = state.range(0) / 8;
   auto a = make_vector(n, 1, kStride, *predefined(abi::kDouble));
   auto b = make_vector(n, 1, 2, *predefined(abi::kDouble));
-  std::vector<double> from(static_cast<size_t>(n * kStride)), to(static_cast<size_t>(n * 2));
+  std::vector<double> from(static_cast<size_t>(n * kStride)),
+      to(static_cast<size_t>(n * 2));
   for (auto _ : state) {
     copy(to.data(), **b, 1, from.data(), **a, 1);
     benchmark::ClobberMemory();
@@ -143,7 +148,8 @@ void Face(benchmark::State& state) {
   const int n = 128, direction = static_cast<int>(state.range(0));
   std::vector<int> all{n, n, n}, part{n, n, n}, at{0, 0, 0};
   part[static_cast<size_t>(direction)] = 1;
-  run_pack(state, **make_subarray(all, part, at, abi::kOrderC, *predefined(abi::kDouble)));
+  run_pack(state,
+           **make_subarray(all, part, at, abi::kOrderC, *predefined(abi::kDouble)));
 }
 BENCHMARK(Face)->DenseRange(0, 2);
 
@@ -190,7 +196,8 @@ void External32Doubles(benchmark::State& state) {
   std::vector<double> from(static_cast<size_t>(n), 1);
   std::vector<char> to(static_cast<size_t>(state.range(0)));
   for (auto _ : state) {
-    auto done = external32_pack(from.data(), *predefined(abi::kDouble), n, to.data(), to.size());
+    auto done = external32_pack(from.data(), *predefined(abi::kDouble), n, to.data(),
+                                to.size());
     benchmark::DoNotOptimize(done);
     benchmark::ClobberMemory();
   }

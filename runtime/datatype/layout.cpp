@@ -24,9 +24,9 @@ bool same_but_offset(const Layout& a, const Layout& b) {
          a.block == b.block && a.stride == b.stride && a.children == b.children;
 }
 
-// Scattered small elements, a few of which happen to touch: blocks of one size again, if all
-// are multiples of the smallest and that does not double their number. One size has a loop
-// without branches, which is worth more than the merging.
+// Scattered small elements, a few of which happen to touch: blocks of one size again,
+// if all are multiples of the smallest and that does not double their number. One size
+// has a loop without branches, which is worth more than the merging.
 void split_to_one_size(std::vector<Block>& blocks) {
   Count unit = blocks.front().bytes, total = 0;
   for (const Block& b : blocks) {
@@ -72,7 +72,8 @@ Layout leaf_of(LayoutArena& arena, std::vector<Block>& blocks) {
     return leaf;
   }
   std::vector<Count> prefix(blocks.size() + 1);
-  for (size_t i = 0; i < blocks.size(); ++i) prefix[i + 1] = prefix[i] + blocks[i].bytes;
+  for (size_t i = 0; i < blocks.size(); ++i)
+    prefix[i + 1] = prefix[i] + blocks[i].bytes;
   leaf.shape = Shape::kBlocks;
   leaf.blocks = arena.keep(blocks);
   leaf.prefix = arena.keep(std::move(prefix));

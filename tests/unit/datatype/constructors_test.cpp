@@ -1,10 +1,12 @@
-// Bounds, sizes, layouts and history of each constructor, on examples small enough to check by hand.
+// Bounds, sizes, layouts and history of each constructor, on examples small enough to
+// check by hand.
 
 #include <gtest/gtest.h>
 
 #include <complex>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/datatype/datatype.h"
@@ -135,7 +137,8 @@ TEST(Struct, IgnoresEmptyBlocksButNotEmptyTypes) {
   auto none = make_contiguous(0, type(abi::kInt));
   EXPECT_EQ((*none)->extent(), 0);
   const Datatype* with_none[] = {none->get(), &type(abi::kChar)};
-  auto second = make_struct(std::vector<int>{1, 1}, std::vector<Count>{40, 16}, with_none);
+  auto second =
+      make_struct(std::vector<int>{1, 1}, std::vector<Count>{40, 16}, with_none);
   EXPECT_EQ((*second)->lb(), 16);
   EXPECT_EQ((*second)->extent(), 24);
   EXPECT_EQ((*second)->true_extent(), 1);
@@ -153,9 +156,15 @@ TEST(Subarray, CutsABoxOutOfAMatrix) {
   pack(matrix.data(), **box, 1, 0, packed.data(), 24);
   EXPECT_EQ(packed, (std::vector<int>{7, 8, 9, 12, 13, 14}));
   EXPECT_EQ(make_subarray(std::vector<int>{4}, std::vector<int>{3}, std::vector<int>{2},
-                          abi::kOrderC, type(abi::kInt)).error().code, Errc::kArg);
-  EXPECT_EQ(make_subarray(std::vector<int>{4}, std::vector<int>{3}, std::vector<int>{1}, 1,
-                          type(abi::kInt)).error().code, Errc::kArg);
+                          abi::kOrderC, type(abi::kInt))
+                .error()
+                .code,
+            Errc::kArg);
+  EXPECT_EQ(make_subarray(std::vector<int>{4}, std::vector<int>{3}, std::vector<int>{1},
+                          1, type(abi::kInt))
+                .error()
+                .code,
+            Errc::kArg);
 }
 
 TEST(Darray, DealsOutBlocksInTurn) {
@@ -167,7 +176,10 @@ TEST(Darray, DealsOutBlocksInTurn) {
   EXPECT_EQ(pack("abcdefghi", **mine, 1, 0, packed, 4), 4u);
   EXPECT_EQ(std::string(packed, 4), "cdgh");
   EXPECT_EQ(make_darray(3, 1, std::vector<int>{9}, cyclic, two, two, abi::kOrderC,
-                        type(abi::kChar)).error().code, Errc::kArg);
+                        type(abi::kChar))
+                .error()
+                .code,
+            Errc::kArg);
 }
 
 TEST(BigCounts, GoBeyondTwoGigabytes) {
@@ -179,6 +191,23 @@ TEST(BigCounts, GoBeyondTwoGigabytes) {
   EXPECT_TRUE((*big)->contents().integers.empty());
   EXPECT_EQ((*big)->contents().large_counts, (std::vector<Count>{giga, 1, 8}));
   EXPECT_EQ(elements_in(**big, static_cast<size_t>(8 * giga - 8)), giga - 1);
+}
+
+TEST(Sharing, ThreadsMayDeriveFromAndDropTheSameType) {
+  TypeRef shared = make_vector(3, 1, 2, type(abi::kInt)).value();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([shared] {
+      for (int i = 0; i < 1000; ++i) {
+        const TypeRef mine(shared);
+        const TypeRef derived = make_contiguous(2, *mine).value();
+        derived->commit();
+        int values[16] = {}, packed[6];
+        EXPECT_EQ(pack(values, *derived, 1, 0, packed, sizeof packed), sizeof packed);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shared->size(), 12);
 }
 
 TEST(Errors, NameTheArgument) {

@@ -1,5 +1,5 @@
-// The bytes of external32, as MPI-4.1 section 14.5.2 lays them down, and the types that have
-// no constructor: Fortran kinds and pairs.
+// The bytes of external32, as MPI-4.1 section 14.5.2 lays them down, and the types that
+// have no constructor: Fortran kinds and pairs.
 
 #include <gtest/gtest.h>
 
@@ -55,9 +55,11 @@ TEST(External32, ShortensLongAndWideCharacters) {
 TEST(External32, RefusesValuesThatDoNotFit) {
   const long big = 1L << 40;
   char out[4];
-  EXPECT_EQ(external32_pack(&big, type(abi::kLong), 1, out, 4).error().code, Errc::kOther);
+  EXPECT_EQ(external32_pack(&big, type(abi::kLong), 1, out, 4).error().code,
+            Errc::kOther);
   const wchar_t far = 0x1f600;
-  EXPECT_EQ(external32_pack(&far, type(abi::kWchar), 1, out, 4).error().code, Errc::kOther);
+  EXPECT_EQ(external32_pack(&far, type(abi::kWchar), 1, out, 4).error().code,
+            Errc::kOther);
 }
 
 TEST(External32, HoldsLongDoubleAsBinary128) {
@@ -115,9 +117,11 @@ TEST(FortranKinds, AreOneTypePerArgumentsAndRememberThem) {
 }
 
 TEST(ValueIndexPair, IsTheOneOfMpi) {
-  EXPECT_EQ(value_index_pair(type(abi::kDouble), type(abi::kInt)), predefined(abi::kDoubleInt));
+  EXPECT_EQ(value_index_pair(type(abi::kDouble), type(abi::kInt)),
+            predefined(abi::kDoubleInt));
   EXPECT_EQ(value_index_pair(type(abi::kInt), type(abi::kDouble)), nullptr);
-  EXPECT_EQ(value_index_pair(*make_dup(type(abi::kInt)).value(), type(abi::kInt)), nullptr);
+  EXPECT_EQ(value_index_pair(*make_dup(type(abi::kInt)).value(), type(abi::kInt)),
+            nullptr);
 }
 
 }  // namespace

@@ -93,10 +93,18 @@ struct Model {
     m.ub = t.extent();
     m.alignment = t.alignment();
     switch (code) {
-      case abi::kDoubleInt: m.map = {{abi::kDouble, 0}, {abi::kInt, 8}}; break;
-      case abi::kShortInt: m.map = {{abi::kShort, 0}, {abi::kInt, 4}}; break;
-      case abi::k2Int: m.map = {{abi::kInt, 0}, {abi::kInt, 4}}; break;
-      default: m.map = {{code, 0}}; break;
+      case abi::kDoubleInt:
+        m.map = {{abi::kDouble, 0}, {abi::kInt, 8}};
+        break;
+      case abi::kShortInt:
+        m.map = {{abi::kShort, 0}, {abi::kInt, 4}};
+        break;
+      case abi::k2Int:
+        m.map = {{abi::kInt, 0}, {abi::kInt, 4}};
+        break;
+      default:
+        m.map = {{code, 0}};
+        break;
     }
     return m;
   }

@@ -19,10 +19,11 @@ uint64_t first_seed() {
 }
 int rounds() {
   const char* text = std::getenv("MPC_TEST_ROUNDS");
-  return text != nullptr ? std::atoi(text) : 3000;
+  return text != nullptr ? std::atoi(text) : 500;
 }
 
-// A buffer in which `count` elements of the model lie, with the address of their origin.
+// A buffer in which `count` elements of the model lie, with the address of their
+// origin.
 struct Room {
   Room(const Model& model, Count count, char fill) {
     const std::vector<Count> places = model.bytes(count);
@@ -85,14 +86,16 @@ TEST_F(RandomDatatypes, HaveTheBoundsOfTheModel) {
 TEST_F(RandomDatatypes, PackAndUnpackAnySegment) {
   repeat([](RandomTypes& random) {
     const RandomType r = random.make(static_cast<int>(random.pick(1, 4)));
-    const Count count = random.pick(0, 3) == 0 ? random.pick(100, 150) : random.pick(0, 4);
+    const Count count =
+        random.pick(0, 3) == 0 ? random.pick(100, 150) : random.pick(0, 4);
     if (r.model.size() * count > 20000) return;
     Room room(r.model, count, 0);
     fill_random(random, room.bytes);
     const std::vector<char> want = gather(room, r.model, count);
     std::vector<char> packed(want.size() + 8, '#');
     // In one piece, and not a byte more than there is.
-    ASSERT_EQ(pack(room.at(), *r.type, count, 0, packed.data(), packed.size()), want.size());
+    ASSERT_EQ(pack(room.at(), *r.type, count, 0, packed.data(), packed.size()),
+              want.size());
     ASSERT_TRUE(std::equal(want.begin(), want.end(), packed.begin()));
     ASSERT_EQ(packed[want.size()], '#');
     // Segments that resume anywhere.
@@ -130,11 +133,13 @@ TEST_F(RandomDatatypes, CopyBetweenLayoutsOfOneSignature) {
     Room source(from.model, count, 0), target(to.model, 1, '.');
     fill_random(random, source.bytes);
     const std::vector<char> want = gather(source, from.model, count);
-    ASSERT_EQ(copy(target.at(), *to.type, 1, source.at(), *from.type, count), want.size());
+    ASSERT_EQ(copy(target.at(), *to.type, 1, source.at(), *from.type, count),
+              want.size());
     ASSERT_EQ(gather(target, to.model, 1), want);
     if (!RandomTypes::is_disjoint(from.model, count)) return;
     Room back(from.model, count, '.');  // and the way back
-    ASSERT_EQ(copy(back.at(), *from.type, count, target.at(), *to.type, 1), want.size());
+    ASSERT_EQ(copy(back.at(), *from.type, count, target.at(), *to.type, 1),
+              want.size());
     ASSERT_EQ(gather(back, from.model, count), want);
   });
 }
@@ -200,7 +205,9 @@ TEST_F(RandomDatatypes, SurviveARoundTripThroughExternal32) {
         char* at = source.at(i * m.extent() + e.at);
         const auto value = static_cast<unsigned char>(random.pick(0, 127));
         const long double number = value;
-        external += e.code == abi::kLong ? 4 : e.code == abi::kWchar ? 2 : Model::bytes_of(e.code);
+        external += e.code == abi::kLong    ? 4
+                    : e.code == abi::kWchar ? 2
+                                            : Model::bytes_of(e.code);
         if (e.code == abi::kLongDouble)
           std::memcpy(at, &number, 10);
         else
@@ -208,9 +215,11 @@ TEST_F(RandomDatatypes, SurviveARoundTripThroughExternal32) {
       }
     ASSERT_EQ(external32_size(*r.type, count).value(), external);
     std::vector<char> wire(static_cast<size_t>(external));
-    ASSERT_EQ(external32_pack(source.at(), *r.type, count, wire.data(), wire.size()).value(),
-              wire.size());
-    ASSERT_EQ(external32_unpack(target.at(), *r.type, count, wire.data(), wire.size()).value(),
+    ASSERT_EQ(
+        external32_pack(source.at(), *r.type, count, wire.data(), wire.size()).value(),
+        wire.size());
+    ASSERT_EQ(external32_unpack(target.at(), *r.type, count, wire.data(), wire.size())
+                  .value(),
               wire.size());
     ASSERT_EQ(gather(target, m, count), gather(source, m, count));
   });
@@ -222,7 +231,8 @@ TypeRef rebuild(const Datatype& type) {
   const Binding b = c.large ? Binding::kLarge : Binding::kClassic;
   std::vector<Count> counts;  // counts and addresses in the order of the arguments
   const std::vector<int>& ints = c.integers;
-  counts.assign(c.large ? c.large_counts.begin() : c.large_counts.end(), c.large_counts.end());
+  counts.assign(c.large ? c.large_counts.begin() : c.large_counts.end(),
+                c.large_counts.end());
   if (!c.large) counts.assign(ints.begin(), ints.end());
   const std::vector<Count>& addresses = c.addresses;
   const auto address = [&](size_t large_at, size_t n) {
@@ -233,8 +243,10 @@ TypeRef rebuild(const Datatype& type) {
   const Datatype& old = *c.types.at(0);
   const auto n = static_cast<size_t>(counts.empty() ? 0 : counts[0]);
   switch (c.combiner) {
-    case abi::kCombinerDup: return make_dup(old).value();
-    case abi::kCombinerContiguous: return make_contiguous(counts[0], old, b).value();
+    case abi::kCombinerDup:
+      return make_dup(old).value();
+    case abi::kCombinerContiguous:
+      return make_contiguous(counts[0], old, b).value();
     case abi::kCombinerVector:
       return make_vector(counts[0], counts[1], counts[2], old, b).value();
     case abi::kCombinerHvector:
@@ -254,15 +266,18 @@ TypeRef rebuild(const Datatype& type) {
     case abi::kCombinerSubarray: {
       const auto dims = static_cast<size_t>(ints[0]);
       const auto* sizes = c.large ? data : data + 1;
-      return make_subarray({sizes, dims}, {sizes + dims, dims}, {sizes + 2 * dims, dims},
-                           ints.back(), old, b).value();
+      return make_subarray({sizes, dims}, {sizes + dims, dims},
+                           {sizes + 2 * dims, dims}, ints.back(), old, b)
+          .value();
     }
     case abi::kCombinerDarray: {
       const auto dims = static_cast<size_t>(ints[2]);
       const auto* sizes = c.large ? data : data + 3;
       const auto* rest = ints.data() + (c.large ? 3 : 3 + dims);
-      return make_darray(ints[0], ints[1], {sizes, dims}, {rest, dims}, {rest + dims, dims},
-                         {rest + 2 * dims, dims}, ints.back(), old, b).value();
+      return make_darray(ints[0], ints[1], {sizes, dims}, {rest, dims},
+                         {rest + dims, dims}, {rest + 2 * dims, dims}, ints.back(), old,
+                         b)
+          .value();
     }
     default:
       ADD_FAILURE() << "combiner " << c.combiner;

@@ -42,9 +42,9 @@ Count linear(const std::vector<int>& index, const std::vector<int>& sizes, int o
 
 RandomType RandomTypes::leaf() {
   static constexpr uint32_t kCodes[] = {
-      abi::kChar,  abi::kShort,      abi::kInt,       abi::kFloat,  abi::kDouble,
-      abi::kLong,  abi::kLongDouble, abi::kDoubleInt, abi::kByte,   abi::kCDoubleComplex,
-      abi::k2Int,  abi::kShortInt,   abi::kInteger2,  abi::kWchar,  abi::kLogical};
+      abi::kChar, abi::kShort,      abi::kInt,       abi::kFloat, abi::kDouble,
+      abi::kLong, abi::kLongDouble, abi::kDoubleInt, abi::kByte,  abi::kCDoubleComplex,
+      abi::k2Int, abi::kShortInt,   abi::kInteger2,  abi::kWchar, abi::kLogical};
   const uint32_t code = kCodes[pick(0, std::size(kCodes) - 1)];
   return {TypeRef(predefined(code)), Model::basic(code)};
 }
@@ -75,7 +75,8 @@ RandomType RandomTypes::indexed(const RandomType& old, bool in_bytes, bool one_l
   for (Count i = 0; i < n; ++i) {
     lengths.push_back(static_cast<int>(one_length ? length : pick(0, 3)));
     places.push_back(ascending ? next : pick(-40, 40));
-    next += lengths.back() * (in_bytes ? old.model.extent() : 1) + pick(0, 1) * pick(0, 3);
+    next +=
+        lengths.back() * (in_bytes ? old.model.extent() : 1) + pick(0, 1) * pick(0, 3);
     const Count at = in_bytes ? places.back() : places.back() * old.model.extent();
     parts.push_back({lengths.back(), at, &old.model});
   }
@@ -144,8 +145,10 @@ RandomType RandomTypes::darray(const RandomType& old) {
   int processes = 1;
   for (size_t i = 0; i < dims; ++i) {
     gsizes.push_back(static_cast<int>(pick(1, 7)));
-    distribs.push_back(static_cast<int>(pick(abi::kDistributeNone, abi::kDistributeCyclic)));
-    psizes.push_back(distribs[i] == abi::kDistributeNone ? 1 : static_cast<int>(pick(1, 3)));
+    distribs.push_back(
+        static_cast<int>(pick(abi::kDistributeNone, abi::kDistributeCyclic)));
+    psizes.push_back(
+        distribs[i] == abi::kDistributeNone ? 1 : static_cast<int>(pick(1, 3)));
     const int least = (gsizes[i] + psizes[i] - 1) / psizes[i];
     const int darg = distribs[i] == abi::kDistributeBlock
                          ? least + static_cast<int>(pick(0, 2))
@@ -188,13 +191,27 @@ RandomType RandomTypes::make(int depth, Count max_elements) {
     RandomType old = make(depth - 1, max_elements);
     RandomType made;
     switch (pick(0, 10)) {
-      case 0: made = contiguous(old); break;
-      case 1: made = vector(old, false); break;
-      case 2: made = vector(old, true); break;
-      case 3: made = indexed(old, false, false); break;
-      case 4: made = indexed(old, true, false); break;
-      case 5: made = indexed(old, false, true); break;
-      case 6: made = indexed(old, true, true); break;
+      case 0:
+        made = contiguous(old);
+        break;
+      case 1:
+        made = vector(old, false);
+        break;
+      case 2:
+        made = vector(old, true);
+        break;
+      case 3:
+        made = indexed(old, false, false);
+        break;
+      case 4:
+        made = indexed(old, true, false);
+        break;
+      case 5:
+        made = indexed(old, false, true);
+        break;
+      case 6:
+        made = indexed(old, true, true);
+        break;
       case 7: {
         std::vector<RandomType> parts{old};
         for (Count more = pick(0, 3); more > 0; --more)
@@ -202,9 +219,15 @@ RandomType RandomTypes::make(int depth, Count max_elements) {
         made = structure(std::move(parts));
         break;
       }
-      case 8: made = resized(old); break;
-      case 9: made = subarray(old); break;
-      default: made = darray(old); break;
+      case 8:
+        made = resized(old);
+        break;
+      case 9:
+        made = subarray(old);
+        break;
+      default:
+        made = darray(old);
+        break;
     }
     if (static_cast<Count>(made.model.map.size()) <= max_elements &&
         std::abs(made.model.ub) < 100000 && std::abs(made.model.lb) < 100000)

@@ -1,5 +1,6 @@
 #pragma once
-// Random datatypes, each with its model, of bounded size and without overlapping bytes checked.
+// Random datatypes, each with its model, of bounded size and without overlapping bytes
+// checked.
 //
 // Role:      the source of the random tests.
 // Users:     tests/unit/datatype.
