@@ -85,8 +85,11 @@ class Execution {
 
   // Whom this execution acts for: a job::Rank, opaque here. A kernel thread started by a rank
   // inherits it; a progress thread that runs a user's function takes it on for that call.
-  void* identity() const noexcept { return identity_; }
-  void set_identity(void* identity) noexcept { identity_ = identity; }
+  // Written by the execution itself, read by anyone.
+  void* identity() const noexcept { return identity_.load(std::memory_order_relaxed); }
+  void set_identity(void* identity) noexcept {
+    identity_.store(identity, std::memory_order_relaxed);
+  }
 
   // The worker that runs this Ult right now; null for kernel threads that are no worker.
   // Re-read after each switch. Other threads may read it as a hint (where it ran last).
@@ -159,7 +162,7 @@ class Execution {
   std::atomic<uint32_t> state_{kActive};
   std::atomic<Worker*> worker_{nullptr};
   Carrier* carrier_ = nullptr;  // the kernel thread that runs it; null for foreign threads
-  void* identity_ = nullptr;
+  std::atomic<void*> identity_{nullptr};
   bool is_ult_ = false;
   std::atomic<uint64_t> park_count_{0};  // written by the execution itself
   std::atomic<const char*> call_{nullptr};

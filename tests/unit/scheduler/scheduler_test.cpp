@@ -240,6 +240,7 @@ TEST_P(SchedulerTest, ReportsHoldParkedExecutions) {
       EXPECT_EQ(execution.wait_reason()->text(), "a letter");
     });
   }
+  scheduler_->wait_all();
   EXPECT_EQ(seen, "a letter");
 }
 
