@@ -6,6 +6,7 @@
 #include "mpi/group.h"
 #include "mpi/handles.h"
 #include "mpi/info.h"
+#include "mpi/request.h"
 #include "mpi/type_object.h"
 #include "runtime/job/job.h"
 
@@ -30,7 +31,7 @@ void rank_ends(job::Rank& rank) {
 
 }  // namespace
 
-RankState::RankState() = default;
+RankState::RankState() : requests(std::make_shared<RequestPool>()) {}
 
 RankState::~RankState() {
   if (world != nullptr) world->drop();
