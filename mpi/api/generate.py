@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generator import edit, entries, header, tables  # noqa: E402
+from generator import edit, entries, fortran, header, tables  # noqa: E402
 from generator.model import Api, ListError  # noqa: E402
 
 
@@ -35,8 +35,9 @@ def outputs(api):
     """Relative path -> text of everything that is built."""
     files = {"include/mpi.h": header.generate(api)}
     files.update(entries.generate(api))
-    files["mpi/api/api_table.inc"] = tables.api_table(api)
-    files["mpi/api/symbols.txt"] = tables.symbols(api)
+    files.update(fortran.generate(api))
+    files["generated/mpi/api/api_table.inc"] = tables.api_table(api)
+    files["generated/mpi/api/symbols.txt"] = tables.symbols(api)
     return files
 
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "mpi/api"))
 sys.dont_write_bytecode = True
 
 import generate  # noqa: E402
-from generator import edit, entries, header, tables  # noqa: E402
+from generator import edit, entries, fortran, header, tables  # noqa: E402
 from generator.model import Api, Function, ListError, c_type_of  # noqa: E402
 
 API = Api(ROOT / "mpi/api")
@@ -143,12 +143,47 @@ class Entries(unittest.TestCase):
                       entry(function(name="MPI_Throw")))
 
 
+class Fortran(unittest.TestCase):
+    def binding(self, **record):
+        return "\n".join(fortran.Binding(API, function(f77=True, **record)).write())
+
+    def test_each_binding_has_a_form_for_each_parameter(self):
+        for f in fortran.bound(API.functions()):
+            fortran.Binding(API, f).write()
+        self.assertGreater(len(fortran.bound(API.functions())), 430)
+
+    def test_names_as_compilers_make_them(self):
+        text = self.binding(name="MPI_Throw")
+        for name in ("mpi_throw_", "mpi_throw__", "MPI_THROW", "pmpi_throw_"):
+            self.assertRegex(text, rf"\b{name}\(MPI_Fint\* ierror\)")
+
+    def test_lengths_of_strings_follow_all_arguments(self):
+        text = self.binding(name="MPI_Throw", params=[["key", "string_in"], ["n", "int"]])
+        self.assertIn("(char* key, MPI_Fint* n, MPI_Fint* ierror, size_t key_length)", text)
+
+    def test_results_are_stored_only_after_success(self):
+        text = self.binding(name="MPI_Throw", params=[["comm", "comm_out"]])
+        self.assertLess(text.index("if (*ierror != MPI_SUCCESS) return;"),
+                        text.index("*comm ="))
+
+    def test_mpif_fits_fixed_and_free_form(self):
+        for line in fortran.mpif(API).splitlines():
+            self.assertLessEqual(len(line), 72, line)
+            self.assertTrue(line.startswith(("!", "      ")), line)
+
+    def test_handles_have_the_values_of_c(self):
+        text = fortran.mpif(API)
+        self.assertIn("PARAMETER (MPI_COMM_WORLD=257)", text)
+        self.assertIn("PARAMETER (MPI_DOUBLE_PRECISION=540)", text)
+        self.assertIn("PARAMETER (MPI_MAX_PROCESSOR_NAME=255)", text)
+
+
 class Edit(unittest.TestCase):
     def test_marks_functions_by_their_own_name_and_by_their_body(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
             (folder / "functions").mkdir()
-            for name in ("kinds", "constants", "types"):
+            for name in ("kinds", "constants", "types", "fortran"):
                 (folder / f"{name}.json").write_text(
                     (ROOT / f"mpi/api/{name}.json").read_text())
             path = folder / "functions/test.json"
