@@ -6,6 +6,7 @@
 #include "mpi/group.h"
 #include "mpi/handles.h"
 #include "mpi/info.h"
+#include "mpi/request.h"
 #include "mpi/type_object.h"
 #include "runtime/job/job.h"
 
@@ -30,7 +31,7 @@ void rank_ends(job::Rank& rank) {
 
 }  // namespace
 
-RankState::RankState() = default;
+RankState::RankState() : requests(std::make_shared<RequestPool>()) {}
 
 RankState::~RankState() {
   if (world != nullptr) world->drop();
@@ -43,6 +44,12 @@ RankState* rank_state_of(int world_rank) noexcept {
   job::Job* job = job::Job::existing();
   if (job == nullptr || world_rank < 0 || world_rank >= job->size()) return nullptr;
   return static_cast<RankState*>(job->rank(world_rank).mpi);
+}
+
+RankState& attached_rank() {
+  if (rank_state() == nullptr) job::Job::instance();
+  CHECK(rank_state() != nullptr, "the calling thread belongs to no rank");
+  return *rank_state();
 }
 
 void create_predefined_comms(RankState& state) {

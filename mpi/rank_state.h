@@ -20,6 +20,8 @@ class Comm;
 class Errhandler;
 class Group;
 class Info;
+class SendBuffer;
+struct RequestPool;
 struct HandleTables;
 struct KeyvalTable;
 struct ErrorTable;
@@ -48,8 +50,8 @@ struct RankState {
   } predefined{};
 
   // Owned by the point-to-point bodies: the buffer of MPI_Buffer_attach, requests ...
-  std::shared_ptr<void> send_buffer;
-  std::shared_ptr<void> requests;
+  std::shared_ptr<SendBuffer> send_buffer;
+  std::shared_ptr<RequestPool> requests;
 
   RankState();
   ~RankState();
@@ -64,6 +66,8 @@ inline RankState* rank_state() noexcept {
 // The same for bodies, whose entry point has checked that there is one.
 inline RankState& this_rank() noexcept { return *rank_state(); }
 inline int this_world_rank() noexcept { return job::current_rank()->world_rank; }
+// For calls that are allowed before MPI_Init: a program without launcher becomes a job.
+RankState& attached_rank();
 
 // Of another rank of this process; null when it has ended.
 RankState* rank_state_of(int world_rank) noexcept;
