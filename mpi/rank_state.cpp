@@ -14,6 +14,7 @@ namespace mpc::mpi {
 namespace {
 
 void rank_starts(job::Rank& rank) {
+  msg::create_mailbox(rank);
   auto* state = new RankState;
   state->rank = &rank;
   rank.mpi = state;
@@ -22,6 +23,7 @@ void rank_starts(job::Rank& rank) {
 void rank_ends(job::Rank& rank) {
   delete static_cast<RankState*>(rank.mpi);
   rank.mpi = nullptr;
+  msg::destroy_mailbox(rank);
 }
 
 [[gnu::constructor]] void register_hooks() {
