@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "mpi/api/bodies.h"
+#include "mpi/api/impl_group_comm.h"
+#include "mpi/api/impl_inter_comm.h"
 #include "mpi/comm.h"
 #include "mpi/errhandler.h"
 #include "mpi/group.h"
 #include "mpi/info.h"
 #include "mpi/meeting.h"
 #include "mpi/rank_state.h"
+#include "mpi/request.h"
 #include "mpi/topology.h"
 #include "runtime/job/job.h"
 
@@ -213,6 +215,19 @@ Err comm_dup(Comm& comm, MPI_Comm* newcomm) { return duplicate(comm, nullptr, tr
 
 Err comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
   return duplicate(comm, hints_of(info), false, newcomm);
+}
+
+// The duplicate is made without waiting for the other members, so it is complete at once.
+Err comm_idup(Comm& comm, MPI_Comm* newcomm, Request** request) {
+  MPC_MPI_TRY(comm_dup(comm, newcomm));
+  *request = Request::make(this_rank(), RequestKind::kDone, &comm, "MPI_Comm_idup");
+  return kSuccess;
+}
+
+Err comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, Request** request) {
+  MPC_MPI_TRY(comm_dup_with_info(comm, info, newcomm));
+  *request = Request::make(this_rank(), RequestKind::kDone, &comm, "MPI_Comm_idup_with_info");
+  return kSuccess;
 }
 
 Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {

@@ -14,7 +14,7 @@ int EntryScope::not_running() const {
   const RankState* state = rank_state();
   const bool after = state != nullptr && state->finalised.load(std::memory_order_relaxed);
   return handle_error(
-      fail(MPI_ERR_OTHER, after ? "called after MPI_Finalize" : "called before MPI_Init"),
+      mpi::fail(MPI_ERR_OTHER, after ? "called after MPI_Finalize" : "called before MPI_Init"),
       function_);
 }
 

@@ -5,7 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "mpi/api/bodies.h"
+#include <fmt/format.h>
+
+#include "mpi/api/impl_abi.h"
+#include "mpi/api/impl_environment.h"
+#include "mpi/api/impl_profiling.h"
 #include "mpi/comm.h"
 #include "mpi/errhandler.h"
 #include "mpi/info.h"

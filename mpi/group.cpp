@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "mpi/api/bodies.h"
+#include "mpi/api/impl_group_comm.h"
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
 
@@ -101,7 +101,8 @@ Err group_rank(Group& group, int* rank) {
   return kSuccess;
 }
 
-Err group_translate_ranks(Group& a, std::span<const int> ranks, Group& b, std::span<int> out) {
+Err group_translate_ranks(Group& a, int, std::span<const int> ranks, Group& b,
+                          std::span<int> out) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     const int rank = ranks[i];
     if (rank == MPI_PROC_NULL) {
@@ -139,26 +140,26 @@ Err group_difference(Group& a, Group& b, MPI_Group* out) {
   return kSuccess;
 }
 
-Err group_incl(Group& group, std::span<const int> ranks, MPI_Group* out) {
+Err group_incl(Group& group, int, std::span<const int> ranks, MPI_Group* out) {
   MPC_MPI_TRY(check_ranks(group, ranks));
   *out = include(group, ranks);
   return kSuccess;
 }
 
-Err group_excl(Group& group, std::span<const int> ranks, MPI_Group* out) {
+Err group_excl(Group& group, int, std::span<const int> ranks, MPI_Group* out) {
   MPC_MPI_TRY(check_ranks(group, ranks));
   *out = exclude(group, ranks);
   return kSuccess;
 }
 
-Err group_range_incl(Group& group, std::span<int[3]> ranges, MPI_Group* out) {
+Err group_range_incl(Group& group, int, std::span<int[3]> ranges, MPI_Group* out) {
   std::vector<int> ranks;
   MPC_MPI_TRY(expand_ranges(group, ranges, &ranks));
   *out = include(group, ranks);
   return kSuccess;
 }
 
-Err group_range_excl(Group& group, std::span<int[3]> ranges, MPI_Group* out) {
+Err group_range_excl(Group& group, int, std::span<int[3]> ranges, MPI_Group* out) {
   std::vector<int> ranks;
   MPC_MPI_TRY(expand_ranges(group, ranges, &ranks));
   *out = exclude(group, ranks);

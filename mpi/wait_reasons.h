@@ -13,6 +13,7 @@
 
 #include "mpi/comm.h"
 #include "mpi/request.h"
+#include "mpi/views.h"
 #include "scheduler/execution.h"
 
 namespace mpc::mpi {

@@ -76,9 +76,11 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
       to = &next->fiber;
     }
   }
+  in_region_.store(false, std::memory_order_relaxed);  // the next one is in none
   Departure departure{this, &from, after};
   MPC_HAPPENS_BEFORE(this);  // partner: arrive()
   arrive(context::switch_to(from.fiber, *to, &departure));
+  if (from.region_depth != 0) from.carrier_->set_in_region(true);
 }
 
 void Carrier::resume(Ult& ult) noexcept {
@@ -94,12 +96,18 @@ void Carrier::resume(Ult& ult) noexcept {
 
 Result<> Carrier::start(Worker* worker) {
   if (worker != nullptr) adopt(*worker);
-  const int error = pthread_create(&thread_, nullptr, &thread_main, this);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setsigmask_np(&attributes, &scheduler_.signal_mask());
+  const int error = pthread_create(&thread_, &attributes, &thread_main, this);
+  pthread_attr_destroy(&attributes);
   if (error == 0) return {};
   return {Errc::kSystem, std::string("cannot create a worker's thread: ") + std::strerror(error)};
 }
 
 void Carrier::stop() noexcept {
+  gate_.store(1, std::memory_order_release);
+  futex_wake(gate_);
   pthread_join(thread_, nullptr);
 }
 
@@ -125,12 +133,13 @@ void Carrier::run() noexcept {
   carrier_ = this;
   native_.fs = context::current_fs();
   tid_.store(static_cast<int>(raw_syscall(SYS_gettid)), std::memory_order_relaxed);
-  while (!scheduler_.is_stopping()) {
+  for (;;) {
     if (gate_.load(std::memory_order_acquire) == 0) {
       futex_wait(gate_, 0);
       continue;
     }
     gate_.store(0, std::memory_order_relaxed);
+    if (scheduler_.is_stopping()) break;
     scheduler_.bind_here(held_->core());
     run_worker();
     if (!scheduler_.is_stopping()) scheduler_.add_spare(*this);
@@ -152,7 +161,10 @@ void Carrier::run_worker() noexcept {
 }
 
 void Carrier::idle() noexcept {
-  held_->sleep();
+  if (IdleHook hook = scheduler_.idle_hook())
+    while (hook(*held_))
+      if (held_->has_ready()) return;
+  if (held_->sleep()) scheduler_.monitor().nudge();
 }
 
 // ---- retaking ----------------------------------------------------------------------------

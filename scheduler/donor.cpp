@@ -13,8 +13,14 @@
 
 namespace mpc::sched {
 
-// Between the donor's own frames and the Ult's first frame.
-constexpr size_t kRedZoneBytes = 1024;
+// Between the donor's frame and the Ult's first one. The Ult's first context is written while
+// the donor still runs, so everything that the donor calls from then on must fit in here:
+// two leaf functions, or a sanitizer's run time.
+#ifdef MPC_TSAN
+constexpr size_t kRedZoneBytes = 64 * 1024;
+#else
+constexpr size_t kRedZoneBytes = 2048;
+#endif
 
 void ult_main(void* message);  // carrier.cpp
 
@@ -47,10 +53,10 @@ void* Donor::thread_main(void* argument) {
   auto top = (here - kRedZoneBytes) & ~uintptr_t{63};
   auto bottom = reinterpret_cast<uintptr_t>(ult.stack);
   CHECK(top > bottom, "the stack is smaller than the thread's own data");
-  context::prepare(ult.fiber, reinterpret_cast<void*>(top), top - bottom,
-                   context::current_fs(), &ult_main);
   Worker& first = *ult.first_inbox;
   MPC_HAPPENS_BEFORE(&first.inbox_);  // partner: the exchange in drain_inbox()
+  context::prepare(ult.fiber, reinterpret_cast<void*>(top), top - bottom,
+                   context::current_fs(), &ult_main);
   publish_and_sleep(ult, first);
   // What is left runs on this kernel thread: the destructors of the Ult's thread_locals.
   Execution::forget_current();

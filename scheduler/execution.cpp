@@ -123,6 +123,7 @@ void Execution::park(const WaitReason& reason) noexcept {
 bool Execution::park_until(uint64_t deadline_ns, const WaitReason& reason) noexcept {
   if (take_permit()) return true;
   bool woken = true;
+  has_deadline_.store(true, std::memory_order_relaxed);
   begin_wait(reason);
   if (is_ult_) {
     Ult& self = static_cast<Ult&>(*this);
@@ -143,6 +144,7 @@ bool Execution::park_until(uint64_t deadline_ns, const WaitReason& reason) noexc
     }
   }
   reason_.store(nullptr, std::memory_order_relaxed);
+  has_deadline_.store(false, std::memory_order_relaxed);
   return woken;
 }
 

@@ -85,8 +85,11 @@ class Execution {
 
   // Whom this execution acts for: a job::Rank, opaque here. A kernel thread started by a rank
   // inherits it; a progress thread that runs a user's function takes it on for that call.
-  void* identity() const noexcept { return identity_; }
-  void set_identity(void* identity) noexcept { identity_ = identity; }
+  // Written by the execution itself, read by anyone.
+  void* identity() const noexcept { return identity_.load(std::memory_order_relaxed); }
+  void set_identity(void* identity) noexcept {
+    identity_.store(identity, std::memory_order_relaxed);
+  }
 
   // The worker that runs this Ult right now; null for kernel threads that are no worker.
   // Re-read after each switch. Other threads may read it as a hint (where it ran last).
@@ -117,6 +120,13 @@ class Execution {
                : nullptr;
   }
   // Beginning of the present wait, exact to about 0.1 s (see coarse_now_ns).
+  uint64_t park_count() const noexcept {
+    return park_count_.load(std::memory_order_relaxed);
+  }
+  // In park_until(): the wait ends by itself.
+  bool has_deadline() const noexcept {
+    return has_deadline_.load(std::memory_order_relaxed);
+  }
   uint64_t waiting_since_ns() const noexcept {
     return waiting_since_ns_.load(std::memory_order_relaxed);
   }
@@ -152,12 +162,13 @@ class Execution {
   std::atomic<uint32_t> state_{kActive};
   std::atomic<Worker*> worker_{nullptr};
   Carrier* carrier_ = nullptr;  // the kernel thread that runs it; null for foreign threads
-  void* identity_ = nullptr;
+  std::atomic<void*> identity_{nullptr};
   bool is_ult_ = false;
   std::atomic<uint64_t> park_count_{0};  // written by the execution itself
   std::atomic<const char*> call_{nullptr};
   std::atomic<const WaitReason*> reason_{nullptr};
   std::atomic<uint64_t> waiting_since_ns_{0};
+  std::atomic<bool> has_deadline_{false};
 };
 
 // A bounded busy wait before park(). Spins only while the worker has nothing else to run, and
@@ -172,7 +183,7 @@ class SpinBudget {
   bool once() noexcept;
 
  private:
-  uint32_t left_;
+  uint32_t count_ = 0;
   uint64_t end_ns_ = 0;
 };
 

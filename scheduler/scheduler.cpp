@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "scheduler/donor.h"
 #include "scheduler/hold.h"
@@ -29,7 +31,9 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(const SchedulerConfig& confi
 }
 
 SchedulerImpl::SchedulerImpl(const SchedulerConfig& config)
-    : config_(config), stacks_(config.stack_bytes), pen_(*this, -1, -1) {}
+    : config_(config), stacks_(config.stack_bytes), pen_(*this, -1, -1) {
+  pthread_sigmask(SIG_SETMASK, nullptr, &signal_mask_);
+}
 
 Result<> SchedulerImpl::start_workers() {
   std::vector<int> cores = config_.cores;
@@ -45,12 +49,13 @@ Result<> SchedulerImpl::start_workers() {
     MPC_TRY(carrier->start(worker.get()));
     carriers_.push_back(std::move(carrier));
   }
-  return {};
+  return monitor_.start();
 }
 
 SchedulerImpl::~SchedulerImpl() {
   wait_all();
-  stopping_.store(true, std::memory_order_release);
+  monitor_.stop();
+  stopping_.store(true, std::memory_order_seq_cst);
   for (auto& worker : workers_) worker->wake();
   for (auto& carrier : carriers_) carrier->stop();
 }
@@ -72,6 +77,7 @@ Result<Execution*> SchedulerImpl::spawn(UltSpec spec) {
   if (!stack) return stack.error();
   auto* ult = new Ult;
   ult->scheduler = this;
+  ult->number = next_number_.fetch_add(1, std::memory_order_relaxed);
   ult->entry = std::move(spec.entry);
   ult->name = spec.name;
   ult->set_identity(spec.identity);
@@ -110,15 +116,26 @@ void SchedulerImpl::hold() {
 void SchedulerImpl::release() {
   std::lock_guard lock(hold_lock_);
   held_ = false;
-  while (penned_ > 0) {
+  std::vector<Ult*> penned;
+  while (penned.size() < penned_) {
     Ult* ult = pen_.pop_all();
     if (ult == nullptr) pen_.sleep();  // a donor is on its way
-    while (ult != nullptr) {
-      Ult* next = ult->next;
-      ult->home().push_remote(*ult);
-      ult = next;
-      --penned_;
+    for (; ult != nullptr; ult = ult->next) penned.push_back(ult);
+  }
+  penned_ = 0;
+  // Donors arrive in any order; the Ults start in the order of spawn(), all at once.
+  std::sort(penned.begin(), penned.end(),
+            [](const Ult* a, const Ult* b) { return a->number < b->number; });
+  for (auto& worker : workers_) {
+    Ult* first = nullptr;
+    Ult** link = &first;
+    for (Ult* ult : penned) {
+      if (&ult->home() != worker.get()) continue;
+      *link = ult;
+      link = &ult->next;
     }
+    *link = nullptr;
+    if (first != nullptr) worker->push_chain(*first);
   }
 }
 
@@ -145,11 +162,70 @@ void SchedulerImpl::add_spare(Carrier& carrier) noexcept {
   spares_ = &carrier;
 }
 
+Carrier* SchedulerImpl::take_spare() noexcept {
+  std::lock_guard lock(carriers_lock_);
+  if (Carrier* spare = spares_) {
+    spares_ = spare->next_spare;
+    return spare;
+  }
+  auto carrier = std::make_unique<Carrier>(*this);
+  if (!carrier->start(nullptr)) return nullptr;
+  carriers_.push_back(std::move(carrier));
+  return carriers_.back().get();
+}
+
 // ---- reports -----------------------------------------------------------------------------
 
 void SchedulerImpl::set_quiescence_handler(QuiescenceHandler handler) {
   std::lock_guard lock(handler_lock_);
   handler_ = std::move(handler);
+}
+
+void SchedulerImpl::call_quiescence_handler() noexcept {
+  QuiescenceHandler handler;
+  {
+    std::lock_guard lock(handler_lock_);
+    handler = handler_;
+  }
+  if (handler) handler();
+}
+
+namespace {
+
+// Parked, and only another execution can end that.
+bool waits_for_others(Execution& execution) {
+  Hold hold(execution);
+  return hold.is_held() && !execution.has_deadline() &&
+         !execution.wait_reason()->can_end_by_itself();
+}
+
+}  // namespace
+
+bool SchedulerImpl::is_quiescent(uint64_t& activity) noexcept {
+  activity = 0;
+
+  {
+    std::lock_guard lock(handler_lock_);
+    if (!handler_) return false;
+  }
+  for (auto& worker : workers_) {
+    activity += worker->switch_count.load(std::memory_order_relaxed);
+    if (worker->next_deadline_ns() != kNever) return false;
+  }
+  bool quiescent = live_.load(std::memory_order_relaxed) > 0;
+  {
+    std::lock_guard lock(ults_lock_);
+    for (size_t i = 0; quiescent && i < ults_.size(); ++i)
+      quiescent = ults_[i]->ended.load(std::memory_order_acquire) ||
+                  waits_for_others(*ults_[i]);
+  }
+  if (!quiescent) return false;
+  for_each_kernel_thread([&](KernelThread& thread) {
+    if (thread.identity() == nullptr) return;
+    activity += thread.park_count();
+    if (!waits_for_others(thread)) quiescent = false;
+  });
+  return quiescent;
 }
 
 void SchedulerImpl::for_each_execution(
@@ -167,7 +243,5 @@ void SchedulerImpl::for_each_execution(
     visit(thread);
   });
 }
-
-uint64_t coarse_now_ns() noexcept { return now_ns(); }
 
 }  // namespace mpc::sched

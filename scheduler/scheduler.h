@@ -39,6 +39,9 @@ struct UltSpec {
 // itself, none running. Called at most once per quiescent state, on a kernel thread of ours.
 using QuiescenceHandler = std::function<void()>;
 
+// Work for an idle worker (progress of communication). True: something was done.
+using IdleHook = bool (*)(Worker& worker);
+
 class Scheduler {
  public:
   // Errors: kNoMem, kSystem (which limit stopped it and how to raise it).
@@ -65,6 +68,13 @@ class Scheduler {
   // Calls `visit` for every live Ult and attached kernel thread, each held in its present
   // state (a parked one stays parked) during the call. Caller: a kernel thread of ours.
   virtual void for_each_execution(const std::function<void(const Execution&)>& visit) = 0;
+
+  // Called by each idle worker before it sleeps, and again until it returns false. The hook
+  // must not block. Null: none. Caller: any; a hook that runs may still be the old one.
+  virtual void set_idle_hook(IdleHook hook) = 0;
+
+  // How often a worker was taken from a blocked kernel thread.
+  virtual uint64_t handover_count() const = 0;
 
   // Kernel threads attached with an identity count as running for deadlock detection unless
   // they are in park(). See Execution.

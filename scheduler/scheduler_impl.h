@@ -6,12 +6,15 @@
 // Threads:   see each function.
 // See also:  scheduler/scheduler.h.
 
+#include <signal.h>
+
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "scheduler/carrier.h"
+#include "scheduler/monitor.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/stacks.h"
 #include "scheduler/ult.h"
@@ -31,23 +34,43 @@ class SchedulerImpl final : public Scheduler {
   void wait_all() override;
   int worker_count() const override { return static_cast<int>(workers_.size()); }
   int core_of_worker(int worker) const override { return workers_[worker]->core(); }
+  void set_idle_hook(IdleHook hook) override {
+    idle_hook_.store(hook, std::memory_order_release);
+  }
+  uint64_t handover_count() const override { return monitor_.handover_count(); }
   void set_quiescence_handler(QuiescenceHandler handler) override;
   void for_each_execution(const std::function<void(const Execution&)>& visit) override;
 
   // ---- for carriers ----
-  bool is_stopping() const noexcept { return stopping_.load(std::memory_order_acquire); }
+  bool is_stopping() const noexcept { return stopping_.load(std::memory_order_seq_cst); }
   // The Ult's stack has been left for good. Caller: a carrier.
   void on_ended(Ult& ult) noexcept;
   void add_spare(Carrier& carrier) noexcept;
+  // A carrier without a worker, created if there is none; null if that fails.
+  Carrier* take_spare() noexcept;
+  Monitor& monitor() noexcept { return monitor_; }
+  IdleHook idle_hook() const noexcept {
+    return idle_hook_.load(std::memory_order_acquire);
+  }
+
+  // ---- for the monitor ----
+  std::vector<std::unique_ptr<Worker>>& workers() noexcept { return workers_; }
+  // True if everything waits for something that cannot come by itself. Two calls that say so
+  // with the same `activity` prove it: nothing has moved in between.
+  bool is_quiescent(uint64_t& activity) noexcept;
+  void call_quiescence_handler() noexcept;
+
   void greet_kernel_thread() const {
     if (config_.on_kernel_thread != nullptr) config_.on_kernel_thread();
   }
+  const sigset_t& signal_mask() const noexcept { return signal_mask_; }
   // Binds the calling kernel thread to a core of the machine.
   void bind_here(int core) noexcept;
 
  private:
   const SchedulerConfig config_;
   StackArena stacks_;
+  sigset_t signal_mask_;  // of the thread that started the scheduler, for all carriers
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> stopping_{false};
 
@@ -57,6 +80,7 @@ class SchedulerImpl final : public Scheduler {
 
   std::mutex ults_lock_;
   std::vector<Ult*> ults_;  // guarded by ults_lock_; until wait_all()
+  std::atomic<uint64_t> next_number_{0};
   FutexWord live_{0};       // Ults that have not ended
 
   // Ults spawned while held wait in the pen's inbox; it is a worker that nobody runs.
@@ -67,6 +91,8 @@ class SchedulerImpl final : public Scheduler {
 
   std::mutex handler_lock_;
   QuiescenceHandler handler_;  // guarded by handler_lock_
+  std::atomic<IdleHook> idle_hook_{nullptr};
+  Monitor monitor_{*this};
 };
 
 }  // namespace mpc::sched

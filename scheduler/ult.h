@@ -40,6 +40,7 @@ class Ult final : public Execution {
   SchedulerImpl* scheduler = nullptr;
   std::function<void()> entry;
   std::string name;
+  uint64_t number = 0;  // in the order of spawn()
   uint32_t region_depth = 0;  // nested BlockingRegions
 
   // The donor sleeps here until the Ult has ended.

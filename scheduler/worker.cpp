@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "scheduler/annotate.h"
+#include "scheduler/scheduler_impl.h"
 
 namespace mpc::sched {
 
@@ -51,28 +52,42 @@ void Worker::drain_inbox() noexcept {
 }
 
 void Worker::push_remote(Ult& ult) noexcept {
+  ult.next = nullptr;
+  push_chain(ult);
+}
+
+void Worker::push_chain(Ult& first) noexcept {
+  // The inbox has the newest on top: turn the chain round.
+  Ult* newest = nullptr;
+  for (Ult* ult = &first; ult != nullptr;) {
+    Ult* next = ult->next;
+    ult->next = newest;
+    newest = ult;
+    ult = next;
+  }
   Ult* top = inbox_.load(std::memory_order_relaxed);
   do {
-    ult.next = top;
+    first.next = top;
     // seq_cst: either the owner sees this push after it has set sleeping_, or we see
     // sleeping_ below (Dekker; partner in sleep()). It is also the release for drain_inbox().
-  } while (!inbox_.compare_exchange_weak(top, &ult, std::memory_order_seq_cst,
+  } while (!inbox_.compare_exchange_weak(top, newest, std::memory_order_seq_cst,
                                          std::memory_order_relaxed));
   if (sleeping_.load(std::memory_order_seq_cst) != 0) wake();
 }
 
 // ---- sleeping ----------------------------------------------------------------------------
 
-void Worker::sleep() noexcept {
+bool Worker::sleep() noexcept {
   sleeping_.exchange(1, std::memory_order_seq_cst);  // partner: push_remote()
-  if (!has_ready()) {
-    const uint64_t deadline = next_deadline_ns();
-    if (deadline == kNever)
-      futex_wait(sleeping_, 1);
-    else
-      futex_wait_until(sleeping_, 1, deadline);
-  }
+  const uint64_t deadline = next_deadline_ns();
+  // The stop flag is the second thing that a waker may set before it looks at sleeping_.
+  const bool sleeps = !has_ready() && !scheduler_.is_stopping();
+  if (sleeps && deadline == kNever)
+    futex_wait(sleeping_, 1);
+  else if (sleeps)
+    futex_wait_until(sleeping_, 1, deadline);
   sleeping_.store(0, std::memory_order_relaxed);
+  return sleeps;
 }
 
 void Worker::wake() noexcept {

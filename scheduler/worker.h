@@ -27,7 +27,7 @@ class Worker {
 
   int index() const noexcept { return index_; }
   int core() const noexcept { return core_; }
-  SchedulerImpl& scheduler() noexcept { return scheduler_; }
+  SchedulerImpl& scheduler() const noexcept { return scheduler_; }
 
   // Appends to the run queue. Caller: the owner. Cost: 2 ns.
   void push_local(Ult& ult) noexcept;
@@ -48,8 +48,12 @@ class Worker {
            inbox_.load(std::memory_order_relaxed) != nullptr;
   }
 
+  // The same for a chain (linked by Ult::next, the first one runs first).
+  void push_chain(Ult& first) noexcept;
+
   // Sleeps until push_remote(), wake() or the next timer. Caller: the owner, with an empty queue.
-  void sleep() noexcept;
+  // Returns false if it did not sleep.
+  bool sleep() noexcept;
   // Ends sleep(). Caller: any.
   void wake() noexcept;
   bool is_sleeping() const noexcept {

@@ -222,7 +222,7 @@ def plot(folder, experiment, figures_by_mpi):
             f"set terminal svg size 720,440 font 'sans,13' background 'white'\n"
             f"set output '{target}'\nset title '{title.replace(chr(39), chr(39) * 2)}'\n"
             f"set xlabel '{x_label}'\nset ylabel '{y_label}'\nset key left top\n"
-            "set logscale x 2\nset logscale y 10\nset grid\n" +
+            f"set logscale x 2\nset logscale y 10\nset grid\n{x_ticks(figures_by_mpi, curves)}" +
             "plot " + ", ".join(parts) + "\n")
         try:
             subprocess.run(["gnuplot"], input=script, text=True, check=True,
@@ -231,6 +231,20 @@ def plot(folder, experiment, figures_by_mpi):
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"compare: no plot {target.name}: {getattr(error, 'stderr', error)}")
     return written
+
+
+def x_ticks(figures_by_mpi, curves):
+    """gnuplot's labels for the sizes or rank counts that were measured."""
+    values = sorted({key[1] for mpi, figure in curves.values()
+                     for key in figures_by_mpi.get(mpi, {}) if key[0] == figure})
+    named = [f"'{short(value)}' {value}" for value in values]
+    return "set xtics (" + ", ".join(named) + ")\n"
+
+
+def short(value):
+    if value >= 1 << 20 and value % (1 << 20) == 0:
+        return f"{value >> 20}Mi"
+    return f"{value >> 10}Ki" if value >= 1024 and value % 1024 == 0 else str(value)
 
 
 def write_markdown(path, header, sections):

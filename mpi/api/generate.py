@@ -3,8 +3,11 @@
 
 usage: generate.py OUT      writes the files below the folder OUT
        generate.py --list   names them, relative to OUT
+       generate.py --coverage
+                            writes the page docs/mpi-coverage.md
        generate.py --implemented NAME ...
-                            notes in the list that these functions have bodies now
+                            notes in the list that these functions have bodies now,
+                            and updates that page
                             (names as in C, without _c: MPI_Send, or bodies: send)
 """
 
@@ -14,8 +17,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generator import edit, entries, header  # noqa: E402
+from generator import edit, entries, fortran, header, tables  # noqa: E402
 from generator.model import Api, ListError  # noqa: E402
+
+
+FOLDER = Path(__file__).resolve().parent
+COVERAGE_PAGE = FOLDER.parents[1] / "docs/mpi-coverage.md"
 
 
 def write_if_changed(path, text):
@@ -28,6 +35,9 @@ def outputs(api):
     """Relative path -> text of everything that is built."""
     files = {"include/mpi.h": header.generate(api)}
     files.update(entries.generate(api))
+    files.update(fortran.generate(api))
+    files["generated/mpi/api/api_table.inc"] = tables.api_table(api)
+    files["generated/mpi/api/symbols.txt"] = tables.symbols(api)
     return files
 
 
@@ -35,12 +45,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path, nargs="?")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--implemented", nargs="+", metavar="NAME")
     args = parser.parse_args()
     try:
-        api = Api(Path(__file__).resolve().parent)
+        api = Api(FOLDER)
         if args.implemented:
             edit.mark_implemented(api, args.implemented)
+            write_if_changed(COVERAGE_PAGE, tables.coverage(Api(FOLDER)))
+            return
+        if args.coverage:
+            write_if_changed(COVERAGE_PAGE, tables.coverage(api))
             return
         if args.list:
             print("\n".join(outputs(api)))

@@ -40,23 +40,41 @@ struct Binding {
 };
 
 class Collective;  // one schedule in flight; reusable for persistent collectives
-struct CollectiveDeleter { void operator()(Collective*) const noexcept; };
+struct CollectiveDeleter {
+  void operator()(Collective*) const noexcept;
+};
 using CollectivePtr = std::unique_ptr<Collective, CollectiveDeleter>;
 
+// Caller: the owning rank. Ownership: keeps the schedule. Not started yet.
+// Dropping the pointer: by the owning rank, when never started or complete; waits the few
+// instructions in which a completer still refers to it. It then goes back to the rank's pool.
 CollectivePtr create(job::Rank& self, std::shared_ptr<const Schedule> schedule,
                      const Binding& binding);
-// Starts (again). Never waits. Caller: the owning rank.
+// Starts (again, once the start before is complete). Never waits. Caller: the owning rank.
+// Switches: no.
 void start(Collective& collective);
+// Order: acquire; the buffers are as the collective leaves them.
 bool is_complete(const Collective& collective) noexcept;
 // First error of a node, if any. Valid once complete.
 const msg::Status& status(const Collective& collective) noexcept;
-// Runs what must run on the owning rank (user reductions); called from progress and waits.
+// Called by whoever completes it (any execution) when is_complete() has turned true; then
+// msg::notify() wakes the rank, in any case. Short, must not wait, must not drop the
+// collective; `argument` must live until the collective has been dropped. Set before start();
+// stays for later starts.
+void set_on_complete(Collective& collective, void (*fn)(void*), void* argument);
+
+// Runs what must run on the owning rank: user reductions, and large local work of collectives
+// that the rank is waiting for. A progress hook of runtime/message calls it in every wait.
+// Caller: an execution of `self`. Switches: only if a user's function does.
 // Returns true if anything happened.
 bool help(job::Rank& self);
-// Blocking: start and wait, with as little overhead as possible. Switches: yes.
+
+// Blocking: start and wait, without allocation once the rank's pool is warm.
+// Ownership: schedule and binding are the caller's and stay for the call. Switches: yes.
 msg::Status run(job::Rank& self, const Schedule& schedule, const Binding& binding,
                 const sched::WaitReason& why);
-// Called by whoever completes it (any execution): the MPI request's completion.
-void set_on_complete(Collective& collective, void (*fn)(void*), void* argument);
+
+// Frees the rank's pool. Called at the end of a rank; harmless if there is none.
+void forget_rank(job::Rank& self) noexcept;
 
 }  // namespace mpc::nbc

@@ -139,6 +139,10 @@ Result<std::shared_ptr<const Schedule>> ScheduleBuilder::finish() {
     if (node.predecessor_count == 0) schedule->start_.push_back(id);
     if (node.successor_count == 0) ++schedule->sink_count_;
   }
+  // Receives are posted before anything else starts.
+  std::stable_partition(schedule->start_.begin(), schedule->start_.end(), [&](NodeId id) {
+    return nodes[id].kind == NodeKind::kRecv;
+  });
   if (!is_acyclic(*schedule)) return {Errc::kInternal, "schedule: a cycle of dependencies"};
   return std::shared_ptr<const Schedule>(std::move(schedule));
 }

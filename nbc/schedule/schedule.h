@@ -79,7 +79,8 @@ class Schedule {
   std::span<const NodeId> successors(const Node& node) const noexcept {
     return {successors_.data() + node.first_successor, node.successor_count};
   }
-  std::span<const NodeId> start_nodes() const noexcept { return start_; }  // no predecessors
+  // Nodes without predecessors, receives first.
+  std::span<const NodeId> start_nodes() const noexcept { return start_; }
   int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
   int tag_count() const noexcept { return tag_count_; }
   // Nodes without successors: when all of them are complete, everything is.

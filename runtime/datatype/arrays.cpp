@@ -1,7 +1,7 @@
 // Subarrays and distributed arrays (MPI-4.1 section 5.1.3 and 5.1.4).
 //
-// Both are built from the fastest dimension outwards. A Part is what one step has made so far:
-// a layout together with the lowest and the highest byte that its data touches.
+// Both are built from the fastest dimension outwards. A Part is what one step has made
+// so far: a layout together with the lowest and the highest byte that its data touches.
 
 #include <fmt/format.h>
 
@@ -29,7 +29,8 @@ bool fits(Wide value) {
 }
 
 // `count` parts, `stride` bytes apart, moved by `offset`.
-Part repeat(LayoutArena& arena, const Part& part, Count count, Wide stride, Wide offset) {
+Part repeat(LayoutArena& arena, const Part& part, Count count, Wide stride,
+            Wide offset) {
   if (count <= 0 || part.elements == 0) return {};
   const Wide reach = (count - 1) * stride;
   Part all{make_loop(arena, count, static_cast<Count>(stride), part.layout),
@@ -45,8 +46,8 @@ Part join(LayoutArena& arena, const Part& first, const Part& second) {
   ListBuilder list(arena);
   list.add(0, first.layout);
   list.add(0, second.layout);
-  return {list.finish(), std::min(first.low, second.low), std::max(first.high, second.high),
-          first.elements + second.elements};
+  return {list.finish(), std::min(first.low, second.low),
+          std::max(first.high, second.high), first.elements + second.elements};
 }
 
 // Dimensions from the fastest to the slowest: the last one first in C order.
@@ -55,8 +56,8 @@ size_t dimension(size_t step, size_t dims, int order) {
 }
 
 Error bad_order(int order) {
-  return {Errc::kArg, fmt::format("order is {}, neither MPI_ORDER_C nor MPI_ORDER_FORTRAN",
-                                  order)};
+  return {Errc::kArg,
+          fmt::format("order is {}, neither MPI_ORDER_C nor MPI_ORDER_FORTRAN", order)};
 }
 
 // The array of all dimensions occupies [0, total elements * extent).
@@ -73,7 +74,8 @@ Result<TypeRef> finish(TypeBuilder& builder, const Part& part, Wide array_elemen
     bounds.true_ub = part.high;
   }
   const auto n = static_cast<Count>(part.elements);
-  return builder.finish(part.layout, make_repeat(builder.signatures(), n, old.signature()),
+  return builder.finish(part.layout,
+                        make_repeat(builder.signatures(), n, old.signature()),
                         hash_repeat(old.signature_hash(), n), bounds, size);
 }
 
@@ -85,33 +87,39 @@ struct Distribution {
 
 Result<> check(const Distribution& d, size_t i) {
   if (d.size < 1 || d.processes < 1)
-    return {Errc::kArg, fmt::format("gsizes[{0}] is {1} and psizes[{0}] is {2}, must be "
-                                    "positive", i, d.size, d.processes)};
+    return {Errc::kArg,
+            fmt::format("gsizes[{0}] is {1} and psizes[{0}] is {2}, must be "
+                        "positive",
+                        i, d.size, d.processes)};
   const bool is_default = d.darg == abi::kDistributeDefaultArgument;
   switch (d.distrib) {
     case abi::kDistributeNone:
       if (d.processes != 1)
-        return {Errc::kArg, fmt::format("dimension {} is not distributed, but psizes is {}",
-                                        i, d.processes)};
+        return {Errc::kArg,
+                fmt::format("dimension {} is not distributed, but psizes is {}", i,
+                            d.processes)};
       return {};
     case abi::kDistributeBlock:
       if (!is_default && Wide{d.darg} * d.processes < d.size)
         return {Errc::kArg, fmt::format("blocks of {} for {} processes do not cover {} "
-                                        "elements of dimension {}", d.darg, d.processes,
-                                        d.size, i)};
+                                        "elements of dimension {}",
+                                        d.darg, d.processes, d.size, i)};
       [[fallthrough]];
     case abi::kDistributeCyclic:
       if (!is_default && d.darg < 1)
-        return {Errc::kArg, fmt::format("dargs[{}] is {}, must be positive", i, d.darg)};
+        return {Errc::kArg,
+                fmt::format("dargs[{}] is {}, must be positive", i, d.darg)};
       return {};
     default:
-      return {Errc::kArg, fmt::format("distribs[{}] is {}, no distribution", i, d.distrib)};
+      return {Errc::kArg,
+              fmt::format("distribs[{}] is {}, no distribution", i, d.distrib)};
   }
 }
 
-// The elements of the process at `d.coordinate`; one element is `part`, the next one lies
-// `stride` bytes further.
-Part distribute(LayoutArena& arena, const Part& part, const Distribution& d, Wide stride) {
+// The elements of the process at `d.coordinate`; one element is `part`, the next one
+// lies `stride` bytes further.
+Part distribute(LayoutArena& arena, const Part& part, const Distribution& d,
+                Wide stride) {
   const bool is_default = d.darg == abi::kDistributeDefaultArgument;
   Count block = d.size;  // kDistributeNone
   if (d.distrib == abi::kDistributeBlock)
@@ -121,9 +129,8 @@ Part distribute(LayoutArena& arena, const Part& part, const Distribution& d, Wid
   // In one round every process gets a block; the last round may be cut short.
   const Wide round = Wide{block} * d.processes, first = Wide{block} * d.coordinate;
   const Wide rounds = d.size / round, rest_at = rounds * round + first;
-  const Part whole =
-      repeat(arena, repeat(arena, part, block, stride, 0), static_cast<Count>(rounds),
-             round * stride, first * stride);
+  const Part whole = repeat(arena, repeat(arena, part, block, stride, 0),
+                            static_cast<Count>(rounds), round * stride, first * stride);
   const Wide rest = std::min<Wide>(block, d.size - rest_at);
   if (rest <= 0) return whole;
   return join(arena, whole,
@@ -142,8 +149,9 @@ Result<TypeRef> make_subarray(CountArray sizes, CountArray subsizes, CountArray 
   for (size_t i = 0; i < dims; ++i) {
     if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || subsizes[i] > sizes[i] ||
         starts[i] > sizes[i] - subsizes[i])
-      return {Errc::kArg, fmt::format("dimension {}: {} elements from {} on of an array of {}",
-                                      i, subsizes[i], starts[i], sizes[i])};
+      return {Errc::kArg,
+              fmt::format("dimension {}: {} elements from {} on of an array of {}", i,
+                          subsizes[i], starts[i], sizes[i])};
     total *= sizes[i];
     if (!fits(total)) return {Errc::kCount, "the array does not fit in 63 bits"};
   }
@@ -171,7 +179,8 @@ Result<TypeRef> make_darray(int size, int rank, CountArray gsizes,
                             std::span<const int> psizes, int order, const Datatype& old,
                             Binding binding) {
   const size_t dims = gsizes.size();
-  if (dims == 0 || distribs.size() != dims || dargs.size() != dims || psizes.size() != dims)
+  if (dims == 0 || distribs.size() != dims || dargs.size() != dims ||
+      psizes.size() != dims)
     return {Errc::kArg, fmt::format("a distributed array of {} dimensions", dims)};
   if (order != abi::kOrderC && order != abi::kOrderFortran) return bad_order(order);
   if (size < 1 || rank < 0 || rank >= size)
@@ -180,7 +189,8 @@ Result<TypeRef> make_darray(int size, int rank, CountArray gsizes,
   Wide total = 1, processes = 1;
   int rest = rank;
   for (size_t i = dims; i-- > 0;) {  // the process grid is always in C order
-    if (psizes[i] < 1) return {Errc::kArg, fmt::format("psizes[{}] is {}", i, psizes[i])};
+    if (psizes[i] < 1)
+      return {Errc::kArg, fmt::format("psizes[{}] is {}", i, psizes[i])};
     all[i] = {gsizes[i], distribs[i], dargs[i], psizes[i], rest % psizes[i]};
     rest /= psizes[i];
     MPC_TRY(check(all[i], i));

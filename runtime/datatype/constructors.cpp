@@ -1,7 +1,9 @@
-// The datatype constructors of MPI-4.1 section 5.1.2 to 5.1.7, except arrays (arrays.cpp).
+// The datatype constructors of MPI-4.1 section 5.1.2 to 5.1.7, except arrays
+// (arrays.cpp).
 //
 // Each one records its arguments, computes the bounds in 128 bits and builds layout and
-// signature. Layout arithmetic needs no checks of its own: it stays within the true bounds.
+// signature. Layout arithmetic needs no checks of its own: it stays within the true
+// bounds.
 
 #include <fmt/format.h>
 
@@ -19,7 +21,8 @@ Error negative(const char* name, Count value, Errc code = Errc::kCount) {
 }
 
 Error negative_at(const char* name, size_t i, Count value) {
-  return {Errc::kArg, fmt::format("{}[{}] is {}, must not be negative", name, i, value)};
+  return {Errc::kArg,
+          fmt::format("{}[{}] is {}, must not be negative", name, i, value)};
 }
 
 Error different_lengths() {
@@ -33,8 +36,8 @@ Error size_overflow() {
 }
 
 // `outer` blocks of `block_length` old elements, `stride` bytes apart.
-Result<TypeRef> strided(TypeBuilder& builder, Count count, Count block_length, Wide stride,
-                        const Datatype& old) {
+Result<TypeRef> strided(TypeBuilder& builder, Count count, Count block_length,
+                        Wide stride, const Datatype& old) {
   Bounds bounds;
   if (count > 0 && block_length > 0) {
     bounds.add(old, 0, block_length, old.extent());
@@ -51,10 +54,11 @@ Result<TypeRef> strided(TypeBuilder& builder, Count count, Count block_length, W
       hash_repeat(old.signature_hash(), n), bounds, size);
 }
 
-// Blocks of one old type at byte displacements; `length(i)` and `place(i)` describe block i.
+// Blocks of one old type at byte displacements; `length(i)` and `place(i)` describe
+// block i.
 template <class Length, class Place>
-Result<TypeRef> scattered(TypeBuilder& builder, size_t count, Length length, Place place,
-                          const Datatype& old) {
+Result<TypeRef> scattered(TypeBuilder& builder, size_t count, Length length,
+                          Place place, const Datatype& old) {
   Bounds bounds;
   Wide elements = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -77,11 +81,13 @@ Result<TypeRef> scattered(TypeBuilder& builder, size_t count, Length length, Pla
       last_length = length(i);
       block = make_loop(builder.layouts(), last_length, old.extent(), old.layout());
     }
-    if (last_length > 0 && block.bytes > 0) list.add(static_cast<Count>(place(i)), block);
+    if (last_length > 0 && block.bytes > 0)
+      list.add(static_cast<Count>(place(i)), block);
   }
   const auto n = static_cast<Count>(elements);
-  return builder.finish(list.finish(), make_repeat(builder.signatures(), n, old.signature()),
-                        hash_repeat(old.signature_hash(), n), bounds, elements * old.size());
+  return builder.finish(
+      list.finish(), make_repeat(builder.signatures(), n, old.signature()),
+      hash_repeat(old.signature_hash(), n), bounds, elements * old.size());
 }
 
 std::optional<Error> check_lengths(CountArray lengths) {
@@ -180,7 +186,8 @@ Result<TypeRef> make_hindexed_block(Count block_length, CountArray displacements
 
 Result<TypeRef> make_struct(CountArray block_lengths, CountArray displacements,
                             std::span<const Datatype* const> types, Binding binding) {
-  if (block_lengths.size() != displacements.size() || types.size() != block_lengths.size())
+  if (block_lengths.size() != displacements.size() ||
+      types.size() != block_lengths.size())
     return different_lengths();
   if (auto error = check_lengths(block_lengths)) return *error;
   TypeBuilder builder(abi::kCombinerStruct, binding);
@@ -198,8 +205,8 @@ Result<TypeRef> make_struct(CountArray block_lengths, CountArray displacements,
     elements += Wide{block_lengths[i]} * types[i]->elements();
   }
   if (too_large(size) || too_large(elements)) return size_overflow();
-  // As a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6. A struct of one part
-  // keeps that part's bounds, so that an explicit extent survives.
+  // As a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6. A struct of
+  // one part keeps that part's bounds, so that an explicit extent survives.
   const Wide over = (bounds.ub - bounds.lb) % bounds.alignment;
   if (types.size() > 1 && over > 0) bounds.ub += bounds.alignment - over;
   ListBuilder list(builder.layouts());
@@ -209,14 +216,16 @@ Result<TypeRef> make_struct(CountArray block_lengths, CountArray displacements,
     const Datatype& old = *types[i];
     const Count n = block_lengths[i];
     if (n == 0 || old.size() == 0) continue;
-    list.add(displacements[i], make_loop(builder.layouts(), n, old.extent(), old.layout()));
+    list.add(displacements[i],
+             make_loop(builder.layouts(), n, old.extent(), old.layout()));
     sequence.add(make_repeat(builder.signatures(), n, old.signature()));
     hash = hash_append(hash, hash_repeat(old.signature_hash(), n));
   }
   return builder.finish(list.finish(), sequence.finish(), hash, bounds, size);
 }
 
-Result<TypeRef> make_resized(const Datatype& old, Count lb, Count extent, Binding binding) {
+Result<TypeRef> make_resized(const Datatype& old, Count lb, Count extent,
+                             Binding binding) {
   TypeBuilder builder(abi::kCombinerResized, binding);
   builder.history_address(lb);
   builder.history_address(extent);
@@ -234,8 +243,8 @@ Result<TypeRef> make_dup(const Datatype& old) {
   builder.history_type(old);
   Bounds bounds;
   bounds.add(old, 0, 1, 0);
-  auto copy = builder.finish(old.layout(), old.signature(), old.signature_hash(), bounds,
-                             old.size());
+  auto copy = builder.finish(old.layout(), old.signature(), old.signature_hash(),
+                             bounds, old.size());
   if (copy.ok() && old.is_committed()) copy.value()->commit();
   return copy;
 }

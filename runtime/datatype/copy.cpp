@@ -12,28 +12,37 @@ namespace {
 
 using kernel::Indexed;
 using kernel::move_blocks;
+using kernel::move_one;
 using kernel::Strided;
 
-// The direction of a transfer between a layout ("user" side) and a stream of packed bytes.
+// The direction of a transfer between a layout ("user" side) and a stream of packed
+// bytes.
 struct Pack {
-  static void bytes(char* user, char* stream, size_t n) { std::memcpy(stream, user, n); }
+  static void bytes(char* user, char* stream, size_t n) {
+    std::memcpy(stream, user, n);
+  }
+  static void block(char* user, char* stream, size_t n) { move_one(stream, user, n); }
   template <class User>
   static void blocks(User user, Strided stream, Count block, Count n) {
     move_blocks(stream, user, block, n);
   }
 };
 struct Unpack {
-  static void bytes(char* user, char* stream, size_t n) { std::memcpy(user, stream, n); }
+  static void bytes(char* user, char* stream, size_t n) {
+    std::memcpy(user, stream, n);
+  }
+  static void block(char* user, char* stream, size_t n) { move_one(user, stream, n); }
   template <class User>
   static void blocks(User user, Strided stream, Count block, Count n) {
     move_blocks(user, stream, block, n);
   }
 };
 
-// A leaf of few blocks inside of a loop is moved block by block for many iterations at once:
-// block k of every iteration is again a strided run of one block size.
+// A leaf of few blocks inside of a loop is moved block by block for many iterations at
+// once: block k of every iteration is again a strided run of one block size.
 constexpr Count kFewBlocks = 16;
-constexpr Count kChunkIterations = 64;  // keeps the touched lines in the first-level cache
+constexpr Count kChunkIterations =
+    64;  // keeps the touched lines in the first-level cache
 
 template <class Direction>
 void move_iterations(const Cursor& at, char* stream, Count iterations) {
@@ -43,7 +52,8 @@ void move_iterations(const Cursor& at, char* stream, Count iterations) {
     const Count n = std::min(kChunkIterations, iterations - first);
     char* packed = address(stream, first * leaf.bytes);
     for (Count k = 0; k < leaf.count; ++k) {
-      const Count bytes = leaf.shape == Shape::kBlocks ? leaf.blocks[k].bytes : leaf.block;
+      const Count bytes =
+          leaf.shape == Shape::kBlocks ? leaf.blocks[k].bytes : leaf.block;
       Direction::blocks(Strided{address(at.block_address(k), first * stride), stride},
                         Strided{packed, leaf.bytes}, bytes, n);
       packed += bytes;
@@ -51,7 +61,8 @@ void move_iterations(const Cursor& at, char* stream, Count iterations) {
   }
 }
 
-// Moves whole blocks of the cursor's leaf, as many as fit into `room`; returns the bytes.
+// Moves whole blocks of the cursor's leaf, as many as fit into `room`; returns the
+// bytes.
 template <class Direction>
 Count move_leaf(Cursor& at, char* stream, Count room) {
   const Layout& leaf = *at.leaf();
@@ -60,7 +71,8 @@ Count move_leaf(Cursor& at, char* stream, Count room) {
     Count last = first, done = 0;
     while (last < leaf.count && leaf.blocks[last].bytes <= room - done) {
       const Count bytes = leaf.blocks[last].bytes;
-      Direction::bytes(at.block_address(last), stream + done, static_cast<size_t>(bytes));
+      Direction::block(at.block_address(last), stream + done,
+                       static_cast<size_t>(bytes));
       done += bytes;
       ++last;
     }
@@ -71,10 +83,12 @@ Count move_leaf(Cursor& at, char* stream, Count room) {
   if (n == 0) return 0;
   const Strided packed{stream, leaf.block};
   if (leaf.shape == Shape::kRun)
-    Direction::blocks(Strided{at.block_address(first), leaf.stride}, packed, leaf.block, n);
+    Direction::blocks(Strided{at.block_address(first), leaf.stride}, packed, leaf.block,
+                      n);
   else
-    Direction::blocks(Indexed{at.block_address(0) - leaf.offsets[0], leaf.offsets + first},
-                      packed, leaf.block, n);
+    Direction::blocks(
+        Indexed{at.block_address(0) - leaf.offsets[0], leaf.offsets + first}, packed,
+        leaf.block, n);
   at.pass_blocks(n);
   return n * leaf.block;
 }
@@ -113,7 +127,7 @@ template <class Direction>
 size_t transfer(const void* user, const Datatype& type, Count count, size_t offset,
                 const void* stream, size_t stream_bytes) {
   const auto total = static_cast<size_t>(type.size() * count);
-  if (count <= 0 || offset >= total) return 0;
+  if (count <= 0 || offset >= total || stream_bytes == 0) return 0;
   const size_t n = std::min(stream_bytes, total - offset);
   auto* packed = static_cast<char*>(const_cast<void*>(stream));
   if (type.is_contiguous()) {
@@ -124,7 +138,8 @@ size_t transfer(const void* user, const Datatype& type, Count count, size_t offs
   return transfer<Direction>(at, packed, static_cast<Count>(n));
 }
 
-// If both leaves are at the start of blocks of the same size: moves as many as both have.
+// If both leaves are at the start of blocks of the same size: moves as many as both
+// have.
 Count move_equal_blocks(Cursor& to, Cursor& from, Count room) {
   const Layout &t = *to.leaf(), &f = *from.leaf();
   if (to.within() != 0 || from.within() != 0 || t.shape != Shape::kRun ||
@@ -157,13 +172,13 @@ Count move_stretch(Cursor& to, Cursor& from, Count room) {
 
 }  // namespace
 
-size_t pack(const void* src, const Datatype& type, Count count, size_t offset, void* out,
-            size_t out_bytes) noexcept {
+size_t pack(const void* src, const Datatype& type, Count count, size_t offset,
+            void* out, size_t out_bytes) noexcept {
   return transfer<Pack>(src, type, count, offset, out, out_bytes);
 }
 
-size_t unpack(void* dst, const Datatype& type, Count count, size_t offset, const void* in,
-              size_t in_bytes) noexcept {
+size_t unpack(void* dst, const Datatype& type, Count count, size_t offset,
+              const void* in, size_t in_bytes) noexcept {
   return transfer<Unpack>(dst, type, count, offset, in, in_bytes);
 }
 

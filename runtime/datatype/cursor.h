@@ -1,5 +1,6 @@
 #pragma once
-// Cursor: walks the leaves of `count` layouts, from any byte offset of the packed form on.
+// Cursor: walks the leaves of `count` layouts, from any byte offset of the packed form
+// on.
 //
 // Role:      the one iteration that pack, unpack and copy are built on.
 // Users:     runtime/datatype/copy.cpp.
@@ -27,7 +28,8 @@ inline char* address(const void* base, Count offset) noexcept {
 class Cursor {
  public:
   // `layout` must outlive the cursor. start <= count * layout.bytes.
-  Cursor(const void* base, const Layout& layout, Count count, Count extent, Count start);
+  Cursor(const void* base, const Layout& layout, Count count, Count extent,
+         Count start);
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
 
@@ -66,8 +68,8 @@ class Cursor {
     if (index_ == leaf_->count) next_leaf();
   }
 
-  // If the leaf is the child of a loop and untouched: iterations left, this one included.
-  // Else 1 if it is untouched, 0 if not.
+  // If the leaf is the child of a loop and untouched: iterations left, this one
+  // included. Else 1 if it is untouched, 0 if not.
   Count iterations() const noexcept {
     if (index_ != 0 || within_ != 0) return 0;
     if (depth_ == 0 || frames_[depth_ - 1].node->shape != Shape::kLoop) return 1;

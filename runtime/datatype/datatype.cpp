@@ -40,7 +40,8 @@ Count partial_elements(const Signature& root, Count bytes) {
 
 }  // namespace
 
-// --- ownership --------------------------------------------------------------------------------
+// --- ownership
+// --------------------------------------------------------------------------------
 
 void Datatype::retain() const noexcept {
   if (is_predefined()) return;
@@ -61,7 +62,8 @@ const Contents& Datatype::contents() const noexcept {
   return details_ != nullptr ? details_->contents : *named;
 }
 
-// --- builder -----------------------------------------------------------------------------------
+// --- builder
+// -----------------------------------------------------------------------------------
 
 void Bounds::add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept {
   if (count <= 0) return;
@@ -120,7 +122,8 @@ Result<TypeRef> TypeBuilder::finish(const Layout& layout, const Signature& signa
                                     SignatureHash hash, const Bounds& b, Wide size) {
   if (!fits(size) || !fits(b.lb) || !fits(b.ub) || !fits(b.ub - b.lb) ||
       !fits(b.true_lb) || !fits(b.true_ub - b.true_lb))
-    return {Errc::kCount, "the size or a bound of the datatype does not fit in 63 bits"};
+    return {Errc::kCount,
+            "the size or a bound of the datatype does not fit in 63 bits"};
   auto* type = new Datatype;
   type->size_ = static_cast<Count>(size);
   type->lb_ = static_cast<Count>(b.lb);
@@ -140,8 +143,8 @@ Result<TypeRef> TypeBuilder::finish(const Layout& layout, const Signature& signa
 const Datatype* TypeBuilder::finish_permanent(const Datatype& same_as) {
   Bounds bounds;
   bounds.add(same_as, 0, 1, 0);
-  auto type = finish(same_as.layout(), same_as.signature(), same_as.signature_hash(), bounds,
-                     same_as.size());
+  auto type = finish(same_as.layout(), same_as.signature(), same_as.signature_hash(),
+                     bounds, same_as.size());
   CHECK(type.ok(), "a predefined type has bounds that fit");
   auto* permanent = const_cast<Datatype*>(type.value().get());
   permanent->permanent_ = true;
@@ -149,7 +152,8 @@ const Datatype* TypeBuilder::finish_permanent(const Datatype& same_as) {
   return type.value().detach();
 }
 
-// --- counting -----------------------------------------------------------------------------------
+// --- counting
+// -----------------------------------------------------------------------------------
 
 Count count_in(const Datatype& type, size_t bytes) noexcept {
   const auto size = static_cast<size_t>(type.size());
@@ -170,7 +174,8 @@ Count bytes_of_elements(const Datatype& type, Count elements) noexcept {
   elements %= type.elements();
   const Signature* node = &type.signature();
   while (elements > 0) {
-    if (node->kind == SignatureKind::kBasic) return bytes + elements * node->element_bytes();
+    if (node->kind == SignatureKind::kBasic)
+      return bytes + elements * node->element_bytes();
     const Signature* child = node->children;
     if (node->kind == SignatureKind::kRepeat) {
       bytes += elements / child->elements * child->bytes;
@@ -189,7 +194,8 @@ Count bytes_of_elements(const Datatype& type, Count elements) noexcept {
 
 bool same_signature(const Datatype& a, Count a_count, const Datatype& b,
                     Count b_count) noexcept {
-  return hash_repeat(a.signature_hash(), a_count) == hash_repeat(b.signature_hash(), b_count);
+  return hash_repeat(a.signature_hash(), a_count) ==
+         hash_repeat(b.signature_hash(), b_count);
 }
 
 }  // namespace mpc::dt

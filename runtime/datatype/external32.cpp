@@ -14,7 +14,8 @@ static_assert(std::endian::native == std::endian::little, "the swaps below assum
 
 __extension__ typedef __float128 Float128;
 
-// How one basic type travels: `units` numbers of `native` bytes become `external` bytes each.
+// How one basic type travels: `units` numbers of `native` bytes become `external` bytes
+// each.
 enum class Kind : uint8_t { kSwap, kLong, kUnsignedLong, kWchar, kLongDouble };
 struct Form {
   Kind kind;
@@ -88,7 +89,8 @@ void swap_units(char* to, const char* from, size_t bytes, Count n) {
     case 8:
       return swap_words<uint64_t, swap64>(to, from, n);
     default:
-      for (Count i = 0; i < n; ++i, to += bytes, from += bytes) swap_bytes(to, from, bytes);
+      for (Count i = 0; i < n; ++i, to += bytes, from += bytes)
+        swap_bytes(to, from, bytes);
   }
 }
 
@@ -194,13 +196,15 @@ constexpr size_t kBufferBytes = 4096;  // of packed native form, between layout 
 Result<Count> external32_size(const Datatype& type, Count count) {
   Count bytes;
   if (__builtin_mul_overflow(external_bytes(type.signature()), count, &bytes))
-    return {Errc::kCount, fmt::format("the external32 form of {} elements does not fit in "
-                                      "63 bits", count)};
+    return {Errc::kCount,
+            fmt::format("the external32 form of {} elements does not fit in "
+                        "63 bits",
+                        count)};
   return bytes;
 }
 
-Result<size_t> external32_pack(const void* src, const Datatype& type, Count count, void* out,
-                               size_t out_bytes) {
+Result<size_t> external32_pack(const void* src, const Datatype& type, Count count,
+                               void* out, size_t out_bytes) {
   auto size = external32_size(type, count);
   if (!size) return size.error();
   if (static_cast<size_t>(*size) > out_bytes)
@@ -219,7 +223,8 @@ Result<size_t> external32_pack(const void* src, const Datatype& type, Count coun
         filled = pack(src, type, count, read, native, sizeof native);
         used = 0;
       }
-      const Count n = std::min(run.count, static_cast<Count>((filled - used) / element));
+      const Count n =
+          std::min(run.count, static_cast<Count>((filled - used) / element));
       if (!to_external(form, to, native + used, n * form.units))
         return {Errc::kOther, "a value does not fit into its external32 size"};
       to += n * form.external_bytes();
@@ -230,8 +235,8 @@ Result<size_t> external32_pack(const void* src, const Datatype& type, Count coun
   return static_cast<size_t>(*size);
 }
 
-Result<size_t> external32_unpack(void* dst, const Datatype& type, Count count, const void* in,
-                                 size_t in_bytes) {
+Result<size_t> external32_unpack(void* dst, const Datatype& type, Count count,
+                                 const void* in, size_t in_bytes) {
   auto size = external32_size(type, count);
   if (!size) return size.error();
   if (static_cast<size_t>(*size) > in_bytes)

@@ -1,4 +1,5 @@
-// Types by Fortran kind parameters, and pairs by their parts. Slow path: a lock and a list.
+// Types by Fortran kind parameters, and pairs by their parts. Slow path: a lock and a
+// list.
 
 #include <map>
 #include <mutex>
@@ -75,7 +76,8 @@ const Datatype* f90_integer(int range) {
   return nullptr;
 }
 
-const Datatype* value_index_pair(const Datatype& value, const Datatype& index) noexcept {
+const Datatype* value_index_pair(const Datatype& value,
+                                 const Datatype& index) noexcept {
   constexpr struct {
     uint32_t value, index, pair;
   } kPairs[] = {

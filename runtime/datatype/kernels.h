@@ -1,5 +1,6 @@
 #pragma once
-// Kernels: tight loops that move blocks of one size between two regular or listed places.
+// Kernels: tight loops that move blocks of one size between two regular or listed
+// places.
 //
 // Role:      the inner loops of copy, pack and unpack.
 // Users:     runtime/datatype/copy.cpp.
@@ -46,23 +47,57 @@ inline void move_overlapping(To to, From from, size_t bytes, Count count) noexce
   }
 }
 
+template <size_t kHalf>
+inline void move_two(char* to, const char* from, size_t bytes) noexcept {
+  move_overlapping<kHalf>([to](Count) { return to; }, [from](Count) { return from; },
+                          bytes, 1);
+}
+
+// One block of any size: no call for the short ones.
+inline void move_one(char* to, const char* from, size_t bytes) noexcept {
+  if (bytes > 64) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 16) {
+    if (bytes > 32) return move_two<32>(to, from, bytes);
+    move_two<16>(to, from, bytes);
+  } else if (bytes >= 8) {
+    move_two<8>(to, from, bytes);
+  } else if (bytes >= 4) {
+    move_two<4>(to, from, bytes);
+  } else {
+    for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
+
 // Moves `count` blocks of `bytes` bytes. The sides do not overlap.
 template <class To, class From>
 void move_blocks(To to, From from, Count bytes, Count count) noexcept {
   const auto size = static_cast<size_t>(bytes);
   switch (size) {
-    case 1: return move_fixed<1>(to, from, count);
-    case 2: return move_fixed<2>(to, from, count);
-    case 3: return move_fixed<3>(to, from, count);
-    case 4: return move_fixed<4>(to, from, count);
-    case 8: return move_fixed<8>(to, from, count);
-    case 12: return move_fixed<12>(to, from, count);
-    case 16: return move_fixed<16>(to, from, count);
-    case 24: return move_fixed<24>(to, from, count);
-    case 32: return move_fixed<32>(to, from, count);
-    case 48: return move_fixed<48>(to, from, count);
-    case 64: return move_fixed<64>(to, from, count);
-    default: break;
+    case 1:
+      return move_fixed<1>(to, from, count);
+    case 2:
+      return move_fixed<2>(to, from, count);
+    case 3:
+      return move_fixed<3>(to, from, count);
+    case 4:
+      return move_fixed<4>(to, from, count);
+    case 8:
+      return move_fixed<8>(to, from, count);
+    case 12:
+      return move_fixed<12>(to, from, count);
+    case 16:
+      return move_fixed<16>(to, from, count);
+    case 24:
+      return move_fixed<24>(to, from, count);
+    case 32:
+      return move_fixed<32>(to, from, count);
+    case 48:
+      return move_fixed<48>(to, from, count);
+    case 64:
+      return move_fixed<64>(to, from, count);
+    default:
+      break;
   }
   if (size < 8) return move_overlapping<4>(to, from, size, count);
   if (size < 16) return move_overlapping<8>(to, from, size, count);

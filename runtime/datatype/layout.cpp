@@ -7,6 +7,7 @@ namespace {
 
 // Leaves of up to this many blocks dissolve into the list that contains them.
 constexpr Count kDissolveBlocks = 16;
+constexpr Count kSplitBytes = 16;  // the largest block that is one load and one store
 
 bool steps_by(const Layout& child, Count stride) {
   Count span;
@@ -23,8 +24,29 @@ bool same_but_offset(const Layout& a, const Layout& b) {
          a.block == b.block && a.stride == b.stride && a.children == b.children;
 }
 
+// Scattered small elements, a few of which happen to touch: blocks of one size again,
+// if all are multiples of the smallest and that does not double their number. One size
+// has a loop without branches, which is worth more than the merging.
+void split_to_one_size(std::vector<Block>& blocks) {
+  Count unit = blocks.front().bytes, total = 0;
+  for (const Block& b : blocks) {
+    unit = std::min(unit, b.bytes);
+    total += b.bytes;
+  }
+  const auto n = static_cast<Count>(blocks.size());
+  if (unit > kSplitBytes || total / unit > 2 * n) return;
+  for (const Block& b : blocks)
+    if (b.bytes % unit != 0) return;
+  std::vector<Block> split;
+  split.reserve(static_cast<size_t>(total / unit));
+  for (const Block& b : blocks)
+    for (Count at = 0; at < b.bytes; at += unit) split.push_back({b.offset + at, unit});
+  blocks = std::move(split);
+}
+
 // Blocks of one size become kRun or kIndexed, else kBlocks.
-Layout leaf_of(LayoutArena& arena, const std::vector<Block>& blocks) {
+Layout leaf_of(LayoutArena& arena, std::vector<Block>& blocks) {
+  if (blocks.size() > kDissolveBlocks) split_to_one_size(blocks);
   const Block first = blocks.front();
   const auto n = static_cast<Count>(blocks.size());
   if (n == 1) return Layout::run(first.offset, first.bytes, 1, 0);
@@ -50,7 +72,8 @@ Layout leaf_of(LayoutArena& arena, const std::vector<Block>& blocks) {
     return leaf;
   }
   std::vector<Count> prefix(blocks.size() + 1);
-  for (size_t i = 0; i < blocks.size(); ++i) prefix[i + 1] = prefix[i] + blocks[i].bytes;
+  for (size_t i = 0; i < blocks.size(); ++i)
+    prefix[i + 1] = prefix[i] + blocks[i].bytes;
   leaf.shape = Shape::kBlocks;
   leaf.blocks = arena.keep(blocks);
   leaf.prefix = arena.keep(std::move(prefix));

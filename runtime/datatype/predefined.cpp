@@ -1,4 +1,5 @@
-// The predefined datatypes: one constant table for the process, x86-64 and gfortran's defaults.
+// The predefined datatypes: one constant table for the process, x86-64 and gfortran's
+// defaults.
 
 #include <array>
 #include <complex>
@@ -25,31 +26,67 @@ constexpr Spec fixed(uint32_t code, Count alignment = 0) {
 }
 
 constexpr Spec kBasics[] = {
-    of<intptr_t>(abi::kAint), of<int64_t>(abi::kCount), of<int64_t>(abi::kOffset),
-    of<char>(abi::kPacked), of<short>(abi::kShort), of<int>(abi::kInt),
-    of<long>(abi::kLong), of<long long>(abi::kLongLong),
-    of<unsigned short>(abi::kUnsignedShort), of<unsigned>(abi::kUnsigned),
+    of<intptr_t>(abi::kAint),
+    of<int64_t>(abi::kCount),
+    of<int64_t>(abi::kOffset),
+    of<char>(abi::kPacked),
+    of<short>(abi::kShort),
+    of<int>(abi::kInt),
+    of<long>(abi::kLong),
+    of<long long>(abi::kLongLong),
+    of<unsigned short>(abi::kUnsignedShort),
+    of<unsigned>(abi::kUnsigned),
     of<unsigned long>(abi::kUnsignedLong),
-    of<unsigned long long>(abi::kUnsignedLongLong), of<float>(abi::kFloat),
+    of<unsigned long long>(abi::kUnsignedLongLong),
+    of<float>(abi::kFloat),
     of<std::complex<float>>(abi::kCFloatComplex),
-    of<std::complex<float>>(abi::kCxxFloatComplex), of<double>(abi::kDouble),
+    of<std::complex<float>>(abi::kCxxFloatComplex),
+    of<double>(abi::kDouble),
     of<std::complex<double>>(abi::kCDoubleComplex),
-    of<std::complex<double>>(abi::kCxxDoubleComplex), of<int>(abi::kLogical),
-    of<int>(abi::kInteger), of<float>(abi::kReal), of<std::complex<float>>(abi::kComplex),
-    of<double>(abi::kDoublePrecision), of<std::complex<double>>(abi::kDoubleComplex),
-    of<char>(abi::kCharacter), of<long double>(abi::kLongDouble),
+    of<std::complex<double>>(abi::kCxxDoubleComplex),
+    of<int>(abi::kLogical),
+    of<int>(abi::kInteger),
+    of<float>(abi::kReal),
+    of<std::complex<float>>(abi::kComplex),
+    of<double>(abi::kDoublePrecision),
+    of<std::complex<double>>(abi::kDoubleComplex),
+    of<char>(abi::kCharacter),
+    of<long double>(abi::kLongDouble),
     of<std::complex<long double>>(abi::kCLongDoubleComplex),
-    of<std::complex<long double>>(abi::kCxxLongDoubleComplex), of<bool>(abi::kCBool),
-    of<bool>(abi::kCxxBool), of<wchar_t>(abi::kWchar), fixed(abi::kInt8),
-    fixed(abi::kUint8), fixed(abi::kChar), fixed(abi::kSignedChar),
-    fixed(abi::kUnsignedChar), fixed(abi::kByte), fixed(abi::kInt16), fixed(abi::kUint16),
-    fixed(abi::kInt32), fixed(abi::kUint32), fixed(abi::kInt64), fixed(abi::kUint64),
-    fixed(abi::kLogical1), fixed(abi::kInteger1), fixed(abi::kLogical2),
-    fixed(abi::kInteger2), fixed(abi::kReal2), fixed(abi::kLogical4),
-    fixed(abi::kInteger4), fixed(abi::kReal4), fixed(abi::kComplex4, 2),
-    fixed(abi::kLogical8), fixed(abi::kInteger8), fixed(abi::kReal8),
-    fixed(abi::kComplex8, 4), fixed(abi::kLogical16), fixed(abi::kInteger16),
-    fixed(abi::kReal16), fixed(abi::kComplex16, 8), fixed(abi::kComplex32, 16),
+    of<std::complex<long double>>(abi::kCxxLongDoubleComplex),
+    of<bool>(abi::kCBool),
+    of<bool>(abi::kCxxBool),
+    of<wchar_t>(abi::kWchar),
+    fixed(abi::kInt8),
+    fixed(abi::kUint8),
+    fixed(abi::kChar),
+    fixed(abi::kSignedChar),
+    fixed(abi::kUnsignedChar),
+    fixed(abi::kByte),
+    fixed(abi::kInt16),
+    fixed(abi::kUint16),
+    fixed(abi::kInt32),
+    fixed(abi::kUint32),
+    fixed(abi::kInt64),
+    fixed(abi::kUint64),
+    fixed(abi::kLogical1),
+    fixed(abi::kInteger1),
+    fixed(abi::kLogical2),
+    fixed(abi::kInteger2),
+    fixed(abi::kReal2),
+    fixed(abi::kLogical4),
+    fixed(abi::kInteger4),
+    fixed(abi::kReal4),
+    fixed(abi::kComplex4, 2),
+    fixed(abi::kLogical8),
+    fixed(abi::kInteger8),
+    fixed(abi::kReal8),
+    fixed(abi::kComplex8, 4),
+    fixed(abi::kLogical16),
+    fixed(abi::kInteger16),
+    fixed(abi::kReal16),
+    fixed(abi::kComplex16, 8),
+    fixed(abi::kComplex32, 16),
 };
 
 // A pair as C lays out struct { First; Second; }, or as Fortran an array of two.
@@ -64,8 +101,9 @@ constexpr PairSpec pair(uint32_t code, uint32_t first, uint32_t second) {
     First a;
     Second b;
   };
-  return {code, first, second, sizeof(First), sizeof(Second), offsetof(Both, b),
-          sizeof(Both), alignof(Both)};
+  return {code,          first,          second,
+          sizeof(First), sizeof(Second), offsetof(Both, b),
+          sizeof(Both),  alignof(Both)};
 }
 
 constexpr PairSpec kPairs[] = {

@@ -13,7 +13,8 @@ const ReduceTable& table() noexcept {
 }
 
 bool in_range(uint32_t op, uint32_t type) noexcept {
-  return op >= kFirstOp && op <= kLastOp && type >= abi::kFirstType && type <= abi::kLastType;
+  return op >= kFirstOp && op <= kLastOp && type >= abi::kFirstType &&
+         type <= abi::kLastType;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #pragma once
 // Reduction kernels and the table of them; compiled once per instruction set.
 //
-// Role:      included by reduce_baseline.cpp and reduce_v3.cpp only; everything is in an
-//            unnamed namespace, so that no function of one instruction set replaces another's.
+// Role:      included by reduce_baseline.cpp and reduce_v3.cpp only; everything is in
+//            an unnamed namespace, so that no function of one instruction set replaces
+//            another's.
 // Users:     those two files.
 // Threads:   pure.
 // See also:  reduce.h.
@@ -14,31 +15,52 @@
 #include "runtime/datatype/reduce.h"
 #include "runtime/datatype/reduce_table.h"
 
+#if defined(__clang__)
+#define MPC_NO_LOOP_DEPENDENCE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define MPC_NO_LOOP_DEPENDENCE _Pragma("GCC ivdep")
+#endif
+
 namespace mpc::dt {
 namespace {
 
 __extension__ typedef __int128 Int128;
 __extension__ typedef __float128 Float128;
 
-// Wraps instead of overflowing; narrow types are widened by the language to `int` otherwise.
+// Wraps instead of overflowing; narrow types are widened by the language to `int`
+// otherwise.
 template <class T>
 struct Wrapping {
   using Type = T;
 };
 template <>
-struct Wrapping<int8_t> { using Type = uint32_t; };
+struct Wrapping<int8_t> {
+  using Type = uint32_t;
+};
 template <>
-struct Wrapping<int16_t> { using Type = uint32_t; };
+struct Wrapping<int16_t> {
+  using Type = uint32_t;
+};
 template <>
-struct Wrapping<uint8_t> { using Type = uint32_t; };
+struct Wrapping<uint8_t> {
+  using Type = uint32_t;
+};
 template <>
-struct Wrapping<uint16_t> { using Type = uint32_t; };
+struct Wrapping<uint16_t> {
+  using Type = uint32_t;
+};
 template <>
-struct Wrapping<int32_t> { using Type = uint32_t; };
+struct Wrapping<int32_t> {
+  using Type = uint32_t;
+};
 template <>
-struct Wrapping<int64_t> { using Type = uint64_t; };
+struct Wrapping<int64_t> {
+  using Type = uint64_t;
+};
 template <>
-struct Wrapping<Int128> { __extension__ using Type = unsigned __int128; };
+struct Wrapping<Int128> {
+  __extension__ using Type = unsigned __int128;
+};
 
 template <class T>
 struct Sum {
@@ -93,8 +115,9 @@ struct Loose {
   typedef T Type __attribute__((aligned(1), may_alias));
 };
 
-// Element-wise kernel. `kPer` scalars per element: a complex sum is a sum of 2 n scalars.
-// ivdep: `out` is one of the operands or overlaps neither (contract in reduce.h).
+// Element-wise kernel. `kPer` scalars per element: a complex sum is a sum of 2 n
+// scalars. No loop dependence: `out` is one of the operands or overlaps neither
+// (contract in reduce.h).
 template <template <class> class Op, class T, int kPer = 1>
 struct Each {
   static void run3(const void* left, const void* right, void* out, Count n) {
@@ -103,7 +126,7 @@ struct Each {
     const auto* b = static_cast<const L*>(right);
     auto* c = static_cast<L*>(out);
     const Count scalars = n * kPer;
-#pragma GCC ivdep
+    MPC_NO_LOOP_DEPENDENCE
     for (Count i = 0; i < scalars; ++i) c[i] = Op<T>::apply(a[i], b[i]);
   }
 };
@@ -115,7 +138,7 @@ struct ComplexProd {
     const auto* a = static_cast<const L*>(left);
     const auto* b = static_cast<const L*>(right);
     auto* c = static_cast<L*>(out);
-#pragma GCC ivdep
+    MPC_NO_LOOP_DEPENDENCE
     for (Count i = 0; i < n; ++i) {
       const T re = a[2 * i], im = a[2 * i + 1], x = b[2 * i], y = b[2 * i + 1];
       c[2 * i] = re * x - im * y;
@@ -133,11 +156,15 @@ struct Pair {
 
 struct Less {
   template <class V>
-  static bool better(V a, V b) { return a < b; }
+  static bool better(V a, V b) {
+    return a < b;
+  }
 };
 struct Greater {
   template <class V>
-  static bool better(V a, V b) { return a > b; }
+  static bool better(V a, V b) {
+    return a > b;
+  }
 };
 
 template <class Order, class V, class I>
@@ -252,7 +279,8 @@ class TableMaker {
 constexpr ReduceTable make_table() {
   TableMaker m;
   using namespace abi;
-  // MPI-4.1 does not list MPI_CHAR; programs use it, and other implementations accept it.
+  // MPI-4.1 does not list MPI_CHAR; programs use it, and other implementations accept
+  // it.
   for (uint32_t c : {kInt8, kSignedChar, kChar, kInteger1}) m.integer<int8_t>(c);
   for (uint32_t c : {kUint8, kUnsignedChar}) m.integer<uint8_t>(c);
   for (uint32_t c : {kInt16, kShort, kInteger2}) m.integer<int16_t>(c);
@@ -266,6 +294,9 @@ constexpr ReduceTable make_table() {
 #ifdef __FLT16_MANT_DIG__
   m.floating<_Float16>(kReal2);
   m.complex<_Float16>(kComplex4);
+#else  // clang 14: can be moved, not computed with
+  m.rma<2>(kReal2);
+  m.rma<4>(kComplex4);
 #endif
   for (uint32_t c : {kFloat, kReal, kReal4}) m.floating<float>(c);
   for (uint32_t c : {kDouble, kDoublePrecision, kReal8}) m.floating<double>(c);

@@ -1,7 +1,8 @@
 #pragma once
 // ReduceTable: function pointers by operation and datatype code.
 //
-// Role:      the seam between reduce.cpp, which picks a table, and the kernels' objects.
+// Role:      the seam between reduce.cpp, which picks a table, and the kernels'
+//            objects.
 // Users:     runtime/datatype only.
 // Threads:   constant.
 // See also:  reduce_kernels.h.

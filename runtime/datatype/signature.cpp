@@ -27,7 +27,8 @@ void SequenceBuilder::add(const Signature& part) {
   if (!parts_.empty()) {
     Signature& last = parts_.back();
     const bool same_basic = last.kind == SignatureKind::kBasic &&
-                            part.kind == SignatureKind::kBasic && last.code == part.code;
+                            part.kind == SignatureKind::kBasic &&
+                            last.code == part.code;
     const bool same_child = last.kind == SignatureKind::kRepeat &&
                             part.kind == SignatureKind::kRepeat &&
                             last.children == part.children;

@@ -30,6 +30,7 @@ struct Rank {
   // One slot per upper layer; each layer owns what it puts there, and frees it at the end of
   // the rank through Job::at_rank_end.
   void* mailbox = nullptr;    // runtime/message
+  std::atomic<void*> nbc{nullptr};  // nbc/engine: made at the first use
   void* mpi = nullptr;        // mpi::RankState
   void* streams = nullptr;    // runtime/interpose: per-rank stdout, stderr
   void* run = nullptr;        // runtime/job: how exit() gets back to the rank's first frame

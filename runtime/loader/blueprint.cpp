@@ -49,7 +49,9 @@ class BlueprintMaker {
  public:
   BlueprintMaker(const BlueprintOptions& options,
                  const std::vector<PrivateVariable>& variables, size_t variables_bytes)
-      : options_(options), variables_(variables), variables_bytes_(variables_bytes),
+      : options_(options),
+        variables_(variables),
+        variables_bytes_(variables_bytes),
         blueprint_(new Blueprint) {}
 
   Result<std::unique_ptr<Blueprint>> make(const std::string& path) {
@@ -97,7 +99,7 @@ class BlueprintMaker {
     if (!file) return file.error();
     MPC_TRY(check_private_library(**file, *modules()[0].file));
     modules()[0].needs.push_back(modules().size());
-    preloads_.push_back(modules().size());
+    ++blueprint_->preload_count;
     return add_module(std::move(*file), file_name(path));
   }
 
@@ -117,7 +119,8 @@ class BlueprintMaker {
       }
       if (!must_be_private(name, path)) {
         // The master does not lie where $ORIGIN points: say the path.
-        if (!in_system_directory(path) && !is_loaded(name)) redirects_[user][name] = path;
+        if (!in_system_directory(path) && !is_loaded(name))
+          redirects_[user][name] = path;
         continue;
       }
       MPC_TRY(check_private_library(**file, *modules()[0].file));
@@ -157,9 +160,7 @@ class BlueprintMaker {
   Result<> load_masters() {
     for (size_t i = 0; i < masters_.size(); ++i)
       if (!redirects_[i].empty()) MPC_TRY(masters_[i]->redirect(redirects_[i]));
-    for (auto it = preloads_.rbegin(); it != preloads_.rend(); ++it)
-      MPC_TRY(load_master(*it));
-    MPC_TRY(load_master(0));
+    for (size_t i = blueprint_->preload_count + 1; i-- > 0;) MPC_TRY(load_master(i));
     for (size_t i = 0; i < masters_.size(); ++i) {
       Module& m = modules()[i];
       m.master = find_loaded(masters_[i]->path());
@@ -261,9 +262,9 @@ class BlueprintMaker {
       void* map = ::mmap(nullptr, blueprint_->image_bytes, PROT_READ | PROT_WRITE,
                          MAP_SHARED, *fd, 0);
       if (map == MAP_FAILED)
-        return Error{Errc::kNoMem, fmt::format("cannot map {} bytes of program data: {}",
-                                               blueprint_->image_bytes,
-                                               std::strerror(errno))};
+        return Error{Errc::kNoMem,
+                     fmt::format("cannot map {} bytes of program data: {}",
+                                 blueprint_->image_bytes, std::strerror(errno))};
       image = static_cast<char*>(map);
     }
     for (const Module& m : modules()) copy_data(m, image);
@@ -319,10 +320,9 @@ class BlueprintMaker {
   const std::vector<PrivateVariable>& variables_;
   const size_t variables_bytes_;
   std::unique_ptr<Blueprint> blueprint_;
-  std::vector<std::unique_ptr<MasterFile>> masters_;              // one per module
-  std::vector<std::map<std::string, std::string>> redirects_;     // name to path
+  std::vector<std::unique_ptr<MasterFile>> masters_;           // one per module
+  std::vector<std::map<std::string, std::string>> redirects_;  // name to path
   std::vector<std::vector<std::string>> inherited_paths_;
-  std::vector<size_t> preloads_;
 };
 
 Result<std::unique_ptr<Blueprint>> Blueprint::make(

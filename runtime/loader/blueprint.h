@@ -51,7 +51,7 @@ struct TlsSlot {
 
 struct Module {
   std::unique_ptr<ElfFile> file;
-  std::string name;              // as others need it
+  std::string name;  // as others need it
   link_map* master = nullptr;
   size_t bundle_offset = 0;
   size_t span_bytes = 0;         // pages from address 0 to the end of its bss
@@ -62,17 +62,18 @@ struct Module {
   size_t image_offset = 0;       // of data_begin in image_fd
   bool is_bss_in_image = false;  // small: one mapping serves data and bss
   Hooks hooks;
-  std::vector<size_t> needs;     // indices of private modules that start before this one
-  size_t tls_module = 0;         // the dynamic linker's id; 0: no thread_local
+  std::vector<size_t> needs;  // indices of private modules that start before this one
+  size_t tls_module = 0;      // the dynamic linker's id; 0: no thread_local
   std::vector<TlsSlot> tls_slots;
 
   uintptr_t master_base() const noexcept { return master->l_addr; }
 };
 
 struct BlueprintOptions {
-  std::vector<std::string> preload;         // paths; private, before all libraries
-  std::vector<std::string> private_names;   // file names of system libraries to copy, too
-  std::vector<std::string> shared_names;    // file names of libraries not to copy
+  std::vector<std::string> preload;  // paths; private, before all libraries
+  std::vector<std::string>
+      private_names;                      // file names of system libraries to copy, too
+  std::vector<std::string> shared_names;  // file names of libraries not to copy
 };
 
 // A variable of libc that programs read directly (environ, optind): each copy gets its own.
@@ -90,15 +91,16 @@ class Blueprint {
       const std::vector<PrivateVariable>& variables, size_t variables_bytes);
   ~Blueprint();
 
-  std::vector<Module> modules;      // the program first, then breadth first
-  std::vector<size_t> init_order;   // indices of modules
-  size_t bundle_bytes = 0;          // a multiple of alignment
+  std::vector<Module> modules;  // the program first, then breadth first
+  size_t preload_count = 0;     // modules [1, 1 + preload_count) come before libraries
+  std::vector<size_t> init_order;  // indices of modules
+  size_t bundle_bytes = 0;         // a multiple of alignment
   size_t alignment = kPageBytes;
   int image_fd = -1;
   size_t image_bytes = 0;
-  std::vector<size_t> slots;        // bundle offsets of words that hold bundle offsets
-  size_t variables_offset = 0;      // bundle offset of the variables
-  size_t main_offset = 0;           // bundle offset of main()
+  std::vector<size_t> slots;    // bundle offsets of words that hold bundle offsets
+  size_t variables_offset = 0;  // bundle offset of the variables
+  size_t main_offset = 0;       // bundle offset of main()
   bool needs_executable_stack = false;
   int maps_per_copy = 0;
 

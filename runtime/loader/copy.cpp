@@ -13,7 +13,8 @@ namespace mpc::loader {
 namespace {
 
 // FS base is switched with the rank, so this belongs to the rank's main thread.
-thread_local constinit Copy* t_running __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local constinit Copy* t_running __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
 std::atomic<ForeignExit> g_foreign_exit{nullptr};
 
@@ -63,7 +64,16 @@ void* Copy::to_master(const void* address) const noexcept {
   if (m == nullptr) return const_cast<void*>(address);
   const char* begin = base_ + m->bundle_offset;
   return reinterpret_cast<void*>(
-      m->master_base() + static_cast<uintptr_t>(static_cast<const char*>(address) - begin));
+      m->master_base() +
+      static_cast<uintptr_t>(static_cast<const char*>(address) - begin));
+}
+
+void* Copy::find_definition(const char* name, size_t first_module) const noexcept {
+  const std::vector<Module>& modules = image_.blueprint().modules;
+  for (size_t i = first_module; i < modules.size(); ++i)
+    if (const Elf64_Sym* symbol = modules[i].file->find_definition(name))
+      return base_ + modules[i].bundle_offset + symbol->st_value;
+  return Image::find_variable(*this, name);
 }
 
 bool Copy::is_main_thread() const noexcept { return t_running == this; }
@@ -83,13 +93,13 @@ void Copy::enter_thread() const noexcept {
 int Copy::run_main(int argc, char** argv, char** envp) {
   CHECK(t_running == nullptr, "run_main() inside of run_main()");
   t_running = this;
+  environment() = envp;
   enter_thread();
   if (__builtin_setjmp(jump_) == 0) {
     run_constructors(argc, argv, envp);
     using Main = int (*)(int, char**, char**);
-    const auto main =
-        function_at<Main>(base_ + image_.blueprint().main_offset);
-    finish(main(argc, argv, envp));
+    const auto main = function_at<Main>(base_ + image_.blueprint().main_offset);
+    run_exit(main(argc, argv, envp));
   }
   t_running = nullptr;
   return status_ & 0xff;  // as the kernel reports it to a waiting parent
@@ -100,7 +110,8 @@ void Copy::run_constructors(int argc, char** argv, char** envp) {
   for (const size_t index : blueprint.init_order) {
     const Module& m = blueprint.modules[index];
     char* base = base_ + m.bundle_offset;
-    if (m.hooks.init != 0) function_at<StartHook>(base + m.hooks.init)(argc, argv, envp);
+    if (m.hooks.init != 0)
+      function_at<StartHook>(base + m.hooks.init)(argc, argv, envp);
     const auto* hooks = reinterpret_cast<StartHook*>(base + m.hooks.init_array);
     for (size_t i = 0; i < m.hooks.init_count; ++i) hooks[i](argc, argv, envp);
   }
@@ -108,7 +119,7 @@ void Copy::run_constructors(int argc, char** argv, char** envp) {
 
 // Source: C11 7.22.4.4: handlers in reverse order; one that calls exit() again, or that
 // registers others, is followed by the remaining ones.
-void Copy::finish(int status) {
+void Copy::run_exit(int status) {
   status_ = status;
   while (!thread_exit_list_.empty()) {
     const ThreadExit entry = thread_exit_list_.back();
@@ -150,7 +161,7 @@ void Copy::run_destructors() {
 }
 
 void Copy::exit(int status) {
-  finish(status);
+  run_exit(status);
   leave(status_);
 }
 

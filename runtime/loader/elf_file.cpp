@@ -17,11 +17,16 @@ namespace {
 
 const char* machine_name(uint16_t machine) {
   switch (machine) {
-    case EM_386: return "32-bit x86";
-    case EM_AARCH64: return "64-bit ARM";
-    case EM_PPC64: return "POWER";
-    case EM_RISCV: return "RISC-V";
-    default: return "another processor";
+    case EM_386:
+      return "32-bit x86";
+    case EM_AARCH64:
+      return "64-bit ARM";
+    case EM_PPC64:
+      return "POWER";
+    case EM_RISCV:
+      return "RISC-V";
+    default:
+      return "another processor";
   }
 }
 
@@ -33,7 +38,8 @@ Error system_error(const std::string& path, const char* action, int error) {
   const Errc code = error == ENOENT || error == ENOTDIR ? Errc::kNotFound
                     : error == EACCES                   ? Errc::kPermission
                                                         : Errc::kSystem;
-  return Error{code, fmt::format("{}: cannot {}: {}", path, action, std::strerror(error))};
+  return Error{code,
+               fmt::format("{}: cannot {}: {}", path, action, std::strerror(error))};
 }
 
 }  // namespace
@@ -77,10 +83,11 @@ Result<> ElfFile::check_header() {
   if (size_ < sizeof(Elf64_Ehdr)) return bad(path_, "is a truncated ELF file");
   const Elf64_Ehdr& e = header();
   if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64)
-    return bad(path_, fmt::format("is built for {}, this runtime for 64-bit x86",
-                                  e.e_ident[EI_CLASS] == ELFCLASS32 && e.e_machine == EM_X86_64
-                                      ? "x32"
-                                      : machine_name(e.e_machine)));
+    return bad(path_,
+               fmt::format("is built for {}, this runtime for 64-bit x86",
+                           e.e_ident[EI_CLASS] == ELFCLASS32 && e.e_machine == EM_X86_64
+                               ? "x32"
+                               : machine_name(e.e_machine)));
   if (e.e_type == ET_REL)
     return bad(path_, "is an object file, not a program; link it with mpcc");
   if (e.e_type == ET_CORE) return bad(path_, "is a core dump, not a program");
@@ -90,9 +97,10 @@ Result<> ElfFile::check_header() {
     return bad(path_, "is a truncated ELF file");
   segments_ = {reinterpret_cast<const Elf64_Phdr*>(bytes_ + e.e_phoff), e.e_phnum};
   for (const Elf64_Phdr& p : segments_) {
-    if (p.p_type != PT_LOAD && p.p_type != PT_DYNAMIC && p.p_type != PT_TLS) continue;
-    if (p.p_offset > size_ || p.p_filesz > size_ - p.p_offset || p.p_filesz > p.p_memsz ||
-        p.p_memsz > (uint64_t{1} << 46) || p.p_vaddr > (uint64_t{1} << 46))
+    if (p.p_type == PT_NULL || p.p_type == PT_GNU_STACK) continue;
+    if (p.p_offset > size_ || p.p_filesz > size_ - p.p_offset ||
+        p.p_filesz > p.p_memsz || p.p_memsz > (uint64_t{1} << 46) ||
+        p.p_vaddr > (uint64_t{1} << 46))
       return bad(path_, "is a truncated or damaged ELF file");
   }
   return {};
@@ -116,7 +124,7 @@ Result<> ElfFile::read_dynamic() {
                                        section.sh_size / sizeof(Elf64_Sym));
   if (!symbols_.empty()) return {};
   if (const auto hash = at_address<uint32_t>(dynamic_value(DT_HASH), 2);
-             has_dynamic(DT_HASH) && !hash.empty()) {
+      has_dynamic(DT_HASH) && !hash.empty()) {
     symbols_ = at_address<Elf64_Sym>(dynamic_value(DT_SYMTAB), hash[1]);
   }
   return {};
@@ -218,8 +226,7 @@ bool ElfFile::is_definition(size_t index, std::string_view name) const noexcept 
       ELF64_ST_TYPE(s.st_info) == STT_TLS || name != dynamic_string(s.st_name))
     return false;
   if (!has_dynamic(DT_VERSYM)) return true;
-  const auto versions =
-      at_address<uint16_t>(dynamic_value(DT_VERSYM), symbols_.size());
+  const auto versions = at_address<uint16_t>(dynamic_value(DT_VERSYM), symbols_.size());
   return versions.empty() || (versions[index] & kHiddenVersion) == 0;
 }
 

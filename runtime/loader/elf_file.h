@@ -50,9 +50,10 @@ class ElfFile {
 
   std::string soname() const;
   std::vector<std::string> needed() const;
-  std::string run_path() const;         // DT_RUNPATH, or ""
-  std::string inherited_path() const;   // DT_RPATH, or ""; void when there is a DT_RUNPATH
-  std::string directory() const;        // $ORIGIN, absolute
+  std::string run_path() const;  // DT_RUNPATH, or ""
+  std::string inherited_path()
+      const;                      // DT_RPATH, or ""; void when there is a DT_RUNPATH
+  std::string directory() const;  // $ORIGIN, absolute
 
   // Offset in the file of a virtual address of a loaded segment; SIZE_MAX if there is none.
   size_t offset_of(uint64_t vaddr) const noexcept;

@@ -17,9 +17,9 @@
 namespace mpc::loader {
 namespace {
 
-StringSetting private_libraries{
-    "loader.private_libraries", "",
-    "file names of system libraries of which each rank gets its own copy, separated by ':'"};
+StringSetting private_libraries{"loader.private_libraries", "",
+                                "file names of system libraries of which each rank "
+                                "gets its own copy, separated by ':'"};
 StringSetting shared_libraries{
     "loader.shared_libraries", "",
     "file names of the user's libraries that all ranks share, separated by ':'"};
@@ -34,7 +34,10 @@ struct Variables {
   size_t bytes = 0;
 };
 Variables& variables() {
-  static Variables instance;
+  // `environ` comes first: Copy::environment().
+  static Variables instance{
+      {{{"environ", "__environ", "_environ"}, std::vector<char>(sizeof(char**)), 0}},
+      sizeof(char**)};
   return instance;
 }
 
@@ -75,16 +78,37 @@ Result<std::unique_ptr<Image>> Image::open(const std::string& path,
   blueprint_options.preload = options.preload;
   blueprint_options.private_names = split_names(private_libraries.get());
   blueprint_options.shared_names = split_names(shared_libraries.get());
-  auto blueprint = Blueprint::make(path, blueprint_options, variables().list,
-                                   variables().bytes);
+  auto blueprint =
+      Blueprint::make(path, blueprint_options, variables().list, variables().bytes);
   if (!blueprint) return blueprint.error();
   std::unique_ptr<Image> image(new Image);
   image->blueprint_ = std::move(*blueprint);
   image->path_ = image->blueprint_->modules[0].file->path();
-  for (const Module& m : image->blueprint_->modules)
+  for (const Module& m : image->blueprint_->modules) {
+    if (!Registry::instance().add_master(m.master, m.master_base()))
+      return Error{Errc::kNoMem, "too many private libraries"};
     log::debug("loader: {} is private, {} KiB of data and bss", m.file->path(),
                (m.data_end - m.data_begin) / 1024);
+  }
   return image;
+}
+
+void* Image::find_variable(const Copy& copy, const char* name) noexcept {
+  for (const PrivateVariable& v : variables().list)
+    for (const std::string& n : v.names)
+      if (n == name) return copy.variable(v.offset);
+  return nullptr;
+}
+
+char**& Copy::environment() const noexcept {
+  return *static_cast<char***>(variable(0));
+}
+
+bool is_master(uintptr_t load_address) noexcept {
+  return Registry::instance().is_master(load_address);
+}
+bool is_master_handle(const void* handle) noexcept {
+  return Registry::instance().is_master_handle(handle);
 }
 
 Image::~Image() {
@@ -121,7 +145,8 @@ Result<> Image::reserve_locked(size_t copies) {
   const uintptr_t aligned = (begin + alignment - 1) & ~(alignment - 1);
   if (aligned > begin) ::munmap(map, aligned - begin);
   if (room - (aligned - begin) > bytes)
-    ::munmap(reinterpret_cast<char*>(aligned + bytes), room - (aligned - begin) - bytes);
+    ::munmap(reinterpret_cast<char*>(aligned + bytes),
+             room - (aligned - begin) - bytes);
   next_ = reinterpret_cast<char*>(aligned);
   if (!Registry::instance().add_chunk(next_, blueprint_->bundle_bytes, copies)) {
     ::munmap(next_, bytes);
@@ -195,8 +220,8 @@ AddressInfo describe_address(const void* address) noexcept {
                                          static_cast<const char*>(dl.dli_fbase));
     info.symbol = dl.dli_sname;
     if (dl.dli_sname != nullptr)
-      info.symbol_offset = static_cast<uintptr_t>(static_cast<const char*>(address) -
-                                                  static_cast<const char*>(dl.dli_saddr));
+      info.symbol_offset = static_cast<uintptr_t>(
+          static_cast<const char*>(address) - static_cast<const char*>(dl.dli_saddr));
   }
   return info;
 }

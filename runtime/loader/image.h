@@ -56,6 +56,8 @@ class Image {
   int maps_per_copy() const noexcept;
   size_t bytes_per_copy() const noexcept;  // of address space
   const Blueprint& blueprint() const noexcept { return *blueprint_; }
+  // A copy's instance of a variable registered by private_variable(), or null.
+  static void* find_variable(const Copy& copy, const char* name) noexcept;
 
  private:
   Image() = default;
@@ -98,6 +100,9 @@ class Copy {
   [[noreturn]] void exit_now(int status);
   [[noreturn]] void exit_quick(int status);
 
+  // Exit handlers and destructors only (a forked child ends as a process, not as a rank).
+  void run_exit(int status);
+
   // Prepares the thread_locals of another thread of this rank (pointers into the copy).
   void enter_thread() const noexcept;
 
@@ -114,6 +119,11 @@ class Copy {
   char* base() const noexcept { return base_; }
   // A variable registered by private_variable().
   void* variable(size_t offset) const noexcept;
+  // This copy's `environ`.
+  char**& environment() const noexcept;
+  // The first definition of a symbol in the program and its private libraries, from this
+  // module on; null if there is none.
+  void* find_definition(const char* name, size_t first_module) const noexcept;
   // The address in this copy of something in the master (as the dynamic linker sees it).
   void* from_master(const void* address) const noexcept;
   // The reverse, for an address in this copy.
@@ -126,28 +136,31 @@ class Copy {
   void run_constructors(int argc, char** argv, char** envp);
   void run_exit_handlers();
   void run_destructors();
-  void finish(int status);
   [[noreturn]] void leave(int status);
 
   Image& image_;
   int rank_;
   char* base_;
-  std::mutex mutex_;                 // guards exit_list_
+  std::mutex mutex_;  // guards exit_list_
   std::vector<ExitEntry> exit_list_;
   struct ThreadExit {
     void (*function)(void*);
     void* object;
   };
   std::vector<ThreadExit> thread_exit_list_;
-  void* jump_[5] = {};               // __builtin_setjmp buffer of run_main()
+  void* jump_[5] = {};  // __builtin_setjmp buffer of run_main()
   int status_ = 0;
-  size_t ended_modules_ = 0;         // whose destructors have run or begun to
+  size_t ended_modules_ = 0;  // whose destructors have run or begun to
 };
 
 // The copy that contains this address, or null. Async-signal-safe. Cost: a few loads.
 Copy* find_copy(const void* address) noexcept;
 // The copy whose run_main() the calling thread is in, or null.
 Copy* running_copy() noexcept;
+
+// Does an object of the dynamic linker belong to a master, of which only copies run?
+bool is_master(uintptr_t load_address) noexcept;
+bool is_master_handle(const void* handle) noexcept;
 
 // Called when another thread of a rank than its main one calls exit(): end the rank, keep
 // the calling thread from running on.
@@ -162,10 +175,10 @@ size_t private_variable(std::initializer_list<const char*> names, const void* in
 
 // What a crash report says about an address. Texts live as long as the process.
 struct AddressInfo {
-  int rank = -1;                  // -1: not in a copy
-  const char* path = nullptr;     // of the program or library; null: unknown
-  uintptr_t offset = 0;           // in that file's address space (for addr2line)
-  const char* symbol = nullptr;   // mangled; null: unknown
+  int rank = -1;                 // -1: not in a copy
+  const char* path = nullptr;    // of the program or library; null: unknown
+  uintptr_t offset = 0;          // in that file's address space (for addr2line)
+  const char* symbol = nullptr;  // mangled; null: unknown
   uintptr_t symbol_offset = 0;
 };
 // Async-signal-safe for addresses in copies; others ask the dynamic linker.

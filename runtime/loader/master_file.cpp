@@ -13,8 +13,8 @@
 namespace mpc::loader {
 namespace {
 
-constexpr int kLowestDescriptor = 600;        // programs may count on 3, 4, 5 ...
-constexpr int64_t kIgnoredTag = 0x6fffeffe;   // in no range that the linker looks at
+constexpr int kLowestDescriptor = 600;       // programs may count on 3, 4, 5 ...
+constexpr int64_t kIgnoredTag = 0x6fffeffe;  // in no range that the linker looks at
 
 }  // namespace
 
@@ -77,13 +77,21 @@ void MasterFile::hold_back_hooks() noexcept {
   for (size_t i = 0; i < original_->dynamic().size(); ++i) {
     Elf64_Dyn& d = dynamic[i];
     switch (d.d_tag) {
-      case DT_FLAGS_1: d.d_un.d_val &= ~uint64_t{DF_1_PIE}; break;
+      case DT_FLAGS_1:
+        d.d_un.d_val &= ~uint64_t{DF_1_PIE};
+        break;
+      case DT_SONAME:  // another program's library of the same name is another one
       case DT_INIT:
-      case DT_FINI: d.d_tag = kIgnoredTag; break;
+      case DT_FINI:
+        d.d_tag = kIgnoredTag;
+        break;
       case DT_PREINIT_ARRAYSZ:
       case DT_INIT_ARRAYSZ:
-      case DT_FINI_ARRAYSZ: d.d_un.d_val = 0; break;
-      default: break;
+      case DT_FINI_ARRAYSZ:
+        d.d_un.d_val = 0;
+        break;
+      default:
+        break;
     }
   }
   // Each execution's stack is ours to make executable, not the dynamic linker's.
@@ -111,10 +119,11 @@ Result<> MasterFile::redirect(const std::map<std::string, std::string>& path_of_
         type == PT_GNU_RELRO)
       spare = i;
   if (spare == 0)
-    return Error{Errc::kImage,
-                 fmt::format("{}: has no program header to spare, so its libraries cannot "
-                             "be made private; link them statically",
-                             file.path())};
+    return Error{
+        Errc::kImage,
+        fmt::format("{}: has no program header to spare, so its libraries cannot "
+                    "be made private; link them statically",
+                    file.path())};
   const size_t old_bytes = file.dynamic_value(DT_STRSZ);
   const auto old_strings =
       file.at_address<char>(file.dynamic_value(DT_STRTAB), old_bytes);
@@ -129,9 +138,8 @@ Result<> MasterFile::redirect(const std::map<std::string, std::string>& path_of_
   const uint64_t vaddr = page_ceil(end);
   MPC_TRY(grow(page_ceil(offset + strings.size())));
   std::memcpy(bytes_ + offset, strings.data(), strings.size());
-  at<Elf64_Phdr>(file.header().e_phoff)[spare] =
-      Elf64_Phdr{PT_LOAD,        PF_R,           offset,    vaddr, vaddr,
-                 strings.size(), strings.size(), kPageBytes};
+  at<Elf64_Phdr>(file.header().e_phoff)[spare] = Elf64_Phdr{
+      PT_LOAD, PF_R, offset, vaddr, vaddr, strings.size(), strings.size(), kPageBytes};
   auto* dynamic = at<Elf64_Dyn>(file.segment(PT_DYNAMIC)->p_offset);
   for (size_t i = 0; i < file.dynamic().size(); ++i) {
     Elf64_Dyn& d = dynamic[i];
@@ -141,7 +149,8 @@ Result<> MasterFile::redirect(const std::map<std::string, std::string>& path_of_
     const auto it = string_of_name.find(file.dynamic_string(d.d_un.d_val));
     if (it != string_of_name.end()) d.d_un.d_val = it->second;
   }
-  redirect_versions(file, file.offset_of(file.dynamic_value(DT_VERNEED)), string_of_name);
+  redirect_versions(file, file.offset_of(file.dynamic_value(DT_VERNEED)),
+                    string_of_name);
   return {};
 }
 

@@ -27,7 +27,7 @@ class MasterFile {
 
   // A path that no other object of this process has, for as long as the file is open.
   const std::string& path() const noexcept { return path_; }
-  // Constructors, destructors and the mark of a program: away.
+  // Constructors, destructors, the library's name and the mark of a program: away.
   void hold_back_hooks() noexcept;
   // Replaces names of needed libraries by paths. Errors: kImage if the file has no room.
   Result<> redirect(const std::map<std::string, std::string>& path_of_name);

@@ -18,8 +18,8 @@ Error refuse(const ElfFile& file, std::string_view reason, std::string_view way_
 
 std::span<const Elf64_Rela> relocations(const ElfFile& file, int64_t table,
                                         int64_t bytes) {
-  return file.at_address<Elf64_Rela>(
-      file.dynamic_value(table), file.dynamic_value(bytes) / sizeof(Elf64_Rela));
+  return file.at_address<Elf64_Rela>(file.dynamic_value(table),
+                                     file.dynamic_value(bytes) / sizeof(Elf64_Rela));
 }
 
 // Name of the first symbol that needs a relocation of this type, or null.
@@ -30,7 +30,8 @@ const char* relocated_symbol(const ElfFile& file, uint32_t type) {
     for (const Elf64_Rela& r : table)
       if (ELF64_R_TYPE(r.r_info) == type) {
         const size_t index = ELF64_R_SYM(r.r_info);
-        return index < symbols.size() ? file.dynamic_string(symbols[index].st_name) : "";
+        return index < symbols.size() ? file.dynamic_string(symbols[index].st_name)
+                                      : "";
       }
   return nullptr;
 }
@@ -42,7 +43,8 @@ bool has_text_relocations(const ElfFile& file) {
 
 Result<> check_common(const ElfFile& file) {
   if (has_text_relocations(file))
-    return refuse(file, "its code has to be changed for each address (text relocations)",
+    return refuse(file,
+                  "its code has to be changed for each address (text relocations)",
                   "compile all of it with -fPIC, as mpcc does");
   if ((file.dynamic_value(DT_FLAGS_1) & DF_1_NOOPEN) != 0)
     return refuse(file, "it is marked as not loadable (-z nodlopen)",
@@ -80,9 +82,9 @@ int format_version(const ElfFile& file) {
 }
 
 Result<> check_needed_name(const std::string& name, const ElfFile& user) {
-  for (std::string_view other : {"libmpi.so", "libmpich.so", "libmpicxx.so",
-                                 "libmpifort.so", "libmpi_mpifh.so", "libmpichf90.so",
-                                 "libmpi_cxx.so", "libmpi_usempif08.so"})
+  for (std::string_view other :
+       {"libmpi.so", "libmpich.so", "libmpicxx.so", "libmpifort.so", "libmpi_mpifh.so",
+        "libmpichf90.so", "libmpi_cxx.so", "libmpi_usempif08.so"})
     if (name.starts_with(other))
       return refuse(user, fmt::format("it is linked with another MPI ({})", name),
                     kRecompile);
@@ -92,7 +94,8 @@ Result<> check_needed_name(const std::string& name, const ElfFile& user) {
 Result<> check_program(const ElfFile& file) {
   const Elf64_Ehdr& header = file.header();
   if (file.segment(PT_DYNAMIC) == nullptr)
-    return refuse(file, "it is statically linked, so its data cannot be copied per rank",
+    return refuse(file,
+                  "it is statically linked, so its data cannot be copied per rank",
                   kRecompile);
   if (header.e_type == ET_EXEC)
     return refuse(file, "it is linked for a fixed address (-no-pie)", kRecompile);
@@ -110,13 +113,15 @@ Result<> check_program(const ElfFile& file) {
                   kRecompile);
   const int version = format_version(file);
   if (version == 0 && file.segment(PT_TLS) != nullptr)
-    return refuse(file,
-                  "it was not built by mpcc: its thread_local variables are addressed as "
-                  "those of the only program of a process (local-exec TLS)",
-                  kRecompile);
+    return refuse(
+        file,
+        "it was not built by mpcc: its thread_local variables are addressed as "
+        "those of the only program of a process (local-exec TLS)",
+        kRecompile);
   if (version == 0) return refuse(file, "it was not built by mpcc", kRecompile);
   if (version != 1)
-    return refuse(file, fmt::format("it was linked by a newer mpcc (format {})", version),
+    return refuse(file,
+                  fmt::format("it was linked by a newer mpcc (format {})", version),
                   "link it again with the mpcc of this installation");
   if (file.find_definition("mpc_main") == nullptr)
     return refuse(file, "its entry 'mpc_main' is not visible (version script?)",
@@ -126,9 +131,9 @@ Result<> check_program(const ElfFile& file) {
 
 Result<> check_private_library(const ElfFile& file, const ElfFile& program) {
   if (file.segment(PT_DYNAMIC) == nullptr || file.header().e_type != ET_DYN)
-    return refuse(file, fmt::format("{} needs it, but it is no shared library",
-                                    program.path()),
-                  "build it with mpcc -shared");
+    return refuse(
+        file, fmt::format("{} needs it, but it is no shared library", program.path()),
+        "build it with mpcc -shared");
   return check_common(file);
 }
 

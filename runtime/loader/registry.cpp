@@ -14,7 +14,8 @@ bool Registry::add_chunk(char* begin, size_t stride, size_t copies) noexcept {
   if (index == kMaxChunks) return false;
   auto* table = new (std::nothrow) std::atomic<Copy*>[copies];
   if (table == nullptr) return false;
-  for (size_t i = 0; i < copies; ++i) table[i].store(nullptr, std::memory_order_relaxed);
+  for (size_t i = 0; i < copies; ++i)
+    table[i].store(nullptr, std::memory_order_relaxed);
   Chunk& chunk = chunks_[index];
   chunk.begin = reinterpret_cast<uintptr_t>(begin);
   chunk.end = chunk.begin + stride * copies;
@@ -60,6 +61,28 @@ void Registry::for_each(void (*visit)(Copy&, void*), void* argument) const {
     for (size_t k = 0; k < (chunks_[i].end - chunks_[i].begin) / chunks_[i].stride; ++k)
       if (Copy* copy = chunks_[i].copies[k].load(std::memory_order_acquire))
         visit(*copy, argument);
+}
+
+bool Registry::add_master(const void* handle, uintptr_t load_address) noexcept {
+  const size_t index = master_count_.load(std::memory_order_relaxed);  // callers lock
+  if (index == kMaxMasters) return false;
+  masters_[index] = {handle, load_address};
+  master_count_.store(index + 1, std::memory_order_release);  // pairs with is_master
+  return true;
+}
+
+bool Registry::is_master(uintptr_t load_address) const noexcept {
+  const size_t count = master_count_.load(std::memory_order_acquire);  // add_master
+  for (size_t i = 0; i < count; ++i)
+    if (masters_[i].load_address == load_address) return true;
+  return false;
+}
+
+bool Registry::is_master_handle(const void* handle) const noexcept {
+  const size_t count = master_count_.load(std::memory_order_acquire);  // add_master
+  for (size_t i = 0; i < count; ++i)
+    if (masters_[i].handle == handle) return true;
+  return false;
 }
 
 }  // namespace mpc::loader

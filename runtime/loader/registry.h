@@ -31,11 +31,21 @@ class Registry {
   void remove_chunk(char* begin) noexcept;
   void set_copy(char* base, Copy* copy) noexcept;
   Copy* find(const void* address) const noexcept;
+  bool add_master(const void* handle, uintptr_t load_address) noexcept;
+  bool is_master(uintptr_t load_address) const noexcept;
+  bool is_master_handle(const void* handle) const noexcept;
   void for_each(void (*visit)(Copy&, void*), void* argument) const;
 
  private:
   static constexpr size_t kMaxChunks = 512;
   const Chunk* chunk_of(uintptr_t address) const noexcept;
+  static constexpr size_t kMaxMasters = 1024;
+  struct Master {
+    const void* handle = nullptr;
+    uintptr_t load_address = 0;
+  };
+  Master masters_[kMaxMasters];
+  std::atomic<size_t> master_count_{0};
   Chunk chunks_[kMaxChunks];
   std::atomic<size_t> count_{0};
 };

@@ -11,9 +11,9 @@ namespace {
 // The heap belongs to the process: what libc allocates, a rank may free, and vice versa.
 bool is_heap_function(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "malloc",        "free",           "calloc",   "realloc", "memalign",
-      "aligned_alloc", "posix_memalign", "valloc",   "pvalloc", "reallocarray",
-      "cfree",         "malloc_usable_size"};
+      "malloc",   "free",          "calloc",         "realloc",
+      "memalign", "aligned_alloc", "posix_memalign", "valloc",
+      "pvalloc",  "reallocarray",  "cfree",          "malloc_usable_size"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -51,7 +51,8 @@ Result<> Relocator::relocate_table(Module& m, int64_t table_tag, int64_t bytes_t
 // DT_RELR: an address, then bitmaps for the 63 words behind it, and so on.
 void Relocator::relocate_packed(Module& m) {
   const size_t count = m.file->dynamic_value(kTagRelrBytes) / sizeof(uint64_t);
-  const auto table = m.file->at_address<uint64_t>(m.file->dynamic_value(kTagRelr), count);
+  const auto table =
+      m.file->at_address<uint64_t>(m.file->dynamic_value(kTagRelr), count);
   const auto shift = [&](uint64_t vaddr) {
     if (!in_data(m, vaddr)) return;
     if (const auto target = bundle_offset(word(m, vaddr))) set_slot(m, vaddr, *target);
@@ -73,10 +74,11 @@ Result<> Relocator::relocate(Module& m, const Elf64_Rela& r) {
   const uint32_t type = ELF64_R_TYPE(r.r_info);
   if (type == R_X86_64_NONE) return {};
   if (!in_data(m, r.r_offset))
-    return Error{Errc::kImage,
-                 fmt::format("{}: relocation of type {} outside of its data; compile all "
-                             "of it with -fPIC, as mpcc does",
-                             m.file->path(), type)};
+    return Error{
+        Errc::kImage,
+        fmt::format("{}: relocation of type {} outside of its data; compile all "
+                    "of it with -fPIC, as mpcc does",
+                    m.file->path(), type)};
   switch (type) {
     case R_X86_64_RELATIVE:
     case R_X86_64_RELATIVE64:
@@ -100,10 +102,11 @@ Result<> Relocator::relocate(Module& m, const Elf64_Rela& r) {
     case R_X86_64_SIZE32:
       return {};  // the same for every copy: each rank has its own thread control block
     default:
-      return Error{Errc::kImage,
-                   fmt::format("{}: relocation of type {} is not supported; compile all of "
-                               "it with -fPIC, as mpcc does",
-                               m.file->path(), type)};
+      return Error{
+          Errc::kImage,
+          fmt::format("{}: relocation of type {} is not supported; compile all of "
+                      "it with -fPIC, as mpcc does",
+                      m.file->path(), type)};
   }
 }
 
@@ -123,6 +126,8 @@ void Relocator::relocate_symbol(Module& m, const Elf64_Rela& r) {
     // start would have done it the other way round (a profiling library's MPI_Send, a
     // template's static variable).
     target = private_definition(name);
+  } else if (blueprint_.preload_count > 0 && target && !name.empty()) {
+    if (const auto preloaded = preloaded_definition(name)) target = preloaded;
   }
   if (target) set_slot(m, r.r_offset, *target + addend);
 }
@@ -160,6 +165,16 @@ std::optional<size_t> Relocator::private_definition(std::string_view name) const
   for (const Module& m : blueprint_.modules)
     if (const Elf64_Sym* symbol = m.file->find_definition(name))
       return m.bundle_offset + symbol->st_value;
+  return std::nullopt;
+}
+
+// The program's own definition beats that of a preloaded library.
+std::optional<size_t> Relocator::preloaded_definition(std::string_view name) const {
+  for (size_t i = 0; i <= blueprint_.preload_count; ++i) {
+    const Module& m = blueprint_.modules[i];
+    if (const Elf64_Sym* symbol = m.file->find_definition(name))
+      return m.bundle_offset + symbol->st_value;
+  }
   return std::nullopt;
 }
 

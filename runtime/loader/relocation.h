@@ -39,6 +39,7 @@ class Relocator {
   std::optional<size_t> bundle_offset(uintptr_t address) const;
   // The first definition in the order of a normal start: program, preloaded, libraries.
   std::optional<size_t> private_definition(std::string_view name) const;
+  std::optional<size_t> preloaded_definition(std::string_view name) const;
   std::optional<size_t> private_variable(std::string_view name) const;
 
   Blueprint& blueprint_;

@@ -67,6 +67,7 @@ def parse_arguments():
         help="folder of the lists that say which functions have a body")
     add("--extra", action="append", default=[], help="another option for the launcher")
     add("--json", type=Path, default=None, help="result file")
+    add("--build-only", action="store_true", help="compile and link, run nothing")
     add("--list", action="store_true", help="name the tests, run nothing")
     add("--verbose", action="store_true", help="name each test as it ends")
     return parser.parse_args()
@@ -170,6 +171,9 @@ def run_one(options, mpi, build, test, built):
         result.detail = "lacks " + ", ".join(built.missing) if built.missing else \
             builder.first_error(built.error)
         result.output = built.error
+        return result
+    if options.build_only:
+        result.detail = "built"
         return result
     limit = options.timeout
     extra = list(options.extra) + test.launcher_arguments

@@ -17,6 +17,7 @@ from pathlib import Path
 
 OUTPUT_LIMIT_BYTES = 1 << 20
 REPORT_WAIT_S = 1.0     # for what a hung job says of itself before it is killed
+DEADLOCK_STATUS = 125   # of our mpcrun, docs/mpcrun.md
 DRAIN_WAIT_S = 2.0      # for ranks that outlive their launcher a little
 
 CRASH_TEXT = re.compile(
@@ -141,6 +142,8 @@ def judge(test, status, text, timed_out):
     if not complaint and status == 0:
         return Outcome("pass")
     needs = _needs(text)
+    if status == DEADLOCK_STATUS and "deadlock" in text.lower():
+        return Outcome("timeout", "deadlock, says the launcher", needs=needs)
     if needs:
         return Outcome("needs", "uses " + ", ".join(needs), needs=needs)
     if _crashed(status, text):

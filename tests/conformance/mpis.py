@@ -4,6 +4,7 @@ Role:     one `Mpi` object says how to compile for an implementation and how to 
 Users:    tests/conformance; bench/compare.
 See also: tests/conformance/README.md
 """
+import hashlib
 import os
 import shutil
 import subprocess
@@ -25,7 +26,7 @@ class Mpi:
     cores_option: str = ""      # "--cores": the launcher's own; "": use taskset
     timeout_option: str = ""    # how the launcher is told a time limit, "%d" seconds
     honours_xfail: bool = False  # the suite's `xfail` marks describe this implementation
-    hang_report_signal: int = 0  # sent to the launcher before a hung job is killed
+    link_inputs: list = field(default_factory=list)  # files that end up in programs
 
     def command(self, ranks, program, arguments=(), cores=0, extra=()):
         """The argv that runs `program` with `ranks` ranks on `cores` cores (0: all)."""
@@ -40,10 +41,13 @@ class Mpi:
         return prefix + [self.launcher, *options, "-n", str(ranks), str(program), *arguments]
 
     def version(self):
-        """What the compiler wrapper says it runs: changes when the installation does."""
+        """Changes when programs must be built anew: the wrapper's command, what it links."""
         shown = subprocess.run([self.compiler, "-show"], capture_output=True, text=True,
                                check=False)
-        return shown.stdout.strip() + shown.stderr.strip()
+        digest = hashlib.sha256()
+        for path in self.link_inputs:
+            digest.update(Path(path).read_bytes())
+        return f"{shown.stdout.strip()} {shown.stderr.strip()} {digest.hexdigest()[:16]}"
 
 
 def find(name, prefix=None):
@@ -70,7 +74,9 @@ def _ours(prefix):
             raise MpiMissing(f"{tool} is missing: build and install first (./run install "
                              f"{root})")
     return Mpi("ours", str(compiler), str(launcher), cores_option="--cores",
-               timeout_option="--timeout=%d", hang_report_signal=3)
+               timeout_option="--timeout=%d",
+               link_inputs=sorted(path for pattern in ("bin/mpcc", "lib*/**/*.a", "lib*/**/*.o")
+                                  for path in root.glob(pattern)))
 
 
 def _peer(mpi):

@@ -44,6 +44,10 @@ class Judging(unittest.TestCase):
         self.assertEqual(verdict("", status=-11), "crash")
         self.assertEqual(verdict("double free or corruption\n", status=1), "crash")
 
+    def test_a_reported_deadlock_is_a_hang(self):
+        self.assertEqual(verdict("mpcrun: deadlock: every rank waits\n", status=125),
+                         "timeout")
+
     def test_unsupported_functions_are_named(self):
         outcome = executor.judge(
             suite.Test("coll", "iallred", 2), 1,

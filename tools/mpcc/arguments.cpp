@@ -88,20 +88,49 @@ void expand(const std::string& argument, std::vector<std::string>& out, int dept
 // systems add them by default.
 bool is_dropped(std::string_view a) {
   static const std::set<std::string_view> kDropped = {
-      "-fPIE",    "-fpie",    "-pie",      "-no-pie",  "-nopie", "-fno-pie", "-fno-PIE",
-      "-fno-pic", "-fno-PIC", "-Wl,-pie", "-Wl,-no-pie", "-fpic"};
+      "-fPIE",    "-fpie",    "-pie",     "-no-pie",  "-nopie",      "-fno-pie",
+      "-fno-PIE", "-fno-pic", "-fno-PIC", "-Wl,-pie", "-Wl,-no-pie", "-fpic"};
   return kDropped.count(a) > 0;
 }
 
 // Options whose value is the next argument.
 bool takes_value(std::string_view a) {
-  static const std::set<std::string_view> kWithValue = {
-      "-o",       "-x",        "-I",      "-L",         "-D",           "-U",
-      "-l",       "-include",  "-isystem", "-iquote",   "-idirafter",   "-imacros",
-      "-iprefix", "-MF",       "-MT",     "-MQ",        "-T",           "-u",
-      "-e",       "-z",        "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xclang",
-      "-isysroot", "--sysroot", "-J",      "-B",         "--param",      "-aux-info",
-      "-target",  "-mllvm",    "-arch",   "-h",         "-R",           "-specs"};
+  static const std::set<std::string_view> kWithValue = {"-o",
+                                                        "-x",
+                                                        "-I",
+                                                        "-L",
+                                                        "-D",
+                                                        "-U",
+                                                        "-l",
+                                                        "-include",
+                                                        "-isystem",
+                                                        "-iquote",
+                                                        "-idirafter",
+                                                        "-imacros",
+                                                        "-iprefix",
+                                                        "-MF",
+                                                        "-MT",
+                                                        "-MQ",
+                                                        "-T",
+                                                        "-u",
+                                                        "-e",
+                                                        "-z",
+                                                        "-Xlinker",
+                                                        "-Xassembler",
+                                                        "-Xpreprocessor",
+                                                        "-Xclang",
+                                                        "-isysroot",
+                                                        "--sysroot",
+                                                        "-J",
+                                                        "-B",
+                                                        "--param",
+                                                        "-aux-info",
+                                                        "-target",
+                                                        "-mllvm",
+                                                        "-arch",
+                                                        "-h",
+                                                        "-R",
+                                                        "-specs"};
   return kWithValue.count(a) > 0;
 }
 
@@ -139,7 +168,8 @@ bool take_own(const std::string& a, Arguments& result) {
     result.compiler = value_of("-cc=");
   } else if (starts_with(a, "-CC=") || starts_with(a, "-cxx=")) {
     result.compiler = a.substr(a.find('=') + 1);
-  } else if (starts_with(a, "-fc=") || starts_with(a, "-f90=") || starts_with(a, "-f77=")) {
+  } else if (starts_with(a, "-fc=") || starts_with(a, "-f90=") ||
+             starts_with(a, "-f77=")) {
     result.compiler = a.substr(a.find('=') + 1);
   } else {
     return false;

@@ -15,27 +15,27 @@ namespace mpcc {
 enum class Language { kC, kCxx, kFortran };
 
 enum class Step {
-  kInquiry,        // --version, -print-..., no input: passed through
-  kCompile,        // -c, -S, -E, -M, -fsyntax-only
+  kInquiry,  // --version, -print-..., no input: passed through
+  kCompile,  // -c, -S, -E, -M, -fsyntax-only
   kLinkProgram,
-  kLinkLibrary,    // -shared
-  kLinkPartial,    // -r
+  kLinkLibrary,  // -shared
+  kLinkPartial,  // -r
 };
 
 struct Arguments {
   Language language = Language::kC;
-  std::string compiler;               // to run
-  std::vector<std::string> user;      // what remains for the compiler
+  std::string compiler;           // to run
+  std::vector<std::string> user;  // what remains for the compiler
   std::string output = "a.out";
   Step step = Step::kInquiry;
   bool has_input = false;
   bool uses_sanitizer = false;
-  bool keeps_interposition = false;   // -fsemantic-interposition
+  bool keeps_interposition = false;  // -fsemantic-interposition
   // Of the wrapper itself:
-  bool show = false;                  // -show: print the command
-  std::string query;                  // "compile", "link", "incdirs", ... : print a part
+  bool show = false;  // -show: print the command
+  std::string query;  // "compile", "link", "incdirs", ... : print a part
   bool help = false;
-  std::string error;                  // not empty: report and exit 1
+  std::string error;  // not empty: report and exit 1
 };
 
 // Expands @files. argv[0] says the language: *fort* or *f77* *f90*, *xx* or *++*, else C.

@@ -54,7 +54,9 @@ Prefix find_prefix() {
 
 using Words = std::vector<std::string>;
 
-void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(Words& to, const Words& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 Words compile_flags(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-fPIC"};
@@ -107,16 +109,19 @@ Words command(const Arguments& a, const Prefix& prefix) {
 }
 
 std::string quoted(const std::string& word) {
-  if (word.find_first_of(" \t\n'\"\\$`&|;<>()*?[]#~") == std::string::npos && !word.empty())
+  if (word.find_first_of(" \t\n'\"\\$`&|;<>()*?[]#~") == std::string::npos &&
+      !word.empty())
     return word;
   std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  for (const char c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
 }
 
 void print(const Words& words) {
   std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
+  for (const std::string& word : words)
+    line += (line.empty() ? "" : " ") + quoted(word);
   std::puts(line.c_str());
 }
 

@@ -220,6 +220,6 @@ def generate(api):
     files = {}
     for chapter, functions in api.chapters.items():
         name = identifier(chapter)
-        files[f"mpi/api/impl_{name}.h"] = impl_header(chapter, functions)
-        files[f"mpi/api/entry_{name}.cpp"] = entry_file(api, chapter, functions)
+        files[f"generated/mpi/api/impl_{name}.h"] = impl_header(chapter, functions)
+        files[f"generated/mpi/api/entry_{name}.cpp"] = entry_file(api, chapter, functions)
     return files

@@ -11,9 +11,10 @@ from pathlib import Path
 
 FUNCTION_KEYS = {
     "name", "since", "status", "large", "abi", "returns", "f77", "impl", "body", "phase",
+    "f77_mark", "f77_ierror",
     "binding", "errors", "value_on_error", "doc", "params",
 }
-PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "doc"}
+PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "doc", "f77", "f77_len"}
 
 
 class ListError(Exception):
@@ -162,6 +163,7 @@ class Api:
         self.kinds = kinds["kinds"]
         self.conditions = kinds["conditions"]
         self.lengths = kinds["lengths"]
+        self.fortran = read_json(folder / "fortran.json")
         self.constants = read_json(folder / "constants.json")["groups"]
         self.types = read_json(folder / "types.json")
         self.chapters = {}

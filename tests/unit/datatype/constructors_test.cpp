@@ -1,9 +1,12 @@
-// Bounds, sizes, layouts and history of each constructor, on examples small enough to check by hand.
+// Bounds, sizes, layouts and history of each constructor, on examples small enough to
+// check by hand.
 
 #include <gtest/gtest.h>
 
 #include <complex>
 #include <numeric>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/datatype/datatype.h"
@@ -113,6 +116,98 @@ TEST(Resized, SetsTheBoundsAndKeepsTheData) {
   std::vector<int> values{1, 2, 3, 4, 5, 6, 7}, packed(3);
   pack(values.data(), **spaced, 3, 0, packed.data(), 12);
   EXPECT_EQ(packed, (std::vector<int>{1, 4, 7}));
+}
+
+TEST(Struct, OfOnePartKeepsItsExplicitExtent) {
+  auto odd = make_resized(type(abi::kInt), -3, 9);
+  const Datatype* parts[] = {odd->get(), &type(abi::kChar)};
+  auto one = make_struct(std::vector<int>{1}, std::vector<Count>{5}, {parts, 1});
+  EXPECT_EQ((*one)->lb(), 2);
+  EXPECT_EQ((*one)->extent(), 9);
+  auto two = make_struct(std::vector<int>{1, 1}, std::vector<Count>{0, 6}, parts);
+  EXPECT_EQ((*two)->lb(), -3);
+  EXPECT_EQ((*two)->extent(), 12);
+}
+
+TEST(Struct, IgnoresEmptyBlocksButNotEmptyTypes) {
+  const Datatype* parts[] = {&type(abi::kDouble), &type(abi::kChar)};
+  auto first = make_struct(std::vector<int>{0, 1}, std::vector<Count>{40, 16}, parts);
+  EXPECT_EQ((*first)->lb(), 16);
+  EXPECT_EQ((*first)->extent(), 1);
+  auto none = make_contiguous(0, type(abi::kInt));
+  EXPECT_EQ((*none)->extent(), 0);
+  const Datatype* with_none[] = {none->get(), &type(abi::kChar)};
+  auto second =
+      make_struct(std::vector<int>{1, 1}, std::vector<Count>{40, 16}, with_none);
+  EXPECT_EQ((*second)->lb(), 16);
+  EXPECT_EQ((*second)->extent(), 24);
+  EXPECT_EQ((*second)->true_extent(), 1);
+}
+
+TEST(Subarray, CutsABoxOutOfAMatrix) {
+  auto box = make_subarray(std::vector<int>{4, 5}, std::vector<int>{2, 3},
+                           std::vector<int>{1, 2}, abi::kOrderC, type(abi::kInt));
+  ASSERT_TRUE(box.ok());
+  EXPECT_EQ((*box)->lb(), 0);
+  EXPECT_EQ((*box)->extent(), 80);
+  EXPECT_EQ((*box)->true_lb(), 28);
+  std::vector<int> matrix(20), packed(6);
+  std::iota(matrix.begin(), matrix.end(), 0);
+  pack(matrix.data(), **box, 1, 0, packed.data(), 24);
+  EXPECT_EQ(packed, (std::vector<int>{7, 8, 9, 12, 13, 14}));
+  EXPECT_EQ(make_subarray(std::vector<int>{4}, std::vector<int>{3}, std::vector<int>{2},
+                          abi::kOrderC, type(abi::kInt))
+                .error()
+                .code,
+            Errc::kArg);
+  EXPECT_EQ(make_subarray(std::vector<int>{4}, std::vector<int>{3}, std::vector<int>{1},
+                          1, type(abi::kInt))
+                .error()
+                .code,
+            Errc::kArg);
+}
+
+TEST(Darray, DealsOutBlocksInTurn) {
+  const std::vector<int> cyclic{abi::kDistributeCyclic}, two{2};
+  auto mine = make_darray(2, 1, std::vector<int>{9}, cyclic, two, two, abi::kOrderC,
+                          type(abi::kChar));
+  ASSERT_TRUE(mine.ok());
+  char packed[4];
+  EXPECT_EQ(pack("abcdefghi", **mine, 1, 0, packed, 4), 4u);
+  EXPECT_EQ(std::string(packed, 4), "cdgh");
+  EXPECT_EQ(make_darray(3, 1, std::vector<int>{9}, cyclic, two, two, abi::kOrderC,
+                        type(abi::kChar))
+                .error()
+                .code,
+            Errc::kArg);
+}
+
+TEST(BigCounts, GoBeyondTwoGigabytes) {
+  const Count giga = Count{1} << 30;
+  auto big = make_vector(giga, 1, 8, type(abi::kDouble), Binding::kLarge);
+  ASSERT_TRUE(big.ok());
+  EXPECT_EQ((*big)->size(), 8 * giga);
+  EXPECT_EQ((*big)->extent(), 64 * giga - 56);
+  EXPECT_TRUE((*big)->contents().integers.empty());
+  EXPECT_EQ((*big)->contents().large_counts, (std::vector<Count>{giga, 1, 8}));
+  EXPECT_EQ(elements_in(**big, static_cast<size_t>(8 * giga - 8)), giga - 1);
+}
+
+TEST(Sharing, ThreadsMayDeriveFromAndDropTheSameType) {
+  TypeRef shared = make_vector(3, 1, 2, type(abi::kInt)).value();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([shared] {
+      for (int i = 0; i < 1000; ++i) {
+        const TypeRef mine(shared);
+        const TypeRef derived = make_contiguous(2, *mine).value();
+        derived->commit();
+        int values[16] = {}, packed[6];
+        EXPECT_EQ(pack(values, *derived, 1, 0, packed, sizeof packed), sizeof packed);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shared->size(), 12);
 }
 
 TEST(Errors, NameTheArgument) {

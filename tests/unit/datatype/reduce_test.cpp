@@ -1,4 +1,5 @@
-// Each predefined operation against one scalar expression, on buffers without alignment.
+// Each predefined operation against one scalar expression, on buffers without
+// alignment.
 
 #include <gtest/gtest.h>
 
@@ -19,8 +20,8 @@ namespace {
 
 constexpr int kLengths[] = {0, 1, 2, 7, 64, 1001};
 
-// Runs both forms on `n` elements one byte off alignment; every output form must agree with
-// `expected(left, right)`.
+// Runs both forms on `n` elements one byte off alignment; every output form must agree
+// with `expected(left, right)`.
 template <class T, class Expected>
 void check(uint32_t op, uint32_t type, std::vector<T> left, std::vector<T> right,
            Expected expected) {
@@ -36,14 +37,16 @@ void check(uint32_t op, uint32_t type, std::vector<T> left, std::vector<T> right
     std::memcpy(b.data() + 1, right.data(), bytes);
     d = a;
     three(a.data() + 1, b.data() + 1, c.data() + 1, static_cast<Count>(n));
-    three(d.data() + 1, b.data() + 1, d.data() + 1, static_cast<Count>(n));  // out is left
+    three(d.data() + 1, b.data() + 1, d.data() + 1,
+          static_cast<Count>(n));  // out is left
     two(a.data() + 1, b.data() + 1, static_cast<Count>(n));
     for (size_t i = 0; i < n; ++i) {
       const T want = expected(left[i], right[i]);
       for (const auto& out : {b, c, d}) {
         T got;
         std::memcpy(&got, out.data() + 1 + i * sizeof(T), sizeof(T));
-        ASSERT_TRUE(got == want) << "op " << std::hex << op << " type " << type << " i " << i;
+        ASSERT_TRUE(got == want)
+            << "op " << std::hex << op << " type " << type << " i " << i;
       }
     }
   }
@@ -128,7 +131,8 @@ TEST(Reduce, WrapsSignedOverflow) {
 }
 
 TEST(Reduce, ComputesFloatingPointOfAllSizes) {
-  for (uint32_t t : {abi::kFloat, abi::kReal, abi::kReal4}) check_arithmetic<float>(t, -9, 9);
+  for (uint32_t t : {abi::kFloat, abi::kReal, abi::kReal4})
+    check_arithmetic<float>(t, -9, 9);
   for (uint32_t t : {abi::kDouble, abi::kDoublePrecision, abi::kReal8})
     check_arithmetic<double>(t, -9, 9);
   check_arithmetic<long double>(abi::kLongDouble, -9, 9);
@@ -157,8 +161,8 @@ void check_complex(std::initializer_list<uint32_t> types) {
 TEST(Reduce, ComputesComplexNumbers) {
   check_complex<float>(
       {abi::kCFloatComplex, abi::kCxxFloatComplex, abi::kComplex, abi::kComplex8});
-  check_complex<double>({abi::kCDoubleComplex, abi::kCxxDoubleComplex, abi::kDoubleComplex,
-                         abi::kComplex16});
+  check_complex<double>({abi::kCDoubleComplex, abi::kCxxDoubleComplex,
+                         abi::kDoubleComplex, abi::kComplex16});
   check_complex<long double>({abi::kCLongDoubleComplex, abi::kCxxLongDoubleComplex});
 }
 
@@ -169,7 +173,8 @@ TEST(Reduce, ComputesComplexOfSixteenByteParts) {
 }
 
 TEST(Reduce, ComputesLogicals) {
-  for (uint32_t t : {abi::kCBool, abi::kCxxBool, abi::kLogical1}) check_logic<uint8_t>(t);
+  for (uint32_t t : {abi::kCBool, abi::kCxxBool, abi::kLogical1})
+    check_logic<uint8_t>(t);
   for (uint32_t t : {abi::kLogical, abi::kLogical4}) check_logic<int32_t>(t);
   check_logic<int16_t>(abi::kLogical2);
   check_logic<int64_t>(abi::kLogical8);
@@ -261,8 +266,8 @@ TEST(Reduce, TheBaselineComputesTheSameAsTheFastestInstructionSet) {
   std::vector<double> fast(b), slow(b);
   for (auto op : {abi::kSum, abi::kProd, abi::kMin}) {
     reduction(op, abi::kDouble)(a.data(), fast.data(), 1001);
-    kReduceBaseline.two[op_slot(op)][abi::kDouble - abi::kFirstType](a.data(), slow.data(),
-                                                                     1001);
+    kReduceBaseline.two[op_slot(op)][abi::kDouble - abi::kFirstType](a.data(),
+                                                                     slow.data(), 1001);
     EXPECT_EQ(fast, slow);
   }
 }

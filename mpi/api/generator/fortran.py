@@ -1,0 +1,243 @@
+"""Fortran: mpif.h, the module mpi, and the subroutines behind them."""
+
+from generator.model import ListError, identifier
+
+INDENT = "      "  # statements of fixed form begin in column 7
+
+INTRO = """\
+! mpif.h: the constants of MPI for Fortran, generated from mpi/api.
+! Fits fixed and free source form. Handles are INTEGER, with C's values.
+"""
+
+KINDS = [
+    ("MPI_ADDRESS_KIND", 8), ("MPI_OFFSET_KIND", 8), ("MPI_COUNT_KIND", 8),
+    ("MPI_INTEGER_KIND", 4), ("MPI_STATUS_SIZE", 8), ("MPI_SOURCE", 1), ("MPI_TAG", 2),
+    ("MPI_ERROR", 3),
+]
+# In the order of MpcFortranIntegers and MpcFortranCharacters (mpi/fortran/convert.h).
+INTEGER_SENTINELS = [
+    ("MPI_BOTTOM", ""), ("MPI_IN_PLACE", ""), ("MPI_BUFFER_AUTOMATIC", ""),
+    ("MPI_UNWEIGHTED", "(1)"), ("MPI_WEIGHTS_EMPTY", "(1)"), ("MPI_ERRCODES_IGNORE", "(1)"),
+    ("MPI_STATUS_IGNORE", "(8)"), ("MPI_STATUSES_IGNORE", "(8,1)"),
+]
+CHARACTER_SENTINELS = [("MPI_ARGV_NULL", "(1)"), ("MPI_ARGVS_NULL", "(1,1)")]
+SUFFIXES_OF_FUNCTIONS = {"double": "DOUBLE PRECISION", "MPI_Aint": "INTEGER(KIND=8)"}
+
+
+def parameter(kind, name, value):
+    return [f"{INDENT}{kind} {name}", f"{INDENT}PARAMETER ({name}={value})"]
+
+
+def number(value, group):
+    if isinstance(value, str) and not value.startswith("0x"):
+        value = group["values"][value]  # an alias
+    return int(value, 0) if isinstance(value, str) else value
+
+
+def constants(api):
+    for group in api.constants:
+        how = group.get("fortran")
+        for name, value in group["values"].items():
+            if how == "string_length":  # Fortran strings have no terminating zero
+                value = number(value, group)
+                length = value - 1 if name.startswith("MPI_MAX_") else value
+                yield from parameter("INTEGER", name, length)
+            elif how in ("parameter", "handle"):
+                kind = "INTEGER" if group.get("type") != "MPI_Offset" else "INTEGER(KIND=8)"
+                yield from parameter(kind, name, number(value, group))
+            elif how == "procedure" and "CONVERSION" not in name:
+                yield f"{INDENT}EXTERNAL {name}"
+
+
+def common(block, kind, variables):
+    lines = [f"{INDENT}{kind} {name}{shape}" for name, shape in variables]
+    lines += [f"{INDENT}COMMON /{block}/ {name}" for name, _ in variables]
+    return lines + [f"{INDENT}SAVE /{block}/"]
+
+
+def mpif(api):
+    out = [INTRO.rstrip()]
+    for name, value in list(api.types["version"].items()) + KINDS:
+        out += parameter("INTEGER", name, value)
+    for name in ("MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"):
+        out += parameter("LOGICAL", name, ".FALSE.")
+    out += constants(api)
+    out += common("MPC_F_INTEGERS", "INTEGER", INTEGER_SENTINELS)
+    out += common("MPC_F_CHARACTERS", "CHARACTER*1", CHARACTER_SENTINELS)
+    for function in bound(api.functions()):
+        kind = SUFFIXES_OF_FUNCTIONS.get(function.returns)
+        if kind:
+            for name in (function.name.upper(), "P" + function.name.upper()):
+                out += [f"{INDENT}{kind} {name}", f"{INDENT}EXTERNAL {name}"]
+    return "\n".join(out) + "\n"
+
+
+def bound(functions):
+    return [f for f in functions if f.f77]
+
+
+class Binding:
+    """One Fortran subroutine or function around the classic C function."""
+
+    def __init__(self, api, function):
+        self.api, self.f = api, function
+
+    def category(self, param):
+        name = param.attrs.get("f77") or param.kind.get("f77")
+        try:
+            return self.api.fortran["categories"][name]
+        except KeyError as error:
+            raise ListError(
+                f"{self.f.name}.{param.name}: no Fortran form ({name})") from error
+
+    def values(self, param):
+        values = {"n": param.name, "o": param.name + "_c"}
+        if "handle" in param.kind:
+            values["handle"] = param.kind["handle"]
+        if not param.is_varargs:
+            values["c_type"] = param.c_type()
+        if "f77_len" in param.attrs:
+            values["f77_len"] = self.f.param(param.attrs["f77_len"]).name
+        length = param.attrs.get("len")
+        lengths = self.api.fortran["lengths"]
+        if isinstance(length, str) and length in lengths:
+            comm = next(p.name for p in self.f.params
+                        if p.kind.get("handle") == "MPI_Comm")
+            values["len"] = lengths[length].format(comm=f"fortran::to_c<MPI_Comm>(*{comm})")
+        elif isinstance(length, str):
+            values["len"] = f"*{length}"
+        return values
+
+    def lines_of(self, key):
+        for param in self.f.params:
+            template = self.category(param).get(key)
+            if template:
+                yield "  " + template.format(**self.values(param))
+
+    def signature(self):
+        args = [self.category(p)["arg"].format(**self.values(p))
+                for p in self.f.params if "arg" in self.category(p)]
+        if self.has_ierror():
+            args.append("MPI_Fint* ierror")
+        args += [f"size_t {p.name}_length" for p in self.f.params
+                 if self.category(p).get("hidden")]
+        return ", ".join(args)
+
+    def has_ierror(self):
+        return self.f.returns_error and self.f.record.get("f77_ierror", True)
+
+    def returns(self):
+        return "void" if self.f.returns_error else self.f.returns
+
+    def call(self):
+        args = []
+        for param in self.f.params:
+            passed = self.category(param)["pass"].format(**self.values(param))
+            if passed:
+                args.append(passed)
+        return f"P{self.f.name}({', '.join(args)})"
+
+    def mark(self):
+        """Notes on the new object that its callbacks are Fortran's."""
+        spec = self.f.record.get("f77_mark")
+        if not spec:
+            return
+        if len(spec) == 2:
+            yield f"  fortran::mark_keyval(*{spec[0]}, fortran::Values::{spec[1]});"
+        else:
+            yield f"  fortran::mark({spec[0]}_c);"
+
+    def write(self):
+        lower = self.f.name.lower()
+        strong = f"p{lower}_"
+        out = [f"{self.returns()} {strong}({self.signature()}) {{"]
+        out += self.lines_of("before")
+        if not self.f.returns_error:
+            out.append(f"  return {self.call()};")
+        elif not self.has_ierror():
+            out.append(f"  (void){self.call()};")
+        else:
+            out.append(f"  *ierror = {self.call()};")
+            out += self.lines_of("after")
+            success = list(self.mark()) + list(self.lines_of("success"))
+            if success:
+                out.append("  if (*ierror != MPI_SUCCESS) return;")
+                out += success
+        out.append("}")
+        upper = self.f.name.upper()
+        aliases = [(f"{lower}_", True), (f"{lower}__", True), (upper, True),
+                   (f"p{lower}__", False), ("P" + upper, False)]
+        for name, weak in aliases:
+            attribute = "weak, " if weak else ""
+            out.append(f"{self.returns()} {name}({self.signature()}) "
+                       f'__attribute__(({attribute}alias("{strong}")));')
+        return out + [""]
+
+
+def source(api, chapter, functions):
+    out = [
+        f"// Generated from mpi/api/functions/{chapter}.json; do not edit.",
+        "#include <vector>",
+        "",
+        '#include "mpi/fortran/convert.h"',
+        "",
+        "using namespace mpc::mpi;",
+        "",
+        "#pragma GCC visibility push(default)",
+        'extern "C" {',
+        "",
+    ]
+    for function in functions:
+        out += Binding(api, function).write()
+    out += ['}  // extern "C"', "#pragma GCC visibility pop", ""]
+    return "\n".join(out)
+
+
+def interface(binding):
+    """The explicit interface of a subroutine, for the module mpi."""
+    f = binding.f
+    names, body = [], []
+    for param in f.params:
+        category = binding.category(param)
+        if "arg" not in category:
+            continue
+        names.append(param.name)
+        declaration = category["f90"]
+        if declaration == "choice":
+            body.append(f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {param.name}")
+            declaration = "TYPE(*) :: {n}(*)"
+        body.append("      " + declaration.format(n=param.name))
+    if binding.has_ierror():
+        names.append("ierror")
+        body.append("      INTEGER :: ierror")
+    kind = SUFFIXES_OF_FUNCTIONS.get(f.returns)
+    what = f"{kind} FUNCTION" if kind else "SUBROUTINE"
+    for name in (f.name, "P" + f.name):
+        head = f"    {what} {name}(&\n      " + ", &\n      ".join(names) + ")" \
+            if names else f"    {what} {name}()"
+        yield "\n".join([head, "      IMPORT", *body,
+                         f"    END {'FUNCTION' if kind else 'SUBROUTINE'} {name}"])
+
+
+def module_constants(api):
+    for line in mpif(api).splitlines():
+        if "MPI_WTI" not in line and "MPI_AINT_" not in line:
+            yield line
+
+
+def module(api):
+    out = ["! Generated from mpi/api; compiled by the Fortran compiler that uses it.",
+           "MODULE mpi", "  IMPLICIT NONE", "  PUBLIC", *module_constants(api), "  INTERFACE"]
+    for function in bound(api.functions()):
+        out += interface(Binding(api, function))
+    out += ["  END INTERFACE", "END MODULE mpi", ""]
+    return "\n".join(out)
+
+
+def generate(api):
+    files = {"include/mpif.h": mpif(api), "include/mpi.f90": module(api)}
+    for chapter, functions in api.chapters.items():
+        if bound(functions):
+            name = f"generated/mpi/fortran/f77_{identifier(chapter)}.cpp"
+            files[name] = source(api, chapter, bound(functions))
+    return files

@@ -1,0 +1,60 @@
+"""Tables made from the list: names for tracing and tests, the version script, coverage."""
+
+
+def api_table(api):
+    out = [
+        "// Generated from mpi/api; do not edit.",
+        "// MPC_API_FUNCTION(name, chapter, has a body)",
+    ]
+    for function in api.functions():
+        has_body = "false" if function.is_stub else "true"
+        for name, _ in function.bindings():
+            out.append(f'MPC_API_FUNCTION({name}, "{function.chapter}", {has_body})')
+    return "\n".join(out) + "\n"
+
+
+def symbols(api):
+    """One MPI_ name a line: what the library must export, as MPI_ weak and PMPI_ strong."""
+    return "\n".join(sorted(api.names())) + "\n"
+
+
+def percent(part, whole):
+    return f"{100 * part // whole} %" if whole else "-"
+
+
+def coverage(api):
+    """docs/mpi-coverage.md"""
+    rows, missing, done_sum, all_sum = [], [], 0, 0
+    for chapter, functions in api.chapters.items():
+        names = [name for f in functions for name, _ in f.bindings()]
+        done = [name for f in functions if not f.is_stub for name, _ in f.bindings()]
+        done_sum += len(done)
+        all_sum += len(names)
+        rows.append(
+            f"| {chapter} | {len(names)} | {len(done)} | {percent(len(done), len(names))} |")
+        stubs = [f.name + (" (_c)" if f.large else "") for f in functions if f.is_stub]
+        if stubs:
+            missing.append(f"**{chapter}**: " + ", ".join(f"`{s}`" for s in stubs) + ".")
+    fortran = sum(1 for f in api.functions() if f.f77)
+    out = [
+        "# Coverage of the MPI interface",
+        "",
+        "This page is generated from the list in `mpi/api` (target `coverage_page`).",
+        "",
+        f"The library exports all {all_sum} C functions of MPI 4.1 and of the MPI 5.0 ABI,",
+        "with their large-count variants, the handle conversions for Fortran, and the ten",
+        "functions that MPI 3.0 removed. A function without a body returns",
+        "`MPI_ERR_UNSUPPORTED_OPERATION` through the error handler of its object.",
+        f"{fortran} of them have a Fortran 77 binding (`mpif.h`).",
+        "",
+        "| Chapter | Functions | With a body | Share |",
+        "|---|---:|---:|---:|",
+        *rows,
+        f"| **all** | {all_sum} | {done_sum} | {percent(done_sum, all_sum)} |",
+        "",
+        "## Not built yet",
+        "",
+    ]
+    for line in missing or ["Nothing."]:
+        out += [line, ""]
+    return "\n".join(out)

@@ -1,0 +1,134 @@
+#include "mpi/fortran/convert.h"
+
+#include <cstring>
+
+#include "mpi/attributes.h"
+#include "mpi/comm.h"
+#include "mpi/entry.h"
+#include "mpi/errhandler.h"
+#include "mpi/op.h"
+#include "mpi/rank_state.h"
+
+extern "C" {
+alignas(64) constinit MpcFortranIntegers mpc_f_integers_{};
+alignas(64) constinit MpcFortranCharacters mpc_f_characters_{};
+
+// What C programs compare Fortran statuses with (mpi.h).
+#define MPC_VISIBLE __attribute__((visibility("default")))
+MPC_VISIBLE MPI_Fint* MPI_F_STATUS_IGNORE = mpc_f_integers_.status_ignore;
+MPC_VISIBLE MPI_Fint* MPI_F_STATUSES_IGNORE = mpc_f_integers_.statuses_ignore;
+static MPI_F08_status f08_ignored[2];
+MPC_VISIBLE MPI_F08_status* MPI_F08_STATUS_IGNORE = &f08_ignored[0];
+MPC_VISIBLE MPI_F08_status* MPI_F08_STATUSES_IGNORE = &f08_ignored[1];
+
+// Predefined callbacks are procedures in Fortran. MPI never calls these: callback() knows
+// their addresses. A program that calls one itself gets what the standard says.
+#define MPC_COPY_FN(name, value_type)                                                    \
+  MPC_VISIBLE void name##_null_copy_fn_(int*, int*, value_type*, value_type*, value_type*, \
+                                        int* flag, int* ierror) {                        \
+    *flag = 0;                                                                           \
+    *ierror = MPI_SUCCESS;                                                               \
+  }                                                                                      \
+  MPC_VISIBLE void name##_dup_fn_(int*, int*, value_type*, value_type* in,               \
+                                  value_type* out, int* flag, int* ierror) {             \
+    *out = *in;                                                                          \
+    *flag = 1;                                                                           \
+    *ierror = MPI_SUCCESS;                                                               \
+  }                                                                                      \
+  MPC_VISIBLE void name##_null_delete_fn_(int*, int*, value_type*, value_type*,          \
+                                          int* ierror) {                                 \
+    *ierror = MPI_SUCCESS;                                                               \
+  }
+MPC_COPY_FN(mpi, int)
+MPC_COPY_FN(mpi_comm, MPI_Aint)
+MPC_COPY_FN(mpi_type, MPI_Aint)
+MPC_COPY_FN(mpi_win, MPI_Aint)
+#undef MPC_COPY_FN
+}
+
+namespace mpc::mpi::fortran {
+namespace {
+
+// OutString's room: the longest text that MPI hands out.
+constexpr size_t kLongestText = MPI_MAX_LIBRARY_VERSION_STRING;
+constexpr char kUntouched[] = "\x7f\x01\x7f";
+
+template <class F>
+void* address_of(F* function) noexcept {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+Count peers(MPI_Comm handle) noexcept {
+  Comm* comm = nullptr;
+  return lookup(handle, &comm).code == MPI_SUCCESS ? comm->remote_size() : 0;
+}
+
+Count neighbors(MPI_Comm handle, bool incoming) noexcept {
+  Comm* comm = nullptr;
+  if (lookup(handle, &comm).code != MPI_SUCCESS) return 0;
+  return incoming ? check::indegree(*comm) : check::outdegree(*comm);
+}
+
+InString::InString(const char* text, size_t length, Strip strip) {
+  while (length > 0 && text[length - 1] == ' ') --length;
+  while (strip == Strip::kBoth && length > 0 && *text == ' ') ++text, --length;
+  text_.reset(new char[length + 1]);
+  std::memcpy(text_.get(), text, length);
+  text_[length] = '\0';
+}
+
+OutString::OutString(size_t fortran_length)
+    : text_(new char[(fortran_length > kLongestText ? fortran_length : kLongestText) + 1]) {
+  std::memcpy(text_.get(), kUntouched, sizeof kUntouched);
+}
+
+void OutString::store(char* text, size_t length) const noexcept {
+  if (std::strcmp(text_.get(), kUntouched) == 0) return;
+  const size_t n = strnlen(text_.get(), length);
+  std::memcpy(text, text_.get(), n);
+  std::memset(text + n, ' ', length - n);
+}
+
+void* callback(void* procedure) noexcept {
+  for (void* null_function :
+       {address_of(mpi_null_copy_fn_), address_of(mpi_null_delete_fn_),
+        address_of(mpi_comm_null_copy_fn_), address_of(mpi_comm_null_delete_fn_),
+        address_of(mpi_type_null_copy_fn_), address_of(mpi_type_null_delete_fn_),
+        address_of(mpi_win_null_copy_fn_), address_of(mpi_win_null_delete_fn_)})
+    if (procedure == null_function) return nullptr;
+  for (void* dup : {address_of(mpi_dup_fn_), address_of(mpi_comm_dup_fn_),
+                    address_of(mpi_type_dup_fn_), address_of(mpi_win_dup_fn_)})
+    if (procedure == dup) return reinterpret_cast<void*>(MPI_COMM_DUP_FN);
+  return procedure;
+}
+
+void mark(MPI_Op handle) noexcept {
+  Op* op = nullptr;
+  if (lookup(handle, &op).code == MPI_SUCCESS) op->language = Language::kFortran;
+}
+
+void mark(MPI_Errhandler handle) noexcept {
+  Errhandler* handler = nullptr;
+  if (lookup(handle, &handler).code == MPI_SUCCESS) handler->language = Language::kFortran;
+}
+
+void mark_keyval(int id, Values values) noexcept {
+  for (KeyvalKind kind : {KeyvalKind::kComm, KeyvalKind::kType, KeyvalKind::kWin}) {
+    KeyvalRef keyval;
+    if (find_keyval(id, kind, &keyval).code != MPI_SUCCESS) continue;
+    keyval->language =
+        values == Values::kInteger ? Language::kFortranLegacy : Language::kFortran;
+  }
+}
+
+MPI_Aint attribute(int keyval, void* value) noexcept {
+  const bool predefined = keyval < kFirstUserKeyval;
+  // C gets the address of a predefined integer, Fortran the integer (MPI-4.1 19.3.7).
+  if (!predefined || keyval == MPI_WIN_BASE) return reinterpret_cast<MPI_Aint>(value);
+  if (keyval == MPI_WIN_SIZE) return *static_cast<MPI_Aint*>(value);
+  return *static_cast<int*>(value);
+}
+
+}  // namespace mpc::mpi::fortran

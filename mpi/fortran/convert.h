@@ -1,0 +1,158 @@
+#pragma once
+// Conversions between Fortran's arguments and C's, used by the generated Fortran bindings.
+//
+// Role:      sentinels by address, INTEGER handles, LOGICAL, CHARACTER, indices from 1.
+// Users:     generated f77_CHAPTER.cpp only.
+// Threads:   any execution of the rank.
+// See also:  mpi/api/fortran.json (which kind is converted how), docs/mpi-api.md; MPI-4.1
+//            section 19.3.
+//
+// LOGICAL: .false. is 0 and .true. is 1 with gfortran; any other word than 0 counts as true on
+// the way in (ifort's default is -1), and 1 is written on the way out.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "mpi.h"
+#include "mpi/handles.h"
+#include "mpi/views.h"
+
+// The COMMON blocks of mpif.h. A program's own COMMON of that name is bound to these (mpcc
+// links it so), hence an argument is a sentinel when it has the address.
+struct MpcFortranIntegers {
+  int bottom, in_place, buffer_automatic, unweighted, weights_empty, errcodes_ignore;
+  int status_ignore[8], statuses_ignore[8];
+};
+struct MpcFortranCharacters {
+  char argv_null, argvs_null;
+};
+extern "C" {
+// At least as aligned as any compiler wants its COMMON blocks.
+extern __attribute__((visibility("default"))) MpcFortranIntegers mpc_f_integers_;
+extern __attribute__((visibility("default"))) MpcFortranCharacters mpc_f_characters_;
+}
+
+namespace mpc::mpi::fortran {
+
+// --- buffers and other sentinels -----------------------------------------------------------------
+inline void* buffer(void* address) noexcept {
+  if (address == &mpc_f_integers_.bottom) return MPI_BOTTOM;
+  if (address == &mpc_f_integers_.in_place) return MPI_IN_PLACE;
+  if (address == &mpc_f_integers_.buffer_automatic) return MPI_BUFFER_AUTOMATIC;
+  return address;
+}
+inline int* weights(int* values) noexcept {
+  if (values == &mpc_f_integers_.unweighted) return MPI_UNWEIGHTED;
+  if (values == &mpc_f_integers_.weights_empty) return MPI_WEIGHTS_EMPTY;
+  return values;
+}
+inline int* errcodes(int* values) noexcept {
+  return values == &mpc_f_integers_.errcodes_ignore ? MPI_ERRCODES_IGNORE : values;
+}
+// A Fortran status is the same eight integers as the C structure.
+inline MPI_Status* status(int* words) noexcept {
+  if (words == mpc_f_integers_.status_ignore) return MPI_STATUS_IGNORE;
+  return reinterpret_cast<MPI_Status*>(words);
+}
+inline MPI_Status* statuses(int* words) noexcept {
+  if (words == mpc_f_integers_.statuses_ignore) return MPI_STATUSES_IGNORE;
+  return reinterpret_cast<MPI_Status*>(words);
+}
+
+// --- handles -------------------------------------------------------------------------------------
+template <class Handle>
+struct KindOf;
+template <> struct KindOf<MPI_Comm> { static constexpr Kind value = Kind::kComm; };
+template <> struct KindOf<MPI_Group> { static constexpr Kind value = Kind::kGroup; };
+template <> struct KindOf<MPI_Datatype> { static constexpr Kind value = Kind::kDatatype; };
+template <> struct KindOf<MPI_Op> { static constexpr Kind value = Kind::kOp; };
+template <> struct KindOf<MPI_Request> { static constexpr Kind value = Kind::kRequest; };
+template <> struct KindOf<MPI_Message> { static constexpr Kind value = Kind::kMessage; };
+template <> struct KindOf<MPI_Info> { static constexpr Kind value = Kind::kInfo; };
+template <> struct KindOf<MPI_Errhandler> { static constexpr Kind value = Kind::kErrhandler; };
+template <> struct KindOf<MPI_Win> { static constexpr Kind value = Kind::kWin; };
+template <> struct KindOf<MPI_File> { static constexpr Kind value = Kind::kFile; };
+template <> struct KindOf<MPI_Session> { static constexpr Kind value = Kind::kSession; };
+
+template <class Handle>
+inline Handle to_c(int value) noexcept {
+  return static_cast<Handle>(static_cast<void*>(int_to_handle(value, KindOf<Handle>::value)));
+}
+template <class Handle>
+inline int to_fortran(Handle handle) noexcept {
+  return handle_to_int(handle, KindOf<Handle>::value);
+}
+
+// C copies of an array of handles.
+template <class Handle>
+class Handles {
+ public:
+  Handles(const int* values, Count n)
+      : size_(n > 0 ? static_cast<size_t>(n) : 0),
+        heap_(size_ > kInline ? new Handle[size_] : nullptr),
+        handles_(heap_ ? heap_.get() : inline_) {
+    for (size_t i = 0; i < size_; ++i) handles_[i] = to_c<Handle>(values[i]);
+  }
+  Handle* data() noexcept { return handles_; }
+  void store(int* values) const noexcept {
+    for (size_t i = 0; i < size_; ++i) values[i] = to_fortran(handles_[i]);
+  }
+
+ private:
+  static constexpr size_t kInline = 32;
+  Handle inline_[kInline];
+  size_t size_;
+  std::unique_ptr<Handle[]> heap_;
+  Handle* handles_;
+};
+
+// How many elements an array has whose length is a property of the communicator.
+Count peers(MPI_Comm comm) noexcept;
+Count neighbors(MPI_Comm comm, bool incoming) noexcept;
+
+// --- numbers -------------------------------------------------------------------------------------
+inline int is_true(int logical) noexcept { return logical != 0; }
+inline int logical(int truth) noexcept { return truth != 0 ? 1 : 0; }
+// Indices count from 1 in Fortran.
+inline int index(int c_index) noexcept {
+  return c_index == MPI_UNDEFINED ? MPI_UNDEFINED : c_index + 1;
+}
+inline void shift_indices(int* indices, int n) noexcept {
+  for (int i = 0; i < n; ++i) ++indices[i];  // MPI_UNDEFINED is negative: none
+}
+
+// --- CHARACTER -----------------------------------------------------------------------------------
+enum class Strip { kTrailing, kBoth };
+// A C string without the blanks that Fortran pads with.
+class InString {
+ public:
+  InString(const char* text, size_t length, Strip strip);
+  const char* get() const noexcept { return text_.get(); }
+
+ private:
+  std::unique_ptr<char[]> text_;
+};
+// A buffer for C to write to; store() pads with blanks, and does nothing if C wrote nothing.
+class OutString {
+ public:
+  explicit OutString(size_t fortran_length);
+  char* get() noexcept { return text_.get(); }
+  void store(char* text, size_t length) const noexcept;
+
+ private:
+  std::unique_ptr<char[]> text_;
+};
+
+// --- callbacks and attributes --------------------------------------------------------------------
+// A procedure as the C function takes it; MPI_*_NULL_COPY_FN and the like become constants.
+void* callback(void* procedure) noexcept;
+// Notes that the object's functions are Fortran's. Errors: none; the object was just made.
+void mark(MPI_Op op) noexcept;
+void mark(MPI_Errhandler handler) noexcept;
+enum class Values { kAddress, kInteger };  // of MPI-2 and MPI-1
+void mark_keyval(int keyval, Values values) noexcept;
+// What Fortran sees of an attribute's value that C has got.
+MPI_Aint attribute(int keyval, void* value) noexcept;
+
+}  // namespace mpc::mpi::fortran

@@ -1,0 +1,286 @@
+#include "nbc/engine/engine.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/settings.h"
+#include "nbc/engine/collective.h"
+#include "nbc/engine/rank_state.h"
+#include "runtime/job/job.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+IntSetting local_work_bytes{
+    "nbc.local_work_bytes", 32 << 10, "bytes",
+    "Reductions and copies from this size on wait for a rank that waits for them, instead of "
+    "running on whatever core completed the message before.",
+    0};
+
+// The nodes that are ready, on this execution (a thread_local belongs to the user-level
+// thread). A completion inside of a start adds to the list that is being worked off, so the
+// stack does not grow with the length of a chain of nodes.
+struct ReadyList {
+  NodeState* first = nullptr;
+  NodeState** last = &first;
+  bool is_running = false;
+
+  void push(Collective& owner, NodeId id) noexcept {
+    NodeState& node = owner.states[id];
+    node.owner = &owner;
+    node.id = id;
+    node.next = nullptr;
+    *last = &node;
+    last = &node.next;
+  }
+  NodeState* pop() noexcept {
+    NodeState* node = first;
+    if (node == nullptr) return nullptr;
+    first = node->next;
+    if (first == nullptr) last = &first;
+    return node;
+  }
+};
+thread_local ReadyList ready_list;
+
+// The last node is complete. kFinishing says so to the owner, who may go on, but neither end
+// nor reuse or free the collective before kDone: until then it is woken or called back.
+void finish(Collective& c) {
+  sched::Execution* const waiter = c.waiter;
+  if (waiter != nullptr && waiter == &sched::Execution::self()) {
+    c.state.store(kDone, std::memory_order_release);  // own eyes only
+    return;
+  }
+  // release pairs with is_complete(): all that the nodes wrote.
+  c.state.store(kFinishing, std::memory_order_release);
+  if (waiter != nullptr) {
+    waiter->unpark();
+  } else {
+    if (c.on_complete != nullptr) c.on_complete(c.on_complete_argument);
+    msg::notify(*c.rank);
+  }
+  c.state.store(kDone, std::memory_order_release);  // pairs with settle()
+}
+
+// Successors that have nothing left to wait for become ready. The collective is not touched
+// after the last of its counters has fallen: it may be complete and gone then.
+void complete_node(Collective& c, NodeId id, ReadyList& list) {
+  const Node* const nodes = c.nodes;
+  const auto successors = c.schedule->successors(nodes[id]);
+  if (successors.empty()) {
+    // acq_rel: the one that gets to zero has seen what all other nodes wrote.
+    if (c.sinks_left.load(std::memory_order_acquire) == 1 ||
+        c.sinks_left.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      finish(c);
+    return;
+  }
+  NodeState* const states = c.states;
+  for (const NodeId next : successors) {
+    // acq_rel, likewise: of all predecessors.
+    if (nodes[next].predecessor_count == 1 ||
+        states[next].waiting.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      list.push(c, next);
+  }
+}
+
+void message_done(msg::Request* request, void* argument);
+
+void start_message(Collective& c, const Node& node, NodeId id) {
+  Message& message = c.messages[node.request];
+  message.owner = &c;
+  message.node = id;
+  message.request.set_on_complete(message_done, &message);
+  const Binding& b = c.binding;
+  if (node.kind == NodeKind::kSend) {
+    msg::start_send(*c.rank, message.request,
+                    {c.address(node.from), node.from.count, &c.type(node.from),
+                     b.world_ranks[static_cast<size_t>(node.peer)], b.context,
+                     b.tag_base + node.tag_offset, b.my_rank, msg::Mode::kStandard});
+  } else {
+    msg::start_recv(*c.rank, message.request,
+                    {c.address(node.to), node.to.count, &c.type(node.to), node.peer,
+                     b.context, b.tag_base + node.tag_offset});
+  }
+}
+
+void do_copy(const Collective& c, const Node& node) {
+  Place from = node.from, to = node.to;
+  const dt::Datatype &from_type = c.type(from), &to_type = c.type(to);
+  const bool is_plain = from_type.is_contiguous() && to_type.is_contiguous();
+  const int64_t bytes =
+      std::min(from.count * from_type.size(), to.count * to_type.size());
+  for (Count i = 0; i < node.repeat.times; ++i) {
+    if (is_plain)
+      std::memcpy(c.address(to), c.address(from), static_cast<size_t>(bytes));
+    else
+      dt::copy(c.address(to), to_type, to.count, c.address(from), from_type, from.count);
+    from.offset += node.repeat.from_stride;
+    to.offset += node.repeat.to_stride;
+  }
+}
+
+void do_local(const Collective& c, const Node& node) {
+  if (node.kind == NodeKind::kCopy) {
+    do_copy(c, node);
+  } else if (node.kind == NodeKind::kReduce) {
+    const Reduction& r = c.binding.reduction;
+    r.apply(r.context, c.address(node.from), c.address(node.to), node.to.count);
+  }
+}
+
+// User code runs as its rank, from a wait or another call of the rank, never from within the
+// completion of a message. Large work goes to the rank if the rank waits for it: it has a core
+// of its own, and whoever completed the message has other things to do.
+bool must_wait_for_rank(const Collective& c, const Node& node) {
+  if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy) return false;
+  if (node.kind == NodeKind::kReduce && c.binding.reduction.is_user) return true;
+  if (c.waiter == nullptr) return false;
+  const int64_t bytes = node.to.count * c.type(node.to).size() * node.repeat.times;
+  return bytes >= local_work_bytes.get() && c.waiter != &sched::Execution::self();
+}
+
+void hand_to_rank(Collective& c, NodeId id) {
+  NodeState& node = c.states[id];
+  node.owner = &c;
+  node.id = id;
+  job::Rank& rank = *c.rank;
+  const bool is_own = c.waiter == &sched::Execution::self();
+  RankState::of(rank).push(node);
+  if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
+}
+
+void run_node(Collective& c, NodeId id, ReadyList& list) {
+  const Node& node = c.nodes[id];
+  if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv) {
+    start_message(c, node, id);
+    return;
+  }
+  if (must_wait_for_rank(c, node)) {
+    hand_to_rank(c, id);
+    return;
+  }
+  do_local(c, node);
+  complete_node(c, id, list);
+}
+
+void run_all(ReadyList& list) {
+  list.is_running = true;
+  while (NodeState* node = list.pop()) run_node(*node->owner, node->id, list);
+  list.is_running = false;
+}
+
+void message_done(msg::Request* request, void* argument) {
+  const Message& message = *static_cast<Message*>(argument);
+  Collective& c = *message.owner;
+  const msg::Status& status = request->status();
+  if (status.failed) c.fail(status.error);
+  ReadyList& list = ready_list;
+  complete_node(c, message.node, list);
+  if (!list.is_running) run_all(list);
+}
+
+void start_nodes(Collective& c) {
+  c.prepare();
+  const Schedule& schedule = *c.schedule;
+  if (schedule.nodes().empty()) return finish(c);
+  ReadyList& list = ready_list;
+  const bool is_outermost = !list.is_running;
+  // In one go, so that the collective cannot be complete (and gone) before the last start.
+  for (const NodeId id : schedule.start_nodes()) list.push(c, id);
+  if (is_outermost) run_all(list);
+}
+
+bool is_over(void* argument) {
+  Collective& c = *static_cast<Collective*>(argument);
+  if (is_complete(c)) return true;
+  return help(*c.rank) && is_complete(c);
+}
+
+void settle(const Collective& c) noexcept {
+  // acquire pairs with finish(). A few instructions of the completer, unless the system took
+  // its core away.
+  for (int turn = 0; c.state.load(std::memory_order_acquire) == kFinishing; ++turn) {
+    if (turn < 100)
+      __builtin_ia32_pause();
+    else
+      sched::Execution::self().yield();
+  }
+}
+
+[[gnu::constructor]] void register_with_messages() { msg::add_progress_hook(help); }
+
+}  // namespace
+
+CollectivePtr create(job::Rank& self, std::shared_ptr<const Schedule> schedule,
+                     const Binding& binding) {
+  CollectivePtr c(RankState::of(self).take(self));
+  if (!c->bind_copy(std::move(schedule), binding)) CHECK(false, "no memory for a collective");
+  return c;
+}
+
+void CollectiveDeleter::operator()(Collective* collective) const noexcept {
+  settle(*collective);
+  CHECK(collective->state.load(std::memory_order_acquire) != kRunning,
+        "a collective in flight is dropped");
+  RankState::of(*collective->rank).give_back(collective);
+}
+
+void start(Collective& collective) {
+  settle(collective);
+  start_nodes(collective);
+}
+
+bool is_complete(const Collective& collective) noexcept {
+  return collective.state.load(std::memory_order_acquire) >= kFinishing;  // see finish()
+}
+
+const msg::Status& status(const Collective& collective) noexcept { return collective.status; }
+
+void set_on_complete(Collective& collective, void (*fn)(void*), void* argument) {
+  collective.on_complete = fn;
+  collective.on_complete_argument = argument;
+}
+
+bool help(job::Rank& self) {
+  RankState* mine = RankState::find(self);
+  if (mine == nullptr || !mine->has_nodes()) return false;
+  ReadyList& list = ready_list;
+  // Until there are none: what a node starts may hand this rank its next node.
+  while (NodeState* node = mine->pop_all()) {
+    while (node != nullptr) {
+      NodeState* next = node->next;  // the collective may be gone after the node
+      Collective& c = *node->owner;
+      const NodeId id = node->id;
+      do_local(c, c.nodes[id]);
+      complete_node(c, id, list);
+      if (!list.is_running) run_all(list);
+      node = next;
+    }
+  }
+  return true;
+}
+
+msg::Status run(job::Rank& self, const Schedule& schedule, const Binding& binding,
+                const sched::WaitReason& why) {
+  if (schedule.nodes().empty()) return {};
+  RankState& mine = RankState::of(self);
+  Collective* c = mine.take(self);
+  if (!c->bind(schedule, binding)) {
+    mine.give_back(c);
+    msg::Status status;
+    status.failed = true;
+    status.error = Errc::kNoMem;
+    return status;
+  }
+  c->waiter = &sched::Execution::self();
+  start_nodes(*c);
+  if (!is_over(c)) msg::wait_until(self, nullptr, 0, is_over, c, why);
+  settle(*c);
+  const msg::Status status = c->status;
+  mine.give_back(c);
+  return status;
+}
+
+}  // namespace mpc::nbc

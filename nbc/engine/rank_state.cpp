@@ -1,0 +1,93 @@
+#include "nbc/engine/rank_state.h"
+
+#include <new>
+
+#include "base/check.h"
+#include "runtime/job/job.h"
+
+namespace mpc::nbc {
+
+RankState* RankState::find(job::Rank& rank) noexcept {
+  // acquire pairs with the release in of().
+  return static_cast<RankState*>(rank.nbc.load(std::memory_order_acquire));
+}
+
+RankState& RankState::of(job::Rank& rank) {
+  if (RankState* known = find(rank)) return *known;
+  auto* fresh = new (std::nothrow) RankState;
+  CHECK(fresh != nullptr, "no memory for a rank's collectives");
+  void* expected = nullptr;
+  if (rank.nbc.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel))
+    return *fresh;
+  delete fresh;  // another thread of the rank was first
+  return *static_cast<RankState*>(expected);
+}
+
+RankState::~RankState() {
+  while (free_ != nullptr) {
+    Collective* next = free_->next_free;
+    delete free_;
+    free_ = next;
+  }
+}
+
+void RankState::lock() noexcept {
+  // acquire pairs with unlock(): the list. Held for a few instructions, never over a switch.
+  while (lock_.exchange(true, std::memory_order_acquire))
+    sched::Execution::self().yield();
+}
+
+Collective* RankState::take(job::Rank& rank) {
+  lock();
+  Collective* found = free_;
+  if (found != nullptr) free_ = found->next_free;
+  unlock();
+  if (found != nullptr) return found;
+  found = new (std::nothrow) Collective(rank);
+  CHECK(found != nullptr, "no memory for a collective");
+  return found;
+}
+
+void RankState::give_back(Collective* collective) noexcept {
+  collective->trim();
+  lock();
+  collective->next_free = free_;
+  free_ = collective;
+  unlock();
+}
+
+void RankState::push(NodeState& node) noexcept {
+  NodeState* head = own_.load(std::memory_order_relaxed);
+  do {
+    node.next = head;
+    // release pairs with the acquire in pop_all(): what the node's predecessors wrote.
+  } while (!own_.compare_exchange_weak(head, &node, std::memory_order_release,
+                                       std::memory_order_relaxed));
+}
+
+NodeState* RankState::pop_all() noexcept {
+  NodeState* newest = own_.exchange(nullptr, std::memory_order_acquire);
+  NodeState* oldest = nullptr;
+  while (newest != nullptr) {
+    NodeState* next = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  return oldest;
+}
+
+void forget_rank(job::Rank& self) noexcept {
+  delete static_cast<RankState*>(self.nbc.exchange(nullptr, std::memory_order_acq_rel));
+}
+
+namespace {
+
+// Before any rank starts, as job::Job::at_rank_end wants.
+[[gnu::constructor]] void register_with_job() {
+  job::Job::at_rank_end([](job::Rank& rank) { forget_rank(rank); });
+}
+
+}  // namespace
+
+}  // namespace mpc::nbc

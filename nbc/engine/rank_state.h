@@ -1,0 +1,43 @@
+#pragma once
+// RankState of nbc: a rank's pool of collectives, and the nodes that must run on it.
+//
+// Role:      what job::Rank::nbc points to; made at the first collective, freed at the end.
+// Users:     nbc/engine.
+// Threads:   push() any execution; the rest by executions of the rank.
+// See also:  nbc/engine/collective.h.
+
+#include <atomic>
+
+#include "nbc/engine/collective.h"
+
+namespace mpc::nbc {
+
+class RankState {
+ public:
+  // The rank's, made if need be.
+  static RankState& of(job::Rank& rank);
+  static RankState* find(job::Rank& rank) noexcept;
+  ~RankState();
+
+  // Never null: memory that is not there ends the process.
+  Collective* take(job::Rank& rank);
+  void give_back(Collective* collective) noexcept;
+
+  // A node of one of the rank's collectives waits for the rank.
+  void push(NodeState& node) noexcept;
+  bool has_nodes() const noexcept {
+    return own_.load(std::memory_order_relaxed) != nullptr;  // a hint; pop_all() is exact
+  }
+  // All of them, the oldest first.
+  NodeState* pop_all() noexcept;
+
+ private:
+  void lock() noexcept;
+  void unlock() noexcept { lock_.store(false, std::memory_order_release); }
+
+  std::atomic<NodeState*> own_{nullptr};
+  std::atomic<bool> lock_{false};  // of free_; contended only by several threads of one rank
+  Collective* free_ = nullptr;
+};
+
+}  // namespace mpc::nbc

@@ -1,0 +1,170 @@
+#include "scheduler/monitor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/log.h"
+#include "scheduler/scheduler_impl.h"
+
+namespace mpc::sched {
+namespace {
+
+constexpr uint64_t kTickNs = 10'000'000;         // a blocked worker is found after 1 to 2 ticks
+constexpr uint64_t kRegionTickNs = 1'000'000;    // the same while a BlockingRegion is open
+constexpr uint64_t kConfirmNs = 25'000'000;      // between the two looks at a deadlock
+constexpr uint64_t kSlowTickNs = 100'000'000;    // all workers asleep
+
+constinit std::atomic<uint64_t> coarse_clock_ns{0};
+
+// The kernel's state letter of one of our threads: 'R' runs, 'S' sleeps, 'D' waits for a disk.
+char thread_state(int tid) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 'R';
+  char text[256];
+  const ssize_t size = read(file, text, sizeof text - 1);
+  close(file);
+  if (size <= 0) return 'R';
+  text[size] = '\0';
+  // "tid (name) S ...": the name may contain anything, so look for the last parenthesis.
+  const char* end_of_name = std::strrchr(text, ')');
+  return end_of_name != nullptr && end_of_name[1] != '\0' ? end_of_name[2] : 'R';
+}
+
+}  // namespace
+
+uint64_t coarse_now_ns() noexcept {
+  const uint64_t now = coarse_clock_ns.load(std::memory_order_relaxed);
+  return now != 0 ? now : now_ns();
+}
+
+Result<> Monitor::start() {
+  seen_.resize(scheduler_.workers().size());
+  coarse_clock_ns.store(now_ns(), std::memory_order_relaxed);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  sigset_t all;
+  sigfillset(&all);
+  pthread_attr_setsigmask_np(&attributes, &all);
+  const int error = pthread_create(&thread_, &attributes, &thread_main, this);
+  pthread_attr_destroy(&attributes);
+  if (error != 0)
+    return {Errc::kSystem,
+            std::string("cannot create the monitor's thread: ") + std::strerror(error)};
+  started_ = true;
+  return {};
+}
+
+void Monitor::stop() noexcept {
+  if (!started_) return;
+  stop_.store(true, std::memory_order_release);
+  slow_.store(2, std::memory_order_seq_cst);  // ends any sleep at once
+  futex_wake(slow_);
+  pthread_join(thread_, nullptr);
+  coarse_clock_ns.store(0, std::memory_order_relaxed);
+}
+
+void* Monitor::thread_main(void* self) {
+  static_cast<Monitor*>(self)->run();
+  return nullptr;
+}
+
+void Monitor::run() noexcept {
+  while (!stop_.load(std::memory_order_acquire)) {
+    const uint64_t pause = next_tick_ns();
+    uint32_t expected = 0;
+    const uint32_t mode = pause > kTickNs ? 1 : 0;
+    if (slow_.compare_exchange_strong(expected, mode, std::memory_order_seq_cst))
+      futex_wait_until(slow_, mode, now_ns() + pause);
+    expected = 1;
+    slow_.compare_exchange_strong(expected, 0, std::memory_order_relaxed);
+    tick();
+  }
+}
+
+void Monitor::end_slow_sleep() noexcept {
+  uint32_t expected = 1;
+  if (slow_.compare_exchange_strong(expected, 0, std::memory_order_relaxed))
+    futex_wake(slow_);
+}
+
+uint64_t Monitor::next_tick_ns() const noexcept {
+  if (region_seen_) return kRegionTickNs;
+  if (!all_asleep_) return kTickNs;
+  return quiescent_epoch_ == epoch_ && reported_epoch_ != epoch_ ? kConfirmNs : kSlowTickNs;
+}
+
+void Monitor::tick() noexcept {
+  coarse_clock_ns.store(now_ns(), std::memory_order_relaxed);
+  uint64_t epoch = 0;
+  bool all_asleep = true;
+  region_seen_ = false;
+  for (auto& worker : scheduler_.workers()) {
+    watch(*worker, seen_[static_cast<size_t>(worker->index())]);
+    epoch += worker->switch_count.load(std::memory_order_relaxed);
+    all_asleep = all_asleep && worker->is_sleeping() && !worker->has_ready();
+  }
+  all_asleep_ = all_asleep && epoch == epoch_;
+  epoch_ = epoch;
+  if (all_asleep_) watch_quiescence();
+}
+
+// ---- hand-over ---------------------------------------------------------------------------
+
+void Monitor::watch(Worker& worker, Seen& seen) noexcept {
+  const uint64_t count = worker.switch_count.load(std::memory_order_relaxed);
+  const bool was_stuck = seen.stuck && seen.switch_count == count;
+  seen.switch_count = count;
+  seen.stuck = false;
+  if (worker.is_sleeping()) return;
+  Carrier& carrier = *worker.carrier.load(std::memory_order_relaxed);
+  const bool in_region = carrier.in_region();
+  region_seen_ = region_seen_ || in_region;
+  const bool wanted =
+      worker.has_ready() ||
+      worker.next_deadline_ns() <= coarse_clock_ns.load(std::memory_order_relaxed);
+  if (!wanted || carrier.is_in_runtime()) return;
+  seen.stuck = true;
+  if (!was_stuck) return;
+  // A thread that computes keeps its worker: user-level threads are not preempted.
+  if (in_region || thread_state(carrier.tid()) != 'R') hand_over(worker);
+}
+
+void Monitor::hand_over(Worker& worker) noexcept {
+  Carrier* spare = scheduler_.take_spare();
+  if (spare == nullptr) {
+    log::warn("worker {} blocks and no spare thread can be created for it", worker.index());
+    return;
+  }
+  if (worker.carrier.load(std::memory_order_relaxed)->try_retake() == nullptr) {
+    scheduler_.add_spare(*spare);
+    return;
+  }
+  handovers_.fetch_add(1, std::memory_order_relaxed);
+  spare->adopt(worker);
+}
+
+// ---- deadlock ----------------------------------------------------------------------------
+
+void Monitor::watch_quiescence() noexcept {
+  if (reported_epoch_ == epoch_) return;
+  uint64_t activity = 0;
+  if (!scheduler_.is_quiescent(activity)) {
+    quiescent_epoch_ = kNoEpoch;
+    return;
+  }
+  if (quiescent_epoch_ != epoch_ || quiescent_activity_ != activity) {
+    quiescent_epoch_ = epoch_;  // look again after kConfirmNs
+    quiescent_activity_ = activity;
+    return;
+  }
+  reported_epoch_ = epoch_;
+  scheduler_.call_quiescence_handler();
+}
+
+}  // namespace mpc::sched

@@ -1,0 +1,74 @@
+#pragma once
+// Monitor: the kernel thread that watches workers from outside.
+//
+// Role:      takes the worker from a kernel thread that blocks while other Ults are ready, and
+//            gives it to a spare one; notices when nothing will ever happen again; keeps the
+//            coarse clock. Ticks every 10 ms while some worker runs, rarely otherwise.
+// Users:     scheduler only.
+// Threads:   one thread; nudge() from any.
+// See also:  docs/scheduler.md sections "Hand-over" and "Deadlock".
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/futex.h"
+#include "base/result.h"
+
+namespace mpc::sched {
+
+class SchedulerImpl;
+class Worker;
+
+class Monitor {
+ public:
+  explicit Monitor(SchedulerImpl& scheduler) : scheduler_(scheduler) {}
+  Result<> start();
+  void stop() noexcept;
+
+  // A worker leaves its sleep. Caller: any. Cost: one load, unless the monitor sleeps long.
+  void nudge() noexcept {
+    if (slow_.load(std::memory_order_relaxed) != 0) end_slow_sleep();
+  }
+
+  // Kernel threads that lost their worker so far.
+  uint64_t handover_count() const noexcept {
+    return handovers_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  // What the last tick saw of a worker.
+  struct Seen {
+    uint64_t switch_count = 0;
+    bool stuck = false;  // had ready Ults and the same switch count
+  };
+  static void* thread_main(void* self);
+  void run() noexcept;
+  void end_slow_sleep() noexcept;
+  void tick() noexcept;
+  void watch(Worker& worker, Seen& seen) noexcept;
+  void hand_over(Worker& worker) noexcept;
+  void watch_quiescence() noexcept;
+  uint64_t next_tick_ns() const noexcept;
+
+  SchedulerImpl& scheduler_;
+  std::vector<Seen> seen_;
+  bool all_asleep_ = false;  // at the last tick
+  bool region_seen_ = false;
+  uint64_t epoch_ = 0;          // sum of the switch counts at the last tick
+  uint64_t quiescent_epoch_ = kNoEpoch;  // an epoch that was found quiescent once
+  uint64_t quiescent_activity_ = 0;      // the same with the kernel threads' part
+  uint64_t reported_epoch_ = kNoEpoch;
+  std::atomic<uint64_t> handovers_{0};
+
+  static constexpr uint64_t kNoEpoch = ~uint64_t{0};
+  // 1: sleeps for long; nudge() ends that. Also the futex word.
+  FutexWord slow_{0};
+  std::atomic<bool> stop_{false};
+  bool started_ = false;
+  pthread_t thread_{};
+};
+
+}  // namespace mpc::sched

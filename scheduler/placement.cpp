@@ -1,0 +1,123 @@
+#include "scheduler/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <numeric>
+
+namespace mpc::sched {
+namespace {
+
+Error bad_list(std::string_view text) {
+  return {Errc::kArg,
+          fmt::format("'{}' is no list of numbers such as 0-3,8,10-11", text)};
+}
+
+// Parses a number at the beginning of `text` and removes it.
+bool take_number(std::string_view& text, int& number) {
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 0) return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return true;
+}
+
+// Workers in the order in which kScatter fills them: each next one is as far as possible from
+// all that come before it (ties: the lowest number).
+std::vector<int> spread_order(const topo::Machine& machine, const std::vector<int>& cores) {
+  std::vector<int> order;
+  // Per worker: distance to the nearest chosen one, and how many chosen ones are that near.
+  std::vector<int> nearest(cores.size(), INT_MAX), ties(cores.size(), 0);
+  std::vector<bool> chosen(cores.size(), false);
+  while (order.size() < cores.size()) {
+    size_t best = cores.size();
+    for (size_t i = 0; i < cores.size(); ++i) {
+      if (chosen[i]) continue;
+      if (best == cores.size() || nearest[i] > nearest[best] ||
+          (nearest[i] == nearest[best] && ties[i] < ties[best]))
+        best = i;
+    }
+    chosen[best] = true;
+    order.push_back(static_cast<int>(best));
+    for (size_t i = 0; i < cores.size(); ++i) {
+      const int distance = machine.distance(cores[best], cores[i]);
+      if (distance < nearest[i]) {
+        nearest[i] = distance;
+        ties[i] = 0;
+      }
+      if (distance == nearest[i]) ++ties[i];
+    }
+  }
+  return order;
+}
+
+// Cores have logical numbers in the order of the tree: neighbours have near numbers.
+std::vector<int> neighbour_order(const std::vector<int>& cores) {
+  std::vector<int> order(cores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return cores[static_cast<size_t>(a)] < cores[static_cast<size_t>(b)];
+  });
+  return order;
+}
+
+Result<std::vector<int>> place_by_list(const std::vector<int>& worker_cores, size_t ranks,
+                                       const std::vector<int>& list) {
+  if (list.empty()) return {Errc::kArg, "placement by list needs a list of cores"};
+  std::vector<int> workers;
+  for (int core : list) {
+    const auto found = std::find(worker_cores.begin(), worker_cores.end(), core);
+    if (found == worker_cores.end())
+      return {Errc::kArg, fmt::format("placement list: core {} has no worker", core)};
+    workers.push_back(static_cast<int>(found - worker_cores.begin()));
+  }
+  std::vector<int> result(ranks);
+  for (size_t rank = 0; rank < ranks; ++rank) result[rank] = workers[rank % workers.size()];
+  return result;
+}
+
+}  // namespace
+
+Result<std::vector<int>> parse_index_list(std::string_view text) {
+  std::vector<int> result;
+  std::string_view rest = text;
+  for (;;) {
+    int first = 0;
+    if (!take_number(rest, first)) return bad_list(text);
+    int last = first;
+    if (rest.starts_with('-')) {
+      rest.remove_prefix(1);
+      if (!take_number(rest, last) || last < first) return bad_list(text);
+    }
+    constexpr int kLongestRange = 1 << 20;
+    if (last - first > kLongestRange) return bad_list(text);
+    for (int i = first; i <= last; ++i) result.push_back(i);
+    if (rest.empty()) return result;
+    if (!rest.starts_with(',')) return bad_list(text);
+    rest.remove_prefix(1);
+  }
+}
+
+Result<std::vector<int>> place_ranks(const topo::Machine& machine,
+                                     const std::vector<int>& worker_cores, int rank_count,
+                                     Placement placement, const std::vector<int>& list) {
+  if (rank_count < 1) return {Errc::kArg, "placement: no ranks"};
+  if (worker_cores.empty()) return {Errc::kArg, "placement: no workers"};
+  const auto ranks = static_cast<size_t>(rank_count);
+  if (placement == Placement::kList) return place_by_list(worker_cores, ranks, list);
+  const size_t workers = worker_cores.size();
+  std::vector<int> result(ranks);
+  if (placement == Placement::kScatter) {
+    const std::vector<int> order = spread_order(machine, worker_cores);
+    for (size_t rank = 0; rank < ranks; ++rank) result[rank] = order[rank % workers];
+  } else {
+    const std::vector<int> order = neighbour_order(worker_cores);
+    for (size_t rank = 0; rank < ranks; ++rank)
+      result[rank] = order[ranks <= workers ? rank : rank * workers / ranks];
+  }
+  return result;
+}
+
+}  // namespace mpc::sched

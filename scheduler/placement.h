@@ -1,0 +1,34 @@
+#pragma once
+// Placement: which worker each rank starts on.
+//
+// Role:      turns a policy and a machine into a table.
+// Users:     runtime/job (mpcrun --bind, --cores), tests; the simulator later.
+// Threads:   any (pure).
+// See also:  docs/scheduler.md section "Placement".
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "topology/machine.h"
+
+namespace mpc::sched {
+
+enum class Placement {
+  kScatter,  // consecutive ranks far from each other: rank r on the r-th of the spread cores
+  kCompact,  // consecutive ranks together: blocks of ranks on neighbouring cores
+  kList,     // as the user says: rank r on list[r % size]
+};
+
+// Parses "0-3,8,10-11" (order and repetitions are kept). Errors: kArg.
+Result<std::vector<int>> parse_index_list(std::string_view text);
+
+// The worker of each rank 0..rank_count-1, where worker i is bound to core worker_cores[i].
+// `list` (kList only) names cores of the machine, each one the core of some worker.
+// With at most as many ranks as workers no worker gets two of them (kScatter, kCompact).
+// Errors: kArg.
+Result<std::vector<int>> place_ranks(const topo::Machine& machine,
+                                     const std::vector<int>& worker_cores, int rank_count,
+                                     Placement placement, const std::vector<int>& list = {});
+
+}  // namespace mpc::sched

@@ -1,0 +1,279 @@
+// The engine on the real scheduler and message layer.
+#include "nbc/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "tests/unit/message/world.h"
+#include "tests/unit/nbc/player.h"
+
+namespace mpc::nbc {
+namespace {
+
+using msg::test::Why;
+using msg::test::World;
+using test::Player;
+
+const Why kWhy{"a collective"};
+
+std::vector<int> identity(int n) {
+  std::vector<int> ranks;
+  for (int i = 0; i < n; ++i) ranks.push_back(i);
+  return ranks;
+}
+
+// What ranks found wrong.
+class Findings {
+ public:
+  void add(const std::string& text) {
+    if (text.empty()) return;
+    std::lock_guard guard(mutex_);
+    if (texts_.size() < 5) texts_.push_back(text);
+  }
+  std::string all() const {
+    std::string out;
+    for (const auto& text : texts_) out += text + "\n";
+    return out;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
+unsigned seed() {
+  const char* text = std::getenv("MPC_TEST_SEED");
+  return text != nullptr ? static_cast<unsigned>(std::atoi(text)) : 4711;
+}
+
+class EngineRunsEveryAlgorithm : public ::testing::TestWithParam<int> {};
+
+TEST_P(EngineRunsEveryAlgorithm, Blocking) {
+  const Coll coll = static_cast<Coll>(GetParam());
+  std::mt19937 random(seed() + static_cast<unsigned>(GetParam()));
+  for (int n : {1, 2, 3, 5, 8, 13}) {
+    std::deque<Player> players;
+    for (const Algorithm& algorithm : algorithms(coll))
+      for (int unit : {2, 9000}) {
+        test::Case c = test::random_case(coll, n, random, unit / (n > 8 ? 4 : 1) + 1);
+        if (!is_applicable(algorithm, c.ranks[0].shape)) continue;
+        players.emplace_back(std::move(c), algorithm, random() % 3 == 0, identity(n),
+                             static_cast<int>(players.size()) * kTagsPerCollective);
+      }
+    Findings findings;
+    World world(n, 2);
+    const std::string left = world.run([&](job::Rank& rank) {
+      for (Player& player : players) {
+        player.fill(rank.world_rank, 1);
+        const auto status = run(rank, *player.schedule(rank.world_rank),
+                                player.binding(rank.world_rank), kWhy);
+        if (status.failed) findings.add("a status says that it failed");
+        findings.add(player.check(rank.world_rank, 1));
+      }
+      forget_rank(rank);
+    });
+    EXPECT_EQ(left, "");
+    ASSERT_EQ(findings.all(), "") << "seed " << seed();
+  }
+}
+
+std::string name_of_param(const ::testing::TestParamInfo<int>& info) {
+  return name_of(static_cast<Coll>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(Collectives, EngineRunsEveryAlgorithm,
+                         ::testing::Range(0, kCollCount), name_of_param);
+
+bool all_complete(void* argument) {
+  for (const auto& c : *static_cast<std::vector<CollectivePtr>*>(argument))
+    if (!is_complete(*c)) return false;
+  return true;
+}
+
+// Many collectives of all kinds in flight on ranks that start them when they like.
+TEST(Engine, KeepsARandomMixOfCollectivesApart) {
+  std::mt19937 random(seed());
+  for (int round = 0; round < 6; ++round) {
+    const int n = 2 + static_cast<int>(random() % 9);
+    std::deque<Player> players;
+    while (players.size() < 24) {
+      const Coll coll = static_cast<Coll>(random() % kCollCount);
+      test::Case c = test::random_case(coll, n, random, random() % 4 == 0 ? 6000 : 4);
+      const auto choices = algorithms(coll);
+      const Algorithm& algorithm = choices[random() % choices.size()];
+      if (!is_applicable(algorithm, c.ranks[0].shape)) continue;
+      players.emplace_back(std::move(c), algorithm, random() % 2 == 0, identity(n),
+                           tag_base(static_cast<uint32_t>(players.size())));
+    }
+    const unsigned shuffle = static_cast<unsigned>(random());
+    Findings findings;
+    World world(n, 2);
+    const std::string left = world.run([&](job::Rank& rank) {
+      const int me = rank.world_rank;
+      std::mt19937 mine(shuffle + static_cast<unsigned>(me));
+      std::vector<CollectivePtr> flying;
+      for (Player& player : players) {
+        player.fill(me, 1);
+        flying.push_back(create(rank, player.schedule(me), player.binding(me)));
+        if (mine() % 3 == 0) sched::Execution::self().yield();
+        start(*flying.back());
+        if (mine() % 4 == 0) msg::progress(rank);
+        if (mine() % 8 == 0)
+          msg::wait_until(rank, nullptr, 0, all_complete, &flying, kWhy);
+      }
+      msg::wait_until(rank, nullptr, 0, all_complete, &flying, kWhy);
+      for (size_t i = 0; i < flying.size(); ++i) findings.add(players[i].check(me, 1));
+      flying.clear();
+      forget_rank(rank);
+    });
+    EXPECT_EQ(left, "");
+    ASSERT_EQ(findings.all(), "") << "seed " << seed() << " round " << round;
+  }
+}
+
+// Persistent: the same collectives again and again, with changed data.
+TEST(Engine, StartsTheSameCollectiveAgain) {
+  std::mt19937 random(seed() + 1);
+  constexpr int kRanks = 6;
+  std::deque<Player> players;
+  for (int i = 0; i < kCollCount; ++i)
+    players.emplace_back(test::random_case(static_cast<Coll>(i), kRanks, random, 20),
+                         algorithms(static_cast<Coll>(i))[0], i % 2 == 0, identity(kRanks),
+                         tag_base(static_cast<uint32_t>(i), true));
+  Findings findings;
+  World world(kRanks, 2);
+  const std::string left = world.run([&](job::Rank& rank) {
+    const int me = rank.world_rank;
+    std::vector<CollectivePtr> kept;
+    for (Player& player : players)
+      kept.push_back(create(rank, player.schedule(me), player.binding(me)));
+    for (unsigned round = 0; round < 10; ++round) {
+      for (size_t i = 0; i < kept.size(); ++i) {
+        players[i].fill(me, round);
+        start(*kept[i]);
+      }
+      msg::wait_until(rank, nullptr, 0, all_complete, &kept, kWhy);
+      for (Player& player : players) findings.add(player.check(me, round));
+    }
+    kept.clear();
+    forget_rank(rank);
+  });
+  EXPECT_EQ(left, "");
+  EXPECT_EQ(findings.all(), "");
+}
+
+// Rank 1 starts late; the ones that did start are not held up by what does not concern them.
+TEST(Engine, StartIsLocal) {
+  std::mt19937 random(1);
+  test::Case c = test::random_case(Coll::kReduce, 4, random, 100);
+  Player player(std::move(c), algorithms(Coll::kReduce)[0], false, identity(4), 0);
+  Findings findings;
+  World world(4, 2);
+  const std::string left = world.run([&](job::Rank& rank) {
+    const int me = rank.world_rank;
+    player.fill(me, 0);
+    auto reduce = create(rank, player.schedule(me), player.binding(me));
+    char token = 0;
+    if (me == 1) msg::recv(rank, msg::test::from(0, &token, 1, 0), kWhy);
+    start(*reduce);
+    // Rank 1 comes only after rank 0 has left its start.
+    if (me == 0) msg::send(rank, msg::test::to(1, &token, 1, 0, 0), kWhy);
+    std::vector<CollectivePtr> all;
+    all.push_back(std::move(reduce));
+    msg::wait_until(rank, nullptr, 0, all_complete, &all, kWhy);
+    findings.add(player.check(me, 0));
+    all.clear();
+    forget_rank(rank);
+  });
+  EXPECT_EQ(left, "");
+  EXPECT_EQ(findings.all(), "");
+}
+
+TEST(Engine, CallsBackOnceWhenComplete) {
+  std::atomic<int> calls{0};
+  std::mt19937 random(1);
+  Player player(test::random_case(Coll::kBarrier, 5, random, 1),
+                algorithms(Coll::kBarrier)[0], false, identity(5), 0);
+  World world(5, 2);
+  const std::string left = world.run([&](job::Rank& rank) {
+    std::vector<CollectivePtr> all;
+    all.push_back(create(rank, player.schedule(rank.world_rank),
+                         player.binding(rank.world_rank)));
+    set_on_complete(
+        *all[0],
+        [](void* argument) {
+          // Relaxed: read after all ranks have ended.
+          static_cast<std::atomic<int>*>(argument)->fetch_add(1, std::memory_order_relaxed);
+        },
+        &calls);
+    start(*all[0]);
+    msg::wait_until(rank, nullptr, 0, all_complete, &all, kWhy);
+    all.clear();
+    forget_rank(rank);
+  });
+  EXPECT_EQ(left, "");
+  EXPECT_EQ(calls.load(), 5);
+}
+
+TEST(Engine, SaysThatAMessageWasTruncated) {
+  ScheduleBuilder sender, receiver;
+  sender.send(1, {kSendBuffer, kByteType, 0, 10});
+  receiver.recv(0, {kRecvBuffer, kByteType, 0, 5});
+  std::shared_ptr<const Schedule> schedules[2] = {sender.finish().value(),
+                                                  receiver.finish().value()};
+  msg::Status statuses[2];
+  std::vector<int> ranks = identity(2);
+  World world(2, 2);
+  const std::string left = world.run([&](job::Rank& rank) {
+    char data[10] = {};
+    void* buffers[2] = {data, data};
+    Binding b;
+    b.buffers = buffers;
+    b.world_ranks = ranks;
+    b.my_rank = rank.world_rank;
+    statuses[rank.world_rank] =
+        run(rank, *schedules[rank.world_rank], b, kWhy);
+    forget_rank(rank);
+  });
+  EXPECT_EQ(left, "");
+  EXPECT_FALSE(statuses[0].failed);
+  EXPECT_TRUE(statuses[1].failed);
+  EXPECT_EQ(statuses[1].error, Errc::kTruncate);
+}
+
+// A chain of thousands of local nodes does not grow the stack.
+TEST(Engine, RunsLongChainsWithoutRecursion) {
+  ScheduleBuilder b;
+  NodeId last = kNoNode;
+  const Place here = b.scratch(8, 8, kByteType);
+  const Place there = b.scratch(8, 8, kByteType);
+  for (int i = 0; i < 200000; ++i) {
+    const NodeId next = i % 2 == 0 ? b.copy(here, there) : b.send(0, here, 0);
+    b.connect(last, next);
+    if (i % 2 == 1) {
+      const NodeId received = b.recv(0, there, 0);
+      b.connect(last, received);
+      const NodeId both = b.nop();
+      b.connect(next, both);
+      b.connect(received, both);
+      last = both;
+    } else {
+      last = next;
+    }
+  }
+  const auto schedule = b.finish().value();
+  const std::vector<int> ranks = {0};
+  World world(1, 1);
+  const std::string left = world.run([&](job::Rank& rank) {
+    Binding binding;
+    binding.world_ranks = ranks;
+    EXPECT_FALSE(run(rank, *schedule, binding, kWhy).failed);
+    forget_rank(rank);
+  });
+  EXPECT_EQ(left, "");
+}
+
+}  // namespace
+}  // namespace mpc::nbc

@@ -1,0 +1,139 @@
+// The deadlock detection: sees each one, and nothing else.
+#include <thread>
+
+#include "support.h"
+
+namespace mpc::sched {
+namespace {
+
+class Quiescence : public Fixture {
+ protected:
+  void watch() {
+    scheduler_->set_quiescence_handler([this] {
+      calls_.fetch_add(1);
+      if (on_call_) on_call_();
+    });
+  }
+  // The handler's effect: lets everybody go.
+  std::function<void()> on_call_;
+  std::atomic<int> calls_{0};
+  std::atomic<bool> go_{false};
+  int identity_ = 0;
+};
+
+TEST_F(Quiescence, SeesThatAllUltsWaitForEachOther) {
+  start(2);
+  std::vector<Execution*> ults(3);
+  on_call_ = [&] {
+    int parked = 0;
+    scheduler_->for_each_execution([&](const Execution& execution) {
+      if (execution.wait_reason() != nullptr) ++parked;
+    });
+    EXPECT_EQ(parked, 3);
+    go_ = true;
+    for (Execution* ult : ults) ult->unpark();
+  };
+  watch();
+  scheduler_->hold();
+  for (size_t i = 0; i < ults.size(); ++i)
+    ults[i] = spawn(static_cast<int>(i), [&] {
+      while (!go_) Execution::self().park(Waiting{});
+    });
+  scheduler_->release();
+  scheduler_->wait_all();
+  EXPECT_EQ(calls_.load(), 1);
+}
+
+TEST_F(Quiescence, ATimedOrExternalWaitIsNoDeadlock) {
+  start(2);
+  watch();
+  Execution* ult = spawn(0, [&] {
+    while (!go_) Execution::self().park(Waiting{});
+  });
+  spawn(1, [&] {
+    sleep_until(now_ns() + 300'000'000);
+    go_ = true;
+    ult->unpark();
+  });
+  scheduler_->wait_all();
+  EXPECT_EQ(calls_.load(), 0);
+  go_ = false;
+  ult = spawn(0, [&] {
+    while (!go_) Execution::self().park(Waiting("a file", true));
+  });
+  usleep(300'000);
+  go_ = true;
+  ult->unpark();
+  scheduler_->wait_all();
+  EXPECT_EQ(calls_.load(), 0);
+}
+
+TEST_F(Quiescence, AThreadInUserCodeOrInABlockingCallIsNoDeadlock) {
+  start(2);
+  watch();
+  Execution* ult = spawn(0, [&] {
+    while (!go_) Execution::self().park(Waiting{});
+  });
+  spawn(0, [&] {
+    {
+      BlockingRegion region;
+      usleep(200'000);
+    }
+    usleep(200'000);
+    go_ = true;
+    ult->unpark();
+  });
+  scheduler_->wait_all();
+  EXPECT_EQ(calls_.load(), 0);
+}
+
+TEST_F(Quiescence, AKernelThreadOfARankCountsAsRunningUntilItParks) {
+  start(1);
+  Execution* ult = nullptr;
+  std::atomic<Execution*> kernel_thread{nullptr};
+  std::atomic<int> calls_while_running{0};
+  on_call_ = [&] {
+    go_ = true;
+    ult->unpark();
+    kernel_thread.load()->unpark();
+  };
+  watch();
+  ult = spawn(0, [&] {
+    while (!go_) Execution::self().park(Waiting{});
+  });
+  std::thread helper([&] {
+    Execution::self().set_identity(&identity_);
+    kernel_thread = &Execution::self();
+    usleep(300'000);
+    calls_while_running = calls_.load();
+    while (!go_) Execution::self().park(Waiting{});
+  });
+  helper.join();
+  scheduler_->wait_all();
+  EXPECT_EQ(calls_while_running.load(), 0);
+  EXPECT_EQ(calls_.load(), 1);
+}
+
+TEST_F(Quiescence, AWaitingJobUsesNoCpu) {
+  start(2);
+  for (int i = 0; i < 100; ++i)
+    spawn(i, [&] {
+      while (!go_) Execution::self().park(Waiting("an event", true));
+    });
+  usleep(100'000);
+  timespec before, after;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  usleep(500'000);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  const double used = static_cast<double>(after.tv_sec - before.tv_sec) +
+                      1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  go_ = true;
+  scheduler_->for_each_execution([](const Execution& execution) {
+    if (execution.is_ult()) const_cast<Execution&>(execution).unpark();
+  });
+  scheduler_->wait_all();
+  EXPECT_LT(used, 0.02 * 0.5);
+}
+
+}  // namespace
+}  // namespace mpc::sched
