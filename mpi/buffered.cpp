@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "impl_p2p.h"
+#include "mpi/api/impl_p2p.h"
 #include "mpi/comm.h"
 #include "mpi/rank_state.h"
 #include "mpi/request.h"
@@ -124,7 +124,7 @@ Err buffered_send(const msg::SendArgs& args, Comm& comm) {
 namespace impl {
 namespace {
 
-Err attach(std::unique_ptr<SendBuffer>& slot, void* buffer, Count size, const char* call) {
+Err attach(std::shared_ptr<SendBuffer>& slot, void* buffer, Count size, const char* call) {
   if (slot != nullptr) {
     return fail(MPI_ERR_BUFFER, fmt::format("{}: a buffer is attached already; detach it first",
                                             call));
@@ -132,11 +132,11 @@ Err attach(std::unique_ptr<SendBuffer>& slot, void* buffer, Count size, const ch
   if (buffer == nullptr && size > 0) {
     return fail(MPI_ERR_BUFFER, fmt::format("{}: the buffer is a null pointer", call));
   }
-  slot = std::make_unique<SendBuffer>(buffer, size);
+  slot = std::make_shared<SendBuffer>(buffer, size);
   return kSuccess;
 }
 
-Err detach(std::unique_ptr<SendBuffer>& slot, void* buffer_address, Count* size,
+Err detach(std::shared_ptr<SendBuffer>& slot, void* buffer_address, Count* size,
            const char* call) {
   if (slot == nullptr) {
     // MPI-4.1 section 3.6: detaching nothing gives a null pointer and size zero.
@@ -151,7 +151,7 @@ Err detach(std::unique_ptr<SendBuffer>& slot, void* buffer_address, Count* size,
   return kSuccess;
 }
 
-Err flush(std::unique_ptr<SendBuffer>& slot, const char* call) {
+Err flush(std::shared_ptr<SendBuffer>& slot, const char* call) {
   if (slot != nullptr) slot->flush(*rank_state()->rank, call);
   return kSuccess;
 }

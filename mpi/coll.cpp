@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "impl_collective.h"
-#include "impl_nbc.h"
-#include "impl_neighborhood.h"
-#include "impl_persistent-coll.h"
+#include "mpi/api/impl_collective.h"
+#include "mpi/api/impl_nbc.h"
+#include "mpi/api/impl_neighborhood.h"
+#include "mpi/api/impl_persistent_coll.h"
 #include "mpi/comm.h"
 #include "mpi/op.h"
 #include "mpi/rank_state.h"
@@ -84,16 +84,15 @@ struct Call final : CollectiveState {
     return out;
   }
   // Reductions have both buffers, one count and one type.
-  Err reduction(const void* sendbuf, void* recvbuf, Count count, const dt::Datatype& type,
-                Op& operation) {
-    send_side(sendbuf, count, &type);
-    recv_side(recvbuf, count, &type);
+  Err reduction(const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& operation) {
+    send_side(sendbuf, count, type.type);
+    recv_side(recvbuf, count, type.type);
     if (sendbuf == MPI_IN_PLACE) {
       shape.is_in_place = true;
       buffers[0] = nullptr;
     }
     shape.is_commutative = operation.commutes();
-    return op.bind(operation, type, handle_of(type));
+    return op.bind(operation, *type, type.handle);
   }
 
   std::span<const dt::Datatype* const> types() const noexcept {
@@ -170,19 +169,15 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
 }
 
 template <class Describe>
-Err start(const char* name, Comm& comm, Coll coll, MPI_Request* handle, Describe&& describe) {
-  Request* request = nullptr;
-  if (const Err error = make(name, comm, coll, false, &request, describe)) return error;
-  *handle = request->handle();
-  return start_request(*rank_state(), *request);
+Err start(const char* name, Comm& comm, Coll coll, Request** request, Describe&& describe) {
+  if (const Err error = make(name, comm, coll, false, request, describe)) return error;
+  return start_request(*rank_state(), **request);
 }
 
 template <class Describe>
-Err prepare(const char* name, Comm& comm, Coll coll, MPI_Request* handle, Describe&& describe) {
-  Request* request = nullptr;
-  if (const Err error = make(name, comm, coll, true, &request, describe)) return error;
-  request->is_persistent = true;
-  *handle = request->handle();
+Err prepare(const char* name, Comm& comm, Coll coll, Request** request, Describe&& describe) {
+  if (const Err error = make(name, comm, coll, true, request, describe)) return error;
+  (*request)->is_persistent = true;
   return kSuccess;
 }
 
@@ -293,9 +288,9 @@ Err alltoallv_call(Call& c, const void* sendbuf, const Counts& sendcounts, const
 template <class Types>
 std::span<const nbc::TypeShape> keep_types_of(Call& c, int side, const Types& types, size_t n) {
   for (size_t i = 0; i < n; ++i) {
-    const dt::Datatype* type = types[i];
-    c.many_types.push_back(type);
-    c.type_shapes[side].push_back(type == nullptr ? nbc::TypeShape() : nbc::TypeShape(*type));
+    const dt::Datatype& type = types[i];
+    c.many_types.push_back(&type);
+    c.type_shapes[side].emplace_back(type);
   }
   return c.type_shapes[side];
 }
@@ -322,20 +317,20 @@ Err alltoallw_call(Call& c, const void* sendbuf, const SendCounts& sendcounts,
   return kSuccess;
 }
 
-Err reduce_call(Call& c, const void* sendbuf, void* recvbuf, Count count,
-                const dt::Datatype* type, Op* op, int root) {
+Err reduce_call(Call& c, const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op* op,
+                int root) {
   c.shape.root = root;
-  return c.reduction(sendbuf, recvbuf, count, *type, *op);
+  return c.reduction(sendbuf, recvbuf, count, type, *op);
 }
 
 Err allreduce_call(Call& c, const void* sendbuf, void* recvbuf, Count count,
-                   const dt::Datatype& type, Op& op) {
+                   TypeArg type, Op& op) {
   return c.reduction(sendbuf, recvbuf, count, type, op);
 }
 
 template <class Counts>
 Err reduce_scatter_call(Call& c, const void* sendbuf, void* recvbuf, const Counts& recvcounts,
-                        const dt::Datatype& type, Op& op) {
+                        TypeArg type, Op& op) {
   const Err error = c.reduction(sendbuf, recvbuf, 0, type, op);
   c.shape.recv_counts = c.keep(0, recvcounts);
   return error;
@@ -343,11 +338,15 @@ Err reduce_scatter_call(Call& c, const void* sendbuf, void* recvbuf, const Count
 
 // --- neighbourhoods ---------------------------------------------------------------------------
 
-Err neighbours_of(Call& c) {
-  Neighbourhood neighbourhood;
-  if (const Err error = get_neighbourhood(c.comm, &neighbourhood)) return error;
-  c.neighbours[0] = std::move(neighbourhood.sources);
-  c.neighbours[1] = std::move(neighbourhood.destinations);
+Err bind_neighbours(Call& c) {
+  Neighbours found;
+  if (const Err error = mpi::neighbours_of(c.comm, &found)) return error;
+  for (std::vector<int>* list : {&found.sources, &found.destinations}) {
+    // The schedule's way of saying MPI_PROC_NULL.
+    for (int& rank : *list) rank = rank == MPI_PROC_NULL ? -1 : rank;
+  }
+  c.neighbours[0] = std::move(found.sources);
+  c.neighbours[1] = std::move(found.destinations);
   c.shape.sources = c.neighbours[0];
   c.shape.destinations = c.neighbours[1];
   return kSuccess;
@@ -358,7 +357,7 @@ Err neighbor_allgather_call(Call& c, const void* sendbuf, Count sendcount,
                             const dt::Datatype& recvtype) {
   c.send_side(sendbuf, sendcount, &sendtype);
   c.recv_side(recvbuf, recvcount, &recvtype);
-  return neighbours_of(c);
+  return bind_neighbours(c);
 }
 
 template <class Counts, class Displs>
@@ -370,7 +369,7 @@ Err neighbor_allgatherv_call(Call& c, const void* sendbuf, Count sendcount,
   c.recv_side(recvbuf, 0, &recvtype);
   c.shape.recv_counts = c.keep(0, recvcounts);
   c.shape.recv_displs = c.keep(1, displs);
-  return neighbours_of(c);
+  return bind_neighbours(c);
 }
 
 template <class Counts, class Displs>
@@ -384,7 +383,7 @@ Err neighbor_alltoallv_call(Call& c, const void* sendbuf, const Counts& sendcoun
   c.shape.send_displs = c.keep(3, sdispls);
   c.shape.recv_counts = c.keep(0, recvcounts);
   c.shape.recv_displs = c.keep(1, rdispls);
-  return neighbours_of(c);
+  return bind_neighbours(c);
 }
 
 template <class Counts, class Displs, class Types>
@@ -392,7 +391,7 @@ Err neighbor_alltoallw_call(Call& c, const void* sendbuf, const Counts& sendcoun
                             const Displs& sdispls, const Types& sendtypes, void* recvbuf,
                             const Counts& recvcounts, const Displs& rdispls,
                             const Types& recvtypes) {
-  if (const Err error = neighbours_of(c)) return error;
+  if (const Err error = bind_neighbours(c)) return error;
   c.buffers[0] = const_cast<void*>(sendbuf);
   c.buffers[1] = recvbuf;
   c.shape.send_counts = c.keep(2, sendcounts);
@@ -415,20 +414,20 @@ Err neighbor_alltoallw_call(Call& c, const void* sendbuf, const Counts& sendcoun
     return run("MPI_" text, comm, coll,                                                        \
                [&](Call& call) { return description(call, MPC_UNWRAP arguments); });           \
   }                                                                                            \
-  Err i##name(MPC_UNWRAP parameters, Comm& comm, MPI_Request* request) {                       \
+  Err i##name(MPC_UNWRAP parameters, Comm& comm, Request** request) {                       \
     return start("MPI_I" #name, comm, coll, request,                                           \
                  [&](Call& call) { return description(call, MPC_UNWRAP arguments); });         \
   }                                                                                            \
-  Err name##_init(MPC_UNWRAP parameters, Comm& comm, Info*, MPI_Request* request) {            \
+  Err name##_init(MPC_UNWRAP parameters, Comm& comm, Info*, Request** request) {            \
     return prepare("MPI_" text "_init", comm, coll, request,                                   \
                    [&](Call& call) { return description(call, MPC_UNWRAP arguments); });       \
   }
 
 Err barrier(Comm& comm) { return run("MPI_Barrier", comm, Coll::kBarrier, barrier_call); }
-Err ibarrier(Comm& comm, MPI_Request* request) {
+Err ibarrier(Comm& comm, Request** request) {
   return start("MPI_Ibarrier", comm, Coll::kBarrier, request, barrier_call);
 }
-Err barrier_init(Comm& comm, Info*, MPI_Request* request) {
+Err barrier_init(Comm& comm, Info*, Request** request) {
   return prepare("MPI_Barrier_init", comm, Coll::kBarrier, request, barrier_call);
 }
 
@@ -441,7 +440,7 @@ MPC_COLLECTIVE(gather, "Gather", Coll::kGather, gather_call,
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))
 MPC_COLLECTIVE(gatherv, "Gatherv", Coll::kGatherv, gatherv_call,
                (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                void* recvbuf, CountView recvcounts, DisplView displs,
+                void* recvbuf, CountView recvcounts, CountView displs,
                 const dt::Datatype* recvtype, int root),
                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root))
 MPC_COLLECTIVE(scatter, "Scatter", Coll::kScatter, scatter_call,
@@ -449,7 +448,7 @@ MPC_COLLECTIVE(scatter, "Scatter", Coll::kScatter, scatter_call,
                 void* recvbuf, Count recvcount, const dt::Datatype* recvtype, int root),
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))
 MPC_COLLECTIVE(scatterv, "Scatterv", Coll::kScatterv, scatterv_call,
-               (const void* sendbuf, CountView sendcounts, DisplView displs,
+               (const void* sendbuf, CountView sendcounts, CountView displs,
                 const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
                 const dt::Datatype* recvtype, int root),
                (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root))
@@ -459,7 +458,7 @@ MPC_COLLECTIVE(allgather, "Allgather", Coll::kAllgather, allgather_call,
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
 MPC_COLLECTIVE(allgatherv, "Allgatherv", Coll::kAllgatherv, allgatherv_call,
                (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                void* recvbuf, CountView recvcounts, DisplView displs,
+                void* recvbuf, CountView recvcounts, CountView displs,
                 const dt::Datatype& recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))
 MPC_COLLECTIVE(alltoall, "Alltoall", Coll::kAlltoall, allgather_call,
@@ -467,40 +466,34 @@ MPC_COLLECTIVE(alltoall, "Alltoall", Coll::kAlltoall, allgather_call,
                 void* recvbuf, Count recvcount, const dt::Datatype& recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
 MPC_COLLECTIVE(alltoallv, "Alltoallv", Coll::kAlltoallv, alltoallv_call,
-               (const void* sendbuf, CountView sendcounts, DisplView sdispls,
+               (const void* sendbuf, CountView sendcounts, CountView sdispls,
                 const dt::Datatype* sendtype, void* recvbuf, CountView recvcounts,
-                DisplView rdispls, const dt::Datatype& recvtype),
+                CountView rdispls, const dt::Datatype& recvtype),
                (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))
 MPC_COLLECTIVE(alltoallw, "Alltoallw", Coll::kAlltoallw, alltoallw_call,
-               (const void* sendbuf, CountView sendcounts, DisplView sdispls,
-                TypeView sendtypes, void* recvbuf, CountView recvcounts, DisplView rdispls,
+               (const void* sendbuf, CountView sendcounts, CountView sdispls,
+                TypeView sendtypes, void* recvbuf, CountView recvcounts, CountView rdispls,
                 TypeView recvtypes),
                (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
                 recvtypes))
 MPC_COLLECTIVE(reduce, "Reduce", Coll::kReduce, reduce_call,
-               (const void* sendbuf, void* recvbuf, Count count, const dt::Datatype* type,
-                Op* op, int root),
+               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op* op, int root),
                (sendbuf, recvbuf, count, type, op, root))
 MPC_COLLECTIVE(allreduce, "Allreduce", Coll::kAllreduce, allreduce_call,
-               (const void* sendbuf, void* recvbuf, Count count, const dt::Datatype& type,
-                Op& op),
+               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
                (sendbuf, recvbuf, count, type, op))
 MPC_COLLECTIVE(reduce_scatter_block, "Reduce_scatter_block", Coll::kReduceScatterBlock,
                allreduce_call,
-               (const void* sendbuf, void* recvbuf, Count count, const dt::Datatype& type,
-                Op& op),
+               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
                (sendbuf, recvbuf, count, type, op))
 MPC_COLLECTIVE(reduce_scatter, "Reduce_scatter", Coll::kReduceScatter, reduce_scatter_call,
-               (const void* sendbuf, void* recvbuf, CountView recvcounts,
-                const dt::Datatype& type, Op& op),
+               (const void* sendbuf, void* recvbuf, CountView recvcounts, TypeArg type, Op& op),
                (sendbuf, recvbuf, recvcounts, type, op))
 MPC_COLLECTIVE(scan, "Scan", Coll::kScan, allreduce_call,
-               (const void* sendbuf, void* recvbuf, Count count, const dt::Datatype& type,
-                Op& op),
+               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
                (sendbuf, recvbuf, count, type, op))
 MPC_COLLECTIVE(exscan, "Exscan", Coll::kExscan, allreduce_call,
-               (const void* sendbuf, void* recvbuf, Count count, const dt::Datatype& type,
-                Op& op),
+               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
                (sendbuf, recvbuf, count, type, op))
 MPC_COLLECTIVE(neighbor_allgather, "Neighbor_allgather", Coll::kNeighborAllgather,
                neighbor_allgather_call,
@@ -510,7 +503,7 @@ MPC_COLLECTIVE(neighbor_allgather, "Neighbor_allgather", Coll::kNeighborAllgathe
 MPC_COLLECTIVE(neighbor_allgatherv, "Neighbor_allgatherv", Coll::kNeighborAllgatherv,
                neighbor_allgatherv_call,
                (const void* sendbuf, Count sendcount, const dt::Datatype& sendtype,
-                void* recvbuf, CountView recvcounts, DisplView displs,
+                void* recvbuf, CountView recvcounts, CountView displs,
                 const dt::Datatype& recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))
 MPC_COLLECTIVE(neighbor_alltoall, "Neighbor_alltoall", Coll::kNeighborAlltoall,
@@ -520,14 +513,14 @@ MPC_COLLECTIVE(neighbor_alltoall, "Neighbor_alltoall", Coll::kNeighborAlltoall,
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
 MPC_COLLECTIVE(neighbor_alltoallv, "Neighbor_alltoallv", Coll::kNeighborAlltoallv,
                neighbor_alltoallv_call,
-               (const void* sendbuf, CountView sendcounts, DisplView sdispls,
+               (const void* sendbuf, CountView sendcounts, CountView sdispls,
                 const dt::Datatype& sendtype, void* recvbuf, CountView recvcounts,
-                DisplView rdispls, const dt::Datatype& recvtype),
+                CountView rdispls, const dt::Datatype& recvtype),
                (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))
 MPC_COLLECTIVE(neighbor_alltoallw, "Neighbor_alltoallw", Coll::kNeighborAlltoallw,
                neighbor_alltoallw_call,
-               (const void* sendbuf, CountView sendcounts, DisplView sdispls,
-                TypeView sendtypes, void* recvbuf, CountView recvcounts, DisplView rdispls,
+               (const void* sendbuf, CountView sendcounts, CountView sdispls,
+                TypeView sendtypes, void* recvbuf, CountView recvcounts, CountView rdispls,
                 TypeView recvtypes),
                (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
                 recvtypes))

@@ -25,6 +25,7 @@
 namespace mpc::mpi {
 
 class Errhandler;
+class SendBuffer;
 class InfoHints;
 struct Topology;
 
@@ -54,6 +55,8 @@ class Comm final : public Object {
   std::span<const int> peers() const noexcept {
     return {peers_, static_cast<size_t>(remote_size_)};
   }
+  // The worker of each member of the local group; see GroupTable::places.
+  std::span<const int> places() const { return group_->places(); }
   std::span<const int> world_ranks() const noexcept { return group_->world_ranks(); }
   msg::ContextId context() const noexcept { return context_; }           // point-to-point
   msg::ContextId collective_context() const noexcept { return context_ + 1; }
@@ -93,7 +96,7 @@ class Comm final : public Object {
   std::unique_ptr<InfoHints> hints;          // null: none set
   std::shared_ptr<const Topology> topology;  // null: none
   // Buffered mode (MPI-4.1 MPI_Comm_attach_buffer): owned by the point-to-point bodies.
-  std::shared_ptr<void> send_buffer;
+  std::shared_ptr<SendBuffer> send_buffer;
 
   // A pending operation holds a reference; the last one deletes.
   void drop() noexcept;

@@ -6,7 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "impl_p2p.h"
+#include "mpi/api/impl_grequest.h"
+#include "mpi/api/impl_p2p.h"
 #include "mpi/comm.h"
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
@@ -20,7 +21,7 @@ namespace {
 // The requests of an array call: looked up once. Null and inactive ones are null here.
 class RequestArray {
  public:
-  Err open(int count, MPI_Request* handles) {
+  Err open(int count, const MPI_Request* handles) {
     count_ = count;
     if (count > kInline) {
       heap_ = std::make_unique<Request*[]>(static_cast<size_t>(count));
@@ -313,7 +314,7 @@ Err testsome(int count, MPI_Request* handles, int* outcount, int* indices,
 }
 
 // MPI-4.1: status of several requests without completing them.
-Err request_get_status_any(int count, MPI_Request* handles, int* index, int* flag,
+Err request_get_status_any(int count, const MPI_Request* handles, int* index, int* flag,
                            MPI_Status* status) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;
@@ -335,7 +336,7 @@ Err request_get_status_any(int count, MPI_Request* handles, int* index, int* fla
   return request_get_status(handles[done], flag, status);
 }
 
-Err request_get_status_all(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) {
+Err request_get_status_all(int count, const MPI_Request* handles, int* flag, MPI_Status* statuses) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;
   RankState& state = *rank_state();
@@ -352,7 +353,7 @@ Err request_get_status_all(int count, MPI_Request* handles, int* flag, MPI_Statu
   return kSuccess;
 }
 
-Err request_get_status_some(int count, MPI_Request* handles, int* outcount, int* indices,
+Err request_get_status_some(int count, const MPI_Request* handles, int* outcount, int* indices,
                             MPI_Status* statuses) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "runtime/job/job.h"
+
 namespace mpc::mpi {
 namespace {
 
@@ -107,6 +109,16 @@ int GroupTable::index_of(int world_rank) const noexcept {
   const auto it = std::lower_bound(sorted_.begin(), sorted_.end(),
                                    std::pair<int, int>(world_rank, -1));
   return it != sorted_.end() && it->first == world_rank ? it->second : -1;
+}
+
+std::span<const int> GroupTable::places() const {
+  std::call_once(placing_, [this] {
+    const job::Job* job = job::Job::existing();
+    if (job == nullptr || job->is_singleton()) return;
+    places_.reserve(ranks_.size());
+    for (const int rank : ranks_) places_.push_back(job->worker_of(rank));
+  });
+  return places_;
 }
 
 }  // namespace mpc::mpi

@@ -33,12 +33,18 @@ class GroupTable {
   // most of what split and incl make of it), else O(log size).
   int index_of(int world_rank) const noexcept;
 
+  // The worker that each member was placed on at its start, for hierarchical schedules; made at
+  // the first use. Empty in a singleton.
+  std::span<const int> places() const;
+
   struct PrivateTag {};
   GroupTable(PrivateTag, std::vector<int> world_ranks);
 
  private:
   std::vector<int> ranks_;
   int stride_ = 0;  // of the progression; 0: none, look up in sorted_
+  mutable std::once_flag placing_;
+  mutable std::vector<int> places_;
   mutable std::once_flag sorting_;
   mutable std::vector<std::pair<int, int>> sorted_;  // (world rank, index)
 };

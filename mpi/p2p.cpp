@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "impl_p2p.h"
+#include "mpi/api/impl_p2p.h"
 #include "mpi/buffered.h"
 #include "mpi/comm.h"
 #include "mpi/message.h"

@@ -6,6 +6,7 @@
 #include "mpi/group.h"
 #include "mpi/handles.h"
 #include "mpi/info.h"
+#include "mpi/request.h"
 #include "mpi/type_object.h"
 #include "runtime/job/job.h"
 
@@ -13,6 +14,7 @@ namespace mpc::mpi {
 namespace {
 
 void rank_starts(job::Rank& rank) {
+  msg::create_mailbox(rank);
   auto* state = new RankState;
   state->rank = &rank;
   rank.mpi = state;
@@ -21,6 +23,7 @@ void rank_starts(job::Rank& rank) {
 void rank_ends(job::Rank& rank) {
   delete static_cast<RankState*>(rank.mpi);
   rank.mpi = nullptr;
+  msg::destroy_mailbox(rank);
 }
 
 [[gnu::constructor]] void register_hooks() {
@@ -30,7 +33,7 @@ void rank_ends(job::Rank& rank) {
 
 }  // namespace
 
-RankState::RankState() = default;
+RankState::RankState() : requests(std::make_shared<RequestPool>()) {}
 
 RankState::~RankState() {
   if (world != nullptr) world->drop();

@@ -20,6 +20,8 @@ class Comm;
 class Errhandler;
 class Group;
 class Info;
+class SendBuffer;
+struct RequestPool;
 struct HandleTables;
 struct KeyvalTable;
 struct ErrorTable;
@@ -48,8 +50,8 @@ struct RankState {
   } predefined{};
 
   // Owned by the point-to-point bodies: the buffer of MPI_Buffer_attach, requests ...
-  std::shared_ptr<void> send_buffer;
-  std::shared_ptr<void> requests;
+  std::shared_ptr<SendBuffer> send_buffer;
+  std::shared_ptr<RequestPool> requests;
 
   RankState();
   ~RankState();

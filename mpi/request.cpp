@@ -5,6 +5,7 @@
 #include <new>
 
 #include "mpi/comm.h"
+#include "mpi/handles.h"
 #include "mpi/rank_state.h"
 #include "mpi/status.h"
 #include "mpi/wait_reasons.h"
@@ -54,7 +55,7 @@ RequestPool::~RequestPool() {
 }
 
 Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const char* call) {
-  RequestPool& pool = state.requests;
+  RequestPool& pool = *state.requests;
   if (pool.abandoned != nullptr) [[unlikely]] reap_abandoned(state, false);
   void* memory = nullptr;
   {
@@ -66,12 +67,13 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const cha
 }
 
 void Request::destroy(RankState& state, Request* request) noexcept {
-  if (request->fortran_index >= 0) [[unlikely]] forget_index(state, *request);
+  if (request->fortran_index >= 0) [[unlikely]] forget_handle(*request);
   if (request->comm_ != nullptr) request->comm_->drop();
   request->~Request();
-  const PoolLock lock(state.requests);
-  request->next = state.requests.free;
-  state.requests.free = request;
+  RequestPool& pool = *state.requests;
+  const PoolLock lock(pool);
+  request->next = pool.free;
+  pool.free = request;
 }
 
 void Request::abandon(RankState& state, Request* request) noexcept {
@@ -79,16 +81,18 @@ void Request::abandon(RankState& state, Request* request) noexcept {
     destroy(state, request);
     return;
   }
-  const PoolLock lock(state.requests);
-  request->next = state.requests.abandoned;
-  state.requests.abandoned = request;
+  RequestPool& pool = *state.requests;
+  const PoolLock lock(pool);
+  request->next = pool.abandoned;
+  pool.abandoned = request;
 }
 
 void reap_abandoned(RankState& state, bool wait) {
+  RequestPool& pool = *state.requests;
   Request* list = nullptr;
   {
-    const PoolLock lock(state.requests);
-    list = std::exchange(state.requests.abandoned, nullptr);
+    const PoolLock lock(pool);
+    list = std::exchange(pool.abandoned, nullptr);
   }
   while (list != nullptr) {
     Request* request = std::exchange(list, list->next);

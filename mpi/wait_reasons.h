@@ -18,6 +18,8 @@
 
 namespace mpc::mpi {
 
+using dt::Count;
+
 // "receive of 4 elements from rank 3, tag 7, MPI_COMM_WORLD".
 std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
                          int tag, const Comm* comm);

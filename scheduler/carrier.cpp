@@ -150,6 +150,7 @@ void Carrier::run() noexcept {
 void Carrier::run_worker() noexcept {
   while (!scheduler_.is_stopping()) {
     Ult* ult = held_->pop();
+    if (ult == nullptr) ult = scheduler_.steal_for(*held_);
     if (ult == nullptr) {
       idle();
       continue;

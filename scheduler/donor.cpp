@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "scheduler/annotate.h"
 #include "scheduler/carrier.h"
+#include "scheduler/limits.h"
 #include "scheduler/worker.h"
 
 namespace mpc::sched {
@@ -75,7 +76,8 @@ Result<> Donor::start(Ult& ult, Worker& first) {
   pthread_attr_destroy(&attributes);
   if (error == 0) return {};
   return {Errc::kNoMem,
-          fmt::format("cannot create the thread of a rank ({})", std::strerror(error))};
+          fmt::format("cannot create the thread of a rank ({}): {}", std::strerror(error),
+                      thread_limit_advice(1))};
 }
 
 void Donor::dismiss(Ult& ult) noexcept {

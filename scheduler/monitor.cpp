@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/counter.h"
 #include "base/log.h"
 #include "scheduler/scheduler_impl.h"
 
@@ -17,6 +18,9 @@ constexpr uint64_t kTickNs = 10'000'000;         // a blocked worker is found af
 constexpr uint64_t kRegionTickNs = 1'000'000;    // the same while a BlockingRegion is open
 constexpr uint64_t kConfirmNs = 25'000'000;      // between the two looks at a deadlock
 constexpr uint64_t kSlowTickNs = 100'000'000;    // all workers asleep
+
+Counter handover_counter{"sched.handovers",
+                         "Workers taken from a kernel thread that blocked"};
 
 constinit std::atomic<uint64_t> coarse_clock_ns{0};
 
@@ -131,6 +135,7 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   if (!wanted || carrier.is_in_runtime()) return;
   seen.stuck = true;
   if (!was_stuck) return;
+  scheduler_.wake_thief();
   // A thread that computes keeps its worker: user-level threads are not preempted.
   if (in_region || thread_state(carrier.tid()) != 'R') hand_over(worker);
 }
@@ -146,6 +151,7 @@ void Monitor::hand_over(Worker& worker) noexcept {
     return;
   }
   handovers_.fetch_add(1, std::memory_order_relaxed);
+  handover_counter.add();
   spare->adopt(worker);
 }
 

@@ -7,13 +7,17 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/counter.h"
 #include "scheduler/donor.h"
 #include "scheduler/hold.h"
 #include "scheduler/kernel_thread.h"
+#include "scheduler/limits.h"
 #include "scheduler/scheduler_impl.h"
 
 namespace mpc::sched {
 namespace {
+
+Counter steal_counter{"sched.steals", "Ready ranks taken by an idle worker"};
 
 int allowed_core_count() {
   cpu_set_t set;
@@ -30,12 +34,16 @@ Result<std::unique_ptr<Scheduler>> Scheduler::start(const SchedulerConfig& confi
   return std::unique_ptr<Scheduler>(std::move(scheduler));
 }
 
+Result<> Scheduler::check_limits(int count) { return check_thread_limits(count); }
+
 SchedulerImpl::SchedulerImpl(const SchedulerConfig& config)
-    : config_(config), stacks_(config.stack_bytes), pen_(*this, -1, -1) {
+    : config_(config), stacks_(config.stack_bytes), pen_(*this, -1, -1, false) {
   pthread_sigmask(SIG_SETMASK, nullptr, &signal_mask_);
 }
 
 Result<> SchedulerImpl::start_workers() {
+  for (int i = 0; config_.machine != nullptr && i < config_.machine->core_count(); ++i)
+    if (config_.machine->core(i).numa != 0) has_several_nodes_ = true;
   std::vector<int> cores = config_.cores;
   if (cores.empty()) {
     const int count = config_.machine != nullptr ? config_.machine->core_count()
@@ -43,7 +51,8 @@ Result<> SchedulerImpl::start_workers() {
     for (int core = 0; core < count; ++core) cores.push_back(core);
   }
   for (size_t i = 0; i < cores.size(); ++i)
-    workers_.push_back(std::make_unique<Worker>(*this, static_cast<int>(i), cores[i]));
+    workers_.push_back(std::make_unique<Worker>(*this, static_cast<int>(i), cores[i],
+                                                config_.steal));
   for (auto& worker : workers_) {
     auto carrier = std::make_unique<Carrier>(*this);
     MPC_TRY(carrier->start(worker.get()));
@@ -60,6 +69,13 @@ SchedulerImpl::~SchedulerImpl() {
   for (auto& carrier : carriers_) carrier->stop();
 }
 
+int SchedulerImpl::node_of(const Worker& worker) const {
+  const topo::Machine* machine = config_.machine;
+  if (machine == nullptr || !machine->is_real() || !has_several_nodes_)
+    return StackArena::kAnyNode;
+  return machine->core(worker.core()).os_numa;
+}
+
 void SchedulerImpl::bind_here(int core) noexcept {
   if (!config_.bind || config_.machine == nullptr || !config_.machine->is_real()) return;
   cpu_set_t set;
@@ -73,7 +89,8 @@ void SchedulerImpl::bind_here(int core) noexcept {
 Result<Execution*> SchedulerImpl::spawn(UltSpec spec) {
   if (spec.worker < 0 || spec.worker >= worker_count())
     return {Errc::kArg, "spawn: no such worker"};
-  Result<char*> stack = stacks_.allocate();
+  Worker& worker = *workers_[static_cast<size_t>(spec.worker)];
+  Result<char*> stack = stacks_.allocate(node_of(worker));
   if (!stack) return stack.error();
   auto* ult = new Ult;
   ult->scheduler = this;
@@ -83,7 +100,6 @@ Result<Execution*> SchedulerImpl::spawn(UltSpec spec) {
   ult->set_identity(spec.identity);
   ult->stack = *stack;
   ult->stack_bytes = stacks_.stack_bytes();
-  Worker& worker = *workers_[spec.worker];
   ult->place_on(worker);
 
   std::lock_guard lock(hold_lock_);
@@ -106,6 +122,28 @@ void SchedulerImpl::on_ended(Ult& ult) noexcept {
   // Release pairs with the acquire in wait_all(). After the last one the scheduler may end:
   // nothing of `ult` is touched after this.
   if (live_.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(live_);
+}
+
+Ult* SchedulerImpl::steal_for(Worker& thief) noexcept {
+  if (!config_.steal) return nullptr;
+  // Start with the next worker, so that thieves do not all go to the first one.
+  for (size_t i = 1; i < workers_.size(); ++i) {
+    Worker& victim = *workers_[(static_cast<size_t>(thief.index()) + i) % workers_.size()];
+    if (Ult* ult = thief.steal(victim)) {
+      steal_counter.add();
+      return ult;
+    }
+  }
+  return nullptr;
+}
+
+void SchedulerImpl::wake_thief() noexcept {
+  if (!config_.steal) return;
+  for (auto& worker : workers_) {
+    if (!worker->is_sleeping()) continue;
+    worker->wake();
+    return;
+  }
 }
 
 void SchedulerImpl::hold() {

@@ -46,6 +46,9 @@ class Scheduler {
  public:
   // Errors: kNoMem, kSystem (which limit stopped it and how to raise it).
   static Result<std::unique_ptr<Scheduler>> start(const SchedulerConfig& config);
+  // Would `count` Ults exceed a known limit of the system (threads, processes)? Cheap; before
+  // a large job is begun. Errors: kNoMem with the limit and the remedy.
+  static Result<> check_limits(int count);
   virtual ~Scheduler() = default;  // waits for all Ults to finish
 
   // The Ult starts running at once or when release() is called if the scheduler is held.

@@ -45,6 +45,10 @@ class SchedulerImpl final : public Scheduler {
   bool is_stopping() const noexcept { return stopping_.load(std::memory_order_seq_cst); }
   // The Ult's stack has been left for good. Caller: a carrier.
   void on_ended(Ult& ult) noexcept;
+  // A ready Ult of another worker, if stealing is on.
+  Ult* steal_for(Worker& thief) noexcept;
+  // Some worker computes while others of its Ults are ready: wakes a sleeping worker.
+  void wake_thief() noexcept;
   void add_spare(Carrier& carrier) noexcept;
   // A carrier without a worker, created if there is none; null if that fails.
   Carrier* take_spare() noexcept;
@@ -68,7 +72,10 @@ class SchedulerImpl final : public Scheduler {
   void bind_here(int core) noexcept;
 
  private:
+  int node_of(const Worker& worker) const;
+
   const SchedulerConfig config_;
+  bool has_several_nodes_ = false;
   StackArena stacks_;
   sigset_t signal_mask_;  // of the thread that started the scheduler, for all carriers
   std::vector<std::unique_ptr<Worker>> workers_;

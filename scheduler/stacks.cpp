@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/futex.h"
+
 namespace mpc::sched {
 namespace {
 
@@ -16,6 +18,17 @@ constexpr size_t kPageBytes = 4096;
 constexpr size_t kMinStackBytes = 64 * 1024;
 constexpr size_t kFirstPieceSlots = 4096;
 constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL, Linux 6.13
+
+// A preference, not a rule: a full node must not end the job. A failure costs only locality.
+void prefer_node(void* base, size_t bytes, int node) {
+  constexpr int kMaskBits = 1024;
+  constexpr int kPreferred = 1;  // MPOL_PREFERRED
+  if (node < 0 || node >= kMaskBits) return;
+  unsigned long mask[kMaskBits / 64] = {};
+  mask[node / 64] = 1ul << (node % 64);
+  raw_syscall(SYS_mbind, reinterpret_cast<long>(base), static_cast<long>(bytes), kPreferred,
+              reinterpret_cast<long>(mask), kMaskBits, 0);
+}
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -31,7 +44,7 @@ StackArena::~StackArena() {
 
 size_t StackArena::slot_bytes() const noexcept { return stack_bytes_ + kGuardBytes; }
 
-Result<> StackArena::add_piece() {
+Result<> StackArena::add_piece(int node) {
   const size_t count = piece_count_.load(std::memory_order_relaxed);
   if (count == kMaxPieces)
     return {Errc::kNoMem, "too many stacks: the limit is 64 pieces of address space"};
@@ -42,14 +55,15 @@ Result<> StackArena::add_piece() {
     if (base == MAP_FAILED) continue;
     // A huge page would commit 2 MiB at the first touch of each stack.
     madvise(base, slots * slot_bytes(), MADV_NOHUGEPAGE);
-    pieces_[count] = {static_cast<char*>(base), slots, 0};
+    prefer_node(base, slots * slot_bytes(), node);
+    pieces_[count] = {static_cast<char*>(base), slots, 0, node};
     // Pairs with the acquire in is_guard().
     piece_count_.store(count + 1, std::memory_order_release);
     return {};
   }
   return {Errc::kNoMem,
-          fmt::format("no address space for a stack of {} bytes ({}); lower --stack-size, "
-                      "or raise `ulimit -v` or vm.overcommit_memory",
+          fmt::format("no address space for a stack of {} bytes ({}): lower the stack size, "
+                      "raise `ulimit -v`, or set vm.overcommit_memory to 0 or 1",
                       stack_bytes_, std::strerror(errno))};
 }
 
@@ -63,19 +77,23 @@ Result<> StackArena::protect(char* guard) {
                       std::strerror(errno))};
 }
 
-Result<char*> StackArena::allocate() {
+StackArena::Piece* StackArena::piece_with_room(int node) {
+  for (size_t i = piece_count_.load(std::memory_order_relaxed); i-- > 0;)
+    if (pieces_[i].node == node && pieces_[i].used < pieces_[i].slot_count)
+      return &pieces_[i];
+  return nullptr;
+}
+
+Result<char*> StackArena::allocate(int node) {
   std::lock_guard lock(lock_);
-  if (!free_.empty()) {
-    char* stack = free_.back();
-    free_.pop_back();
+  for (size_t i = free_.size(); i-- > 0;) {
+    if (free_[i].node != node) continue;
+    char* stack = free_[i].stack;
+    free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
     return stack;
   }
-  size_t count = piece_count_.load(std::memory_order_relaxed);
-  if (count == 0 || pieces_[count - 1].used == pieces_[count - 1].slot_count) {
-    MPC_TRY(add_piece());
-    ++count;
-  }
-  Piece& piece = pieces_[count - 1];
+  if (piece_with_room(node) == nullptr) MPC_TRY(add_piece(node));
+  Piece& piece = *piece_with_room(node);
   char* guard = piece.base + piece.used * slot_bytes();
   MPC_TRY(protect(guard));
   ++piece.used;
@@ -85,18 +103,24 @@ Result<char*> StackArena::allocate() {
 void StackArena::release(char* stack) noexcept {
   madvise(stack, stack_bytes_, MADV_DONTNEED);
   std::lock_guard lock(lock_);
-  free_.push_back(stack);
+  free_.push_back({stack, piece_of(stack)->node});
 }
 
-bool StackArena::is_guard(const void* address) const noexcept {
+const StackArena::Piece* StackArena::piece_of(const void* address) const noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const size_t count = piece_count_.load(std::memory_order_acquire);
   for (size_t i = 0; i < count; ++i) {
     const auto base = reinterpret_cast<uintptr_t>(pieces_[i].base);
-    if (at < base || at >= base + pieces_[i].slot_count * slot_bytes()) continue;
-    return (at - base) % slot_bytes() < kGuardBytes;
+    if (at >= base && at < base + pieces_[i].slot_count * slot_bytes()) return &pieces_[i];
   }
-  return false;
+  return nullptr;
+}
+
+bool StackArena::is_guard(const void* address) const noexcept {
+  const Piece* piece = piece_of(address);
+  if (piece == nullptr) return false;
+  const auto offset = static_cast<size_t>(static_cast<const char*>(address) - piece->base);
+  return offset % slot_bytes() < kGuardBytes;
 }
 
 }  // namespace mpc::sched

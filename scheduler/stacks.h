@@ -28,9 +28,12 @@ class StackArena {
 
   size_t stack_bytes() const noexcept { return stack_bytes_; }
 
-  // Lowest usable address of a stack of stack_bytes(), whose memory is zero.
+  static constexpr int kAnyNode = -1;
+
+  // Lowest usable address of a stack of stack_bytes(), whose memory is zero and comes from
+  // the NUMA node (the system's number) if that has some left.
   // Errors: kNoMem with the limit that was hit.
-  Result<char*> allocate();
+  Result<char*> allocate(int node = kAnyNode);
   // Gives the stack's memory back to the system; the address space is reused.
   void release(char* stack) noexcept;
 
@@ -42,15 +45,22 @@ class StackArena {
     char* base;
     size_t slot_count;
     size_t used;
+    int node;
   };
-  Result<> add_piece();
+  struct Free {
+    char* stack;
+    int node;
+  };
+  Piece* piece_with_room(int node);
+  const Piece* piece_of(const void* address) const noexcept;
+  Result<> add_piece(int node);
   Result<> protect(char* guard);
   size_t slot_bytes() const noexcept;
 
   static constexpr size_t kMaxPieces = 64;
   const size_t stack_bytes_;
   mutable std::mutex lock_;
-  std::vector<char*> free_;
+  std::vector<Free> free_;
   Piece pieces_[kMaxPieces];
   std::atomic<size_t> piece_count_{0};
 };

@@ -1,5 +1,7 @@
 #include "scheduler/worker.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -10,7 +12,7 @@ namespace mpc::sched {
 
 // ---- run queue and inbox -----------------------------------------------------------------
 
-void Worker::push_local(Ult& ult) noexcept {
+void Worker::append(Ult& ult) noexcept {
   ult.next = nullptr;
   if (head_.load(std::memory_order_relaxed) == nullptr)
     head_.store(&ult, std::memory_order_relaxed);
@@ -19,16 +21,50 @@ void Worker::push_local(Ult& ult) noexcept {
   tail_ = &ult;
 }
 
-Ult* Worker::pop() noexcept {
-  if (inbox_.load(std::memory_order_relaxed) != nullptr) drain_inbox();
-  if (next_deadline_ns() != kNever) fire_timers();
+Ult* Worker::take_oldest() noexcept {
   Ult* ult = head_.load(std::memory_order_relaxed);
   if (ult != nullptr) head_.store(ult->next, std::memory_order_relaxed);
   return ult;
 }
 
+void Worker::push_local(Ult& ult) noexcept {
+  QueueLock lock(*this);
+  append(ult);
+}
+
+Ult* Worker::pop() noexcept {
+  if (inbox_.load(std::memory_order_relaxed) != nullptr) drain_inbox();
+  if (next_deadline_ns() != kNever) fire_timers();
+  if (head_.load(std::memory_order_relaxed) == nullptr) return nullptr;
+  QueueLock lock(*this);
+  return take_oldest();
+}
+
+void Worker::lock_queue() noexcept {
+  while (queue_locked_.exchange(true, std::memory_order_acquire))
+    sched_yield();  // held for a few ns, unless its holder has lost its core
+}
+
+Ult* Worker::steal(Worker& victim) noexcept {
+  if (!victim.has_ready()) return nullptr;
+  // A victim that computes does not look at its inbox: empty it. The exchange takes the whole
+  // stack, so any number of takers is safe.
+  victim.drain_inbox();
+  Ult* ult = nullptr;
+  {
+    QueueLock lock(victim);
+    ult = victim.take_oldest();
+  }
+  // While we carried the inbox over, its owner may have found nothing and gone to sleep, and
+  // the pusher had seen it awake. Dekker with sleep(): our stores to head_, then sleeping_.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (victim.has_ready() && victim.is_sleeping()) victim.wake();
+  return ult;
+}
+
 Ult* Worker::pop_all() noexcept {
   drain_inbox();
+  QueueLock lock(*this);
   return head_.exchange(nullptr, std::memory_order_relaxed);
 }
 
@@ -44,9 +80,11 @@ void Worker::drain_inbox() noexcept {
     oldest_first = newest;
     newest = next;
   }
+  if (oldest_first == nullptr) return;
+  QueueLock lock(*this);
   while (oldest_first != nullptr) {
     Ult* next = oldest_first->next;
-    push_local(*oldest_first);
+    append(*oldest_first);
     oldest_first = next;
   }
 }

@@ -21,8 +21,9 @@ inline constexpr uint64_t kNever = ~uint64_t{0};
 
 class Worker {
  public:
-  Worker(SchedulerImpl& scheduler, int index, int core)
-      : index_(index), core_(core), scheduler_(scheduler) {}
+  // shared: other workers may steal(); then the run queue is locked.
+  Worker(SchedulerImpl& scheduler, int index, int core, bool shared)
+      : index_(index), core_(core), scheduler_(scheduler), shared_(shared) {}
   Worker(const Worker&) = delete;
 
   int index() const noexcept { return index_; }
@@ -38,6 +39,9 @@ class Worker {
   bool needs_switch() noexcept {
     return has_ready() || (next_deadline_ns() != kNever && next_deadline_ns() <= now_ns());
   }
+  // Takes the oldest ready Ult of another worker for this one, or null. Caller: the owner of
+  // this worker. Both must have been made with shared = true.
+  Ult* steal(Worker& victim) noexcept;
   // Takes everything that is ready, as a chain, the oldest first. Caller: the owner.
   Ult* pop_all() noexcept;
   // Hands over a ready Ult. Caller: any. Order: release, pairs with the acquire in pop().
@@ -81,6 +85,25 @@ class Worker {
  private:
   friend class Donor;
   void drain_inbox() noexcept;
+  void append(Ult& ult) noexcept;
+  Ult* take_oldest() noexcept;
+
+  // Held by the owner, or by a thief; not taken at all unless shared_.
+  class QueueLock {
+   public:
+    explicit QueueLock(Worker& worker) noexcept : worker_(worker) {
+      if (worker_.shared_) worker_.lock_queue();
+    }
+    ~QueueLock() {
+      // Release pairs with the acquire in lock_queue().
+      if (worker_.shared_) worker_.queue_locked_.store(false, std::memory_order_release);
+    }
+    QueueLock(const QueueLock&) = delete;
+
+   private:
+    Worker& worker_;
+  };
+  void lock_queue() noexcept;
 
   // The owner's line. head_ is atomic because hints read it.
   std::atomic<Ult*> head_{nullptr};
@@ -88,6 +111,8 @@ class Worker {
   int index_;
   int core_;
   SchedulerImpl& scheduler_;
+  const bool shared_;
+  std::atomic<bool> queue_locked_{false};
 
   // Everybody's line: a stack of Ults (newest first), taken whole by the owner.
   alignas(64) std::atomic<Ult*> inbox_{nullptr};

@@ -107,18 +107,21 @@ class Reader {
           hwloc_get_obj_by_type(topology_, core_type_, static_cast<unsigned>(i));
       hwloc_obj_t package =
           hwloc_get_ancestor_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, core);
+      hwloc_obj_t node = numa_of(core);
       cores_.push_back({i, hwloc_bitmap_first(core->cpuset),
-                        hwloc_bitmap_weight(core->cpuset), numa_of(core),
-                        package != nullptr ? static_cast<int>(package->logical_index) : 0});
+                        hwloc_bitmap_weight(core->cpuset),
+                        node != nullptr ? static_cast<int>(node->logical_index) : 0,
+                        package != nullptr ? static_cast<int>(package->logical_index) : 0,
+                        node != nullptr ? static_cast<int>(node->os_index) : 0});
     }
   }
 
-  int numa_of(hwloc_obj_t core) const {
+  hwloc_obj_t numa_of(hwloc_obj_t core) const {
     hwloc_obj_t node = nullptr;
     while ((node = hwloc_get_next_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, node)))
       if (hwloc_bitmap_isincluded(core->cpuset, node->cpuset))
-        return static_cast<int>(node->logical_index);
-    return 0;
+        return node;
+    return nullptr;
   }
 
   std::vector<int> cores_in(hwloc_const_bitmap_t cpuset) const {

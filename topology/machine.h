@@ -21,6 +21,7 @@ struct Core {
   int os_pu;          // operating system's number of its first processing unit
   int pu_count;       // hardware threads
   int numa, package;  // logical indices
+  int os_numa;        // operating system's number of the NUMA node, for mbind
 };
 
 class Machine {

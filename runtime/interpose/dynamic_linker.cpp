@@ -224,8 +224,10 @@ void* program_handle(const Copy& copy) {
 void* find_symbol(const Copy& copy, size_t first_module, const char* name) {
   if (void* found = copy.find_definition(name, first_module)) return found;
   if (void* found = real_dlsym(RTLD_DEFAULT, name)) return copy.from_master(found);
-  // Libraries that only the program needs are not in the global scope.
-  return copy.from_master(real_dlsym(program_handle(copy), name));
+  // Libraries that only the program needs are not in the global scope. (What is private was
+  // looked at already, as far as it comes into question.)
+  void* found = copy.from_master(real_dlsym(program_handle(copy), name));
+  return found != nullptr && find_copy(found) == nullptr ? found : nullptr;
 }
 
 }  // namespace

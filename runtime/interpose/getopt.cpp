@@ -50,7 +50,8 @@ class OptionParser {
         accepted_(accepted),
         argument_(*static_cast<char**>(copy.variable(g_offsets.argument))),
         index_(*static_cast<int*>(copy.variable(g_offsets.index))),
-        unknown_(*static_cast<int*>(copy.variable(g_offsets.unknown))),
+        shown_unknown_(*static_cast<int*>(copy.variable(g_offsets.unknown))),
+        unknown_(state.unknown_option),
         prints_(*static_cast<int*>(copy.variable(g_offsets.prints)) != 0) {}
 
   void use_long(const option* options, int* found, bool only) {
@@ -60,6 +61,13 @@ class OptionParser {
   }
 
   int next(bool is_posix) {
+    const int result = parse(is_posix);
+    shown_unknown_ = unknown_;
+    return result;
+  }
+
+ private:
+  int parse(bool is_posix) {
     if (argc_ < 1) return kEnd;
     argument_ = nullptr;
     read_modes(is_posix);
@@ -70,7 +78,6 @@ class OptionParser {
     return short_option();
   }
 
- private:
   bool is_option(const char* word) const { return word[0] == '-' && word[1] != '\0'; }
 
   void read_modes(bool is_posix) {
@@ -293,6 +300,7 @@ class OptionParser {
   const char* accepted_;
   char*& argument_;
   int& index_;
+  int& shown_unknown_;  // optopt
   int& unknown_;
   bool prints_;
   bool colon_first_ = false;

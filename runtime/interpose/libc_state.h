@@ -50,6 +50,7 @@ struct LibcState {
   int first_nonoption = 1;
   int last_nonoption = 1;
   int option_order = 0;
+  int unknown_option = 0;  // what optopt becomes at the next call
   bool has_option_state = false;
 };
 

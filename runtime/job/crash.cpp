@@ -1,7 +1,6 @@
 #include "runtime/job/crash.h"
 
 #include <cxxabi.h>
-#include <dlfcn.h>
 #include <execinfo.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include "base/log.h"
 #include "runtime/job/job.h"
 #include "runtime/job/launch.h"
+#include "runtime/loader/image.h"
 
 namespace mpc::job::crash {
 namespace {
@@ -25,18 +25,16 @@ constexpr size_t kSignalStackBytes = 64 << 10;  // the unwinder and fmt need abo
 constexpr int kMaxFrames = 32;
 constexpr unsigned kReportSeconds = 5;  // the report may meet a lock that the crash left held
 
-std::string symbol_of(void* address) {
-  Dl_info info{};
-  if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
-    return fmt::format("{}", address);
-  }
-  const auto offset = static_cast<const char*>(address) -
-                      static_cast<const char*>(info.dli_fbase);
-  if (info.dli_sname == nullptr) return fmt::format("{}+{:#x}", info.dli_fname, offset);
+// "main+0x2c (./prog+0x11f4)"; the second pair is what addr2line wants.
+std::string symbol_of(const void* address) {
+  const loader::AddressInfo info = loader::describe_address(address);
+  if (info.path == nullptr) return fmt::format("{}", address);
+  const std::string place = fmt::format("{}+{:#x}", info.path, info.offset);
+  if (info.symbol == nullptr) return place;
   int status = 0;
-  char* plain = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
-  std::string out = fmt::format("{} ({}+{:#x})", plain != nullptr ? plain : info.dli_sname,
-                                info.dli_fname, offset);
+  char* plain = abi::__cxa_demangle(info.symbol, nullptr, nullptr, &status);
+  std::string out = fmt::format("{}+{:#x} ({})", plain != nullptr ? plain : info.symbol,
+                                info.symbol_offset, place);
   std::free(plain);
   return out;
 }
@@ -76,9 +74,15 @@ std::string report(int signal, const siginfo_t& info, void* context) {
   int first = 0;  // leave out the handler's own frames
   while (first < count && frames[first] != faulting) ++first;
   if (first == count) first = 0;
+  size_t last_of_program = 0;
+  // A return address belongs to the line of its call, one byte before it.
   for (int i = first; i < count; ++i) {
-    out += fmt::format("  #{} {}\n", i - first, symbol_of(frames[i]));
+    const char* address = static_cast<const char*>(frames[i]) - (i == first ? 0 : 1);
+    out += fmt::format("  #{} {}\n", i - first, symbol_of(address));
+    if (loader::find_copy(address) != nullptr) last_of_program = out.size();
   }
+  // What lies below main is ours and says nothing.
+  if (last_of_program != 0) out.resize(last_of_program);
   return out;
 }
 

@@ -177,6 +177,15 @@ std::string NodeJob::describe() const {
 }
 
 Result<> NodeJob::load_copies() {
+  loader::set_foreign_exit([](loader::Copy& copy, int status) {
+    existing()->abort(status & 0xff,
+                      fmt::format("mpcrun: rank {} called exit({}) from a thread that is not "
+                                  "its main thread; the job is ended",
+                                  copy.rank(), status));
+  });
+  for (size_t app = 0; app < programs_.size(); ++app) {
+    MPC_TRY(programs_[app].image->reserve(static_cast<size_t>(spec_.apps[app].ranks)));
+  }
   for (auto& rank : ranks_) {
     auto copy = programs_[rank->app_index].image->load_copy(rank->world_rank);
     if (!copy) {

@@ -1,6 +1,7 @@
 // Promises of spawn, park, unpark, yield and timed waits.
 #include "scheduler/scheduler.h"
 
+#include <cerrno>
 #include <set>
 #include <thread>
 
@@ -242,6 +243,64 @@ TEST_P(SchedulerTest, ReportsHoldParkedExecutions) {
   }
   scheduler_->wait_all();
   EXPECT_EQ(seen, "a letter");
+}
+
+class Stealing : public Fixture {};
+
+TEST_F(Stealing, IdleWorkersTakeReadyUltsOfABusyOne) {
+  SchedulerConfig config;
+  config.steal = true;
+  start(2, config);
+  std::atomic<int> ran{0}, moved{0};
+  scheduler_->hold();
+  for (int i = 0; i < 6; ++i)
+    spawn(0, [&] {
+      const uint64_t begin = now_ns();
+      while (now_ns() - begin < 30'000'000) {
+      }
+      ran.fetch_add(1);
+      if (Execution::self().core() == 1) moved.fetch_add(1);
+    });
+  scheduler_->release();
+  scheduler_->wait_all();
+  EXPECT_EQ(ran.load(), 6);
+  EXPECT_GE(moved.load(), 1);
+}
+
+TEST_F(Stealing, NothingIsLostOrRunTwiceWhenUltsMoveAllTheTime) {
+  SchedulerConfig config;
+  config.steal = true;
+  start(4, config);
+  constexpr int kUlts = 24, kRounds = 300;
+  std::vector<Execution*> ults(kUlts);
+  std::vector<int> rounds(kUlts, 0);
+  std::atomic<int> ended{0};
+  scheduler_->hold();
+  for (size_t i = 0; i < kUlts; ++i)
+    ults[i] = spawn(static_cast<int>(i % 2), [&, i] {
+      thread_local size_t mine = i;
+      for (int round = 0; round < kRounds; ++round) {
+        errno = static_cast<int>(i);
+        ults[(i + 1) % kUlts]->unpark();
+        if (round % 3 == 0)
+          Execution::self().yield();
+        else
+          Execution::self().park_until(now_ns() + 20'000, Waiting{});
+        if (mine == i && errno == static_cast<int>(i)) ++rounds[i];
+      }
+      ended.fetch_add(1);
+    });
+  scheduler_->release();
+  scheduler_->wait_all();
+  EXPECT_EQ(ended.load(), kUlts);
+  for (int count : rounds) EXPECT_EQ(count, kRounds);
+}
+
+TEST(Scheduler, NamesTheLimitThatStopsAHugeJob) {
+  EXPECT_TRUE(Scheduler::check_limits(10).ok());
+  auto huge = Scheduler::check_limits(100'000'000);
+  ASSERT_FALSE(huge.ok());
+  EXPECT_NE(huge.error().message.find("remedy"), std::string::npos) << huge.error().message;
 }
 
 TEST(Scheduler, SpawnRefusesAWorkerThatIsNotThere) {

@@ -1,0 +1,100 @@
+#include "scheduler/limits.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+namespace mpc::sched {
+namespace {
+
+constexpr long kUnlimited = LONG_MAX;
+
+// The first number in a file; kUnlimited if there is none ("max", or no such file).
+long number_in(const std::string& path) {
+  FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return kUnlimited;
+  long number = kUnlimited;
+  if (std::fscanf(file, "%ld", &number) != 1) number = kUnlimited;
+  std::fclose(file);
+  return number;
+}
+
+// The value of "name: value" or "a/b" style words of a file of /proc.
+long threads_of_system() {
+  FILE* file = std::fopen("/proc/loadavg", "re");
+  if (file == nullptr) return 0;
+  long running = 0, total = 0;
+  if (std::fscanf(file, "%*s %*s %*s %ld/%ld", &running, &total) != 2) total = 0;
+  std::fclose(file);
+  return total;
+}
+
+// Path of this process's cgroup (version 2) below /sys/fs/cgroup; "/" if unknown.
+std::string cgroup() {
+  FILE* file = std::fopen("/proc/self/cgroup", "re");
+  if (file == nullptr) return "/";
+  std::string path = "/";
+  char line[512];
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    if (std::strncmp(line, "0::", 3) != 0) continue;
+    path = line + 3;
+    while (!path.empty() && path.back() == '\n') path.pop_back();
+  }
+  std::fclose(file);
+  return path;
+}
+
+struct Limit {
+  std::string name;
+  long value, used;
+  std::string remedy;
+  long room() const { return value == kUnlimited ? kUnlimited : value - used; }
+};
+
+Limit tightest() {
+  const long system_threads = threads_of_system();
+  const std::string group = "/sys/fs/cgroup" + cgroup();
+  rlimit processes{};
+  getrlimit(RLIMIT_NPROC, &processes);
+  const std::vector<Limit> limits = {
+      {"kernel.pid_max", number_in("/proc/sys/kernel/pid_max"), system_threads,
+       "sysctl -w kernel.pid_max=4194304"},
+      {"kernel.threads-max", number_in("/proc/sys/kernel/threads-max"), system_threads,
+       "sysctl -w kernel.threads-max=1000000"},
+      {"pids.max of the control group", number_in(group + "/pids.max"),
+       number_in(group + "/pids.current") == kUnlimited ? 0
+                                                        : number_in(group + "/pids.current"),
+       "raise pids.max of " + group + " (systemd: TasksMax=infinity)"},
+      {"ulimit -u (processes of this user)",
+       processes.rlim_cur == RLIM_INFINITY ? kUnlimited
+                                           : static_cast<long>(processes.rlim_cur),
+       system_threads, "ulimit -u unlimited"},
+  };
+  const Limit* best = &limits.front();
+  for (const Limit& limit : limits)
+    if (limit.room() < best->room()) best = &limit;
+  return *best;
+}
+
+}  // namespace
+
+std::string thread_limit_advice(long more) {
+  const Limit limit = tightest();
+  if (limit.room() == kUnlimited) return "no limit on threads is known; is memory left?";
+  return fmt::format(
+      "each rank needs one thread; the tightest limit is {} = {}, about {} are in use, {} more "
+      "were wanted; remedy: {}",
+      limit.name, limit.value, limit.used, more, limit.remedy);
+}
+
+Result<> check_thread_limits(long count) {
+  if (tightest().room() >= count) return {};
+  return {Errc::kNoMem,
+          fmt::format("not enough threads for {} ranks: {}", count, thread_limit_advice(count))};
+}
+
+}  // namespace mpc::sched

@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""mpcrun as a user meets it. Each case is a function of the Case class, run by unittest.
+
+usage: cases.py --build BUILD --source SOURCE [--sanitize NAME] [unittest arguments]
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+options = None
+
+
+def tool(name):
+    return os.path.join(options.build, "bin", name)
+
+
+def example(name):
+    return os.path.join(options.build, "examples", name)
+
+
+def run(*args, timeout=60, **kwargs):
+    """Runs mpcrun; returns (status, stdout, stderr)."""
+    done = subprocess.run([tool("mpcrun"), *map(str, args)], capture_output=True, text=True,
+                          timeout=timeout, **kwargs)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Programs:
+    """Small C programs, compiled once with mpcc."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="mpcrun-cases-")
+        self.made = {}
+
+    def build(self, name, body):
+        if name not in self.made:
+            source = os.path.join(self.folder.name, name + ".c")
+            output = os.path.join(self.folder.name, name)
+            with open(source, "w", encoding="utf-8") as file:
+                file.write("#define _GNU_SOURCE\n#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+                           "#include <string.h>\n#include <unistd.h>\n#include <signal.h>\n"
+                           "int main(int argc, char **argv) {\n int rank = -1, size = 0;\n"
+                           " (void)argc; (void)argv; (void)rank; (void)size;\n" + body + "\n}\n")
+            subprocess.run([tool("mpcc"), "-O1", "-g", "-o", output, source], check=True)
+            self.made[name] = output
+        return self.made[name]
+
+
+INIT = ("MPI_Init(&argc, &argv); MPI_Comm_rank(MPI_COMM_WORLD, &rank);"
+        "MPI_Comm_size(MPI_COMM_WORLD, &size);")
+END = "MPI_Finalize(); return 0;"
+
+
+class Case(unittest.TestCase):
+    programs = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.programs = Programs()
+
+    def refused(self, status, *args, says=(), **kwargs):
+        got, out, err = run(*args, **kwargs)
+        self.assertEqual(got, status, err)
+        self.assertEqual(out, "")
+        self.assertTrue(err.startswith("mpcrun: "), err)
+        for text in says:
+            self.assertIn(text, err)
+        return err
+
+    # --- options and bad input -----------------------------------------------------------------
+
+    def test_help_teaches(self):
+        status, out, _ = run("--help")
+        self.assertEqual(status, 0)
+        for text in ("-n", "--cores", "--stack-size", "Examples", "Exit status"):
+            self.assertIn(text, out)
+
+    def test_unknown_option(self):
+        self.refused(2, "--nonsense", "-n", 2, example("hello"))
+
+    def test_no_program(self):
+        self.refused(2, "-n", 2, says=["no program"])
+
+    def test_zero_ranks(self):
+        self.refused(2, "-n", 0, example("hello"))
+
+    def test_too_many_ranks(self):
+        self.refused(2, "-n", 1000000, example("hello"))
+
+    def test_unknown_setting_names_the_nearest(self):
+        self.refused(2, "-n", 1, "--set", "log.levle=info", example("hello"), says=["log.level"])
+
+    def test_bad_core_list(self):
+        self.refused(2, "-n", 2, "--cores", "0,x", example("hello"))
+        self.refused(2, "-n", 2, "--cores", "4000", example("hello"), says=["4000"])
+
+    def test_bad_stack_size(self):
+        self.refused(2, "-n", 1, "--stack-size", "many", example("hello"), says=["many"])
+        self.refused(2, "-n", 1, "--stack-size", "1", example("hello"), says=["64k"])
+
+    def test_missing_program(self):
+        self.refused(127, "-n", 2, "./does-not-exist", says=["does-not-exist"])
+
+    def test_program_that_is_not_executable(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("hello\n")
+            file.flush()
+            os.chmod(file.name, 0o644)
+            self.refused(126, "-n", 2, file.name)
+
+    def test_script_instead_of_a_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "script.sh")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\necho hello\n")
+            os.chmod(path, 0o755)
+            self.refused(126, "-n", 2, path, says=[path])
+
+    def test_program_that_mpcc_did_not_make(self):
+        err = self.refused(126, "-n", 2, "/bin/true", says=["/bin/true"])
+        self.assertIn("mpcc", err)
+
+    def test_wdir_that_does_not_exist(self):
+        self.refused(2, "-n", 1, "--wdir", "/no/such/folder", example("hello"),
+                     says=["/no/such/folder"])
+
+    def test_show_runs_nothing(self):
+        status, out, err = run("-n", 4, "--show", example("hello"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("4 ranks", out)
+        self.assertNotIn("hello from rank", out)
+
+    # --- running -------------------------------------------------------------------------------
+
+    def test_silent_when_all_is_well(self):
+        status, out, err = run("-n", 3, example("hello"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(len(out.splitlines()), 3)
+
+    def test_mpmd(self):
+        boss = self.programs.build("boss", INIT + 'printf("boss %d %d\\n", rank, size);' + END)
+        worker = self.programs.build("worker", INIT + 'printf("worker %d %d\\n", rank, size);' + END)
+        status, out, _ = run("-n", 1, boss, ":", "-n", 2, worker)
+        self.assertEqual(status, 0)
+        self.assertEqual(sorted(out.splitlines()), ["boss 0 3", "worker 1 3", "worker 2 3"])
+
+    def test_arguments_and_environment(self):
+        program = self.programs.build(
+            "args", INIT + 'if (rank == 0) printf("%d %s %s %s\\n", argc, argv[1], argv[2], '
+            'getenv("COLOUR"));' + END)
+        status, out, _ = run("-n", 2, "-x", "COLOUR=green", program, "-n", "two words")
+        self.assertEqual((status, out), (0, "3 -n two words green\n"))
+
+    def test_lines_stay_whole(self):
+        program = self.programs.build(
+            "lines", INIT + 'for (int i = 0; i < 200; ++i) { printf("rank %d", rank);'
+            'printf(" part two"); if (i % 10 == 0) MPI_Barrier(MPI_COMM_WORLD);'
+            'printf(" of line %d\\n", i); }' + END)
+        status, out, _ = run("-n", 8, program)
+        self.assertEqual(status, 0)
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 1600)
+        for line in lines:
+            self.assertRegex(line, r"^rank [0-7] part two of line \d+$")
+
+    def test_labels(self):
+        status, out, _ = run("-n", 2, "-l", example("hello"))
+        self.assertEqual(status, 0)
+        for line in out.splitlines():
+            self.assertRegex(line, r"^\[([01])\] hello from rank \1 of 2")
+
+    def test_output_without_newline_is_passed_on_unchanged(self):
+        program = self.programs.build("tail", INIT + 'if (rank == 1) printf("no newline");' + END)
+        status, out, _ = run("-n", 2, program)
+        self.assertEqual((status, out), (0, "no newline"))
+
+    def test_stdin_goes_to_rank_0(self):
+        program = self.programs.build(
+            "reader", INIT + 'char line[100]; int lines = 0;'
+            'while (fgets(line, sizeof line, stdin)) ++lines;'
+            'printf("rank %d read %d\\n", rank, lines);' + END)
+        status, out, _ = run("-n", 2, program, input="a\nb\nc\n")
+        self.assertEqual(status, 0)
+        self.assertEqual(sorted(out.splitlines()), ["rank 0 read 3", "rank 1 read 0"])
+
+    def test_stack_size(self):
+        program = self.programs.build(
+            "deep", INIT + 'volatile char big[12 << 20]; big[0] = 1; big[sizeof big - 1] = 1;'
+            'if (rank == 0) printf("deep enough %d\\n", big[0] + big[sizeof big - 1]);' + END)
+        status, out, _ = run("-n", 2, "--stack-size", "20M", program)
+        self.assertEqual((status, out), (0, "deep enough 2\n"))
+
+    # --- ends ----------------------------------------------------------------------------------
+
+    def test_status_of_a_rank(self):
+        program = self.programs.build("seven", INIT + "MPI_Finalize(); return rank == 1 ? 7 : 0;")
+        status, _, err = run("-n", 3, program)
+        self.assertEqual(status, 7)
+        self.assertIn("rank 1", err)
+
+    def test_exit_without_finalize_ends_the_job(self):
+        program = self.programs.build(
+            "early", INIT + "if (rank == 1) exit(3); MPI_Barrier(MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 3, program)
+        self.assertEqual(status, 3)
+        self.assertIn("rank 1", err)
+        self.assertIn("MPI_Finalize", err)
+
+    def test_abort(self):
+        program = self.programs.build(
+            "abort", INIT + "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, 42);"
+            "MPI_Barrier(MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 4, program)
+        self.assertEqual(status, 42)
+        self.assertIn("rank 2", err)
+        self.assertIn("MPI_Abort", err)
+
+    def test_wrong_mpi_call(self):
+        program = self.programs.build(
+            "wrong", INIT + "int v = 0; MPI_Send(&v, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 2, program)
+        self.assertEqual(status, 123)
+        for text in ("MPI_Send", "MPI_ERR_RANK", "99", "rank "):
+            self.assertIn(text, err)
+
+    @unittest.skipIf("address" in sys.argv or "thread" in sys.argv,
+                     "the sanitizer has its own report of signals")
+    def test_crash_report(self):
+        status, _, err = run("-n", 2, example("crash"))
+        self.assertEqual(status, 128 + signal.SIGSEGV)
+        for text in ("rank 1 of 2", "Segmentation fault", "broken", "#0"):
+            self.assertIn(text, err)
+
+    @unittest.skipIf("address" in sys.argv or "thread" in sys.argv,
+                     "the sanitizer has its own report of signals")
+    def test_stack_overflow_report(self):
+        status, _, err = run("-n", 2, "--stack-size", "256k", example("crash"), "stack")
+        self.assertEqual(status, 128 + signal.SIGSEGV)
+        for text in ("rank 1 of 2", "stack overflow", "--stack-size"):
+            self.assertIn(text, err)
+
+    def test_deadlock_report(self):
+        status, _, err = run("-n", 3, example("deadlock"), timeout=30)
+        self.assertEqual(status, 125)
+        self.assertIn("deadlock", err)
+        for rank in range(3):
+            self.assertRegex(err, rf"rank {rank}: .*MPI_Recv.*from rank {(rank + 1) % 3}.*tag 7")
+
+    def test_sleeping_rank_is_no_deadlock(self):
+        program = self.programs.build(
+            "sleepy", INIT + "int v = 0; if (rank == 0) { sleep(2);"
+            "MPI_Send(&v, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); } else if (rank == 1)"
+            "MPI_Recv(&v, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);" + END)
+        for cores in (1, 2):
+            status, _, err = run("-n", 3, "--cores", min(cores, os.cpu_count()), program)
+            self.assertEqual((status, err), (0, ""))
+
+    def test_sleeping_rank_does_not_stop_its_neighbours(self):
+        program = self.programs.build(
+            "sleepers", INIT + "sleep(1);" + END)
+        begin = time.monotonic()
+        status, _, _ = run("-n", 8, "--cores", 1, program)
+        self.assertEqual(status, 0)
+        self.assertLess(time.monotonic() - begin, 4, "8 ranks slept one after the other")
+
+    def test_timeout(self):
+        program = self.programs.build("forever", INIT + "for (;;) sleep(1);" + END)
+        status, _, err = run("-n", 2, "--timeout", 1, program, timeout=30)
+        self.assertEqual(status, 124)
+        self.assertIn("--timeout", err)
+
+    def start(self, *args):
+        return subprocess.Popen([tool("mpcrun"), *map(str, args)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def test_interrupt(self):
+        program = self.programs.build(
+            "waiting", INIT + 'if (rank == 0) printf("ready\\n"); for (;;) sleep(1);' + END)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("-n", 2, program)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(number)
+            _, err = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 128 + number)
+            self.assertIn("mpcrun: ", err)
+
+    def test_quit_prints_the_table_and_goes_on(self):
+        program = self.programs.build(
+            "table", INIT + 'int v = 0; if (rank == 0) { printf("ready\\n"); sleep(3);'
+            "MPI_Send(&v, 1, MPI_INT, 1, 5, MPI_COMM_WORLD); } else"
+            " MPI_Recv(&v, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);" + END)
+        process = self.start("-n", 2, program)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        time.sleep(0.5)
+        process.send_signal(signal.SIGQUIT)
+        _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(err, r"rank 1: .*MPI_Recv.*tag 5")
+
+    def test_atexit_handlers_run_once_per_rank(self):
+        source = os.path.join(self.programs.folder.name, "handlers.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write('#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
+                       'static int rank;\nstatic void bye(void) { printf("bye %d\\n", rank); }\n'
+                       'int main(int c, char **v) { MPI_Init(&c, &v);'
+                       'MPI_Comm_rank(MPI_COMM_WORLD, &rank); atexit(bye); MPI_Finalize();'
+                       'if (rank % 2) exit(0); return 0; }\n')
+        output = source[:-2]
+        subprocess.run([tool("mpcc"), "-o", output, source], check=True)
+        status, out, _ = run("-n", 4, output)
+        self.assertEqual(status, 0)
+        self.assertEqual(sorted(out.splitlines()), [f"bye {r}" for r in range(4)])
+
+
+def main():
+    global options
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--sanitize", default="")
+    options, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
