@@ -284,6 +284,32 @@ debug_entry)
   has "$out" "in main"
   has "$out" "libmpi_abi.so"
   ;;
+gdb_copies)
+  # Breakpoints, backtraces and variables of each rank's own copy.
+  need gdb
+  cat >debugged.c <<'END'
+#include <mpi.h>
+static int counter = 5;
+__attribute__((noinline)) void marked(int rank) { counter += 10 + rank; }
+__attribute__((noinline)) void after(void) { __asm__ volatile(""); }
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  marked(rank);
+  after();
+  MPI_Finalize();
+  return 0;
+}
+END
+  mpcc -g -O1 debugged.c -o debugged || fail build
+  out=$(timeout 60 gdb -batch -ex 'set breakpoint pending on' -ex 'break after' -ex run \
+        -ex bt -ex 'print counter' -ex continue -ex bt -ex 'print counter' \
+        --args mpcrun -n 2 --cores 1 ./debugged 2>&1)
+  has "$out" "in main (argc"
+  has "$out" " = 15"
+  has "$out" " = 16"
+  ;;
 two_word_compiler)
   mpcc "-cc=env gcc" main.c extra.c -o prog && runs ./prog
   ;;
