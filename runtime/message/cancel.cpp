@@ -16,7 +16,7 @@ void cancel_receive(Mailbox& mine, Operation& op) {
   mine.drain(work);  // a message that is here already wins
   const bool withdrawn = op.queued;
   if (withdrawn) mine.posted.remove(op);
-  mine.unlock(work);
+  mine.unlock();
   work.run();
   if (withdrawn) complete_cancelled(op);
 }
@@ -32,15 +32,12 @@ void cancel_send(Operation& op) {
     const bool in_ring = op.in_ring.load(std::memory_order_acquire);
     const bool queued = !in_ring && op.queued;
     const bool orphan = !in_ring && op.is_orphan;
-    if (queued) {
-      to.unexpected.remove(op);
-      op.origin->rendezvous.fetch_sub(1, std::memory_order_relaxed);
-    }
+    if (queued) to.unexpected.remove(op);
     op.is_orphan = false;
-    to.unlock(work);
+    to.unlock();
     work.run();
     if (queued || orphan) return complete_cancelled(op);
-    if (!in_ring) return;  // matched: completes normally
+    if (!in_ring) return;  // matched, or copied away: completes normally
     wait.once();           // behind a cell that is claimed and not yet published
   }
 }

@@ -56,33 +56,40 @@ void discard_unexpected(Mailbox& mailbox) {
     if (entry->kind == Entry::kBlock) {
       EagerPool::give_back(static_cast<Block*>(entry));
     } else {
-      make_orphan(*static_cast<Operation*>(entry));
+      static_cast<Operation*>(entry)->is_orphan = true;
     }
   }
 }
 
-// The sends of an ending rank that others have not taken: no pointer to them may be left.
-void withdraw_sends(Mailbox& mine) {
+// Waits until nobody is between taking a receive out of its queue and completing it.
+// Gives up after some time: in a busy mailbox the count may never be seen at zero, and only
+// a rank that ends with operations under way (an error of the program) depends on it.
+void wait_for_copies(Mailbox& mailbox) noexcept {
+  constexpr int kTurns = 20000;  // some ms
   ShortWait wait;
-  // acquire pairs with the releases in take_data() and cancel().
-  while (mine.rendezvous.load(std::memory_order_acquire) > 0) {
-    for_each_mailbox([&](Mailbox& other) {
-      Work work;
-      other.lock_now();
-      other.drain(work);
-      Entry* next;
-      for (Entry* e = other.unexpected.first(); e != nullptr; e = next) {
-        next = e->next[0];
-        if (e->kind != Entry::kRendezvous) continue;
-        if (static_cast<Operation*>(e)->origin != &mine) continue;
-        other.unexpected.remove(*e);
-        mine.rendezvous.fetch_sub(1, std::memory_order_relaxed);
-      }
-      other.unlock(work);
-      work.run();
-    });
+  // acquire pairs with the release in Work::run_all().
+  for (int i = 0; i < kTurns && mailbox.copies.load(std::memory_order_acquire) != 0; ++i) {
     wait.once();
   }
+}
+
+// The sends of an ending rank that others have not taken: no pointer to them may be left.
+// Slow, but a rank that has called MPI_Finalize has none.
+void withdraw_sends(Mailbox& mine) {
+  for_each_mailbox([&](Mailbox& other) {
+    Work work;
+    other.lock_now();
+    other.drain(work);
+    Entry* next;
+    for (Entry* e = other.unexpected.first(); e != nullptr; e = next) {
+      next = e->next[0];
+      if (e->kind != Entry::kRendezvous) continue;
+      if (static_cast<Operation*>(e)->origin == &mine) other.unexpected.remove(*e);
+    }
+    other.unlock();
+    work.run();
+    wait_for_copies(other);
+  });
 }
 
 void free_all_mailboxes() {
@@ -125,12 +132,13 @@ void destroy_mailbox(job::Rank& rank) {
     mine.posted.remove(static_cast<Operation&>(*entry));
   }
   discard_unexpected(mine);
-  mine.unlock(work);
+  mine.unlock();
   work.run();
-  withdraw_sends(mine);
-  ShortWait wait;
-  // acquire pairs with the release in Work::run_all().
-  while (mine.copies.load(std::memory_order_acquire) != 0) wait.once();
+  wait_for_copies(mine);
+  if (mine.has_sent_pointers.load(std::memory_order_relaxed) &&
+      rank.phase.load(std::memory_order_relaxed) != job::kAfterFinalize) {
+    withdraw_sends(mine);
+  }
   rank.mailbox = nullptr;
   std::lock_guard guard(g_lifetime);
   if (++g_ended == g_created && g_ended >= rank.world_size) free_all_mailboxes();
@@ -145,7 +153,7 @@ int64_t operations_in_flight() noexcept {
     for (Entry* e = mailbox.unexpected.first(); e != nullptr; e = e->next[0]) {
       total += e->kind == Entry::kRendezvous ? 1 : 0;
     }
-    mailbox.unlock(work);
+    mailbox.unlock();
     work.run();
   });
   return total;

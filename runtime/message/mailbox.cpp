@@ -2,42 +2,18 @@
 
 #include <algorithm>
 
-#include "base/check.h"
+#include "runtime/message/packing.h"
 
 namespace mpc::msg {
 
 // --- lock -------------------------------------------------------------------------------------
 
-bool Mailbox::try_lock() noexcept {
-  uint32_t expected = 0;
-  // acquire pairs with the release in unlock(): queues and cells of the previous holder.
-  return lock.load(std::memory_order_relaxed) == 0 &&
-         lock.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
-                                      std::memory_order_relaxed);
-}
-
-bool Mailbox::lock_or_delegate() noexcept {
-  // release: the holder that finds kPending (acquire, in unlock) sees what was published
-  // before; acquire as in try_lock(), if it was free. A kPending left by ourselves then makes
-  // unlock() look once more, which is harmless.
-  return (lock.fetch_or(kHeld | kPending, std::memory_order_acq_rel) & kHeld) == 0;
-}
-
 void Mailbox::lock_now() noexcept {
+  if (try_lock()) return;
   ShortWait wait;
-  while (!try_lock()) wait.once();
-}
-
-void Mailbox::unlock(Work& work) noexcept {
-  for (;;) {
-    uint32_t expected = kHeld;
-    if (lock.compare_exchange_strong(expected, 0, std::memory_order_release,
-                                     std::memory_order_relaxed)) {
-      return;
-    }
-    lock.fetch_and(~kPending, std::memory_order_acquire);  // pairs with lock_or_delegate()
-    drain(work);
-  }
+  do {
+    wait.once();
+  } while (!try_lock());
 }
 
 // --- senders ----------------------------------------------------------------------------------
@@ -72,7 +48,7 @@ uint64_t Mailbox::claim(uint64_t count, bool* delegated) {
   while (head.load(std::memory_order_relaxed) == before) {
     if (try_lock()) {
       drain(work);
-      unlock(work);
+      unlock();
       work.run();
     } else {
       wait.once();  // the holder drains; or a sender is between claim and publish
@@ -91,12 +67,17 @@ void Mailbox::publish(uint64_t position, CellKind kind, const Key& key, size_t b
   cell.sequence.store(static_cast<uint32_t>(position + 1), std::memory_order_release);
 }
 
-void Mailbox::after_push(bool delegated) noexcept {
-  if (!delegated) return;
-  if (!lock_or_delegate()) return;
+// The owner does not look: sees to it that somebody has looked after our publish().
+void Mailbox::match_for_owner(uint64_t position) noexcept {
+  ShortWait wait;
+  while (!try_lock()) {
+    // acquire pairs with the release in drain(): the holder has taken our message.
+    if (head.load(std::memory_order_acquire) > position) return;
+    wait.once();
+  }
   Work work;
   drain(work);
-  unlock(work);
+  unlock();
   work.run();
 }
 
@@ -119,7 +100,7 @@ void Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
     small_copy(more.payload, from + at, std::min(bytes - at, sizeof(MoreCell::payload)));
   }
   publish(position, CellKind::kInline, key, bytes, count);
-  after_push(delegated);
+  if (delegated) match_for_owner(position);
 }
 
 void Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
@@ -127,7 +108,7 @@ void Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
   const uint64_t position = claim(1, &delegated);
   std::memcpy(cells[position % kCells].payload, &entry, sizeof entry);
   publish(position, kind, key, 0, 1);
-  after_push(delegated);
+  if (delegated) match_for_owner(position);
 }
 
 // --- under the lock ---------------------------------------------------------------------------
@@ -170,29 +151,40 @@ void Mailbox::accept_inline(Cell& cell, uint64_t position, Work& work) noexcept 
   }
 }
 
-void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
-  if (cell.kind == CellKind::kInline) {
-    accept_inline(cell, position, work);
-    return;
+void Mailbox::accept_send(Operation& send, Work& work) noexcept {
+  // release pairs with cancel(): the operation is in a queue or matched now.
+  send.in_ring.store(false, std::memory_order_release);
+  if (Operation* receive = take_posted(send.key)) {
+    work.add_copy(*receive, send);
+  } else if (send.may_buffer) {  // its sender counts on not having to wait for a receive
+    if (!closed.load(std::memory_order_relaxed)) {
+      unexpected.append(*make_block(eager, send.key, send.buffer, send.count, *send.type));
+    }
+    work.add_sent(send);
+  } else if (closed.load(std::memory_order_relaxed)) {
+    send.is_orphan = true;  // stays incomplete: its receiver has ended
+  } else {
+    unexpected.append(send);
   }
+}
+
+void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
+  if (cell.kind == CellKind::kInline) return accept_inline(cell, position, work);
   Entry* entry;
   std::memcpy(&entry, cell.payload, sizeof entry);
   if (cell.kind == CellKind::kRendezvous) {
-    // release pairs with cancel(): the operation is in a queue or matched now.
-    static_cast<Operation*>(entry)->in_ring.store(false, std::memory_order_release);
+    return accept_send(*static_cast<Operation*>(entry), work);
   }
   if (Operation* receive = take_posted(cell.key)) {
     work.add_copy(*receive, *entry);
   } else if (!closed.load(std::memory_order_relaxed)) {
     unexpected.append(*entry);
-  } else if (cell.kind == CellKind::kBlock) {
-    EagerPool::give_back(static_cast<Block*>(entry));
   } else {
-    make_orphan(*static_cast<Operation*>(entry));
+    EagerPool::give_back(static_cast<Block*>(entry));
   }
 }
 
-bool Mailbox::drain(Work& work) noexcept {
+void Mailbox::drain(Work& work) noexcept {
   const uint64_t start = head.load(std::memory_order_relaxed);
   uint64_t at = start;
   for (;;) {
@@ -209,8 +201,6 @@ bool Mailbox::drain(Work& work) noexcept {
   }
   // release pairs with the acquire in claim(): the cells may be written again.
   if (at != start) head.store(at, std::memory_order_release);
-  // A claimed cell that is not published: its sender comes or came before us.
-  return tail.load(std::memory_order_acquire) >> 1 == at;
 }
 
 // --- owner ------------------------------------------------------------------------------------
@@ -219,7 +209,7 @@ bool Mailbox::poll() noexcept {
   if (!has_mail() || !try_lock()) return false;
   Work work;
   drain(work);
-  unlock(work);
+  unlock();
   work.run();
   return true;
 }
@@ -229,13 +219,14 @@ void Mailbox::delegate() noexcept {
   // Claims before this one in the order of `tail`'s modifications did not see the flag:
   // their messages are ours to match. Later ones see it.
   const uint64_t end = tail.fetch_or(kDelegated, std::memory_order_seq_cst) >> 1;
+  may_be_delegated.store(true, std::memory_order_relaxed);
   ShortWait wait;
   for (;;) {
     Work work;
     lock_now();
     drain(work);
     const bool all = head.load(std::memory_order_relaxed) >= end;
-    unlock(work);
+    unlock();
     work.run();
     if (all) return;
     wait.once();  // a sender is between claim and publish
@@ -243,7 +234,8 @@ void Mailbox::delegate() noexcept {
 }
 
 void Mailbox::start_polling() noexcept {
-  if (!is_delegated()) return;
+  if (!may_be_delegated.load(std::memory_order_relaxed)) return;
+  may_be_delegated.store(false, std::memory_order_relaxed);
   // An execution that parks adds itself to parked_others and then looks at the flag; we clear
   // the flag and then look at parked_others (both seq_cst): one of the two sees the other,
   // and the mailbox is delegated again.

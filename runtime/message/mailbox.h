@@ -13,8 +13,8 @@
 //             in the word by which cells are claimed, so the order of its modifications
 //             decides every race: a claim after the flag was set sees it; a claim before it
 //             is seen by the owner that sets it, who then drains up to there.
-//   lock      kHeld | kPending               who cannot get it leaves kPending; the holder
-//             sees that when it unlocks, and drains again
+//   lock      held for some tens of ns, never over a switch; who has pushed to a delegated
+//             mailbox tries for it until it gets it or a holder has taken the message
 
 #include <atomic>
 #include <cstdint>
@@ -54,17 +54,19 @@ inline constexpr size_t kInlineBytes =
 
 struct alignas(64) Mailbox {
   static constexpr uint64_t kDelegated = 1;
-  static constexpr uint32_t kHeld = 1, kPending = 2;
 
   explicit Mailbox(int world) : world_rank(world) {}
 
   // --- lock ---
-  bool try_lock() noexcept;
-  // Takes the lock, or makes its holder drain once more (true: taken).
-  bool lock_or_delegate() noexcept;
+  bool try_lock() noexcept {
+    // acquire pairs with the release in unlock(): queues and cells of the previous holder.
+    return !lock.load(std::memory_order_relaxed) &&
+           !lock.exchange(true, std::memory_order_acquire);
+  }
   void lock_now() noexcept;  // spins; holders never switch or wait
-  // Drains again for those who came meanwhile, then lets go. Run `work` afterwards.
-  void unlock(Work& work) noexcept;
+  void unlock() noexcept {
+    lock.store(false, std::memory_order_release);  // pairs with try_lock()
+  }
 
   // --- senders ---
   void push_inline(const Key& key, const void* data, size_t bytes);
@@ -74,9 +76,14 @@ struct alignas(64) Mailbox {
   }
 
   // --- under the lock ---
-  // Matches every message that is published. True if no claimed cell is left behind: only
-  // then may the holder match a message of its own without overtaking.
-  bool drain(Work& work) noexcept;
+  // Matches every message that is published.
+  void drain(Work& work) noexcept;
+  // After drain(): no claimed cell is left behind. Only then may the holder match a message of
+  // its own without overtaking. Not for the owner: reading `tail` takes its line away from the
+  // senders.
+  bool is_empty() const noexcept {
+    return tail.load(std::memory_order_acquire) >> 1 == head.load(std::memory_order_relaxed);
+  }
   // The posted receive for a message, taken out of its queue, or null.
   Operation* take_posted(const Key& key) noexcept;
 
@@ -85,6 +92,10 @@ struct alignas(64) Mailbox {
     const uint64_t h = head.load(std::memory_order_relaxed);  // a hint; drain() looks again
     return cells[h % kCells].sequence.load(std::memory_order_relaxed) ==
            static_cast<uint32_t>(h + 1);
+  }
+  void touch_next() const noexcept {
+    const uint64_t h = head.load(std::memory_order_relaxed);
+    __builtin_prefetch(&cells[(h + 1) % kCells]);
   }
   // Drains if there is mail and nobody else does. True if anything happened.
   bool poll() noexcept;
@@ -98,7 +109,7 @@ struct alignas(64) Mailbox {
   std::atomic<uint64_t> head_seen{0};  // a lower bound of head, refreshed when it seems full
 
   // Lines of the lock's holder.
-  alignas(64) std::atomic<uint32_t> lock{0};
+  alignas(64) std::atomic<bool> lock{false};
   std::atomic<bool> closed{false};   // written under the lock
   std::atomic<uint64_t> head{0};     // written under the lock
   PostedQueue posted;
@@ -106,17 +117,19 @@ struct alignas(64) Mailbox {
 
   // Lines of the owner.
   alignas(64) std::atomic<bool> spinning{false};  // the owner looks at the ring right now
+  std::atomic<bool> may_be_delegated{true};       // false only if the flag in `tail` is clear,
+                                                  // or was set by another execution since
   std::atomic<bool> attention{false};             // notify() has been called
   std::atomic<int> parked_others{0};  // executions but the main one that are (about to be)
                                       // parked; while not zero the mailbox stays delegated
   unsigned empty_polls = 0;           // see relax(); a hint, main execution only
   std::atomic<job::Rank*> owner{nullptr};  // null before its start
   int world_rank;
-  std::atomic<int> copies{0};         // copies out of or into this rank's memory, by others
-  std::atomic<int> rendezvous{0};     // own sends that others may still refer to
+  std::atomic<int> copies{0};         // receives matched and still being filled or completed
+  std::atomic<bool> has_sent_pointers{false};  // others may refer to memory of this rank
   std::atomic<Waiter*> others{nullptr};  // list of parked_others, under others_lock
   std::atomic<unsigned> others_lock{0};
-  EagerPool eager;
+  alignas(64) EagerPool eager;
 
   Cell cells[kCells] = {};
 
@@ -125,18 +138,11 @@ struct alignas(64) Mailbox {
   void make_room() noexcept;
   void publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
                uint64_t count) noexcept;
-  void after_push(bool delegated) noexcept;
+  void match_for_owner(uint64_t position) noexcept;
   void accept(Cell& cell, uint64_t position, Work& work) noexcept;
+  void accept_send(Operation& send, Work& work) noexcept;
   void accept_inline(Cell& cell, uint64_t position, Work& work) noexcept;
 };
-
-// Under the receiver's lock: the receiver has ended, this send stays incomplete.
-inline void make_orphan(Operation& send) noexcept {
-  Mailbox* origin = send.origin;
-  send.is_orphan = true;
-  // release pairs with destroy_mailbox() of the sender: not touched again.
-  origin->rendezvous.fetch_sub(1, std::memory_order_release);
-}
 
 // The mailbox of a world rank; made at the first use, by whoever comes first.
 Mailbox& mailbox_of(int world_rank);

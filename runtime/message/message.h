@@ -45,7 +45,7 @@ Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why)
 // Returns true if anything happened. Caller: any execution of `self`.
 bool progress(job::Rank& self);
 // Work of upper layers that must run on the rank itself (a collective's user operation):
-// called by progress() and in every round of every wait, after notify() at the latest.
+// called by progress() and in every round of every wait, once after each notify().
 // Registered by a constructor function of the library; returns true if anything happened.
 using ProgressHook = bool (*)(job::Rank&);
 void add_progress_hook(ProgressHook hook);
@@ -54,6 +54,10 @@ void add_progress_hook(ProgressHook hook);
 void relax(job::Rank& self);
 // Waits until the request is complete. Switches: yes.
 void wait(job::Rank& self, Request& request, const sched::WaitReason& why);
+// Waits until all of the requests (null ones are skipped, inactive ones count as complete) are
+// complete; wakes up once. Switches: yes.
+void wait_all(job::Rank& self, Request* const* requests, size_t n,
+              const sched::WaitReason& why);
 // Waits until `ready(argument)` is true; it is evaluated after every progress and whenever one
 // of the requests completes. Used for waitany, waitsome, generalized and collective requests.
 using Predicate = bool (*)(void* argument);
@@ -72,13 +76,18 @@ void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message, voi
 // normally. A send not yet matched is withdrawn from the receiver's queue likewise.
 void cancel(job::Rank& self, Request& request);
 
-// --- buffered mode ---------------------------------------------------------------------------
-// In RankBuffer of the implementation: attach/detach/flush per rank, communicator, session.
+// Buffered mode: runtime/message treats kBuffered as kStandard; the user's buffers, and who
+// waits for them, are mpi/buffered.h.
 
 // Allocates context ids that are unique in the job; call it at one member and broadcast.
+// The first of them is even; those below 64 are never given out.
 ContextId new_context_ids(int how_many);
 
-// Mailbox of a rank: created at its start, torn down at its end.
+// Mailbox of a rank: created at its start, torn down at its end. Messages may be sent to a rank
+// before its start, and wait for it. A rank that ends with operations under way is an error of
+// the program, but harms nobody: its receives are forgotten, its sends withdrawn; small messages
+// sent to it are dropped, large and synchronous ones stay incomplete (a deadlock report then
+// names them).
 void create_mailbox(job::Rank& rank);
 void destroy_mailbox(job::Rank& rank);
 // Number of sends/receives posted and not complete in the whole job (deadlock detection).

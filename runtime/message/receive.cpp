@@ -31,7 +31,7 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
     mine.posted.append(op);
     if (mine.has_mail()) mine.drain(work);
   }
-  mine.unlock(work);
+  mine.unlock();
   work.run();
 }
 
@@ -61,7 +61,7 @@ void start_recv(job::Rank& self, Request& request, const RecvArgs& args) {
 
 Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why) {
   Mailbox& mine = mailbox_of(self);
-  BlockingOperation blocking;
+  BlockingOperation blocking(BlockingOperation::kReceive);
   post(mine, blocking.op(), args);
   blocking.wait(self, mine, why);
   return blocking.op().status;
@@ -73,7 +73,7 @@ bool iprobe(job::Rank& self, int source, ContextId context, int tag, Status* sta
   Work work;
   Entry* message = find_unexpected(mine, {context, source, tag}, work);
   if (message != nullptr) describe(*message, status);
-  mine.unlock(work);
+  mine.unlock();
   work.run();
   return message != nullptr;
 }
@@ -87,7 +87,7 @@ MatchedMessage* improbe(job::Rank& self, int source, ContextId context, int tag,
     mine.unexpected.remove(*message);
     describe(*message, status);
   }
-  mine.unlock(work);
+  mine.unlock();
   work.run();
   return reinterpret_cast<MatchedMessage*>(message);
 }

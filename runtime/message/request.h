@@ -86,6 +86,7 @@ struct Operation : Entry {
   bool is_send = false;
   bool waiter_is_preset = false;  // a blocking call: the waiter stands there from the start
   bool is_counted = false;        // in Mailbox::copies of `mailbox`
+  bool may_buffer = false;        // a small send: who finds no receive for it copies it away
   bool is_orphan = false;         // a send that nobody will match: its receiver has ended
   std::atomic<bool> in_ring{false};  // a pointer to this is in `mailbox`'s ring
   Status status;

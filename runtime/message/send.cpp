@@ -2,8 +2,8 @@
 
 #include "base/settings.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/packing.h"
 #include "runtime/message/waiting.h"
-#include "runtime/transport/memory/copy.h"
 
 namespace mpc::msg {
 namespace {
@@ -29,94 +29,54 @@ void copy_direct(Operation& receive, const SendArgs& args, int64_t bytes) noexce
   }
 }
 
-// Packs at most kInlineBytes or a block's size.
-void pack_small(const SendArgs& args, void* out, size_t bytes) noexcept {
-  if (args.type->is_contiguous()) {
-    if (bytes <= kInlineBytes) {
-      small_copy(out, args.buffer, bytes);
-    } else {
-      transport::copy_bytes(out, args.buffer, bytes);
-    }
-  } else {
-    dt::pack(args.buffer, *args.type, args.count, 0, out, bytes);
-  }
-}
-
-Block* make_block(Mailbox& mine, const SendArgs& args, size_t bytes) {
-  Block* block = mine.eager.take(bytes);
-  block->key = key_of(args);
-  block->kind = Entry::kBlock;
-  block->bytes = static_cast<int64_t>(bytes);
-  pack_small(args, block->data(), bytes);
-  return block;
+Block* make_block(Mailbox& mine, const SendArgs& args) {
+  return make_block(mine.eager, key_of(args), args.buffer, args.count, *args.type);
 }
 
 // Finds the posted receive under the receiver's lock. True: delivered.
 bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
   if (!to.try_lock()) return false;
   Work work;
-  const bool may_match = to.drain(work);
+  to.drain(work);
+  const bool may_match = to.is_empty();
   Operation* receive = may_match ? to.take_posted(key_of(args)) : nullptr;
   if (receive == nullptr && (!may_match || bytes > kInlineBytes)) {
-    to.unlock(work);
+    to.unlock();
     work.run();
     return false;  // the way of the ring: a block is filled without the lock
   }
   if (receive == nullptr) {
     if (!to.closed.load(std::memory_order_relaxed)) {
-      to.unexpected.append(*make_block(mine, args, bytes));
+      to.unexpected.append(*make_block(mine, args));
     }
   } else if (bytes <= kInlineBytes) {
     copy_direct(*receive, args, static_cast<int64_t>(bytes));
     work.add_completion(*receive);
   } else {
     to.copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
-    to.unlock(work);
+    to.unlock();
     copy_direct(*receive, args, static_cast<int64_t>(bytes));
     work.add_filled(*receive);
     work.run();
     return true;
   }
-  to.unlock(work);
+  to.unlock();
   work.run();
   return true;
 }
 
-void send_eager(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
-  if (to.is_delegated() && deliver_direct(mine, to, args, bytes)) return;
-  if (bytes > kInlineBytes) {
-    to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args, bytes));
-  } else if (args.type->is_contiguous()) {
+void push_small(Mailbox& to, const SendArgs& args, size_t bytes) {
+  if (args.type->is_contiguous()) {
     to.push_inline(key_of(args), args.buffer, bytes);
   } else {
     char packed[kInlineBytes];
-    pack_small(args, packed, bytes);
+    dt::pack(args.buffer, *args.type, args.count, 0, packed, bytes);
     to.push_inline(key_of(args), packed, bytes);
   }
 }
 
-// The receiver does not look: match for it, and copy if its receive is posted.
-bool rendezvous_direct(Mailbox& to, Operation& op) {
-  if (!to.try_lock()) return false;
-  Work work;
-  const bool may_match = to.drain(work);
-  if (may_match) {
-    op.in_ring.store(false, std::memory_order_relaxed);
-    if (Operation* receive = to.take_posted(op.key)) {
-      work.add_copy(*receive, op);
-    } else if (!to.closed.load(std::memory_order_relaxed)) {
-      to.unexpected.append(op);
-    } else {
-      make_orphan(op);
-    }
-  }
-  to.unlock(work);
-  work.run();
-  return may_match;
-}
-
-void send_rendezvous(Mailbox& mine, Mailbox& to, Operation& op, const SendArgs& args,
-                     size_t bytes) {
+void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
+              size_t bytes) noexcept {
   op.key = key_of(args);
   op.kind = Entry::kRendezvous;
   op.bytes = static_cast<int64_t>(bytes);
@@ -125,9 +85,63 @@ void send_rendezvous(Mailbox& mine, Mailbox& to, Operation& op, const SendArgs& 
   op.type = args.type;
   op.mailbox = &to;
   op.origin = &mine;
+  op.is_send = true;
   op.queued = false;
   op.is_orphan = false;
-  mine.rendezvous.fetch_add(1, std::memory_order_relaxed);
+  op.may_buffer = false;
+  if (!mine.has_sent_pointers.load(std::memory_order_relaxed)) {
+    mine.has_sent_pointers.store(true, std::memory_order_relaxed);  // for our own end
+  }
+}
+
+// The message itself, if it can be done with at once. False: send a pointer, see below.
+bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+  const bool delegated = to.is_delegated();
+  if (delegated && deliver_direct(mine, to, args, bytes)) return true;
+  if (bytes <= kInlineBytes) {
+    push_small(to, args, bytes);
+    return true;
+  }
+  if (!delegated) return false;
+  to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args));
+  return true;
+}
+
+// A small message to a rank that looks at its ring, too long for the ring: the receiver copies
+// it, once, out of our buffer; or away from there, if no receive is posted. The sender waits
+// for that, and helps if it takes longer than a microsecond, but never for a receive.
+void send_lazily(Mailbox& mine, Mailbox& to, Operation& op, const SendArgs& args,
+                 size_t bytes) {
+  describe(op, mine, to, args, bytes);
+  op.may_buffer = true;
+  op.in_ring.store(true, std::memory_order_relaxed);
+  to.push_pointer(CellKind::kRendezvous, op.key, &op);
+}
+
+// The receiver does not look: match for it, and copy if its receive is posted.
+bool rendezvous_direct(Mailbox& to, Operation& op) {
+  if (!to.try_lock()) return false;
+  Work work;
+  to.drain(work);
+  const bool may_match = to.is_empty();
+  if (may_match) {
+    op.in_ring.store(false, std::memory_order_relaxed);
+    if (Operation* receive = to.take_posted(op.key)) {
+      work.add_copy(*receive, op);
+    } else if (!to.closed.load(std::memory_order_relaxed)) {
+      to.unexpected.append(op);
+    } else {
+      op.is_orphan = true;  // stays incomplete: its receiver has ended
+    }
+  }
+  to.unlock();
+  work.run();
+  return may_match;
+}
+
+void send_rendezvous(Mailbox& mine, Mailbox& to, Operation& op, const SendArgs& args,
+                     size_t bytes) {
+  describe(op, mine, to, args, bytes);
   op.in_ring.store(true, std::memory_order_relaxed);
   // An owner that is looking at its ring copies itself, into its own cache; for one that
   // computes or sleeps the sender does it.
@@ -153,16 +167,17 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   Mailbox& mine = mailbox_of(self);
   Mailbox& to = mailbox_of(args.dest_world);
   const size_t bytes = bytes_of(args);
-  op.is_send = true;
   op.waiter_is_preset = false;
+  op.is_send = true;
   op.status = Status{};
   op.state.store(kActive, std::memory_order_relaxed);
-  if (is_eager(args, bytes)) {
+  if (!is_eager(args, bytes)) {
+    send_rendezvous(mine, to, op, args, bytes);
+  } else if (send_now(mine, to, args, bytes)) {
     op.in_ring.store(false, std::memory_order_relaxed);
-    send_eager(mine, to, args, bytes);
     complete(op);
   } else {
-    send_rendezvous(mine, to, op, args, bytes);
+    send_lazily(mine, to, op, args, bytes);
   }
 }
 
@@ -170,13 +185,14 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
   Mailbox& mine = mailbox_of(self);
   Mailbox& to = mailbox_of(args.dest_world);
   const size_t bytes = bytes_of(args);
-  if (is_eager(args, bytes)) {
-    send_eager(mine, to, args, bytes);
-    return Status{};
+  const bool eager = is_eager(args, bytes);
+  if (eager && send_now(mine, to, args, bytes)) return Status{};
+  BlockingOperation blocking(BlockingOperation::kSend);
+  if (eager) {
+    send_lazily(mine, to, blocking.op(), args, bytes);
+  } else {
+    send_rendezvous(mine, to, blocking.op(), args, bytes);
   }
-  BlockingOperation blocking;
-  blocking.op().is_send = true;
-  send_rendezvous(mine, to, blocking.op(), args, bytes);
   blocking.wait(self, mine, why);
   return blocking.op().status;
 }

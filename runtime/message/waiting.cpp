@@ -60,28 +60,55 @@ class Parking {
   bool is_main_;
 };
 
-// Polls while the scheduler thinks that it pays. True if done.
-template <class Done>
-bool spin_until(Mailbox& mine, Done done) noexcept {
-  sched::SpinBudget spin;
-  bool is_polling = false;
-  bool result = false;
-  for (;;) {
-    const bool happened = mine.poll() | run_hooks(mine);
-    if ((result = done())) break;
-    if (happened) continue;
-    if (!spin.once()) break;
-    if (!is_polling) {
-      is_polling = true;
-      if (is_main(mine, sched::Execution::self())) {
-        mine.start_polling();
-        // A hint for senders of large messages: orders nothing.
-        mine.spinning.store(true, std::memory_order_relaxed);
-      }
-    }
+// Looks many times without a pause: the line of the next cell is in our cache until a sender
+// takes it. Some 100 ns, the time of one `pause` or two.
+template <class Glance>
+void look_closely(const Mailbox& mine, Glance glance) noexcept {
+  constexpr int kLooks = 50;
+  for (int i = 0; i < kLooks && !mine.has_mail() && !glance(); ++i) {
+    // A longer message's second line, too: both are then on their way at the same time.
+    mine.touch_next();
   }
-  if (is_polling) mine.spinning.store(false, std::memory_order_relaxed);
-  return result;
+}
+
+// While it lives, senders of large messages leave the copy to us.
+class Spinning {
+ public:
+  explicit Spinning(Mailbox& mine) noexcept
+      : mine_(mine), is_main_(is_main(mine, sched::Execution::self())) {
+    if (is_main_) mine.spinning.store(true, std::memory_order_relaxed);  // a hint
+  }
+  ~Spinning() {
+    if (is_main_) mine_.spinning.store(false, std::memory_order_relaxed);
+  }
+  Spinning(const Spinning&) = delete;
+  Spinning& operator=(const Spinning&) = delete;
+  // It pays to look at the ring.
+  void go_on() noexcept {
+    if (is_main_) mine_.start_polling();
+  }
+
+ private:
+  Mailbox& mine_;
+  const bool is_main_;
+};
+
+// Polls while the scheduler thinks that it pays. True if done. `glance` is a cheap hint that
+// done() may have become true; `help` is called once, after a while.
+template <class Done, class Glance, class Help>
+bool spin_until(Mailbox& mine, Done done, Glance glance, Help help) noexcept {
+  constexpr int kTurnsBeforeHelp = 8;  // about a microsecond
+  sched::SpinBudget spin;
+  Spinning spinning(mine);
+  for (int turn = 0;; ++turn) {
+    const bool happened = mine.poll() | run_hooks(mine);
+    if (done()) return true;
+    if (happened) continue;
+    if (!spin.once()) return false;
+    spinning.go_on();
+    look_closely(mine, glance);
+    if (turn == kTurnsBeforeHelp) help();
+  }
 }
 
 template <class Done>
@@ -117,12 +144,12 @@ bool arm(Operation& op, Waiter& waiter) noexcept {
   return false;
 }
 
-// The same for one of several requests, which may be inactive or complete.
-void arm_any(Operation& op, Waiter& waiter) noexcept {
-  if (op.state.load(std::memory_order_relaxed) != kActive) return;
+// The same for one of several requests, which may be inactive or complete: then false.
+bool arm_any(Operation& op, Waiter& waiter) noexcept {
+  if (op.state.load(std::memory_order_relaxed) != kActive) return false;
   op.waiter = &waiter;
   uint32_t expected = kActive;
-  op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel);
+  return op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel);
 }
 
 void disarm(Operation& op) noexcept {
@@ -145,16 +172,27 @@ bool run_hooks(Mailbox& mine) noexcept {
 
 void help_receiver(Operation& op) noexcept {
   if (!op.is_send || op.state.load(std::memory_order_relaxed) == kComplete) return;
-  op.mailbox->poll();
+  Mailbox& to = *op.mailbox;
+  ShortWait wait;
+  // acquire pairs with accept_send().
+  while (op.in_ring.load(std::memory_order_acquire)) {
+    Work work;
+    to.lock_now();
+    to.drain(work);
+    to.unlock();
+    work.run();
+    wait.once();
+  }
 }
 
 void BlockingOperation::wait(job::Rank&, Mailbox& mine,
                              const sched::WaitReason& why) noexcept {
   Operation& o = op();
   auto over = [&] { return is_over(o); };
-  if (!over() && !spin_until(mine, over)) {
-    help_receiver(o);
-    park_until(mine, waiter_, over, why);
+  auto help = [&] { help_receiver(o); };
+  if (!over() && !spin_until(mine, over, over, help)) {
+    help();
+    if (o.waiter_is_preset || arm(o, waiter_)) park_until(mine, waiter_, over, why);
   }
   settle(o);
 }
@@ -194,12 +232,57 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
   if (request.is_complete()) return;
   Mailbox& mine = mailbox_of(self);
   auto over = [&] { return is_over(op); };
-  if (!spin_until(mine, over)) {
+  auto help = [&] { help_receiver(op); };
+  if (!spin_until(mine, over, over, help)) {
     Waiter waiter{&sched::Execution::self()};
-    help_receiver(op);
+    help();
     if (arm(op, waiter)) park_until(mine, waiter, over, why);
   }
   settle(op);
+}
+
+void wait_all(job::Rank& self, Request* const* requests, size_t n,
+              const sched::WaitReason& why) {
+  size_t next = 0;
+  auto all_over = [&] {
+    while (next < n) {
+      if (requests[next] != nullptr) {
+        const Operation& op = operation_of(*requests[next]);
+        // acquire pairs with complete().
+        const uint32_t state = op.state.load(std::memory_order_acquire);
+        if (state != kComplete && state != kIdle) return false;
+      }
+      ++next;
+    }
+    return true;
+  };
+  auto help = [&] {
+    for (size_t i = next; i < n; ++i) {
+      if (requests[i] != nullptr) help_receiver(operation_of(*requests[i]));
+    }
+  };
+  if (all_over()) return;
+  Mailbox& mine = mailbox_of(self);
+  if (spin_until(mine, all_over, [] { return false; }, help)) return;
+  help();
+  Waiter waiter{&sched::Execution::self()};
+  // One for each armed request; our own one is given back when all are armed.
+  for (size_t i = next; i < n; ++i) {
+    if (requests[i] == nullptr) continue;
+    waiter.missing.fetch_add(1, std::memory_order_relaxed);
+    if (!arm_any(operation_of(*requests[i]), waiter)) {
+      waiter.missing.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  // acq_rel pairs with wake(): the last one has seen all completions.
+  if (waiter.missing.fetch_sub(1, std::memory_order_acq_rel) > 1) {
+    auto none_missing = [&] {
+      return waiter.missing.load(std::memory_order_acquire) <= 0;
+    };
+    park_until(mine, waiter, none_missing, why);
+  }
+  ShortWait wait;
+  while (!all_over()) wait.once();  // completers are between wake() and kComplete
 }
 
 void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate ready,
@@ -207,12 +290,17 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
   auto done = [&] { return ready(argument); };
   if (done()) return;
   Mailbox& mine = mailbox_of(self);
-  if (spin_until(mine, done)) return;
+  auto help = [&] {
+    for (size_t i = 0; i < n; ++i) {
+      if (requests[i] != nullptr) help_receiver(operation_of(*requests[i]));
+    }
+  };
+  if (spin_until(mine, done, [] { return false; }, help)) return;
+  help();
   Waiter waiter{&sched::Execution::self()};
   waiter.wakes_at_each = true;
   for (size_t i = 0; i < n; ++i) {
     if (requests[i] == nullptr) continue;
-    help_receiver(operation_of(*requests[i]));
     arm_any(operation_of(*requests[i]), waiter);
   }
   park_until(mine, waiter, done, why);
@@ -222,6 +310,7 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
 }
 
 void notify(job::Rank& self) {
+  if (self.mailbox == nullptr) return;  // it has ended
   Mailbox& mine = mailbox_of(self);
   mine.attention.store(true, std::memory_order_release);  // pairs with run_hooks()
   if (self.execution != nullptr) self.execution->unpark();

@@ -12,16 +12,19 @@
 
 namespace mpc::msg {
 
-// A send or receive on the stack of a blocking call. Its waiter stands in it from the start,
-// so completing it needs no exchange.
+// A send or receive on the stack of a blocking call. A receive's waiter stands in it from the
+// start: most often it is completed by itself, or by a sender who finds it parked, and neither
+// needs an exchange then. A send's is armed when it parks: whoever completes it is on another
+// core, and it is mostly still spinning.
 class BlockingOperation {
  public:
-  BlockingOperation() noexcept {
+  enum What { kSend, kReceive };
+  explicit BlockingOperation(What what) noexcept {
     Operation& o = op();
     waiter_.execution = &sched::Execution::self();
     o.waiter = &waiter_;
-    o.waiter_is_preset = true;
-    o.state.store(kWaited, std::memory_order_relaxed);
+    o.waiter_is_preset = what == kReceive;
+    o.state.store(what == kReceive ? kWaited : kActive, std::memory_order_relaxed);
   }
   Operation& op() noexcept { return operation_of(request_); }
   // Returns when it is complete and nobody else refers to it. Switches: yes.
@@ -32,8 +35,8 @@ class BlockingOperation {
   Waiter waiter_;
 };
 
-// Called when a send is still not matched after a while: does for the receiver what it has
-// not done itself.
+// A send whose pointer still lies in the receiver's ring: does for the receiver what it has
+// not done itself. After it the send is matched, copied away, or in the unexpected queue.
 void help_receiver(Operation& op) noexcept;
 
 // Calls the hooks of upper layers if notify() asked for it. True if anything happened.

@@ -5,8 +5,7 @@
 #include "base/check.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/mailbox.h"
-#include "runtime/message/small_copy.h"
-#include "runtime/transport/memory/copy.h"
+#include "runtime/message/packing.h"
 
 namespace mpc::msg {
 namespace {
@@ -42,19 +41,18 @@ void Work::append(Operation& receive, Entry* message) noexcept {
 
 void Work::add_completion(Operation& receive) noexcept {
   // A blocking call is there until it is complete; a rank with other receives under way could
-  // end meanwhile: destroy_mailbox() waits for the count.
+  // (wrongly) end meanwhile: destroy_mailbox() waits for the count.
   Mailbox& mailbox = *receive.mailbox;
   receive.is_counted =
-      !receive.waiter_is_preset && job::current_rank() != mailbox.owner.load(std::memory_order_relaxed);
+      !receive.waiter_is_preset &&
+      job::current_rank() != mailbox.owner.load(std::memory_order_relaxed);
   if (receive.is_counted) mailbox.copies.fetch_add(1, std::memory_order_relaxed);
   append(receive, nullptr);
 }
 
 void Work::add_copy(Operation& receive, Entry& message) noexcept {
-  receive.is_counted = job::current_rank() != receive.mailbox->owner.load(std::memory_order_relaxed);
-  if (receive.is_counted) {
-    receive.mailbox->copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
-  }
+  receive.is_counted = true;
+  receive.mailbox->copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
   append(receive, &message);
 }
 
@@ -63,13 +61,22 @@ void Work::add_filled(Operation& receive) noexcept {
   append(receive, nullptr);
 }
 
+void Work::add_sent(Operation& send) noexcept {
+  send.status = Status{};
+  append(send, nullptr);
+}
+
 void Work::run_all() noexcept {
-  while (Operation* receive = first_) {
-    first_ = receive->next_work;
+  while (Operation* op = first_) {
+    first_ = op->next_work;
     if (first_ == nullptr) last_ = nullptr;
-    Mailbox* counted = receive->is_counted ? receive->mailbox : nullptr;
-    if (receive->match != nullptr) take_data(*receive, *receive->match);
-    complete(*receive);
+    if (op->is_send) {
+      complete(*op);
+      continue;
+    }
+    Mailbox* counted = op->is_counted ? op->mailbox : nullptr;
+    if (op->match != nullptr) take_data(*op, *op->match);
+    complete(*op);
     // release pairs with destroy_mailbox(): the receiver's memory is no longer touched.
     if (counted != nullptr) counted->copies.fetch_sub(1, std::memory_order_release);
   }
@@ -119,12 +126,7 @@ void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept
   const int64_t n = bytes < receive.bytes ? bytes : receive.bytes;
   if (n <= 0) return;
   if (receive.type->is_contiguous()) {
-    if (static_cast<size_t>(n) <= kInlineBytes) {
-      small_copy(receive.buffer, packed, static_cast<size_t>(n));
-    } else {
-      transport::copy_bytes(receive.buffer, packed, static_cast<size_t>(n));
-    }
-    return;
+    return copy_packed(receive.buffer, packed, static_cast<size_t>(n));
   }
   dt::unpack(receive.buffer, *receive.type, receive.count, 0, packed,
              static_cast<size_t>(n));
@@ -142,10 +144,7 @@ void take_data(Operation& receive, Entry& message) noexcept {
   transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
                          *send.type, send.count);
   send.status = Status{};
-  Mailbox* origin = send.origin;
   complete(send);
-  // release pairs with destroy_mailbox(): the sender's memory is no longer touched.
-  origin->rendezvous.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace mpc::msg

@@ -37,6 +37,8 @@ class Work {
   // `receive` is filled already, without the lock; the caller has counted it in
   // Mailbox::copies.
   void add_filled(Operation& receive) noexcept;
+  // The data of `send` has been copied away. Caller: holds the receiver's lock.
+  void add_sent(Operation& send) noexcept;
   bool empty() const noexcept { return first_ == nullptr; }
   // Copies, completes, calls back. Caller: holds no lock. Switches: no.
   void run() noexcept;

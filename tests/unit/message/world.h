@@ -62,7 +62,9 @@ class World {
     if (const auto n = operations_in_flight(); n != 0) {
       left = std::to_string(n) + " operations left in flight";
     }
-    for (auto& r : ranks_) destroy_mailbox(r);
+    for (auto& r : ranks_) {
+      if (r.mailbox != nullptr) destroy_mailbox(r);
+    }
     return left;
   }
 

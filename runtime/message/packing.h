@@ -1,0 +1,48 @@
+#pragma once
+// Packing: a small message's data between layouts and a contiguous piece of memory.
+//
+// Role:      what eager messages need; large ones go from layout to layout.
+// Users:     runtime/message.
+// Threads:   none of its own.
+// See also:  runtime/transport/memory/copy.h.
+
+#include "runtime/message/eager_pool.h"
+#include "runtime/message/small_copy.h"
+#include "runtime/transport/memory/copy.h"
+
+namespace mpc::msg {
+
+// Up to here small_copy() beats a call of memcpy.
+inline constexpr size_t kSmallCopyBytes = 256;
+
+inline void copy_packed(void* dst, const void* src, size_t bytes) noexcept {
+  if (bytes <= kSmallCopyBytes) {
+    small_copy(dst, src, bytes);
+  } else {
+    transport::copy_bytes(dst, src, bytes);
+  }
+}
+
+// All of `count` elements; `out` has room for them.
+inline void pack_all(void* out, const void* src, Count count, const dt::Datatype& type,
+                     size_t bytes) noexcept {
+  if (type.is_contiguous()) {
+    copy_packed(out, src, bytes);
+  } else {
+    dt::pack(src, type, count, 0, out, bytes);
+  }
+}
+
+// An eager message of `pool` with the data in it.
+inline Block* make_block(EagerPool& pool, const Key& key, const void* src, Count count,
+                         const dt::Datatype& type) {
+  const auto bytes = static_cast<size_t>(type.size() * count);
+  Block* block = pool.take(bytes);
+  block->key = key;
+  block->kind = Entry::kBlock;
+  block->bytes = static_cast<int64_t>(bytes);
+  pack_all(block->data(), src, count, type, bytes);
+  return block;
+}
+
+}  // namespace mpc::msg
