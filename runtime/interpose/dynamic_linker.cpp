@@ -24,8 +24,8 @@
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
+using mpc::interpose::copy_at;
 using mpc::loader::Copy;
-using mpc::loader::find_copy;
 using mpc::loader::Module;
 
 namespace {
@@ -39,7 +39,7 @@ char* module_base(const Copy& copy, const Module& m) {
 // --- unwinding -------------------------------------------------------------------------------
 
 MPC_EXPORT int _dl_find_object(void* address, dl_find_object* result) noexcept {
-  const Copy* copy = find_copy(address);
+  const Copy* copy = copy_at(address);
   if (copy == nullptr) return NEXT(_dl_find_object)(address, result);
   const Module* m = copy->module_of(address);
   const Elf64_Phdr* frames = m != nullptr ? m->file->segment(PT_GNU_EH_FRAME) : nullptr;
@@ -64,7 +64,7 @@ struct Visit {
 
 int visit_unless_master(dl_phdr_info* info, size_t size, void* argument) {
   const auto* visit = static_cast<Visit*>(argument);
-  if (mpc::loader::is_master(info->dlpi_addr)) return 0;
+  if (mpc::interpose::g_is_ready && mpc::loader::is_master(info->dlpi_addr)) return 0;
   return visit->visitor(info, size, visit->argument);
 }
 
@@ -102,7 +102,7 @@ void move_to_copy(const Copy& copy, const Module& m, Dl_info* info) {
 }  // namespace
 
 MPC_EXPORT int dladdr(const void* address, Dl_info* info) noexcept {
-  const Copy* copy = find_copy(address);
+  const Copy* copy = copy_at(address);
   const Module* m = copy != nullptr ? copy->module_of(address) : nullptr;
   if (m == nullptr) return NEXT(dladdr)(address, info);
   const int result = NEXT(dladdr)(copy->to_master(address), info);
@@ -111,7 +111,7 @@ MPC_EXPORT int dladdr(const void* address, Dl_info* info) noexcept {
 }
 MPC_EXPORT int dladdr1(const void* address, Dl_info* info, void** extra,
                        int flags) noexcept {
-  const Copy* copy = find_copy(address);
+  const Copy* copy = copy_at(address);
   const Module* m = copy != nullptr ? copy->module_of(address) : nullptr;
   if (m == nullptr) return NEXT(dladdr1)(address, info, extra, flags);
   const int result = NEXT(dladdr1)(copy->to_master(address), info, extra, flags);
@@ -138,7 +138,7 @@ std::string describe(void* address) {
 
 bool has_copies(void* const* addresses, int count) {
   for (int i = 0; i < count; ++i)
-    if (find_copy(addresses[i]) != nullptr) return true;
+    if (copy_at(addresses[i]) != nullptr) return true;
   return false;
 }
 
@@ -227,7 +227,7 @@ void* find_symbol(const Copy& copy, size_t first_module, const char* name) {
   // Libraries that only the program needs are not in the global scope. (What is private was
   // looked at already, as far as it comes into question.)
   void* found = copy.from_master(real_dlsym(program_handle(copy), name));
-  return found != nullptr && find_copy(found) == nullptr ? found : nullptr;
+  return found != nullptr && copy_at(found) == nullptr ? found : nullptr;
 }
 
 }  // namespace
@@ -236,7 +236,7 @@ void* find_symbol(const Copy& copy, size_t first_module, const char* name) {
 extern "C" __attribute__((visibility("hidden"), used)) void* mpc_dlsym_in_copy(
     void* handle, const char* name, void* caller) noexcept {
   find_real_functions();
-  const Copy* copy = find_copy(caller);
+  const Copy* copy = copy_at(caller);
   if (copy == nullptr || name == nullptr) return nullptr;
   if (handle == RTLD_DEFAULT || handle == program_handle(*copy))
     return find_symbol(*copy, 0, name);
@@ -257,7 +257,7 @@ struct DlopenAnswer {
 extern "C" __attribute__((visibility("hidden"), used)) DlopenAnswer mpc_dlopen_in_copy(
     const char* path, int flags, void* caller) noexcept {
   find_real_functions();
-  const Copy* copy = find_copy(caller);
+  const Copy* copy = copy_at(caller);
   if (copy == nullptr) return {nullptr, 0};
   if (path == nullptr || *path == '\0') return {program_handle(*copy), 1};
   for (const Module& m : copy->image().blueprint().modules)
@@ -272,7 +272,8 @@ extern "C" __attribute__((visibility("hidden"), used)) DlopenAnswer mpc_dlopen_i
 }
 
 MPC_EXPORT int dlclose(void* handle) noexcept {
-  if (mpc::loader::is_master_handle(handle)) return 0;  // lives as long as the process
+  if (mpc::interpose::g_is_ready && mpc::loader::is_master_handle(handle))
+    return 0;  // lives as long as the process
   return NEXT(dlclose)(handle);
 }
 

@@ -11,10 +11,10 @@
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
+using mpc::interpose::copy_at;
 using mpc::interpose::own_copy;
 using mpc::loader::Copy;
 using mpc::loader::ExitEntry;
-using mpc::loader::find_copy;
 
 namespace {
 
@@ -25,7 +25,7 @@ bool is_forked_child() { return ::getpid() != g_process; }
 
 // Calls from our own library and from others' (crash handlers, abort) mean the process.
 Copy* copy_of_caller(void* return_address) {
-  return is_forked_child() ? nullptr : find_copy(return_address);
+  return is_forked_child() ? nullptr : copy_at(return_address);
 }
 
 }  // namespace
@@ -66,28 +66,28 @@ extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*) noexcept;
 
 MPC_EXPORT int __cxa_atexit(void (*function)(void*), void* argument,
                             void* dso) noexcept {
-  Copy* copy = find_copy(dso);
+  Copy* copy = copy_at(dso);
   if (copy == nullptr) return NEXT(__cxa_atexit)(function, argument, dso);
   copy->at_exit(
       {ExitEntry::Kind::kCxa, reinterpret_cast<void*>(function), argument, dso});
   return 0;
 }
 MPC_EXPORT int on_exit(void (*function)(int, void*), void* argument) noexcept {
-  Copy* copy = find_copy(reinterpret_cast<void*>(function));
+  Copy* copy = copy_at(reinterpret_cast<void*>(function));
   if (copy == nullptr) return NEXT(on_exit)(function, argument);
   copy->at_exit(
       {ExitEntry::Kind::kOnExit, reinterpret_cast<void*>(function), argument, nullptr});
   return 0;
 }
 MPC_EXPORT int __cxa_at_quick_exit(void (*function)(void*), void* dso) noexcept {
-  Copy* copy = find_copy(dso);
+  Copy* copy = copy_at(dso);
   if (copy == nullptr) return NEXT(__cxa_at_quick_exit)(function, dso);
   copy->at_exit(
       {ExitEntry::Kind::kQuick, reinterpret_cast<void*>(function), nullptr, dso});
   return 0;
 }
 MPC_EXPORT void __cxa_finalize(void* dso) noexcept {
-  if (Copy* copy = dso != nullptr ? find_copy(dso) : nullptr)
+  if (Copy* copy = dso != nullptr ? copy_at(dso) : nullptr)
     copy->finalize(dso);
   else
     NEXT(__cxa_finalize)(dso);
@@ -96,7 +96,7 @@ MPC_EXPORT void __cxa_finalize(void* dso) noexcept {
 // when the kernel thread does whose thread control block the rank has.
 MPC_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* object,
                                         void* dso) noexcept {
-  Copy* copy = mpc::loader::running_copy();
+  Copy* copy = mpc::interpose::g_is_ready ? mpc::loader::running_copy() : nullptr;
   if (copy == nullptr) return NEXT(__cxa_thread_atexit_impl)(function, object, dso);
   copy->at_main_thread_exit(function, object);
   return 0;

@@ -58,14 +58,26 @@ struct LibcState {
   bool has_option_state = false;
 };
 
+// Set when this library is initialised. A sanitizer's runtime calls some of our replacements
+// before its own start-up is done: until then they must not enter instrumented code, which is
+// all but this folder.
+extern bool g_is_ready;
+
+// The copy that contains this address, or null.
+inline loader::Copy* copy_at(const void* address) noexcept {
+  return g_is_ready ? loader::find_copy(address) : nullptr;
+}
+
 // The rank of a job (not of a singleton) that the caller acts for, or null.
 // Cost: a few loads; attaches a thread that the runtime has not seen.
 inline job::Rank* own_rank() noexcept {
+  if (!g_is_ready) return nullptr;
   job::Job* job = job::Job::existing();
   if (job == nullptr || job->is_singleton()) return nullptr;
   return job::current_rank();
 }
 inline loader::Copy* own_copy() noexcept {
+  if (!g_is_ready) return nullptr;
   if (loader::Copy* copy = loader::running_copy()) return copy;
   job::Rank* rank = own_rank();
   return rank != nullptr ? rank->copy : nullptr;

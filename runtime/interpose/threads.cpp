@@ -106,6 +106,7 @@ namespace {
 
 // In a singleton, too: its rank is whoever calls MPI.
 Rank* rank_of_caller() {
+  if (!mpc::interpose::g_is_ready) return nullptr;
   return mpc::job::Job::existing() != nullptr ? mpc::job::current_rank() : nullptr;
 }
 
@@ -155,7 +156,8 @@ struct Affinity {
 };
 Affinity* affinity_of_rank(pid_t thread) {
   thread_local constinit Affinity affinity;  // belongs to the rank's main thread
-  if (thread != 0 || mpc::loader::running_copy() == nullptr) return nullptr;
+  if (thread != 0 || !mpc::interpose::g_is_ready) return nullptr;
+  if (mpc::loader::running_copy() == nullptr) return nullptr;
   return &affinity;
 }
 

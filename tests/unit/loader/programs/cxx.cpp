@@ -1,6 +1,7 @@
 // What C++ adds: inline and template statics (STB_GNU_UNIQUE), guards, vtables, constructors.
 #include <iostream>
 #include <map>
+#include <memory>
 #include <string>
 #include <typeinfo>
 #include <vector>
@@ -52,7 +53,8 @@ int main() {
   CHECK_THAT(map.size() == 3);
   CHECK_THAT(thread_vector.size() == 3);
   thread_vector.resize(rank + 10);
-  const Base& base = *new Derived;
+  const std::unique_ptr<const Base> object(new Derived);
+  const Base& base = *object;
   CHECK_THAT(base.value() == 2 && dynamic_cast<const Derived*>(&base) != nullptr);
   CHECK_THAT(typeid(base) == typeid(Derived));
   std::cout << std::flush;

@@ -40,4 +40,5 @@ program main
   a = rank
   blank = rank
   if (counter /= rank .or. a /= rank .or. sum(values) /= 100 * rank) stop 2
+  deallocate(values)
 end program
