@@ -113,7 +113,7 @@ Err AttributeSet::remove_all(void* handle) {
 
 Err AttributeSet::copy_to(AttributeSet& to, void* from_handle) const {
   // A copy of the list: callbacks may set and delete attributes.
-  const std::vector<Attribute> snapshot = list_;
+  const std::list<Attribute> snapshot = list_;
   for (const Attribute& a : snapshot) {
     const Keyval& k = *a.keyval;
     if (k.copy == nullptr) continue;
@@ -133,13 +133,13 @@ Err find_keyval(int id, KeyvalKind kind, KeyvalRef* out) {
   RankState& state = this_rank();
   const std::lock_guard lock(state.mutex);
   const auto index = static_cast<size_t>(id - kFirstUserKeyval);
-  if (id < kFirstUserKeyval || !state.keyvals || index >= state.keyvals->list.size() ||
-      !state.keyvals->list[index])
-    return fail(MPI_ERR_KEYVAL, fmt::format("key {} does not exist", id));
-  const KeyvalRef& keyval = state.keyvals->list[index];
+  KeyvalRef keyval;
+  if (id >= kFirstUserKeyval && state.keyvals && index < state.keyvals->list.size())
+    keyval = state.keyvals->list[index].alive.lock();
+  if (!keyval) return fail(MPI_ERR_KEYVAL, fmt::format("key {} does not exist", id));
   if (keyval->kind != kind)
     return fail(MPI_ERR_KEYVAL, fmt::format("key {} is for another kind of object", id));
-  *out = keyval;
+  *out = std::move(keyval);
   return kSuccess;
 }
 
@@ -156,7 +156,7 @@ Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy, AnyFunc
   if (!state.keyvals) state.keyvals = std::make_unique<KeyvalTable>();
   keyval->id = kFirstUserKeyval + static_cast<int>(state.keyvals->list.size());
   *id = keyval->id;
-  state.keyvals->list.push_back(std::move(keyval));
+  state.keyvals->list.push_back({keyval, keyval});
   return kSuccess;
 }
 
@@ -165,7 +165,7 @@ Err free_keyval(KeyvalKind kind, int* id) {
   MPC_MPI_TRY(find_keyval(*id, kind, &keyval));
   RankState& state = this_rank();
   const std::lock_guard lock(state.mutex);
-  state.keyvals->list[static_cast<size_t>(*id - kFirstUserKeyval)].reset();
+  state.keyvals->list[static_cast<size_t>(*id - kFirstUserKeyval)].owner.reset();
   *id = MPI_KEYVAL_INVALID;
   return kSuccess;
 }

@@ -11,6 +11,7 @@
 // how the value was written so that the other language reads it as MPI-4.1 section 19.3.7 says.
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -36,7 +37,6 @@ struct Keyval {
   AnyFunction* copy = nullptr;      // 0: MPI_*_NULL_COPY_FN, 1: MPI_*_DUP_FN
   AnyFunction* remove = nullptr;  // 0: MPI_*_NULL_DELETE_FN
   void* extra_state = nullptr;
-
 };
 using KeyvalRef = std::shared_ptr<Keyval>;
 
@@ -63,12 +63,17 @@ class AttributeSet {
   Err copy_to(AttributeSet& to, void* from_handle) const;
 
  private:
-  std::vector<Attribute> list_;
+  std::list<Attribute> list_;  // in order of setting; addresses of values are handed out
 };
 
-// The keyvals of one rank.
+// The keyvals of one rank. A freed one lives on while values are set for it, and may be freed
+// again meanwhile, as the callbacks of programs do.
 struct KeyvalTable {
-  std::vector<KeyvalRef> list;  // index: id - kFirstUserKeyval; null once freed
+  struct Entry {
+    KeyvalRef owner;              // null once freed
+    std::weak_ptr<Keyval> alive;
+  };
+  std::vector<Entry> list;  // index: id - kFirstUserKeyval
 };
 inline constexpr int kFirstUserKeyval = 1024;  // above the ABI's predefined keys
 

@@ -93,11 +93,43 @@ inline Err not_null(T* function, const char* name) {
 }
 
 // --- handles ---------------------------------------------------------------------------------
+// The common cases of lookup() without a call; all others, errors too, go to lookup().
+template <class T>
+inline bool is_mine(const Object* object, Kind kind, int rank, T** out) noexcept {
+  if (!object->is_alive() || object->kind() != kind || object->owner() != rank) return false;
+  *out = static_cast<T*>(const_cast<Object*>(object));
+  return true;
+}
+inline bool may_be_object(const void* handle) noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(handle);
+  return address >= kPredefinedEnd && address % alignof(Object) == 0;
+}
+inline Err comm(MPI_Comm handle, Comm** out) {
+  const RankState* state = rank_state();
+  if (state != nullptr) [[likely]] {
+    if (handle == MPI_COMM_WORLD && state->world != nullptr) [[likely]] {
+      *out = state->world;
+      return kSuccess;
+    }
+    if (may_be_object(handle) &&
+        is_mine(object_of(handle), Kind::kComm, state->rank->world_rank, out))
+      return kSuccess;
+  }
+  return lookup(handle, out);
+}
+inline Err type(MPI_Datatype handle, const dt::Datatype** out) {
+  if (!is_predefined(handle) || handle == MPI_DATATYPE_NULL) return lookup(handle, out);
+  const dt::Datatype* found =
+      dt::predefined(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
+  if (found == nullptr) [[unlikely]] return lookup(handle, out);  // makes the message
+  *out = found;
+  return kSuccess;
+}
 Err intracomm(MPI_Comm handle, Comm** out);
 Err intercomm(MPI_Comm handle, Comm** out);
 Err info_object(MPI_Info handle, Info** out);  // not MPI_INFO_NULL
 inline Err committed(MPI_Datatype handle, const dt::Datatype** out) {
-  if (Err error = lookup(handle, out)) [[unlikely]] return error;
+  if (Err error = type(handle, out)) [[unlikely]] return error;
   return (*out)->is_committed() ? kSuccess : not_committed();
 }
 // A handle that the call may change.

@@ -20,7 +20,7 @@
 namespace mpc::mpi {
 
 Info& info_env() {
-  RankState& state = this_rank();
+  RankState& state = attached_rank();
   const std::lock_guard lock(state.mutex);
   if (state.env != nullptr) return *state.env;
   job::Rank& rank = *state.rank;
@@ -47,13 +47,7 @@ void meet_all(job::Rank& rank, MeetingKind kind, const char* what) {
 }
 
 Err start(int thread_level) {
-  RankState* state = rank_state();
-  if (state == nullptr) {
-    job::Job::instance();  // a program without launcher becomes a job of one rank
-    state = rank_state();
-    if (state == nullptr)
-      return fail(MPI_ERR_OTHER, "the thread that calls MPI_Init belongs to no rank");
-  }
+  RankState* state = &attached_rank();
   if (state->finalised.load(std::memory_order_relaxed))  // the rank's own flag
     return fail(MPI_ERR_OTHER, "MPI was finalized: it cannot be initialized again");
   if (state->initialised.load(std::memory_order_relaxed))  // likewise
@@ -120,6 +114,7 @@ Err finalize() {
   job::Rank& rank = *state.rank;
   // First of all, in reverse order of setting, while everything still works (section 11.2.2).
   MPC_MPI_TRY(state.self->attributes.remove_all(MPI_COMM_SELF));
+  MPC_MPI_TRY(state.world->attributes.remove_all(MPI_COMM_WORLD));
   meet_all(rank, MeetingKind::kFinalize, "MPI_Finalize");
   state.finalised.store(true, std::memory_order_release);         // see finalized()
   rank.phase.store(job::kAfterFinalize, std::memory_order_relaxed);  // for reports only

@@ -56,6 +56,10 @@ class Errhandler final : public Object {
 [[gnu::cold]] int handle_error(Err error, Errhandler& handler, void* handle,
                                const char* object_name, const char* function);
 
+// For all languages: what MPI_*_create_errhandler do.
+Errhandler* create_errhandler(ErrhandlerTarget target, Language language,
+                              AnyFunction* function);
+
 // --- user classes and codes (MPI-4.1 section 9.5), per rank ----------------------------------
 struct ErrorTable {
   struct Code {

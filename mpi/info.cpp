@@ -30,7 +30,7 @@ MPI_Info Info::handle() noexcept {
 }
 
 Info* create_info(InfoHints hints) {
-  auto* info = new Info(this_world_rank());
+  auto* info = new Info(attached_rank().rank->world_rank);
   info->hints = std::move(hints);
   return info;
 }

@@ -48,6 +48,12 @@ RankState* rank_state_of(int world_rank) noexcept {
   return static_cast<RankState*>(job->rank(world_rank).mpi);
 }
 
+RankState& attached_rank() {
+  if (rank_state() == nullptr) job::Job::instance();
+  CHECK(rank_state() != nullptr, "the calling thread belongs to no rank");
+  return *rank_state();
+}
+
 void create_predefined_comms(RankState& state) {
   job::Rank& rank = *state.rank;
   Comm::Spec world;

@@ -66,6 +66,8 @@ inline RankState* rank_state() noexcept {
 // The same for bodies, whose entry point has checked that there is one.
 inline RankState& this_rank() noexcept { return *rank_state(); }
 inline int this_world_rank() noexcept { return job::current_rank()->world_rank; }
+// For calls that are allowed before MPI_Init: a program without launcher becomes a job.
+RankState& attached_rank();
 
 // Of another rank of this process; null when it has ended.
 RankState* rank_state_of(int world_rank) noexcept;

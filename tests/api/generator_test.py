@@ -106,7 +106,7 @@ class Entries(unittest.TestCase):
 
     def test_the_communicator_comes_first_so_that_its_handler_gets_all_errors(self):
         text = entry(function(name="MPI_Throw", params=self.SEND))
-        self.assertLess(text.index("lookup(comm"), text.index("check::count"))
+        self.assertLess(text.index("check::comm(comm"), text.index("check::count"))
         self.assertIn("impl::throw(buf, n, *t_, dest, *comm_)) [[unlikely]] "
                       "return mpi_call.fail(mpi_error, comm_);", text)
 
