@@ -349,6 +349,7 @@ Err bind_neighbours(Call& c) {
   c.neighbours[1] = std::move(found.destinations);
   c.shape.sources = c.neighbours[0];
   c.shape.destinations = c.neighbours[1];
+  c.shape.is_cartesian = c.comm.topology->kind == MPI_CART;
   return kSuccess;
 }
 

@@ -3,12 +3,16 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <threads.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <new>
 
+#include "base/log.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 
@@ -34,8 +38,25 @@ __attribute__((constructor)) void remember_affinity() {
   ::sched_getaffinity(0, sizeof g_allowed, &g_allowed);
 }
 
+// Counts a thread until it ends, by return or by pthread_exit().
+class Counted {
+ public:
+  explicit Counted(Rank& rank)
+      : state_(static_cast<mpc::interpose::LibcState*>(rank.libc)) {}
+  ~Counted() {
+    if (state_ != nullptr)
+      state_->thread_count.fetch_sub(1, std::memory_order_release);  // pthread_exit
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  mpc::interpose::LibcState* state_;
+};
+
 void* run_as_rank(void* argument) {
   const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+  const Counted counted(*start->rank);
   mpc::sched::Execution::self().set_identity(start->rank);
   if (start->rank->copy != nullptr) start->rank->copy->enter_thread();
   return start->function(start->argument);
@@ -51,6 +72,8 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
            void* argument, Rank* rank) {
   auto* start = new (std::nothrow) Start{function, argument, rank};
   if (start == nullptr) return EAGAIN;
+  auto* state = static_cast<mpc::interpose::LibcState*>(rank->libc);
+  if (state != nullptr) state->thread_count.fetch_add(1, std::memory_order_relaxed);
   pthread_attr_t own;
   pthread_attr_init(&own);
   const bool sets_affinity =
@@ -59,7 +82,10 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
   const int error = NEXT(pthread_create)(thread, sets_affinity ? &own : attributes,
                                          run_as_rank, start);
   pthread_attr_destroy(&own);
-  if (error != 0) delete start;
+  if (error != 0) {
+    delete start;
+    if (state != nullptr) state->thread_count.fetch_sub(1, std::memory_order_relaxed);
+  }
   return error;
 }
 
@@ -103,3 +129,101 @@ MPC_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument
   start.release();
   return thrd_success;
 }
+
+// The main thread of a rank runs on a thread of ours, which must not end. As in a process, the
+// rank ends when its last thread has; cleanup handlers of the main thread do not run.
+MPC_EXPORT void pthread_exit(void* value) {
+  mpc::interpose::LibcState* state = mpc::interpose::libc_state();
+  mpc::loader::Copy* copy = mpc::loader::running_copy();
+  if (copy == nullptr || state == nullptr) NEXT(pthread_exit)(value);
+  constexpr uint64_t kPollNs = 1'000'000;
+  while (state->thread_count.load(std::memory_order_acquire) >
+         0)  // pairs with ~Counted
+    mpc::sched::sleep_until(mpc::sched::now_ns() + kPollNs);
+  copy->exit(0);
+}
+
+// --- where a rank may run ---------------------------------------------------------------------
+
+namespace {
+
+// A rank moves with its worker: binding the kernel thread under it would bind all ranks there.
+// The wish is remembered, and what the rank asks for it gets as an answer.
+struct Affinity {
+  bool is_set = false;
+  cpu_set_t set{};
+};
+Affinity* affinity_of_rank(pid_t thread) {
+  thread_local constinit Affinity affinity;  // belongs to the rank's main thread
+  if (thread != 0 || mpc::loader::running_copy() == nullptr) return nullptr;
+  return &affinity;
+}
+
+int remember(Affinity& affinity, size_t size, const cpu_set_t* set) {
+  cpu_set_t wanted;
+  CPU_ZERO(&wanted);
+  std::memcpy(&wanted, set, std::min(size, sizeof wanted));
+  cpu_set_t possible;
+  CPU_AND(&possible, &wanted, &g_allowed);
+  if (CPU_COUNT(&possible) == 0) return EINVAL;
+  affinity = {true, possible};
+  return 0;
+}
+
+int recall(const Affinity& affinity, size_t size, cpu_set_t* set) {
+  const cpu_set_t& answer = affinity.is_set ? affinity.set : g_allowed;
+  std::memset(set, 0, size);
+  std::memcpy(set, &answer, std::min(size, sizeof answer));
+  return 0;
+}
+
+}  // namespace
+
+MPC_EXPORT int sched_setaffinity(pid_t thread, size_t size,
+                                 const cpu_set_t* set) noexcept {
+  Affinity* affinity = affinity_of_rank(thread);
+  if (affinity == nullptr) return NEXT(sched_setaffinity)(thread, size, set);
+  errno = remember(*affinity, size, set);
+  return errno == 0 ? 0 : -1;
+}
+MPC_EXPORT int sched_getaffinity(pid_t thread, size_t size, cpu_set_t* set) noexcept {
+  Affinity* affinity = affinity_of_rank(thread);
+  if (affinity == nullptr) return NEXT(sched_getaffinity)(thread, size, set);
+  return recall(*affinity, size, set);
+}
+MPC_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t size,
+                                      const cpu_set_t* set) noexcept {
+  Affinity* affinity =
+      pthread_equal(thread, pthread_self()) ? affinity_of_rank(0) : nullptr;
+  if (affinity == nullptr) return NEXT(pthread_setaffinity_np)(thread, size, set);
+  return remember(*affinity, size, set);
+}
+MPC_EXPORT int pthread_getaffinity_np(pthread_t thread, size_t size,
+                                      cpu_set_t* set) noexcept {
+  Affinity* affinity =
+      pthread_equal(thread, pthread_self()) ? affinity_of_rank(0) : nullptr;
+  if (affinity == nullptr) return NEXT(pthread_getaffinity_np)(thread, size, set);
+  return recall(*affinity, size, set);
+}
+
+// --- executable stacks ------------------------------------------------------------------------
+
+namespace {
+
+// A nested function whose address is taken (GNU C; Fortran's internal procedures as arguments)
+// is called through a few instructions on the stack.
+void make_stack_executable(mpc::job::Rank& rank) {
+  if (rank.copy == nullptr || !rank.copy->image().needs_executable_stack()) return;
+  const auto stack = mpc::sched::Execution::self().stack();
+  if (stack.bytes == 0) return;
+  if (::mprotect(const_cast<char*>(stack.low), stack.bytes,
+                 PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    mpc::log::error("rank {}: the stack cannot be made executable, which {} needs: {}",
+                    rank.world_rank, rank.copy->image().path(), std::strerror(errno));
+}
+
+__attribute__((constructor)) void register_stack_hook() {
+  mpc::job::Job::at_rank_start(&make_stack_executable);
+}
+
+}  // namespace

@@ -47,7 +47,7 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   }
   if (receive == nullptr) {
     if (!to.closed.load(std::memory_order_relaxed)) {
-      to.unexpected.append(*make_block(mine, args));
+      to.keep(*make_block(mine, args), work);
     }
   } else if (bytes <= kInlineBytes) {
     copy_direct(*receive, args, static_cast<int64_t>(bytes));
@@ -131,7 +131,7 @@ bool rendezvous_direct(Mailbox& to, Operation& op) {
     if (Operation* receive = to.take_posted(op.key)) {
       work.add_copy(*receive, op);
     } else if (!to.closed.load(std::memory_order_relaxed)) {
-      to.unexpected.append(op);
+      to.keep(op, work);
     } else {
       op.is_orphan = true;  // stays incomplete: its receiver has ended
     }

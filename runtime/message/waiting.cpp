@@ -60,6 +60,24 @@ class Parking {
   bool is_main_;
 };
 
+// While it lives whoever puts a message into the unexpected queue notifies the rank.
+class Watching {
+ public:
+  explicit Watching(Mailbox& mine) noexcept : mine_(mine) {
+    mine_.watchers.fetch_add(1, std::memory_order_relaxed);
+    // Who holds the lock after us sees the count; what earlier holders put into the queue is
+    // seen by the condition, which is evaluated before parking.
+    mine_.lock_now();
+    mine_.unlock();
+  }
+  ~Watching() { mine_.watchers.fetch_sub(1, std::memory_order_relaxed); }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+
+ private:
+  Mailbox& mine_;
+};
+
 // Looks many times without a pause: the line of the next cell is in our cache until a sender
 // takes it. Some 100 ns, the time of one `pause` or two.
 template <class Glance>
@@ -332,6 +350,7 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
     if (requests[i] == nullptr) continue;
     arm_any(operation_of(*requests[i]), waiter);
   }
+  const Watching watching(mine);
   park_until(mine, waiter, done, why);
   for (size_t i = 0; i < n; ++i) {
     if (requests[i] != nullptr) disarm(operation_of(*requests[i]));

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/message.h"
 #include "runtime/message/packing.h"
 
 namespace mpc::msg {
@@ -104,6 +105,11 @@ void Work::run_all() noexcept {
 }
 
 void Work::run() noexcept {
+  if (news_ != nullptr) {
+    job::Rank* owner = news_->owner.load(std::memory_order_relaxed);
+    news_ = nullptr;
+    if (owner != nullptr) notify(*owner);
+  }
   if (first_ == nullptr) return;
   if (t_running != nullptr) {  // inside a callback: the outer loop goes on with it
     Work& outer = *t_running;
