@@ -8,6 +8,7 @@
 #include "mpi/api/impl_group_comm.h"
 #include "mpi/api/impl_inter_comm.h"
 #include "mpi/comm.h"
+#include "mpi/comm_make.h"
 #include "mpi/errhandler.h"
 #include "mpi/group.h"
 #include "mpi/info.h"
@@ -20,61 +21,14 @@
 namespace mpc::mpi::impl {
 namespace {
 
-struct ContextRoom : Room {
-  msg::ContextId context = 0;
-  msg::ContextId local_context = 0;  // of an intercommunicator's local group
-};
-
-// The spec of a communicator with the same groups as `comm`.
-Comm::Spec same_groups(Comm& comm, msg::ContextId context) {
-  Comm::Spec spec;
-  spec.group = comm.group();
-  spec.rank = comm.rank();
-  spec.context = context;
-  if (comm.is_inter()) {
-    spec.remote = comm.remote_group();
-    spec.is_low_group = comm.is_low_group();
-  }
-  return spec;
-}
-
-// A new context id for the members of `comm`, without waiting for them.
-Comm::Spec new_duplicate(Comm& comm) {
-  if (!comm.is_inter()) {
-    auto room = agree<ContextRoom>(comm.self(), meeting_key(MeetingKind::kDup, comm),
-                                   comm.size(),
-                                   [](ContextRoom& r) { r.context = new_context(); });
-    return same_groups(comm, room->context);
-  }
-  // Both groups draw the same number of their count of meetings: the id is agreed by all of
-  // them in the room of the common context, the local one by each group.
-  const uint64_t sequence = comm.next_meeting();
-  auto common = agree<ContextRoom>(comm.self(),
-                                   {MeetingKind::kDup, comm.context(), sequence, {}},
-                                   comm.size() + comm.remote_size(),
-                                   [](ContextRoom& r) { r.context = new_context(); });
-  auto local = agree<ContextRoom>(comm.self(),
-                                  {MeetingKind::kDup, comm.local_context(), sequence, {}},
-                                  comm.size(),
-                                  [](ContextRoom& r) { r.context = new_context(); });
-  Comm::Spec spec = same_groups(comm, common->context);
-  spec.local_context = local->context;
-  return spec;
-}
-
-void free_now(Comm* comm) noexcept {
-  comm->mark_freed();
-  comm->drop();
-}
-
 // With the attributes of `comm`; destroyed again if a copy function fails.
 Err duplicate(Comm& comm, const InfoHints* hints, bool copy_hints, MPI_Comm* newcomm) {
-  Comm* made = create_comm(comm, new_duplicate(comm));
+  Comm* made = duplicate_plain(comm);
   made->topology = comm.topology;
   if (copy_hints) hints = comm.hints.get();
   if (hints != nullptr) made->hints = std::make_unique<InfoHints>(*hints);
   if (Err e = comm.attributes.copy_to(made->attributes, comm.handle())) {
-    free_now(made);
+    end_comm(made);
     *newcomm = MPI_COMM_NULL;
     return e;
   }
@@ -84,67 +38,6 @@ Err duplicate(Comm& comm, const InfoHints* hints, bool copy_hints, MPI_Comm* new
 
 const InfoHints* hints_of(Info* info) noexcept {
   return info == nullptr ? nullptr : &info->hints;
-}
-
-// --- split ----------------------------------------------------------------------------------
-struct Choice {
-  int color = MPI_UNDEFINED, key = 0;
-};
-struct SplitRoom : Room {
-  std::vector<Choice> choices;  // by rank
-  struct Part {
-    GroupRef group;
-    msg::ContextId context = 0;
-  };
-  std::vector<Part> parts;
-  std::vector<int> part_of;  // by rank; -1: undefined
-  std::vector<int> rank_of;  // new rank by old rank
-
-  void conclude(std::span<const int> world_ranks);
-};
-
-void SplitRoom::conclude(std::span<const int> world_ranks) {
-  const int n = static_cast<int>(choices.size());
-  std::vector<int> order;
-  for (int i = 0; i < n; ++i)
-    if (choices[static_cast<size_t>(i)].color != MPI_UNDEFINED) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](int a, int b) {
-    const Choice &x = choices[static_cast<size_t>(a)], &y = choices[static_cast<size_t>(b)];
-    return std::tuple(x.color, x.key, a) < std::tuple(y.color, y.key, b);
-  });
-  part_of.assign(static_cast<size_t>(n), -1);
-  rank_of.assign(static_cast<size_t>(n), 0);
-  for (size_t i = 0; i < order.size();) {
-    const int color = choices[static_cast<size_t>(order[i])].color;
-    std::vector<int> members;
-    for (; i < order.size() && choices[static_cast<size_t>(order[i])].color == color; ++i) {
-      const auto member = static_cast<size_t>(order[i]);
-      part_of[member] = static_cast<int>(parts.size());
-      rank_of[member] = static_cast<int>(members.size());
-      members.push_back(world_ranks[member]);
-    }
-    parts.push_back({GroupTable::make(std::move(members)), new_context()});
-  }
-}
-
-Err split(Comm& comm, int color, int key, const char* what, Comm** out) {
-  const auto me = static_cast<size_t>(comm.rank());
-  auto room = meet<SplitRoom>(
-      comm.self(), meeting_key(MeetingKind::kSplit, comm), comm.size(),
-      [&](SplitRoom& r) {
-        r.choices.resize(static_cast<size_t>(comm.size()));
-        r.choices[me] = {color, key};
-      },
-      [&](SplitRoom& r) { r.conclude(comm.world_ranks()); }, what);
-  *out = nullptr;
-  if (room->part_of[me] < 0) return kSuccess;
-  const auto& part = room->parts[static_cast<size_t>(room->part_of[me])];
-  Comm::Spec spec;
-  spec.group = part.group;
-  spec.rank = room->rank_of[me];
-  spec.context = part.context;
-  *out = create_comm(comm, spec);
-  return kSuccess;
 }
 
 Err unsupported_inter(const char* what) {
@@ -235,7 +128,7 @@ Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
     return fail(MPI_ERR_ARG, fmt::format("color {} is negative", color));
   if (comm.is_inter()) return unsupported_inter("MPI_Comm_split");
   Comm* made = nullptr;
-  MPC_MPI_TRY(split(comm, color, key, "MPI_Comm_split", &made));
+  split_comm(comm, color, key, "MPI_Comm_split", &made);
   *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
   return kSuccess;
 }
@@ -260,10 +153,10 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
     default: return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
   }
   Comm* made = nullptr;
-  MPC_MPI_TRY(split(comm, color, key, "MPI_Comm_split_type", &made));
+  split_comm(comm, color, key, "MPI_Comm_split_type", &made);
   if (made != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED && made->size() == comm.size()) {
     // It must be a strict subset (MPI-4.1 section 7.4.2).
-    free_now(made);
+    end_comm(made);
     made = nullptr;
   }
   if (made != nullptr && info != nullptr) made->hints = std::make_unique<InfoHints>(info->hints);
@@ -326,7 +219,7 @@ Err comm_free(HandleRef<Comm, MPI_Comm> ref) {
   if (comm.is_predefined())
     return fail(MPI_ERR_COMM, fmt::format("{} cannot be freed", comm.display_name()));
   MPC_MPI_TRY(comm.attributes.remove_all(comm.handle()));
-  free_now(&comm);
+  end_comm(&comm);
   *ref.handle = MPI_COMM_NULL;
   return kSuccess;
 }

@@ -24,9 +24,8 @@ class DatatypeObject final : public Object {
       : Object(Kind::kDatatype, owner), type_(std::move(type)), predefined_(predefined) {}
   const dt::Datatype& type() const noexcept { return *type_; }
   const dt::TypeRef& ref() const noexcept { return type_; }
-  bool is_predefined() const noexcept { return predefined_ != nullptr; }
   // The ABI's constants, and what MPI_Type_create_f90_* returns: never to be freed.
-  bool is_permanent = false;
+  bool is_predefined() const noexcept { return type_->is_predefined(); }
   MPI_Datatype handle() noexcept {
     return predefined_ != nullptr ? predefined_ : reinterpret_cast<MPI_Datatype>(this);
   }
@@ -40,13 +39,15 @@ class DatatypeObject final : public Object {
   MPI_Datatype predefined_;
 };
 
-// Objects of the predefined types, made when a name or an attribute is asked for. Per rank.
+// Objects of the predefined types, made when a name or an attribute is asked for, and of the
+// types of MPI_Type_create_f90_*, whose handles are the same for the same arguments. Per rank.
 struct TypeTable {
-  std::map<uintptr_t, std::unique_ptr<DatatypeObject>> objects;
+  std::map<const dt::Datatype*, std::unique_ptr<DatatypeObject>> objects;
 };
 // Null if `handle` is no predefined type.
 DatatypeObject* predefined_type_object(MPI_Datatype handle);
 void drop_type_object(DatatypeObject* object) noexcept;
+const char* predefined_type_name(uint32_t code) noexcept;  // "MPI_INT"; "" if there is none
 
 // A handle of the calling rank; the ABI's constant if the type is predefined.
 MPI_Datatype create_type_handle(dt::TypeRef type);

@@ -130,7 +130,7 @@ bool Execution::park_until(uint64_t deadline_ns, const WaitReason& reason) noexc
     self.deadline_ns = deadline_ns;
     self.timed_out = false;
     enter_home(self, carrier_).switch_away(self, Carrier::After::kParkedWithTimer);
-    if (Worker* worker = self.timer_worker.load(std::memory_order_relaxed))
+    if (Worker* worker = self.timer_worker.load(std::memory_order_acquire))
       worker->remove_timer(self);
     carrier_->leave();
     woken = !self.timed_out;

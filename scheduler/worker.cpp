@@ -56,9 +56,10 @@ Ult* Worker::steal(Worker& victim) noexcept {
     ult = victim.take_oldest();
   }
   // While we carried the inbox over, its owner may have found nothing and gone to sleep, and
-  // the pusher had seen it awake. Dekker with sleep(): our stores to head_, then sleeping_.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (victim.has_ready() && victim.is_sleeping()) victim.wake();
+  // the pusher had seen it awake. This read-modify-write and the exchange in sleep() are
+  // ordered: if ours is first, the owner's one acquires our stores to head_; else we see 1.
+  if (victim.sleeping_.fetch_add(0, std::memory_order_seq_cst) != 0 && victim.has_ready())
+    victim.wake();
   return ult;
 }
 
@@ -203,10 +204,8 @@ void Worker::fire_timers() noexcept {
   while (!timers_.empty() && timers_.front()->deadline_ns <= now) {
     Ult& ult = *timers_.front();
     uint32_t seen = Execution::kParked;
-    if (ult.claim_wake(seen)) {
-      ult.timed_out = true;
-      push_local(ult);
-    } else if (seen == Execution::kHeld) {
+    const bool ours = ult.claim_wake(seen);
+    if (!ours && seen == Execution::kHeld) {
       // A report looks at it; try again in a moment.
       constexpr uint64_t kHeldRetryNs = 1'000'000;
       ult.deadline_ns = now + kHeldRetryNs;
@@ -214,7 +213,11 @@ void Worker::fire_timers() noexcept {
       continue;
     }
     remove_at(timers_, 0);
-    ult.timer_worker.store(nullptr, std::memory_order_relaxed);
+    if (ours) ult.timed_out = true;
+    // The last touch of an Ult that is not ours: it may run elsewhere, and end, once it sees
+    // this (release; pairs with the acquire in park_until).
+    ult.timer_worker.store(nullptr, std::memory_order_release);
+    if (ours) push_local(ult);
   }
   next_deadline_ns_.store(timers_.empty() ? kNever : timers_.front()->deadline_ns,
                           std::memory_order_relaxed);

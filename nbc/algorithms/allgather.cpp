@@ -71,14 +71,15 @@ void allgather_ring(B& b, const Shape& s) {
 // All to rank 0, and the whole down a tree: 2(n-1) messages.
 void allgather_gather_bcast(B& b, const Shape& s) {
   const Blocks blocks(s);
-  const Tree tree = make_tree(TreeKind::kPlaces, s.rank, s.size, 0, s.place_of_rank);
   const bool is_v = s.coll == Coll::kAllgatherv;
   int64_t all_bytes = 0;
   for (int i = 0; i < s.size; ++i) all_bytes += blocks.bytes(i);
+  const Tree tree = make_tree(fit_tree(TreeKind::kPlaces, all_bytes), s.rank, s.size, 0,
+                              s.place_of_rank);
   // The v form has a block anywhere, so the whole goes down packed.
-  const Place whole = is_v ? byte_scratch(b, all_bytes)
-                           : elements(kRecvBuffer, kRecvType, s.recv_type, 0,
-                                      s.size * s.recv_count);
+  const Place whole =
+      is_v ? byte_scratch(b, all_bytes)
+           : elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.size * s.recv_count);
   if (s.rank != 0) {
     const bool has_data = blocks.bytes(s.rank) > 0;
     const NodeId sent = has_data ? b.send(0, blocks.own(), 0) : kNoNode;
@@ -125,7 +126,8 @@ void allgather_bruck(B& b, const Shape& s) {
   for (int distance = 1; distance < n; distance *= 2, ++step) {
     const int count = std::min(distance, n - distance);
     const int to = (s.rank - distance + n) % n, from = (s.rank + distance) % n;
-    const NodeId sent = with_level(b, b.send(to, bytes_at(all, 0, count * block), step), step);
+    const NodeId sent =
+        with_level(b, b.send(to, bytes_at(all, 0, count * block), step), step);
     for (NodeId node : have) b.connect(node, sent);
     have.push_back(with_level(
         b, b.recv(from, bytes_at(all, distance * block, count * block), step), step));
@@ -137,9 +139,9 @@ void allgather_bruck(B& b, const Shape& s) {
                                       s.rank * s.recv_count, tail * s.recv_count));
   for (NodeId node : have) b.connect(node, last);
   if (s.rank == 0) return;
-  const NodeId first = b.copy(
-      bytes_at(all, tail * block, s.rank * block),
-      elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.rank * s.recv_count));
+  const NodeId first =
+      b.copy(bytes_at(all, tail * block, s.rank * block),
+             elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.rank * s.recv_count));
   for (NodeId node : have) b.connect(node, first);
 }
 
@@ -164,13 +166,15 @@ constexpr Algorithm kAllgather[] = {
     {Coll::kAllgather, "gather_bcast", kNoRestriction,
      "all to rank 0, the whole down a tree", allgather_gather_bcast},
     {Coll::kAllgather, "ring", kNoRestriction, "blocks round a ring", allgather_ring},
-    {Coll::kAllgather, "linear", kNoRestriction, "everyone to everyone", allgather_linear},
+    {Coll::kAllgather, "linear", kNoRestriction, "everyone to everyone",
+     allgather_linear},
     {Coll::kAllgather, "bruck", kNoRestriction, "log2(n) steps with packed blocks",
      allgather_bruck},
     {Coll::kAllgather, "recursive_doubling", kPowerOfTwoOnly,
      "log2(n) steps in the receive buffer", allgather_recursive_doubling},
     {Coll::kAllgatherv, "ring", kNoRestriction, "blocks round a ring", allgather_ring},
-    {Coll::kAllgatherv, "linear", kNoRestriction, "everyone to everyone", allgather_linear},
+    {Coll::kAllgatherv, "linear", kNoRestriction, "everyone to everyone",
+     allgather_linear},
     {Coll::kAllgatherv, "gather_bcast", kNoRestriction,
      "all to rank 0, the whole packed down a tree", allgather_gather_bcast},
 };

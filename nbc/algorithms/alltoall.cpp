@@ -29,7 +29,8 @@ class Blocks {
     if (s_.coll == Coll::kAlltoallv)
       return elements(kSendBuffer, kSendType, s_.send_type, s_.send_displs[i],
                       s_.send_counts[i]);
-    return {kSendBuffer, static_cast<uint16_t>(peer), s_.send_displs[i], s_.send_counts[i]};
+    return {kSendBuffer, static_cast<uint16_t>(peer), s_.send_displs[i],
+            s_.send_counts[i]};
   }
   int64_t in_bytes(int peer) const {
     const auto i = static_cast<size_t>(peer);
@@ -70,7 +71,8 @@ void alltoall_linear(B& b, const Shape& s) {
     const int from = (s.rank - i + n) % n;
     const auto at = static_cast<size_t>(from);
     if (blocks.out_bytes(from) > 0) out[at] = outgoing(b, s, blocks, from);
-    if (blocks.in_bytes(from) > 0) after(b, out[at].ready, b.recv(from, blocks.in(from)));
+    if (blocks.in_bytes(from) > 0)
+      after(b, out[at].ready, b.recv(from, blocks.in(from)));
   }
   for (int i = 1; i < n; ++i) {
     const int to = (s.rank + i) % n;
@@ -102,7 +104,8 @@ void alltoall_pairwise(B& b, const Shape& s) {
       b.connect(received, both);
     }
     if (blocks.out_bytes(to) > 0) {
-      const Value value = s.is_in_place ? out[static_cast<size_t>(to)] : Value{blocks.out(to)};
+      const Value value =
+          s.is_in_place ? out[static_cast<size_t>(to)] : Value{blocks.out(to)};
       const NodeId sent = after(b, gate, b.send(to, value.place));
       b.connect(value.ready, sent);
       b.connect(sent, both);
@@ -129,8 +132,7 @@ void copy_runs(B& b, int n, int distance, int64_t block, Place all, Place packed
   };
   // Runs [distance + m * period, (m + 1) * period) that lie below n as a whole.
   const int whole = n / period;
-  if (whole > 0)
-    emit(distance, 0, distance, {whole, period * block, distance * block});
+  if (whole > 0) emit(distance, 0, distance, {whole, period * block, distance * block});
   const int rest = n - whole * period - distance;  // blocks of the last, cut run
   if (rest > 0) emit(whole * period + distance, whole * distance, rest, {});
 }
@@ -159,7 +161,8 @@ void alltoall_bruck(B& b, const Shape& s) {
   for (int distance = 1; distance < n; distance *= 2, ++step) {
     const int period = 2 * distance;
     const int moving = n / period * distance + std::max(0, n % period - distance);
-    const Place out = byte_scratch(b, moving * block), in = byte_scratch(b, moving * block);
+    const Place out = byte_scratch(b, moving * block),
+                in = byte_scratch(b, moving * block);
     const NodeId sent = with_level(b, b.send((s.rank + distance) % n, out, step), step);
     copy_runs(b, n, distance, block, all, out, true, ready, sent);
     const NodeId received =
@@ -175,13 +178,14 @@ void alltoall_bruck(B& b, const Shape& s) {
   // The block in place i came from rank - i: ranks rank..0, then n-1..rank+1.
   const Place first = elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
   const int64_t stride = s.recv_count * s.recv_type.extent;
-  after(b, ready, b.copy(bytes_at(all, s.rank * block, block), first,
-                         {s.rank + 1, -block, stride}));
+  after(b, ready,
+        b.copy(bytes_at(all, s.rank * block, block), first,
+               {s.rank + 1, -block, stride}));
   if (s.rank + 1 < n)
     after(b, ready,
           b.copy(bytes_at(all, (n - 1) * block, block),
-                 elements(kRecvBuffer, kRecvType, s.recv_type, (s.rank + 1) * s.recv_count,
-                          s.recv_count),
+                 elements(kRecvBuffer, kRecvType, s.recv_type,
+                          (s.rank + 1) * s.recv_count, s.recv_count),
                  {n - 1 - s.rank, -block, stride}));
 }
 

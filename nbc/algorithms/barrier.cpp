@@ -41,7 +41,7 @@ void barrier_dissemination(B& b, const Shape& s) {
 constexpr Algorithm kBarrier[] = {
     {Coll::kBarrier, "tree", kNoRestriction,
      "up and down a tree that crosses between places as rarely as it can",
-     barrier_tree<TreeKind::kPlaces>},
+     barrier_tree<TreeKind::kPlacesFlat>},
     {Coll::kBarrier, "binomial", kNoRestriction, "up and down a binomial tree",
      barrier_tree<TreeKind::kBinomial>},
     {Coll::kBarrier, "linear", kNoRestriction, "all to rank 0 and back",

@@ -13,21 +13,25 @@ constexpr int kMaxSegments = 512;  // well below kTagsPerCollective
 
 template <TreeKind kind>
 void bcast_tree(B& b, const Shape& s) {
-  bcast_down(b, make_tree(kind, s.rank, s.size, s.root, s.place_of_rank), result(s), kNoNode,
-             0);
+  const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
+  bcast_down(b, make_tree(fit, s.rank, s.size, s.root, s.place_of_rank), result(s),
+             kNoNode, 0);
 }
 
 // The buffer as bytes that can be cut anywhere. Ranks may describe the same bytes by different
 // types, so a cut need not be at the end of an element: what has gaps goes through scratch.
 class ByteBuffer {
  public:
-  ByteBuffer(B& b, const Shape& s) : builder_(b), user_(result(s)), is_root_(s.rank == s.root) {
+  ByteBuffer(B& b, const Shape& s)
+      : builder_(b), user_(result(s)), is_root_(s.rank == s.root) {
     const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
     packed_ = !s.recv_type.is_contiguous;
     bytes_ = packed_ ? byte_scratch(b, bytes) : Place{user_.slot, kByteType, 0, bytes};
     if (packed_) moved_ = is_root_ ? b.copy(user_, bytes_) : b.copy(bytes_, user_);
   }
-  Place at(int64_t offset, int64_t bytes) const { return bytes_at(bytes_, offset, bytes); }
+  Place at(int64_t offset, int64_t bytes) const {
+    return bytes_at(bytes_, offset, bytes);
+  }
   // What must be complete before the root's bytes are read.
   NodeId ready() const { return is_root_ ? moved_ : kNoNode; }
   void received(NodeId node) {
@@ -52,8 +56,8 @@ void bcast_segmented(B& b, const Shape& s) {
   ByteBuffer buffer(b, s);
   for (int i = 0; i < chunks.parts; ++i) {
     if (chunks.size(i, i + 1) == 0) continue;
-    buffer.received(bcast_down(b, tree, buffer.at(chunks.first(i), chunks.size(i, i + 1)),
-                               buffer.ready(), i));
+    buffer.received(bcast_down(
+        b, tree, buffer.at(chunks.first(i), chunks.size(i, i + 1)), buffer.ready(), i));
   }
 }
 
@@ -81,8 +85,7 @@ void bcast_scatter_ring(B& b, const Shape& s) {
   }
   const int right = (s.rank + 1) % n, left = (s.rank - 1 + n) % n;
   const int right_v = (v + 1) % n;
-  const int right_span =
-      make_tree(TreeKind::kBinomial, right, n, s.root, {}).span;
+  const int right_span = make_tree(TreeKind::kBinomial, right, n, s.root, {}).span;
   std::vector<NodeId> ready(static_cast<size_t>(n), kNoNode);
   for (int i = v; i < v + tree.span; ++i) ready[static_cast<size_t>(i)] = have;
   TagStream sends(1, 1000), recvs(1, 1000);
@@ -107,13 +110,16 @@ void bcast_scatter_ring(B& b, const Shape& s) {
 
 constexpr Algorithm kBcast[] = {
     {Coll::kBcast, "tree", kNoRestriction,
-     "a tree that crosses between places as rarely as it can", bcast_tree<TreeKind::kPlaces>},
+     "a tree that crosses between places as rarely as it can",
+     bcast_tree<TreeKind::kPlaces>},
     {Coll::kBcast, "linear", kNoRestriction, "the root sends to everyone",
      bcast_tree<TreeKind::kFlat>},
     {Coll::kBcast, "binomial", kNoRestriction, "binomial tree",
      bcast_tree<TreeKind::kBinomial>},
-    {Coll::kBcast, "quad", kNoRestriction, "4-nomial tree", bcast_tree<TreeKind::kQuad>},
-    {Coll::kBcast, "chain", kNoRestriction, "a chain in segments (Nomura et al., figure 2)",
+    {Coll::kBcast, "quad", kNoRestriction, "4-nomial tree",
+     bcast_tree<TreeKind::kQuad>},
+    {Coll::kBcast, "chain", kNoRestriction,
+     "a chain in segments (Nomura et al., figure 2)",
      bcast_segmented<TreeKind::kChain>},
     {Coll::kBcast, "binomial_segmented", kNoRestriction, "binomial tree in segments",
      bcast_segmented<TreeKind::kBinomial>},

@@ -14,7 +14,8 @@ namespace {
 IntSetting cache_entries{"nbc.cache_entries", 64, "schedules",
                          "Schedules that a communicator keeps for reuse.", 0};
 
-uint64_t mix(uint64_t hash, uint64_t word) noexcept {  // one round of a multiply-fold hash
+uint64_t mix(uint64_t hash,
+             uint64_t word) noexcept {  // one round of a multiply-fold hash
   const __uint128_t product =
       static_cast<__uint128_t>(hash ^ word) * 0x9e3779b97f4a7c15ull;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);

@@ -33,25 +33,47 @@
 namespace mpc::nbc {
 
 enum class Coll : uint8_t {
-  kBarrier, kBcast, kGather, kGatherv, kScatter, kScatterv, kAllgather, kAllgatherv,
-  kAlltoall, kAlltoallv, kAlltoallw, kReduce, kAllreduce, kReduceScatterBlock,
-  kReduceScatter, kScan, kExscan, kNeighborAllgather, kNeighborAllgatherv,
-  kNeighborAlltoall, kNeighborAlltoallv, kNeighborAlltoallw,
+  kBarrier,
+  kBcast,
+  kGather,
+  kGatherv,
+  kScatter,
+  kScatterv,
+  kAllgather,
+  kAllgatherv,
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kReduce,
+  kAllreduce,
+  kReduceScatterBlock,
+  kReduceScatter,
+  kScan,
+  kExscan,
+  kNeighborAllgather,
+  kNeighborAllgatherv,
+  kNeighborAlltoall,
+  kNeighborAlltoallv,
+  kNeighborAlltoallw,
 };
 inline constexpr int kCollCount = 22;
 const char* name_of(Coll coll) noexcept;  // "reduce_scatter_block"
 
 // What a builder must know of a datatype.
 struct TypeShape {
-  int64_t size = 0;         // bytes of data in one element
+  int64_t size = 0;  // bytes of data in one element
   int64_t extent = 0;
   int64_t true_lb = 0;
   int64_t true_extent = 0;
-  bool is_contiguous = false;  // n elements are n * size bytes from the buffer's address on
+  bool is_contiguous =
+      false;  // n elements are n * size bytes from the buffer's address on
   TypeShape() = default;
   explicit TypeShape(const dt::Datatype& type)
-      : size(type.size()), extent(type.extent()), true_lb(type.true_lb()),
-        true_extent(type.true_extent()), is_contiguous(type.is_contiguous()) {}
+      : size(type.size()),
+        extent(type.extent()),
+        true_lb(type.true_lb()),
+        true_extent(type.true_extent()),
+        is_contiguous(type.is_contiguous()) {}
   bool operator==(const TypeShape&) const = default;
 };
 
@@ -59,10 +81,10 @@ struct TypeShape {
 // left alone; the spans must live as long as the call of build().
 struct Shape {
   Coll coll = Coll::kBarrier;
-  int rank = 0, size = 1;         // in the communicator
+  int rank = 0, size = 1;  // in the communicator
   int root = 0;
-  bool is_in_place = false;       // MPI_IN_PLACE was given at this rank
-  bool is_commutative = true;     // of the operation
+  bool is_in_place = false;    // MPI_IN_PLACE was given at this rank
+  bool is_commutative = true;  // of the operation
   // bcast, reductions, scans: recv_count and recv_type, the same at all ranks (bcast: the same
   // bytes). reduce_scatter_block: recv_count is that of one block. gather and alltoall:
   // recv_count per rank, as in MPI. With MPI_IN_PLACE in alltoall(v,w) only the recv side.
@@ -111,7 +133,8 @@ const Algorithm& select(const Shape& shape);
 
 // Errors: kNoMem (scratch larger than the address space), kInternal.
 Result<std::shared_ptr<const Schedule>> build(const Shape& shape);
-Result<std::shared_ptr<const Schedule>> build(const Shape& shape, const Algorithm& algorithm);
+Result<std::shared_ptr<const Schedule>> build(const Shape& shape,
+                                              const Algorithm& algorithm);
 
 // Tags of one collective: pass as Binding::tag_base. `sequence` counts the collectives of the
 // communicator, alike at all members; persistent ones draw theirs from a count of their own at

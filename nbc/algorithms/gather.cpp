@@ -77,8 +77,8 @@ void gather_binomial(B& b, const Shape& s) {
     // The blocks of this subtree are the last ranks' and the first ones'.
     const Place data = byte_scratch(b, child.count * block);
     const NodeId received = with_level(b, b.recv(child.rank, data), child.level);
-    after(b, received, b.copy(bytes_at(data, 0, before_end * block),
-                              blocks(first, before_end)));
+    after(b, received,
+          b.copy(bytes_at(data, 0, before_end * block), blocks(first, before_end)));
     after(b, received,
           b.copy(bytes_at(data, before_end * block, (child.count - before_end) * block),
                  blocks(0, child.count - before_end)));
@@ -87,10 +87,12 @@ void gather_binomial(B& b, const Shape& s) {
 }
 
 constexpr Algorithm kGather[] = {
-    {Coll::kGather, "linear", kNoRestriction, "everyone sends to the root", gather_linear},
+    {Coll::kGather, "linear", kNoRestriction, "everyone sends to the root",
+     gather_linear},
     {Coll::kGather, "binomial", kNoRestriction, "binomial tree, packed on the way",
      gather_binomial},
-    {Coll::kGatherv, "linear", kNoRestriction, "everyone sends to the root", gatherv_linear},
+    {Coll::kGatherv, "linear", kNoRestriction, "everyone sends to the root",
+     gatherv_linear},
 };
 
 }  // namespace

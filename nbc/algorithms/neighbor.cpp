@@ -36,12 +36,14 @@ Place out_block(const Shape& s, int i) {
   const auto at = static_cast<size_t>(i);
   switch (s.coll) {
     case Coll::kNeighborAlltoall:
-      return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count, s.send_count);
+      return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count,
+                      s.send_count);
     case Coll::kNeighborAlltoallv:
       return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
                       s.send_counts[at]);
     case Coll::kNeighborAlltoallw:
-      return {kSendBuffer, static_cast<uint16_t>(i), s.send_displs[at], s.send_counts[at]};
+      return {kSendBuffer, static_cast<uint16_t>(i), s.send_displs[at],
+              s.send_counts[at]};
     default:  // allgather(v): the same to everyone
       return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
   }
@@ -52,7 +54,8 @@ Place in_block(const Shape& s, int i) {
   switch (s.coll) {
     case Coll::kNeighborAllgather:
     case Coll::kNeighborAlltoall:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, i * s.recv_count, s.recv_count);
+      return elements(kRecvBuffer, kRecvType, s.recv_type, i * s.recv_count,
+                      s.recv_count);
     case Coll::kNeighborAlltoallw:
       return {kRecvBuffer, static_cast<uint16_t>(s.destinations.size() + at),
               s.recv_displs[at], s.recv_counts[at]};

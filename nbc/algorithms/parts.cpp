@@ -42,11 +42,12 @@ NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_wri
     value = {keep_here ? value.place : other, reduced};
   }
   if (tree.parent >= 0) {
-    const NodeId sent = with_level(b, b.send(tree.parent, value.place, tag), tree.level);
+    const NodeId sent =
+        with_level(b, b.send(tree.parent, value.place, tag), tree.level);
     return after(b, value.ready, sent);
   }
-  const bool is_there = value.place.slot == result->slot &&
-                        value.place.offset == result->offset;
+  const bool is_there =
+      value.place.slot == result->slot && value.place.offset == result->offset;
   if (is_there) return value.ready;
   return after(b, value.ready, b.copy(value.place, *result));
 }

@@ -39,7 +39,8 @@ inline Place elements(uint16_t slot, uint16_t type, const TypeShape& shape, Coun
   return {slot, type, first * shape.extent, count};
 }
 // The same array seen from a Place: skip `first` elements, take `count`.
-inline Place part(const Place& array, const TypeShape& shape, Count first, Count count) {
+inline Place part(const Place& array, const TypeShape& shape, Count first,
+                  Count count) {
   return {array.slot, array.type, array.offset + first * shape.extent, count};
 }
 inline Place bytes_at(const Place& base, int64_t offset, int64_t bytes) {
@@ -55,7 +56,9 @@ Place typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count);
 struct Chunks {
   Count count;
   int parts;
-  Count first(int i) const { return count / parts * i + std::min<Count>(count % parts, i); }
+  Count first(int i) const {
+    return count / parts * i + std::min<Count>(count % parts, i);
+  }
   Count size(int from, int to) const { return first(to) - first(from); }
 };
 
@@ -97,7 +100,9 @@ NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_wri
 // Returns: the receive; at the root `guard`.
 NodeId bcast_down(B& b, const Tree& tree, Place buffer, NodeId guard, int tag);
 
-inline int64_t total_bytes(Count count, const TypeShape& type) { return count * type.size; }
+inline int64_t total_bytes(Count count, const TypeShape& type) {
+  return count * type.size;
+}
 inline int log2_ceil(int n) {
   return n <= 1 ? 0 : 32 - __builtin_clz(static_cast<unsigned>(n - 1));
 }

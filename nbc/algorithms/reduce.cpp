@@ -6,13 +6,15 @@ namespace mpc::nbc {
 namespace {
 
 constexpr int kMaxSegments = 64;
-constexpr int64_t kSegmentBytes = 64 << 10;  // fits a core's L2 together with its operand
+constexpr int64_t kSegmentBytes = 64
+                                  << 10;  // fits a core's L2 together with its operand
 
 // --- reduce ---------------------------------------------------------------------------------
 
 // Elements [first, first + count) go up the tree. Where rank order matters the tree stands on
 // rank 0, which hands the result to the root.
-void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count, int tag) {
+void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count,
+                 int tag) {
   const bool shifted = s.is_commutative || s.root == 0;
   const int top = shifted ? s.root : 0;
   const Tree tree = make_tree(kind, s.rank, s.size, top, s.place_of_rank);
@@ -33,13 +35,15 @@ void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count, 
 
 template <TreeKind kind>
 void reduce_tree(B& b, const Shape& s) {
-  reduce_part(b, s, kind, 0, s.recv_count, 0);
+  const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
+  reduce_part(b, s, fit, 0, s.recv_count, 0);
 }
 
 template <TreeKind kind>
 void reduce_segmented(B& b, const Shape& s) {
   const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
-  const int64_t wanted = std::min((bytes + kSegmentBytes - 1) / kSegmentBytes, s.recv_count);
+  const int64_t wanted =
+      std::min((bytes + kSegmentBytes - 1) / kSegmentBytes, s.recv_count);
   const Chunks chunks{s.recv_count,
                       static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
   for (int i = 0; i < chunks.parts; ++i)
@@ -50,10 +54,10 @@ void reduce_segmented(B& b, const Shape& s) {
 
 template <TreeKind kind>
 void allreduce_tree(B& b, const Shape& s) {
-  const Tree tree = make_tree(kind, s.rank, s.size, 0, s.place_of_rank);
+  const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
+  const Tree tree = make_tree(fit, s.rank, s.size, 0, s.place_of_rank);
   const Place target = result(s);
-  const NodeId up =
-      reduce_up(b, s, tree, {contribution(s)}, s.is_in_place, &target, 0);
+  const NodeId up = reduce_up(b, s, tree, {contribution(s)}, s.is_in_place, &target, 0);
   // In place, the contribution must have left the buffer before the result enters it.
   const bool is_free = tree.parent >= 0 && !s.is_in_place;
   bcast_down(b, tree, target, is_free ? kNoNode : up, 1);
@@ -99,17 +103,19 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
   for (int distance = 1; distance < fold.pow2; distance *= 2, ++round) {
     const int partner = fold.unfolded(v ^ distance);
     const bool am_lower = (v & distance) == 0;
-    if (!am_lower && is_users) {  // the reduction goes to this side's value: make a copy
+    if (!am_lower &&
+        is_users) {  // the reduction goes to this side's value: make a copy
       const Place own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
       value = {own, b.copy(value.place, own)};
       is_users = false;
     }
     const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
     const NodeId received = with_level(b, b.recv(partner, other, round), round);
-    const NodeId sent =
-        after(b, value.ready, with_level(b, b.send(partner, value.place, round), round));
+    const NodeId sent = after(
+        b, value.ready, with_level(b, b.send(partner, value.place, round), round));
     const NodeId reduced = with_level(
-        b, am_lower ? b.reduce(value.place, other) : b.reduce(other, value.place), round);
+        b, am_lower ? b.reduce(value.place, other) : b.reduce(other, value.place),
+        round);
     b.connect(received, reduced);
     b.connect(value.ready, reduced);
     if (!am_lower) b.connect(sent, reduced);  // it overwrites what is being sent
@@ -121,7 +127,8 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
   }
   const Place target = result(s);
   const bool is_there = value.place.slot == target.slot;
-  const NodeId done = is_there ? value.ready : after(b, value.ready, b.copy(value.place, target));
+  const NodeId done =
+      is_there ? value.ready : after(b, value.ready, b.copy(value.place, target));
   if (s.rank < 2 * fold.extra) after(b, done, b.send(s.rank + 1, target, kUnfoldTag));
 }
 
@@ -152,8 +159,9 @@ void allreduce_halving(B& b, const Shape& s) {
     };
     NodeId sent = kNoNode;
     if (given > 0)
-      sent = after(b, value.ready,
-                   with_level(b, b.send(partner, within(give_low, given), round), round));
+      sent =
+          after(b, value.ready,
+                with_level(b, b.send(partner, within(give_low, given), round), round));
     halves.push_back(sent);
     Value half{within(keep_low, kept), value.ready};
     if (kept > 0) {
@@ -166,7 +174,8 @@ void allreduce_halving(B& b, const Shape& s) {
       }
       const bool to_half = into_own || (!am_lower && !s.is_commutative);
       const NodeId reduced = with_level(
-          b, to_half ? b.reduce(other, half.place) : b.reduce(half.place, other), round);
+          b, to_half ? b.reduce(other, half.place) : b.reduce(half.place, other),
+          round);
       b.connect(received, reduced);
       b.connect(half.ready, reduced);
       half = {to_half ? half.place : other, reduced};
@@ -182,7 +191,8 @@ void allreduce_halving(B& b, const Shape& s) {
   };
   const Place home = in_target(low, high);
   std::vector<NodeId> have;
-  if (home.count > 0 && (value.place.slot != home.slot || value.place.offset != home.offset))
+  if (home.count > 0 &&
+      (value.place.slot != home.slot || value.place.offset != home.offset))
     value.ready = after(b, value.ready, b.copy(value.place, home));
   have.push_back(value.ready);
   for (int distance = fold.pow2 / 2; distance > 0; distance /= 2) {
@@ -226,7 +236,8 @@ void allreduce_ring(B& b, const Shape& s) {
   const Place mine = contribution(s), target = result(s);
   TagStream sends(0, 1000), recvs(0, 1000);
   int sent = 0, received = 0;
-  std::vector<NodeId> passed(static_cast<size_t>(n), kNoNode);  // sends of the first round
+  std::vector<NodeId> passed(static_cast<size_t>(n),
+                             kNoNode);  // sends of the first round
   Value value{at(mine, s.rank)};
   for (int step = 0; step < n - 1; ++step) {
     const int out = (s.rank - step + n) % n, in = (s.rank - step - 1 + n) % n;
@@ -238,13 +249,14 @@ void allreduce_ring(B& b, const Shape& s) {
     value = {at(mine, in)};
     if (value.place.count == 0) continue;
     // Not in place: received where the result will be, so the contribution stays untouched.
-    const Place other = s.is_in_place
-                            ? typed_scratch(b, kRecvType, s.recv_type, value.place.count)
-                            : at(target, in);
+    const Place other =
+        s.is_in_place ? typed_scratch(b, kRecvType, s.recv_type, value.place.count)
+                      : at(target, in);
     const NodeId node = b.recv(left, other, recvs.tag(received++));
     recvs.add(b, node);
-    value.ready = after(b, node, s.is_in_place ? b.reduce(other, value.place)
-                                               : b.reduce(value.place, other));
+    value.ready = after(
+        b, node,
+        s.is_in_place ? b.reduce(other, value.place) : b.reduce(value.place, other));
     if (!s.is_in_place) value.place = other;
   }
   for (int step = 0; step < n - 1; ++step) {
@@ -265,12 +277,15 @@ void allreduce_ring(B& b, const Shape& s) {
 
 constexpr Algorithm kReduce[] = {
     {Coll::kReduce, "binomial", kNoRestriction,
-     "binomial tree, on rank 0 when rank order matters", reduce_tree<TreeKind::kBinomial>},
+     "binomial tree, on rank 0 when rank order matters",
+     reduce_tree<TreeKind::kBinomial>},
     {Coll::kReduce, "tree", kContiguousPlaces,
-     "a tree that crosses between places as rarely as it can", reduce_tree<TreeKind::kPlaces>},
+     "a tree that crosses between places as rarely as it can",
+     reduce_tree<TreeKind::kPlaces>},
     {Coll::kReduce, "linear", kNoRestriction, "all send to the root",
      reduce_tree<TreeKind::kFlat>},
-    {Coll::kReduce, "quad", kNoRestriction, "4-nomial tree", reduce_tree<TreeKind::kQuad>},
+    {Coll::kReduce, "quad", kNoRestriction, "4-nomial tree",
+     reduce_tree<TreeKind::kQuad>},
     {Coll::kReduce, "chain", kNoRestriction, "a chain in segments",
      reduce_segmented<TreeKind::kChain>},
     {Coll::kReduce, "binomial_segmented", kNoRestriction, "binomial tree in segments",

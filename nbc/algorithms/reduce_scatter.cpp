@@ -37,7 +37,8 @@ void reduce_scatter_tree(B& b, const Shape& s) {
       elements(kRecvBuffer, kRecvType, s.recv_type, 0, blocks.count(s.rank));
   Place whole{};
   if (s.rank == 0) whole = typed_scratch(b, kRecvType, s.recv_type, blocks.all());
-  const NodeId up = reduce_up(b, s, tree, {mine}, false, s.rank == 0 ? &whole : nullptr, 0);
+  const NodeId up =
+      reduce_up(b, s, tree, {mine}, false, s.rank == 0 ? &whole : nullptr, 0);
   if (s.rank != 0) {
     if (target.count == 0) return;
     const NodeId received = b.recv(0, target, 1);
@@ -46,7 +47,8 @@ void reduce_scatter_tree(B& b, const Shape& s) {
   }
   for (int i = 1; i < s.size; ++i)
     if (blocks.count(i) > 0)
-      after(b, up, b.send(i, part(whole, s.recv_type, blocks.first(i), blocks.count(i)), 1));
+      after(b, up,
+            b.send(i, part(whole, s.recv_type, blocks.first(i), blocks.count(i)), 1));
   if (target.count > 0)
     after(b, up, b.copy(part(whole, s.recv_type, 0, target.count), target));
 }

@@ -91,8 +91,10 @@ void scan_doubling(B& b, const Shape& s) {
 
 constexpr Algorithm kScan[] = {
     {Coll::kScan, "linear", kNoRestriction, "along the chain of ranks", scan_linear},
-    {Coll::kScan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k", scan_doubling},
-    {Coll::kExscan, "linear", kNoRestriction, "along the chain of ranks", exscan_linear},
+    {Coll::kScan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k",
+     scan_doubling},
+    {Coll::kExscan, "linear", kNoRestriction, "along the chain of ranks",
+     exscan_linear},
     {Coll::kExscan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k",
      scan_doubling},
 };

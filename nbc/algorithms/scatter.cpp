@@ -15,7 +15,8 @@ void scatter_linear(B& b, const Shape& s) {
     return;
   }
   auto block = [&](int i) {
-    return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count, s.send_count);
+    return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count,
+                    s.send_count);
   };
   for (int i = 1; i < s.size; ++i) {
     const int to = (s.root + i) % s.size;
@@ -80,15 +81,17 @@ void scatter_binomial(B& b, const Shape& s) {
     const NodeId sent = with_level(b, b.send(child.rank, data), child.level);
     b.connect(b.copy(blocks(first, before_end), bytes_at(data, 0, before_end * block)),
               sent);
-    b.connect(b.copy(blocks(0, child.count - before_end),
-                     bytes_at(data, before_end * block, (child.count - before_end) * block)),
-              sent);
+    b.connect(
+        b.copy(blocks(0, child.count - before_end),
+               bytes_at(data, before_end * block, (child.count - before_end) * block)),
+        sent);
   }
   if (!s.is_in_place) b.copy(blocks(s.rank, 1), own_block(s));
 }
 
 constexpr Algorithm kScatter[] = {
-    {Coll::kScatter, "linear", kNoRestriction, "the root sends to everyone", scatter_linear},
+    {Coll::kScatter, "linear", kNoRestriction, "the root sends to everyone",
+     scatter_linear},
     {Coll::kScatter, "binomial", kNoRestriction, "binomial tree, packed on the way",
      scatter_binomial},
     {Coll::kScatterv, "linear", kNoRestriction, "the root sends to everyone",

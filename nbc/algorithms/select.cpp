@@ -14,7 +14,8 @@ namespace {
 
 StringSetting algorithm_setting{
     "nbc.algorithm", "",
-    "Algorithm of collectives, instead of the choice by size: allreduce:ring,bcast:chain.",
+    "Algorithm of collectives, instead of the choice by size: "
+    "allreduce:ring,bcast:chain.",
     "collective:algorithm, separated by commas (docs/collectives.md)"};
 
 // The algorithm that the setting names for this collective, if it can be used.
@@ -48,14 +49,16 @@ int64_t deciding_bytes(const Shape& s) {
     case Coll::kScatter:
       return s.rank == s.root ? total_bytes(s.send_count, s.send_type)
                               : total_bytes(s.recv_count, s.recv_type);
-    case Coll::kReduceScatterBlock: return s.size * total_bytes(s.recv_count, s.recv_type);
+    case Coll::kReduceScatterBlock:
+      return s.size * total_bytes(s.recv_count, s.recv_type);
     case Coll::kReduceScatter:
     case Coll::kAllgatherv: {
       int64_t all = 0;
       for (Count count : s.recv_counts) all += total_bytes(count, s.recv_type);
       return all;
     }
-    default: return total_bytes(s.recv_count, s.recv_type);
+    default:
+      return total_bytes(s.recv_count, s.recv_type);
   }
 }
 
@@ -63,7 +66,9 @@ int64_t deciding_bytes(const Shape& s) {
 constexpr int64_t kBcastSegmented = 256 << 10;
 constexpr int64_t kReduceSegmented = 256 << 10;
 constexpr int64_t kAllreduceHalving = 16 << 10;
-constexpr int64_t kAllgatherWhole = 256 << 10;
+constexpr int64_t kAllreduceHalvingFolded = 512 << 10;  // earlier it only adds messages
+constexpr int64_t kAllgatherBruck = 32 << 10;
+constexpr int64_t kAllgatherWhole = 1 << 20;
 constexpr int64_t kAlltoallBruckBlock = 64;
 constexpr int64_t kReduceScatterLinear = 16 << 10;
 constexpr int64_t kGatherBinomialBlock = 1 << 10;
@@ -74,33 +79,40 @@ const char* choose(const Shape& s, bool is_folded) {
   const int64_t bytes = deciding_bytes(s);
   const int n = s.size;
   switch (s.coll) {
-    case Coll::kBarrier: return is_folded ? "tree" : "dissemination";
+    case Coll::kBarrier:
+      return is_folded ? "tree" : "dissemination";
     case Coll::kBcast:
       if (bytes < kBcastSegmented) return "tree";
       return is_folded || n <= 8 ? "tree_segmented" : "scatter_ring";
-    case Coll::kReduce: return bytes < kReduceSegmented ? "tree" : "binomial_segmented";
+    case Coll::kReduce:
+      return bytes < kReduceSegmented ? "tree" : "binomial_segmented";
     case Coll::kAllreduce:
-      if (bytes >= kAllreduceHalving && n > 2) return "halving";
+      if (n > 2 && bytes >= (is_folded ? kAllreduceHalvingFolded : kAllreduceHalving))
+        return "halving";
       return is_folded ? "tree" : "recursive_doubling";
     case Coll::kGather:
     case Coll::kScatter:
-      return !is_folded && n > 16 && bytes <= kGatherBinomialBlock ? "binomial" : "linear";
+      return !is_folded && n > 16 && bytes <= kGatherBinomialBlock ? "binomial"
+                                                                   : "linear";
     case Coll::kAllgather:
-      if (n * bytes > kAllgatherWhole) return "ring";
-      return is_folded ? "gather_bcast" : "bruck";
+      if (is_folded) return n * bytes <= kAllgatherWhole ? "gather_bcast" : "ring";
+      return n * bytes <= kAllgatherBruck ? "bruck" : "ring";
     case Coll::kAllgatherv:
       return is_folded && bytes <= kAllgatherWhole ? "gather_bcast" : "ring";
     case Coll::kAlltoall:
       if (n >= 16 && bytes <= kAlltoallBruckBlock) return "bruck";
       return n > 512 ? "pairwise" : "linear";
     case Coll::kAlltoallv:
-    case Coll::kAlltoallw: return n > 512 ? "pairwise" : "linear";
+    case Coll::kAlltoallw:
+      return n > 512 ? "pairwise" : "linear";
     case Coll::kReduceScatterBlock:
     case Coll::kReduceScatter:
       return bytes >= kReduceScatterLinear && n <= 512 ? "linear" : "reduce_scatter";
     case Coll::kScan:
-    case Coll::kExscan: return is_folded ? "linear" : "doubling";
-    default: return "linear";
+    case Coll::kExscan:
+      return is_folded ? "linear" : "doubling";
+    default:
+      return "linear";
   }
 }
 

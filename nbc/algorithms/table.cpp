@@ -9,10 +9,28 @@ namespace mpc::nbc {
 namespace {
 
 constexpr const char* kNames[kCollCount] = {
-    "barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather",
-    "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce", "allreduce",
-    "reduce_scatter_block", "reduce_scatter", "scan", "exscan", "neighbor_allgather",
-    "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw",
+    "barrier",
+    "bcast",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "reduce",
+    "allreduce",
+    "reduce_scatter_block",
+    "reduce_scatter",
+    "scan",
+    "exscan",
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
 };
 
 struct Table {
@@ -23,10 +41,11 @@ struct Table {
 const Table& table() {
   static const Table built = [] {
     Table t;
-    for (auto list : {barrier_algorithms(), bcast_algorithms(), gather_algorithms(),
-                      scatter_algorithms(), allgather_algorithms(), alltoall_algorithms(),
-                      reduce_algorithms(), reduce_scatter_algorithms(), scan_algorithms(),
-                      neighbor_algorithms()})
+    for (auto list :
+         {barrier_algorithms(), bcast_algorithms(), gather_algorithms(),
+          scatter_algorithms(), allgather_algorithms(), alltoall_algorithms(),
+          reduce_algorithms(), reduce_scatter_algorithms(), scan_algorithms(),
+          neighbor_algorithms()})
       t.all.insert(t.all.end(), list.begin(), list.end());
     for (size_t first = 0; first < t.all.size();) {
       size_t end = first;
@@ -45,10 +64,14 @@ bool moves_nothing(const Shape& s) {
   const int64_t send = total_bytes(s.send_count, s.send_type);
   const int64_t recv = total_bytes(s.recv_count, s.recv_type);
   switch (s.coll) {
-    case Coll::kBarrier: return s.size == 1;
-    case Coll::kBcast: return s.size == 1 || recv == 0;
-    case Coll::kGather: return (s.rank == s.root ? recv : send) == 0;
-    case Coll::kScatter: return (s.rank == s.root ? send : recv) == 0;
+    case Coll::kBarrier:
+      return s.size == 1;
+    case Coll::kBcast:
+      return s.size == 1 || recv == 0;
+    case Coll::kGather:
+      return (s.rank == s.root ? recv : send) == 0;
+    case Coll::kScatter:
+      return (s.rank == s.root ? send : recv) == 0;
     case Coll::kAllgather:
     case Coll::kAlltoall:
     case Coll::kReduce:
@@ -61,7 +84,8 @@ bool moves_nothing(const Shape& s) {
       for (Count count : s.recv_counts)
         if (total_bytes(count, s.recv_type) > 0) return false;
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

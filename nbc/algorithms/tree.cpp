@@ -23,8 +23,9 @@ Tree knomial(int k, int v, int size) {
     }
     for (int64_t d = 1; d < k && v + d * step < size; ++d) {
       const int child = static_cast<int>(v + d * step);
-      tree.children.push_back({child, height - 1 - position, child,
-                               static_cast<int>(std::min<int64_t>(step, size - child))});
+      tree.children.push_back(
+          {child, height - 1 - position, child,
+           static_cast<int>(std::min<int64_t>(step, size - child))});
     }
   }
   tree.span = static_cast<int>(std::min<int64_t>(step, size - v));
@@ -40,7 +41,8 @@ Tree flat(int v, int size) {
     tree.level = 0;
     return tree;
   }
-  for (int child = 1; child < size; ++child) tree.children.push_back({child, 0, child, 1});
+  for (int child = 1; child < size; ++child)
+    tree.children.push_back({child, 0, child, 1});
   return tree;
 }
 
@@ -55,9 +57,10 @@ Tree chain(int v, int size) {
   return tree;
 }
 
-// Leaders of the places form a binomial tree, the members of a place another one below it. All
+// Leaders of the places form a binomial tree, the members of a place another tree below it. All
 // numbers are relative to the root, whose place comes first and whose leader it is.
-Tree places(int v, int size, int root, std::span<const int> place_of_rank) {
+Tree places(int v, int size, int root, std::span<const int> place_of_rank,
+            bool is_flat) {
   auto place = [&](int relative) { return place_of_rank[(relative + root) % size]; };
   // Members of v's place and the first member of each place, in relative order.
   std::vector<int> leaders, members;
@@ -77,9 +80,10 @@ Tree places(int v, int size, int root, std::span<const int> place_of_rank) {
   const int place_count = static_cast<int>(leaders.size());
   const int upper_height =
       place_count > 1 ? 32 - __builtin_clz(static_cast<unsigned>(place_count - 1)) : 0;
-  const int me = static_cast<int>(std::find(members.begin(), members.end(), v) -
-                                  members.begin());
-  Tree tree = knomial(2, me, static_cast<int>(members.size()));
+  const int me =
+      static_cast<int>(std::find(members.begin(), members.end(), v) - members.begin());
+  const int member_count = static_cast<int>(members.size());
+  Tree tree = is_flat ? flat(me, member_count) : knomial(2, me, member_count);
   if (tree.parent >= 0) {
     tree.parent = members[tree.parent];
     tree.level += upper_height;
@@ -90,8 +94,8 @@ Tree places(int v, int size, int root, std::span<const int> place_of_rank) {
     child.level += upper_height;
   }
   if (me != 0) return tree;
-  const int group = static_cast<int>(std::find(leaders.begin(), leaders.end(), v) -
-                                     leaders.begin());
+  const int group =
+      static_cast<int>(std::find(leaders.begin(), leaders.end(), v) - leaders.begin());
   const Tree upper = knomial(2, group, place_count);
   if (upper.parent >= 0) {
     tree.parent = leaders[upper.parent];
@@ -100,7 +104,8 @@ Tree places(int v, int size, int root, std::span<const int> place_of_rank) {
   for (const TreeChild& child : upper.children) {
     int count = 0;
     for (int g = child.first; g < child.first + child.count; ++g) count += sizes[g];
-    tree.children.push_back({leaders[child.rank], child.level, leaders[child.rank], count});
+    tree.children.push_back(
+        {leaders[child.rank], child.level, leaders[child.rank], count});
     tree.span += count;
   }
   return tree;
@@ -112,10 +117,17 @@ bool are_contiguous(std::span<const int> place_of_rank) {
   std::vector<int> seen;
   for (size_t r = 0; r < place_of_rank.size(); ++r) {
     if (r > 0 && place_of_rank[r] == place_of_rank[r - 1]) continue;
-    if (std::find(seen.begin(), seen.end(), place_of_rank[r]) != seen.end()) return false;
+    if (std::find(seen.begin(), seen.end(), place_of_rank[r]) != seen.end())
+      return false;
     seen.push_back(place_of_rank[r]);
   }
   return true;
+}
+
+TreeKind fit_tree(TreeKind kind, int64_t bytes) {
+  constexpr int64_t kFlatBytes = 4096;  // bench/micro/collectives: flat wins below
+  return kind == TreeKind::kPlaces && bytes <= kFlatBytes ? TreeKind::kPlacesFlat
+                                                          : kind;
 }
 
 Tree make_tree(TreeKind kind, int rank, int size, int root,
@@ -123,13 +135,23 @@ Tree make_tree(TreeKind kind, int rank, int size, int root,
   const int v = (rank - root + size) % size;
   Tree tree;
   switch (kind) {
-    case TreeKind::kFlat: tree = flat(v, size); break;
-    case TreeKind::kChain: tree = chain(v, size); break;
-    case TreeKind::kBinomial: tree = knomial(2, v, size); break;
-    case TreeKind::kQuad: tree = knomial(4, v, size); break;
+    case TreeKind::kFlat:
+      tree = flat(v, size);
+      break;
+    case TreeKind::kChain:
+      tree = chain(v, size);
+      break;
+    case TreeKind::kBinomial:
+      tree = knomial(2, v, size);
+      break;
+    case TreeKind::kQuad:
+      tree = knomial(4, v, size);
+      break;
     case TreeKind::kPlaces:
-      tree = place_of_rank.empty() ? knomial(2, v, size)
-                                   : places(v, size, root, place_of_rank);
+    case TreeKind::kPlacesFlat:
+      tree = place_of_rank.empty()
+                 ? knomial(2, v, size)
+                 : places(v, size, root, place_of_rank, kind == TreeKind::kPlacesFlat);
       break;
   }
   if (tree.parent >= 0) tree.parent = (tree.parent + root) % size;

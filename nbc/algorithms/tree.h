@@ -19,17 +19,20 @@
 namespace mpc::nbc {
 
 enum class TreeKind : uint8_t {
-  kFlat,      // the root has all others as children
-  kChain,     // 0 - 1 - 2 - ...
+  kFlat,   // the root has all others as children
+  kChain,  // 0 - 1 - 2 - ...
   kBinomial,
-  kQuad,      // k-nomial with k = 4
-  kPlaces,    // binomial over the first ranks of the places, binomial inside each place
+  kQuad,    // k-nomial with k = 4
+  kPlaces,  // binomial over the first ranks of the places, binomial inside each place
+  kPlacesFlat,  // the same, but inside a place all are children of its first rank: one core
+  // does the work of a place in any case, and a flat tree has the fewest steps
 };
 
 struct TreeChild {
   int rank;
-  int level;         // of the edge, 0 at the root
-  int first, count;  // its subtree: `count` ranks from `first` on, counted from the root
+  int level;  // of the edge, 0 at the root
+  int first,
+      count;  // its subtree: `count` ranks from `first` on, counted from the root
 };
 
 struct Tree {
@@ -39,10 +42,14 @@ struct Tree {
   std::vector<TreeChild> children;
 };
 
-// `place_of_rank` is used by kPlaces only; without it that is kBinomial. `first` and `count` of
-// the children are not ranks in a row with kPlaces unless places are neighbours in rank order.
+// `place_of_rank` is used by kPlaces and kPlacesFlat only; without it they are kBinomial. Their
+// children's `first` and `count` are not ranks in a row unless places are neighbours in rank
+// order.
 Tree make_tree(TreeKind kind, int rank, int size, int root,
                std::span<const int> place_of_rank);
+
+// kPlacesFlat instead of kPlaces for messages so small that steps cost more than bytes.
+TreeKind fit_tree(TreeKind kind, int64_t bytes);
 
 // True if the ranks of each place are neighbours in rank order.
 bool are_contiguous(std::span<const int> place_of_rank);

@@ -42,7 +42,8 @@ bool Collective::reserve(const Schedule& s) {
   const auto scratch_bytes = static_cast<size_t>(s.scratch_bytes());
   if (scratch_bytes > scratch_capacity_) {
     ::operator delete(scratch, kAlignment);
-    scratch = static_cast<std::byte*>(::operator new(scratch_bytes, kAlignment, std::nothrow));
+    scratch = static_cast<std::byte*>(
+        ::operator new(scratch_bytes, kAlignment, std::nothrow));
     scratch_capacity_ = scratch != nullptr ? scratch_bytes : 0;
     if (scratch == nullptr) return false;
   }

@@ -13,11 +13,11 @@ namespace mpc::nbc {
 
 namespace {
 
-IntSetting local_work_bytes{
-    "nbc.local_work_bytes", 32 << 10, "bytes",
-    "Reductions and copies from this size on wait for a rank that waits for them, instead of "
-    "running on whatever core completed the message before.",
-    0};
+IntSetting local_work_bytes{"nbc.local_work_bytes", 32 << 10, "bytes",
+                            "Reductions and copies from this size on wait for a rank "
+                            "that waits for them, instead of "
+                            "running on whatever core completed the message before.",
+                            0};
 
 // The nodes that are ready, on this execution (a thread_local belongs to the user-level
 // thread). A completion inside of a start adds to the list that is being worked off, so the
@@ -115,7 +115,8 @@ void do_copy(const Collective& c, const Node& node) {
     if (is_plain)
       std::memcpy(c.address(to), c.address(from), static_cast<size_t>(bytes));
     else
-      dt::copy(c.address(to), to_type, to.count, c.address(from), from_type, from.count);
+      dt::copy(c.address(to), to_type, to.count, c.address(from), from_type,
+               from.count);
     from.offset += node.repeat.from_stride;
     to.offset += node.repeat.to_stride;
   }
@@ -216,7 +217,8 @@ void settle(const Collective& c) noexcept {
 CollectivePtr create(job::Rank& self, std::shared_ptr<const Schedule> schedule,
                      const Binding& binding) {
   CollectivePtr c(RankState::of(self).take(self));
-  if (!c->bind_copy(std::move(schedule), binding)) CHECK(false, "no memory for a collective");
+  if (!c->bind_copy(std::move(schedule), binding))
+    CHECK(false, "no memory for a collective");
   return c;
 }
 
@@ -233,10 +235,13 @@ void start(Collective& collective) {
 }
 
 bool is_complete(const Collective& collective) noexcept {
-  return collective.state.load(std::memory_order_acquire) >= kFinishing;  // see finish()
+  return collective.state.load(std::memory_order_acquire) >=
+         kFinishing;  // see finish()
 }
 
-const msg::Status& status(const Collective& collective) noexcept { return collective.status; }
+const msg::Status& status(const Collective& collective) noexcept {
+  return collective.status;
+}
 
 void set_on_complete(Collective& collective, void (*fn)(void*), void* argument) {
   collective.on_complete = fn;

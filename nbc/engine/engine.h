@@ -30,13 +30,13 @@ struct Reduction {
 // world_ranks, must stay valid until the collective is complete. See nbc/algorithms/collectives.h
 // for which buffers and types a collective wants.
 struct Binding {
-  std::span<void* const> buffers;                 // by slot (slot kScratch is ignored)
-  std::span<const dt::Datatype* const> types;     // by Place::type
+  std::span<void* const> buffers;              // by slot (slot kScratch is ignored)
+  std::span<const dt::Datatype* const> types;  // by Place::type
   Reduction reduction;
-  std::span<const int> world_ranks;               // communicator rank -> world rank
-  int my_rank = 0;                                // in the communicator
-  msg::ContextId context = 0;                     // of the communicator's collectives
-  int tag_base = 0;                               // same at all members for this collective
+  std::span<const int> world_ranks;  // communicator rank -> world rank
+  int my_rank = 0;                   // in the communicator
+  msg::ContextId context = 0;        // of the communicator's collectives
+  int tag_base = 0;                  // same at all members for this collective
 };
 
 class Collective;  // one schedule in flight; reusable for persistent collectives

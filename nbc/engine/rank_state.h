@@ -26,7 +26,8 @@ class RankState {
   // A node of one of the rank's collectives waits for the rank.
   void push(NodeState& node) noexcept;
   bool has_nodes() const noexcept {
-    return own_.load(std::memory_order_relaxed) != nullptr;  // a hint; pop_all() is exact
+    return own_.load(std::memory_order_relaxed) !=
+           nullptr;  // a hint; pop_all() is exact
   }
   // All of them, the oldest first.
   NodeState* pop_all() noexcept;
@@ -36,7 +37,8 @@ class RankState {
   void unlock() noexcept { lock_.store(false, std::memory_order_release); }
 
   std::atomic<NodeState*> own_{nullptr};
-  std::atomic<bool> lock_{false};  // of free_; contended only by several threads of one rank
+  std::atomic<bool> lock_{
+      false};  // of free_; contended only by several threads of one rank
   Collective* free_ = nullptr;
 };
 

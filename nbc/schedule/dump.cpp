@@ -41,8 +41,8 @@ std::string text(const Node& node) {
 }  // namespace
 
 std::string Schedule::dump() const {
-  std::string out = fmt::format("{} nodes, {} bytes of scratch, {} tags\n", nodes_.size(),
-                                scratch_bytes_, tag_count_);
+  std::string out = fmt::format("{} nodes, {} bytes of scratch, {} tags\n",
+                                nodes_.size(), scratch_bytes_, tag_count_);
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     out += fmt::format("{:4} level {} {}{}", i, node.level,
@@ -63,7 +63,8 @@ std::string Schedule::graphviz() const {
     out += fmt::format("  n{} [label=\"{}: {}\\nlevel {}\", fillcolor={}];\n", i, i,
                        text(nodes_[i]), nodes_[i].level,
                        kColours[static_cast<int>(nodes_[i].kind)]);
-    for (NodeId next : successors(nodes_[i])) out += fmt::format("  n{} -> n{};\n", i, next);
+    for (NodeId next : successors(nodes_[i]))
+      out += fmt::format("  n{} -> n{};\n", i, next);
   }
   return out + "}\n";
 }

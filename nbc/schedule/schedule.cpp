@@ -7,7 +7,8 @@ namespace mpc::nbc {
 
 namespace {
 
-constexpr int64_t kScratchAlignment = 64;  // bytes: a cache line, enough for any basic type
+constexpr int64_t kScratchAlignment =
+    64;  // bytes: a cache line, enough for any basic type
 
 int64_t align_up(int64_t bytes) noexcept {
   return (bytes + kScratchAlignment - 1) & ~(kScratchAlignment - 1);
@@ -87,7 +88,8 @@ bool is_acyclic(const Schedule& schedule) {
   const auto nodes = schedule.nodes();
   std::vector<uint32_t> waiting(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) waiting[i] = nodes[i].predecessor_count;
-  std::vector<NodeId> ready(schedule.start_nodes().begin(), schedule.start_nodes().end());
+  std::vector<NodeId> ready(schedule.start_nodes().begin(),
+                            schedule.start_nodes().end());
   size_t done = 0;
   while (!ready.empty()) {
     const NodeId id = ready.back();
@@ -127,7 +129,8 @@ Result<std::shared_ptr<const Schedule>> ScheduleBuilder::finish() {
   }
   for (NodeId id = 0; id < nodes.size(); ++id) {
     Node& node = nodes[id];
-    const bool is_message = node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv;
+    const bool is_message =
+        node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv;
     if (node.tag_offset < 0 || node.tag_offset >= kTagsPerCollective ||
         node.from.count < 0 || node.to.count < 0 || node.repeat.times < 0)
       return {Errc::kInternal, "schedule: a tag or a count out of range"};
@@ -140,10 +143,10 @@ Result<std::shared_ptr<const Schedule>> ScheduleBuilder::finish() {
     if (node.successor_count == 0) ++schedule->sink_count_;
   }
   // Receives are posted before anything else starts.
-  std::stable_partition(schedule->start_.begin(), schedule->start_.end(), [&](NodeId id) {
-    return nodes[id].kind == NodeKind::kRecv;
-  });
-  if (!is_acyclic(*schedule)) return {Errc::kInternal, "schedule: a cycle of dependencies"};
+  std::stable_partition(schedule->start_.begin(), schedule->start_.end(),
+                        [&](NodeId id) { return nodes[id].kind == NodeKind::kRecv; });
+  if (!is_acyclic(*schedule))
+    return {Errc::kInternal, "schedule: a cycle of dependencies"};
   return std::shared_ptr<const Schedule>(std::move(schedule));
 }
 

@@ -41,9 +41,9 @@ enum TypeIndex : uint16_t { kSendType = 0, kRecvType = 1, kByteType = 0xffff };
 
 struct Place {
   uint16_t slot = kRecvBuffer;
-  uint16_t type = 0;      // index into the types bound at start
-  int64_t offset = 0;     // bytes from the slot's address
-  Count count = 0;        // elements of that type
+  uint16_t type = 0;   // index into the types bound at start
+  int64_t offset = 0;  // bytes from the slot's address
+  Count count = 0;     // elements of that type
 };
 
 using NodeId = uint32_t;
@@ -61,15 +61,16 @@ struct Repeat {
 struct Node {
   NodeKind kind = NodeKind::kNop;
   Where where = Where::kAny;
-  int level = 0;          // tree level of this edge, 0 at the root; for the split and the trace
-  int peer = -1;          // rank in the communicator, of send and recv
-  int tag_offset = 0;     // distinguishes messages of one collective between the same ranks
-  Place from;             // send, copy: source; reduce: the operand `in`
-  Place to;               // recv, copy: destination; reduce: `inout`: to = from op to
-  Repeat repeat;          // copy only
+  int level = 0;  // tree level of this edge, 0 at the root; for the split and the trace
+  int peer = -1;  // rank in the communicator, of send and recv
+  int tag_offset =
+      0;          // distinguishes messages of one collective between the same ranks
+  Place from;     // send, copy: source; reduce: the operand `in`
+  Place to;       // recv, copy: destination; reduce: `inout`: to = from op to
+  Repeat repeat;  // copy only
   uint32_t first_successor = 0, successor_count = 0;  // in Schedule::successors()
   uint32_t predecessor_count = 0;
-  uint32_t request = 0;   // number of this message among the schedule's messages
+  uint32_t request = 0;  // number of this message among the schedule's messages
 };
 
 class Schedule {
@@ -108,7 +109,8 @@ class ScheduleBuilder {
  public:
   NodeId send(int peer, Place from, int tag_offset = 0);
   NodeId recv(int peer, Place to, int tag_offset = 0);
-  NodeId reduce(Place in, Place inout);  // inout = in op inout (MPI's order of operands)
+  NodeId reduce(Place in,
+                Place inout);  // inout = in op inout (MPI's order of operands)
   NodeId copy(Place from, Place to, Repeat repeat = {});
   NodeId nop();
   // `after` may start only when `before` is complete. kNoNode on either side: nothing to do.

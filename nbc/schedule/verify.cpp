@@ -71,11 +71,14 @@ const VerifyType& byte_type() {
 class Reachability {
  public:
   explicit Reachability(const Schedule& schedule)
-      : count_(schedule.nodes().size()), words_((count_ + 63) / 64), bits_(count_ * words_) {
+      : count_(schedule.nodes().size()),
+        words_((count_ + 63) / 64),
+        bits_(count_ * words_) {
     const auto nodes = schedule.nodes();
     std::vector<uint32_t> waiting(count_);
     for (size_t i = 0; i < count_; ++i) waiting[i] = nodes[i].predecessor_count;
-    std::vector<NodeId> order(schedule.start_nodes().begin(), schedule.start_nodes().end());
+    std::vector<NodeId> order(schedule.start_nodes().begin(),
+                              schedule.start_nodes().end());
     for (size_t i = 0; i < order.size(); ++i)
       for (NodeId next : schedule.successors(nodes[order[i]]))
         if (--waiting[next] == 0) order.push_back(next);
@@ -92,7 +95,9 @@ class Reachability {
   bool is_before(NodeId a, NodeId b) const {
     return bits_[a * words_ + b / 64] >> (b % 64) & 1;
   }
-  bool are_ordered(NodeId a, NodeId b) const { return is_before(a, b) || is_before(b, a); }
+  bool are_ordered(NodeId a, NodeId b) const {
+    return is_before(a, b) || is_before(b, a);
+  }
   size_t position(NodeId id) const { return position_[id]; }
 
  private:
@@ -113,8 +118,9 @@ struct Verifier::State {
   };
 
   Error error(int rank, NodeId node, const std::string& what) const {
-    return {Errc::kInternal, fmt::format("rank {} node {}: {}\n{}", rank, node, what,
-                                         parts[static_cast<size_t>(rank)].schedule->dump())};
+    return {Errc::kInternal,
+            fmt::format("rank {} node {}: {}\n{}", rank, node, what,
+                        parts[static_cast<size_t>(rank)].schedule->dump())};
   }
   const VerifyType* type_of(const Part& part, uint16_t index) const {
     if (index == kByteType) return &byte_type();
@@ -128,14 +134,16 @@ struct Verifier::State {
     const VerifyType* type = type_of(part, place.type);
     if (type == nullptr) return error(rank, id, "uses a type that is not bound");
     const auto memory = part.memory.find(place.slot);
-    if (memory == part.memory.end()) return error(rank, id, "uses a slot that is not bound");
+    if (memory == part.memory.end())
+      return error(rank, id, "uses a slot that is not bound");
     for (Count i = 0; i < place.count; ++i)
       for (const auto& [offset, length] : type->blocks)
         for (int64_t k = 0; k < length; ++k) {
           out.push_back(place.offset + i * type->extent + offset + k);
           if (!memory->second.contains(out.back()))
-            return error(rank, id, fmt::format("outside of slot {} at byte {}", place.slot,
-                                               out.back()));
+            return error(
+                rank, id,
+                fmt::format("outside of slot {} at byte {}", place.slot, out.back()));
         }
     return out;
   }
@@ -164,7 +172,8 @@ void Verifier::set_schedule(int rank, const Schedule& schedule,
   part.memory[kScratch] = std::move(scratch);
 }
 
-void Verifier::set_buffer(int rank, uint16_t slot, int64_t low, std::vector<Symbol> content) {
+void Verifier::set_buffer(int rank, uint16_t slot, int64_t low,
+                          std::vector<Symbol> content) {
   state_->parts[static_cast<size_t>(rank)].memory[slot] = {low, std::move(content)};
 }
 
@@ -192,9 +201,10 @@ Result<> Verifier::State::check_order(int rank, const Reachability& reach) {
     });
     for (size_t i = 1; i < stream.size(); ++i)
       if (!reach.is_before(stream[i - 1], stream[i]))
-        return error(rank, stream[i],
-                     fmt::format("same peer and tag as node {}, and no order between them",
-                                 stream[i - 1]));
+        return error(
+            rank, stream[i],
+            fmt::format("same peer and tag as node {}, and no order between them",
+                        stream[i - 1]));
   }
   return {};
 }
@@ -222,8 +232,9 @@ Result<> Verifier::State::check_races(int rank) {
       for (const Access& other : list)
         if ((is_write || other.is_write) && other.node != id &&
             !reach.are_ordered(other.node, id))
-          return error(rank, id, fmt::format("races with node {} for slot {} byte {}",
-                                             other.node, place.slot, offset));
+          return error(rank, id,
+                       fmt::format("races with node {} for slot {} byte {}", other.node,
+                                   place.slot, offset));
       list.push_back({id, is_write});
     }
     return {};
@@ -252,9 +263,9 @@ Result<> Verifier::State::transfer(int from_rank, NodeId from_id, const Place& f
   auto targets = bytes_of(to_rank, to_id, to);
   if (!targets) return targets.error();
   if (sources->size() != targets->size())
-    return error(to_rank, to_id, fmt::format("expects {} bytes, gets {} from rank {} node {}",
-                                             targets->size(), sources->size(), from_rank,
-                                             from_id));
+    return error(to_rank, to_id,
+                 fmt::format("expects {} bytes, gets {} from rank {} node {}",
+                             targets->size(), sources->size(), from_rank, from_id));
   if (sources->empty()) return {};
   Memory& source = parts[static_cast<size_t>(from_rank)].memory[from.slot];
   Memory& target = parts[static_cast<size_t>(to_rank)].memory[to.slot];
@@ -301,7 +312,8 @@ Result<> Verifier::State::simulate() {
   std::deque<std::pair<int, NodeId>> ready, complete;
   std::unordered_map<uint64_t, Channel> channels;
   const auto ranks = static_cast<uint64_t>(parts.size());
-  std::vector<std::pair<int, NodeId>> stuck;  // started, and at that time without a partner
+  std::vector<std::pair<int, NodeId>>
+      stuck;  // started, and at that time without a partner
   std::vector<std::vector<bool>> done(parts.size());
   size_t left = 0;
   for (size_t r = 0; r < parts.size(); ++r) {
@@ -333,7 +345,8 @@ Result<> Verifier::State::simulate() {
       const NodeId other = channel.waiting.front();
       channel.waiting.erase(channel.waiting.begin());
       const NodeId from_id = is_send ? id : other, to_id = is_send ? other : id;
-      const Node& from = parts[static_cast<size_t>(from_rank)].schedule->nodes()[from_id];
+      const Node& from =
+          parts[static_cast<size_t>(from_rank)].schedule->nodes()[from_id];
       const Node& to = parts[static_cast<size_t>(to_rank)].schedule->nodes()[to_id];
       MPC_TRY(transfer(from_rank, from_id, from.from, to_rank, to_id, to.to));
       complete.emplace_back(from_rank, from_id);

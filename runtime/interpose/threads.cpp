@@ -54,7 +54,7 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
   pthread_attr_t own;
   pthread_attr_init(&own);
   const bool sets_affinity =
-      attributes == nullptr &&
+      attributes == nullptr && rank->copy != nullptr &&
       pthread_attr_setaffinity_np(&own, sizeof g_allowed, &g_allowed) == 0;
   const int error = NEXT(pthread_create)(thread, sets_affinity ? &own : attributes,
                                          run_as_rank, start);
@@ -76,9 +76,18 @@ void* run_c11(void* argument) {
 
 }  // namespace
 
+namespace {
+
+// In a singleton, too: its rank is whoever calls MPI.
+Rank* rank_of_caller() {
+  return mpc::job::Job::existing() != nullptr ? mpc::job::current_rank() : nullptr;
+}
+
+}  // namespace
+
 MPC_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               StartFunction function, void* argument) noexcept {
-  Rank* rank = is_own_function(function) ? nullptr : mpc::interpose::own_rank();
+  Rank* rank = is_own_function(function) ? nullptr : rank_of_caller();
   if (rank == nullptr)
     return NEXT(pthread_create)(thread, attributes, function, argument);
   return create(thread, attributes, function, argument, rank);
@@ -86,7 +95,7 @@ MPC_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 
 // Libc's calls its own pthread_create, not ours.
 MPC_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
-  Rank* rank = mpc::interpose::own_rank();
+  Rank* rank = rank_of_caller();
   if (rank == nullptr) return NEXT(thrd_create)(thread, function, argument);
   auto start = std::make_unique<C11Start>(C11Start{function, argument});
   const int error = create(thread, nullptr, run_c11, start.get(), rank);

@@ -39,6 +39,20 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Parts of libc and of the compilers' runtimes that work together as one per process, and a
+// few widely used ones that keep no state.
+bool is_shared_by_nature(const std::string& name) {
+  static constexpr std::string_view kNames[] = {
+      "libc.so",      "ld-linux",    "libm.so",      "libmvec.so",    "libpthread.so",
+      "libdl.so",     "librt.so",    "libutil.so",   "libresolv.so",  "libanl.so",
+      "libnss_",      "libgcc_s.so", "libstdc++.so", "libc++.so",     "libc++abi.so",
+      "libasan.so",   "libtsan.so",  "libubsan.so",  "liblsan.so",    "libquadmath.so",
+      "libatomic.so", "libz.so",     "libzstd.so",   "liblzma.so",    "libbz2.so",
+      "libcuda.so",   "libnvidia-",  "libhsa-",      "libmpi_abi.so", "libnuma.so"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 }  // namespace
 
 Blueprint::~Blueprint() {
@@ -117,13 +131,17 @@ class BlueprintMaker {
         redirects_[user][name] = masters_[known]->path();
         continue;
       }
-      if (!must_be_private(name, path)) {
+      if (!must_be_private(name)) {
         // The master does not lie where $ORIGIN points: say the path.
         if (!in_system_directory(path) && !is_loaded(name))
           redirects_[user][name] = path;
         continue;
       }
-      MPC_TRY(check_private_library(**file, *modules()[0].file));
+      if (auto checked = check_private_library(**file, *modules()[0].file); !checked) {
+        if (!in_system_directory(path)) return checked.error();
+        log::warn("loader: all ranks share {}", checked.error().message);
+        continue;
+      }
       const size_t index = modules().size();
       MPC_TRY(add_module(std::move(*file), name));
       modules()[user].needs.push_back(index);
@@ -142,10 +160,12 @@ class BlueprintMaker {
     return paths;
   }
 
-  bool must_be_private(const std::string& name, const std::string& path) {
+  // Most libraries keep state that they do not expect others to see, or are not made for
+  // threads: a rank has its own, as a process would. What libmpi_abi itself uses is shared.
+  bool must_be_private(const std::string& name) {
     if (contains(options_.shared_names, name)) return false;
     if (contains(options_.private_names, name)) return true;
-    return !in_system_directory(path) && !is_loaded(name);
+    return !is_shared_by_nature(name) && !is_loaded(name);
   }
 
   size_t find_module(const std::string& path) {

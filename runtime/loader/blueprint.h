@@ -72,7 +72,7 @@ struct Module {
 struct BlueprintOptions {
   std::vector<std::string> preload;  // paths; private, before all libraries
   std::vector<std::string>
-      private_names;                      // file names of system libraries to copy, too
+      private_names;                      // file names of libraries to copy anyway
   std::vector<std::string> shared_names;  // file names of libraries not to copy
 };
 

@@ -20,9 +20,9 @@ namespace {
 StringSetting private_libraries{"loader.private_libraries", "",
                                 "file names of system libraries of which each rank "
                                 "gets its own copy, separated by ':'"};
-StringSetting shared_libraries{
-    "loader.shared_libraries", "",
-    "file names of the user's libraries that all ranks share, separated by ':'"};
+StringSetting shared_libraries{"loader.shared_libraries", "",
+                               "file names of libraries that all ranks share although "
+                               "it is not usual, separated by ':'"};
 
 constexpr size_t kFirstChunkCopies = 16;
 

@@ -17,6 +17,10 @@ bool is_heap_function(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+// The common blocks of Fortran's constants (MPI_BOTTOM ...) are known by their address: that
+// of libmpi_abi's, although each program has a definition, too. See tools/mpcc/dynamic-list.
+bool is_fortran_constant(std::string_view name) { return name.starts_with("mpc_f_"); }
+
 constexpr uint32_t kRelativePacked = 1;  // low bit of a DT_RELR entry: a bitmap
 constexpr int64_t kTagRelr = 36;
 constexpr int64_t kTagRelrBytes = 35;
@@ -121,7 +125,8 @@ void Relocator::relocate_symbol(Module& m, const Elf64_Rela& r) {
   auto target = bundle_offset(address);
   if (const auto variable = private_variable(name); variable && !target) {
     target = variable;
-  } else if (!target && address != 0 && !name.empty() && !is_heap_function(name)) {
+  } else if (!target && address != 0 && !name.empty() && !is_heap_function(name) &&
+             !is_fortran_constant(name)) {
     // The dynamic linker looks into the process before it looks into the program; a normal
     // start would have done it the other way round (a profiling library's MPI_Send, a
     // template's static variable).

@@ -89,31 +89,56 @@ class Maker {
 
   Case make() {
     switch (c_.coll) {
-      case Coll::kBarrier: break;
-      case Coll::kBcast: bcast(); break;
-      case Coll::kGather: gather(false); break;
-      case Coll::kGatherv: gather(true); break;
-      case Coll::kScatter: scatter(false); break;
-      case Coll::kScatterv: scatter(true); break;
-      case Coll::kAllgather: allgather(false); break;
-      case Coll::kAllgatherv: allgather(true); break;
+      case Coll::kBarrier:
+        break;
+      case Coll::kBcast:
+        bcast();
+        break;
+      case Coll::kGather:
+        gather(false);
+        break;
+      case Coll::kGatherv:
+        gather(true);
+        break;
+      case Coll::kScatter:
+        scatter(false);
+        break;
+      case Coll::kScatterv:
+        scatter(true);
+        break;
+      case Coll::kAllgather:
+        allgather(false);
+        break;
+      case Coll::kAllgatherv:
+        allgather(true);
+        break;
       case Coll::kAlltoall:
       case Coll::kAlltoallv:
-      case Coll::kAlltoallw: alltoall(); break;
+      case Coll::kAlltoallw:
+        alltoall();
+        break;
       case Coll::kReduce:
       case Coll::kAllreduce:
       case Coll::kScan:
-      case Coll::kExscan: reduction(); break;
+      case Coll::kExscan:
+        reduction();
+        break;
       case Coll::kReduceScatterBlock:
-      case Coll::kReduceScatter: reduce_scatter(); break;
-      default: neighbor(); break;
+      case Coll::kReduceScatter:
+        reduce_scatter();
+        break;
+      default:
+        neighbor();
+        break;
     }
     for (RankCase& r : c_.ranks) finish(r);
     return std::move(c_);
   }
 
  private:
-  int below(int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random_); }
+  int below(int limit) {
+    return std::uniform_int_distribution<int>(0, limit - 1)(random_);
+  }
   bool coin() { return below(2) == 1; }
   int any_type() { return below(kCaseTypes); }
   // Even numbers of bytes, so that every type can describe them.
@@ -140,15 +165,16 @@ class Maker {
   }
   Want moved(int rank, int64_t index) { return {{rank}, index}; }
   // A v-form layout: blocks in random order with random holes between them.
-  std::vector<Block> spread(const std::vector<int64_t>& bytes, const std::vector<int>& types) {
+  std::vector<Block> spread(const std::vector<int64_t>& bytes,
+                            const std::vector<int>& types) {
     std::vector<size_t> order(bytes.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::shuffle(order.begin(), order.end(), random_);
     std::vector<Block> out(bytes.size());
     Count element = 0;
     int64_t at = 0;
-    const bool is_uniform = std::all_of(types.begin(), types.end(),
-                                        [&](int t) { return t == types[0]; });
+    const bool is_uniform =
+        std::all_of(types.begin(), types.end(), [&](int t) { return t == types[0]; });
     for (size_t i : order) {
       if (is_uniform) {
         out[i] = block(bytes[i], types[i], element);
@@ -206,7 +232,8 @@ class Maker {
     }
     r.input_in_recv = r.shape.is_in_place;
     if (r.input_in_recv)
-      for (int i = 0; i < r.shape.rank; ++i) r.input_offset += bytes[static_cast<size_t>(i)];
+      for (int i = 0; i < r.shape.rank; ++i)
+        r.input_offset += bytes[static_cast<size_t>(i)];
     for (int i = 0; i < n_; ++i)
       for (int64_t k = 0; k < bytes[static_cast<size_t>(i)]; ++k)
         r.want.push_back(moved(i, k));
@@ -276,12 +303,11 @@ class Maker {
       std::vector<int64_t> in(n);
       for (size_t i = 0; i < n; ++i) in[i] = bytes[i][me];
       side(r, bytes[me], r.type_indices[0], false, is_same, is_w);
-      const int64_t all_in =
-          side(r, in, r.type_indices[1], true, is_same, is_w);
+      const int64_t all_in = side(r, in, r.type_indices[1], true, is_same, is_w);
       r.input_in_recv = in_place_;
-      r.input_bytes = in_place_
-                          ? all_in
-                          : std::accumulate(bytes[me].begin(), bytes[me].end(), int64_t{0});
+      r.input_bytes =
+          in_place_ ? all_in
+                    : std::accumulate(bytes[me].begin(), bytes[me].end(), int64_t{0});
       for (size_t i = 0; i < n; ++i) {
         int64_t before = 0;
         for (size_t j = 0; j < me; ++j) before += bytes[i][j];
@@ -341,7 +367,9 @@ class Maker {
       if (!r.shape.is_in_place) r.send = {block(bytes, type, 0)};
       if (!has_result) continue;
       r.recv = {block(bytes, type, 0)};
-      const int end = c_.coll == Coll::kScan ? me + 1 : c_.coll == Coll::kExscan ? me : n_;
+      const int end = c_.coll == Coll::kScan     ? me + 1
+                      : c_.coll == Coll::kExscan ? me
+                                                 : n_;
       std::vector<int> ranks(static_cast<size_t>(end));
       std::iota(ranks.begin(), ranks.end(), 0);
       for (int64_t k = 0; k < bytes; ++k) r.want.push_back({ranks, k});
@@ -393,7 +421,9 @@ class Maker {
     std::vector<int64_t> of_rank;
     for (int i = 0; i < n_; ++i) of_rank.push_back(is_same ? same : any_bytes());
     auto edge_bytes = [&](int from) {
-      return is_gather ? of_rank[static_cast<size_t>(from)] : is_same ? same : any_bytes();
+      return is_gather ? of_rank[static_cast<size_t>(from)]
+             : is_same ? same
+                       : any_bytes();
     };
     for (RankCase& r : c_.ranks) r.shape.is_cartesian = is_cartesian;
     if (is_cartesian) {
@@ -408,9 +438,10 @@ class Maker {
             const int coordinate = r / stride % dims[d];
             const int next = coordinate + (sign == 0 ? -1 : 1);
             const bool is_out = next < 0 || next >= dims[d];
-            const int peer = is_out && !is_periodic
-                                 ? -1
-                                 : r + ((next + dims[d]) % dims[d] - coordinate) * stride;
+            const int peer =
+                is_out && !is_periodic
+                    ? -1
+                    : r + ((next + dims[d]) % dims[d] - coordinate) * stride;
             auto& rank = c_.ranks[static_cast<size_t>(r)];
             rank.sources.push_back(peer);
             rank.destinations.push_back(peer);
@@ -463,7 +494,8 @@ class Maker {
         if (want.ranks.empty()) continue;
         const auto& out = outs_[static_cast<size_t>(want.ranks[0])];
         if (!is_gather)
-          for (int i = 0; i < want.ranks[1]; ++i) want.index += out[static_cast<size_t>(i)];
+          for (int i = 0; i < want.ranks[1]; ++i)
+            want.index += out[static_cast<size_t>(i)];
         want.ranks.pop_back();
       }
   }

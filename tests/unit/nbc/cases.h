@@ -29,7 +29,7 @@ const CaseType& case_type(int index);  // 0 byte, 1 pair, 2 with gaps, 3 negativ
 struct Block {
   int64_t offset = 0;  // bytes from the slot's address
   Count count = 0;
-  int type = 0;        // of case_type
+  int type = 0;  // of case_type
 };
 
 // What a byte must be afterwards: the operation over the contributions of these ranks, in
@@ -41,12 +41,12 @@ struct Want {
 
 struct RankCase {
   Shape shape;
-  std::vector<Block> send, recv;      // the user's blocks by slot, without overlap
-  std::vector<int> type_indices;      // of case_type, by Place::type
-  bool input_in_recv = false;         // MPI_IN_PLACE: the input lies in `recv`
-  int64_t input_offset = 0;           // where the input begins in the packed bytes of it
+  std::vector<Block> send, recv;  // the user's blocks by slot, without overlap
+  std::vector<int> type_indices;  // of case_type, by Place::type
+  bool input_in_recv = false;     // MPI_IN_PLACE: the input lies in `recv`
+  int64_t input_offset = 0;       // where the input begins in the packed bytes of it
   int64_t input_bytes = 0;
-  std::vector<Want> want;             // by packed byte of `recv`; no ranks: unchanged
+  std::vector<Want> want;  // by packed byte of `recv`; no ranks: unchanged
   // What the shape's spans point to.
   std::vector<Count> send_counts, send_displs, recv_counts, recv_displs;
   std::vector<TypeShape> send_types, recv_types;

@@ -140,8 +140,8 @@ TEST(Engine, StartsTheSameCollectiveAgain) {
   std::deque<Player> players;
   for (int i = 0; i < kCollCount; ++i)
     players.emplace_back(test::random_case(static_cast<Coll>(i), kRanks, random, 20),
-                         algorithms(static_cast<Coll>(i))[0], i % 2 == 0, identity(kRanks),
-                         tag_base(static_cast<uint32_t>(i), true));
+                         algorithms(static_cast<Coll>(i))[0], i % 2 == 0,
+                         identity(kRanks), tag_base(static_cast<uint32_t>(i), true));
   Findings findings;
   World world(kRanks, 2);
   const std::string left = world.run([&](job::Rank& rank) {
@@ -205,7 +205,8 @@ TEST(Engine, CallsBackOnceWhenComplete) {
         *all[0],
         [](void* argument) {
           // Relaxed: read after all ranks have ended.
-          static_cast<std::atomic<int>*>(argument)->fetch_add(1, std::memory_order_relaxed);
+          static_cast<std::atomic<int>*>(argument)->fetch_add(
+              1, std::memory_order_relaxed);
         },
         &calls);
     start(*all[0]);
@@ -233,8 +234,7 @@ TEST(Engine, SaysThatAMessageWasTruncated) {
     b.buffers = buffers;
     b.world_ranks = ranks;
     b.my_rank = rank.world_rank;
-    statuses[rank.world_rank] =
-        run(rank, *schedules[rank.world_rank], b, kWhy);
+    statuses[rank.world_rank] = run(rank, *schedules[rank.world_rank], b, kWhy);
     forget_rank(rank);
   });
   EXPECT_EQ(left, "");

@@ -26,8 +26,8 @@ dt::TypeRef make_real(int index) {
 }  // namespace
 
 const dt::Datatype* real_type(int index) {
-  static const dt::TypeRef types[kCaseTypes] = {make_real(0), make_real(1), make_real(2),
-                                                make_real(3)};
+  static const dt::TypeRef types[kCaseTypes] = {make_real(0), make_real(1),
+                                                make_real(2), make_real(3)};
   return types[index].get();
 }
 
@@ -98,7 +98,8 @@ Binding Player::binding(int rank) const {
   Binding b;
   b.buffers = p.buffers;
   b.types = p.types;
-  b.reduction = {apply, const_cast<PerRank*>(&p), is_user_operation_, case_.is_commutative};
+  b.reduction = {apply, const_cast<PerRank*>(&p), is_user_operation_,
+                 case_.is_commutative};
   b.world_ranks = world_ranks_;
   b.my_rank = rank;
   b.context = 7;
@@ -107,8 +108,9 @@ Binding Player::binding(int rank) const {
 }
 
 unsigned char Player::input(int rank, int64_t index, unsigned round) const {
-  const auto x = static_cast<uint64_t>(rank) * 1000003 + static_cast<uint64_t>(index) * 8191 +
-                 round * 77773u + static_cast<uint64_t>(tag_base_);
+  const auto x = static_cast<uint64_t>(rank) * 1000003 +
+                 static_cast<uint64_t>(index) * 8191 + round * 77773u +
+                 static_cast<uint64_t>(tag_base_);
   return static_cast<unsigned char>((x * 0x9e3779b97f4a7c15ull) >> 40);
 }
 
@@ -148,9 +150,10 @@ std::string Player::check(int rank, unsigned round) const {
                          algorithm_.name, rank, k, recv.at(offsets[k]), value);
   }
   for (size_t i = 0; i < recv.bytes.size(); ++i)
-    if (!is_data[i] && recv.bytes[i] != guard(recv.low + static_cast<int64_t>(i), round))
-      return fmt::format("{} by {}: rank {} wrote into a gap", case_.text(), algorithm_.name,
-                         rank);
+    if (!is_data[i] &&
+        recv.bytes[i] != guard(recv.low + static_cast<int64_t>(i), round))
+      return fmt::format("{} by {}: rank {} wrote into a gap", case_.text(),
+                         algorithm_.name, rank);
   return "";
 }
 

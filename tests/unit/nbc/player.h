@@ -44,7 +44,9 @@ class Player {
     int64_t low = 0;
     std::vector<unsigned char> bytes;
     void* base = nullptr;
-    unsigned char& at(int64_t offset) { return bytes[static_cast<size_t>(offset - low)]; }
+    unsigned char& at(int64_t offset) {
+      return bytes[static_cast<size_t>(offset - low)];
+    }
     unsigned char at(int64_t offset) const {
       return bytes[static_cast<size_t>(offset - low)];
     }

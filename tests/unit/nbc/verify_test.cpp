@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "nbc/algorithms/cache.h"
 #include "nbc/model/levels.h"
@@ -72,14 +74,14 @@ std::vector<Symbol> fill(Verifier& verifier, int rank, uint16_t slot,
         std::sort(have.begin(), have.end());
       }
       if (want != have)
-        return ::testing::AssertionFailure() << "rank " << rank << " byte " << k
-                                             << " is wrong";
+        return ::testing::AssertionFailure()
+               << "rank " << rank << " byte " << k << " is wrong";
       // The same result everywhere: not only the same contributions, the same parentheses.
       if (c.coll == Coll::kAllreduce) {
         const Symbol first = verifier.at(0, kRecvBuffer, offsets[k]);
         if (first != got)
-          return ::testing::AssertionFailure()
-                 << "rank " << rank << " byte " << k << " was added up in another order";
+          return ::testing::AssertionFailure() << "rank " << rank << " byte " << k
+                                               << " was added up in another order";
       }
     }
     // Nothing else of the user's receive buffer has been touched.
@@ -127,7 +129,9 @@ INSTANTIATE_TEST_SUITE_P(Collectives, EveryAlgorithm, ::testing::Range(0, kCollC
 
 // --- the verifier finds what is wrong -----------------------------------------------------
 
-std::shared_ptr<const Schedule> finish(ScheduleBuilder& b) { return b.finish().value(); }
+std::shared_ptr<const Schedule> finish(ScheduleBuilder& b) {
+  return b.finish().value();
+}
 
 struct Pair {
   Verifier verifier{2};
@@ -139,7 +143,8 @@ struct Pair {
     verifier.set_schedule(1, *b, {});
     for (int rank = 0; rank < 2; ++rank)
       for (uint16_t slot : {kSendBuffer, kRecvBuffer})
-        verifier.set_buffer(rank, slot, 0, {verifier.symbols().atom(), verifier.symbols().atom()});
+        verifier.set_buffer(rank, slot, 0,
+                            {verifier.symbols().atom(), verifier.symbols().atom()});
     return verifier.run();
   }
 };
@@ -267,6 +272,15 @@ TEST(ScheduleCache, ForgetsTheLeastRecentlyUsed) {
   EXPECT_EQ(cache.builds(), 200u);
 }
 
+TEST(Algorithms, AreAllInTheDocumentation) {
+  std::ifstream file(MPC_SOURCE_DIR "/docs/collectives.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(text.empty());
+  for (const Algorithm& algorithm : algorithms())
+    EXPECT_NE(text.find("`" + std::string(algorithm.name) + "`"), std::string::npos)
+        << name_of(algorithm.coll) << ":" << algorithm.name;
+}
+
 TEST(Tree, LevelsHaveTheEdgesThatTheModelCounts) {
   // design section 3: level i from the root has as many edges as there are ranks r, a multiple
   // of 2^(H-i+1), with r + 2^(H-i) < N.
@@ -281,13 +295,15 @@ TEST(Tree, LevelsHaveTheEdgesThatTheModelCounts) {
       shape.size = n;
       shape.recv_count = 1;
       shape.recv_type = test::case_type(0).shape;
-      const auto schedule = build(shape, *find_algorithm(Coll::kBcast, "binomial")).value();
+      const auto schedule =
+          build(shape, *find_algorithm(Coll::kBcast, "binomial")).value();
       for (const Node& node : schedule->nodes())
         if (node.kind == NodeKind::kSend) ++edges[static_cast<size_t>(node.level)];
     }
     for (int i = 1; i <= height; ++i) {
       int expected = 0;  // by brute force
-      for (int r = 0; r < n; r += 1 << (height - i + 1)) expected += r + (1 << (height - i)) < n;
+      for (int r = 0; r < n; r += 1 << (height - i + 1))
+        expected += r + (1 << (height - i)) < n;
       EXPECT_EQ(edges[static_cast<size_t>(i - 1)], expected) << n << " level " << i;
       EXPECT_EQ(edges_at_level(n, i - 1), expected) << n << " level " << i;
     }
