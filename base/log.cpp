@@ -10,7 +10,9 @@
 namespace mpc::log {
 namespace {
 
-constinit std::atomic<int> g_level{static_cast<int>(Level::kWarn)};
+constexpr const char* kLevels[] = {"error", "warn", "info", "debug"};
+EnumSetting g_level{"log.level", static_cast<int>(Level::kWarn), kLevels, 4,
+                    "What the runtime says on stderr."};
 constinit std::atomic<size_t (*)(char*, size_t)> g_prefix{nullptr};
 
 const char* name_of(Level level) {
@@ -26,11 +28,7 @@ const char* name_of(Level level) {
 }  // namespace
 
 bool enabled(Level level) noexcept {
-  return static_cast<int>(level) <= g_level.load(std::memory_order_relaxed);
-}
-
-void set_level(Level level) noexcept {
-  g_level.store(static_cast<int>(level), std::memory_order_relaxed);
+  return static_cast<int>(level) <= g_level.get();
 }
 
 void set_prefix_source(size_t (*source)(char*, size_t)) noexcept {

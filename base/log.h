@@ -15,7 +15,6 @@ namespace mpc::log {
 enum class Level { kError = 0, kWarn = 1, kInfo = 2, kDebug = 3 };
 
 bool enabled(Level level) noexcept;
-void set_level(Level level) noexcept;
 // Installed by runtime/job: a short text such as "rank 3" for the line's prefix.
 void set_prefix_source(size_t (*source)(char* buffer, size_t size)) noexcept;
 // Writes one line, `mpc[rank 3]: warn: text`. Appends the newline.

@@ -12,7 +12,7 @@ static int deeper(int n) {
   return n < 0 ? 0 : deeper(n + 1) + frame[n % 4096];
 }
 
-static void broken(void) { *nothing = 42; }
+__attribute__((noinline)) static void broken(void) { *nothing = 42; }
 
 int main(int argc, char **argv) {
   int rank;

@@ -39,6 +39,7 @@ class EntryScope {
   // Between MPI_Init and MPI_Finalize (or inside a session).
   bool is_running() const noexcept {
     const auto* rank = static_cast<const job::Rank*>(execution_.identity());
+    if (rank == nullptr) rank = job::current_rank();  // a thread seen for the first time
     if (rank == nullptr || rank->mpi == nullptr) return false;
     const auto* state = static_cast<const RankState*>(rank->mpi);
     // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.

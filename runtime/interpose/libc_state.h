@@ -9,6 +9,7 @@
 //            libc guards too.
 // See also:  docs/limits.md (state of libc that ranks share).
 
+#include <atomic>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -44,6 +45,9 @@ struct LibcState {
   std::vector<char*> environment;
   std::unordered_map<std::string, std::vector<std::unique_ptr<char[]>>>
       environment_strings;
+
+  // Threads that the rank started and that have not ended.
+  std::atomic<int> thread_count{0};
 
   // getopt(): where it is inside a group of short options, and the permuted non-options.
   char* option_position = nullptr;

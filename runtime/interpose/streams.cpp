@@ -1,6 +1,7 @@
 #include "runtime/interpose/streams.h"
 
 #include <fmt/format.h>
+#include <dlfcn.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "base/settings.h"
+#include "runtime/job/crash.h"
 #include "runtime/job/job.h"
 
 namespace mpc::interpose {
@@ -146,8 +148,21 @@ void flush_rank(job::Rank& rank, bool may_wait) {
   flush(streams->err, streams->err_lines, may_wait);
 }
 
+// Fortran's units belong to the process and have buffers of their own. libgfortran would write
+// them when the process exits, which an aborted job does not get to.
+void flush_fortran() {
+  void* library = ::dlopen("libgfortran.so.5", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return;
+  using Flush = void (*)(int* unit);
+  if (auto* flush = reinterpret_cast<Flush>(::dlsym(library, "_gfortran_flush_i4"))) {
+    flush(nullptr);  // all units
+  }
+  ::dlclose(library);
+}
+
 void flush_job(job::Job& job) {
   if (job.is_singleton()) return;
+  if (!job::crash::is_reporting()) flush_fortran();
   for (int r = 0; r < job.size(); ++r) flush_rank(job.rank(r), false);
 }
 

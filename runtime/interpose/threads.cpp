@@ -34,8 +34,25 @@ __attribute__((constructor)) void remember_affinity() {
   ::sched_getaffinity(0, sizeof g_allowed, &g_allowed);
 }
 
+// Counts a thread until it ends, by return or by pthread_exit().
+class Counted {
+ public:
+  explicit Counted(Rank& rank)
+      : state_(static_cast<mpc::interpose::LibcState*>(rank.libc)) {}
+  ~Counted() {
+    if (state_ != nullptr)
+      state_->thread_count.fetch_sub(1, std::memory_order_release);  // pthread_exit
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  mpc::interpose::LibcState* state_;
+};
+
 void* run_as_rank(void* argument) {
   const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+  const Counted counted(*start->rank);
   mpc::sched::Execution::self().set_identity(start->rank);
   if (start->rank->copy != nullptr) start->rank->copy->enter_thread();
   return start->function(start->argument);
@@ -51,6 +68,8 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
            void* argument, Rank* rank) {
   auto* start = new (std::nothrow) Start{function, argument, rank};
   if (start == nullptr) return EAGAIN;
+  auto* state = static_cast<mpc::interpose::LibcState*>(rank->libc);
+  if (state != nullptr) state->thread_count.fetch_add(1, std::memory_order_relaxed);
   pthread_attr_t own;
   pthread_attr_init(&own);
   const bool sets_affinity =
@@ -59,7 +78,10 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
   const int error = NEXT(pthread_create)(thread, sets_affinity ? &own : attributes,
                                          run_as_rank, start);
   pthread_attr_destroy(&own);
-  if (error != 0) delete start;
+  if (error != 0) {
+    delete start;
+    if (state != nullptr) state->thread_count.fetch_sub(1, std::memory_order_relaxed);
+  }
   return error;
 }
 
@@ -102,4 +124,17 @@ MPC_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument
   if (error != 0) return error == ENOMEM || error == EAGAIN ? thrd_nomem : thrd_error;
   start.release();
   return thrd_success;
+}
+
+// The main thread of a rank runs on a thread of ours, which must not end. As in a process, the
+// rank ends when its last thread has; cleanup handlers of the main thread do not run.
+MPC_EXPORT void pthread_exit(void* value) {
+  mpc::interpose::LibcState* state = mpc::interpose::libc_state();
+  mpc::loader::Copy* copy = mpc::loader::running_copy();
+  if (copy == nullptr || state == nullptr) NEXT(pthread_exit)(value);
+  constexpr uint64_t kPollNs = 1'000'000;
+  while (state->thread_count.load(std::memory_order_acquire) >
+         0)  // pairs with ~Counted
+    mpc::sched::sleep_until(mpc::sched::now_ns() + kPollNs);
+  copy->exit(0);
 }

@@ -86,9 +86,10 @@ std::string report(int signal, const siginfo_t& info, void* context) {
   return out;
 }
 
+constinit std::atomic<bool> g_reporting{false};
+
 void handle(int signal, siginfo_t* info, void* context) {
-  static std::atomic<bool> reported{false};
-  if (reported.exchange(true)) {
+  if (g_reporting.exchange(true, std::memory_order_relaxed)) {
     // A second thread crashed meanwhile, or the report itself did.
     static std::atomic<int> second{0};
     if (second.fetch_add(1) > 4) ::_exit(kExitSignal + signal);
@@ -130,6 +131,8 @@ unsigned long describe_for_check(char* buffer, unsigned long size) {
 }
 
 }  // namespace
+
+bool is_reporting() noexcept { return g_reporting.load(std::memory_order_relaxed); }
 
 void prepare_kernel_thread() {
   void* memory = ::mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE,

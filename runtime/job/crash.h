@@ -12,6 +12,9 @@ namespace mpc::job::crash {
 // Gives the calling kernel thread a signal stack, so that a stack overflow can be reported.
 void prepare_kernel_thread();
 
+// True from the first signal on: locks may be held by what crashed.
+bool is_reporting() noexcept;
+
 // Installs the handlers and the CHECK and log prefixes. Caller: once, before ranks start.
 void install();
 

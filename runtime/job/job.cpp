@@ -20,6 +20,15 @@ void set_current_job(Job* job) noexcept {
 
 Job* Job::existing() noexcept { return g_job.load(std::memory_order_acquire); }
 
+// All threads of a singleton's process act for its rank, whoever started them.
+Rank* adopt_singleton_thread() noexcept {
+  Job* job = Job::existing();
+  if (job == nullptr || !job->is_singleton()) return nullptr;
+  Rank& rank = job->rank(0);
+  sched::Execution::self().set_identity(&rank);
+  return &rank;
+}
+
 Job& Job::instance() {
   if (Job* job = existing()) return *job;
   std::unique_lock lock(g_creating);

@@ -42,8 +42,10 @@ struct Rank {
 enum Phase { kStarting = 0, kBeforeInit, kInMpi, kAfterFinalize, kEnded };
 
 // The rank that the calling thread acts for; null outside of any rank. Cost: two loads.
+Rank* adopt_singleton_thread() noexcept;  // cold: a singleton's rank for a thread it started
 inline Rank* current_rank() noexcept {
-  return static_cast<Rank*>(sched::Execution::self().identity());
+  void* identity = sched::Execution::self().identity();
+  return identity != nullptr ? static_cast<Rank*>(identity) : adopt_singleton_thread();
 }
 
 }  // namespace mpc::job

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "runtime/loader/blueprint.h"
+#include "runtime/loader/debugger_view.h"
 #include "runtime/loader/image.h"
 #include "runtime/loader/registry.h"
 
@@ -94,6 +95,8 @@ int Copy::run_main(int argc, char** argv, char** envp) {
   CHECK(t_running == nullptr, "run_main() inside of run_main()");
   t_running = this;
   environment() = envp;
+  static std::once_flag announced;
+  std::call_once(announced, DebuggerView::announce);
   enter_thread();
   if (__builtin_setjmp(jump_) == 0) {
     run_constructors(argc, argv, envp);

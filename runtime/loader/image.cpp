@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "runtime/loader/blueprint.h"
+#include "runtime/loader/debugger_view.h"
 #include "runtime/loader/registry.h"
 
 namespace mpc::loader {
@@ -113,6 +114,7 @@ bool is_master_handle(const void* handle) noexcept {
 
 Image::~Image() {
   for (const auto& copy : copies_) {
+    DebuggerView::remove_copy(*copy);
     Registry::instance().set_copy(copy->base(), nullptr);
     ::munmap(copy->base(), blueprint_->bundle_bytes);
   }
@@ -197,6 +199,7 @@ Result<Copy*> Image::load_copy(int rank) {
   copies_.emplace_back(new Copy(*this, rank, base));
   Copy* copy = copies_.back().get();
   Registry::instance().set_copy(base, copy);
+  DebuggerView::add_copy(*copy);
   return copy;
 }
 

@@ -1,4 +1,5 @@
 // How a rank ends, in several ways; prints what runs. argv[1] says how.
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "host_api.h"
 
@@ -57,7 +59,9 @@ void in_child() {
 
 int main(int, char** argv) {
   const std::string how = argv[1];
-  (void)thread_object.name_;
+  // (libc forgets those of the main thread in pthread_exit)
+  if (how != "pthread_exit")
+    (void)*const_cast<const char* volatile*>(&thread_object.name_);
   (void)local_static();
   std::atexit([] { say("atexit 1"); });
   std::atexit([] {
@@ -80,6 +84,14 @@ int main(int, char** argv) {
     signal(SIGUSR1, [](int) { ++signals; });
     CHECK_THAT(raise(SIGUSR1) == 0 && signals >= 1);
     return check_failures;
+  }
+  if (how == "pthread_exit") {
+    std::thread([] {
+      test_yield();
+      usleep(20000);
+      say("thread");
+    }).detach();
+    pthread_exit(nullptr);
   }
   if (how == "fork") {
     in_child();

@@ -214,6 +214,10 @@ std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
       if (code == 0) return Finished{0, out.str(), ""};
       return usage_error(fmt::format("{}\nmpcrun --help shows all options", error.what()));
     }
+    if (!app.remaining().empty()) {
+      return usage_error(fmt::format("unknown option '{}'\nmpcrun --help shows all options",
+                                     app.remaining().front()));
+    }
     if (auto filled = fill_app(parsed, spec); !filled) return usage_error(filled.error().message);
     if (i == 0) {
       if (auto filled = fill_job(parsed, spec); !filled) {

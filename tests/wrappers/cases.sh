@@ -1,0 +1,326 @@
+#!/bin/sh
+# cases.sh BUILD CASE: one case of using the compiler wrappers of a build folder.
+# Exit status 77: a tool that the case needs is not installed.
+build=$1 case=$2
+PATH=$build/bin:$PATH
+export PATH
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+need() { command -v "$1" >/dev/null || { echo "$1 is not installed"; exit 77; }; }
+has() { case $1 in *"$2"*) ;; *) fail "'$2' is missing in: $1" ;; esac; }
+has_not() { case $1 in *"$2"*) fail "'$2' is in: $1" ;; esac; }
+# Runs a program alone and with three ranks; both must succeed and print "ok" once per rank.
+runs() {
+  alone=$(timeout 20 "$@" 2>&1) || fail "$1 alone: $alone"
+  has "$alone" "ok 1"
+  three=$(timeout 30 mpcrun -n 3 "$@" 2>&1) || fail "mpcrun $1: $three"
+  [ "$(printf '%s\n' "$three" | grep -c 'ok 3')" = 3 ] || fail "mpcrun $1: $three"
+}
+
+cat >main.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+static int counter;
+int extra(void);
+int main(int argc, char** argv) {
+  int size, sum;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  counter += rank;
+  int token = 1;
+  if (rank > 0) MPI_Recv(&token, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank + 1 < size) MPI_Send(&token, 1, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
+  sum = counter == rank && extra() == 1;
+  if (sum) printf("ok %d\n", size);
+  MPI_Finalize();
+  return 0;
+}
+END
+cat >extra.c <<'END'
+static int calls;
+int extra(void) { return ++calls; }
+END
+
+case $case in
+show)
+  line=$(mpcc -show)
+  has "$line" "gcc "
+  has "$line" "-I$build/include"
+  has "$line" "-lmpi_abi"
+  line=$(mpcc -show main.c extra.c -o prog)
+  has "$line" "main.c extra.c -o prog"
+  [ ! -e prog ] || fail "-show compiled something"
+  eval "$line" || fail "the shown command does not work"
+  runs ./prog
+  [ "$(mpcc -showme)" = "$(mpcc -show)" ] || fail "-showme differs"
+  line=$(mpcc -show -c main.c)
+  has_not "$line" "-lmpi_abi"
+  has "$(mpcc -show '-DX="a b"' -c main.c)" "'-DX=\"a b\"'"
+  ;;
+options)
+  has "$(mpcc -compile_info)" "-fPIC"
+  has "$(mpcc -link_info)" "-lmpi_abi"
+  has "$(mpcc -showme:compile)" "-I$build/include"
+  has "$(mpcc -showme:link)" "-lmpi_abi"
+  has "$(mpcc -showme:incdirs)" "$build/include"
+  has "$(mpcc -cc=other-cc -show)" "other-cc "
+  has "$(MPC_CC=env-cc mpcc -show)" "env-cc "
+  has "$(MPC_CXX=env-cxx mpcxx -show)" "env-cxx "
+  has "$(MPC_FC=env-fc mpcfort -show)" "env-fc "
+  has "$(mpcc --version)" "Free Software Foundation"
+  [ -n "$(mpcc -dumpversion)" ] || fail -dumpversion
+  has "$(mpcc -v 2>&1)" "gcc version"
+  has "$(mpcc -help)" "Usage"
+  out=$(mpcc -cc=no-such-compiler main.c 2>&1) && fail "a missing compiler succeeds"
+  has "$out" "no-such-compiler"
+  has "$out" "-cc="
+  ;;
+steps)
+  mpcc -O2 -c main.c -o main.o && mpcc -c extra.c && mpcc main.o extra.o -o prog || fail build
+  runs ./prog
+  mpcc -E main.c | grep -q MPI_Init || fail "-E"
+  mpcc -S extra.c -o extra.s && grep -q extra extra.s || fail "-S"
+  mpcc -M main.c | grep -q mpi.h || fail "-M"
+  mpcc main.c extra.c && runs ./a.out
+  mpcc -MMD -MF dep -MT target -O0 -g main.c extra.c -oprog2 && runs ./prog2
+  echo 'int main(void) { return 0; }' | mpcc -x c - -o prog3 && ./prog3 || fail "-x c -"
+  ;;
+shared_library)
+  mpcc -shared extra.c -o libextra.so || fail build
+  readelf -lW libextra.so | grep -q INTERP && fail "a library has an interpreter"
+  mpcc main.c -L. -lextra -Wl,-rpath,"$dir" -o prog || fail link
+  runs ./prog
+  ;;
+archive)
+  mpcc -c extra.c && ar rcs libextra.a extra.o || fail build
+  mpcc main.c libextra.a -o prog && runs ./prog
+  mpcc main.c -L. -lextra -o prog && runs ./prog
+  gcc -c -fPIC extra.c && ar rcs libextra.a extra.o && mpcc main.c libextra.a -o prog &&
+    runs ./prog
+  ;;
+response_file)
+  printf '%s\n' '-O2 "main.c"' "'extra.c' -o" 'a\ program' >args
+  mpcc @args || fail build
+  runs "./a program"
+  printf -- '-static' >args
+  mpcc main.c extra.c @args 2>/dev/null && fail "-static in a response file"
+  ;;
+static_refused)
+  out=$(mpcc -static main.c extra.c -o prog 2>&1) && fail "-static succeeds"
+  has "$out" "-static"
+  has "$out" "private"
+  mpcc -c -static main.c -o main.o 2>/dev/null && fail "-static succeeds when compiling"
+  mpcc -static-libgcc main.c extra.c -o prog && runs ./prog
+  ;;
+pie_dropped)
+  mpcc -fPIE -pie main.c extra.c -o prog && runs ./prog
+  mpcc -no-pie -fno-pie main.c extra.c -o prog && runs ./prog
+  mpcc -fpie -c main.c && mpcc -c extra.c && mpcc -pie main.o extra.o -o prog && runs ./prog
+  ;;
+clang)
+  need clang
+  mpcc -cc=clang -O2 main.c extra.c -o prog && runs ./prog
+  ;;
+lld)
+  need ld.lld
+  mpcc -fuse-ld=lld main.c extra.c -o prog && runs ./prog
+  echo 'int missing(void); int main(void) { return missing(); }' >m.c
+  mpcc -fuse-ld=lld m.c -o m 2>/dev/null && fail "lld accepts an undefined function"
+  ;;
+sanitizer)
+  mpcc -fsanitize=address,undefined main.c extra.c -o prog || fail build
+  alone=$(timeout 20 ./prog 2>&1) || fail "$alone"
+  ;;
+makefile)
+  need make
+  cat >Makefile <<'END'
+CC = mpcc
+CFLAGS = -O2 -Wall
+prog: main.o extra.o
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+END
+  make -s LDLIBS=-lm || fail make
+  runs ./prog
+  ;;
+missing_function)
+  for wrapper in mpcc mpcxx; do
+    [ $wrapper = mpcc ] && file=m.c || file=m.cpp
+    echo 'extern "C" int no_such_function(void); int main() { return no_such_function(); }' |
+      if [ $wrapper = mpcc ]; then sed 's/extern "C" //'; else cat; fi >$file
+    $wrapper $file -o m 2>/dev/null && fail "$wrapper links an undefined function"
+    [ ! -e m ] || fail "$wrapper leaves a program"
+  done
+  ;;
+autoconf)
+  need autoconf
+  cat >configure.ac <<'END'
+AC_INIT([conftest], [1])
+AC_PROG_CC([mpcc])
+AC_CHECK_FUNC([no_such_function_anywhere], [AC_MSG_ERROR([found what is not there])])
+AC_CHECK_FUNC([getpid], [], [AC_MSG_ERROR([getpid not found])])
+AC_CHECK_FUNC([MPI_Init], [], [AC_MSG_ERROR([MPI_Init not found])])
+AC_CHECK_LIB([m], [cos], [], [AC_MSG_ERROR([cos not found])])
+AC_CHECK_HEADER([mpi.h], [], [AC_MSG_ERROR([mpi.h not found])])
+AC_CHECK_SIZEOF([long])
+AS_IF([test "$ac_cv_sizeof_long" != 8], [AC_MSG_ERROR([sizeof long is $ac_cv_sizeof_long])])
+AC_RUN_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>]],
+  [[MPI_Init(0, 0); return MPI_Finalize();]])], [], [AC_MSG_ERROR([cannot run MPI])],
+  [AC_MSG_ERROR([cross compiling?])])
+AC_OUTPUT
+END
+  autoconf 2>/dev/null && ./configure CC=mpcc >log 2>&1 || { cat log; fail configure; }
+  ;;
+cmake | cmake_compiler)
+  need cmake
+  cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(p C CXX)
+find_package(MPI REQUIRED COMPONENTS C CXX)
+add_executable(prog main.c extra.c)
+target_link_libraries(prog MPI::MPI_C)
+END
+  if [ "$case" = cmake ]; then
+    # FindMPI asks the wrapper; the project is built by the plain compiler.
+    options="-DMPI_C_COMPILER=$build/bin/mpcc -DMPI_CXX_COMPILER=$build/bin/mpcxx
+             -DCMAKE_POSITION_INDEPENDENT_CODE=ON"
+  else
+    options="-DCMAKE_C_COMPILER=mpcc -DCMAKE_CXX_COMPILER=mpcxx"
+  fi
+  # shellcheck disable=SC2086
+  cmake -S . -B b $options >log 2>&1 && cmake --build b >>log 2>&1 || { cat log; fail build; }
+  runs b/prog
+  ;;
+cxx)
+  cat >main.cpp <<'END'
+#include <mpi.h>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+static std::string text = "start";
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int size;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  try {
+    throw std::runtime_error("ok " + std::to_string(size));
+  } catch (const std::exception& e) {
+    if (text == "start") std::cout << e.what() << std::endl;
+    text = "changed";
+  }
+  MPI_Finalize();
+}
+END
+  mpcxx -O2 -Wall main.cpp -o prog && runs ./prog
+  ;;
+fortran)
+  need gfortran
+  cat >main.f90 <<'END'
+program main
+  implicit none
+  include 'mpif.h'
+  integer :: ierr, rank, nranks, token, unit
+  integer, save :: counter = 0
+  character(20) :: name
+  call mpi_init(ierr)
+  call mpi_comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call mpi_comm_size(MPI_COMM_WORLD, nranks, ierr)
+  counter = counter + 1
+  write (name, '(a,i0)') 'unit.', rank
+  open (unit=10, file=name)
+  write (10, *) rank
+  call mpi_barrier(MPI_COMM_WORLD, ierr)
+  rewind (10)
+  read (10, *) token
+  close (10)
+  if (counter == 1 .and. token == rank) print '(a,i0)', 'ok ', nranks
+  call mpi_finalize(ierr)
+end program
+END
+  mpcfort -O2 main.f90 -o prog && runs ./prog
+  ;;
+profiling)
+  cat >profile.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+static int inits;
+int MPI_Init(int* argc, char*** argv) {
+  ++inits;
+  return PMPI_Init(argc, argv);
+}
+int MPI_Finalize(void) {
+  int size;
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (inits == 1) printf("profiled %d\n", size);
+  return PMPI_Finalize();
+}
+END
+  mpcc -shared profile.c -o libprofile.so || fail library
+  mpcc main.c extra.c -L. -lprofile -Wl,-rpath,"$dir" -o prog || fail link
+  runs ./prog
+  has "$alone" "profiled 1"
+  [ "$(printf '%s\n' "$three" | grep -c 'profiled 3')" = 3 ] || fail "$three"
+  mpcc -c profile.c && mpcc main.c extra.c profile.o -o prog && runs ./prog
+  [ "$(printf '%s\n' "$three" | grep -c 'profiled 3')" = 3 ] || fail "in the program: $three"
+  ;;
+moved_prefix)
+  mkdir -p "moved here" && cp -a "$build/bin" "$build/include" "$build/lib" "moved here" || fail cp
+  ln -s "$dir/moved here/bin/mpcc" linked-mpcc
+  for wrapper in "moved here/bin/mpcc" ./linked-mpcc; do
+    has "$("$wrapper" -showme:incdirs)" "$dir/moved here/include"
+    "$wrapper" main.c extra.c -o prog || fail "$wrapper"
+    readelf -dW prog | grep -q "moved here" || fail "rpath of the old place"
+  done
+  runs ./prog
+  ;;
+debug_entry)
+  mpcc main.c extra.c -o prog && readelf -dW prog | grep -q '(DEBUG)' || fail "no DT_DEBUG"
+  need gdb
+  out=$(gdb -batch -ex 'break extra' -ex run -ex bt -ex 'info sharedlibrary' ./prog 2>&1)
+  has "$out" "in main"
+  has "$out" "libmpi_abi.so"
+  ;;
+gdb_copies)
+  # Breakpoints, backtraces and variables of each rank's own copy.
+  need gdb
+  cat >debugged.c <<'END'
+#include <mpi.h>
+static int counter = 5;
+__attribute__((noinline)) void marked(int rank) { counter += 10 + rank; }
+__attribute__((noinline)) void after(void) { __asm__ volatile(""); }
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  marked(rank);
+  after();
+  MPI_Finalize();
+  return 0;
+}
+END
+  mpcc -g -O1 debugged.c -o debugged || fail build
+  out=$(timeout 60 gdb -batch -ex 'set breakpoint pending on' -ex 'break after' -ex run \
+        -ex bt -ex 'print counter' -ex continue -ex bt -ex 'print counter' \
+        --args mpcrun -n 2 --cores 1 ./debugged 2>&1)
+  has "$out" "in main (argc"
+  has "$out" " = 15"
+  has "$out" " = 16"
+  ;;
+two_word_compiler)
+  mpcc "-cc=env gcc" main.c extra.c -o prog && runs ./prog
+  ;;
+exit_status)
+  echo 'this is no C' >bad.c
+  mpcc -c bad.c 2>/dev/null && fail "compiling nonsense succeeds"
+  mpcc bad.c -o bad 2>/dev/null && fail "linking nonsense succeeds"
+  mpcc no-such-file.c 2>/dev/null && fail "a missing file succeeds"
+  mpcc 2>/dev/null && fail "no input succeeds"
+  true
+  ;;
+*) fail "no such case" ;;
+esac
+exit 0
