@@ -53,6 +53,11 @@ class AttributeSet {
   // Sets or replaces; the old value's delete callback runs first, with `handle`.
   // Errors: what the callback returns; the old value stays then.
   Err set(const KeyvalRef& keyval, void* value, Language written_by, void* handle);
+  // Notes in which language the value was set, for the bindings of Fortran.
+  void set_written_by(int keyval_id, Language language) noexcept {
+    for (Attribute& a : list_)
+      if (a.keyval->id == keyval_id) a.written_by = language;
+  }
   // Errors: MPI_ERR_KEYVAL if it is not set; what the callback returns; it stays then.
   Err remove(int keyval_id, void* handle);
   // Runs delete callbacks in reverse order of setting (MPI-4.1 section 11.4.1 demands it for

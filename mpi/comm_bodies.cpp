@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "mpi/api/impl_group_comm.h"
-#include "mpi/api/impl_inter_comm.h"
 #include "mpi/comm.h"
 #include "mpi/comm_make.h"
 #include "mpi/errhandler.h"
@@ -21,12 +20,21 @@
 namespace mpc::mpi::impl {
 namespace {
 
+// The hints that a communicator keeps: those that MPI-4.1 section 7.4.4 defines. Others are
+// ignored, as MPI_Comm_get_info then says.
+void keep_hints(Comm& comm, const InfoHints& given) {
+  for (const auto& [key, value] : given.entries()) {
+    if (!key.starts_with("mpi_assert_") && key != "mpi_memory_alloc_kinds") continue;
+    if (!comm.hints) comm.hints = std::make_unique<InfoHints>();
+    comm.hints->set(key, value);
+  }
+}
+
 // With the attributes of `comm`; destroyed again if a copy function fails.
-Err duplicate(Comm& comm, const InfoHints* hints, bool copy_hints, MPI_Comm* newcomm) {
+Err duplicate(Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
   Comm* made = duplicate_plain(comm);
   made->topology = comm.topology;
-  if (copy_hints) hints = comm.hints.get();
-  if (hints != nullptr) made->hints = std::make_unique<InfoHints>(*hints);
+  if (hints != nullptr) keep_hints(*made, *hints);
   if (Err e = comm.attributes.copy_to(made->attributes, comm.handle())) {
     end_comm(made);
     *newcomm = MPI_COMM_NULL;
@@ -34,15 +42,6 @@ Err duplicate(Comm& comm, const InfoHints* hints, bool copy_hints, MPI_Comm* new
   }
   *newcomm = made->handle();
   return kSuccess;
-}
-
-const InfoHints* hints_of(Info* info) noexcept {
-  return info == nullptr ? nullptr : &info->hints;
-}
-
-Err unsupported_inter(const char* what) {
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              fmt::format("{} of an intercommunicator is not built yet", what));
 }
 
 // The part of the machine that a rank belongs to, by the name of a hardware resource;
@@ -68,21 +67,6 @@ Err comm_size(Comm& comm, int* size) {
   return kSuccess;
 }
 
-Err comm_test_inter(Comm& comm, int* flag) {
-  *flag = comm.is_inter();
-  return kSuccess;
-}
-
-Err comm_remote_size(Comm& comm, int* size) {
-  *size = comm.remote_size();
-  return kSuccess;
-}
-
-Err comm_remote_group(Comm& comm, MPI_Group* group) {
-  *group = create_group(comm.remote_group());
-  return kSuccess;
-}
-
 Err comm_group(Comm& comm, MPI_Group* group) {
   *group = create_group(comm.group());
   return kSuccess;
@@ -104,10 +88,10 @@ Err comm_compare(Comm& a, Comm& b, int* result) {
 static_assert(MPI_IDENT < MPI_CONGRUENT && MPI_CONGRUENT < MPI_SIMILAR &&
               MPI_SIMILAR < MPI_UNEQUAL);
 
-Err comm_dup(Comm& comm, MPI_Comm* newcomm) { return duplicate(comm, nullptr, true, newcomm); }
+Err comm_dup(Comm& comm, MPI_Comm* newcomm) { return duplicate(comm, comm.hints.get(), newcomm); }
 
 Err comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
-  return duplicate(comm, hints_of(info), false, newcomm);
+  return duplicate(comm, info == nullptr ? nullptr : &info->hints, newcomm);
 }
 
 // The duplicate is made without waiting for the other members, so it is complete at once.
@@ -126,7 +110,6 @@ Err comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, Request** req
 Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
   if (color < 0 && color != MPI_UNDEFINED)
     return fail(MPI_ERR_ARG, fmt::format("color {} is negative", color));
-  if (comm.is_inter()) return unsupported_inter("MPI_Comm_split");
   Comm* made = nullptr;
   split_comm(comm, color, key, "MPI_Comm_split", &made);
   *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
@@ -134,7 +117,6 @@ Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
 }
 
 Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm) {
-  if (comm.is_inter()) return unsupported_inter("MPI_Comm_split_type");
   int color = MPI_UNDEFINED;
   job::Rank& rank = comm.self();
   const std::string* resource =
@@ -159,18 +141,28 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
     end_comm(made);
     made = nullptr;
   }
-  if (made != nullptr && info != nullptr) made->hints = std::make_unique<InfoHints>(info->hints);
+  if (made != nullptr && info != nullptr) keep_hints(*made, info->hints);
+  // Says which part of the machine it was (MPI-4.1 section 7.4.2).
+  if (made != nullptr && info != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED)
+    info->hints.set("mpi_hw_resource_type", "hwloc://Core");
   *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
   return kSuccess;
 }
 
 Err comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
-  if (comm.is_inter()) return unsupported_inter("MPI_Comm_create");
   const GroupTable& table = *group.table();
   for (const int world_rank : table.world_ranks())
     if (comm.group()->index_of(world_rank) < 0)
       return fail(MPI_ERR_GROUP, fmt::format("world rank {} of the group is not in {}",
                                              world_rank, comm.display_name()));
+  if (comm.is_inter()) {
+    // Both groups take part, each with its own subgroup.
+    const int index = table.index_of(comm.self().world_rank);
+    Comm* made = nullptr;
+    split_comm(comm, index < 0 ? MPI_UNDEFINED : 0, index, "MPI_Comm_create", &made);
+    *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
+    return kSuccess;
+  }
   // Disjoint groups in one call are told apart by their first member (MPI-4.1 section 7.4.2).
   const uint64_t sequence = comm.next_meeting();
   const int me = table.index_of(comm.self().world_rank);
@@ -236,9 +228,7 @@ Err comm_get_name(Comm& comm, char* name, int* length) {
 }
 
 Err comm_set_info(Comm& comm, Info* info) {
-  if (info == nullptr) return kSuccess;
-  if (!comm.hints) comm.hints = std::make_unique<InfoHints>();
-  for (const auto& [key, value] : info->hints.entries()) comm.hints->set(key, value);
+  if (info != nullptr) keep_hints(comm, info->hints);
   return kSuccess;
 }
 

@@ -3,6 +3,7 @@
 #include "mpi/comm_make.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -88,11 +89,96 @@ void SplitRoom::conclude(std::span<const int> world_ranks) {
   }
 }
 
+// --- split of an intercommunicator ----------------------------------------------------------
+// Members of the same color in both groups form a new intercommunicator; a color that only one
+// group has gives MPI_COMM_NULL (MPI-4.1 section 7.4.2).
+struct InterSplitRoom : Room {
+  struct Side {
+    std::vector<Choice> choices;     // by rank
+    std::vector<int> world_ranks;    // likewise
+    std::vector<int> part_of, rank_of;
+  };
+  struct Part {
+    GroupRef groups[2];              // by side
+    msg::ContextId context = 0, local_context[2] = {0, 0};
+  };
+  Side sides[2];                     // the low group first
+  std::vector<Part> parts;
+
+  void conclude();
+};
+
+void InterSplitRoom::conclude() {
+  std::map<int, std::vector<int>> members[2];  // by color
+  for (int s = 0; s < 2; ++s) {
+    Side& side = sides[s];
+    side.part_of.assign(side.choices.size(), -1);
+    side.rank_of.assign(side.choices.size(), 0);
+    for (size_t i = 0; i < side.choices.size(); ++i)
+      if (side.choices[i].color != MPI_UNDEFINED)
+        members[s][side.choices[i].color].push_back(static_cast<int>(i));
+  }
+  for (auto& [color, low] : members[0]) {
+    const auto other = members[1].find(color);
+    if (other == members[1].end()) continue;
+    Part part;
+    part.context = new_context();
+    std::vector<int>* lists[2] = {&low, &other->second};
+    for (int s = 0; s < 2; ++s) {
+      Side& side = sides[s];
+      std::stable_sort(lists[s]->begin(), lists[s]->end(), [&](int a, int b) {
+        return side.choices[static_cast<size_t>(a)].key < side.choices[static_cast<size_t>(b)].key;
+      });
+      std::vector<int> world;
+      for (const int rank : *lists[s]) {
+        const auto r = static_cast<size_t>(rank);
+        side.part_of[r] = static_cast<int>(parts.size());
+        side.rank_of[r] = static_cast<int>(world.size());
+        world.push_back(side.world_ranks[r]);
+      }
+      part.groups[s] = GroupTable::make(std::move(world));
+      part.local_context[s] = new_context();
+    }
+    parts.push_back(std::move(part));
+  }
+}
+
+void split_intercomm(Comm& comm, int color, int key, const char* what, Comm** out) {
+  const auto me = static_cast<size_t>(comm.rank());
+  const int mine = comm.is_low_group() ? 0 : 1;
+  auto room = meet<InterSplitRoom>(
+      comm.self(), {MeetingKind::kSplit, comm.context(), comm.next_meeting(), {}},
+      comm.size() + comm.remote_size(),
+      [&](InterSplitRoom& r) {
+        InterSplitRoom::Side& side = r.sides[mine];
+        side.choices.resize(static_cast<size_t>(comm.size()));
+        side.choices[me] = {color, key};
+        if (side.world_ranks.empty()) {
+          const std::span<const int> ranks = comm.world_ranks();
+          side.world_ranks.assign(ranks.begin(), ranks.end());
+        }
+      },
+      [](InterSplitRoom& r) { r.conclude(); }, what);
+  *out = nullptr;
+  const InterSplitRoom::Side& side = room->sides[mine];
+  if (side.part_of[me] < 0) return;
+  const InterSplitRoom::Part& part = room->parts[static_cast<size_t>(side.part_of[me])];
+  Comm::Spec spec;
+  spec.group = part.groups[mine];
+  spec.remote = part.groups[1 - mine];
+  spec.rank = side.rank_of[me];
+  spec.context = part.context;
+  spec.local_context = part.local_context[mine];
+  spec.is_low_group = comm.is_low_group();
+  *out = create_comm(comm, spec);
+}
+
 }  // namespace
 
 Comm* duplicate_plain(Comm& comm) { return create_comm(comm, new_duplicate(comm)); }
 
 void split_comm(Comm& comm, int color, int key, const char* what, Comm** out) {
+  if (comm.is_inter()) return split_intercomm(comm, color, key, what, out);
   const auto me = static_cast<size_t>(comm.rank());
   auto room = meet<SplitRoom>(
       comm.self(), meeting_key(MeetingKind::kSplit, comm), comm.size(),

@@ -117,7 +117,12 @@ int handle_error(Err error, const char* function) {
   if (state == nullptr || state->self == nullptr ||
       state->finalised.load(std::memory_order_relaxed))  // written by the rank itself
     end_job(error, nullptr, function);
-  return handle_error(error, state->self->errhandler(), MPI_COMM_SELF, nullptr, function);
+  // Programs older than MPI-4 set the handler of MPI_COMM_WORLD for these errors; it counts as
+  // long as they have left that of MPI_COMM_SELF alone.
+  Errhandler& own = state->self->errhandler();
+  Errhandler& handler = own.policy == Errhandler::Policy::kFatal ? state->world->errhandler() : own;
+  const MPI_Comm comm = &handler == &own ? MPI_COMM_SELF : MPI_COMM_WORLD;
+  return handle_error(error, handler, comm, nullptr, function);
 }
 
 }  // namespace mpc::mpi

@@ -8,6 +8,7 @@
 #include "mpi/errhandler.h"
 #include "mpi/op.h"
 #include "mpi/rank_state.h"
+#include "mpi/type_object.h"
 
 extern "C" {
 alignas(64) constinit MpcFortranIntegers mpc_f_integers_{};
@@ -123,12 +124,60 @@ void mark_keyval(int id, Values values) noexcept {
   }
 }
 
-MPI_Aint attribute(int keyval, void* value) noexcept {
-  const bool predefined = keyval < kFirstUserKeyval;
-  // C gets the address of a predefined integer, Fortran the integer (MPI-4.1 19.3.7).
-  if (!predefined || keyval == MPI_WIN_BASE) return reinterpret_cast<MPI_Aint>(value);
+namespace {
+
+// The attributes of an object; null if the handle is wrong or windows are not there yet.
+AttributeSet* attributes_of(MPI_Comm handle) noexcept {
+  Comm* comm = nullptr;
+  return lookup(handle, &comm).code == MPI_SUCCESS ? &comm->attributes : nullptr;
+}
+AttributeSet* attributes_of(MPI_Datatype handle) noexcept {
+  DatatypeObject* type = nullptr;
+  return lookup(handle, &type).code == MPI_SUCCESS ? &type->attributes : nullptr;
+}
+AttributeSet* attributes_of(MPI_Win) noexcept { return nullptr; }
+
+// C gets the address of a predefined integer, Fortran the integer.
+MPI_Aint predefined_attribute(int keyval, void* value) noexcept {
+  if (keyval == MPI_WIN_BASE) return reinterpret_cast<MPI_Aint>(value);
   if (keyval == MPI_WIN_SIZE) return *static_cast<MPI_Aint*>(value);
   return *static_cast<int*>(value);
+}
+
+template <class Handle>
+MPI_Aint attribute_of(Handle object, int keyval, void* value) noexcept {
+  if (keyval < kFirstUserKeyval) return predefined_attribute(keyval, value);
+  const AttributeSet* set = attributes_of(object);
+  const Attribute* attribute = set != nullptr ? set->find(keyval) : nullptr;
+  return reinterpret_cast<MPI_Aint>(attribute != nullptr ? attribute->value : value);
+}
+
+template <class Handle>
+void mark_attribute_of(Handle object, int keyval, Values values) noexcept {
+  if (AttributeSet* set = attributes_of(object))
+    set->set_written_by(keyval, values == Values::kInteger ? Language::kFortranLegacy
+                                                           : Language::kFortran);
+}
+
+}  // namespace
+
+MPI_Aint attribute(MPI_Comm object, int keyval, void* value) noexcept {
+  return attribute_of(object, keyval, value);
+}
+MPI_Aint attribute(MPI_Datatype object, int keyval, void* value) noexcept {
+  return attribute_of(object, keyval, value);
+}
+MPI_Aint attribute(MPI_Win object, int keyval, void* value) noexcept {
+  return attribute_of(object, keyval, value);
+}
+void mark_attribute(MPI_Comm object, int keyval, Values values) noexcept {
+  mark_attribute_of(object, keyval, values);
+}
+void mark_attribute(MPI_Datatype object, int keyval, Values values) noexcept {
+  mark_attribute_of(object, keyval, values);
+}
+void mark_attribute(MPI_Win object, int keyval, Values values) noexcept {
+  mark_attribute_of(object, keyval, values);
 }
 
 }  // namespace mpc::mpi::fortran

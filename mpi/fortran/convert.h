@@ -152,7 +152,13 @@ void mark(MPI_Op op) noexcept;
 void mark(MPI_Errhandler handler) noexcept;
 enum class Values { kAddress, kInteger };  // of MPI-2 and MPI-1
 void mark_keyval(int keyval, Values values) noexcept;
-// What Fortran sees of an attribute's value that C has got.
-MPI_Aint attribute(int keyval, void* value) noexcept;
+// What Fortran sees of an attribute; `value` is what C has got (MPI-4.1 section 19.3.7).
+MPI_Aint attribute(MPI_Comm object, int keyval, void* value) noexcept;
+MPI_Aint attribute(MPI_Datatype object, int keyval, void* value) noexcept;
+MPI_Aint attribute(MPI_Win object, int keyval, void* value) noexcept;
+// Notes that an attribute was set by Fortran.
+void mark_attribute(MPI_Comm object, int keyval, Values values) noexcept;
+void mark_attribute(MPI_Datatype object, int keyval, Values values) noexcept;
+void mark_attribute(MPI_Win object, int keyval, Values values) noexcept;
 
 }  // namespace mpc::mpi::fortran

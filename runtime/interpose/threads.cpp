@@ -3,12 +3,16 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <threads.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <new>
 
+#include "base/log.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 
@@ -138,3 +142,88 @@ MPC_EXPORT void pthread_exit(void* value) {
     mpc::sched::sleep_until(mpc::sched::now_ns() + kPollNs);
   copy->exit(0);
 }
+
+// --- where a rank may run ---------------------------------------------------------------------
+
+namespace {
+
+// A rank moves with its worker: binding the kernel thread under it would bind all ranks there.
+// The wish is remembered, and what the rank asks for it gets as an answer.
+struct Affinity {
+  bool is_set = false;
+  cpu_set_t set{};
+};
+Affinity* affinity_of_rank(pid_t thread) {
+  thread_local constinit Affinity affinity;  // belongs to the rank's main thread
+  if (thread != 0 || mpc::loader::running_copy() == nullptr) return nullptr;
+  return &affinity;
+}
+
+int remember(Affinity& affinity, size_t size, const cpu_set_t* set) {
+  cpu_set_t wanted;
+  CPU_ZERO(&wanted);
+  std::memcpy(&wanted, set, std::min(size, sizeof wanted));
+  cpu_set_t possible;
+  CPU_AND(&possible, &wanted, &g_allowed);
+  if (CPU_COUNT(&possible) == 0) return EINVAL;
+  affinity = {true, possible};
+  return 0;
+}
+
+int recall(const Affinity& affinity, size_t size, cpu_set_t* set) {
+  const cpu_set_t& answer = affinity.is_set ? affinity.set : g_allowed;
+  std::memset(set, 0, size);
+  std::memcpy(set, &answer, std::min(size, sizeof answer));
+  return 0;
+}
+
+}  // namespace
+
+MPC_EXPORT int sched_setaffinity(pid_t thread, size_t size,
+                                 const cpu_set_t* set) noexcept {
+  Affinity* affinity = affinity_of_rank(thread);
+  if (affinity == nullptr) return NEXT(sched_setaffinity)(thread, size, set);
+  errno = remember(*affinity, size, set);
+  return errno == 0 ? 0 : -1;
+}
+MPC_EXPORT int sched_getaffinity(pid_t thread, size_t size, cpu_set_t* set) noexcept {
+  Affinity* affinity = affinity_of_rank(thread);
+  if (affinity == nullptr) return NEXT(sched_getaffinity)(thread, size, set);
+  return recall(*affinity, size, set);
+}
+MPC_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t size,
+                                      const cpu_set_t* set) noexcept {
+  Affinity* affinity =
+      pthread_equal(thread, pthread_self()) ? affinity_of_rank(0) : nullptr;
+  if (affinity == nullptr) return NEXT(pthread_setaffinity_np)(thread, size, set);
+  return remember(*affinity, size, set);
+}
+MPC_EXPORT int pthread_getaffinity_np(pthread_t thread, size_t size,
+                                      cpu_set_t* set) noexcept {
+  Affinity* affinity =
+      pthread_equal(thread, pthread_self()) ? affinity_of_rank(0) : nullptr;
+  if (affinity == nullptr) return NEXT(pthread_getaffinity_np)(thread, size, set);
+  return recall(*affinity, size, set);
+}
+
+// --- executable stacks ------------------------------------------------------------------------
+
+namespace {
+
+// A nested function whose address is taken (GNU C; Fortran's internal procedures as arguments)
+// is called through a few instructions on the stack.
+void make_stack_executable(mpc::job::Rank& rank) {
+  if (rank.copy == nullptr || !rank.copy->image().needs_executable_stack()) return;
+  const auto stack = mpc::sched::Execution::self().stack();
+  if (stack.bytes == 0) return;
+  if (::mprotect(const_cast<char*>(stack.low), stack.bytes,
+                 PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    mpc::log::error("rank {}: the stack cannot be made executable, which {} needs: {}",
+                    rank.world_rank, rank.copy->image().path(), std::strerror(errno));
+}
+
+__attribute__((constructor)) void register_stack_hook() {
+  mpc::job::Job::at_rank_start(&make_stack_executable);
+}
+
+}  // namespace

@@ -40,11 +40,16 @@ uint64_t Mailbox::claim(uint64_t count, bool* delegated) {
   }
 }
 
-// The ring is full: match for the owner instead of waiting for it.
+// The ring is full: match for the owner instead of waiting for it, unless it is at it.
 [[gnu::cold]] void Mailbox::make_room() noexcept {
+  constexpr int kTurnsForOwner = 20;  // about a microsecond
   Work work;
   ShortWait wait;
   const uint64_t before = head.load(std::memory_order_relaxed);
+  for (int i = 0; i < kTurnsForOwner && spinning.load(std::memory_order_relaxed); ++i) {
+    wait.once();
+    if (head.load(std::memory_order_relaxed) != before) return;
+  }
   while (head.load(std::memory_order_relaxed) == before) {
     if (try_lock()) {
       drain(work);
@@ -113,6 +118,12 @@ void Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
 
 // --- under the lock ---------------------------------------------------------------------------
 
+void Mailbox::keep(Entry& message, Work& work) noexcept {
+  unexpected.append(message);
+  // Counted before its execution took the lock (see Watching), or it looks after us.
+  if (watchers.load(std::memory_order_relaxed) != 0) work.add_news(*this);
+}
+
 Operation* Mailbox::take_posted(const Key& key) noexcept {
   if (posted.empty()) return nullptr;
   Entry* entry = posted.find(key);
@@ -147,7 +158,7 @@ void Mailbox::accept_inline(Cell& cell, uint64_t position, Work& work) noexcept 
     block->kind = Entry::kBlock;
     block->bytes = static_cast<int64_t>(bytes);
     small_copy(block->data(), data, bytes);
-    unexpected.append(*block);
+    keep(*block, work);
   }
 }
 
@@ -158,13 +169,13 @@ void Mailbox::accept_send(Operation& send, Work& work) noexcept {
     work.add_copy(*receive, send);
   } else if (send.may_buffer) {  // its sender counts on not having to wait for a receive
     if (!closed.load(std::memory_order_relaxed)) {
-      unexpected.append(*make_block(eager, send.key, send.buffer, send.count, *send.type));
+      keep(*make_block(eager, send.key, send.buffer, send.count, *send.type), work);
     }
     work.add_sent(send);
   } else if (closed.load(std::memory_order_relaxed)) {
     send.is_orphan = true;  // stays incomplete: its receiver has ended
   } else {
-    unexpected.append(send);
+    keep(send, work);
   }
 }
 
@@ -178,7 +189,7 @@ void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
   if (Operation* receive = take_posted(cell.key)) {
     work.add_copy(*receive, *entry);
   } else if (!closed.load(std::memory_order_relaxed)) {
-    unexpected.append(*entry);
+    keep(*entry, work);
   } else {
     EagerPool::give_back(static_cast<Block*>(entry));
   }

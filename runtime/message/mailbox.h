@@ -84,6 +84,8 @@ struct alignas(64) Mailbox {
   bool is_empty() const noexcept {
     return tail.load(std::memory_order_acquire) >> 1 == head.load(std::memory_order_relaxed);
   }
+  // A message without a receive: into the unexpected queue; a prober that is parked looks.
+  void keep(Entry& message, Work& work) noexcept;
   // The posted receive for a message, taken out of its queue, or null.
   Operation* take_posted(const Key& key) noexcept;
 
@@ -122,6 +124,8 @@ struct alignas(64) Mailbox {
   std::atomic<bool> attention{false};             // notify() has been called
   std::atomic<int> parked_others{0};  // executions but the main one that are (about to be)
                                       // parked; while not zero the mailbox stays delegated
+  std::atomic<int> watchers{0};       // executions that are (about to be) parked in
+                                      // wait_until(): a message may be what they look for
   unsigned empty_polls = 0;           // see relax(); a hint, main execution only
   std::atomic<job::Rank*> owner{nullptr};  // null before its start
   int world_rank;

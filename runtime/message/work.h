@@ -16,6 +16,8 @@
 
 namespace mpc::msg {
 
+struct Mailbox;
+
 // An execution that waits for one of several operations, or for all of them.
 struct Waiter {
   sched::Execution* execution = nullptr;
@@ -39,7 +41,9 @@ class Work {
   void add_filled(Operation& receive) noexcept;
   // The data of `send` has been copied away. Caller: holds the receiver's lock.
   void add_sent(Operation& send) noexcept;
-  bool empty() const noexcept { return first_ == nullptr; }
+  // A message has come for which an execution parked in wait_until() may be looking.
+  void add_news(Mailbox& mailbox) noexcept { news_ = &mailbox; }
+  bool empty() const noexcept { return first_ == nullptr && news_ == nullptr; }
   // Copies, completes, calls back. Caller: holds no lock. Switches: no.
   void run() noexcept;
 
@@ -49,6 +53,7 @@ class Work {
 
   Operation* first_ = nullptr;
   Operation* last_ = nullptr;
+  Mailbox* news_ = nullptr;
 };
 
 // Sets the status of a receive. Errors: kTruncate if the message is longer than the buffer.

@@ -94,6 +94,9 @@ class Binding:
         values = {"n": param.name, "o": param.name + "_c"}
         if "handle" in param.kind:
             values["handle"] = param.kind["handle"]
+        first = self.f.params[0]
+        if "handle" in first.kind:
+            values["object"] = f"fortran::to_c<{first.kind['handle']}>(*{first.name})"
         if not param.is_varargs:
             values["c_type"] = param.c_type()
         if "f77_len" in param.attrs:
