@@ -1,6 +1,6 @@
 // Latency, rate and matching of runtime/message, with the machine's own floor beside them.
 //
-//   bench_message [latency|local|rate|depth|all]
+//   bench_message [latency|local|rate|depth|all] [bytes [rounds]]
 //
 // Floors (cache-line ping-pong, one memcpy
 // between the cores with the same buffers) are measured alternately with what they bound.
@@ -9,7 +9,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -21,8 +23,11 @@ namespace {
 
 // Short rounds, so that many of them run undisturbed on a machine with other work; the figure
 // is the tenth percentile: what the code needs when nobody takes its core away.
-const int kRounds = getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 300;
+int g_rounds = 300;
+size_t g_only_bytes = SIZE_MAX;  // all sizes
 const Why kWhy("a benchmark");
+
+bool wants(size_t bytes) { return g_only_bytes == SIZE_MAX || bytes == g_only_bytes; }
 
 double typical(std::vector<double> v) {
   std::sort(v.begin(), v.end());
@@ -49,7 +54,7 @@ double floor_ns(bool two_lines) {
   Line& back = two_lines ? lines[1] : lines[0];
   std::thread other([&] {
     pin(1);
-    for (uint64_t i = 1; i <= kRounds * kIterations; ++i) {
+    for (uint64_t i = 1; i <= g_rounds * kIterations; ++i) {
       while (there.value.load(std::memory_order_acquire) != 2 * i - 1) {
       }
       back.value.store(2 * i, std::memory_order_release);
@@ -60,7 +65,7 @@ double floor_ns(bool two_lines) {
   sched_getaffinity(0, sizeof before, &before);
   pin(0);
   uint64_t start = sched::now_ns();
-  for (uint64_t i = 1; i <= kRounds * kIterations; ++i) {
+  for (uint64_t i = 1; i <= g_rounds * kIterations; ++i) {
     there.value.store(2 * i - 1, std::memory_order_release);
     while (back.value.load(std::memory_order_acquire) != 2 * i) {
     }
@@ -80,7 +85,7 @@ uint64_t iterations_for(size_t bytes) {
   if (bytes <= 1024) return 200;
   return bytes <= 65536 ? 10 : 1;
 }
-int rounds_for(size_t bytes) { return bytes <= 65536 ? kRounds : 100; }
+int rounds_for(size_t bytes) { return bytes <= 65536 ? g_rounds : 100; }
 
 struct Buffers {
   std::vector<char> data[2][2];  // [rank][out, in]
@@ -160,7 +165,7 @@ double rate_per_us(int workers, size_t bytes) {
   world.run([&](job::Rank& self) {
     const int me = self.world_rank, other = 1 - me;
     std::vector<Request> requests(kWindow);
-    for (int r = 0; r < kRounds; ++r) {
+    for (int r = 0; r < g_rounds; ++r) {
       const uint64_t start = sched::now_ns();
       for (int i = 0; i < n; ++i) {
         for (size_t k = 0; k < kWindow; ++k) {
@@ -212,7 +217,7 @@ double depth_ns(Depth what, int depth) {
     constexpr int n = 100;
     Request r;
     std::vector<double> samples;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < g_rounds; ++round) {
       const uint64_t start = sched::now_ns();
       for (int i = 0; i < n; ++i) {
         const int source = is_wild ? kAnySource : 0;
@@ -241,7 +246,7 @@ void latency() {
               "ratio");
   for (size_t bytes : {0, 8, 44, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
                        65536, 262144, 1 << 20, 4 << 20}) {
-    if (getenv("ONLY") && bytes != (size_t)atoi(getenv("ONLY"))) continue;
+    if (!wants(bytes)) continue;
     std::vector<double> ours, floor;
     for (int i = 0; i < 3; ++i) {
       floor.push_back(bytes <= 44 ? floor_ns(true) : 1e3 * memcpy_floor_us(bytes));
@@ -256,7 +261,7 @@ void latency() {
 void local() {
   std::printf("one worker, one way, switch included\n%10s %12s\n", "bytes", "message ns");
   for (size_t bytes : {8, 64, 1024, 8192, 65536, 1 << 20}) {
-    if (getenv("MAXB") && bytes > (size_t)atoi(getenv("MAXB"))) break;
+    if (!wants(bytes)) continue;
     std::printf("%10zu %12.0f\n", bytes, ping_pong_ns(1, bytes));
   }
 }
@@ -265,6 +270,7 @@ void rate() {
   std::printf("windows of 64, messages per us\n%10s %12s %12s\n", "bytes", "two workers",
               "one worker");
   for (size_t bytes : {8, 64, 256, 1024, 8192}) {
+    if (!wants(bytes)) continue;
     std::printf("%10zu %12.1f %12.1f\n", bytes, rate_per_us(2, bytes), rate_per_us(1, bytes));
   }
 }
@@ -283,10 +289,13 @@ void depth() {
 }  // namespace mpc::msg::test
 
 int main(int argc, char** argv) {
-  (void)mpc::Settings::load_environment();
+  const auto loaded = mpc::Settings::load_environment();
+  if (!loaded.ok()) std::fprintf(stderr, "%s\n", loaded.error().message.c_str());
   using namespace mpc::msg::test;
   const std::string what = argc > 1 ? argv[1] : "all";
   const bool all = what == "all";
+  if (argc > 2) g_only_bytes = static_cast<size_t>(std::atol(argv[2]));
+  if (argc > 3) g_rounds = std::atoi(argv[3]);
   if (all || what == "latency") latency();
   if (all || what == "local") local();
   if (all || what == "rate") rate();

@@ -40,11 +40,16 @@ uint64_t Mailbox::claim(uint64_t count, bool* delegated) {
   }
 }
 
-// The ring is full: match for the owner instead of waiting for it.
+// The ring is full: match for the owner instead of waiting for it, unless it is at it.
 [[gnu::cold]] void Mailbox::make_room() noexcept {
+  constexpr int kTurnsForOwner = 20;  // about a microsecond
   Work work;
   ShortWait wait;
   const uint64_t before = head.load(std::memory_order_relaxed);
+  for (int i = 0; i < kTurnsForOwner && spinning.load(std::memory_order_relaxed); ++i) {
+    wait.once();
+    if (head.load(std::memory_order_relaxed) != before) return;
+  }
   while (head.load(std::memory_order_relaxed) == before) {
     if (try_lock()) {
       drain(work);

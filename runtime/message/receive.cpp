@@ -15,6 +15,8 @@ void prepare(Mailbox& mine, Operation& op, void* buffer, Count count,
   op.type = type;
   op.mailbox = &mine;
   op.queued = false;
+  op.is_copying.store(false, std::memory_order_relaxed);
+  op.is_claimed = op.is_woken = false;
 }
 
 // Takes the oldest unexpected message that matches, or posts the receive.

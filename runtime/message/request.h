@@ -12,7 +12,8 @@
 //                      |                       |
 //                      | completer (CAS)       | completer (exchange): kCompleting, wakes
 //                      v                       v
-//                   kComplete <------- kCompleting (a few ns; the waiter is being woken)
+//                   kComplete <------- kCompleting (a few ns: the waiter is being woken; or a
+//                                      large copy, during which the waiter wakes up)
 
 #include <atomic>
 #include <cstdint>
@@ -89,6 +90,10 @@ struct Operation : Entry {
   bool may_buffer = false;        // a small send: who finds no receive for it copies it away
   bool is_orphan = false;         // a send that nobody will match: its receiver has ended
   std::atomic<bool> in_ring{false};  // a pointer to this is in `mailbox`'s ring
+  // A large copy is under way, so it is soon complete.
+  std::atomic<bool> is_copying{false};
+  bool is_claimed = false;        // by the copier: kCompleting already
+  bool is_woken = false;          // ... and its waiter is awake
   Status status;
   CompletionFn on_complete = nullptr;
   void* argument = nullptr;
@@ -112,6 +117,11 @@ class Request : private Operation {
 
   bool is_complete() const noexcept {
     return state.load(std::memory_order_acquire) == kComplete;  // pairs with complete()
+  }
+  // Started and not complete.
+  bool is_active() const noexcept {
+    const uint32_t now = state.load(std::memory_order_acquire);
+    return now != kIdle && now != kComplete;
   }
   // Valid once complete.
   const Status& status() const noexcept { return Operation::status; }

@@ -89,6 +89,8 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
   op.queued = false;
   op.is_orphan = false;
   op.may_buffer = false;
+  op.is_copying.store(false, std::memory_order_relaxed);
+  op.is_claimed = op.is_woken = false;
   if (!mine.has_sent_pointers.load(std::memory_order_relaxed)) {
     mine.has_sent_pointers.store(true, std::memory_order_relaxed);  // for our own end
   }
@@ -175,6 +177,7 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
     send_rendezvous(mine, to, op, args, bytes);
   } else if (send_now(mine, to, args, bytes)) {
     op.in_ring.store(false, std::memory_order_relaxed);
+    op.is_claimed = false;
     complete(op);
   } else {
     send_lazily(mine, to, op, args, bytes);

@@ -112,17 +112,24 @@ class Spinning {
 };
 
 // Polls while the scheduler thinks that it pays. True if done. `glance` is a cheap hint that
-// done() may have become true; `help` is called once, after a while.
-template <class Done, class Glance, class Help>
-bool spin_until(Mailbox& mine, Done done, Glance glance, Help help) noexcept {
+// done() may have become true; `help` is called once, after a while. `soon` says that the end
+// is a copy in progress away, which is shorter than sleeping and being woken.
+template <class Done, class Glance, class Help, class Soon>
+bool spin_until(Mailbox& mine, Done done, Glance glance, Help help, Soon soon) noexcept {
   constexpr int kTurnsBeforeHelp = 8;  // about a microsecond
+  constexpr int kMostBudgets = 1000;   // some ms, if the copier has lost its core
+  int budgets = 0;
   sched::SpinBudget spin;
   Spinning spinning(mine);
   for (int turn = 0;; ++turn) {
     const bool happened = mine.poll() | run_hooks(mine);
     if (done()) return true;
     if (happened) continue;
-    if (!spin.once()) return false;
+    if (!spin.once()) {
+      if (!soon() || ++budgets > kMostBudgets) return false;
+      spin = sched::SpinBudget();
+      if (!spin.once()) return false;  // another rank wants this core
+    }
     spinning.go_on();
     look_closely(mine, glance);
     if (turn == kTurnsBeforeHelp) help();
@@ -139,14 +146,27 @@ void park_until(Mailbox& mine, Waiter& waiter, Done done,
   }
 }
 
+bool never() noexcept { return false; }
+
 bool is_over(const Operation& op) noexcept {
   return op.state.load(std::memory_order_acquire) >= kCompleting;  // pairs with complete()
 }
 
-// Waits for the end of the few instructions in which a completer still refers to `op`.
+// Waits for kComplete after kCompleting: for a few instructions of the completer, or for a copy
+// that it is making on another core. Switches: while other ranks are ready.
 void settle(const Operation& op) noexcept {
-  ShortWait wait;
-  while (op.state.load(std::memory_order_acquire) != kComplete) wait.once();
+  constexpr int kTurns = 50;
+  for (int i = 0; i < kTurns; ++i) {
+    // acquire pairs with complete().
+    if (op.state.load(std::memory_order_acquire) == kComplete) return;
+    __builtin_ia32_pause();
+  }
+  sched::SpinBudget spin;
+  while (op.state.load(std::memory_order_acquire) != kComplete) {
+    if (spin.once()) continue;
+    sched::Execution::self().yield();
+    spin = sched::SpinBudget();
+  }
 }
 
 // kActive to kWaited. False if it is complete.
@@ -208,7 +228,8 @@ void BlockingOperation::wait(job::Rank&, Mailbox& mine,
   Operation& o = op();
   auto over = [&] { return is_over(o); };
   auto help = [&] { help_receiver(o); };
-  if (!over() && !spin_until(mine, over, over, help)) {
+  auto soon = [&] { return o.is_copying.load(std::memory_order_relaxed); };
+  if (!over() && !spin_until(mine, over, over, help, soon)) {
     help();
     if (o.waiter_is_preset || arm(o, waiter_)) park_until(mine, waiter_, over, why);
   }
@@ -251,7 +272,8 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
   Mailbox& mine = mailbox_of(self);
   auto over = [&] { return is_over(op); };
   auto help = [&] { help_receiver(op); };
-  if (!spin_until(mine, over, over, help)) {
+  auto soon = [&] { return op.is_copying.load(std::memory_order_relaxed); };
+  if (!spin_until(mine, over, over, help, soon)) {
     Waiter waiter{&sched::Execution::self()};
     help();
     if (arm(op, waiter)) park_until(mine, waiter, over, why);
@@ -281,7 +303,11 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
   };
   if (all_over()) return;
   Mailbox& mine = mailbox_of(self);
-  if (spin_until(mine, all_over, [] { return false; }, help)) return;
+  auto soon = [&] {  // the first one that is missing
+    return next < n && requests[next] != nullptr &&
+           operation_of(*requests[next]).is_copying.load(std::memory_order_relaxed);
+  };
+  if (spin_until(mine, all_over, never, help, soon)) return;
   help();
   Waiter waiter{&sched::Execution::self()};
   // One for each armed request; our own one is given back when all are armed.
@@ -299,8 +325,11 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
     };
     park_until(mine, waiter, none_missing, why);
   }
-  ShortWait wait;
-  while (!all_over()) wait.once();  // completers are between wake() and kComplete
+  for (size_t i = next; i < n; ++i) {  // completers are between wake() and kComplete
+    if (requests[i] != nullptr && requests[i]->is_active()) {
+      settle(operation_of(*requests[i]));
+    }
+  }
 }
 
 void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate ready,
@@ -313,7 +342,7 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
       if (requests[i] != nullptr) help_receiver(operation_of(*requests[i]));
     }
   };
-  if (spin_until(mine, done, [] { return false; }, help)) return;
+  if (spin_until(mine, done, never, help, never)) return;
   help();
   Waiter waiter{&sched::Execution::self()};
   waiter.wakes_at_each = true;

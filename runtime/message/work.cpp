@@ -15,12 +15,33 @@ namespace {
 // user-level thread). Work is run without switching, so one level is enough.
 thread_local Work* t_running = nullptr;
 
+// Copies that take longer than a line needs to travel, many times over.
+constexpr int64_t kLongCopyBytes = 64 << 10;
+
 void wake(Waiter& waiter) noexcept {
   // acq_rel: the last one to count down has seen the others' completions.
   if (waiter.wakes_at_each ||
       waiter.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     waiter.execution->unpark();
   }
+}
+
+// A long copy for `op` begins: who spins goes on spinning, who sleeps wakes up meanwhile, so
+// that the time of waking hides behind the copy.
+void announce(Operation& op) noexcept {
+  op.is_copying.store(true, std::memory_order_relaxed);  // a hint for spinners
+  uint32_t expected = kWaited;
+  if (op.waiter_is_preset) {
+    if (op.waiter->execution == &sched::Execution::self()) return;
+    op.state.store(kCompleting, std::memory_order_release);
+  } else if (!op.state.compare_exchange_strong(expected, kCompleting,
+                                               std::memory_order_acq_rel)) {
+    return;
+  }
+  op.is_claimed = true;
+  if (op.waiter->wakes_at_each) return;  // has more to look at than this one: woken at the end
+  op.is_woken = true;
+  wake(*op.waiter);
 }
 
 }  // namespace
@@ -106,9 +127,10 @@ void complete(Operation& op) noexcept {
   const CompletionFn fn = op.on_complete;
   void* const argument = op.argument;
   uint32_t expected = kActive;
-  if (op.waiter_is_preset) {
-    Waiter* waiter = op.waiter;
-    if (waiter->execution == &sched::Execution::self()) {
+  if (op.is_claimed) {
+    expected = kWaited;
+  } else if (op.waiter_is_preset) {
+    if (op.waiter->execution == &sched::Execution::self()) {
       op.state.store(kComplete, std::memory_order_relaxed);  // own eyes only
       return;
     }
@@ -122,8 +144,8 @@ void complete(Operation& op) noexcept {
   CHECK(expected == kWaited, "an operation completed twice");
   // The waiter may not leave before it has been woken: kCompleting holds it back, and after
   // kComplete (release, pairs with its acquire) neither it nor `op` is touched again.
-  op.state.store(kCompleting, std::memory_order_release);
-  wake(*op.waiter);
+  if (!op.is_claimed) op.state.store(kCompleting, std::memory_order_release);
+  if (!op.is_woken) wake(*op.waiter);
   op.state.store(kComplete, std::memory_order_release);
   if (fn != nullptr) fn(&request_of(op), argument);
 }
@@ -147,6 +169,10 @@ void take_data(Operation& receive, Entry& message) noexcept {
     return;
   }
   auto& send = static_cast<Operation&>(message);
+  if (message.bytes >= kLongCopyBytes) {
+    announce(send);
+    announce(receive);
+  }
   transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
                          *send.type, send.count);
   send.status = Status{};
