@@ -24,6 +24,7 @@
 #include "mpi/type_object.h"
 #include "mpi/wait_reasons.h"
 #include "nbc/algorithms/cache.h"
+#include "nbc/algorithms/inter.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -109,7 +110,7 @@ struct Call final : CollectiveState {
     out.buffers = buffers;
     out.types = types();
     out.reduction = op.reduction();
-    out.world_ranks = comm.world_ranks();
+    out.world_ranks = comm.peers();  // on an intercommunicator: the other group
     out.my_rank = comm.rank();
     out.context = comm.collective_context();
     out.tag_base = tag_base;
@@ -117,10 +118,11 @@ struct Call final : CollectiveState {
   }
 };
 
-Err no_intercommunicators(const Comm& comm, const char* name) {
-  if (!comm.is_inter()) return kSuccess;
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              fmt::format("{} on an intercommunicator", name));
+// The schedule of the call: kept by the communicator; made anew for two groups.
+Result<std::shared_ptr<const nbc::Schedule>> schedule_of(Call& call) {
+  Comm& comm = call.comm;
+  if (comm.is_inter()) return nbc::build_inter(call.shape, comm.remote_size());
+  return comm.schedules().get(call.shape);
 }
 
 Err error_of_collective(const msg::Status& status, const char* name) {
@@ -136,10 +138,9 @@ Err error_of_collective(const msg::Status& status, const char* name) {
 
 template <class Describe>
 Err run(const char* name, Comm& comm, Coll coll, Describe&& describe) {
-  if (const Err error = no_intercommunicators(comm, name)) return error;
   Call call(comm, coll);
   if (const Err error = describe(call)) return error;
-  auto schedule = comm.schedules().get(call.shape);
+  auto schedule = schedule_of(call);
   if (!schedule) return fail(schedule.error());
   const CollectiveReason reason(name, comm);
   const msg::Status status =
@@ -151,10 +152,9 @@ Err run(const char* name, Comm& comm, Coll coll, Describe&& describe) {
 template <class Describe>
 Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** out,
          Describe&& describe) {
-  if (const Err error = no_intercommunicators(comm, name)) return error;
   auto call = std::make_unique<Call>(comm, coll);
   if (const Err error = describe(*call)) return error;
-  auto schedule = comm.schedules().get(call->shape);
+  auto schedule = schedule_of(*call);
   if (!schedule) return fail(schedule.error());
   call->keep_types();
   const uint32_t sequence = is_persistent ? comm.next_persistent() : comm.next_collective();
@@ -181,6 +181,11 @@ Err prepare(const char* name, Comm& comm, Coll coll, Request** request, Describe
   return kSuccess;
 }
 
+static_assert(nbc::kIsRoot == MPI_ROOT && nbc::kNoPart == MPI_PROC_NULL);
+bool is_root(const Comm& comm, int root) noexcept {
+  return comm.is_inter() ? root == MPI_ROOT : comm.rank() == root;
+}
+
 // --- descriptions ---------------------------------------------------------------------------
 
 Err barrier_call(Call&) { return kSuccess; }
@@ -195,7 +200,7 @@ Err gather_call(Call& c, const void* sendbuf, Count sendcount, const dt::Datatyp
                 void* recvbuf, Count recvcount, const dt::Datatype* recvtype, int root) {
   c.shape.root = root;
   c.send_side(sendbuf, sendcount, sendtype);
-  if (c.comm.rank() == root) {
+  if (is_root(c.comm, root)) {
     c.recv_side(recvbuf, recvcount, recvtype);
     if (sendbuf == MPI_IN_PLACE) c.in_place();
   }
@@ -208,7 +213,7 @@ Err gatherv_call(Call& c, const void* sendbuf, Count sendcount, const dt::Dataty
                  const dt::Datatype* recvtype, int root) {
   c.shape.root = root;
   c.send_side(sendbuf, sendcount, sendtype);
-  if (c.comm.rank() == root) {
+  if (is_root(c.comm, root)) {
     c.recv_side(recvbuf, 0, recvtype);
     c.shape.recv_counts = c.keep(0, recvcounts);
     c.shape.recv_displs = c.keep(1, displs);
@@ -220,8 +225,8 @@ Err gatherv_call(Call& c, const void* sendbuf, Count sendcount, const dt::Dataty
 Err scatter_call(Call& c, const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
                  void* recvbuf, Count recvcount, const dt::Datatype* recvtype, int root) {
   c.shape.root = root;
-  if (c.comm.rank() == root) c.send_side(sendbuf, sendcount, sendtype);
-  if (recvbuf == MPI_IN_PLACE && c.comm.rank() == root) {
+  if (is_root(c.comm, root)) c.send_side(sendbuf, sendcount, sendtype);
+  if (recvbuf == MPI_IN_PLACE && is_root(c.comm, root)) {
     c.shape.is_in_place = true;
   } else {
     c.recv_side(recvbuf, recvcount, recvtype);
@@ -234,12 +239,12 @@ Err scatterv_call(Call& c, const void* sendbuf, const Counts& sendcounts, const 
                   const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
                   const dt::Datatype* recvtype, int root) {
   c.shape.root = root;
-  if (c.comm.rank() == root) {
+  if (is_root(c.comm, root)) {
     c.send_side(sendbuf, 0, sendtype);
     c.shape.send_counts = c.keep(0, sendcounts);
     c.shape.send_displs = c.keep(1, displs);
   }
-  if (recvbuf == MPI_IN_PLACE && c.comm.rank() == root) {
+  if (recvbuf == MPI_IN_PLACE && is_root(c.comm, root)) {
     c.shape.is_in_place = true;
   } else {
     c.recv_side(recvbuf, recvcount, recvtype);
@@ -300,7 +305,7 @@ template <class SendCounts, class SendDispls, class SendTypes, class Counts, cla
 Err alltoallw_call(Call& c, const void* sendbuf, const SendCounts& sendcounts,
                    const SendDispls& sdispls, const SendTypes& sendtypes, void* recvbuf,
                    const Counts& recvcounts, const Displs& rdispls, const Types& recvtypes) {
-  const auto n = static_cast<size_t>(c.comm.size());
+  const auto n = static_cast<size_t>(c.comm.remote_size());
   c.buffers[1] = recvbuf;
   if (sendbuf == MPI_IN_PLACE) {
     c.shape.is_in_place = true;
@@ -320,6 +325,7 @@ Err alltoallw_call(Call& c, const void* sendbuf, const SendCounts& sendcounts,
 Err reduce_call(Call& c, const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op* op,
                 int root) {
   c.shape.root = root;
+  if (root == MPI_PROC_NULL) return kSuccess;  // nothing else is significant
   return c.reduction(sendbuf, recvbuf, count, type, *op);
 }
 

@@ -9,6 +9,7 @@
 #include "mpi/api/impl_grequest.h"
 #include "mpi/api/impl_p2p.h"
 #include "mpi/comm.h"
+#include "mpi/errhandler.h"
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
 #include "mpi/request.h"
@@ -131,8 +132,10 @@ void finish_entry(RankState& state, MPI_Request* handles, const RequestArray& re
 // MPI_ERR_IN_STATUS; so entries are finished first, and reset when all went well.
 Err in_status(int failures) {
   if (failures == 0) return kSuccess;
-  return fail(MPI_ERR_IN_STATUS, fmt::format("{} of the requests failed: {}", failures,
-                                             last_error_message()));
+  const unsigned last = last_error_number();
+  return blame_same(fail(MPI_ERR_IN_STATUS, fmt::format("{} of the requests failed: {}",
+                                                        failures, last_error_message())),
+                    last);
 }
 
 Err finish_all(RankState& state, int count, MPI_Request* handles, const RequestArray& requests,

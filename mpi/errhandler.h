@@ -56,6 +56,12 @@ class Errhandler final : public Object {
 [[gnu::cold]] int handle_error(Err error, Errhandler& handler, void* handle,
                                const char* object_name, const char* function);
 
+// Calls that name requests or messages instead of a communicator (MPI_Wait) say with these
+// whose handler is for the error: blame() right after the error was made, null: nobody's;
+// blame_same() if `error` replaces the one before. Both return `error`.
+[[gnu::cold]] Err blame(Err error, Comm* comm);
+[[gnu::cold]] Err blame_same(Err error, unsigned replaced_number);
+
 // For all languages: what MPI_*_create_errhandler do.
 Errhandler* create_errhandler(ErrhandlerTarget target, Language language,
                               AnyFunction* function);

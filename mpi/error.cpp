@@ -8,6 +8,7 @@ namespace {
 
 thread_local std::string t_message;
 thread_local constinit int t_code = 0;
+thread_local constinit unsigned t_number = 0;
 
 struct ClassName {
   int mpi_class;
@@ -94,6 +95,7 @@ static_assert([] {
 Err fail(int mpi_class, std::string message) {
   t_message = std::move(message);
   t_code = mpi_class;
+  ++t_number;
   return Err{mpi_class};
 }
 
@@ -102,6 +104,7 @@ Err fail(const Error& error) { return fail(error_class_of(error.code), error.mes
 Err fail_with_code(int code) {
   t_message.clear();
   t_code = code;
+  ++t_number;
   return Err{code};
 }
 
@@ -136,6 +139,7 @@ int error_class_of(Errc code) noexcept {
 
 const std::string& last_error_message() noexcept { return t_message; }
 int last_error_code() noexcept { return t_code; }
+unsigned last_error_number() noexcept { return t_number; }
 
 const char* error_class_name(int mpi_class) noexcept {
   return mpi_class >= 0 && mpi_class < kClassCount ? kClasses[mpi_class].name : nullptr;

@@ -30,6 +30,8 @@ int error_class_of(Errc code) noexcept;
 // The message of the last fail() of this execution, and its code.
 const std::string& last_error_message() noexcept;
 int last_error_code() noexcept;
+// Counts the errors of this execution; tells whether a note made about the last one is old.
+unsigned last_error_number() noexcept;
 
 }  // namespace mpc::mpi
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "mpi/comm.h"
+#include "mpi/errhandler.h"
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
 #include "mpi/status.h"
@@ -214,7 +215,7 @@ Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* 
   } else {
     const msg::Status& result = request.result();
     set_status(status, result);
-    if (result.failed) [[unlikely]] error = error_of(result);
+    if (result.failed) [[unlikely]] error = blame(error_of(result), request.comm());
   }
   if (request.is_persistent) {
     request.is_active = false;

@@ -36,6 +36,7 @@ inline void set_empty(MPI_Status* status) noexcept {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = MPI_ANY_SOURCE;
   status->MPI_TAG = MPI_ANY_TAG;
+  status->MPI_ERROR = MPI_SUCCESS;
   set_status_bytes(*status, 0);
   set_status_cancelled(*status, false);
 }

@@ -7,14 +7,18 @@
 #include <threads.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <string>
 
 #include "base/log.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
+#include "scheduler/execution.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
@@ -26,10 +30,41 @@ namespace {
 using mpc::job::Rank;
 using StartFunction = void* (*)(void*);
 
+// A rank that waits in pthread_join; on its stack.
+struct Joiner final : mpc::sched::WaitReason {
+  mpc::sched::Execution* execution = &mpc::sched::Execution::self();
+  std::atomic<bool> has_ended{false};  // release by the ending thread, acquire by the joiner
+  std::string text() const override { return "pthread_join: a thread of the rank"; }
+};
+
+// A thread of a rank, from its creation until it ends. Under g_threads_mutex, which is held over
+// short stretches without a switch.
+struct Live {
+  pthread_t id{};
+  Joiner* joiner = nullptr;
+  Live* next = nullptr;
+};
+constinit std::mutex g_threads_mutex;
+constinit Live* g_threads = nullptr;
+
+void thread_ends(Live* live) {
+  const std::lock_guard lock(g_threads_mutex);
+  Live** link = &g_threads;
+  while (*link != live) link = &(*link)->next;
+  *link = live->next;
+  if (Joiner* joiner = live->joiner) {
+    mpc::sched::Execution* execution = joiner->execution;  // the joiner may go right away
+    joiner->has_ended.store(true, std::memory_order_release);
+    execution->unpark();
+  }
+  delete live;
+}
+
 struct Start {
   StartFunction function;
   void* argument;
   Rank* rank;
+  Live* live;
 };
 
 // Where this process may run: a worker is bound to one core, but a rank's own threads are not.
@@ -41,9 +76,10 @@ __attribute__((constructor)) void remember_affinity() {
 // Counts a thread until it ends, by return or by pthread_exit().
 class Counted {
  public:
-  explicit Counted(Rank& rank)
-      : state_(static_cast<mpc::interpose::LibcState*>(rank.libc)) {}
+  Counted(Rank& rank, Live* live)
+      : state_(static_cast<mpc::interpose::LibcState*>(rank.libc)), live_(live) {}
   ~Counted() {
+    thread_ends(live_);
     if (state_ != nullptr)
       state_->thread_count.fetch_sub(1, std::memory_order_release);  // pthread_exit
   }
@@ -52,11 +88,12 @@ class Counted {
 
  private:
   mpc::interpose::LibcState* state_;
+  Live* live_;
 };
 
 void* run_as_rank(void* argument) {
   const std::unique_ptr<Start> start(static_cast<Start*>(argument));
-  const Counted counted(*start->rank);
+  const Counted counted(*start->rank, start->live);
   mpc::sched::Execution::self().set_identity(start->rank);
   if (start->rank->copy != nullptr) start->rank->copy->enter_thread();
   return start->function(start->argument);
@@ -70,8 +107,12 @@ bool is_own_function(StartFunction function) {
 
 int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction function,
            void* argument, Rank* rank) {
-  auto* start = new (std::nothrow) Start{function, argument, rank};
-  if (start == nullptr) return EAGAIN;
+  auto live = std::unique_ptr<Live>(new (std::nothrow) Live);
+  auto* start = new (std::nothrow) Start{function, argument, rank, live.get()};
+  if (live == nullptr || start == nullptr) {
+    delete start;
+    return EAGAIN;
+  }
   auto* state = static_cast<mpc::interpose::LibcState*>(rank->libc);
   if (state != nullptr) state->thread_count.fetch_add(1, std::memory_order_relaxed);
   pthread_attr_t own;
@@ -79,8 +120,17 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
   const bool sets_affinity =
       attributes == nullptr && rank->copy != nullptr &&
       pthread_attr_setaffinity_np(&own, sizeof g_allowed, &g_allowed) == 0;
-  const int error = NEXT(pthread_create)(thread, sets_affinity ? &own : attributes,
-                                         run_as_rank, start);
+  int error = 0;
+  {
+    // Held until the thread is in the list: it must find itself there when it ends.
+    const std::lock_guard lock(g_threads_mutex);
+    error = NEXT(pthread_create)(thread, sets_affinity ? &own : attributes, run_as_rank, start);
+    if (error == 0) {
+      live->id = *thread;
+      live->next = g_threads;
+      g_threads = live.release();
+    }
+  }
   pthread_attr_destroy(&own);
   if (error != 0) {
     delete start;
@@ -117,6 +167,27 @@ MPC_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   if (rank == nullptr)
     return NEXT(pthread_create)(thread, attributes, function, argument);
   return create(thread, attributes, function, argument, rank);
+}
+
+// A rank that waits for one of its threads gives its core away: the thread may wait for another
+// rank of this core.
+MPC_EXPORT int pthread_join(pthread_t thread, void** value) {
+  if (rank_of_caller() != nullptr && mpc::sched::Execution::self().is_ult()) {
+    Joiner joiner;
+    bool waits = false;
+    {
+      const std::lock_guard lock(g_threads_mutex);
+      for (Live* live = g_threads; live != nullptr; live = live->next) {
+        if (pthread_equal(live->id, thread) == 0 || live->joiner != nullptr) continue;
+        live->joiner = &joiner;
+        waits = true;
+      }
+    }
+    while (waits && !joiner.has_ended.load(std::memory_order_acquire)) {
+      joiner.execution->park(joiner);
+    }
+  }
+  return NEXT(pthread_join)(thread, value);  // a thread that has ended: short
 }
 
 // Libc's calls its own pthread_create, not ours.

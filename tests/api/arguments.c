@@ -45,6 +45,22 @@ static void point_to_point(MPI_Comm comm, int size) {
   MPI_Type_free(&raw);
 }
 
+/* MPI_Wait names no communicator: the error is for the handler of the request's one. */
+static void completion(MPI_Comm comm, int rank) {
+  int two[2] = {1, 2}, one, before = handled;
+  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Status statuses[2];
+  MPI_Irecv(&one, 1, MPI_INT, rank, 0, comm, &requests[0]);
+  MPI_Send(two, 2, MPI_INT, rank, 0, comm);
+  EXPECT(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+  MPI_Irecv(&one, 1, MPI_INT, rank, 0, comm, &requests[0]);
+  MPI_Send(two, 2, MPI_INT, rank, 0, comm);
+  EXPECT(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+  EXPECT(statuses[0].MPI_ERROR, MPI_ERR_TRUNCATE);
+  EXPECT(statuses[1].MPI_ERROR, MPI_SUCCESS);
+  if (handled != before + 2) printf("the handler was not called\n"), ++wrong;
+}
+
 static void collectives(MPI_Comm comm, int rank, int size) {
   int v = 1, all[64] = {0};
   EXPECT(MPI_Bcast(&v, 1, MPI_INT, size, comm), MPI_ERR_ROOT);
@@ -85,6 +101,7 @@ int main(int argc, char** argv) {
   MPI_Comm_create_errhandler(count_errors, &counting);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, counting);
   point_to_point(MPI_COMM_WORLD, size);
+  completion(MPI_COMM_WORLD, rank);
   collectives(MPI_COMM_WORLD, rank, size);
   handles(MPI_COMM_WORLD);
   MPI_Allreduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

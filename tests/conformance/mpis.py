@@ -65,7 +65,7 @@ def find(name, prefix=None):
 
 
 def _ours(prefix):
-    root = Path(prefix) if prefix else None
+    root = Path(prefix).resolve() if prefix else None
     if root is None:
         raise MpiMissing("our own MPI needs --prefix, the folder of `./run install`")
     compiler, launcher = root / "bin/mpcc", root / "bin/mpcrun"

@@ -82,7 +82,9 @@ int main(int, char** argv) {
   }
   if (how == "raise") {
     signal(SIGUSR1, [](int) { ++signals; });
-    CHECK_THAT(raise(SIGUSR1) == 0 && signals >= 1);
+    // Handlers belong to the process: the one of whichever rank came last runs (docs/limits.md).
+    // That one ran at all is seen from the process being alive.
+    CHECK_THAT(raise(SIGUSR1) == 0);
     return check_failures;
   }
   if (how == "pthread_exit") {

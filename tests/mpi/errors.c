@@ -1,0 +1,78 @@
+/* Error handlers, classes, codes, strings; wrong handles. */
+#include <string.h>
+
+#include "check.h"
+
+static int calls, seen;
+static MPI_Comm seen_comm;
+static void handler(MPI_Comm* comm, int* code, ...) {
+  ++calls;
+  seen = *code;
+  seen_comm = *comm;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size, len, class, code, other;
+  char text[MPI_MAX_ERROR_STRING];
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+  MPI_Comm comm, copy;
+  MPI_Errhandler mine, got;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_create_errhandler(handler, &mine);
+  MPI_Comm_set_errhandler(comm, mine);
+  MPI_Comm_get_errhandler(comm, &got);
+  CHECK(got == mine);
+  MPI_Errhandler_free(&got);
+  MPI_Errhandler_free(&mine);
+  CHECK(mine == MPI_ERRHANDLER_NULL);
+  CHECK(MPI_Send(NULL, 0, MPI_INT, size, 0, comm) == MPI_ERR_RANK);
+  CHECK(calls == 1 && seen == MPI_ERR_RANK && seen_comm == comm);
+  MPI_Comm_dup(comm, &copy); /* inherits the handler */
+  CHECK(MPI_Send(NULL, 0, MPI_INT, 0, -5, copy) == MPI_ERR_TAG);
+  CHECK(calls == 2 && seen_comm == copy);
+  CHECK(MPI_Comm_call_errhandler(copy, MPI_ERR_OTHER) == MPI_SUCCESS);
+  CHECK(calls == 3 && seen == MPI_ERR_OTHER);
+  MPI_Comm_free(&copy);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  CHECK(MPI_Send(NULL, -1, MPI_INT, 0, 0, comm) == MPI_ERR_COUNT);
+  CHECK(MPI_Send(NULL, 1, MPI_DATATYPE_NULL, 0, 0, comm) == MPI_ERR_TYPE);
+  CHECK(MPI_Bcast(NULL, 0, MPI_INT, size, comm) == MPI_ERR_ROOT);
+  CHECK(calls == 3);
+
+  /* Errors without a communicator, and handles of another kind. */
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Group group;
+  MPI_Comm_group(comm, &group);
+  int n;
+  CHECK(MPI_Comm_size(MPI_COMM_NULL, &n) == MPI_ERR_COMM);
+  CHECK(MPI_Comm_size((MPI_Comm)group, &n) == MPI_ERR_COMM);
+  CHECK(MPI_Group_size((MPI_Group)comm, &n) == MPI_ERR_GROUP);
+  CHECK(MPI_Comm_size((MPI_Comm)0, &n) == MPI_ERR_COMM);
+  MPI_Error_string(MPI_ERR_COMM, text, &len);
+  CHECK(strstr(text, "never set") != NULL);
+  MPI_Group_free(&group);
+  MPI_Comm_free(&comm);
+
+  MPI_Add_error_class(&class);
+  MPI_Add_error_code(class, &code);
+  MPI_Add_error_string(code, "all is lost");
+  MPI_Error_class(code, &other);
+  CHECK(other == class && class > MPI_ERR_LASTCODE);
+  MPI_Error_string(code, text, &len);
+  CHECK(strcmp(text, "all is lost") == 0 && len == 11);
+  MPI_Error_string(class, text, &len);
+  CHECK(len == 0);
+  int *last, flag;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
+  CHECK(flag && *last >= code);
+  CHECK(MPI_Add_error_string(MPI_ERR_COMM, "no") == MPI_ERR_ARG);
+  CHECK(MPI_Remove_error_class(class) == MPI_ERR_ARG); /* has a code */
+  MPI_Remove_error_string(code);
+  MPI_Remove_error_code(code);
+  MPI_Remove_error_class(class);
+  CHECK(MPI_Error_class(class, &other) == MPI_ERR_ARG);
+  return finish();
+}

@@ -1,0 +1,73 @@
+/* Intercommunicators: creation, traffic, collectives, split, dup, merge. */
+#include "check.h"
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size, n, flag;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int low_size = (size + 1) / 2, is_low = rank < low_size;
+  MPI_Comm local, inter, dup, merged;
+  MPI_Comm_split(MPI_COMM_WORLD, is_low, rank, &local);
+  int me, mine, theirs;
+  MPI_Comm_rank(local, &me);
+  MPI_Comm_size(local, &mine);
+  theirs = size - mine;
+  /* Only the leaders know the communicator between the groups. */
+  MPI_Intercomm_create(local, 0, me == 0 ? MPI_COMM_WORLD : MPI_COMM_NULL,
+                       is_low ? low_size : 0, 12, &inter);
+  MPI_Comm_test_inter(inter, &flag);
+  CHECK(flag);
+  MPI_Comm_remote_size(inter, &n);
+  CHECK(n == theirs);
+  MPI_Comm_size(inter, &n);
+  CHECK(n == mine);
+
+  /* Ranks of the other group in messages and statuses. */
+  if (me < theirs) {
+    int got = -1, sent = 1000 + rank;
+    MPI_Status status;
+    MPI_Sendrecv(&sent, 1, MPI_INT, me, 4, &got, 1, MPI_INT, MPI_ANY_SOURCE, 4, inter, &status);
+    CHECK(status.MPI_SOURCE == me);
+    CHECK(got == 1000 + (is_low ? low_size + me : me));
+  }
+
+  MPI_Comm_dup(inter, &dup);
+  int sum = -1, value = rank, expected = 0;
+  for (int i = 0; i < size; ++i)
+    if ((i < low_size) != is_low) expected += i;
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, dup);
+  CHECK(sum == expected);
+  int word = rank == 0 ? 77 : -1;
+  MPI_Bcast(&word, 1, MPI_INT, !is_low ? 0 : me == 0 ? MPI_ROOT : MPI_PROC_NULL, dup);
+  CHECK(word == (rank == 0 || !is_low ? 77 : -1));
+  MPI_Request request;
+  int all[64];
+  MPI_Iallgather(&rank, 1, MPI_INT, all, 1, MPI_INT, dup, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < theirs; ++i) CHECK(all[i] == (is_low ? low_size + i : i));
+  MPI_Barrier(dup);
+
+  /* Colours that only one group has give no communicator. */
+  MPI_Comm part;
+  MPI_Comm_split(inter, me == 0 ? 5 : is_low ? 6 : 7, 0, &part);
+  CHECK((part == MPI_COMM_NULL) == (me != 0));
+  if (part != MPI_COMM_NULL) {
+    MPI_Comm_remote_size(part, &n);
+    CHECK(n == 1);
+    MPI_Comm_free(&part);
+  }
+
+  MPI_Intercomm_merge(inter, is_low, &merged); /* the low group comes last */
+  MPI_Comm_size(merged, &n);
+  CHECK(n == size);
+  MPI_Comm_rank(merged, &n);
+  CHECK(n == (is_low ? theirs + me : me));
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, merged);
+  CHECK(sum == size * (size - 1) / 2);
+  MPI_Comm_free(&merged);
+  MPI_Comm_free(&dup);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&local);
+  return finish();
+}
