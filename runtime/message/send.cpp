@@ -8,6 +8,7 @@
 namespace mpc::msg {
 namespace {
 
+// Default: usual for such runtimes; its knee on this transport has not been measured.
 IntSetting s_eager_limit{
     "message.eager_limit", 8192, "bytes",
     "largest message that is buffered when its receive is not posted yet",

@@ -1,11 +1,11 @@
 #pragma once
 // Copies inside the process: the whole of this transport's data path.
 //
-// Role:      moves a message's bytes from the sender's buffer to the receiver's, at the speed
-//            of the caches; which instruction copies which length is measured, not guessed.
+// Role:      moves a message's bytes from the sender's buffer to the receiver's. The one place
+//            to change how; now it is the C library's memcpy for every length.
 // Users:     runtime/message.
 // Threads:   any; each call is independent.
-// See also:  bench/micro/message.cpp (copy variants), docs/messages.md.
+// See also:  bench/micro/message.cpp (memcpy floor), docs/messages.md.
 
 #include <cstddef>
 

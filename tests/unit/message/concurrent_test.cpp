@@ -275,6 +275,40 @@ TEST_P(Concurrent, MatchedProbesOfSeveralThreadsTakeEachMessageOnce) {
   for (auto& s : seen) EXPECT_EQ(s.load(), 1);
 }
 
+// A prober waits for a message that nobody has posted a receive for, so its sender matches
+// nothing: it must be woken all the same. Both sizes that are kept in different ways.
+TEST_P(Concurrent, AParkedProberIsWokenByItsMessage) {
+  struct Probe {
+    job::Rank* self;
+    Status status;
+  };
+  run(2, [&](job::Rank& me) {
+    for (size_t bytes : {size_t{4}, size_t{1000}, size_t{100000}}) {
+      std::vector<char> data(bytes);
+      for (int i = 0; i < 50; ++i) {
+        if (me.world_rank == 0) {
+          recv(me, from(1, nullptr, 0, 2), why_);
+          // Longer than a spin, so that the prober is parked.
+          sched::sleep_until(sched::now_ns() + 100'000);
+          send(me, to(1, data.data(), bytes, 1, 0), why_);
+          continue;
+        }
+        send(me, to(0, nullptr, 0, 2, 1), why_);
+        Probe probe{&me, {}};
+        wait_until(
+            me, nullptr, 0,
+            [](void* argument) {
+              auto& p = *static_cast<Probe*>(argument);
+              return iprobe(*p.self, 0, kContext, 1, &p.status);
+            },
+            &probe, why_);
+        ASSERT_EQ(probe.status.bytes, static_cast<int64_t>(bytes));
+        recv(me, from(0, data.data(), bytes, 1), why_);
+      }
+    }
+  });
+}
+
 TEST_P(Concurrent, ThousandsMayBeOutstanding) {
   constexpr size_t kCount = 10000;
   run(2, [&](job::Rank& me) {
