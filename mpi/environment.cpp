@@ -10,11 +10,13 @@
 #include "mpi/api/impl_abi.h"
 #include "mpi/api/impl_environment.h"
 #include "mpi/api/impl_profiling.h"
+#include "mpi/buffered.h"
 #include "mpi/comm.h"
 #include "mpi/errhandler.h"
 #include "mpi/info.h"
 #include "mpi/meeting.h"
 #include "mpi/rank_state.h"
+#include "mpi/request.h"
 #include "runtime/job/job.h"
 
 namespace mpc::mpi {
@@ -115,6 +117,9 @@ Err finalize() {
   // First of all, in reverse order of setting, while everything still works (section 11.2.2).
   MPC_MPI_TRY(state.self->attributes.remove_all(MPI_COMM_SELF));
   MPC_MPI_TRY(state.world->attributes.remove_all(MPI_COMM_WORLD));
+  // What the user has left to the library: freed requests, buffered messages.
+  reap_abandoned(state, true);
+  if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
   meet_all(rank, MeetingKind::kFinalize, "MPI_Finalize");
   state.finalised.store(true, std::memory_order_release);         // see finalized()
   rank.phase.store(job::kAfterFinalize, std::memory_order_relaxed);  // for reports only
