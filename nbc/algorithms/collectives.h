@@ -28,36 +28,10 @@
 #include <span>
 #include <string_view>
 
+#include "nbc/schedule/coll.h"
 #include "nbc/schedule/schedule.h"
 
 namespace mpc::nbc {
-
-enum class Coll : uint8_t {
-  kBarrier,
-  kBcast,
-  kGather,
-  kGatherv,
-  kScatter,
-  kScatterv,
-  kAllgather,
-  kAllgatherv,
-  kAlltoall,
-  kAlltoallv,
-  kAlltoallw,
-  kReduce,
-  kAllreduce,
-  kReduceScatterBlock,
-  kReduceScatter,
-  kScan,
-  kExscan,
-  kNeighborAllgather,
-  kNeighborAllgatherv,
-  kNeighborAlltoall,
-  kNeighborAlltoallv,
-  kNeighborAlltoallw,
-};
-inline constexpr int kCollCount = 22;
-const char* name_of(Coll coll) noexcept;  // "reduce_scatter_block"
 
 // What a builder must know of a datatype.
 struct TypeShape {

@@ -8,31 +8,6 @@ namespace mpc::nbc {
 
 namespace {
 
-constexpr const char* kNames[kCollCount] = {
-    "barrier",
-    "bcast",
-    "gather",
-    "gatherv",
-    "scatter",
-    "scatterv",
-    "allgather",
-    "allgatherv",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "reduce",
-    "allreduce",
-    "reduce_scatter_block",
-    "reduce_scatter",
-    "scan",
-    "exscan",
-    "neighbor_allgather",
-    "neighbor_allgatherv",
-    "neighbor_alltoall",
-    "neighbor_alltoallv",
-    "neighbor_alltoallw",
-};
-
 struct Table {
   std::vector<Algorithm> all;
   std::span<const Algorithm> of[kCollCount];
@@ -90,8 +65,6 @@ bool moves_nothing(const Shape& s) {
 }
 
 }  // namespace
-
-const char* name_of(Coll coll) noexcept { return kNames[static_cast<int>(coll)]; }
 
 std::span<const Algorithm> algorithms() noexcept { return table().all; }
 
