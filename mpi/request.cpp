@@ -10,6 +10,7 @@
 #include "mpi/rank_state.h"
 #include "mpi/status.h"
 #include "mpi/wait_reasons.h"
+#include "runtime/message/background.h"
 
 namespace mpc::mpi {
 namespace {
@@ -148,6 +149,7 @@ Err start_request(RankState& state, Request& request) {
                                              request.call()));
   }
   request.is_active = true;
+  const msg::ShortCall short_call;
   switch (request.kind()) {
     case RequestKind::kSend: msg::start_send(*state.rank, request.message, request.send); break;
     case RequestKind::kRecv: msg::start_recv(*state.rank, request.message, request.recv); break;

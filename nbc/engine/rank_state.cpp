@@ -59,7 +59,7 @@ void RankState::give_back(Collective* collective) noexcept {
 void RankState::push(NodeState& node) noexcept {
   NodeState* head = own_.load(std::memory_order_relaxed);
   do {
-    node.next = head;
+    node.next_ready = head;
     // release pairs with the acquire in pop_all(): what the node's predecessors wrote.
   } while (!own_.compare_exchange_weak(head, &node, std::memory_order_release,
                                        std::memory_order_relaxed));
@@ -69,8 +69,8 @@ NodeState* RankState::pop_all() noexcept {
   NodeState* newest = own_.exchange(nullptr, std::memory_order_acquire);
   NodeState* oldest = nullptr;
   while (newest != nullptr) {
-    NodeState* next = newest->next;
-    newest->next = oldest;
+    NodeState* next = newest->next_ready;
+    newest->next_ready = oldest;
     oldest = newest;
     newest = next;
   }

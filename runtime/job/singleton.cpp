@@ -31,6 +31,8 @@ class SingletonJob final : public Job {
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return nullptr; }
   int worker_of(int) const noexcept override { return 0; }
+  int application_workers() const noexcept override { return 1; }
+  int communication_workers() const noexcept override { return 0; }
 
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
     std::fflush(nullptr);

@@ -30,6 +30,7 @@ constexpr char kExamples[] =
     "  mpcrun -n 1 ./boss : -n 7 ./worker     one job of two programs (MPMD)\n"
     "  mpcrun -n 8 --cores 1 ./prog           all ranks share one core\n"
     "  mpcrun -n 8 --cores 0,2,3 ./prog       the cores with these logical numbers\n"
+    "  mpcrun -n 14 --cores 16 --comm-cores 2 ./prog   two cores for communication only\n"
     "  mpcrun -n 4 --show ./prog              where ranks would run; runs nothing\n"
     "  mpcrun -n 4 --set log.level=info ./prog\n"
     "\n"
@@ -41,6 +42,8 @@ constexpr char kExamples[] =
 
 struct Parsed {
   int ranks = 1;
+  int comm_cores = -1;
+  std::string progress;
   std::string cores, bind = "core", placement = "compact", stack_size = "8M", wdir;
   std::vector<std::string> exports, settings;
   bool label = false, show = false;
@@ -61,6 +64,15 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                    "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
                    "that are allowed, at most one per rank")
         ->type_name("N|LIST");
+    app.add_option("--comm-cores", p.comm_cores,
+                   "How many of these cores (the last ones) have no ranks and move the ranks' "
+                   "communication on in the background; default: what the ranks leave free")
+        ->type_name("P")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--progress", p.progress,
+                   "Where a rank's progress thread runs: closest (idle core; the default), same, "
+                   "next, numa, list:WORKERS, off")
+        ->type_name("POLICY");
     app.add_option("--bind", p.bind, "Bind each worker to its core, or leave it to the system")
         ->type_name("core|none")
         ->check(CLI::IsMember({"core", "none"}));
@@ -157,6 +169,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
       spec.core_list = *list;
     }
   }
+  spec.comm_cores = p.comm_cores;
   spec.bind = p.bind == "core";
   if (p.placement == "scatter") {
     spec.placement = job::Placement::kScatter;
@@ -173,6 +186,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   spec.show_only = p.show;
   spec.working_directory = p.wdir;
   spec.settings = p.settings;
+  if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
   if (p.label) spec.settings.emplace_back("job.label=1");
   return {};
 }

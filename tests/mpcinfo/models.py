@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""mpcinfo --model, --simulate, --calibrate: what a user types and what comes back.
+
+    models.py --build FOLDER --source FOLDER [unittest options]
+"""
+import argparse
+import csv
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--build", required=True)
+parser.add_argument("--source", required=True)
+options, rest = parser.parse_known_args()
+
+
+def mpcinfo(*arguments, path=None):
+    """Status, stdout, stderr."""
+    environment = dict(os.environ)
+    if path is not None:
+        environment["PATH"] = path
+    done = subprocess.run([os.path.join(options.build, "bin", "mpcinfo"), *map(str, arguments)],
+                          capture_output=True, text=True, check=False, timeout=120,
+                          env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Case(unittest.TestCase):
+    def rows(self, *arguments):
+        status, out, err = mpcinfo(*arguments, "--csv")
+        self.assertEqual((status, err), (0, ""))
+        return list(csv.DictReader(io.StringIO(out)))
+
+    def refused(self, *arguments, says, **more):
+        status, out, err = mpcinfo(*arguments, **more)
+        self.assertEqual((status, out), (2, ""), err)
+        for word in says:
+            self.assertIn(word, err)
+
+
+class Model(Case):
+    def reference(self, cores, kind):
+        path = os.path.join(options.source, "tests/unit/model/split_tree_model.tsv")
+        with open(path, encoding="utf-8") as file:
+            rows = [line.split() for line in file if not line.startswith("#")]
+        return [row for row in rows if row[:2] == [str(cores), kind]]
+
+    def test_equals_the_reference_table(self):
+        for machine, cores in (("knl64", 64), ("skylake48", 48)):
+            for operation, kind in (("ibcast", "constant"), ("iscatter", "doubling")):
+                rows = self.rows("--model", "--machine", machine, "--op", operation)
+                expected = self.reference(cores, kind)
+                self.assertEqual(len(rows), len(expected))
+                for row, wanted in zip(rows, expected):
+                    got = list(row.values())
+                    self.assertEqual(got[:2], wanted[:2])
+                    for value, number in zip(got[2:], wanted[2:], strict=True):
+                        self.assertAlmostEqual(float(value), float(number), places=5)
+
+    def test_kind_overrules_the_operation(self):
+        self.assertEqual(
+            self.rows("--model", "--machine", "knl64", "--op", "igather", "--kind", "constant"),
+            self.rows("--model", "--machine", "knl64", "--op", "ireduce"))
+
+    def test_text_says_what_is_best(self):
+        status, out, _ = mpcinfo("--model", "--machine", "knl64")
+        self.assertEqual(status, 0)
+        self.assertIn("Fastest: 51 ranks, the other 13 cores for communication, S=0", out)
+
+    def test_synthetic_machine(self):
+        rows = self.rows("--model", "--machine", "pack:2 core:4 pu:1")
+        self.assertEqual([row["N"] for row in rows], ["2", "3", "4", "5", "6", "7"])
+
+    def test_wrong_names_list_the_known_ones(self):
+        self.refused("--model", "--machine", "no-such", says=["knl64", "skylake48"])
+        self.refused("--model", "--machine", "knl64", "--op", "ialltoall",
+                     says=["ialltoall", "ibcast", "iallreduce"])
+        self.refused("--model", "--machine", "knl64", "--kind", "odd",
+                     says=["odd", "constant", "doubling"])
+        self.refused("--model", "--machine", "pack:1 core:2 pu:1", says=["2 cores"])
+
+
+class Plot(Case):
+    def test_svg_and_png(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, magic in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG")):
+                file = os.path.join(folder, name)
+                status, _, err = mpcinfo("--model", "--machine", "skylake48", "--plot", file)
+                if "need gnuplot" in err:
+                    self.skipTest("no gnuplot")
+                self.assertEqual(status, 0, err)
+                with open(file, "rb") as made:
+                    self.assertTrue(made.read().startswith(magic))
+
+    def test_other_endings_are_refused(self):
+        self.refused("--model", "--machine", "knl64", "--plot", "x.pdf", says=[".svg", ".png"])
+
+    def test_missing_gnuplot_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink("/bin/sh", os.path.join(folder, "sh"))
+            self.refused("--model", "--machine", "knl64", "--plot",
+                         os.path.join(folder, "x.svg"), says=["gnuplot", "--csv"], path=folder)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *rest])

@@ -1,0 +1,39 @@
+#pragma once
+// Operation: the collectives that `--op` and `--ops` name, with sizes and times as people write
+// them.
+//
+// Role:      "ibcast", "ireduce:2MB:2", "1.5MiB", "2ms" to values, or an error that lists what
+//            is known.
+// Users:     tools/mpcinfo.
+// Threads:   pure functions.
+// See also:  docs/overlap-model.md.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "nbc/model/paper.h"
+#include "nbc/schedule/coll.h"
+
+namespace mpc::tools {
+
+struct Operation {
+  std::string name;  // "ibcast"
+  nbc::Coll coll = nbc::Coll::kBcast;
+  nbc::PaperOperation paper;
+  int64_t bytes = 2 << 20;  // of one rank's buffer; the paper's 2 MB
+  int count = 1;            // times per round of a mix
+};
+
+// "ibcast" or "bcast", in any case.
+// Errors: kArg; the message lists the known operations.
+Result<Operation> parse_operation(const std::string& text);
+// "ibcast:2MB:1,ireduce:2MB:2": operation[:bytes[:count]], separated by commas.
+Result<std::vector<Operation>> parse_mix(const std::string& text);
+// "64", "64KiB", "2MB", "1.5m": powers of 1024 in every spelling.
+Result<int64_t> parse_bytes(const std::string& text);
+// "2ms", "150us", "1.5s"; a bare number is microseconds.
+Result<double> parse_time_us(const std::string& text);
+
+}  // namespace mpc::tools
