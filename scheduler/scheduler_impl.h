@@ -17,6 +17,7 @@
 #include "scheduler/monitor.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/stacks.h"
+#include "scheduler/task/queues.h"
 #include "scheduler/ult.h"
 #include "scheduler/worker.h"
 
@@ -37,6 +38,7 @@ class SchedulerImpl final : public Scheduler {
   void set_idle_hook(IdleHook hook) override {
     idle_hook_.store(hook, std::memory_order_release);
   }
+  TaskQueues& tasks() noexcept override { return tasks_; }
   uint64_t handover_count() const override { return monitor_.handover_count(); }
   void set_quiescence_handler(QuiescenceHandler handler) override;
   void for_each_execution(const std::function<void(const Execution&)>& visit) override;
@@ -79,6 +81,7 @@ class SchedulerImpl final : public Scheduler {
   StackArena stacks_;
   sigset_t signal_mask_;  // of the thread that started the scheduler, for all carriers
   std::vector<std::unique_ptr<Worker>> workers_;
+  TaskQueues tasks_;
   std::atomic<bool> stopping_{false};
 
   std::mutex carriers_lock_;
