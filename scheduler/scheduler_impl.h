@@ -18,6 +18,7 @@
 #include "scheduler/monitor.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/stacks.h"
+#include "scheduler/task/queues.h"
 #include "scheduler/ult.h"
 #include "scheduler/worker.h"
 
@@ -38,6 +39,7 @@ class SchedulerImpl final : public Scheduler {
   void set_idle_hook(IdleHook hook) override {
     idle_hook_.store(hook, std::memory_order_release);
   }
+  TaskQueues& tasks() noexcept override { return tasks_; }
   uint64_t handover_count() const override { return monitor_.handover_count(); }
   void set_quiescence_handler(QuiescenceHandler handler) override;
   void for_each_execution(const std::function<void(const Execution&)>& visit) override;
@@ -83,6 +85,7 @@ class SchedulerImpl final : public Scheduler {
   cpu_set_t allowed_cpus_;
   sigset_t signal_mask_;  // of the thread that started the scheduler, for all carriers
   std::vector<std::unique_ptr<Worker>> workers_;
+  TaskQueues tasks_;
   std::atomic<bool> stopping_{false};
 
   std::mutex carriers_lock_;

@@ -27,8 +27,8 @@ namespace {
 StringSetting progress_policy{
     "progress.policy", "closest",
     "Where progress threads run: closest (idle core), same (core), next (core), numa, "
-    "list:WORKERS, or off",
-    "closest|same|next|numa|list:0,1,...|off"};
+    "list:WORKERS, tasks (any idle core), or off",
+    "closest|same|next|numa|list:0,1,...|tasks|off"};
 
 // Where exit() of a rank returns to: the first frame of its user-level thread.
 struct RankRun {

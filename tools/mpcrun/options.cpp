@@ -71,7 +71,7 @@ void declare(CLI::App& app, Parsed& p, bool first) {
         ->check(CLI::NonNegativeNumber);
     app.add_option("--progress", p.progress,
                    "Where a rank's progress thread runs: closest (idle core; the default), same, "
-                   "next, numa, list:WORKERS, off")
+                   "next, numa, list:WORKERS, tasks, off")
         ->type_name("POLICY");
     app.add_option("--bind", p.bind, "Bind each worker to its core, or leave it to the system")
         ->type_name("core|none")
