@@ -11,6 +11,7 @@
 #include "mpi/info.h"
 #include "nbc/model/machine_file.h"
 #include "runtime/job/job.h"
+#include "scheduler/emulation/emulation.h"
 #include "scheduler/execution.h"
 #include "topology/fingerprint.h"
 #include "topology/machine.h"
@@ -82,12 +83,6 @@ nbc::Parameters load_parameters() {
   return nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{});
 }
 
-// The machine's, read once.
-const nbc::Parameters& machine_parameters() {
-  static const nbc::Parameters parameters = load_parameters();
-  return parameters;
-}
-
 // What the user says for this communicator; kAuto if nothing.
 int given_split(const Comm& comm) {
   if (comm.hints) {
@@ -102,7 +97,19 @@ int given_split(const Comm& comm) {
   return setting;
 }
 
+// As long as it seems to the program.
+double elapsed_us(uint64_t started_ns) noexcept {
+  const uint64_t real_ns = sched::now_ns() - started_ns;
+  if (sched::Emulation::is_on()) return sched::Emulation::emulated_ns(real_ns) * 1e-3;
+  return static_cast<double>(real_ns) * 1e-3;
+}
+
 }  // namespace
+
+const nbc::Parameters& machine_parameters() {
+  static const nbc::Parameters parameters = load_parameters();
+  return parameters;
+}
 
 int parse_split(std::string_view text) noexcept {
   if (text == "auto") return kAuto;
@@ -113,14 +120,14 @@ int parse_split(std::string_view text) noexcept {
 }
 
 void SplitSite::note_wait(uint64_t started_ns) noexcept {
-  const double now = static_cast<double>(sched::now_ns() - started_ns) * 1e-3;
+  const double now = elapsed_us(started_ns);
   window_us = window_us < 0 ? now : (3 * window_us + now) / 4;
 }
 
 void SplitSite::note_end(uint64_t started_ns) const noexcept {
   if (predicted_us <= 0) return;
   predicted_counter.add(static_cast<uint64_t>(predicted_us + 0.5));
-  measured_counter.add((sched::now_ns() - started_ns + 500) / 1000);
+  measured_counter.add(static_cast<uint64_t>(elapsed_us(started_ns) + 0.5));
 }
 
 SplitSite& Splitter::site_of(const nbc::Shape& shape, int64_t bytes) {
@@ -142,6 +149,7 @@ int Splitter::by_model(SplitSite& site, const Comm& comm, const nbc::Shape& shap
   situation.application_cores = job.application_workers();
   situation.communication_cores = job.communication_workers();
   situation.bytes = site.bytes;
+  if (sched::Emulation::is_on()) situation.bytes *= sched::Emulation::scale();
   situation.window_us = site.window_us;
   situation.commutative = shape.is_commutative;
   situation.algorithm = nbc::select(shape).name;

@@ -9,6 +9,7 @@
 #include "nbc/engine/rank_state.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
+#include "scheduler/emulation/emulation.h"
 
 namespace mpc::nbc {
 
@@ -124,10 +125,17 @@ void do_copy(const Collective& c, const Node& node) {
   }
 }
 
+int64_t bytes_of(const Collective& c, const Node& node) noexcept {
+  return node.to.count * c.type(node.to).size() * node.repeat.times;
+}
+
 void do_local(const Collective& c, const Node& node) {
+  using Emulated = sched::EmulatedLocal;
   if (node.kind == NodeKind::kCopy) {
+    const Emulated emulated(Emulated::kCopy, bytes_of(c, node));
     do_copy(c, node);
   } else if (node.kind == NodeKind::kReduce) {
+    const Emulated emulated(Emulated::kReduce, bytes_of(c, node));
     const Reduction& r = c.binding.reduction;
     r.apply(r.context, c.address(node.from), c.address(node.to), node.to.count);
   }
@@ -141,10 +149,6 @@ bool is_own_progress(const Collective& c) noexcept {
 // completes a message of it.
 bool is_rank_itself(const Collective& c) noexcept {
   return job::current_rank() == c.rank && !is_own_progress(c);
-}
-
-int64_t bytes_of(const Collective& c, const Node& node) noexcept {
-  return node.to.count * c.type(node.to).size() * node.repeat.times;
 }
 
 enum class Runner : uint8_t { kHere, kRank, kProgress };

@@ -3,11 +3,12 @@
 #include <sched.h>
 
 #include "base/check.h"
-#include "runtime/job/rank.h"
+#include "runtime/job/job.h"
 #include "runtime/message/background.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
+#include "scheduler/emulation/emulation.h"
 
 namespace mpc::msg {
 namespace {
@@ -32,6 +33,14 @@ void wake(Waiter& waiter) noexcept {
       waiter.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     waiter.execution->unpark();
   }
+}
+
+// The core on which the mailbox's rank was placed; -1 if nobody wants to know.
+int core_of(const Mailbox* mailbox) noexcept {
+  if (!sched::Emulation::is_on() || mailbox == nullptr) return -1;
+  const job::Rank* rank = mailbox->owner.load(std::memory_order_relaxed);
+  if (rank == nullptr) return -1;
+  return rank->job->scheduler()->core_of_worker(rank->job->worker_of(rank->world_rank));
 }
 
 // A long copy for `op` begins: who spins goes on spinning, who sleeps wakes up meanwhile, so
@@ -187,12 +196,17 @@ void take_data(Operation& receive, Entry& message) noexcept {
     return;
   }
   auto& send = static_cast<Operation&>(message);
-  if (message.bytes >= kLongCopyBytes) {
+  // On an emulated machine a copy takes long: nobody waits actively for its end.
+  if (message.bytes >= kLongCopyBytes && !sched::Emulation::is_on()) {
     announce(send);
     announce(receive);
   }
-  transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
-                         *send.type, send.count);
+  {
+    const sched::EmulatedCopy emulated(message.bytes, core_of(send.origin),
+                                       core_of(receive.mailbox));
+    transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
+                           *send.type, send.count);
+  }
   send.status = Status{};
   complete(send);
 }
