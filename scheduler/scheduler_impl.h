@@ -6,6 +6,7 @@
 // Threads:   see each function.
 // See also:  scheduler/scheduler.h.
 
+#include <sched.h>
 #include <signal.h>
 
 #include <memory>
@@ -71,6 +72,8 @@ class SchedulerImpl final : public Scheduler {
     if (config_.on_kernel_thread != nullptr) config_.on_kernel_thread();
   }
   const sigset_t& signal_mask() const noexcept { return signal_mask_; }
+  // Where the thread that started the scheduler may run; empty if that is unknown.
+  const cpu_set_t& allowed_cpus() const noexcept { return allowed_cpus_; }
   // Binds the calling kernel thread to a core of the machine.
   void bind_here(int core) noexcept;
 
@@ -80,6 +83,7 @@ class SchedulerImpl final : public Scheduler {
   const SchedulerConfig config_;
   bool has_several_nodes_ = false;
   StackArena stacks_;
+  cpu_set_t allowed_cpus_;
   sigset_t signal_mask_;  // of the thread that started the scheduler, for all carriers
   std::vector<std::unique_ptr<Worker>> workers_;
   TaskQueues tasks_;
