@@ -33,6 +33,21 @@ inline NodeId with_level(B& b, NodeId id, int level) {
   return id;
 }
 
+// The tree of a collective whose tree can be split: its lowest levels are marked as s.split
+// says. Arity and places are those of the shape.
+Tree split_tree(TreeKind kind, const Shape& s, int root);
+// `id` belongs to an edge of the tree at this level.
+inline NodeId on_edge(B& b, const Tree& tree, NodeId id, int level) {
+  Node& node = b.node(id);
+  node.level = level;
+  if (level >= tree.application_level) node.where = Where::kApplication;
+  return id;
+}
+
+// Of the shape, or of the settings.
+int arity_of(const Shape& s);
+int64_t segment_bytes_of(const Shape& s);
+
 // `count` elements from the `first`-th on of an array of elements at the slot's address.
 inline Place elements(uint16_t slot, uint16_t type, const TypeShape& shape, Count first,
                       Count count) {

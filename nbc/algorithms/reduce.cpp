@@ -5,9 +5,7 @@ namespace mpc::nbc {
 
 namespace {
 
-constexpr int kMaxSegments = 64;
-constexpr int64_t kSegmentBytes = 64
-                                  << 10;  // fits a core's L2 together with its operand
+constexpr int kMaxSegments = 64;  // each has scratch memory and nodes of its own
 
 // --- reduce ---------------------------------------------------------------------------------
 
@@ -17,7 +15,7 @@ void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count,
                  int tag) {
   const bool shifted = s.is_commutative || s.root == 0;
   const int top = shifted ? s.root : 0;
-  const Tree tree = make_tree(kind, s.rank, s.size, top, s.place_of_rank);
+  const Tree tree = split_tree(kind, s, top);
   const Place mine = part(contribution(s), s.recv_type, first, count);
   const Place target = part(result(s), s.recv_type, first, count);
   const bool is_writable = s.is_in_place && s.rank == s.root;
@@ -28,9 +26,10 @@ void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count,
   const Place top_result =
       s.rank == top ? typed_scratch(b, kRecvType, s.recv_type, count) : target;
   const NodeId up = reduce_up(b, s, tree, {mine}, false, &top_result, tag);
-  if (s.rank == top) after(b, up, b.send(s.root, top_result, tag));
+  if (s.rank == top)
+    after(b, up, on_edge(b, tree, b.send(s.root, top_result, tag), 0));
   // With MPI_IN_PLACE the root's contribution leaves its buffer before the result arrives.
-  if (s.rank == s.root) after(b, up, b.recv(top, target, tag));
+  if (s.rank == s.root) after(b, up, on_edge(b, tree, b.recv(top, target, tag), 0));
 }
 
 template <TreeKind kind>
@@ -42,8 +41,9 @@ void reduce_tree(B& b, const Shape& s) {
 template <TreeKind kind>
 void reduce_segmented(B& b, const Shape& s) {
   const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
+  const int64_t segment = segment_bytes_of(s);
   const int64_t wanted =
-      std::min((bytes + kSegmentBytes - 1) / kSegmentBytes, s.recv_count);
+      std::min(bytes / segment + (bytes % segment != 0 ? 1 : 0), s.recv_count);
   const Chunks chunks{s.recv_count,
                       static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
   for (int i = 0; i < chunks.parts; ++i)
@@ -55,7 +55,7 @@ void reduce_segmented(B& b, const Shape& s) {
 template <TreeKind kind>
 void allreduce_tree(B& b, const Shape& s) {
   const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
-  const Tree tree = make_tree(fit, s.rank, s.size, 0, s.place_of_rank);
+  const Tree tree = split_tree(fit, s, 0);
   const Place target = result(s);
   const NodeId up = reduce_up(b, s, tree, {contribution(s)}, s.is_in_place, &target, 0);
   // In place, the contribution must have left the buffer before the result enters it.
@@ -284,14 +284,18 @@ constexpr Algorithm kReduce[] = {
      reduce_tree<TreeKind::kPlaces>},
     {Coll::kReduce, "linear", kNoRestriction, "all send to the root",
      reduce_tree<TreeKind::kFlat>},
-    {Coll::kReduce, "quad", kNoRestriction, "4-nomial tree",
-     reduce_tree<TreeKind::kQuad>},
+    {Coll::kReduce, "knomial", kNoRestriction, "k-nomial tree, k by nbc.arity",
+     reduce_tree<TreeKind::kKnomial>},
     {Coll::kReduce, "chain", kNoRestriction, "a chain in segments",
      reduce_segmented<TreeKind::kChain>},
     {Coll::kReduce, "binomial_segmented", kNoRestriction, "binomial tree in segments",
      reduce_segmented<TreeKind::kBinomial>},
+    {Coll::kReduce, "knomial_segmented", kNoRestriction, "k-nomial tree in segments",
+     reduce_segmented<TreeKind::kKnomial>},
     {Coll::kAllreduce, "binomial", kNoRestriction, "up and down a binomial tree",
      allreduce_tree<TreeKind::kBinomial>},
+    {Coll::kAllreduce, "knomial", kNoRestriction,
+     "up and down a k-nomial tree, k by nbc.arity", allreduce_tree<TreeKind::kKnomial>},
     {Coll::kAllreduce, "tree", kContiguousPlaces,
      "up and down a tree that crosses between places as rarely as it can",
      allreduce_tree<TreeKind::kPlaces>},

@@ -59,7 +59,7 @@ class ProgressCores {
  public:
   struct Config {
     ProgressPolicy policy = ProgressPolicy::kClosest;
-    std::vector<int> list;       // kList: workers
+    std::vector<int> list{};     // kList: workers
     int application_workers = 1; // workers 0..n-1 have ranks, the others are for communication
   };
   // Ownership: scheduler and machine outlive it.
