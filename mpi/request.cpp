@@ -234,7 +234,11 @@ Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* 
     return kSuccess;
   }
   Err error;
-  if (request.kind() == RequestKind::kCollective) close_window(*request.collective);
+  if (request.kind() == RequestKind::kCollective) {
+    close_window(*request.collective);
+    if (request.collective->split_site != nullptr && request.is_active)
+      request.collective->split_site->note_end(request.collective->started_ns);
+  }
   if (request.kind() == RequestKind::kGeneralized) {
     error = finish_generalized(request, status);
   } else {

@@ -35,6 +35,10 @@ StringSetting parameters_setting{
 Counter auto_counter{"nbc.splits_chosen", "Non-blocking trees whose split the model chose"};
 Counter kept_counter{"nbc.splits_above_0", "Those of them that kept levels on the ranks' cores"};
 
+Counter predicted_counter{"nbc.predicted_us",
+                          "Time from start to end of those collectives, as predicted"};
+Counter measured_counter{"nbc.measured_us", "The same, as measured"};
+
 bool has_tree(nbc::Coll coll) noexcept {
   switch (coll) {
     case nbc::Coll::kBcast:
@@ -113,6 +117,12 @@ void SplitSite::note_wait(uint64_t started_ns) noexcept {
   window_us = window_us < 0 ? now : (3 * window_us + now) / 4;
 }
 
+void SplitSite::note_end(uint64_t started_ns) const noexcept {
+  if (predicted_us <= 0) return;
+  predicted_counter.add(static_cast<uint64_t>(predicted_us + 0.5));
+  measured_counter.add((sched::now_ns() - started_ns + 500) / 1000);
+}
+
 SplitSite& Splitter::site_of(const nbc::Shape& shape, int64_t bytes) {
   for (const auto& site : sites_) {
     if (site->coll == shape.coll && site->root == shape.root && site->bytes == bytes)
@@ -120,7 +130,7 @@ SplitSite& Splitter::site_of(const nbc::Shape& shape, int64_t bytes) {
   }
   // A program of many sizes: they share what is there, rather than forget it.
   if (sites_.size() >= kMostSites) return *sites_[static_cast<size_t>(bytes) % kMostSites];
-  sites_.push_back(std::make_unique<SplitSite>(SplitSite{shape.coll, shape.root, bytes, -1}));
+  sites_.push_back(std::make_unique<SplitSite>(SplitSite{shape.coll, shape.root, bytes}));
   return *sites_.back();
 }
 
@@ -139,6 +149,8 @@ int Splitter::by_model(SplitSite& site, const Comm& comm, const nbc::Shape& shap
   const nbc::Choice& choice = chooser_->choose(situation);
   auto_counter.add();
   if (choice.split > 0) kept_counter.add();
+  // Before the window is known the prediction is for a nominal one: nothing to compare with.
+  site.predicted_us = site.window_us < 0 ? 0 : choice.predicted_us;
   return choice.split;
 }
 

@@ -27,8 +27,11 @@ struct SplitSite {
   int root;
   int64_t bytes;
   double window_us = -1;  // usual time from start to wait; below 0: not known yet
+  double predicted_us = 0;  // by the latest choice: from the start to the end of the wait
   // A wait for a call begins that was started at `started_ns`.
   void note_wait(uint64_t started_ns) noexcept;
+  // That wait has ended: counts what was predicted and what was measured.
+  void note_end(uint64_t started_ns) const noexcept;
 };
 
 // One communicator's memory. Sites live as long as it.

@@ -77,6 +77,21 @@ TEST_F(ProgressTest, RunsAnItemOnTheCommunicationCoreAsItsRank) {
   EXPECT_EQ(item.identity.load(), &rank);
 }
 
+TEST_F(ProgressTest, AsATaskItRunsOnAnIdleCore) {
+  begin(2, {.policy = ProgressPolicy::kTasks, .application_workers = 1});
+  int rank = 0;
+  auto thread = cores_->make_thread(&rank, 0, 0);
+  Item item;
+  spawn(0, [&] {
+    ASSERT_TRUE(thread->submit(item, kLarge, ProgressNeed::kAnyCore));
+    while (!item.is_done()) {}  // worker 0 has no time
+    thread->stop();
+  });
+  scheduler_->wait_all();
+  EXPECT_EQ(item.core.load(), 1);
+  EXPECT_EQ(item.identity.load(), &rank);
+}
+
 TEST_F(ProgressTest, RefusesWhatIsSmallOrHasNoCore) {
   begin(2, {.application_workers = 2});
   auto thread = cores_->make_thread(nullptr, 0, 0);
@@ -234,8 +249,9 @@ TEST_F(ProgressTest, EveryItemRunsOnce) {
     const int workers = 2 + static_cast<int>(choose() % 3);
     const int application = 1 + static_cast<int>(choose() % static_cast<unsigned>(workers));
     constexpr ProgressPolicy kPolicies[] = {ProgressPolicy::kClosest, ProgressPolicy::kSame,
-                                            ProgressPolicy::kNext, ProgressPolicy::kNuma};
-    begin(workers, {kPolicies[choose() % 4], {}, application});
+                                            ProgressPolicy::kNext, ProgressPolicy::kNuma,
+                                            ProgressPolicy::kTasks};
+    begin(workers, {kPolicies[choose() % 5], {}, application});
     constexpr int kRanks = 6, kItems = 300;
     std::vector<std::unique_ptr<ProgressThread>> threads;
     for (int r = 0; r < kRanks; ++r)
