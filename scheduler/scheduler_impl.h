@@ -40,6 +40,7 @@ class SchedulerImpl final : public Scheduler {
     idle_hook_.store(hook, std::memory_order_release);
   }
   TaskQueues& tasks() noexcept override { return tasks_; }
+  void set_tick_hook(TickHook hook) override { monitor_.set_tick_hook(hook); }
   uint64_t handover_count() const override { return monitor_.handover_count(); }
   void set_quiescence_handler(QuiescenceHandler handler) override;
   void for_each_execution(const std::function<void(const Execution&)>& visit) override;
