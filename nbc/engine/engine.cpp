@@ -152,10 +152,18 @@ bool is_rank_itself(const Collective& c) noexcept {
   return job::current_rank() == c.rank && !is_own_progress(c);
 }
 
+// True on some rank's own core, in a call of that rank: not on a progress thread.
+bool is_some_rank() noexcept {
+  const job::Rank* rank = job::current_rank();
+  return rank != nullptr && (rank->progress == nullptr || !rank->progress->is_running_here());
+}
+
 enum class Runner : uint8_t { kHere, kRank, kProgress };
 
 // Who runs a node that is ready.
-//  - Nodes of a split tree's lower levels: the rank, when it is there.
+//  - Nodes of a split tree's lower levels: a rank, on its core. The one that has completed what
+//    they wait for goes on, also for others: in a reduction the last of a subtree to start
+//    does the kept levels at once, while those that came before compute already.
 //  - User code runs as its rank, from a wait or another call of the rank or on its progress
 //    thread, never from within the completion of a message.
 //  - Large work of a blocking call goes to the rank: it has a core of its own, and whoever
@@ -163,7 +171,8 @@ enum class Runner : uint8_t { kHere, kRank, kProgress };
 //  - Large work of a non-blocking one goes to the rank's progress thread, if that has a core.
 Runner runner_of(const Collective& c, const Node& node) noexcept {
   if (node.where == Where::kApplication) {
-    return is_rank_itself(c) ? Runner::kHere : Runner::kRank;
+    const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
+    return is_rank_itself(c) || (!is_user && is_some_rank()) ? Runner::kHere : Runner::kRank;
   }
   if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy) return Runner::kHere;
   const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;

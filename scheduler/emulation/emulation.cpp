@@ -61,6 +61,7 @@ void Emulation::turn_on() noexcept {
 
 void Emulation::set_costs(const EmulatedCosts& costs) noexcept { g_costs = costs; }
 
+int Emulation::stretch() noexcept { return static_cast<int>(g_stretch); }
 int64_t Emulation::scale() noexcept { return g_scale; }
 
 double Emulation::emulated_ns(uint64_t real_ns) noexcept {

@@ -36,6 +36,8 @@ class Emulation {
   // Reads emulate.stretch and emulate.scale. Caller: the launcher, before workers start.
   static void turn_on() noexcept;
   static void set_costs(const EmulatedCosts& costs) noexcept;
+  // Everything takes that many times longer (emulate.stretch).
+  static int stretch() noexcept;
   // Each byte stands for so many (emulate.scale).
   static int64_t scale() noexcept;
   // Real to emulated time.
