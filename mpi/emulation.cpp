@@ -34,7 +34,7 @@ sched::EmulatedCosts costs_of(const nbc::Parameters& p) {
 void rank_starts(job::Rank&) {
   if (!sched::Emulation::is_on()) return;
   static std::once_flag once;
-  std::call_once(once, [] { sched::Emulation::set_costs(costs_of(machine_parameters())); });
+  std::call_once(once, [] { sched::Emulation::set_costs(costs_of(parameters_of_machine())); });
 }
 
 [[gnu::constructor]] void register_hook() { job::Job::at_rank_start(rank_starts); }

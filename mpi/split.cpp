@@ -96,8 +96,6 @@ MachineParameters load_parameters() {
   return {nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{})};
 }
 
-<<<<<<< HEAD
-=======
 // The machine's, read once.
 const MachineParameters& machine_parameters() {
   static const MachineParameters parameters = load_parameters();
@@ -122,7 +120,6 @@ const char* model_name(const char* algorithm) noexcept {
   return algorithm;
 }
 
->>>>>>> main
 // What the user says for this communicator; kAuto if nothing.
 int given_split(const Comm& comm) {
   if (comm.hints) {
@@ -146,10 +143,7 @@ double elapsed_us(uint64_t started_ns) noexcept {
 
 }  // namespace
 
-const nbc::Parameters& machine_parameters() {
-  static const nbc::Parameters parameters = load_parameters();
-  return parameters;
-}
+const nbc::Parameters& parameters_of_machine() { return machine_parameters().values; }
 
 int parse_split(std::string_view text) noexcept {
   if (text == "auto") return kAuto;
@@ -198,13 +192,7 @@ nbc::Situation situation_of(const SplitSite& site, const Comm& comm) {
   situation.application_cores = job.application_workers();
   situation.communication_cores = job.communication_workers();
   situation.bytes = site.bytes;
-<<<<<<< HEAD
   if (sched::Emulation::is_on()) situation.bytes *= sched::Emulation::scale();
-  situation.window_us = site.window_us;
-  situation.commutative = shape.is_commutative;
-  situation.algorithm = nbc::select(shape).name;
-  if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters());
-=======
   situation.commutative = site.is_commutative;
   return situation;
 }
@@ -232,7 +220,6 @@ int Splitter::split_of(SplitSite& site, const Comm& comm) {
   const int ranks_of_core = (situation.ranks + cores - 1) / cores;
   situation.window_us = site.window_us * std::max(ranks_of_core, 1);
   situation.algorithm = site.planned;
->>>>>>> main
   const nbc::Choice& choice = chooser_->choose(situation);
   auto_counter.add();
   if (choice.split > 0) kept_counter.add();

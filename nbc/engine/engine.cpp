@@ -216,6 +216,8 @@ void run_all(ReadyList& list);
 void run_in_background(sched::ProgressItem& item) noexcept {
   const NodeState& state = static_cast<NodeState&>(item);
   ReadyList& list = ready_list;
+  // The messages that it starts are not copied one after the other here.
+  const msg::CopyBatch batch;
   execute(*state.owner, state.id, list);
   if (!list.is_running) run_all(list);
 }

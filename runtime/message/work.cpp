@@ -150,6 +150,17 @@ void Work::run() noexcept {
   t_running = nullptr;
 }
 
+bool Work::begin_collecting() noexcept {
+  if (t_running != nullptr) return false;
+  t_running = this;
+  return true;
+}
+
+void Work::end_collecting() noexcept {
+  run_all();
+  t_running = nullptr;
+}
+
 void complete(Operation& op) noexcept {
   const CompletionFn fn = op.on_complete;
   void* const argument = op.argument;
