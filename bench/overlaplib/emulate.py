@@ -8,36 +8,33 @@ import time
 
 from comparelib import machine
 from overlaplib import measure
-from overlaplib.rows import Row, middle, select
+from overlaplib.rows import Row
 
 BYTES = 2 << 20     # of the emulated machine, the paper's buffer
 SCALE = 32          # one real byte stands for so many
 SPLITS = ("0", "1", "2", "3")
 # Where S switches, and enough points to see the curves: parts of the machine's cores.
-RANKS = {64: (8, 16, 24, 32, 40, 44, 48, 51, 52, 54, 57, 58, 60, 62, 63),
-         48: (8, 16, 24, 30, 34, 38, 39, 41, 44, 46, 47)}
+RANKS = {64: (16, 32, 40, 46, 51, 54, 57, 58, 60, 62, 63),
+         48: (12, 24, 32, 38, 41, 44, 46, 47)}
 # Trees of the form that the paper models.
 ALGORITHMS = "bcast:binomial,reduce:binomial,allreduce:binomial,gather:binomial," \
              "scatter:binomial"
 DOUBLING = ("igather", "iscatter")  # long: their upper levels carry many blocks
 
 
-def take(options, name, cores, op, model_rows, say):
-    """Rows of one machine and operation. `model_rows` give the computation C(N) if they can."""
+def take(options, name, cores, op, say):
+    """Rows of one machine and operation. C(N) is sized by the blocking call on all cores."""
     program = options.out.resolve().parent / "ours" / "overlap"
     rows, begin = [], time.monotonic()
     wanted = [int(n) for n in options.ranks.split(",") if n] or \
         list(RANKS.get(cores, range(max(2, cores // 8), cores, max(1, cores // 12))))
-    # Both ends and the middle first: a run that is cut short still shows the curve.
-    full = None
+    full = blocking_on_all(options, program, name, cores, op, say)
+    if full is None:
+        return rows
+    rows.append(Row("emulated", name, "ours", op, BYTES, cores, cores, "", 1, "full_blocking",
+                    full))
     for ranks in wanted:
-        compute = middle(select(model_rows, kind="model", ranks=ranks, name="compute"))
-        if compute is None and full is None:
-            full = blocking_on_all(options, program, name, cores, op, say)
-            if full is None:
-                return rows
-        each = compute[0] if compute else full * cores / ranks
-        rows += one_count(options, program, name, cores, op, ranks, each, say)
+        rows += one_count(options, program, name, cores, op, ranks, full * cores / ranks, say)
     say(f"   {name} {op}: {len(wanted)} numbers of ranks, {time.monotonic() - begin:.0f} s")
     return rows
 
@@ -65,7 +62,7 @@ def blocking_on_all(options, program, name, cores, op, say):
 
 
 def one_count(options, program, name, cores, op, ranks, compute, say):
-    repeats = 1 if options.quick else 3
+    repeats = 1 if options.quick else 2
     plain = [f"--compute-us={compute}", f"--least={repeats}", f"--most={repeats}"]
     jobs = [
         (plain + ["--kinds=blocking,compute,sequence"], ""),
