@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/trace.h"
 #include "scheduler/annotate.h"
 #include "scheduler/donor.h"
 #include "scheduler/scheduler_impl.h"
@@ -37,6 +38,7 @@ MPC_NO_SANITIZE static void arrive(void* message) noexcept {
 // First frame of each Ult.
 void ult_main(void* message) {
   arrive(message);
+  trace::runs();
   Ult& self = static_cast<Ult&>(Execution::self());
   self.carrier_->leave();
   self.entry();
@@ -80,6 +82,7 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
   Departure departure{this, &from, after};
   MPC_HAPPENS_BEFORE(this);  // partner: arrive()
   arrive(context::switch_to(from.fiber, *to, &departure));
+  trace::runs();
   if (from.region_depth != 0) from.carrier_->set_in_region(true);
 }
 
@@ -90,6 +93,7 @@ void Carrier::resume(Ult& ult) noexcept {
   Departure departure{this, nullptr, After::kParked};
   MPC_HAPPENS_BEFORE(this);
   arrive(context::switch_to(native_, ult.fiber, &departure));
+  if (held_ != nullptr) trace::runs();
 }
 
 // ---- the kernel thread -------------------------------------------------------------------
@@ -132,6 +136,7 @@ void Carrier::run() noexcept {
   current_ = this;
   carrier_ = this;
   native_.fs = context::current_fs();
+  trace::introduce(trace::Role::kIdle, nullptr);
   tid_.store(static_cast<int>(raw_syscall(SYS_gettid)), std::memory_order_relaxed);
   for (;;) {
     if (gate_.load(std::memory_order_acquire) == 0) {
