@@ -27,6 +27,7 @@ namespace mpc::mpi {
 class Errhandler;
 class SendBuffer;
 class InfoHints;
+class Splitter;
 struct Topology;
 
 class Comm final : public Object {
@@ -76,6 +77,7 @@ class Comm final : public Object {
   }
   // Made at the first use.
   nbc::ScheduleCache& schedules();
+  Splitter& splitter();
 
   // --- the rest ------------------------------------------------------------------------------
   MPI_Comm handle() noexcept {
@@ -113,6 +115,7 @@ class Comm final : public Object {
   std::atomic<uint32_t> collectives_{0}, persistents_{0};
   std::atomic<uint64_t> meetings_{0};
   std::atomic<nbc::ScheduleCache*> schedules_{nullptr};
+  std::atomic<Splitter*> splitter_{nullptr};
   GroupRef group_, remote_;
   MPI_Comm predefined_;
   Errhandler* errhandler_;

@@ -20,6 +20,11 @@ Carrier& enter_home(Ult& self, Carrier*& carrier) noexcept {
   return *carrier;  // re-read: `carrier` is the Ult's field
 }
 
+// A carrier that slept here would stop a whole worker.
+void check_is_no_task(const Carrier* carrier) noexcept {
+  CHECK(carrier == nullptr, "a task or an idle hook must not park");
+}
+
 }  // namespace
 
 void Ult::return_to_worker() noexcept {
@@ -121,7 +126,7 @@ void Execution::park(const WaitReason& reason) noexcept {
     Ult& self = static_cast<Ult&>(*this);
     enter_home(self, carrier_).switch_away(self, Carrier::After::kParked);
     carrier_->leave();
-  } else if (publish_parked()) {
+  } else if (check_is_no_task(carrier_); publish_parked()) {
     uint32_t state;
     // Pairs with the release in unpark().
     while ((state = state_.load(std::memory_order_acquire)) >= kParked)
@@ -144,7 +149,7 @@ bool Execution::park_until(uint64_t deadline_ns, const WaitReason& reason) noexc
       worker->remove_timer(self);
     carrier_->leave();
     woken = !self.timed_out;
-  } else if (publish_parked()) {
+  } else if (check_is_no_task(carrier_); publish_parked()) {
     uint32_t state;
     while ((state = state_.load(std::memory_order_acquire)) >= kParked) {
       if (!futex_wait_until(state_, state, deadline_ns) && claim_wake(state)) {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/counter.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/trace.h"
@@ -26,11 +27,14 @@ extern char** environ;
 namespace mpc::job {
 namespace {
 
+BoolSetting show_counters{"job.counters", false,
+                          "Print the runtime's counters that are not zero when the job ends"};
+
 StringSetting progress_policy{
     "progress.policy", "closest",
     "Where progress threads run: closest (idle core), same (core), next (core), numa, "
-    "list:WORKERS, or off",
-    "closest|same|next|numa|list:0,1,...|off"};
+    "list:WORKERS, tasks (any idle core), or off",
+    "closest|same|next|numa|list:0,1,...|tasks|off"};
 
 // Where exit() of a rank returns to: the first frame of its user-level thread.
 struct RankRun {
@@ -51,6 +55,18 @@ std::vector<std::string> merged_environment(const AppSpec& app) {
   }
   for (const auto& [name, value] : app.environment) out.push_back(name + "=" + value);
   return out;
+}
+
+// What happened how often, for `mpcrun --counters`.
+void print_counters() {
+  if (!show_counters.get()) return;
+  std::string text;
+  for (const Counter* counter : Counter::all()) {
+    if (counter->get() == 0) continue;
+    text += fmt::format("{:<28} {:>14}  {}\n", counter->name(), counter->get(),
+                        counter->help());
+  }
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 // progress.policy: a name, or "list:" with workers.
@@ -373,6 +389,7 @@ Result<int> NodeJob::run() {
   scheduler_->wait_all();
   ending_.store(true, std::memory_order_relaxed);
   hooks::run_job_end(*this);
+  print_counters();
   return 0;
 }
 
@@ -381,6 +398,7 @@ void NodeJob::abort(int exit_code, const std::string& message) {
     for (;;) ::pause();  // another thread is ending the process
   }
   hooks::run_job_end(*this);
+  print_counters();
   if (!message.empty()) {
     std::string line = message;
     if (line.back() != '\n') line += '\n';

@@ -42,6 +42,7 @@ class NodeJob final : public Job {
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return scheduler_.get(); }
   int worker_of(int world_rank) const noexcept override;
+  const topo::Machine* machine() const noexcept override { return machine_.get(); }
   int application_workers() const noexcept override { return application_workers_; }
   int communication_workers() const noexcept override {
     return static_cast<int>(cores_.size()) - application_workers_;

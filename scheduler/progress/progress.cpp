@@ -49,6 +49,7 @@ constexpr PolicyName kPolicyNames[] = {
     {ProgressPolicy::kOff, "off"},   {ProgressPolicy::kClosest, "closest"},
     {ProgressPolicy::kSame, "same"}, {ProgressPolicy::kNext, "next"},
     {ProgressPolicy::kNuma, "numa"}, {ProgressPolicy::kList, "list"},
+    {ProgressPolicy::kTasks, "tasks"},
 };
 
 class IdleReason final : public WaitReason {
@@ -184,14 +185,12 @@ Site* Cores::closest(int home, Site* present, int64_t bytes) noexcept {
 class Thread final : public ProgressThread {
  public:
   Thread(Cores& cores, void* identity, int rank, int home)
-      : cores_(cores), identity_(identity), rank_(rank), home_(home) {}
+      : cores_(cores), identity_(identity), rank_(rank), home_(home), task_(*this) {}
 
   bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept override;
   bool take(ProgressItem* item) noexcept override;
   ProgressItem* take_any() noexcept override;
-  bool is_running_here() const noexcept override {
-    return execution_.load(std::memory_order_relaxed) == &Execution::self();
-  }
+  bool is_running_here() const noexcept override { return t_running == this; }
   void stop() noexcept override;
 
  private:
@@ -216,6 +215,14 @@ class Thread final : public ProgressThread {
     int turns_ = 0;
   };
 
+  // Policy kTasks: the thread's work as a task.
+  struct OwnTask : Task {
+    explicit OwnTask(Thread& owner) noexcept : Task(&Thread::run_task), thread(owner) {}
+    Thread& thread;
+  };
+
+  static TaskResult run_task(Task& task);
+  bool is_task() const noexcept { return cores_.policy() == ProgressPolicy::kTasks; }
   Site* choose(int64_t bytes) noexcept;
   void wake(Site& site) noexcept;
   bool spawn(Site& site) noexcept;
@@ -240,7 +247,13 @@ class Thread final : public ProgressThread {
   std::atomic<bool> is_stopping_{false};
   // Written by whoever sets is_active_; read by the thread afterwards.
   std::atomic<Site*> site_{nullptr};
+  OwnTask task_;
+
+  // Whose items run on this execution.
+  static thread_local constinit Thread* t_running;
 };
+
+thread_local constinit Thread* Thread::t_running = nullptr;
 
 std::unique_ptr<ProgressThread> Cores::make_thread(void* identity, int rank,
                                                    int home_worker) {
@@ -253,6 +266,7 @@ Site* Thread::choose(int64_t bytes) noexcept {
   const auto rank = static_cast<size_t>(rank_);
   switch (cores_.policy()) {
     case ProgressPolicy::kOff: return nullptr;
+    case ProgressPolicy::kTasks:  // whoever is idle takes it: is anybody?
     case ProgressPolicy::kClosest:
       return cores_.closest(home_, site_.load(std::memory_order_relaxed), bytes);
     case ProgressPolicy::kSame: return &cores_.site(home_);
@@ -279,7 +293,9 @@ bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexce
   {
     const Lock lock(*this);
     if (is_broken_ || is_stopping_.load(std::memory_order_relaxed)) return false;
-    if (execution_.load(std::memory_order_relaxed) == nullptr && !spawn(*target)) return false;
+    const bool has_thread =
+        is_task() || execution_.load(std::memory_order_relaxed) != nullptr;
+    if (!has_thread && !spawn(*target)) return false;
     (last_ != nullptr ? last_->next : first_) = &item;
     last_ = &item;
     count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -293,6 +309,11 @@ bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexce
 }
 
 void Thread::wake(Site& site) noexcept {
+  if (is_task()) {
+    task_.identity = identity_;
+    cores_.scheduler().tasks().submit_near(task_, home_, TaskScope::kMachine);
+    return;
+  }
   Site* before = site_.exchange(&site, std::memory_order_relaxed);
   if (before != &site && before != nullptr) {
     move_counter.add();
@@ -329,7 +350,7 @@ void Thread::stop() noexcept {
     const Lock lock(*this);
     is_stopping_.store(true, std::memory_order_relaxed);
     must_wake = execution_.load(std::memory_order_relaxed) != nullptr && !is_active_;
-    is_active_ = true;
+    if (!is_task()) is_active_ = true;
   }
   if (must_wake) wake(*site_.load(std::memory_order_relaxed));
 }
@@ -370,12 +391,29 @@ bool Thread::take(ProgressItem* wanted) noexcept {
 
 // ---- the thread ----------------------------------------------------------------------------
 
+// One item a run, so that a worker with other things to do sees them in between.
+TaskResult Thread::run_task(Task& task) {
+  Thread& self = static_cast<OwnTask&>(task).thread;
+  if (ProgressItem* item = self.pop()) {
+    Thread* const outer = std::exchange(t_running, &self);
+    MPC_TRACE("progress", "run", Execution::self().core());
+    item->run(*item);
+    item_counter.add();
+    t_running = outer;
+  }
+  const Lock lock(self);
+  if (self.first_ != nullptr) return TaskResult::kAgain;
+  self.is_active_ = false;
+  return TaskResult::kDone;
+}
+
 void Thread::run_all() noexcept {
   Execution& self = Execution::self();
   ProgressItem* item = pop();
   if (item == nullptr) return;
   Site& site = *site_.load(std::memory_order_relaxed);
   site.note_arrival();
+  t_running = this;
   self.set_identity(identity_);
   self.set_call("background progress");
   for (; item != nullptr; item = pop()) {
@@ -389,6 +427,7 @@ void Thread::run_all() noexcept {
   }
   self.set_call(nullptr);
   self.set_identity(nullptr);
+  t_running = nullptr;
   site.last_end_ns.store(now_ns(), std::memory_order_relaxed);
 }
 

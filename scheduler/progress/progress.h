@@ -36,6 +36,7 @@ enum class ProgressPolicy : uint8_t {
   kNext,     // the next worker, whatever it does
   kNuma,     // communication cores of the rank's NUMA node in turn (all, if it has none)
   kList,     // worker list[rank % size]
+  kTasks,    // no thread: a task in the machine's queue, for whichever core has nothing to do
 };
 // "closest", "same", ... Errors: kArg with the known names.
 Result<ProgressPolicy> parse_progress_policy(std::string_view text);
@@ -59,7 +60,7 @@ class ProgressCores {
  public:
   struct Config {
     ProgressPolicy policy = ProgressPolicy::kClosest;
-    std::vector<int> list;       // kList: workers
+    std::vector<int> list{};     // kList: workers
     int application_workers = 1; // workers 0..n-1 have ranks, the others are for communication
   };
   // Ownership: scheduler and machine outlive it.

@@ -47,7 +47,7 @@ struct Parsed {
   std::string progress;
   std::string cores, bind = "core", placement = "compact", stack_size = "8M", wdir, trace;
   std::vector<std::string> exports, settings;
-  bool label = false, show = false;
+  bool label = false, show = false, counters = false;
   double timeout = 0;
   std::vector<std::string> command;
 };
@@ -72,7 +72,7 @@ void declare(CLI::App& app, Parsed& p, bool first) {
         ->check(CLI::NonNegativeNumber);
     app.add_option("--progress", p.progress,
                    "Where a rank's progress thread runs: closest (idle core; the default), same, "
-                   "next, numa, list:WORKERS, off")
+                   "next, numa, list:WORKERS, tasks, off")
         ->type_name("POLICY");
     app.add_option("--bind", p.bind, "Bind each worker to its core, or leave it to the system")
         ->type_name("core|none")
@@ -94,6 +94,8 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                    "Write a timeline of ranks, MPI calls and background work, for "
                    "ui.perfetto.dev or mpcinfo --trace")
         ->type_name("FILE.json");
+    app.add_flag("--counters", p.counters,
+                 "Print at the end how often the runtime did what (to standard error)");
     app.add_flag("--show", p.show, "Print placement and settings, run nothing");
     app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
     app.set_version_flag("-V,--version", std::string("mpcrun ") + MPC_VERSION_TEXT);
@@ -193,6 +195,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   if (!p.trace.empty()) spec.trace_file = std::filesystem::absolute(p.trace);  // see --wdir
   spec.settings = p.settings;
   if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
+  if (p.counters) spec.settings.emplace_back("job.counters=1");
   if (p.label) spec.settings.emplace_back("job.label=1");
   return {};
 }
