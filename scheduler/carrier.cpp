@@ -158,6 +158,7 @@ void Carrier::run() noexcept {
 }
 
 void Carrier::run_worker() noexcept {
+  trace::runs();
   while (!scheduler_.is_stopping()) {
     if (held_->has_ready() && held_->has_task()) scheduler_.tasks().run_one(*held_);
     Ult* ult = held_->pop();

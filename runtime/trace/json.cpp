@@ -17,7 +17,8 @@ struct Recorded {
 };
 
 // A rank's tracks stand together: its main execution, its progress thread. Other threads of
-// ranks come behind all of them.
+// ranks come behind all of them. The idle loops of workers (which run tasks) are seen on their
+// cores only.
 constexpr int kTracksPerRank = 2;
 
 const char* name_of(const Event& event) noexcept {
@@ -50,7 +51,7 @@ class JsonWriter {
   struct WriterState {
     uint32_t depth;  // of its open spans
     int tid;
-    int core_begins;  // of its open spans, how many are open on its core's track
+    bool is_idle_loop;
   };
   struct CoreState {
     uint32_t depth;  // open slices, the one of who runs included
@@ -77,6 +78,7 @@ class JsonWriter {
                int tid) noexcept;
   Output& open_runner(const Writer& writer, uint64_t time_ns, int core) noexcept;
   void arguments(const Recorded& recorded) noexcept;
+  void begin(const Recorded& recorded, int pid, int tid) noexcept;
   void end(uint64_t time_ns, int pid, int tid) noexcept;
 
   int rank_of(const Writer& writer) const noexcept {
@@ -85,6 +87,7 @@ class JsonWriter {
   int subject_of(const Recorded& r) const noexcept {
     return r.event->rank != kOwn ? r.event->rank : rank_of(r.writer);
   }
+  // tid below kRanks.
   int track_of(const Writer& writer) const noexcept;
   static int track_of_rank(int rank) noexcept { return rank * kTracksPerRank; }
   bool has_core(const Event& event) noexcept {
@@ -138,8 +141,10 @@ void JsonWriter::names() noexcept {
     if (state.tid != 0) continue;
     const int track = track_of(writer);
     state.tid = track + 1;
+    state.is_idle_loop = writer.role == Role::kIdle;
     const int rank = rank_of(writer);
-    if (track < job_.rank_count * kTracksPerRank || writer.role == Role::kIdle) continue;
+    if (track < job_.rank_count * kTracksPerRank || writer.role == Role::kIdle)
+      continue;  // named above, or only seen on a core
     name(kRanks, track, "thread_name", rank >= 0 ? "a thread of rank " : "runtime", rank, "");
   }
 }
@@ -199,6 +204,13 @@ void JsonWriter::arguments(const Recorded& recorded) noexcept {
   out_ << "}";
 }
 
+void JsonWriter::begin(const Recorded& recorded, int pid, int tid) noexcept {
+  open(name_of(*recorded.event), "B", recorded.event->time_ns, pid, tid) << ",\"cat\":";
+  out_.quoted(recorded.event->site->layer);
+  arguments(recorded);
+  out_ << "}";
+}
+
 // Somebody else runs on a core: ends what is open there.
 void JsonWriter::run(const Recorded& recorded) noexcept {
   const Event& event = *recorded.event;
@@ -216,26 +228,17 @@ void JsonWriter::span(const Recorded& recorded) noexcept {
   WriterState& writer = writers_[recorded.writer.number];
   const bool is_begin = event.kind == Kind::kBegin;
   if (!is_begin && writer.depth == 0) return;  // its begin came before the trace
-  const int track = track_of(recorded.writer);
-  if (is_begin) {
-    open(name_of(event), "B", event.time_ns, kRanks, track) << ",\"cat\":";
-    out_.quoted(event.site->layer);
-    arguments(recorded);
-    out_ << "}";
-    flow(recorded, false);
-    ++writer.depth;
-  } else {
-    end(event.time_ns, kRanks, track);
-    --writer.depth;
+  is_begin ? ++writer.depth : --writer.depth;
+  if (recorded.writer.role != Role::kIdle) {
+    const int track = track_of(recorded.writer);
+    is_begin ? begin(recorded, kRanks, track) : end(event.time_ns, kRanks, track);
   }
+  if (is_begin) flow(recorded, false);
   if (!event.site->is_work || !has_core(event)) return;
   CoreState& core = cores_[static_cast<size_t>(event.core)];
   if (core.writer != recorded.writer.number + 1) return;
   if (is_begin) {
-    open(name_of(event), "B", event.time_ns, kCores, event.core) << ",\"cat\":";
-    out_.quoted(event.site->layer);
-    arguments(recorded);
-    out_ << "}";
+    begin(recorded, kCores, event.core);
     ++core.depth;
   } else if (core.depth > 1) {
     end(event.time_ns, kCores, event.core);
@@ -253,8 +256,8 @@ void JsonWriter::flight(const Recorded& recorded) noexcept {
   is_open = is_begin ? static_cast<uint64_t>(rank) + 1 : 0;
   open(name_of(event), is_begin ? "b" : "e", event.time_ns, kRanks, track_of_rank(rank))
       << ",\"cat\":";
-  out_.quoted(event.site->name) << ",\"id\":" << number;
-  arguments(recorded);
+  out_.quoted(event.site->name) << ",\"id\":\"" << number << "\"";
+  if (is_begin) arguments(recorded);
   out_ << "}";
 }
 
@@ -266,7 +269,9 @@ void JsonWriter::flow(const Recorded& recorded, bool is_begin) noexcept {
   uint64_t& arrow = flows_[send];
   if (is_begin) arrow = static_cast<uint64_t>(++flow_count_);
   if (arrow == 0) return;
-  open("message", is_begin ? "s" : "f", event.time_ns, kRanks, track_of(recorded.writer))
+  const bool is_idle_loop = recorded.writer.role == Role::kIdle;
+  open("message", is_begin ? "s" : "f", event.time_ns, is_idle_loop ? kCores : kRanks,
+       is_idle_loop ? event.core : track_of(recorded.writer))
       << ",\"cat\":\"message\",\"id\":" << arrow << (is_begin ? "}" : ",\"bp\":\"e\"}");
   if (!is_begin) arrow = 0;
 }
@@ -281,7 +286,10 @@ void JsonWriter::one(const Recorded& recorded) noexcept {
     case Kind::kFlightEnd: return flight(recorded);
     case Kind::kInstant: break;
   }
-  open(name_of(event), "i", event.time_ns, kRanks, track_of(recorded.writer))
+  const bool is_idle_loop = recorded.writer.role == Role::kIdle;
+  if (is_idle_loop && !has_core(event)) return;
+  open(name_of(event), "i", event.time_ns, is_idle_loop ? kCores : kRanks,
+       is_idle_loop ? event.core : track_of(recorded.writer))
       << ",\"s\":\"t\",\"cat\":";
   out_.quoted(event.site->layer);
   arguments(recorded);
@@ -294,12 +302,13 @@ void JsonWriter::close_all() noexcept {
     for (; cores_[core].depth > 0; --cores_[core].depth)
       end(last_ns_, kCores, static_cast<int>(core));
   for (WriterState& writer : writers_)
-    for (; writer.depth > 0; --writer.depth) end(last_ns_, kRanks, writer.tid - 1);
+    for (; writer.depth > 0 && !writer.is_idle_loop; --writer.depth)
+      end(last_ns_, kRanks, writer.tid - 1);
   flights_.for_each([&](uint64_t number, uint64_t rank) {
     const bool is_node = number >> 32 != 0;
     open("unfinished", "e", last_ns_, kRanks, track_of_rank(static_cast<int>(rank) - 1))
-        << ",\"cat\":" << (is_node ? "\"node\"" : "\"collective\"") << ",\"id\":" << number
-        << "}";
+        << ",\"cat\":" << (is_node ? "\"node\"" : "\"collective\"") << ",\"id\":\"" << number
+        << "\"}";
   });
 }
 

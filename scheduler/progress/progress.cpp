@@ -317,8 +317,8 @@ void Thread::wake(Site& site) noexcept {
   Site* before = site_.exchange(&site, std::memory_order_relaxed);
   if (before != &site && before != nullptr) {
     move_counter.add();
-    trace::instant(kMove, {static_cast<uint64_t>(before->core),
-                           static_cast<uint64_t>(site.core)}, rank_);
+    trace::instant(
+        kMove, {static_cast<uint64_t>(before->core), static_cast<uint64_t>(site.core)}, rank_);
   }
   site.busy.fetch_add(1, std::memory_order_relaxed);
   if (site.worker->is_sleeping()) wake_counter.add();
@@ -396,8 +396,11 @@ TaskResult Thread::run_task(Task& task) {
   Thread& self = static_cast<OwnTask&>(task).thread;
   if (ProgressItem* item = self.pop()) {
     Thread* const outer = std::exchange(t_running, &self);
-    MPC_TRACE("progress", "run", Execution::self().core());
-    item->run(*item);
+    {
+      const trace::Span span(kWork, {static_cast<uint64_t>(Execution::self().core())},
+                             self.rank_);
+      item->run(*item);
+    }
     item_counter.add();
     t_running = outer;
   }
