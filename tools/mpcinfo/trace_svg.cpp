@@ -225,7 +225,7 @@ void Picture::legend() {
 
 std::string Picture::draw() {
   add("<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1:.0f}' "
-      "viewBox='0 0 {0} {1:.0f}' font-family='sans-serif' font-size='12'>",
+      "viewBox='0 0 {0} {1:.0f}' font-family='sans-serif' font-size='12' stroke='none'>",
       kLeft + kWidth + kRight, bottom() + 76);
   add("<rect width='100%' height='100%' fill='white'/>");
   header();
