@@ -74,9 +74,8 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
   context::Fiber* to = &native_;
   if (after != After::kLost) {
     held_->count_switch();
-    Ult* next = nullptr;
     // Tasks run on the carrier's own stack; it goes on with the Ults afterwards.
-    if (!held_->wants_task()) next = held_->pop();
+    Ult* next = __builtin_expect(held_->wants_task(), 0) ? nullptr : held_->pop();
     if (next != nullptr) {
       next->carrier_ = this;
       next->worker_.store(held_, std::memory_order_relaxed);
