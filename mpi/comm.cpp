@@ -5,8 +5,10 @@
 #include "mpi/errhandler.h"
 #include "mpi/handles.h"
 #include "mpi/info.h"
+#include "mpi/meeting.h"
 #include "mpi/rank_state.h"
 #include "mpi/topology.h"
+#include "nbc/direct/team.h"
 
 namespace mpc::mpi {
 
@@ -50,6 +52,24 @@ nbc::ScheduleCache& Comm::schedules() {
   if (schedules_.compare_exchange_strong(cache, made.get(), std::memory_order_acq_rel))
     return *made.release();
   return *cache;
+}
+
+namespace {
+
+struct TeamRoom final : Room {
+  std::shared_ptr<nbc::direct::Team> team;
+};
+
+}  // namespace
+
+void Comm::join_team() {
+  const MeetingKey key{MeetingKind::kTeam, local_context_, 0, {}};
+  team_ = agree<TeamRoom>(*self_, key, size_, [&](TeamRoom& room) {
+            // Without a scheduler all members are in one place.
+            const std::span<const int> known = places();
+            const std::vector<int> nowhere(static_cast<size_t>(size_), 0);
+            room.team = std::make_shared<nbc::direct::Team>(known.empty() ? nowhere : known);
+          })->team;
 }
 
 std::string Comm::display_name() const {
