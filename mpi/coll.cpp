@@ -20,6 +20,7 @@
 #include "mpi/op.h"
 #include "mpi/rank_state.h"
 #include "mpi/request.h"
+#include "mpi/split.h"
 #include "mpi/status.h"
 #include "mpi/topology.h"
 #include "mpi/type_object.h"
@@ -155,6 +156,7 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
          Describe&& describe) {
   auto call = std::make_unique<Call>(comm, coll);
   if (const Err error = describe(*call)) return error;
+  call->split_site = Splitter::choose(comm, call->shape);
   auto schedule = schedule_of(*call);
   if (!schedule) return fail(schedule.error());
   call->keep_types();

@@ -7,6 +7,7 @@
 #include "mpi/info.h"
 #include "mpi/meeting.h"
 #include "mpi/rank_state.h"
+#include "mpi/split.h"
 #include "mpi/topology.h"
 #include "nbc/direct/team.h"
 
@@ -34,7 +35,9 @@ Comm::Comm(job::Rank& owner, const Spec& spec)
       errhandler_(Errhandler::fatal()) {}
 
 Comm::~Comm() {
-  delete schedules_.load(std::memory_order_relaxed);  // the last reference is ours
+  // The last reference is ours.
+  delete schedules_.load(std::memory_order_relaxed);
+  delete splitter_.load(std::memory_order_relaxed);
   errhandler_->drop();
 }
 
@@ -44,17 +47,19 @@ void Comm::drop() noexcept {
   CommDeleter::destroy(this);
 }
 
-nbc::ScheduleCache& Comm::schedules() {
-  // Pairs with the release of the exchange below.
-  nbc::ScheduleCache* cache = schedules_.load(std::memory_order_acquire);
-  if (cache != nullptr) return *cache;
-  auto made = std::make_unique<nbc::ScheduleCache>();
-  if (schedules_.compare_exchange_strong(cache, made.get(), std::memory_order_acq_rel))
-    return *made.release();
-  return *cache;
-}
-
 namespace {
+
+// What `slot` points to; made by whichever thread of the rank comes first.
+template <class T>
+T& made_once(std::atomic<T*>& slot) {
+  // Pairs with the release of the exchange below.
+  T* present = slot.load(std::memory_order_acquire);
+  if (present != nullptr) return *present;
+  auto made = std::make_unique<T>();
+  if (slot.compare_exchange_strong(present, made.get(), std::memory_order_acq_rel))
+    return *made.release();
+  return *present;
+}
 
 struct TeamRoom final : Room {
   std::shared_ptr<nbc::direct::Team> team;
@@ -71,6 +76,9 @@ void Comm::join_team() {
             room.team = std::make_shared<nbc::direct::Team>(known.empty() ? nowhere : known);
           })->team;
 }
+
+nbc::ScheduleCache& Comm::schedules() { return made_once(schedules_); }
+Splitter& Comm::splitter() { return made_once(splitter_); }
 
 std::string Comm::display_name() const {
   if (!name.empty()) return name;

@@ -31,6 +31,7 @@ namespace mpc::mpi {
 class Errhandler;
 class SendBuffer;
 class InfoHints;
+class Splitter;
 struct Topology;
 
 class Comm final : public Object {
@@ -86,6 +87,7 @@ class Comm final : public Object {
     if (team_ == nullptr) [[unlikely]] join_team();
     return *team_;
   }
+  Splitter& splitter();
 
   // --- the rest ------------------------------------------------------------------------------
   MPI_Comm handle() noexcept {
@@ -125,6 +127,7 @@ class Comm final : public Object {
   std::atomic<uint64_t> meetings_{0};
   std::atomic<nbc::ScheduleCache*> schedules_{nullptr};
   std::shared_ptr<nbc::direct::Team> team_;
+  std::atomic<Splitter*> splitter_{nullptr};
   GroupRef group_, remote_;
   MPI_Comm predefined_;
   Errhandler* errhandler_;

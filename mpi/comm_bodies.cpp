@@ -14,17 +14,19 @@
 #include "mpi/meeting.h"
 #include "mpi/rank_state.h"
 #include "mpi/request.h"
+#include "mpi/split.h"
 #include "mpi/topology.h"
 #include "runtime/job/job.h"
 
 namespace mpc::mpi::impl {
 namespace {
 
-// The hints that a communicator keeps: those that MPI-4.1 section 7.4.4 defines. Others are
-// ignored, as MPI_Comm_get_info then says.
+// The hints that a communicator keeps: those that MPI-4.1 section 7.4.4 defines, and our own
+// (mpi/split.h). Others are ignored, as MPI_Comm_get_info then says.
 void keep_hints(Comm& comm, const InfoHints& given) {
   for (const auto& [key, value] : given.entries()) {
-    if (!key.starts_with("mpi_assert_") && key != "mpi_memory_alloc_kinds") continue;
+    const bool is_ours = key == "mpc_nbc_split" && parse_split(value) >= -1;
+    if (!is_ours && !key.starts_with("mpi_assert_") && key != "mpi_memory_alloc_kinds") continue;
     if (!comm.hints) comm.hints = std::make_unique<InfoHints>();
     comm.hints->set(key, value);
   }

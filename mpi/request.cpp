@@ -8,8 +8,10 @@
 #include "mpi/errhandler.h"
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
+#include "mpi/split.h"
 #include "mpi/status.h"
 #include "mpi/wait_reasons.h"
+#include "runtime/message/background.h"
 
 namespace mpc::mpi {
 namespace {
@@ -141,6 +143,26 @@ std::string Request::text() const {
   return call_;
 }
 
+namespace {
+
+void start_collective(CollectiveState& state) {
+  if (state.collective == nullptr) return;
+  if (state.split_site != nullptr) {
+    state.started_ns = sched::now_ns();
+    state.is_window_open = true;
+  }
+  nbc::start(*state.collective);
+}
+
+// The program has done what it wanted to do meanwhile.
+void close_window(CollectiveState& state) {
+  if (!state.is_window_open) return;
+  state.is_window_open = false;
+  state.split_site->note_wait(state.started_ns);
+}
+
+}  // namespace
+
 Err start_request(RankState& state, Request& request) {
   if (request.is_active) {
     return fail(MPI_ERR_REQUEST, fmt::format("the persistent request of {} is active already; "
@@ -148,11 +170,12 @@ Err start_request(RankState& state, Request& request) {
                                              request.call()));
   }
   request.is_active = true;
+  const msg::ShortCall short_call;
   switch (request.kind()) {
     case RequestKind::kSend: msg::start_send(*state.rank, request.message, request.send); break;
     case RequestKind::kRecv: msg::start_recv(*state.rank, request.message, request.recv); break;
     case RequestKind::kCollective:
-      if (request.collective->collective != nullptr) nbc::start(*request.collective->collective);
+      start_collective(*request.collective);
       break;
     case RequestKind::kDone:
     case RequestKind::kGeneralized: break;
@@ -161,6 +184,7 @@ Err start_request(RankState& state, Request& request) {
 }
 
 void wait_done(RankState& state, Request& request, const char* call) {
+  if (request.kind() == RequestKind::kCollective) close_window(*request.collective);
   if (request.is_done()) return;
   const RequestReason reason(call, request);
   if (request.kind() == RequestKind::kSend || request.kind() == RequestKind::kRecv) {
@@ -210,6 +234,11 @@ Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* 
     return kSuccess;
   }
   Err error;
+  if (request.kind() == RequestKind::kCollective) {
+    close_window(*request.collective);
+    if (request.collective->split_site != nullptr && request.is_active)
+      request.collective->split_site->note_end(request.collective->started_ns);
+  }
   if (request.kind() == RequestKind::kGeneralized) {
     error = finish_generalized(request, status);
   } else {

@@ -46,9 +46,15 @@ struct Generalized {
 
 // What a collective holds until it ends: schedule in flight, temporary arrays. Owned by the
 // request, made by mpi/coll*.cpp.
+struct SplitSite;
+
 struct CollectiveState {
   virtual ~CollectiveState() = default;
   nbc::CollectivePtr collective;
+  // Who wants to know how long the program computes before it waits; null: nobody.
+  SplitSite* split_site = nullptr;
+  uint64_t started_ns = 0;
+  bool is_window_open = false;  // started, and no wait or successful test so far
 };
 
 class Request final : public Object {

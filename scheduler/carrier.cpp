@@ -3,6 +3,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
+#include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "scheduler/annotate.h"
 #include "scheduler/donor.h"
 #include "scheduler/scheduler_impl.h"
+#include "scheduler/spin.h"
 #include "scheduler/worker.h"
 
 namespace mpc::sched {
@@ -70,7 +72,10 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
   context::Fiber* to = &native_;
   if (after != After::kLost) {
     held_->count_switch();
-    if (Ult* next = held_->pop()) {
+    Ult* next = nullptr;
+    // Tasks run on the carrier's own stack; it goes on with the Ults afterwards.
+    if (!held_->wants_task()) next = held_->pop();
+    if (next != nullptr) {
       next->carrier_ = this;
       next->worker_.store(held_, std::memory_order_relaxed);
       to = &next->fiber;
@@ -149,12 +154,15 @@ void Carrier::run() noexcept {
 
 void Carrier::run_worker() noexcept {
   while (!scheduler_.is_stopping()) {
+    if (held_->has_ready() && held_->has_task()) scheduler_.tasks().run_one(*held_);
     Ult* ult = held_->pop();
     if (ult == nullptr) ult = scheduler_.steal_for(*held_);
     if (ult == nullptr) {
       idle();
       continue;
     }
+    if (owes_look_) scheduler_.tasks().pass_on(*held_);
+    owes_look_ = false;
     resume(*ult);
     // The Ult that came back may have lost the worker: then this thread is a spare.
     if (claim_.load(std::memory_order_acquire) == kLostWorker) return;
@@ -165,7 +173,34 @@ void Carrier::idle() noexcept {
   if (IdleHook hook = scheduler_.idle_hook())
     while (hook(*held_))
       if (held_->has_ready()) return;
-  if (held_->sleep()) scheduler_.monitor().nudge();
+  TaskQueues& tasks = scheduler_.tasks();
+  Worker& worker = *held_;
+  tasks.begin_idle(worker);
+  const TaskQueues::Taken taken = look_for_task(worker);
+  if (taken.task == nullptr && worker.sleep()) scheduler_.monitor().nudge();
+  tasks.end_idle(worker);
+  owes_look_ = true;
+  if (taken.task == nullptr) return;
+  tasks.pass_on(worker);  // the others, while this one runs
+  tasks.run(worker, taken);
+  task_spin_end_ns_ = now_ns() + spin_budget_ns();
+}
+
+// The next task. After one has run, another is likely: looks as long as a rank would poll.
+TaskQueues::Taken Carrier::look_for_task(Worker& worker) noexcept {
+  constexpr int kPausesPerClockRead = 16;
+  TaskQueues& tasks = scheduler_.tasks();
+  for (;;) {
+    const TaskQueues::Taken taken = tasks.take(worker);
+    if (taken.task != nullptr || worker.has_ready() || task_spin_end_ns_ == 0) return taken;
+    for (int i = 0; i < kPausesPerClockRead; ++i) {
+      if (worker.has_task() || worker.has_ready()) break;
+      _mm_pause();
+    }
+    const uint64_t now = now_ns();
+    if (now < task_spin_end_ns_ && now < worker.next_deadline_ns()) continue;
+    task_spin_end_ns_ = 0;
+  }
 }
 
 // ---- retaking ----------------------------------------------------------------------------

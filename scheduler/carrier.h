@@ -15,6 +15,7 @@
 #include "base/futex.h"
 #include "base/result.h"
 #include "scheduler/context/fiber.h"
+#include "scheduler/task/queues.h"
 #include "scheduler/ult.h"
 
 namespace mpc::sched {
@@ -72,6 +73,7 @@ class Carrier final : public Execution {
   void resume(Ult& ult) noexcept;
   bool enter_slowly() noexcept;
   void idle() noexcept;
+  TaskQueues::Taken look_for_task(Worker& worker) noexcept;
   friend void ult_main(void* message);
 
   SchedulerImpl& scheduler_;
@@ -80,6 +82,9 @@ class Carrier final : public Execution {
   std::atomic<uint32_t> in_runtime_{1};
   std::atomic<uint32_t> claim_{kMine};
   std::atomic<bool> in_region_{false};
+  // Tasks may have come while idle() counted as looking; see TaskQueues::pass_on().
+  bool owes_look_ = false;
+  uint64_t task_spin_end_ns_ = 0;  // idle(): looks for tasks until then
   FutexWord gate_{0};  // a spare sleeps here; 1: go on
   std::atomic<int> tid_{0};
   std::atomic<bool> stop_{false};

@@ -20,6 +20,11 @@ Carrier& enter_home(Ult& self, Carrier*& carrier) noexcept {
   return *carrier;  // re-read: `carrier` is the Ult's field
 }
 
+// A carrier that slept here would stop a whole worker.
+void check_is_no_task(const Carrier* carrier) noexcept {
+  CHECK(carrier == nullptr, "a task or an idle hook must not park");
+}
+
 }  // namespace
 
 void Ult::return_to_worker() noexcept {
@@ -52,25 +57,35 @@ bool Execution::claim_wake(uint32_t& seen) noexcept {
                                         std::memory_order_relaxed);
 }
 
-void Execution::unpark() noexcept {
+bool Execution::give_permit() noexcept {
   uint32_t seen = state_.load(std::memory_order_relaxed);
   for (;;) {
     uint32_t next = kPermit;
     if (seen == kParked) next = kActive;
     if (seen == kHeld || seen == kHeldPermit) next = kHeldPermit;
-    const bool ult = is_ult_;  // a kernel thread may be gone after the exchange
     // Also when a permit is already there: our release must join the word, or the owner
     // could take the old permit, miss what we wrote before, and park again.
     if (state_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
-                                     std::memory_order_relaxed)) {
-      if (seen != kParked) return;
-      if (ult)
-        make_ready();
-      else
-        futex_wake(state_);
-      return;
-    }
+                                     std::memory_order_relaxed))
+      return seen == kParked;
   }
+}
+
+void Execution::unpark() noexcept {
+  const bool ult = is_ult_;  // a kernel thread may be gone after the exchange
+  if (!give_permit()) return;
+  if (ult)
+    make_ready();
+  else
+    futex_wake(state_);
+}
+
+void Execution::unpark_on(Worker& worker) noexcept {
+  CHECK(is_ult_, "a kernel thread has no worker to go on on");
+  if (!give_permit()) return;
+  // Nobody else touches it between kParked and the queue.
+  worker_.store(&worker, std::memory_order_relaxed);
+  make_ready();
 }
 
 void Execution::make_ready() noexcept {
@@ -111,7 +126,7 @@ void Execution::park(const WaitReason& reason) noexcept {
     Ult& self = static_cast<Ult&>(*this);
     enter_home(self, carrier_).switch_away(self, Carrier::After::kParked);
     carrier_->leave();
-  } else if (publish_parked()) {
+  } else if (check_is_no_task(carrier_); publish_parked()) {
     uint32_t state;
     // Pairs with the release in unpark().
     while ((state = state_.load(std::memory_order_acquire)) >= kParked)
@@ -134,7 +149,7 @@ bool Execution::park_until(uint64_t deadline_ns, const WaitReason& reason) noexc
       worker->remove_timer(self);
     carrier_->leave();
     woken = !self.timed_out;
-  } else if (publish_parked()) {
+  } else if (check_is_no_task(carrier_); publish_parked()) {
     uint32_t state;
     while ((state = state_.load(std::memory_order_acquire)) >= kParked) {
       if (!futex_wait_until(state_, state, deadline_ns) && claim_wake(state)) {

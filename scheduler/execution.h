@@ -72,6 +72,9 @@ class Execution {
   // Gives a permit; wakes the execution if it is parked.
   // Caller: any thread (not a signal handler). Switches: no. Order: release, see park().
   void unpark() noexcept;
+  // The same; if it was parked, it goes on on `worker`, of the same scheduler. For user-level
+  // threads that do not mind where they run.
+  void unpark_on(Worker& worker) noexcept;
 
   // Lets the other ready user-level threads of this worker run; a kernel thread: sched_yield.
   // Switches: yes.
@@ -157,6 +160,7 @@ class Execution {
   bool take_permit() noexcept;      // kPermit -> kActive
   bool publish_parked() noexcept;   // kActive -> kParked; false (and kActive): a permit came
   bool claim_wake(uint32_t& seen) noexcept;  // kParked -> kActive by the end of the time
+  bool give_permit() noexcept;      // true: it was parked, and the caller makes it ready
   void make_ready() noexcept;       // after (kParked or kHeldPermit) -> kActive
 
   std::atomic<uint32_t> state_{kActive};

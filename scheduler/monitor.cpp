@@ -116,6 +116,7 @@ void Monitor::tick() noexcept {
   all_asleep_ = all_asleep && epoch == epoch_;
   epoch_ = epoch;
   if (all_asleep_) watch_quiescence();
+  if (auto hook = tick_hook_.load(std::memory_order_acquire)) hook();
 }
 
 // ---- hand-over ---------------------------------------------------------------------------
@@ -130,7 +131,7 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   const bool in_region = carrier.in_region();
   region_seen_ = region_seen_ || in_region;
   const bool wanted =
-      worker.has_ready() ||
+      worker.has_ready() || worker.has_task() ||
       worker.next_deadline_ns() <= coarse_clock_ns.load(std::memory_order_relaxed);
   if (!wanted || carrier.is_in_runtime()) return;
   seen.stuck = true;

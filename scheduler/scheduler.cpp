@@ -39,6 +39,7 @@ Result<> Scheduler::check_limits(int count) { return check_thread_limits(count);
 SchedulerImpl::SchedulerImpl(const SchedulerConfig& config)
     : config_(config), stacks_(config.stack_bytes), pen_(*this, -1, -1, false) {
   pthread_sigmask(SIG_SETMASK, nullptr, &signal_mask_);
+  if (sched_getaffinity(0, sizeof allowed_cpus_, &allowed_cpus_) != 0) CPU_ZERO(&allowed_cpus_);
 }
 
 Result<> SchedulerImpl::start_workers() {
@@ -53,6 +54,7 @@ Result<> SchedulerImpl::start_workers() {
   for (size_t i = 0; i < cores.size(); ++i)
     workers_.push_back(std::make_unique<Worker>(*this, static_cast<int>(i), cores[i],
                                                 config_.steal));
+  tasks_.build(config_.machine, workers_);
   for (auto& worker : workers_) {
     auto carrier = std::make_unique<Carrier>(*this);
     MPC_TRY(carrier->start(worker.get()));
@@ -63,6 +65,7 @@ Result<> SchedulerImpl::start_workers() {
 
 SchedulerImpl::~SchedulerImpl() {
   wait_all();
+  tasks_.finish();
   monitor_.stop();
   stopping_.store(true, std::memory_order_seq_cst);
   for (auto& worker : workers_) worker->wake();
@@ -250,6 +253,8 @@ bool SchedulerImpl::is_quiescent(uint64_t& activity) noexcept {
     activity += worker->switch_count.load(std::memory_order_relaxed);
     if (worker->next_deadline_ns() != kNever) return false;
   }
+  activity += tasks_.finished();
+  if (!tasks_.is_at_rest()) return false;
   bool quiescent = live_.load(std::memory_order_relaxed) > 0;
   {
     std::lock_guard lock(ults_lock_);

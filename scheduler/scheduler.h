@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "scheduler/execution.h"
+#include "scheduler/task/queues.h"
 #include "topology/machine.h"
 
 namespace mpc::sched {
@@ -75,6 +76,14 @@ class Scheduler {
   // Called by each idle worker before it sleeps, and again until it returns false. The hook
   // must not block. Null: none. Caller: any; a hook that runs may still be the old one.
   virtual void set_idle_hook(IdleHook hook) = 0;
+
+  // Small pieces of work for whoever has time. The destructor runs what is still queued, and
+  // drops tasks that want to be run again.
+  virtual TaskQueues& tasks() = 0;
+
+  // Called at each tick of the monitor (10 ms while ranks run), on its thread. Short. Null: none.
+  using TickHook = void (*)() noexcept;
+  virtual void set_tick_hook(TickHook hook) = 0;
 
   // How often a worker was taken from a blocked kernel thread.
   virtual uint64_t handover_count() const = 0;

@@ -4,6 +4,7 @@
 #include "base/settings.h"
 #include "scheduler/execution.h"
 #include "scheduler/scheduler_impl.h"
+#include "scheduler/spin.h"
 #include "scheduler/worker.h"
 
 namespace mpc::sched {
@@ -19,16 +20,18 @@ IntSetting spin_us("sched.spin_us", 20, "us",
 // of the rank will wake us.
 uint64_t budget_ns(const Worker* worker) noexcept {
   if (worker != nullptr && worker->scheduler().worker_count() == 1) return 0;
-  return static_cast<uint64_t>(spin_us.get()) * 1000;
+  return spin_budget_ns();
 }
 
 }  // namespace
+
+uint64_t spin_budget_ns() noexcept { return static_cast<uint64_t>(spin_us.get()) * 1000; }
 
 SpinBudget::SpinBudget() noexcept = default;
 
 bool SpinBudget::once() noexcept {
   const Worker* worker = Execution::self().worker();
-  if (worker != nullptr && worker->has_ready()) return false;
+  if (worker != nullptr && (worker->has_ready() || worker->has_task())) return false;
   if (count_ == 0) {
     const uint64_t budget = budget_ns(worker);
     if (budget == 0) return false;

@@ -116,21 +116,36 @@ void Worker::push_chain(Ult& first) noexcept {
 
 // ---- sleeping ----------------------------------------------------------------------------
 
+bool Worker::has_task() const noexcept {
+  return !scheduler_.tasks().looks_empty(*this);
+}
+
+bool Worker::wants_shared_task() noexcept {
+  switches_since_look_ = 0;
+  return has_task();
+}
+
 bool Worker::sleep() noexcept {
   sleeping_.exchange(1, std::memory_order_seq_cst);  // partner: push_remote()
   const uint64_t deadline = next_deadline_ns();
+  // A pen (see SchedulerImpl) has no tasks.
+  const bool runs_tasks = own_tasks_ != nullptr;
+  const bool has_task = runs_tasks && scheduler_.tasks().begin_sleep(*this);
   // The stop flag is the second thing that a waker may set before it looks at sleeping_.
-  const bool sleeps = !has_ready() && !scheduler_.is_stopping();
+  const bool sleeps = !has_task && !has_ready() && !scheduler_.is_stopping();
   if (sleeps && deadline == kNever)
     futex_wait(sleeping_, 1);
   else if (sleeps)
     futex_wait_until(sleeping_, 1, deadline);
   sleeping_.store(0, std::memory_order_relaxed);
+  if (runs_tasks) scheduler_.tasks().end_sleep(*this);
   return sleeps;
 }
 
-void Worker::wake() noexcept {
-  if (sleeping_.exchange(0, std::memory_order_seq_cst) != 0) futex_wake(sleeping_);
+bool Worker::wake() noexcept {
+  if (sleeping_.exchange(0, std::memory_order_seq_cst) == 0) return false;
+  futex_wake(sleeping_);
+  return true;
 }
 
 // ---- timers: a binary heap, the earliest deadline first; each Ult knows its place --------

@@ -8,7 +8,7 @@ namespace {
 // Up and down a tree with empty messages.
 template <TreeKind kind>
 void barrier_tree(B& b, const Shape& s) {
-  const Tree tree = make_tree(kind, s.rank, s.size, 0, s.place_of_rank);
+  const Tree tree = make_tree(kind, s.rank, s.size, 0, s.place_of_rank, arity_of(s));
   const Place nothing{kRecvBuffer, kByteType, 0, 0};
   NodeId up = tree.children.empty() ? kNoNode : b.nop();
   for (const TreeChild& child : tree.children)
@@ -28,8 +28,8 @@ void barrier_dissemination(B& b, const Shape& s) {
   for (int distance = 1; distance < s.size; distance *= 2, ++round) {
     const int to = (s.rank + distance) % s.size;
     const int from = (s.rank - distance + s.size) % s.size;
-    const NodeId received = with_level(b, b.recv(from, nothing, round), round);
     const NodeId sent = with_level(b, b.send(to, nothing, round), round);
+    const NodeId received = with_level(b, b.recv(from, nothing, round), round);
     b.connect(done, sent);
     const NodeId both = b.nop();
     b.connect(received, both);
@@ -44,6 +44,8 @@ constexpr Algorithm kBarrier[] = {
      barrier_tree<TreeKind::kPlacesFlat>},
     {Coll::kBarrier, "binomial", kNoRestriction, "up and down a binomial tree",
      barrier_tree<TreeKind::kBinomial>},
+    {Coll::kBarrier, "knomial", kNoRestriction,
+     "up and down a k-nomial tree, k by nbc.arity", barrier_tree<TreeKind::kKnomial>},
     {Coll::kBarrier, "linear", kNoRestriction, "all to rank 0 and back",
      barrier_tree<TreeKind::kFlat>},
     {Coll::kBarrier, "dissemination", kNoRestriction,

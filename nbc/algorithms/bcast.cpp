@@ -1,21 +1,16 @@
 // Broadcast.
-#include "base/settings.h"
 #include "nbc/algorithms/parts.h"
 
 namespace mpc::nbc {
 
 namespace {
 
-IntSetting segment_bytes{"nbc.segment_bytes", 64 << 10, "bytes",
-                         "size of the pieces in which pipelined collectives send", 1};
-
 constexpr int kMaxSegments = 512;  // well below kTagsPerCollective
 
 template <TreeKind kind>
 void bcast_tree(B& b, const Shape& s) {
   const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
-  bcast_down(b, make_tree(fit, s.rank, s.size, s.root, s.place_of_rank), result(s),
-             kNoNode, 0);
+  bcast_down(b, split_tree(fit, s, s.root), result(s), kNoNode, 0);
 }
 
 // The buffer as bytes that can be cut anywhere. Ranks may describe the same bytes by different
@@ -34,6 +29,10 @@ class ByteBuffer {
   }
   // What must be complete before the root's bytes are read.
   NodeId ready() const { return is_root_ ? moved_ : kNoNode; }
+  // The copy belongs to the edge by which the bytes come, or at the root by which they leave.
+  void mark(const Tree& tree) {
+    if (packed_) on_edge(builder_, tree, moved_, is_root_ ? 0 : tree.level);
+  }
   void received(NodeId node) {
     if (!is_root_) builder_.connect(node, moved_);
   }
@@ -48,12 +47,14 @@ class ByteBuffer {
 // A tree in which every segment is passed on as soon as it is there (paper 002, figure 2).
 template <TreeKind kind>
 void bcast_segmented(B& b, const Shape& s) {
-  const Tree tree = make_tree(kind, s.rank, s.size, s.root, s.place_of_rank);
+  const Tree tree = split_tree(kind, s, s.root);
   const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
-  const int64_t wanted = (bytes + segment_bytes.get() - 1) / segment_bytes.get();
+  const int64_t segment = segment_bytes_of(s);
+  const int64_t wanted = bytes / segment + (bytes % segment != 0 ? 1 : 0);
   const Chunks chunks{bytes,
                       static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
   ByteBuffer buffer(b, s);
+  buffer.mark(tree);
   for (int i = 0; i < chunks.parts; ++i) {
     if (chunks.size(i, i + 1) == 0) continue;
     buffer.received(bcast_down(
@@ -92,18 +93,18 @@ void bcast_scatter_ring(B& b, const Shape& s) {
   int sent = 0, received = 0;
   for (int step = 0; step < n - 1; ++step) {
     const int out = (v - step + n) % n, in = (v - step - 1 + n) % n;
-    const bool left_in_tree = in >= v && in < v + tree.span;
-    if (!left_in_tree && chunks.size(in, in + 1) > 0) {
-      const NodeId node = b.recv(left, piece(in, in + 1), recvs.tag(received++));
-      recvs.add(b, node);
-      buffer.received(node);
-      ready[static_cast<size_t>(in)] = node;
-    }
     const bool right_has = out >= right_v && out < right_v + right_span;
     if (!right_has && chunks.size(out, out + 1) > 0) {
       const NodeId node = b.send(right, piece(out, out + 1), sends.tag(sent++));
       sends.add(b, node);
       b.connect(ready[static_cast<size_t>(out)], node);
+    }
+    const bool have_from_tree = in >= v && in < v + tree.span;
+    if (!have_from_tree && chunks.size(in, in + 1) > 0) {
+      const NodeId node = b.recv(left, piece(in, in + 1), recvs.tag(received++));
+      recvs.add(b, node);
+      buffer.received(node);
+      ready[static_cast<size_t>(in)] = node;
     }
   }
 }
@@ -116,13 +117,15 @@ constexpr Algorithm kBcast[] = {
      bcast_tree<TreeKind::kFlat>},
     {Coll::kBcast, "binomial", kNoRestriction, "binomial tree",
      bcast_tree<TreeKind::kBinomial>},
-    {Coll::kBcast, "quad", kNoRestriction, "4-nomial tree",
-     bcast_tree<TreeKind::kQuad>},
+    {Coll::kBcast, "knomial", kNoRestriction, "k-nomial tree, k by nbc.arity",
+     bcast_tree<TreeKind::kKnomial>},
     {Coll::kBcast, "chain", kNoRestriction,
      "a chain in segments (Nomura et al., figure 2)",
      bcast_segmented<TreeKind::kChain>},
     {Coll::kBcast, "binomial_segmented", kNoRestriction, "binomial tree in segments",
      bcast_segmented<TreeKind::kBinomial>},
+    {Coll::kBcast, "knomial_segmented", kNoRestriction, "k-nomial tree in segments",
+     bcast_segmented<TreeKind::kKnomial>},
     {Coll::kBcast, "tree_segmented", kNoRestriction, "the tree of places in segments",
      bcast_segmented<TreeKind::kPlaces>},
     {Coll::kBcast, "scatter_ring", kNoRestriction,

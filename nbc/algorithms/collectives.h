@@ -77,6 +77,13 @@ struct Shape {
   // Optional: where each rank of the communicator lives (any number per place, e.g. its
   // worker), the same at all ranks and in all calls on it. Trees then cross between places as rarely as they can.
   std::span<const int> place_of_rank;
+  // The split of trees (Denis et al. 2018): nodes of the `split` levels next to the leaves get
+  // Where::kApplication, in bcast, scatter(v), reduce, gather(v) and the trees of allreduce.
+  // May differ between ranks: it changes marks, never messages.
+  int split = 0;
+  // Alike at all ranks, as they change messages:
+  int arity = 0;              // k of k-nomial trees, 2 or more; 0: setting nbc.arity
+  int64_t segment_bytes = 0;  // of pipelines; 0: setting nbc.segment_bytes
 };
 
 // What an algorithm demands, and what its name is in `nbc.algorithm`.

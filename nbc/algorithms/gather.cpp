@@ -11,23 +11,28 @@ Place own_block(const Shape& s) {
 
 // Everyone sends to the root, which receives each block where it belongs.
 void gather_linear(B& b, const Shape& s) {
+  const Tree tree = split_tree(TreeKind::kFlat, s, s.root);
   if (s.rank != s.root) {
-    b.send(s.root, own_block(s));
+    on_edge(b, tree, b.send(s.root, own_block(s)), 0);
     return;
   }
   for (int i = 1; i < s.size; ++i) {
     const int from = (s.root + i) % s.size;
-    b.recv(from, elements(kRecvBuffer, kRecvType, s.recv_type, from * s.recv_count,
-                          s.recv_count));
+    const Place block = elements(kRecvBuffer, kRecvType, s.recv_type,
+                                 from * s.recv_count, s.recv_count);
+    on_edge(b, tree, b.recv(from, block), 0);
   }
-  if (!s.is_in_place)
-    b.copy(own_block(s), elements(kRecvBuffer, kRecvType, s.recv_type,
-                                  s.rank * s.recv_count, s.recv_count));
+  if (s.is_in_place) return;
+  const Place block = elements(kRecvBuffer, kRecvType, s.recv_type,
+                               s.rank * s.recv_count, s.recv_count);
+  on_edge(b, tree, b.copy(own_block(s), block), 0);
 }
 
 void gatherv_linear(B& b, const Shape& s) {
+  const Tree tree = split_tree(TreeKind::kFlat, s, s.root);
   if (s.rank != s.root) {
-    if (total_bytes(s.send_count, s.send_type) > 0) b.send(s.root, own_block(s));
+    if (total_bytes(s.send_count, s.send_type) > 0)
+      on_edge(b, tree, b.send(s.root, own_block(s)), 0);
     return;
   }
   auto block = [&](int i) {
@@ -37,28 +42,31 @@ void gatherv_linear(B& b, const Shape& s) {
   };
   for (int i = 1; i < s.size; ++i) {
     const int from = (s.root + i) % s.size;
-    if (total_bytes(block(from).count, s.recv_type) > 0) b.recv(from, block(from));
+    if (total_bytes(block(from).count, s.recv_type) > 0)
+      on_edge(b, tree, b.recv(from, block(from)), 0);
   }
   if (!s.is_in_place && total_bytes(block(s.rank).count, s.recv_type) > 0)
-    b.copy(own_block(s), block(s.rank));
+    on_edge(b, tree, b.copy(own_block(s), block(s.rank)), 0);
 }
 
 // Inner ranks of the tree collect packed bytes: their own type may differ from the root's.
-void gather_binomial(B& b, const Shape& s) {
-  const Tree tree = make_tree(TreeKind::kBinomial, s.rank, s.size, s.root, {});
+template <TreeKind kind>
+void gather_tree(B& b, const Shape& s) {
+  const Tree tree = split_tree(kind, s, s.root);
   const int v = (s.rank - s.root + s.size) % s.size;
   if (tree.parent >= 0 && tree.children.empty()) {
-    with_level(b, b.send(tree.parent, own_block(s)), tree.level);
+    on_edge(b, tree, b.send(tree.parent, own_block(s)), tree.level);
     return;
   }
   if (tree.parent >= 0) {
     const int64_t block = total_bytes(s.send_count, s.send_type);
     const Place all = byte_scratch(b, block * tree.span);
-    const NodeId sent = with_level(b, b.send(tree.parent, all), tree.level);
-    b.connect(b.copy(own_block(s), bytes_at(all, 0, block)), sent);
+    const NodeId sent = on_edge(b, tree, b.send(tree.parent, all), tree.level);
+    const NodeId own = b.copy(own_block(s), bytes_at(all, 0, block));
+    b.connect(on_edge(b, tree, own, tree.level), sent);
     for (const TreeChild& child : tree.children) {
       const Place data = bytes_at(all, (child.first - v) * block, child.count * block);
-      b.connect(with_level(b, b.recv(child.rank, data), child.level), sent);
+      b.connect(on_edge(b, tree, b.recv(child.rank, data), child.level), sent);
     }
     return;
   }
@@ -71,26 +79,31 @@ void gather_binomial(B& b, const Shape& s) {
     const int first = (child.first + s.root) % s.size;
     const int before_end = std::min(child.count, s.size - first);
     if (before_end == child.count) {
-      with_level(b, b.recv(child.rank, blocks(first, child.count)), child.level);
+      on_edge(b, tree, b.recv(child.rank, blocks(first, child.count)), child.level);
       continue;
     }
     // The blocks of this subtree are the last ranks' and the first ones'.
     const Place data = byte_scratch(b, child.count * block);
-    const NodeId received = with_level(b, b.recv(child.rank, data), child.level);
-    after(b, received,
-          b.copy(bytes_at(data, 0, before_end * block), blocks(first, before_end)));
-    after(b, received,
-          b.copy(bytes_at(data, before_end * block, (child.count - before_end) * block),
-                 blocks(0, child.count - before_end)));
+    const NodeId received = on_edge(b, tree, b.recv(child.rank, data), child.level);
+    const int rest = child.count - before_end;
+    for (const NodeId copied :
+         {b.copy(bytes_at(data, 0, before_end * block), blocks(first, before_end)),
+          b.copy(bytes_at(data, before_end * block, rest * block), blocks(0, rest))})
+      after(b, received, on_edge(b, tree, copied, child.level));
   }
-  if (!s.is_in_place) b.copy(own_block(s), blocks(s.rank, 1));
+  if (!s.is_in_place) on_edge(b, tree, b.copy(own_block(s), blocks(s.rank, 1)), 0);
 }
 
 constexpr Algorithm kGather[] = {
     {Coll::kGather, "linear", kNoRestriction, "everyone sends to the root",
      gather_linear},
     {Coll::kGather, "binomial", kNoRestriction, "binomial tree, packed on the way",
-     gather_binomial},
+     gather_tree<TreeKind::kBinomial>},
+    {Coll::kGather, "knomial", kNoRestriction,
+     "k-nomial tree, k by nbc.arity, packed on the way",
+     gather_tree<TreeKind::kKnomial>},
+    {Coll::kGather, "chain", kNoRestriction, "a chain, packed on the way",
+     gather_tree<TreeKind::kChain>},
     {Coll::kGatherv, "linear", kNoRestriction, "everyone sends to the root",
      gatherv_linear},
 };

@@ -1,6 +1,44 @@
 #include "nbc/algorithms/parts.h"
 
+#include "base/settings.h"
+
 namespace mpc::nbc {
+
+namespace {
+
+IntSetting segment_setting{"nbc.segment_bytes", 64 << 10, "bytes",
+                           "size of the pieces in which pipelined collectives send", 1};
+IntSetting arity_setting{"nbc.arity", 4, "",
+                         "Arity of the algorithms called knomial: how many children "
+                         "a rank has at each level of the tree, plus one.",
+                         2, 1024};
+
+}  // namespace
+
+int arity_of(const Shape& s) {
+  return s.arity >= 2 ? s.arity : static_cast<int>(arity_setting.get());
+}
+
+int64_t segment_bytes_of(const Shape& s) {
+  return s.segment_bytes > 0 ? s.segment_bytes : segment_setting.get();
+}
+
+Tree split_tree(TreeKind kind, const Shape& s, int root) {
+  Tree tree = make_tree(kind, s.rank, s.size, root, s.place_of_rank, arity_of(s));
+  if (s.split > 0) tree.application_level = std::max(0, tree.height - s.split);
+  return tree;
+}
+
+constexpr int kMaxSegments = 64;  // each has scratch memory and nodes of its own
+
+Chunks segments(const Shape& s) {
+  const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
+  const int64_t segment = segment_bytes_of(s);
+  const int64_t wanted =
+      std::min(bytes / segment + (bytes % segment != 0 ? 1 : 0), s.recv_count);
+  return {s.recv_count,
+          static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
+}
 
 Place byte_scratch(B& b, int64_t bytes) { return b.scratch(bytes, bytes, kByteType); }
 
@@ -33,34 +71,34 @@ NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_wri
     const Place other = is_last && last_in_result
                             ? *result
                             : typed_scratch(b, mine.place.type, s.recv_type, count);
-    const NodeId received = with_level(b, b.recv(child.rank, other, tag), child.level);
+    const NodeId received = on_edge(b, tree, b.recv(child.rank, other, tag), child.level);
     const NodeId reduced =
         keep_here ? b.reduce(other, value.place) : b.reduce(value.place, other);
-    with_level(b, reduced, child.level);
+    on_edge(b, tree, reduced, child.level);
     b.connect(received, reduced);
     b.connect(value.ready, reduced);
     value = {keep_here ? value.place : other, reduced};
   }
   if (tree.parent >= 0) {
     const NodeId sent =
-        with_level(b, b.send(tree.parent, value.place, tag), tree.level);
+        on_edge(b, tree, b.send(tree.parent, value.place, tag), tree.level);
     return after(b, value.ready, sent);
   }
   const bool is_there =
       value.place.slot == result->slot && value.place.offset == result->offset;
   if (is_there) return value.ready;
-  return after(b, value.ready, b.copy(value.place, *result));
+  return after(b, value.ready, on_edge(b, tree, b.copy(value.place, *result), 0));
 }
 
 NodeId bcast_down(B& b, const Tree& tree, Place buffer, NodeId guard, int tag) {
   NodeId have = guard;
   if (tree.parent >= 0) {
-    have = with_level(b, b.recv(tree.parent, buffer, tag), tree.level);
+    have = on_edge(b, tree, b.recv(tree.parent, buffer, tag), tree.level);
     b.connect(guard, have);
   }
   for (size_t i = tree.children.size(); i-- > 0;) {
     const TreeChild& child = tree.children[i];
-    after(b, have, with_level(b, b.send(child.rank, buffer, tag), child.level));
+    after(b, have, on_edge(b, tree, b.send(child.rank, buffer, tag), child.level));
   }
   return have;
 }

@@ -10,8 +10,9 @@ Place own_block(const Shape& s) {
 }
 
 void scatter_linear(B& b, const Shape& s) {
+  const Tree tree = split_tree(TreeKind::kFlat, s, s.root);
   if (s.rank != s.root) {
-    b.recv(s.root, own_block(s));
+    on_edge(b, tree, b.recv(s.root, own_block(s)), 0);
     return;
   }
   auto block = [&](int i) {
@@ -20,14 +21,16 @@ void scatter_linear(B& b, const Shape& s) {
   };
   for (int i = 1; i < s.size; ++i) {
     const int to = (s.root + i) % s.size;
-    b.send(to, block(to));
+    on_edge(b, tree, b.send(to, block(to)), 0);
   }
-  if (!s.is_in_place) b.copy(block(s.rank), own_block(s));
+  if (!s.is_in_place) on_edge(b, tree, b.copy(block(s.rank), own_block(s)), 0);
 }
 
 void scatterv_linear(B& b, const Shape& s) {
+  const Tree tree = split_tree(TreeKind::kFlat, s, s.root);
   if (s.rank != s.root) {
-    if (total_bytes(s.recv_count, s.recv_type) > 0) b.recv(s.root, own_block(s));
+    if (total_bytes(s.recv_count, s.recv_type) > 0)
+      on_edge(b, tree, b.recv(s.root, own_block(s)), 0);
     return;
   }
   auto block = [&](int i) {
@@ -37,30 +40,33 @@ void scatterv_linear(B& b, const Shape& s) {
   };
   for (int i = 1; i < s.size; ++i) {
     const int to = (s.root + i) % s.size;
-    if (total_bytes(block(to).count, s.send_type) > 0) b.send(to, block(to));
+    if (total_bytes(block(to).count, s.send_type) > 0)
+      on_edge(b, tree, b.send(to, block(to)), 0);
   }
   if (!s.is_in_place && total_bytes(block(s.rank).count, s.send_type) > 0)
-    b.copy(block(s.rank), own_block(s));
+    on_edge(b, tree, b.copy(block(s.rank), own_block(s)), 0);
 }
 
 // Inner ranks of the tree hand on packed bytes: their own type may differ from the root's.
-void scatter_binomial(B& b, const Shape& s) {
-  const Tree tree = make_tree(TreeKind::kBinomial, s.rank, s.size, s.root, {});
+template <TreeKind kind>
+void scatter_tree(B& b, const Shape& s) {
+  const Tree tree = split_tree(kind, s, s.root);
   const int v = (s.rank - s.root + s.size) % s.size;
   if (tree.parent >= 0 && tree.children.empty()) {
-    with_level(b, b.recv(tree.parent, own_block(s)), tree.level);
+    on_edge(b, tree, b.recv(tree.parent, own_block(s)), tree.level);
     return;
   }
   if (tree.parent >= 0) {
     const int64_t block = total_bytes(s.recv_count, s.recv_type);
     const Place all = byte_scratch(b, block * tree.span);
-    const NodeId received = with_level(b, b.recv(tree.parent, all), tree.level);
+    const NodeId received = on_edge(b, tree, b.recv(tree.parent, all), tree.level);
     for (size_t i = tree.children.size(); i-- > 0;) {
       const TreeChild& child = tree.children[i];
       const Place data = bytes_at(all, (child.first - v) * block, child.count * block);
-      after(b, received, with_level(b, b.send(child.rank, data), child.level));
+      after(b, received, on_edge(b, tree, b.send(child.rank, data), child.level));
     }
-    after(b, received, b.copy(bytes_at(all, 0, block), own_block(s)));
+    const NodeId own = b.copy(bytes_at(all, 0, block), own_block(s));
+    after(b, received, on_edge(b, tree, own, tree.level));
     return;
   }
   auto blocks = [&](int first, int count) {
@@ -73,27 +79,31 @@ void scatter_binomial(B& b, const Shape& s) {
     const int first = (child.first + s.root) % s.size;
     const int before_end = std::min(child.count, s.size - first);
     if (before_end == child.count) {
-      with_level(b, b.send(child.rank, blocks(first, child.count)), child.level);
+      on_edge(b, tree, b.send(child.rank, blocks(first, child.count)), child.level);
       continue;
     }
     // The blocks of this subtree are the last ranks' and the first ones'.
     const Place data = byte_scratch(b, child.count * block);
-    const NodeId sent = with_level(b, b.send(child.rank, data), child.level);
-    b.connect(b.copy(blocks(first, before_end), bytes_at(data, 0, before_end * block)),
-              sent);
-    b.connect(
-        b.copy(blocks(0, child.count - before_end),
-               bytes_at(data, before_end * block, (child.count - before_end) * block)),
-        sent);
+    const NodeId sent = on_edge(b, tree, b.send(child.rank, data), child.level);
+    const int rest = child.count - before_end;
+    for (const NodeId copied :
+         {b.copy(blocks(first, before_end), bytes_at(data, 0, before_end * block)),
+          b.copy(blocks(0, rest), bytes_at(data, before_end * block, rest * block))})
+      b.connect(on_edge(b, tree, copied, child.level), sent);
   }
-  if (!s.is_in_place) b.copy(blocks(s.rank, 1), own_block(s));
+  if (!s.is_in_place) on_edge(b, tree, b.copy(blocks(s.rank, 1), own_block(s)), 0);
 }
 
 constexpr Algorithm kScatter[] = {
     {Coll::kScatter, "linear", kNoRestriction, "the root sends to everyone",
      scatter_linear},
     {Coll::kScatter, "binomial", kNoRestriction, "binomial tree, packed on the way",
-     scatter_binomial},
+     scatter_tree<TreeKind::kBinomial>},
+    {Coll::kScatter, "knomial", kNoRestriction,
+     "k-nomial tree, k by nbc.arity, packed on the way",
+     scatter_tree<TreeKind::kKnomial>},
+    {Coll::kScatter, "chain", kNoRestriction, "a chain, packed on the way",
+     scatter_tree<TreeKind::kChain>},
     {Coll::kScatterv, "linear", kNoRestriction, "the root sends to everyone",
      scatterv_linear},
 };

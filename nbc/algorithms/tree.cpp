@@ -6,12 +6,17 @@ namespace mpc::nbc {
 
 namespace {
 
-// k-nomial tree over 0..size-1 with root 0. In base k, the parent of v is v with its lowest
-// non-zero digit cleared.
-Tree knomial(int k, int v, int size) {
+int knomial_height(int k, int size) {
   int height = 0;
   for (int64_t reach = 1; reach < size; reach *= k) ++height;
+  return height;
+}
+
+// k-nomial tree over 0..size-1 with root 0.
+Tree knomial(int k, int v, int size) {
+  const int height = knomial_height(k, size);
   Tree tree;
+  tree.height = height;
   int position = 0;
   int64_t step = 1;
   for (; step < size; step *= k, ++position) {
@@ -36,6 +41,7 @@ Tree knomial(int k, int v, int size) {
 Tree flat(int v, int size) {
   Tree tree;
   tree.span = v == 0 ? size : 1;
+  tree.height = size > 1 ? 1 : 0;
   if (v != 0) {
     tree.parent = 0;
     tree.level = 0;
@@ -49,6 +55,7 @@ Tree flat(int v, int size) {
 Tree chain(int v, int size) {
   Tree tree;
   tree.span = size - v;
+  tree.height = size - 1;
   if (v > 0) {
     tree.parent = v - 1;
     tree.level = v - 1;
@@ -78,20 +85,26 @@ Tree places(int v, int size, int root, std::span<const int> place_of_rank,
     if (place(u) == place(v)) members.push_back(u);
   }
   const int place_count = static_cast<int>(leaders.size());
-  const int upper_height =
-      place_count > 1 ? 32 - __builtin_clz(static_cast<unsigned>(place_count - 1)) : 0;
+  const int upper_height = knomial_height(2, place_count);
+  auto height_inside = [&](int count) {
+    return is_flat ? (count > 1 ? 1 : 0) : knomial_height(2, count);
+  };
+  const int most = *std::max_element(sizes.begin(), sizes.end());
+  const int height = upper_height + height_inside(most);
   const int me =
       static_cast<int>(std::find(members.begin(), members.end(), v) - members.begin());
   const int member_count = static_cast<int>(members.size());
   Tree tree = is_flat ? flat(me, member_count) : knomial(2, me, member_count);
+  const int shift = height - tree.height;  // the last level is the same in all places
+  tree.height = height;
   if (tree.parent >= 0) {
     tree.parent = members[tree.parent];
-    tree.level += upper_height;
+    tree.level += shift;
   }
   for (TreeChild& child : tree.children) {
     child.rank = members[child.rank];
     child.first = child.rank;
-    child.level += upper_height;
+    child.level += shift;
   }
   if (me != 0) return tree;
   const int group =
@@ -131,7 +144,7 @@ TreeKind fit_tree(TreeKind kind, int64_t bytes) {
 }
 
 Tree make_tree(TreeKind kind, int rank, int size, int root,
-               std::span<const int> place_of_rank) {
+               std::span<const int> place_of_rank, int arity) {
   const int v = (rank - root + size) % size;
   Tree tree;
   switch (kind) {
@@ -144,8 +157,8 @@ Tree make_tree(TreeKind kind, int rank, int size, int root,
     case TreeKind::kBinomial:
       tree = knomial(2, v, size);
       break;
-    case TreeKind::kQuad:
-      tree = knomial(4, v, size);
+    case TreeKind::kKnomial:
+      tree = knomial(arity, v, size);
       break;
     case TreeKind::kPlaces:
     case TreeKind::kPlacesFlat:

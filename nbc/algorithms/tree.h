@@ -10,7 +10,14 @@
 // this rank and of the children before it (in the order that begins at the root). So a
 // reduction that takes its children one after the other is in rank order, and a broadcast that
 // takes them in reverse feeds the largest subtrees first.
+//
+// Levels are those of edges: 0 at the root, height - 1 at the leaves. For k-nomial trees the
+// level is that of the digit: edges (v, v + d * k^i) have level height - 1 - i, so that the last
+// level joins the most ranks and a rank may be a leaf of any level. A flat tree has one level, a
+// chain one level for each edge. In a tree of places the levels inside of a place end at
+// height - 1 in every place, however many ranks it has.
 
+#include <climits>
 #include <span>
 #include <vector>
 
@@ -22,7 +29,7 @@ enum class TreeKind : uint8_t {
   kFlat,   // the root has all others as children
   kChain,  // 0 - 1 - 2 - ...
   kBinomial,
-  kQuad,    // k-nomial with k = 4
+  kKnomial,  // in base k, the parent of v is v with its lowest non-zero digit cleared
   kPlaces,  // binomial over the first ranks of the places, binomial inside each place
   kPlacesFlat,  // the same, but inside a place all are children of its first rank: one core
   // does the work of a place in any case, and a flat tree has the fewest steps
@@ -39,14 +46,18 @@ struct Tree {
   int parent = -1;  // -1: this is the root
   int level = -1;   // of the edge to the parent
   int span = 0;     // ranks in the subtree, this one included
+  int height = 0;   // levels of the whole tree, the same at all ranks
+  // Edges from this level on belong to the application's cores (Shape::split).
+  int application_level = INT_MAX;
   std::vector<TreeChild> children;
 };
 
 // `place_of_rank` is used by kPlaces and kPlacesFlat only; without it they are kBinomial. Their
 // children's `first` and `count` are not ranks in a row unless places are neighbours in rank
 // order.
+// `arity`: of kKnomial.
 Tree make_tree(TreeKind kind, int rank, int size, int root,
-               std::span<const int> place_of_rank);
+               std::span<const int> place_of_rank, int arity = 2);
 
 // kPlacesFlat instead of kPlaces for messages so small that steps cost more than bytes.
 TreeKind fit_tree(TreeKind kind, int64_t bytes);

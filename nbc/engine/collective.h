@@ -23,12 +23,13 @@ namespace mpc::nbc {
 
 class Collective;
 
-// A node's counter, and its place in the list of nodes that are ready.
-struct NodeState {
+// A node's counter, and its place in the list of nodes that are ready, or in the queue of its
+// rank's progress thread.
+struct NodeState : sched::ProgressItem {
   std::atomic<uint32_t> waiting{0};  // predecessors to come; used with two or more
   NodeId id = 0;
   Collective* owner = nullptr;
-  NodeState* next = nullptr;
+  NodeState* next_ready = nullptr;
 };
 
 // A send's or receive's request; the completion finds the node through it.

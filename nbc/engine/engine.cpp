@@ -7,7 +7,9 @@
 #include "base/settings.h"
 #include "nbc/engine/collective.h"
 #include "nbc/engine/rank_state.h"
+#include "nbc/engine/rescue.h"
 #include "runtime/job/job.h"
+#include "runtime/message/background.h"
 
 namespace mpc::nbc {
 
@@ -31,14 +33,14 @@ struct ReadyList {
     NodeState& node = owner.states[id];
     node.owner = &owner;
     node.id = id;
-    node.next = nullptr;
+    node.next_ready = nullptr;
     *last = &node;
-    last = &node.next;
+    last = &node.next_ready;
   }
   NodeState* pop() noexcept {
     NodeState* node = first;
     if (node == nullptr) return nullptr;
-    first = node->next;
+    first = node->next_ready;
     if (first == nullptr) last = &first;
     return node;
   }
@@ -92,6 +94,7 @@ void start_message(Collective& c, const Node& node, NodeId id) {
   message.owner = &c;
   message.node = id;
   message.request.set_on_complete(message_done, &message);
+  message.request.set_for_application(node.where == Where::kApplication);
   const Binding& b = c.binding;
   if (node.kind == NodeKind::kSend) {
     msg::start_send(*c.rank, message.request,
@@ -131,15 +134,46 @@ void do_local(const Collective& c, const Node& node) {
   }
 }
 
-// User code runs as its rank, from a wait or another call of the rank, never from within the
-// completion of a message. Large work goes to the rank if the rank waits for it: it has a core
-// of its own, and whoever completed the message has other things to do.
-bool must_wait_for_rank(const Collective& c, const Node& node) {
-  if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy) return false;
-  if (node.kind == NodeKind::kReduce && c.binding.reduction.is_user) return true;
-  if (c.waiter == nullptr) return false;
-  const int64_t bytes = node.to.count * c.type(node.to).size() * node.repeat.times;
-  return bytes >= local_work_bytes.get() && c.waiter != &sched::Execution::self();
+bool is_own_progress(const Collective& c) noexcept {
+  return c.rank->progress != nullptr && c.rank->progress->is_running_here();
+}
+
+// True if this execution is the rank itself: not its progress thread, nor another rank that
+// completes a message of it.
+bool is_rank_itself(const Collective& c) noexcept {
+  return job::current_rank() == c.rank && !is_own_progress(c);
+}
+
+int64_t bytes_of(const Collective& c, const Node& node) noexcept {
+  return node.to.count * c.type(node.to).size() * node.repeat.times;
+}
+
+enum class Runner : uint8_t { kHere, kRank, kProgress };
+
+// Who runs a node that is ready.
+//  - Nodes of a split tree's lower levels: the rank, when it is there.
+//  - User code runs as its rank, from a wait or another call of the rank or on its progress
+//    thread, never from within the completion of a message.
+//  - Large work of a blocking call goes to the rank: it has a core of its own, and whoever
+//    completed the message has other things to do.
+//  - Large work of a non-blocking one goes to the rank's progress thread, if that has a core.
+Runner runner_of(const Collective& c, const Node& node) noexcept {
+  if (node.where == Where::kApplication) {
+    return is_rank_itself(c) ? Runner::kHere : Runner::kRank;
+  }
+  if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy) return Runner::kHere;
+  const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
+  const int64_t bytes = bytes_of(c, node);
+  if (c.waiter != nullptr) {
+    const bool is_large =
+        bytes >= local_work_bytes.get() && c.waiter != &sched::Execution::self();
+    return is_user || is_large ? Runner::kRank : Runner::kHere;
+  }
+  if (is_own_progress(c)) return Runner::kHere;
+  const bool is_leavable = bytes >= local_work_bytes.get() &&
+                           (msg::ShortCall::is_inside() || !is_rank_itself(c));
+  if (is_leavable && c.rank->progress != nullptr) return Runner::kProgress;
+  return is_user ? Runner::kRank : Runner::kHere;
 }
 
 void hand_to_rank(Collective& c, NodeId id) {
@@ -149,21 +183,53 @@ void hand_to_rank(Collective& c, NodeId id) {
   job::Rank& rank = *c.rank;
   const bool is_own = c.waiter == &sched::Execution::self();
   RankState::of(rank).push(node);
+  if (c.waiter == nullptr) expect_rescues(rank);
   if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
 }
 
-void run_node(Collective& c, NodeId id, ReadyList& list) {
+void execute(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];
   if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv) {
     start_message(c, node, id);
     return;
   }
-  if (must_wait_for_rank(c, node)) {
-    hand_to_rank(c, id);
-    return;
-  }
   do_local(c, node);
   complete_node(c, id, list);
+}
+
+void run_all(ReadyList& list);
+
+// A node on the rank's progress thread, or on the rank that took it back.
+void run_in_background(sched::ProgressItem& item) noexcept {
+  const NodeState& state = static_cast<NodeState&>(item);
+  ReadyList& list = ready_list;
+  execute(*state.owner, state.id, list);
+  if (!list.is_running) run_all(list);
+}
+
+bool leave_to_progress(Collective& c, NodeId id) noexcept {
+  NodeState& state = c.states[id];
+  state.owner = &c;
+  state.id = id;
+  state.run = &run_in_background;
+  const bool is_user = c.nodes[id].kind == NodeKind::kReduce && c.binding.reduction.is_user;
+  const auto need = msg::ShortCall::is_inside() || is_user ? sched::ProgressNeed::kAnyCore
+                                                           : sched::ProgressNeed::kFreeCore;
+  return c.rank->progress->submit(state, bytes_of(c, c.nodes[id]), need);
+}
+
+void run_node(Collective& c, NodeId id, ReadyList& list) {
+  const Node& node = c.nodes[id];
+  Runner runner = runner_of(c, node);
+  if (runner == Runner::kProgress) {
+    if (leave_to_progress(c, id)) return;
+    const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
+    runner = is_user ? Runner::kRank : Runner::kHere;
+  }
+  if (runner == Runner::kRank)
+    hand_to_rank(c, id);
+  else
+    execute(c, id, list);
 }
 
 void run_all(ReadyList& list) {
@@ -231,7 +297,13 @@ void CollectiveDeleter::operator()(Collective* collective) const noexcept {
 
 void start(Collective& collective) {
   settle(collective);
-  start_nodes(collective);
+  job::Rank& rank = *collective.rank;
+  {
+    const msg::ShortCall short_call;
+    start_nodes(collective);
+  }
+  // The collective is the caller's: it does not vanish, complete or not.
+  if (!is_complete(collective)) msg::leave(rank);
 }
 
 bool is_complete(const Collective& collective) noexcept {
@@ -255,11 +327,10 @@ bool help(job::Rank& self) {
   // Until there are none: what a node starts may hand this rank its next node.
   while (NodeState* node = mine->pop_all()) {
     while (node != nullptr) {
-      NodeState* next = node->next;  // the collective may be gone after the node
+      NodeState* next = node->next_ready;  // the collective may be gone after the node
       Collective& c = *node->owner;
       const NodeId id = node->id;
-      do_local(c, c.nodes[id]);
-      complete_node(c, id, list);
+      execute(c, id, list);
       if (!list.is_running) run_all(list);
       node = next;
     }

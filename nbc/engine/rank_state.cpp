@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "nbc/engine/rescue.h"
 #include "runtime/job/job.h"
 
 namespace mpc::nbc {
@@ -59,7 +60,7 @@ void RankState::give_back(Collective* collective) noexcept {
 void RankState::push(NodeState& node) noexcept {
   NodeState* head = own_.load(std::memory_order_relaxed);
   do {
-    node.next = head;
+    node.next_ready = head;
     // release pairs with the acquire in pop_all(): what the node's predecessors wrote.
   } while (!own_.compare_exchange_weak(head, &node, std::memory_order_release,
                                        std::memory_order_relaxed));
@@ -69,8 +70,8 @@ NodeState* RankState::pop_all() noexcept {
   NodeState* newest = own_.exchange(nullptr, std::memory_order_acquire);
   NodeState* oldest = nullptr;
   while (newest != nullptr) {
-    NodeState* next = newest->next;
-    newest->next = oldest;
+    NodeState* next = newest->next_ready;
+    newest->next_ready = oldest;
     oldest = newest;
     newest = next;
   }
@@ -78,7 +79,7 @@ NodeState* RankState::pop_all() noexcept {
 }
 
 void forget_rank(job::Rank& self) noexcept {
-  delete static_cast<RankState*>(self.nbc.exchange(nullptr, std::memory_order_acq_rel));
+  delete take_state(self);
 }
 
 namespace {

@@ -33,6 +33,11 @@ class Job {
   virtual uint64_t start_ns() const noexcept = 0;  // one origin of time for all ranks
   // Null for a singleton.
   virtual sched::Scheduler* scheduler() noexcept = 0;
+  // The machine whose cores the workers have. Null for a singleton.
+  virtual const topo::Machine* machine() const noexcept = 0;
+  // Workers that have ranks, and those that are there for communication only.
+  virtual int application_workers() const noexcept = 0;
+  virtual int communication_workers() const noexcept = 0;
   // The worker that a rank was placed on at its start.
   virtual int worker_of(int world_rank) const noexcept = 0;
 

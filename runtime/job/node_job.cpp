@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/counter.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "runtime/job/crash.h"
@@ -17,11 +18,21 @@
 #include "runtime/job/registry.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
+#include "scheduler/placement.h"
 
 extern char** environ;
 
 namespace mpc::job {
 namespace {
+
+BoolSetting show_counters{"job.counters", false,
+                          "Print the runtime's counters that are not zero when the job ends"};
+
+StringSetting progress_policy{
+    "progress.policy", "closest",
+    "Where progress threads run: closest (idle core), same (core), next (core), numa, "
+    "list:WORKERS, tasks (any idle core), or off",
+    "closest|same|next|numa|list:0,1,...|tasks|off"};
 
 // Where exit() of a rank returns to: the first frame of its user-level thread.
 struct RankRun {
@@ -42,6 +53,38 @@ std::vector<std::string> merged_environment(const AppSpec& app) {
   }
   for (const auto& [name, value] : app.environment) out.push_back(name + "=" + value);
   return out;
+}
+
+// What happened how often, for `mpcrun --counters`.
+void print_counters() {
+  if (!show_counters.get()) return;
+  std::string text;
+  for (const Counter* counter : Counter::all()) {
+    if (counter->get() == 0) continue;
+    text += fmt::format("{:<28} {:>14}  {}\n", counter->name(), counter->get(),
+                        counter->help());
+  }
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// progress.policy: a name, or "list:" with workers.
+Result<> choose_policy(sched::ProgressCores::Config* out) {
+  constexpr std::string_view kList = "list:";
+  const std::string text = progress_policy.get();
+  const bool is_list = text.starts_with(kList);
+  auto policy = sched::parse_progress_policy(is_list ? "list" : text);
+  if (!policy) return {Errc::kArg, "progress.policy: " + policy.error().message};
+  out->policy = *policy;
+  if (*policy != sched::ProgressPolicy::kList) return {};
+  auto list = sched::parse_index_list(is_list ? std::string_view(text).substr(kList.size())
+                                              : std::string_view());
+  if (!list || list->empty()) {
+    return {Errc::kArg, fmt::format("progress.policy={}: a list of workers is wanted, such as "
+                                    "list:2,3",
+                                    text)};
+  }
+  out->list = *list;
+  return {};
 }
 
 // As execvp(3) does it.
@@ -92,20 +135,61 @@ Result<> NodeJob::choose_cores() {
                                       core, available - 1)};
     }
   }
+  MPC_TRY(choose_policy(&progress_config_));
   if (!spec_.core_list.empty()) {
     cores_ = spec_.core_list;
-    return {};
+    return set_cores_apart(static_cast<int>(cores_.size()), true);
   }
   if (spec_.core_count > available) {
     return {Errc::kArg, fmt::format("--cores {}: this job may use {} core{}; ranks may "
                                     "outnumber cores, workers may not",
                                     spec_.core_count, available, available == 1 ? "" : "s")};
   }
+  const int total = spec_.core_count > 0 ? spec_.core_count : available;
+  for (int i = 0; i < total; ++i) cores_.push_back(i);
+  return set_cores_apart(total, spec_.core_count > 0);
+}
+
+// Which of the cores have ranks; the others are for communication, the last ones first. Cores
+// that the user did not ask for and that nobody needs are left alone.
+Result<> NodeJob::set_cores_apart(int total, bool is_given) {
   int ranks = 0;
   for (const AppSpec& app : spec_.apps) ranks += app.ranks;
-  const int wanted = spec_.core_count > 0 ? spec_.core_count : std::min(available, ranks);
-  for (int i = 0; i < wanted; ++i) cores_.push_back(i);
+  if (spec_.comm_cores >= total) {
+    return {Errc::kArg,
+            fmt::format("--comm-cores {}: of {} core{} that leaves none for the ranks",
+                        spec_.comm_cores, total, total == 1 ? "" : "s")};
+  }
+  application_workers_ = std::min(total - std::max(spec_.comm_cores, 0), ranks);
+  int communication = spec_.comm_cores;
+  if (communication < 0) {
+    communication = std::min(total - application_workers_, ranks);
+    if (progress_config_.policy == sched::ProgressPolicy::kOff) communication = 0;
+    if (is_given) communication = total - application_workers_;
+  }
+  // The last cores of a list are those for communication; otherwise the ranks' neighbours.
+  if (!spec_.core_list.empty())
+    cores_.erase(cores_.begin() + application_workers_, cores_.end() - communication);
+  else
+    cores_.resize(static_cast<size_t>(application_workers_ + communication));
+  progress_config_.application_workers = application_workers_;
+  for (const int worker : progress_config_.list) {
+    if (worker < static_cast<int>(cores_.size())) continue;
+    return {Errc::kArg, fmt::format("progress.policy: there is no worker {}; this job has {}",
+                                    worker, cores_.size())};
+  }
   return {};
+}
+
+void NodeJob::make_progress_threads() {
+  if (progress_config_.policy == sched::ProgressPolicy::kOff) return;
+  progress_cores_ =
+      sched::ProgressCores::make(*scheduler_, *machine_, progress_config_);
+  for (auto& rank : ranks_) {
+    progress_threads_.push_back(progress_cores_->make_thread(
+        rank.get(), rank->world_rank, worker_of_[rank->world_rank]));
+    rank->progress = progress_threads_.back().get();
+  }
 }
 
 Result<> NodeJob::prepare() {
@@ -128,7 +212,7 @@ Result<> NodeJob::prepare() {
       ranks_.push_back(std::move(rank));
     }
   }
-  const int workers = static_cast<int>(cores_.size());
+  const int workers = application_workers_;
   const int count = size();
   for (auto& rank : ranks_) {
     rank->world_size = count;
@@ -162,9 +246,12 @@ std::string NodeJob::describe() const {
     for (int r = 0; r < size(); ++r) {
       if (worker_of_[r] == static_cast<int>(worker)) ranks.push_back(r);
     }
-    out += fmt::format("worker {} on core {} (PU {}): ranks {}\n", worker, cores_[worker],
-                       machine_->core(cores_[worker]).os_pu, format_ranks(ranks));
+    const bool is_dedicated = static_cast<int>(worker) >= application_workers_;
+    out += fmt::format("worker {} on core {} (PU {}): {}\n", worker, cores_[worker],
+                       machine_->core(cores_[worker]).os_pu,
+                       is_dedicated ? "communication" : "ranks " + format_ranks(ranks));
   }
+  out += fmt::format("progress threads: {}\n", sched::name_of(progress_config_.policy));
   out += "settings changed from their defaults:";
   bool any = false;
   for (const SettingBase* setting : Settings::all()) {
@@ -229,6 +316,7 @@ void NodeJob::end_rank(int status) {
 void NodeJob::rank_ended(Rank& rank, int status) {
   const int phase = rank.phase.load(std::memory_order_relaxed);
   hooks::run_rank_end(rank);
+  if (rank.progress != nullptr) rank.progress->stop();
   rank.phase.store(kEnded, std::memory_order_release);
   if ((status & 0xff) != 0) {
     abort(status & 0xff,
@@ -263,6 +351,7 @@ Result<int> NodeJob::run() {
   scheduler_->set_quiescence_handler([this] { abort(kExitDeadlock, deadlock_report(*this)); });
   crash::install();
   SignalThread signals(*this, spec_.timeout_seconds);
+  make_progress_threads();
   scheduler_->hold();
   for (auto& rank : ranks_) {
     sched::UltSpec ult;
@@ -281,6 +370,7 @@ Result<int> NodeJob::run() {
   scheduler_->wait_all();
   ending_.store(true, std::memory_order_relaxed);
   hooks::run_job_end(*this);
+  print_counters();
   return 0;
 }
 
@@ -289,6 +379,7 @@ void NodeJob::abort(int exit_code, const std::string& message) {
     for (;;) ::pause();  // another thread is ending the process
   }
   hooks::run_job_end(*this);
+  print_counters();
   if (!message.empty()) {
     std::string line = message;
     if (line.back() != '\n') line += '\n';

@@ -15,6 +15,7 @@
 #include "runtime/job/job.h"
 #include "runtime/job/launch.h"
 #include "runtime/loader/image.h"
+#include "scheduler/progress/progress.h"
 #include "topology/machine.h"
 
 namespace mpc::job {
@@ -39,6 +40,11 @@ class NodeJob final : public Job {
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return scheduler_.get(); }
   int worker_of(int world_rank) const noexcept override;
+  const topo::Machine* machine() const noexcept override { return machine_.get(); }
+  int application_workers() const noexcept override { return application_workers_; }
+  int communication_workers() const noexcept override {
+    return static_cast<int>(cores_.size()) - application_workers_;
+  }
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
   [[noreturn]] void end_rank(int status) override;
 
@@ -53,16 +59,24 @@ class NodeJob final : public Job {
   };
 
   Result<> choose_cores();
+  Result<> set_cores_apart(int total, bool is_given);
+  void make_progress_threads();
   Result<> load_copies();
   void rank_main(Rank& rank);
   void rank_ended(Rank& rank, int status);
 
   JobSpec spec_;
   std::unique_ptr<topo::Machine> machine_;
-  std::vector<int> cores_;
+  std::vector<int> cores_;           // of the workers: first those with ranks
+  int application_workers_ = 0;
+  sched::ProgressCores::Config progress_config_;
   std::vector<Program> programs_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<int> worker_of_;
+  // Progress threads refer to their cores; both outlive the scheduler, whose end waits for
+  // all user-level threads.
+  std::unique_ptr<sched::ProgressCores> progress_cores_;
+  std::vector<std::unique_ptr<sched::ProgressThread>> progress_threads_;
   std::unique_ptr<sched::Scheduler> scheduler_;
   std::atomic<bool> ending_{false};
   std::atomic<int> ended_count_{0};

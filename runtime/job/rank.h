@@ -14,6 +14,9 @@
 namespace mpc::loader {
 class Copy;
 }
+namespace mpc::sched {
+class ProgressThread;
+}
 
 namespace mpc::job {
 
@@ -26,6 +29,7 @@ struct Rank {
   Job* job = nullptr;
   sched::Execution* execution = nullptr;   // its main thread
   loader::Copy* copy = nullptr;            // private image; null for a singleton
+  sched::ProgressThread* progress = nullptr;  // background work; null for a singleton
 
   // One slot per upper layer; each layer owns what it puts there, and frees it at the end of
   // the rank through Job::at_rank_end.

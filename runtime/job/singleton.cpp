@@ -31,6 +31,9 @@ class SingletonJob final : public Job {
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return nullptr; }
   int worker_of(int) const noexcept override { return 0; }
+  const topo::Machine* machine() const noexcept override { return nullptr; }
+  int application_workers() const noexcept override { return 1; }
+  int communication_workers() const noexcept override { return 0; }
 
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
     std::fflush(nullptr);

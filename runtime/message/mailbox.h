@@ -99,6 +99,9 @@ struct alignas(64) Mailbox {
     const uint64_t h = head.load(std::memory_order_relaxed);
     __builtin_prefetch(&cells[(h + 1) % kCells]);
   }
+  bool may_be_polling() const noexcept {
+    return !may_be_delegated.load(std::memory_order_relaxed) || !is_delegated();
+  }
   // Drains if there is mail and nobody else does. True if anything happened.
   bool poll() noexcept;
   // From now on senders also match (until start_polling). Caller: any execution of the owner.

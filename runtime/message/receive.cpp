@@ -17,6 +17,7 @@ void prepare(Mailbox& mine, Operation& op, void* buffer, Count count,
   op.queued = false;
   op.is_copying.store(false, std::memory_order_relaxed);
   op.is_claimed = op.is_woken = false;
+  op.background.store(nullptr, std::memory_order_relaxed);
 }
 
 // Takes the oldest unexpected message that matches, or posts the receive.

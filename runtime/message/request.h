@@ -20,6 +20,7 @@
 
 #include "base/result.h"
 #include "runtime/datatype/datatype.h"
+#include "scheduler/progress/progress.h"
 
 namespace mpc::msg {
 
@@ -81,6 +82,12 @@ struct Entry {
 
 enum OperationState : uint32_t { kIdle = 0, kActive, kWaited, kCompleting, kComplete };
 
+struct Operation;
+// A receive's copy as a piece of background work.
+struct BackgroundCopy : sched::ProgressItem {
+  Operation* receive = nullptr;
+};
+
 // The implementation's view of a Request.
 struct Operation : Entry {
   std::atomic<uint32_t> state{kIdle};
@@ -103,6 +110,13 @@ struct Operation : Entry {
   void* buffer = nullptr;      // never written if is_send
   Count count = 0;
   const dt::Datatype* type = nullptr;
+  // A node of a split tree's lower levels: its copy is left to no progress thread. Set before
+  // the start.
+  bool is_for_application = false;
+  // The copy was left to this progress thread, as this item (the receive's).
+  std::atomic<sched::ProgressThread*> background{nullptr};
+  sched::ProgressItem* background_item = nullptr;
+  BackgroundCopy copy;         // of a receive
   Entry* match = nullptr;      // of a receive in a copy job
   Operation* next_work = nullptr;
 };
@@ -125,6 +139,8 @@ class Request : private Operation {
   }
   // Valid once complete.
   const Status& status() const noexcept { return Operation::status; }
+  // Split trees: where its copy may be done. Before the start; stays for later starts.
+  void set_for_application(bool on) noexcept { is_for_application = on; }
   // Before the start; stays for later starts. Null: none.
   void set_on_complete(CompletionFn fn, void* arg) noexcept {
     on_complete = fn;

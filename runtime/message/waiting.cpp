@@ -1,6 +1,7 @@
 #include "runtime/message/waiting.h"
 
 #include "base/check.h"
+#include "runtime/message/background.h"
 
 namespace mpc::msg {
 namespace {
@@ -268,10 +269,13 @@ void relax(job::Rank& self) {
 
 void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
   Operation& op = operation_of(request);
-  if (request.is_complete()) return;
+  if (request.is_complete() || (take_back(op) && request.is_complete())) return;
   Mailbox& mine = mailbox_of(self);
   auto over = [&] { return is_over(op); };
-  auto help = [&] { help_receiver(op); };
+  auto help = [&] {
+    help_receiver(op);
+    help_progress(self);
+  };
   auto soon = [&] { return op.is_copying.load(std::memory_order_relaxed); };
   if (!spin_until(mine, over, over, help, soon)) {
     Waiter waiter{&sched::Execution::self()};
@@ -298,7 +302,9 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
   };
   auto help = [&] {
     for (size_t i = next; i < n; ++i) {
-      if (requests[i] != nullptr) help_receiver(operation_of(*requests[i]));
+      if (requests[i] == nullptr) continue;
+      help_receiver(operation_of(*requests[i]));
+      take_back(operation_of(*requests[i]));
     }
   };
   if (all_over()) return;
@@ -339,9 +345,15 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
   Mailbox& mine = mailbox_of(self);
   auto help = [&] {
     for (size_t i = 0; i < n; ++i) {
-      if (requests[i] != nullptr) help_receiver(operation_of(*requests[i]));
+      if (requests[i] == nullptr) continue;
+      help_receiver(operation_of(*requests[i]));
+      take_back(operation_of(*requests[i]));
     }
+    while (help_progress(self)) {}
   };
+  while (help_progress(self)) {
+    if (done()) return;
+  }
   if (spin_until(mine, done, never, help, never)) return;
   help();
   Waiter waiter{&sched::Execution::self()};

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "runtime/job/rank.h"
+#include "runtime/message/background.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
@@ -17,6 +18,13 @@ thread_local Work* t_running = nullptr;
 
 // Copies that take longer than a line needs to travel, many times over.
 constexpr int64_t kLongCopyBytes = 64 << 10;
+// Copies below this are never handed to another core.
+constexpr int64_t kShortCopyBytes = 8 << 10;
+
+sched::Execution* main_execution(const Mailbox& mailbox) noexcept {
+  const job::Rank* owner = mailbox.owner.load(std::memory_order_relaxed);
+  return owner != nullptr ? owner->execution : nullptr;
+}
 
 void wake(Waiter& waiter) noexcept {
   // acq_rel: the last one to count down has seen the others' completions.
@@ -67,7 +75,7 @@ void Work::add_completion(Operation& receive) noexcept {
   Mailbox& mailbox = *receive.mailbox;
   receive.is_counted =
       !receive.waiter_is_preset &&
-      job::current_rank() != mailbox.owner.load(std::memory_order_relaxed);
+      &sched::Execution::self() != main_execution(mailbox);
   if (receive.is_counted) mailbox.copies.fetch_add(1, std::memory_order_relaxed);
   append(receive, nullptr);
 }
@@ -75,6 +83,11 @@ void Work::add_completion(Operation& receive) noexcept {
 void Work::add_copy(Operation& receive, Entry& message) noexcept {
   receive.is_counted = true;
   receive.mailbox->copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
+  append(receive, &message);
+}
+
+void Work::add_begun(Operation& receive, Entry& message) noexcept {
+  keeps_copies_ = true;
   append(receive, &message);
 }
 
@@ -96,6 +109,11 @@ void Work::run_all() noexcept {
       complete(*op);
       continue;
     }
+    if (op->match != nullptr && op->match->bytes >= kShortCopyBytes && !keeps_copies_ &&
+        leave_to_progress(*op, *op->match, first_ != nullptr)) {
+      continue;
+    }
+    keeps_copies_ = false;
     Mailbox* counted = op->is_counted ? op->mailbox : nullptr;
     if (op->match != nullptr) take_data(*op, *op->match);
     complete(*op);

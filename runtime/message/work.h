@@ -36,6 +36,8 @@ class Work {
   void add_completion(Operation& receive) noexcept;
   // `receive` is to be filled from `message` (a Block, or the sender's Operation).
   void add_copy(Operation& receive, Entry& message) noexcept;
+  // A copy whose counting is done already; it is made here.
+  void add_begun(Operation& receive, Entry& message) noexcept;
   // `receive` is filled already, without the lock; the caller has counted it in
   // Mailbox::copies.
   void add_filled(Operation& receive) noexcept;
@@ -50,6 +52,7 @@ class Work {
  private:
   void append(Operation& receive, Entry* message) noexcept;
   void run_all() noexcept;
+  bool keeps_copies_ = false;
 
   Operation* first_ = nullptr;
   Operation* last_ = nullptr;

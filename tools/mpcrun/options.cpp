@@ -30,6 +30,7 @@ constexpr char kExamples[] =
     "  mpcrun -n 1 ./boss : -n 7 ./worker     one job of two programs (MPMD)\n"
     "  mpcrun -n 8 --cores 1 ./prog           all ranks share one core\n"
     "  mpcrun -n 8 --cores 0,2,3 ./prog       the cores with these logical numbers\n"
+    "  mpcrun -n 14 --cores 16 --comm-cores 2 ./prog   two cores for communication only\n"
     "  mpcrun -n 4 --show ./prog              where ranks would run; runs nothing\n"
     "  mpcrun -n 4 --set log.level=info ./prog\n"
     "\n"
@@ -41,9 +42,11 @@ constexpr char kExamples[] =
 
 struct Parsed {
   int ranks = 1;
+  int comm_cores = -1;
+  std::string progress;
   std::string cores, bind = "core", placement = "compact", stack_size = "8M", wdir;
   std::vector<std::string> exports, settings;
-  bool label = false, show = false;
+  bool label = false, show = false, counters = false;
   double timeout = 0;
   std::vector<std::string> command;
 };
@@ -61,6 +64,15 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                    "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
                    "that are allowed, at most one per rank")
         ->type_name("N|LIST");
+    app.add_option("--comm-cores", p.comm_cores,
+                   "How many of these cores (the last ones) have no ranks and move the ranks' "
+                   "communication on in the background; default: what the ranks leave free")
+        ->type_name("P")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--progress", p.progress,
+                   "Where a rank's progress thread runs: closest (idle core; the default), same, "
+                   "next, numa, list:WORKERS, tasks, off")
+        ->type_name("POLICY");
     app.add_option("--bind", p.bind, "Bind each worker to its core, or leave it to the system")
         ->type_name("core|none")
         ->check(CLI::IsMember({"core", "none"}));
@@ -77,6 +89,8 @@ void declare(CLI::App& app, Parsed& p, bool first) {
     app.add_option("--set", p.settings, "A setting of the runtime; mpcinfo --settings lists them")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
+    app.add_flag("--counters", p.counters,
+                 "Print at the end how often the runtime did what (to standard error)");
     app.add_flag("--show", p.show, "Print placement and settings, run nothing");
     app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
     app.set_version_flag("-V,--version", std::string("mpcrun ") + MPC_VERSION_TEXT);
@@ -157,6 +171,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
       spec.core_list = *list;
     }
   }
+  spec.comm_cores = p.comm_cores;
   spec.bind = p.bind == "core";
   if (p.placement == "scatter") {
     spec.placement = job::Placement::kScatter;
@@ -173,6 +188,8 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   spec.show_only = p.show;
   spec.working_directory = p.wdir;
   spec.settings = p.settings;
+  if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
+  if (p.counters) spec.settings.emplace_back("job.counters=1");
   if (p.label) spec.settings.emplace_back("job.label=1");
   return {};
 }

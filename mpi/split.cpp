@@ -1,0 +1,174 @@
+#include "mpi/split.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/counter.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/trace.h"
+#include "mpi/comm.h"
+#include "mpi/info.h"
+#include "nbc/model/machine_file.h"
+#include "runtime/job/job.h"
+#include "scheduler/execution.h"
+#include "topology/fingerprint.h"
+#include "topology/machine.h"
+
+namespace mpc::mpi {
+namespace {
+
+constexpr int kAuto = -1, kInvalid = -2;
+constexpr size_t kMostSites = 64;
+
+StringSetting split_setting{
+    "nbc.split", "auto",
+    "Leaf levels of a non-blocking collective's tree that stay on the ranks' cores; auto: "
+    "chosen by the model",
+    "auto|0|1|2|..."};
+StringSetting parameters_setting{
+    "nbc.machine_file", "",
+    "File of the machine's parameters (mpcinfo --calibrate) for the model; empty: the one "
+    "in the user's cache, or a guess from the topology",
+    "a path"};
+
+Counter auto_counter{"nbc.splits_chosen", "Non-blocking trees whose split the model chose"};
+Counter kept_counter{"nbc.splits_above_0", "Those of them that kept levels on the ranks' cores"};
+
+Counter predicted_counter{"nbc.predicted_us",
+                          "Time from start to end of those collectives, as predicted"};
+Counter measured_counter{"nbc.measured_us", "The same, as measured"};
+
+bool has_tree(nbc::Coll coll) noexcept {
+  switch (coll) {
+    case nbc::Coll::kBcast:
+    case nbc::Coll::kReduce:
+    case nbc::Coll::kAllreduce:
+    case nbc::Coll::kGather:
+    case nbc::Coll::kGatherv:
+    case nbc::Coll::kScatter:
+    case nbc::Coll::kScatterv: return true;
+    default: return false;
+  }
+}
+
+// One rank's buffer, or its block: alike at all ranks for the collectives with a tree.
+int64_t bytes_of(const nbc::Shape& s) noexcept {
+  const bool is_scatter = s.coll == nbc::Coll::kScatter || s.coll == nbc::Coll::kScatterv;
+  const bool is_gather = s.coll == nbc::Coll::kGather || s.coll == nbc::Coll::kGatherv;
+  const int64_t received = s.recv_count * s.recv_type.size;
+  const int64_t sent = s.send_count * s.send_type.size;
+  if (is_gather) return std::max(sent, s.rank == s.root ? received : 0);
+  if (is_scatter) return std::max(received, s.rank == s.root ? sent : 0);
+  return received;
+}
+
+nbc::MachineShape shape_of(const topo::Machine& machine) {
+  const topo::Outline outline = topo::outline(machine);
+  return {outline.cores, outline.cores_per_cache, outline.cores_per_numa};
+}
+
+nbc::Parameters load_parameters() {
+  const topo::Machine* machine = job::Job::instance().machine();
+  std::string path = parameters_setting.get();
+  const bool is_asked = !path.empty();
+  if (!is_asked && machine != nullptr) path = nbc::parameters_path(topo::fingerprint(*machine));
+  if (!path.empty()) {
+    auto read = nbc::read_parameters(path);
+    if (read) return *read;
+    if (is_asked || read.error().code != Errc::kNotFound)
+      log::warn("parameters of the machine: {}; guessed instead", read.error().message);
+  }
+  return nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{});
+}
+
+// The machine's, read once.
+const nbc::Parameters& machine_parameters() {
+  static const nbc::Parameters parameters = load_parameters();
+  return parameters;
+}
+
+// What the user says for this communicator; kAuto if nothing.
+int given_split(const Comm& comm) {
+  if (comm.hints) {
+    if (const std::string* hint = comm.hints->find("mpc_nbc_split")) return parse_split(*hint);
+  }
+  static const int setting = [] {
+    const std::string text = split_setting.get();
+    const int split = parse_split(text);
+    if (split == kInvalid) log::warn("nbc.split={}: 'auto' or a number is wanted", text);
+    return split == kInvalid ? kAuto : split;
+  }();
+  return setting;
+}
+
+}  // namespace
+
+int parse_split(std::string_view text) noexcept {
+  if (text == "auto") return kAuto;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0 ? value
+                                                                                : kInvalid;
+}
+
+void SplitSite::note_wait(uint64_t started_ns) noexcept {
+  const double now = static_cast<double>(sched::now_ns() - started_ns) * 1e-3;
+  window_us = window_us < 0 ? now : (3 * window_us + now) / 4;
+}
+
+void SplitSite::note_end(uint64_t started_ns) const noexcept {
+  if (predicted_us <= 0) return;
+  predicted_counter.add(static_cast<uint64_t>(predicted_us + 0.5));
+  measured_counter.add((sched::now_ns() - started_ns + 500) / 1000);
+}
+
+SplitSite& Splitter::site_of(const nbc::Shape& shape, int64_t bytes) {
+  for (const auto& site : sites_) {
+    if (site->coll == shape.coll && site->root == shape.root && site->bytes == bytes)
+      return *site;
+  }
+  // A program of many sizes: they share what is there, rather than forget it.
+  if (sites_.size() >= kMostSites) return *sites_[static_cast<size_t>(bytes) % kMostSites];
+  sites_.push_back(std::make_unique<SplitSite>(SplitSite{shape.coll, shape.root, bytes}));
+  return *sites_.back();
+}
+
+int Splitter::by_model(SplitSite& site, const Comm& comm, const nbc::Shape& shape) {
+  job::Job& job = *comm.self().job;
+  nbc::Situation situation;
+  situation.coll = shape.coll;
+  situation.ranks = shape.size;
+  situation.application_cores = job.application_workers();
+  situation.communication_cores = job.communication_workers();
+  situation.bytes = site.bytes;
+  situation.window_us = site.window_us;
+  situation.commutative = shape.is_commutative;
+  situation.algorithm = nbc::select(shape).name;
+  if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters());
+  const nbc::Choice& choice = chooser_->choose(situation);
+  auto_counter.add();
+  if (choice.split > 0) kept_counter.add();
+  // Before the window is known the prediction is for a nominal one: nothing to compare with.
+  site.predicted_us = site.window_us < 0 ? 0 : choice.predicted_us;
+  return choice.split;
+}
+
+SplitSite* Splitter::choose(Comm& comm, nbc::Shape& shape) {
+  if (!has_tree(shape.coll) || shape.size < 2 || comm.is_inter()) return nullptr;
+  const int given = given_split(comm);
+  if (given >= 0) {
+    shape.split = given;
+    return nullptr;
+  }
+  // Without cores for communication all of it is done in calls anyway.
+  if (comm.self().job->communication_workers() == 0) return nullptr;
+  Splitter& self = comm.splitter();
+  const std::lock_guard lock(self.mutex_);
+  SplitSite& site = self.site_of(shape, bytes_of(shape));
+  shape.split = self.by_model(site, comm, shape);
+  MPC_TRACE("model", "split", shape.split);
+  return &site;
+}
+
+}  // namespace mpc::mpi

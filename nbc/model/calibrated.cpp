@@ -1,0 +1,327 @@
+#include "nbc/model/calibrated.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "nbc/model/levels.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+bool is_reduction(Coll coll) {
+  switch (coll) {
+    case Coll::kReduce:
+    case Coll::kAllreduce:
+    case Coll::kReduceScatter:
+    case Coll::kReduceScatterBlock:
+    case Coll::kScan:
+    case Coll::kExscan:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_doubling_weight(Coll coll) {
+  return coll == Coll::kScatter || coll == Coll::kGather;
+}
+
+// Cores that work at the same time, and the share of their copies that leaves a domain.
+struct Crew {
+  int cores = 0;
+  double far = 0;    // of copies between NUMA nodes
+  double close = 0;  // of copies inside a shared cache
+};
+
+// Share of the pairs (r, r + distance) that lie in one domain of `per_domain` of `all` cores,
+// over which `ranks` are spread evenly.
+double share_inside(int ranks, int64_t distance, int per_domain, int all) {
+  const double in_domain = static_cast<double>(ranks) * per_domain / std::max(1, all);
+  return std::clamp(1.0 - static_cast<double>(distance) / std::max(1.0, in_domain), 0.0,
+                    1.0);
+}
+
+class Costs {
+ public:
+  Costs(const Situation& s, const Parameters& p) : s_(s), p_(p) {
+    numa_count_ = std::max(1, p.shape.cores / std::max(1, p.shape.cores_per_numa));
+  }
+
+  // One message of `bytes` in `parts` between ranks `distance` apart, while `active` cores copy.
+  double message_us(int64_t bytes, int64_t parts, int64_t distance, int active,
+                    bool reduces) const {
+    const double inside_numa =
+        numa_count_ == 1
+            ? 1
+            : share_inside(s_.ranks, distance, p_.shape.cores_per_numa, p_.shape.cores);
+    const double inside_cache =
+        share_inside(s_.ranks, distance, p_.shape.cores_per_cache, p_.shape.cores);
+    const double here = static_cast<double>(active) / numa_count_;
+    const int64_t part = bytes / std::max<int64_t>(1, parts);
+    const double copy = inside_cache * copy_us(p_, Reach::kCache, part, here) +
+                        std::max(0.0, inside_numa - inside_cache) *
+                            copy_us(p_, Reach::kNuma, part, here) +
+                        (1 - std::max(inside_numa, inside_cache)) *
+                            copy_us(p_, Reach::kMachine, part, here);
+    // A send and a receive; a reduction is a node of its own.
+    const double nodes = (reduces ? 3 : 2) * p_.node_us + p_.message_us;
+    const double one = nodes + copy + (reduces ? reduce_us(p_, part) : 0);
+    return one * static_cast<double>(std::max<int64_t>(1, parts));
+  }
+
+  double handover_us() const { return p_.handover_us; }
+
+ private:
+  const Situation& s_;
+  const Parameters& p_;
+  int numa_count_;
+};
+
+int64_t segment_count(int64_t bytes, int64_t segment_bytes) {
+  constexpr int64_t kMax = 512;  // as in nbc/algorithms
+  if (segment_bytes <= 0 || bytes <= segment_bytes) return 1;
+  return std::min(kMax, (bytes + segment_bytes - 1) / segment_bytes);
+}
+
+// One direction through a tree.
+struct TreePass {
+  const Situation& s;
+  const Costs& costs;
+  int arity;
+  int64_t segments;
+  bool reduces;
+
+  int height() const {
+    int levels = 0;
+    for (int64_t reach = 1; reach < s.ranks; reach *= arity) ++levels;
+    return levels;
+  }
+  int64_t step(int level) const {
+    int64_t step = 1;
+    for (int l = height() - 1; l > level; --l) step *= arity;
+    return step;
+  }
+  int64_t edges(int level) const {
+    const int64_t d = step(level), n = s.ranks;
+    return (n + d - 1) / d - (n + d * arity - 1) / (d * arity);
+  }
+  // Edges of the level that one rank has to do itself.
+  int64_t in_sequence(int level) const {
+    const int64_t d = step(level);
+    return std::min<int64_t>(arity - 1, (s.ranks + d - 1) / d - 1);
+  }
+  double edge_us(int level, int cores) const {
+    const int64_t weight = has_doubling_weight(s.coll) ? step(level) : 1;
+    const int active = static_cast<int>(std::min<int64_t>(edges(level), cores));
+    return costs.message_us(s.bytes * weight, segments, step(level), active, reduces);
+  }
+  double level_us(int level, int cores) const {
+    const int64_t rounds = (edges(level) + cores - 1) / cores;
+    return static_cast<double>(std::max(rounds, in_sequence(level))) *
+           edge_us(level, cores);
+  }
+  double kept_us(int split) const {
+    double time = 0;
+    for (int l = std::max(0, height() - split); l < height(); ++l)
+      time += level_us(l, s.application_cores);
+    return time;
+  }
+  // Without segments a level begins when the one before has ended. With segments levels run
+  // together: what counts is the work, or the rank that has the most of it.
+  double folded_us(int split) const {
+    const int last = height() - split, cores = s.communication_cores;
+    if (last <= 0) return 0;
+    if (cores < 1) return kNever;
+    double levels = 0, work = 0, longest = 0, fill = 0;
+    for (int l = 0; l < last; ++l) {
+      const double edge = edge_us(l, cores);
+      levels += level_us(l, cores) + costs.handover_us();
+      work += static_cast<double>(edges(l)) * edge / cores;
+      longest += static_cast<double>(in_sequence(l)) * edge;
+      fill += costs.handover_us() + (l > 0 ? edge / static_cast<double>(segments) : 0);
+    }
+    return segments == 1 ? levels : std::min(levels, std::max(work, longest) + fill);
+  }
+};
+
+std::vector<SplitTime> predict_tree(const Situation& s, const Plan& plan,
+                                    const Costs& costs) {
+  const int64_t segments = segment_count(s.bytes, plan.segment_bytes);
+  const TreePass pass{s, costs, plan.arity, segments, is_reduction(s.coll)};
+  TreePass down = pass;
+  down.reduces = false;
+  const bool both = s.coll == Coll::kAllreduce;
+  std::vector<SplitTime> times;
+  for (int split = 0; split <= pass.height(); ++split) {
+    SplitTime time{split, pass.kept_us(split), pass.folded_us(split)};
+    if (both) {
+      time.kept_us += down.kept_us(split);
+      time.folded_us += down.folded_us(split);
+    }
+    times.push_back(time);
+  }
+  return times;
+}
+
+// Work that only has the two ends: all of it on one kind of core, or on the other.
+// `total_us`: of all messages one after the other; `longest_us`: what no number of cores makes
+// shorter.
+std::vector<SplitTime> two_ends(const Situation& s, const Costs& costs, int levels,
+                                double total_us, double longest_us) {
+  const auto on = [&](int cores) {
+    return cores < 1 ? kNever : std::max(total_us / cores, longest_us);
+  };
+  return {{0, 0, on(s.communication_cores) + costs.handover_us()},
+          {levels, on(s.application_cores), 0}};
+}
+
+std::vector<SplitTime> predict_chain(const Situation& s, const Plan& plan,
+                                     const Costs& costs) {
+  const int64_t segments = segment_count(s.bytes, plan.segment_bytes);
+  const int active = std::max({1, s.communication_cores, s.application_cores});
+  const double edge = costs.message_us(s.bytes, segments, 1, std::min(active, s.ranks),
+                                       is_reduction(s.coll));
+  const double hops = s.ranks - 1;
+  const double fill = (hops - 1) * edge / static_cast<double>(segments);
+  return two_ends(s, costs, s.ranks - 1, hops * edge, edge + std::max(0.0, fill));
+}
+
+std::vector<SplitTime> predict_serial(const Situation& s, const Costs& costs) {
+  const double total = (s.ranks - 1) * costs.message_us(s.bytes, 1, s.ranks / 2, 1,
+                                                        is_reduction(s.coll));
+  return two_ends(s, costs, 1, total, total);
+}
+
+// Messages and bytes of one rank in an algorithm that loads all alike.
+struct Load {
+  double messages, copied, reduced;
+};
+Load load_of(const Situation& s) {
+  const double n = s.ranks, b = static_cast<double>(s.bytes);
+  const double rounds = tree_height(s.ranks), others = n - 1;
+  switch (s.coll) {
+    case Coll::kBarrier:
+      return {rounds, 0, 0};
+    case Coll::kAllreduce:  // halving, then doubling
+      return {2 * rounds, 2 * b * others / n, b * others / n};
+    case Coll::kBcast:  // scatter, then a ring
+      return {others, 2 * b * others / n, 0};
+    case Coll::kReduce:
+      return {rounds, b * others / n, b * others / n};
+    case Coll::kScan:
+    case Coll::kExscan:
+      return {rounds, rounds * b, rounds * b};
+    case Coll::kReduceScatter:
+    case Coll::kReduceScatterBlock:
+      return {others, others * b, others * b};
+    case Coll::kNeighborAllgather:
+    case Coll::kNeighborAllgatherv:
+    case Coll::kNeighborAlltoall:
+    case Coll::kNeighborAlltoallv:
+    case Coll::kNeighborAlltoallw:
+      return {4, 4 * b, 0};  // a plane's neighbours; the real number is not known here
+    default:
+      return {others, others * b, 0};
+  }
+}
+
+std::vector<SplitTime> predict_balanced(const Situation& s, const Costs& costs) {
+  const Load load = load_of(s);
+  if (load.messages == 0) return two_ends(s, costs, 1, 0, 0);
+  const auto part = static_cast<int64_t>(load.copied / load.messages);
+  const int active = std::max({1, s.communication_cores, s.application_cores});
+  const double message = costs.message_us(part, 1, s.ranks / 2,
+                                          std::min(active, s.ranks), load.reduced > 0);
+  const double one_rank = message * load.messages;
+  return two_ends(s, costs, 1, one_rank * s.ranks, one_rank);
+}
+
+bool is(const char* a, const char* b) {
+  return a != nullptr && b != nullptr && std::strcmp(a, b) == 0;
+}
+
+}  // namespace
+
+std::vector<Plan> plans_for(const Situation& s) {
+  constexpr int64_t kSegments[] = {16 << 10, 64 << 10, 256 << 10};
+  std::vector<Plan> known;
+  const auto add_segmented = [&](Plan plan) {
+    for (int64_t segment : kSegments)
+      if (s.bytes > segment) {
+        plan.segment_bytes = segment;
+        known.push_back(plan);
+      }
+  };
+  switch (s.coll) {
+    case Coll::kBcast:
+    case Coll::kReduce:
+      known.push_back({"binomial", Form::kTree, 2, 0});
+      known.push_back({"quad", Form::kTree, 4, 0});
+      add_segmented({"binomial_segmented", Form::kTree, 2, 0});
+      add_segmented({"chain", Form::kChain, 1, 0});
+      break;
+    case Coll::kScatter:
+    case Coll::kGather:
+      known.push_back({"binomial", Form::kTree, 2, 0});
+      known.push_back({"linear", Form::kSerial, 0, 0});
+      break;
+    case Coll::kAllreduce:
+      known.push_back({"binomial", Form::kTree, 2, 0});
+      known.push_back({"halving", Form::kBalanced, 0, 0});
+      break;
+    case Coll::kScatterv:
+    case Coll::kGatherv:
+      known.push_back({nullptr, Form::kSerial, 0, 0});
+      break;
+    default:
+      known.push_back({nullptr, Form::kBalanced, 0, 0});
+  }
+  if (s.algorithm == nullptr) return known;
+  std::erase_if(known, [&](const Plan& p) { return !is(p.algorithm, s.algorithm); });
+  if (known.empty()) known.push_back({s.algorithm, Form::kBalanced, 0, 0});
+  return known;
+}
+
+std::vector<SplitTime> predict(const Situation& s, const Plan& plan,
+                               const Parameters& parameters) {
+  const Costs costs(s, parameters);
+  switch (plan.form) {
+    case Form::kTree:
+      return predict_tree(s, plan, costs);
+    case Form::kChain:
+      return predict_chain(s, plan, costs);
+    case Form::kSerial:
+      return predict_serial(s, costs);
+    case Form::kBalanced:
+      break;
+  }
+  return predict_balanced(s, costs);
+}
+
+const SplitTime& best_of(const std::vector<SplitTime>& times, double window_us) {
+  return *std::min_element(
+      times.begin(), times.end(), [&](const SplitTime& a, const SplitTime& b) {
+        return a.overlapped_us(window_us) < b.overlapped_us(window_us);
+      });
+}
+
+double blocking_us(const Situation& s, const Plan& plan, const Parameters& parameters) {
+  return predict(s, plan, parameters).back().kept_us;
+}
+
+double nominal_window_us(const Situation& s, const Parameters& parameters) {
+  const int cores = s.application_cores + s.communication_cores;
+  const double spread = static_cast<double>(cores) / s.application_cores;
+  Situation full = s;
+  full.ranks = static_cast<int>(std::lround(s.ranks * spread));
+  full.application_cores = cores;
+  full.communication_cores = 0;
+  return spread * blocking_us(full, plans_for(s).front(), parameters);
+}
+
+}  // namespace mpc::nbc

@@ -1,0 +1,80 @@
+#pragma once
+// The calibrated model: what a collective costs on a machine, in microseconds.
+//
+// Role:      the paper's equations with real numbers: latency, bandwidth, concurrent copies,
+//            NUMA nodes, reductions, ranks that share cores, other algorithms than the
+//            binomial tree.
+// Users:     nbc/model/chooser.h, tools/mpcinfo, sim, tests.
+// Threads:   pure functions.
+// See also:  docs/overlap-model.md (how it differs from the paper's), nbc/model/paper.h.
+
+#include <cstdint>
+#include <vector>
+
+#include "nbc/model/parameters.h"
+#include "nbc/schedule/coll.h"
+
+namespace mpc::nbc {
+
+// A call, as all its ranks know it.
+struct Situation {
+  Coll coll = Coll::kBcast;
+  int ranks = 1;
+  int application_cores = 1;    // cores that have ranks
+  int communication_cores = 0;  // cores without
+  // One rank's buffer of bcast, reductions and scans; one rank's block of the others.
+  int64_t bytes = 0;
+  // Time that the ranks compute between start and wait; below 0: unknown. The only field that
+  // may differ between ranks.
+  double window_us = -1;
+  bool commutative = true;
+  // The algorithm is settled ("binomial"): only S is asked for. Null: free choice. Names are
+  // those of nbc/algorithms; the string must be a literal.
+  const char* algorithm = nullptr;
+};
+
+// How the work of an algorithm lies in time and on the cores.
+enum class Form : uint8_t {
+  kTree,      // levels, one after the other; each can be on either kind of core
+  kChain,     // a pipeline through all ranks
+  kSerial,    // the root does everything
+  kBalanced,  // all ranks have the same to do
+};
+
+struct Plan {
+  const char* algorithm =
+      nullptr;  // null: whatever the selection of nbc/algorithms says
+  Form form = Form::kBalanced;
+  int arity = 0;  // of trees: 2 = binomial; 1: a chain; 0: no tree
+  int64_t segment_bytes = 0;
+};
+// What the model knows for this collective, the plainest one first. With `algorithm` set: that
+// one (in several segment sizes), or a plan of form kBalanced if the model does not know it.
+std::vector<Plan> plans_for(const Situation& situation);
+
+// One S: the leaf levels below are kept on application cores. Not below means the largest S:
+// everything is kept, as a blocking call does.
+struct SplitTime {
+  int split = 0;
+  double kept_us = 0;    // on the application cores; cannot be overlapped
+  double folded_us = 0;  // on the communication cores; infinite if there are none
+  double nonblocking_us() const { return kept_us + folded_us; }
+  double overlapped_us(double window_us) const {
+    return kept_us + (window_us > folded_us ? window_us : folded_us);
+  }
+};
+// By S, from 0 to "everything is kept". Trees have all S, other forms the two ends.
+std::vector<SplitTime> predict(const Situation& situation, const Plan& plan,
+                               const Parameters& parameters);
+// Lowest overlapped time, the lowest S on ties. Requires: not empty.
+const SplitTime& best_of(const std::vector<SplitTime>& times, double window_us);
+// Time of a blocking call: everything on the application cores.
+double blocking_us(const Situation& situation, const Plan& plan,
+                   const Parameters& parameters);
+
+// The paper's computation: sized to last as long as the blocking collective over a binomial
+// tree when every core has a rank, spread over fewer ranks here. Used where the real window is
+// unknown. Source: equation (2), the right way up.
+double nominal_window_us(const Situation& situation, const Parameters& parameters);
+
+}  // namespace mpc::nbc

@@ -1,0 +1,60 @@
+#pragma once
+// Chooser: S, the tree's arity, the segment size and the algorithm of a collective.
+//
+// Role:      what `nbc.split=auto` asks.
+// Users:     mpi and nbc/engine (through a Chooser per communicator), tools/mpcinfo, sim.
+// Threads:   choose() is pure; a Chooser belongs to one rank.
+// See also:  docs/overlap-model.md, nbc/model/calibrated.h.
+//
+// Ranks may choose different splits (who runs a level does not change the messages), because
+// they may know different windows. Algorithm, arity and segments are the same at all ranks:
+// they do not depend on the window.
+
+#include <array>
+#include <cstdint>
+
+#include "nbc/model/calibrated.h"
+
+namespace mpc::nbc {
+
+struct Choice {
+  // Leaf levels that stay on application cores; 0: none. At least the height of the tree, or 1
+  // without a tree, means all: run it as a blocking call would.
+  int split = 0;
+  int arity = 0;              // 2 = binomial, 1 = chain, 0: not a tree
+  int64_t segment_bytes = 0;  // 0: in one piece
+  // As in nbc/algorithms; null: the model has no opinion, its selection decides.
+  const char* algorithm = nullptr;
+  bool keeps_all = false;  // split is the largest: nothing is for communication cores
+  double predicted_us =
+      0;  // from the start to the end of the wait, the window included
+};
+
+// Never predicted slower than a blocking call of the same algorithm, or than S = 0.
+// Cost: some 10 us for large numbers of ranks; see Chooser.
+Choice choose(const Situation& situation, const Parameters& parameters);
+
+// choose() with a memory of the last questions. Windows that differ by less than about 6 %
+// count as equal.
+class Chooser {
+ public:
+  explicit Chooser(const Parameters& parameters) : parameters_(parameters) {}
+  // Cost: well below 1 us when the question was asked before.
+  const Choice& choose(const Situation& situation);
+  const Parameters& parameters() const noexcept { return parameters_; }
+  uint64_t misses() const noexcept { return misses_; }
+
+ private:
+  struct Entry {
+    bool is_used = false;
+    int window_step = 0;
+    Situation situation;
+    Choice choice;
+  };
+  static constexpr size_t kEntries = 64;
+  Parameters parameters_;
+  std::array<Entry, kEntries> entries_;
+  uint64_t misses_ = 0;
+};
+
+}  // namespace mpc::nbc

@@ -1,0 +1,162 @@
+#include "nbc/model/machine_file.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+
+namespace mpc::nbc {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kVersion = 1;
+constexpr const char* kReachNames[kReachCount] = {"cache", "numa", "machine"};
+
+// Reads fields; remembers the first one that is missing or of the wrong kind.
+class Reader {
+ public:
+  double number(const Json& object, const char* key) {
+    const auto at = object.find(key);
+    if (at != object.end() && at->is_number()) return at->get<double>();
+    fail(key, "a number");
+    return 0;
+  }
+  int integer(const Json& object, const char* key) {
+    const auto at = object.find(key);
+    if (at != object.end() && at->is_number_integer()) {
+      const auto value = at->get<int64_t>();
+      if (value >= 0 && value <= 1 << 24) return static_cast<int>(value);
+    }
+    fail(key, "a count");
+    return 0;
+  }
+  std::string text(const Json& object, const char* key) {
+    const auto at = object.find(key);
+    if (at != object.end() && at->is_string()) return at->get<std::string>();
+    fail(key, "a text");
+    return "";
+  }
+  const Json& object(const Json& in, const char* key) {
+    static const Json empty = Json::object();
+    const auto at = in.find(key);
+    if (at != in.end() && at->is_object()) return *at;
+    fail(key, "an object");
+    return empty;
+  }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  void fail(const char* key, const char* wanted) {
+    if (problem_.empty())
+      problem_ = std::string("field \"") + key + "\" must be " + wanted;
+  }
+  std::string problem_;
+};
+
+Parameters read(const Json& json, Reader& reader) {
+  Parameters p;
+  p.machine = reader.text(json, "machine");
+  p.source = reader.text(json, "source");
+  const Json& shape = reader.object(json, "shape");
+  p.shape.cores = reader.integer(shape, "cores");
+  p.shape.cores_per_cache = reader.integer(shape, "cores_per_cache");
+  p.shape.cores_per_numa = reader.integer(shape, "cores_per_numa");
+  p.node_us = reader.number(json, "node_us");
+  p.handover_us = reader.number(json, "handover_us");
+  p.message_us = reader.number(json, "message_us");
+  const Json& copies = reader.object(json, "copy");
+  for (int reach = 0; reach < kReachCount; ++reach) {
+    const Json& copy = reader.object(copies, kReachNames[reach]);
+    p.copy[reach].latency_us = reader.number(copy, "latency_us");
+    p.copy[reach].bandwidth_gbs = reader.number(copy, "bandwidth_gbs");
+  }
+  p.numa_gbs = reader.number(json, "numa_gbs");
+  p.reduce_gbs = reader.number(json, "reduce_gbs");
+  return p;
+}
+
+}  // namespace
+
+std::string to_json(const Parameters& p) {
+  nlohmann::ordered_json json;
+  json["version"] = kVersion;
+  json["machine"] = p.machine;
+  json["source"] = p.source;
+  json["shape"] = {{"cores", p.shape.cores},
+                   {"cores_per_cache", p.shape.cores_per_cache},
+                   {"cores_per_numa", p.shape.cores_per_numa}};
+  json["node_us"] = p.node_us;
+  json["handover_us"] = p.handover_us;
+  json["message_us"] = p.message_us;
+  for (int reach = 0; reach < kReachCount; ++reach)
+    json["copy"][kReachNames[reach]] = {{"latency_us", p.copy[reach].latency_us},
+                                        {"bandwidth_gbs", p.copy[reach].bandwidth_gbs}};
+  json["numa_gbs"] = p.numa_gbs;
+  json["reduce_gbs"] = p.reduce_gbs;
+  // A machine's name may hold any bytes of a path.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Parameters> from_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return {Errc::kArg, "not a JSON object"};
+  Reader reader;
+  if (const int version = reader.integer(json, "version");
+      reader.problem().empty() && version != kVersion)
+    return {Errc::kArg,
+            "written by another version (mpcinfo --calibrate makes a new one)"};
+  const Parameters p = read(json, reader);
+  if (!reader.problem().empty()) return {Errc::kArg, reader.problem()};
+  if (std::string problem = problem_of(p); !problem.empty())
+    return {Errc::kArg, std::move(problem)};
+  return p;
+}
+
+Result<Parameters> read_parameters(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return {Errc::kNotFound, path + ": cannot be read"};
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto parameters = from_json(text.str());
+  if (!parameters)
+    return {parameters.error().code, path + ": " + parameters.error().message};
+  return parameters;
+}
+
+Result<> write_parameters(const Parameters& parameters, const std::string& path) {
+  std::error_code error;
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  // A reader meets the old file or the new one, never half of it.
+  const std::string partial = path + "." + std::to_string(getpid());
+  std::ofstream file(partial);
+  file << to_json(parameters);
+  file.close();
+  if (!file.fail()) std::filesystem::rename(partial, path, error);
+  if (file.fail() || error) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    return {Errc::kSystem, path + ": cannot be written" +
+                               (error ? " (" + error.message() + ")" : std::string())};
+  }
+  return {};
+}
+
+std::string parameters_path(const std::string& fingerprint) {
+  std::string folder;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME");
+      cache != nullptr && *cache == '/')
+    folder = cache;
+  else if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    folder = std::string(home) + "/.cache";
+  if (folder.empty()) return "";
+  return folder + "/mpc/machine-" + fingerprint + ".json";
+}
+
+}  // namespace mpc::nbc

@@ -1,0 +1,61 @@
+#pragma once
+// Parameters: what copies, messages and reductions cost on a machine.
+//
+// Role:      the numbers of the calibrated model, the simulator and the emulation.
+// Users:     nbc/model/calibrated.h, nbc/model/chooser.h, sim, tools/mpcinfo, the runtime.
+// Threads:   values; the functions are pure.
+// See also:  docs/overlap-model.md (where the numbers come from), nbc/model/machine_file.h.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace mpc::nbc {
+
+// How far apart the two ends of a copy are.
+enum class Reach : uint8_t { kCache, kNuma, kMachine };
+inline constexpr int kReachCount = 3;
+
+// A machine as the model sees it: cores in order, cut into equal domains.
+struct MachineShape {
+  int cores = 1;
+  int cores_per_cache = 1;  // cores that share a cache, the largest such cache
+  int cores_per_numa = 1;
+  bool operator==(const MachineShape&) const = default;
+};
+
+struct CopyCost {
+  double latency_us = 0;     // beside the bytes
+  double bandwidth_gbs = 1;  // of one copy alone, 10^9 bytes copied per second
+  bool operator==(const CopyCost&) const = default;
+};
+
+struct Parameters {
+  std::string machine;  // "knl64"
+  std::string source;   // where the numbers come from, for people
+  MachineShape shape;
+  double node_us = 0;      // starting and completing one node of a schedule
+  double handover_us = 0;  // until a communication core has seen what became ready
+  double message_us = 0;   // matching one message
+  CopyCost copy[kReachCount];
+  double numa_gbs = 0;    // all copies together that touch one NUMA node; 0: no limit
+  double reduce_gbs = 1;  // bytes of one operand per second, on one core
+  bool operator==(const Parameters&) const = default;
+};
+
+// One copy of `bytes`, while `concurrent` copies (this one included) use its NUMA node.
+double copy_us(const Parameters& parameters, Reach reach, int64_t bytes,
+               double concurrent = 1) noexcept;
+double reduce_us(const Parameters& parameters, int64_t bytes) noexcept;
+
+// Built in: "knl64", "skylake48", "generic".
+std::span<const Parameters> builtin_parameters() noexcept;
+const Parameters* builtin_parameters(std::string_view machine) noexcept;
+// The built-in set whose shape is closest, with `shape` in place of its own: a guess for a
+// machine that nobody has measured.
+Parameters guess_parameters(const MachineShape& shape);
+// Errors in the numbers (negative, zero bandwidth), or "".
+std::string problem_of(const Parameters& parameters);
+
+}  // namespace mpc::nbc

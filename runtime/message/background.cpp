@@ -1,0 +1,80 @@
+#include "runtime/message/background.h"
+
+#include "base/counter.h"
+#include "base/trace.h"
+#include "runtime/message/mailbox.h"
+#include "runtime/message/work.h"
+
+namespace mpc::msg {
+namespace {
+
+Counter copy_counter{"message.background_copies", "Copies left to progress threads"};
+
+// On the progress thread, or on whoever took the item back.
+void run_copy(sched::ProgressItem& item) noexcept {
+  Operation& receive = *static_cast<BackgroundCopy&>(item).receive;
+  Entry* const message = receive.match;
+  Work work;
+  work.add_begun(receive, *message);
+  work.run();
+}
+
+bool is_awaited(const Operation& op) noexcept {
+  return op.waiter_is_preset || op.state.load(std::memory_order_relaxed) != kActive;
+}
+
+}  // namespace
+
+thread_local constinit bool ShortCall::t_inside = false;
+
+void leave(job::Rank& self) {
+  Mailbox& mine = mailbox_of(self);
+  if (mine.may_be_polling() && self.execution == &sched::Execution::self()) mine.delegate();
+}
+
+bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexcept {
+  if (message.kind != Entry::kRendezvous) return false;
+  const bool is_short = ShortCall::is_inside();
+  if (!is_short && !has_more) return false;
+  auto& send = static_cast<Operation&>(message);
+  if (receive.is_for_application || send.is_for_application || is_awaited(receive)) return false;
+  job::Rank* const rank = receive.mailbox->owner.load(std::memory_order_relaxed);
+  sched::ProgressThread* const progress = rank != nullptr ? rank->progress : nullptr;
+  if (progress == nullptr) return false;
+  // Who waits for either side may look for the item as soon as it is queued.
+  receive.copy.run = &run_copy;
+  receive.copy.receive = &receive;
+  send.background_item = receive.background_item = &receive.copy;
+  // release pairs with take_back().
+  receive.background.store(progress, std::memory_order_release);
+  send.background.store(progress, std::memory_order_release);
+  const auto need = is_short ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
+  if (progress->submit(receive.copy, message.bytes, need)) {
+    copy_counter.add();
+    return true;
+  }
+  receive.background.store(nullptr, std::memory_order_relaxed);
+  send.background.store(nullptr, std::memory_order_relaxed);
+  return false;
+}
+
+bool take_back(Operation& op) noexcept {
+  // acquire pairs with leave_to_progress().
+  sched::ProgressThread* const progress = op.background.load(std::memory_order_acquire);
+  if (progress == nullptr) return false;
+  sched::ProgressItem* const item = op.background_item;
+  if (!progress->take(item)) return false;
+  // Taken: it is ours to run, and its memory is that of an operation that is not complete.
+  item->run(*item);
+  return true;
+}
+
+bool help_progress(job::Rank& self) noexcept {
+  if (self.progress == nullptr || !self.progress->has_items()) return false;
+  sched::ProgressItem* const item = self.progress->take_any();
+  if (item == nullptr) return false;
+  item->run(*item);
+  return true;
+}
+
+}  // namespace mpc::msg

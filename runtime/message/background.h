@@ -1,0 +1,47 @@
+#pragma once
+// Background: copies that a rank leaves to its progress thread.
+//
+// Role:      a non-blocking call that has found the other side gives the copy to a free core
+//            and returns; who waits for such a copy before it has begun does it himself.
+// Users:     runtime/message (Work, the waits), nbc/engine (starts), mpi (starts).
+// Threads:   see each function.
+// See also:  scheduler/progress/progress.h, docs/overlap.md.
+
+#include "runtime/job/rank.h"
+#include "runtime/message/request.h"
+
+namespace mpc::msg {
+
+// While it lives, this execution is in a call that is to return soon: long copies that it
+// finds are left to progress threads, if there is a core for them. May be nested.
+class ShortCall {
+ public:
+  ShortCall() noexcept : outer_(t_inside) { t_inside = true; }
+  ~ShortCall() { t_inside = outer_; }
+  ShortCall(const ShortCall&) = delete;
+  ShortCall& operator=(const ShortCall&) = delete;
+
+  static bool is_inside() noexcept { return t_inside; }
+
+ private:
+  // Belongs to the user-level thread, as every thread_local here.
+  static thread_local constinit bool t_inside __attribute__((tls_model("initial-exec")));
+  const bool outer_;
+};
+
+// At the end of a non-blocking start whose operation goes on: from now on those who send to
+// this rank also match for it. Caller: an execution of `self`. Switches: no.
+void leave(job::Rank& self);
+
+// Leaves the copy of `message` into `receive` to the receiver's progress thread. False: the
+// caller is to do it. `has_more`: the caller has other work behind this.
+// Caller: Work, with both operations its own.
+bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexcept;
+
+// Before a wait for `op`: does its copy, if it lies in a queue. True if so.
+bool take_back(Operation& op) noexcept;
+
+// Does one piece of the rank's own background work. True if there was one.
+bool help_progress(job::Rank& self) noexcept;
+
+}  // namespace mpc::msg

@@ -1,0 +1,104 @@
+#pragma once
+// Progress threads: what a rank leaves to do in the background, and the core that does it.
+//
+// Role:      one progress thread per rank, a user-level thread made at the first need. It
+//            takes items (copies, reductions, nodes of a schedule) from the rank's queue on
+//            the core that the policy says, and moves when cores become idle or busy.
+// Users:     runtime/job makes one per rank; runtime/message and nbc/engine submit items.
+// Threads:   submit(), take(), take_any() any; stop() the rank. Items run one after the other
+//            on the progress thread, or earlier on whoever takes them back.
+// See also:  docs/overlap.md; Denis et al. 2018, sections 3 and 5; Trahay and Denis 2009.
+//
+// A communication core is a worker without ranks (`mpcrun --comm-cores`, or what the ranks
+// leave free). An item is accepted only if somebody can be expected to run it soon; otherwise
+// the caller does the work itself, as if there were no progress threads.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "scheduler/execution.h"
+#include "topology/machine.h"
+
+namespace mpc::sched {
+
+class Scheduler;
+class ProgressThread;
+
+enum class ProgressPolicy : uint8_t {
+  kOff,      // no background work: it is done in MPI calls only
+  kClosest,  // the closest idle core, communication cores first; chosen anew each time
+  kSame,     // the rank's own core: when the rank waits
+  kNext,     // the next worker, whatever it does
+  kNuma,     // communication cores of the rank's NUMA node in turn (all, if it has none)
+  kList,     // worker list[rank % size]
+  kTasks,    // no thread: a task in the machine's queue, for whichever core has nothing to do
+};
+// "closest", "same", ... Errors: kArg with the known names.
+Result<ProgressPolicy> parse_progress_policy(std::string_view text);
+const char* name_of(ProgressPolicy policy) noexcept;
+
+enum class ProgressNeed : uint8_t {
+  kAnyCore,   // the caller wants to be rid of it: also where others are queued
+  kFreeCore,  // only where it begins at once: the caller could do it just as well
+};
+
+// One piece of background work, embedded in its owner's memory. The queue does not touch it
+// after `run` has begun, nor after take() has returned it.
+struct ProgressItem {
+  using Run = void (*)(ProgressItem& self) noexcept;
+  Run run = nullptr;  // must not park
+  ProgressItem* next = nullptr;
+};
+
+// The cores of one scheduler as places for progress threads.
+class ProgressCores {
+ public:
+  struct Config {
+    ProgressPolicy policy = ProgressPolicy::kClosest;
+    std::vector<int> list{};     // kList: workers
+    int application_workers = 1; // workers 0..n-1 have ranks, the others are for communication
+  };
+  // Ownership: scheduler and machine outlive it.
+  static std::unique_ptr<ProgressCores> make(Scheduler& scheduler, const topo::Machine& machine,
+                                             const Config& config);
+  virtual ~ProgressCores() = default;
+  // The progress thread of a rank. `identity` is its Execution::identity while it runs items.
+  virtual std::unique_ptr<ProgressThread> make_thread(void* identity, int rank,
+                                                      int home_worker) = 0;
+  virtual int communication_workers() const noexcept = 0;
+  virtual int application_workers() const noexcept = 0;
+  virtual ProgressPolicy policy() const noexcept = 0;
+};
+
+class ProgressThread {
+ public:
+  virtual ~ProgressThread() = default;
+
+  // Queues `item`, whose work is about `bytes` of copying. False: no core is there for it
+  // (nothing was kept). Switches: no. Order: release; run() sees what was before.
+  // Cost: 50 ns; some us if a sleeping core is woken; the first time the thread is made.
+  virtual bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept = 0;
+  // Takes `item` back if nobody has begun it. `item` is only compared, never read, unless it
+  // is queued here.
+  virtual bool take(ProgressItem* item) noexcept = 0;
+  // Takes the oldest item; null if there is none. For the rank itself when it waits.
+  virtual ProgressItem* take_any() noexcept = 0;
+  bool has_items() const noexcept {
+    return count_.load(std::memory_order_relaxed) != 0;  // a hint
+  }
+  // True on the progress thread itself.
+  virtual bool is_running_here() const noexcept = 0;
+  // No further items; the thread ends when it has run those that are there. At the end of the
+  // rank. Switches: no.
+  virtual void stop() noexcept = 0;
+
+ protected:
+  std::atomic<uint32_t> count_{0};
+};
+
+}  // namespace mpc::sched

@@ -1,0 +1,340 @@
+#include "scheduler/task/queues.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/counter.h"
+#include "base/trace.h"
+#include "scheduler/execution.h"
+#include "scheduler/worker.h"
+
+// No wake-up is lost. Let Q be the queue of a task, and W a worker below it.
+//   submitter                            W
+//   (1) push to Q                        (a) Q.idle: spinning (begin_idle)
+//   (2) look at Q.idle:                  (b) take() finds nothing
+//       spinner: done; sleeper: wake     (c) sleeping_ = 1, Q.idle: sleeping (begin_sleep)
+//                                        (d) look at Q: something? do not sleep
+//                                        (e) Q.idle: neither (end_idle); then look at Q:
+//                                            (a) again, or pass_on()
+// All are seq_cst. If (2) sees W spinning, then (c) or (e) come later, and the look that
+// follows them sees the push. If (2) sees W sleeping, it finds sleeping_ set and wakes W (or
+// somebody else did, for whom W returns to (b)). If (2) sees neither, (a) comes later, and
+// (b) or (d) see the push; or W is busy, and then looks when it switches or is done.
+// A look that finds Q's lock held counts as "something is there".
+
+namespace mpc::sched {
+namespace {
+
+Counter run_counters[kTaskScopes] = {
+    {"sched.tasks_core", "Tasks run that were queued for one core"},
+    {"sched.tasks_cache", "Tasks run that were queued for the cores of a cache"},
+    {"sched.tasks_numa", "Tasks run that were queued for the cores of a NUMA node"},
+    {"sched.tasks_chip", "Tasks run that were queued for the cores of a chip"},
+    {"sched.tasks_machine", "Tasks run that were queued for any core"},
+};
+Counter moved_counter{"sched.tasks_moved",
+                      "Tasks run by another worker than the one that submitted them"};
+Counter wake_counter{"sched.task_wakes", "Sleeping workers woken for a task"};
+
+topo::Level level_of(TaskScope scope) noexcept {
+  switch (scope) {
+    case TaskScope::kCore: return topo::Level::kCore;
+    case TaskScope::kCache: return topo::Level::kL3;
+    case TaskScope::kNuma: return topo::Level::kNuma;
+    case TaskScope::kChip: return topo::Level::kPackage;
+    case TaskScope::kMachine: return topo::Level::kMachine;
+  }
+  return topo::Level::kMachine;
+}
+
+// The scope under which tasks of a queue are counted.
+TaskScope scope_of(const TaskQueue& queue) noexcept {
+  if (queue.low == topo::Level::kCore) return TaskScope::kCore;
+  for (TaskScope scope : {TaskScope::kMachine, TaskScope::kChip, TaskScope::kNuma})
+    if (queue.high >= level_of(scope)) return scope;
+  return TaskScope::kCache;
+}
+
+topo::Level shared_level(const topo::Machine* machine, int core_a, int core_b) {
+  if (core_a == core_b) return topo::Level::kCore;
+  if (machine == nullptr) return topo::Level::kMachine;
+  return machine->shared_level(core_a, core_b);
+}
+
+}  // namespace
+
+// ---- the tree ----------------------------------------------------------------------------
+
+// At each level, a worker's object is the set of workers that share that level or a smaller
+// one with it; an object equal to the one below is the same queue.
+void TaskQueues::build(const topo::Machine* machine,
+                       std::vector<std::unique_ptr<Worker>>& workers) {
+  const int count = static_cast<int>(workers.size());
+  for (auto& worker : workers) workers_.push_back(worker.get());
+  shares_ = std::vector<Share>(workers.size());
+  const auto level_between = [&](int a, int b) {
+    if (a == b) return topo::Level::kCore;
+    return std::max(topo::Level::kL1,
+                    shared_level(machine, workers_[static_cast<size_t>(a)]->core(),
+                                 workers_[static_cast<size_t>(b)]->core()));
+  };
+  const auto add = [&](TaskQueue& queue, topo::Level level, int worker) {
+    queue.high = level;
+    Path& path = shares_[static_cast<size_t>(worker)].path;
+    if (path.count == 0 || path.queues[path.count - 1] != &queue)
+      path.queues[path.count++] = &queue;
+  };
+  for (int number = 0; number <= static_cast<int>(topo::Level::kMachine); ++number) {
+    const auto level = static_cast<topo::Level>(number);
+    std::vector<bool> placed(workers.size(), false);
+    for (int first = 0; first < count; ++first) {
+      if (placed[static_cast<size_t>(first)]) continue;
+      std::vector<int> members;
+      for (int other = first; other < count; ++other)
+        if (level == topo::Level::kMachine || level_between(first, other) <= level)
+          members.push_back(other);
+      const Path& below = shares_[static_cast<size_t>(first)].path;
+      TaskQueue* queue = below.count > 0 ? below.queues[below.count - 1] : nullptr;
+      if (queue == nullptr || queue->workers != members) {
+        queues_.push_back(std::make_unique<TaskQueue>());
+        queue = queues_.back().get();
+        queue->low = level;
+        queue->workers = members;
+        for (int member : members) queue->worker_set.add(member);
+      }
+      for (int member : members) {
+        placed[static_cast<size_t>(member)] = true;
+        add(*queue, level, member);
+      }
+    }
+  }
+  for (auto& queue : queues_) queue->scope = scope_of(*queue);
+  for (int worker = 0; worker < count; ++worker) {
+    workers_[static_cast<size_t>(worker)]->set_tasks(*path(worker).queues[0]);
+    std::vector<int>& nearest = shares_[static_cast<size_t>(worker)].nearest;
+    for (int other = 0; other < count; ++other) nearest.push_back(other);
+    std::stable_sort(nearest.begin(), nearest.end(), [&](int a, int b) {
+      return level_between(worker, a) < level_between(worker, b);
+    });
+  }
+}
+
+TaskQueue& TaskQueues::select(const Path& path, TaskScope scope) noexcept {
+  int level = path.count - 1;
+  while (level > 0 && path.queues[level]->low > level_of(scope)) --level;
+  return *path.queues[level];
+}
+
+const TaskQueue& TaskQueues::queue_of(int worker, TaskScope scope) const noexcept {
+  return select(path(worker), scope);
+}
+
+TaskQueues::Share& TaskQueues::share(const Worker& worker) noexcept {
+  return shares_[static_cast<size_t>(worker.index())];
+}
+
+// ---- submitting --------------------------------------------------------------------------
+
+void TaskQueues::submit(Task& task, TaskScope scope) noexcept {
+  const Worker* here = Execution::self().worker();
+  if (here == nullptr)
+    submit_near(task, 0, TaskScope::kMachine);
+  else
+    submit_near(task, here->index(), scope);
+}
+
+void TaskQueues::submit_near(Task& task, int worker, TaskScope scope) noexcept {
+  const Worker* here = Execution::self().worker();
+  task.allowed_ = nullptr;
+  task.submitter_ = here != nullptr ? here->index() : -1;
+  enqueue(task, select(path(worker), scope), worker);
+}
+
+void TaskQueues::submit_to(Task& task, const WorkerSet& allowed) noexcept {
+  const Worker* here = Execution::self().worker();
+  int near = here != nullptr ? here->index() : 0;
+  task.submitter_ = here != nullptr ? near : -1;
+  // The smallest object around one of the set that covers it.
+  for (int other : shares_[static_cast<size_t>(near)].nearest) {
+    if (!allowed.contains(other)) continue;
+    near = other;
+    break;
+  }
+  CHECK(allowed.contains(near), "submit_to: no worker is in the set");
+  int last = near, first = near;
+  for (int i = 0; i < static_cast<int>(workers_.size()); ++i)
+    if (allowed.contains(i)) {
+      first = std::min(first, i);
+      last = std::max(last, i);
+    }
+  const Path& up = path(near);
+  int level = 0;
+  const auto covers = [&](const TaskQueue& queue) {
+    for (int i = first; i <= last; ++i)
+      if (allowed.contains(i) && !queue.worker_set.contains(i)) return false;
+    return true;
+  };
+  while (level < up.count - 1 && !covers(*up.queues[level])) ++level;
+  TaskQueue& queue = *up.queues[level];
+  bool restricted = false;
+  for (int member : queue.workers) restricted = restricted || !allowed.contains(member);
+  task.allowed_ = restricted ? &allowed : nullptr;
+  enqueue(task, queue, near);
+}
+
+void TaskQueues::enqueue(Task& task, TaskQueue& queue, int near) noexcept {
+  const WorkerSet* allowed = task.allowed_;  // the task may be gone once it is queued
+  queue.push(task);
+  wake_one(queue, near, allowed);
+}
+
+void TaskQueues::wake_one(const TaskQueue& queue, int near,
+                          const WorkerSet* allowed) noexcept {
+  const TaskQueue::Idle idle = queue.idle();  // partner: begin_sleep(), end_idle()
+  if (idle.sleepers == 0) return;
+  // A spinner will look; but it may be outside of the set.
+  if (idle.spinners != 0 && allowed == nullptr) return;
+  for (int other : shares_[static_cast<size_t>(near)].nearest) {
+    if (!queue.worker_set.contains(other)) continue;
+    if (allowed != nullptr && !allowed->contains(other)) continue;
+    Worker& worker = *workers_[static_cast<size_t>(other)];
+    if (!worker.is_sleeping() || !worker.wake()) continue;
+    wake_counter.add();
+    return;
+  }
+}
+
+// ---- running -----------------------------------------------------------------------------
+
+TaskQueues::Taken TaskQueues::take(Worker& worker) noexcept {
+  Share& share = this->share(worker);
+  for (int level = 0; level < share.path.count; ++level) {
+    TaskQueue& queue = *share.path.queues[level];
+    if (queue.looks_empty()) continue;
+    // Before the task leaves the queue, see is_at_rest().
+    share.busy.store(true, std::memory_order_relaxed);
+    if (Task* task = queue.take(worker.index())) return {task, &queue};
+    share.busy.store(false, std::memory_order_relaxed);
+  }
+  return {};
+}
+
+bool TaskQueues::run(Worker& worker, Taken taken) noexcept {
+  Share& share = this->share(worker);
+  Task& task = *taken.task;
+  worker.count_switch();  // a sign of life for the monitor
+  ++share.run_count[static_cast<size_t>(taken.queue->scope)];
+  if (task.submitter_ != worker.index()) ++share.moved_count;
+  Execution& self = Execution::self();
+  self.set_identity(task.identity);
+  MPC_TRACE("sched", "task_begin", taken.queue->scope);
+  const TaskResult result = task.run(task);  // kDone: not touched any more
+  MPC_TRACE("sched", "task_end", result);
+  self.set_identity(nullptr);
+  // A repeated task is queued before `busy` is cleared, see is_at_rest().
+  const bool again =
+      result == TaskResult::kAgain && !finishing_.load(std::memory_order_relaxed);
+  if (again) taken.queue->push(task);
+  worker.count_switch();
+  // Release pairs with the acquire loads in is_at_rest() and finished().
+  share.finished.store(share.finished.load(std::memory_order_relaxed) + 1,
+                       std::memory_order_release);
+  share.busy.store(false, std::memory_order_release);
+  return again;
+}
+
+void TaskQueues::run_one(Worker& worker) noexcept {
+  const Taken taken = take(worker);
+  if (taken.task == nullptr) return;
+  if (run(worker, taken)) pass_on(worker);
+}
+
+bool TaskQueues::looks_empty(const Worker& worker) const noexcept {
+  const Path& up = path(worker.index());
+  for (int level = 0; level < up.count; ++level)
+    if (!up.queues[level]->looks_empty()) return false;
+  return true;
+}
+
+void TaskQueues::pass_on(Worker& worker) noexcept {
+  const Path& up = path(worker.index());
+  // The core's own queue waits for this worker whatever happens.
+  for (int level = 1; level < up.count; ++level) {
+    TaskQueue& queue = *up.queues[level];
+    if (!queue.may_have_work()) continue;
+    wake_one(queue, worker.index(), nullptr);
+    if (queue.has_restricted()) wake_eligible(queue);
+  }
+}
+
+// The set of a restricted task is read under the queue's lock only: ask for each sleeper.
+void TaskQueues::wake_eligible(TaskQueue& queue) noexcept {
+  for (int member : queue.workers) {
+    Worker& worker = *workers_[static_cast<size_t>(member)];
+    if (worker.is_sleeping() && queue.may_have_work(member) && worker.wake()) return;
+  }
+}
+
+// ---- idle workers ------------------------------------------------------------------------
+
+void TaskQueues::change_idle(Worker& worker, uint64_t difference) noexcept {
+  const Path& up = path(worker.index());
+  for (int level = 0; level < up.count; ++level)
+    up.queues[level]->change_idle(difference);
+}
+
+bool TaskQueues::begin_sleep(Worker& worker) noexcept {
+  flush_counts(share(worker));
+  change_idle(worker, TaskQueue::kSleeper - TaskQueue::kSpinner);
+  const Path& up = path(worker.index());
+  for (int level = 0; level < up.count; ++level)
+    if (up.queues[level]->may_have_work(worker.index())) return true;
+  return false;
+}
+
+void TaskQueues::end_sleep(Worker& worker) noexcept {
+  change_idle(worker, TaskQueue::kSpinner - TaskQueue::kSleeper);
+}
+
+void TaskQueues::flush_counts(Share& share) noexcept {
+  for (size_t scope = 0; scope < kTaskScopes; ++scope) {
+    if (share.run_count[scope] == 0) continue;
+    run_counters[scope].add(share.run_count[scope]);
+    share.run_count[scope] = 0;
+  }
+  if (share.moved_count == 0) return;
+  moved_counter.add(share.moved_count);
+  share.moved_count = 0;
+}
+
+// ---- the end -----------------------------------------------------------------------------
+
+// A task leaves its queue after its taker has set `busy`, and all that it submits is queued
+// before that is cleared. So if it escapes both looks, it ended in between: finished() tells.
+bool TaskQueues::is_at_rest() const noexcept {
+  for (const auto& queue : queues_)
+    if (queue->may_have_work()) return false;
+  for (const Share& share : shares_)
+    if (share.busy.load(std::memory_order_acquire)) return false;
+  return true;
+}
+
+uint64_t TaskQueues::finished() const noexcept {
+  uint64_t sum = 0;
+  for (const Share& share : shares_) sum += share.finished.load(std::memory_order_acquire);
+  return sum;
+}
+
+void TaskQueues::finish() noexcept {
+  constexpr useconds_t kPauseUs = 50;
+  finishing_.store(true, std::memory_order_relaxed);
+  for (;;) {
+    const uint64_t before = finished();
+    if (is_at_rest() && finished() == before) return;
+    usleep(kPauseUs);
+  }
+}
+
+}  // namespace mpc::sched

@@ -1,0 +1,80 @@
+#pragma once
+// Task: a small piece of work that some idle core does soon, and where it may run.
+//
+// Role:      what communication leaves behind for a core that has time: match an envelope, copy
+//            a piece, go on with a schedule. Embedded in the owner's object, so that handing
+//            it over allocates nothing.
+// Users:     nbc/engine and runtime/message submit; the scheduler's workers run.
+// Threads:   see TaskQueues. A task that is queued or runs belongs to the queues.
+// See also:  scheduler/task/queues.h; docs/scheduler.md section "Tasks"; Trahay & Denis 2009,
+//            section III.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mpc::sched {
+
+// What a task's function says when it returns.
+enum class TaskResult : uint8_t {
+  kDone,   // finished: the scheduler has forgotten the task already
+  kAgain,  // the paper's repeat option: put it back into its queue, run it again later
+};
+
+// Who may run a task, seen from one worker: itself, or also those that share ... with it.
+// Levels that the machine lacks, or that say the same as a smaller one, are one queue.
+enum class TaskScope : uint8_t { kCore, kCache, kNuma, kChip, kMachine };
+inline constexpr int kTaskScopes = 5;
+
+// Workers by number. Copying allocates: make it once and keep it with the task's owner.
+class WorkerSet {
+ public:
+  void add(int worker) {
+    const size_t word = static_cast<size_t>(worker) / 64;
+    if (words_.size() <= word) words_.resize(word + 1, 0);
+    words_[word] |= uint64_t{1} << (static_cast<size_t>(worker) % 64);
+  }
+  bool contains(int worker) const noexcept {
+    const size_t word = static_cast<size_t>(worker) / 64;
+    return word < words_.size() &&
+           (words_[word] >> (static_cast<size_t>(worker) % 64) & 1) != 0;
+  }
+  bool is_empty() const noexcept {
+    for (uint64_t word : words_)
+      if (word != 0) return false;
+    return true;
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+// Ownership: the submitter's. From submit() on it must stay where it is, untouched, until its
+// function runs. The function may reuse, submit or free it, or tell another thread that may,
+// provided that it then returns kDone: nobody looks at a task after that call. A task that
+// returns kAgain must still be there, and is touched after the return.
+//
+// The function runs on the stack of a worker's own kernel thread, between two user-level
+// threads or instead of sleeping; Execution::self() is that thread, with `identity` as its
+// identity, and thread_locals are that thread's, not the rank's. It may unpark, submit, copy, take
+// short locks. It must not park (checked), must not yield or block, and must not throw. The
+// user-level threads of its worker wait meanwhile: microseconds, not milliseconds.
+struct Task {
+  using Function = TaskResult (*)(Task& self);
+
+  explicit Task(Function function = nullptr) noexcept : run(function) {}
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  Function run;
+  void* identity = nullptr;  // Execution::identity() during the run
+
+ private:
+  friend class TaskQueue;
+  friend class TaskQueues;
+  Task* next_ = nullptr;
+  const WorkerSet* allowed_ = nullptr;  // null: every worker below the queue
+  int submitter_ = -1;                  // the worker, for the counters; -1: none
+};
+
+}  // namespace mpc::sched

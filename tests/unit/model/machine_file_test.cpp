@@ -1,0 +1,85 @@
+#include "nbc/model/machine_file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace mpc::nbc {
+namespace {
+
+TEST(MachineFile, GivesBackWhatWasWritten) {
+  for (const Parameters& p : builtin_parameters()) {
+    const auto back = from_json(to_json(p));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, p);
+  }
+}
+
+TEST(MachineFile, SaysWhatIsWrong) {
+  const std::string good = to_json(builtin_parameters()[0]);
+  const auto with = [&](const std::string& old, const std::string& now) {
+    std::string text = good;
+    const size_t at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    text.replace(at, old.size(), now);
+    const auto result = from_json(text);
+    EXPECT_FALSE(result.ok());
+    return result.ok() ? "" : result.error().message;
+  };
+  EXPECT_NE(with("{", "[{").find("JSON"), std::string::npos);
+  EXPECT_NE(with("\"version\": 1", "\"version\": 7").find("version"),
+            std::string::npos);
+  EXPECT_NE(with("\"node_us\"", "\"node\"").find("node_us"), std::string::npos);
+  EXPECT_NE(with("\"cores\": 64", "\"cores\": 0").find("cores"), std::string::npos);
+  EXPECT_NE(with("\"cores\": 64", "\"cores\": \"x\"").find("cores"), std::string::npos);
+  EXPECT_NE(with("\"numa_gbs\": 200.0", "\"numa_gbs\": -1").find("bandwidth"),
+            std::string::npos);
+  EXPECT_FALSE(from_json("").ok());
+  EXPECT_FALSE(from_json("null").ok());
+}
+
+TEST(MachineFile, IsWrittenWholeIntoANewFolder) {
+  char folder[] = "/tmp/mpc-machine-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/a/b/machine.json";
+  ASSERT_TRUE(write_parameters(builtin_parameters()[1], path).ok());
+  const auto back = read_parameters(path);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, builtin_parameters()[1]);
+  EXPECT_EQ(
+      std::distance(std::filesystem::directory_iterator(std::string(folder) + "/a/b"),
+                    std::filesystem::directory_iterator()),
+      1);
+  std::ofstream(path) << "{";
+  const auto broken = read_parameters(path);
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.error().message.find(path), std::string::npos);
+  EXPECT_FALSE(write_parameters(builtin_parameters()[1], path + "/under-a-file").ok());
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(read_parameters(path).error().code, Errc::kNotFound);
+}
+
+TEST(MachineFile, LiesInTheUsersCache) {
+  setenv("XDG_CACHE_HOME", "/var/cache/me", 1);
+  EXPECT_EQ(parameters_path("12ab"), "/var/cache/me/mpc/machine-12ab.json");
+  unsetenv("XDG_CACHE_HOME");
+  setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(parameters_path("12ab"), "/home/me/.cache/mpc/machine-12ab.json");
+  unsetenv("HOME");
+  EXPECT_EQ(parameters_path("12ab"), "");
+}
+
+TEST(Parameters, OfAnUnknownMachineKeepItsShape) {
+  EXPECT_EQ(guess_parameters({64, 2, 64}), *builtin_parameters("knl64"));
+  const Parameters guess = guess_parameters({128, 8, 32});
+  EXPECT_EQ(guess.shape, (MachineShape{128, 8, 32}));
+  EXPECT_EQ(guess.copy[0], builtin_parameters("skylake48")->copy[0]);
+  EXPECT_EQ(problem_of(guess), "");
+  EXPECT_EQ(builtin_parameters("no-such"), nullptr);
+}
+
+}  // namespace
+}  // namespace mpc::nbc
