@@ -67,7 +67,10 @@ struct Call {
   Block (*block_to)(const Call& call, int member) = nullptr;
   Block (*block_from)(const Call& call, int member) = nullptr;
 
-  size_t bytes() const noexcept { return static_cast<size_t>(count) * element_bytes; }
+  // What all members give alike: the data of a reduction, one block of an even exchange.
+  size_t bytes() const noexcept {
+    return element_bytes != 0 ? static_cast<size_t>(count) * element_bytes : send_block;
+  }
 };
 
 }  // namespace mpc::nbc::direct

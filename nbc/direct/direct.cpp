@@ -68,14 +68,23 @@ void move_data(Actor& actor) {
     case Coll::kReduceScatter:
       return scatter_reduced(actor);
     default:
-      return copy_blocks(actor);
+      return is_packed(actor.team(), actor.call()) ? unpack_blocks(actor)
+                                                   : copy_blocks(actor);
+  }
+}
+
+void prepare_data(Actor& actor) {
+  if (actor.call().coll == Coll::kAllreduce) {
+    contribute(actor);
+  } else if (is_packed(actor.team(), actor.call())) {
+    pack_blocks(actor);
   }
 }
 
 void act(Actor& actor) {
   const uint64_t key = key_of_place(actor);
   actor.mine().key = key;
-  if (actor.call().coll == Coll::kAllreduce && key != kMixed) contribute(actor);
+  if (key != kMixed) prepare_data(actor);
   actor.exchange_posts();
   if (all_say_the_same(actor)) [[likely]] {
     move_data(actor);

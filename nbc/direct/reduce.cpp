@@ -21,6 +21,7 @@ namespace {
 // Up to here each place reduces everything for itself: half the work is cheaper than a second
 // meeting. bench/mpi/collectives; see docs/design/0007.
 constexpr size_t kSmallBytes = 2048;
+static_assert(kSmallBytes <= kScratchBytes);
 constexpr size_t kChunkBytes = 8192;  // a running result stays in the first-level cache
 
 const unsigned char* at(const void* base, size_t offset) noexcept {
@@ -51,19 +52,13 @@ void fold(const Operation& op, int n, Values values, void* out, Count count,
 
 void contribute_small(Actor& actor) {
   const Call& call = actor.call();
-  Place& place = actor.place();
-  Post& post = actor.mine();
-  unsigned char* out = post.data;
-  if (call.bytes() > Post::kInlineBytes) {
-    if (place.scratch == nullptr)
-      place.scratch.reset(new unsigned char[2 * kSmallBytes]);
-    out = place.scratch.get() + actor.turn() * kSmallBytes;
-  }
+  const Place& place = actor.place();
+  unsigned char* const out = actor.room_for(call.bytes());
   fold(
       call.op, static_cast<int>(place.members.size()),
       [&](int i) { return actor.call_of(place.members[static_cast<size_t>(i)]).send; },
       out, call.count, call.element_bytes);
-  post.source = out;
+  actor.mine().source = out;
 }
 
 void conclude_small(Actor& actor) {

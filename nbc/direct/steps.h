@@ -17,7 +17,11 @@ void conclude(Actor& actor);
 
 // Reduce_scatter, after the posts: every member's part from all send buffers. Meets again.
 void scatter_reduced(Actor& actor);
-// Exchanges, after the posts: every member's blocks from all send buffers. Meets again.
+// Small exchanges, where all members' data fit in the places' rooms; before the posts, after.
+bool is_packed(const Team& team, const Call& call) noexcept;
+void pack_blocks(Actor& actor);
+void unpack_blocks(Actor& actor);
+// Other exchanges, after the posts: every member's blocks from all send buffers. Meets again.
 void copy_blocks(Actor& actor);
 
 }  // namespace mpc::nbc::direct

@@ -63,6 +63,8 @@ Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size
     if (p + 1 != places_.size()) is_in_rank_order_ = false;
     members_[m].place = static_cast<int>(p);
     places_[p]->members.push_back(static_cast<int>(m));
+    largest_place_ =
+        std::max(largest_place_, static_cast<int>(places_[p]->members.size()));
   }
 }
 
@@ -157,6 +159,13 @@ void Actor::exchange_posts() {
 void Actor::meet() {
   ++round_;
   join_others([&](int p) -> std::atomic<uint64_t>& { return team_.place(p).round; });
+}
+
+unsigned char* Actor::room_for(size_t bytes) {
+  if (bytes <= Post::kInlineBytes) return mine().data;
+  if (place_.scratch == nullptr)
+    place_.scratch.reset(new unsigned char[2 * kScratchBytes]);
+  return place_.scratch.get() + (epoch_ & 1) * kScratchBytes;
 }
 
 void Actor::release_place() noexcept {

@@ -64,6 +64,9 @@ struct alignas(64) Post {
   alignas(16) unsigned char data[kInlineBytes] = {};
 };
 
+// What a place has beyond a line, it shows in its scratch memory.
+inline constexpr size_t kScratchBytes = 4096;
+
 struct Place {
   alignas(64) std::atomic<uint64_t> arrived{
       0};  // members' arrivals since the beginning
@@ -88,6 +91,7 @@ class Team {
   // Members of each place follow each other, and so do places.
   bool is_in_rank_order() const noexcept { return is_in_rank_order_; }
   Member& member(int m) noexcept { return members_[static_cast<size_t>(m)]; }
+  int largest_place() const noexcept { return largest_place_; }  // its members
   Place& place(int p) noexcept { return *places_[static_cast<size_t>(p)]; }
 
   // How many members are there of those of collective `epoch`; for reports, may be stale.
@@ -96,6 +100,7 @@ class Team {
  private:
   std::vector<Member> members_;
   std::vector<std::unique_ptr<Place>> places_;
+  int largest_place_ = 0;
   bool is_in_rank_order_ = true;
 };
 
@@ -112,7 +117,9 @@ class Actor {
   Post& mine() noexcept { return place_.posts[epoch_ & 1]; }
   Post& post_of(int place) noexcept { return team_.place(place).posts[epoch_ & 1]; }
 
-  unsigned turn() const noexcept { return static_cast<unsigned>(epoch_ & 1); }
+  // Room for `bytes` that the others may read once the post is shown, until the next exchange
+  // of posts: in the post itself, or in scratch memory (at most kScratchBytes).
+  unsigned char* room_for(size_t bytes);
 
   // Shows mine() to the others; waits until all of them have shown theirs. Switches: yes.
   void exchange_posts();

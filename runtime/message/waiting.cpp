@@ -373,7 +373,11 @@ void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReas
   auto done = [&] { return condition.holds(condition.argument); };
   if (done()) return;
   Mailbox& mine = mailbox_of(self);
-  if (spin_until(mine, done, done, [] {}, never)) return;
+  auto help = [&] {
+    while (help_progress(self)) {}
+  };
+  if (spin_until(mine, done, done, help, never)) return;
+  help();
   Waiter waiter{&sched::Execution::self()};
   condition.arm(condition.argument, *waiter.execution);
   park_until(mine, waiter, done, why);
