@@ -66,14 +66,16 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   return true;
 }
 
-void push_small(Mailbox& to, const SendArgs& args, size_t bytes) {
+void push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+  const void* next;
   if (args.type->is_contiguous()) {
-    to.push_inline(key_of(args), args.buffer, bytes);
+    next = to.push_inline(key_of(args), args.buffer, bytes);
   } else {
     char packed[kInlineBytes];
     dt::pack(args.buffer, *args.type, args.count, 0, packed, bytes);
-    to.push_inline(key_of(args), packed, bytes);
+    next = to.push_inline(key_of(args), packed, bytes);
   }
+  mine.next_line.store(next, std::memory_order_relaxed);  // a hint
 }
 
 void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
@@ -103,7 +105,7 @@ bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
   const bool delegated = to.is_delegated();
   if (delegated && deliver_direct(mine, to, args, bytes)) return true;
   if (bytes <= kInlineBytes) {
-    push_small(to, args, bytes);
+    push_small(mine, to, args, bytes);
     return true;
   }
   if (!delegated) return false;
@@ -179,8 +181,7 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
     send_rendezvous(mine, to, op, args, bytes);
   } else if (send_now(mine, to, args, bytes)) {
     op.in_ring.store(false, std::memory_order_relaxed);
-    op.is_claimed = false;
-    complete(op);
+    complete_at_start(op);
   } else {
     send_lazily(mine, to, op, args, bytes);
   }
