@@ -39,6 +39,7 @@ struct JobSpec {
   bool show_only = false;          // --show
   std::string working_directory;   // --wdir
   std::vector<std::string> settings;  // --set name=value
+  std::string trace_file;             // --trace, an absolute path; "": none
 };
 
 inline size_t size_of_job_spec() noexcept { return sizeof(JobSpec); }
