@@ -54,7 +54,8 @@ void at_tick() noexcept {
 }  // namespace
 
 void expect_rescues(job::Rank& rank) noexcept {
-  if (g_is_registered.load(std::memory_order_relaxed) || rank.progress == nullptr) return;
+  if (g_is_registered.load(std::memory_order_relaxed)) return;
+  if (rank.progress == nullptr || rank.job == nullptr) return;
   if (g_is_registered.exchange(true, std::memory_order_relaxed)) return;
   if (sched::Scheduler* scheduler = rank.job->scheduler()) scheduler->set_tick_hook(&at_tick);
 }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "runtime/job/node_job.h"
+#include "runtime/trace/trace_file.h"
 
 namespace mpc::job {
 namespace {
@@ -53,7 +54,9 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
     std::fputs(job->describe().c_str(), stdout);
     return 0;
   }
+  if (auto traced = job->open_trace(); !traced) return report(traced.error());
   auto status = job->run();
+  mpc::trace::TraceFile::write();
   if (!status) return report(status.error());
   std::fflush(nullptr);
   ::_exit(*status);  // no destructors of program copies: their ranks ran them

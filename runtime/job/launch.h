@@ -35,6 +35,7 @@ struct JobSpec {
   bool show_only = false;          // --show
   std::string working_directory;   // --wdir
   std::vector<std::string> settings;  // --set name=value
+  std::string trace_file;             // --trace, an absolute path; "": none
 };
 
 // Exit statuses that are ours; anything else is a rank's own. Documented in docs/mpcrun.md.

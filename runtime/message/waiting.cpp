@@ -10,10 +10,6 @@ constexpr int kMaxHooks = 8;
 ProgressHook g_hooks[kMaxHooks];
 std::atomic<int> g_hook_count{0};
 
-bool is_main(const Mailbox& mine, const sched::Execution& me) noexcept {
-  return mine.owner.load(std::memory_order_relaxed)->execution == &me;
-}
-
 void lock_others(Mailbox& mine) noexcept {
   ShortWait wait;
   // acquire pairs with unlock_others(): the list of the previous holder.

@@ -6,12 +6,14 @@
 
 #include "runtime/job/info.h"
 #include "tools/mpcinfo/model_command.h"
+#include "tools/mpcinfo/trace_command.h"
 
 namespace {
 
 struct Options {
   bool topology = false, settings = false, markdown = false, model = false;
   mpc::tools::ModelOptions models;
+  mpc::tools::TraceOptions trace;
 };
 
 void declare(CLI::App& app, Options& o) {
@@ -39,10 +41,20 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--plot", o.models.plot,
                  "Plot time against ranks for every S (needs gnuplot)")
       ->type_name("FILE.svg|FILE.png");
+  app.add_option("--trace", o.trace.file,
+                 "List the collectives in a file of mpcrun --trace")
+      ->type_name("FILE.json");
+  app.add_option("--svg", o.trace.svg, "With --trace: draw a collective, core by core")
+      ->type_name("FILE.svg");
+  app.add_option("--collective", o.trace.collective,
+                 "With --trace and --svg: which one of the list; default: the longest")
+      ->type_name("NUMBER")
+      ->check(CLI::NonNegativeNumber);
   app.footer(
       "Examples:\n  mpcinfo --topology\n  mpcinfo --topology --machine knl64\n"
       "  mpcinfo --settings\n  mpcinfo --model --machine knl64 --op ibcast\n"
-      "  mpcinfo --model --machine skylake48 --op igather --plot gather.svg\n");
+      "  mpcinfo --model --machine skylake48 --op igather --plot gather.svg\n"
+      "  mpcinfo --trace job.json\n  mpcinfo --trace job.json --collective 3 --svg bcast.svg\n");
 }
 
 }  // namespace
@@ -61,6 +73,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  if (!options.trace.file.empty()) return mpc::tools::trace_command(options.trace);
   if (options.model) return mpc::tools::model_command(options.models);
   if (!options.models.machine.empty()) options.topology = true;
   if (!options.topology && !options.settings) {
