@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kAuto = -1, kInvalid = -2;
 constexpr size_t kMostSites = 64;
+constexpr int64_t kLeastBytes = 16 << 10;
 
 StringSetting split_setting{
     "nbc.split", "auto",
@@ -31,6 +32,13 @@ StringSetting parameters_setting{
     "File of the machine's parameters (mpcinfo --calibrate) for the model; empty: the one "
     "in the user's cache, or a guess from the topology",
     "a path"};
+
+StringSetting plan_setting{
+    "nbc.plan", "auto",
+    "Who chooses algorithm, arity and segments of non-blocking trees when there are cores for "
+    "communication: the table of measured limits, or the model; auto: the model if this "
+    "machine's parameters have been measured (mpcinfo --calibrate)",
+    "auto|model|table"};
 
 Counter auto_counter{"nbc.splits_chosen", "Non-blocking trees whose split the model chose"};
 Counter kept_counter{"nbc.splits_above_0", "Those of them that kept levels on the ranks' cores"};
@@ -68,24 +76,47 @@ nbc::MachineShape shape_of(const topo::Machine& machine) {
   return {outline.cores, outline.cores_per_cache, outline.cores_per_numa};
 }
 
-nbc::Parameters load_parameters() {
+struct MachineParameters {
+  nbc::Parameters values;
+  bool is_measured = false;
+};
+
+MachineParameters load_parameters() {
   const topo::Machine* machine = job::Job::instance().machine();
   std::string path = parameters_setting.get();
   const bool is_asked = !path.empty();
   if (!is_asked && machine != nullptr) path = nbc::parameters_path(topo::fingerprint(*machine));
   if (!path.empty()) {
     auto read = nbc::read_parameters(path);
-    if (read) return *read;
+    if (read) return {*read, true};
     if (is_asked || read.error().code != Errc::kNotFound)
       log::warn("parameters of the machine: {}; guessed instead", read.error().message);
   }
-  return nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{});
+  return {nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{})};
 }
 
 // The machine's, read once.
-const nbc::Parameters& machine_parameters() {
-  static const nbc::Parameters parameters = load_parameters();
+const MachineParameters& machine_parameters() {
+  static const MachineParameters parameters = load_parameters();
   return parameters;
+}
+
+bool model_plans() {
+  static const bool is_on = [] {
+    const std::string text = plan_setting.get();
+    if (text != "auto" && text != "model" && text != "table")
+      log::warn("nbc.plan={}: auto, model or table is wanted", text);
+    return text == "model" || (text != "table" && machine_parameters().is_measured);
+  }();
+  return is_on;
+}
+
+// The model's name for a row of the table: trees over places are binomial to it.
+const char* model_name(const char* algorithm) noexcept {
+  const std::string_view name(algorithm);
+  if (name == "tree") return "binomial";
+  if (name == "tree_segmented") return "binomial_segmented";
+  return algorithm;
 }
 
 // What the user says for this communicator; kAuto if nothing.
@@ -123,29 +154,61 @@ void SplitSite::note_end(uint64_t started_ns) const noexcept {
   measured_counter.add((sched::now_ns() - started_ns + 500) / 1000);
 }
 
-SplitSite& Splitter::site_of(const nbc::Shape& shape, int64_t bytes) {
+SplitSite* Splitter::site_of(const Comm& comm, const nbc::Shape& shape, int64_t bytes) {
   for (const auto& site : sites_) {
-    if (site->coll == shape.coll && site->root == shape.root && site->bytes == bytes)
-      return *site;
+    if (site->coll == shape.coll && site->root == shape.root && site->bytes == bytes &&
+        site->is_commutative == shape.is_commutative)
+      return site.get();
   }
-  // A program of many sizes: they share what is there, rather than forget it.
-  if (sites_.size() >= kMostSites) return *sites_[static_cast<size_t>(bytes) % kMostSites];
-  sites_.push_back(std::make_unique<SplitSite>(SplitSite{shape.coll, shape.root, bytes}));
-  return *sites_.back();
+  // A program of very many sizes: the first ones are remembered.
+  if (sites_.size() >= kMostSites) return nullptr;
+  auto site = std::make_unique<SplitSite>();
+  site->coll = shape.coll;
+  site->root = shape.root;
+  site->bytes = bytes;
+  site->is_commutative = shape.is_commutative;
+  plan(*site, comm, shape);
+  sites_.push_back(std::move(site));
+  return sites_.back().get();
 }
 
-int Splitter::by_model(SplitSite& site, const Comm& comm, const nbc::Shape& shape) {
-  job::Job& job = *comm.self().job;
+namespace {
+
+nbc::Situation situation_of(const SplitSite& site, const Comm& comm) {
+  const job::Job& job = *comm.self().job;
   nbc::Situation situation;
-  situation.coll = shape.coll;
-  situation.ranks = shape.size;
+  situation.coll = site.coll;
+  situation.ranks = comm.size();
   situation.application_cores = job.application_workers();
   situation.communication_cores = job.communication_workers();
   situation.bytes = site.bytes;
-  situation.window_us = site.window_us;
-  situation.commutative = shape.is_commutative;
-  situation.algorithm = nbc::select(shape).name;
-  if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters());
+  situation.commutative = site.is_commutative;
+  return situation;
+}
+
+}  // namespace
+
+// From what all ranks know alike: not from this rank's window.
+void Splitter::plan(SplitSite& site, const Comm& comm, const nbc::Shape& shape) {
+  if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters().values);
+  site.planned = model_name(nbc::select(shape).name);
+  if (nbc::wanted_algorithm(shape) != nullptr || !model_plans()) return;
+  const nbc::Choice choice = chooser_->choose(situation_of(site, comm));
+  if (choice.algorithm == nullptr) return;
+  const nbc::Algorithm* found = nbc::find_algorithm(shape.coll, choice.algorithm);
+  if (found == nullptr || !nbc::is_applicable(*found, shape)) return;
+  site.algorithm = site.planned = found->name;
+  site.arity = choice.arity >= 2 ? choice.arity : 0;
+  site.segment_bytes = choice.segment_bytes;
+}
+
+int Splitter::split_of(SplitSite& site, const Comm& comm) {
+  nbc::Situation situation = situation_of(site, comm);
+  // Ranks that share a core compute one after the other.
+  const int cores = std::max(situation.application_cores, 1);
+  const int ranks_of_core = (situation.ranks + cores - 1) / cores;
+  situation.window_us = site.window_us * std::max(ranks_of_core, 1);
+  situation.algorithm = site.planned;
   const nbc::Choice& choice = chooser_->choose(situation);
   auto_counter.add();
   if (choice.split > 0) kept_counter.add();
@@ -163,12 +226,18 @@ SplitSite* Splitter::choose(Comm& comm, nbc::Shape& shape) {
   }
   // Without cores for communication all of it is done in calls anyway.
   if (comm.self().job->communication_workers() == 0) return nullptr;
+  const int64_t bytes = bytes_of(shape);
+  if (bytes < kLeastBytes) return nullptr;  // nothing of it would go to another core
   Splitter& self = comm.splitter();
   const std::lock_guard lock(self.mutex_);
-  SplitSite& site = self.site_of(shape, bytes_of(shape));
-  shape.split = self.by_model(site, comm, shape);
+  SplitSite* const site = self.site_of(comm, shape, bytes);
+  if (site == nullptr) return nullptr;
+  shape.algorithm = site->algorithm;
+  shape.arity = site->arity;
+  shape.segment_bytes = site->segment_bytes;
+  shape.split = self.split_of(*site, comm);
   MPC_TRACE("model", "split", shape.split);
-  return &site;
+  return site;
 }
 
 }  // namespace mpc::mpi

@@ -10,6 +10,7 @@
 #include "scheduler/annotate.h"
 #include "scheduler/carrier.h"
 #include "scheduler/limits.h"
+#include "scheduler/scheduler_impl.h"
 #include "scheduler/worker.h"
 
 namespace mpc::sched {
@@ -72,6 +73,10 @@ Result<> Donor::start(Ult& ult, Worker& first) {
   sigset_t all;
   sigfillset(&all);
   pthread_attr_setsigmask_np(&attributes, &all);
+  // Not only on the core of the rank that makes a progress thread: that core computes.
+  const cpu_set_t& allowed = first.scheduler().allowed_cpus();
+  if (CPU_COUNT(&allowed) > 0)
+    pthread_attr_setaffinity_np(&attributes, sizeof allowed, &allowed);
   const int error = pthread_create(&ult.donor, &attributes, &thread_main, &ult);
   pthread_attr_destroy(&attributes);
   if (error == 0) return {};

@@ -116,6 +116,7 @@ void Monitor::tick() noexcept {
   all_asleep_ = all_asleep && epoch == epoch_;
   epoch_ = epoch;
   if (all_asleep_) watch_quiescence();
+  if (auto hook = tick_hook_.load(std::memory_order_acquire)) hook();
 }
 
 // ---- hand-over ---------------------------------------------------------------------------

@@ -33,6 +33,11 @@ class Monitor {
     if (slow_.load(std::memory_order_relaxed) != 0) end_slow_sleep();
   }
 
+  // Called at the end of each tick. Caller: any.
+  void set_tick_hook(void (*hook)() noexcept) noexcept {
+    tick_hook_.store(hook, std::memory_order_release);  // pairs with tick()
+  }
+
   // Kernel threads that lost their worker so far.
   uint64_t handover_count() const noexcept {
     return handovers_.load(std::memory_order_relaxed);
@@ -62,6 +67,7 @@ class Monitor {
   uint64_t quiescent_activity_ = 0;      // the same with the kernel threads' part
   uint64_t reported_epoch_ = kNoEpoch;
   std::atomic<uint64_t> handovers_{0};
+  std::atomic<void (*)() noexcept> tick_hook_{nullptr};
 
   static constexpr uint64_t kNoEpoch = ~uint64_t{0};
   // 1: sleeps for long; nudge() ends that. Also the futex word.

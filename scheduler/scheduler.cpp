@@ -39,6 +39,7 @@ Result<> Scheduler::check_limits(int count) { return check_thread_limits(count);
 SchedulerImpl::SchedulerImpl(const SchedulerConfig& config)
     : config_(config), stacks_(config.stack_bytes), pen_(*this, -1, -1, false) {
   pthread_sigmask(SIG_SETMASK, nullptr, &signal_mask_);
+  if (sched_getaffinity(0, sizeof allowed_cpus_, &allowed_cpus_) != 0) CPU_ZERO(&allowed_cpus_);
 }
 
 Result<> SchedulerImpl::start_workers() {

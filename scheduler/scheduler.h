@@ -81,6 +81,10 @@ class Scheduler {
   // drops tasks that want to be run again.
   virtual TaskQueues& tasks() = 0;
 
+  // Called at each tick of the monitor (10 ms while ranks run), on its thread. Short. Null: none.
+  using TickHook = void (*)() noexcept;
+  virtual void set_tick_hook(TickHook hook) = 0;
+
   // How often a worker was taken from a blocked kernel thread.
   virtual uint64_t handover_count() const = 0;
 

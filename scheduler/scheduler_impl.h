@@ -6,6 +6,7 @@
 // Threads:   see each function.
 // See also:  scheduler/scheduler.h.
 
+#include <sched.h>
 #include <signal.h>
 
 #include <memory>
@@ -39,6 +40,7 @@ class SchedulerImpl final : public Scheduler {
     idle_hook_.store(hook, std::memory_order_release);
   }
   TaskQueues& tasks() noexcept override { return tasks_; }
+  void set_tick_hook(TickHook hook) override { monitor_.set_tick_hook(hook); }
   uint64_t handover_count() const override { return monitor_.handover_count(); }
   void set_quiescence_handler(QuiescenceHandler handler) override;
   void for_each_execution(const std::function<void(const Execution&)>& visit) override;
@@ -70,6 +72,8 @@ class SchedulerImpl final : public Scheduler {
     if (config_.on_kernel_thread != nullptr) config_.on_kernel_thread();
   }
   const sigset_t& signal_mask() const noexcept { return signal_mask_; }
+  // Where the thread that started the scheduler may run; empty if that is unknown.
+  const cpu_set_t& allowed_cpus() const noexcept { return allowed_cpus_; }
   // Binds the calling kernel thread to a core of the machine.
   void bind_here(int core) noexcept;
 
@@ -79,6 +83,7 @@ class SchedulerImpl final : public Scheduler {
   const SchedulerConfig config_;
   bool has_several_nodes_ = false;
   StackArena stacks_;
+  cpu_set_t allowed_cpus_;
   sigset_t signal_mask_;  // of the thread that started the scheduler, for all carriers
   std::vector<std::unique_ptr<Worker>> workers_;
   TaskQueues tasks_;

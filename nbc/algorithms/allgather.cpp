@@ -162,6 +162,82 @@ void allgather_recursive_doubling(B& b, const Shape& s) {
   }
 }
 
+// First bytes of the blocks first, first + 1, ... (mod n) packed one behind the other.
+std::vector<int64_t> packed_offsets(const Blocks& blocks, int first, int n) {
+  std::vector<int64_t> out(static_cast<size_t>(n) + 1);
+  for (int i = 0; i < n; ++i)
+    out[static_cast<size_t>(i) + 1] =
+        out[static_cast<size_t>(i)] + blocks.bytes((first + i) % n);
+  return out;
+}
+
+// Block i of the packed ones is that of rank first + i: to where the user wants them.
+void unpack(B& b, const Shape& s, const Blocks& blocks, const Place& all,
+            const std::vector<int64_t>& offsets, int first,
+            const std::vector<NodeId>& have) {
+  const NodeId complete = b.nop();
+  for (NodeId node : have) b.connect(node, complete);
+  for (int i = 0; i < s.size; ++i) {
+    const int rank = (first + i) % s.size;
+    if (blocks.bytes(rank) == 0 || (rank == s.rank && s.is_in_place)) continue;
+    const int64_t offset = offsets[static_cast<size_t>(i)];
+    after(b, complete,
+          b.copy(bytes_at(all, offset, blocks.bytes(rank)), blocks.at(rank)));
+  }
+}
+
+// As allgather_bruck, with blocks of any size.
+void allgatherv_bruck(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const int n = s.size;
+  const auto offsets = packed_offsets(blocks, s.rank, n);
+  auto offset = [&](int i) { return offsets[static_cast<size_t>(i)]; };
+  const Place all = byte_scratch(b, offset(n));
+  auto range = [&](int from, int to) {
+    return bytes_at(all, offset(from), offset(to) - offset(from));
+  };
+  std::vector<NodeId> have;
+  if (offset(1) > 0) have.push_back(b.copy(blocks.own(), range(0, 1)));
+  int step = 0;
+  for (int distance = 1; distance < n; distance *= 2, ++step) {
+    const int count = std::min(distance, n - distance);
+    const int to = (s.rank - distance + n) % n, from = (s.rank + distance) % n;
+    if (range(0, count).count > 0) {
+      const NodeId sent = with_level(b, b.send(to, range(0, count), step), step);
+      for (NodeId node : have) b.connect(node, sent);
+    }
+    const Place in = range(distance, distance + count);
+    if (in.count > 0) have.push_back(with_level(b, b.recv(from, in, step), step));
+  }
+  unpack(b, s, blocks, all, offsets, s.rank, have);
+}
+
+// As allgather_recursive_doubling, packed in rank order.
+void allgatherv_recursive_doubling(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const auto offsets = packed_offsets(blocks, 0, s.size);
+  auto offset = [&](int i) { return offsets[static_cast<size_t>(i)]; };
+  const Place all = byte_scratch(b, offset(s.size));
+  auto range = [&](int from, int count) {
+    return bytes_at(all, offset(from), offset(from + count) - offset(from));
+  };
+  std::vector<NodeId> have;
+  if (blocks.bytes(s.rank) > 0)
+    have.push_back(b.copy(blocks.own(), range(s.rank, 1)));
+  int step = 0;
+  for (int distance = 1; distance < s.size; distance *= 2, ++step) {
+    const int partner = s.rank ^ distance;
+    const Place out = range(s.rank & ~(distance - 1), distance);
+    const Place in = range(partner & ~(distance - 1), distance);
+    if (out.count > 0) {
+      const NodeId sent = with_level(b, b.send(partner, out, step), step);
+      for (NodeId node : have) b.connect(node, sent);
+    }
+    if (in.count > 0) have.push_back(with_level(b, b.recv(partner, in, step), step));
+  }
+  unpack(b, s, blocks, all, offsets, 0, have);
+}
+
 constexpr Algorithm kAllgather[] = {
     {Coll::kAllgather, "gather_bcast", kNoRestriction,
      "all to rank 0, the whole down a tree", allgather_gather_bcast},
@@ -177,6 +253,10 @@ constexpr Algorithm kAllgather[] = {
      allgather_linear},
     {Coll::kAllgatherv, "gather_bcast", kNoRestriction,
      "all to rank 0, the whole packed down a tree", allgather_gather_bcast},
+    {Coll::kAllgatherv, "bruck", kNoRestriction, "log2(n) steps with packed blocks",
+     allgatherv_bruck},
+    {Coll::kAllgatherv, "recursive_doubling", kPowerOfTwoOnly,
+     "log2(n) steps with packed blocks", allgatherv_recursive_doubling},
 };
 
 }  // namespace

@@ -28,8 +28,8 @@ void barrier_dissemination(B& b, const Shape& s) {
   for (int distance = 1; distance < s.size; distance *= 2, ++round) {
     const int to = (s.rank + distance) % s.size;
     const int from = (s.rank - distance + s.size) % s.size;
-    const NodeId received = with_level(b, b.recv(from, nothing, round), round);
     const NodeId sent = with_level(b, b.send(to, nothing, round), round);
+    const NodeId received = with_level(b, b.recv(from, nothing, round), round);
     b.connect(done, sent);
     const NodeId both = b.nop();
     b.connect(received, both);

@@ -93,18 +93,18 @@ void bcast_scatter_ring(B& b, const Shape& s) {
   int sent = 0, received = 0;
   for (int step = 0; step < n - 1; ++step) {
     const int out = (v - step + n) % n, in = (v - step - 1 + n) % n;
-    const bool left_in_tree = in >= v && in < v + tree.span;
-    if (!left_in_tree && chunks.size(in, in + 1) > 0) {
-      const NodeId node = b.recv(left, piece(in, in + 1), recvs.tag(received++));
-      recvs.add(b, node);
-      buffer.received(node);
-      ready[static_cast<size_t>(in)] = node;
-    }
     const bool right_has = out >= right_v && out < right_v + right_span;
     if (!right_has && chunks.size(out, out + 1) > 0) {
       const NodeId node = b.send(right, piece(out, out + 1), sends.tag(sent++));
       sends.add(b, node);
       b.connect(ready[static_cast<size_t>(out)], node);
+    }
+    const bool have_from_tree = in >= v && in < v + tree.span;
+    if (!have_from_tree && chunks.size(in, in + 1) > 0) {
+      const NodeId node = b.recv(left, piece(in, in + 1), recvs.tag(received++));
+      recvs.add(b, node);
+      buffer.received(node);
+      ready[static_cast<size_t>(in)] = node;
     }
   }
 }

@@ -29,6 +29,7 @@ void for_each_word(const Shape& s, Visit visit) {
         static_cast<uint64_t>(s.is_cartesian));
   visit(static_cast<uint64_t>(s.root));
   visit(static_cast<uint64_t>(s.size) << 32 | static_cast<uint64_t>(s.rank));
+  visit(reinterpret_cast<uintptr_t>(s.algorithm));
   visit(static_cast<uint64_t>(s.split) << 32 | static_cast<uint64_t>(s.arity));
   visit(static_cast<uint64_t>(s.segment_bytes));
   auto type = [&](const TypeShape& t) {

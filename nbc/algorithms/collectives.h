@@ -82,6 +82,7 @@ struct Shape {
   // May differ between ranks: it changes marks, never messages.
   int split = 0;
   // Alike at all ranks, as they change messages:
+  const char* algorithm = nullptr;  // of the table's names; null, or not applicable: select()
   int arity = 0;              // k of k-nomial trees, 2 or more; 0: setting nbc.arity
   int64_t segment_bytes = 0;  // of pipelines; 0: setting nbc.segment_bytes
 };
@@ -111,6 +112,8 @@ bool is_applicable(const Algorithm& algorithm, const Shape& shape) noexcept;
 // The algorithm that all ranks take, from what all of them know alike. The setting
 // nbc.algorithm ("allreduce:ring,bcast:chain") overrides it where the restrictions allow.
 const Algorithm& select(const Shape& shape);
+// What that setting names for this collective, if it can be used; null: nothing.
+const Algorithm* wanted_algorithm(const Shape& shape);
 
 // Errors: kNoMem (scratch larger than the address space), kInternal.
 Result<std::shared_ptr<const Schedule>> build(const Shape& shape);

@@ -15,9 +15,10 @@ class EdgeTags {
  public:
   EdgeTags(bool is_cartesian, bool is_incoming)
       : is_cartesian_(is_cartesian), is_incoming_(is_incoming) {}
+  // Below kTagsPerCollective: the tag; else the remainder is.
   int next(int index, int peer) {
     if (is_cartesian_) return is_incoming_ ? index ^ 1 : index;
-    return seen_[peer]++ % kTagsPerCollective;
+    return seen_[peer]++;
   }
   // Edges between two ranks so many that tags come again keep their order.
   void keep_order(B& b, int peer, int tag, NodeId node) {
@@ -65,16 +66,35 @@ Place in_block(const Shape& s, int i) {
   }
 }
 
+// An edge with data.
+struct Edge {
+  int peer, tag;
+  Place place;
+};
+
+// In passes, so that edges whose tags come again are made after all those of the pass before.
+template <class Make>
+void make_pass(const std::vector<Edge>& edges, int pass, EdgeTags& tags, B& b, Make make) {
+  for (const Edge& e : edges) {
+    if (e.tag / kTagsPerCollective != pass) continue;
+    const int tag = e.tag % kTagsPerCollective;
+    tags.keep_order(b, e.peer, tag, make(e.peer, e.place, tag));
+  }
+}
+
 void neighbor_linear(B& b, const Shape& s) {
   const bool is_w = s.coll == Coll::kNeighborAlltoallw;
   EdgeTags in_tags(s.is_cartesian, true), out_tags(s.is_cartesian, false);
+  std::vector<Edge> in, out;
+  int passes = 1;
   for (size_t i = 0; i < s.sources.size(); ++i) {
     const int peer = s.sources[i], index = static_cast<int>(i);
     if (peer < 0) continue;
     const int tag = in_tags.next(index, peer);
     const Place place = in_block(s, index);
     if (total_bytes(place.count, is_w ? s.recv_types[i] : s.recv_type) > 0)
-      in_tags.keep_order(b, peer, tag, b.recv(peer, place, tag));
+      in.push_back({peer, tag, place});
+    passes = std::max(passes, tag / kTagsPerCollective + 1);
   }
   for (size_t i = 0; i < s.destinations.size(); ++i) {
     const int peer = s.destinations[i], index = static_cast<int>(i);
@@ -82,7 +102,14 @@ void neighbor_linear(B& b, const Shape& s) {
     const int tag = out_tags.next(index, peer);
     const Place place = out_block(s, index);
     if (total_bytes(place.count, is_w ? s.send_types[i] : s.send_type) > 0)
-      out_tags.keep_order(b, peer, tag, b.send(peer, place, tag));
+      out.push_back({peer, tag, place});
+    passes = std::max(passes, tag / kTagsPerCollective + 1);
+  }
+  for (int pass = 0; pass < passes; ++pass) {
+    make_pass(in, pass, in_tags, b,
+              [&](int peer, Place to, int tag) { return b.recv(peer, to, tag); });
+    make_pass(out, pass, out_tags, b,
+              [&](int peer, Place from, int tag) { return b.send(peer, from, tag); });
   }
 }
 

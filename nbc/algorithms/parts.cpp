@@ -29,6 +29,17 @@ Tree split_tree(TreeKind kind, const Shape& s, int root) {
   return tree;
 }
 
+constexpr int kMaxSegments = 64;  // each has scratch memory and nodes of its own
+
+Chunks segments(const Shape& s) {
+  const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
+  const int64_t segment = segment_bytes_of(s);
+  const int64_t wanted =
+      std::min(bytes / segment + (bytes % segment != 0 ? 1 : 0), s.recv_count);
+  return {s.recv_count,
+          static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
+}
+
 Place byte_scratch(B& b, int64_t bytes) { return b.scratch(bytes, bytes, kByteType); }
 
 Place typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count) {

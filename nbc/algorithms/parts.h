@@ -115,6 +115,9 @@ NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_wri
 // Returns: the receive; at the root `guard`.
 NodeId bcast_down(B& b, const Tree& tree, Place buffer, NodeId guard, int tag);
 
+// A reduction's vector in segments of whole elements, 64 at most.
+Chunks segments(const Shape& s);
+
 inline int64_t total_bytes(Count count, const TypeShape& type) {
   return count * type.size;
 }
@@ -122,6 +125,18 @@ inline int log2_ceil(int n) {
   return n <= 1 ? 0 : 32 - __builtin_clz(static_cast<unsigned>(n - 1));
 }
 inline int log2_floor(int n) { return 31 - __builtin_clz(static_cast<unsigned>(n)); }
+
+// The ranks without which a power of two is left: the first 2 * extra ranks pair up, the odd
+// ones hand their value to the even ones before, and get the result after.
+struct Fold {
+  int pow2, extra;
+  explicit Fold(int n) : pow2(1 << log2_floor(n)), extra(n - pow2) {}
+  bool is_out(int rank) const { return rank < 2 * extra && rank % 2 == 1; }
+  int folded(int rank) const { return rank < 2 * extra ? rank / 2 : rank - extra; }
+  int unfolded(int v) const { return v < extra ? 2 * v : v + extra; }
+};
+
+inline constexpr int kFoldTag = 900, kUnfoldTag = 901;  // rounds use tags from 0 on
 
 // The lists that table.cpp joins. The first of each collective has no restriction.
 std::span<const Algorithm> barrier_algorithms();

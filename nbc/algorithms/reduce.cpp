@@ -5,8 +5,6 @@ namespace mpc::nbc {
 
 namespace {
 
-constexpr int kMaxSegments = 64;  // each has scratch memory and nodes of its own
-
 // --- reduce ---------------------------------------------------------------------------------
 
 // Elements [first, first + count) go up the tree. Where rank order matters the tree stands on
@@ -40,40 +38,37 @@ void reduce_tree(B& b, const Shape& s) {
 
 template <TreeKind kind>
 void reduce_segmented(B& b, const Shape& s) {
-  const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
-  const int64_t segment = segment_bytes_of(s);
-  const int64_t wanted =
-      std::min(bytes / segment + (bytes % segment != 0 ? 1 : 0), s.recv_count);
-  const Chunks chunks{s.recv_count,
-                      static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
+  const Chunks chunks = segments(s);
   for (int i = 0; i < chunks.parts; ++i)
     reduce_part(b, s, kind, chunks.first(i), chunks.size(i, i + 1), i);
 }
 
 // --- allreduce ------------------------------------------------------------------------------
 
+// Elements [first, first + count) up and down the tree, with the tags `tag` and `tag` + 1.
+void allreduce_part(B& b, const Shape& s, const Tree& tree, Count first, Count count,
+                    int tag) {
+  const Place mine = part(contribution(s), s.recv_type, first, count);
+  const Place target = part(result(s), s.recv_type, first, count);
+  const NodeId up = reduce_up(b, s, tree, {mine}, s.is_in_place, &target, tag);
+  // In place, the contribution must have left the buffer before the result enters it.
+  const bool is_free = tree.parent >= 0 && !s.is_in_place;
+  bcast_down(b, tree, target, is_free ? kNoNode : up, tag + 1);
+}
+
 template <TreeKind kind>
 void allreduce_tree(B& b, const Shape& s) {
   const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
-  const Tree tree = split_tree(fit, s, 0);
-  const Place target = result(s);
-  const NodeId up = reduce_up(b, s, tree, {contribution(s)}, s.is_in_place, &target, 0);
-  // In place, the contribution must have left the buffer before the result enters it.
-  const bool is_free = tree.parent >= 0 && !s.is_in_place;
-  bcast_down(b, tree, target, is_free ? kNoNode : up, 1);
+  allreduce_part(b, s, split_tree(fit, s, 0), 0, s.recv_count, 0);
 }
 
-// The ranks without which a power of two is left: the first 2 * extra ranks pair up, the odd
-// ones hand their value to the even ones before, and get the result after.
-struct Fold {
-  int pow2, extra;
-  explicit Fold(int n) : pow2(1 << log2_floor(n)), extra(n - pow2) {}
-  bool is_out(int rank) const { return rank < 2 * extra && rank % 2 == 1; }
-  int folded(int rank) const { return rank < 2 * extra ? rank / 2 : rank - extra; }
-  int unfolded(int v) const { return v < extra ? 2 * v : v + extra; }
-};
-
-constexpr int kFoldTag = 900, kUnfoldTag = 901;  // rounds use tags from 0 on
+template <TreeKind kind>
+void allreduce_segmented(B& b, const Shape& s) {
+  const Tree tree = split_tree(kind, s, 0);
+  const Chunks chunks = segments(s);
+  for (int i = 0; i < chunks.parts; ++i)
+    allreduce_part(b, s, tree, chunks.first(i), chunks.size(i, i + 1), 2 * i);
+}
 
 // Sends the contribution away and receives the result.
 void folded_out(B& b, const Shape& s) {
@@ -110,9 +105,9 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
       is_users = false;
     }
     const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
-    const NodeId received = with_level(b, b.recv(partner, other, round), round);
     const NodeId sent = after(
         b, value.ready, with_level(b, b.send(partner, value.place, round), round));
+    const NodeId received = with_level(b, b.recv(partner, other, round), round);
     const NodeId reduced = with_level(
         b, am_lower ? b.reduce(value.place, other) : b.reduce(other, value.place),
         round);
@@ -132,20 +127,24 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
   if (s.rank < 2 * fold.extra) after(b, done, b.send(s.rank + 1, target, kUnfoldTag));
 }
 
-// Recursive halving, then recursive doubling on the pieces (Rabenseifner). Neighbours first, so
-// that what a rank holds is always the sum of ranks in a row: fit for any operation.
-void allreduce_halving(B& b, const Shape& s) {
-  const Fold fold(s.size);
-  if (fold.is_out(s.rank)) return folded_out(b, s);
-  const Chunks chunks{s.recv_count, fold.pow2};
-  const Place target = result(s);
+// What a rank has after recursive halving: the sum over all ranks of the chunks [low, high).
+struct Halved {
+  Value value;   // from the first element of these chunks on
+  int low, high;
+  int rounds;
+  NodeId whole_ready;          // what was complete before the first halving
+  std::vector<NodeId> halves;  // the sends, by round
+};
+
+// Neighbours first, so that what a rank holds is always the sum of ranks in a row: fit for any
+// operation. `s.is_in_place`: the receive buffer may be overwritten.
+Halved halve(B& b, const Shape& s, const Fold& fold, const Chunks& chunks) {
   const int v = fold.folded(s.rank);
-  Value whole = folded_in(b, s, fold);
-  // `value` is the array from the first element of the range [low, high) of chunks on.
+  const Value whole = folded_in(b, s, fold);
   Value value = whole;
   bool is_users = whole.place.slot == kSendBuffer;
   int low = 0, high = fold.pow2, round = 0;
-  std::vector<NodeId> halves;  // the sends of the first phase
+  std::vector<NodeId> halves;
   for (int distance = 1; distance < fold.pow2; distance *= 2, ++round) {
     const int partner = fold.unfolded(v ^ distance);
     const bool am_lower = (v & distance) == 0;
@@ -185,6 +184,19 @@ void allreduce_halving(B& b, const Shape& s) {
     low = keep_low;
     high = keep_high;
   }
+  return {value, low, high, round, whole.ready, std::move(halves)};
+}
+
+// Recursive halving, then recursive doubling on the pieces (Rabenseifner).
+void allreduce_halving(B& b, const Shape& s) {
+  const Fold fold(s.size);
+  if (fold.is_out(s.rank)) return folded_out(b, s);
+  const Chunks chunks{s.recv_count, fold.pow2};
+  const Place target = result(s);
+  const int v = fold.folded(s.rank);
+  Halved mine = halve(b, s, fold, chunks);
+  Value& value = mine.value;
+  int low = mine.low, high = mine.high, round = mine.rounds;
   // The piece goes where it belongs; then pieces are exchanged, farthest partner first.
   auto in_target = [&](int from, int to) {
     return part(target, s.recv_type, chunks.first(from), chunks.size(from, to));
@@ -211,8 +223,8 @@ void allreduce_halving(B& b, const Shape& s) {
       const NodeId received =
           with_level(b, b.recv(partner, in_target(other_low, other_high), tag), round);
       if (s.is_in_place) {  // what was there has been read
-        b.connect(halves[static_cast<size_t>(round)], received);
-        b.connect(whole.ready, received);
+        b.connect(mine.halves[static_cast<size_t>(round)], received);
+        b.connect(mine.whole_ready, received);
       }
       have.push_back(received);
     }
@@ -223,6 +235,69 @@ void allreduce_halving(B& b, const Shape& s) {
     const NodeId sent = b.send(s.rank + 1, target, kUnfoldTag);
     for (NodeId node : have) b.connect(node, sent);
   }
+}
+
+// Recursive halving, then the pieces are gathered along the same pairs, farthest first
+// (Rabenseifner): of two partners the one nearer to the root goes on. A root that was folded
+// gets the result from its partner, which stands in for it.
+void reduce_halving(B& b, const Shape& s) {
+  const Fold fold(s.size);
+  const bool is_root = s.rank == s.root;
+  if (fold.is_out(s.rank)) {
+    if (is_root) return folded_out(b, s);
+    b.send(s.rank - 1, contribution(s), kFoldTag);
+    return;
+  }
+  const Chunks chunks{s.recv_count, fold.pow2};
+  const int v = fold.folded(s.rank);
+  const int stand_in = fold.is_out(s.root) ? s.root - 1 : s.root;
+  const int root_v = fold.folded(stand_in);
+  Halved mine = halve(b, s, fold, chunks);
+  Value& value = mine.value;
+  int low = mine.low, high = mine.high, round = mine.rounds;
+  const bool collects = (v ^ root_v) < fold.pow2 / 2;  // the rest sends its piece at once
+  Place whole{};
+  if (collects)
+    whole = is_root ? result(s) : typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+  auto within = [&](int from, int to) {
+    return part(whole, s.recv_type, chunks.first(from), chunks.size(from, to));
+  };
+  if (collects) {
+    const Place home = within(low, high);
+    if (home.count > 0 &&
+        (value.place.slot != home.slot || value.place.offset != home.offset))
+      value.ready = after(b, value.ready, b.copy(value.place, home));
+    value.place = home;
+  }
+  std::vector<NodeId> have{value.ready};
+  for (int distance = fold.pow2 / 2; distance > 0; distance /= 2) {
+    --round;
+    const int partner = fold.unfolded(v ^ distance), tag = 100 + round;
+    if (((v ^ root_v) & distance) != 0) {
+      const Place piece = collects ? within(low, high) : value.place;
+      if (piece.count == 0) return;
+      const NodeId sent = with_level(b, b.send(partner, piece, tag), round);
+      for (NodeId node : have) b.connect(node, sent);
+      return;
+    }
+    const bool am_lower = (v & distance) == 0;
+    const int other_low = am_lower ? high : low - (high - low);
+    const Place piece = within(other_low, other_low + (high - low));
+    if (piece.count > 0) {
+      const NodeId received = with_level(b, b.recv(partner, piece, tag), round);
+      if (is_root && s.is_in_place) {  // what was there has been read
+        b.connect(mine.halves[static_cast<size_t>(round)], received);
+        b.connect(mine.whole_ready, received);
+      }
+      have.push_back(received);
+    }
+    const int length = high - low;
+    low = std::min(low, other_low);
+    high = low + 2 * length;
+  }
+  if (stand_in == s.root) return;
+  const NodeId sent = b.send(s.root, whole, kUnfoldTag);
+  for (NodeId node : have) b.connect(node, sent);
 }
 
 // Chunks go round the ring twice: summed up, then handed out. For commutative operations.
@@ -292,6 +367,8 @@ constexpr Algorithm kReduce[] = {
      reduce_segmented<TreeKind::kBinomial>},
     {Coll::kReduce, "knomial_segmented", kNoRestriction, "k-nomial tree in segments",
      reduce_segmented<TreeKind::kKnomial>},
+    {Coll::kReduce, "halving", kNoRestriction,
+     "recursive halving, then a gather of the pieces (Rabenseifner)", reduce_halving},
     {Coll::kAllreduce, "binomial", kNoRestriction, "up and down a binomial tree",
      allreduce_tree<TreeKind::kBinomial>},
     {Coll::kAllreduce, "knomial", kNoRestriction,
@@ -299,6 +376,13 @@ constexpr Algorithm kReduce[] = {
     {Coll::kAllreduce, "tree", kContiguousPlaces,
      "up and down a tree that crosses between places as rarely as it can",
      allreduce_tree<TreeKind::kPlaces>},
+    {Coll::kAllreduce, "chain", kNoRestriction, "up and down a chain in segments",
+     allreduce_segmented<TreeKind::kChain>},
+    {Coll::kAllreduce, "binomial_segmented", kNoRestriction,
+     "up and down a binomial tree in segments",
+     allreduce_segmented<TreeKind::kBinomial>},
+    {Coll::kAllreduce, "knomial_segmented", kNoRestriction,
+     "up and down a k-nomial tree in segments", allreduce_segmented<TreeKind::kKnomial>},
     {Coll::kAllreduce, "recursive_doubling", kNoRestriction,
      "exchange of the whole vector with rank ^ 2^k", allreduce_recursive_doubling},
     {Coll::kAllreduce, "halving", kNoRestriction,

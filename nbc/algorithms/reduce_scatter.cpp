@@ -103,15 +103,130 @@ void reduce_scatter_linear(B& b, const Shape& s) {
     for (NodeId node : sends) b.connect(node, copied);
 }
 
+// Recursive halving over whole blocks, farthest partner first, so that a rank ends with its own
+// block (and that of a partner that was folded). What is summed up are not ranks in a row: for
+// commutative operations.
+void reduce_scatter_halving(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const Fold fold(s.size);
+  const Place mine = whole_contribution(s, blocks);
+  const Place target =
+      elements(kRecvBuffer, kRecvType, s.recv_type, 0, blocks.count(s.rank));
+  if (fold.is_out(s.rank)) {
+    const NodeId sent = b.send(s.rank - 1, mine, kFoldTag);
+    if (target.count == 0) return;
+    const NodeId received = b.recv(s.rank - 1, target, kUnfoldTag);
+    if (s.is_in_place) b.connect(sent, received);
+    return;
+  }
+  Value value{mine};
+  if (s.rank < 2 * fold.extra) {
+    const Place other = typed_scratch(b, kRecvType, s.recv_type, blocks.all());
+    const NodeId received = b.recv(s.rank + 1, other, kFoldTag);
+    value = {other, after(b, received, b.reduce(mine, other))};
+  }
+  const int v = fold.folded(s.rank);
+  // First element of the blocks of the folded rank u; those of u begin where those before end.
+  auto first = [&](int u) {
+    return u == fold.pow2 ? blocks.all() : blocks.first(fold.unfolded(u));
+  };
+  std::vector<NodeId> sends;
+  int low = 0, high = fold.pow2;
+  for (int distance = fold.pow2 / 2, round = 0; distance > 0; distance /= 2, ++round) {
+    const int partner = fold.unfolded(v ^ distance), middle = low + distance;
+    const bool am_lower = (v & distance) == 0;
+    const int keep_low = am_lower ? low : middle, keep_high = am_lower ? middle : high;
+    const int give_low = am_lower ? middle : low, give_high = am_lower ? high : middle;
+    auto within = [&](int from, int to) {
+      return part(value.place, s.recv_type, first(from) - first(low),
+                  first(to) - first(from));
+    };
+    const Place given = within(give_low, give_high), kept = within(keep_low, keep_high);
+    if (given.count > 0)
+      sends.push_back(after(b, value.ready,
+                            with_level(b, b.send(partner, given, round), round)));
+    Value half{kept, value.ready};
+    if (kept.count > 0) {
+      const Place other = typed_scratch(b, kRecvType, s.recv_type, kept.count);
+      const NodeId received = with_level(b, b.recv(partner, other, round), round);
+      const bool is_own = kept.slot == kScratch;
+      const NodeId reduced = is_own ? b.reduce(other, kept) : b.reduce(kept, other);
+      b.connect(received, reduced);
+      b.connect(value.ready, reduced);
+      half = {is_own ? kept : other, reduced};
+    }
+    value = half;
+    low = keep_low;
+    high = keep_high;
+  }
+  if (target.count > 0) {
+    const NodeId copied = after(
+        b, value.ready, b.copy(part(value.place, s.recv_type, 0, target.count), target));
+    if (s.is_in_place)
+      for (NodeId node : sends) b.connect(node, copied);
+  }
+  if (s.rank < 2 * fold.extra && blocks.count(s.rank + 1) > 0)
+    after(b, value.ready,
+          b.send(s.rank + 1,
+                 part(value.place, s.recv_type, target.count, blocks.count(s.rank + 1)),
+                 kUnfoldTag));
+}
+
+// Block i goes once round the ring, from rank i + 1 to rank i, and each rank adds its part. For
+// commutative operations.
+void reduce_scatter_ring(B& b, const Shape& s) {
+  const Blocks blocks(s);
+  const int n = s.size, right = (s.rank + 1) % n, left = (s.rank - 1 + n) % n;
+  const Place mine = whole_contribution(s, blocks);
+  auto block = [&](int i) {
+    return part(mine, s.recv_type, blocks.first(i), blocks.count(i));
+  };
+  const Place target =
+      elements(kRecvBuffer, kRecvType, s.recv_type, 0, blocks.count(s.rank));
+  TagStream sends(0, 1000), recvs(0, 1000);
+  int sent = 0, received = 0;
+  std::vector<NodeId> readers;  // of the contribution
+  Value value{block(left)};
+  for (int step = 0; step < n - 1; ++step) {
+    if (value.place.count > 0) {
+      const NodeId node = b.send(right, value.place, sends.tag(sent++));
+      sends.add(b, node);
+      b.connect(value.ready, node);
+      if (step == 0) readers.push_back(node);
+    }
+    const int in = (s.rank - 2 - step + 2 * n) % n;
+    value = {block(in)};
+    if (value.place.count == 0) continue;
+    const Place other = in == s.rank && !s.is_in_place
+                            ? target
+                            : typed_scratch(b, kRecvType, s.recv_type, blocks.count(in));
+    const NodeId node = b.recv(left, other, recvs.tag(received++));
+    recvs.add(b, node);
+    value = {other, after(b, node, b.reduce(block(in), other))};
+    readers.push_back(value.ready);
+  }
+  if (!s.is_in_place || target.count == 0) return;
+  const NodeId copied = b.copy(value.place, target);
+  for (NodeId node : readers) b.connect(node, copied);
+}
+
 constexpr Algorithm kReduceScatter[] = {
     {Coll::kReduceScatterBlock, "reduce_scatter", kNoRestriction,
      "binomial reduce to rank 0, then a scatter", reduce_scatter_tree},
     {Coll::kReduceScatterBlock, "linear", kNoRestriction,
      "block i straight to rank i, which reduces", reduce_scatter_linear},
+    {Coll::kReduceScatterBlock, "halving", kCommutativeOnly,
+     "recursive halving over the blocks", reduce_scatter_halving},
+    {Coll::kReduceScatterBlock, "ring", kCommutativeOnly, "each block once round a ring",
+     reduce_scatter_ring},
     {Coll::kReduceScatter, "reduce_scatter", kNoRestriction,
      "binomial reduce to rank 0, then a scatter", reduce_scatter_tree},
     {Coll::kReduceScatter, "linear", kNoRestriction,
      "block i straight to rank i, which reduces", reduce_scatter_linear},
+    {Coll::kReduceScatter, "halving", kCommutativeOnly,
+     "recursive halving over the blocks", reduce_scatter_halving},
+    {Coll::kReduceScatter, "ring", kCommutativeOnly, "each block once round a ring",
+     reduce_scatter_ring},
 };
 
 }  // namespace

@@ -5,43 +5,56 @@ namespace mpc::nbc {
 
 namespace {
 
-// Along the chain of ranks.
-void scan_linear(B& b, const Shape& s) {
-  const Place target = result(s);
-  NodeId ready = s.is_in_place ? kNoNode : b.copy(contribution(s), target);
+// Elements [first, first + count) along the chain of ranks.
+void scan_part(B& b, const Shape& s, Count first, Count count, int tag) {
+  const Place target = part(result(s), s.recv_type, first, count);
+  const Place mine = part(contribution(s), s.recv_type, first, count);
+  NodeId ready = s.is_in_place ? kNoNode : b.copy(mine, target);
   if (s.rank > 0) {
-    const Place before = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
-    const NodeId received = b.recv(s.rank - 1, before);
+    const Place before = typed_scratch(b, kRecvType, s.recv_type, count);
+    const NodeId received = b.recv(s.rank - 1, before, tag);
     const NodeId reduced = b.reduce(before, target);
     b.connect(ready, reduced);
     ready = after(b, received, reduced);
   }
-  if (s.rank + 1 < s.size) after(b, ready, b.send(s.rank + 1, target));
+  if (s.rank + 1 < s.size) after(b, ready, b.send(s.rank + 1, target, tag));
 }
 
-void exscan_linear(B& b, const Shape& s) {
-  const Place target = result(s), mine = contribution(s);
+void exscan_part(B& b, const Shape& s, Count first, Count count, int tag) {
+  const Place target = part(result(s), s.recv_type, first, count);
+  const Place mine = part(contribution(s), s.recv_type, first, count);
   const bool is_last = s.rank + 1 == s.size;
   if (s.rank == 0) {
-    if (!is_last) b.send(1, mine);
+    if (!is_last) b.send(1, mine, tag);
     return;
   }
   if (is_last) {
-    b.recv(s.rank - 1, target);
+    b.recv(s.rank - 1, target, tag);
     return;
   }
-  const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+  const Place other = typed_scratch(b, kRecvType, s.recv_type, count);
   if (!s.is_in_place) {
-    const NodeId received = b.recv(s.rank - 1, target);
+    const NodeId received = b.recv(s.rank - 1, target, tag);
     const NodeId copied = b.copy(mine, other);
     const NodeId reduced = after(b, received, b.reduce(target, other));
     b.connect(copied, reduced);
-    after(b, reduced, b.send(s.rank + 1, other));
+    after(b, reduced, b.send(s.rank + 1, other, tag));
     return;
   }
-  const NodeId reduced = after(b, b.recv(s.rank - 1, other), b.reduce(other, target));
-  const NodeId sent = after(b, reduced, b.send(s.rank + 1, target));
+  const NodeId received = b.recv(s.rank - 1, other, tag);
+  const NodeId reduced = after(b, received, b.reduce(other, target));
+  const NodeId sent = after(b, reduced, b.send(s.rank + 1, target, tag));
   after(b, sent, b.copy(other, target));
+}
+
+void scan_linear(B& b, const Shape& s) { scan_part(b, s, 0, s.recv_count, 0); }
+void exscan_linear(B& b, const Shape& s) { exscan_part(b, s, 0, s.recv_count, 0); }
+
+void scan_chain(B& b, const Shape& s) {
+  const Chunks chunks = segments(s);
+  for (int i = 0; i < chunks.parts; ++i)
+    (s.coll == Coll::kScan ? scan_part : exscan_part)(b, s, chunks.first(i),
+                                                      chunks.size(i, i + 1), i);
 }
 
 // Step k: the sum of the last 2^k ranks goes to rank + 2^k.
@@ -91,10 +104,14 @@ void scan_doubling(B& b, const Shape& s) {
 
 constexpr Algorithm kScan[] = {
     {Coll::kScan, "linear", kNoRestriction, "along the chain of ranks", scan_linear},
+    {Coll::kScan, "chain", kNoRestriction, "along the chain of ranks in segments",
+     scan_chain},
     {Coll::kScan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k",
      scan_doubling},
     {Coll::kExscan, "linear", kNoRestriction, "along the chain of ranks",
      exscan_linear},
+    {Coll::kExscan, "chain", kNoRestriction, "along the chain of ranks in segments",
+     scan_chain},
     {Coll::kExscan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k",
      scan_doubling},
 };

@@ -18,8 +18,9 @@ StringSetting algorithm_setting{
     "allreduce:ring,bcast:chain.",
     "collective:algorithm, separated by commas (docs/collectives.md)"};
 
-// The algorithm that the setting names for this collective, if it can be used.
-const Algorithm* from_setting(const Shape& s) {
+}  // namespace
+
+const Algorithm* wanted_algorithm(const Shape& s) {
   if (algorithm_setting.is_default()) return nullptr;
   const std::string text = algorithm_setting.get();
   std::string_view rest = text;
@@ -39,6 +40,8 @@ const Algorithm* from_setting(const Shape& s) {
   }
   return nullptr;
 }
+
+namespace {
 
 // Bytes of what decides: one block of gather-like collectives, the vector of reductions.
 int64_t deciding_bytes(const Shape& s) {
@@ -125,7 +128,11 @@ int count_places(std::span<const int> place_of_rank) {
 }
 
 const Algorithm& select(const Shape& shape) {
-  if (const Algorithm* wanted = from_setting(shape)) return *wanted;
+  if (const Algorithm* wanted = wanted_algorithm(shape)) return *wanted;
+  if (shape.algorithm != nullptr) {
+    const Algorithm* given = find_algorithm(shape.coll, shape.algorithm);
+    if (given != nullptr && is_applicable(*given, shape)) return *given;
+  }
   const bool is_folded = count_places(shape.place_of_rank) < shape.size;
   const Algorithm* chosen = find_algorithm(shape.coll, choose(shape, is_folded));
   if (chosen != nullptr && is_applicable(*chosen, shape)) return *chosen;

@@ -1,12 +1,20 @@
 // The table of all algorithms, and building from it.
 #include <vector>
 
+#include "base/settings.h"
 #include "nbc/algorithms/parts.h"
 #include "nbc/algorithms/select.h"
+#include "nbc/schedule/rounds.h"
 
 namespace mpc::nbc {
 
 namespace {
+
+enum Style { kGraph, kRounds };
+constexpr const char* kStyles[] = {"graph", "rounds"};
+EnumSetting style_setting{"nbc.style", kGraph, kStyles, 2,
+                          "Form of schedules: graphs, or rounds as LibNBC has them, for "
+                          "comparison (collectives between two groups stay graphs)."};
 
 struct Table {
   std::vector<Algorithm> all;
@@ -100,7 +108,9 @@ Result<std::shared_ptr<const Schedule>> build(const Shape& shape,
   // Of one rank there is only the local part, which the first algorithm of each has.
   const Algorithm& chosen = shape.size == 1 ? algorithms(shape.coll)[0] : algorithm;
   chosen.build(builder, shape);
-  return builder.finish();
+  auto graph = builder.finish();
+  if (!graph || style_setting.get() == kGraph) return graph;
+  return to_rounds(**graph);
 }
 
 }  // namespace mpc::nbc

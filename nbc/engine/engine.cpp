@@ -7,6 +7,7 @@
 #include "base/settings.h"
 #include "nbc/engine/collective.h"
 #include "nbc/engine/rank_state.h"
+#include "nbc/engine/rescue.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
 
@@ -182,6 +183,7 @@ void hand_to_rank(Collective& c, NodeId id) {
   job::Rank& rank = *c.rank;
   const bool is_own = c.waiter == &sched::Execution::self();
   RankState::of(rank).push(node);
+  if (c.waiter == nullptr) expect_rescues(rank);
   if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
 }
 

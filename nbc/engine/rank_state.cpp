@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "nbc/engine/rescue.h"
 #include "runtime/job/job.h"
 
 namespace mpc::nbc {
@@ -78,7 +79,7 @@ NodeState* RankState::pop_all() noexcept {
 }
 
 void forget_rank(job::Rank& self) noexcept {
-  delete static_cast<RankState*>(self.nbc.exchange(nullptr, std::memory_order_acq_rel));
+  delete take_state(self);
 }
 
 namespace {

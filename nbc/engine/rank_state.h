@@ -12,6 +12,16 @@
 
 namespace mpc::nbc {
 
+class RankState;
+
+// The nodes kept for a rank as a piece of background work; see nbc/engine/rescue.h.
+struct RescueItem : sched::ProgressItem {
+  RankState* state = nullptr;
+  job::Rank* rank = nullptr;
+  std::atomic<bool> is_queued{false};
+  const void* seen = nullptr;  // at the last tick; the monitor's
+};
+
 class RankState {
  public:
   // The rank's, made if need be.
@@ -29,6 +39,9 @@ class RankState {
     return own_.load(std::memory_order_relaxed) !=
            nullptr;  // a hint; pop_all() is exact
   }
+  // Says whether the list has changed; not to be followed. Caller: any.
+  const void* list_hint() const noexcept { return own_.load(std::memory_order_relaxed); }
+  RescueItem rescue;
   // All of them, the oldest first.
   NodeState* pop_all() noexcept;
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/message/message.h"
+#include "scheduler/progress/progress.h"
 #include "scheduler/scheduler.h"
 
 namespace mpc::msg::test {
@@ -37,6 +38,13 @@ class World {
       rank(r).world_size = ranks;
     }
   }
+  // Gives the ranks progress threads, and adds workers that have no ranks.
+  World& with_progress(sched::ProgressPolicy policy, int communication_workers) {
+    has_progress_ = true;
+    policy_ = policy;
+    communication_workers_ = communication_workers;
+    return *this;
+  }
   job::Rank& rank(int r) { return ranks_[static_cast<size_t>(r)]; }
   int size() const { return static_cast<int>(ranks_.size()); }
 
@@ -44,20 +52,39 @@ class World {
   // it could not start, or what was left in flight.
   std::string run(const std::function<void(job::Rank&)>& body) {
     sched::SchedulerConfig config;
-    for (int i = 0; i < workers_; ++i) config.cores.push_back(i);
+    const int all_workers = workers_ + communication_workers_;
+    for (int i = 0; i < all_workers; ++i) config.cores.push_back(i);
     auto started = sched::Scheduler::start(config);
     if (!started.ok()) return started.error().message;
     auto scheduler = std::move(*started);
     for (auto& r : ranks_) create_mailbox(r);
+    std::unique_ptr<topo::Machine> machine;
+    std::unique_ptr<sched::ProgressCores> cores;
+    std::vector<std::unique_ptr<sched::ProgressThread>> threads;
+    if (has_progress_) {
+      auto made = topo::Machine::by_name("core:" + std::to_string(all_workers) + " pu:1");
+      if (!made.ok()) return made.error().message;
+      machine = std::move(*made);
+      cores = sched::ProgressCores::make(*scheduler, *machine, {policy_, {}, workers_});
+      for (auto& r : ranks_) {
+        threads.push_back(cores->make_thread(&r, r.world_rank, home_of(r)));
+        r.progress = threads.back().get();
+      }
+    }
     scheduler->hold();
     for (auto& r : ranks_) {
-      const int worker = place_ ? place_(r.world_rank) : r.world_rank % workers_;
-      auto ult = scheduler->spawn({[&r, &body] { body(r); }, worker, &r, "rank"});
+      auto main = [&r, &body] {
+        body(r);
+        if (r.progress != nullptr) r.progress->stop();
+      };
+      auto ult = scheduler->spawn({main, home_of(r), &r, "rank"});
       if (!ult.ok()) return ult.error().message;
       r.execution = *ult;
     }
     scheduler->release();
     scheduler->wait_all();
+    for (auto& r : ranks_) r.progress = nullptr;
+    scheduler.reset();  // before the progress threads
     std::string left;
     if (const auto n = operations_in_flight(); n != 0) {
       left = std::to_string(n) + " operations left in flight";
@@ -69,6 +96,13 @@ class World {
   }
 
  private:
+  int home_of(const job::Rank& r) const {
+    return place_ ? place_(r.world_rank) : r.world_rank % workers_;
+  }
+
+  bool has_progress_ = false;
+  sched::ProgressPolicy policy_ = sched::ProgressPolicy::kClosest;
+  int communication_workers_ = 0;
   int workers_;
   std::function<int(int)> place_;
   std::vector<job::Rank> ranks_;

@@ -1,4 +1,5 @@
 // The engine on the real scheduler and message layer.
+#include "base/settings.h"
 #include "nbc/engine/engine.h"
 
 #include <gtest/gtest.h>
@@ -92,15 +93,18 @@ bool all_complete(void* argument) {
   return true;
 }
 
-// Many collectives of all kinds in flight on ranks that start them when they like.
-TEST(Engine, KeepsARandomMixOfCollectivesApart) {
-  std::mt19937 random(seed());
-  for (int round = 0; round < 6; ++round) {
+// Many collectives of all kinds in flight on ranks that start them when they like; with
+// random splits.
+void keep_a_random_mix_apart(unsigned seed_here, int rounds,
+                             const std::function<void(World&, unsigned)>& prepare) {
+  std::mt19937 random(seed_here);
+  for (int round = 0; round < rounds; ++round) {
     const int n = 2 + static_cast<int>(random() % 9);
     std::deque<Player> players;
     while (players.size() < 24) {
       const Coll coll = static_cast<Coll>(random() % kCollCount);
       test::Case c = test::random_case(coll, n, random, random() % 4 == 0 ? 6000 : 4);
+      for (auto& r : c.ranks) r.shape.split = static_cast<int>(random() % 4);
       const auto choices = algorithms(coll);
       const Algorithm& algorithm = choices[random() % choices.size()];
       if (!is_applicable(algorithm, c.ranks[0].shape)) continue;
@@ -110,6 +114,7 @@ TEST(Engine, KeepsARandomMixOfCollectivesApart) {
     const unsigned shuffle = static_cast<unsigned>(random());
     Findings findings;
     World world(n, 2);
+    prepare(world, static_cast<unsigned>(random()));
     const std::string left = world.run([&](job::Rank& rank) {
       const int me = rank.world_rank;
       std::mt19937 mine(shuffle + static_cast<unsigned>(me));
@@ -129,8 +134,30 @@ TEST(Engine, KeepsARandomMixOfCollectivesApart) {
       forget_rank(rank);
     });
     EXPECT_EQ(left, "");
-    ASSERT_EQ(findings.all(), "") << "seed " << seed() << " round " << round;
+    ASSERT_EQ(findings.all(), "") << "seed " << seed_here << " round " << round;
   }
+}
+
+TEST(Engine, KeepsARandomMixOfCollectivesApart) {
+  keep_a_random_mix_apart(seed(), 6, [](World&, unsigned) {});
+}
+
+// The same with progress threads that take everything, however small.
+TEST(Engine, KeepsThemApartInTheBackground) {
+  ASSERT_TRUE(Settings::assign("progress.min_bytes=1").ok());
+  ASSERT_TRUE(Settings::assign("progress.wake_bytes=1").ok());
+  ASSERT_TRUE(Settings::assign("nbc.local_work_bytes=1").ok());
+  ASSERT_TRUE(Settings::assign("message.eager_limit=256").ok());
+  constexpr sched::ProgressPolicy kPolicies[] = {
+      sched::ProgressPolicy::kClosest, sched::ProgressPolicy::kSame,
+      sched::ProgressPolicy::kNext, sched::ProgressPolicy::kTasks};
+  keep_a_random_mix_apart(seed() + 2, 12, [&](World& world, unsigned number) {
+    world.with_progress(kPolicies[number % 4], static_cast<int>(number / 4 % 3));
+  });
+  ASSERT_TRUE(Settings::assign("progress.min_bytes=16k").ok());
+  ASSERT_TRUE(Settings::assign("progress.wake_bytes=256k").ok());
+  ASSERT_TRUE(Settings::assign("nbc.local_work_bytes=32k").ok());
+  ASSERT_TRUE(Settings::assign("message.eager_limit=8k").ok());
 }
 
 // Persistent: the same collectives again and again, with changed data.

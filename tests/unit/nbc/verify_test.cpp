@@ -10,6 +10,7 @@
 
 #include "nbc/algorithms/cache.h"
 #include "nbc/model/levels.h"
+#include "nbc/schedule/rounds.h"
 #include "tests/unit/nbc/cases.h"
 
 namespace mpc::nbc {
@@ -35,12 +36,16 @@ std::vector<Symbol> fill(Verifier& verifier, int rank, uint16_t slot,
   return packed;
 }
 
-::testing::AssertionResult proves(const Case& c, const Algorithm& algorithm) {
+enum Form { kGraph, kRounds };
+
+::testing::AssertionResult proves(const Case& c, const Algorithm& algorithm,
+                                  Form form = kGraph) {
   Verifier verifier(c.size);
   std::vector<std::shared_ptr<const Schedule>> schedules;
   std::vector<Prepared> prepared;
   for (const RankCase& r : c.ranks) {
     auto built = build(r.shape, algorithm);
+    if (built && form == kRounds) built = to_rounds(**built);
     if (!built) return ::testing::AssertionFailure() << built.error().message;
     schedules.push_back(*built);
     std::vector<const VerifyType*> types;
@@ -96,35 +101,63 @@ std::vector<Symbol> fill(Verifier& verifier, int rank, uint16_t slot,
   return ::testing::AssertionSuccess();
 }
 
-class EveryAlgorithm : public ::testing::TestWithParam<int> {};
+// Small segments, so that pipelines have several; any arity; any split, different at each rank.
+Case any_case(Coll coll, int n, std::mt19937& random, int unit = 2) {
+  Case c = test::random_case(coll, n, random, unit);
+  const int arity = static_cast<int>(random() % 9);
+  const int64_t segment = 1 + static_cast<int64_t>(random() % 4);
+  for (RankCase& r : c.ranks) {
+    r.shape.arity = arity < 2 ? 0 : arity;
+    r.shape.segment_bytes = segment;
+    r.shape.split = static_cast<int>(random() % static_cast<unsigned>(tree_height(n) + 2));
+  }
+  return c;
+}
 
+unsigned seed_of(Coll coll) {
+  const char* text = std::getenv("MPC_TEST_SEED");
+  const unsigned base = text != nullptr ? static_cast<unsigned>(std::atoi(text)) : 20240;
+  return base + static_cast<unsigned>(coll);
+}
+
+bool is_full() { return std::getenv("MPC_TEST_FULL") != nullptr; }
+
+class EveryAlgorithm : public ::testing::TestWithParam<std::tuple<int, Form>> {
+ protected:
+  Coll coll() const { return static_cast<Coll>(std::get<0>(GetParam())); }
+  Form form() const { return std::get<1>(GetParam()); }
+};
+
+// Up to 40 ranks all algorithms; above, where a check takes milliseconds for each, one of them
+// per N in turn, unless MPC_TEST_FULL asks for all.
 TEST_P(EveryAlgorithm, IsProvedForAllRankCounts) {
-  const Coll coll = static_cast<Coll>(GetParam());
-  std::mt19937 random(20240 + static_cast<unsigned>(GetParam()));
-  ASSERT_FALSE(algorithms(coll).empty());
-  EXPECT_EQ(algorithms(coll)[0].restrictions, kNoRestriction);
-  // Every N; above 40 each N takes one of the algorithms in turn, unless all are wanted.
-  const bool is_full = std::getenv("MPC_TEST_FULL") != nullptr;
+  std::mt19937 random(seed_of(coll()) + (form() == kRounds ? 1000 : 0));
+  ASSERT_FALSE(algorithms(coll()).empty());
+  EXPECT_EQ(algorithms(coll())[0].restrictions, kNoRestriction);
   size_t turn = 0;
   for (int n = 1; n <= 130; ++n)
     for (int repeat = 0; repeat < (n <= 12 ? 8 : 1); ++repeat) {
-      const Case c = test::random_case(coll, n, random);
-      const size_t count = algorithms(coll).size();
+      const Case c = any_case(coll(), n, random);
+      const size_t count = algorithms(coll()).size();
       ++turn;
       for (size_t i = 0; i < count; ++i) {
-        if (!is_full && n > 40 && turn % count != i) continue;
-        const Algorithm& algorithm = algorithms(coll)[i];
+        if (!is_full() && n > 40 && turn % count != i) continue;
+        const Algorithm& algorithm = algorithms(coll())[i];
         if (is_applicable(algorithm, c.ranks[0].shape))
-          ASSERT_TRUE(proves(c, algorithm)) << algorithm.name << ": " << c.text();
+          ASSERT_TRUE(proves(c, algorithm, form()))
+              << algorithm.name << ": " << c.text() << ", seed " << seed_of(coll());
       }
     }
 }
 
-std::string name_of_param(const ::testing::TestParamInfo<int>& info) {
-  return name_of(static_cast<Coll>(info.param));
+std::string name_of_param(const ::testing::TestParamInfo<std::tuple<int, Form>>& info) {
+  return std::string(name_of(static_cast<Coll>(std::get<0>(info.param)))) +
+         (std::get<1>(info.param) == kRounds ? "_in_rounds" : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Collectives, EveryAlgorithm, ::testing::Range(0, kCollCount),
+INSTANTIATE_TEST_SUITE_P(Collectives, EveryAlgorithm,
+                         ::testing::Combine(::testing::Range(0, kCollCount),
+                                            ::testing::Values(kGraph, kRounds)),
                          name_of_param);
 
 // --- the verifier finds what is wrong -----------------------------------------------------
