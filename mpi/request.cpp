@@ -16,19 +16,30 @@
 namespace mpc::mpi {
 namespace {
 
-// A few instructions under it, no call, no switch: threads of one rank only.
+// A few instructions under it, no call, no switch. Only threads of one rank meet here, and only
+// with MPI_THREAD_MULTIPLE: else the program lets them in one after the other.
 class PoolLock {
  public:
-  explicit PoolLock(RequestPool& pool) noexcept : pool_(pool) {
+  explicit PoolLock(const RankState& state) noexcept
+      : pool_(*state.requests), is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
+    if (!is_needed_) return;
     while (pool_.is_locked.exchange(true, std::memory_order_acquire)) __builtin_ia32_pause();
   }
-  ~PoolLock() { pool_.is_locked.store(false, std::memory_order_release); }
+  ~PoolLock() {
+    if (is_needed_) pool_.is_locked.store(false, std::memory_order_release);
+  }
   PoolLock(const PoolLock&) = delete;
   PoolLock& operator=(const PoolLock&) = delete;
 
  private:
   RequestPool& pool_;
+  const bool is_needed_;
 };
+
+// WORLD and SELF are there until the rank's MPI ends, so nobody need count who uses them.
+bool is_counted(const Comm* comm) noexcept {
+  return comm != nullptr && !comm->is_predefined();
+}
 
 std::string rank_text(int rank) {
   switch (rank) {
@@ -50,7 +61,7 @@ std::string describe_p2p(const char* what, Count count, const char* direction, i
 
 Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept
     : Object(Kind::kRequest, owner), kind_(kind), comm_(comm), call_(call) {
-  if (comm_ != nullptr) comm_->retain();
+  if (is_counted(comm_)) comm_->retain();
 }
 
 RequestPool::~RequestPool() {
@@ -62,7 +73,7 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const cha
   if (pool.abandoned != nullptr) [[unlikely]] reap_abandoned(state, false);
   void* memory = nullptr;
   {
-    const PoolLock lock(pool);
+    const PoolLock lock(state);
     if (pool.free != nullptr) memory = std::exchange(pool.free, pool.free->next);
   }
   if (memory == nullptr) memory = ::operator new(sizeof(Request));
@@ -71,10 +82,10 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const cha
 
 void Request::destroy(RankState& state, Request* request) noexcept {
   if (request->fortran_index >= 0) [[unlikely]] forget_handle(*request);
-  if (request->comm_ != nullptr) request->comm_->drop();
+  if (is_counted(request->comm_)) request->comm_->drop();
   request->~Request();
   RequestPool& pool = *state.requests;
-  const PoolLock lock(pool);
+  const PoolLock lock(state);
   request->next = pool.free;
   pool.free = request;
 }
@@ -85,7 +96,7 @@ void Request::abandon(RankState& state, Request* request) noexcept {
     return;
   }
   RequestPool& pool = *state.requests;
-  const PoolLock lock(pool);
+  const PoolLock lock(state);
   request->next = pool.abandoned;
   pool.abandoned = request;
 }
@@ -94,7 +105,7 @@ void reap_abandoned(RankState& state, bool wait) {
   RequestPool& pool = *state.requests;
   Request* list = nullptr;
   {
-    const PoolLock lock(pool);
+    const PoolLock lock(state);
     list = std::exchange(pool.abandoned, nullptr);
   }
   while (list != nullptr) {

@@ -13,11 +13,13 @@
 #include "base/counter.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/trace.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/registry.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
+#include "runtime/trace/trace_file.h"
 #include "scheduler/placement.h"
 
 extern char** environ;
@@ -284,7 +286,24 @@ Result<> NodeJob::load_copies() {
   return {};
 }
 
+Result<> NodeJob::open_trace() {
+  if (spec_.trace_file.empty()) return {};
+  trace::Job job;
+  for (const Program& program : programs_) {
+    if (!job.command.empty()) job.command += " :";
+    for (const std::string& word : program.arguments)
+      job.command += (job.command.empty() ? "" : " ") + word;
+  }
+  job.rank_count = size();
+  job.application_workers = application_workers_;
+  job.cores = cores_;
+  job.rank_of = [](void* who) { return static_cast<const Rank*>(who)->world_rank; };
+  trace::set_who_source([] { return sched::Execution::self().identity(); });
+  return trace::TraceFile::open(spec_.trace_file, job);
+}
+
 void NodeJob::rank_main(Rank& rank) {
+  trace::introduce(trace::Role::kRank, &rank);
   RankRun run;
   rank.run = &run;
   rank.phase.store(kBeforeInit, std::memory_order_relaxed);
@@ -386,6 +405,7 @@ void NodeJob::abort(int exit_code, const std::string& message) {
     [[maybe_unused]] const ssize_t ignored =
         ::write(STDERR_FILENO, line.data(), line.size());
   }
+  trace::TraceFile::write();  // last: the report does not wait for it
   ::_exit(exit_code);
 }
 

@@ -11,9 +11,11 @@ namespace mpc::msg {
 void Mailbox::lock_now() noexcept {
   if (try_lock()) return;
   ShortWait wait;
+  wanted.fetch_add(1, std::memory_order_relaxed);  // a hint for quick_receive()
   do {
     wait.once();
   } while (!try_lock());
+  wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // --- senders ----------------------------------------------------------------------------------
@@ -86,7 +88,7 @@ void Mailbox::match_for_owner(uint64_t position) noexcept {
   work.run();
 }
 
-void Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
+const void* Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
   const size_t rest = bytes > sizeof(Cell::payload) ? bytes - sizeof(Cell::payload) : 0;
   const uint64_t count =
       1 + (rest + sizeof(MoreCell::payload) - 1) / sizeof(MoreCell::payload);
@@ -106,6 +108,10 @@ void Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
   }
   publish(position, CellKind::kInline, key, bytes, count);
   if (delegated) match_for_owner(position);
+  // The receiver looks there from now on. Ours for a moment, it is quickly ours again later.
+  const void* next = &cells[(position + count) % kCells];
+  prefetch_for_write(next);
+  return next;
 }
 
 void Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
@@ -196,6 +202,7 @@ void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
 }
 
 void Mailbox::drain(Work& work) noexcept {
+  constexpr uint64_t kCellsAhead = 2;
   const uint64_t start = head.load(std::memory_order_relaxed);
   uint64_t at = start;
   for (;;) {
@@ -205,6 +212,8 @@ void Mailbox::drain(Work& work) noexcept {
       break;
     }
     const uint64_t count = cell.cells;
+    // More than one has come, so the next ones are probably written by now.
+    if (at != start) __builtin_prefetch(&cells[(at + kCellsAhead) % kCells]);
     accept(cell, at, work);
     at += count;
     // A full ring's senders wait for room; do not make them wait for all of it.

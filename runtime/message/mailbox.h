@@ -34,6 +34,10 @@ inline constexpr uint64_t kCells = 64;      // 4 KiB a rank
 inline constexpr size_t kMaxCells = 4;      // of one message
 enum class CellKind : uint8_t { kInline, kBlock, kRendezvous };
 
+// Asks for the line, in order to write to it. Any address is allowed.
+inline void prefetch_for_write(const void* line) noexcept {
+  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+}
 // The first cell of a message; the sequence number is written last, in the line of the data.
 struct alignas(kCellBytes) Cell {
   std::atomic<uint32_t> sequence;  // position + 1: holds the message of this position
@@ -64,12 +68,15 @@ struct alignas(64) Mailbox {
            !lock.exchange(true, std::memory_order_acquire);
   }
   void lock_now() noexcept;  // spins; holders never switch or wait
+  // Somebody is in lock_now(): quick_receive(), which keeps the lock for longer, gives way.
+  bool is_wanted() const noexcept { return wanted.load(std::memory_order_relaxed) != 0; }
   void unlock() noexcept {
     lock.store(false, std::memory_order_release);  // pairs with try_lock()
   }
 
   // --- senders ---
-  void push_inline(const Key& key, const void* data, size_t bytes);
+  // Returns the line of the cell that this sender's next message will take, if nobody else sends.
+  const void* push_inline(const Key& key, const void* data, size_t bytes);
   void push_pointer(CellKind kind, const Key& key, Entry* entry);
   bool is_delegated() const noexcept {
     return (tail.load(std::memory_order_acquire) & kDelegated) != 0;
@@ -120,6 +127,9 @@ struct alignas(64) Mailbox {
   PostedQueue posted;
   UnexpectedQueue unexpected;
 
+  // Line of those who wait for the lock.
+  alignas(64) std::atomic<int> wanted{0};
+
   // Lines of the owner.
   alignas(64) std::atomic<bool> spinning{false};  // the owner looks at the ring right now
   std::atomic<bool> may_be_delegated{true};       // false only if the flag in `tail` is clear,
@@ -129,6 +139,7 @@ struct alignas(64) Mailbox {
                                       // parked; while not zero the mailbox stays delegated
   std::atomic<int> watchers{0};       // executions that are (about to be) parked in
                                       // wait_until(): a message may be what they look for
+  std::atomic<const void*> next_line{nullptr};  // where our next message will stand; a hint
   unsigned empty_polls = 0;           // see relax(); a hint, main execution only
   std::atomic<job::Rank*> owner{nullptr};  // null before its start
   int world_rank;

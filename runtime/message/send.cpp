@@ -1,6 +1,7 @@
 #include "runtime/message/message.h"
 
 #include "base/settings.h"
+#include "base/trace.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/waiting.h"
@@ -13,6 +14,8 @@ IntSetting s_eager_limit{
     "message.eager_limit", 8192, "bytes",
     "largest message that is buffered when its receive is not posted yet",
     0, static_cast<int64_t>(EagerPool::kMaxBytes)};
+
+constexpr trace::Site kSend{"message", "send", {"bytes", "dest", "tag", "context", "flow"}};
 
 Key key_of(const SendArgs& args) noexcept {
   return {args.context, args.source_in_comm, args.tag};
@@ -66,14 +69,25 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   return true;
 }
 
-void push_small(Mailbox& to, const SendArgs& args, size_t bytes) {
+void push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+  const void* next;
   if (args.type->is_contiguous()) {
-    to.push_inline(key_of(args), args.buffer, bytes);
+    next = to.push_inline(key_of(args), args.buffer, bytes);
   } else {
     char packed[kInlineBytes];
     dt::pack(args.buffer, *args.type, args.count, 0, packed, bytes);
-    to.push_inline(key_of(args), packed, bytes);
+    next = to.push_inline(key_of(args), packed, bytes);
   }
+  mine.next_line.store(next, std::memory_order_relaxed);  // a hint
+}
+
+[[gnu::cold]] void trace_send(const Operation& op, const Mailbox& mine, const SendArgs& args) {
+  const job::Rank* owner = mine.owner.load(std::memory_order_relaxed);
+  trace::instant(kSend,
+                 {static_cast<uint64_t>(op.bytes), static_cast<uint64_t>(args.dest_world),
+                  static_cast<uint64_t>(args.tag), args.context,
+                  reinterpret_cast<uintptr_t>(&op)},
+                 owner != nullptr ? owner->world_rank : trace::kOwn);
 }
 
 void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
@@ -93,6 +107,7 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
   op.is_copying.store(false, std::memory_order_relaxed);
   op.is_claimed = op.is_woken = false;
   op.background.store(nullptr, std::memory_order_relaxed);
+  if (trace::enabled()) [[unlikely]] trace_send(op, mine, args);
   if (!mine.has_sent_pointers.load(std::memory_order_relaxed)) {
     mine.has_sent_pointers.store(true, std::memory_order_relaxed);  // for our own end
   }
@@ -103,7 +118,7 @@ bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
   const bool delegated = to.is_delegated();
   if (delegated && deliver_direct(mine, to, args, bytes)) return true;
   if (bytes <= kInlineBytes) {
-    push_small(to, args, bytes);
+    push_small(mine, to, args, bytes);
     return true;
   }
   if (!delegated) return false;
@@ -179,8 +194,7 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
     send_rendezvous(mine, to, op, args, bytes);
   } else if (send_now(mine, to, args, bytes)) {
     op.in_ring.store(false, std::memory_order_relaxed);
-    op.is_claimed = false;
-    complete(op);
+    complete_at_start(op);
   } else {
     send_lazily(mine, to, op, args, bytes);
   }

@@ -6,6 +6,7 @@
 
 #include "runtime/job/info.h"
 #include "tools/mpcinfo/model_command.h"
+#include "tools/mpcinfo/trace_command.h"
 
 namespace {
 
@@ -13,6 +14,7 @@ struct Options {
   bool topology = false, settings = false, markdown = false;
   bool model = false, advise = false, simulate = false, calibrate = false;
   mpc::tools::ModelOptions models;
+  mpc::tools::TraceOptions trace;
 };
 
 void declare(CLI::App& app, Options& o) {
@@ -70,6 +72,15 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--plot", m.plot,
                  "Plot time against ranks for every S (needs gnuplot)")
       ->type_name("FILE.svg|FILE.png");
+  app.add_option("--trace", o.trace.file,
+                 "List the collectives in a file of mpcrun --trace")
+      ->type_name("FILE.json");
+  app.add_option("--svg", o.trace.svg, "With --trace: draw a collective, core by core")
+      ->type_name("FILE.svg");
+  app.add_option("--collective", o.trace.collective,
+                 "With --trace and --svg: which one of the list; default: the longest")
+      ->type_name("NUMBER")
+      ->check(CLI::NonNegativeNumber);
   app.footer(
       "Examples:\n  mpcinfo --topology\n  mpcinfo --topology --machine knl64\n"
       "  mpcinfo --settings\n  mpcinfo --model --machine knl64 --op ibcast\n"
@@ -77,7 +88,8 @@ void declare(CLI::App& app, Options& o) {
       "  mpcinfo --model --advise --machine knl64 --ops ibcast:2MB:1,ireduce:2MB:2 "
       "--compute 2ms\n"
       "  mpcinfo --simulate --machine knl64 --op ireduce --csv\n  mpcinfo "
-      "--calibrate\n");
+      "--calibrate\n"
+      "  mpcinfo --trace job.json\n  mpcinfo --trace job.json --collective 3 --svg bcast.svg\n");
 }
 
 }  // namespace
@@ -99,6 +111,7 @@ int main(int argc, char** argv) {
   if (options.calibrate) return mpc::tools::calibrate_command(options.models);
   if (options.simulate) return mpc::tools::simulate_command(options.models);
   if (options.advise) return mpc::tools::advise_command(options.models);
+  if (!options.trace.file.empty()) return mpc::tools::trace_command(options.trace);
   if (options.model) return mpc::tools::model_command(options.models);
   if (!options.models.machine.empty()) options.topology = true;
   if (!options.topology && !options.settings) {

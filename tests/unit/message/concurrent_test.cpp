@@ -51,6 +51,40 @@ TEST_P(Concurrent, ThreadsOfARankSendAndReceiveAtTheSameTime) {
   });
 }
 
+// The main execution of a rank keeps the lock while it waits in a quick receive; a thread that
+// wants it has to get it all the same, and receives that it has posted come first.
+TEST_P(Concurrent, AWaitingReceiveGivesWayToAnotherThreadOfItsRank) {
+  constexpr int kRounds = 300;
+  std::atomic<bool> is_enough{false};
+  run(2, [&](job::Rank& me) {
+    if (me.world_rank == 1) {  // answers until a negative number comes
+      for (int64_t got = 0; got >= 0;) {
+        recv(me, from(0, &got, sizeof got, 1), why_);
+        send(me, to(0, &got, sizeof got, 1, 1), why_);
+      }
+      return;
+    }
+    std::thread thread([&] {
+      sched::Execution::self().set_identity(&me);
+      for (int i = 0; i < kRounds; ++i) {
+        int64_t nothing = 0;
+        Request r;
+        start_recv(me, r, from(1, &nothing, sizeof nothing, 7));
+        cancel(me, r);
+        EXPECT_TRUE(r.is_complete() && r.status().cancelled);
+      }
+      is_enough.store(true);
+    });
+    for (int64_t i = 0, got = 0; got >= 0; ++i) {
+      const int64_t sent = is_enough.load() ? -1 : i;
+      send(me, to(1, &sent, sizeof sent, 1, 0), why_);
+      recv(me, from(1, &got, sizeof got, 1), why_);
+      ASSERT_EQ(got, sent);
+    }
+    thread.join();
+  });
+}
+
 TEST_P(Concurrent, ThreadsOfARankShareOneStreamWithoutLoss) {
   constexpr int kThreads = 3, kEach = 500;
   std::atomic<int64_t> sum{0};
