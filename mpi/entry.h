@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/trace.h"
 #include "mpi.h"
 #include "mpi/comm.h"
 #include "mpi/error.h"
@@ -25,14 +26,21 @@
 
 namespace mpc::mpi {
 
+inline constexpr trace::Site kCall{
+    "mpi", "call", {"name", nullptr, nullptr, nullptr, "repeated"}, true};
+
 // One MPI call in progress. Nests: a user's callback may call MPI.
 class EntryScope {
  public:
   explicit EntryScope(const char* function) noexcept
       : execution_(sched::Execution::self()), outer_(execution_.call()), function_(function) {
     execution_.set_call(function);
+    trace::begin(kCall, {trace::text(function)});
   }
-  ~EntryScope() { execution_.set_call(outer_); }
+  ~EntryScope() {
+    trace::end(kCall);
+    execution_.set_call(outer_);
+  }
   EntryScope(const EntryScope&) = delete;
   EntryScope& operator=(const EntryScope&) = delete;
 

@@ -16,19 +16,30 @@
 namespace mpc::mpi {
 namespace {
 
-// A few instructions under it, no call, no switch: threads of one rank only.
+// A few instructions under it, no call, no switch. Only threads of one rank meet here, and only
+// with MPI_THREAD_MULTIPLE: else the program lets them in one after the other.
 class PoolLock {
  public:
-  explicit PoolLock(RequestPool& pool) noexcept : pool_(pool) {
+  explicit PoolLock(const RankState& state) noexcept
+      : pool_(*state.requests), is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
+    if (!is_needed_) return;
     while (pool_.is_locked.exchange(true, std::memory_order_acquire)) __builtin_ia32_pause();
   }
-  ~PoolLock() { pool_.is_locked.store(false, std::memory_order_release); }
+  ~PoolLock() {
+    if (is_needed_) pool_.is_locked.store(false, std::memory_order_release);
+  }
   PoolLock(const PoolLock&) = delete;
   PoolLock& operator=(const PoolLock&) = delete;
 
  private:
   RequestPool& pool_;
+  const bool is_needed_;
 };
+
+// WORLD and SELF are there until the rank's MPI ends, so nobody need count who uses them.
+bool is_counted(const Comm* comm) noexcept {
+  return comm != nullptr && !comm->is_predefined();
+}
 
 std::string rank_text(int rank) {
   switch (rank) {
@@ -50,7 +61,7 @@ std::string describe_p2p(const char* what, Count count, const char* direction, i
 
 Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept
     : Object(Kind::kRequest, owner), kind_(kind), comm_(comm), call_(call) {
-  if (comm_ != nullptr) comm_->retain();
+  if (is_counted(comm_)) comm_->retain();
 }
 
 RequestPool::~RequestPool() {
@@ -62,7 +73,7 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const cha
   if (pool.abandoned != nullptr) [[unlikely]] reap_abandoned(state, false);
   void* memory = nullptr;
   {
-    const PoolLock lock(pool);
+    const PoolLock lock(state);
     if (pool.free != nullptr) memory = std::exchange(pool.free, pool.free->next);
   }
   if (memory == nullptr) memory = ::operator new(sizeof(Request));
@@ -71,10 +82,10 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const cha
 
 void Request::destroy(RankState& state, Request* request) noexcept {
   if (request->fortran_index >= 0) [[unlikely]] forget_handle(*request);
-  if (request->comm_ != nullptr) request->comm_->drop();
+  if (is_counted(request->comm_)) request->comm_->drop();
   request->~Request();
   RequestPool& pool = *state.requests;
-  const PoolLock lock(pool);
+  const PoolLock lock(state);
   request->next = pool.free;
   pool.free = request;
 }
@@ -85,7 +96,7 @@ void Request::abandon(RankState& state, Request* request) noexcept {
     return;
   }
   RequestPool& pool = *state.requests;
-  const PoolLock lock(pool);
+  const PoolLock lock(state);
   request->next = pool.abandoned;
   pool.abandoned = request;
 }
@@ -94,7 +105,7 @@ void reap_abandoned(RankState& state, bool wait) {
   RequestPool& pool = *state.requests;
   Request* list = nullptr;
   {
-    const PoolLock lock(pool);
+    const PoolLock lock(state);
     list = std::exchange(pool.abandoned, nullptr);
   }
   while (list != nullptr) {
@@ -106,9 +117,15 @@ void reap_abandoned(RankState& state, bool wait) {
 
 bool Request::is_done() const noexcept {
   switch (kind_) {
-    case RequestKind::kDone: return true;
+    case RequestKind::kDone:
+    case RequestKind::kBuffered: return true;
     case RequestKind::kSend:
     case RequestKind::kRecv: return message.is_complete();
+    case RequestKind::kSeveral:
+      for (const msg::Request* part : several->messages) {
+        if (!part->is_complete()) return false;
+      }
+      return true;
     case RequestKind::kCollective:
       return collective->collective == nullptr || nbc::is_complete(*collective->collective);
     case RequestKind::kGeneralized:
@@ -121,10 +138,14 @@ const msg::Status& Request::result() const noexcept {
   switch (kind_) {
     case RequestKind::kSend:
     case RequestKind::kRecv: return message.status();
+    case RequestKind::kSeveral:
+      if (several->receive == nullptr) break;
+      return several->receive->status();
     case RequestKind::kCollective:
       return collective->collective == nullptr ? done_status
                                                : nbc::status(*collective->collective);
     case RequestKind::kDone:
+    case RequestKind::kBuffered:
     case RequestKind::kGeneralized: break;
   }
   return done_status;
@@ -133,9 +154,11 @@ const msg::Status& Request::result() const noexcept {
 std::string Request::text() const {
   switch (kind_) {
     case RequestKind::kSend:
+    case RequestKind::kBuffered:
       return describe_p2p("send", send.count, "to", peer, send.tag, comm_);
     case RequestKind::kRecv:
       return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
+    case RequestKind::kSeveral: return several->text();
     case RequestKind::kCollective: return fmt::format("{} on {}", call_, comm_->display_name());
     case RequestKind::kGeneralized: return "generalized request";
     case RequestKind::kDone: break;
@@ -174,10 +197,18 @@ Err start_request(RankState& state, Request& request) {
   switch (request.kind()) {
     case RequestKind::kSend: msg::start_send(*state.rank, request.message, request.send); break;
     case RequestKind::kRecv: msg::start_recv(*state.rank, request.message, request.recv); break;
+    case RequestKind::kBuffered:
+      request.done_status = msg::Status{};
+      if (Err error = buffered_send(request.send, *request.comm(), &request.buffered)) {
+        request.is_active = false;
+        return error;
+      }
+      break;
     case RequestKind::kCollective:
       start_collective(*request.collective);
       break;
     case RequestKind::kDone:
+    case RequestKind::kSeveral:  // are started when they are made
     case RequestKind::kGeneralized: break;
   }
   return kSuccess;
@@ -189,6 +220,11 @@ void wait_done(RankState& state, Request& request, const char* call) {
   const RequestReason reason(call, request);
   if (request.kind() == RequestKind::kSend || request.kind() == RequestKind::kRecv) {
     msg::wait(*state.rank, request.message, reason);
+    return;
+  }
+  if (request.kind() == RequestKind::kSeveral) {
+    const auto& parts = request.several->messages;
+    msg::wait_all(*state.rank, parts.data(), parts.size(), reason);
     return;
   }
   msg::wait_until(

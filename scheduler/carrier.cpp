@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/trace.h"
 #include "scheduler/annotate.h"
 #include "scheduler/donor.h"
 #include "scheduler/scheduler_impl.h"
@@ -41,6 +42,7 @@ MPC_NO_SANITIZE static void arrive(void* message) noexcept {
 // First frame of each Ult.
 void ult_main(void* message) {
   arrive(message);
+  trace::runs();
   Ult& self = static_cast<Ult&>(Execution::self());
   self.carrier_->leave();
   self.entry();
@@ -74,9 +76,8 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
   context::Fiber* to = &native_;
   if (after != After::kLost) {
     held_->count_switch();
-    Ult* next = nullptr;
     // Tasks run on the carrier's own stack; it goes on with the Ults afterwards.
-    if (!held_->wants_task()) next = held_->pop();
+    Ult* next = __builtin_expect(held_->wants_task(), 0) ? nullptr : held_->pop();
     if (next != nullptr) {
       next->carrier_ = this;
       next->worker_.store(held_, std::memory_order_relaxed);
@@ -87,6 +88,7 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
   Departure departure{this, &from, after};
   MPC_HAPPENS_BEFORE(this);  // partner: arrive()
   arrive(context::switch_to(from.fiber, *to, &departure));
+  trace::runs();
   if (from.region_depth != 0) from.carrier_->set_in_region(true);
 }
 
@@ -97,6 +99,7 @@ void Carrier::resume(Ult& ult) noexcept {
   Departure departure{this, nullptr, After::kParked};
   MPC_HAPPENS_BEFORE(this);
   arrive(context::switch_to(native_, ult.fiber, &departure));
+  if (held_ != nullptr) trace::runs();
 }
 
 // ---- the kernel thread -------------------------------------------------------------------
@@ -139,6 +142,7 @@ void Carrier::run() noexcept {
   current_ = this;
   carrier_ = this;
   native_.fs = context::current_fs();
+  trace::introduce(trace::Role::kIdle, nullptr);
   tid_.store(static_cast<int>(raw_syscall(SYS_gettid)), std::memory_order_relaxed);
   for (;;) {
     if (gate_.load(std::memory_order_acquire) == 0) {
@@ -155,6 +159,7 @@ void Carrier::run() noexcept {
 }
 
 void Carrier::run_worker() noexcept {
+  trace::runs();
   while (!scheduler_.is_stopping()) {
     if (held_->has_ready() && held_->has_task()) scheduler_.tasks().run_one(*held_);
     Ult* ult = held_->pop();

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/counter.h"
+#include "base/trace.h"
 #include "scheduler/donor.h"
 #include "scheduler/hold.h"
 #include "scheduler/kernel_thread.h"
@@ -18,6 +19,11 @@ namespace mpc::sched {
 namespace {
 
 Counter steal_counter{"sched.steals", "Ready ranks taken by an idle worker"};
+
+int current_worker() {
+  const Worker* worker = Execution::self().worker();
+  return worker != nullptr ? worker->index() : -1;
+}
 
 int allowed_core_count() {
   cpu_set_t set;
@@ -30,6 +36,7 @@ int allowed_core_count() {
 Result<std::unique_ptr<Scheduler>> Scheduler::start(const SchedulerConfig& config) {
   raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
   auto scheduler = std::make_unique<SchedulerImpl>(config);
+  trace::set_core_source(&current_worker);
   MPC_TRY(scheduler->start_workers());
   return std::unique_ptr<Scheduler>(std::move(scheduler));
 }

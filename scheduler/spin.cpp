@@ -1,10 +1,10 @@
-// SpinBudget.
+#include "scheduler/spin.h"
+
 #include <immintrin.h>
 
 #include "base/settings.h"
 #include "scheduler/execution.h"
 #include "scheduler/scheduler_impl.h"
-#include "scheduler/spin.h"
 #include "scheduler/worker.h"
 
 namespace mpc::sched {
@@ -23,15 +23,25 @@ uint64_t budget_ns(const Worker* worker) noexcept {
   return spin_budget_ns();
 }
 
+// Something better to do than to spin.
+bool must_run(const Worker& worker) noexcept {
+  return worker.has_ready() || worker.has_task();
+}
+
 }  // namespace
 
 uint64_t spin_budget_ns() noexcept { return static_cast<uint64_t>(spin_us.get()) * 1000; }
 
 SpinBudget::SpinBudget() noexcept = default;
 
+bool spinning_pays() noexcept {
+  const Worker* worker = Execution::self().worker();
+  return worker != nullptr && !must_run(*worker) && budget_ns(worker) != 0;
+}
+
 bool SpinBudget::once() noexcept {
   const Worker* worker = Execution::self().worker();
-  if (worker != nullptr && (worker->has_ready() || worker->has_task())) return false;
+  if (worker != nullptr && must_run(*worker)) return false;
   if (count_ == 0) {
     const uint64_t budget = budget_ns(worker);
     if (budget == 0) return false;

@@ -120,11 +120,6 @@ bool Worker::has_task() const noexcept {
   return !scheduler_.tasks().looks_empty(*this);
 }
 
-bool Worker::wants_shared_task() noexcept {
-  switches_since_look_ = 0;
-  return has_task();
-}
-
 bool Worker::sleep() noexcept {
   sleeping_.exchange(1, std::memory_order_seq_cst);  // partner: push_remote()
   const uint64_t deadline = next_deadline_ns();

@@ -38,10 +38,11 @@ class Worker {
   Ult* pop() noexcept;
   // Should a switch go to the carrier, which runs a task? The core's own queue is looked at
   // each time, the shared ones now and then. Caller: the owner. Cost: 1 ns.
-  bool wants_task() noexcept {
+  bool wants_task() const noexcept {
+    constexpr uint64_t kSwitchesPerLook = 16;
     if (!own_tasks_->looks_empty()) return true;
-    constexpr uint32_t kSwitchesPerLook = 16;
-    return ++switches_since_look_ >= kSwitchesPerLook && wants_shared_task();
+    return switch_count.load(std::memory_order_relaxed) % kSwitchesPerLook == 0 &&
+           has_task();
   }
   // The same at once. Caller: any, a hint.
   bool has_task() const noexcept;
@@ -49,7 +50,7 @@ class Worker {
 
   // Is there anything else to do than to go on? Caller: the owner.
   bool needs_switch() noexcept {
-    return has_ready() || wants_task() || (next_deadline_ns() != kNever && next_deadline_ns() <= now_ns());
+    return has_ready() || has_task() || (next_deadline_ns() != kNever && next_deadline_ns() <= now_ns());
   }
   // Takes the oldest ready Ult of another worker for this one, or null. Caller: the owner of
   // this worker. Both must have been made with shared = true.
@@ -99,7 +100,6 @@ class Worker {
   void drain_inbox() noexcept;
   void append(Ult& ult) noexcept;
   Ult* take_oldest() noexcept;
-  bool wants_shared_task() noexcept;
 
   // Held by the owner, or by a thief; not taken at all unless shared_.
   class QueueLock {
@@ -122,7 +122,6 @@ class Worker {
   std::atomic<Ult*> head_{nullptr};
   Ult* tail_ = nullptr;
   const TaskQueue* own_tasks_ = nullptr;  // the queue of this core
-  uint32_t switches_since_look_ = 0;
   int index_;
   int core_;
   SchedulerImpl& scheduler_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "base/trace.h"
 
 namespace mpc::nbc {
 
@@ -13,6 +14,9 @@ namespace {
 
 IntSetting cache_entries{"nbc.cache_entries", 64, "schedules",
                          "Schedules that a communicator keeps for reuse.", 0};
+
+constexpr trace::Site kBuild{"algorithms", "build schedule", {"nodes"}};
+constexpr trace::Site kReuse{"algorithms", "reuse schedule", {"nodes"}};
 
 uint64_t mix(uint64_t hash,
              uint64_t word) noexcept {  // one round of a multiply-fold hash
@@ -99,12 +103,14 @@ Result<std::shared_ptr<const Schedule>> ScheduleCache::get(const Shape& shape) {
   if (auto found = state.by_hash.find(hash);
       found != state.by_hash.end() && is_of(*found->second, shape)) {
     ++state.hits;
+    trace::instant(kReuse, {found->second->schedule->nodes().size()});
     if (found->second != state.entries.begin())
       state.entries.splice(state.entries.begin(), state.entries, found->second);
     return state.entries.front().schedule;
   }
   ++state.builds;
   auto built = build(shape);
+  if (built) trace::instant(kBuild, {(*built)->nodes().size()});
   if (!built || cache_entries.get() == 0) return built;
   if (auto found = state.by_hash.find(hash); found != state.by_hash.end()) {
     state.entries.erase(found->second);  // another shape with the same hash

@@ -8,6 +8,7 @@
 #include "nbc/engine/collective.h"
 #include "nbc/engine/rank_state.h"
 #include "nbc/engine/rescue.h"
+#include "nbc/engine/trace_points.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
 #include "scheduler/emulation/emulation.h"
@@ -51,6 +52,7 @@ thread_local ReadyList ready_list;
 // The last node is complete. kFinishing says so to the owner, who may go on, but neither end
 // nor reuse or free the collective before kDone: until then it is woken or called back.
 void finish(Collective& c) {
+  if (trace::enabled()) [[unlikely]] tracing::collective_ends(c);
   sched::Execution* const waiter = c.waiter;
   if (waiter != nullptr && waiter == &sched::Execution::self()) {
     c.state.store(kDone, std::memory_order_release);  // own eyes only
@@ -70,6 +72,7 @@ void finish(Collective& c) {
 // Successors that have nothing left to wait for become ready. The collective is not touched
 // after the last of its counters has fallen: it may be complete and gone then.
 void complete_node(Collective& c, NodeId id, ReadyList& list) {
+  if (trace::enabled()) [[unlikely]] tracing::node_ends(c, id);
   const Node* const nodes = c.nodes;
   const auto successors = c.schedule->successors(nodes[id]);
   if (successors.empty()) {
@@ -202,11 +205,15 @@ void hand_to_rank(Collective& c, NodeId id) {
 
 void execute(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]] tracing::node_begins(c, id);
   if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv) {
     start_message(c, node, id);
     return;
   }
+  if (is_traced) [[unlikely]] tracing::work_begins(c, node);
   do_local(c, node);
+  if (is_traced) [[unlikely]] tracing::work_ends(node);
   complete_node(c, id, list);
 }
 
@@ -265,6 +272,7 @@ void message_done(msg::Request* request, void* argument) {
 
 void start_nodes(Collective& c) {
   c.prepare();
+  if (trace::enabled()) [[unlikely]] tracing::collective_begins(c);
   const Schedule& schedule = *c.schedule;
   if (schedule.nodes().empty()) return finish(c);
   ReadyList& list = ready_list;

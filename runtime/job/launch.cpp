@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "runtime/job/node_job.h"
+#include "runtime/trace/trace_file.h"
 
 namespace mpc::job {
 namespace {
@@ -40,6 +41,11 @@ Result<> apply_settings(const JobSpec& spec) {
 
 int mpc_run_job(const mpc::job::JobSpec& spec) {
   using namespace mpc::job;
+  if (spec.own_bytes != sizeof(JobSpec)) {
+    std::fprintf(stderr, "mpcrun: mpcrun and its libmpi_abi.so.1 are of different versions; install "
+                 "both again, and look at LD_LIBRARY_PATH\n");
+    return kExitLaunch;
+  }
   if (auto applied = apply_settings(spec); !applied) return report(applied.error());
   if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0) {
     std::fprintf(stderr, "mpcrun: --wdir %s: %s\n", spec.working_directory.c_str(),
@@ -53,7 +59,9 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
     std::fputs(job->describe().c_str(), stdout);
     return 0;
   }
+  if (auto traced = job->open_trace(); !traced) return report(traced.error());
   auto status = job->run();
+  mpc::trace::TraceFile::write();
   if (!status) return report(status.error());
   std::fflush(nullptr);
   ::_exit(*status);  // no destructors of program copies: their ranks ran them

@@ -13,11 +13,13 @@
 #include "base/counter.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/trace.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/registry.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
+#include "runtime/trace/trace_file.h"
 #include "scheduler/emulation/emulation.h"
 #include "scheduler/placement.h"
 
@@ -53,6 +55,22 @@ std::vector<std::string> merged_environment(const AppSpec& app) {
     if (!replaced) out.emplace_back(text);
   }
   for (const auto& [name, value] : app.environment) out.push_back(name + "=" + value);
+  return out;
+}
+
+// The dynamic linker never sees the LD_PRELOAD of -x (to which mpcrun adds what it finds in its
+// own), so the loader takes the libraries, a copy per rank, or says why it cannot.
+std::vector<std::string> preloads(const AppSpec& app) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : app.environment) {
+    if (name != "LD_PRELOAD") continue;
+    out.clear();
+    for (size_t begin = 0; begin < value.size();) {
+      const size_t end = std::min(value.find_first_of(": ", begin), value.size());
+      if (end > begin) out.push_back(value.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
   return out;
 }
 
@@ -218,7 +236,7 @@ Result<> NodeJob::prepare() {
     const AppSpec& wanted = spec_.apps[app];
     auto path = find_program(wanted.program);
     MPC_TRY(path);
-    auto image = loader::Image::open(*path);
+    auto image = loader::Image::open(*path, {preloads(wanted)});
     MPC_TRY(image);
     Program program{std::move(*image), *path, {wanted.program}, merged_environment(wanted)};
     program.arguments.insert(program.arguments.end(), wanted.args.begin(),
@@ -308,7 +326,24 @@ Result<> NodeJob::load_copies() {
   return {};
 }
 
+Result<> NodeJob::open_trace() {
+  if (spec_.trace_file.empty()) return {};
+  trace::Job job;
+  for (const Program& program : programs_) {
+    if (!job.command.empty()) job.command += " :";
+    for (const std::string& word : program.arguments)
+      job.command += (job.command.empty() ? "" : " ") + word;
+  }
+  job.rank_count = size();
+  job.application_workers = application_workers_;
+  job.cores = cores_;
+  job.rank_of = [](void* who) { return static_cast<const Rank*>(who)->world_rank; };
+  trace::set_who_source([] { return sched::Execution::self().identity(); });
+  return trace::TraceFile::open(spec_.trace_file, job);
+}
+
 void NodeJob::rank_main(Rank& rank) {
+  trace::introduce(trace::Role::kRank, &rank);
   RankRun run;
   rank.run = &run;
   rank.phase.store(kBeforeInit, std::memory_order_relaxed);
@@ -410,6 +445,7 @@ void NodeJob::abort(int exit_code, const std::string& message) {
     [[maybe_unused]] const ssize_t ignored =
         ::write(STDERR_FILENO, line.data(), line.size());
   }
+  trace::TraceFile::write();  // last: the report does not wait for it
   ::_exit(exit_code);
 }
 

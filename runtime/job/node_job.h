@@ -30,6 +30,8 @@ class NodeJob final : public Job {
   Result<> prepare();
   // The placement and settings as `mpcrun --show` prints them.
   std::string describe() const;
+  // --trace: makes the file. Errors: kArg with the reason.
+  Result<> open_trace();
   // Runs all ranks to their end; returns the exit status of the job.
   Result<int> run();
 

@@ -34,6 +34,10 @@ inline constexpr uint64_t kCells = 64;      // 4 KiB a rank
 inline constexpr size_t kMaxCells = 4;      // of one message
 enum class CellKind : uint8_t { kInline, kBlock, kRendezvous };
 
+// Asks for the line, in order to write to it. Any address is allowed.
+inline void prefetch_for_write(const void* line) noexcept {
+  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+}
 // The first cell of a message; the sequence number is written last, in the line of the data.
 struct alignas(kCellBytes) Cell {
   std::atomic<uint32_t> sequence;  // position + 1: holds the message of this position
@@ -64,13 +68,20 @@ struct alignas(64) Mailbox {
            !lock.exchange(true, std::memory_order_acquire);
   }
   void lock_now() noexcept;  // spins; holders never switch or wait
+  // Somebody is in lock_now(): quick_receive(), which keeps the lock for longer, gives way.
+  bool is_wanted() const noexcept { return wanted.load(std::memory_order_relaxed) != 0; }
   void unlock() noexcept {
     lock.store(false, std::memory_order_release);  // pairs with try_lock()
   }
 
   // --- senders ---
-  void push_inline(const Key& key, const void* data, size_t bytes);
-  void push_pointer(CellKind kind, const Key& key, Entry* entry);
+  struct Sent {
+    uint64_t ticket;        // of the message, see ticket_of()
+    const void* next_line;  // of the cell that this sender's next message will take, if nobody
+                            // else sends
+  };
+  Sent push_inline(const Key& key, const void* data, size_t bytes);
+  uint64_t push_pointer(CellKind kind, const Key& key, Entry* entry);  // returns the ticket
   bool is_delegated() const noexcept {
     return (tail.load(std::memory_order_acquire) & kDelegated) != 0;
   }
@@ -84,6 +95,21 @@ struct alignas(64) Mailbox {
   bool is_empty() const noexcept {
     return tail.load(std::memory_order_acquire) >> 1 == head.load(std::memory_order_relaxed);
   }
+  // A ticket names one message that came to this mailbox: by its position in the ring, or by a
+  // count of those that senders have put into the queue themselves. Never 0, never used again.
+  // An eager send that is complete keeps it for cancel() in `order`, and its kind is kBlock.
+  static uint64_t ticket_of(uint64_t position) noexcept { return (position + 1) << 1; }
+  uint64_t direct_ticket() noexcept { return ++direct_count << 1 | 1; }
+  // False while the message stands in the ring, or before it gets there.
+  bool has_accepted(uint64_t ticket) const noexcept {
+    return (ticket & 1) != 0 || head.load(std::memory_order_relaxed) >= ticket >> 1;
+  }
+  static void remember(Operation& eager_send, uint64_t ticket) noexcept {
+    eager_send.kind = Entry::kBlock;
+    eager_send.order = ticket;
+  }
+  // Takes the eager message with this ticket out of the unexpected queue; null: it is matched.
+  Block* take_back(uint64_t ticket) noexcept;
   // A message without a receive: into the unexpected queue; a prober that is parked looks.
   void keep(Entry& message, Work& work) noexcept;
   // The posted receive for a message, taken out of its queue, or null.
@@ -119,6 +145,10 @@ struct alignas(64) Mailbox {
   std::atomic<uint64_t> head{0};     // written under the lock
   PostedQueue posted;
   UnexpectedQueue unexpected;
+  uint64_t direct_count = 0;
+
+  // Line of those who wait for the lock.
+  alignas(64) std::atomic<int> wanted{0};
 
   // Lines of the owner.
   alignas(64) std::atomic<bool> spinning{false};  // the owner looks at the ring right now
@@ -129,6 +159,7 @@ struct alignas(64) Mailbox {
                                       // parked; while not zero the mailbox stays delegated
   std::atomic<int> watchers{0};       // executions that are (about to be) parked in
                                       // wait_until(): a message may be what they look for
+  std::atomic<const void*> next_line{nullptr};  // where our next message will stand; a hint
   unsigned empty_polls = 0;           // see relax(); a hint, main execution only
   std::atomic<job::Rank*> owner{nullptr};  // null before its start
   int world_rank;
@@ -147,7 +178,7 @@ struct alignas(64) Mailbox {
                uint64_t count) noexcept;
   void match_for_owner(uint64_t position) noexcept;
   void accept(Cell& cell, uint64_t position, Work& work) noexcept;
-  void accept_send(Operation& send, Work& work) noexcept;
+  void accept_send(Operation& send, uint64_t position, Work& work) noexcept;
   void accept_inline(Cell& cell, uint64_t position, Work& work) noexcept;
 };
 

@@ -34,8 +34,17 @@ void MatchQueue::unlink(Bin& bin, Entry& entry, int level) noexcept {
   (next != nullptr ? next->prev[level] : bin.tail) = prev;
 }
 
+// Of an index that is made anew: as many as appending one by one would have made.
+void MatchQueue::size_bins() noexcept {
+  size_t wanted = bins_ == 0 ? kFirstBins : bins_;
+  while (wanted < size()) wanted *= kGrowth;
+  if (wanted == bins_) return;
+  for (auto& table : tables_) table.reset();
+  bins_ = wanted;
+}
+
 void MatchQueue::build(int pattern) {
-  if (bins_ == 0) bins_ = kFirstBins;
+  if (built_ == 0) size_bins();
   if (!tables_[pattern]) tables_[pattern] = std::make_unique<Bin[]>(bins_);
   for (Entry* e = list_.head; e != nullptr; e = e->next[0]) {
     const Key key = patterns_ == 1 ? e->key : masked(e->key, pattern);
@@ -71,8 +80,6 @@ void MatchQueue::append(Entry& entry) {
       link(tables_[p][slot(key)], entry, 1 + p);
     }
     if (now > bins_) grow();
-  } else if (now > kLinearLimit) {
-    build(0);
   }
 }
 
@@ -98,12 +105,17 @@ void PostedQueue::remove(Entry& entry) noexcept {
   MatchQueue::remove(entry);
 }
 
-Entry* PostedQueue::find(const Key& message) const noexcept {
-  if (is_indexed()) return find_indexed(message);
-  for (Entry* e = first(); e != nullptr; e = e->next[0]) {
-    if (matches(e->key, message)) return e;
+Entry* PostedQueue::find(const Key& message) {
+  if (first() == nullptr) return nullptr;
+  if (matches(first()->key, message)) return first();
+  if (!is_indexed()) {
+    bool is_end = false;
+    auto is_match = [&](const Entry& e) { return matches(e.key, message); };
+    if (Entry* entry = find_early(is_match, &is_end)) return entry;
+    if (is_end) return nullptr;
+    need_pattern(0);
   }
-  return nullptr;
+  return find_indexed(message);
 }
 
 Entry* PostedQueue::find_indexed(const Key& message) const noexcept {
@@ -119,11 +131,13 @@ Entry* PostedQueue::find_indexed(const Key& message) const noexcept {
 }
 
 Entry* UnexpectedQueue::find(const Key& receive) {
+  if (first() == nullptr) return nullptr;
+  if (matches(receive, first()->key)) return first();
   if (!is_indexed()) {
-    for (Entry* e = first(); e != nullptr; e = e->next[0]) {
-      if (matches(receive, e->key)) return e;
-    }
-    return nullptr;
+    bool is_end = false;
+    auto is_match = [&](const Entry& e) { return matches(receive, e.key); };
+    if (Entry* entry = find_early(is_match, &is_end)) return entry;
+    if (is_end) return nullptr;
   }
   const int pattern = pattern_of(receive);
   need_pattern(pattern);

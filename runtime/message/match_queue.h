@@ -2,8 +2,9 @@
 // MatchQueue: posted receives or unexpected messages, found in constant time.
 //
 // Role:      keeps MPI's order (MPI-4.1 section 3.5): of several entries that match, the one
-//            that came first. A list in order of arrival while there are few; above that,
-//            bins by (context, source, tag), one set for each pattern of wildcards in use.
+//            that came first. A list in order of arrival; once a search has gone past a few
+//            entries, bins by (context, source, tag), one set for each pattern of wildcards in
+//            use, until the queue is empty again. Most often the first entry is the right one.
 // Users:     runtime/message, under the mailbox's lock.
 // Threads:   none of its own.
 // See also:  docs/design/0003-mailbox.md.
@@ -23,8 +24,8 @@ namespace mpc::msg {
 
 class MatchQueue {
  public:
-  // Longer queues are indexed. Chosen, not tuned: `bench_message depth` shows lists of 8 and bins
-  // of 16 at the same cost; nothing in between has been compared.
+  // A search looks at so many entries before it builds the bins. Chosen, not tuned: `bench_message
+  // depth` shows lists of 8 and bins of 16 at the same cost; nothing in between has been compared.
   static constexpr size_t kLinearLimit = 8;
 
   MatchQueue() = default;
@@ -47,6 +48,17 @@ class MatchQueue {
   void remove(Entry& entry) noexcept;
   bool is_indexed() const noexcept { return built_ != 0; }
   void need_pattern(int pattern);
+  // The oldest of the first kLinearLimit entries that `is_match` accepts, or null. *is_end: there
+  // are no others.
+  template <class IsMatch>
+  Entry* find_early(IsMatch is_match, bool* is_end) const noexcept {
+    Entry* entry = first();
+    for (size_t i = 0; entry != nullptr && i < kLinearLimit; ++i, entry = entry->next[0]) {
+      if (is_match(*entry)) return entry;
+    }
+    *is_end = entry == nullptr;
+    return nullptr;
+  }
   // Head of the bin in which entries with this key stand; follow Entry::next[1 + pattern].
   Entry* bin_head(int pattern, const Key& key) const noexcept {
     return tables_[pattern][slot(key)].head;
@@ -64,6 +76,7 @@ class MatchQueue {
   size_t slot(const Key& key) const noexcept;
   void link(Bin& bin, Entry& entry, int level) noexcept;
   void unlink(Bin& bin, Entry& entry, int level) noexcept;
+  void size_bins() noexcept;
   void build(int pattern);
   void grow();
 
@@ -84,7 +97,7 @@ class PostedQueue : public MatchQueue {
   void append(Entry& entry);
   void remove(Entry& entry) noexcept;
   // The oldest receive that a message with this key matches, or null; it stays.
-  Entry* find(const Key& message) const noexcept;
+  Entry* find(const Key& message);
 
  private:
   Entry* find_indexed(const Key& message) const noexcept;

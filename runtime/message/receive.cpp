@@ -1,5 +1,6 @@
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
+#include "runtime/message/quick_receive.h"
 #include "runtime/message/waiting.h"
 
 namespace mpc::msg {
@@ -64,6 +65,8 @@ void start_recv(job::Rank& self, Request& request, const RecvArgs& args) {
 
 Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why) {
   Mailbox& mine = mailbox_of(self);
+  Status status;
+  if (quick_receive(mine, args, &status)) return status;
   BlockingOperation blocking(BlockingOperation::kReceive);
   post(mine, blocking.op(), args);
   blocking.wait(self, mine, why);

@@ -1,6 +1,7 @@
 #include "runtime/message/message.h"
 
 #include "base/settings.h"
+#include "base/trace.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/waiting.h"
@@ -13,6 +14,8 @@ IntSetting s_eager_limit{
     "message.eager_limit", 8192, "bytes",
     "largest message that is buffered when its receive is not posted yet",
     0, static_cast<int64_t>(EagerPool::kMaxBytes)};
+
+constexpr trace::Site kSend{"message", "send", {"bytes", "dest", "tag", "context", "flow"}};
 
 Key key_of(const SendArgs& args) noexcept {
   return {args.context, args.source_in_comm, args.tag};
@@ -34,8 +37,9 @@ Block* make_block(Mailbox& mine, const SendArgs& args) {
   return make_block(mine.eager, key_of(args), args.buffer, args.count, *args.type);
 }
 
-// Finds the posted receive under the receiver's lock. True: delivered.
-bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+// Finds the posted receive under the receiver's lock. True: delivered, or kept there.
+bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
+                    uint64_t& ticket) {
   if (!to.try_lock()) return false;
   Work work;
   to.drain(work);
@@ -48,7 +52,9 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   }
   if (receive == nullptr) {
     if (!to.closed.load(std::memory_order_relaxed)) {
-      to.keep(*make_block(mine, args), work);
+      Block* block = make_block(mine, args);
+      block->ticket = ticket = to.direct_ticket();
+      to.keep(*block, work);
     }
   } else if (bytes <= kInlineBytes) {
     copy_direct(*receive, args, static_cast<int64_t>(bytes));
@@ -66,14 +72,26 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   return true;
 }
 
-void push_small(Mailbox& to, const SendArgs& args, size_t bytes) {
+uint64_t push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+  Mailbox::Sent sent;
   if (args.type->is_contiguous()) {
-    to.push_inline(key_of(args), args.buffer, bytes);
+    sent = to.push_inline(key_of(args), args.buffer, bytes);
   } else {
     char packed[kInlineBytes];
     dt::pack(args.buffer, *args.type, args.count, 0, packed, bytes);
-    to.push_inline(key_of(args), packed, bytes);
+    sent = to.push_inline(key_of(args), packed, bytes);
   }
+  mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
+  return sent.ticket;
+}
+
+[[gnu::cold]] void trace_send(const Operation& op, const Mailbox& mine, const SendArgs& args) {
+  const job::Rank* owner = mine.owner.load(std::memory_order_relaxed);
+  trace::instant(kSend,
+                 {static_cast<uint64_t>(op.bytes), static_cast<uint64_t>(args.dest_world),
+                  static_cast<uint64_t>(args.tag), args.context,
+                  reinterpret_cast<uintptr_t>(&op)},
+                 owner != nullptr ? owner->world_rank : trace::kOwn);
 }
 
 void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
@@ -93,21 +111,25 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
   op.is_copying.store(false, std::memory_order_relaxed);
   op.is_claimed = op.is_woken = false;
   op.background.store(nullptr, std::memory_order_relaxed);
+  if (trace::enabled()) [[unlikely]] trace_send(op, mine, args);
   if (!mine.has_sent_pointers.load(std::memory_order_relaxed)) {
     mine.has_sent_pointers.store(true, std::memory_order_relaxed);  // for our own end
   }
 }
 
-// The message itself, if it can be done with at once. False: send a pointer, see below.
-bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+// The message itself, if it can be done with at once; `ticket` then says how to find it again,
+// or is 0: it met its receive. False: send a pointer, see below.
+bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
+              uint64_t& ticket) {
+  ticket = 0;
   const bool delegated = to.is_delegated();
-  if (delegated && deliver_direct(mine, to, args, bytes)) return true;
+  if (delegated && deliver_direct(mine, to, args, bytes, ticket)) return true;
   if (bytes <= kInlineBytes) {
-    push_small(to, args, bytes);
+    ticket = push_small(mine, to, args, bytes);
     return true;
   }
   if (!delegated) return false;
-  to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args));
+  ticket = to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args));
   return true;
 }
 
@@ -177,10 +199,11 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   op.state.store(kActive, std::memory_order_relaxed);
   if (!is_eager(args, bytes)) {
     send_rendezvous(mine, to, op, args, bytes);
-  } else if (send_now(mine, to, args, bytes)) {
+  } else if (uint64_t ticket; send_now(mine, to, args, bytes, ticket)) {
+    op.mailbox = &to;
+    Mailbox::remember(op, ticket);
     op.in_ring.store(false, std::memory_order_relaxed);
-    op.is_claimed = false;
-    complete(op);
+    complete_at_start(op);
   } else {
     send_lazily(mine, to, op, args, bytes);
   }
@@ -191,7 +214,8 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
   Mailbox& to = mailbox_of(args.dest_world);
   const size_t bytes = bytes_of(args);
   const bool eager = is_eager(args, bytes);
-  if (eager && send_now(mine, to, args, bytes)) return Status{};
+  uint64_t ticket;
+  if (eager && send_now(mine, to, args, bytes, ticket)) return Status{};
   BlockingOperation blocking(BlockingOperation::kSend);
   if (eager) {
     send_lazily(mine, to, blocking.op(), args, bytes);

@@ -10,10 +10,6 @@ constexpr int kMaxHooks = 8;
 ProgressHook g_hooks[kMaxHooks];
 std::atomic<int> g_hook_count{0};
 
-bool is_main(const Mailbox& mine, const sched::Execution& me) noexcept {
-  return mine.owner.load(std::memory_order_relaxed)->execution == &me;
-}
-
 void lock_others(Mailbox& mine) noexcept {
   ShortWait wait;
   // acquire pairs with unlock_others(): the list of the previous holder.
@@ -367,6 +363,21 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
   for (size_t i = 0; i < n; ++i) {
     if (requests[i] != nullptr) disarm(operation_of(*requests[i]));
   }
+}
+
+void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReason& why) {
+  auto done = [&] { return condition.holds(condition.argument); };
+  if (done()) return;
+  Mailbox& mine = mailbox_of(self);
+  auto help = [&] {
+    while (help_progress(self)) {}
+  };
+  if (spin_until(mine, done, done, help, never)) return;
+  help();
+  Waiter waiter{&sched::Execution::self()};
+  condition.arm(condition.argument, *waiter.execution);
+  park_until(mine, waiter, done, why);
+  condition.disarm(condition.argument);
 }
 
 void notify(job::Rank& self) {

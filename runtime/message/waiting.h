@@ -42,4 +42,9 @@ void help_receiver(Operation& op) noexcept;
 // Calls the hooks of upper layers if notify() asked for it. True if anything happened.
 bool run_hooks(Mailbox& mine) noexcept;
 
+// Is `me` the rank's main execution, the only one that looks at the ring for long?
+inline bool is_main(const Mailbox& mine, const sched::Execution& me) noexcept {
+  return mine.owner.load(std::memory_order_relaxed)->execution == &me;
+}
+
 }  // namespace mpc::msg

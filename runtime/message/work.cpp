@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "base/check.h"
+#include "base/trace.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
 #include "runtime/message/mailbox.h"
@@ -17,10 +18,44 @@ namespace {
 // user-level thread). Work is run without switching, so one level is enough.
 thread_local Work* t_running = nullptr;
 
+// `send` is the sender's operation; 0 if the message was buffered.
+constexpr trace::Site kMatch{"message", "match", {"bytes", "source", "tag", "context", "send"}};
+constexpr trace::Site kCopy{
+    "message", "copy", {"bytes", "source", "tag", "context", "flow"}, false, true};
+
 // Copies that take longer than a line needs to travel, many times over.
 constexpr int64_t kLongCopyBytes = 64 << 10;
 // Copies below this are never handed to another core.
 constexpr int64_t kShortCopyBytes = 8 << 10;
+
+int32_t rank_of(const Operation& receive) noexcept {
+  const job::Rank* owner = receive.mailbox->owner.load(std::memory_order_relaxed);
+  return owner != nullptr ? owner->world_rank : trace::kOwn;
+}
+
+uint64_t number(int64_t value) noexcept { return static_cast<uint64_t>(value); }
+
+[[gnu::cold]] void trace_match(const Operation& receive, const Key& key, int64_t bytes,
+                               const Entry* send) noexcept {
+  trace::instant(kMatch,
+                 {number(bytes), number(key.source), number(key.tag), key.context,
+                  reinterpret_cast<uintptr_t>(send)},
+                 rank_of(receive));
+}
+
+[[gnu::cold]] void trace_copy(const Operation& receive, const Entry& message) noexcept {
+  const Entry* send = message.kind == Entry::kRendezvous ? &message : nullptr;
+  trace::begin(kCopy,
+               {number(message.bytes), number(message.key.source), number(message.key.tag),
+                message.key.context, reinterpret_cast<uintptr_t>(send)},
+               rank_of(receive));
+}
+
+void trace_filled(const Operation& receive) noexcept {
+  if (!trace::enabled()) [[likely]] return;
+  const Status& status = receive.status;
+  trace_match(receive, {receive.key.context, status.source, status.tag}, status.bytes, nullptr);
+}
 
 sched::Execution* main_execution(const Mailbox& mailbox) noexcept {
   const job::Rank* owner = mailbox.owner.load(std::memory_order_relaxed);
@@ -81,6 +116,7 @@ void Work::append(Operation& receive, Entry* message) noexcept {
 void Work::add_completion(Operation& receive) noexcept {
   // A blocking call is there until it is complete; a rank with other receives under way could
   // (wrongly) end meanwhile: destroy_mailbox() waits for the count.
+  trace_filled(receive);
   Mailbox& mailbox = *receive.mailbox;
   receive.is_counted =
       !receive.waiter_is_preset &&
@@ -90,6 +126,9 @@ void Work::add_completion(Operation& receive) noexcept {
 }
 
 void Work::add_copy(Operation& receive, Entry& message) noexcept {
+  if (trace::enabled()) [[unlikely]]
+    trace_match(receive, message.key, message.bytes,
+                message.kind == Entry::kRendezvous ? &message : nullptr);
   receive.is_counted = true;
   receive.mailbox->copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
   append(receive, &message);
@@ -101,6 +140,7 @@ void Work::add_begun(Operation& receive, Entry& message) noexcept {
 }
 
 void Work::add_filled(Operation& receive) noexcept {
+  trace_filled(receive);
   receive.is_counted = true;
   append(receive, nullptr);
 }
@@ -200,9 +240,12 @@ void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept
 
 void take_data(Operation& receive, Entry& message) noexcept {
   fill_status(receive, message.key, message.bytes);
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]] trace_copy(receive, message);
   if (message.kind == Entry::kBlock) {
     auto& block = static_cast<Block&>(message);
     unpack_into(receive, block.data(), block.bytes);
+    if (is_traced) [[unlikely]] trace::end(kCopy);
     EagerPool::give_back(&block);
     return;
   }
@@ -218,6 +261,7 @@ void take_data(Operation& receive, Entry& message) noexcept {
     transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
                            *send.type, send.count);
   }
+  if (is_traced) [[unlikely]] trace::end(kCopy);
   send.status = Status{};
   complete(send);
 }

@@ -77,6 +77,11 @@ inline void fill_status(Operation& receive, const Key& key, int64_t message_byte
 
 // Makes it complete, wakes who waits, calls back. Caller: holds no lock, owns the operation.
 void complete(Operation& op) noexcept;
+// The same for an operation that nobody has seen yet.
+inline void complete_at_start(Operation& op) noexcept {
+  op.state.store(kComplete, std::memory_order_release);  // pairs with is_complete()
+  if (op.on_complete != nullptr) op.on_complete(&request_of(op), op.argument);
+}
 // Copies the message into the receive's buffer and completes the sender's side.
 void take_data(Operation& receive, Entry& message) noexcept;
 // Packed bytes into the receive's buffer, cut to its capacity.

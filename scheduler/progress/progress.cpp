@@ -31,6 +31,11 @@ Counter taken_counter{"progress.taken_back",
 Counter wake_counter{"progress.wakes", "Sleeping cores woken for background work"};
 Counter move_counter{"progress.moves", "Progress threads moved to another core"};
 
+constexpr trace::Site kSubmit{"progress", "submit", {"bytes", "to core"}};
+constexpr trace::Site kMove{"progress", "move", {"from core", "to core"}};
+constexpr trace::Site kWork{"progress", "background work", {"core"}, false, true};
+constexpr trace::Site kPoll{"progress", "wait actively", {}, false, true};
+
 // Waking a core takes as long as copying that much.
 constexpr int64_t kWakeDedicatedBytes = 32 << 10;
 constexpr uint64_t kShortSpinNs = 5'000;
@@ -297,7 +302,8 @@ bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexce
     must_wake = !is_active_;
     is_active_ = true;
   }
-  MPC_TRACE("progress", "submit", target->core);
+  trace::instant(kSubmit, {static_cast<uint64_t>(bytes), static_cast<uint64_t>(target->core)},
+                 rank_);
   if (must_wake) wake(*target);
   return true;
 }
@@ -311,7 +317,8 @@ void Thread::wake(Site& site) noexcept {
   Site* before = site_.exchange(&site, std::memory_order_relaxed);
   if (before != &site && before != nullptr) {
     move_counter.add();
-    MPC_TRACE("progress", "move", site.core);
+    trace::instant(
+        kMove, {static_cast<uint64_t>(before->core), static_cast<uint64_t>(site.core)}, rank_);
   }
   site.busy.fetch_add(1, std::memory_order_relaxed);
   if (site.worker->is_sleeping()) wake_counter.add();
@@ -389,8 +396,11 @@ TaskResult Thread::run_task(Task& task) {
   Thread& self = static_cast<OwnTask&>(task).thread;
   if (ProgressItem* item = self.pop()) {
     Thread* const outer = std::exchange(t_running, &self);
-    MPC_TRACE("progress", "run", Execution::self().core());
-    item->run(*item);
+    {
+      const trace::Span span(kWork, {static_cast<uint64_t>(Execution::self().core())},
+                             self.rank_);
+      item->run(*item);
+    }
     item_counter.add();
     t_running = outer;
   }
@@ -410,8 +420,10 @@ void Thread::run_all() noexcept {
   self.set_identity(identity_);
   self.set_call("background progress");
   for (; item != nullptr; item = pop()) {
-    MPC_TRACE("progress", "run", site.core);
-    item->run(*item);
+    {
+      const trace::Span span(kWork, {static_cast<uint64_t>(site.core)});
+      item->run(*item);
+    }
     item_counter.add();
     // Others of this worker are not kept waiting for a long queue.
     self.yield();
@@ -426,6 +438,7 @@ void Thread::run_all() noexcept {
 bool Thread::wait_actively() noexcept {
   Site& site = *site_.load(std::memory_order_relaxed);
   const uint64_t end = now_ns() + site.polling_ns();
+  const trace::Span span(kPoll);
   constexpr int kPausesPerClockRead = 16;
   bool found = false;
   site.is_polling.store(true, std::memory_order_relaxed);
@@ -456,6 +469,7 @@ bool Thread::rest() noexcept {
 }
 
 void Thread::main() noexcept {
+  trace::introduce(trace::Role::kProgress, identity_);
   for (;;) {
     run_all();
     if (wait_actively() && has_items()) continue;

@@ -38,6 +38,22 @@ Counter moved_counter{"sched.tasks_moved",
                       "Tasks run by another worker than the one that submitted them"};
 Counter wake_counter{"sched.task_wakes", "Sleeping workers woken for a task"};
 
+// Named after the queue; repetitions while a task polls are joined by the trace.
+constexpr trace::Site kSubmit{"task", "submit", {"scope"}};
+constexpr trace::Site kRun{
+    "task", "task", {"scope", nullptr, nullptr, nullptr, "repeated"}, true, true};
+
+const char* name_of(TaskScope scope) noexcept {
+  switch (scope) {
+    case TaskScope::kCore: return "task for the core";
+    case TaskScope::kCache: return "task for the cache";
+    case TaskScope::kNuma: return "task for the NUMA node";
+    case TaskScope::kChip: return "task for the chip";
+    case TaskScope::kMachine: return "task for any core";
+  }
+  return "task";
+}
+
 topo::Level level_of(TaskScope scope) noexcept {
   switch (scope) {
     case TaskScope::kCore: return topo::Level::kCore;
@@ -186,6 +202,7 @@ void TaskQueues::submit_to(Task& task, const WorkerSet& allowed) noexcept {
 
 void TaskQueues::enqueue(Task& task, TaskQueue& queue, int near) noexcept {
   const WorkerSet* allowed = task.allowed_;  // the task may be gone once it is queued
+  trace::instant(kSubmit, {static_cast<uint64_t>(queue.scope)});
   queue.push(task);
   wake_one(queue, near, allowed);
 }
@@ -229,9 +246,9 @@ bool TaskQueues::run(Worker& worker, Taken taken) noexcept {
   if (task.submitter_ != worker.index()) ++share.moved_count;
   Execution& self = Execution::self();
   self.set_identity(task.identity);
-  MPC_TRACE("sched", "task_begin", taken.queue->scope);
+  trace::begin(kRun, {trace::text(name_of(taken.queue->scope))});
   const TaskResult result = task.run(task);  // kDone: not touched any more
-  MPC_TRACE("sched", "task_end", result);
+  trace::end(kRun);
   self.set_identity(nullptr);
   // A repeated task is queued before `busy` is cleared, see is_at_rest().
   const bool again =

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <vector>
 
@@ -44,7 +45,7 @@ struct Parsed {
   int ranks = 1;
   int comm_cores = -1;
   std::string progress, emulate;
-  std::string cores, bind = "core", placement = "compact", stack_size = "8M", wdir;
+  std::string cores, bind = "core", placement = "compact", stack_size = "8M", wdir, trace;
   std::vector<std::string> exports, settings;
   bool label = false, show = false, counters = false;
   double timeout = 0;
@@ -93,6 +94,10 @@ void declare(CLI::App& app, Parsed& p, bool first) {
     app.add_option("--set", p.settings, "A setting of the runtime; mpcinfo --settings lists them")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
+    app.add_option("--trace", p.trace,
+                   "Write a timeline of ranks, MPI calls and background work, for "
+                   "ui.perfetto.dev or mpcinfo --trace")
+        ->type_name("FILE.json");
     app.add_flag("--counters", p.counters,
                  "Print at the end how often the runtime did what (to standard error)");
     app.add_flag("--show", p.show, "Print placement and settings, run nothing");
@@ -192,6 +197,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   spec.timeout_seconds = p.timeout;
   spec.show_only = p.show;
   spec.working_directory = p.wdir;
+  if (!p.trace.empty()) spec.trace_file = std::filesystem::absolute(p.trace);  // see --wdir
   spec.settings = p.settings;
   if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
   if (p.counters) spec.settings.emplace_back("job.counters=1");

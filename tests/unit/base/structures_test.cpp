@@ -1,4 +1,4 @@
-// Promises of lists, pools, the MPSC queue, counters and the trace.
+// Promises of lists, pools, the MPSC queue, and counters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include "base/list.h"
 #include "base/mpsc_queue.h"
 #include "base/pool.h"
-#include "base/trace.h"
 
 namespace mpc {
 namespace {
@@ -126,35 +125,6 @@ TEST(Counter, IsListedAndCounts) {
   EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](auto* a, auto* b) {
     return std::strcmp(a->name(), b->name()) < 0;
   }));
-}
-
-TEST(Trace, KeepsTheNewestEventsInOrder) {
-  MPC_TRACE("test", "before", 0);
-  trace::start(4);
-  for (int i = 0; i < 6; ++i) MPC_TRACE("test", "event", i);
-  trace::stop();
-  MPC_TRACE("test", "after", 0);
-  const auto events = trace::take();
-  ASSERT_EQ(events.size(), 4u);
-  for (size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(events[i].value, i + 2);
-    EXPECT_STREQ(events[i].what, "event");
-    if (i > 0) {
-      EXPECT_GE(events[i].time_ns, events[i - 1].time_ns);
-    }
-  }
-}
-
-TEST(Trace, TakesEventsFromManyThreads) {
-  trace::start(1000);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 3; ++t)
-    threads.emplace_back([] {
-      for (int i = 0; i < 200; ++i) MPC_TRACE("test", "many", i);
-    });
-  for (auto& thread : threads) thread.join();
-  trace::stop();
-  EXPECT_EQ(trace::take().size(), 600u);
 }
 
 }  // namespace

@@ -190,6 +190,39 @@ TEST_P(Messages, AreCutToTheReceiversBuffer) {
   });
 }
 
+// A blocking receive may take its message from the ring without being posted: not if an earlier
+// receive wants it, not if it is for somebody else, and cut if it is too long.
+TEST_P(Messages, BlockingReceivesTakeTheirTurn) {
+  constexpr int kRounds = 200;
+  run(2, [&](job::Rank& me) {
+    const int other = 1 - me.world_rank;
+    char token = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      const size_t bytes = round % 3 == 0 ? 100 : 4;
+      std::vector<char> first(bytes, 'f'), second(bytes, 's'), third(bytes, 't');
+      if (me.world_rank == 0) {
+        if (round % 2 != 0) recv(me, from(other, &token, 1, 9), why_);
+        send(me, to(other, first.data(), bytes, 1, 0), why_);
+        send(me, to(other, second.data(), bytes, 2, 0), why_);
+        send(me, to(other, third.data(), bytes, 1, 0), why_);
+      } else {
+        std::vector<char> early(bytes), late(bytes), cut(2);
+        Request posted;
+        start_recv(me, posted, from(kAnySource, early.data(), bytes, 1));
+        if (round % 2 != 0) send(me, to(other, &token, 1, 9, 1), why_);
+        const Status third_status = recv(me, from(other, late.data(), bytes, 1), why_);
+        EXPECT_EQ(third_status.bytes, static_cast<int64_t>(bytes));
+        const Status second_status = recv(me, from(other, cut.data(), 2, kAnyTag), why_);
+        wait(me, posted, why_);
+        EXPECT_EQ(early, first);
+        EXPECT_EQ(late, third);
+        EXPECT_TRUE(second_status.failed && second_status.tag == 2);
+        EXPECT_EQ(cut, std::vector<char>(2, 's'));
+      }
+    }
+  });
+}
+
 TEST_P(Messages, DoNotCrossContexts) {
   run(2, [&](job::Rank& me) {
     if (me.world_rank == 0) {

@@ -1,0 +1,19 @@
+#pragma once
+// quick_receive: a blocking receive whose message is there, or comes within a microsecond or two.
+//
+// Role:      keeps the mailbox's lock while it looks, so that between the arrival of a message
+//            and the user's buffer there is one copy and no queue, operation or exchange.
+// Users:     runtime/message/receive.cpp, before anything is posted.
+// Threads:   any execution of the rank; only the main one waits.
+// See also:  docs/design/0003-mailbox.md, section "Quick receive".
+
+#include "runtime/message/mailbox.h"
+#include "runtime/message/message.h"
+
+namespace mpc::msg {
+
+// True: received, *status says what. False: nothing has changed, post the receive.
+// Switches: no.
+bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept;
+
+}  // namespace mpc::msg

@@ -1,0 +1,36 @@
+#pragma once
+// TraceFile: the recorded events as a timeline for Perfetto or Chrome.
+//
+// Role:      `mpcrun --trace FILE`: the file is made before the job starts and written when it
+//            ends, however it ends.
+// Users:     runtime/job.
+// Threads:   open() before the job; write() once, by whoever ends the job.
+// See also:  docs/tracing.md (what is in the file), base/trace.h (who records).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mpc::trace {
+
+// What the tracks are called.
+struct Job {
+  std::string command;
+  int rank_count = 0;
+  int application_workers = 0;
+  std::vector<int> cores;            // of each worker
+  int (*rank_of)(void* who) = nullptr;  // -1: no rank
+};
+
+class TraceFile {
+ public:
+  // Makes the file and begins to record. Errors: kArg with the reason.
+  static Result<> open(const std::string& path, const Job& job);
+  static bool is_open() noexcept;
+  // Stops recording, writes. What went wrong or was lost is said on stderr. Uses no malloc.
+  static void write() noexcept;
+};
+
+}  // namespace mpc::trace

@@ -1,0 +1,87 @@
+#pragma once
+// TraceData: what a file of `mpcrun --trace` says, as a timeline of cores, ranks, collectives.
+//
+// Role:      reads the JSON once; the list and the picture of collectives are made from it.
+// Users:     tools/mpcinfo.
+// Threads:   one.
+// See also:  runtime/trace/json.cpp writes the file; docs/tracing.md.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mpc::tools {
+
+// Times are microseconds from the first event.
+struct Interval {
+  double begin = 0, end = 0;
+  double overlap(const Interval& other) const noexcept {
+    const double from = begin > other.begin ? begin : other.begin;
+    const double to = end < other.end ? end : other.end;
+    return to > from ? to - from : 0;
+  }
+};
+
+// Who had a core.
+struct RunSlice : Interval {
+  enum Kind { kRank, kProgress, kIdle, kOther } kind = kOther;
+  int rank = -1;
+};
+
+// A copy, reduction, ... on a core.
+struct WorkSlice : Interval {
+  std::string name;
+  int core = 0;
+  int rank = -1;  // whose data it is
+  int64_t bytes = 0, source = -1, tag = -1, context = -1, level = -1;
+  bool is_polling = false;  // a progress thread waits actively
+};
+
+struct CallSlice : Interval {
+  std::string name;
+  int rank = 0;
+};
+
+struct CoreTrack {
+  std::string name;
+  bool is_communication = false;
+  std::vector<RunSlice> runs;
+};
+
+struct NodeFlight : Interval {
+  std::string kind;
+  int64_t peer = -1, bytes = 0, level = -1;
+};
+
+// One rank's part of a collective.
+struct Part : Interval {
+  int rank = 0;
+  std::vector<NodeFlight> nodes;
+};
+
+struct CollectiveTrace : Interval {
+  std::string call;
+  int64_t context = 0, tag_base = 0;
+  std::vector<Part> parts;  // by rank
+};
+
+struct TraceData {
+  std::string program;
+  int ranks = 0;
+  int64_t lost = 0;
+  double end = 0;
+  std::vector<CoreTrack> cores;
+  std::vector<WorkSlice> work;   // in order of their begin
+  std::vector<CallSlice> calls;  // MPI calls of the ranks' main executions
+  std::vector<CollectiveTrace> collectives;
+};
+
+// Errors: kNotFound, kArg with the reason.
+Result<TraceData> read_trace(const std::string& path);
+
+// Does this work move data of the collective?
+bool belongs_to(const WorkSlice& work, const CollectiveTrace& collective);
+
+}  // namespace mpc::tools
