@@ -8,7 +8,7 @@ import time
 
 from comparelib import machine
 from overlaplib import measure
-from overlaplib.rows import Row
+from overlaplib.rows import Row, middle, select
 
 BYTES = 2 << 20     # of the emulated machine, the paper's buffer
 SCALE = 32          # one real byte stands for so many
@@ -22,8 +22,9 @@ ALGORITHMS = "bcast:binomial,reduce:binomial,allreduce:binomial,gather:binomial,
 DOUBLING = ("igather", "iscatter")  # long: their upper levels carry many blocks
 
 
-def take(options, name, cores, op, say):
-    """Rows of one machine and operation. C(N) is sized by the blocking call on all cores."""
+def take(options, name, cores, op, model_rows, say):
+    """Rows of one machine and operation. C(N) is that of the calibrated model, so that curves can
+    be compared; without it, the measured blocking call on all cores sizes it."""
     program = options.out.resolve().parent / "ours" / "overlap"
     rows, begin = [], time.monotonic()
     wanted = [int(n) for n in options.ranks.split(",") if n] or \
@@ -34,7 +35,9 @@ def take(options, name, cores, op, say):
     rows.append(Row("emulated", name, "ours", op, BYTES, cores, cores, "", 1, "full_blocking",
                     full))
     for ranks in wanted:
-        rows += one_count(options, program, name, cores, op, ranks, full * cores / ranks, say)
+        compute = middle(select(model_rows, kind="model", ranks=ranks, name="compute"))
+        each = compute[0] if compute else full * cores / ranks
+        rows += one_count(options, program, name, cores, op, ranks, each, say)
     say(f"   {name} {op}: {len(wanted)} numbers of ranks, {time.monotonic() - begin:.0f} s")
     return rows
 

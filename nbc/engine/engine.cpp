@@ -177,6 +177,11 @@ Runner runner_of(const Collective& c, const Node& node) noexcept {
     const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
     return is_rank_itself(c) || (!is_user && is_some_rank()) ? Runner::kHere : Runner::kRank;
   }
+  if (node.kind == NodeKind::kSend && c.waiter != nullptr &&
+      c.waiter != &sched::Execution::self() &&
+      node.from.count * c.type(node.from).size() >= local_work_bytes.get()) {
+    return Runner::kRank;  // it copies, if the receive is posted
+  }
   if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy) return Runner::kHere;
   const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
   const int64_t bytes = bytes_of(c, node);

@@ -154,9 +154,9 @@ Result<> NodeJob::choose_machine() {
   if (!machine) return {Errc::kArg, "--emulate: " + machine.error().message};
   machine_ = std::move(*machine);
   sched::Emulation::turn_on();
-  // The emulated cores share few real ones: who waits does it asleep, unless the user says
-  // otherwise.
-  for (const char* name : {"sched.spin_us", "progress.spin_us"}) {
+  // The emulated cores share few real ones: who waits does it asleep. And all data goes through
+  // messages and schedules, whose time is known. Unless the user says otherwise.
+  for (const char* name : {"sched.spin_us", "progress.spin_us", "nbc.direct"}) {
     const SettingBase* setting = Settings::find(name);
     if (setting == nullptr || !setting->is_default()) continue;
     MPC_TRY(Settings::assign(std::string(name) + "=0"));
