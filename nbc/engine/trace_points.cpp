@@ -43,15 +43,16 @@ void collective_begins(Collective& c) noexcept {
   static constinit std::atomic<uint32_t> last{0};
   c.trace_number = last.fetch_add(1, std::memory_order_relaxed) + 1;
   const char* call = sched::Execution::self().call();
+  c.trace_call = call != nullptr ? call : "collective";
   trace::flight_begin(kCollective,
-                      {trace::text(call != nullptr ? call : "collective"), c.binding.context,
+                      {trace::text(c.trace_call), c.binding.context,
                        signed_value(c.binding.tag_base), c.schedule->nodes().size(),
                        c.trace_number},
                       c.rank->world_rank);
 }
 
 void collective_ends(const Collective& c) noexcept {
-  trace::flight_end(kCollective, {trace::text("collective"), 0, 0, 0, c.trace_number},
+  trace::flight_end(kCollective, {trace::text(c.trace_call), 0, 0, 0, c.trace_number},
                     c.rank->world_rank);
 }
 
