@@ -17,6 +17,7 @@
 #include "mpi/api/impl_neighborhood.h"
 #include "mpi/api/impl_persistent_coll.h"
 #include "mpi/comm.h"
+#include "mpi/direct.h"
 #include "mpi/op.h"
 #include "mpi/rank_state.h"
 #include "mpi/request.h"
@@ -425,6 +426,16 @@ Err neighbor_alltoallw_call(Call& c, const void* sendbuf, const Counts& sendcoun
     return run("MPI_" text, comm, coll,                                                        \
                [&](Call& call) { return description(call, MPC_UNWRAP arguments); });           \
   }                                                                                            \
+  MPC_STARTED(name, text, coll, description, parameters, arguments)
+// The same for a collective that has a way without messages (mpi/direct.h).
+#define MPC_DIRECT_COLLECTIVE(name, text, coll, description, parameters, arguments)            \
+  Err name(MPC_UNWRAP parameters, Comm& comm) {                                                \
+    if (const auto done = direct_##name(MPC_UNWRAP arguments, comm)) return *done;             \
+    return run("MPI_" text, comm, coll,                                                        \
+               [&](Call& call) { return description(call, MPC_UNWRAP arguments); });           \
+  }                                                                                            \
+  MPC_STARTED(name, text, coll, description, parameters, arguments)
+#define MPC_STARTED(name, text, coll, description, parameters, arguments)                      \
   Err i##name(MPC_UNWRAP parameters, Comm& comm, Request** request) {                       \
     return start("MPI_I" #name, comm, coll, request,                                           \
                  [&](Call& call) { return description(call, MPC_UNWRAP arguments); });         \
@@ -434,7 +445,10 @@ Err neighbor_alltoallw_call(Call& c, const void* sendbuf, const Counts& sendcoun
                    [&](Call& call) { return description(call, MPC_UNWRAP arguments); });       \
   }
 
-Err barrier(Comm& comm) { return run("MPI_Barrier", comm, Coll::kBarrier, barrier_call); }
+Err barrier(Comm& comm) {
+  if (const auto done = direct_barrier(comm)) return *done;
+  return run("MPI_Barrier", comm, Coll::kBarrier, barrier_call);
+}
 Err ibarrier(Comm& comm, Request** request) {
   return start("MPI_Ibarrier", comm, Coll::kBarrier, request, barrier_call);
 }
@@ -463,20 +477,20 @@ MPC_COLLECTIVE(scatterv, "Scatterv", Coll::kScatterv, scatterv_call,
                 const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
                 const dt::Datatype* recvtype, int root),
                (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root))
-MPC_COLLECTIVE(allgather, "Allgather", Coll::kAllgather, allgather_call,
+MPC_DIRECT_COLLECTIVE(allgather, "Allgather", Coll::kAllgather, allgather_call,
                (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
                 void* recvbuf, Count recvcount, const dt::Datatype& recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
-MPC_COLLECTIVE(allgatherv, "Allgatherv", Coll::kAllgatherv, allgatherv_call,
+MPC_DIRECT_COLLECTIVE(allgatherv, "Allgatherv", Coll::kAllgatherv, allgatherv_call,
                (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
                 void* recvbuf, CountView recvcounts, CountView displs,
                 const dt::Datatype& recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))
-MPC_COLLECTIVE(alltoall, "Alltoall", Coll::kAlltoall, allgather_call,
+MPC_DIRECT_COLLECTIVE(alltoall, "Alltoall", Coll::kAlltoall, allgather_call,
                (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
                 void* recvbuf, Count recvcount, const dt::Datatype& recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
-MPC_COLLECTIVE(alltoallv, "Alltoallv", Coll::kAlltoallv, alltoallv_call,
+MPC_DIRECT_COLLECTIVE(alltoallv, "Alltoallv", Coll::kAlltoallv, alltoallv_call,
                (const void* sendbuf, CountView sendcounts, CountView sdispls,
                 const dt::Datatype* sendtype, void* recvbuf, CountView recvcounts,
                 CountView rdispls, const dt::Datatype& recvtype),
@@ -490,14 +504,14 @@ MPC_COLLECTIVE(alltoallw, "Alltoallw", Coll::kAlltoallw, alltoallw_call,
 MPC_COLLECTIVE(reduce, "Reduce", Coll::kReduce, reduce_call,
                (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op* op, int root),
                (sendbuf, recvbuf, count, type, op, root))
-MPC_COLLECTIVE(allreduce, "Allreduce", Coll::kAllreduce, allreduce_call,
+MPC_DIRECT_COLLECTIVE(allreduce, "Allreduce", Coll::kAllreduce, allreduce_call,
                (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
                (sendbuf, recvbuf, count, type, op))
-MPC_COLLECTIVE(reduce_scatter_block, "Reduce_scatter_block", Coll::kReduceScatterBlock,
+MPC_DIRECT_COLLECTIVE(reduce_scatter_block, "Reduce_scatter_block", Coll::kReduceScatterBlock,
                allreduce_call,
                (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
                (sendbuf, recvbuf, count, type, op))
-MPC_COLLECTIVE(reduce_scatter, "Reduce_scatter", Coll::kReduceScatter, reduce_scatter_call,
+MPC_DIRECT_COLLECTIVE(reduce_scatter, "Reduce_scatter", Coll::kReduceScatter, reduce_scatter_call,
                (const void* sendbuf, void* recvbuf, CountView recvcounts, TypeArg type, Op& op),
                (sendbuf, recvbuf, recvcounts, type, op))
 MPC_COLLECTIVE(scan, "Scan", Coll::kScan, allreduce_call,

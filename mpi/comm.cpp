@@ -5,9 +5,11 @@
 #include "mpi/errhandler.h"
 #include "mpi/handles.h"
 #include "mpi/info.h"
+#include "mpi/meeting.h"
 #include "mpi/rank_state.h"
 #include "mpi/split.h"
 #include "mpi/topology.h"
+#include "nbc/direct/team.h"
 
 namespace mpc::mpi {
 
@@ -59,7 +61,21 @@ T& made_once(std::atomic<T*>& slot) {
   return *present;
 }
 
+struct TeamRoom final : Room {
+  std::shared_ptr<nbc::direct::Team> team;
+};
+
 }  // namespace
+
+void Comm::join_team() {
+  const MeetingKey key{MeetingKind::kTeam, local_context_, 0, {}};
+  team_ = agree<TeamRoom>(*self_, key, size_, [&](TeamRoom& room) {
+            // Without a scheduler all members are in one place.
+            const std::span<const int> known = places();
+            const std::vector<int> nowhere(static_cast<size_t>(size_), 0);
+            room.team = std::make_shared<nbc::direct::Team>(known.empty() ? nowhere : known);
+          })->team;
+}
 
 nbc::ScheduleCache& Comm::schedules() { return made_once(schedules_); }
 Splitter& Comm::splitter() { return made_once(splitter_); }

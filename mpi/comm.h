@@ -22,6 +22,10 @@
 #include "runtime/job/rank.h"
 #include "runtime/message/message.h"
 
+namespace mpc::nbc::direct {
+class Team;
+}
+
 namespace mpc::mpi {
 
 class Errhandler;
@@ -77,6 +81,12 @@ class Comm final : public Object {
   }
   // Made at the first use.
   nbc::ScheduleCache& schedules();
+  // What the members of an intracommunicator share for collectives without messages; found or
+  // made at the first use. Caller: in a blocking collective, of which a rank has one at a time.
+  nbc::direct::Team& team() {
+    if (team_ == nullptr) [[unlikely]] join_team();
+    return *team_;
+  }
   Splitter& splitter();
 
   // --- the rest ------------------------------------------------------------------------------
@@ -106,6 +116,7 @@ class Comm final : public Object {
  private:
   friend struct CommDeleter;
   ~Comm();
+  void join_team();
 
   job::Rank* self_;
   int rank_, size_, remote_size_;
@@ -115,6 +126,7 @@ class Comm final : public Object {
   std::atomic<uint32_t> collectives_{0}, persistents_{0};
   std::atomic<uint64_t> meetings_{0};
   std::atomic<nbc::ScheduleCache*> schedules_{nullptr};
+  std::shared_ptr<nbc::direct::Team> team_;
   std::atomic<Splitter*> splitter_{nullptr};
   GroupRef group_, remote_;
   MPI_Comm predefined_;

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/counter.h"
+#include "base/settings.h"
 #include "base/trace.h"
 #include "nbc/engine/engine.h"
 #include "nbc/engine/rank_state.h"
@@ -10,6 +11,11 @@
 
 namespace mpc::nbc {
 namespace {
+
+BoolSetting tick_setting{
+    "progress.tick", false,
+    "At each timer tick (10 ms) run what waits for a rank that computes, also without a free "
+    "core: the tick's thread takes the time from whoever computes"};
 
 Counter rescue_counter{"nbc.rescues",
                        "Times that a progress thread ran nodes kept for a computing rank"};
@@ -27,6 +33,15 @@ void run_rescue(sched::ProgressItem& item) noexcept {
   state.rescue.is_queued.store(false, std::memory_order_release);
 }
 
+// On the tick's own thread, as the rank.
+void run_here(job::Rank& rank, RescueItem& item) noexcept {
+  sched::Execution& self = sched::Execution::self();
+  void* const before = self.identity();
+  self.set_identity(&rank);
+  run_rescue(item);
+  self.set_identity(before);
+}
+
 void look_at(job::Rank& rank) noexcept {
   RankState* state = RankState::find(rank);
   if (state == nullptr || rank.progress == nullptr) return;
@@ -39,8 +54,13 @@ void look_at(job::Rank& rank) noexcept {
   state->rescue.run = &run_rescue;
   state->rescue.is_queued.store(true, std::memory_order_relaxed);
   constexpr int64_t kWorthWaking = int64_t{1} << 30;
-  if (!rank.progress->submit(state->rescue, kWorthWaking, sched::ProgressNeed::kFreeCore))
+  if (rank.progress->submit(state->rescue, kWorthWaking, sched::ProgressNeed::kFreeCore))
+    return;
+  if (tick_setting.get()) {
+    run_here(rank, state->rescue);
+  } else {
     state->rescue.is_queued.store(false, std::memory_order_relaxed);
+  }
 }
 
 // On the monitor's thread.

@@ -41,6 +41,11 @@ Result<> apply_settings(const JobSpec& spec) {
 
 int mpc_run_job(const mpc::job::JobSpec& spec) {
   using namespace mpc::job;
+  if (spec.own_bytes != sizeof(JobSpec)) {
+    std::fprintf(stderr, "mpcrun: mpcrun and its libmpi_abi.so.1 are of different versions; install "
+                 "both again, and look at LD_LIBRARY_PATH\n");
+    return kExitLaunch;
+  }
   if (auto applied = apply_settings(spec); !applied) return report(applied.error());
   if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0) {
     std::fprintf(stderr, "mpcrun: --wdir %s: %s\n", spec.working_directory.c_str(),

@@ -22,7 +22,11 @@ struct AppSpec {
 
 enum class Placement { kScatter, kCompact, kList };
 
+struct JobSpec;
+inline size_t size_of_job_spec() noexcept;
+
 struct JobSpec {
+  size_t own_bytes = size_of_job_spec();  // first: tells an mpcrun of another build
   std::vector<AppSpec> apps;
   int core_count = 0;              // --cores N: use N cores; 0: all that are allowed
   std::vector<int> core_list;      // --cores LIST: logical cores, in this order
@@ -37,6 +41,8 @@ struct JobSpec {
   std::vector<std::string> settings;  // --set name=value
   std::string trace_file;             // --trace, an absolute path; "": none
 };
+
+inline size_t size_of_job_spec() noexcept { return sizeof(JobSpec); }
 
 // Exit statuses that are ours; anything else is a rank's own. Documented in docs/mpcrun.md.
 enum ExitStatus {

@@ -63,6 +63,18 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
 using Predicate = bool (*)(void* argument);
 void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate ready,
                 void* argument, const sched::WaitReason& why);
+// A condition of an upper layer that somebody else makes true and then announces by an unpark
+// of its own to the execution that arm() was called with. After arm() the condition is looked
+// at again, so: announcer stores, then looks who is armed; both with seq_cst.
+struct Condition {
+  Predicate holds;
+  void (*arm)(void* argument, sched::Execution& waiter);
+  void (*disarm)(void* argument);
+  void* argument;
+};
+// Waits until it holds; messages and hooks are served meanwhile as in every wait. Cheaper than
+// wait_until(): no request, no message makes it look again. Switches: yes.
+void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReason& why);
 // Wakes any execution of `self` that is in wait()/wait_until() so that it looks again.
 void notify(job::Rank& self);
 

@@ -365,6 +365,21 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
   }
 }
 
+void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReason& why) {
+  auto done = [&] { return condition.holds(condition.argument); };
+  if (done()) return;
+  Mailbox& mine = mailbox_of(self);
+  auto help = [&] {
+    while (help_progress(self)) {}
+  };
+  if (spin_until(mine, done, done, help, never)) return;
+  help();
+  Waiter waiter{&sched::Execution::self()};
+  condition.arm(condition.argument, *waiter.execution);
+  park_until(mine, waiter, done, why);
+  condition.disarm(condition.argument);
+}
+
 void notify(job::Rank& self) {
   if (self.mailbox == nullptr) return;  // it has ended
   Mailbox& mine = mailbox_of(self);

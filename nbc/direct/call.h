@@ -1,0 +1,76 @@
+#pragma once
+// Call: what one member brings to a direct collective.
+//
+// Role:      buffers, counts, types and the operation; posted by address, read by whoever acts
+//            for the member's place or for all.
+// Users:     mpi makes it on the stack of the call; nbc/direct reads it.
+// Threads:   constant from the member's arrival to its release; then the member's again.
+// See also:  nbc/direct/direct.h.
+
+#include <cstdint>
+
+#include "nbc/schedule/coll.h"
+#include "runtime/datatype/datatype.h"
+#include "runtime/datatype/reduce.h"
+
+namespace mpc::nbc::direct {
+
+using dt::Count;
+
+// inout = in op inout over `n` elements: a predefined kernel, or a user's function (then
+// `kernel` is null). The member's own: whoever acts uses the one of its own call.
+struct Operation {
+  dt::ReduceFn kernel = nullptr;
+  dt::Reduce3Fn kernel3 =
+      nullptr;  // out = left op right; only beside `kernel`, may be null
+  void (*apply)(void* context, const void* in, void* inout, Count n) = nullptr;
+  void* context = nullptr;
+
+  void operator()(const void* in, void* inout, Count n) const {
+    if (kernel != nullptr) {
+      kernel(in, inout, n);
+    } else {
+      apply(context, in, inout, n);
+    }
+  }
+};
+
+// One side's block of an exchange.
+struct Block {
+  void* data = nullptr;  // a send block is only read
+  Count count = 0;
+  const dt::Datatype* type = nullptr;
+  size_t bytes() const noexcept {
+    return static_cast<size_t>(count) * static_cast<size_t>(type->size());
+  }
+};
+
+struct Call {
+  Coll coll = Coll::kBarrier;
+  uint8_t op_code = 0;         // dt::abi::Op; 0: the user's, or none
+  const void* send = nullptr;  // in place: = recv
+  void* recv = nullptr;
+  // Reductions: contiguous elements of one type.
+  Count count = 0;
+  size_t element_bytes = 0;
+  Operation op;
+  // Reduce_scatter: elements for each member, which add up to `count`. Null: `count` is the
+  // sum of equal parts.
+  Count (*part)(const Call& call, int member) = nullptr;
+
+  // Exchanges (alltoall, allgather and their forms). Blocks without gaps, at equal distances:
+  // block i of `send_block` or `recv_block` bytes starts `step` bytes after block i - 1.
+  bool is_send_plain = false, is_recv_plain = false;
+  size_t send_block = 0, recv_block = 0;
+  Count send_step = 0, recv_step = 0;  // an allgather sends the same block to all: 0
+  // Otherwise. Both are always there in an exchange.
+  Block (*block_to)(const Call& call, int member) = nullptr;
+  Block (*block_from)(const Call& call, int member) = nullptr;
+
+  // What all members give alike: the data of a reduction, one block of an even exchange.
+  size_t bytes() const noexcept {
+    return element_bytes != 0 ? static_cast<size_t>(count) * element_bytes : send_block;
+  }
+};
+
+}  // namespace mpc::nbc::direct

@@ -1,0 +1,119 @@
+#include "nbc/direct/direct.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "nbc/direct/steps.h"
+
+namespace mpc::nbc::direct {
+namespace {
+
+constexpr uint64_t kMixed = ~uint64_t{0};
+
+// What all members must say alike.
+uint64_t key_of(const Call& call) noexcept {
+  return static_cast<uint64_t>(call.coll) | static_cast<uint64_t>(call.op_code) << 8 |
+         static_cast<uint64_t>(call.bytes()) << 16;
+}
+
+uint64_t key_of_place(const Actor& actor) noexcept {
+  const uint64_t key = key_of(actor.call());
+  for (const int m : actor.place().members) {
+    if (key_of(actor.call_of(m)) != key) return kMixed;
+  }
+  return key;
+}
+
+std::string describe(const Call& call) {
+  std::string name = name_of(call.coll);
+  name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  if (call.bytes() == 0) return "MPI_" + name;
+  return fmt::format(
+      "MPI_{} of {} bytes{}", name, call.bytes(),
+      call.op_code != 0 ? fmt::format(", operation {:#x}", call.op_code) : "");
+}
+
+// Every place's actor finds the same; all members are still there to be read.
+[[gnu::cold]] void complain(Actor& actor) {
+  const Team& team = actor.team();
+  int other = 0;
+  while (other + 1 < team.size() &&
+         key_of(actor.call_of(other)) == key_of(actor.call_of(0))) {
+    ++other;
+  }
+  actor.place().complaint =
+      fmt::format("rank {} calls {} while rank 0 calls {}", other,
+                  describe(actor.call_of(other)), describe(actor.call_of(0)));
+  actor.meet();  // before anybody goes
+  for (const int m : actor.place().members) actor.team().member(m).has_mismatch = true;
+}
+
+bool all_say_the_same(Actor& actor) noexcept {
+  const uint64_t key = actor.mine().key;
+  if (key == kMixed) return false;
+  for (int p = 0; p < actor.team().place_count(); ++p) {
+    if (actor.post_of(p).key != key) return false;
+  }
+  return true;
+}
+
+void move_data(Actor& actor) {
+  switch (actor.call().coll) {
+    case Coll::kBarrier:
+      return;
+    case Coll::kAllreduce:
+      return conclude(actor);
+    case Coll::kReduceScatterBlock:
+    case Coll::kReduceScatter:
+      return scatter_reduced(actor);
+    default:
+      return is_packed(actor.team(), actor.call()) ? unpack_blocks(actor)
+                                                   : copy_blocks(actor);
+  }
+}
+
+void prepare_data(Actor& actor) {
+  if (actor.call().coll == Coll::kAllreduce) {
+    contribute(actor);
+  } else if (is_packed(actor.team(), actor.call())) {
+    pack_blocks(actor);
+  }
+}
+
+void act(Actor& actor) {
+  const uint64_t key = key_of_place(actor);
+  actor.mine().key = key;
+  if (key != kMixed) prepare_data(actor);
+  actor.exchange_posts();
+  if (all_say_the_same(actor)) [[likely]] {
+    move_data(actor);
+  } else {
+    complain(actor);
+  }
+}
+
+}  // namespace
+
+Outcome run(Team& team, int member, job::Rank& self, const Call& call,
+            const sched::WaitReason& why) {
+  Member& me = team.member(member);
+  me.call = &call;
+  ++me.epoch;
+  me.has_mismatch = false;
+  me.truncated_by = -1;
+  if (arrive(team, member, self, why)) {
+    Actor actor(team, member, self, why);
+    act(actor);
+    actor.release_place();
+  }
+  return {me.has_mismatch ? &team.place(me.place).complaint : nullptr, me.truncated_by};
+}
+
+bool can_reduce(const Team& team, const dt::Datatype& type,
+                bool is_commutative) noexcept {
+  return type.is_predefined() && type.is_contiguous() && type.size() > 0 &&
+         (is_commutative || team.is_in_rank_order());
+}
+
+}  // namespace mpc::nbc::direct

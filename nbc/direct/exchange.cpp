@@ -1,0 +1,144 @@
+// Exchanges of nbc/direct: alltoall, allgather and their forms. The acting member of a place
+// copies all blocks that its members receive, each once, from the sender's buffer to the
+// receiver's. Small ones go through the places' rooms instead: nobody has to wait until others
+// have read its buffer, and another place's data come in few cache lines.
+#include <cstring>
+
+#include "nbc/direct/steps.h"
+
+namespace mpc::nbc::direct {
+namespace {
+
+// Blocks are often a number or two: a call of memcpy costs more than the copy.
+inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
+  if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else if (bytes == 4) {
+    std::memcpy(to, from, 4);
+  } else if (bytes != 0 && to != from) {  // equal: MPI_IN_PLACE
+    std::memcpy(to, from, bytes);
+  }
+}
+
+Block plain_or(bool is_plain, const void* base, Count step, size_t bytes, int i,
+               const Call& call, Block (*block)(const Call&, int)) {
+  if (!is_plain) return block(call, i);
+  // Only ever read when it is a send buffer.
+  char* start = const_cast<char*>(static_cast<const char*>(base)) + step * i;
+  return {start, static_cast<Count>(bytes), dt::predefined(dt::abi::kByte)};
+}
+
+// From sender `s` to receiver `m`, whatever their types. False: too long.
+bool copy_block(const Call& sender, int s, const Call& receiver, int m) {
+  const Block from = plain_or(sender.is_send_plain, sender.send, sender.send_step,
+                              sender.send_block, m, sender, sender.block_to);
+  const Block to = plain_or(receiver.is_recv_plain, receiver.recv, receiver.recv_step,
+                            receiver.recv_block, s, receiver, receiver.block_from);
+  if (from.bytes() > to.bytes()) return false;
+  if (from.bytes() == 0) return true;
+  if (from.data == to.data && &sender == &receiver) return true;  // MPI_IN_PLACE
+  dt::copy(to.data, *to.type, to.count, from.data, *from.type, from.count);
+  return true;
+}
+
+// All blocks of sender `s` for this place's members.
+void copy_from(Actor& actor, int s) {
+  const Call& sender = actor.call_of(s);
+  for (const int m : actor.place().members) {
+    const Call& receiver = actor.call_of(m);
+    if (sender.is_send_plain && receiver.is_recv_plain &&
+        sender.send_block <= receiver.recv_block) [[likely]] {
+      copy_bytes(static_cast<char*>(receiver.recv) + receiver.recv_step * s,
+                 static_cast<const char*>(sender.send) + sender.send_step * m,
+                 sender.send_block);
+    } else if (!copy_block(sender, s, receiver, m)) {
+      actor.team().member(m).truncated_by = s;
+    }
+  }
+}
+
+// Of one member in its place's room.
+size_t row_bytes(const Team& team, const Call& call) noexcept {
+  return call.coll == Coll::kAllgather
+             ? call.send_block
+             : call.send_block * static_cast<size_t>(team.size());
+}
+
+Block bytes_at(const unsigned char* data, size_t bytes) noexcept {
+  return {const_cast<unsigned char*>(data), static_cast<Count>(bytes),
+          dt::predefined(dt::abi::kByte)};
+}
+
+void pack_row(const Call& call, size_t bytes, unsigned char* row) {
+  if (call.is_send_plain) {
+    std::memcpy(row, call.send, bytes);
+    return;
+  }
+  for (size_t done = 0; done < bytes; done += call.send_block) {
+    const Block from = call.block_to(call, static_cast<int>(done / call.send_block));
+    const Block to = bytes_at(row + done, call.send_block);
+    dt::copy(to.data, *to.type, to.count, from.data, *from.type, from.count);
+  }
+}
+
+// Block `s` of the receiver from packed bytes.
+void unpack_block(Actor& actor, int m, int s, const unsigned char* data, size_t bytes) {
+  const Call& call = actor.call_of(m);
+  if (call.is_recv_plain && bytes <= call.recv_block) [[likely]] {
+    copy_bytes(static_cast<char*>(call.recv) + call.recv_step * s, data, bytes);
+    return;
+  }
+  const Block to = call.block_from(call, s);
+  if (bytes > to.bytes()) {
+    actor.team().member(m).truncated_by = s;
+    return;
+  }
+  const Block from = bytes_at(data, bytes);
+  dt::copy(to.data, *to.type, to.count, from.data, *from.type, from.count);
+}
+
+}  // namespace
+
+bool is_packed(const Team& team, const Call& call) noexcept {
+  if (call.coll != Coll::kAllgather && call.coll != Coll::kAlltoall) return false;
+  return call.send_block != 0 && call.send_block <= kScratchBytes &&
+         row_bytes(team, call) * static_cast<size_t>(team.largest_place()) <=
+             kScratchBytes;
+}
+
+void pack_blocks(Actor& actor) {
+  const auto& members = actor.place().members;
+  const size_t row = row_bytes(actor.team(), actor.call());
+  unsigned char* at = actor.room_for(row * members.size());
+  actor.mine().source = at;
+  for (const int m : members) {
+    pack_row(actor.call_of(m), row, at);
+    at += row;
+  }
+}
+
+void unpack_blocks(Actor& actor) {
+  Team& team = actor.team();
+  const size_t row = row_bytes(team, actor.call()), block = actor.call().send_block;
+  const size_t step = actor.call().coll == Coll::kAllgather ? 0 : block;
+  for (int p = 0; p < team.place_count(); ++p) {
+    const auto* from = static_cast<const unsigned char*>(actor.post_of(p).source);
+    for (const int s : team.place(p).members) {
+      for (const int m : actor.place().members) {
+        unpack_block(actor, m, s, from + step * static_cast<size_t>(m), block);
+      }
+      from += row;
+    }
+  }
+}
+
+void copy_blocks(Actor& actor) {
+  // Places begin with their own members: their data are near, and two places do not read
+  // the same buffer at the same time.
+  const int n = actor.team().size();
+  const int first = actor.place().members.front();
+  for (int i = 0; i < n; ++i) copy_from(actor, (first + i) % n);
+  actor.meet();
+}
+
+}  // namespace mpc::nbc::direct

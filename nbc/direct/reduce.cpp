@@ -1,0 +1,186 @@
+// Reductions of nbc/direct.
+//
+// Small: each place reduces its members' values to one, which stands in its post (or in its
+// scratch memory); each place then reduces the places' values for itself, all in the same
+// order, so all get the same bits. One exchange.
+//
+// Large: each place reduces to the receive buffer of its last member; then each reduces its
+// share of the elements of all places and writes it to all places' buffers; then copies to its
+// other members. A share is read and written by one actor only, so send and receive buffers
+// may be the same. User data cross between cores once in each direction.
+//
+// Order: `inout = in op inout` with the lower ranks in `in`, so from the last rank down.
+#include <algorithm>
+#include <cstring>
+
+#include "nbc/direct/steps.h"
+
+namespace mpc::nbc::direct {
+namespace {
+
+// Up to here each place reduces everything for itself: half the work is cheaper than a second
+// meeting. bench/mpi/collectives; see docs/design/0007.
+constexpr size_t kSmallBytes = 2048;
+static_assert(kSmallBytes <= kScratchBytes);
+constexpr size_t kChunkBytes = 8192;  // a running result stays in the first-level cache
+
+const unsigned char* at(const void* base, size_t offset) noexcept {
+  return static_cast<const unsigned char*>(base) + offset;
+}
+unsigned char* at(void* base, size_t offset) noexcept {
+  return static_cast<unsigned char*>(base) + offset;
+}
+
+bool is_small(const Call& call) noexcept { return call.bytes() <= kSmallBytes; }
+
+// out = values(0) op values(1) ... op values(n - 1), `count` elements of `size` bytes. `out`
+// may be the last value.
+template <class Values>
+void fold(const Operation& op, int n, Values values, void* out, Count count,
+          size_t size) {
+  const size_t bytes = static_cast<size_t>(count) * size;
+  const void* last = values(n - 1);
+  int next = n - 2;
+  if (next >= 0 && op.kernel3 != nullptr && last != out) {
+    op.kernel3(values(next), last, out, count);
+    --next;
+  } else if (last != out) {
+    std::memcpy(out, last, bytes);
+  }
+  for (; next >= 0; --next) op(values(next), out, count);
+}
+
+void contribute_small(Actor& actor) {
+  const Call& call = actor.call();
+  const Place& place = actor.place();
+  unsigned char* const out = actor.room_for(call.bytes());
+  fold(
+      call.op, static_cast<int>(place.members.size()),
+      [&](int i) { return actor.call_of(place.members[static_cast<size_t>(i)]).send; },
+      out, call.count, call.element_bytes);
+  actor.mine().source = out;
+}
+
+void conclude_small(Actor& actor) {
+  const Call& call = actor.call();
+  fold(
+      call.op, actor.team().place_count(),
+      [&](int p) { return actor.post_of(p).source; }, call.recv, call.count,
+      call.element_bytes);
+  for (const int m : actor.place().members) {
+    void* recv = actor.call_of(m).recv;
+    if (recv != call.recv) std::memcpy(recv, call.recv, call.bytes());
+  }
+}
+
+// Calls visit(first element, elements) for pieces of [begin, end).
+template <class Visit>
+void for_each_chunk(const Call& call, Count begin, Count end, Visit visit) {
+  const Count step =
+      std::max<Count>(1, static_cast<Count>(kChunkBytes / call.element_bytes));
+  for (Count at = begin; at < end; at += step) visit(at, std::min(step, end - at));
+}
+
+void contribute_large(Actor& actor) {
+  const Call& call = actor.call();
+  const auto& members = actor.place().members;
+  const Call& last = actor.call_of(members.back());
+  Post& post = actor.mine();
+  post.target = last.recv;
+  post.source = last.send;
+  if (members.size() == 1) return;
+  for_each_chunk(call, 0, call.count, [&](Count first, Count n) {
+    const size_t offset = static_cast<size_t>(first) * call.element_bytes;
+    fold(
+        call.op, static_cast<int>(members.size()),
+        [&](int i) {
+          return at(actor.call_of(members[static_cast<size_t>(i)]).send, offset);
+        },
+        at(last.recv, offset), n, call.element_bytes);
+  });
+  post.source = post.target;
+}
+
+// This place's share of the elements, from and to all places.
+void reduce_share(Actor& actor) {
+  const Call& call = actor.call();
+  const int places = actor.team().place_count();
+  const Count share = (call.count + places - 1) / places;
+  const Count begin = std::min(call.count, share * actor.place_number());
+  const Count end = std::min(call.count, begin + share);
+  alignas(64) unsigned char result[kChunkBytes];
+  for_each_chunk(call, begin, end, [&](Count first, Count n) {
+    const size_t offset = static_cast<size_t>(first) * call.element_bytes;
+    fold(
+        call.op, places, [&](int p) { return at(actor.post_of(p).source, offset); },
+        result, n, call.element_bytes);
+    for (int p = 0; p < places; ++p) {
+      std::memcpy(at(actor.post_of(p).target, offset), result,
+                  static_cast<size_t>(n) * call.element_bytes);
+    }
+  });
+}
+
+void conclude_large(Actor& actor) {
+  const Call& call = actor.call();
+  const Post& post = actor.mine();
+  const auto& members = actor.place().members;
+  if (actor.team().place_count() > 1) {
+    reduce_share(actor);
+    actor.meet();
+  }
+  if (members.size() == 1) {
+    if (post.source != call.recv && actor.team().place_count() == 1)  // a team of one
+      std::memcpy(call.recv, post.source, call.bytes());
+    return;
+  }
+  for_each_chunk(call, 0, call.count, [&](Count first, Count n) {
+    const size_t offset = static_cast<size_t>(first) * call.element_bytes;
+    for (const int m : members) {
+      void* recv = actor.call_of(m).recv;
+      if (recv == post.target) continue;
+      std::memcpy(at(recv, offset), at(post.target, offset),
+                  static_cast<size_t>(n) * call.element_bytes);
+    }
+  });
+}
+
+// Elements [first, first + n) of all members, into `member`'s receive buffer.
+void reduce_part(Actor& actor, int member, Count first, Count n) {
+  const Call& call = actor.call();
+  void* recv = actor.call_of(member).recv;
+  for_each_chunk(call, 0, n, [&](Count from, Count elements) {
+    const size_t offset = static_cast<size_t>(first + from) * call.element_bytes;
+    fold(
+        call.op, actor.team().size(),
+        [&](int m) { return at(actor.call_of(m).send, offset); },
+        at(recv, static_cast<size_t>(from) * call.element_bytes), elements,
+        call.element_bytes);
+  });
+}
+
+}  // namespace
+
+void scatter_reduced(Actor& actor) {
+  const Call& call = actor.call();
+  const Team& team = actor.team();
+  Count first = 0;
+  for (int m = 0; m < team.size(); ++m) {
+    const Count n =
+        call.part != nullptr ? call.part(call, m) : call.count / team.size();
+    if (actor.team().member(m).place == actor.place_number())
+      reduce_part(actor, m, first, n);
+    first += n;
+  }
+  actor.meet();
+}
+
+void contribute(Actor& actor) {
+  is_small(actor.call()) ? contribute_small(actor) : contribute_large(actor);
+}
+
+void conclude(Actor& actor) {
+  is_small(actor.call()) ? conclude_small(actor) : conclude_large(actor);
+}
+
+}  // namespace mpc::nbc::direct

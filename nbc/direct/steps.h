@@ -1,0 +1,27 @@
+#pragma once
+// Steps: what the acting members do with the data.
+//
+// Role:      the parts of each collective before and after the places show their posts.
+// Users:     nbc/direct/direct.cpp.
+// Threads:   the acting member of each place; all other members stand still.
+// See also:  nbc/direct/team.h (Actor).
+
+#include "nbc/direct/team.h"
+
+namespace mpc::nbc::direct {
+
+// Allreduce. Reduces what the place's members have, and shows the result in Actor::mine().
+void contribute(Actor& actor);
+// From all places' contributions to every member's receive buffer. May meet() again.
+void conclude(Actor& actor);
+
+// Reduce_scatter, after the posts: every member's part from all send buffers. Meets again.
+void scatter_reduced(Actor& actor);
+// Small exchanges, where all members' data fit in the places' rooms; before the posts, after.
+bool is_packed(const Team& team, const Call& call) noexcept;
+void pack_blocks(Actor& actor);
+void unpack_blocks(Actor& actor);
+// Other exchanges, after the posts: every member's blocks from all send buffers. Meets again.
+void copy_blocks(Actor& actor);
+
+}  // namespace mpc::nbc::direct

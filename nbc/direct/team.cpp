@@ -1,0 +1,179 @@
+#include "nbc/direct/team.h"
+
+#include <algorithm>
+
+#include "runtime/message/message.h"
+#include "scheduler/execution.h"
+
+namespace mpc::nbc::direct {
+namespace {
+
+constexpr uint64_t kRounds = 8;  // of one collective, at most
+
+}  // namespace
+
+// ---- Sleeper -----------------------------------------------------------------------------
+
+void Sleeper::arm(sched::Execution& waiter) noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(&waiter);
+  // seq_cst: either wake() sees this, or the waiter sees the flag (it looks again, seq_cst).
+  who_.store(waiter.is_ult() ? address : address | kKernelThread,
+             std::memory_order_seq_cst);
+}
+
+void Sleeper::disarm() noexcept {
+  const uintptr_t who = who_.load(std::memory_order_relaxed);
+  if ((who & (kKernelThread | kWaking)) == 0) {
+    // A user-level thread outlives the job's ranks; a late unpark is one permit too many.
+    who_.store(0, std::memory_order_relaxed);
+    return;
+  }
+  uintptr_t armed = who;
+  if (who != kWaking &&
+      who_.compare_exchange_strong(armed, 0, std::memory_order_acq_rel)) {
+    return;
+  }
+  // Somebody is between its exchange and its store in wake().
+  while (who_.load(std::memory_order_acquire) != 0) sched::Execution::self().yield();
+}
+
+void Sleeper::wake() noexcept {
+  uintptr_t who = who_.load(std::memory_order_seq_cst);  // partner: arm()
+  if (who == 0 || who == kWaking) return;
+  if ((who & kKernelThread) == 0) {
+    reinterpret_cast<sched::Execution*>(who)->unpark();
+    return;
+  }
+  if (!who_.compare_exchange_strong(who, kWaking, std::memory_order_acq_rel)) return;
+  reinterpret_cast<sched::Execution*>(who & ~kKernelThread)->unpark();
+  who_.store(0, std::memory_order_release);  // pairs with disarm(): the thread may end
+}
+
+// ---- Team --------------------------------------------------------------------------------
+
+Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size()) {
+  std::vector<int> numbers;  // of the places, in the order of their first members
+  for (size_t m = 0; m < members_.size(); ++m) {
+    const auto found = std::find(numbers.begin(), numbers.end(), place_of_member[m]);
+    const auto p = static_cast<size_t>(found - numbers.begin());
+    if (found == numbers.end()) {
+      numbers.push_back(place_of_member[m]);
+      places_.push_back(std::make_unique<Place>());
+    }
+    if (p + 1 != places_.size()) is_in_rank_order_ = false;
+    members_[m].place = static_cast<int>(p);
+    places_[p]->members.push_back(static_cast<int>(m));
+    largest_place_ =
+        std::max(largest_place_, static_cast<int>(places_[p]->members.size()));
+  }
+}
+
+int Team::arrived(uint64_t epoch) const noexcept {
+  uint64_t count = 0;
+  for (const auto& place : places_) {
+    const uint64_t before = (epoch - 1) * place->members.size();
+    const uint64_t arrivals = place->arrived.load(std::memory_order_relaxed);
+    if (arrivals > before) count += std::min(arrivals - before, place->members.size());
+  }
+  return static_cast<int>(count);
+}
+
+// ---- waiting -----------------------------------------------------------------------------
+
+namespace {
+
+// A wait for one flag to reach a number.
+struct FlagWait {
+  const std::atomic<uint64_t>& flag;
+  uint64_t number;
+  Sleeper& sleeper;
+
+  // seq_cst: see Sleeper::arm(); acquire for what was written before the flag.
+  bool holds() const noexcept { return flag.load(std::memory_order_seq_cst) >= number; }
+
+  void wait(job::Rank& self, const sched::WaitReason& why) {
+    if (holds()) return;
+    msg::wait_for(self,
+                  {[](void* w) { return static_cast<FlagWait*>(w)->holds(); },
+                   [](void* w, sched::Execution& waiter) {
+                     static_cast<FlagWait*>(w)->sleeper.arm(waiter);
+                   },
+                   [](void* w) { static_cast<FlagWait*>(w)->sleeper.disarm(); }, this},
+                  why);
+  }
+};
+
+}  // namespace
+
+bool arrive(Team& team, int member, job::Rank& self, const sched::WaitReason& why) {
+  Member& me = team.member(member);
+  Place& place = team.place(me.place);
+  const uint64_t epoch = me.epoch;
+  const uint64_t all = place.members.size();
+  // acq_rel: the last one sees what the others brought; release for the one after us.
+  if (all == 1) return true;
+  if (place.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == epoch * all)
+    return true;
+  FlagWait{place.released, epoch, me.sleeper}.wait(self, why);
+  return false;
+}
+
+// ---- Actor -------------------------------------------------------------------------------
+
+Actor::Actor(Team& team, int member, job::Rank& self,
+             const sched::WaitReason& why) noexcept
+    : team_(team),
+      me_(team.member(member)),
+      place_(team.place(me_.place)),
+      self_(self),
+      why_(why),
+      place_number_(me_.place),
+      epoch_(me_.epoch),
+      round_(epoch_ * kRounds) {}
+
+// Shows `flag_of(my place)`, and waits for the others'. Whoever sees all of them there wakes
+// those who sleep: the last one in the single order of the seq_cst stores does see it, and a
+// sleeper that arms after it looked sees all flags itself.
+template <class FlagOf>
+void Actor::join_others(FlagOf flag_of) {
+  const int places = team_.place_count();
+  if (places == 1) return;
+  flag_of(place_number_).store(round_, std::memory_order_seq_cst);
+  bool all_there = true;
+  for (int p = 0; p < places && all_there; ++p)
+    all_there = flag_of(p).load(std::memory_order_seq_cst) >= round_;
+  for (int p = 0; p < places; ++p) {
+    if (p == place_number_) continue;
+    if (all_there) {
+      team_.place(p).sleeper.wake();
+    } else {
+      FlagWait{flag_of(p), round_, place_.sleeper}.wait(self_, why_);
+    }
+  }
+}
+
+void Actor::exchange_posts() {
+  join_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
+}
+
+void Actor::meet() {
+  ++round_;
+  join_others([&](int p) -> std::atomic<uint64_t>& { return team_.place(p).round; });
+}
+
+unsigned char* Actor::room_for(size_t bytes) {
+  if (bytes <= Post::kInlineBytes) return mine().data;
+  if (place_.scratch == nullptr)
+    place_.scratch.reset(new unsigned char[2 * kScratchBytes]);
+  return place_.scratch.get() + (epoch_ & 1) * kScratchBytes;
+}
+
+void Actor::release_place() noexcept {
+  if (place_.members.size() == 1) return;
+  place_.released.store(epoch_, std::memory_order_seq_cst);
+  for (const int m : place_.members) {
+    if (&team_.member(m) != &me_) team_.member(m).sleeper.wake();
+  }
+}
+
+}  // namespace mpc::nbc::direct

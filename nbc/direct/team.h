@@ -1,0 +1,149 @@
+#pragma once
+// Team: the members of a communicator in shared memory: how they arrive and are released.
+//
+// Role:      one object for all members. Members of the same place (worker) arrive at a plain
+//            counter; the last one of a place acts for it: it meets those of the other places,
+//            moves the data of all, and releases its place.
+// Users:     nbc/direct only; mpi holds a reference per communicator.
+// Threads:   each member by one execution at a time (MPI's rule for collectives).
+// See also:  docs/design/0007-direct-collectives.md: the argument why this is right.
+//
+//   members of place 0      place 0                       place 1      members of place 1
+//     arrive  ------------> count = all: act(e)             ...
+//     wait for                 post[e&1] = what it has  <----> reads, waits for post of e
+//     `released`               ... meet() as often as data need ...
+//     return  <------------ released = e
+//
+// Numbers only grow: collective e of a team has the rounds kRounds * e + 0, 1, ...
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nbc/direct/call.h"
+#include "runtime/job/rank.h"
+
+namespace mpc::nbc::direct {
+
+// Who waits at one flag: whoever sets the flag looks here and unparks. See wake().
+class Sleeper {
+ public:
+  void arm(sched::Execution& waiter) noexcept;
+  void disarm() noexcept;
+  // Caller: after a seq_cst store to the flag.
+  void wake() noexcept;
+
+ private:
+  // The execution's address; its lowest bit: a kernel thread, which may end after its wait.
+  // kWaking: somebody is about to unpark that thread.
+  static constexpr uintptr_t kKernelThread = 1, kWaking = 2;
+  std::atomic<uintptr_t> who_{0};
+};
+
+struct alignas(64) Member {
+  const Call* call = nullptr;  // by the member before its arrival
+  uint64_t epoch = 0;          // the member's own: collectives begun
+  Sleeper sleeper;             // waits for Place::released
+  int place = 0;
+  // By who acts for the place, read by the member once released:
+  bool has_mismatch = false;  // see Place::complaint
+  int truncated_by = -1;  // the rank whose data were longer than this member's buffer
+};
+
+// What a place shows the others, for one collective; two in turn: place q may still read that
+// of e while this one is at e + 1, but not at e + 2, for which q has to be at e + 1.
+struct alignas(64) Post {
+  static constexpr size_t kInlineBytes = 32;  // the rest of the line
+  std::atomic<uint64_t> round{0};             // release: the rest is written
+  uint64_t key = 0;              // what all members must give alike; see key_of()
+  const void* source = nullptr;  // the place's contribution
+  void* target = nullptr;        // where others may write its result
+  alignas(16) unsigned char data[kInlineBytes] = {};
+};
+
+// What a place has beyond a line, it shows in its scratch memory.
+inline constexpr size_t kScratchBytes = 4096;
+
+struct Place {
+  alignas(64) std::atomic<uint64_t> arrived{
+      0};  // members' arrivals since the beginning
+  alignas(64) std::atomic<uint64_t> released{0};  // last collective that is over here
+  alignas(64) std::atomic<uint64_t> round{0};  // later rounds of the collective in hand
+  Post posts[2];
+  Sleeper sleeper;           // whoever acts for the place waits for other places
+  std::vector<int> members;  // ascending
+  // Written by who acts, which is nobody before all members have come again:
+  std::string complaint;
+  std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes, in turn
+};
+
+class Team {
+ public:
+  // place_of_member[m]: any number; the same number, the same place.
+  explicit Team(std::span<const int> place_of_member);
+  Team(const Team&) = delete;
+
+  int size() const noexcept { return static_cast<int>(members_.size()); }
+  int place_count() const noexcept { return static_cast<int>(places_.size()); }
+  // Members of each place follow each other, and so do places.
+  bool is_in_rank_order() const noexcept { return is_in_rank_order_; }
+  Member& member(int m) noexcept { return members_[static_cast<size_t>(m)]; }
+  int largest_place() const noexcept { return largest_place_; }  // its members
+  Place& place(int p) noexcept { return *places_[static_cast<size_t>(p)]; }
+
+  // How many members are there of those of collective `epoch`; for reports, may be stale.
+  int arrived(uint64_t epoch) const noexcept;
+
+ private:
+  std::vector<Member> members_;
+  std::vector<std::unique_ptr<Place>> places_;
+  int largest_place_ = 0;
+  bool is_in_rank_order_ = true;
+};
+
+// The last member of a place, while it acts for all of the place.
+class Actor {
+ public:
+  Actor(Team& team, int member, job::Rank& self, const sched::WaitReason& why) noexcept;
+
+  Team& team() const noexcept { return team_; }
+  Place& place() const noexcept { return place_; }
+  int place_number() const noexcept { return place_number_; }
+  const Call& call() const noexcept { return *me_.call; }  // its own; op of all work
+  const Call& call_of(int member) const noexcept { return *team_.member(member).call; }
+  Post& mine() noexcept { return place_.posts[epoch_ & 1]; }
+  Post& post_of(int place) noexcept { return team_.place(place).posts[epoch_ & 1]; }
+
+  // Room for `bytes` that the others may read once the post is shown, until the next exchange
+  // of posts: in the post itself, or in scratch memory (at most kScratchBytes).
+  unsigned char* room_for(size_t bytes);
+
+  // Shows mine() to the others; waits until all of them have shown theirs. Switches: yes.
+  void exchange_posts();
+  // Waits until all places have come so far. What each did before, all see. Switches: yes.
+  void meet();
+  // The members of the place may go.
+  void release_place() noexcept;
+
+ private:
+  template <class FlagOf>
+  void join_others(FlagOf flag_of);
+
+  Team& team_;
+  Member& me_;
+  Place& place_;
+  job::Rank& self_;
+  const sched::WaitReason& why_;
+  const int place_number_;
+  const uint64_t epoch_;
+  uint64_t round_;
+};
+
+// A member arrives. True: it is the last one of its place and must act. False: it has been
+// released, all is done. Switches: yes.
+bool arrive(Team& team, int member, job::Rank& self, const sched::WaitReason& why);
+
+}  // namespace mpc::nbc::direct
