@@ -2,9 +2,9 @@
 #
 # Reads the layer's directory and allowed dependencies from cmake/layers.txt, so that the build
 # and the `layers` test can never disagree. Each layer is a static, position-independent
-# library `mpc_NAME`; all of them together become libmpi_abi.so.
+# library `mpc_NAME`; all of them together become libmpi_abi.so, but those marked TOOLS_ONLY.
 function(mpc_layer name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "TOOLS_ONLY" "" "SOURCES;LINK" ${ARGN})
   file(STRINGS "${PROJECT_SOURCE_DIR}/cmake/layers.txt" lines REGEX "^${name}[ \t]")
   if(NOT lines)
     message(FATAL_ERROR "mpc_layer(${name}): no such layer in cmake/layers.txt")
@@ -22,5 +22,7 @@ function(mpc_layer name)
     endif()
   endforeach()
   target_link_libraries(mpc_${name} PUBLIC ${arg_LINK})
-  set_property(GLOBAL APPEND PROPERTY MPC_LAYERS mpc_${name})
+  if(NOT arg_TOOLS_ONLY)
+    set_property(GLOBAL APPEND PROPERTY MPC_LAYERS mpc_${name})
+  endif()
 endfunction()

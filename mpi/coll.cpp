@@ -49,7 +49,8 @@ struct Call final : CollectiveState {
   const dt::Datatype* pair[2] = {nullptr, nullptr};  // most collectives bind two types
   std::vector<const dt::Datatype*> many_types;       // w forms
   BoundOp op;
-  std::vector<dt::TypeRef> kept_types;               // non-blocking calls outlive the handles
+  dt::TypeRef kept_pair[2];                          // non-blocking calls outlive the handles
+  std::vector<dt::TypeRef> kept_types;               // of w forms
   // Storage behind the shape's spans.
   std::vector<Count> counts[4];
   std::vector<nbc::TypeShape> type_shapes[2];
@@ -104,7 +105,8 @@ struct Call final : CollectiveState {
     return pair;
   }
   void keep_types() {
-    for (const dt::Datatype* type : types()) {
+    for (int i = 0; i < 2; ++i) kept_pair[i] = dt::TypeRef(pair[i]);
+    for (const dt::Datatype* type : many_types) {
       if (type != nullptr) kept_types.emplace_back(type);
     }
   }

@@ -88,7 +88,9 @@ class Reader {
     read_cores();
     auto root = std::make_unique<Node>();
     hwloc_obj_t machine = hwloc_get_root_obj(topology_);
-    root->cores = cores_in(machine->cpuset);
+    std::vector<int> all(cores_.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+    root->cores = cores_in(machine->cpuset, all);
     copy_children(machine, *root);
     Tree tree;
     tree.root = std::move(root);
@@ -124,13 +126,14 @@ class Reader {
     return nullptr;
   }
 
-  std::vector<int> cores_in(hwloc_const_bitmap_t cpuset) const {
+  // Those of `candidates`, so that a machine of 10,000 cores is not searched 10,000 times.
+  std::vector<int> cores_in(hwloc_const_bitmap_t cpuset,
+                            const std::vector<int>& candidates) const {
     std::vector<int> result;
-    for (size_t i = 0; i < cores_.size(); ++i) {
+    for (int i : candidates) {
       hwloc_obj_t core =
           hwloc_get_obj_by_type(topology_, core_type_, static_cast<unsigned>(i));
-      if (hwloc_bitmap_isincluded(core->cpuset, cpuset))
-        result.push_back(static_cast<int>(i));
+      if (hwloc_bitmap_isincluded(core->cpuset, cpuset)) result.push_back(i);
     }
     return result;
   }
@@ -161,7 +164,10 @@ class Reader {
     auto node = std::make_unique<Node>();
     node->level = level;
     node->index = static_cast<int>(object->logical_index);
-    node->cores = cores_in(object->cpuset);
+    if (level == Level::kCore)
+      node->cores = {node->index};
+    else
+      node->cores = cores_in(object->cpuset, parent.cores);
     if (level == Level::kNuma)
       node->bytes = object->attr->numanode.local_memory;
     else if (level == Level::kL1 || level == Level::kL2 || level == Level::kL3)

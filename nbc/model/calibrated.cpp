@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "nbc/model/levels.h"
+#include "nbc/model/tree_time.h"
 
 namespace mpc::nbc {
 
@@ -31,13 +32,6 @@ bool has_doubling_weight(Coll coll) {
   return coll == Coll::kScatter || coll == Coll::kGather;
 }
 
-// Cores that work at the same time, and the share of their copies that leaves a domain.
-struct Crew {
-  int cores = 0;
-  double far = 0;    // of copies between NUMA nodes
-  double close = 0;  // of copies inside a shared cache
-};
-
 // Share of the pairs (r, r + distance) that lie in one domain of `per_domain` of `all` cores,
 // over which `ranks` are spread evenly.
 double share_inside(int ranks, int64_t distance, int per_domain, int all) {
@@ -50,6 +44,27 @@ class Costs {
  public:
   Costs(const Situation& s, const Parameters& p) : s_(s), p_(p) {
     numa_count_ = std::max(1, p.shape.cores / std::max(1, p.shape.cores_per_numa));
+  }
+
+  // One edge of a tree, played exactly.
+  EdgeCost edge_cost(const TreeEdge& e, int active, bool reduces, int64_t parts) const {
+    const int64_t bytes = has_doubling_weight(s_.coll) ? s_.bytes * e.span : s_.bytes;
+    const auto domain = [&](int v, int per_domain) {
+      return static_cast<int64_t>(v) * p_.shape.cores / s_.ranks / per_domain;
+    };
+    Reach reach = Reach::kMachine;
+    if (domain(e.parent, p_.shape.cores_per_numa) ==
+        domain(e.child, p_.shape.cores_per_numa))
+      reach = Reach::kNuma;
+    if (domain(e.parent, p_.shape.cores_per_cache) ==
+        domain(e.child, p_.shape.cores_per_cache))
+      reach = Reach::kCache;
+    const double here = static_cast<double>(active) / numa_count_;
+    const auto count = static_cast<double>(parts);
+    const double overhead = 2 * p_.node_us + p_.message_us;
+    const double more_latency = (count - 1) * copy_us(p_, reach, 0);
+    return {overhead * count + more_latency + copy_us(p_, reach, bytes, here),
+            reduces ? p_.node_us * count + reduce_us(p_, bytes) : 0};
   }
 
   // One message of `bytes` in `parts` between ranks `distance` apart, while `active` cores copy.
@@ -74,6 +89,9 @@ class Costs {
     return one * static_cast<double>(std::max<int64_t>(1, parts));
   }
 
+  double own_block_us() const {
+    return p_.node_us + copy_us(p_, Reach::kCache, s_.bytes);
+  }
   double handover_us() const { return p_.handover_us; }
 
  private:
@@ -90,17 +108,34 @@ int64_t segment_count(int64_t bytes, int64_t segment_bytes) {
 
 // One direction through a tree.
 struct TreePass {
+  static constexpr int kMostPlayed = 1024;  // ranks; beyond, levels are counted
+
+  // Many segments behave like some: so many are played, with the overhead of all.
+  static constexpr int64_t kMostSegments = 8, kMostTasks = 2048;
+
+  double played_us(int first_level, int end_level, int cores) const {
+    TreeWork work{s.ranks, arity, first_level, end_level, cores, is_upwards};
+    work.segments = static_cast<int>(std::min(
+        segments, std::clamp<int64_t>(kMostTasks / s.ranks, 1, kMostSegments)));
+    if (has_doubling_weight(s.coll)) work.own_block_us = costs.own_block_us();
+    return tree_us(work, [&](const TreeEdge& e) {
+      const int64_t active = std::min<int64_t>(edges(e.level), cores);
+      EdgeCost cost = costs.edge_cost(e, static_cast<int>(active), reduces, segments);
+      cost.copy_us /= work.segments;
+      cost.reduce_us /= work.segments;
+      return cost;
+    });
+  }
+  bool is_played() const { return s.ranks <= kMostPlayed; }
+
   const Situation& s;
   const Costs& costs;
   int arity;
   int64_t segments;
+  bool is_upwards;
   bool reduces;
 
-  int height() const {
-    int levels = 0;
-    for (int64_t reach = 1; reach < s.ranks; reach *= arity) ++levels;
-    return levels;
-  }
+  int height() const { return knomial_height(s.ranks, arity); }
   int64_t step(int level) const {
     int64_t step = 1;
     for (int l = height() - 1; l > level; --l) step *= arity;
@@ -116,7 +151,8 @@ struct TreePass {
     return std::min<int64_t>(arity - 1, (s.ranks + d - 1) / d - 1);
   }
   double edge_us(int level, int cores) const {
-    const int64_t weight = has_doubling_weight(s.coll) ? step(level) : 1;
+    const int64_t weight =
+        has_doubling_weight(s.coll) ? std::min(step(level), s.ranks - step(level)) : 1;
     const int active = static_cast<int>(std::min<int64_t>(edges(level), cores));
     return costs.message_us(s.bytes * weight, segments, step(level), active, reduces);
   }
@@ -126,17 +162,19 @@ struct TreePass {
            edge_us(level, cores);
   }
   double kept_us(int split) const {
+    const int first = std::max(0, height() - split);
+    if (is_played()) return played_us(first, height(), s.application_cores);
     double time = 0;
-    for (int l = std::max(0, height() - split); l < height(); ++l)
-      time += level_us(l, s.application_cores);
+    for (int l = first; l < height(); ++l) time += level_us(l, s.application_cores);
     return time;
   }
-  // Without segments a level begins when the one before has ended. With segments levels run
-  // together: what counts is the work, or the rank that has the most of it.
+  // Counted: without segments a level begins when the one before has ended. With segments
+  // levels run together: what counts is the work, or the rank that has the most of it.
   double folded_us(int split) const {
     const int last = height() - split, cores = s.communication_cores;
     if (last <= 0) return 0;
     if (cores < 1) return kNever;
+    if (is_played()) return played_us(0, last, cores) + last * costs.handover_us();
     double levels = 0, work = 0, longest = 0, fill = 0;
     for (int l = 0; l < last; ++l) {
       const double edge = edge_us(l, cores);
@@ -152,13 +190,14 @@ struct TreePass {
 std::vector<SplitTime> predict_tree(const Situation& s, const Plan& plan,
                                     const Costs& costs) {
   const int64_t segments = segment_count(s.bytes, plan.segment_bytes);
-  const TreePass pass{s, costs, plan.arity, segments, is_reduction(s.coll)};
+  const bool is_upwards = is_reduction(s.coll) || s.coll == Coll::kGather;
+  const TreePass pass{s, costs, plan.arity, segments, is_upwards, is_reduction(s.coll)};
   TreePass down = pass;
-  down.reduces = false;
+  down.is_upwards = down.reduces = false;
   const bool both = s.coll == Coll::kAllreduce;
   std::vector<SplitTime> times;
   for (int split = 0; split <= pass.height(); ++split) {
-    SplitTime time{split, pass.kept_us(split), pass.folded_us(split)};
+    SplitTime time{split, pass.kept_us(split), pass.folded_us(split), segments};
     if (both) {
       time.kept_us += down.kept_us(split);
       time.folded_us += down.folded_us(split);
@@ -241,50 +280,72 @@ std::vector<SplitTime> predict_balanced(const Situation& s, const Costs& costs) 
   return two_ends(s, costs, 1, one_rank * s.ranks, one_rank);
 }
 
-bool is(const char* a, const char* b) {
-  return a != nullptr && b != nullptr && std::strcmp(a, b) == 0;
+constexpr int kWideArity = 4;
+
+// The same plan in pieces of several sizes.
+void add_segmented(std::vector<Plan>& plans, const Situation& s, Plan plan) {
+  constexpr int64_t kSegments[] = {16 << 10, 64 << 10, 256 << 10};
+  if (s.segment_bytes > 0) {
+    plan.segment_bytes = s.segment_bytes;
+    plans.push_back(plan);
+    return;
+  }
+  for (int64_t segment : kSegments)
+    if (s.bytes > segment) {
+      plan.segment_bytes = segment;
+      plans.push_back(plan);
+    }
+}
+
+std::vector<Plan> free_plans(const Situation& s) {
+  switch (s.coll) {
+    case Coll::kBcast:
+    case Coll::kReduce: {
+      std::vector<Plan> plans{{"binomial", Form::kTree, 2, 0},
+                              {"knomial", Form::kTree, kWideArity, 0}};
+      add_segmented(plans, s, {"binomial_segmented", Form::kTree, 2, 0});
+      add_segmented(plans, s, {"chain", Form::kChain, 1, 0});
+      return plans;
+    }
+    case Coll::kScatter:
+    case Coll::kGather:
+      return {{"binomial", Form::kTree, 2, 0}, {"linear", Form::kSerial, 0, 0}};
+    case Coll::kAllreduce:
+      return {{"binomial", Form::kTree, 2, 0}, {"halving", Form::kBalanced, 0, 0}};
+    case Coll::kScatterv:
+    case Coll::kGatherv:
+      return {{nullptr, Form::kSerial, 0, 0}};
+    default:
+      return {{nullptr, Form::kBalanced, 0, 0}};
+  }
+}
+
+// A tree over places counts as binomial: places are not known here.
+std::vector<Plan> settled_plans(const Situation& s) {
+  const std::string_view name = s.algorithm;
+  const bool is_segmented =
+      name.ends_with("_segmented") ||
+      (name == "chain" && (s.coll == Coll::kBcast || s.coll == Coll::kReduce));
+  Plan plan{s.algorithm, Form::kBalanced, 0, 0};
+  if (name.starts_with("binomial") || name.starts_with("tree"))
+    plan = {s.algorithm, Form::kTree, 2, 0};
+  if (name.starts_with("knomial"))
+    plan = {s.algorithm, Form::kTree, s.arity >= 2 ? s.arity : kWideArity, 0};
+  if (name == "chain") plan = {s.algorithm, Form::kChain, 1, 0};
+  const bool is_rooted = s.coll == Coll::kBcast || s.coll == Coll::kReduce ||
+                         s.coll == Coll::kGather || s.coll == Coll::kGatherv ||
+                         s.coll == Coll::kScatter || s.coll == Coll::kScatterv;
+  if (name == "linear" && is_rooted) plan.form = Form::kSerial;
+  std::vector<Plan> plans;
+  if (is_segmented) add_segmented(plans, s, plan);
+  if (plans.empty()) plans.push_back(plan);
+  return plans;
 }
 
 }  // namespace
 
 std::vector<Plan> plans_for(const Situation& s) {
-  constexpr int64_t kSegments[] = {16 << 10, 64 << 10, 256 << 10};
-  std::vector<Plan> known;
-  const auto add_segmented = [&](Plan plan) {
-    for (int64_t segment : kSegments)
-      if (s.bytes > segment) {
-        plan.segment_bytes = segment;
-        known.push_back(plan);
-      }
-  };
-  switch (s.coll) {
-    case Coll::kBcast:
-    case Coll::kReduce:
-      known.push_back({"binomial", Form::kTree, 2, 0});
-      known.push_back({"quad", Form::kTree, 4, 0});
-      add_segmented({"binomial_segmented", Form::kTree, 2, 0});
-      add_segmented({"chain", Form::kChain, 1, 0});
-      break;
-    case Coll::kScatter:
-    case Coll::kGather:
-      known.push_back({"binomial", Form::kTree, 2, 0});
-      known.push_back({"linear", Form::kSerial, 0, 0});
-      break;
-    case Coll::kAllreduce:
-      known.push_back({"binomial", Form::kTree, 2, 0});
-      known.push_back({"halving", Form::kBalanced, 0, 0});
-      break;
-    case Coll::kScatterv:
-    case Coll::kGatherv:
-      known.push_back({nullptr, Form::kSerial, 0, 0});
-      break;
-    default:
-      known.push_back({nullptr, Form::kBalanced, 0, 0});
-  }
-  if (s.algorithm == nullptr) return known;
-  std::erase_if(known, [&](const Plan& p) { return !is(p.algorithm, s.algorithm); });
-  if (known.empty()) known.push_back({s.algorithm, Form::kBalanced, 0, 0});
-  return known;
+  return s.algorithm == nullptr ? free_plans(s) : settled_plans(s);
 }
 
 std::vector<SplitTime> predict(const Situation& s, const Plan& plan,

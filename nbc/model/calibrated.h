@@ -8,6 +8,7 @@
 // Threads:   pure functions.
 // See also:  docs/overlap-model.md (how it differs from the paper's), nbc/model/paper.h.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct Situation {
   // The algorithm is settled ("binomial"): only S is asked for. Null: free choice. Names are
   // those of nbc/algorithms; the string must be a literal.
   const char* algorithm = nullptr;
+  int arity = 0;              // settled as well, of a k-nomial tree; 0: free
+  int64_t segment_bytes = 0;  // settled as well, of segmented algorithms; 0: free
 };
 
 // How the work of an algorithm lies in time and on the cores.
@@ -58,9 +61,13 @@ struct SplitTime {
   int split = 0;
   double kept_us = 0;    // on the application cores; cannot be overlapped
   double folded_us = 0;  // on the communication cores; infinite if there are none
-  double nonblocking_us() const { return kept_us + folded_us; }
+  // Of the data: kept and folded levels can work on different segments at the same time.
+  int64_t segments = 1;
+  double nonblocking_us() const { return overlapped_us(0); }
+  // Equation (5) for one segment: kept + max(window, folded).
   double overlapped_us(double window_us) const {
-    return kept_us + (window_us > folded_us ? window_us : folded_us);
+    return std::max(kept_us + window_us,
+                    folded_us + kept_us / static_cast<double>(segments));
   }
 };
 // By S, from 0 to "everything is kept". Trees have all S, other forms the two ends.

@@ -1,6 +1,7 @@
 #include "nbc/model/chooser.h"
 
-#include <cmath>
+#include <mutex>
+#include <vector>
 
 namespace mpc::nbc {
 
@@ -20,9 +21,8 @@ bool is_better(const Best& a, const Best& b) {
   return a.overlapped <= b.overlapped && a.nonblocking < b.nonblocking * kWorthIt;
 }
 
-Plan best_plan(const Situation& s, const std::vector<Plan>& plans,
+Plan best_plan(const Situation& s, const std::vector<Plan>& plans, double window,
                const Parameters& p) {
-  const double window = nominal_window_us(s, p);
   Best best;
   for (const Plan& plan : plans) {
     const std::vector<SplitTime> times = predict(s, plan, p);
@@ -33,58 +33,102 @@ Plan best_plan(const Situation& s, const std::vector<Plan>& plans,
   return *best.plan;
 }
 
-// Windows in steps of 1/12 of a doubling.
-int window_step(double window_us) {
-  if (window_us < 0) return -1;
-  return static_cast<int>(std::lround(12 * std::log2(window_us + 1)));
-}
-
 bool is_same(const Situation& a, const Situation& b) {
   return a.coll == b.coll && a.ranks == b.ranks &&
          a.application_cores == b.application_cores &&
          a.communication_cores == b.communication_cores && a.bytes == b.bytes &&
-         a.commutative == b.commutative && a.algorithm == b.algorithm;
+         a.commutative == b.commutative && a.algorithm == b.algorithm &&
+         a.arity == b.arity && a.segment_bytes == b.segment_bytes;
 }
 
-size_t hash_of(const Situation& s, int step) {
+size_t hash_of(const Situation& s) {
   uint64_t hash = static_cast<uint64_t>(s.bytes) * 0x9e3779b97f4a7c15;
   const int parts[] = {static_cast<int>(s.coll), s.ranks, s.application_cores,
-                       s.communication_cores, step};
+                       s.communication_cores};
   for (int part : parts)
     hash = (hash ^ static_cast<uint64_t>(part)) * 0x9e3779b97f4a7c15;
   return hash >> 58;  // the topmost bits are the best mixed
 }
 
-}  // namespace
-
-Choice choose(const Situation& s, const Parameters& parameters) {
-  const std::vector<Plan> plans = plans_for(s);
+Choice choose_from(const Prediction& prediction, const Situation& s) {
   Choice choice;
-  if (s.ranks < 2 || s.application_cores < 1) return choice;
-  // Without a core to spare there is nothing to choose: as a blocking call.
-  const Plan plan =
-      s.communication_cores < 1 ? plans.front() : best_plan(s, plans, parameters);
-  const std::vector<SplitTime> times = predict(s, plan, parameters);
-  const double window =
-      s.window_us < 0 ? nominal_window_us(s, parameters) : s.window_us;
-  const SplitTime& best = best_of(times, window);
+  if (prediction.times.empty()) return choice;
+  const double window = s.window_us < 0 ? prediction.nominal_window_us : s.window_us;
+  const SplitTime& best = best_of(prediction.times, window);
   choice.split = best.split;
-  choice.keeps_all = &best == &times.back();
+  choice.keeps_all = &best == &prediction.times.back();
   choice.predicted_us = best.overlapped_us(window);
   if (s.communication_cores < 1) return choice;
-  choice.algorithm = plan.algorithm;
-  choice.arity = plan.arity;
-  choice.segment_bytes = plan.segment_bytes;
+  choice.algorithm = prediction.plan.algorithm;
+  choice.arity = prediction.plan.arity;
+  choice.segment_bytes = prediction.plan.segment_bytes;
   return choice;
 }
 
+// All ranks of a process ask the same questions: the first one's answer is kept for all.
+class SharedPredictions {
+ public:
+  std::shared_ptr<const Prediction> get(const Situation& s, const Parameters& p) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (const Entry& entry : entries_)
+        if (is_same(entry.situation, s) && entry.parameters == p)
+          return entry.prediction;
+    }
+    // Without the lock: several ranks may find the same at the same time.
+    auto made = std::make_shared<const Prediction>(predict_best(s, p));
+    const std::lock_guard lock(mutex_);
+    if (entries_.size() < kMost)
+      entries_.push_back({s, p, made});
+    else
+      entries_[next_++ % kMost] = {s, p, made};
+    return made;
+  }
+
+ private:
+  struct Entry {
+    Situation situation;
+    Parameters parameters;
+    std::shared_ptr<const Prediction> prediction;
+  };
+  static constexpr size_t kMost = 64;
+  std::mutex mutex_;  // never held over a switch
+  std::vector<Entry> entries_;
+  size_t next_ = 0;
+};
+
+SharedPredictions& shared_predictions() {
+  static SharedPredictions predictions;
+  return predictions;
+}
+
+}  // namespace
+
+Prediction predict_best(const Situation& s, const Parameters& parameters) {
+  Prediction prediction;
+  if (s.ranks < 2 || s.application_cores < 1) return prediction;
+  const std::vector<Plan> plans = plans_for(s);
+  prediction.nominal_window_us = nominal_window_us(s, parameters);
+  // Without a core to spare there is nothing to choose: as a blocking call.
+  prediction.plan = s.communication_cores < 1 || plans.size() == 1
+                        ? plans.front()
+                        : best_plan(s, plans, prediction.nominal_window_us, parameters);
+  prediction.times = predict(s, prediction.plan, parameters);
+  return prediction;
+}
+
+Choice choose(const Situation& situation, const Parameters& parameters) {
+  return choose_from(predict_best(situation, parameters), situation);
+}
+
 const Choice& Chooser::choose(const Situation& situation) {
-  const int step = window_step(situation.window_us);
-  Entry& entry = entries_[hash_of(situation, step) % kEntries];
-  if (entry.is_used && entry.window_step == step && is_same(entry.situation, situation))
-    return entry.choice;
-  ++misses_;
-  entry = {true, step, situation, nbc::choose(situation, parameters_)};
+  Entry& entry = entries_[hash_of(situation) % kEntries];
+  if (entry.prediction == nullptr || !is_same(entry.situation, situation)) {
+    ++misses_;
+    entry.situation = situation;
+    entry.prediction = shared_predictions().get(situation, parameters_);
+  }
+  entry.choice = choose_from(*entry.prediction, situation);
   return entry.choice;
 }
 

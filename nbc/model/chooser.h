@@ -12,6 +12,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "nbc/model/calibrated.h"
 
@@ -30,25 +32,32 @@ struct Choice {
       0;  // from the start to the end of the wait, the window included
 };
 
+// What a choice is made from: all that does not depend on the window.
+struct Prediction {
+  Plan plan;
+  double nominal_window_us = 0;
+  std::vector<SplitTime> times;  // empty: one rank, nothing to do
+};
+Prediction predict_best(const Situation& situation, const Parameters& parameters);
+
 // Never predicted slower than a blocking call of the same algorithm, or than S = 0.
-// Cost: some 10 us for large numbers of ranks; see Chooser.
+// Cost: some 100 us for 64 ranks, some 10 ms for 1000; see Chooser.
 Choice choose(const Situation& situation, const Parameters& parameters);
 
-// choose() with a memory of the last questions. Windows that differ by less than about 6 %
-// count as equal.
+// choose() with a memory of the last questions; windows do not count as different questions.
+// Behind it is a memory for all ranks of the process.
 class Chooser {
  public:
   explicit Chooser(const Parameters& parameters) : parameters_(parameters) {}
-  // Cost: well below 1 us when the question was asked before.
+  // Cost: well below 1 us when the question was asked before. Valid until the next call.
   const Choice& choose(const Situation& situation);
   const Parameters& parameters() const noexcept { return parameters_; }
   uint64_t misses() const noexcept { return misses_; }
 
  private:
   struct Entry {
-    bool is_used = false;
-    int window_step = 0;
     Situation situation;
+    std::shared_ptr<const Prediction> prediction;  // null: not used yet
     Choice choice;
   };
   static constexpr size_t kEntries = 64;

@@ -109,6 +109,24 @@ Parameters guess_parameters(const MachineShape& shape) {
   return p;
 }
 
+Parameters from_measured(const MachineShape& shape, const Measured& measured,
+                         const std::string& when) {
+  Parameters p = guess_parameters(shape);
+  const std::string base = p.machine;
+  p.machine = "measured";
+  p.source = "mpcinfo --calibrate, " + when + "; cost of a node and a message: " + base;
+  // A reach that this machine does not have costs what the next smaller one does.
+  const CopyCost* last = nullptr;
+  for (size_t reach = 0; reach < kReachCount; ++reach) {
+    if (measured.copy[reach].bandwidth_gbs > 0) last = &measured.copy[reach];
+    if (last != nullptr) p.copy[reach] = *last;
+  }
+  if (measured.numa_gbs > 0) p.numa_gbs = measured.numa_gbs;
+  if (measured.reduce_gbs > 0) p.reduce_gbs = measured.reduce_gbs;
+  if (measured.handover_us > 0) p.handover_us = measured.handover_us;
+  return p;
+}
+
 std::string problem_of(const Parameters& p) {
   const auto is_bad = [](double v, bool may_be_zero) {
     return !std::isfinite(v) || v < 0 || (v == 0 && !may_be_zero);

@@ -55,6 +55,17 @@ const Parameters* builtin_parameters(std::string_view machine) noexcept;
 // The built-in set whose shape is closest, with `shape` in place of its own: a guess for a
 // machine that nobody has measured.
 Parameters guess_parameters(const MachineShape& shape);
+// What a measuring program finds out (mpcinfo --calibrate).
+struct Measured {
+  // Bandwidth 0: the machine has no such pair of cores.
+  CopyCost copy[kReachCount] = {{0, 0}, {0, 0}, {0, 0}};
+  double numa_gbs = 0;  // all cores of a NUMA node copying
+  double reduce_gbs = 0;
+  double handover_us = 0;
+};
+// The rest, and what is 0, is guessed as above. `when`: for the source line.
+Parameters from_measured(const MachineShape& shape, const Measured& measured,
+                         const std::string& when);
 // Errors in the numbers (negative, zero bandwidth), or "".
 std::string problem_of(const Parameters& parameters);
 

@@ -3,14 +3,14 @@
 
     make_version_script.py OUT [EXPORTS...]
 
-Exported are MPI's C and Fortran names, our own mpc_ names, and the names in the files
+Exported are MPI's C and Fortran names, our own mpc_ and MPCX_ names, and the names in the files
 EXPORTS (one a line). Everything else stays inside: a program may have its own fmt, hwloc ...
 """
 import sys
 from pathlib import Path
 
 # Fortran names are made by compilers in several ways: mpi_send_, mpi_send__, MPI_SEND.
-ALWAYS = ["MPI_*", "PMPI_*", "mpi_*", "pmpi_*", "mpc_*"]
+ALWAYS = ["MPI_*", "PMPI_*", "mpi_*", "pmpi_*", "mpc_*", "MPCX_*"]
 
 
 def names_in(path):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-OURS = re.compile(r"^(P?MPI_|p?mpi_|mpc_)")
+OURS = re.compile(r"^(P?MPI_|p?mpi_|mpc_|MPCX_)")
 
 
 def dynamic_symbols(library):

@@ -6,6 +6,7 @@
 import argparse
 import csv
 import io
+import json
 import os
 import subprocess
 import sys
@@ -82,6 +83,74 @@ class Model(Case):
         self.refused("--model", "--machine", "knl64", "--kind", "odd",
                      says=["odd", "constant", "doubling"])
         self.refused("--model", "--machine", "pack:1 core:2 pu:1", says=["2 cores"])
+
+
+    def test_calibrated_is_in_microseconds_of_the_given_machine(self):
+        rows = self.rows("--model", "--machine", "knl64", "--kind", "calibrated")
+        self.assertEqual([row["N"] for row in rows], [str(n) for n in range(2, 64)])
+        small = self.rows("--model", "--machine", "knl64", "--kind", "calibrated", "--bytes", "1KB")
+        self.assertLess(float(small[40]["C"]), 0.1 * float(rows[40]["C"]))
+        self.refused("--model", "--machine", "knl64", "--bytes", "2XB", says=["2XB"])
+        self.refused("--model", "--machine", "knl64", "--parameters", "/no/such.json",
+                     says=["/no/such.json"])
+
+    def test_advice(self):
+        status, out, err = mpcinfo("--model", "--advise", "--machine", "knl64", "--ops",
+                                   "ibcast:2MB:1,ireduce:2MB:2", "--compute", "2ms")
+        self.assertEqual((status, err), (0, ""))
+        self.assertRegex(out, r"Use \d+ ranks; leave \d+ cores")
+        rows = self.rows("--advise", "--machine", "knl64", "--ops", "iscatter:64KB:3",
+                         "--compute", "150us")
+        self.assertEqual(len(rows), 64)
+        for row in rows:
+            self.assertLessEqual(float(row["total_us"]), float(row["blocking_us"]) + 1e-6)
+        self.refused("--advise", "--machine", "knl64", "--ops", "ibcast:2MB:0", says=["count"])
+        self.refused("--advise", "--machine", "knl64", "--ops", "ibcast:1:2:3", says=["BYTES"])
+        self.refused("--advise", "--machine", "knl64", "--compute", "soon", says=["soon", "2ms"])
+
+
+class Simulate(Case):
+    def test_names_best_and_chosen_split(self):
+        rows = self.rows("--simulate", "--machine", "skylake48", "--op", "ireduce", "--from", 30)
+        self.assertEqual([row["N"] for row in rows], [str(n) for n in range(30, 48)])
+        for row in rows:
+            best = float(row["T_overlapped_S" + row["best_S"]])
+            chosen = float(row["T_overlapped_S" + row["chosen_S"]])
+            self.assertEqual(row["kind"], "simulated")
+            self.assertLessEqual(chosen, 1.05 * best)
+            self.assertLessEqual(chosen, float(row["blocking_plus_C"]))
+
+    def test_is_deterministic(self):
+        arguments = ("--simulate", "--machine", "pack:2 numa:1 l3:1 core:4 pu:1", "--csv")
+        self.assertEqual(mpcinfo(*arguments), mpcinfo(*arguments))
+
+    def test_wrong_input(self):
+        self.refused("--simulate", "--machine", "knl64", "--algorithm", "best",
+                     says=["best", "binomial", "chain"])
+        self.refused("--simulate", "--machine", "knl64", "--to", 64, says=["2 to 63"])
+        self.refused("--simulate", "--machine", "knl65", says=["knl64"])
+
+
+class Calibrate(Case):
+    def test_writes_a_file_that_the_models_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "sub", "machine.json")
+            status, out, err = mpcinfo("--calibrate", "--output", file)
+            self.assertEqual(status, 0, err)
+            with open(file, encoding="utf-8") as made:
+                self.assertEqual(made.read(), out)
+            costs = json.loads(out)
+            self.assertGreater(costs["numa_gbs"], 0)
+            self.assertGreater(costs["copy"]["numa"]["bandwidth_gbs"], 0)
+            rows = self.rows("--model", "--machine", "knl64", "--kind", "calibrated",
+                             "--parameters", file)
+            self.assertEqual(len(rows), 62)
+            with open(file, "w", encoding="utf-8") as broken:
+                broken.write("{}")
+            self.refused("--model", "--machine", "knl64", "--parameters", file, says=[file])
+
+    def test_measures_this_machine_only(self):
+        self.refused("--calibrate", "--machine", "knl64", says=["this machine"])
 
 
 class Plot(Case):

@@ -11,7 +11,8 @@
 namespace {
 
 struct Options {
-  bool topology = false, settings = false, markdown = false, model = false;
+  bool topology = false, settings = false, markdown = false;
+  bool model = false, advise = false, simulate = false, calibrate = false;
   mpc::tools::ModelOptions models;
   mpc::tools::TraceOptions trace;
 };
@@ -29,16 +30,46 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag(
       "--model", o.model,
       "Predict a split-tree collective with computation for every number of ranks");
-  app.add_option("--op", o.models.operation,
-                 "Operation: ibcast, ireduce, iscatter, ...")
+  app.add_flag("--advise", o.advise, "How many ranks to use for a mix of collectives");
+  app.add_flag(
+      "--simulate", o.simulate,
+      "Play the real schedules on the simulated machine, for every number of ranks");
+  app.add_flag("--calibrate", o.calibrate,
+               "Measure this machine's copies and keep the numbers for the model");
+  mpc::tools::ModelOptions& m = o.models;
+  app.add_option("--op", m.operation,
+                 "ibcast, ireduce, iscatter, igather or iallreduce")
       ->type_name("OP")
       ->capture_default_str();
+  app.add_option("--bytes", m.bytes, "Size of one rank's buffer or block")
+      ->type_name("BYTES")
+      ->capture_default_str();
   app.add_option(
-         "--kind", o.models.kind,
-         "With --model: constant or doubling (the paper's model with this weight)")
+         "--kind", m.kind,
+         "With --model: constant or doubling (the paper's model with this weight), "
+         "or calibrated (microseconds)")
       ->type_name("KIND");
-  app.add_flag("--csv", o.models.is_csv, "Numbers for programs instead of a table");
-  app.add_option("--plot", o.models.plot,
+  app.add_option("--algorithm", m.algorithm, "With --simulate: instead of binomial")
+      ->type_name("NAME");
+  app.add_option("--parameters", m.parameters,
+                 "File of a machine's costs (--calibrate)")
+      ->type_name("FILE");
+  app.add_option("--from", m.first_ranks, "With --simulate: lowest number of ranks");
+  app.add_option("--to", m.last_ranks, "With --simulate: highest number of ranks");
+  app.add_option("--step", m.step, "With --simulate: step of the number of ranks");
+  app.add_flag("--waits-help", m.waits_help,
+               "With --simulate: ranks in wait also do what is left of their own");
+  app.add_option("--ops", m.ops, "With --advise: OP[:BYTES[:COUNT]],...")
+      ->type_name("MIX")
+      ->capture_default_str();
+  app.add_option("--compute", m.compute, "With --advise: a round's time on all cores")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--output", m.output,
+                 "With --calibrate: this file, not the user's cache")
+      ->type_name("FILE");
+  app.add_flag("--csv", m.is_csv, "Numbers for programs instead of a table");
+  app.add_option("--plot", m.plot,
                  "Plot time against ranks for every S (needs gnuplot)")
       ->type_name("FILE.svg|FILE.png");
   app.add_option("--trace", o.trace.file,
@@ -54,6 +85,10 @@ void declare(CLI::App& app, Options& o) {
       "Examples:\n  mpcinfo --topology\n  mpcinfo --topology --machine knl64\n"
       "  mpcinfo --settings\n  mpcinfo --model --machine knl64 --op ibcast\n"
       "  mpcinfo --model --machine skylake48 --op igather --plot gather.svg\n"
+      "  mpcinfo --model --advise --machine knl64 --ops ibcast:2MB:1,ireduce:2MB:2 "
+      "--compute 2ms\n"
+      "  mpcinfo --simulate --machine knl64 --op ireduce --csv\n  mpcinfo "
+      "--calibrate\n"
       "  mpcinfo --trace job.json\n  mpcinfo --trace job.json --collective 3 --svg bcast.svg\n");
 }
 
@@ -73,6 +108,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  if (options.calibrate) return mpc::tools::calibrate_command(options.models);
+  if (options.simulate) return mpc::tools::simulate_command(options.models);
+  if (options.advise) return mpc::tools::advise_command(options.models);
   if (!options.trace.file.empty()) return mpc::tools::trace_command(options.trace);
   if (options.model) return mpc::tools::model_command(options.models);
   if (!options.models.machine.empty()) options.topology = true;

@@ -2,12 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <memory>
+#include <utility>
 
+#include "nbc/algorithms/collectives.h"
+#include "nbc/model/chooser.h"
+#include "nbc/model/levels.h"
+#include "nbc/model/machine_file.h"
 #include "nbc/model/paper.h"
+#include "sim/experiment.h"
+#include "tools/mpcinfo/calibrate.h"
 #include "tools/mpcinfo/model_table.h"
 #include "tools/mpcinfo/operation.h"
+#include "topology/fingerprint.h"
 #include "topology/machine.h"
 
 namespace mpc::tools {
@@ -19,8 +30,45 @@ int complain(const Error& error) {
   return 2;
 }
 
-Result<std::unique_ptr<topo::Machine>> find_machine(const std::string& name) {
-  return name.empty() ? topo::Machine::detect() : topo::Machine::by_name(name);
+// What all commands start from.
+struct Setting {
+  std::unique_ptr<topo::Machine> machine;
+  nbc::Parameters parameters;
+  Operation operation;
+  int cores() const { return machine->core_count(); }
+};
+
+Result<nbc::Parameters> find_parameters(const topo::Machine& machine,
+                                        const std::string& path) {
+  if (!path.empty()) return nbc::read_parameters(path);
+  if (machine.is_real()) {
+    auto known = nbc::read_parameters(nbc::parameters_path(topo::fingerprint(machine)));
+    if (known || known.error().code != Errc::kNotFound) return known;
+  }
+  return nbc::guess_parameters(sim::shape_of(machine));
+}
+
+Result<Setting> prepare(const ModelOptions& options) {
+  Setting setting;
+  auto machine = options.machine.empty() ? topo::Machine::detect()
+                                         : topo::Machine::by_name(options.machine);
+  if (!machine) return machine.error();
+  setting.machine = std::move(machine).value();
+  auto operation = parse_operation(options.operation);
+  if (!operation) return operation.error();
+  auto bytes = parse_bytes(options.bytes);
+  if (!bytes) return bytes.error();
+  setting.operation = *operation;
+  setting.operation.bytes = *bytes;
+  auto parameters = find_parameters(*setting.machine, options.parameters);
+  if (!parameters) return parameters.error();
+  setting.parameters = std::move(parameters).value();
+  if (setting.cores() < 3)
+    return {Errc::kArg,
+            fmt::format("{} has {} cores: overlap needs at least two ranks and "
+                        "one more core; try --machine knl64",
+                        setting.machine->name(), setting.cores())};
+  return setting;
 }
 
 // Prints or plots, as the options say.
@@ -35,40 +83,239 @@ int show(const ModelTable& table, const ModelOptions& options) {
   return 0;
 }
 
-ModelTable paper_model(nbc::PaperOperation operation, int cores) {
+ModelTable empty_table(const Setting& setting, const char* kind, const char* unit) {
   ModelTable table;
-  table.kind = name_of(operation.weight);
-  table.unit = "transfers of one buffer";
-  for (const nbc::PaperRow& row : nbc::paper_table(operation, cores))
-    table.rows.push_back({row.ranks, row.height, row.compute, row.blocking,
-                          row.nonblocking, row.overlapped, row.best_split});
+  table.kind = kind;
+  table.unit = unit;
+  table.cores = setting.cores();
+  table.title =
+      fmt::format("{} on {}", setting.operation.name, setting.machine->name());
   return table;
+}
+
+ModelTable paper_model(const Setting& setting, nbc::PaperOperation operation) {
+  ModelTable table =
+      empty_table(setting, name_of(operation.weight), "transfers of one buffer");
+  for (const nbc::PaperRow& row : nbc::paper_table(operation, setting.cores()))
+    table.rows.push_back({row.ranks, row.height, row.compute, row.blocking,
+                          row.nonblocking, row.overlapped, row.best_split, -1});
+  return table;
+}
+
+nbc::Situation situation_of(const Operation& operation, int cores, int ranks) {
+  nbc::Situation s;
+  s.coll = operation.coll;
+  s.ranks = s.application_cores = ranks;
+  s.communication_cores = cores - ranks;
+  s.bytes = operation.bytes;
+  return s;
+}
+
+ModelTable calibrated_model(const Setting& setting) {
+  ModelTable table = empty_table(setting, "calibrated", "us");
+  const int max_split = nbc::tree_height(setting.cores());
+  for (int ranks = 2; ranks < setting.cores(); ++ranks) {
+    nbc::Situation s = situation_of(setting.operation, setting.cores(), ranks);
+    s.algorithm = "binomial";
+    const double window = nbc::nominal_window_us(s, setting.parameters);
+    const auto times = nbc::predict(s, nbc::plans_for(s).front(), setting.parameters);
+    ModelTable::Row row{
+        ranks, nbc::tree_height(ranks), window, times.back().kept_us, {}, {}, 0, -1};
+    for (int split = 0; split <= max_split; ++split) {
+      const auto& time = times[std::min(static_cast<size_t>(split), times.size() - 1)];
+      row.nonblocking.push_back(time.nonblocking_us());
+      row.overlapped.push_back(time.overlapped_us(window));
+    }
+    row.best_split = nbc::best_of(times, window).split;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+ModelTable simulated(const Setting& setting, const std::vector<sim::Point>& points) {
+  ModelTable table = empty_table(setting, "simulated", "us");
+  table.title += fmt::format(", {} bytes", setting.operation.bytes);
+  for (const sim::Point& p : points)
+    table.rows.push_back({p.ranks, p.height, p.compute_us, p.blocking_us,
+                          p.nonblocking_us, p.overlapped_us, p.best_split,
+                          p.chosen_split});
+  return table;
+}
+
+Result<const nbc::Algorithm*> algorithm_of(const Operation& operation,
+                                           const std::string& name) {
+  const nbc::Algorithm* found =
+      nbc::find_algorithm(operation.coll, name.empty() ? "binomial" : name);
+  if (found != nullptr) return found;
+  std::string known;
+  for (const nbc::Algorithm& algorithm : nbc::algorithms(operation.coll))
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm.name);
+  return {Errc::kArg, fmt::format("algorithm '{}': {} knows {}", name,
+                                  nbc::name_of(operation.coll), known)};
+}
+
+// One number of ranks for a mix of collectives that are all in flight at once.
+struct Advice {
+  int ranks = 0;
+  double compute_us = 0, total_us = 0, blocking_us = 0;
+  std::vector<nbc::Choice> choices;
+};
+
+double best_blocking_us(const nbc::Situation& s, const nbc::Parameters& p) {
+  double best = HUGE_VAL;
+  for (const nbc::Plan& plan : nbc::plans_for(s))
+    best = std::min(best, nbc::blocking_us(s, plan, p));
+  return best;
+}
+
+// Each operation in turn takes what the ones before it have left of the computation to hide in.
+Advice advise(const std::vector<Operation>& mix, int cores, int ranks,
+              double compute_us, const nbc::Parameters& p) {
+  Advice advice;
+  advice.ranks = ranks;
+  advice.compute_us = compute_us * cores / ranks;
+  double kept = 0, folded = 0;
+  for (const Operation& operation : mix) {
+    nbc::Situation s = situation_of(operation, cores, ranks);
+    s.window_us = std::max(0.0, advice.compute_us - folded) / operation.count;
+    const nbc::Choice choice = nbc::choose(s, p);
+    const nbc::Prediction prediction = nbc::predict_best(s, p);
+    for (const nbc::SplitTime& time : prediction.times) {
+      if (time.split != choice.split) continue;
+      kept += operation.count * time.kept_us;
+      folded += operation.count * time.folded_us;
+    }
+    advice.blocking_us += operation.count * best_blocking_us(s, p);
+    advice.choices.push_back(choice);
+  }
+  advice.total_us = kept + std::max(advice.compute_us, folded);
+  advice.blocking_us += advice.compute_us;
+  if (advice.total_us > advice.blocking_us) {
+    advice.total_us = advice.blocking_us;
+    for (nbc::Choice& choice : advice.choices) {
+      choice.algorithm = nullptr;
+      choice.keeps_all = true;
+    }
+  }
+  return advice;
+}
+
+void print_advice(const std::vector<Advice>& all, const std::vector<Operation>& mix,
+                  const Setting& setting, double compute_us) {
+  const auto by_total = [](const Advice& a, const Advice& b) {
+    return a.total_us < b.total_us;
+  };
+  const Advice& best = *std::min_element(all.begin(), all.end(), by_total);
+  const Advice& full = all.back();
+  std::printf("%s: %d cores; parameters: %s (%s)\n", setting.machine->name().c_str(),
+              setting.cores(), setting.parameters.machine.c_str(),
+              setting.parameters.source.c_str());
+  std::printf("A round: %.6g us of computation on all cores, and", compute_us);
+  for (const Operation& operation : mix)
+    std::printf(" %d x %s of %lld bytes", operation.count, operation.name.c_str(),
+                static_cast<long long>(operation.bytes));
+  std::printf(
+      "\n\nUse %d ranks; leave %d cores for communication: %.6g us for a round.\n",
+      best.ranks, setting.cores() - best.ranks, best.total_us);
+  for (size_t i = 0; i < mix.size(); ++i) {
+    const nbc::Choice& choice = best.choices[i];
+    std::printf("  %-12s %s, S=%d%s\n", mix[i].name.c_str(),
+                choice.algorithm == nullptr ? "as blocking" : choice.algorithm,
+                choice.split, choice.keeps_all ? " (all levels: no overlap)" : "");
+  }
+  std::printf(
+      "With a rank on each core and blocking calls: %.6g us (%.3g times as long).\n",
+      full.blocking_us, full.blocking_us / best.total_us);
 }
 
 }  // namespace
 
 int model_command(const ModelOptions& options) {
-  auto machine = find_machine(options.machine);
-  if (!machine) return complain(machine.error());
-  auto operation = parse_operation(options.operation);
-  if (!operation) return complain(operation.error());
+  auto setting = prepare(options);
+  if (!setting) return complain(setting.error());
+  if (options.kind == "calibrated") return show(calibrated_model(*setting), options);
+  nbc::PaperOperation operation = setting->operation.paper;
   if (!options.kind.empty()) {
     const auto weight = nbc::weight_of_name(options.kind);
     if (!weight)
       return complain(
           {Errc::kArg,
-           fmt::format("kind '{}': known are constant, doubling", options.kind)});
-    operation->paper.weight = *weight;
+           fmt::format("kind '{}': known are constant, doubling, calibrated",
+                       options.kind)});
+    operation.weight = *weight;
   }
-  if ((*machine)->core_count() < 3)
+  return show(paper_model(*setting, operation), options);
+}
+
+int advise_command(const ModelOptions& options) {
+  auto setting = prepare(options);
+  if (!setting) return complain(setting.error());
+  auto mix = parse_mix(options.ops);
+  if (!mix) return complain(mix.error());
+  auto compute_us = parse_time_us(options.compute);
+  if (!compute_us) return complain(compute_us.error());
+  std::vector<Advice> all;
+  for (int ranks = 1; ranks <= setting->cores(); ++ranks)
+    all.push_back(
+        advise(*mix, setting->cores(), ranks, *compute_us, setting->parameters));
+  if (!options.is_csv) {
+    print_advice(all, *mix, *setting, *compute_us);
+    return 0;
+  }
+  std::printf("nproc,N,C_us,total_us,blocking_us\n");
+  for (const Advice& a : all)
+    std::printf("%d,%d,%.6f,%.6f,%.6f\n", setting->cores(), a.ranks, a.compute_us,
+                a.total_us, a.blocking_us);
+  return 0;
+}
+
+int simulate_command(const ModelOptions& options) {
+  auto setting = prepare(options);
+  if (!setting) return complain(setting.error());
+  auto algorithm = algorithm_of(setting->operation, options.algorithm);
+  if (!algorithm) return complain(algorithm.error());
+  const int last = setting->cores() - 1;
+  const int from = options.first_ranks > 0 ? options.first_ranks : 2;
+  const int to = options.last_ranks > 0 ? options.last_ranks : last;
+  if (from < 2 || to > last || from > to || options.step < 1)
     return complain(
-        {Errc::kArg, fmt::format("{} has {} cores: overlap needs at least two ranks "
-                                 "and one more core; try --machine knl64",
-                                 (*machine)->name(), (*machine)->core_count())});
-  ModelTable table = paper_model(operation->paper, (*machine)->core_count());
-  table.cores = (*machine)->core_count();
-  table.title = fmt::format("{} on {}", operation->name, (*machine)->name());
-  return show(table, options);
+        {Errc::kArg,
+         fmt::format("ranks must be 2 to {} in steps of at least 1", last)});
+  sim::Experiment e;
+  e.machine = setting->machine.get();
+  e.parameters = setting->parameters;
+  e.coll = setting->operation.coll;
+  e.bytes = setting->operation.bytes;
+  e.algorithm = *algorithm;
+  e.rules.waits_help = options.waits_help;
+  auto points = sim::simulate_all(e, from, to, options.step);
+  if (!points) return complain(points.error());
+  return show(simulated(*setting, *points), options);
+}
+
+int calibrate_command(const ModelOptions& options) {
+  if (!options.machine.empty())
+    return complain({Errc::kArg, "--calibrate measures this machine: no --machine"});
+  auto machine = topo::Machine::detect();
+  if (!machine) return complain(machine.error());
+  const std::string path = options.output.empty()
+                               ? nbc::parameters_path(topo::fingerprint(**machine))
+                               : options.output;
+  if (path.empty())
+    return complain(
+        {Errc::kArg, "neither XDG_CACHE_HOME nor HOME is set: give --output FILE"});
+  auto measured = calibrate(**machine);
+  if (!measured) return complain(measured.error());
+  char today[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(today, sizeof today, "%Y-%m-%d", std::gmtime(&now));
+  const nbc::Parameters p =
+      nbc::from_measured(sim::shape_of(**machine), *measured, today);
+  if (auto written = nbc::write_parameters(p, path); !written)
+    return complain(written.error());
+  std::fputs(nbc::to_json(p).c_str(), stdout);
+  std::fprintf(stderr, "mpcinfo: wrote %s\n", path.c_str());
+  return 0;
 }
 
 }  // namespace mpc::tools

@@ -1,7 +1,7 @@
 #pragma once
 // The models as commands of mpcinfo.
 //
-// Role:      --model, --simulate and --calibrate, after their options have been read.
+// Role:      --model, --advise, --simulate and --calibrate, after their options have been read.
 // Users:     tools/mpcinfo/main.cpp.
 // Threads:   one.
 // See also:  docs/man/mpcinfo.1, docs/overlap-model.md.
@@ -13,13 +13,23 @@ namespace mpc::tools {
 struct ModelOptions {
   std::string machine;  // "": this one
   std::string operation = "ibcast";
-  std::string kind;  // "constant", "doubling", "calibrated"; "": what the operation has
-  std::string plot;  // path, "": none
+  std::string kind;  // "constant", "doubling", "calibrated"; "": the operation's weight
   std::string bytes = "2MB";
+  std::string algorithm;   // "": a binomial tree
+  std::string parameters;  // file of measured parameters; "": found or guessed
+  std::string plot;        // path; "": none
+  std::string ops = "ibcast:2MB:1";  // the mix of --advise
+  std::string compute = "2ms";       // computation of a round on all cores
+  std::string output;                // of --calibrate; "": in the user's cache
+  int first_ranks = 0, last_ranks = 0, step = 1;  // of --simulate; 0: all
+  bool waits_help = false;
   bool is_csv = false;
 };
 
 // Each prints to stdout, and to stderr what is wrong. Returns: exit status, 2 for bad input.
 int model_command(const ModelOptions& options);
+int advise_command(const ModelOptions& options);
+int simulate_command(const ModelOptions& options);
+int calibrate_command(const ModelOptions& options);
 
 }  // namespace mpc::tools

@@ -81,5 +81,19 @@ TEST(Parameters, OfAnUnknownMachineKeepItsShape) {
   EXPECT_EQ(builtin_parameters("no-such"), nullptr);
 }
 
+TEST(Parameters, TakeWhatWasMeasuredAndGuessTheRest) {
+  Measured measured;
+  measured.copy[1] = {0.2, 6};
+  measured.numa_gbs = 9;
+  const Parameters p = from_measured({4, 1, 4}, measured, "today");
+  EXPECT_EQ(problem_of(p), "");
+  EXPECT_EQ(p.copy[0], builtin_parameters("generic")->copy[0]);
+  EXPECT_EQ(p.copy[1], measured.copy[1]);
+  EXPECT_EQ(p.copy[2], measured.copy[1]);  // farther than any pair of cores here
+  EXPECT_EQ(p.numa_gbs, 9);
+  EXPECT_EQ(p.reduce_gbs, builtin_parameters("generic")->reduce_gbs);
+  EXPECT_NE(p.source.find("today"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace mpc::nbc

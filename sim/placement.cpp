@@ -1,0 +1,45 @@
+#include "sim/placement.h"
+
+#include "base/check.h"
+#include "topology/fingerprint.h"
+
+namespace mpc::sim {
+
+Placement place(const topo::Machine& machine, int ranks) {
+  const int cores = machine.core_count(), helpers = cores - ranks;
+  CHECK(ranks >= 1 && helpers >= 0, "more ranks than cores");
+  Placement result;
+  result.core_count = cores;
+  // Core i is for communication where the line of slope helpers / cores passes half a step.
+  const auto passed = [&](int core) {
+    return (2 * static_cast<int64_t>(core) * helpers + cores) /
+           (2 * static_cast<int64_t>(cores));
+  };
+  for (int core = 0; core < cores; ++core) {
+    if (passed(core + 1) > passed(core))
+      result.communication_cores.push_back(core);
+    else
+      result.core_of_rank.push_back(core);
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto nearest =
+        static_cast<size_t>(static_cast<int64_t>(rank) * helpers / ranks);
+    result.helper_of_rank.push_back(helpers == 0 ? -1
+                                                 : result.communication_cores[nearest]);
+  }
+  return result;
+}
+
+nbc::Reach reach_between(const topo::Machine& machine, int core_a, int core_b) {
+  const topo::Level level = machine.shared_level(core_a, core_b);
+  if (level <= topo::Level::kL3) return nbc::Reach::kCache;
+  return machine.core(core_a).numa == machine.core(core_b).numa ? nbc::Reach::kNuma
+                                                                : nbc::Reach::kMachine;
+}
+
+nbc::MachineShape shape_of(const topo::Machine& machine) {
+  const topo::Outline outline = topo::outline(machine);
+  return {outline.cores, outline.cores_per_cache, outline.cores_per_numa};
+}
+
+}  // namespace mpc::sim

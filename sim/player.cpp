@@ -1,0 +1,479 @@
+#include "sim/player.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "sim/traffic.h"
+
+namespace mpc::sim {
+
+namespace {
+
+using nbc::Node;
+using nbc::NodeId;
+using nbc::NodeKind;
+using nbc::Where;
+
+constexpr uint32_t kNone = UINT32_MAX;
+
+enum class EventKind : uint8_t {
+  kActs,        // a node's overhead is over: it does what it is for
+  kPosted,      // a start has posted its receives
+  kCopyBegins,  // the latency of a copy is over
+  kCopyEnds,    // maybe: see Traffic
+  kWorkEnds,    // a reduction is done
+  kOffered,     // a communication core has noticed that a node is ready
+  kComputed,    // a rank comes to its wait
+};
+
+struct Event {
+  Time at;
+  uint64_t order;
+  EventKind kind;
+  uint32_t core, node, copy, version;
+  bool operator>(const Event& other) const {
+    return std::tie(at, order) > std::tie(other.at, other.order);
+  }
+};
+
+// A node that waits for a core. Earlier first, then the upper levels of the tree.
+struct Offer {
+  Time since;
+  int level;
+  uint32_t node;
+  bool operator>(const Offer& other) const {
+    return std::tie(since, level, node) >
+           std::tie(other.since, other.level, other.node);
+  }
+};
+using Offers = std::priority_queue<Offer, std::vector<Offer>, std::greater<>>;
+
+struct NodeState {
+  uint32_t waiting = 0;      // predecessors
+  uint32_t partner = kNone;  // the other end of a message
+  int rank = 0;
+  bool is_kept = false;       // for the application core
+  bool is_startable = false;  // can be done within the starts of all ranks
+  bool is_taken = false, is_posted = false, is_done = false;
+};
+
+enum class Phase : uint8_t { kStart, kCompute, kWait, kOver };
+
+struct CoreState {
+  Offers offers;
+  bool is_busy = false;
+  Time busy = 0;
+};
+
+struct RankState {
+  uint32_t first_node = 0;
+  uint32_t left = 0, startable_left = 0;
+  Phase phase = Phase::kStart;
+  Time end = 0;
+};
+
+class Simulation {
+ public:
+  explicit Simulation(const Run& run)
+      : run_(run),
+        placement_(*run.placement),
+        p_(*run.parameters),
+        traffic_(p_.numa_gbs, numa_count(*run.machine),
+                 [this](uint32_t copy, uint32_t version, Time end) {
+                   push(end, EventKind::kCopyEnds, 0, 0, copy, version);
+                 }),
+        cores_(static_cast<size_t>(placement_.core_count)),
+        ranks_(placement_.core_of_rank.size()) {}
+
+  Result<Outcome> play();
+
+ private:
+  static int numa_count(const topo::Machine& machine) {
+    int count = 1;
+    for (int i = 0; i < machine.core_count(); ++i)
+      count = std::max(count, machine.core(i).numa + 1);
+    return count;
+  }
+  const Node& node(uint32_t id) const { return *nodes_[id]; }
+  uint32_t rank_of(uint32_t id) const {
+    return static_cast<uint32_t>(states_[id].rank);
+  }
+  uint32_t own_core(uint32_t rank) const {
+    return static_cast<uint32_t>(placement_.core_of_rank[rank]);
+  }
+  uint32_t helper(uint32_t rank) const {
+    return static_cast<uint32_t>(placement_.helper_of_rank[rank]);
+  }
+  int numa(uint32_t core) const {
+    return run_.machine->core(static_cast<int>(core)).numa;
+  }
+  void push(Time at, EventKind kind, uint32_t core, uint32_t node, uint32_t copy = 0,
+            uint32_t version = 0) {
+    events_.push({at, order_++, kind, core, node, copy, version});
+  }
+  int64_t bytes_of(const nbc::Place& place) const {
+    return place.count * (place.type == nbc::kByteType ? 1 : run_.element_bytes);
+  }
+
+  void load();
+  Result<> match();
+  void find_startable();
+  void start_all();
+  void handle(const Event& event);
+  void look_at_cores();
+  void offer(uint32_t id, uint32_t by_core);
+  void run_next(uint32_t core);
+  bool may_run(uint32_t core, uint32_t id) const;
+  void take(uint32_t core, uint32_t id);
+  void act(uint32_t core, uint32_t id);
+  void copy(uint32_t core, uint32_t id);
+  void begin_copy(uint32_t core, uint32_t id);
+  void look_again(uint32_t core) { to_look_.push_back(core); }
+  void free_core(uint32_t core);
+  void complete(uint32_t id, uint32_t by_core);
+  void move_on(uint32_t rank);
+
+  const Run& run_;
+  const Placement& placement_;
+  const nbc::Parameters& p_;
+  Traffic traffic_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  uint64_t order_ = 0;
+  Time now_ = 0;
+  std::vector<const Node*> nodes_;
+  std::vector<NodeState> states_;
+  std::vector<CoreState> cores_;
+  std::vector<RankState> ranks_;
+  std::vector<uint32_t> rank_of_core_;  // kNone: for communication
+  struct Copying {
+    uint32_t core, node;
+  };
+  std::vector<Copying> copying_;   // by the number of the copy in traffic_
+  std::vector<uint32_t> to_look_;  // cores for which something has changed
+  Time last_done_ = 0;
+};
+
+void Simulation::load() {
+  rank_of_core_.assign(cores_.size(), kNone);
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    const nbc::Schedule& schedule = *(*run_.schedules)[rank];
+    ranks_[rank].first_node = static_cast<uint32_t>(nodes_.size());
+    ranks_[rank].left = static_cast<uint32_t>(schedule.nodes().size());
+    rank_of_core_[own_core(rank)] = rank;
+    const bool has_helper = placement_.helper_of_rank[rank] >= 0;
+    for (const Node& node : schedule.nodes()) {
+      NodeState state;
+      state.waiting = node.predecessor_count;
+      state.rank = static_cast<int>(rank);
+      state.is_kept = run_.rules.all_on_application || !has_helper ||
+                      node.where == Where::kApplication;
+      nodes_.push_back(&node);
+      states_.push_back(state);
+    }
+  }
+}
+
+// Which send meets which receive does not depend on time: messages between the same ranks with
+// the same tag are in order in both schedules.
+Result<> Simulation::match() {
+  using Message = std::tuple<uint32_t, uint32_t, int, uint32_t>;  // from, to, tag, node
+  std::vector<Message> sends, receives;
+  for (uint32_t id = 0; id < nodes_.size(); ++id) {
+    const auto peer = static_cast<uint32_t>(node(id).peer);
+    if (node(id).kind == NodeKind::kSend)
+      sends.emplace_back(rank_of(id), peer, node(id).tag_offset, id);
+    if (node(id).kind == NodeKind::kRecv)
+      receives.emplace_back(peer, rank_of(id), node(id).tag_offset, id);
+  }
+  std::sort(sends.begin(), sends.end());
+  std::sort(receives.begin(), receives.end());
+  if (sends.size() != receives.size())
+    return {Errc::kInternal, "the schedules have more sends than receives, or less"};
+  for (size_t i = 0; i < sends.size(); ++i) {
+    const auto& [from, to, tag, send] = sends[i];
+    const auto& [source, target, wanted_tag, receive] = receives[i];
+    if (from != source || to != target || tag != wanted_tag)
+      return {Errc::kInternal, "a receive of the schedules has no send"};
+    states_[send].partner = receive;
+    states_[receive].partner = send;
+  }
+  return {};
+}
+
+// Kept nodes whose predecessors and partners are all startable. Found as what is left after
+// taking away what is not, until nothing changes.
+void Simulation::find_startable() {
+  std::vector<uint32_t> not_startable;
+  for (uint32_t id = 0; id < nodes_.size(); ++id) {
+    states_[id].is_startable = states_[id].is_kept;
+    if (!states_[id].is_kept) not_startable.push_back(id);
+  }
+  const auto exclude = [&](uint32_t id) {
+    if (!states_[id].is_startable) return;
+    states_[id].is_startable = false;
+    not_startable.push_back(id);
+  };
+  while (!not_startable.empty()) {
+    const uint32_t id = not_startable.back();
+    not_startable.pop_back();
+    const uint32_t rank = rank_of(id), first = ranks_[rank].first_node;
+    for (NodeId next : (*run_.schedules)[rank]->successors(node(id)))
+      exclude(first + next);
+    if (states_[id].partner != kNone) exclude(states_[id].partner);
+  }
+  for (const NodeState& state : states_)
+    if (state.is_startable) ++ranks_[static_cast<size_t>(state.rank)].startable_left;
+}
+
+// All ranks start at once: first they post the receives that are ready, whoever does the rest.
+void Simulation::start_all() {
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    const uint32_t first = ranks_[rank].first_node, own = own_core(rank);
+    Time posting = 0;
+    for (NodeId id : (*run_.schedules)[rank]->start_nodes()) {
+      if (node(first + id).kind == NodeKind::kRecv) {
+        states_[first + id].is_taken = states_[first + id].is_posted = true;
+        posting += ticks(p_.node_us);
+      } else {
+        offer(first + id, own);
+      }
+    }
+    cores_[own].is_busy = true;
+    cores_[own].busy += posting;
+    push(posting, EventKind::kPosted, own, 0);
+  }
+}
+
+// A node has become ready.
+void Simulation::offer(uint32_t id, uint32_t by_core) {
+  const uint32_t rank = rank_of(id), own = own_core(rank);
+  const Offer ready{now_, node(id).level, id};
+  if (states_[id].is_kept) {
+    cores_[own].offers.push(ready);
+    look_again(own);
+    if (run_.rules.cores_help && placement_.helper_of_rank[rank] >= 0)
+      push(now_ + ticks(p_.handover_us), EventKind::kOffered, helper(rank), id);
+    return;
+  }
+  if (helper(rank) == by_core) {
+    cores_[by_core].offers.push(ready);
+    look_again(by_core);
+  } else {
+    push(now_ + ticks(p_.handover_us), EventKind::kOffered, helper(rank), id);
+  }
+  if (run_.rules.waits_help) {
+    cores_[own].offers.push(ready);
+    look_again(own);
+  }
+}
+
+bool Simulation::may_run(uint32_t core, uint32_t id) const {
+  const uint32_t rank = rank_of_core_[core];
+  if (rank == kNone) return true;
+  switch (ranks_[rank].phase) {
+    case Phase::kStart:
+      return states_[id].is_kept;
+    case Phase::kCompute:
+      return false;
+    case Phase::kWait:
+    case Phase::kOver:
+      return true;
+  }
+  return false;
+}
+
+void Simulation::run_next(uint32_t core_index) {
+  CoreState& core = cores_[core_index];
+  const uint32_t rank = rank_of_core_[core_index];
+  if (rank != kNone && ranks_[rank].phase == Phase::kCompute) return;
+  std::vector<Offer> later;
+  while (!core.is_busy && !core.offers.empty()) {
+    const Offer best = core.offers.top();
+    core.offers.pop();
+    if (states_[best.node].is_taken) continue;
+    if (!may_run(core_index, best.node)) {
+      later.push_back(best);
+      continue;
+    }
+    take(core_index, best.node);
+  }
+  for (const Offer& offer : later) core.offers.push(offer);
+}
+
+void Simulation::take(uint32_t core, uint32_t id) {
+  states_[id].is_taken = true;
+  cores_[core].is_busy = true;
+  const Time cost = ticks(p_.node_us);
+  cores_[core].busy += cost;
+  push(now_ + cost, EventKind::kActs, core, id);
+}
+
+void Simulation::free_core(uint32_t core) {
+  cores_[core].is_busy = false;
+  look_again(core);
+}
+
+void Simulation::act(uint32_t core, uint32_t id) {
+  const Node& n = node(id);
+  NodeState& state = states_[id];
+  switch (n.kind) {
+    case NodeKind::kSend:
+    case NodeKind::kRecv: {
+      state.is_posted = true;
+      if (!states_[state.partner].is_posted) return free_core(core);
+      return copy(core, id);
+    }
+    case NodeKind::kCopy:
+      return copy(core, id);
+    case NodeKind::kReduce: {
+      const Time work = ticks(reduce_us(p_, bytes_of(n.to)));
+      cores_[core].busy += work;
+      return push(now_ + work, EventKind::kWorkEnds, core, id);
+    }
+    case NodeKind::kNop:
+      free_core(core);
+      return complete(id, core);
+  }
+}
+
+// Ends of the copy that node `id` stands for: ranks.
+std::pair<uint32_t, uint32_t> ends(const NodeState& state,
+                                   const std::vector<NodeState>& all) {
+  const auto here = static_cast<uint32_t>(state.rank);
+  if (state.partner == kNone) return {here, here};
+  return {here, static_cast<uint32_t>(all[state.partner].rank)};
+}
+
+void Simulation::copy(uint32_t core, uint32_t id) {
+  const bool is_message = states_[id].partner != kNone;
+  const auto [a, b] = ends(states_[id], states_);
+  const nbc::Reach reach = reach_between(*run_.machine, static_cast<int>(own_core(a)),
+                                         static_cast<int>(own_core(b)));
+  const double fixed =
+      p_.copy[static_cast<size_t>(reach)].latency_us + (is_message ? p_.message_us : 0);
+  push(now_ + ticks(fixed), EventKind::kCopyBegins, core, id);
+  cores_[core].busy += ticks(fixed);
+}
+
+void Simulation::begin_copy(uint32_t core, uint32_t id) {
+  const auto [a, b] = ends(states_[id], states_);
+  const uint32_t core_a = own_core(a), core_b = own_core(b);
+  const nbc::Reach reach = std::max(
+      {reach_between(*run_.machine, static_cast<int>(core_a), static_cast<int>(core_b)),
+       reach_between(*run_.machine, static_cast<int>(core), static_cast<int>(core_a)),
+       reach_between(*run_.machine, static_cast<int>(core), static_cast<int>(core_b))});
+  const int64_t bytes =
+      bytes_of(node(id).kind == NodeKind::kSend ? node(id).from : node(id).to) *
+      node(id).repeat.times;
+  const uint32_t copy =
+      traffic_.begin(now_, bytes, p_.copy[static_cast<size_t>(reach)].bandwidth_gbs,
+                     numa(core_a), numa(core_b));
+  if (copying_.size() <= copy) copying_.resize(copy + 1);
+  copying_[copy] = {core, id};
+  cores_[core].busy -= now_;  // and plus the end
+}
+
+void Simulation::complete(uint32_t id, uint32_t by_core) {
+  const uint32_t rank = rank_of(id);
+  states_[id].is_done = true;
+  last_done_ = now_;
+  --ranks_[rank].left;
+  if (states_[id].is_startable) --ranks_[rank].startable_left;
+  for (NodeId next : (*run_.schedules)[rank]->successors(node(id))) {
+    const uint32_t successor = ranks_[rank].first_node + next;
+    if (--states_[successor].waiting == 0) offer(successor, by_core);
+  }
+  look_again(own_core(rank));
+}
+
+// From start to computation, from wait to the end.
+void Simulation::move_on(uint32_t rank) {
+  RankState& state = ranks_[rank];
+  CoreState& core = cores_[own_core(rank)];
+  if (state.phase == Phase::kStart && !core.is_busy) {
+    if (run_.rules.start == StartRule::kStays && state.startable_left > 0) return;
+    state.phase = Phase::kCompute;
+    push(now_ + ticks(run_.compute_us), EventKind::kComputed, own_core(rank), 0);
+  }
+  if (state.phase == Phase::kWait && state.left == 0) {
+    state.phase = Phase::kOver;
+    state.end = now_;
+  }
+}
+
+void Simulation::handle(const Event& e) {
+  switch (e.kind) {
+    case EventKind::kActs:
+      return act(e.core, e.node);
+    case EventKind::kPosted:
+      return free_core(e.core);
+    case EventKind::kCopyBegins:
+      return begin_copy(e.core, e.node);
+    case EventKind::kCopyEnds: {
+      if (!traffic_.is_current(e.copy, e.version)) return;
+      const Copying done = copying_[e.copy];
+      traffic_.end(e.copy);
+      cores_[done.core].busy += now_;
+      free_core(done.core);
+      complete(done.node, done.core);
+      if (states_[done.node].partner != kNone)
+        complete(states_[done.node].partner, done.core);
+      return;
+    }
+    case EventKind::kWorkEnds:
+      free_core(e.core);
+      return complete(e.node, e.core);
+    case EventKind::kOffered:
+      cores_[e.core].offers.push({now_, node(e.node).level, e.node});
+      return look_again(e.core);
+    case EventKind::kComputed:
+      ranks_[rank_of_core_[e.core]].phase = Phase::kWait;
+      return look_again(e.core);
+  }
+}
+
+void Simulation::look_at_cores() {
+  for (uint32_t core : to_look_) {
+    run_next(core);
+    if (rank_of_core_[core] != kNone) move_on(rank_of_core_[core]);
+  }
+  to_look_.clear();
+}
+
+Result<Outcome> Simulation::play() {
+  load();
+  if (auto matched = match(); !matched) return matched.error();
+  find_startable();
+  start_all();
+  look_at_cores();
+  while (!events_.empty()) {
+    now_ = events_.top().at;
+    // All that happens at this time, then who may go on, then what copies get.
+    while (!events_.empty() && events_.top().at == now_) {
+      const Event event = events_.top();
+      events_.pop();
+      handle(event);
+    }
+    look_at_cores();
+    traffic_.settle(now_);
+  }
+  Outcome outcome;
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank].phase != Phase::kOver)
+      return {Errc::kInternal, "the schedules never end"};
+    outcome.time_us = std::max(outcome.time_us, microseconds(ranks_[rank].end));
+  }
+  outcome.communication_us = microseconds(last_done_);
+  for (uint32_t core = 0; core < cores_.size(); ++core)
+    (rank_of_core_[core] == kNone ? outcome.helper_busy_us
+                                  : outcome.application_busy_us) +=
+        microseconds(cores_[core].busy);
+  return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> play(const Run& run) { return Simulation(run).play(); }
+
+}  // namespace mpc::sim

@@ -1,0 +1,65 @@
+#pragma once
+// Player: plays the schedules of all ranks on a simulated machine.
+//
+// Role:      a discrete-event simulation of one non-blocking collective with computation:
+//            every rank starts it, computes, and waits. The schedules are the real ones.
+// Users:     sim/experiment.h, tests.
+// Threads:   one; deterministic: the same input gives the same times.
+// See also:  docs/overlap-model.md (what is simulated and what is not), sim/placement.h,
+//            sim/traffic.h.
+//
+// Who runs a node:
+//   Where::kAny          the rank's communication core; without one, as kApplication
+//   Where::kApplication  the rank's own core: at the start what can be done then, else in wait
+// Receives that are ready at the start are posted by the start, whoever does the rest. Whoever
+// of send and receive comes second does the copy.
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "nbc/model/parameters.h"
+#include "nbc/schedule/schedule.h"
+#include "sim/placement.h"
+#include "topology/machine.h"
+
+namespace mpc::sim {
+
+// What the start of a collective does with application nodes that become ready soon, because
+// other ranks' starts make them so (the leaf levels of a reduction).
+enum class StartRule : uint8_t {
+  kStays,   // does them, as the paper does by blocking messages
+  kLeaves,  // leaves them to the wait
+};
+
+struct Rules {
+  StartRule start = StartRule::kStays;
+  bool waits_help = false;  // a rank in wait also runs its own kAny nodes
+  bool cores_help = false;  // idle communication cores run kApplication nodes, too
+  bool all_on_application = false;  // as a blocking call: every node as kApplication
+};
+
+struct Run {
+  const topo::Machine* machine = nullptr;
+  const nbc::Parameters* parameters = nullptr;
+  const Placement* placement = nullptr;
+  const std::vector<std::shared_ptr<const nbc::Schedule>>* schedules =
+      nullptr;  // by rank
+  // Bytes of one element, by Place::type; kByteType has 1.
+  int64_t element_bytes = 1;
+  double compute_us = 0;  // between start and wait
+  Rules rules;
+};
+
+struct Outcome {
+  double time_us = 0;              // until the last rank's wait has ended
+  double communication_us = 0;     // until the last node has ended
+  double helper_busy_us = 0;       // of all communication cores together
+  double application_busy_us = 0;  // of application cores, with communication
+};
+
+// Errors: kInternal: the schedules do not match or never end.
+// Cost: a heap operation for each node and copy; with a limited NUMA bandwidth more.
+Result<Outcome> play(const Run& run);
+
+}  // namespace mpc::sim
