@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <new>
 #include <utility>
 
@@ -14,12 +15,31 @@
 namespace mpc::mpi {
 
 // A message on its way; the packed data follow it in memory.
-struct SendBuffer::Entry {
+struct BufferedMessage::Entry {
   msg::Request request;
   Entry* next = nullptr;
   int64_t cost = 0;
+  std::atomic<int> holders{1};
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
+  void drop() noexcept {
+    // Both sides are executions of one rank; release and acquire, as whoever is last frees it.
+    if (holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    this->~Entry();
+    ::operator delete(this);
+  }
 };
+
+BufferedMessage::~BufferedMessage() {
+  if (entry_ != nullptr) entry_->drop();
+}
+
+msg::Request& BufferedMessage::request() const noexcept { return entry_->request; }
+
+bool BufferedMessage::cancel(job::Rank& self) {
+  if (entry_ == nullptr) return false;
+  msg::cancel(self, entry_->request);
+  return entry_->request.is_complete() && entry_->request.status().cancelled;
+}
 
 namespace {
 
@@ -51,9 +71,19 @@ void SendBuffer::reap() {
     }
     *link = entry->next;
     used_ -= entry->cost;
-    entry->~Entry();
-    ::operator delete(entry);
+    entry->drop();
   }
+}
+
+std::vector<BufferedMessage> SendBuffer::pending() {
+  std::vector<BufferedMessage> messages;
+  std::lock_guard lock(mutex_);
+  reap();
+  for (Entry* e = entries_; e != nullptr; e = e->next) {
+    e->holders.fetch_add(1, std::memory_order_relaxed);  // the list holds one already
+    messages.emplace_back().entry_ = e;
+  }
+  return messages;
 }
 
 bool SendBuffer::is_empty() {
@@ -62,7 +92,7 @@ bool SendBuffer::is_empty() {
   return entries_ == nullptr;
 }
 
-Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args) {
+Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args, BufferedMessage* message) {
   const int64_t packed = args.type->size() * args.count;
   const int64_t cost = packed + MPI_BSEND_OVERHEAD;
   Entry* entry = nullptr;
@@ -90,6 +120,11 @@ Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args) {
   as_bytes.count = packed;
   as_bytes.type = dt::predefined(dt::abi::kByte);
   msg::start_send(self, entry->request, as_bytes);
+  if (message != nullptr) {
+    entry->holders.fetch_add(1, std::memory_order_relaxed);  // nobody else has it yet
+    *message = BufferedMessage();
+    message->entry_ = entry;
+  }
   std::lock_guard lock(mutex_);
   entry->next = entries_;
   entries_ = entry;
@@ -111,14 +146,14 @@ void SendBuffer::flush(job::Rank& self, const char* call) {
   }
 }
 
-Err buffered_send(const msg::SendArgs& args, Comm& comm) {
+Err buffered_send(const msg::SendArgs& args, Comm& comm, BufferedMessage* message) {
   SendBuffer* buffer = comm.send_buffer.get();
   if (buffer == nullptr) buffer = rank_state()->send_buffer.get();
   if (buffer == nullptr) {
     return fail(MPI_ERR_BUFFER, "a buffered send without a buffer; call MPI_Buffer_attach "
                                 "before it");
   }
-  return buffer->send(comm.self(), args);
+  return buffer->send(comm.self(), args, message);
 }
 
 namespace impl {
@@ -156,6 +191,28 @@ Err flush(std::shared_ptr<SendBuffer>& slot, const char* call) {
   return kSuccess;
 }
 
+// MPI_Buffer_iflush: the messages that were in the buffer when it was called.
+struct Flush final : Several {
+  std::vector<BufferedMessage> pending;
+  const char* call = "";
+  std::string text() const override {
+    return fmt::format("{}: {} buffered messages to be delivered", call, pending.size());
+  }
+};
+
+Err iflush(std::shared_ptr<SendBuffer>& slot, Comm* comm, const char* call, Request** request) {
+  auto flush = std::make_unique<Flush>();
+  flush->call = call;
+  if (slot != nullptr) flush->pending = slot->pending();
+  for (const BufferedMessage& message : flush->pending) {
+    flush->messages.push_back(&message.request());
+  }
+  *request = Request::make(*rank_state(), RequestKind::kSeveral, comm, call);
+  (*request)->is_active = true;
+  (*request)->several = std::move(flush);
+  return kSuccess;
+}
+
 }  // namespace
 
 Err buffer_attach(void* buffer, Count size) {
@@ -170,6 +227,12 @@ Err comm_attach_buffer(Comm& comm, void* buffer, Count size) {
 }
 Err comm_detach_buffer(Comm& comm, void* buffer_address, Count* size) {
   return detach(comm.send_buffer, buffer_address, size, "MPI_Comm_detach_buffer");
+}
+Err buffer_iflush(Request** request) {
+  return iflush(rank_state()->send_buffer, nullptr, "MPI_Buffer_iflush", request);
+}
+Err comm_iflush_buffer(Comm& comm, Request** request) {
+  return iflush(comm.send_buffer, &comm, "MPI_Comm_iflush_buffer", request);
 }
 Err comm_flush_buffer(Comm& comm) { return flush(comm.send_buffer, "MPI_Comm_flush_buffer"); }
 

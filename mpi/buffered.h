@@ -13,6 +13,8 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "mpi.h"
 #include "mpi/error.h"
@@ -22,6 +24,28 @@ namespace mpc::mpi {
 
 class Comm;
 
+// A message in a SendBuffer, kept by the buffer until it is delivered and by the request of
+// MPI_Ibsend or MPI_Bsend_init that sent it, for MPI_Cancel. Null: none.
+class BufferedMessage {
+ public:
+  BufferedMessage() = default;
+  BufferedMessage(BufferedMessage&& other) noexcept
+      : entry_(std::exchange(other.entry_, nullptr)) {}
+  BufferedMessage& operator=(BufferedMessage other) noexcept {
+    std::swap(entry_, other.entry_);
+    return *this;
+  }
+  ~BufferedMessage();
+  msg::Request& request() const noexcept;  // must not be null
+  // Takes it back if it has not been matched. True: it is cancelled.
+  bool cancel(job::Rank& self);
+
+ private:
+  friend class SendBuffer;
+  struct Entry;
+  Entry* entry_ = nullptr;
+};
+
 class SendBuffer {
  public:
   SendBuffer(void* base, int64_t bytes) noexcept : base_(base), bytes_(bytes) {}
@@ -30,15 +54,18 @@ class SendBuffer {
   SendBuffer& operator=(const SendBuffer&) = delete;
 
   // Errors: MPI_ERR_BUFFER if the message does not fit beside those not yet delivered.
-  Err send(job::Rank& self, const msg::SendArgs& args);
+  // `message`, if not null, then stands for it.
+  Err send(job::Rank& self, const msg::SendArgs& args, BufferedMessage* message);
   // Waits until everything is delivered. Switches: yes.
   void flush(job::Rank& self, const char* call);
+  // What has not been delivered yet.
+  std::vector<BufferedMessage> pending();
   bool is_empty();
   void* base() const noexcept { return base_; }
   int64_t bytes() const noexcept { return bytes_; }
 
  private:
-  struct Entry;
+  using Entry = BufferedMessage::Entry;
   void reap();  // caller holds mutex_
 
   std::mutex mutex_;
@@ -49,6 +76,6 @@ class SendBuffer {
 };
 
 // MPI_Bsend: by the communicator's buffer if it has one, else by the rank's.
-Err buffered_send(const msg::SendArgs& args, Comm& comm);
+Err buffered_send(const msg::SendArgs& args, Comm& comm, BufferedMessage* message = nullptr);
 
 }  // namespace mpc::mpi

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -100,8 +101,14 @@ void wait_any_done(RankState& state, const RequestArray& requests, const char* c
     if (request == nullptr) continue;
     if (request->kind() == RequestKind::kSend || request->kind() == RequestKind::kRecv) {
       messages.push_back(&request->message);
+    } else if (request->kind() == RequestKind::kSeveral) {
+      const auto& parts = request->several->messages;
+      messages.insert(messages.end(), parts.begin(), parts.end());
     }
   }
+  // Two flushes may wait for the same message.
+  std::sort(messages.begin(), messages.end());
+  messages.erase(std::unique(messages.begin(), messages.end()), messages.end());
   const AnyReason reason(call, requests);
   msg::wait_until(
       *state.rank, messages.data(), messages.size(),
@@ -419,11 +426,18 @@ Err cancel(MPI_Request* handle) {
   switch (request->kind()) {
     case RequestKind::kSend:
     case RequestKind::kRecv: msg::cancel(*state.rank, request->message); break;
+    case RequestKind::kBuffered:
+      request->done_status.cancelled = request->buffered.cancel(*state.rank);
+      break;
     case RequestKind::kGeneralized: {
       const Generalized& fns = *request->generalized;
       if (fns.cancel == nullptr) break;
       return Err{fns.cancel(fns.extra_state, request->is_done())};
     }
+    case RequestKind::kSeveral:
+      return fail(MPI_ERR_REQUEST, fmt::format("MPI_Cancel: the request of {} cannot be "
+                                               "cancelled",
+                                               request->call()));
     case RequestKind::kCollective:
       return fail(MPI_ERR_REQUEST, "MPI_Cancel: collective operations cannot be cancelled");
     case RequestKind::kDone: break;

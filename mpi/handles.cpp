@@ -87,10 +87,18 @@ uintptr_t null_code(Kind kind) noexcept {
   return fail(class_of(kind), fmt::format("the {} belongs to rank {}", what, object.owner()));
 }
 
+// Where the heap can be on x86-64: above what fits in an int (programs and runtime are
+// position-independent, so their data lie high), below the kernel. A handle that a program has
+// kept in an int points lower.
+constexpr uintptr_t kLowestObject = uintptr_t{1} << 32, kHighestObject = uintptr_t{1} << 47;
+
 // Of a handle that is no predefined one.
 inline Err check(void* handle, Kind kind, Object** out) {
-  if (reinterpret_cast<uintptr_t>(handle) % alignof(Object) != 0)
+  const auto address = reinterpret_cast<uintptr_t>(handle);
+  if (address % alignof(Object) != 0 ||
+      address - kLowestObject >= kHighestObject - kLowestObject) {
     return bad_handle(handle, kind);
+  }
   Object* object = object_of(handle);
   if (!object->is_alive() || object->kind() != kind ||
       (object->owner() != -1 && object->owner() != this_world_rank()))

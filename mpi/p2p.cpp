@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "mpi/api/impl_p2p.h"
 #include "mpi/buffered.h"
@@ -43,15 +44,24 @@ Request* proc_null_request(RankState& state, Comm& comm, const char* call) {
   return request;
 }
 
-Request* make_send(const char* call, const void* buffer, Count count, const dt::Datatype& type,
-                   int dest, int tag, Comm& comm, msg::Mode mode) {
+Request* make_send(RequestKind kind, const char* call, const void* buffer, Count count,
+                   const dt::Datatype& type, int dest, int tag, Comm& comm, msg::Mode mode) {
   RankState& state = *rank_state();
   if (dest == MPI_PROC_NULL) return proc_null_request(state, comm, call);
-  Request* request = Request::make(state, RequestKind::kSend, &comm, call);
+  Request* request = Request::make(state, kind, &comm, call);
   request->send = send_args(buffer, count, type, dest, tag, comm, mode);
   request->peer = dest;
   request->type = dt::TypeRef(&type);
   return request;
+}
+Request* make_send(const char* call, const void* buffer, Count count, const dt::Datatype& type,
+                   int dest, int tag, Comm& comm, msg::Mode mode) {
+  return make_send(RequestKind::kSend, call, buffer, count, type, dest, tag, comm, mode);
+}
+Request* make_bsend(const char* call, const void* buffer, Count count,
+                    const dt::Datatype& type, int dest, int tag, Comm& comm) {
+  return make_send(RequestKind::kBuffered, call, buffer, count, type, dest, tag, comm,
+                   msg::Mode::kStandard);
 }
 
 Request* make_recv(const char* call, void* buffer, Count count, const dt::Datatype& type,
@@ -174,13 +184,88 @@ Err irsend(const void* buf, Count count, const dt::Datatype& type, int dest, int
 }
 Err ibsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm,
            Request** request) {
-  if (const Err error = bsend(buf, count, type, dest, tag, comm)) return error;
-  *request = Request::make(*rank_state(), RequestKind::kDone, &comm, "MPI_Ibsend");
-  return kSuccess;
+  return start_now(make_bsend("MPI_Ibsend", buf, count, type, dest, tag, comm), request);
 }
 Err irecv(void* buf, Count count, const dt::Datatype& type, int source, int tag, Comm& comm,
           Request** request) {
   return start_now(make_recv("MPI_Irecv", buf, count, type, source, tag, comm), request);
+}
+
+namespace {
+
+// MPI_Isendrecv: a send and a receive, each unless its peer is MPI_PROC_NULL.
+struct SendReceive final : Several {
+  msg::Request send, receiving;
+  dt::TypeRef send_type, receive_type;
+  std::unique_ptr<char[]> packed;  // MPI_Isendrecv_replace: what is sent
+  const char* call = "";
+  int dest = MPI_PROC_NULL, source = MPI_PROC_NULL;
+  const Comm* comm = nullptr;
+
+  std::string text() const override {
+    return fmt::format("{} to {} and from {} on {}", call, dest, source, comm->display_name());
+  }
+};
+
+Request* start_both(std::unique_ptr<SendReceive> both, const msg::SendArgs& send,
+                    const msg::RecvArgs& receive, Comm& comm) {
+  RankState& state = *rank_state();
+  Request* request = Request::make(state, RequestKind::kSeveral, &comm, both->call);
+  request->is_active = true;
+  request->done_status = proc_null_status();
+  both->comm = &comm;  // the request keeps it
+  both->send_type = dt::TypeRef(send.type);
+  both->receive_type = dt::TypeRef(receive.type);
+  if (both->source != MPI_PROC_NULL) {
+    msg::start_recv(comm.self(), both->receiving, receive);
+    both->messages.push_back(&both->receiving);
+    both->receive = &both->receiving;
+  }
+  if (both->dest != MPI_PROC_NULL) {
+    msg::start_send(comm.self(), both->send, send);
+    both->messages.push_back(&both->send);
+  }
+  request->several = std::move(both);
+  return request;
+}
+
+std::unique_ptr<SendReceive> make_both(const char* call, int dest, int source) {
+  auto both = std::make_unique<SendReceive>();
+  both->call = call;
+  both->dest = dest;
+  both->source = source;
+  return both;
+}
+
+}  // namespace
+
+Err isendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype, int dest,
+              int sendtag, void* recvbuf, Count recvcount, const dt::Datatype& recvtype,
+              int source, int recvtag, Comm& comm, Request** request) {
+  const msg::SendArgs send = send_args(sendbuf, sendcount, sendtype,
+                                       dest == MPI_PROC_NULL ? 0 : dest, sendtag, comm,
+                                       msg::Mode::kStandard);
+  *request = start_both(make_both("MPI_Isendrecv", dest, source), send,
+                        recv_args(recvbuf, recvcount, recvtype, source, recvtag, comm), comm);
+  return kSuccess;
+}
+
+Err isendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest, int sendtag,
+                      int source, int recvtag, Comm& comm, Request** request) {
+  const size_t bytes = static_cast<size_t>(type.size()) * static_cast<size_t>(count);
+  auto both = make_both("MPI_Isendrecv_replace", dest, source);
+  both->packed.reset(new (std::nothrow) char[bytes + 1]);
+  if (both->packed == nullptr) {
+    return fail(MPI_ERR_NO_MEM, fmt::format("no memory for a copy of {} bytes", bytes));
+  }
+  dt::pack(buf, type, count, 0, both->packed.get(), bytes);
+  const msg::SendArgs send = send_args(both->packed.get(), static_cast<Count>(bytes),
+                                       *dt::predefined(dt::abi::kByte),
+                                       dest == MPI_PROC_NULL ? 0 : dest, sendtag, comm,
+                                       msg::Mode::kStandard);
+  *request = start_both(std::move(both), send,
+                        recv_args(buf, count, type, source, recvtag, comm), comm);
+  return kSuccess;
 }
 
 // --- persistent -----------------------------------------------------------------------------
@@ -205,10 +290,8 @@ Err rsend_init(const void* buf, Count count, const dt::Datatype& type, int dest,
 }
 Err bsend_init(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
                Comm& comm, Request** request) {
-  Request* made = make_send("MPI_Bsend_init", buf, count, type, dest, tag, comm,
-                            msg::Mode::kStandard);
-  made->is_user_buffered = true;
-  return make_persistent(made, request);
+  return make_persistent(make_bsend("MPI_Bsend_init", buf, count, type, dest, tag, comm),
+                         request);
 }
 Err recv_init(void* buf, Count count, const dt::Datatype& type, int source, int tag, Comm& comm,
               Request** request) {

@@ -117,9 +117,15 @@ void reap_abandoned(RankState& state, bool wait) {
 
 bool Request::is_done() const noexcept {
   switch (kind_) {
-    case RequestKind::kDone: return true;
+    case RequestKind::kDone:
+    case RequestKind::kBuffered: return true;
     case RequestKind::kSend:
     case RequestKind::kRecv: return message.is_complete();
+    case RequestKind::kSeveral:
+      for (const msg::Request* part : several->messages) {
+        if (!part->is_complete()) return false;
+      }
+      return true;
     case RequestKind::kCollective:
       return collective->collective == nullptr || nbc::is_complete(*collective->collective);
     case RequestKind::kGeneralized:
@@ -132,10 +138,14 @@ const msg::Status& Request::result() const noexcept {
   switch (kind_) {
     case RequestKind::kSend:
     case RequestKind::kRecv: return message.status();
+    case RequestKind::kSeveral:
+      if (several->receive == nullptr) break;
+      return several->receive->status();
     case RequestKind::kCollective:
       return collective->collective == nullptr ? done_status
                                                : nbc::status(*collective->collective);
     case RequestKind::kDone:
+    case RequestKind::kBuffered:
     case RequestKind::kGeneralized: break;
   }
   return done_status;
@@ -144,9 +154,11 @@ const msg::Status& Request::result() const noexcept {
 std::string Request::text() const {
   switch (kind_) {
     case RequestKind::kSend:
+    case RequestKind::kBuffered:
       return describe_p2p("send", send.count, "to", peer, send.tag, comm_);
     case RequestKind::kRecv:
       return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
+    case RequestKind::kSeveral: return several->text();
     case RequestKind::kCollective: return fmt::format("{} on {}", call_, comm_->display_name());
     case RequestKind::kGeneralized: return "generalized request";
     case RequestKind::kDone: break;
@@ -185,10 +197,18 @@ Err start_request(RankState& state, Request& request) {
   switch (request.kind()) {
     case RequestKind::kSend: msg::start_send(*state.rank, request.message, request.send); break;
     case RequestKind::kRecv: msg::start_recv(*state.rank, request.message, request.recv); break;
+    case RequestKind::kBuffered:
+      request.done_status = msg::Status{};
+      if (Err error = buffered_send(request.send, *request.comm(), &request.buffered)) {
+        request.is_active = false;
+        return error;
+      }
+      break;
     case RequestKind::kCollective:
       start_collective(*request.collective);
       break;
     case RequestKind::kDone:
+    case RequestKind::kSeveral:  // are started when they are made
     case RequestKind::kGeneralized: break;
   }
   return kSuccess;
@@ -200,6 +220,11 @@ void wait_done(RankState& state, Request& request, const char* call) {
   const RequestReason reason(call, request);
   if (request.kind() == RequestKind::kSend || request.kind() == RequestKind::kRecv) {
     msg::wait(*state.rank, request.message, reason);
+    return;
+  }
+  if (request.kind() == RequestKind::kSeveral) {
+    const auto& parts = request.several->messages;
+    msg::wait_all(*state.rank, parts.data(), parts.size(), reason);
     return;
   }
   msg::wait_until(

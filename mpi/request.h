@@ -15,8 +15,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "mpi.h"
+#include "mpi/buffered.h"
 #include "mpi/error.h"
 #include "mpi/object.h"
 #include "nbc/engine/engine.h"
@@ -31,6 +33,8 @@ enum class RequestKind : uint8_t {
   kDone,  // complete from the start: MPI_PROC_NULL, collectives without work
   kSend,
   kRecv,
+  kSeveral,   // more than one message: MPI_Isendrecv, MPI_Buffer_iflush
+  kBuffered,  // MPI_Ibsend, MPI_Bsend_init: the data are copied at the start, then it is done
   kCollective,
   kGeneralized,
 };
@@ -42,6 +46,14 @@ struct Generalized {
   MPI_Grequest_cancel_function* cancel = nullptr;
   void* extra_state = nullptr;
   std::atomic<bool> is_complete{false};  // MPI_Grequest_complete: release, is_done: acquire
+};
+
+// The messages of a kSeveral request, and what they need until they are complete.
+struct Several {
+  virtual ~Several() = default;
+  virtual std::string text() const = 0;
+  std::vector<msg::Request*> messages;
+  const msg::Request* receive = nullptr;  // one of them, whose status is the request's
 };
 
 // What a collective holds until it ends: schedule in flight, temporary arrays. Owned by the
@@ -76,9 +88,8 @@ class Request final : public Object {
 
   bool is_persistent = false;
   bool is_active = false;
-  bool is_user_buffered = false;  // MPI_Ibsend, MPI_Bsend_init
   msg::Request message;           // kSend, kRecv
-  union {                         // kSend, kRecv: for restarts and text()
+  union {                         // kSend, kBuffered, kRecv: for restarts and text()
     msg::SendArgs send;
     msg::RecvArgs recv;
   };
@@ -86,7 +97,9 @@ class Request final : public Object {
   dt::TypeRef type;               // keeps a derived type alive
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
-  msg::Status done_status;                      // kDone, kGeneralized
+  std::unique_ptr<Several> several;             // kSeveral
+  BufferedMessage buffered;                     // kBuffered
+  msg::Status done_status;                      // others, and where there is no receive
   Request* next = nullptr;                      // of the free list or the abandoned ones
 
  private:
@@ -108,7 +121,8 @@ struct RequestPool {
 };
 
 // Starts what `request` describes: first start and restarts alike.
-// Errors: MPI_ERR_REQUEST if it is active already.
+// Errors: MPI_ERR_REQUEST if it is active already; MPI_ERR_BUFFER if it is buffered and there is
+// no room.
 Err start_request(RankState& state, Request& request);
 
 // Waits until the active request is done. Switches: yes.

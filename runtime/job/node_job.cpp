@@ -57,6 +57,22 @@ std::vector<std::string> merged_environment(const AppSpec& app) {
   return out;
 }
 
+// The dynamic linker never sees the LD_PRELOAD of -x (to which mpcrun adds what it finds in its
+// own), so the loader takes the libraries, a copy per rank, or says why it cannot.
+std::vector<std::string> preloads(const AppSpec& app) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : app.environment) {
+    if (name != "LD_PRELOAD") continue;
+    out.clear();
+    for (size_t begin = 0; begin < value.size();) {
+      const size_t end = std::min(value.find_first_of(": ", begin), value.size());
+      if (end > begin) out.push_back(value.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return out;
+}
+
 // What happened how often, for `mpcrun --counters`.
 void print_counters() {
   if (!show_counters.get()) return;
@@ -200,7 +216,7 @@ Result<> NodeJob::prepare() {
     const AppSpec& wanted = spec_.apps[app];
     auto path = find_program(wanted.program);
     MPC_TRY(path);
-    auto image = loader::Image::open(*path);
+    auto image = loader::Image::open(*path, {preloads(wanted)});
     MPC_TRY(image);
     Program program{std::move(*image), *path, {wanted.program}, merged_environment(wanted)};
     program.arguments.insert(program.arguments.end(), wanted.args.begin(),

@@ -21,6 +21,27 @@ void cancel_receive(Mailbox& mine, Operation& op) {
   if (withdrawn) complete_cancelled(op);
 }
 
+// The send is complete, its data have left: takes the message back if nobody has matched it.
+void take_back(Operation& op) {
+  Mailbox& to = *op.mailbox;
+  ShortWait wait;
+  for (;;) {
+    Work work;
+    to.lock_now();
+    to.drain(work);
+    Block* block = to.take_back(op.order);
+    const bool is_over = to.has_accepted(op.order);
+    to.unlock();
+    work.run();
+    if (block != nullptr) {
+      EagerPool::give_back(block);
+      op.status.cancelled = true;
+    }
+    if (block != nullptr || is_over) return;
+    wait.once();  // behind a cell that is claimed and not yet published
+  }
+}
+
 void cancel_send(Operation& op) {
   Mailbox& to = *op.mailbox;
   ShortWait wait;
@@ -32,12 +53,18 @@ void cancel_send(Operation& op) {
     const bool in_ring = op.in_ring.load(std::memory_order_acquire);
     const bool queued = !in_ring && op.queued;
     const bool orphan = !in_ring && op.is_orphan;
+    const bool copied_away = !in_ring && op.kind == Entry::kBlock;
     if (queued) to.unexpected.remove(op);
     op.is_orphan = false;
     to.unlock();
     work.run();
     if (queued || orphan) return complete_cancelled(op);
-    if (!in_ring) return;  // matched, or copied away: completes normally
+    if (copied_away) {
+      // Whoever has copied it completes it as soon as it has left the lock.
+      while (op.state.load(std::memory_order_acquire) != kComplete) wait.once();
+      return take_back(op);
+    }
+    if (!in_ring) return;  // matched: completes normally
     wait.once();           // behind a cell that is claimed and not yet published
   }
 }
@@ -46,7 +73,12 @@ void cancel_send(Operation& op) {
 
 void cancel(job::Rank& self, Request& request) {
   Operation& op = operation_of(request);
-  if (op.state.load(std::memory_order_acquire) != kActive) return;  // eager, or over
+  const uint32_t state = op.state.load(std::memory_order_acquire);
+  if (state == kComplete && op.is_send && op.kind == Entry::kBlock) {
+    if (op.order != 0) take_back(op);  // 0: it has met its receive at once
+    return;
+  }
+  if (state != kActive) return;  // over
   if (op.is_send) {
     cancel_send(op);
   } else {

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/message/request.h"
 
@@ -22,6 +23,7 @@ struct alignas(64) Block : Entry {
   EagerPool* owner;     // where it goes back to; null: to the heap
   Block* next_free;
   int size_class;
+  uint64_t ticket;      // which message of its mailbox it is, see Mailbox::ticket_of()
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
 };
 

@@ -88,7 +88,7 @@ void Mailbox::match_for_owner(uint64_t position) noexcept {
   work.run();
 }
 
-const void* Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
+Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
   const size_t rest = bytes > sizeof(Cell::payload) ? bytes - sizeof(Cell::payload) : 0;
   const uint64_t count =
       1 + (rest + sizeof(MoreCell::payload) - 1) / sizeof(MoreCell::payload);
@@ -111,15 +111,16 @@ const void* Mailbox::push_inline(const Key& key, const void* data, size_t bytes)
   // The receiver looks there from now on. Ours for a moment, it is quickly ours again later.
   const void* next = &cells[(position + count) % kCells];
   prefetch_for_write(next);
-  return next;
+  return {ticket_of(position), next};
 }
 
-void Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
+uint64_t Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
   bool delegated;
   const uint64_t position = claim(1, &delegated);
   std::memcpy(cells[position % kCells].payload, &entry, sizeof entry);
   publish(position, kind, key, 0, 1);
   if (delegated) match_for_owner(position);
+  return ticket_of(position);
 }
 
 // --- under the lock ---------------------------------------------------------------------------
@@ -128,6 +129,17 @@ void Mailbox::keep(Entry& message, Work& work) noexcept {
   unexpected.append(message);
   // Counted before its execution took the lock (see Watching), or it looks after us.
   if (watchers.load(std::memory_order_relaxed) != 0) work.add_news(*this);
+}
+
+Block* Mailbox::take_back(uint64_t ticket) noexcept {
+  for (Entry* entry = unexpected.first(); entry != nullptr; entry = entry->next[0]) {
+    if (entry->kind != Entry::kBlock) continue;
+    auto* block = static_cast<Block*>(entry);
+    if (block->ticket != ticket) continue;
+    unexpected.remove(*block);
+    return block;
+  }
+  return nullptr;
 }
 
 Operation* Mailbox::take_posted(const Key& key) noexcept {
@@ -163,19 +175,23 @@ void Mailbox::accept_inline(Cell& cell, uint64_t position, Work& work) noexcept 
     block->key = cell.key;
     block->kind = Entry::kBlock;
     block->bytes = static_cast<int64_t>(bytes);
+    block->ticket = ticket_of(position);
     small_copy(block->data(), data, bytes);
     keep(*block, work);
   }
 }
 
-void Mailbox::accept_send(Operation& send, Work& work) noexcept {
+void Mailbox::accept_send(Operation& send, uint64_t position, Work& work) noexcept {
   // release pairs with cancel(): the operation is in a queue or matched now.
   send.in_ring.store(false, std::memory_order_release);
   if (Operation* receive = take_posted(send.key)) {
     work.add_copy(*receive, send);
   } else if (send.may_buffer) {  // its sender counts on not having to wait for a receive
     if (!closed.load(std::memory_order_relaxed)) {
-      keep(*make_block(eager, send.key, send.buffer, send.count, *send.type), work);
+      Block* block = make_block(eager, send.key, send.buffer, send.count, *send.type);
+      block->ticket = ticket_of(position);
+      remember(send, block->ticket);
+      keep(*block, work);
     }
     work.add_sent(send);
   } else if (closed.load(std::memory_order_relaxed)) {
@@ -190,11 +206,12 @@ void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
   Entry* entry;
   std::memcpy(&entry, cell.payload, sizeof entry);
   if (cell.kind == CellKind::kRendezvous) {
-    return accept_send(*static_cast<Operation*>(entry), work);
+    return accept_send(*static_cast<Operation*>(entry), position, work);
   }
   if (Operation* receive = take_posted(cell.key)) {
     work.add_copy(*receive, *entry);
   } else if (!closed.load(std::memory_order_relaxed)) {
+    static_cast<Block*>(entry)->ticket = ticket_of(position);
     keep(*entry, work);
   } else {
     EagerPool::give_back(static_cast<Block*>(entry));

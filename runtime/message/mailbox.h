@@ -75,9 +75,13 @@ struct alignas(64) Mailbox {
   }
 
   // --- senders ---
-  // Returns the line of the cell that this sender's next message will take, if nobody else sends.
-  const void* push_inline(const Key& key, const void* data, size_t bytes);
-  void push_pointer(CellKind kind, const Key& key, Entry* entry);
+  struct Sent {
+    uint64_t ticket;        // of the message, see ticket_of()
+    const void* next_line;  // of the cell that this sender's next message will take, if nobody
+                            // else sends
+  };
+  Sent push_inline(const Key& key, const void* data, size_t bytes);
+  uint64_t push_pointer(CellKind kind, const Key& key, Entry* entry);  // returns the ticket
   bool is_delegated() const noexcept {
     return (tail.load(std::memory_order_acquire) & kDelegated) != 0;
   }
@@ -91,6 +95,21 @@ struct alignas(64) Mailbox {
   bool is_empty() const noexcept {
     return tail.load(std::memory_order_acquire) >> 1 == head.load(std::memory_order_relaxed);
   }
+  // A ticket names one message that came to this mailbox: by its position in the ring, or by a
+  // count of those that senders have put into the queue themselves. Never 0, never used again.
+  // An eager send that is complete keeps it for cancel() in `order`, and its kind is kBlock.
+  static uint64_t ticket_of(uint64_t position) noexcept { return (position + 1) << 1; }
+  uint64_t direct_ticket() noexcept { return ++direct_count << 1 | 1; }
+  // False while the message stands in the ring, or before it gets there.
+  bool has_accepted(uint64_t ticket) const noexcept {
+    return (ticket & 1) != 0 || head.load(std::memory_order_relaxed) >= ticket >> 1;
+  }
+  static void remember(Operation& eager_send, uint64_t ticket) noexcept {
+    eager_send.kind = Entry::kBlock;
+    eager_send.order = ticket;
+  }
+  // Takes the eager message with this ticket out of the unexpected queue; null: it is matched.
+  Block* take_back(uint64_t ticket) noexcept;
   // A message without a receive: into the unexpected queue; a prober that is parked looks.
   void keep(Entry& message, Work& work) noexcept;
   // The posted receive for a message, taken out of its queue, or null.
@@ -126,6 +145,7 @@ struct alignas(64) Mailbox {
   std::atomic<uint64_t> head{0};     // written under the lock
   PostedQueue posted;
   UnexpectedQueue unexpected;
+  uint64_t direct_count = 0;
 
   // Line of those who wait for the lock.
   alignas(64) std::atomic<int> wanted{0};
@@ -158,7 +178,7 @@ struct alignas(64) Mailbox {
                uint64_t count) noexcept;
   void match_for_owner(uint64_t position) noexcept;
   void accept(Cell& cell, uint64_t position, Work& work) noexcept;
-  void accept_send(Operation& send, Work& work) noexcept;
+  void accept_send(Operation& send, uint64_t position, Work& work) noexcept;
   void accept_inline(Cell& cell, uint64_t position, Work& work) noexcept;
 };
 

@@ -37,8 +37,9 @@ Block* make_block(Mailbox& mine, const SendArgs& args) {
   return make_block(mine.eager, key_of(args), args.buffer, args.count, *args.type);
 }
 
-// Finds the posted receive under the receiver's lock. True: delivered.
-bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+// Finds the posted receive under the receiver's lock. True: delivered, or kept there.
+bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
+                    uint64_t& ticket) {
   if (!to.try_lock()) return false;
   Work work;
   to.drain(work);
@@ -51,7 +52,9 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   }
   if (receive == nullptr) {
     if (!to.closed.load(std::memory_order_relaxed)) {
-      to.keep(*make_block(mine, args), work);
+      Block* block = make_block(mine, args);
+      block->ticket = ticket = to.direct_ticket();
+      to.keep(*block, work);
     }
   } else if (bytes <= kInlineBytes) {
     copy_direct(*receive, args, static_cast<int64_t>(bytes));
@@ -69,16 +72,17 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   return true;
 }
 
-void push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
-  const void* next;
+uint64_t push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+  Mailbox::Sent sent;
   if (args.type->is_contiguous()) {
-    next = to.push_inline(key_of(args), args.buffer, bytes);
+    sent = to.push_inline(key_of(args), args.buffer, bytes);
   } else {
     char packed[kInlineBytes];
     dt::pack(args.buffer, *args.type, args.count, 0, packed, bytes);
-    next = to.push_inline(key_of(args), packed, bytes);
+    sent = to.push_inline(key_of(args), packed, bytes);
   }
-  mine.next_line.store(next, std::memory_order_relaxed);  // a hint
+  mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
+  return sent.ticket;
 }
 
 [[gnu::cold]] void trace_send(const Operation& op, const Mailbox& mine, const SendArgs& args) {
@@ -113,16 +117,19 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
   }
 }
 
-// The message itself, if it can be done with at once. False: send a pointer, see below.
-bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+// The message itself, if it can be done with at once; `ticket` then says how to find it again,
+// or is 0: it met its receive. False: send a pointer, see below.
+bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
+              uint64_t& ticket) {
+  ticket = 0;
   const bool delegated = to.is_delegated();
-  if (delegated && deliver_direct(mine, to, args, bytes)) return true;
+  if (delegated && deliver_direct(mine, to, args, bytes, ticket)) return true;
   if (bytes <= kInlineBytes) {
-    push_small(mine, to, args, bytes);
+    ticket = push_small(mine, to, args, bytes);
     return true;
   }
   if (!delegated) return false;
-  to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args));
+  ticket = to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args));
   return true;
 }
 
@@ -192,7 +199,9 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   op.state.store(kActive, std::memory_order_relaxed);
   if (!is_eager(args, bytes)) {
     send_rendezvous(mine, to, op, args, bytes);
-  } else if (send_now(mine, to, args, bytes)) {
+  } else if (uint64_t ticket; send_now(mine, to, args, bytes, ticket)) {
+    op.mailbox = &to;
+    Mailbox::remember(op, ticket);
     op.in_ring.store(false, std::memory_order_relaxed);
     complete_at_start(op);
   } else {
@@ -205,7 +214,8 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
   Mailbox& to = mailbox_of(args.dest_world);
   const size_t bytes = bytes_of(args);
   const bool eager = is_eager(args, bytes);
-  if (eager && send_now(mine, to, args, bytes)) return Status{};
+  uint64_t ticket;
+  if (eager && send_now(mine, to, args, bytes, ticket)) return Status{};
   BlockingOperation blocking(BlockingOperation::kSend);
   if (eager) {
     send_lazily(mine, to, blocking.op(), args, bytes);

@@ -58,7 +58,7 @@ def parse_arguments():
     add("--run-jobs", type=int, default=1, help="tests at once")
     add("--filter", default="", help="only tests whose name matches this (* and ?)")
     add("--timeout", type=int, default=LIMIT_S, help="seconds a test may take")
-    add("--retry", type=int, default=0, help="repeat a failed test this often")
+    add("--retry", type=int, default=0, help="repeat a failed test this often, and say so")
     add("--quick", action="store_true", help="leave out slow.txt and generated datatype lists")
     add("--strict", action="store_true", help="only what the MPI standard defines")
     add("--cvar", action="store_true", help="also MPICH's lists of its own algorithms")
@@ -146,7 +146,8 @@ def build_all(options, source, build, mpi, tests):
 
 def run_all(options, mpi, build, tests, builds, known, working):
     def one(test):
-        result = run_one(options, mpi, build, test, builds[(test.folder, test.program)])
+        result = run_one(options, mpi, build, test, builds[(test.folder, test.program)],
+                         known)
         result.known = report.known_reason(known, test.name)
         result.not_working = report.not_working(result.uses, working)
         return result
@@ -161,7 +162,7 @@ def run_all(options, mpi, build, tests, builds, known, working):
     return results
 
 
-def run_one(options, mpi, build, test, built):
+def run_one(options, mpi, build, test, built, known):
     result = report.Result(test.name, test.folder, "skipped", uses=built.uses)
     result.detail = reason_to_skip(options, mpi, test)
     if result.detail:
@@ -186,8 +187,11 @@ def run_one(options, mpi, build, test, built):
     for attempt in range(options.retry + 1):
         outcome = executor.run(command, test, built.program.parent, limit)
         result.attempts = attempt + 1
-        if outcome.verdict in ("pass", "needs"):
+        if outcome.verdict in ("pass", "needs") or report.known_reason(known, test.name):
             break
+        if attempt < options.retry:
+            print(f"  {outcome.verdict:<9} {test.name}: {outcome.detail}; once more",
+                  flush=True)
     result.verdict, result.detail = outcome.verdict, outcome.detail
     result.seconds, result.status = outcome.seconds, outcome.status
     result.output = outcome.output

@@ -321,6 +321,51 @@ class Case(unittest.TestCase):
         self.assertEqual(process.returncode, 0)
         self.assertRegex(err, r"rank 1: .*MPI_Recv.*tag 5")
 
+    def wrapper_library(self):
+        """A library that counts a rank's barriers in a global of its own."""
+        source = os.path.join(self.programs.folder.name, "counting.c")
+        library = os.path.join(self.programs.folder.name, "libcounting.so")
+        if not os.path.exists(library):
+            with open(source, "w", encoding="utf-8") as file:
+                file.write("""#include <mpi.h>
+#include <stdio.h>
+static int calls;
+int MPI_Barrier(MPI_Comm comm) { ++calls; return PMPI_Barrier(comm); }
+int MPI_Finalize(void) {
+  int rank;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  printf("rank %d: %d barriers\\n", rank, calls);
+  return PMPI_Finalize();
+}
+""")
+            subprocess.run([tool("mpcc"), "-fPIC", "-shared", source, "-o", library], check=True)
+        return library
+
+    BARRIERS = INIT + "for (int i = 0; i < 3; ++i) MPI_Barrier(MPI_COMM_WORLD);" + END
+    COUNTED = [f"rank {rank}: 3 barriers" for rank in range(4)]
+
+    def test_preloaded_wrapper_library_is_private_to_each_rank(self):
+        program, library = self.programs.build("barriers", self.BARRIERS), self.wrapper_library()
+        for job in (dict(env=dict(os.environ, LD_PRELOAD=library)), {}):
+            arguments = [] if job else ["-x", f"LD_PRELOAD={library}"]
+            status, out, err = run(*arguments, "-n", 4, program, **job)
+            self.assertEqual((status, err), (0, ""))
+            self.assertEqual(sorted(out.splitlines()), self.COUNTED)
+
+    def test_linked_wrapper_library_is_private_to_each_rank(self):
+        library = self.wrapper_library()
+        source = self.programs.build("barriers", self.BARRIERS) + ".c"
+        program = os.path.join(self.programs.folder.name, "barriers_linked")
+        subprocess.run([tool("mpcc"), source, library, "-o", program], check=True)
+        status, out, err = run("-n", 4, program)
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(sorted(out.splitlines()), self.COUNTED)
+
+    def test_no_memory_for_stacks(self):
+        err = self.refused(3, "--stack-size", "100g", "-n", 3000, example("hello"),
+                           says=["no address space for a stack", "lower the stack size"])
+        self.assertNotIn("core dumped", err)
+
     def test_atexit_handlers_run_once_per_rank(self):
         source = os.path.join(self.programs.folder.name, "handlers.c")
         with open(source, "w", encoding="utf-8") as file:

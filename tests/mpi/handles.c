@@ -1,4 +1,5 @@
 /* Integers for handles (Fortran's, and MPI_*_toint), statuses of other languages. */
+#include <stdint.h>
 #include <string.h>
 
 #include "check.h"
@@ -43,5 +44,15 @@ int main(int argc, char** argv) {
   MPI_Status_f2c(numbers8, &back);
   MPI_Get_count(&back, MPI_INT, &n);
   CHECK(n == 1);
+
+  /* A handle kept in an int, as programs for other MPIs do, is an error, no crash. */
+  MPI_Datatype pair, cut;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  cut = (MPI_Datatype)(uintptr_t)(uint32_t)(uintptr_t)pair;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  CHECK(cut != pair && MPI_Type_size(cut, &n) != MPI_SUCCESS);
+  CHECK(MPI_Type_size((MPI_Datatype)(uintptr_t)0xfff0000000000000u, &n) != MPI_SUCCESS);
+  MPI_Type_free(&pair);
   return finish();
 }

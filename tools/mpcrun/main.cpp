@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "tools/mpcrun/options.h"
+#include "tools/mpcrun/preload.h"
 
 namespace {
 
@@ -18,12 +20,39 @@ namespace {
 constexpr char kTunables[] =
     "glibc.pthread.rseq=0:glibc.rtld.optional_static_tls=200000";
 constexpr char kMarker[] = "MPC_TUNED";
+constexpr char kPreload[] = "MPC_PRELOAD";  // from the first start to the second
+
+// The dynamic linker must not load what each rank gets a copy of.
+void hold_back_preloads() {
+  const char* list = std::getenv("LD_PRELOAD");
+  if (list == nullptr) return;
+  const mpc::tools::Preload preload = mpc::tools::split_preload(list);
+  if (preload.own.empty()) return;
+  std::string own;
+  for (const std::string& path : preload.own) own += (own.empty() ? "" : ":") + path;
+  ::setenv(kPreload, own.c_str(), 1);
+  ::setenv("LD_PRELOAD", preload.rest.c_str(), 1);
+}
+
+// As if each program had been given them with -x, unless it has been given others.
+void take_preloads(mpc::job::JobSpec& spec) {
+  const char* own = std::getenv(kPreload);
+  if (own == nullptr) return;
+  for (mpc::job::AppSpec& app : spec.apps) {
+    const bool has_others =
+        std::any_of(app.environment.begin(), app.environment.end(),
+                    [](const auto& entry) { return entry.first == "LD_PRELOAD"; });
+    if (!has_others) app.environment.emplace_back("LD_PRELOAD", own);
+  }
+  ::unsetenv(kPreload);
+}
 
 void restart_with_tunables(char** argv) {
   if (std::getenv(kMarker) != nullptr) {
     ::unsetenv(kMarker);
     return;
   }
+  hold_back_preloads();
   std::string tunables = kTunables;
   if (const char* present = std::getenv("GLIBC_TUNABLES")) {
     tunables = std::string(present) + ":" + tunables;
@@ -45,5 +74,7 @@ int main(int argc, char** argv) {
     return finished->exit_status;
   }
   restart_with_tunables(argv);
-  return mpc_run_job(std::get<mpc::job::JobSpec>(parsed));
+  auto& spec = std::get<mpc::job::JobSpec>(parsed);
+  take_preloads(spec);
+  return mpc_run_job(spec);
 }

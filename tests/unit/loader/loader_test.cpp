@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -287,18 +288,21 @@ INSTANTIATE_TEST_SUITE_P(
                 kMpcc}),
     [](const auto& tested) { return tested.param.name; });
 
-// Files that no compiler makes.
+// Files that no compiler makes. Each test is a process of its own, several run at once, and all
+// make these files: a file gets its name when it is whole.
 class Environment : public testing::Environment {
   void SetUp() override {
-    std::ofstream(program("script")) << "#!/bin/sh\nexit 0\n";
-    std::ofstream(program("text"))
-        << "hello, this is some text and no program at all\n";
-    std::ofstream(program("empty"));
+    make("script", "#!/bin/sh\nexit 0\n", 0755);
+    make("text", "hello, this is some text and no program at all\n", 0755);
+    make("empty", "", 0755);
     std::ifstream from(program("globals"), std::ios::binary);
-    std::ofstream(program("not_executable"), std::ios::binary) << from.rdbuf();
-    for (const char* name : {"script", "text", "empty"})
-      ::chmod(program(name).c_str(), 0755);
-    ::chmod(program("not_executable").c_str(), 0644);
+    make("not_executable", std::string(std::istreambuf_iterator<char>(from), {}), 0644);
+  }
+  static void make(const char* name, const std::string& content, mode_t mode) {
+    const std::string whole = program(name), part = whole + "." + std::to_string(::getpid());
+    std::ofstream(part, std::ios::binary) << content;
+    ASSERT_EQ(::chmod(part.c_str(), mode), 0);
+    ASSERT_EQ(::rename(part.c_str(), whole.c_str()), 0);
   }
 };
 [[maybe_unused]] auto* const g_environment =

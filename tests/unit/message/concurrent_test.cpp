@@ -251,13 +251,18 @@ TEST_P(Concurrent, CallbacksMayStartOperationsWithoutGoingDeeper) {
 
 TEST_P(Concurrent, CancelAndArrivalAgreeOnOneOutcome) {
   run(2, [&](job::Rank& me) {
-    constexpr int kRounds = 500;
+    constexpr int kRounds = 1000;
+    // By reference; and by value: one cell, several cells, a block.
+    constexpr Count kBytes[] = {4, 4, 200, 4000};
     for (int i = 0; i < kRounds; ++i) {
-      int value = -1;
+      const Mode mode = i / 2 % 4 == 0 ? Mode::kSynchronous : Mode::kStandard;
+      const Count bytes = kBytes[i / 2 % 4];
+      int values[1000] = {-1};
+      int& value = values[0];
       if (me.world_rank == 0) {  // it is withdrawn, or received
         Request r;
         value = i;
-        start_send(me, r, to(1, &value, 4, 1, 0, Mode::kSynchronous));
+        start_send(me, r, to(1, values, bytes, 1, 0, mode));
         if (i % 2 == 0) cancel(me, r);
         wait(me, r, why_);
         const bool cancelled = r.status().cancelled;
@@ -265,7 +270,7 @@ TEST_P(Concurrent, CancelAndArrivalAgreeOnOneOutcome) {
         recv(me, from(1, nullptr, 0, 3), why_);  // its receive is over, too
       } else {
         Request r;
-        start_recv(me, r, from(0, &value, 4, 1));
+        start_recv(me, r, from(0, values, bytes, 1));
         bool cancelled = false;
         recv(me, from(0, &cancelled, 1, 2), why_);
         if (cancelled) cancel(me, r);
@@ -274,6 +279,43 @@ TEST_P(Concurrent, CancelAndArrivalAgreeOnOneOutcome) {
         if (!cancelled) {
           EXPECT_EQ(value, i);
         }
+        send(me, to(0, nullptr, 0, 3, 1), why_);
+      }
+    }
+  });
+}
+
+TEST_P(Concurrent, CancelTakesBackTheRightOneOfEqualMessages) {
+  constexpr Count kBytes[] = {4, 200, 4000, 20000};
+  run(2, [&](job::Rank& me) {
+    for (const Count bytes : kBytes) {
+      std::vector<int> values(5000);
+      if (me.world_rank == 0) {
+        constexpr int kCount = 40;  // fewer cells than the ring has, so both ways are taken
+        std::vector<Request> requests(kCount);
+        std::vector<std::vector<int>> buffers(kCount, values);
+        for (int i = 0; i < kCount; ++i) {
+          buffers[i][0] = i;
+          start_send(me, requests[i], to(1, buffers[i].data(), bytes, 1, 0));
+        }
+        for (int i = 0; i < kCount; i += 3) {
+          cancel(me, requests[i]);
+          EXPECT_TRUE(requests[i].is_complete());
+          EXPECT_TRUE(requests[i].status().cancelled);
+        }
+        send(me, to(1, nullptr, 0, 2, 0), why_);
+        for (Request& r : requests) wait(me, r, why_);
+        recv(me, from(1, nullptr, 0, 3), why_);
+        cancel(me, requests[1]);  // received long ago
+        EXPECT_FALSE(requests[1].status().cancelled);
+      } else {
+        recv(me, from(0, nullptr, 0, 2), why_);
+        for (int i = 0; i < 40; ++i) {
+          if (i % 3 == 0) continue;
+          recv(me, from(0, values.data(), bytes, 1), why_);
+          EXPECT_EQ(values[0], i);
+        }
+        EXPECT_FALSE(iprobe(me, kAnySource, kContext, kAnyTag, nullptr));
         send(me, to(0, nullptr, 0, 3, 1), why_);
       }
     }
