@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/trace.h"
 #include "mpi/api/impl_collective.h"
 #include "mpi/api/impl_nbc.h"
 #include "mpi/api/impl_neighborhood.h"
@@ -158,6 +159,7 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
          Describe&& describe) {
   auto call = std::make_unique<Call>(comm, coll);
   if (const Err error = describe(*call)) return error;
+  MPC_TRACE("mpi", "describe", coll);
   call->split_site = Splitter::choose(comm, call->shape);
   auto schedule = schedule_of(*call);
   if (!schedule) return fail(schedule.error());
