@@ -31,8 +31,9 @@ struct ReadyList {
   NodeState** last = &first;
   bool is_running = false;
 
-  void push(Collective& owner, NodeId id) noexcept {
+  void push(Collective& owner, NodeId id, bool follows_reduction = false) noexcept {
     NodeState& node = owner.states[id];
+    node.follows_reduction = follows_reduction;
     node.owner = &owner;
     node.id = id;
     node.next_ready = nullptr;
@@ -87,7 +88,7 @@ void complete_node(Collective& c, NodeId id, ReadyList& list) {
     // acq_rel, likewise: of all predecessors.
     if (nodes[next].predecessor_count == 1 ||
         states[next].waiting.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      list.push(c, next);
+      list.push(c, next, nodes[id].kind == NodeKind::kReduce);
   }
 }
 
@@ -164,18 +165,21 @@ bool is_some_rank() noexcept {
 enum class Runner : uint8_t { kHere, kRank, kProgress };
 
 // Who runs a node that is ready.
-//  - Nodes of a split tree's lower levels: a rank, on its core. The one that has completed what
-//    they wait for goes on, also for others: in a reduction the last of a subtree to start
-//    does the kept levels at once, while those that came before compute already.
+//  - Nodes of a split tree's lower levels: the rank, when it is there. But upwards in a reduction
+//    the rank that has completed what they wait for goes on for the others: the last of a
+//    subtree to start does the kept levels, while those that came before compute already.
 //  - User code runs as its rank, from a wait or another call of the rank or on its progress
 //    thread, never from within the completion of a message.
 //  - Large work of a blocking call goes to the rank: it has a core of its own, and whoever
 //    completed the message has other things to do.
 //  - Large work of a non-blocking one goes to the rank's progress thread, if that has a core.
-Runner runner_of(const Collective& c, const Node& node) noexcept {
+Runner runner_of(const Collective& c, const Node& node, bool follows_reduction) noexcept {
   if (node.where == Where::kApplication) {
     const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
-    return is_rank_itself(c) || (!is_user && is_some_rank()) ? Runner::kHere : Runner::kRank;
+    const bool is_upwards = (node.kind == NodeKind::kReduce && !is_user) ||
+                            (node.kind == NodeKind::kSend && follows_reduction);
+    return is_rank_itself(c) || (is_upwards && is_some_rank()) ? Runner::kHere
+                                                               : Runner::kRank;
   }
   if (node.kind == NodeKind::kSend && c.waiter != nullptr &&
       c.waiter != &sched::Execution::self() &&
@@ -247,7 +251,7 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
 
 void run_node(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];
-  Runner runner = runner_of(c, node);
+  Runner runner = runner_of(c, node, c.states[id].follows_reduction);
   if (runner == Runner::kProgress) {
     if (leave_to_progress(c, id)) return;
     const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
