@@ -30,8 +30,8 @@ struct Local {
   Role role;
   void* who;
 };
-thread_local constinit Local t_local
-    __attribute__((tls_model("initial-exec"))) = {nullptr, 0, 0, Role::kUnknown, nullptr};
+thread_local constinit Local t_local __attribute__((tls_model("initial-exec"))) = {
+    nullptr, 0, 0, Role::kUnknown, nullptr};
 
 uint64_t now_ns() noexcept {
   timespec now;
@@ -138,7 +138,9 @@ void introduce(Role role, void* who) noexcept {
   Local& local = t_local;
   local.role = role;
   local.who = who;
-  if (local.chunk == nullptr || local.session != session.load(std::memory_order_relaxed)) return;
+  if (local.chunk == nullptr ||
+      local.session != session.load(std::memory_order_relaxed))
+    return;
   // It has been switched to already, which was an event.
   local.chunk->role.store(role, std::memory_order_relaxed);
   local.chunk->who.store(who, std::memory_order_relaxed);
@@ -149,8 +151,9 @@ bool start(size_t capacity) noexcept {
   if (memory != nullptr) ::munmap(memory, capacity_chunks * sizeof(Chunk));
   capacity_chunks = std::max<size_t>((capacity + kChunkEvents - 1) / kChunkEvents, 1);
   // Zeroed; memory is used when an event is written.
-  void* mapped = ::mmap(nullptr, capacity_chunks * sizeof(Chunk), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapped =
+      ::mmap(nullptr, capacity_chunks * sizeof(Chunk), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) {
     memory = nullptr;
     capacity_chunks = 0;
@@ -170,9 +173,12 @@ uint64_t lost_count() noexcept { return lost.load(std::memory_order_relaxed); }
 
 std::vector<Taken> take() {
   std::vector<Taken> events;
-  for_each([&](const Event& event, const Writer& writer) { events.push_back({event, writer}); });
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
+  for_each([&](const Event& event, const Writer& writer) {
+    events.push_back({event, writer});
+  });
+  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return a.time_ns < b.time_ns;
+  });
   return events;
 }
 

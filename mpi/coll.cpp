@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/trace.h"
 #include "mpi/api/impl_collective.h"
 #include "mpi/api/impl_nbc.h"
 #include "mpi/api/impl_neighborhood.h"
@@ -159,6 +160,7 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
   auto call = std::make_unique<Call>(comm, coll);
   if (const Err error = describe(*call)) return error;
   call->shape.is_nonblocking = true;
+  MPC_TRACE("mpi", "describe", coll);
   call->split_site = Splitter::choose(comm, call->shape);
   auto schedule = schedule_of(*call);
   if (!schedule) return fail(schedule.error());

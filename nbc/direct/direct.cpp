@@ -4,10 +4,14 @@
 
 #include <cctype>
 
+#include "base/trace.h"
 #include "nbc/direct/steps.h"
 
 namespace mpc::nbc::direct {
 namespace {
+
+// What a place's actor does for its members, waits for other places included.
+constexpr trace::Site kAct{"direct", "act", {"collective", "bytes"}, true, true};
 
 constexpr uint64_t kMixed = ~uint64_t{0};
 
@@ -82,6 +86,10 @@ void prepare_data(Actor& actor) {
 }
 
 void act(Actor& actor) {
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]] {
+    trace::begin(kAct, {trace::text(name_of(actor.call().coll)), actor.call().bytes()});
+  }
   const uint64_t key = key_of_place(actor);
   actor.mine().key = key;
   if (key != kMixed) prepare_data(actor);
@@ -91,6 +99,7 @@ void act(Actor& actor) {
   } else {
     complain(actor);
   }
+  if (is_traced) [[unlikely]] trace::end(kAct);
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ class Collective {
   std::atomic<bool> has_failed{false};
   msg::Status status;  // written by the first that fails; read after kDone
   Collective* next_free = nullptr;
-  uint32_t trace_number = 0;  // of this start; 0: not traced
+  uint32_t trace_number = 0;         // of this start; 0: not traced
+  const char* trace_call = nullptr;  // the MPI call that started it
 
  private:
   bool reserve(const Schedule& s);

@@ -54,7 +54,7 @@ class JsonWriter {
     bool is_idle_loop;
   };
   struct CoreState {
-    uint32_t depth;  // open slices, the one of who runs included
+    uint32_t depth;   // open slices, the one of who runs included
     uint32_t writer;  // who runs, plus 1
   };
 
@@ -74,8 +74,8 @@ class JsonWriter {
   void close_all() noexcept;
 
   // {"name":...,"ph":...,"ts":...,"pid":...,"tid":... without the end.
-  Output& open(std::string_view event_name, const char* phase, uint64_t time_ns, int pid,
-               int tid) noexcept;
+  Output& open(std::string_view event_name, const char* phase, uint64_t time_ns,
+               int pid, int tid) noexcept;
   Output& open_runner(const Writer& writer, uint64_t time_ns, int core) noexcept;
   void arguments(const Recorded& recorded) noexcept;
   void begin(const Recorded& recorded, int pid, int tid) noexcept;
@@ -116,8 +116,8 @@ int JsonWriter::track_of(const Writer& writer) const noexcept {
   return job_.rank_count * kTracksPerRank + static_cast<int>(writer.number);
 }
 
-void JsonWriter::name(int pid, int tid, const char* what, std::string_view text, int number,
-                      std::string_view more) noexcept {
+void JsonWriter::name(int pid, int tid, const char* what, std::string_view text,
+                      int number, std::string_view more) noexcept {
   open(what, "M", first_ns_, pid, tid) << ",\"args\":{\"name\":\"" << text;
   if (number >= 0) out_ << number;
   out_ << more << "\"}}";
@@ -145,14 +145,15 @@ void JsonWriter::names() noexcept {
     const int rank = rank_of(writer);
     if (track < job_.rank_count * kTracksPerRank || writer.role == Role::kIdle)
       continue;  // named above, or only seen on a core
-    name(kRanks, track, "thread_name", rank >= 0 ? "a thread of rank " : "runtime", rank, "");
+    name(kRanks, track, "thread_name", rank >= 0 ? "a thread of rank " : "runtime",
+         rank, "");
   }
 }
 
 // ---- events --------------------------------------------------------------------------------
 
-Output& JsonWriter::open(std::string_view event_name, const char* phase, uint64_t time_ns,
-                         int pid, int tid) noexcept {
+Output& JsonWriter::open(std::string_view event_name, const char* phase,
+                         uint64_t time_ns, int pid, int tid) noexcept {
   out_ << (is_first_ ? "" : ",\n");
   is_first_ = false;
   out_ << "{\"name\":";
@@ -162,11 +163,13 @@ Output& JsonWriter::open(std::string_view event_name, const char* phase, uint64_
   return out_ << ",\"pid\":" << pid << ",\"tid\":" << tid;
 }
 
-Output& JsonWriter::open_runner(const Writer& writer, uint64_t time_ns, int core) noexcept {
+Output& JsonWriter::open_runner(const Writer& writer, uint64_t time_ns,
+                                int core) noexcept {
   char text[40] = "rank ";
   const int rank = rank_of(writer);
   if (writer.role == Role::kIdle || rank < 0)
-    return open(writer.role == Role::kIdle ? "idle" : "runtime", "B", time_ns, kCores, core);
+    return open(writer.role == Role::kIdle ? "idle" : "runtime", "B", time_ns, kCores,
+                core);
   size_t length = 5;
   char digits[12];
   size_t n = 0;
@@ -199,8 +202,10 @@ void JsonWriter::arguments(const Recorded& recorded) noexcept {
     is_first = false;
   }
   const int subject = subject_of(recorded);
-  if (subject >= 0) out_ << (is_first ? "" : ",") << "\"rank\":" << subject, is_first = false;
-  if (event.core >= 0) out_ << (is_first ? "" : ",") << "\"worker\":" << int{event.core};
+  if (subject >= 0)
+    out_ << (is_first ? "" : ",") << "\"rank\":" << subject, is_first = false;
+  if (event.core >= 0)
+    out_ << (is_first ? "" : ",") << "\"worker\":" << int{event.core};
   out_ << "}";
 }
 
@@ -279,12 +284,16 @@ void JsonWriter::flow(const Recorded& recorded, bool is_begin) noexcept {
 void JsonWriter::one(const Recorded& recorded) noexcept {
   const Event& event = *recorded.event;
   switch (event.kind) {
-    case Kind::kRun: return run(recorded);
+    case Kind::kRun:
+      return run(recorded);
     case Kind::kBegin:
-    case Kind::kEnd: return span(recorded);
+    case Kind::kEnd:
+      return span(recorded);
     case Kind::kFlightBegin:
-    case Kind::kFlightEnd: return flight(recorded);
-    case Kind::kInstant: break;
+    case Kind::kFlightEnd:
+      return flight(recorded);
+    case Kind::kInstant:
+      break;
   }
   const bool is_idle_loop = recorded.writer.role == Role::kIdle;
   if (is_idle_loop && !has_core(event)) return;
@@ -307,8 +316,8 @@ void JsonWriter::close_all() noexcept {
   flights_.for_each([&](uint64_t number, uint64_t rank) {
     const bool is_node = number >> 32 != 0;
     open("unfinished", "e", last_ns_, kRanks, track_of_rank(static_cast<int>(rank) - 1))
-        << ",\"cat\":" << (is_node ? "\"node\"" : "\"collective\"") << ",\"id\":\"" << number
-        << "\"}";
+        << ",\"cat\":" << (is_node ? "\"node\"" : "\"collective\"") << ",\"id\":\""
+        << number << "\"}";
   });
 }
 
@@ -319,8 +328,9 @@ void JsonWriter::collect() noexcept {
   // Those of one execution stand in their order, so that equal times do not exchange them.
   std::sort(events_.begin(), events_.begin() + count_,
             [](const Recorded& a, const Recorded& b) {
-              return a.event->time_ns != b.event->time_ns ? a.event->time_ns < b.event->time_ns
-                                                          : a.event < b.event;
+              return a.event->time_ns != b.event->time_ns
+                         ? a.event->time_ns < b.event->time_ns
+                         : a.event < b.event;
             });
   first_ns_ = count_ > 0 ? events_[0].event->time_ns : 0;
   last_ns_ = count_ > 0 ? events_[count_ - 1].event->time_ns : 0;
@@ -330,8 +340,10 @@ int JsonWriter::write() noexcept {
   if (!has_memory()) return ENOMEM;
   collect();
   out_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":";
-  out_.quoted(job_.command) << ",\"ranks\":" << job_.rank_count << ",\"events\":" << count_
-                            << ",\"lost_events\":" << lost_count() << "},\n\"traceEvents\":[\n";
+  out_.quoted(job_.command) << ",\"ranks\":" << job_.rank_count
+                            << ",\"events\":" << count_
+                            << ",\"lost_events\":" << lost_count()
+                            << "},\n\"traceEvents\":[\n";
   names();
   for (size_t i = 0; i < count_; ++i) one(events_[i]);
   close_all();

@@ -21,8 +21,12 @@ class Output {
 
   Output& operator<<(std::string_view text) noexcept;
   Output& operator<<(int64_t value) noexcept;
-  Output& operator<<(int value) noexcept { return *this << static_cast<int64_t>(value); }
-  Output& operator<<(uint64_t value) noexcept { return *this << static_cast<int64_t>(value); }
+  Output& operator<<(int value) noexcept {
+    return *this << static_cast<int64_t>(value);
+  }
+  Output& operator<<(uint64_t value) noexcept {
+    return *this << static_cast<int64_t>(value);
+  }
   Output& quoted(std::string_view text) noexcept;  // a JSON string
   Output& micros(uint64_t ns) noexcept;            // 1234567 -> 1234.567
   // False once a write has failed; then errno is that of the first failure.

@@ -14,10 +14,14 @@
 namespace mpc::trace {
 namespace {
 
-IntSetting events_setting{"trace.events", 1 << 20, "events",
-                          "Events that mpcrun --trace keeps (64 bytes each); later ones are "
-                          "counted and lost",
-                          1, int64_t{1} << 32};
+IntSetting events_setting{
+    "trace.events",
+    1 << 20,
+    "events",
+    "Events that mpcrun --trace keeps (64 bytes each); later ones are "
+    "counted and lost",
+    1,
+    int64_t{1} << 32};
 
 constinit int g_descriptor = -1;
 // Never destroyed: the job's end may come at any time.
@@ -27,7 +31,8 @@ std::string* g_path = nullptr;
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) noexcept {
   char line[512];
-  const auto end = fmt::format_to_n(line, sizeof line, format, std::forward<Args>(args)...);
+  const auto end =
+      fmt::format_to_n(line, sizeof line, format, std::forward<Args>(args)...);
   [[maybe_unused]] const ssize_t n =
       ::write(STDERR_FILENO, line, std::min(end.size, sizeof line));
 }
@@ -40,8 +45,8 @@ Result<> TraceFile::open(const std::string& path, const Job& job) {
     return {Errc::kArg, fmt::format("--trace {}: {}", path, std::strerror(errno))};
   const auto events = static_cast<size_t>(events_setting.get());
   if (!start(events))
-    return {Errc::kNoMem, fmt::format("--trace: no memory for {} events; see trace.events",
-                                      events)};
+    return {Errc::kNoMem,
+            fmt::format("--trace: no memory for {} events; see trace.events", events)};
   g_job = new Job(job);
   g_path = new std::string(path);
   return {};
@@ -55,9 +60,11 @@ void TraceFile::write() noexcept {
   const int descriptor = g_descriptor;
   g_descriptor = -1;
   const int error = write_json(descriptor, *g_job);
-  if (error != 0) say("mpcrun: --trace {}: {}\n", g_path->c_str(), ::strerrordesc_np(error));
+  if (error != 0)
+    say("mpcrun: --trace {}: {}\n", g_path->c_str(), ::strerrordesc_np(error));
   if (lost_count() != 0) {
-    say("mpcrun: --trace {}: the last {} events are missing, see trace.events ({} now)\n",
+    say("mpcrun: --trace {}: the last {} events are missing, see trace.events ({} "
+        "now)\n",
         g_path->c_str(), lost_count(), events_setting.get());
   }
   ::close(descriptor);

@@ -20,7 +20,7 @@ struct Job {
   std::string command;
   int rank_count = 0;
   int application_workers = 0;
-  std::vector<int> cores;            // of each worker
+  std::vector<int> cores;               // of each worker
   int (*rank_of)(void* who) = nullptr;  // -1: no rank
 };
 

@@ -21,29 +21,35 @@ int fail(const std::string& message) {
 void print_list(const TraceData& data) {
   fmt::print("{}: {} ranks, {} cores, {:.3f} ms\n", data.program, data.ranks,
              data.cores.size(), data.end * 1e-3);
-  if (data.lost > 0) fmt::print("incomplete: the last {} events were lost\n", data.lost);
-  fmt::print("{:>6}  {:<24} {:>6} {:>11} {:>12} {:>10} {:>12} {:>10} {:>10}\n", "number",
-             "call", "ranks", "message", "start ms", "us", "comm core us", "rank us",
-             "in MPI us");
+  if (data.lost > 0)
+    fmt::print("incomplete: the last {} events were lost\n", data.lost);
+  fmt::print("{:>6}  {:<24} {:>6} {:>11} {:>12} {:>10} {:>12} {:>10} {:>10}\n",
+             "number", "call", "ranks", "message", "start ms", "us", "comm core us",
+             "rank us", "in MPI us");
   for (size_t i = 0; i < data.collectives.size(); ++i) {
     const CollectiveTrace& collective = data.collectives[i];
     const Summary summary = summarize(data, collective);
-    fmt::print("{:>6}  {:<24} {:>6} {:>11} {:>12.3f} {:>10.1f} {:>12.1f} {:>10.1f} {:>10.1f}\n",
-               i, collective.call, collective.parts.size(), bytes_text(summary.bytes),
-               collective.begin * 1e-3, summary.window.end - summary.window.begin,
-               summary.communication_us, summary.application_us, summary.in_calls_us);
+    fmt::print(
+        "{:>6}  {:<24} {:>6} {:>11} {:>12.3f} {:>10.1f} {:>12.1f} {:>10.1f} "
+        "{:>10.1f}\n",
+        i, collective.call, collective.parts.size(), bytes_text(summary.bytes),
+        collective.begin * 1e-3, summary.window.end - summary.window.begin,
+        summary.communication_us, summary.application_us, summary.in_calls_us);
   }
   fmt::print(
-      "\nus: from the first rank's start to the end of the last rank's wait; comm core, rank: "
-      "work done for it\non communication cores, on application cores; in MPI: the longest time "
+      "\nus: from the first rank's start to the end of the last rank's wait; comm "
+      "core, rank: "
+      "work done for it\non communication cores, on application cores; in MPI: the "
+      "longest time "
       "of a rank in MPI calls.\n");
 }
 
 size_t longest(const TraceData& data) {
   const auto length = [](const CollectiveTrace& c) { return c.end - c.begin; };
   return static_cast<size_t>(
-      std::max_element(data.collectives.begin(), data.collectives.end(),
-                       [&](const auto& a, const auto& b) { return length(a) < length(b); }) -
+      std::max_element(
+          data.collectives.begin(), data.collectives.end(),
+          [&](const auto& a, const auto& b) { return length(a) < length(b); }) -
       data.collectives.begin());
 }
 
@@ -57,9 +63,10 @@ int trace_command(const TraceOptions& options) {
     return 0;
   }
   if (options.svg.empty()) return fail("--collective needs --svg FILE.svg");
-  if (data->collectives.empty()) return fail(options.file + ": no collective in this trace");
-  const size_t number = options.collective < 0 ? longest(*data)
-                                               : static_cast<size_t>(options.collective);
+  if (data->collectives.empty())
+    return fail(options.file + ": no collective in this trace");
+  const size_t number =
+      options.collective < 0 ? longest(*data) : static_cast<size_t>(options.collective);
   if (number >= data->collectives.size()) {
     return fail(fmt::format("{}: there is no collective {}; there are {}, from 0 on",
                             options.file, number, data->collectives.size()));

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kCores = 1, kRanks = 2;  // the file's "processes"
-constexpr int kTracksPerRank = 2;      // a rank's main execution and its progress thread
+constexpr int kTracksPerRank = 2;  // a rank's main execution and its progress thread
 
 int64_t number_in(const Json& args, const char* name, int64_t fallback) {
   const auto found = args.find(name);
@@ -64,7 +64,8 @@ class Reader {
 };
 
 void Reader::name_track(const Json& event) {
-  if (event.value("name", "") != "thread_name" || event.value("pid", 0) != kCores) return;
+  if (event.value("name", "") != "thread_name" || event.value("pid", 0) != kCores)
+    return;
   const auto core = static_cast<size_t>(event.value("tid", 0));
   if (data_.cores.size() <= core) data_.cores.resize(core + 1);
   CoreTrack& track = data_.cores[core];
@@ -177,8 +178,9 @@ void Reader::group() {
   for (CollectiveTrace& collective : data_.collectives)
     std::sort(collective.parts.begin(), collective.parts.end(),
               [](const Part& a, const Part& b) { return a.rank < b.rank; });
-  std::stable_sort(data_.collectives.begin(), data_.collectives.end(),
-                   [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::stable_sort(
+      data_.collectives.begin(), data_.collectives.end(),
+      [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
 }
 
 void Reader::read(const Json& file) {
@@ -204,12 +206,14 @@ void Reader::read(const Json& file) {
 
 Result<TraceData> read_trace(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return {Errc::kNotFound, fmt::format("{}: {}", path, std::strerror(errno))};
+  if (!file)
+    return {Errc::kNotFound, fmt::format("{}: {}", path, std::strerror(errno))};
   TraceData data;
   try {
     Reader(data).read(Json::parse(file));
   } catch (const std::exception& error) {
-    return {Errc::kArg, fmt::format("{} is no file of mpcrun --trace: {}", path, error.what())};
+    return {Errc::kArg,
+            fmt::format("{} is no file of mpcrun --trace: {}", path, error.what())};
   }
   return data;
 }

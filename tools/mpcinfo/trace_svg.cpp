@@ -26,11 +26,16 @@ constexpr const char* kIdle = "#ffffff";
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
   }
   return out;
 }
@@ -99,24 +104,29 @@ void Picture::box(const Interval& when, double y, double height, const char* col
       left, y, width, height, colour, more, escaped(title));
 }
 
-void Picture::label(double at_x, double at_y, const std::string& text, const char* more) {
+void Picture::label(double at_x, double at_y, const std::string& text,
+                    const char* more) {
   add("<text x='{:.1f}' y='{:.1f}' {}>{}</text>", at_x, at_y, more, escaped(text));
 }
 
 void Picture::header() {
-  label(20, 26, fmt::format("{} (collective {} of the trace): {} rank{}, messages of {}",
-                            collective_.call, number_, collective_.parts.size(),
-                            collective_.parts.size() == 1 ? "" : "s",
-                            bytes_text(summary_.bytes)),
-        "font-size='17' font-weight='bold'");
+  label(
+      20, 26,
+      fmt::format("{} (collective {} of the trace): {} rank{}, messages of {}",
+                  collective_.call, number_, collective_.parts.size(),
+                  collective_.parts.size() == 1 ? "" : "s", bytes_text(summary_.bytes)),
+      "font-size='17' font-weight='bold'");
   const double work = summary_.communication_us + summary_.application_us;
-  label(20, 46,
-        fmt::format("{:.0f} us from the first start to the last end; {:.0f} us of work, {:.0f} % "
-                    "of it on communication cores",
-                    summary_.window.end - summary_.window.begin, work,
-                    work > 0 ? 100 * summary_.communication_us / work : 0.0));
+  label(
+      20, 46,
+      fmt::format(
+          "{:.0f} us from the first start to the last end; {:.0f} us of work, {:.0f} % "
+          "of it on communication cores",
+          summary_.window.end - summary_.window.begin, work,
+          work > 0 ? 100 * summary_.communication_us / work : 0.0));
   label(20, 64,
-        fmt::format("meanwhile a rank had its core outside of MPI for up to {:.0f} us, and was in "
+        fmt::format("meanwhile a rank had its core outside of MPI for up to {:.0f} us, "
+                    "and was in "
                     "MPI calls for up to {:.0f} us",
                     summary_.computed_us, summary_.in_calls_us));
 }
@@ -146,7 +156,8 @@ void Picture::core(size_t index) {
   const double y = kTop + static_cast<double>(index) * (kCoreRow + kGap);
   const auto space = track.name.find(" (");
   label(20, y + 20, track.name.substr(0, space), "font-weight='bold'");
-  label(20, y + 36, track.is_communication ? "communication" : "application", "fill='#555'");
+  label(20, y + 36, track.is_communication ? "communication" : "application",
+        "fill='#555'");
   for (const RunSlice& run : track.runs) {
     if (run.overlap(window_) <= 0) continue;
     const char* colour = kIdle;
@@ -176,15 +187,16 @@ void Picture::core(size_t index) {
     const bool moves_data = work.context >= 0 || work.level >= 0;
     if (!moves_data || work.overlap(window_) <= 0) continue;
     const bool is_ours = belongs_to(work, collective_);
-    std::string title = fmt::format("{} of {}, {:.1f} us, for rank {}", work.name,
-                                    bytes_text(work.bytes), work.end - work.begin, work.rank);
+    std::string title =
+        fmt::format("{} of {}, {:.1f} us, for rank {}", work.name,
+                    bytes_text(work.bytes), work.end - work.begin, work.rank);
     if (work.source >= 0) title += fmt::format(" from {}", work.source);
     if (!is_ours) title += " (another message)";
     box(work, y + 16, kCoreRow - 20, is_ours ? colour_of(work) : kOther, title,
         is_ours ? "stroke='#fff' stroke-width='0.3'" : "");
   }
-  add("<rect x='{}' y='{:.1f}' width='{}' height='{}' fill='none' stroke='{}'/>", kLeft, y,
-      kWidth, kCoreRow, track.is_communication ? "#1f4e8c" : "#2e7d32");
+  add("<rect x='{}' y='{:.1f}' width='{}' height='{}' fill='none' stroke='{}'/>", kLeft,
+      y, kWidth, kCoreRow, track.is_communication ? "#1f4e8c" : "#2e7d32");
 }
 
 // The rank's row: how long the collective was under way for it, and its MPI calls.
@@ -193,7 +205,8 @@ void Picture::rank(size_t row) {
   const double y = rank_top() + static_cast<double>(row) * (kRankRow + 4);
   label(20, y + 15, fmt::format("rank {}", part.rank));
   box(part, y + kRankRow - 6, 4, "#555",
-      fmt::format("under way for rank {}: {:.1f} us", part.rank, part.end - part.begin));
+      fmt::format("under way for rank {}: {:.1f} us", part.rank,
+                  part.end - part.begin));
   for (const CallSlice& call : data_.calls) {
     if (call.rank != part.rank || call.overlap(window_) <= 0) continue;
     box(call, y, kRankRow - 8, kCall,
@@ -209,10 +222,11 @@ void Picture::legend() {
     const char* colour;
     const char* text;
   };
-  constexpr Entry kEntries[] = {{kCopy, "message copied"},    {kReduce, "reduction"},
-                                {kLocal, "local copy"},       {kOther, "other messages"},
-                                {kCompute, "rank computes"},  {kCall, "rank in MPI"},
-                                {kProgress, "progress thread"}};
+  constexpr Entry kEntries[] = {
+      {kCopy, "message copied"},     {kReduce, "reduction"},
+      {kLocal, "local copy"},        {kOther, "other messages"},
+      {kCompute, "rank computes"},   {kCall, "rank in MPI"},
+      {kProgress, "progress thread"}};
   double at = kLeft;
   for (const Entry& entry : kEntries) {
     add("<rect x='{:.0f}' y='{:.1f}' width='12' height='12' fill='{}' stroke='#999' "
@@ -225,7 +239,8 @@ void Picture::legend() {
 
 std::string Picture::draw() {
   add("<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1:.0f}' "
-      "viewBox='0 0 {0} {1:.0f}' font-family='sans-serif' font-size='12' stroke='none'>",
+      "viewBox='0 0 {0} {1:.0f}' font-family='sans-serif' font-size='12' "
+      "stroke='none'>",
       kLeft + kWidth + kRight, bottom() + 76);
   add("<rect width='100%' height='100%' fill='white'/>");
   header();
@@ -240,9 +255,12 @@ std::string Picture::draw() {
 }  // namespace
 
 std::string bytes_text(int64_t bytes) {
-  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
-  if (bytes >= 10 << 20) return fmt::format("{:.1f} MB", static_cast<double>(bytes) * 1e-6);
-  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return fmt::format("{} KiB", bytes >> 10);
+  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)
+    return fmt::format("{} MiB", bytes >> 20);
+  if (bytes >= 10 << 20)
+    return fmt::format("{:.1f} MB", static_cast<double>(bytes) * 1e-6);
+  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0)
+    return fmt::format("{} KiB", bytes >> 10);
   return fmt::format("{} bytes", bytes);
 }
 
@@ -260,7 +278,8 @@ Summary summarize(const TraceData& data, const CollectiveTrace& collective) {
   for (const WorkSlice& work : data.work) {
     if (!belongs_to(work, collective)) continue;
     const bool apart = data.cores[static_cast<size_t>(work.core)].is_communication;
-    (apart ? summary.communication_us : summary.application_us) += work.end - work.begin;
+    (apart ? summary.communication_us : summary.application_us) +=
+        work.end - work.begin;
   }
   for (const Part& part : collective.parts) {
     double in_calls = 0, has_core = 0, has_core_in_calls = 0;

@@ -14,12 +14,12 @@ namespace mpc::tools {
 
 // What the list and the title say.
 struct Summary {
-  Interval window;              // from the first start to the end of the last wait for it
+  Interval window;  // from the first start to the end of the last wait for it
   double communication_us = 0;  // work for it on communication cores
   double application_us = 0;    // work for it on cores that have ranks
-  double in_calls_us = 0;       // the longest time that a rank spent in MPI calls meanwhile
-  double computed_us = 0;       // the longest time that a rank computed meanwhile
-  int64_t bytes = 0;            // largest message
+  double in_calls_us = 0;  // the longest time that a rank spent in MPI calls meanwhile
+  double computed_us = 0;  // the longest time that a rank computed meanwhile
+  int64_t bytes = 0;       // largest message
 };
 Summary summarize(const TraceData& data, const CollectiveTrace& collective);
 

@@ -8,8 +8,8 @@
 namespace mpc {
 namespace {
 
-constexpr trace::Site kCall{"test", "call", {"name", nullptr, nullptr, nullptr, "repeated"},
-                            true};
+constexpr trace::Site kCall{
+    "test", "call", {"name", nullptr, nullptr, nullptr, "repeated"}, true};
 constexpr trace::Site kMoment{"test", "moment", {"value"}};
 
 TEST(Trace, KeepsEventsInOrderBetweenStartAndStop) {
@@ -111,8 +111,8 @@ TEST(Trace, KeepsDifferentCallsAndThoseWithWorkBetweenThemApart) {
   trace::stop();
   int receives = 0;
   for (const auto& event : trace::take())
-    receives += event.kind == trace::Kind::kBegin &&
-                event.values[0] == trace::text("MPI_Recv");
+    receives +=
+        event.kind == trace::Kind::kBegin && event.values[0] == trace::text("MPI_Recv");
   EXPECT_EQ(receives, 3);
 }
 

@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""mpcrun --trace as a user meets it, and the guided path from MPI_Ibcast to memcpy.
+
+usage: cases.py --build BUILD --source SOURCE [unittest arguments]
+"""
+
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+options = None
+CORES, RANKS = 1, 2  # the "processes" of the file
+
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+/* bcast N: N overlapped broadcasts.  abort: one rank ends the job.  poll: MPI_Test in a loop. */
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int bytes = 2 << 20;
+  char *buffer = malloc(bytes);
+  memset(buffer, rank, bytes);
+  for (int i = 0; i < atoi(argv[2]); ++i) {
+    MPI_Request request;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Ibcast(buffer, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    const double end = now() + 0.003;
+    while (now() < end) {
+    }
+    int done = strcmp(argv[1], "poll") != 0;
+    while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  if (strcmp(argv[1], "abort") == 0) {
+    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 9);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def tool(name):
+    return os.path.join(options.build, "bin", name)
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def about(event):
+    """The rank that an event of the ranks' tracks is about."""
+    return event.get("args", {}).get("rank", event["tid"] // 2)
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.home = tempfile.TemporaryDirectory(prefix="trace-cases-")
+        source = os.path.join(cls.home.name, "program.c")
+        cls.program = source[:-2]
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+        subprocess.run([tool("mpcc"), "-O1", "-o", cls.program, source], check=True)
+
+    def setUp(self):
+        # Empty, so that one sees what is written.
+        self.folder = tempfile.TemporaryDirectory(prefix="trace-case-")
+        self.file = os.path.join(self.folder.name, "job.json")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_job(self, *args, before=(), traced=True, status=0):
+        cores = min(2, os.cpu_count())
+        command = [tool("mpcrun"), "-n", "4", "--cores", str(cores), "--comm-cores",
+                   str(cores - 1), *before]
+        if traced:
+            command += ["--trace", self.file]
+        done = subprocess.run([*command, self.program, *map(str, args)], capture_output=True,
+                              text=True, timeout=120, cwd=self.folder.name)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def check(self, file):
+        """Balanced, in order of time on each track, with names for all tracks."""
+        stacks = collections.defaultdict(int)
+        flights = {}
+        last = {}
+        named = set()
+        for event in file["traceEvents"]:
+            track = (event["pid"], event["tid"])
+            if event["ph"] == "M":
+                if event["name"] == "thread_name":
+                    named.add(track)
+                continue
+            self.assertGreaterEqual(event["ts"], last.get(track, 0), event)
+            last[track] = event["ts"]
+            if event["ph"] == "B":
+                stacks[track] += 1
+            elif event["ph"] == "E":
+                stacks[track] -= 1
+                self.assertGreaterEqual(stacks[track], 0, event)
+            elif event["ph"] in "be":
+                key = (event["cat"], event["id"])
+                self.assertEqual(key in flights, event["ph"] == "e", event)
+                if event["ph"] == "b":
+                    flights[key] = event
+                else:
+                    del flights[key]
+            elif event["ph"] not in "isf":
+                self.fail(f"unknown phase: {event}")
+        self.assertEqual({track for track, depth in stacks.items() if depth}, set())
+        self.assertEqual(flights, {})
+        self.assertLessEqual(set(last), named)
+
+    def names(self, file, phase="B"):
+        return {event["name"] for event in file["traceEvents"] if event["ph"] == phase}
+
+    # --- the file --------------------------------------------------------------------------
+
+    def test_shows_cores_ranks_calls_nodes_and_copies(self):
+        self.run_job("bcast", 3)
+        file = load(self.file)
+        self.check(file)
+        self.assertEqual(file["otherData"]["ranks"], 4)
+        self.assertEqual(file["otherData"]["lost_events"], 0)
+        spans, flights = self.names(file), self.names(file, "b")
+        for name in ("MPI_Init", "MPI_Ibcast", "MPI_Wait", "MPI_Finalize", "copy",
+                     *(f"rank {rank}" for rank in range(4))):
+            self.assertIn(name, spans)
+        for name in ("MPI_Ibcast", "send", "recv"):
+            self.assertIn(name, flights)
+        tracks = {event["args"]["name"] for event in file["traceEvents"] if event["ph"] == "M"}
+        for name in ("cores", "ranks", "core 0 (application)", "rank 3", "rank 3 progress"):
+            self.assertIn(name, tracks)
+        # Each rank calls each of them as often as the program does.
+        calls = collections.Counter((event["name"], event["tid"] // 2)
+                                    for event in file["traceEvents"]
+                                    if event["ph"] == "B" and event.get("cat") == "mpi")
+        for rank in range(4):
+            self.assertEqual(calls["MPI_Ibcast", rank], 3)
+        # All bytes that the three broadcasts moved, once.
+        copied = sum(event["args"]["bytes"] for event in file["traceEvents"]
+                     if event["ph"] == "B" and event["name"] == "copy" and event["pid"] == CORES)
+        self.assertEqual(copied, 3 * 3 * (2 << 20))
+
+    def test_arrows_lead_from_a_send_to_its_copy(self):
+        self.run_job("bcast", 2)
+        begins, ends = {}, {}
+        for event in load(self.file)["traceEvents"]:
+            if event["ph"] in "sf":
+                side = begins if event["ph"] == "s" else ends
+                self.assertNotIn(event["id"], side)
+                side[event["id"]] = event["ts"]
+        self.assertGreater(len(ends), 0)
+        for number, time in ends.items():
+            self.assertLessEqual(begins[number], time)
+
+    def test_nothing_is_written_when_off(self):
+        self.run_job("bcast", 1, traced=False)
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_a_file_that_cannot_be_written_stops_the_job_before_it_starts(self):
+        self.file = os.path.join(self.folder.name, "missing", "job.json")
+        done = self.run_job("abort", 0, status=2)
+        self.assertIn("--trace " + self.file, done.stderr)
+        self.assertIn("No such file", done.stderr)
+
+    def test_relative_to_where_mpcrun_was_called(self):
+        self.file = "here.json"
+        self.run_job("bcast", 1, before=["--wdir", "/"])
+        self.check(load(os.path.join(self.folder.name, "here.json")))
+
+    def test_is_complete_when_the_job_aborts(self):
+        done = self.run_job("abort", 2, status=9)
+        self.assertIn("MPI_Abort", done.stderr)
+        file = load(self.file)
+        self.check(file)
+        self.assertIn("MPI_Abort", self.names(file))
+
+    def test_says_what_is_lost(self):
+        done = self.run_job("bcast", 5, before=["--set", "trace.events=1000"])
+        file = load(self.file)
+        self.check(file)
+        lost = file["otherData"]["lost_events"]
+        self.assertGreater(lost, 0)
+        self.assertIn(f"the last {lost} events are missing", done.stderr)
+        self.assertIn("trace.events", done.stderr)
+
+    def test_a_rank_that_polls_does_not_fill_it(self):
+        self.run_job("poll", 2)
+        file = load(self.file)
+        self.check(file)
+        tests = [event for event in file["traceEvents"]
+                 if event["ph"] == "B" and event["name"] == "MPI_Test"]
+        self.assertGreater(len(tests), 0)
+        self.assertEqual(file["otherData"]["lost_events"], 0)
+
+    # --- list and picture --------------------------------------------------------------------
+
+    def info(self, *args, status=0):
+        done = subprocess.run([tool("mpcinfo"), *map(str, args)], capture_output=True,
+                              text=True, timeout=60, cwd=self.folder.name)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def test_list_of_collectives(self):
+        self.run_job("bcast", 3)
+        lines = self.info("--trace", self.file).stdout.splitlines()
+        broadcasts = [line.split() for line in lines if " MPI_Ibcast " in line]
+        self.assertEqual(len(broadcasts), 3)
+        for fields in broadcasts:
+            self.assertEqual(fields[2], "4")
+            work = float(fields[-3]) + float(fields[-2])
+            self.assertGreater(work, 0)
+
+    def test_picture_of_a_collective(self):
+        self.run_job("bcast", 2)
+        picture = os.path.join(self.folder.name, "out.svg")
+        self.info("--trace", self.file, "--collective", 1, "--svg", picture)
+        root = xml.etree.ElementTree.parse(picture).getroot()
+        space = "{http://www.w3.org/2000/svg}"
+        self.assertEqual(root.tag, space + "svg")
+        texts = [text.text for text in root.iter(space + "text")]
+        self.assertTrue(texts[0].startswith("MPI_Ibcast (collective 1 of the trace): 4 ranks"))
+        for text in ("core 0", "application", "rank 3", "rank computes",
+                     "microseconds since the first rank started it"):
+            self.assertIn(text, texts)
+        titles = [title.text for title in root.iter(space + "title")]
+        self.assertTrue(any(title.startswith("copy of ") for title in titles), titles[:20])
+
+    def test_bad_input_of_the_picture(self):
+        self.run_job("bcast", 1)
+        self.assertIn("no collective 99", self.info(
+            "--trace", self.file, "--collective", 99, "--svg", "x.svg", status=2).stderr)
+        self.assertIn("No such file", self.info("--trace", "nothing.json", status=2).stderr)
+        with open(os.path.join(self.folder.name, "bad.json"), "w", encoding="utf-8") as file:
+            file.write("{")
+        self.assertIn("no file of mpcrun --trace",
+                      self.info("--trace", "bad.json", status=2).stderr)
+
+    # --- docs/ibcast-to-memcpy.md ------------------------------------------------------------
+
+    def stages(self):
+        """The last column of the page's table: for each stage, its events (any of them)."""
+        found = []
+        path = os.path.join(options.source, "docs", "ibcast-to-memcpy.md")
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if re.match(r"\| \d+ \|", line):
+                    cell = line.rstrip().rstrip("|").split("|")[-1]
+                    found.append([tuple(event.split(" ", 2))
+                                  for event in re.findall(r"`([^`]+)`", cell)])
+        return found
+
+    def test_the_guided_path_names_files_and_functions_that_exist(self):
+        path = os.path.join(options.source, "docs", "ibcast-to-memcpy.md")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for name in re.findall(r"`((?:\w+/)+\w+(?:\.\w+)?)`", text):
+            self.assertTrue(os.path.exists(os.path.join(options.source, name)), name)
+        pairs = re.findall(r"((?:`[\w:]+`(?:, )?)+) in `([\w/]+\.\w+)`", text)
+        self.assertGreater(len(pairs), 10)
+        for functions, name in pairs:
+            with open(os.path.join(options.source, name), encoding="utf-8") as file:
+                code = file.read()
+            for function in re.findall(r"`(?:\w+::)*(\w+)`", functions):
+                self.assertRegex(code, rf"\b{function}\b", f"{function} is not in {name}")
+
+    @unittest.skipIf(os.cpu_count() < 2, "needs a core for communication")
+    def test_the_guided_path_is_true(self):
+        stages = self.stages()
+        self.assertGreaterEqual(len(stages), 10)
+        # On a busy machine a rank may be in MPI_Wait before the other core has begun, and
+        # takes its copies back: one broadcast of many is to show the whole way.
+        self.run_job("bcast", 30)
+        best = []
+        for rank in range(1, 4):
+            passed = None
+            for event in load(self.file)["traceEvents"]:
+                if event["pid"] != RANKS or event["ph"] == "M" or about(event) != rank:
+                    continue
+                what = (event["ph"], event.get("cat"), event.get("name"))
+                if what == ("B", "mpi", "MPI_Ibcast"):
+                    passed = []
+                if passed is not None and len(passed) < len(stages) and \
+                        what in stages[len(passed)]:
+                    passed.append(what)
+                    best = max(best, passed, key=len)
+        self.assertEqual(len(best), len(stages),
+                         f"after {best} this did not come: {stages[len(best):][:1]}")
+
+
+def main():
+    global options
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--source", required=True)
+    options, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
