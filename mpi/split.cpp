@@ -34,11 +34,10 @@ StringSetting parameters_setting{
     "a path"};
 
 StringSetting plan_setting{
-    "nbc.plan", "auto",
+    "nbc.plan", "table",
     "Who chooses algorithm, arity and segments of non-blocking trees when there are cores for "
-    "communication: the table of measured limits, or the model; auto: the model if this "
-    "machine's parameters have been measured (mpcinfo --calibrate)",
-    "auto|model|table"};
+    "communication: the table of measured limits, as for blocking calls, or the model",
+    "table|model"};
 
 Counter auto_counter{"nbc.splits_chosen", "Non-blocking trees whose split the model chose"};
 Counter kept_counter{"nbc.splits_above_0", "Those of them that kept levels on the ranks' cores"};
@@ -76,37 +75,32 @@ nbc::MachineShape shape_of(const topo::Machine& machine) {
   return {outline.cores, outline.cores_per_cache, outline.cores_per_numa};
 }
 
-struct MachineParameters {
-  nbc::Parameters values;
-  bool is_measured = false;
-};
-
-MachineParameters load_parameters() {
+nbc::Parameters load_parameters() {
   const topo::Machine* machine = job::Job::instance().machine();
   std::string path = parameters_setting.get();
   const bool is_asked = !path.empty();
   if (!is_asked && machine != nullptr) path = nbc::parameters_path(topo::fingerprint(*machine));
   if (!path.empty()) {
     auto read = nbc::read_parameters(path);
-    if (read) return {*read, true};
+    if (read) return *read;
     if (is_asked || read.error().code != Errc::kNotFound)
       log::warn("parameters of the machine: {}; guessed instead", read.error().message);
   }
-  return {nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{})};
+  return nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{});
 }
 
 // The machine's, read once.
-const MachineParameters& machine_parameters() {
-  static const MachineParameters parameters = load_parameters();
+const nbc::Parameters& machine_parameters() {
+  static const nbc::Parameters parameters = load_parameters();
   return parameters;
 }
 
 bool model_plans() {
   static const bool is_on = [] {
     const std::string text = plan_setting.get();
-    if (text != "auto" && text != "model" && text != "table")
-      log::warn("nbc.plan={}: auto, model or table is wanted", text);
-    return text == "model" || (text != "table" && machine_parameters().is_measured);
+    if (text != "model" && text != "table")
+      log::warn("nbc.plan={}: table or model is wanted", text);
+    return text == "model";
   }();
   return is_on;
 }
@@ -190,7 +184,7 @@ nbc::Situation situation_of(const SplitSite& site, const Comm& comm) {
 
 // From what all ranks know alike: not from this rank's window.
 void Splitter::plan(SplitSite& site, const Comm& comm, const nbc::Shape& shape) {
-  if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters().values);
+  if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters());
   site.planned = model_name(nbc::select(shape).name);
   if (nbc::wanted_algorithm(shape) != nullptr || !model_plans()) return;
   const nbc::Choice choice = chooser_->choose(situation_of(site, comm));
