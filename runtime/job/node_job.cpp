@@ -427,7 +427,9 @@ Result<int> NodeJob::run() {
   }
   scheduler_->release();
   scheduler_->wait_all();
-  ending_.store(true, std::memory_order_relaxed);
+  if (ending_.exchange(true, std::memory_order_acq_rel)) {
+    for (;;) ::pause();  // another thread is in abort(), and ends the process
+  }
   hooks::run_job_end(*this);
   print_counters();
   return 0;
