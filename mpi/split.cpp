@@ -137,7 +137,7 @@ double elapsed_us(uint64_t started_ns) noexcept {
 
 }  // namespace
 
-const nbc::Parameters& parameters_of_machine() { return machine_parameters().values; }
+const nbc::Parameters& parameters_of_machine() { return machine_parameters(); }
 
 int parse_split(std::string_view text) noexcept {
   if (text == "auto") return kAuto;
