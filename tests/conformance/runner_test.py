@@ -42,6 +42,8 @@ class Judging(unittest.TestCase):
     def test_crashes_are_told_from_failures(self):
         self.assertEqual(verdict("", status=139), "crash")
         self.assertEqual(verdict("", status=-11), "crash")
+        self.assertEqual(verdict("mpcrun: rank 0 of 2 (./t) exited with status 139; the job is "
+                                 "ended\n", status=139), "fail")
         self.assertEqual(verdict("double free or corruption\n", status=1), "crash")
 
     def test_a_reported_deadlock_is_a_hang(self):
