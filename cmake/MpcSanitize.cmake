@@ -15,3 +15,10 @@ function(mpc_launcher target library)
   target_link_options(${target} PRIVATE -fno-sanitize=thread)
   target_link_libraries(${target} PRIVATE ${library} "${preinit}" tsan)
 endfunction()
+
+# For tests that run programs: the job's own limit, and what CTest grants to it.
+set(MPC_RUN_SECONDS 60)
+if(MPC_SANITIZE STREQUAL "thread")
+  set(MPC_RUN_SECONDS 300)  # 5 to 20 times slower
+endif()
+math(EXPR MPC_TEST_SECONDS "${MPC_RUN_SECONDS} + 30")
