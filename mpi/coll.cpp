@@ -159,6 +159,7 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
          Describe&& describe) {
   auto call = std::make_unique<Call>(comm, coll);
   if (const Err error = describe(*call)) return error;
+  call->shape.is_nonblocking = true;
   MPC_TRACE("mpi", "describe", coll);
   call->split_site = Splitter::choose(comm, call->shape);
   auto schedule = schedule_of(*call);

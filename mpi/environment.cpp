@@ -18,6 +18,7 @@
 #include "mpi/rank_state.h"
 #include "mpi/request.h"
 #include "runtime/job/job.h"
+#include "scheduler/emulation/emulation.h"
 
 namespace mpc::mpi {
 
@@ -145,6 +146,8 @@ Err abort(Comm& comm, int code) {
 }
 
 double wtime() {
+  if (sched::Emulation::is_on())
+    return static_cast<double>(sched::Emulation::emulated_now_ns()) * 1e-9;
   // One origin for all ranks, so that MPI_WTIME_IS_GLOBAL holds.
   return static_cast<double>(sched::now_ns()) * 1e-9;
 }

@@ -11,6 +11,7 @@
 #include "mpi/info.h"
 #include "nbc/model/machine_file.h"
 #include "runtime/job/job.h"
+#include "scheduler/emulation/emulation.h"
 #include "scheduler/execution.h"
 #include "topology/fingerprint.h"
 #include "topology/machine.h"
@@ -34,11 +35,10 @@ StringSetting parameters_setting{
     "a path"};
 
 StringSetting plan_setting{
-    "nbc.plan", "auto",
+    "nbc.plan", "table",
     "Who chooses algorithm, arity and segments of non-blocking trees when there are cores for "
-    "communication: the table of measured limits, or the model; auto: the model if this "
-    "machine's parameters have been measured (mpcinfo --calibrate)",
-    "auto|model|table"};
+    "communication: the table of measured limits, as for blocking calls, or the model",
+    "table|model"};
 
 Counter auto_counter{"nbc.splits_chosen", "Non-blocking trees whose split the model chose"};
 Counter kept_counter{"nbc.splits_above_0", "Those of them that kept levels on the ranks' cores"};
@@ -76,37 +76,32 @@ nbc::MachineShape shape_of(const topo::Machine& machine) {
   return {outline.cores, outline.cores_per_cache, outline.cores_per_numa};
 }
 
-struct MachineParameters {
-  nbc::Parameters values;
-  bool is_measured = false;
-};
-
-MachineParameters load_parameters() {
+nbc::Parameters load_parameters() {
   const topo::Machine* machine = job::Job::instance().machine();
   std::string path = parameters_setting.get();
   const bool is_asked = !path.empty();
   if (!is_asked && machine != nullptr) path = nbc::parameters_path(topo::fingerprint(*machine));
   if (!path.empty()) {
     auto read = nbc::read_parameters(path);
-    if (read) return {*read, true};
+    if (read) return *read;
     if (is_asked || read.error().code != Errc::kNotFound)
       log::warn("parameters of the machine: {}; guessed instead", read.error().message);
   }
-  return {nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{})};
+  return nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{});
 }
 
 // The machine's, read once.
-const MachineParameters& machine_parameters() {
-  static const MachineParameters parameters = load_parameters();
+const nbc::Parameters& machine_parameters() {
+  static const nbc::Parameters parameters = load_parameters();
   return parameters;
 }
 
 bool model_plans() {
   static const bool is_on = [] {
     const std::string text = plan_setting.get();
-    if (text != "auto" && text != "model" && text != "table")
-      log::warn("nbc.plan={}: auto, model or table is wanted", text);
-    return text == "model" || (text != "table" && machine_parameters().is_measured);
+    if (text != "model" && text != "table")
+      log::warn("nbc.plan={}: table or model is wanted", text);
+    return text == "model";
   }();
   return is_on;
 }
@@ -133,7 +128,16 @@ int given_split(const Comm& comm) {
   return setting;
 }
 
+// As long as it seems to the program.
+double elapsed_us(uint64_t started_ns) noexcept {
+  const uint64_t real_ns = sched::now_ns() - started_ns;
+  if (sched::Emulation::is_on()) return sched::Emulation::emulated_ns(real_ns) * 1e-3;
+  return static_cast<double>(real_ns) * 1e-3;
+}
+
 }  // namespace
+
+const nbc::Parameters& parameters_of_machine() { return machine_parameters(); }
 
 int parse_split(std::string_view text) noexcept {
   if (text == "auto") return kAuto;
@@ -144,14 +148,14 @@ int parse_split(std::string_view text) noexcept {
 }
 
 void SplitSite::note_wait(uint64_t started_ns) noexcept {
-  const double now = static_cast<double>(sched::now_ns() - started_ns) * 1e-3;
+  const double now = elapsed_us(started_ns);
   window_us = window_us < 0 ? now : (3 * window_us + now) / 4;
 }
 
 void SplitSite::note_end(uint64_t started_ns) const noexcept {
   if (predicted_us <= 0) return;
   predicted_counter.add(static_cast<uint64_t>(predicted_us + 0.5));
-  measured_counter.add((sched::now_ns() - started_ns + 500) / 1000);
+  measured_counter.add(static_cast<uint64_t>(elapsed_us(started_ns) + 0.5));
 }
 
 SplitSite* Splitter::site_of(const Comm& comm, const nbc::Shape& shape, int64_t bytes) {
@@ -182,6 +186,7 @@ nbc::Situation situation_of(const SplitSite& site, const Comm& comm) {
   situation.application_cores = job.application_workers();
   situation.communication_cores = job.communication_workers();
   situation.bytes = site.bytes;
+  if (sched::Emulation::is_on()) situation.bytes *= sched::Emulation::scale();
   situation.commutative = site.is_commutative;
   return situation;
 }
@@ -190,7 +195,7 @@ nbc::Situation situation_of(const SplitSite& site, const Comm& comm) {
 
 // From what all ranks know alike: not from this rank's window.
 void Splitter::plan(SplitSite& site, const Comm& comm, const nbc::Shape& shape) {
-  if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters().values);
+  if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters());
   site.planned = model_name(nbc::select(shape).name);
   if (nbc::wanted_algorithm(shape) != nullptr || !model_plans()) return;
   const nbc::Choice choice = chooser_->choose(situation_of(site, comm));

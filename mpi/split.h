@@ -57,6 +57,9 @@ class Splitter {
   std::unique_ptr<nbc::Chooser> chooser_;  // under the mutex; made at the first need
 };
 
+// The parameters of the machine that this job runs on, or that is emulated; read once.
+const nbc::Parameters& parameters_of_machine();
+
 // "auto" is -1, a number of levels itself. Below -1: it is neither.
 int parse_split(std::string_view text) noexcept;
 

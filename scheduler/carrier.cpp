@@ -3,10 +3,12 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/check.h"
@@ -223,6 +225,17 @@ bool Carrier::enter_slowly() noexcept {
     in_runtime_.store(0, std::memory_order_release);
     sched_yield();  // the monitor decides within microseconds, if it has the core
   }
+}
+
+void Carrier::sleep_on_core(uint64_t deadline_ns) noexcept {
+  Execution& self = Execution::self();
+  const bool is_ult = self.is_ult();
+  if (is_ult && !self.carrier_->enter()) static_cast<Ult&>(self).return_to_worker();
+  const timespec until{static_cast<time_t>(deadline_ns / 1'000'000'000),
+                       static_cast<long>(deadline_ns % 1'000'000'000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+  if (is_ult) self.carrier_->leave();  // re-read: it may be another one now
 }
 
 Worker* Carrier::try_retake() noexcept {

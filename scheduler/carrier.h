@@ -44,6 +44,9 @@ class Carrier final : public Execution {
     // Pairs with the acquire in try_retake().
     in_runtime_.store(0, std::memory_order_release);
   }
+  // The calling thread sleeps and keeps its core meanwhile as a computation would: nobody else
+  // runs there, and the monitor does not take the worker away. For emulated machines.
+  static void sleep_on_core(uint64_t deadline_ns) noexcept;
   // Takes the worker away if the carrier is outside of the runtime. Caller: the monitor.
   Worker* try_retake() noexcept;
 

@@ -21,6 +21,8 @@
  *
  * --compute-us=C  each rank computes C us (the paper's C(N)); without it --window=1.2 times the
  *                 blocking collective.
+ * --splits=0,auto each of these numbers of tree levels kept on the ranks' cores (our MPI)
+ * --warm=1        repeats that do not count
  * --loop-us=C     instead the benchmark of Nomura et al.: pieces of C us until MPI_Test says
  *                 that the collective is complete; prints its time and the processor share that
  *                 it took from the computation.
@@ -39,6 +41,7 @@ enum { MAX_REPEATS = 401, MAX_SIZES = 16 };
 /* Null unless the MPI is ours. 1: the time has passed on an emulated core. */
 extern int MPCX_Emulated_compute(double seconds) __attribute__((weak));
 
+#define WORLD MPI_COMM_WORLD
 static int rank, ranks;
 static int is_emulated;
 
@@ -88,6 +91,8 @@ static void calibrate(void) {
 
 /* ---- the collectives ---- */
 
+static MPI_Comm tree_comm; /* where they run; a copy with a hint where --splits asks for it */
+
 struct operation {
   const char* name;
   int root_factor_in, root_factor_out; /* the root has `ranks` times as much */
@@ -95,44 +100,43 @@ struct operation {
   void (*block)(char* in, char* out, int bytes);
 };
 
-#define WORLD MPI_COMM_WORLD
 static void start_bcast(char* in, char* out, int n, MPI_Request* r) {
   (void)out;
-  MPI_Ibcast(in, n, MPI_CHAR, 0, WORLD, r);
+  MPI_Ibcast(in, n, MPI_CHAR, 0, tree_comm, r);
 }
 static void block_bcast(char* in, char* out, int n) {
   (void)out;
-  MPI_Bcast(in, n, MPI_CHAR, 0, WORLD);
+  MPI_Bcast(in, n, MPI_CHAR, 0, tree_comm);
 }
 static void start_reduce(char* in, char* out, int n, MPI_Request* r) {
-  MPI_Ireduce(in, out, n / 8, MPI_DOUBLE, MPI_SUM, 0, WORLD, r);
+  MPI_Ireduce(in, out, n / 8, MPI_DOUBLE, MPI_SUM, 0, tree_comm, r);
 }
 static void block_reduce(char* in, char* out, int n) {
-  MPI_Reduce(in, out, n / 8, MPI_DOUBLE, MPI_SUM, 0, WORLD);
+  MPI_Reduce(in, out, n / 8, MPI_DOUBLE, MPI_SUM, 0, tree_comm);
 }
 static void start_allreduce(char* in, char* out, int n, MPI_Request* r) {
-  MPI_Iallreduce(in, out, n / 8, MPI_DOUBLE, MPI_SUM, WORLD, r);
+  MPI_Iallreduce(in, out, n / 8, MPI_DOUBLE, MPI_SUM, tree_comm, r);
 }
 static void block_allreduce(char* in, char* out, int n) {
-  MPI_Allreduce(in, out, n / 8, MPI_DOUBLE, MPI_SUM, WORLD);
+  MPI_Allreduce(in, out, n / 8, MPI_DOUBLE, MPI_SUM, tree_comm);
 }
 static void start_gather(char* in, char* out, int n, MPI_Request* r) {
-  MPI_Igather(in, n, MPI_CHAR, out, n, MPI_CHAR, 0, WORLD, r);
+  MPI_Igather(in, n, MPI_CHAR, out, n, MPI_CHAR, 0, tree_comm, r);
 }
 static void block_gather(char* in, char* out, int n) {
-  MPI_Gather(in, n, MPI_CHAR, out, n, MPI_CHAR, 0, WORLD);
+  MPI_Gather(in, n, MPI_CHAR, out, n, MPI_CHAR, 0, tree_comm);
 }
 static void start_scatter(char* in, char* out, int n, MPI_Request* r) {
-  MPI_Iscatter(in, n, MPI_CHAR, out, n, MPI_CHAR, 0, WORLD, r);
+  MPI_Iscatter(in, n, MPI_CHAR, out, n, MPI_CHAR, 0, tree_comm, r);
 }
 static void block_scatter(char* in, char* out, int n) {
-  MPI_Scatter(in, n, MPI_CHAR, out, n, MPI_CHAR, 0, WORLD);
+  MPI_Scatter(in, n, MPI_CHAR, out, n, MPI_CHAR, 0, tree_comm);
 }
 static void start_alltoall(char* in, char* out, int n, MPI_Request* r) {
-  MPI_Ialltoall(in, n / ranks, MPI_CHAR, out, n / ranks, MPI_CHAR, WORLD, r);
+  MPI_Ialltoall(in, n / ranks, MPI_CHAR, out, n / ranks, MPI_CHAR, tree_comm, r);
 }
 static void block_alltoall(char* in, char* out, int n) {
-  MPI_Alltoall(in, n / ranks, MPI_CHAR, out, n / ranks, MPI_CHAR, WORLD);
+  MPI_Alltoall(in, n / ranks, MPI_CHAR, out, n / ranks, MPI_CHAR, tree_comm);
 }
 
 static const struct operation operations[] = {
@@ -270,8 +274,32 @@ static double quick_median(const struct setup* s, enum kind kind, int count) {
 
 struct plan {
   double compute_us, window, budget_s, cpu_s;
-  int least, most;
+  int least, most, warm;
 };
+
+/* The next word of "0,1,auto"; "" at the end. */
+static const char* next_word(const char** list, char* word, size_t size) {
+  size_t length = strcspn(*list, ",");
+  if (length >= size) length = size - 1;
+  memcpy(word, *list, length);
+  word[length] = 0;
+  *list += strcspn(*list, ",");
+  if (**list) ++*list;
+  return word;
+}
+
+
+/* S as a hint to our MPI; others ignore it. */
+static void use_split(const char* split) {
+  if (tree_comm != MPI_COMM_NULL && tree_comm != WORLD) MPI_Comm_free(&tree_comm);
+  tree_comm = WORLD;
+  if (!*split) return;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "mpc_nbc_split", split);
+  MPI_Comm_dup_with_info(WORLD, info, &tree_comm);
+  MPI_Info_free(&info);
+}
 
 static int listed(const char* list, const char* word) {
   size_t length = strlen(word);
@@ -280,10 +308,11 @@ static int listed(const char* list, const char* word) {
   return 0;
 }
 
-static void print(const struct setup* s, const char* kinds, int count) {
+static void print(const struct setup* s, const char* split, const char* kinds, int count) {
   double blocking = 0, computing = 0, total = 0;
   printf("OVERLAP op=%s bytes=%d ranks=%d repeats=%d compute_us=%.3f", s->op->name, s->bytes,
          ranks, count, s->compute_us);
+  if (*split) printf(" split=%s", split);
   for (int kind = 0; kind < KINDS; ++kind) {
     if (!listed(kinds, kind_names[kind])) continue;
     printf(" %s=%.3f", kind_names[kind], MEDIAN(kind, count, us));
@@ -310,16 +339,19 @@ static void print_cpu(const struct setup* s, const char* kinds, const struct pla
   }
 }
 
-static void run(struct setup s, const struct plan* plan, const char* kinds) {
+static void run(struct setup s, const struct plan* plan, const char* split,
+                const char* kinds) {
   s.compute_us = plan->compute_us;
-  quick_median(&s, BLOCKING, 1);
-  quick_median(&s, COMM, 2);
+  if (s.compute_us < 0) {
+    quick_median(&s, BLOCKING, 1);
+    quick_median(&s, COMM, 2);
+  }
   if (s.compute_us < 0) s.compute_us = plan->window * quick_median(&s, BLOCKING, 9);
   double once_s = 0;
   int longest = 0;
   for (int kind = 0; kind < KINDS; ++kind) {
     if (!listed(kinds, kind_names[kind])) continue;
-    once_s += 1e-6 * quick_median(&s, kind, 1);
+    once_s += 1e-6 * quick_median(&s, kind, plan->warm);
     longest = kind;
   }
   int count = (int)(plan->budget_s / (once_s > 0 ? once_s : 1e-6));
@@ -328,10 +360,20 @@ static void run(struct setup s, const struct plan* plan, const char* kinds) {
   for (int i = 0; i < count; ++i)
     for (int kind = 0; kind < KINDS; ++kind)
       if (listed(kinds, kind_names[kind])) samples[kind][i] = measure(&s, kind);
-  if (rank == 0) print(&s, kinds, count);
+  if (rank == 0) print(&s, split, kinds, count);
   print_cpu(&s, kinds, plan, shared(rank == 0 ? samples[longest][0].us : 0));
   if (rank == 0) printf("\n");
   fflush(stdout);
+}
+
+static void run_splits(struct setup s, const struct plan* plan, const char* splits,
+                       const char* kinds) {
+  char split[16];
+  do {
+    use_split(next_word(&splits, split, sizeof split));
+    run(s, plan, split, kinds);
+  } while (*splits);
+  use_split("");
 }
 
 /* ---- the benchmark of Nomura et al. ---- */
@@ -375,6 +417,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(WORLD, &rank);
   MPI_Comm_size(WORLD, &ranks);
   gathered = malloc((size_t)ranks * sizeof *gathered);
+  tree_comm = WORLD;
   calibrate();
   const char* ops = bench_option(argc, argv, "ops", "ibcast,ireduce,iallreduce");
   const char* kinds =
@@ -386,6 +429,7 @@ int main(int argc, char** argv) {
   plan.budget_s = atof(bench_option(argc, argv, "seconds", "0.3"));
   plan.cpu_s = atof(bench_option(argc, argv, "cpu-seconds", "0.03"));
   plan.least = atoi(bench_option(argc, argv, "least", "5"));
+  plan.warm = atoi(bench_option(argc, argv, "warm", "1"));
   plan.most = atoi(bench_option(argc, argv, "most", "101"));
   if (plan.most > MAX_REPEATS) plan.most = MAX_REPEATS;
   long sizes[MAX_SIZES];
@@ -402,7 +446,7 @@ int main(int argc, char** argv) {
       if (loop_us > 0)
         run_loop(s, loop_us, &plan);
       else
-        run(s, &plan, kinds);
+        run_splits(s, &plan, bench_option(argc, argv, "splits", ""), kinds);
       free(s.in);
       free(s.out);
     }

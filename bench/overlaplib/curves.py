@@ -13,8 +13,8 @@ from overlaplib.rows import Row
 
 KINDS = {   # kind of row -> arguments of mpcinfo
     "paper": ["--model", "--kind", "PAPER"],
-    "model": ["--model"],
-    "simulated": ["--simulate"],
+    "model": ["--model", "--kind", "calibrated"],
+    "simulated": ["--simulate", "--waits-help"],    # as the runtime does
 }
 DOUBLING = ("igather", "iscatter")
 

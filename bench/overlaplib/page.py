@@ -133,13 +133,14 @@ def closeness_table(rows):
     lines = []
     for machine in distinct(rows, "machine"):
         for op in distinct(select(rows, machine=machine), "op"):
-            for kind in ("simulated", "emulated"):
+            for kind, against in (("simulated", "model"), ("emulated", "model"),
+                                  ("emulated", "simulated")):
                 part = select(rows, machine=machine, op=op, kind=kind, name="total")
-                model = select(rows, machine=machine, op=op, kind="model", name="total")
-                for split in distinct(part, "split"):
+                model = select(rows, machine=machine, op=op, kind=against, name="total")
+                for split in [s for s in distinct(part, "split") if s in "0123auto"]:
                     line = closeness(select(part, split=split), select(model, split=split))
                     if line:
-                        lines.append([machine, op, kind, f"S={split}", *line])
+                        lines.append([machine, op, f"{kind} to {against}", f"S={split}", *line])
     head = ["machine", "operation", "curve", "", "points", "median difference, %",
             "largest, %", "within 10 %"]
     return table(head, lines) if lines else ""

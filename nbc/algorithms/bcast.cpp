@@ -9,7 +9,7 @@ constexpr int kMaxSegments = 512;  // well below kTagsPerCollective
 
 template <TreeKind kind>
 void bcast_tree(B& b, const Shape& s) {
-  const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
+  const TreeKind fit = fit_tree(kind, s, total_bytes(s.recv_count, s.recv_type));
   bcast_down(b, split_tree(fit, s, s.root), result(s), kNoNode, 0);
 }
 

@@ -32,7 +32,7 @@ void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count,
 
 template <TreeKind kind>
 void reduce_tree(B& b, const Shape& s) {
-  const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
+  const TreeKind fit = fit_tree(kind, s, total_bytes(s.recv_count, s.recv_type));
   reduce_part(b, s, fit, 0, s.recv_count, 0);
 }
 
@@ -58,7 +58,7 @@ void allreduce_part(B& b, const Shape& s, const Tree& tree, Count first, Count c
 
 template <TreeKind kind>
 void allreduce_tree(B& b, const Shape& s) {
-  const TreeKind fit = fit_tree(kind, total_bytes(s.recv_count, s.recv_type));
+  const TreeKind fit = fit_tree(kind, s, total_bytes(s.recv_count, s.recv_type));
   allreduce_part(b, s, split_tree(fit, s, 0), 0, s.recv_count, 0);
 }
 

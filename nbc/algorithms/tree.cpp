@@ -137,10 +137,11 @@ bool are_contiguous(std::span<const int> place_of_rank) {
   return true;
 }
 
-TreeKind fit_tree(TreeKind kind, int64_t bytes) {
+TreeKind fit_tree(TreeKind kind, const Shape& shape, int64_t bytes) {
   constexpr int64_t kFlatBytes = 4096;  // bench/micro/collectives: flat wins below
-  return kind == TreeKind::kPlaces && bytes <= kFlatBytes ? TreeKind::kPlacesFlat
-                                                          : kind;
+  const bool is_flat =
+      kind == TreeKind::kPlaces && bytes <= kFlatBytes && !shape.is_nonblocking;
+  return is_flat ? TreeKind::kPlacesFlat : kind;
 }
 
 Tree make_tree(TreeKind kind, int rank, int size, int root,

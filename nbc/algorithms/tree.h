@@ -59,8 +59,9 @@ struct Tree {
 Tree make_tree(TreeKind kind, int rank, int size, int root,
                std::span<const int> place_of_rank, int arity = 2);
 
-// kPlacesFlat instead of kPlaces for messages so small that steps cost more than bytes.
-TreeKind fit_tree(TreeKind kind, int64_t bytes);
+// kPlacesFlat instead of kPlaces for messages so small that steps cost more than bytes; not for
+// non-blocking calls, whose start would send to all ranks of a place.
+TreeKind fit_tree(TreeKind kind, const Shape& shape, int64_t bytes);
 
 // True if the ranks of each place are neighbours in rank order.
 bool are_contiguous(std::span<const int> place_of_rank);

@@ -30,6 +30,7 @@ struct NodeState : sched::ProgressItem {
   NodeId id = 0;
   Collective* owner = nullptr;
   NodeState* next_ready = nullptr;
+  bool follows_reduction = false;  // a reduction was the last that it waited for
 };
 
 // A send's or receive's request; the completion finds the node through it.

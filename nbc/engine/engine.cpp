@@ -11,6 +11,7 @@
 #include "nbc/engine/trace_points.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
+#include "scheduler/emulation/emulation.h"
 
 namespace mpc::nbc {
 
@@ -30,8 +31,9 @@ struct ReadyList {
   NodeState** last = &first;
   bool is_running = false;
 
-  void push(Collective& owner, NodeId id) noexcept {
+  void push(Collective& owner, NodeId id, bool follows_reduction = false) noexcept {
     NodeState& node = owner.states[id];
+    node.follows_reduction = follows_reduction;
     node.owner = &owner;
     node.id = id;
     node.next_ready = nullptr;
@@ -86,7 +88,7 @@ void complete_node(Collective& c, NodeId id, ReadyList& list) {
     // acq_rel, likewise: of all predecessors.
     if (nodes[next].predecessor_count == 1 ||
         states[next].waiting.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      list.push(c, next);
+      list.push(c, next, nodes[id].kind == NodeKind::kReduce);
   }
 }
 
@@ -128,10 +130,17 @@ void do_copy(const Collective& c, const Node& node) {
   }
 }
 
+int64_t bytes_of(const Collective& c, const Node& node) noexcept {
+  return node.to.count * c.type(node.to).size() * node.repeat.times;
+}
+
 void do_local(const Collective& c, const Node& node) {
+  using Emulated = sched::EmulatedLocal;
   if (node.kind == NodeKind::kCopy) {
+    const Emulated emulated(Emulated::kCopy, bytes_of(c, node));
     do_copy(c, node);
   } else if (node.kind == NodeKind::kReduce) {
+    const Emulated emulated(Emulated::kReduce, bytes_of(c, node));
     const Reduction& r = c.binding.reduction;
     r.apply(r.context, c.address(node.from), c.address(node.to), node.to.count);
   }
@@ -147,22 +156,35 @@ bool is_rank_itself(const Collective& c) noexcept {
   return job::current_rank() == c.rank && !is_own_progress(c);
 }
 
-int64_t bytes_of(const Collective& c, const Node& node) noexcept {
-  return node.to.count * c.type(node.to).size() * node.repeat.times;
+// True on some rank's own core, in a call of that rank: not on a progress thread.
+bool is_some_rank() noexcept {
+  const job::Rank* rank = job::current_rank();
+  return rank != nullptr && (rank->progress == nullptr || !rank->progress->is_running_here());
 }
 
 enum class Runner : uint8_t { kHere, kRank, kProgress };
 
 // Who runs a node that is ready.
-//  - Nodes of a split tree's lower levels: the rank, when it is there.
+//  - Nodes of a split tree's lower levels: the rank, when it is there. But upwards in a reduction
+//    the rank that has completed what they wait for goes on for the others: the last of a
+//    subtree to start does the kept levels, while those that came before compute already.
 //  - User code runs as its rank, from a wait or another call of the rank or on its progress
 //    thread, never from within the completion of a message.
 //  - Large work of a blocking call goes to the rank: it has a core of its own, and whoever
 //    completed the message has other things to do.
 //  - Large work of a non-blocking one goes to the rank's progress thread, if that has a core.
-Runner runner_of(const Collective& c, const Node& node) noexcept {
+Runner runner_of(const Collective& c, const Node& node, bool follows_reduction) noexcept {
   if (node.where == Where::kApplication) {
-    return is_rank_itself(c) ? Runner::kHere : Runner::kRank;
+    const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
+    const bool is_upwards = (node.kind == NodeKind::kReduce && !is_user) ||
+                            (node.kind == NodeKind::kSend && follows_reduction);
+    return is_rank_itself(c) || (is_upwards && is_some_rank()) ? Runner::kHere
+                                                               : Runner::kRank;
+  }
+  if (node.kind == NodeKind::kSend && c.waiter != nullptr &&
+      c.waiter != &sched::Execution::self() &&
+      node.from.count * c.type(node.from).size() >= local_work_bytes.get()) {
+    return Runner::kRank;  // it copies, if the receive is posted
   }
   if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy) return Runner::kHere;
   const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
@@ -210,6 +232,8 @@ void run_all(ReadyList& list);
 void run_in_background(sched::ProgressItem& item) noexcept {
   const NodeState& state = static_cast<NodeState&>(item);
   ReadyList& list = ready_list;
+  // The messages that it starts are not copied one after the other here.
+  const msg::CopyBatch batch;
   execute(*state.owner, state.id, list);
   if (!list.is_running) run_all(list);
 }
@@ -227,7 +251,7 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
 
 void run_node(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];
-  Runner runner = runner_of(c, node);
+  Runner runner = runner_of(c, node, c.states[id].follows_reduction);
   if (runner == Runner::kProgress) {
     if (leave_to_progress(c, id)) return;
     const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;

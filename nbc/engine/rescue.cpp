@@ -8,6 +8,7 @@
 #include "nbc/engine/engine.h"
 #include "nbc/engine/rank_state.h"
 #include "runtime/job/job.h"
+#include "scheduler/emulation/emulation.h"
 
 namespace mpc::nbc {
 namespace {
@@ -67,6 +68,9 @@ void look_at(job::Rank& rank) noexcept {
 void at_tick() noexcept {
   job::Job* job = job::Job::existing();
   if (job == nullptr) return;
+  // A tick of an emulated machine takes longer.
+  static int ticks = 0;
+  if (sched::Emulation::is_on() && ++ticks % sched::Emulation::stretch() != 0) return;
   const std::lock_guard lock(g_ranks_mutex);
   for (int r = 0; r < job->size(); ++r) look_at(job->rank(r));
 }

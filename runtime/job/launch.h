@@ -31,6 +31,7 @@ struct JobSpec {
   int core_count = 0;              // --cores N: use N cores; 0: all that are allowed
   std::vector<int> core_list;      // --cores LIST: logical cores, in this order
   int comm_cores = -1;             // --comm-cores N: cores without ranks; -1: what is left over
+  std::string emulate;             // --emulate NAME: the machine; empty: this one
   bool bind = true;                // --bind
   Placement placement = Placement::kCompact;
   std::vector<int> placement_list; // worker of each rank, repeated cyclically

@@ -20,6 +20,7 @@
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
 #include "runtime/trace/trace_file.h"
+#include "scheduler/emulation/emulation.h"
 #include "scheduler/placement.h"
 
 extern char** environ;
@@ -142,10 +143,29 @@ const std::string& NodeJob::program(int app_index) const {
 }
 int NodeJob::worker_of(int world_rank) const noexcept { return worker_of_[world_rank]; }
 
-Result<> NodeJob::choose_cores() {
-  auto machine = topo::Machine::detect();
-  MPC_TRY(machine);
+Result<> NodeJob::choose_machine() {
+  if (spec_.emulate.empty()) {
+    auto machine = topo::Machine::detect();
+    MPC_TRY(machine);
+    machine_ = std::move(*machine);
+    return {};
+  }
+  auto machine = topo::Machine::by_name(spec_.emulate);
+  if (!machine) return {Errc::kArg, "--emulate: " + machine.error().message};
   machine_ = std::move(*machine);
+  sched::Emulation::turn_on();
+  // The emulated cores share few real ones: who waits does it asleep. And all data goes through
+  // messages and schedules, whose time is known. Unless the user says otherwise.
+  for (const char* name : {"sched.spin_us", "progress.spin_us", "nbc.direct"}) {
+    const SettingBase* setting = Settings::find(name);
+    if (setting == nullptr || !setting->is_default()) continue;
+    MPC_TRY(Settings::assign(std::string(name) + "=0"));
+  }
+  return {};
+}
+
+Result<> NodeJob::choose_cores() {
+  MPC_TRY(choose_machine());
   const int available = machine_->core_count();
   for (const int core : spec_.core_list) {
     if (core < 0 || core >= available) {
@@ -254,6 +274,10 @@ std::string NodeJob::describe() const {
   std::string out =
       fmt::format("{} rank{} on {} worker{}\n", size(), size() == 1 ? "" : "s",
                   cores_.size(), cores_.size() == 1 ? "" : "s");
+  if (!spec_.emulate.empty()) {
+    out += fmt::format("emulated machine: {}, {} cores\n", machine_->name(),
+                       machine_->core_count());
+  }
   for (size_t app = 0; app < programs_.size(); ++app) {
     out += fmt::format("program {}:", app);
     for (const std::string& word : programs_[app].arguments) out += " " + word;
@@ -403,7 +427,9 @@ Result<int> NodeJob::run() {
   }
   scheduler_->release();
   scheduler_->wait_all();
-  ending_.store(true, std::memory_order_relaxed);
+  if (ending_.exchange(true, std::memory_order_acq_rel)) {
+    for (;;) ::pause();  // another thread is in abort(), and ends the process
+  }
   hooks::run_job_end(*this);
   print_counters();
   return 0;

@@ -60,6 +60,7 @@ class NodeJob final : public Job {
     std::vector<std::string> environment;
   };
 
+  Result<> choose_machine();
   Result<> choose_cores();
   Result<> set_cores_apart(int total, bool is_given);
   void make_progress_threads();

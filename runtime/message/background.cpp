@@ -27,6 +27,12 @@ bool is_awaited(const Operation& op) noexcept {
 
 thread_local constinit bool ShortCall::t_inside = false;
 
+CopyBatch::CopyBatch() noexcept : is_outermost_(work_.begin_collecting()) {}
+
+CopyBatch::~CopyBatch() {
+  if (is_outermost_) work_.end_collecting();
+}
+
 void leave(job::Rank& self) {
   Mailbox& mine = mailbox_of(self);
   if (mine.may_be_polling() && self.execution == &sched::Execution::self()) mine.delegate();

@@ -9,6 +9,7 @@
 
 #include "runtime/job/rank.h"
 #include "runtime/message/request.h"
+#include "runtime/message/work.h"
 
 namespace mpc::msg {
 
@@ -27,6 +28,21 @@ class ShortCall {
   // Belongs to the user-level thread, as every thread_local here.
   static thread_local constinit bool t_inside __attribute__((tls_model("initial-exec")));
   const bool outer_;
+};
+
+// While it lives, copies that this execution finds are collected; at its end they are done, or
+// left to progress threads if there are several and cores are free. For a background node that
+// starts several messages.
+class CopyBatch {
+ public:
+  CopyBatch() noexcept;
+  ~CopyBatch();
+  CopyBatch(const CopyBatch&) = delete;
+  CopyBatch& operator=(const CopyBatch&) = delete;
+
+ private:
+  Work work_;
+  const bool is_outermost_;
 };
 
 // At the end of a non-blocking start whose operation goes on: from now on those who send to

@@ -4,11 +4,12 @@
 
 #include "base/check.h"
 #include "base/trace.h"
-#include "runtime/job/rank.h"
+#include "runtime/job/job.h"
 #include "runtime/message/background.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
+#include "scheduler/emulation/emulation.h"
 
 namespace mpc::msg {
 namespace {
@@ -67,6 +68,14 @@ void wake(Waiter& waiter) noexcept {
       waiter.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     waiter.execution->unpark();
   }
+}
+
+// The core on which the mailbox's rank was placed; -1 if nobody wants to know.
+int core_of(const Mailbox* mailbox) noexcept {
+  if (!sched::Emulation::is_on() || mailbox == nullptr) return -1;
+  const job::Rank* rank = mailbox->owner.load(std::memory_order_relaxed);
+  if (rank == nullptr) return -1;
+  return rank->job->scheduler()->core_of_worker(rank->job->worker_of(rank->world_rank));
 }
 
 // A long copy for `op` begins: who spins goes on spinning, who sleeps wakes up meanwhile, so
@@ -181,6 +190,17 @@ void Work::run() noexcept {
   t_running = nullptr;
 }
 
+bool Work::begin_collecting() noexcept {
+  if (t_running != nullptr) return false;
+  t_running = this;
+  return true;
+}
+
+void Work::end_collecting() noexcept {
+  run_all();
+  t_running = nullptr;
+}
+
 void complete(Operation& op) noexcept {
   const CompletionFn fn = op.on_complete;
   void* const argument = op.argument;
@@ -230,12 +250,17 @@ void take_data(Operation& receive, Entry& message) noexcept {
     return;
   }
   auto& send = static_cast<Operation&>(message);
-  if (message.bytes >= kLongCopyBytes) {
+  // On an emulated machine a copy takes long: nobody waits actively for its end.
+  if (message.bytes >= kLongCopyBytes && !sched::Emulation::is_on()) {
     announce(send);
     announce(receive);
   }
-  transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
-                         *send.type, send.count);
+  {
+    const sched::EmulatedCopy emulated(message.bytes, core_of(send.origin),
+                                       core_of(receive.mailbox));
+    transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
+                           *send.type, send.count);
+  }
   if (is_traced) [[unlikely]] trace::end(kCopy);
   send.status = Status{};
   complete(send);

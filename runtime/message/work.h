@@ -49,6 +49,11 @@ class Work {
   // Copies, completes, calls back. Caller: holds no lock. Switches: no.
   void run() noexcept;
 
+  // Makes this the list to which all work of this execution is added, until end_collecting()
+  // has run it. False: there is such a list already.
+  bool begin_collecting() noexcept;
+  void end_collecting() noexcept;
+
  private:
   void append(Operation& receive, Entry* message) noexcept;
   void run_all() noexcept;

@@ -21,6 +21,9 @@ struct Recorded {
 // cores only.
 constexpr int kTracksPerRank = 2;
 
+// Kernel threads that were about to take a chunk when recording stopped.
+constexpr size_t kLateWriters = 4096;
+
 const char* name_of(const Event& event) noexcept {
   if (!event.site->is_named_by_value || event.values[0] == 0) return event.site->name;
   return reinterpret_cast<const char*>(event.values[0]);
@@ -40,7 +43,8 @@ class JsonWriter {
       : out_(descriptor),
         job_(job),
         events_(events),
-        writers_(events + 1),
+        // Numbered by chunks, of which some may not have their first event yet.
+        writers_(detail::chunk_count() + kLateWriters),
         cores_(job.cores.size()),
         flights_(events),
         flows_(events) {}
@@ -323,7 +327,8 @@ void JsonWriter::close_all() noexcept {
 
 void JsonWriter::collect() noexcept {
   for_each([&](const Event& event, const Writer& writer) {
-    if (count_ < events_.size()) events_[count_++] = {&event, writer};
+    if (count_ < events_.size() && writer.number < writers_.size())
+      events_[count_++] = {&event, writer};
   });
   // Those of one execution stand in their order, so that equal times do not exchange them.
   std::sort(events_.begin(), events_.begin() + count_,

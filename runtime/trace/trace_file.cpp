@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -23,7 +24,7 @@ IntSetting events_setting{
     1,
     int64_t{1} << 32};
 
-constinit int g_descriptor = -1;
+constinit std::atomic<int> g_descriptor{-1};
 // Never destroyed: the job's end may come at any time.
 Job* g_job = nullptr;
 std::string* g_path = nullptr;
@@ -40,25 +41,26 @@ void say(fmt::format_string<Args...> format, Args&&... args) noexcept {
 }  // namespace
 
 Result<> TraceFile::open(const std::string& path, const Job& job) {
-  g_descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (g_descriptor < 0)
+  const int descriptor =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0)
     return {Errc::kArg, fmt::format("--trace {}: {}", path, std::strerror(errno))};
   const auto events = static_cast<size_t>(events_setting.get());
-  if (!start(events))
+  if (!start(events)) {
+    ::close(descriptor);
     return {Errc::kNoMem,
             fmt::format("--trace: no memory for {} events; see trace.events", events)};
+  }
   g_job = new Job(job);
   g_path = new std::string(path);
+  g_descriptor.store(descriptor, std::memory_order_release);  // pairs with write()
   return {};
 }
 
-bool TraceFile::is_open() noexcept { return g_descriptor >= 0; }
-
 void TraceFile::write() noexcept {
-  if (g_descriptor < 0) return;
+  const int descriptor = g_descriptor.exchange(-1, std::memory_order_acquire);
+  if (descriptor < 0) return;
   stop();
-  const int descriptor = g_descriptor;
-  g_descriptor = -1;
   const int error = write_json(descriptor, *g_job);
   if (error != 0)
     say("mpcrun: --trace {}: {}\n", g_path->c_str(), ::strerrordesc_np(error));

@@ -28,7 +28,6 @@ class TraceFile {
  public:
   // Makes the file and begins to record. Errors: kArg with the reason.
   static Result<> open(const std::string& path, const Job& job);
-  static bool is_open() noexcept;
   // Stops recording, writes. What went wrong or was lost is said on stderr. Uses no malloc.
   static void write() noexcept;
 };

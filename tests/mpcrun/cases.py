@@ -76,6 +76,16 @@ class Case(unittest.TestCase):
 
     # --- options and bad input -----------------------------------------------------------------
 
+    def test_an_unknown_emulated_machine_is_refused_with_the_known_ones(self):
+        self.refused(2, "-n", 2, "--emulate", "cray1", example("hello"),
+                     says=("--emulate", "cray1", "knl64", "skylake48"))
+        self.refused(2, "-n", 2, "--emulate", "skylake48", "--cores", 49, example("hello"),
+                     says=("--cores 49", "48 cores"))
+        status, out, err = run("-n", 60, "--emulate", "knl64", "--show", example("hello"))
+        self.assertEqual(status, 0, err)
+        self.assertIn("emulated machine: knl64, 64 cores", out)
+        self.assertEqual(out.count(": communication"), 4)
+
     def test_help_teaches(self):
         status, out, _ = run("--help")
         self.assertEqual(status, 0)

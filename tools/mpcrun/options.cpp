@@ -44,7 +44,7 @@ constexpr char kExamples[] =
 struct Parsed {
   int ranks = 1;
   int comm_cores = -1;
-  std::string progress;
+  std::string progress, emulate;
   std::string cores, bind = "core", placement = "compact", stack_size = "8M", wdir, trace;
   std::vector<std::string> exports, settings;
   bool label = false, show = false, counters = false;
@@ -74,6 +74,10 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                    "Where a rank's progress thread runs: closest (idle core; the default), same, "
                    "next, numa, list:WORKERS, tasks, off")
         ->type_name("POLICY");
+    app.add_option("--emulate", p.emulate,
+                   "Run as if on another machine, slowed down: knl64, skylake48, an hwloc XML "
+                   "file or synthetic string; copies and computation take its time, asleep")
+        ->type_name("MACHINE");
     app.add_option("--bind", p.bind, "Bind each worker to its core, or leave it to the system")
         ->type_name("core|none")
         ->check(CLI::IsMember({"core", "none"}));
@@ -177,6 +181,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
     }
   }
   spec.comm_cores = p.comm_cores;
+  spec.emulate = p.emulate;
   spec.bind = p.bind == "core";
   if (p.placement == "scatter") {
     spec.placement = job::Placement::kScatter;

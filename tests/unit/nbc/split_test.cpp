@@ -38,7 +38,7 @@ int height_of(std::string_view algorithm, const Shape& s) {
                         : algorithm.starts_with("tree")   ? TreeKind::kPlaces
                                                           : TreeKind::kBinomial;
   const TreeKind fit = algorithm == "tree"
-                           ? fit_tree(kind, total_bytes(s.recv_count, s.recv_type))
+                           ? fit_tree(kind, s, total_bytes(s.recv_count, s.recv_type))
                            : kind;
   return split_tree(fit, s, 0).height;
 }
