@@ -78,8 +78,9 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, int expected
     } else if (will_wait) {
       room->waiting.push_back(&self);
     }
+    // Under the room's lock: see wait_for_end().
+    for (job::Rank* rank : to_wake) msg::notify(*rank);
   }
-  for (job::Rank* rank : to_wake) msg::notify(*rank);
   return room;
 }
 
@@ -87,8 +88,11 @@ void wait_for_end(job::Rank& self, Room& room, const char* what) {
   auto is_over = [](void* argument) {
     return static_cast<Room*>(argument)->is_over.load(std::memory_order_acquire);
   };
-  if (is_over(&room)) return;
-  msg::wait_until(self, nullptr, 0, is_over, &room, MeetingReason(room, what));
+  if (!is_over(&room))
+    msg::wait_until(self, nullptr, 0, is_over, &room, MeetingReason(room, what));
+  // A rank that polls may see the end before it is notified. It must not go on to its own end,
+  // as after MPI_Finalize, while the last member still notifies it.
+  const std::lock_guard inside(room.mutex);
 }
 
 }  // namespace detail

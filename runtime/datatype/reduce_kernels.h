@@ -253,6 +253,7 @@ class TableMaker {
   constexpr void floating(uint32_t code) {
     order<T>(code);
     arithmetic<T>(code);
+    logic<T>(code);  // see make_table()
     rma<sizeof(T)>(code);
   }
   template <class T>
@@ -279,8 +280,8 @@ class TableMaker {
 constexpr ReduceTable make_table() {
   TableMaker m;
   using namespace abi;
-  // MPI-4.1 does not list MPI_CHAR; programs use it, and other implementations accept
-  // it.
+  // MPI-4.1 does not list MPI_CHAR, nor logical operations on floating types; programs use
+  // them, and other implementations accept them.
   for (uint32_t c : {kInt8, kSignedChar, kChar, kInteger1}) m.integer<int8_t>(c);
   for (uint32_t c : {kUint8, kUnsignedChar}) m.integer<uint8_t>(c);
   for (uint32_t c : {kInt16, kShort, kInteger2}) m.integer<int16_t>(c);
