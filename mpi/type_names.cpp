@@ -55,6 +55,8 @@ constexpr Name kNames[] = {
     {0x238, "MPI_C_BOOL"},
     {0x239, "MPI_CXX_BOOL"},
     {0x23c, "MPI_WCHAR"},
+    {0x23e, "MPI_LB"},
+    {0x23f, "MPI_UB"},
     {0x240, "MPI_INT8_T"},
     {0x241, "MPI_UINT8_T"},
     {0x243, "MPI_CHAR"},

@@ -26,6 +26,9 @@ enum Type : uint32_t {
   kShortInt = 0x22c, kLongDoubleInt = 0x22d,
   k2Real = 0x230, k2DoublePrecision = 0x231, k2Integer = 0x232,
   kCBool = 0x238, kCxxBool = 0x239, kWchar = 0x23c,
+  // MPI_LB and MPI_UB were removed in MPI-3.0 and the ABI has none, but old programs
+  // build structs with them. Codes that the ABI leaves free.
+  kLbMarker = 0x23e, kUbMarker = 0x23f,
   // Datatypes of fixed size: 1 << ((code >> 3) & 7) bytes.
   kInt8 = 0x240, kUint8 = 0x241, kChar = 0x243, kSignedChar = 0x244,
   kUnsignedChar = 0x245, kByte = 0x247,

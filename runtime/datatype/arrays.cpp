@@ -67,7 +67,7 @@ Result<TypeRef> finish(TypeBuilder& builder, const Part& part, Wide array_elemen
   if (!fits(extent) || !fits(size) || !fits(part.elements))
     return {Errc::kCount, "the array does not fit in 63 bits"};
   Bounds bounds;
-  bounds.ub = extent;
+  bounds.mark(0, extent);  // MPI-4.1 sections 5.1.3 and 5.1.4
   bounds.alignment = old.alignment();
   if (size > 0) {
     bounds.true_lb = part.low;

@@ -205,10 +205,12 @@ Result<TypeRef> make_struct(CountArray block_lengths, CountArray displacements,
     elements += Wide{block_lengths[i]} * types[i]->elements();
   }
   if (too_large(size) || too_large(elements)) return size_overflow();
-  // As a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6. A struct of
-  // one part keeps that part's bounds, so that an explicit extent survives.
+  // As a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6, not where a
+  // marker says where it ends. A struct of one part keeps that part's bounds.
   const Wide over = (bounds.ub - bounds.lb) % bounds.alignment;
-  if (types.size() > 1 && over > 0) bounds.ub += bounds.alignment - over;
+  if (types.size() > 1 && over > 0 && !bounds.ub_is_marked) {
+    bounds.ub += bounds.alignment - over;
+  }
   ListBuilder list(builder.layouts());
   SequenceBuilder sequence(builder.signatures());
   SignatureHash hash;
@@ -232,8 +234,7 @@ Result<TypeRef> make_resized(const Datatype& old, Count lb, Count extent,
   builder.history_type(old);
   Bounds bounds;
   bounds.add(old, 0, 1, 0);
-  bounds.lb = lb;
-  bounds.ub = Wide{lb} + extent;
+  bounds.mark(lb, Wide{lb} + extent);
   return builder.finish(old.layout(), old.signature(), old.signature_hash(), bounds,
                         old.size());
 }

@@ -65,20 +65,47 @@ const Contents& Datatype::contents() const noexcept {
 // --- builder
 // -----------------------------------------------------------------------------------
 
+namespace {
+
+// One more position for a bound; `better(a, b)` is what the bound is of two.
+template <class Better>
+void grow_bound(bool& any, bool& is_marked, Wide& bound, bool marker, Wide position,
+                Better better) noexcept {
+  if (is_marked && !marker) return;
+  const bool first = !any || (marker && !is_marked);
+  bound = first ? position : better(bound, position);
+  any = true;
+  is_marked = marker;
+}
+
+Wide smaller(Wide a, Wide b) noexcept { return std::min(a, b); }
+Wide larger(Wide a, Wide b) noexcept { return std::max(a, b); }
+
+}  // namespace
+
 void Bounds::add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept {
   if (count <= 0) return;
   const Wide reach = (count - 1) * stride;
   const Wide low = at + std::min<Wide>(0, reach), high = at + std::max<Wide>(0, reach);
-  const auto grow = [](bool& seen, Wide& lo, Wide& hi, Wide new_lo, Wide new_hi) {
-    lo = seen ? std::min(lo, new_lo) : new_lo;
-    hi = seen ? std::max(hi, new_hi) : new_hi;
-    seen = true;
-  };
-  grow(any, lb, ub, low + type.lb(), high + type.ub());
+  // MPI_UB has no lb to give, nor has a type that is made of nothing else; so for MPI_LB.
+  const bool marks_lb = type.has_lb_marker(), marks_ub = type.has_ub_marker();
+  if (marks_lb || !marks_ub || type.size() > 0)
+    grow_bound(any_lb, lb_is_marked, lb, marks_lb, low + type.lb(), smaller);
+  if (marks_ub || !marks_lb || type.size() > 0)
+    grow_bound(any_ub, ub_is_marked, ub, marks_ub, high + type.ub(), larger);
   alignment = std::max(alignment, type.alignment());
   if (type.size() == 0) return;
-  grow(any_data, true_lb, true_ub, low + type.true_lb(),
-       high + type.true_lb() + type.true_extent());
+  const Wide data_low = low + type.true_lb();
+  const Wide data_high = high + type.true_lb() + type.true_extent();
+  true_lb = any_data ? std::min(true_lb, data_low) : data_low;
+  true_ub = any_data ? std::max(true_ub, data_high) : data_high;
+  any_data = true;
+}
+
+void Bounds::mark(Wide new_lb, Wide new_ub) noexcept {
+  lb = new_lb;
+  ub = new_ub;
+  any_lb = any_ub = lb_is_marked = ub_is_marked = true;
 }
 
 TypeBuilder::TypeBuilder(int combiner, Binding binding) : details_(new Details) {
@@ -130,6 +157,8 @@ Result<TypeRef> TypeBuilder::finish(const Layout& layout, const Signature& signa
   type->extent_ = static_cast<Count>(b.ub - b.lb);
   type->true_lb_ = static_cast<Count>(b.true_lb);
   type->true_extent_ = static_cast<Count>(b.true_ub - b.true_lb);
+  type->has_lb_marker_ = b.lb_is_marked;
+  type->has_ub_marker_ = b.ub_is_marked;
   type->alignment_ = b.alignment;
   type->layout_ = layout;
   type->signature_ = signature;

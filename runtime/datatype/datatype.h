@@ -52,6 +52,10 @@ class Datatype {
   Count lb() const noexcept { return lb_; }
   Count extent() const noexcept { return extent_; }  // may be negative or zero
   Count ub() const noexcept { return lb_ + extent_; }
+  // lb() or ub() was set explicitly (resized, subarray, MPI_LB, a part of those ...); in
+  // types made of this one it hides bounds that were not (MPI-4.1 section 5.1.6).
+  bool has_lb_marker() const noexcept { return has_lb_marker_; }
+  bool has_ub_marker() const noexcept { return has_ub_marker_; }
   Count true_lb() const noexcept { return true_lb_; }
   Count true_extent() const noexcept { return true_extent_; }
   // `count` of them are count * size() bytes from the buffer on, without gaps.
@@ -90,7 +94,9 @@ class Datatype {
                      const Layout& layout, const Signature& signature,
                      SignatureHash hash)  // predefined
       : size_(layout.bytes), extent_(extent), true_extent_(true_extent),
-        contiguous_(layout.bytes == extent), permanent_(true), committed_(true),
+        contiguous_(layout.bytes == extent), permanent_(true),
+        has_lb_marker_(code == abi::kLbMarker), has_ub_marker_(code == abi::kUbMarker),
+        committed_(true),
         abi_code_(code), alignment_(alignment), layout_(layout), signature_(signature), hash_(hash) {}
 
   Count size_ = 0;
@@ -100,6 +106,7 @@ class Datatype {
   Count true_extent_ = 0;
   bool contiguous_ = false;
   bool permanent_ = false;
+  bool has_lb_marker_ = false, has_ub_marker_ = false;
   mutable std::atomic<bool> committed_{false};
   uint32_t abi_code_ = 0;
   Count alignment_ = 1;

@@ -18,14 +18,19 @@ struct Details {
   Contents contents;
 };
 
-// The four bounds of a type map under construction; grows part by part.
+// The four bounds of a type map under construction; grows part by part. As soon as one
+// part has a marker, only markers count for that bound (MPI-4.1 section 5.1.6). A bound
+// that nothing gives is 0.
 struct Bounds {
-  bool any = false, any_data = false;
+  bool any_lb = false, any_ub = false, any_data = false;
+  bool lb_is_marked = false, ub_is_marked = false;
   Wide lb = 0, ub = 0, true_lb = 0, true_ub = 0;
   Count alignment = 1;
 
   // `count` copies of `type`, `stride` bytes apart, the first one at `at`.
   void add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept;
+  // Sets lb and ub by markers, whatever was added.
+  void mark(Wide new_lb, Wide new_ub) noexcept;
 };
 
 class TypeBuilder {

@@ -89,6 +89,8 @@ constexpr Spec kBasics[] = {
     fixed(abi::kComplex32, 16),
 };
 
+constexpr uint32_t kMarkers[] = {abi::kLbMarker, abi::kUbMarker};
+
 // A pair as C lays out struct { First; Second; }, or as Fortran an array of two.
 struct PairSpec {
   uint32_t code, first, second;
@@ -120,6 +122,7 @@ constexpr PairSpec kPairs[] = {
 };
 
 constexpr size_t kBasicCount = std::size(kBasics), kPairCount = std::size(kPairs);
+constexpr size_t kMarkerCount = std::size(kMarkers);
 
 // Arrays that the pairs' layouts and signatures point to.
 struct PairParts {
@@ -145,14 +148,21 @@ constexpr std::array<PairParts, kPairCount> kParts =
 struct PredefinedTable {
   template <size_t... I, size_t... J>
   constexpr PredefinedTable(std::index_sequence<I...>, std::index_sequence<J...>)
-      : types{basic(kBasics[I])..., pair(kPairs[J], kParts[J])...} {
+      : types{basic(kBasics[I])..., pair(kPairs[J], kParts[J])..., marker(kMarkers[0]),
+              marker(kMarkers[1])} {
     for (size_t i = 0; i < kBasicCount; ++i) place(i, kBasics[i].code);
     for (size_t i = 0; i < kPairCount; ++i) place(kBasicCount + i, kPairs[i].code);
+    for (size_t i = 0; i < kMarkerCount; ++i) {
+      place(kBasicCount + kPairCount + i, kMarkers[i]);
+    }
   }
 
   static constexpr Datatype basic(const Spec& s) {
     return Datatype(s.code, s.size, s.size, s.alignment, Layout::run(0, s.size, 1, 0),
                     Signature::basic(s.code, s.size), hash_basic(s.code));
+  }
+  static constexpr Datatype marker(uint32_t code) {
+    return Datatype(code, 0, 0, 1, Layout{}, Signature{}, SignatureHash{});
   }
   static constexpr Datatype pair(const PairSpec& p, const PairParts& parts) {
     return Datatype(p.code, p.extent, p.second_offset + p.second_bytes, p.alignment,
@@ -178,7 +188,7 @@ struct PredefinedTable {
     index[code - abi::kFirstType] = static_cast<uint8_t>(i + 1);
   }
 
-  Datatype types[kBasicCount + kPairCount];
+  Datatype types[kBasicCount + kPairCount + kMarkerCount];
   uint8_t index[abi::kLastType - abi::kFirstType + 1] = {};  // plus one; 0: none
 };
 

@@ -53,7 +53,8 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
     return kExitUsage;
   }
   // Never destroyed: threads that ranks started may still run when the process exits.
-  auto* job = new NodeJob(spec);
+  // Static: a leak checker finds it, also after a launch that failed.
+  static auto* const job = new NodeJob(spec);
   if (auto prepared = job->prepare(); !prepared) return report(prepared.error());
   if (spec.show_only) {
     std::fputs(job->describe().c_str(), stdout);

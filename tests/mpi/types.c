@@ -17,6 +17,53 @@ static void longest(void* in, void* inout, int* n, MPI_Datatype* type) {
     if (((int*)in)[i] > ((int*)inout)[i]) memcpy((int*)inout + i, (int*)in + i, 8);
 }
 
+static void check_bounds(MPI_Datatype type, MPI_Aint lb, MPI_Aint ub) {
+  MPI_Aint is_lb, is_extent;
+  MPI_Type_get_extent(type, &is_lb, &is_extent);
+  CHECK(is_lb == lb && is_lb + is_extent == ub);
+}
+
+/* Bounds that were set count in enclosing types; MPI_LB and MPI_UB set one. */
+static void markers(void) {
+  int lengths[3] = {1, 1, 1}, sizes[4], len, integers[4];
+  MPI_Aint places[3] = {-4, 0, 12}, addresses[3];
+  MPI_Datatype parts[3] = {MPI_LB, MPI_INT, MPI_UB}, got[3], type, pair, wide;
+  char name[MPI_MAX_OBJECT_NAME];
+  MPI_Type_get_name(MPI_LB, name, &len);
+  CHECK(strcmp(name, "MPI_LB") == 0);
+  MPI_Type_struct(3, lengths, places, parts, &type);
+  check_bounds(type, -4, 12);
+  MPI_Type_size(type, &len);
+  CHECK(len == sizeof(int));
+  MPI_Type_get_envelope(type, &sizes[0], &sizes[1], &sizes[2], &sizes[3]);
+  CHECK(sizes[2] == 3);
+  MPI_Type_get_contents(type, 4, 3, 3, integers, addresses, got);
+  CHECK(got[0] == MPI_LB && got[1] == MPI_INT && got[2] == MPI_UB);
+  MPI_Type_contiguous(2, type, &pair);
+  check_bounds(pair, -4, 28);
+
+  MPI_Type_commit(&pair);
+  int from[8] = {1, 2, 3, 4, 5, 6, 7, 8}, to[4] = {0};
+  MPI_Status status;
+  MPI_Sendrecv(from, 1, pair, 0, 7, to, 4, MPI_INT, 0, 7, MPI_COMM_SELF, &status);
+  MPI_Get_count(&status, MPI_INT, &len);
+  CHECK(len == 2 && to[0] == 1 && to[1] == 5);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&type);
+
+  MPI_Type_create_resized(MPI_INT, 0, 16, &wide);
+  MPI_Datatype both[2] = {wide, MPI_INT};
+  places[0] = 0;
+  places[1] = 28;
+  MPI_Type_create_struct(2, lengths, places, both, &type);
+  check_bounds(type, 0, 16);
+  MPI_Type_commit(&type);
+  MPI_Sendrecv(from, 1, type, 0, 8, to, 4, MPI_INT, 0, 8, MPI_COMM_SELF, &status);
+  CHECK(to[0] == 1 && to[1] == 8);
+  MPI_Type_free(&type);
+  MPI_Type_free(&wide);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, len, ni, na, nt, combiner;
@@ -70,6 +117,8 @@ int main(int argc, char** argv) {
   MPI_Type_match_size(MPI_TYPECLASS_REAL, 8, &type);
   MPI_Type_size(type, &len);
   CHECK(len == 8);
+
+  markers();
 
   /* A user's operation on a user's type, without commutativity. */
   MPI_Op op;

@@ -22,7 +22,14 @@ struct Model {
   };
   std::vector<Entry> map;
   Count lb = 0, ub = 0;
+  bool is_marked = false;  // lb and ub were set; then they hide those of unmarked parts
   Count alignment = 1;
+
+  void mark(Count new_lb, Count new_ub) {
+    lb = new_lb;
+    ub = new_ub;
+    is_marked = true;
+  }
 
   Count extent() const { return ub - lb; }
   static Count bytes_of(uint32_t code) { return predefined(code)->size(); }
@@ -69,19 +76,23 @@ struct Model {
   static Model join(const std::vector<Placed>& parts) {
     Model all;
     bool any = false;
+    for (const Placed& p : parts) all.is_marked |= p.length > 0 && p.type->is_marked;
     for (const Placed& p : parts) {
       for (Count i = 0; i < p.length; ++i) {
         const Count base = p.at + i * p.type->extent();
         for (const Entry& e : p.type->map) all.map.push_back({e.code, base + e.at});
-        all.lb = any ? std::min(all.lb, base + p.type->lb) : base + p.type->lb;
-        all.ub = any ? std::max(all.ub, base + p.type->ub) : base + p.type->ub;
-        any = true;
+        if (p.type->is_marked == all.is_marked) {
+          all.lb = any ? std::min(all.lb, base + p.type->lb) : base + p.type->lb;
+          all.ub = any ? std::max(all.ub, base + p.type->ub) : base + p.type->ub;
+          any = true;
+        }
         all.alignment = std::max(all.alignment, p.type->alignment);
       }
     }
     return all;
   }
   void pad_as_struct() {
+    if (is_marked) return;
     const Count over = extent() % alignment;
     if (over > 0) ub += alignment - over;
   }

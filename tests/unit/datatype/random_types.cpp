@@ -111,8 +111,7 @@ RandomType RandomTypes::structure(std::vector<RandomType> olds) {
 RandomType RandomTypes::resized(const RandomType& old) {
   const Count lb = pick(-9, 9), extent = pick(-3, 3) == 0 ? -pick(0, 20) : pick(0, 60);
   Model model = old.model;
-  model.lb = lb;
-  model.ub = lb + extent;
+  model.mark(lb, lb + extent);
   return {checked(make_resized(*old.type, lb, extent, binding())), std::move(model)};
 }
 
@@ -131,9 +130,9 @@ RandomType RandomTypes::subarray(const RandomType& old) {
     parts.push_back({1, linear(index, sizes, order) * old.model.extent(), &old.model});
   });
   Model model = Model::join(parts);
-  model.lb = 0;
-  model.ub = old.model.extent();
-  for (int size : sizes) model.ub *= size;
+  Count extent = old.model.extent();
+  for (int size : sizes) extent *= size;
+  model.mark(0, extent);
   return {checked(make_subarray(sizes, subsizes, starts, order, *old.type, binding())),
           std::move(model)};
 }
@@ -177,9 +176,9 @@ RandomType RandomTypes::darray(const RandomType& old) {
   });
   Model model = Model::join(parts);
   model.alignment = old.model.alignment;
-  model.lb = 0;
-  model.ub = old.model.extent();
-  for (int size : gsizes) model.ub *= size;
+  Count extent = old.model.extent();
+  for (int size : gsizes) extent *= size;
+  model.mark(0, extent);
   return {checked(make_darray(processes, rank, gsizes, distribs, dargs, psizes, order,
                               *old.type, binding())),
           std::move(model)};
