@@ -9,6 +9,7 @@
 
 #include "base/counter.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "scheduler/scheduler_impl.h"
 
 namespace mpc::sched {
@@ -18,6 +19,12 @@ constexpr uint64_t kTickNs = 10'000'000;         // a blocked worker is found af
 constexpr uint64_t kRegionTickNs = 1'000'000;    // the same while a BlockingRegion is open
 constexpr uint64_t kConfirmNs = 25'000'000;      // between the two looks at a deadlock
 constexpr uint64_t kSlowTickNs = 100'000'000;    // all workers asleep
+
+IntSetting preempt_ms{
+    "sched.preempt_ms", 200, "ms",
+    "A rank that computes for so long while others of its core are ready shares the core with "
+    "them, by the system's time slices; 0: never",
+    0, 1'000'000};
 
 Counter handover_counter{"sched.handovers",
                          "Workers taken from a kernel thread that blocked"};
@@ -135,10 +142,19 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
       worker.next_deadline_ns() <= coarse_clock_ns.load(std::memory_order_relaxed);
   if (!wanted || carrier.is_in_runtime()) return;
   seen.stuck = true;
-  if (!was_stuck) return;
+  const uint64_t now = coarse_clock_ns.load(std::memory_order_relaxed);
+  if (!was_stuck) {
+    seen.stuck_since_ns = now;
+    return;
+  }
   scheduler_.wake_thief();
-  // A thread that computes keeps its worker: user-level threads are not preempted.
-  if (in_region || thread_state(carrier.tid()) != 'R') hand_over(worker);
+  // A thread that computes keeps its worker for a while: user-level threads are not preempted.
+  // For longer, it may be waiting actively for a rank that waits for this core: then the
+  // system shares the core between it and the others.
+  const auto limit_ns = static_cast<uint64_t>(preempt_ms.get()) * 1'000'000;
+  const bool for_long =
+      limit_ns != 0 && worker.has_ready() && now - seen.stuck_since_ns >= limit_ns;
+  if (in_region || for_long || thread_state(carrier.tid()) != 'R') hand_over(worker);
 }
 
 void Monitor::hand_over(Worker& worker) noexcept {

@@ -48,6 +48,7 @@ class Monitor {
   struct Seen {
     uint64_t switch_count = 0;
     bool stuck = false;  // had ready Ults and the same switch count
+    uint64_t stuck_since_ns = 0;
   };
   static void* thread_main(void* self);
   void run() noexcept;
