@@ -107,6 +107,7 @@ Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t byte
     small_copy(more.payload, from + at, std::min(bytes - at, sizeof(MoreCell::payload)));
   }
   publish(position, CellKind::kInline, key, bytes, count);
+  for (uint64_t i = 0; i < count; ++i) hand_on(&cells[(position + i) % kCells]);
   if (delegated) match_for_owner(position);
   // The receiver looks there from now on. Ours for a moment, it is quickly ours again later.
   const void* next = &cells[(position + count) % kCells];

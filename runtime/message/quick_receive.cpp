@@ -32,17 +32,20 @@ bool is_mine(Mailbox& mine, const Cell& cell, const Key& key, const RecvArgs& ar
 
 // The oldest cell, as soon as it is published; null: it did not come soon, or something else
 // has to be done first. Caller: holds the lock.
-const Cell* look(const Mailbox& mine, uint64_t position, bool is_patient) noexcept {
+const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
   constexpr int kLooks = 40;  // some 2 us: a pause takes about 50 ns
   const Cell& cell = mine.cells[position % kCells];
+  if (is_patient) mine.answer_time.wait_before_look();
   for (int i = 0;; ++i) {
     // acquire pairs with the release in publish().
     if (cell.sequence.load(std::memory_order_acquire) ==
         static_cast<uint32_t>(position + 1)) {
+      if (is_patient) mine.answer_time.note_end(i, true);
       return &cell;
     }
     if (!is_patient || i == kLooks || mine.is_wanted() || !sched::spinning_pays() ||
         mine.attention.load(std::memory_order_relaxed)) {
+      if (is_patient) mine.answer_time.note_end(i, false);
       return nullptr;
     }
     // Looking more often makes the sender's store slower: each look takes its line away.
