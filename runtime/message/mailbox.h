@@ -95,6 +95,14 @@ struct alignas(64) Mailbox {
   // --- under the lock ---
   // Matches every message that is published.
   void drain(Work& work) noexcept;
+  // Matches the messages that are published, oldest first, until one is for `receive`, which
+  // stands in no queue yet; later ones stay in the ring for the receives that follow.
+  enum class Taken {
+    kNothing,  // none was for it: post it
+    kFilled,   // it has its data: complete it
+    kInWork,   // `work` will complete it
+  };
+  Taken take_next(Operation& receive, Work& work) noexcept;
   // After drain(): no claimed cell is left behind. Only then may the holder match a message of
   // its own without overtaking. Not for the owner: reading `tail` takes its line away from the
   // senders.
@@ -186,8 +194,13 @@ struct alignas(64) Mailbox {
                uint64_t count) noexcept;
   void match_for_owner(uint64_t position) noexcept;
   void accept(Cell& cell, uint64_t position, Work& work) noexcept;
-  void accept_send(Operation& send, uint64_t position, Work& work) noexcept;
-  void accept_inline(Cell& cell, uint64_t position, Work& work) noexcept;
+  // `receive`: the one for this message, in no queue; null: there is none.
+  void accept_send(Operation& send, uint64_t position, Operation* receive,
+                   Work& work) noexcept;
+  void accept_inline(Cell& cell, uint64_t position, Operation* receive, Work& work) noexcept;
+  void accept_pointer(Cell& cell, uint64_t position, Operation* receive, Work& work) noexcept;
+  void fill(Operation& receive, const Cell& cell, uint64_t position) const noexcept;
+  const char* gather(const Cell& cell, uint64_t position, char* room) const noexcept;
 };
 
 // The mailbox of a world rank; made at the first use, by whoever comes first.
