@@ -53,6 +53,32 @@ const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
   }
 }
 
+}  // namespace
+
+// `looks_in_vain` > 0, or this is a probe, or nothing has come.
+void AnswerTime::learn(int looks_in_vain, bool has_come) noexcept {
+  if (state_ == kWaited) {
+    wait_ticks_ = std::min(wait_ticks_ + kMoreTicks, kMostWaitTicks);
+    if (!has_come) credit_ = 0;
+    return;
+  }
+  const auto ticks = static_cast<int64_t>(
+      __rdtsc() - sent_ticks_.load(std::memory_order_relaxed));
+  sent_ticks_.store(0, std::memory_order_relaxed);
+  if (!has_come || looks_in_vain == 0 || ticks > kMostTicks) {
+    next_credit_ = 1;
+    return;
+  }
+  // The time until the answer was seen, by who looked too early, is that of three journeys of
+  // a line or four; we shall need one.
+  if (next_credit_ == 1) wait_ticks_ = std::min(wait_ticks_, ticks / 2);
+  if (wait_ticks_ <= 0) wait_ticks_ = ticks / 2;
+  credit_ = next_credit_;
+  next_credit_ = std::min(2 * next_credit_ + 1, kMostCredit);
+}
+
+namespace {
+
 bool receive_locked(Mailbox& mine, const RecvArgs& args, bool is_patient,
                     Status* status) noexcept {
   const Key key{args.context, args.source_in_comm, args.tag};
