@@ -69,7 +69,7 @@ class AnswerTime {
 
   std::atomic<uint64_t> sent_ticks_{0};  // 0: nothing was sent since the last receive
   int64_t wait_ticks_ = 0;
-  int credit_ = 0;       // receives until the next probe
+  int credit_ = 0;  // receives until the next probe
   int next_credit_ = 1;
   State state_ = kUnasked;
 };
