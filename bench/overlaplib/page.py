@@ -58,7 +58,7 @@ def possible_share(part):
     if not (blocking and comm and window):
         return None
     left = blocking[0] - max(0.0, comm[0] - window[0])
-    return left / min(blocking[0], window[0])
+    return min(1.0, left / min(blocking[0], window[0]))
 
 
 def possible_table(rows, variants, only=("ours", "ours/awake")):
