@@ -21,7 +21,8 @@ std::unique_ptr<Scheduler> start(int workers) {
   return std::move(scheduler).value();
 }
 
-// Two Ults of one worker wake each other in turn; one item is block + wake + run once.
+// Two Ults of one worker wake each other in turn; one item is block + wake + run once, so an
+// iteration is two of them: half of its time is the cost of a switch.
 void BM_BlockWakeRun(benchmark::State& state) {
   auto scheduler = start(1);
   Execution* players[2];
