@@ -273,8 +273,9 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
     help_progress(self);
   };
   auto soon = [&] { return op.is_copying.load(std::memory_order_relaxed); };
+  // Until settle() says that the completer has woken it, not only until it is over.
+  Waiter waiter{&sched::Execution::self()};
   if (!spin_until(mine, over, over, help, soon)) {
-    Waiter waiter{&sched::Execution::self()};
     help();
     if (arm(op, waiter)) park_until(mine, waiter, over, why);
   }
@@ -363,6 +364,9 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
   for (size_t i = 0; i < n; ++i) {
     if (requests[i] != nullptr) disarm(operation_of(*requests[i]));
   }
+  ShortWait wait;
+  // acquire pairs with complete_and_wake(): who has completed one of them is done with `waiter`.
+  while (waiter.wakers.load(std::memory_order_acquire) != 0) wait.once();
 }
 
 void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReason& why) {
