@@ -1,11 +1,11 @@
 #include "scheduler/carrier.h"
 
+#include <immintrin.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
-#include <time.h>
-#include <immintrin.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -112,7 +112,8 @@ Result<> Carrier::start(Worker* worker) {
   const int error = pthread_create(&thread_, &attributes, &thread_main, this);
   pthread_attr_destroy(&attributes);
   if (error == 0) return {};
-  return {Errc::kSystem, std::string("cannot create a worker's thread: ") + std::strerror(error)};
+  return {Errc::kSystem,
+          std::string("cannot create a worker's thread: ") + std::strerror(error)};
 }
 
 void Carrier::stop() noexcept {
@@ -170,6 +171,7 @@ void Carrier::run_worker() noexcept {
     }
     if (owes_look_) scheduler_.tasks().pass_on(*held_);
     owes_look_ = false;
+    held_->is_idle.store(false, std::memory_order_relaxed);
     resume(*ult);
     // The Ult that came back may have lost the worker: then this thread is a spare.
     if (claim_.load(std::memory_order_acquire) == kLostWorker) return;
@@ -182,12 +184,21 @@ void Carrier::idle() noexcept {
       if (held_->has_ready()) return;
   TaskQueues& tasks = scheduler_.tasks();
   Worker& worker = *held_;
+  // The last of several ranks has parked, at once, as others were ready then: somebody has to
+  // wait actively before this core sleeps.
+  const uint64_t switches = worker.switch_count.load(std::memory_order_relaxed);
+  if (switches != idle_since_switch_ && !worker.has_spun() &&
+      scheduler_.worker_count() > 1)
+    task_spin_end_ns_ = now_ns() + spin_budget_ns();
+  idle_since_switch_ = switches;
+  worker.is_idle.store(true, std::memory_order_relaxed);
   tasks.begin_idle(worker);
   const TaskQueues::Taken taken = look_for_task(worker);
   if (taken.task == nullptr && worker.sleep()) scheduler_.monitor().nudge();
   tasks.end_idle(worker);
   owes_look_ = true;
   if (taken.task == nullptr) return;
+  worker.is_idle.store(false, std::memory_order_relaxed);
   tasks.pass_on(worker);  // the others, while this one runs
   tasks.run(worker, taken);
   task_spin_end_ns_ = now_ns() + spin_budget_ns();
@@ -199,7 +210,8 @@ TaskQueues::Taken Carrier::look_for_task(Worker& worker) noexcept {
   TaskQueues& tasks = scheduler_.tasks();
   for (;;) {
     const TaskQueues::Taken taken = tasks.take(worker);
-    if (taken.task != nullptr || worker.has_ready() || task_spin_end_ns_ == 0) return taken;
+    if (taken.task != nullptr || worker.has_ready() || task_spin_end_ns_ == 0)
+      return taken;
     for (int i = 0; i < kPausesPerClockRead; ++i) {
       if (worker.has_task() || worker.has_ready()) break;
       _mm_pause();

@@ -87,7 +87,8 @@ class Carrier final : public Execution {
   std::atomic<bool> in_region_{false};
   // Tasks may have come while idle() counted as looking; see TaskQueues::pass_on().
   bool owes_look_ = false;
-  uint64_t task_spin_end_ns_ = 0;  // idle(): looks for tasks until then
+  uint64_t task_spin_end_ns_ = 0;   // idle(): looks for tasks and ranks until then
+  uint64_t idle_since_switch_ = 0;  // idle(): the worker's switch_count when it came there last
   FutexWord gate_{0};  // a spare sleeps here; 1: go on
   std::atomic<int> tid_{0};
   std::atomic<bool> stop_{false};

@@ -109,6 +109,11 @@ void Execution::make_ready() noexcept {
   }
 }
 
+bool Execution::is_quickly_woken() const noexcept {
+  const Worker* worker = worker_.load(std::memory_order_relaxed);
+  return is_parked() && worker != nullptr && !worker->is_sleeping();
+}
+
 // ---- waiting -----------------------------------------------------------------------------
 
 void Execution::begin_wait(const WaitReason& reason) noexcept {

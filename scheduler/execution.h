@@ -98,6 +98,9 @@ class Execution {
   // Re-read after each switch. Other threads may read it as a hint (where it ran last).
   Worker* worker() const noexcept { return worker_.load(std::memory_order_relaxed); }
 
+  // A hint: it is parked on a core that is awake, so that an unpark() costs little. Caller: any.
+  bool is_quickly_woken() const noexcept;
+
   // Number of the core (logical index in the topology) of worker(), or -1.
   int core() const noexcept;
 

@@ -11,10 +11,11 @@ namespace mpc::sched {
 namespace {
 
 // Default: docs/scheduler.md section "Spinning" has the measurement.
-IntSetting spin_us("sched.spin_us", 20, "us",
-                   "How long a waiting rank polls before it sleeps, if no other rank of its "
-                   "worker is ready",
-                   0, 1'000'000);
+IntSetting spin_us(
+    "sched.spin_us", 20, "us",
+    "How long a waiting rank polls before it sleeps, if no other rank of its "
+    "worker is ready",
+    0, 1'000'000);
 
 // Without a second worker nobody can make the condition true while we poll; a kernel thread
 // of the rank will wake us.
@@ -30,7 +31,9 @@ bool must_run(const Worker& worker) noexcept {
 
 }  // namespace
 
-uint64_t spin_budget_ns() noexcept { return static_cast<uint64_t>(spin_us.get()) * 1000; }
+uint64_t spin_budget_ns() noexcept {
+  return static_cast<uint64_t>(spin_us.get()) * 1000;
+}
 
 SpinBudget::SpinBudget() noexcept = default;
 
@@ -40,7 +43,7 @@ bool spinning_pays() noexcept {
 }
 
 bool SpinBudget::once() noexcept {
-  const Worker* worker = Execution::self().worker();
+  Worker* worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return false;
   if (count_ == 0) {
     const uint64_t budget = budget_ns(worker);
@@ -48,7 +51,10 @@ bool SpinBudget::once() noexcept {
     end_ns_ = now_ns() + budget;
   }
   constexpr uint32_t kPausesPerClockRead = 16;
-  if (++count_ % kPausesPerClockRead == 0 && now_ns() >= end_ns_) return false;
+  if (++count_ % kPausesPerClockRead == 0 && now_ns() >= end_ns_) {
+    if (worker != nullptr) worker->note_spun();
+    return false;
+  }
   _mm_pause();
   return true;
 }

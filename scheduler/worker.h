@@ -50,7 +50,8 @@ class Worker {
 
   // Is there anything else to do than to go on? Caller: the owner.
   bool needs_switch() noexcept {
-    return has_ready() || has_task() || (next_deadline_ns() != kNever && next_deadline_ns() <= now_ns());
+    return has_ready() || has_task() ||
+           (next_deadline_ns() != kNever && next_deadline_ns() <= now_ns());
   }
   // Takes the oldest ready Ult of another worker for this one, or null. Caller: the owner of
   // this worker. Both must have been made with shared = true.
@@ -77,6 +78,9 @@ class Worker {
     return sleeping_.load(std::memory_order_relaxed) != 0;
   }
 
+  // Nothing runs here: it looks for work, or sleeps. Written by the owner; a hint for others.
+  std::atomic<bool> is_idle{true};
+
   // Timers. Caller: any.
   void add_timer(Ult& ult, uint64_t deadline_ns) noexcept;
   void remove_timer(Ult& ult) noexcept;
@@ -95,6 +99,18 @@ class Worker {
                        std::memory_order_relaxed);
   }
 
+  // Whoever ran last here has waited actively in vain, so its worker need not do so again
+  // before it sleeps. Caller: that Ult, before it parks.
+  void note_spun() noexcept {
+    spun_at_.store(switch_count.load(std::memory_order_relaxed) + 1,
+                   std::memory_order_relaxed);
+  }
+  // Has it? Caller: the owner, in its idle loop.
+  bool has_spun() const noexcept {
+    return spun_at_.load(std::memory_order_relaxed) ==
+           switch_count.load(std::memory_order_relaxed);
+  }
+
  private:
   friend class Donor;
   void drain_inbox() noexcept;
@@ -109,7 +125,8 @@ class Worker {
     }
     ~QueueLock() {
       // Release pairs with the acquire in lock_queue().
-      if (worker_.shared_) worker_.queue_locked_.store(false, std::memory_order_release);
+      if (worker_.shared_)
+        worker_.queue_locked_.store(false, std::memory_order_release);
     }
     QueueLock(const QueueLock&) = delete;
 
@@ -122,6 +139,7 @@ class Worker {
   std::atomic<Ult*> head_{nullptr};
   Ult* tail_ = nullptr;
   const TaskQueue* own_tasks_ = nullptr;  // the queue of this core
+  std::atomic<uint64_t> spun_at_{0};      // a switch_count; see has_spun()
   int index_;
   int core_;
   SchedulerImpl& scheduler_;

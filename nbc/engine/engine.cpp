@@ -246,7 +246,10 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
   const bool is_user = c.nodes[id].kind == NodeKind::kReduce && c.binding.reduction.is_user;
   const auto need = msg::ShortCall::is_inside() || is_user ? sched::ProgressNeed::kAnyCore
                                                            : sched::ProgressNeed::kFreeCore;
-  return c.rank->progress->submit(state, bytes_of(c, c.nodes[id]), need);
+  job::Rank& rank = *c.rank;
+  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need)) return false;
+  if (job::current_rank() != &rank) msg::call_waiting(rank);  // the collective may be gone
+  return true;
 }
 
 void run_node(Collective& c, NodeId id, ReadyList& list) {

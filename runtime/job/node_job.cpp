@@ -156,7 +156,7 @@ Result<> NodeJob::choose_machine() {
   sched::Emulation::turn_on();
   // The emulated cores share few real ones: who waits does it asleep. And all data goes through
   // messages and schedules, whose time is known. Unless the user says otherwise.
-  for (const char* name : {"sched.spin_us", "progress.spin_us", "nbc.direct"}) {
+  for (const char* name : {"sched.spin_us", "progress.spin_us", "progress.nap_us", "nbc.direct"}) {
     const SettingBase* setting = Settings::find(name);
     if (setting == nullptr || !setting->is_default()) continue;
     MPC_TRY(Settings::assign(std::string(name) + "=0"));

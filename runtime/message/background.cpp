@@ -3,6 +3,7 @@
 #include "base/counter.h"
 #include "base/trace.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/message.h"
 #include "runtime/message/work.h"
 
 namespace mpc::msg {
@@ -35,7 +36,8 @@ CopyBatch::~CopyBatch() {
 
 void leave(job::Rank& self) {
   Mailbox& mine = mailbox_of(self);
-  if (mine.may_be_polling() && self.execution == &sched::Execution::self()) mine.delegate();
+  if (mine.may_be_polling() && self.execution == &sched::Execution::self())
+    mine.delegate();
 }
 
 bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexcept {
@@ -43,7 +45,8 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
   const bool is_short = ShortCall::is_inside();
   if (!is_short && !has_more) return false;
   auto& send = static_cast<Operation&>(message);
-  if (receive.is_for_application || send.is_for_application || is_awaited(receive)) return false;
+  if (receive.is_for_application || send.is_for_application || is_awaited(receive))
+    return false;
   job::Rank* const rank = receive.mailbox->owner.load(std::memory_order_relaxed);
   sched::ProgressThread* const progress = rank != nullptr ? rank->progress : nullptr;
   if (progress == nullptr) return false;
@@ -54,14 +57,21 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
   // release pairs with take_back().
   receive.background.store(progress, std::memory_order_release);
   send.background.store(progress, std::memory_order_release);
-  const auto need = is_short ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
+  const auto need =
+      is_short ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   if (progress->submit(receive.copy, message.bytes, need)) {
     copy_counter.add();
+    call_waiting(*rank);
     return true;
   }
   receive.background.store(nullptr, std::memory_order_relaxed);
   send.background.store(nullptr, std::memory_order_relaxed);
   return false;
+}
+
+void call_waiting(job::Rank& rank) noexcept {
+  if (!rank.progress->is_napping() || rank.execution == nullptr) return;
+  if (rank.execution->is_quickly_woken()) notify(rank);
 }
 
 bool take_back(Operation& op) noexcept {

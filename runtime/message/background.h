@@ -54,6 +54,10 @@ void leave(job::Rank& self);
 // Caller: Work, with both operations its own.
 bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexcept;
 
+// After an item was left to `rank`'s progress thread: where that naps and the rank itself waits
+// anyway, on a core that is awake, it is told to look. Caller: any execution. Switches: no.
+void call_waiting(job::Rank& rank) noexcept;
+
 // Before a wait for `op`: does its copy, if it lies in a queue. True if so.
 bool take_back(Operation& op) noexcept;
 

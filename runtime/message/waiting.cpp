@@ -133,12 +133,13 @@ bool spin_until(Mailbox& mine, Done done, Glance glance, Help help, Soon soon) n
   }
 }
 
+// What was left to the rank's progress thread meanwhile, it does itself when it is told to look.
 template <class Done>
-void park_until(Mailbox& mine, Waiter& waiter, Done done,
+void park_until(job::Rank& self, Mailbox& mine, Waiter& waiter, Done done,
                 const sched::WaitReason& why) noexcept {
   Parking parking(mine, waiter);
   while (!done()) {
-    if (run_hooks(mine)) continue;
+    if (run_hooks(mine) | help_progress(self)) continue;
     waiter.execution->park(why);
   }
 }
@@ -220,7 +221,7 @@ void help_receiver(Operation& op) noexcept {
   }
 }
 
-void BlockingOperation::wait(job::Rank&, Mailbox& mine,
+void BlockingOperation::wait(job::Rank& self, Mailbox& mine,
                              const sched::WaitReason& why) noexcept {
   Operation& o = op();
   auto over = [&] { return is_over(o); };
@@ -228,7 +229,7 @@ void BlockingOperation::wait(job::Rank&, Mailbox& mine,
   auto soon = [&] { return o.is_copying.load(std::memory_order_relaxed); };
   if (!over() && !spin_until(mine, over, over, help, soon)) {
     help();
-    if (o.waiter_is_preset || arm(o, waiter_)) park_until(mine, waiter_, over, why);
+    if (o.waiter_is_preset || arm(o, waiter_)) park_until(self, mine, waiter_, over, why);
   }
   settle(o);
 }
@@ -277,7 +278,7 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
   Waiter waiter{&sched::Execution::self()};
   if (!spin_until(mine, over, over, help, soon)) {
     help();
-    if (arm(op, waiter)) park_until(mine, waiter, over, why);
+    if (arm(op, waiter)) park_until(self, mine, waiter, over, why);
   }
   settle(op);
 }
@@ -326,7 +327,7 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
     auto none_missing = [&] {
       return waiter.missing.load(std::memory_order_acquire) <= 0;
     };
-    park_until(mine, waiter, none_missing, why);
+    park_until(self, mine, waiter, none_missing, why);
   }
   for (size_t i = next; i < n; ++i) {  // completers are between wake() and kComplete
     if (requests[i] != nullptr && requests[i]->is_active()) {
@@ -360,7 +361,7 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
     arm_any(operation_of(*requests[i]), waiter);
   }
   const Watching watching(mine);
-  park_until(mine, waiter, done, why);
+  park_until(self, mine, waiter, done, why);
   for (size_t i = 0; i < n; ++i) {
     if (requests[i] != nullptr) disarm(operation_of(*requests[i]));
   }
@@ -380,7 +381,7 @@ void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReas
   help();
   Waiter waiter{&sched::Execution::self()};
   condition.arm(condition.argument, *waiter.execution);
-  park_until(mine, waiter, done, why);
+  park_until(self, mine, waiter, done, why);
   condition.disarm(condition.argument);
 }
 

@@ -15,29 +15,43 @@ namespace mpc::sched {
 namespace {
 
 IntSetting min_bytes("progress.min_bytes", 16 << 10, "bytes",
-                     "Smallest copy or reduction that is worth handing to another core", 0);
-IntSetting wake_bytes("progress.wake_bytes", 256 << 10, "bytes",
-                      "Smallest copy or reduction for which a sleeping core with ranks of its "
-                      "own is woken",
-                      0);
-IntSetting spin_us("progress.spin_us", 200, "us",
-                   "How long a communication core waits actively for more work, if work has "
-                   "been coming that often",
-                   0, 1'000'000);
+                     "Smallest copy or reduction that is worth handing to another core",
+                     0);
+IntSetting wake_bytes(
+    "progress.wake_bytes", 256 << 10, "bytes",
+    "Smallest copy or reduction for which a sleeping core with ranks of its "
+    "own is woken",
+    0);
+IntSetting spin_us(
+    "progress.spin_us", 200, "us",
+    "How long a communication core waits actively for more work, if work has "
+    "been coming that often",
+    0, 1'000'000);
+IntSetting nap_us(
+    "progress.nap_us", 100, "us",
+    "How long a communication core sleeps at a time between looks for more work, "
+    "where work comes too rarely to wait actively for it; 0: until it is woken",
+    0, 1'000'000);
 
 Counter item_counter{"progress.items", "Pieces of work done by progress threads"};
 Counter taken_counter{"progress.taken_back",
                       "Pieces of work that a waiting rank took back and did itself"};
 Counter wake_counter{"progress.wakes", "Sleeping cores woken for background work"};
+Counter wake_time_counter{"progress.wake_us",
+                          "Time that those who woke sleeping cores spent on it (us)"};
+Counter nap_counter{"progress.naps",
+                    "Times that a communication core slept for a moment only"};
 Counter move_counter{"progress.moves", "Progress threads moved to another core"};
 
 constexpr trace::Site kSubmit{"progress", "submit", {"bytes", "to core"}};
 constexpr trace::Site kMove{"progress", "move", {"from core", "to core"}};
 constexpr trace::Site kWork{"progress", "background work", {"core"}, false, true};
 constexpr trace::Site kPoll{"progress", "wait actively", {}, false, true};
+constexpr trace::Site kNap{"progress", "nap", {}, false, true};
 
-// Waking a core takes as long as copying that much.
-constexpr int64_t kWakeDedicatedBytes = 32 << 10;
+constexpr int64_t kCopiedPerNs = 16;  // bytes, about: memory of today's servers
+constexpr uint64_t kFirstWakeCostNs = 2'000;
+constexpr uint64_t kHighestWakeCostNs = 200'000;
 constexpr uint64_t kShortSpinNs = 5'000;
 constexpr uint64_t kLongestGapNs = 10'000'000;
 
@@ -46,9 +60,9 @@ struct PolicyName {
   const char* name;
 };
 constexpr PolicyName kPolicyNames[] = {
-    {ProgressPolicy::kOff, "off"},   {ProgressPolicy::kClosest, "closest"},
-    {ProgressPolicy::kSame, "same"}, {ProgressPolicy::kNext, "next"},
-    {ProgressPolicy::kNuma, "numa"}, {ProgressPolicy::kList, "list"},
+    {ProgressPolicy::kOff, "off"},     {ProgressPolicy::kClosest, "closest"},
+    {ProgressPolicy::kSame, "same"},   {ProgressPolicy::kNext, "next"},
+    {ProgressPolicy::kNuma, "numa"},   {ProgressPolicy::kList, "list"},
     {ProgressPolicy::kTasks, "tasks"},
 };
 
@@ -64,28 +78,50 @@ struct alignas(64) Site {
   // Progress threads that are there and have work, or wait actively for it.
   std::atomic<int> busy{0};
   std::atomic<bool> is_polling{false};  // a hint: one of them waits actively
-  // When work ended here, and the usual time until more came. Hints; the progress threads of
-  // this worker run one at a time.
-  std::atomic<uint64_t> last_end_ns{0};
+  // When work was offered or ended here last, and the longest usual time between two pieces
+  // of work. Hints: several ranks may write them at once.
+  std::atomic<uint64_t> last_work_ns{0};
   std::atomic<uint64_t> usual_gap_ns{kLongestGapNs};
+  // What ranks have copied themselves lately, as this core slept; under the same terms.
+  std::atomic<int64_t> refused_bytes{0};
 
   bool is_free() const noexcept {
     return is_polling.load(std::memory_order_relaxed) ||
-           (worker->is_sleeping() && !worker->has_ready());
+           (worker->is_idle.load(std::memory_order_relaxed) && !worker->has_ready());
   }
-  void note_arrival() noexcept {
-    const uint64_t end = last_end_ns.load(std::memory_order_relaxed);
-    if (end == 0) return;
-    const uint64_t gap = std::min(now_ns() - end, kLongestGapNs);
+  // Free, and it begins at once.
+  bool is_awake() const noexcept { return is_free() && !worker->is_sleeping(); }
+  // Work is offered. Only pauses that a short wait does not cover count, or the pieces of one
+  // message would hide the pause before the next message. A long one counts at once, shorter
+  // ones by and by: a core that is awake in vain costs less than one that must be woken.
+  void note_offer() noexcept {
+    const uint64_t now = now_ns();
+    const uint64_t last = last_work_ns.exchange(now, std::memory_order_relaxed);
+    if (last == 0 || now < last + kShortSpinNs) return;
+    const uint64_t gap = std::min(now - last, kLongestGapNs);
     const uint64_t usual = usual_gap_ns.load(std::memory_order_relaxed);
-    usual_gap_ns.store((usual + 3 * gap) / 4, std::memory_order_relaxed);
+    usual_gap_ns.store(gap > usual ? gap : usual - (usual - gap) / 16,
+                       std::memory_order_relaxed);
+    if (gap == kLongestGapNs) refused_bytes.store(0, std::memory_order_relaxed);
   }
+  // How long to wait actively for more work.
   uint64_t polling_ns() const noexcept {
     if (!is_dedicated) return kShortSpinNs;
     const uint64_t limit = static_cast<uint64_t>(spin_us.get()) * 1000;
     const uint64_t usual = usual_gap_ns.load(std::memory_order_relaxed);
     if (usual > limit) return std::min(kShortSpinNs, limit);
     return std::min(2 * usual + kShortSpinNs, limit);
+  }
+  // How long to look for more work from time to time after that, and how often.
+  uint64_t napping_ns() const noexcept {
+    const uint64_t usual = usual_gap_ns.load(std::memory_order_relaxed);
+    if (!is_dedicated || usual >= kLongestGapNs || nap_us.get() == 0) return 0;
+    return 4 * usual;
+  }
+  // The longer nothing has come, the later it is seen: by an eighth of that time at most.
+  uint64_t nap_length_ns(uint64_t now) const noexcept {
+    const uint64_t idle = now - last_work_ns.load(std::memory_order_relaxed);
+    return std::max(static_cast<uint64_t>(nap_us.get()) * 1000, idle / 8);
   }
 };
 
@@ -107,7 +143,9 @@ class Cores final : public ProgressCores {
   int communication_workers() const noexcept override {
     return static_cast<int>(sites_.size()) - config_.application_workers;
   }
-  int application_workers() const noexcept override { return config_.application_workers; }
+  int application_workers() const noexcept override {
+    return config_.application_workers;
+  }
   ProgressPolicy policy() const noexcept override { return config_.policy; }
 
   SchedulerImpl& scheduler() noexcept { return scheduler_; }
@@ -117,6 +155,27 @@ class Cores final : public ProgressCores {
 
   // The place for work of a rank at `home` that is at `present` now (or null); null: none.
   Site* closest(int home, Site* present, int64_t bytes) noexcept;
+  // The communication core on which such a rank's work is counted; null: there is none.
+  Site* usual_site(int home, Site* present) noexcept {
+    if (present != nullptr && present->is_dedicated) return present;
+    const auto& near = near_[static_cast<size_t>(home)];
+    return near.empty() ? nullptr : &site(near.front());
+  }
+
+  // Is it worth its price to wake `site` for so many bytes, which the caller could copy too?
+  // It is for those that ranks had to copy themselves lately, as well: a stream of pieces that
+  // are too small one by one wakes the core in the end.
+  bool is_worth_waking(Site& site, int64_t bytes) noexcept {
+    const int64_t price =
+        kCopiedPerNs *
+        static_cast<int64_t>(wake_cost_ns_.load(std::memory_order_relaxed));
+    return bytes + site.refused_bytes.load(std::memory_order_relaxed) >= price;
+  }
+  void note_wake_cost(uint64_t ns) noexcept {
+    const uint64_t usual = wake_cost_ns_.load(std::memory_order_relaxed);
+    wake_cost_ns_.store((7 * usual + std::min(ns, kHighestWakeCostNs)) / 8,
+                        std::memory_order_relaxed);
+  }
 
   // Workers for communication in the NUMA node of `home`; all of them if it has none; all
   // workers if there are none at all.
@@ -130,6 +189,7 @@ class Cores final : public ProgressCores {
   SchedulerImpl& scheduler_;
   const Config config_;
   std::vector<Site> sites_;
+  std::atomic<uint64_t> wake_cost_ns_{kFirstWakeCostNs};  // a hint: to whoever wakes
   std::vector<std::vector<int>> near_;  // by home: dedicated workers, the closest first
   std::vector<std::vector<int>> near_application_;
   std::vector<std::vector<int>> numa_;
@@ -161,20 +221,24 @@ void Cores::order_by_distance(const topo::Machine& machine) {
 }
 
 Site* Cores::closest(int home, Site* present, int64_t bytes) noexcept {
-  if (present != nullptr && present->is_dedicated && present->is_free()) return present;
+  if (present != nullptr && present->is_dedicated && present->is_free() &&
+      (present->is_awake() || is_worth_waking(*present, bytes)))
+    return present;
   Site* fewest = nullptr;
-  Site* sleeping = nullptr;
+  Site* idle = nullptr;
   for (int worker : near_[static_cast<size_t>(home)]) {
     Site& candidate = site(worker);
     if (candidate.is_polling.load(std::memory_order_relaxed)) return &candidate;
-    if (sleeping == nullptr && bytes >= kWakeDedicatedBytes && candidate.is_free())
-      sleeping = &candidate;
-    if (candidate.is_free()) continue;  // sleeps, and is not worth waking
+    if (candidate.is_free()) {
+      const bool is_good = candidate.is_awake() || is_worth_waking(candidate, bytes);
+      if (idle == nullptr && is_good) idle = &candidate;
+      continue;
+    }
     if (fewest == nullptr || candidate.busy.load(std::memory_order_relaxed) <
                                  fewest->busy.load(std::memory_order_relaxed))
       fewest = &candidate;
   }
-  if (sleeping != nullptr) return sleeping;
+  if (idle != nullptr) return idle;
   if (bytes >= wake_bytes.get()) {
     for (int worker : near_application_[static_cast<size_t>(home)])
       if (site(worker).is_free()) return &site(worker);
@@ -191,6 +255,9 @@ class Thread final : public ProgressThread {
   bool take(ProgressItem* item) noexcept override;
   ProgressItem* take_any() noexcept override;
   bool is_running_here() const noexcept override { return t_running == this; }
+  bool is_napping() const noexcept override {
+    return is_napping_hint_.load(std::memory_order_relaxed);
+  }
   void stop() noexcept override;
 
  private:
@@ -225,11 +292,14 @@ class Thread final : public ProgressThread {
   bool is_task() const noexcept { return cores_.policy() == ProgressPolicy::kTasks; }
   Site* choose(int64_t bytes) noexcept;
   void wake(Site& site) noexcept;
+  void move_to(Site& site) noexcept;
   bool spawn(Site& site) noexcept;
   ProgressItem* pop() noexcept;
   void main() noexcept;
   void run_all() noexcept;
   bool wait_actively() noexcept;
+  bool nap() noexcept;
+  void nap_until(uint64_t deadline_ns) noexcept;
   bool rest() noexcept;
 
   Cores& cores_;
@@ -243,7 +313,10 @@ class Thread final : public ProgressThread {
   ProgressItem* first_ = nullptr;
   ProgressItem* last_ = nullptr;
   bool is_active_ = false;  // it runs, or has been woken; then nobody need wake it
-  bool is_broken_ = false;  // could not be made
+  // Active, but parked: it looks at the queue in a moment. Who turns this off owes an unpark().
+  bool is_napping_ = false;
+  std::atomic<bool> is_napping_hint_{false};  // the same for others, without the lock
+  bool is_broken_ = false;                    // could not be made
   std::atomic<bool> is_stopping_{false};
   // Written by whoever sets is_active_; read by the thread afterwards.
   std::atomic<Site*> site_{nullptr};
@@ -265,12 +338,15 @@ std::unique_ptr<ProgressThread> Cores::make_thread(void* identity, int rank,
 Site* Thread::choose(int64_t bytes) noexcept {
   const auto rank = static_cast<size_t>(rank_);
   switch (cores_.policy()) {
-    case ProgressPolicy::kOff: return nullptr;
+    case ProgressPolicy::kOff:
+      return nullptr;
     case ProgressPolicy::kTasks:  // whoever is idle takes it: is anybody?
     case ProgressPolicy::kClosest:
       return cores_.closest(home_, site_.load(std::memory_order_relaxed), bytes);
-    case ProgressPolicy::kSame: return &cores_.site(home_);
-    case ProgressPolicy::kNext: return &cores_.site((home_ + 1) % cores_.site_count());
+    case ProgressPolicy::kSame:
+      return &cores_.site(home_);
+    case ProgressPolicy::kNext:
+      return &cores_.site((home_ + 1) % cores_.site_count());
     case ProgressPolicy::kNuma: {
       const auto& sites = cores_.numa_sites(home_);
       return &cores_.site(sites[rank % sites.size()]);
@@ -285,14 +361,21 @@ Site* Thread::choose(int64_t bytes) noexcept {
 
 bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept {
   if (bytes < min_bytes.get()) return false;
-  Site* target = choose(bytes);
-  if (target == nullptr) return false;
-  if (need == ProgressNeed::kFreeCore && !target->is_free()) return false;
+  Site* const usual = cores_.usual_site(home_, site_.load(std::memory_order_relaxed));
+  if (usual != nullptr) usual->note_offer();
+  Site* const target = choose(bytes);
+  const bool is_at_once = target != nullptr && target->is_free();
   item.next = nullptr;
-  bool must_wake = false;
+  bool must_wake = false, disturbs = false, moves = false;
   {
     const Lock lock(*this);
-    if (is_broken_ || is_stopping_.load(std::memory_order_relaxed)) return false;
+    const bool is_wanted =
+        need == ProgressNeed::kFreeCore ? is_at_once : target != nullptr || is_napping_;
+    if (is_broken_ || is_stopping_.load(std::memory_order_relaxed) || !is_wanted) {
+      if (usual != nullptr)
+        usual->refused_bytes.fetch_add(bytes, std::memory_order_relaxed);
+      return false;
+    }
     const bool has_thread =
         is_task() || execution_.load(std::memory_order_relaxed) != nullptr;
     if (!has_thread && !spawn(*target)) return false;
@@ -301,11 +384,33 @@ bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexce
     count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     must_wake = !is_active_;
     is_active_ = true;
+    // A nap is left alone: the thread sees the item soon, and we need not pay for a wake-up.
+    // Unless that costs nothing, as its core is awake, or the item is not to wait.
+    const Site* const place = site_.load(std::memory_order_relaxed);
+    disturbs = is_napping_ &&
+               (need == ProgressNeed::kFreeCore || !place->worker->is_sleeping());
+    if (disturbs) is_napping_ = false;
+    // Its core has come to other work.
+    moves = disturbs && target != nullptr && !place->is_free();
   }
-  trace::instant(kSubmit, {static_cast<uint64_t>(bytes), static_cast<uint64_t>(target->core)},
-                 rank_);
-  if (must_wake) wake(*target);
+  if (usual != nullptr) usual->refused_bytes.store(0, std::memory_order_relaxed);
+  trace::instant(
+      kSubmit,
+      {static_cast<uint64_t>(bytes), static_cast<uint64_t>(target ? target->core : -1)},
+      rank_);
+  if (must_wake)
+    wake(*target);
+  else if (moves)
+    move_to(*target);
+  else if (disturbs)
+    execution_.load(std::memory_order_relaxed)->unpark();
   return true;
+}
+
+// Ends a nap, on another core. Caller: who has turned is_napping_ off.
+void Thread::move_to(Site& site) noexcept {
+  site_.load(std::memory_order_relaxed)->busy.fetch_sub(1, std::memory_order_relaxed);
+  wake(site);
 }
 
 void Thread::wake(Site& site) noexcept {
@@ -318,11 +423,18 @@ void Thread::wake(Site& site) noexcept {
   if (before != &site && before != nullptr) {
     move_counter.add();
     trace::instant(
-        kMove, {static_cast<uint64_t>(before->core), static_cast<uint64_t>(site.core)}, rank_);
+        kMove, {static_cast<uint64_t>(before->core), static_cast<uint64_t>(site.core)},
+        rank_);
   }
   site.busy.fetch_add(1, std::memory_order_relaxed);
-  if (site.worker->is_sleeping()) wake_counter.add();
-  execution_.load(std::memory_order_relaxed)->unpark_on(*site.worker);
+  Execution& thread = *execution_.load(std::memory_order_relaxed);
+  if (!site.worker->is_sleeping()) return thread.unpark_on(*site.worker);
+  const uint64_t begin = now_ns();
+  thread.unpark_on(*site.worker);
+  const uint64_t cost = now_ns() - begin;
+  cores_.note_wake_cost(cost);
+  wake_counter.add();
+  wake_time_counter.add((cost + 500) / 1000);
 }
 
 // Under the lock. The new thread finds nothing and parks, unless an item is there by then.
@@ -345,14 +457,19 @@ bool Thread::spawn(Site& site) noexcept {
 }
 
 void Thread::stop() noexcept {
-  bool must_wake = false;
+  bool must_wake = false, disturbs = false;
   {
     const Lock lock(*this);
     is_stopping_.store(true, std::memory_order_relaxed);
     must_wake = execution_.load(std::memory_order_relaxed) != nullptr && !is_active_;
+    disturbs = is_napping_;
+    is_napping_ = false;
     if (!is_task()) is_active_ = true;
   }
-  if (must_wake) wake(*site_.load(std::memory_order_relaxed));
+  if (must_wake)
+    wake(*site_.load(std::memory_order_relaxed));
+  else if (disturbs)
+    execution_.load(std::memory_order_relaxed)->unpark();
 }
 
 // ---- taking --------------------------------------------------------------------------------
@@ -415,7 +532,6 @@ void Thread::run_all() noexcept {
   ProgressItem* item = pop();
   if (item == nullptr) return;
   Site& site = *site_.load(std::memory_order_relaxed);
-  site.note_arrival();
   t_running = this;
   self.set_identity(identity_);
   self.set_call("background progress");
@@ -431,7 +547,7 @@ void Thread::run_all() noexcept {
   self.set_call(nullptr);
   self.set_identity(nullptr);
   t_running = nullptr;
-  site.last_end_ns.store(now_ns(), std::memory_order_relaxed);
+  site.last_work_ns.store(now_ns(), std::memory_order_relaxed);
 }
 
 // True if there is an item, or the end.
@@ -445,11 +561,55 @@ bool Thread::wait_actively() noexcept {
   for (int turn = 1;; ++turn) {
     found = has_items() || is_stopping_.load(std::memory_order_relaxed);
     if (found || site.worker->has_ready()) break;
-    if (turn % kPausesPerClockRead == 0 && now_ns() >= end) break;
+    if (turn % kPausesPerClockRead == 0) {
+      const uint64_t now = now_ns();
+      if (now >= end) break;
+      if (now >= site.worker->next_deadline_ns())
+        Execution::self().yield();  // others nap here
+    }
     __builtin_ia32_pause();
   }
   site.is_polling.store(false, std::memory_order_relaxed);
   return found;
+}
+
+// Looks at the queue from time to time, as long as an item is likely to come: none of those
+// who submit pays for waking this core. True if there is an item, or the end.
+bool Thread::nap() noexcept {
+  const Site& site = *site_.load(std::memory_order_relaxed);
+  const uint64_t end = now_ns() + site.napping_ns();
+  const auto is_due = [this] {
+    return has_items() || is_stopping_.load(std::memory_order_relaxed);
+  };
+  for (uint64_t now = now_ns(); now < end && !is_due(); now = now_ns()) {
+    {
+      const Lock lock(*this);
+      if (is_due()) return true;
+      is_napping_ = true;
+      is_napping_hint_.store(true, std::memory_order_relaxed);
+    }
+    // To a common beat, so that several threads of a core need one wake-up of it.
+    const uint64_t length = site.nap_length_ns(now);
+    nap_until((now / length + 1) * length);
+    nap_counter.add();
+  }
+  return is_due();
+}
+
+void Thread::nap_until(uint64_t deadline_ns) noexcept {
+  const trace::Span span(kNap);
+  const IdleReason reason;
+  Execution::self().worker()->note_spun();
+  const bool was_woken = Execution::self().park_until(deadline_ns, reason);
+  bool is_disturbed = false;
+  {
+    const Lock lock(*this);
+    is_disturbed = !is_napping_;
+    is_napping_ = false;
+    is_napping_hint_.store(false, std::memory_order_relaxed);
+  }
+  // Just when the time was over: the permit is on its way, and no later park() may take it.
+  if (is_disturbed && !was_woken) Execution::self().park(reason);
 }
 
 // Parks until the next submit(). False: the end.
@@ -464,6 +624,7 @@ bool Thread::rest() noexcept {
   // A submit() from here on gives a permit; if it comes before we are parked, we go on here,
   // on the old core, with the new one's name: a hint is wrong for once.
   const IdleReason reason;
+  Execution::self().worker()->note_spun();
   Execution::self().park(reason);
   return true;
 }
@@ -473,6 +634,7 @@ void Thread::main() noexcept {
   for (;;) {
     run_all();
     if (wait_actively() && has_items()) continue;
+    if (nap() && has_items()) continue;
     if (!rest()) break;
   }
   site_.load(std::memory_order_relaxed)->busy.fetch_sub(1, std::memory_order_relaxed);
@@ -487,8 +649,8 @@ Result<ProgressPolicy> parse_progress_policy(std::string_view text) {
     known += known.empty() ? "" : ", ";
     known += entry.name;
   }
-  return {Errc::kArg, fmt::format("'{}' is no policy for progress threads; known: {}", text,
-                                  known)};
+  return {Errc::kArg, fmt::format("'{}' is no policy for progress threads; known: {}",
+                                  text, known)};
 }
 
 const char* name_of(ProgressPolicy policy) noexcept {
@@ -500,7 +662,8 @@ const char* name_of(ProgressPolicy policy) noexcept {
 std::unique_ptr<ProgressCores> ProgressCores::make(Scheduler& scheduler,
                                                    const topo::Machine& machine,
                                                    const Config& config) {
-  return std::make_unique<Cores>(static_cast<SchedulerImpl&>(scheduler), machine, config);
+  return std::make_unique<Cores>(static_cast<SchedulerImpl&>(scheduler), machine,
+                                 config);
 }
 
 }  // namespace mpc::sched

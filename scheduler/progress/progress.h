@@ -91,6 +91,8 @@ class ProgressThread {
   bool has_items() const noexcept {
     return count_.load(std::memory_order_relaxed) != 0;  // a hint
   }
+  // A hint: it sleeps for a moment, and items may wait that long.
+  virtual bool is_napping() const noexcept = 0;
   // True on the progress thread itself.
   virtual bool is_running_here() const noexcept = 0;
   // No further items; the thread ends when it has run those that are there. At the end of the

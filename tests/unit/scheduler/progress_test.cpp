@@ -84,7 +84,8 @@ TEST_F(ProgressTest, AsATaskItRunsOnAnIdleCore) {
   Item item;
   spawn(0, [&] {
     ASSERT_TRUE(thread->submit(item, kLarge, ProgressNeed::kAnyCore));
-    while (!item.is_done()) {}  // worker 0 has no time
+    while (!item.is_done()) {
+    }  // worker 0 has no time
     thread->stop();
   });
   scheduler_->wait_all();
@@ -102,10 +103,12 @@ TEST_F(ProgressTest, RefusesWhatIsSmallOrHasNoCore) {
   // Both workers compute.
   spawn(1, [&] {
     started.fetch_add(1);
-    while (!is_over.load()) {}
+    while (!is_over.load()) {
+    }
   });
   spawn(0, [&] {
-    while (started.load() == 0) {}
+    while (started.load() == 0) {
+    }
     small = thread->submit(item, 100, ProgressNeed::kAnyCore);
     large = thread->submit(item, kLarge, ProgressNeed::kAnyCore);
     is_over.store(true);
@@ -123,7 +126,8 @@ TEST_F(ProgressTest, AnIdleApplicationCoreIsUsed) {
   Item item;
   spawn(0, [&] {
     // Worker 1 has no ranks: it falls asleep.
-    while (!thread->submit(item, kLarge, ProgressNeed::kFreeCore)) Execution::self().yield();
+    while (!thread->submit(item, kLarge, ProgressNeed::kFreeCore))
+      Execution::self().yield();
     wait_for(item);
     thread->stop();
   });
@@ -157,10 +161,9 @@ TEST_F(ProgressTest, PoliciesChooseTheirCores) {
     std::vector<int> list;
     int core;
   } cases[] = {
-      {ProgressPolicy::kSame, {}, 0},
-      {ProgressPolicy::kNext, {}, 1},
+      {ProgressPolicy::kSame, {}, 0},     {ProgressPolicy::kNext, {}, 1},
       {ProgressPolicy::kList, {5, 3}, 3},  // rank 1
-      {ProgressPolicy::kNuma, {}, 3},      // node 0 has cores 0-3, of which 2 and 3 are free
+      {ProgressPolicy::kNuma, {}, 3},  // node 0 has cores 0-3, of which 2 and 3 are free
       {ProgressPolicy::kClosest, {}, 2},
   };
   for (const auto& c : cases) {
@@ -192,9 +195,11 @@ TEST_F(ProgressTest, ItMovesAwayFromABusyCore) {
     EXPECT_EQ(before.core.load(), 1);
     spawn(1, [&] {
       is_busy.store(true);
-      while (!is_over.load()) {}
+      while (!is_over.load()) {
+      }
     });
-    while (!is_busy.load()) {}
+    while (!is_busy.load()) {
+    }
     ASSERT_TRUE(thread->submit(after, kLarge, ProgressNeed::kAnyCore));
     wait_for(after);
     is_over.store(true);
@@ -240,6 +245,51 @@ TEST_F(ProgressTest, AnIdleProgressThreadIsNoActivity) {
   EXPECT_EQ(item.runs.load(), 1);
 }
 
+// After some pieces of work at short intervals, the communication core looks for more without
+// being woken: the item is run although nobody wakes the core.
+TEST_F(ProgressTest, AfterRegularWorkTheCoreNapsAndSeesItemsByItself) {
+  begin(2, {.application_workers = 1});
+  auto thread = cores_->make_thread(nullptr, 0, 0);
+  bool has_napped = false;
+  spawn(0, [&] {
+    const uint64_t end = now_ns() + 20'000'000'000;
+    while (!has_napped && now_ns() < end) {
+      Item item;
+      while (!thread->submit(item, kLarge, ProgressNeed::kAnyCore)) {
+      }
+      while (!item.is_done()) {
+      }  // nobody else runs here
+      // Longer than it waits actively, shorter than what counts as an end of the work.
+      const uint64_t pause_end = now_ns() + 600'000;
+      while (now_ns() < pause_end) has_napped = has_napped || thread->is_napping();
+    }
+    thread->stop();
+  });
+  scheduler_->wait_all();
+  EXPECT_TRUE(has_napped);
+}
+
+TEST_F(ProgressTest, StopEndsANap) {
+  for (int round = 0; round < 20; ++round) {
+    begin(2, {.application_workers = 1});
+    auto thread = cores_->make_thread(nullptr, 0, 0);
+    spawn(0, [&] {
+      for (int i = 0; i < 20; ++i) {
+        Item item;
+        if (!thread->submit(item, kLarge, ProgressNeed::kAnyCore)) continue;
+        while (!item.is_done()) {
+        }
+        const uint64_t pause_end = now_ns() + 50'000;
+        while (now_ns() < pause_end) {
+        }
+      }
+      thread->stop();
+    });
+    Fixture::TearDown();  // waits for all
+    thread.reset();
+  }
+}
+
 // Several ranks on two cores submit to each other's threads and take back at random.
 TEST_F(ProgressTest, EveryItemRunsOnce) {
   const unsigned seed = seed_of_run();
@@ -247,12 +297,16 @@ TEST_F(ProgressTest, EveryItemRunsOnce) {
   std::mt19937 choose(seed);
   for (int round = 0; round < 6; ++round) {
     const int workers = 2 + static_cast<int>(choose() % 3);
-    const int application = 1 + static_cast<int>(choose() % static_cast<unsigned>(workers));
-    constexpr ProgressPolicy kPolicies[] = {ProgressPolicy::kClosest, ProgressPolicy::kSame,
-                                            ProgressPolicy::kNext, ProgressPolicy::kNuma,
-                                            ProgressPolicy::kTasks};
+    const int application =
+        1 + static_cast<int>(choose() % static_cast<unsigned>(workers));
+    constexpr ProgressPolicy kPolicies[] = {
+        ProgressPolicy::kClosest, ProgressPolicy::kSame, ProgressPolicy::kNext,
+        ProgressPolicy::kNuma, ProgressPolicy::kTasks};
     begin(workers, {kPolicies[choose() % 5], {}, application});
     constexpr int kRanks = 6, kItems = 300;
+    const int nap_us = static_cast<int>(choose() % 3) * 15;  // 0: none
+    ASSERT_TRUE(Settings::assign("progress.nap_us=" + std::to_string(nap_us)).ok());
+    ASSERT_TRUE(Settings::assign("progress.spin_us=10").ok());
     std::vector<std::unique_ptr<ProgressThread>> threads;
     for (int r = 0; r < kRanks; ++r)
       threads.push_back(cores_->make_thread(nullptr, r, r % application));
@@ -269,9 +323,15 @@ TEST_F(ProgressTest, EveryItemRunsOnce) {
           if (!to.submit(item, kLarge, need)) item.run(item);
           if (random() % 3 == 0 && to.take(&item)) item.run(item);
           if (random() % 4 == 0) {
-            if (ProgressItem* any = threads[random() % kRanks]->take_any()) any->run(*any);
+            if (ProgressItem* any = threads[random() % kRanks]->take_any())
+              any->run(*any);
           }
           if (random() % 5 == 0) Execution::self().yield();
+          if (random() % 16 == 0) {  // about as long as a nap
+            const uint64_t pause_end = now_ns() + random() % 64'000;
+            while (now_ns() < pause_end) {
+            }
+          }
         }
         for (Item& item : items[static_cast<size_t>(r)]) wait_for(item);
         if (ended.fetch_add(1) + 1 == kRanks)
@@ -284,6 +344,8 @@ TEST_F(ProgressTest, EveryItemRunsOnce) {
     threads.clear();
     Fixture::TearDown();
   }
+  ASSERT_TRUE(Settings::assign("progress.nap_us=100").ok());
+  ASSERT_TRUE(Settings::assign("progress.spin_us=200").ok());
 }
 
 TEST(ProgressPolicyTest, NamesAreParsed) {
