@@ -8,9 +8,9 @@
 //            `state` says kComplete (release), its owner again after having seen that.
 // See also:  runtime/message/message.h (contract), docs/messages.md (states).
 //
-//   kIdle --start--> kActive --wait arms--> kWaited   (and back, when a wait for any of several
-//                      |                       |       ends with another one)
-//                      | completer (CAS)       | completer (CAS): kCompleting, wakes
+//   kIdle --start--> kActive --wait arms--> kWaited
+//                      |                       |
+//                      | completer (CAS)       | completer (exchange): kCompleting, wakes
 //                      v                       v
 //                   kComplete <------- kCompleting (a few ns: the waiter is being woken; or a
 //                                      large copy, during which the waiter wakes up)

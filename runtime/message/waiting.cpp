@@ -365,9 +365,6 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
   for (size_t i = 0; i < n; ++i) {
     if (requests[i] != nullptr) disarm(operation_of(*requests[i]));
   }
-  ShortWait wait;
-  // acquire pairs with complete_and_wake(): who has completed one of them is done with `waiter`.
-  while (waiter.wakers.load(std::memory_order_acquire) != 0) wait.once();
 }
 
 void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReason& why) {

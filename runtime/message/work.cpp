@@ -64,16 +64,10 @@ sched::Execution* main_execution(const Mailbox& mailbox) noexcept {
 
 void wake(Waiter& waiter) noexcept {
   // acq_rel: the last one to count down has seen the others' completions.
-  if (waiter.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) waiter.execution->unpark();
-}
-
-// The other way round for one that looks for kComplete whenever it wakes: it must find it then.
-void complete_and_wake(Operation& op) noexcept {
-  Waiter& waiter = *op.waiter;
-  waiter.wakers.fetch_add(1, std::memory_order_relaxed);  // seen with kComplete
-  op.state.store(kComplete, std::memory_order_release);   // pairs with is_complete()
-  waiter.execution->unpark();
-  waiter.wakers.fetch_sub(1, std::memory_order_release);  // pairs with wait_until()
+  if (waiter.wakes_at_each ||
+      waiter.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    waiter.execution->unpark();
+  }
 }
 
 // The core on which the mailbox's rank was placed; -1 if nobody wants to know.
@@ -245,14 +239,10 @@ void complete(Operation& op) noexcept {
       op.state.store(kCompleting, std::memory_order_release);
     }
   }
-  if (op.waiter->wakes_at_each) {
-    complete_and_wake(op);
-  } else {
-    // The waiter may not leave before it has been woken: kCompleting holds it back, and after
-    // kComplete (release, pairs with its acquire) neither it nor `op` is touched again.
-    if (!op.is_woken) wake(*op.waiter);
-    op.state.store(kComplete, std::memory_order_release);
-  }
+  // The waiter may not leave before it has been woken: kCompleting holds it back, and after
+  // kComplete (release, pairs with its acquire) neither it nor `op` is touched again.
+  if (!op.is_woken) wake(*op.waiter);
+  op.state.store(kComplete, std::memory_order_release);
   if (fn != nullptr) fn(&request_of(op), argument);
 }
 

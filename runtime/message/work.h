@@ -23,7 +23,6 @@ struct Waiter {
   sched::Execution* execution = nullptr;
   std::atomic<int64_t> missing{1};  // completions until it is woken; 0 or less: wake at each
   bool wakes_at_each = false;
-  std::atomic<int> wakers{0};       // of wakes_at_each: between kComplete and the end of unpark()
   Waiter* next = nullptr;           // in Mailbox::others
 };
 
