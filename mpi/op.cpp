@@ -64,6 +64,7 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   reduction_.is_user = !op.is_predefined();
   reduction_.context = this;
   reduction_.apply = apply;
+  reduction_.apply3 = nullptr;
   handle_ = handle;
   if (op.is_predefined()) {
     // A duplicate of a predefined type is as good as the type (MPI-4.1 section 6.9.2).
@@ -77,6 +78,12 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
     reduction_.apply = [](void* context, const void* in, void* inout, dt::Count n) {
       static_cast<BoundOp*>(context)->kernel_(in, inout, n);
     };
+    kernel3_ = dt::reduction3(op.code(), code);
+    if (kernel3_ != nullptr)
+      reduction_.apply3 = [](void* context, const void* a, const void* b, void* out,
+                             dt::Count n) {
+        static_cast<BoundOp*>(context)->kernel3_(a, b, out, n);
+      };
   }
   op.retain();
   if (op_ != nullptr) op_->drop();

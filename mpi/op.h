@@ -58,6 +58,7 @@ class BoundOp {
   dt::TypeRef type_;
   MPI_Datatype handle_ = nullptr;
   void (*kernel_)(const void*, void*, dt::Count) = nullptr;
+  void (*kernel3_)(const void*, const void*, void*, dt::Count) = nullptr;
   nbc::Reduction reduction_;
 };
 

@@ -147,7 +147,7 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
     seen.stuck_since_ns = now;
     return;
   }
-  scheduler_.wake_thief();
+  scheduler_.wake_thief(worker);
   // A thread that computes keeps its worker for a while: user-level threads are not preempted.
   // For longer, it may be waiting actively for a rank that waits for this core: then the
   // system shares the core between it and the others.

@@ -60,7 +60,7 @@ Result<> SchedulerImpl::start_workers() {
   }
   for (size_t i = 0; i < cores.size(); ++i)
     workers_.push_back(std::make_unique<Worker>(*this, static_cast<int>(i), cores[i],
-                                                config_.steal));
+                                                may_steal(static_cast<int>(i))));
   tasks_.build(config_.machine, workers_);
   for (auto& worker : workers_) {
     auto carrier = std::make_unique<Carrier>(*this);
@@ -135,10 +135,11 @@ void SchedulerImpl::on_ended(Ult& ult) noexcept {
 }
 
 Ult* SchedulerImpl::steal_for(Worker& thief) noexcept {
-  if (!config_.steal) return nullptr;
+  if (!may_steal(thief.index())) return nullptr;
   // Start with the next worker, so that thieves do not all go to the first one.
   for (size_t i = 1; i < workers_.size(); ++i) {
     Worker& victim = *workers_[(static_cast<size_t>(thief.index()) + i) % workers_.size()];
+    if (!may_steal(victim.index())) continue;
     if (Ult* ult = thief.steal(victim)) {
       steal_counter.add();
       return ult;
@@ -147,10 +148,10 @@ Ult* SchedulerImpl::steal_for(Worker& thief) noexcept {
   return nullptr;
 }
 
-void SchedulerImpl::wake_thief() noexcept {
-  if (!config_.steal) return;
+void SchedulerImpl::wake_thief(const Worker& victim) noexcept {
+  if (!may_steal(victim.index())) return;
   for (auto& worker : workers_) {
-    if (!worker->is_sleeping()) continue;
+    if (!worker->is_sleeping() || !may_steal(worker->index())) continue;
     worker->wake();
     return;
   }

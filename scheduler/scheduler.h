@@ -27,6 +27,8 @@ struct SchedulerConfig {
   // Called first on every kernel thread that runs Ults (workers and spares): signal stacks.
   void (*on_kernel_thread)() = nullptr;
   bool steal = false;                      // idle workers may take runnable Ults of others
+  // Likewise the workers from this one on among themselves; -1: none. Communication cores.
+  int steal_from = -1;
 };
 
 struct UltSpec {

@@ -52,7 +52,11 @@ class SchedulerImpl final : public Scheduler {
   // A ready Ult of another worker, if stealing is on.
   Ult* steal_for(Worker& thief) noexcept;
   // Some worker computes while others of its Ults are ready: wakes a sleeping worker.
-  void wake_thief() noexcept;
+  void wake_thief(const Worker& victim) noexcept;
+  // Do this worker and others take ready Ults from each other?
+  bool may_steal(int worker) const noexcept {
+    return config_.steal || (config_.steal_from >= 0 && worker >= config_.steal_from);
+  }
   void add_spare(Carrier& carrier) noexcept;
   // A carrier without a worker, created if there is none; null if that fails.
   Carrier* take_spare() noexcept;

@@ -14,15 +14,17 @@ from overlaplib.rows import Row
 KINDS = {   # kind of row -> arguments of mpcinfo
     "paper": ["--model", "--kind", "PAPER"],
     "model": ["--model", "--kind", "calibrated"],
-    "simulated": ["--simulate", "--waits-help"],    # as the runtime does
+    "simulated": ["--simulate"],
 }
 DOUBLING = ("igather", "iscatter")
 
 
-def curve(mpcinfo, kind, machine, op, size):
+def curve(mpcinfo, kind, machine, op, size, waits_help=False):
     """Rows of one machine and operation; [] and a reason where mpcinfo cannot do it."""
     weight = "doubling" if op in DOUBLING else "constant"
     arguments = [weight if word == "PAPER" else word for word in KINDS[kind]]
+    if waits_help and kind == "simulated":
+        arguments.append("--waits-help")
     done = subprocess.run([str(mpcinfo), *arguments, "--machine", machine, "--op", op, "--csv"],
                           capture_output=True, text=True, check=False, timeout=120)
     if done.returncode:

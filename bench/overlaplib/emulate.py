@@ -46,7 +46,8 @@ def command(options, program, name, op, ranks, arguments, stretch=None):
     stretch = stretch or (options.stretch if op not in DOUBLING else max(4, options.stretch // 4))
     line = [str(options.prefix / "bin/mpcrun"), "-n", str(ranks), "--emulate", name,
             "--set", f"emulate.scale={SCALE}", "--set", f"emulate.stretch={stretch}",
-            "--set", f"nbc.algorithm={ALGORITHMS}", str(program), f"--ops={op}",
+            "--set", f"nbc.algorithm={ALGORITHMS}",
+            "--set", f"progress.help={int(options.waits_help)}", str(program), f"--ops={op}",
             f"--sizes={BYTES // SCALE}", "--cpu-seconds=0", "--seconds=0", *arguments]
     return (["chrt", "-f", "50"] if options.realtime else []) + line
 

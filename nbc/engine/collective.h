@@ -30,7 +30,7 @@ struct NodeState : sched::ProgressItem {
   NodeId id = 0;
   Collective* owner = nullptr;
   NodeState* next_ready = nullptr;
-  bool follows_reduction = false;  // a reduction was the last that it waited for
+  bool goes_up = false;  // what it waited for last was a reduction, or further from the root
 };
 
 // A send's or receive's request; the completion finds the node through it.
@@ -38,6 +38,8 @@ struct Message {
   msg::Request request;
   Collective* owner = nullptr;
   NodeId node = 0;
+  // The reduction that was done together with the copy; kNoNode: none.
+  NodeId fused = kNoNode;
 };
 
 enum CollectiveState : uint32_t { kIdle = 0, kRunning, kFinishing, kDone };

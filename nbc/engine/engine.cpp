@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/counter.h"
 #include "base/settings.h"
 #include "nbc/engine/collective.h"
 #include "nbc/engine/rank_state.h"
@@ -23,6 +24,8 @@ IntSetting local_work_bytes{"nbc.local_work_bytes", 32 << 10, "bytes",
                             "running on whatever core completed the message before.",
                             0};
 
+Counter fused_counter{"nbc.fused_reductions", "Reductions done together with a message's copy"};
+
 // The nodes that are ready, on this execution (a thread_local belongs to the user-level
 // thread). A completion inside of a start adds to the list that is being worked off, so the
 // stack does not grow with the length of a chain of nodes.
@@ -31,9 +34,9 @@ struct ReadyList {
   NodeState** last = &first;
   bool is_running = false;
 
-  void push(Collective& owner, NodeId id, bool follows_reduction = false) noexcept {
+  void push(Collective& owner, NodeId id, bool goes_up = false) noexcept {
     NodeState& node = owner.states[id];
-    node.follows_reduction = follows_reduction;
+    node.goes_up = goes_up;
     node.owner = &owner;
     node.id = id;
     node.next_ready = nullptr;
@@ -88,18 +91,23 @@ void complete_node(Collective& c, NodeId id, ReadyList& list) {
     // acq_rel, likewise: of all predecessors.
     if (nodes[next].predecessor_count == 1 ||
         states[next].waiting.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      list.push(c, next, nodes[id].kind == NodeKind::kReduce);
+      list.push(c, next,
+                nodes[id].kind == NodeKind::kReduce || nodes[id].level > nodes[next].level);
   }
 }
 
 void message_done(msg::Request* request, void* argument);
+bool take_and_reduce(msg::Request* request, void* argument, const void* data) noexcept;
+constexpr msg::Sequel kReduction{&take_and_reduce};
 
 void start_message(Collective& c, const Node& node, NodeId id) {
   Message& message = c.messages[node.request];
   message.owner = &c;
   message.node = id;
+  message.fused = kNoNode;
   message.request.set_on_complete(message_done, &message);
-  message.request.set_for_application(node.where == Where::kApplication);
+  message.request.set_for_application(node.where == Where::kApplication ||
+                                      (c.waiter != nullptr && !msg::waits_help()));
   const Binding& b = c.binding;
   if (node.kind == NodeKind::kSend) {
     msg::start_send(*c.rank, message.request,
@@ -107,6 +115,7 @@ void start_message(Collective& c, const Node& node, NodeId id) {
                      b.world_ranks[static_cast<size_t>(node.peer)], b.context,
                      b.tag_base + node.tag_offset, b.my_rank, msg::Mode::kStandard});
   } else {
+    message.request.set_sequel(c.schedule->has_reductions() ? &kReduction : nullptr);
     msg::start_recv(*c.rank, message.request,
                     {c.address(node.to), node.to.count, &c.type(node.to), node.peer,
                      b.context, b.tag_base + node.tag_offset});
@@ -165,7 +174,7 @@ bool is_some_rank() noexcept {
 enum class Runner : uint8_t { kHere, kRank, kProgress };
 
 // Who runs a node that is ready.
-//  - Nodes of a split tree's lower levels: the rank, when it is there. But upwards in a reduction
+//  - Nodes of a split tree's lower levels: the rank, when it is there. But towards the root
 //    the rank that has completed what they wait for goes on for the others: the last of a
 //    subtree to start does the kept levels, while those that came before compute already.
 //  - User code runs as its rank, from a wait or another call of the rank or on its progress
@@ -173,11 +182,11 @@ enum class Runner : uint8_t { kHere, kRank, kProgress };
 //  - Large work of a blocking call goes to the rank: it has a core of its own, and whoever
 //    completed the message has other things to do.
 //  - Large work of a non-blocking one goes to the rank's progress thread, if that has a core.
-Runner runner_of(const Collective& c, const Node& node, bool follows_reduction) noexcept {
+Runner runner_of(const Collective& c, const Node& node, bool goes_up) noexcept {
   if (node.where == Where::kApplication) {
     const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
     const bool is_upwards = (node.kind == NodeKind::kReduce && !is_user) ||
-                            (node.kind == NodeKind::kSend && follows_reduction);
+                            (node.kind == NodeKind::kSend && goes_up);
     return is_rank_itself(c) || (is_upwards && is_some_rank()) ? Runner::kHere
                                                                : Runner::kRank;
   }
@@ -196,9 +205,66 @@ Runner runner_of(const Collective& c, const Node& node, bool follows_reduction) 
   }
   if (is_own_progress(c)) return Runner::kHere;
   const bool is_leavable = bytes >= local_work_bytes.get() &&
-                           (msg::ShortCall::is_inside() || !is_rank_itself(c));
+                           (msg::ShortCall::is_inside() || !is_rank_itself(c) ||
+                            !msg::waits_help());
   if (is_leavable && c.rank->progress != nullptr) return Runner::kProgress;
   return is_user ? Runner::kRank : Runner::kHere;
+}
+
+bool is_same(const Place& a, const Place& b) noexcept {
+  return a.slot == b.slot && a.offset == b.offset && a.count == b.count && a.type == b.type;
+}
+
+// The reduction that comes after a receive, if this execution, which is about to copy the
+// receive's data, can do both: it waits for nothing else and would run here as well.
+NodeId fusible_reduction(const Collective& c, const Node& node) noexcept {
+  const auto successors = c.schedule->successors(node);
+  if (successors.size() != 1) return kNoNode;
+  const NodeId id = successors.front();
+  const Node& next = c.nodes[id];
+  if (next.kind != NodeKind::kReduce || c.binding.reduction.is_user) return kNoNode;
+  if (!is_same(node.to, next.to) && !is_same(node.to, next.from)) return kNoNode;
+  // acquire, as in complete_node(): what its other predecessors wrote. Once only this receive is
+  // left, nobody else counts.
+  if (next.predecessor_count > 1 &&
+      c.states[id].waiting.load(std::memory_order_acquire) != 1)
+    return kNoNode;
+  return runner_of(c, next, false) == Runner::kHere ? id : kNoNode;
+}
+
+// Copy and reduction in one go: each byte comes from memory once less.
+void take_pieces(const Collective& c, const Node& receive, const Node& reduction,
+                 const void* data) noexcept {
+  constexpr int64_t kPieceBytes = 16 << 10;  // two operands stay in a first-level cache
+  const Reduction& r = c.binding.reduction;
+  auto *from = static_cast<std::byte*>(c.address(reduction.from)),
+       *to = static_cast<std::byte*>(c.address(reduction.to)),
+       *arriving = static_cast<std::byte*>(c.address(receive.to));
+  const Count count = receive.to.count;
+  if (r.apply3 != nullptr && arriving == to) return r.apply3(r.context, from, data, to, count);
+  const int64_t size = c.type(receive.to).size();
+  const Count most = std::max<Count>(kPieceBytes / size, 1);
+  for (Count done = 0; done < count; done += most) {
+    const Count n = std::min(most, count - done);
+    const int64_t at = done * size;
+    std::memcpy(arriving + at, static_cast<const std::byte*>(data) + at,
+                static_cast<size_t>(n * size));
+    r.apply(r.context, from + at, to + at, n);
+  }
+}
+
+bool take_and_reduce(msg::Request*, void* argument, const void* data) noexcept {
+  Message& message = *static_cast<Message*>(argument);
+  const Collective& c = *message.owner;
+  const Node& receive = c.nodes[message.node];
+  const NodeId id = fusible_reduction(c, receive);
+  const dt::Datatype& type = c.type(receive.to);
+  if (id == kNoNode || !type.is_contiguous() || type.size() == 0) return false;
+  if (trace::enabled()) [[unlikely]] tracing::node_begins(c, id);
+  take_pieces(c, receive, c.nodes[id], data);
+  message.fused = id;
+  fused_counter.add();
+  return true;
 }
 
 void hand_to_rank(Collective& c, NodeId id) {
@@ -207,8 +273,9 @@ void hand_to_rank(Collective& c, NodeId id) {
   node.id = id;
   job::Rank& rank = *c.rank;
   const bool is_own = c.waiter == &sched::Execution::self();
-  RankState::of(rank).push(node);
-  if (c.waiter == nullptr) expect_rescues(rank);
+  const bool is_nonblocking = c.waiter == nullptr;
+  RankState::of(rank).push(node);  // the collective may be complete and reused from here on
+  if (is_nonblocking) expect_rescues(rank);
   if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
 }
 
@@ -244,8 +311,9 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
   state.id = id;
   state.run = &run_in_background;
   const bool is_user = c.nodes[id].kind == NodeKind::kReduce && c.binding.reduction.is_user;
-  const auto need = msg::ShortCall::is_inside() || is_user ? sched::ProgressNeed::kAnyCore
-                                                           : sched::ProgressNeed::kFreeCore;
+  const bool is_any = msg::ShortCall::is_inside() || is_user || !msg::waits_help();
+  const auto need =
+      is_any ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   job::Rank& rank = *c.rank;
   if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need)) return false;
   if (job::current_rank() != &rank) msg::call_waiting(rank);  // the collective may be gone
@@ -254,7 +322,7 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
 
 void run_node(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];
-  Runner runner = runner_of(c, node, c.states[id].follows_reduction);
+  Runner runner = runner_of(c, node, c.states[id].goes_up);
   if (runner == Runner::kProgress) {
     if (leave_to_progress(c, id)) return;
     const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
@@ -278,7 +346,9 @@ void message_done(msg::Request* request, void* argument) {
   const msg::Status& status = request->status();
   if (status.failed) c.fail(status.error);
   ReadyList& list = ready_list;
-  complete_node(c, message.node, list);
+  const NodeId fused = message.fused;
+  if (fused != kNoNode && trace::enabled()) [[unlikely]] tracing::node_ends(c, message.node);
+  complete_node(c, fused != kNoNode ? fused : message.node, list);
   if (!list.is_running) run_all(list);
 }
 

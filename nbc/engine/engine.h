@@ -24,6 +24,8 @@ struct Reduction {
   void* context = nullptr;
   bool is_user = false;  // must run as the owning rank
   bool commutative = true;
+  // Optional: out = a op b. `out` overlaps neither.
+  void (*apply3)(void* context, const void* a, const void* b, void* out, Count n) = nullptr;
 };
 
 // What a start binds. create() copies the two spans' elements; what they point to, and

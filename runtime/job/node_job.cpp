@@ -402,6 +402,8 @@ Result<int> NodeJob::run() {
   config.cores = cores_;
   config.bind = spec_.bind;
   config.stack_bytes = spec_.stack_bytes;
+  if (progress_config_.policy == sched::ProgressPolicy::kClosest)
+    config.steal_from = application_workers_;
   config.on_kernel_thread = &crash::prepare_kernel_thread;
   SignalThread::block_in_this_thread();
   auto scheduler = sched::Scheduler::start(config);

@@ -1,6 +1,7 @@
 #include "runtime/message/background.h"
 
 #include "base/counter.h"
+#include "base/settings.h"
 #include "base/trace.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
@@ -8,6 +9,10 @@
 
 namespace mpc::msg {
 namespace {
+
+BoolSetting help_setting{"progress.help", true,
+                         "Ranks that wait do the background work themselves that no core has "
+                         "begun; 0: communication cores do all of it, as the model has it"};
 
 Counter copy_counter{"message.background_copies", "Copies left to progress threads"};
 
@@ -43,7 +48,7 @@ void leave(job::Rank& self) {
 bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexcept {
   if (message.kind != Entry::kRendezvous) return false;
   const bool is_short = ShortCall::is_inside();
-  if (!is_short && !has_more) return false;
+  if (!is_short && !has_more && waits_help()) return false;
   auto& send = static_cast<Operation&>(message);
   if (receive.is_for_application || send.is_for_application || is_awaited(receive))
     return false;
@@ -58,7 +63,7 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
   receive.background.store(progress, std::memory_order_release);
   send.background.store(progress, std::memory_order_release);
   const auto need =
-      is_short ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
+      is_short || !waits_help() ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   if (progress->submit(receive.copy, message.bytes, need)) {
     copy_counter.add();
     call_waiting(*rank);
@@ -70,23 +75,25 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
 }
 
 void call_waiting(job::Rank& rank) noexcept {
-  if (!rank.progress->is_napping() || rank.execution == nullptr) return;
+  if (!waits_help() || !rank.progress->is_napping() || rank.execution == nullptr) return;
   if (rank.execution->is_quickly_woken()) notify(rank);
 }
+
+bool waits_help() noexcept { return help_setting.get(); }
 
 bool take_back(Operation& op) noexcept {
   // acquire pairs with leave_to_progress().
   sched::ProgressThread* const progress = op.background.load(std::memory_order_acquire);
   if (progress == nullptr) return false;
   sched::ProgressItem* const item = op.background_item;
-  if (!progress->take(item)) return false;
+  if (!waits_help() || !progress->take(item)) return false;
   // Taken: it is ours to run, and its memory is that of an operation that is not complete.
   item->run(*item);
   return true;
 }
 
 bool help_progress(job::Rank& self) noexcept {
-  if (self.progress == nullptr || !self.progress->has_items()) return false;
+  if (self.progress == nullptr || !self.progress->has_items() || !waits_help()) return false;
   sched::ProgressItem* const item = self.progress->take_any();
   if (item == nullptr) return false;
   item->run(*item);

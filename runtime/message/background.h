@@ -58,6 +58,9 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
 // anyway, on a core that is awake, it is told to look. Caller: any execution. Switches: no.
 void call_waiting(job::Rank& rank) noexcept;
 
+// Do ranks that wait take part? (setting progress.help)
+bool waits_help() noexcept;
+
 // Before a wait for `op`: does its copy, if it lies in a queue. True if so.
 bool take_back(Operation& op) noexcept;
 

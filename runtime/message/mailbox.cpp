@@ -29,7 +29,7 @@ uint64_t Mailbox::claim(uint64_t count, bool* delegated) {
       const uint64_t now = head.load(std::memory_order_acquire);
       head_seen.store(now, std::memory_order_release);  // pairs with the load above
       if (position + count > now + kCells) {
-        make_room();
+        make_room(now);
         word = tail.load(std::memory_order_relaxed);
       }
       continue;
@@ -42,17 +42,18 @@ uint64_t Mailbox::claim(uint64_t count, bool* delegated) {
   }
 }
 
-// The ring is full: match for the owner instead of waiting for it, unless it is at it.
-[[gnu::cold]] void Mailbox::make_room() noexcept {
+// The ring is full, as long as `head` is what claim() has seen: match for the owner instead of
+// waiting for it, unless it is at it. (A value read here could be that of a ring that has been
+// emptied in between: it would never change.)
+[[gnu::cold]] void Mailbox::make_room(uint64_t seen) noexcept {
   constexpr int kTurnsForOwner = 20;  // about a microsecond
   Work work;
   ShortWait wait;
-  const uint64_t before = head.load(std::memory_order_relaxed);
   for (int i = 0; i < kTurnsForOwner && spinning.load(std::memory_order_relaxed); ++i) {
     wait.once();
-    if (head.load(std::memory_order_relaxed) != before) return;
+    if (head.load(std::memory_order_relaxed) != seen) return;
   }
-  while (head.load(std::memory_order_relaxed) == before) {
+  while (head.load(std::memory_order_relaxed) == seen) {
     if (try_lock()) {
       drain(work);
       unlock();

@@ -173,7 +173,7 @@ struct alignas(64) Mailbox {
 
  private:
   uint64_t claim(uint64_t count, bool* delegated);
-  void make_room() noexcept;
+  void make_room(uint64_t seen) noexcept;
   void publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
                uint64_t count) noexcept;
   void match_for_owner(uint64_t position) noexcept;

@@ -361,7 +361,22 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
     arm_any(operation_of(*requests[i]), waiter);
   }
   const Watching watching(mine);
-  park_until(self, mine, waiter, done, why);
+  // Whoever completes one wakes us first and says kComplete afterwards: what is in between must
+  // not be taken for missing, as no other wake-up comes for it.
+  auto done_or_settled = [&] {
+    if (done()) return true;
+    bool is_news = false;
+    for (size_t i = 0; i < n; ++i) {
+      if (requests[i] == nullptr) continue;
+      const Operation& op = operation_of(*requests[i]);
+      // acquire pairs with complete().
+      if (op.state.load(std::memory_order_acquire) != kCompleting) continue;
+      settle(op);
+      is_news = true;
+    }
+    return is_news && done();
+  };
+  park_until(self, mine, waiter, done_or_settled, why);
   for (size_t i = 0; i < n; ++i) {
     if (requests[i] != nullptr) disarm(operation_of(*requests[i]));
   }

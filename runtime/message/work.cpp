@@ -256,6 +256,19 @@ void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept
              static_cast<size_t>(n));
 }
 
+namespace {
+
+// The copy, together with what comes after it. False: nothing was done.
+bool take_with_sequel(Operation& receive, const Operation& send) noexcept {
+  if (receive.sequel == nullptr || send.bytes < kShortCopyBytes ||
+      send.bytes != receive.bytes || sched::Emulation::is_on() ||
+      !receive.type->is_contiguous() || !send.type->is_contiguous())
+    return false;
+  return receive.sequel->take(&request_of(receive), receive.argument, send.buffer);
+}
+
+}  // namespace
+
 void take_data(Operation& receive, Entry& message) noexcept {
   fill_status(receive, message.key, message.bytes);
   const bool is_traced = trace::enabled();
@@ -276,8 +289,9 @@ void take_data(Operation& receive, Entry& message) noexcept {
   {
     const sched::EmulatedCopy emulated(message.bytes, core_of(send.origin),
                                        core_of(receive.mailbox));
-    transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
-                           *send.type, send.count);
+    if (!take_with_sequel(receive, send))
+      transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
+                             *send.type, send.count);
   }
   if (is_traced) [[unlikely]] trace::end(kCopy);
   send.status = Status{};

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/trace.h"
+#include "scheduler/emulation/emulation.h"
 #include "scheduler/scheduler_impl.h"
 
 namespace mpc::sched {
@@ -151,6 +152,14 @@ class Cores final : public ProgressCores {
   SchedulerImpl& scheduler() noexcept { return scheduler_; }
   const Config& config() const noexcept { return config_; }
   Site& site(int worker) noexcept { return sites_[static_cast<size_t>(worker)]; }
+  // Is a ready progress thread waiting for a communication core that does something else?
+  bool has_backlog() const noexcept {
+    return std::any_of(sites_.begin() + config_.application_workers, sites_.end(),
+                       [](const Site& site) {
+                         return site.worker->has_ready() &&
+                                !site.worker->is_idle.load(std::memory_order_relaxed);
+                       });
+  }
   int site_count() const noexcept { return static_cast<int>(sites_.size()); }
 
   // The place for work of a rank at `home` that is at `present` now (or null); null: none.
@@ -166,6 +175,7 @@ class Cores final : public ProgressCores {
   // It is for those that ranks had to copy themselves lately, as well: a stream of pieces that
   // are too small one by one wakes the core in the end.
   bool is_worth_waking(Site& site, int64_t bytes) noexcept {
+    if (Emulation::is_on()) return true;  // wake-ups of the host are not the machine's
     const int64_t price =
         kCopiedPerNs *
         static_cast<int64_t>(wake_cost_ns_.load(std::memory_order_relaxed));
@@ -226,12 +236,14 @@ Site* Cores::closest(int home, Site* present, int64_t bytes) noexcept {
     return present;
   Site* fewest = nullptr;
   Site* idle = nullptr;
+  Site* sleeping = nullptr;
   for (int worker : near_[static_cast<size_t>(home)]) {
     Site& candidate = site(worker);
     if (candidate.is_polling.load(std::memory_order_relaxed)) return &candidate;
     if (candidate.is_free()) {
       const bool is_good = candidate.is_awake() || is_worth_waking(candidate, bytes);
       if (idle == nullptr && is_good) idle = &candidate;
+      if (sleeping == nullptr) sleeping = &candidate;
       continue;
     }
     if (fewest == nullptr || candidate.busy.load(std::memory_order_relaxed) <
@@ -243,6 +255,9 @@ Site* Cores::closest(int home, Site* present, int64_t bytes) noexcept {
     for (int worker : near_application_[static_cast<size_t>(home)])
       if (site(worker).is_free()) return &site(worker);
   }
+  // It waits behind others: a reason to wake that core next time.
+  if (fewest != nullptr && sleeping != nullptr)
+    sleeping->refused_bytes.fetch_add(bytes, std::memory_order_relaxed);
   return fewest;
 }
 
@@ -296,7 +311,19 @@ class Thread final : public ProgressThread {
   bool spawn(Site& site) noexcept;
   ProgressItem* pop() noexcept;
   void main() noexcept;
+  Site& arrive() noexcept;
   void run_all() noexcept;
+  // Both under the lock. Who naps keeps no core busy.
+  void begin_nap() noexcept {
+    is_napping_ = true;
+    is_napping_hint_.store(true, std::memory_order_relaxed);
+    site_.load(std::memory_order_relaxed)->busy.fetch_sub(1, std::memory_order_relaxed);
+  }
+  void end_nap() noexcept {
+    is_napping_ = false;
+    is_napping_hint_.store(false, std::memory_order_relaxed);
+    site_.load(std::memory_order_relaxed)->busy.fetch_add(1, std::memory_order_relaxed);
+  }
   bool wait_actively() noexcept;
   bool nap() noexcept;
   void nap_until(uint64_t deadline_ns) noexcept;
@@ -389,7 +416,7 @@ bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexce
     const Site* const place = site_.load(std::memory_order_relaxed);
     disturbs = is_napping_ &&
                (need == ProgressNeed::kFreeCore || !place->worker->is_sleeping());
-    if (disturbs) is_napping_ = false;
+    if (disturbs) end_nap();
     // Its core has come to other work.
     moves = disturbs && target != nullptr && !place->is_free();
   }
@@ -463,7 +490,7 @@ void Thread::stop() noexcept {
     is_stopping_.store(true, std::memory_order_relaxed);
     must_wake = execution_.load(std::memory_order_relaxed) != nullptr && !is_active_;
     disturbs = is_napping_;
-    is_napping_ = false;
+    if (disturbs) end_nap();
     if (!is_task()) is_active_ = true;
   }
   if (must_wake)
@@ -527,11 +554,25 @@ TaskResult Thread::run_task(Task& task) {
   return TaskResult::kDone;
 }
 
+// Where the thread runs: another core may have taken it over, as it had nothing to do.
+Site& Thread::arrive() noexcept {
+  Site& before = *site_.load(std::memory_order_relaxed);
+  Site& here = cores_.site(Execution::self().worker()->index());
+  if (&here == &before) return here;
+  move_counter.add();
+  trace::instant(kMove,
+                 {static_cast<uint64_t>(before.core), static_cast<uint64_t>(here.core)});
+  before.busy.fetch_sub(1, std::memory_order_relaxed);
+  here.busy.fetch_add(1, std::memory_order_relaxed);
+  site_.store(&here, std::memory_order_relaxed);
+  return here;
+}
+
 void Thread::run_all() noexcept {
   Execution& self = Execution::self();
   ProgressItem* item = pop();
   if (item == nullptr) return;
-  Site& site = *site_.load(std::memory_order_relaxed);
+  Site& site = arrive();
   t_running = this;
   self.set_identity(identity_);
   self.set_call("background progress");
@@ -585,8 +626,7 @@ bool Thread::nap() noexcept {
     {
       const Lock lock(*this);
       if (is_due()) return true;
-      is_napping_ = true;
-      is_napping_hint_.store(true, std::memory_order_relaxed);
+      begin_nap();
     }
     // To a common beat, so that several threads of a core need one wake-up of it.
     const uint64_t length = site.nap_length_ns(now);
@@ -605,8 +645,7 @@ void Thread::nap_until(uint64_t deadline_ns) noexcept {
   {
     const Lock lock(*this);
     is_disturbed = !is_napping_;
-    is_napping_ = false;
-    is_napping_hint_.store(false, std::memory_order_relaxed);
+    if (!is_disturbed) end_nap();
   }
   // Just when the time was over: the permit is on its way, and no later park() may take it.
   if (is_disturbed && !was_woken) Execution::self().park(reason);
@@ -633,8 +672,11 @@ void Thread::main() noexcept {
   trace::introduce(trace::Role::kProgress, identity_);
   for (;;) {
     run_all();
-    if (wait_actively() && has_items()) continue;
-    if (nap() && has_items()) continue;
+    // Others may be ready on a core that is busy: this one takes them over once it is idle.
+    if (!cores_.has_backlog()) {
+      if (wait_actively() && has_items()) continue;
+      if (nap() && has_items()) continue;
+    }
     if (!rest()) break;
   }
   site_.load(std::memory_order_relaxed)->busy.fetch_sub(1, std::memory_order_relaxed);

@@ -55,7 +55,11 @@ class Overlap(unittest.TestCase):
         splits = {words[7] for words in emulated if words[9] == "total"}
         self.assertEqual(splits, {"0", "1", "2", "3", "auto"})
         total = {words[7]: float(words[10]) for words in emulated if words[9] == "total"}
-        compute = [float(words[10]) for words in emulated if words[9] == "compute"]
+        # What the ranks were told to compute: it may take longer on a busy machine, never shorter.
+        modelled = [line.split(",") for line in lines if line.startswith("model,skylake48,")]
+        compute = [float(words[10]) for words in modelled
+                   if words[9] == "compute" and words[6] == "6"]
+        self.assertEqual(len(compute), 1)
         for value in total.values():  # nothing is shorter than the computation
             self.assertGreaterEqual(value, 0.99 * compute[0])
         self.assertTrue(any(line.startswith("paper,skylake48,") for line in lines))

@@ -1,6 +1,7 @@
 // Many things at once: threads of one rank, callbacks, cancel and probe races, ends.
 #include <gtest/gtest.h>
 
+#include <random>
 #include <thread>
 
 #include "tests/unit/message/world.h"
@@ -174,6 +175,31 @@ TEST_P(Concurrent, WaitUntilSeesTheFirstOfSeveral) {
         send(me, to(k + 1, nullptr, 0, 2, 0), why_);
         if (seen[k] < kRounds) start_recv(me, requests[k], from(k + 1, &values[k], 4, 1));
       }
+    }
+  });
+}
+
+// A completer wakes such a waiter a moment before it says that the operation is complete. A
+// waiter that looks in between must not fall asleep for ever.
+TEST_P(Concurrent, WaitUntilIsNotLostBetweenWakeUpAndCompletion) {
+  constexpr int kRounds = 3000;
+  constexpr int64_t kBytes = 40'000;  // not buffered
+  std::vector<char> out(kBytes, 'a'), in(kBytes);
+  run(2, [&](job::Rank& me) {
+    std::mt19937 random(static_cast<unsigned>(me.world_rank) + 5);
+    for (int round = 0; round < kRounds; ++round) {
+      Request request;
+      const uint64_t end = sched::now_ns() + random() % 60'000;  // about as long as a wait polls
+      while (sched::now_ns() < end) {}
+      if (me.world_rank == 0)
+        start_send(me, request, to(1, out.data(), kBytes, 1, 0));
+      else
+        start_recv(me, request, from(0, in.data(), kBytes, 1));
+      Request* all[] = {&request};
+      wait_until(
+          me, all, 1,
+          [](void* argument) { return static_cast<Request*>(argument)->is_complete(); },
+          &request, why_);
     }
   });
 }

@@ -1,4 +1,5 @@
 // The engine on the real scheduler and message layer.
+#include "base/counter.h"
 #include "base/settings.h"
 #include "nbc/engine/engine.h"
 
@@ -78,6 +79,37 @@ TEST_P(EngineRunsEveryAlgorithm, Blocking) {
     EXPECT_EQ(left, "");
     ASSERT_EQ(findings.all(), "") << "seed " << seed();
   }
+}
+
+// Long messages that are reduced at once are: the tests above cover that way, too.
+TEST(Engine, ReducesWhileItCopies) {
+  const auto fused = [] {
+    for (const Counter* counter : Counter::all())
+      if (std::string_view(counter->name()) == "nbc.fused_reductions") return counter->get();
+    return uint64_t{0};
+  };
+  constexpr int kRanks = 4;
+  std::mt19937 random(seed());
+  const uint64_t before = fused();
+  for (const Algorithm& algorithm : algorithms(Coll::kAllreduce)) {
+    for (int turn = 0; turn < 6; ++turn) {
+      Player player(test::random_case(Coll::kAllreduce, kRanks, random, 20000), algorithm,
+                    false, identity(kRanks), turn * kTagsPerCollective);
+      if (!is_applicable(algorithm, player.description().ranks[0].shape)) continue;
+      Findings findings;
+      World world(kRanks, 2);
+      const std::string left = world.run([&](job::Rank& rank) {
+        const int me = rank.world_rank;
+        player.fill(me, 1);
+        run(rank, *player.schedule(me), player.binding(me), kWhy);
+        findings.add(player.check(me, 1));
+        forget_rank(rank);
+      });
+      EXPECT_EQ(left, "");
+      ASSERT_EQ(findings.all(), "") << algorithm.name << " seed " << seed();
+    }
+  }
+  EXPECT_GT(fused(), before);
 }
 
 std::string name_of_param(const ::testing::TestParamInfo<int>& info) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace mpc::nbc::test {
 
@@ -93,13 +94,22 @@ void Player::apply(void* context, const void* in, void* inout, Count n) {
       }
 }
 
+void Player::apply3(void* context, const void* a, const void* b, void* out, Count n) {
+  const PerRank& p = *static_cast<PerRank*>(context);
+  const auto bytes = static_cast<size_t>(n * case_type(p.type).verify.size());
+  std::memcpy(out, b, bytes);  // contiguous types only
+  apply(context, a, out, n);
+}
+
 Binding Player::binding(int rank) const {
   const PerRank& p = ranks_[static_cast<size_t>(rank)];
   Binding b;
   b.buffers = p.buffers;
   b.types = p.types;
   b.reduction = {apply, const_cast<PerRank*>(&p), is_user_operation_,
-                 case_.is_commutative};
+                 case_.is_commutative, nullptr};
+  if (p.type == 0 && !is_user_operation_ && tag_base_ / kTagsPerCollective % 2 != 0)
+    b.reduction.apply3 = apply3;
   b.world_ranks = world_ranks_;
   b.my_rank = rank;
   b.context = 7;

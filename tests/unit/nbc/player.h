@@ -62,6 +62,7 @@ class Player {
     std::shared_ptr<const Schedule> schedule;
   };
   static void apply(void* context, const void* in, void* inout, Count n);
+  static void apply3(void* context, const void* a, const void* b, void* out, Count n);
   unsigned char input(int rank, int64_t index, unsigned round) const;
   static unsigned char guard(int64_t offset, unsigned round);
 
