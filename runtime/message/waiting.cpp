@@ -274,11 +274,12 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
     help_progress(self);
   };
   auto soon = [&] { return op.is_copying.load(std::memory_order_relaxed); };
-  // Until settle() says that the completer has woken it, not only until it is over.
-  Waiter waiter{&sched::Execution::self()};
   if (!spin_until(mine, over, over, help, soon)) {
+    Waiter waiter{&sched::Execution::self()};
     help();
     if (arm(op, waiter)) park_until(self, mine, waiter, over, why);
+    settle(op);  // `waiter` lives until the completer has woken it, not only until it is over
+    return;
   }
   settle(op);
 }
