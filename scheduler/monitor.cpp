@@ -26,6 +26,12 @@ IntSetting preempt_ms{
     "them, by the system's time slices; 0: never",
     0, 1'000'000};
 
+IntSetting task_tick_ms{
+    "sched.task_tick_ms", 10, "ms",
+    "A rank that computes for so long while a task waits for its core shares the core with it, by "
+    "the system's time slices; 0: tasks wait for idle moments and context switches",
+    0, 1'000'000};
+
 Counter handover_counter{"sched.handovers",
                          "Workers taken from a kernel thread that blocked"};
 
@@ -151,9 +157,12 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   // A thread that computes keeps its worker for a while: user-level threads are not preempted.
   // For longer, it may be waiting actively for a rank that waits for this core: then the
   // system shares the core between it and the others.
-  const auto limit_ns = static_cast<uint64_t>(preempt_ms.get()) * 1'000'000;
-  const bool for_long =
-      limit_ns != 0 && worker.has_ready() && now - seen.stuck_since_ns >= limit_ns;
+  const auto has_lasted = [&](int64_t limit_ms) {
+    return limit_ms != 0 &&
+           now - seen.stuck_since_ns >= static_cast<uint64_t>(limit_ms) * 1'000'000;
+  };
+  const bool for_long = (worker.has_ready() && has_lasted(preempt_ms.get())) ||
+                        (worker.has_task() && has_lasted(task_tick_ms.get()));
   if (in_region || for_long || thread_state(carrier.tid()) != 'R') hand_over(worker);
 }
 

@@ -50,6 +50,40 @@ def ratio_table(rows, variants):
     return table(["operation", "size", "ranks", *variants.values()], lines) if lines else ""
 
 
+def possible_share(part):
+    """What the model lets hide of the blocking call, as the overlap is counted: all of it but what
+    the collective, on its own, takes longer than one rank computes."""
+    blocking, comm, window = (middle(select(part, name=name)) for name in (
+        "blocking", "comm", "compute_us"))
+    if not (blocking and comm and window):
+        return None
+    left = blocking[0] - max(0.0, comm[0] - window[0])
+    return min(1.0, left / min(blocking[0], window[0]))
+
+
+def possible_table(rows, variants, only=("ours", "ours/awake")):
+    """How much was hidden of what the model says is possible."""
+    mine = select(rows, kind="real", split="", name="overlap")
+    lines = []
+    for ranks in sorted(set(distinct(mine, "ranks"))):
+        for size in sorted(set(distinct(mine, "bytes"))):
+            for op in distinct(mine, "op"):
+                for name in [n for n in variants if n in only]:
+                    part = select(rows, kind="real", split="", ranks=ranks, bytes=size, op=op,
+                                  mpi=name)
+                    could, did = possible_share(part), middle(select(part, name="overlap"))
+                    if could is None or did is None:
+                        continue
+                    share = f"{100 * did[0] / could:.0f} %" if could > 0.05 else "nothing to hide"
+                    lines.append([op, short(size), str(ranks), variants[name],
+                                  *(cell(select(part, name=n))
+                                    for n in ("blocking", "comm", "compute_us")),
+                                  f"{100 * could:.0f}", f"{100 * did[0]:.0f}", share])
+    head = ["operation", "size", "ranks", "MPI", "blocking", "comm", "one rank computes",
+            "could be hidden, %", "was hidden, %", "of what could be"]
+    return table(head, lines) if lines else ""
+
+
 def times_table(rows, variants, only=("ours", "openmpi", "mpich")):
     """Microseconds behind the ratio."""
     columns = ("blocking", "comm", "compute", "sequence", "total", "manual", "start")

@@ -108,6 +108,7 @@ Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t byte
     small_copy(more.payload, from + at, std::min(bytes - at, sizeof(MoreCell::payload)));
   }
   publish(position, CellKind::kInline, key, bytes, count);
+  for (uint64_t i = 0; i < count; ++i) hand_on(&cells[(position + i) % kCells]);
   if (delegated) match_for_owner(position);
   // The receiver looks there from now on. Ours for a moment, it is quickly ours again later.
   const void* next = &cells[(position + count) % kCells];
@@ -151,41 +152,48 @@ Operation* Mailbox::take_posted(const Key& key) noexcept {
   return static_cast<Operation*>(entry);
 }
 
-void Mailbox::accept_inline(Cell& cell, uint64_t position, Work& work) noexcept {
-  // Up to one cell the payload is used where it is; more are put together first.
-  char together[kInlineBytes];
-  const char* data = cell.payload;
-  size_t bytes = cell.bytes;
-  if (cell.cells > 1) {
-    std::memcpy(together, cell.payload, sizeof cell.payload);
-    size_t at = sizeof cell.payload;
-    for (uint64_t i = 1; i < cell.cells; ++i) {
-      auto& more = reinterpret_cast<MoreCell&>(cells[(position + i) % kCells]);
-      const size_t n = std::min(bytes - at, sizeof more.payload);
-      small_copy(together + at, more.payload, n);
-      at += n;
-    }
-    data = together;
+// The payload in one piece: of one cell where it is, of several put together in `room`.
+const char* Mailbox::gather(const Cell& cell, uint64_t position, char* room) const noexcept {
+  if (cell.cells == 1) return cell.payload;
+  std::memcpy(room, cell.payload, sizeof cell.payload);
+  size_t at = sizeof cell.payload;
+  for (uint64_t i = 1; i < cell.cells; ++i) {
+    auto& more = reinterpret_cast<const MoreCell&>(cells[(position + i) % kCells]);
+    const size_t n = std::min(cell.bytes - at, sizeof more.payload);
+    small_copy(room + at, more.payload, n);
+    at += n;
   }
-  if (Operation* receive = take_posted(cell.key)) {
-    fill_status(*receive, cell.key, static_cast<int64_t>(bytes));
-    unpack_into(*receive, data, static_cast<int64_t>(bytes));
+  return room;
+}
+
+void Mailbox::fill(Operation& receive, const Cell& cell, uint64_t position) const noexcept {
+  char room[kInlineBytes];
+  fill_status(receive, cell.key, cell.bytes);
+  unpack_into(receive, gather(cell, position, room), cell.bytes);
+}
+
+void Mailbox::accept_inline(Cell& cell, uint64_t position, Operation* receive,
+                            Work& work) noexcept {
+  if (receive != nullptr) {
+    fill(*receive, cell, position);
     work.add_completion(*receive);
   } else if (!closed.load(std::memory_order_relaxed)) {
-    Block* block = eager.take(bytes);
+    char room[kInlineBytes];
+    Block* block = eager.take(cell.bytes);
     block->key = cell.key;
     block->kind = Entry::kBlock;
-    block->bytes = static_cast<int64_t>(bytes);
+    block->bytes = cell.bytes;
     block->ticket = ticket_of(position);
-    small_copy(block->data(), data, bytes);
+    small_copy(block->data(), gather(cell, position, room), cell.bytes);
     keep(*block, work);
   }
 }
 
-void Mailbox::accept_send(Operation& send, uint64_t position, Work& work) noexcept {
+void Mailbox::accept_send(Operation& send, uint64_t position, Operation* receive,
+                          Work& work) noexcept {
   // release pairs with cancel(): the operation is in a queue or matched now.
   send.in_ring.store(false, std::memory_order_release);
-  if (Operation* receive = take_posted(send.key)) {
+  if (receive != nullptr) {
     work.add_copy(*receive, send);
   } else if (send.may_buffer) {  // its sender counts on not having to wait for a receive
     if (!closed.load(std::memory_order_relaxed)) {
@@ -202,14 +210,13 @@ void Mailbox::accept_send(Operation& send, uint64_t position, Work& work) noexce
   }
 }
 
-void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
-  if (cell.kind == CellKind::kInline) return accept_inline(cell, position, work);
+void Mailbox::accept_pointer(Cell& cell, uint64_t position, Operation* receive,
+                             Work& work) noexcept {
   Entry* entry;
   std::memcpy(&entry, cell.payload, sizeof entry);
   if (cell.kind == CellKind::kRendezvous) {
-    return accept_send(*static_cast<Operation*>(entry), position, work);
-  }
-  if (Operation* receive = take_posted(cell.key)) {
+    accept_send(*static_cast<Operation*>(entry), position, receive, work);
+  } else if (receive != nullptr) {
     work.add_copy(*receive, *entry);
   } else if (!closed.load(std::memory_order_relaxed)) {
     static_cast<Block*>(entry)->ticket = ticket_of(position);
@@ -217,6 +224,40 @@ void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
   } else {
     EagerPool::give_back(static_cast<Block*>(entry));
   }
+}
+
+void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
+  Operation* const receive = take_posted(cell.key);
+  if (cell.kind == CellKind::kInline) {
+    accept_inline(cell, position, receive, work);
+  } else {
+    accept_pointer(cell, position, receive, work);
+  }
+}
+
+Mailbox::Taken Mailbox::take_next(Operation& receive, Work& work) noexcept {
+  Taken taken = Taken::kNothing;
+  uint64_t at = head.load(std::memory_order_relaxed);
+  while (taken == Taken::kNothing) {
+    Cell& cell = cells[at % kCells];
+    // acquire pairs with the release in publish().
+    if (cell.sequence.load(std::memory_order_acquire) != static_cast<uint32_t>(at + 1)) break;
+    const uint64_t count = cell.cells;
+    if (!matches(receive.key, cell.key) ||
+        (!posted.empty() && posted.find(cell.key) != nullptr)) {  // earlier receives
+      accept(cell, at, work);
+    } else if (cell.kind == CellKind::kInline) {
+      fill(receive, cell, at);
+      taken = Taken::kFilled;
+    } else {
+      accept_pointer(cell, at, &receive, work);
+      taken = Taken::kInWork;
+    }
+    at += count;
+    // release pairs with the acquire in claim(): the cells may be written again.
+    head.store(at, std::memory_order_release);
+  }
+  return taken;
 }
 
 void Mailbox::drain(Work& work) noexcept {

@@ -21,6 +21,7 @@
 #include <cstring>
 
 #include "runtime/job/rank.h"
+#include "runtime/message/answer_time.h"
 #include "runtime/message/eager_pool.h"
 #include "runtime/message/match_queue.h"
 #include "runtime/message/request.h"
@@ -37,6 +38,11 @@ enum class CellKind : uint8_t { kInline, kBlock, kRendezvous };
 // Asks for the line, in order to write to it. Any address is allowed.
 inline void prefetch_for_write(const void* line) noexcept {
   __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+}
+// Hands a line that has just been written on to the cache that the cores share, from where
+// whoever waits for it has it sooner than out of our own. A hint; nothing on older processors.
+inline void hand_on(const void* line) noexcept {
+  __asm__ volatile("cldemote %0" : : "m"(*static_cast<const char*>(line)));
 }
 // The first cell of a message; the sequence number is written last, in the line of the data.
 struct alignas(kCellBytes) Cell {
@@ -89,6 +95,14 @@ struct alignas(64) Mailbox {
   // --- under the lock ---
   // Matches every message that is published.
   void drain(Work& work) noexcept;
+  // Matches the messages that are published, oldest first, until one is for `receive`, which
+  // stands in no queue yet; later ones stay in the ring for the receives that follow.
+  enum class Taken {
+    kNothing,  // none was for it: post it
+    kFilled,   // it has its data: complete it
+    kInWork,   // `work` will complete it
+  };
+  Taken take_next(Operation& receive, Work& work) noexcept;
   // After drain(): no claimed cell is left behind. Only then may the holder match a message of
   // its own without overtaking. Not for the owner: reading `tail` takes its line away from the
   // senders.
@@ -99,6 +113,7 @@ struct alignas(64) Mailbox {
   // count of those that senders have put into the queue themselves. Never 0, never used again.
   // An eager send that is complete keeps it for cancel() in `order`, and its kind is kBlock.
   static uint64_t ticket_of(uint64_t position) noexcept { return (position + 1) << 1; }
+  static bool is_of_ring(uint64_t ticket) noexcept { return ticket != 0 && (ticket & 1) == 0; }
   uint64_t direct_ticket() noexcept { return ++direct_count << 1 | 1; }
   // False while the message stands in the ring, or before it gets there.
   bool has_accepted(uint64_t ticket) const noexcept {
@@ -160,6 +175,7 @@ struct alignas(64) Mailbox {
   std::atomic<int> watchers{0};       // executions that are (about to be) parked in
                                       // wait_until(): a message may be what they look for
   std::atomic<const void*> next_line{nullptr};  // where our next message will stand; a hint
+  AnswerTime answer_time;
   unsigned empty_polls = 0;           // see relax(); a hint, main execution only
   std::atomic<job::Rank*> owner{nullptr};  // null before its start
   int world_rank;
@@ -178,8 +194,13 @@ struct alignas(64) Mailbox {
                uint64_t count) noexcept;
   void match_for_owner(uint64_t position) noexcept;
   void accept(Cell& cell, uint64_t position, Work& work) noexcept;
-  void accept_send(Operation& send, uint64_t position, Work& work) noexcept;
-  void accept_inline(Cell& cell, uint64_t position, Work& work) noexcept;
+  // `receive`: the one for this message, in no queue; null: there is none.
+  void accept_send(Operation& send, uint64_t position, Operation* receive,
+                   Work& work) noexcept;
+  void accept_inline(Cell& cell, uint64_t position, Operation* receive, Work& work) noexcept;
+  void accept_pointer(Cell& cell, uint64_t position, Operation* receive, Work& work) noexcept;
+  void fill(Operation& receive, const Cell& cell, uint64_t position) const noexcept;
+  const char* gather(const Cell& cell, uint64_t position, char* room) const noexcept;
 };
 
 // The mailbox of a world rank; made at the first use, by whoever comes first.

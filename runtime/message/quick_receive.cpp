@@ -32,23 +32,52 @@ bool is_mine(Mailbox& mine, const Cell& cell, const Key& key, const RecvArgs& ar
 
 // The oldest cell, as soon as it is published; null: it did not come soon, or something else
 // has to be done first. Caller: holds the lock.
-const Cell* look(const Mailbox& mine, uint64_t position, bool is_patient) noexcept {
+const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
   constexpr int kLooks = 40;  // some 2 us: a pause takes about 50 ns
   const Cell& cell = mine.cells[position % kCells];
+  if (is_patient) mine.answer_time.wait_before_look();
   for (int i = 0;; ++i) {
     // acquire pairs with the release in publish().
     if (cell.sequence.load(std::memory_order_acquire) ==
         static_cast<uint32_t>(position + 1)) {
+      if (is_patient) mine.answer_time.note_end(i, true);
       return &cell;
     }
     if (!is_patient || i == kLooks || mine.is_wanted() || !sched::spinning_pays() ||
         mine.attention.load(std::memory_order_relaxed)) {
+      if (is_patient) mine.answer_time.note_end(i, false);
       return nullptr;
     }
     // Looking more often makes the sender's store slower: each look takes its line away.
     __builtin_ia32_pause();
   }
 }
+
+}  // namespace
+
+// `looks_in_vain` > 0, or this is a probe, or nothing has come.
+void AnswerTime::learn(int looks_in_vain, bool has_come) noexcept {
+  if (state_ == kWaited) {
+    wait_ticks_ = std::min(wait_ticks_ + kMoreTicks, kMostWaitTicks);
+    if (!has_come) credit_ = 0;
+    return;
+  }
+  const auto ticks = static_cast<int64_t>(
+      __rdtsc() - sent_ticks_.load(std::memory_order_relaxed));
+  sent_ticks_.store(0, std::memory_order_relaxed);
+  if (!has_come || looks_in_vain == 0 || ticks > kMostTicks) {
+    next_credit_ = 1;
+    return;
+  }
+  // The time until the answer was seen, by who looked too early, is that of three journeys of
+  // a line or four; we shall need one.
+  if (next_credit_ == 1) wait_ticks_ = std::min(wait_ticks_, ticks / 2);
+  if (wait_ticks_ <= 0) wait_ticks_ = ticks / 2;
+  credit_ = next_credit_;
+  next_credit_ = std::min(2 * next_credit_ + 1, kMostCredit);
+}
+
+namespace {
 
 bool receive_locked(Mailbox& mine, const RecvArgs& args, bool is_patient,
                     Status* status) noexcept {

@@ -21,21 +21,24 @@ void prepare(Mailbox& mine, Operation& op, void* buffer, Count count,
   op.background.store(nullptr, std::memory_order_relaxed);
 }
 
-// Takes the oldest unexpected message that matches, or posts the receive.
+// Takes the oldest message that matches, out of the unexpected queue or the ring, or posts the
+// receive.
 void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
   prepare(mine, op, args.buffer, args.count, args.type);
   op.key = {args.context, args.source_in_comm, args.tag};
   Work work;
+  Mailbox::Taken taken = Mailbox::Taken::kInWork;
   mine.lock_now();
   Entry* message = mine.unexpected.empty() ? nullptr : mine.unexpected.find(op.key);
   if (message != nullptr) {
     mine.unexpected.remove(*message);
     work.add_copy(op, *message);
   } else {
-    mine.posted.append(op);
-    if (mine.has_mail()) mine.drain(work);
+    taken = mine.take_next(op, work);
+    if (taken == Mailbox::Taken::kNothing) mine.posted.append(op);
   }
   mine.unlock();
+  if (taken == Mailbox::Taken::kFilled) work.complete_filled(op);
   work.run();
 }
 

@@ -215,7 +215,10 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
   const size_t bytes = bytes_of(args);
   const bool eager = is_eager(args, bytes);
   uint64_t ticket;
-  if (eager && send_now(mine, to, args, bytes, ticket)) return Status{};
+  if (eager && send_now(mine, to, args, bytes, ticket)) {
+    if (Mailbox::is_of_ring(ticket)) mine.answer_time.note_sent();
+    return Status{};
+  }
   BlockingOperation blocking(BlockingOperation::kSend);
   if (eager) {
     send_lazily(mine, to, blocking.op(), args, bytes);

@@ -145,6 +145,16 @@ void Work::add_filled(Operation& receive) noexcept {
   append(receive, nullptr);
 }
 
+void Work::complete_filled(Operation& receive) noexcept {
+  trace_filled(receive);
+  receive.is_counted = false;
+  if (receive.on_complete != nullptr) {  // on the list: callbacks do not nest
+    append(receive, nullptr);
+  } else {
+    complete_at_start(receive);
+  }
+}
+
 void Work::add_sent(Operation& send) noexcept {
   send.status = Status{};
   append(send, nullptr);

@@ -41,6 +41,9 @@ class Work {
   // `receive` is filled already, without the lock; the caller has counted it in
   // Mailbox::copies.
   void add_filled(Operation& receive) noexcept;
+  // The same for a receive that is just being started and has never stood in a queue. Caller:
+  // holds no lock.
+  void complete_filled(Operation& receive) noexcept;
   // The data of `send` has been copied away. Caller: holds the receiver's lock.
   void add_sent(Operation& send) noexcept;
   // A message has come for which an execution parked in wait_until() may be looking.

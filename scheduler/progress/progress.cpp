@@ -266,6 +266,7 @@ class Thread final : public ProgressThread {
   Thread(Cores& cores, void* identity, int rank, int home)
       : cores_(cores), identity_(identity), rank_(rank), home_(home), task_(*this) {}
 
+  ~Thread() override;
   bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept override;
   bool take(ProgressItem* item) noexcept override;
   ProgressItem* take_any() noexcept override;
@@ -497,6 +498,15 @@ void Thread::stop() noexcept {
     wake(*site_.load(std::memory_order_relaxed));
   else if (disturbs)
     execution_.load(std::memory_order_relaxed)->unpark();
+}
+
+// A task may still be on its way out of run_task(), its last item long complete.
+Thread::~Thread() {
+  const auto is_leaving = [this] {
+    const Lock lock(*this);
+    return is_active_ && first_ == nullptr;
+  };
+  while (is_task() && is_leaving()) sched_yield();
 }
 
 // ---- taking --------------------------------------------------------------------------------

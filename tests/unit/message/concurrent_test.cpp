@@ -52,6 +52,45 @@ TEST_P(Concurrent, ThreadsOfARankSendAndReceiveAtTheSameTime) {
   });
 }
 
+// A sender that loses its core while the ring is full finds it empty when it gets it back: two
+// threads that compute take the workers' cores away now and then. Receives that are started
+// meanwhile take messages out of the ring, the queue, or wait for them, in order all the same.
+TEST_P(Concurrent, AFullRingThatIsEmptiedMeanwhileLetsItsSenderGoOn) {
+  constexpr size_t kWindow = 64;
+  constexpr int kWindows = 1000;
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 2; ++i) others.emplace_back([&] { while (!is_over.load()) {} });
+  run(2, [&](job::Rank& me) {
+    struct TwoCells {
+      int number;
+      char rest[60];
+    };
+    std::vector<TwoCells> messages(kWindow);
+    std::vector<Request> requests(kWindow);
+    std::vector<Request*> all;
+    for (Request& r : requests) all.push_back(&r);
+    for (int w = 0; w < kWindows; ++w) {
+      for (size_t i = 0; i < kWindow; ++i) {
+        TwoCells& m = messages[i];
+        if (me.world_rank == 0) {
+          m.number = w * 64 + static_cast<int>(i);
+          start_send(me, requests[i], to(1, &m, sizeof m, 1, 0));
+        } else {
+          start_recv(me, requests[i], from(0, &m, sizeof m, i % 3 == 0 ? kAnyTag : 1));
+        }
+      }
+      wait_all(me, all.data(), all.size(), why_);
+      if (me.world_rank == 0) continue;
+      for (size_t i = 0; i < kWindow; ++i) {
+        ASSERT_EQ(messages[i].number, w * 64 + static_cast<int>(i));
+      }
+    }
+  });
+  is_over.store(true);
+  for (std::thread& t : others) t.join();
+}
+
 // The main execution of a rank keeps the lock while it waits in a quick receive; a thread that
 // wants it has to get it all the same, and receives that it has posted come first.
 TEST_P(Concurrent, AWaitingReceiveGivesWayToAnotherThreadOfItsRank) {

@@ -49,6 +49,21 @@ TEST_P(Tasks, ATaskWakesASleepingWorker) {
   }
 }
 
+// A rank that makes no call at all: a task of its core runs at a tick.
+TEST_P(Tasks, ATaskOfACoreThatComputesRunsAtATick) {
+  Probe probe;
+  std::atomic<bool> is_computing{false};
+  spawn(0, [&] {
+    is_computing.store(true);
+    while (!probe.is_done()) {}
+  });
+  wait_until([&] { return is_computing.load(); });
+  tasks().submit_near(probe, 0, TaskScope::kCore);
+  scheduler_->wait_all();
+  EXPECT_EQ(probe.runs.load(), 1);
+  EXPECT_EQ(probe.core, 0);
+}
+
 TEST_P(Tasks, ACoreTaskRunsOnThatCore) {
   for (int round = 0; round < 40; ++round)
     for (int worker = 0; worker < GetParam(); ++worker) {

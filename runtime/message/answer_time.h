@@ -1,0 +1,77 @@
+#pragma once
+// AnswerTime: when it pays to look for the answer to a message that was just sent.
+//
+// Role:      a look at the next cell of the ring takes its line away from the sender who is about
+//            to write it, and two journeys of the line follow instead of one. A rank that has
+//            just sent a message and now receives mostly waits for the answer, which cannot be
+//            there before the line of the question has travelled: until then it does not look.
+// Users:     runtime/message: send() notes the time, quick_receive() waits and learns.
+// Threads:   note_sent() any execution of the rank; the rest under the mailbox's lock.
+// See also:  docs/design/0003-mailbox.md, section "Whose line it is".
+//
+// Whether to wait is learned from receives that look at once (probes):
+//
+//   the message was there already    no answer, or a rank that is late: no waiting
+//   it came within kMostTicks        an answer: receives wait until the next probe
+//   it came later, or not            a rank that computes: no waiting
+//
+// Each probe in a row that says "an answer" doubles the number of receives until the next one,
+// so a rank whose messages are there half of the time seldom waits in vain. How long to wait is
+// learned from all of them: a little less whenever the first look finds the message, much more
+// when it does not, because that costs a journey of the line.
+
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace mpc::msg {
+
+class AnswerTime {
+ public:
+  // A message has gone to a rank that looks at its ring.
+  void note_sent() noexcept { sent_ticks_.store(__rdtsc(), std::memory_order_relaxed); }
+
+  // Before the first look of a receive that may wait. Cost: up to kMostWaitTicks.
+  void wait_before_look() noexcept {
+    state_ = kUnasked;
+    const uint64_t sent = sent_ticks_.load(std::memory_order_relaxed);
+    if (sent == 0) return;  // nothing was sent since the last receive
+    if (credit_ == 0) {
+      state_ = kProbe;
+      return;
+    }
+    --credit_;
+    state_ = kWaited;
+    sent_ticks_.store(0, std::memory_order_relaxed);
+    while (static_cast<int64_t>(__rdtsc() - sent) < wait_ticks_) {
+    }
+  }
+  // After the last look: how many were in vain before the message came, if it did.
+  void note_end(int looks_in_vain, bool has_come) noexcept {
+    if (state_ == kWaited && looks_in_vain == 0) [[likely]] {
+      wait_ticks_ -= kLessTicks;
+    } else if (state_ != kUnasked) {
+      learn(looks_in_vain, has_come);
+    }
+  }
+
+ private:
+  enum State : uint8_t { kUnasked, kProbe, kWaited };
+  static constexpr int64_t kMostTicks = 2048;  // about a microsecond
+  static constexpr int64_t kMostWaitTicks = kMostTicks / 2;
+  static constexpr int64_t kLessTicks = 1;
+  static constexpr int64_t kMoreTicks = 40;  // a look too early in so many receives
+  static constexpr int kMostCredit = 63;
+
+  [[gnu::noinline]] void learn(int looks_in_vain, bool has_come) noexcept;
+
+  std::atomic<uint64_t> sent_ticks_{0};  // 0: nothing was sent since the last receive
+  int64_t wait_ticks_ = 0;
+  int credit_ = 0;  // receives until the next probe
+  int next_credit_ = 1;
+  State state_ = kUnasked;
+};
+
+}  // namespace mpc::msg
