@@ -172,7 +172,12 @@ TEST_F(Quiescence, AWaitingJobUsesNoCpu) {
     if (execution.is_ult()) const_cast<Execution&>(execution).unpark();
   });
   scheduler_->wait_all();
-  EXPECT_LT(used, 0.02 * 0.5);
+#ifdef __SANITIZE_THREAD__
+  constexpr double kMost = 0.1;  // the monitor's few looks take longer; the sanitizer's thread
+#else
+  constexpr double kMost = 0.02;
+#endif
+  EXPECT_LT(used, kMost * 0.5);
 }
 
 }  // namespace
