@@ -16,9 +16,12 @@ function(mpc_launcher target library)
   target_link_libraries(${target} PRIVATE ${library} "${preinit}" tsan)
 endfunction()
 
-# For tests that run programs: the job's own limit, and what CTest grants to it.
+# For tests that run programs: the job's own limit, and what CTest grants to it. A unit test has
+# the first one.
 set(MPC_RUN_SECONDS 60)
 if(MPC_SANITIZE STREQUAL "thread")
   set(MPC_RUN_SECONDS 300)  # 5 to 20 times slower
+elseif(MPC_SANITIZE)
+  set(MPC_RUN_SECONDS 150)
 endif()
 math(EXPR MPC_TEST_SECONDS "${MPC_RUN_SECONDS} + 30")

@@ -113,17 +113,29 @@ Result<Execution*> SchedulerImpl::spawn(UltSpec spec) {
   ult->place_on(worker);
 
   std::lock_guard lock(hold_lock_);
-  live_.fetch_add(1, std::memory_order_relaxed);
+  list(*ult);
   if (Result<> started = Donor::start(*ult, held_ ? pen_ : worker); !started) {
-    live_.fetch_sub(1, std::memory_order_relaxed);
+    unlist(*ult);
     stacks_.release(ult->stack);
     delete ult;
     return started.error();
   }
   if (held_) ++penned_;
-  std::lock_guard ults(ults_lock_);
-  ults_.push_back(ult);
   return static_cast<Execution*>(ult);
+}
+
+// Before the donor starts, which may take long: is_quiescent() must not see a live Ult that
+// is not listed, nor a list of parked ones while another one is on its way.
+void SchedulerImpl::list(Ult& ult) {
+  std::lock_guard lock(ults_lock_);
+  live_.fetch_add(1, std::memory_order_relaxed);
+  ults_.push_back(&ult);
+}
+
+void SchedulerImpl::unlist(Ult& ult) {
+  std::lock_guard lock(ults_lock_);
+  live_.fetch_sub(1, std::memory_order_relaxed);
+  std::erase(ults_, &ult);
 }
 
 void SchedulerImpl::on_ended(Ult& ult) noexcept {
@@ -263,9 +275,10 @@ bool SchedulerImpl::is_quiescent(uint64_t& activity) noexcept {
   }
   activity += tasks_.finished();
   if (!tasks_.is_at_rest()) return false;
-  bool quiescent = live_.load(std::memory_order_relaxed) > 0;
+  bool quiescent = false;
   {
     std::lock_guard lock(ults_lock_);
+    quiescent = live_.load(std::memory_order_relaxed) > 0;
     for (size_t i = 0; quiescent && i < ults_.size(); ++i)
       quiescent = ults_[i]->ended.load(std::memory_order_acquire) ||
                   waits_for_others(*ults_[i]);

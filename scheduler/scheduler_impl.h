@@ -83,6 +83,8 @@ class SchedulerImpl final : public Scheduler {
 
  private:
   int node_of(const Worker& worker) const;
+  void list(Ult& ult);
+  void unlist(Ult& ult);
 
   const SchedulerConfig config_;
   bool has_several_nodes_ = false;

@@ -278,6 +278,8 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
     Waiter waiter{&sched::Execution::self()};
     help();
     if (arm(op, waiter)) park_until(self, mine, waiter, over, why);
+    settle(op);  // `waiter` lives until the completer has woken it, not only until it is over
+    return;
   }
   settle(op);
 }

@@ -211,28 +211,46 @@ void Work::end_collecting() noexcept {
   t_running = nullptr;
 }
 
+namespace {
+
+// True: it is complete, and nobody waited. False: claimed (kCompleting), and op.waiter is to be
+// woken. The waiter may take back its kWaited meanwhile (disarm() in waiting.cpp), and its
+// Waiter is gone then: only who has moved kWaited to kCompleting may touch it.
+bool finish_or_claim(Operation& op) noexcept {
+  for (;;) {
+    uint32_t expected = kActive;
+    // release pairs with is_complete().
+    if (op.state.compare_exchange_strong(expected, kComplete, std::memory_order_acq_rel)) {
+      return true;
+    }
+    CHECK(expected == kWaited, "an operation completed twice");
+    // acquire pairs with arm(): `waiter`.
+    if (op.state.compare_exchange_strong(expected, kCompleting, std::memory_order_acq_rel)) {
+      return false;
+    }
+  }
+}
+
+}  // namespace
+
 void complete(Operation& op) noexcept {
   const CompletionFn fn = op.on_complete;
   void* const argument = op.argument;
-  uint32_t expected = kActive;
-  if (op.is_claimed) {
-    expected = kWaited;
-  } else if (op.waiter_is_preset) {
-    if (op.waiter->execution == &sched::Execution::self()) {
+  if (!op.is_claimed) {
+    if (!op.waiter_is_preset) {
+      if (finish_or_claim(op)) {
+        if (fn != nullptr) fn(&request_of(op), argument);
+        return;
+      }
+    } else if (op.waiter->execution == &sched::Execution::self()) {
       op.state.store(kComplete, std::memory_order_relaxed);  // own eyes only
       return;
+    } else {
+      op.state.store(kCompleting, std::memory_order_release);
     }
-    expected = kWaited;
-  } else if (op.state.compare_exchange_strong(expected, kComplete,
-                                              std::memory_order_acq_rel)) {
-    // release pairs with is_complete(); nobody waits.
-    if (fn != nullptr) fn(&request_of(op), argument);
-    return;
   }
-  CHECK(expected == kWaited, "an operation completed twice");
   // The waiter may not leave before it has been woken: kCompleting holds it back, and after
   // kComplete (release, pairs with its acquire) neither it nor `op` is touched again.
-  if (!op.is_claimed) op.state.store(kCompleting, std::memory_order_release);
   if (!op.is_woken) wake(*op.waiter);
   op.state.store(kComplete, std::memory_order_release);
   if (fn != nullptr) fn(&request_of(op), argument);

@@ -1,6 +1,6 @@
 /* Random mixes of non-blocking collectives and messages in flight, on several communicators,
    with user operations, late ranks and computation, while other cores do the work.
-   usage: background [SEED [ROUNDS]]; the seed is printed when something is wrong. */
+   usage: background [ROUNDS [SEED]]; the seed is printed when something is wrong. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -146,8 +146,8 @@ int main(int argc, char **argv) {
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  unsigned seed = argc > 1 ? (unsigned)atol(argv[1]) : (unsigned)time(NULL);
-  const int rounds = argc > 2 ? atoi(argv[2]) : 40;
+  const int rounds = argc > 1 ? atoi(argv[1]) : 40;
+  unsigned seed = argc > 2 ? (unsigned)atol(argv[2]) : (unsigned)time(NULL);
   MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD);
   state = seed;
   MPI_Op product;

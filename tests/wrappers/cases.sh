@@ -303,7 +303,7 @@ int main(int argc, char** argv) {
 }
 END
   mpcc -g -O1 debugged.c -o debugged || fail build
-  out=$(timeout 60 gdb -batch -ex 'set breakpoint pending on' -ex 'break after' -ex run \
+  out=$(timeout 200 gdb -batch -ex 'set breakpoint pending on' -ex 'break after' -ex run \
         -ex bt -ex 'print counter' -ex continue -ex bt -ex 'print counter' \
         --args mpcrun -n 2 --cores 1 ./debugged 2>&1)
   has "$out" "in main (argc"

@@ -120,6 +120,10 @@ unsigned seed_of(Coll coll) {
   return base + static_cast<unsigned>(coll);
 }
 
+#ifndef MPC_TEST_MOST_RANKS
+#define MPC_TEST_MOST_RANKS 130
+#endif
+
 bool is_full() { return std::getenv("MPC_TEST_FULL") != nullptr; }
 
 class EveryAlgorithm : public ::testing::TestWithParam<std::tuple<int, Form>> {
@@ -135,7 +139,7 @@ TEST_P(EveryAlgorithm, IsProvedForAllRankCounts) {
   ASSERT_FALSE(algorithms(coll()).empty());
   EXPECT_EQ(algorithms(coll())[0].restrictions, kNoRestriction);
   size_t turn = 0;
-  for (int n = 1; n <= 130; ++n)
+  for (int n = 1; n <= MPC_TEST_MOST_RANKS; ++n)
     for (int repeat = 0; repeat < (n <= 12 ? 8 : 1); ++repeat) {
       const Case c = any_case(coll(), n, random);
       const size_t count = algorithms(coll()).size();

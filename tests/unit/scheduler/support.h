@@ -34,7 +34,7 @@ class Waiting final : public WaitReason {
 class Fixture : public testing::Test {
  protected:
   void start(int workers, SchedulerConfig config = {}) {
-    alarm(50);  // a hang ends the process
+    alarm(MPC_WATCHDOG_SECONDS);  // a hang ends the process
     for (int i = 0; i < workers; ++i) config.cores.push_back(i);
     auto started = Scheduler::start(config);
     ASSERT_TRUE(started.ok()) << started.error().message;
