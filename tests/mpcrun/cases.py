@@ -354,8 +354,6 @@ int MPI_Finalize(void) {
     BARRIERS = INIT + "for (int i = 0; i < 3; ++i) MPI_Barrier(MPI_COMM_WORLD);" + END
     COUNTED = [f"rank {rank}: 3 barriers" for rank in range(4)]
 
-    @unittest.skipIf("address" in ",".join(sys.argv).split(","),
-                     "LD_PRELOAD is set: the sanitizer wants to be preloaded itself, too")
     def test_preloaded_wrapper_library_is_private_to_each_rank(self):
         program, library = self.programs.build("barriers", self.BARRIERS), self.wrapper_library()
         for job in (dict(env=dict(os.environ, LD_PRELOAD=library)), {}):
