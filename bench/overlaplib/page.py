@@ -36,17 +36,21 @@ def overlap_cell(rows):
     return text
 
 
+def cases(rows):
+    """(ranks, bytes, operation) of the rows, in the order of the tables."""
+    for ranks in sorted(set(distinct(rows, "ranks"))):
+        for size in sorted(set(distinct(rows, "bytes"))):
+            for op in distinct(rows, "op"):
+                yield ranks, size, op
+
+
 def ratio_table(rows, variants):
     mine = select(rows, kind="real", name="overlap")
     lines = []
-    for ranks in sorted(set(distinct(mine, "ranks"))):
-        for size in sorted(set(distinct(mine, "bytes"))):
-            for op in distinct(mine, "op"):
-                line = [op, short(size), str(ranks)]
-                for name in variants:
-                    line.append(overlap_cell(select(mine, ranks=ranks, bytes=size, op=op,
-                                                    mpi=name)))
-                lines.append(line)
+    for ranks, size, op in cases(mine):
+        lines.append([op, short(size), str(ranks), *(
+            overlap_cell(select(mine, ranks=ranks, bytes=size, op=op, mpi=name))
+            for name in variants)])
     return table(["operation", "size", "ranks", *variants.values()], lines) if lines else ""
 
 
@@ -65,20 +69,17 @@ def possible_table(rows, variants, only=("ours", "ours/awake")):
     """How much was hidden of what the model says is possible."""
     mine = select(rows, kind="real", split="", name="overlap")
     lines = []
-    for ranks in sorted(set(distinct(mine, "ranks"))):
-        for size in sorted(set(distinct(mine, "bytes"))):
-            for op in distinct(mine, "op"):
-                for name in [n for n in variants if n in only]:
-                    part = select(rows, kind="real", split="", ranks=ranks, bytes=size, op=op,
-                                  mpi=name)
-                    could, did = possible_share(part), middle(select(part, name="overlap"))
-                    if could is None or did is None:
-                        continue
-                    share = f"{100 * did[0] / could:.0f} %" if could > 0.05 else "nothing to hide"
-                    lines.append([op, short(size), str(ranks), variants[name],
-                                  *(cell(select(part, name=n))
-                                    for n in ("blocking", "comm", "compute_us")),
-                                  f"{100 * could:.0f}", f"{100 * did[0]:.0f}", share])
+    for ranks, size, op in cases(mine):
+        for name in [n for n in variants if n in only]:
+            part = select(rows, kind="real", split="", ranks=ranks, bytes=size, op=op, mpi=name)
+            could, did = possible_share(part), middle(select(part, name="overlap"))
+            if could is None or did is None:
+                continue
+            share = f"{100 * did[0] / could:.0f} %" if could > 0.05 else "nothing to hide"
+            lines.append([op, short(size), str(ranks), variants[name],
+                          *(cell(select(part, name=n))
+                            for n in ("blocking", "comm", "compute_us")),
+                          f"{100 * could:.0f}", f"{100 * did[0]:.0f}", share])
     head = ["operation", "size", "ranks", "MPI", "blocking", "comm", "one rank computes",
             "could be hidden, %", "was hidden, %", "of what could be"]
     return table(head, lines) if lines else ""
@@ -89,15 +90,12 @@ def times_table(rows, variants, only=("ours", "openmpi", "mpich")):
     columns = ("blocking", "comm", "compute", "sequence", "total", "manual", "start")
     found = select(rows, kind="real", split="", name="total")
     lines = []
-    for ranks in sorted(set(distinct(found, "ranks"))):
-        for size in sorted(set(distinct(found, "bytes"))):
-            for op in distinct(found, "op"):
-                for name in [n for n in variants if n in only]:
-                    part = select(rows, kind="real", split="", ranks=ranks, bytes=size, op=op,
-                                  mpi=name)
-                    if part:
-                        lines.append([op, short(size), str(ranks), variants[name]] +
-                                     [cell(select(part, name=c)) for c in columns])
+    for ranks, size, op in cases(found):
+        for name in [n for n in variants if n in only]:
+            part = select(rows, kind="real", split="", ranks=ranks, bytes=size, op=op, mpi=name)
+            if part:
+                lines.append([op, short(size), str(ranks), variants[name]] +
+                             [cell(select(part, name=c)) for c in columns])
     return table(["operation", "size", "ranks", "MPI", *columns], lines) if lines else ""
 
 

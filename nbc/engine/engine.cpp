@@ -316,7 +316,7 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
       is_any ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   job::Rank& rank = *c.rank;
   if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need)) return false;
-  if (job::current_rank() != &rank) msg::call_waiting(rank);  // the collective may be gone
+  msg::call_waiting(rank);  // the collective may be gone
   return true;
 }
 

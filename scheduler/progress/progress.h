@@ -80,7 +80,8 @@ class ProgressThread {
   virtual ~ProgressThread() = default;
 
   // Queues `item`, whose work is about `bytes` of copying. False: no core is there for it
-  // (nothing was kept). Switches: no. Order: release; run() sees what was before.
+  // (nothing was kept). Where the thread naps, the item may wait for the rest of the nap, some
+  // 100 us. Switches: no. Order: release; run() sees what was before.
   // Cost: 50 ns; some us if a sleeping core is woken; the first time the thread is made.
   virtual bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept = 0;
   // Takes `item` back if nobody has begun it. `item` is only compared, never read, unless it
