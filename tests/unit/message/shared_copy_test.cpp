@@ -50,7 +50,8 @@ TEST(SharedCopy, CopiersAndHelpersAtTheSameTime) {
     threads.emplace_back([&, c] {
       std::mt19937 random(static_cast<unsigned>(c));
       std::vector<uint32_t> to(1 << 16);
-      for (int i = 0; i < kRounds; ++i) {
+      // On until somebody has helped: on a busy machine that may take a while.
+      for (int i = 0; i < kRounds || helped_pieces() == before; ++i) {
         const size_t words = random() % to.size();
         const auto from = pattern(words, static_cast<uint32_t>(random()));
         std::fill(to.begin(), to.end(), 0);
@@ -70,7 +71,7 @@ TEST(SharedCopy, CopiersAndHelpersAtTheSameTime) {
     });
   }
   for (auto& t : threads) t.join();
-  EXPECT_EQ(offered.load(), kCopiers * kRounds);
+  EXPECT_GE(offered.load(), kCopiers * kRounds);
   EXPECT_GT(helped_pieces(), before);
 }
 
