@@ -75,6 +75,7 @@ class IdleReason final : public WaitReason {
 struct alignas(64) Site {
   Worker* worker = nullptr;
   int core = 0;
+  int numa = 0;
   bool is_dedicated = false;
   // Progress threads that are there and have work, or wait actively for it.
   std::atomic<int> busy{0};
@@ -134,6 +135,7 @@ class Cores final : public ProgressCores {
     for (size_t i = 0; i < workers.size(); ++i) {
       sites_[i].worker = workers[i].get();
       sites_[i].core = workers[i]->core();
+      sites_[i].numa = machine.core(sites_[i].core).numa;
       sites_[i].is_dedicated = static_cast<int>(i) >= config.application_workers;
     }
     order_by_distance(machine);
@@ -232,6 +234,7 @@ void Cores::order_by_distance(const topo::Machine& machine) {
 
 Site* Cores::closest(int home, Site* present, int64_t bytes) noexcept {
   if (present != nullptr && present->is_dedicated && present->is_free() &&
+      present->numa == site(home).numa &&
       (present->is_awake() || is_worth_waking(*present, bytes)))
     return present;
   Site* fewest = nullptr;
