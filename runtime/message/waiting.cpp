@@ -121,7 +121,7 @@ bool spin_until(Mailbox& mine, Done done, Glance glance, Help help, Soon soon) n
   for (int turn = 0;; ++turn) {
     const bool happened = mine.poll() | run_hooks(mine);
     if (done()) return true;
-    if (happened) continue;
+    if (happened || mine.shared_copy.help()) continue;
     if (!spin.once()) {
       if (!soon() || ++budgets > kMostBudgets) return false;
       spin = sched::SpinBudget();
@@ -151,24 +151,26 @@ bool is_over(const Operation& op) noexcept {
 }
 
 // Waits for kComplete after kCompleting: for a few instructions of the completer, or for a copy
-// that it is making on another core. Switches: while other ranks are ready.
-void settle(const Operation& op) noexcept {
+// that it is making on another core, in which we take part. Switches: while other ranks are
+// ready.
+void settle(Mailbox& mine, const Operation& op) noexcept {
   constexpr int kTurns = 50;
   for (int i = 0; i < kTurns; ++i) {
     // acquire pairs with complete().
     if (op.state.load(std::memory_order_acquire) == kComplete) return;
+    mine.shared_copy.help();
     __builtin_ia32_pause();
   }
   sched::SpinBudget spin;
   while (op.state.load(std::memory_order_acquire) != kComplete) {
-    if (spin.once()) continue;
+    if (mine.shared_copy.help() || spin.once()) continue;
     sched::Execution::self().yield();
     spin = sched::SpinBudget();
   }
 }
 
 // kActive to kWaited. False if it is complete.
-bool arm(Operation& op, Waiter& waiter) noexcept {
+bool arm(Mailbox& mine, Operation& op, Waiter& waiter) noexcept {
   op.waiter = &waiter;
   uint32_t expected = kActive;
   // release pairs with the completer's exchange: `waiter`.
@@ -176,7 +178,7 @@ bool arm(Operation& op, Waiter& waiter) noexcept {
     return true;
   }
   CHECK(expected != kIdle && expected != kWaited, "wait for a request that is not active");
-  settle(op);
+  settle(mine, op);
   return false;
 }
 
@@ -188,10 +190,10 @@ bool arm_any(Operation& op, Waiter& waiter) noexcept {
   return op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel);
 }
 
-void disarm(Operation& op) noexcept {
+void disarm(Mailbox& mine, Operation& op) noexcept {
   uint32_t expected = kWaited;
   if (!op.state.compare_exchange_strong(expected, kActive, std::memory_order_acq_rel)) {
-    if (expected == kCompleting) settle(op);
+    if (expected == kCompleting) settle(mine, op);
   }
 }
 
@@ -229,9 +231,9 @@ void BlockingOperation::wait(job::Rank& self, Mailbox& mine,
   auto soon = [&] { return o.is_copying.load(std::memory_order_relaxed); };
   if (!over() && !spin_until(mine, over, over, help, soon)) {
     help();
-    if (o.waiter_is_preset || arm(o, waiter_)) park_until(self, mine, waiter_, over, why);
+    if (o.waiter_is_preset || arm(mine, o, waiter_)) park_until(self, mine, waiter_, over, why);
   }
-  settle(o);
+  settle(mine, o);
 }
 
 void add_progress_hook(ProgressHook hook) {
@@ -277,11 +279,11 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
   if (!spin_until(mine, over, over, help, soon)) {
     Waiter waiter{&sched::Execution::self()};
     help();
-    if (arm(op, waiter)) park_until(self, mine, waiter, over, why);
-    settle(op);  // `waiter` lives until the completer has woken it, not only until it is over
+    if (arm(mine, op, waiter)) park_until(self, mine, waiter, over, why);
+    settle(mine, op);  // `waiter` lives until the completer has woken it, not only until it is over
     return;
   }
-  settle(op);
+  settle(mine, op);
 }
 
 void wait_all(job::Rank& self, Request* const* requests, size_t n,
@@ -332,7 +334,7 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
   }
   for (size_t i = next; i < n; ++i) {  // completers are between wake() and kComplete
     if (requests[i] != nullptr && requests[i]->is_active()) {
-      settle(operation_of(*requests[i]));
+      settle(mine, operation_of(*requests[i]));
     }
   }
 }
@@ -372,14 +374,14 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
       const Operation& op = operation_of(*requests[i]);
       // acquire pairs with complete().
       if (op.state.load(std::memory_order_acquire) != kCompleting) continue;
-      settle(op);
+      settle(mine, op);
       is_news = true;
     }
     return is_news && done();
   };
   park_until(self, mine, waiter, done_or_settled, why);
   for (size_t i = 0; i < n; ++i) {
-    if (requests[i] != nullptr) disarm(operation_of(*requests[i]));
+    if (requests[i] != nullptr) disarm(mine, operation_of(*requests[i]));
   }
 }
 
