@@ -386,8 +386,9 @@ void NodeJob::end_rank(int status) {
 
 void NodeJob::rank_ended(Rank& rank, int status) {
   const int phase = rank.phase.load(std::memory_order_relaxed);
-  hooks::run_rank_end(rank);
+  // Before the mailboxes go: an item wakes other ranks after it has completed what they wait for.
   if (rank.progress != nullptr) rank.progress->stop();
+  hooks::run_rank_end(rank);
   rank.phase.store(kEnded, std::memory_order_release);
   if ((status & 0xff) != 0) {
     abort(status & 0xff,
