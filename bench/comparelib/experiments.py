@@ -100,7 +100,8 @@ def latency(context, mpi):
     big = "64k,1M" if context.quick else "8k,64k,1M,4M"
     return measure(context, [
         command(context, mpi, "latency", 2, [f"--sizes={sizes}"]),
-        command(context, mpi, "latency", 2, [f"--sizes={big}", "--buffers=bounce"])])
+        command(context, mpi, "latency", 2, [f"--sizes={big}", "--buffers=bounce"]),
+        command(context, mpi, "latency", 2, [f"--sizes={big}", "--buffers=used"])])
 
 
 def samecore(context, mpi):

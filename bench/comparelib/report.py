@@ -110,7 +110,8 @@ def table(figures_by_mpi):
 
 
 def order_of(name):
-    order = ("latency", "latency_bounce", "latency_same_core", "bandwidth", "rate", "barrier",
+    order = ("latency", "latency_bounce", "latency_used",
+             "latency_same_core", "bandwidth", "rate", "barrier",
              "allreduce_8B", "allreduce_64KiB", "allreduce_1MiB", "alltoall_8B",
              "alltoall_4KiB", "launch", "idle_cpu", "idle_memory")
     return order.index(name) if name in order else len(order)

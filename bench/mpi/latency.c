@@ -1,11 +1,12 @@
 /* One-way time of a message between ranks 0 and 1: half of a ping-pong.
  *
- *   mpirun -n 2 ./latency --sizes=8,1k,1M [--buffers=separate|bounce]
+ *   mpirun -n 2 ./latency --sizes=8,1k,1M [--buffers=separate|bounce|used]
  *
  * separate: each rank sends one buffer and receives into another, and writes neither (as the
  *           OSU benchmarks do), so that the buffers stay warm.
  * bounce:   each rank receives into the buffer that it sends from, so that each copy reads
  *           what the other core just wrote.
+ * used:     separate, and who has received reads all of it before answering; that time counts.
  */
 #include <mpi.h>
 
@@ -15,7 +16,17 @@ struct pingpong {
   int rank;
   long bytes;
   char *out, *in;
+  int reads;
 };
+
+static volatile long sink;
+
+static void read_all(const struct pingpong* p) {
+  const long* at = (const long*)p->in;
+  long sum = 0;
+  for (long i = 0; i < p->bytes / (long)sizeof(long); ++i) sum += at[i];
+  sink = sum;
+}
 
 static long share(long value) {
   MPI_Bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);
@@ -31,8 +42,10 @@ static double batch(long iterations, void* context) {
     if (p->rank == 0) {
       MPI_Send(p->out, count, MPI_CHAR, other, 1, MPI_COMM_WORLD);
       MPI_Recv(p->in, count, MPI_CHAR, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (p->reads) read_all(p);
     } else {
       MPI_Recv(p->in, count, MPI_CHAR, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (p->reads) read_all(p);
       MPI_Send(p->out, count, MPI_CHAR, other, 1, MPI_COMM_WORLD);
     }
   }
@@ -51,8 +64,11 @@ int main(int argc, char** argv) {
   }
   long sizes[32];
   int count = bench_sizes(bench_option(argc, argv, "sizes", "8,64,1k,8k,64k,1M,4M"), sizes, 32);
-  int bounce = !strcmp(bench_option(argc, argv, "buffers", "separate"), "bounce");
-  const char* name = bench_option(argc, argv, "name", bounce ? "latency_bounce" : "latency");
+  const char* buffers = bench_option(argc, argv, "buffers", "separate");
+  int bounce = !strcmp(buffers, "bounce");
+  p.reads = !strcmp(buffers, "used");
+  const char* name = bench_option(argc, argv, "name",
+                                  bounce ? "latency_bounce" : p.reads ? "latency_used" : "latency");
   for (int i = 0; i < count; ++i) {
     p.bytes = sizes[i];
     p.out = bench_buffer(p.bytes);

@@ -25,6 +25,7 @@
 #include "runtime/message/eager_pool.h"
 #include "runtime/message/match_queue.h"
 #include "runtime/message/request.h"
+#include "runtime/message/shared_copy.h"
 #include "runtime/message/small_copy.h"
 #include "runtime/message/work.h"
 
@@ -183,6 +184,7 @@ struct alignas(64) Mailbox {
   std::atomic<bool> has_sent_pointers{false};  // others may refer to memory of this rank
   std::atomic<Waiter*> others{nullptr};  // list of parked_others, under others_lock
   std::atomic<unsigned> others_lock{0};
+  SharedCopy shared_copy;  // what this rank may help to copy while it waits
   alignas(64) EagerPool eager;
 
   Cell cells[kCells] = {};

@@ -108,6 +108,12 @@ class Spinning {
   const bool is_main_;
 };
 
+// Both in any case.
+bool poll_and_run_hooks(Mailbox& mine) noexcept {
+  const bool polled = mine.poll();
+  return run_hooks(mine) || polled;
+}
+
 // Polls while the scheduler thinks that it pays. True if done. `glance` is a cheap hint that
 // done() may have become true; `help` is called once, after a while. `soon` says that the end
 // is a copy in progress away, which is shorter than sleeping and being woken.
@@ -119,9 +125,9 @@ bool spin_until(Mailbox& mine, Done done, Glance glance, Help help, Soon soon) n
   sched::SpinBudget spin;
   Spinning spinning(mine);
   for (int turn = 0;; ++turn) {
-    const bool happened = mine.poll() | run_hooks(mine);
+    const bool happened = poll_and_run_hooks(mine);
     if (done()) return true;
-    if (happened) continue;
+    if (happened || mine.shared_copy.help()) continue;
     if (!spin.once()) {
       if (!soon() || ++budgets > kMostBudgets) return false;
       spin = sched::SpinBudget();
@@ -139,7 +145,8 @@ void park_until(job::Rank& self, Mailbox& mine, Waiter& waiter, Done done,
                 const sched::WaitReason& why) noexcept {
   Parking parking(mine, waiter);
   while (!done()) {
-    if (run_hooks(mine) | help_progress(self)) continue;
+    const bool ran_hooks = run_hooks(mine);
+    if (help_progress(self) || ran_hooks) continue;
     waiter.execution->park(why);
   }
 }
@@ -151,24 +158,26 @@ bool is_over(const Operation& op) noexcept {
 }
 
 // Waits for kComplete after kCompleting: for a few instructions of the completer, or for a copy
-// that it is making on another core. Switches: while other ranks are ready.
-void settle(const Operation& op) noexcept {
+// that it is making on another core, in which we take part. Switches: while other ranks are
+// ready.
+void settle(Mailbox& mine, const Operation& op) noexcept {
   constexpr int kTurns = 50;
   for (int i = 0; i < kTurns; ++i) {
     // acquire pairs with complete().
     if (op.state.load(std::memory_order_acquire) == kComplete) return;
+    mine.shared_copy.help();
     __builtin_ia32_pause();
   }
   sched::SpinBudget spin;
   while (op.state.load(std::memory_order_acquire) != kComplete) {
-    if (spin.once()) continue;
+    if (mine.shared_copy.help() || spin.once()) continue;
     sched::Execution::self().yield();
     spin = sched::SpinBudget();
   }
 }
 
 // kActive to kWaited. False if it is complete.
-bool arm(Operation& op, Waiter& waiter) noexcept {
+bool arm(Mailbox& mine, Operation& op, Waiter& waiter) noexcept {
   op.waiter = &waiter;
   uint32_t expected = kActive;
   // release pairs with the completer's exchange: `waiter`.
@@ -176,7 +185,7 @@ bool arm(Operation& op, Waiter& waiter) noexcept {
     return true;
   }
   CHECK(expected != kIdle && expected != kWaited, "wait for a request that is not active");
-  settle(op);
+  settle(mine, op);
   return false;
 }
 
@@ -188,10 +197,10 @@ bool arm_any(Operation& op, Waiter& waiter) noexcept {
   return op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel);
 }
 
-void disarm(Operation& op) noexcept {
+void disarm(Mailbox& mine, Operation& op) noexcept {
   uint32_t expected = kWaited;
   if (!op.state.compare_exchange_strong(expected, kActive, std::memory_order_acq_rel)) {
-    if (expected == kCompleting) settle(op);
+    if (expected == kCompleting) settle(mine, op);
   }
 }
 
@@ -229,9 +238,9 @@ void BlockingOperation::wait(job::Rank& self, Mailbox& mine,
   auto soon = [&] { return o.is_copying.load(std::memory_order_relaxed); };
   if (!over() && !spin_until(mine, over, over, help, soon)) {
     help();
-    if (o.waiter_is_preset || arm(o, waiter_)) park_until(self, mine, waiter_, over, why);
+    if (o.waiter_is_preset || arm(mine, o, waiter_)) park_until(self, mine, waiter_, over, why);
   }
-  settle(o);
+  settle(mine, o);
 }
 
 void add_progress_hook(ProgressHook hook) {
@@ -243,7 +252,7 @@ void add_progress_hook(ProgressHook hook) {
 
 bool progress(job::Rank& self) {
   Mailbox& mine = mailbox_of(self);
-  return mine.poll() | run_hooks(mine);
+  return poll_and_run_hooks(mine);
 }
 
 void relax(job::Rank& self) {
@@ -277,11 +286,11 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
   if (!spin_until(mine, over, over, help, soon)) {
     Waiter waiter{&sched::Execution::self()};
     help();
-    if (arm(op, waiter)) park_until(self, mine, waiter, over, why);
-    settle(op);  // `waiter` lives until the completer has woken it, not only until it is over
+    if (arm(mine, op, waiter)) park_until(self, mine, waiter, over, why);
+    settle(mine, op);  // `waiter` lives until the completer has woken it, not only until it is over
     return;
   }
-  settle(op);
+  settle(mine, op);
 }
 
 void wait_all(job::Rank& self, Request* const* requests, size_t n,
@@ -332,7 +341,7 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
   }
   for (size_t i = next; i < n; ++i) {  // completers are between wake() and kComplete
     if (requests[i] != nullptr && requests[i]->is_active()) {
-      settle(operation_of(*requests[i]));
+      settle(mine, operation_of(*requests[i]));
     }
   }
 }
@@ -372,14 +381,14 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
       const Operation& op = operation_of(*requests[i]);
       // acquire pairs with complete().
       if (op.state.load(std::memory_order_acquire) != kCompleting) continue;
-      settle(op);
+      settle(mine, op);
       is_news = true;
     }
     return is_news && done();
   };
   park_until(self, mine, waiter, done_or_settled, why);
   for (size_t i = 0; i < n; ++i) {
-    if (requests[i] != nullptr) disarm(operation_of(*requests[i]));
+    if (requests[i] != nullptr) disarm(mine, operation_of(*requests[i]));
   }
 }
 
@@ -399,8 +408,10 @@ void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReas
 }
 
 void notify(job::Rank& self) {
-  if (self.mailbox == nullptr) return;  // it has ended
-  Mailbox& mine = mailbox_of(self);
+  // Relaxed: it may end at this moment. The mailbox itself stays until all ranks have ended.
+  void* const mailbox = std::atomic_ref(self.mailbox).load(std::memory_order_relaxed);
+  if (mailbox == nullptr) return;
+  Mailbox& mine = *static_cast<Mailbox*>(mailbox);
   mine.attention.store(true, std::memory_order_release);  // pairs with run_hooks()
   if (self.execution != nullptr) self.execution->unpark();
   // A read-modify-write that changes nothing: an execution that adds itself to the count later

@@ -2,7 +2,10 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "base/settings.h"
 #include "base/trace.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
@@ -13,6 +16,11 @@
 
 namespace mpc::msg {
 namespace {
+
+IntSetting shared_copy_setting{
+    "message.shared_copy", 512 << 10, "bytes",
+    "Messages of this length are copied by both ranks if the other one waits actively; 0: never",
+    0, INT64_MAX};
 
 // The list that this execution is working off, if any (a thread_local belongs to the
 // user-level thread). Work is run without switching, so one level is enough.
@@ -277,6 +285,36 @@ bool take_with_sequel(Operation& receive, const Operation& send) noexcept {
   return receive.sequel->take(&request_of(receive), receive.argument, send.buffer);
 }
 
+bool is_awaited(const Operation& op) noexcept {
+  return op.waiter_is_preset || op.state.load(std::memory_order_relaxed) != kActive;
+}
+
+// The mailbox of a rank at the other end that waits and could take part in the copy, or null.
+Mailbox* helper_for(const Operation& receive, const Operation& send) noexcept {
+  const int64_t least = shared_copy_setting.get();
+  if (least == 0 || send.bytes < least || sched::Emulation::is_on() ||
+      !receive.type->is_contiguous() || !send.type->is_contiguous())
+    return nullptr;
+  const job::Rank* const self = job::current_rank();
+  auto can_help = [&](const Operation& op, const Mailbox* of) {
+    return of != nullptr && of->owner.load(std::memory_order_relaxed) != self &&
+           (is_awaited(op) || of->spinning.load(std::memory_order_relaxed));
+  };
+  if (can_help(receive, receive.mailbox)) return receive.mailbox;
+  return can_help(send, send.origin) ? send.origin : nullptr;
+}
+
+void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexcept {
+  if (take_with_sequel(receive, send)) return;
+  if (helper != nullptr) {
+    const int64_t n = std::min(send.bytes, receive.bytes);
+    if (helper->shared_copy.offer(receive.buffer, send.buffer, static_cast<size_t>(n)))
+      return;
+  }
+  transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer, *send.type,
+                         send.count);
+}
+
 }  // namespace
 
 void take_data(Operation& receive, Entry& message) noexcept {
@@ -291,6 +329,7 @@ void take_data(Operation& receive, Entry& message) noexcept {
     return;
   }
   auto& send = static_cast<Operation&>(message);
+  Mailbox* const helper = helper_for(receive, send);
   // On an emulated machine a copy takes long: nobody waits actively for its end.
   if (message.bytes >= kLongCopyBytes && !sched::Emulation::is_on()) {
     announce(send);
@@ -299,9 +338,7 @@ void take_data(Operation& receive, Entry& message) noexcept {
   {
     const sched::EmulatedCopy emulated(message.bytes, core_of(send.origin),
                                        core_of(receive.mailbox));
-    if (!take_with_sequel(receive, send))
-      transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
-                             *send.type, send.count);
+    copy_rendezvous(receive, send, helper);
   }
   if (is_traced) [[unlikely]] trace::end(kCopy);
   send.status = Status{};

@@ -1,0 +1,103 @@
+#include "runtime/message/shared_copy.h"
+
+#include <algorithm>
+
+#include "base/counter.h"
+#include "runtime/message/work.h"
+#include "runtime/transport/memory/copy.h"
+
+namespace mpc::msg {
+namespace {
+
+Counter helped_counter{"message.helped_pieces",
+                       "Pieces of long copies made by the rank at the other end"};
+
+// Both sides should get some, and the last one should not be waited for long: at most the time
+// of one piece.
+constexpr size_t kPieces = 16;
+constexpr size_t kLeastPiece = 16 << 10;
+constexpr size_t kMostPiece = 64 << 10;
+constexpr size_t kPage = 4 << 10;
+constexpr size_t kMostPieces = 60000;  // fewer than there are numbers for
+
+size_t piece_of(size_t n) noexcept {
+  const size_t piece = std::clamp(n / kPieces, kLeastPiece, kMostPiece);
+  return (std::max(piece, n / kMostPieces + 1) + kPage - 1) / kPage * kPage;
+}
+
+}  // namespace
+
+bool SharedCopy::open(void* dst, const void* src, size_t n) noexcept {
+  uint64_t word = word_.load(std::memory_order_relaxed);
+  if ((word & kPieceMask) != kClosed) return false;
+  const uint64_t round = word & ~kPieceMask;
+  // acquire pairs with the closing store in offer(): the last round is over.
+  if (!word_.compare_exchange_strong(word, round | kOpening, std::memory_order_acquire,
+                                     std::memory_order_relaxed))
+    return false;
+  // release, each: who reads one of these has seen the word leave the former round, so that its
+  // claim() of that round fails.
+  dst_.store(static_cast<char*>(dst), std::memory_order_release);
+  src_.store(static_cast<const char*>(src), std::memory_order_release);
+  bytes_.store(n, std::memory_order_release);
+  piece_bytes_.store(piece_of(n), std::memory_order_release);
+  word_.store(round, std::memory_order_release);  // pairs with claim(): the fields
+  return true;
+}
+
+bool SharedCopy::claim(Piece& piece) noexcept {
+  // acquire pairs with open().
+  uint64_t word = word_.load(std::memory_order_acquire);
+  for (;;) {
+    if (!is_open(word)) return false;
+    // acquire, each: see open().
+    char* const dst = dst_.load(std::memory_order_acquire);
+    const char* const src = src_.load(std::memory_order_acquire);
+    const size_t bytes = bytes_.load(std::memory_order_acquire);
+    const size_t step = piece_bytes_.load(std::memory_order_acquire);
+    const size_t begin = (word & kPieceMask) * step;
+    if (begin >= bytes) return false;
+    // It succeeds only if the word has not changed since it was read, so the fields are those
+    // of its round. acquire pairs with open().
+    if (word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire,
+                                    std::memory_order_acquire)) {
+      piece = {dst + begin, src + begin, std::min(step, bytes - begin)};
+      return true;
+    }
+  }
+}
+
+bool SharedCopy::take_pieces() noexcept {
+  Piece piece;
+  uint32_t count = 0;
+  while (claim(piece)) {
+    transport::copy_bytes(piece.dst, piece.src, piece.bytes);
+    // release pairs with offer(): the data. Not touched after the last one: the copier may go
+    // on to the next round.
+    helped_.fetch_add(1, std::memory_order_release);
+    ++count;
+  }
+  if (count != 0) helped_counter.add(count);
+  return count != 0;
+}
+
+bool SharedCopy::offer(void* dst, const void* src, size_t n) noexcept {
+  if (!open(dst, src, n)) return false;
+  const size_t step = piece_of(n);
+  auto missing = static_cast<uint32_t>((n + step - 1) / step);
+  Piece piece;
+  while (claim(piece)) {
+    transport::copy_bytes(piece.dst, piece.src, piece.bytes);
+    --missing;
+  }
+  ShortWait wait;
+  // acquire pairs with take_pieces(): the data.
+  while (helped_.load(std::memory_order_acquire) != missing) wait.once();
+  helped_.store(0, std::memory_order_relaxed);
+  const uint64_t round = word_.load(std::memory_order_relaxed) & ~kPieceMask;
+  // release pairs with open(): `helped_`.
+  word_.store((round + (kPieceMask + 1)) | kClosed, std::memory_order_release);
+  return true;
+}
+
+}  // namespace mpc::msg

@@ -1,0 +1,59 @@
+#pragma once
+// SharedCopy: one large copy made by two cores, the one that has begun it and a rank that
+// waits.
+//
+// Role:      each mailbox has one. Whoever copies a long message offers it to the rank at the
+//            other end, if that rank waits actively; both take pieces until none is left.
+// Users:     runtime/message.
+// Threads:   offer() any but the owner's main execution; help() only that one.
+// See also:  docs/messages.md (who copies), docs/design/0015-shared-copies.md (why this is
+//            safe), tests/unit/message/shared_copy_test.cpp.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace mpc::msg {
+
+class alignas(64) SharedCopy {
+ public:
+  // Copies n bytes that do not overlap, with the owner's help if it comes. False: nothing was
+  // done, as another copy is offered to this owner now. Switches: no; waits for the piece that
+  // the helper is copying, some microseconds.
+  bool offer(void* dst, const void* src, size_t n) noexcept;
+
+  // Takes part in what is offered, until nothing of it is left to begin. True if it copied
+  // anything. Cost: one load of an own line if nothing is offered.
+  bool help() noexcept {
+    if (!is_open(word_.load(std::memory_order_relaxed))) [[likely]] return false;
+    return take_pieces();
+  }
+
+ private:
+  // A word is `round << 16 | piece`: the next piece to be taken, or one of these.
+  static constexpr uint64_t kPieceBits = 16;
+  static constexpr uint64_t kPieceMask = (uint64_t{1} << kPieceBits) - 1;
+  static constexpr uint64_t kClosed = kPieceMask;       // nothing is offered
+  static constexpr uint64_t kOpening = kPieceMask - 1;  // the fields are being written
+
+  static bool is_open(uint64_t word) noexcept { return (word & kPieceMask) < kOpening; }
+  bool open(void* dst, const void* src, size_t n) noexcept;
+  // The next piece, claimed. False: there is none.
+  struct Piece {
+    char* dst;
+    const char* src;
+    size_t bytes;
+  };
+  bool claim(Piece& piece) noexcept;
+  bool take_pieces() noexcept;
+
+  std::atomic<uint64_t> word_{kClosed};
+  // Written while kOpening, read between two looks at the word.
+  std::atomic<char*> dst_{nullptr};
+  std::atomic<const char*> src_{nullptr};
+  std::atomic<size_t> bytes_{0};
+  std::atomic<size_t> piece_bytes_{1};
+  std::atomic<uint32_t> helped_{0};  // pieces that the helper has copied in this round
+};
+
+}  // namespace mpc::msg
