@@ -27,9 +27,11 @@ class Rhythm {
       hits_.store(0, std::memory_order_relaxed);
       return;
     }
-    const int hits = hits_.load(std::memory_order_relaxed);
-    hits_.store(is_known(interval) ? std::min(hits + 1, kMostHits) : std::max(hits - 2, 0),
-                std::memory_order_relaxed);
+    if (interval >= kShort) {
+      const int hits = hits_.load(std::memory_order_relaxed);
+      hits_.store(std::clamp(is_known(interval) ? hits + 1 : hits - 1, 0, kMostHits),
+                  std::memory_order_relaxed);
+    }
     const unsigned at = next_.fetch_add(1, std::memory_order_relaxed);
     intervals_[at % intervals_.size()].store(static_cast<uint32_t>(interval),
                                              std::memory_order_relaxed);
@@ -65,8 +67,9 @@ class Rhythm {
   }
 
  private:
-  static constexpr size_t kMemory = 8;
-  static constexpr int kEnoughHits = 4;
+  static constexpr size_t kMemory = 16;  // a program may have several collectives in turn
+  static constexpr uint64_t kShort = 100'000;  // ns; too short to tell one from another
+  static constexpr int kEnoughHits = 3;
   static constexpr int kMostHits = 8;
   static constexpr uint64_t kLeastMargin = 10'000, kMostMargin = 100'000;  // ns
 
