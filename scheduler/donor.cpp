@@ -29,7 +29,7 @@ void ult_main(void* message);  // carrier.cpp
 // From the push on, the Ult may run with this thread's control block, and below this frame on
 // this thread's stack. So until the gate opens: no call that is not inlined, no thread_local,
 // no instrumentation. Only for that reason the push repeats Worker::push_remote().
-MPC_NO_SANITIZE [[gnu::noinline]] void Donor::publish_and_sleep(Ult& ult,
+[[gnu::noinline]] MPC_NO_SANITIZE void Donor::publish_and_sleep(Ult& ult,
                                                                  Worker& first) noexcept {
   auto* inbox = reinterpret_cast<Ult**>(&first.inbox_);
   auto* sleeping = reinterpret_cast<uint32_t*>(&first.sleeping_);

@@ -126,8 +126,11 @@ bool Worker::sleep() noexcept {
   // A pen (see SchedulerImpl) has no tasks.
   const bool runs_tasks = own_tasks_ != nullptr;
   const bool has_task = runs_tasks && scheduler_.tasks().begin_sleep(*this);
+  // seq_cst like the exchange above, or it could be done before that. What a thief carries into
+  // head_ is ordered by the exchange alone: see steal().
+  const bool has_mail = inbox_.load(std::memory_order_seq_cst) != nullptr;
   // The stop flag is the second thing that a waker may set before it looks at sleeping_.
-  const bool sleeps = !has_task && !has_ready() && !scheduler_.is_stopping();
+  const bool sleeps = !has_task && !has_mail && !has_ready() && !scheduler_.is_stopping();
   if (sleeps && deadline == kNever)
     futex_wait(sleeping_, 1);
   else if (sleeps)

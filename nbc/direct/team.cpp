@@ -28,25 +28,35 @@ void Sleeper::disarm() noexcept {
     who_.store(0, std::memory_order_relaxed);
     return;
   }
-  uintptr_t armed = who;
-  if (who != kWaking &&
-      who_.compare_exchange_strong(armed, 0, std::memory_order_acq_rel)) {
-    return;
+  // kWaking: somebody is between its exchange and its store in wake().
+  for (uintptr_t armed = who;; armed = who_.load(std::memory_order_relaxed)) {
+    if (armed != kWaking &&
+        who_.compare_exchange_strong(armed, 0, std::memory_order_acq_rel)) {
+      return;
+    }
+    sched::Execution::self().yield();
   }
-  // Somebody is between its exchange and its store in wake().
-  while (who_.load(std::memory_order_acquire) != 0) sched::Execution::self().yield();
 }
 
 void Sleeper::wake() noexcept {
   uintptr_t who = who_.load(std::memory_order_seq_cst);  // partner: arm()
-  if (who == 0 || who == kWaking) return;
-  if ((who & kKernelThread) == 0) {
-    reinterpret_cast<sched::Execution*>(who)->unpark();
-    return;
+  for (;;) {
+    if (who == 0) return;
+    if (who == kWaking) {
+      // Somebody who comes late from the collective before: his unpark() may have been too
+      // early for our flag, so it does not count for ours.
+      sched::Execution::self().yield();
+      who = who_.load(std::memory_order_seq_cst);
+    } else if ((who & kKernelThread) == 0) {
+      return reinterpret_cast<sched::Execution*>(who)->unpark();
+    } else if (who_.compare_exchange_strong(who, kWaking, std::memory_order_seq_cst)) {
+      break;
+    }
   }
-  if (!who_.compare_exchange_strong(who, kWaking, std::memory_order_acq_rel)) return;
   reinterpret_cast<sched::Execution*>(who & ~kKernelThread)->unpark();
-  who_.store(0, std::memory_order_release);  // pairs with disarm(): the thread may end
+  // It stays armed: if we are the late one, the thread waits for another flag by now, and
+  // whoever sets that must find it. release pairs with disarm(): the thread may end.
+  who_.store(who, std::memory_order_release);
 }
 
 // ---- Team --------------------------------------------------------------------------------

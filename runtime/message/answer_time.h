@@ -35,30 +35,30 @@ class AnswerTime {
 
   // Before the first look of a receive that may wait. Cost: up to kMostWaitTicks.
   void wait_before_look() noexcept {
-    state_ = kUnasked;
+    look_ = Look::kUnasked;
     const uint64_t sent = sent_ticks_.load(std::memory_order_relaxed);
     if (sent == 0) return;  // nothing was sent since the last receive
     if (credit_ == 0) {
-      state_ = kProbe;
+      look_ = Look::kProbe;
       return;
     }
     --credit_;
-    state_ = kWaited;
+    look_ = Look::kWaited;
     sent_ticks_.store(0, std::memory_order_relaxed);
     while (static_cast<int64_t>(__rdtsc() - sent) < wait_ticks_) {
     }
   }
   // After the last look: how many were in vain before the message came, if it did.
   void note_end(int looks_in_vain, bool has_come) noexcept {
-    if (state_ == kWaited && looks_in_vain == 0) [[likely]] {
+    if (look_ == Look::kWaited && looks_in_vain == 0) [[likely]] {
       wait_ticks_ -= kLessTicks;
-    } else if (state_ != kUnasked) {
+    } else if (look_ != Look::kUnasked) {
       learn(looks_in_vain, has_come);
     }
   }
 
  private:
-  enum State : uint8_t { kUnasked, kProbe, kWaited };
+  enum class Look : uint8_t { kUnasked, kProbe, kWaited };
   static constexpr int64_t kMostTicks = 2048;  // about a microsecond
   static constexpr int64_t kMostWaitTicks = kMostTicks / 2;
   static constexpr int64_t kLessTicks = 1;
@@ -71,7 +71,7 @@ class AnswerTime {
   int64_t wait_ticks_ = 0;
   int credit_ = 0;  // receives until the next probe
   int next_credit_ = 1;
-  State state_ = kUnasked;
+  Look look_ = Look::kUnasked;
 };
 
 }  // namespace mpc::msg

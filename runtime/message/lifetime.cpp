@@ -115,7 +115,7 @@ void create_mailbox(job::Rank& rank) {
   CHECK(rank.world_rank >= 0 && rank.world_rank < kMaxRanks, "world rank out of range");
   Mailbox& mailbox = mailbox_of(rank.world_rank);
   mailbox.owner.store(&rank, std::memory_order_relaxed);  // read by itself, or compared
-  rank.mailbox = &mailbox;
+  std::atomic_ref(rank.mailbox).store(&mailbox, std::memory_order_relaxed);  // see notify()
   std::lock_guard guard(g_lifetime);
   ++g_created;
 }
@@ -139,7 +139,7 @@ void destroy_mailbox(job::Rank& rank) {
       rank.phase.load(std::memory_order_relaxed) != job::kAfterFinalize) {
     withdraw_sends(mine);
   }
-  rank.mailbox = nullptr;
+  std::atomic_ref(rank.mailbox).store(nullptr, std::memory_order_relaxed);  // see notify()
   std::lock_guard guard(g_lifetime);
   if (++g_ended == g_created && g_ended >= rank.world_size) free_all_mailboxes();
 }

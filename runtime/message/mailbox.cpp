@@ -294,7 +294,8 @@ bool Mailbox::poll() noexcept {
 }
 
 void Mailbox::delegate() noexcept {
-  if (is_delegated()) return;
+  // seq_cst: the look of an execution that parks, see start_polling().
+  if ((tail.load(std::memory_order_seq_cst) & kDelegated) != 0) return;
   // Claims before this one in the order of `tail`'s modifications did not see the flag:
   // their messages are ours to match. Later ones see it.
   const uint64_t end = tail.fetch_or(kDelegated, std::memory_order_seq_cst) >> 1;

@@ -57,7 +57,7 @@ const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
 
 // `looks_in_vain` > 0, or this is a probe, or nothing has come.
 void AnswerTime::learn(int looks_in_vain, bool has_come) noexcept {
-  if (state_ == kWaited) {
+  if (look_ == Look::kWaited) {
     wait_ticks_ = std::min(wait_ticks_ + kMoreTicks, kMostWaitTicks);
     if (!has_come) credit_ = 0;
     return;

@@ -108,6 +108,12 @@ class Spinning {
   const bool is_main_;
 };
 
+// Both in any case.
+bool poll_and_run_hooks(Mailbox& mine) noexcept {
+  const bool polled = mine.poll();
+  return run_hooks(mine) || polled;
+}
+
 // Polls while the scheduler thinks that it pays. True if done. `glance` is a cheap hint that
 // done() may have become true; `help` is called once, after a while. `soon` says that the end
 // is a copy in progress away, which is shorter than sleeping and being woken.
@@ -119,7 +125,7 @@ bool spin_until(Mailbox& mine, Done done, Glance glance, Help help, Soon soon) n
   sched::SpinBudget spin;
   Spinning spinning(mine);
   for (int turn = 0;; ++turn) {
-    const bool happened = mine.poll() | run_hooks(mine);
+    const bool happened = poll_and_run_hooks(mine);
     if (done()) return true;
     if (happened || mine.shared_copy.help()) continue;
     if (!spin.once()) {
@@ -139,7 +145,8 @@ void park_until(job::Rank& self, Mailbox& mine, Waiter& waiter, Done done,
                 const sched::WaitReason& why) noexcept {
   Parking parking(mine, waiter);
   while (!done()) {
-    if (run_hooks(mine) | help_progress(self)) continue;
+    const bool ran_hooks = run_hooks(mine);
+    if (help_progress(self) || ran_hooks) continue;
     waiter.execution->park(why);
   }
 }
@@ -245,7 +252,7 @@ void add_progress_hook(ProgressHook hook) {
 
 bool progress(job::Rank& self) {
   Mailbox& mine = mailbox_of(self);
-  return mine.poll() | run_hooks(mine);
+  return poll_and_run_hooks(mine);
 }
 
 void relax(job::Rank& self) {
@@ -401,8 +408,10 @@ void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReas
 }
 
 void notify(job::Rank& self) {
-  if (self.mailbox == nullptr) return;  // it has ended
-  Mailbox& mine = mailbox_of(self);
+  // Relaxed: it may end at this moment. The mailbox itself stays until all ranks have ended.
+  void* const mailbox = std::atomic_ref(self.mailbox).load(std::memory_order_relaxed);
+  if (mailbox == nullptr) return;
+  Mailbox& mine = *static_cast<Mailbox*>(mailbox);
   mine.attention.store(true, std::memory_order_release);  // pairs with run_hooks()
   if (self.execution != nullptr) self.execution->unpark();
   // A read-modify-write that changes nothing: an execution that adds itself to the count later

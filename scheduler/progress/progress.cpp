@@ -80,6 +80,7 @@ class IdleReason final : public WaitReason {
 struct alignas(64) Site {
   Worker* worker = nullptr;
   int core = 0;
+  int numa = 0;
   bool is_dedicated = false;
   // Progress threads that are there and have work, or wait actively for it.
   std::atomic<int> busy{0};
@@ -153,6 +154,7 @@ class Cores final : public ProgressCores {
     for (size_t i = 0; i < workers.size(); ++i) {
       sites_[i].worker = workers[i].get();
       sites_[i].core = workers[i]->core();
+      sites_[i].numa = machine.core(sites_[i].core).numa;
       sites_[i].is_dedicated = static_cast<int>(i) >= config.application_workers;
     }
     order_by_distance(machine);
@@ -251,6 +253,7 @@ void Cores::order_by_distance(const topo::Machine& machine) {
 
 Site* Cores::closest(int home, Site* present, int64_t bytes) noexcept {
   if (present != nullptr && present->is_dedicated && present->is_free() &&
+      present->numa == site(home).numa &&
       (present->is_awake() || is_worth_waking(*present, bytes)))
     return present;
   Site* fewest = nullptr;
@@ -330,6 +333,7 @@ class Thread final : public ProgressThread {
   void move_to(Site& site) noexcept;
   bool spawn(Site& site) noexcept;
   ProgressItem* pop() noexcept;
+  ProgressItem* pop_to_run() noexcept;
   void main() noexcept;
   Site& arrive() noexcept;
   void run_all() noexcept;
@@ -368,6 +372,7 @@ class Thread final : public ProgressThread {
   bool is_napping_ = false;
   std::atomic<bool> is_napping_hint_{false};  // the same for others, without the lock
   bool is_broken_ = false;                    // could not be made
+  bool is_working_ = false;                   // an item is taken by the thread, and runs
   std::atomic<bool> is_stopping_{false};
   // Written by whoever sets is_active_; read by the thread afterwards.
   std::atomic<Site*> site_{nullptr};
@@ -521,6 +526,11 @@ void Thread::stop() noexcept {
     wake(*site_.load(std::memory_order_relaxed));
   else if (disturbs)
     execution_.load(std::memory_order_relaxed)->unpark();
+  const auto is_busy = [this] {
+    const Lock lock(*this);
+    return is_working_ || first_ != nullptr;
+  };
+  while (is_busy()) Execution::self().yield();
 }
 
 // A task may still be on its way out of run_task(), its last item long complete.
@@ -534,8 +544,8 @@ Thread::~Thread() {
 
 // ---- taking --------------------------------------------------------------------------------
 
+// Under the lock.
 ProgressItem* Thread::pop() noexcept {
-  const Lock lock(*this);
   ProgressItem* item = first_;
   if (item == nullptr) return nullptr;
   first_ = item->next;
@@ -544,8 +554,17 @@ ProgressItem* Thread::pop() noexcept {
   return item;
 }
 
+// For the thread itself; the item before, if any, has run.
+ProgressItem* Thread::pop_to_run() noexcept {
+  const Lock lock(*this);
+  ProgressItem* item = pop();
+  is_working_ = item != nullptr;
+  return item;
+}
+
 ProgressItem* Thread::take_any() noexcept {
   if (!has_items()) return nullptr;
+  const Lock lock(*this);
   ProgressItem* item = pop();
   if (item != nullptr) taken_counter.add();
   return item;
@@ -571,7 +590,7 @@ bool Thread::take(ProgressItem* wanted) noexcept {
 // One item a run, so that a worker with other things to do sees them in between.
 TaskResult Thread::run_task(Task& task) {
   Thread& self = static_cast<OwnTask&>(task).thread;
-  if (ProgressItem* item = self.pop()) {
+  if (ProgressItem* item = self.pop_to_run()) {
     Thread* const outer = std::exchange(t_running, &self);
     {
       const trace::Span span(kWork, {static_cast<uint64_t>(Execution::self().core())},
@@ -582,6 +601,7 @@ TaskResult Thread::run_task(Task& task) {
     t_running = outer;
   }
   const Lock lock(self);
+  self.is_working_ = false;
   if (self.first_ != nullptr) return TaskResult::kAgain;
   self.is_active_ = false;
   return TaskResult::kDone;
@@ -603,13 +623,13 @@ Site& Thread::arrive() noexcept {
 
 void Thread::run_all() noexcept {
   Execution& self = Execution::self();
-  ProgressItem* item = pop();
+  ProgressItem* item = pop_to_run();
   if (item == nullptr) return;
   Site& site = arrive();
   t_running = this;
   self.set_identity(identity_);
   self.set_call("background progress");
-  for (; item != nullptr; item = pop()) {
+  for (; item != nullptr; item = pop_to_run()) {
     {
       const trace::Span span(kWork, {static_cast<uint64_t>(site.core)});
       item->run(*item);

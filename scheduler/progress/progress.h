@@ -96,8 +96,8 @@ class ProgressThread {
   virtual bool is_napping() const noexcept = 0;
   // True on the progress thread itself.
   virtual bool is_running_here() const noexcept = 0;
-  // No further items; the thread ends when it has run those that are there. At the end of the
-  // rank. Switches: no.
+  // No further items; the thread ends when it has run those that are there, for which this
+  // waits: it may still wake others after the last completion. Caller: the rank. Switches: yes.
   virtual void stop() noexcept = 0;
 
  protected:

@@ -257,6 +257,52 @@ INSTANTIATE_TEST_SUITE_P(Worlds, DirectStress,
                                   (setup.param.in_blocks ? "Blocks" : "RoundRobin");
                          });
 
+// A waker that is late meets a thread that waits for the next flag already: it must not use up
+// the thread's entry, which the next waker looks for.
+TEST(Sleeper, LosesNoWakeUpOfAKernelThreadThatIsOneFlagAhead) {
+  constexpr uint64_t kForNs = 1'000'000'000, kLostNs = 10'000'000'000;
+  std::atomic<uint64_t> flag{0}, seen{0};
+  std::atomic<bool> is_over{false};
+  std::atomic<sched::Execution*> waiting{nullptr};
+  Sleeper sleeper;
+  std::thread waiter([&] {
+    sched::Execution& self = sched::Execution::self();
+    waiting.store(&self);
+    std::mt19937 random(seed());
+    for (uint64_t number = 1; !is_over.load(); ++number) {
+      const auto holds = [&] { return flag.load(std::memory_order_seq_cst) >= number; };
+      if (!holds()) {
+        sleeper.arm(self);
+        // Mostly it sees the flag itself, while the waker is about to wake it.
+        for (auto looks = random() % 400; looks > 0 && !holds(); --looks) {
+        }
+        while (!holds() && !is_over.load()) self.park(kWhy);
+        sleeper.disarm();
+      }
+      seen.store(number, std::memory_order_release);
+    }
+    while (waiting.load() != nullptr) sched::Execution::self().yield();
+  });
+  std::mt19937 random(seed() + 1);
+  const uint64_t end = sched::now_ns() + kForNs;
+  bool is_lost = false;
+  for (uint64_t number = 1; sched::now_ns() < end && !is_lost; ++number) {
+    for (auto pauses = random() % 16; pauses > 0; --pauses) __builtin_ia32_pause();
+    flag.store(number, std::memory_order_seq_cst);
+    sleeper.wake();
+    const uint64_t limit = sched::now_ns() + kLostNs;
+    for (int turn = 0; seen.load(std::memory_order_acquire) < number && !is_lost; ++turn) {
+      if (turn > 1000) sched::Execution::self().yield();
+      is_lost = sched::now_ns() > limit;
+    }
+  }
+  is_over.store(true);
+  waiting.load()->unpark();
+  waiting.store(nullptr);
+  waiter.join();
+  EXPECT_FALSE(is_lost) << "after " << seen.load() << " flags";
+}
+
 TEST(Direct, TellsAllMembersWhoCallsSomethingElse) {
   for (const bool in_blocks : {true, false}) {
     constexpr int kRanks = 6;
