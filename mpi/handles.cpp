@@ -26,6 +26,8 @@ const char* kind_name(Kind kind) noexcept {
     case Kind::kWin: return "window";
     case Kind::kFile: return "file";
     case Kind::kSession: return "session";
+    case Kind::kOwnBuilder: return "schedule builder";
+    case Kind::kOwnSchedule: return "schedule";
   }
   return "object";
 }
@@ -43,6 +45,8 @@ int class_of(Kind kind) noexcept {
     case Kind::kWin: return MPI_ERR_WIN;
     case Kind::kFile: return MPI_ERR_FILE;
     case Kind::kSession: return MPI_ERR_SESSION;
+    case Kind::kOwnBuilder:
+    case Kind::kOwnSchedule: return MPI_ERR_ARG;
   }
   return MPI_ERR_ARG;
 }
@@ -61,6 +65,8 @@ uintptr_t null_code(Kind kind) noexcept {
     case Kind::kWin: return 0x110;
     case Kind::kFile: return 0x118;
     case Kind::kSession: return 0x120;
+    case Kind::kOwnBuilder:
+    case Kind::kOwnSchedule: return 0;
   }
   return 0;
 }

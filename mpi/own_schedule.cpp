@@ -61,7 +61,7 @@ Err check_tag(int tag) {
 }  // namespace
 
 OwnSchedule::OwnSchedule(Comm& comm) noexcept
-    : Object(kOwnSchedule, comm.self().world_rank), comm_(&comm) {
+    : Object(Kind::kOwnSchedule, comm.self().world_rank), comm_(&comm) {
   comm_->retain();
 }
 
@@ -95,7 +95,7 @@ Err OwnSchedule::make_request(bool is_persistent, Request** out) {
 }
 
 OwnBuilder::OwnBuilder(Comm& comm)
-    : Object(kOwnBuilder, comm.self().world_rank), result_(new OwnSchedule(comm)) {}
+    : Object(Kind::kOwnBuilder, comm.self().world_rank), result_(new OwnSchedule(comm)) {}
 
 OwnBuilder::~OwnBuilder() {
   if (result_ != nullptr) result_->drop();
@@ -207,14 +207,14 @@ Err OwnBuilder::commit(OwnSchedule** out) {
 
 Err lookup_own(void* handle, OwnBuilder** out) {
   Object* object = nullptr;
-  MPC_MPI_TRY(check_object(handle, kOwnBuilder, "schedule builder", &object));
+  MPC_MPI_TRY(check_object(handle, Kind::kOwnBuilder, "schedule builder", &object));
   *out = static_cast<OwnBuilder*>(object);
   return kSuccess;
 }
 
 Err lookup_own(void* handle, OwnSchedule** out) {
   Object* object = nullptr;
-  MPC_MPI_TRY(check_object(handle, kOwnSchedule, "schedule", &object));
+  MPC_MPI_TRY(check_object(handle, Kind::kOwnSchedule, "schedule", &object));
   *out = static_cast<OwnSchedule*>(object);
   return kSuccess;
 }

@@ -22,10 +22,6 @@
 
 namespace mpc::mpi {
 
-// Their handles are not MPI's: kinds of objects beyond those of mpi/object.h.
-inline constexpr Kind kOwnBuilder = static_cast<Kind>(0x80);
-inline constexpr Kind kOwnSchedule = static_cast<Kind>(0x81);
-
 // A buffer of a node, as the user gave it.
 struct Region {
   const void* address = nullptr;

@@ -1,7 +1,10 @@
 #include "sim/placement.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "topology/fingerprint.h"
+#include "topology/spread.h"
 
 namespace mpc::sim {
 
@@ -10,17 +13,11 @@ Placement place(const topo::Machine& machine, int ranks) {
   CHECK(ranks >= 1 && helpers >= 0, "more ranks than cores");
   Placement result;
   result.core_count = cores;
-  // Core i is for communication where the line of slope helpers / cores passes half a step.
-  const auto passed = [&](int core) {
-    return (2 * static_cast<int64_t>(core) * helpers + cores) /
-           (2 * static_cast<int64_t>(cores));
-  };
-  for (int core = 0; core < cores; ++core) {
-    if (passed(core + 1) > passed(core))
-      result.communication_cores.push_back(core);
-    else
+  result.communication_cores = topo::spread(cores, helpers);
+  const auto& picked = result.communication_cores;
+  for (int core = 0; core < cores; ++core)
+    if (!std::binary_search(picked.begin(), picked.end(), core))
       result.core_of_rank.push_back(core);
-  }
   for (int rank = 0; rank < ranks; ++rank) {
     const auto nearest =
         static_cast<size_t>(static_cast<int64_t>(rank) * helpers / ranks);

@@ -4,7 +4,7 @@
 // Role:      ranks in order on N cores, the other cores between them for communication.
 // Users:     sim/player.h.
 // Threads:   pure functions.
-// See also:  docs/overlap-model.md; Denis et al. 2018, section 5 ("closest idle cores").
+// See also:  topology/spread.h (as mpcrun does it), docs/overlap-model.md; Denis et al. 2018, section 5 ("closest idle cores").
 
 #include <vector>
 

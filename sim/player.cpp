@@ -1,7 +1,9 @@
 #include "sim/player.h"
 
 #include <algorithm>
+#include <deque>
 #include <queue>
+#include <set>
 #include <tuple>
 
 #include "sim/traffic.h"
@@ -23,7 +25,7 @@ enum class EventKind : uint8_t {
   kCopyBegins,  // the latency of a copy is over
   kCopyEnds,    // maybe: see Traffic
   kWorkEnds,    // a reduction is done
-  kOffered,     // a communication core has noticed that a node is ready
+  kOffered,     // the progress thread of a rank has noticed that a node is ready
   kComputed,    // a rank comes to its wait
 };
 
@@ -61,9 +63,18 @@ struct NodeState {
 enum class Phase : uint8_t { kStart, kCompute, kWait, kOver };
 
 struct CoreState {
-  Offers offers;
+  Offers offers;            // of a core with a rank
+  uint32_t thread = kNone;  // of a communication core: whose thread runs there
   bool is_busy = false;
   Time busy = 0;
+};
+
+// A rank's progress thread, as in scheduler/progress.
+struct ThreadState {
+  std::deque<uint32_t> nodes;
+  size_t at_once = 0;      // so many of them are done before the core looks for other threads
+  bool is_active = false;  // waits for a core, or has one
+  uint32_t core = kNone;   // where it was last
 };
 
 struct RankState {
@@ -84,7 +95,8 @@ class Simulation {
                    push(end, EventKind::kCopyEnds, 0, 0, copy, version);
                  }),
         cores_(static_cast<size_t>(placement_.core_count)),
-        ranks_(placement_.core_of_rank.size()) {}
+        ranks_(placement_.core_of_rank.size()),
+        threads_(ranks_.size()) {}
 
   Result<Outcome> play();
 
@@ -101,9 +113,6 @@ class Simulation {
   }
   uint32_t own_core(uint32_t rank) const {
     return static_cast<uint32_t>(placement_.core_of_rank[rank]);
-  }
-  uint32_t helper(uint32_t rank) const {
-    return static_cast<uint32_t>(placement_.helper_of_rank[rank]);
   }
   int numa(uint32_t core) const {
     return run_.machine->core(static_cast<int>(core)).numa;
@@ -123,6 +132,13 @@ class Simulation {
   void handle(const Event& event);
   void look_at_cores();
   void offer(uint32_t id, uint32_t by_core);
+  void offer_in_background(uint32_t id, uint32_t by_core);
+  void queue(uint32_t id, uint32_t by_core);
+  uint32_t thread_of(uint32_t id) const;
+  void run_threads();
+  uint32_t free_core_near(const ThreadState& thread, uint32_t rank) const;
+  bool run_thread(uint32_t rank, uint32_t core);
+  void leave_core(uint32_t core);
   void run_next(uint32_t core);
   bool may_run(uint32_t core, uint32_t id) const;
   void take(uint32_t core, uint32_t id);
@@ -145,6 +161,9 @@ class Simulation {
   std::vector<NodeState> states_;
   std::vector<CoreState> cores_;
   std::vector<RankState> ranks_;
+  std::vector<ThreadState> threads_;  // by rank
+  std::deque<uint32_t> ready_threads_;
+  std::set<uint32_t> free_helpers_;  // communication cores without a thread
   std::vector<uint32_t> rank_of_core_;  // kNone: for communication
   struct Copying {
     uint32_t core, node;
@@ -156,6 +175,8 @@ class Simulation {
 
 void Simulation::load() {
   rank_of_core_.assign(cores_.size(), kNone);
+  for (const int core : placement_.communication_cores)
+    free_helpers_.insert(static_cast<uint32_t>(core));
   for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     const nbc::Schedule& schedule = *(*run_.schedules)[rank];
     ranks_[rank].first_node = static_cast<uint32_t>(nodes_.size());
@@ -228,6 +249,7 @@ void Simulation::find_startable() {
 
 // All ranks start at once: first they post the receives that are ready, whoever does the rest.
 void Simulation::start_all() {
+  std::vector<uint32_t> others;
   for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     const uint32_t first = ranks_[rank].first_node, own = own_core(rank);
     Time posting = 0;
@@ -236,42 +258,130 @@ void Simulation::start_all() {
         states_[first + id].is_taken = states_[first + id].is_posted = true;
         posting += ticks(p_.node_us);
       } else {
-        offer(first + id, own);
+        others.push_back(first + id);
       }
     }
     cores_[own].is_busy = true;
     cores_[own].busy += posting;
     push(posting, EventKind::kPosted, own, 0);
   }
+  for (uint32_t id : others) offer(id, own_core(rank_of(id)));
 }
 
 // A node has become ready.
 void Simulation::offer(uint32_t id, uint32_t by_core) {
+  if (!states_[id].is_kept) return offer_in_background(id, by_core);
   const uint32_t rank = rank_of(id), own = own_core(rank);
+  cores_[own].offers.push({now_, node(id).level, id});
+  look_again(own);
+  if (run_.rules.cores_help && placement_.helper_of_rank[rank] >= 0)
+    push(now_ + ticks(p_.handover_us), EventKind::kOffered, own, id);
+}
+
+// Messages are posted at once; only what takes long is for a progress thread: the copy of a
+// message that has both ends, and local work.
+void Simulation::offer_in_background(uint32_t id, uint32_t by_core) {
+  const NodeState& state = states_[id];
+  if (state.partner != kNone) {
+    states_[id].is_posted = true;
+    if (!states_[state.partner].is_posted) {
+      states_[id].is_taken = true;
+      return;
+    }
+  }
+  if (rank_of_core_[by_core] == kNone)
+    queue(id, by_core);
+  else
+    push(now_ + ticks(p_.handover_us), EventKind::kOffered, by_core, id);
+  if (!run_.rules.waits_help) return;
   const Offer ready{now_, node(id).level, id};
-  if (states_[id].is_kept) {
-    cores_[own].offers.push(ready);
-    look_again(own);
-    if (run_.rules.cores_help && placement_.helper_of_rank[rank] >= 0)
-      push(now_ + ticks(p_.handover_us), EventKind::kOffered, helper(rank), id);
-    return;
-  }
-  if (helper(rank) == by_core) {
-    cores_[by_core].offers.push(ready);
-    look_again(by_core);
-  } else {
-    push(now_ + ticks(p_.handover_us), EventKind::kOffered, helper(rank), id);
-  }
-  if (run_.rules.waits_help) {
-    cores_[own].offers.push(ready);
-    look_again(own);
+  for (const uint32_t end : {id, state.partner != kNone ? state.partner : id}) {
+    cores_[own_core(rank_of(end))].offers.push(ready);
+    look_again(own_core(rank_of(end)));
   }
 }
 
+// The receiver's for a copy, else the node's own.
+uint32_t Simulation::thread_of(uint32_t id) const {
+  const bool is_send = node(id).kind == NodeKind::kSend;
+  return rank_of(is_send ? states_[id].partner : id);
+}
+
+// A thread that completes what its own local work waits for goes on with that at once.
+void Simulation::queue(uint32_t id, uint32_t by_core) {
+  const uint32_t rank = thread_of(id);
+  ThreadState& thread = threads_[rank];
+  const bool is_message = states_[id].partner != kNone;
+  if (!is_message && cores_[by_core].thread == rank)
+    thread.nodes.insert(
+        thread.nodes.begin() + static_cast<std::ptrdiff_t>(thread.at_once++), id);
+  else
+    thread.nodes.push_back(id);
+  if (thread.is_active) return;
+  thread.is_active = true;
+  ready_threads_.push_back(rank);
+}
+
+// The core where the thread was if that is near, else the closest one. Cores are in the order of the topology's
+// tree: the closest one is the next on either side. Requires: there is one.
+uint32_t Simulation::free_core_near(const ThreadState& thread, uint32_t rank) const {
+  const uint32_t home = own_core(rank);
+  if (free_helpers_.contains(thread.core) && numa(thread.core) == numa(home))
+    return thread.core;
+  const auto above = free_helpers_.lower_bound(home);
+  if (above == free_helpers_.begin()) return *above;
+  const uint32_t below = *std::prev(above);
+  if (above == free_helpers_.end()) return below;
+  const auto distance = [&](uint32_t core) {
+    return std::pair(run_.machine->distance(static_cast<int>(home), static_cast<int>(core)),
+                     core > home ? core - home : home - core);
+  };
+  return distance(below) < distance(*above) ? below : *above;
+}
+
+// Threads that have waited longest first, on whichever cores are free: those take ready threads
+// from each other.
+void Simulation::run_threads() {
+  while (!ready_threads_.empty() && !free_helpers_.empty()) {
+    const uint32_t rank = ready_threads_.front();
+    ready_threads_.pop_front();
+    run_thread(rank, free_core_near(threads_[rank], rank));
+  }
+}
+
+// False: somebody else has done all of it.
+bool Simulation::run_thread(uint32_t rank, uint32_t core) {
+  ThreadState& thread = threads_[rank];
+  while (!thread.nodes.empty()) {
+    const uint32_t id = thread.nodes.front();
+    thread.nodes.pop_front();
+    if (thread.at_once > 0) --thread.at_once;
+    if (states_[id].is_taken) continue;
+    thread.core = core;
+    cores_[core].thread = rank;
+    free_helpers_.erase(core);
+    take(core, id);
+    return true;
+  }
+  thread.is_active = false;
+  return false;
+}
+
+// A communication core has done a node: others of the thread wait behind other threads.
+void Simulation::leave_core(uint32_t core) {
+  const uint32_t rank = cores_[core].thread;
+  cores_[core].is_busy = false;
+  if (threads_[rank].at_once > 0 && run_thread(rank, core)) return;
+  cores_[core].thread = kNone;
+  free_helpers_.insert(core);
+  if (threads_[rank].nodes.empty())
+    threads_[rank].is_active = false;
+  else
+    ready_threads_.push_back(rank);
+}
+
 bool Simulation::may_run(uint32_t core, uint32_t id) const {
-  const uint32_t rank = rank_of_core_[core];
-  if (rank == kNone) return true;
-  switch (ranks_[rank].phase) {
+  switch (ranks_[rank_of_core_[core]].phase) {
     case Phase::kStart:
       return states_[id].is_kept;
     case Phase::kCompute:
@@ -286,7 +396,7 @@ bool Simulation::may_run(uint32_t core, uint32_t id) const {
 void Simulation::run_next(uint32_t core_index) {
   CoreState& core = cores_[core_index];
   const uint32_t rank = rank_of_core_[core_index];
-  if (rank != kNone && ranks_[rank].phase == Phase::kCompute) return;
+  if (ranks_[rank].phase == Phase::kCompute) return;
   std::vector<Offer> later;
   while (!core.is_busy && !core.offers.empty()) {
     const Offer best = core.offers.top();
@@ -310,6 +420,7 @@ void Simulation::take(uint32_t core, uint32_t id) {
 }
 
 void Simulation::free_core(uint32_t core) {
+  if (rank_of_core_[core] == kNone) return leave_core(core);
   cores_[core].is_busy = false;
   look_again(core);
 }
@@ -332,8 +443,8 @@ void Simulation::act(uint32_t core, uint32_t id) {
       return push(now_ + work, EventKind::kWorkEnds, core, id);
     }
     case NodeKind::kNop:
-      free_core(core);
-      return complete(id, core);
+      complete(id, core);
+      return free_core(core);
   }
 }
 
@@ -415,18 +526,16 @@ void Simulation::handle(const Event& e) {
       const Copying done = copying_[e.copy];
       traffic_.end(e.copy);
       cores_[done.core].busy += now_;
-      free_core(done.core);
       complete(done.node, done.core);
       if (states_[done.node].partner != kNone)
         complete(states_[done.node].partner, done.core);
-      return;
+      return free_core(done.core);
     }
     case EventKind::kWorkEnds:
-      free_core(e.core);
-      return complete(e.node, e.core);
+      complete(e.node, e.core);
+      return free_core(e.core);
     case EventKind::kOffered:
-      cores_[e.core].offers.push({now_, node(e.node).level, e.node});
-      return look_again(e.core);
+      return queue(e.node, e.core);
     case EventKind::kComputed:
       ranks_[rank_of_core_[e.core]].phase = Phase::kWait;
       return look_again(e.core);
@@ -434,9 +543,10 @@ void Simulation::handle(const Event& e) {
 }
 
 void Simulation::look_at_cores() {
+  run_threads();
   for (uint32_t core : to_look_) {
     run_next(core);
-    if (rank_of_core_[core] != kNone) move_on(rank_of_core_[core]);
+    move_on(rank_of_core_[core]);
   }
   to_look_.clear();
 }

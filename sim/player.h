@@ -9,10 +9,13 @@
 //            sim/traffic.h.
 //
 // Who runs a node:
-//   Where::kAny          the rank's communication core; without one, as kApplication
+//   Where::kAny          a progress thread, the receiver's for a message, on a communication core;
+//                        without one, as kApplication
 //   Where::kApplication  the rank's own core: at the start what can be done then, else in wait
 // Receives that are ready at the start are posted by the start, whoever does the rest. Whoever
-// of send and receive comes second does the copy.
+// of send and receive comes second does the copy. A thread does what became ready first, stays
+// on its core if that is free and else takes the closest free one; where none is, the next core
+// to become free goes on with the thread that has waited longest.
 
 #include <memory>
 #include <vector>

@@ -63,9 +63,12 @@ class Costs {
     const auto count = static_cast<double>(parts);
     const double overhead = 2 * p_.node_us + p_.message_us;
     const double more_latency = (count - 1) * copy_us(p_, reach, 0);
-    return {overhead * count + more_latency + copy_us(p_, reach, bytes, here),
+    const double fixed = overhead * count + more_latency;
+    return {fixed + copy_us(p_, reach, bytes, here),
+            fixed + copy_us(p_, Reach::kMachine, bytes, here),
             reduces ? p_.node_us * count + reduce_us(p_, bytes) : 0};
   }
+  int numa_count() const { return numa_count_; }
 
   // One message of `bytes` in `parts` between ranks `distance` apart, while `active` cores copy.
   double message_us(int64_t bytes, int64_t parts, int64_t distance, int active,
@@ -113,8 +116,18 @@ struct TreePass {
   // Many segments behave like some: so many are played, with the overhead of all.
   static constexpr int64_t kMostSegments = 8, kMostTasks = 2048;
 
-  double played_us(int first_level, int end_level, int cores) const {
-    TreeWork work{s.ranks, arity, first_level, end_level, cores, is_upwards};
+  double played_us(int first_level, int end_level, TreeCores whose) const {
+    const int cores =
+        whose == TreeCores::kShared ? s.communication_cores : s.application_cores;
+    TreeWork work;
+    work.ranks = s.ranks;
+    work.arity = arity;
+    work.first_level = first_level;
+    work.end_level = end_level;
+    work.cores = cores;
+    work.whose = whose;
+    work.is_upwards = is_upwards;
+    work.numa_count = costs.numa_count();
     work.segments = static_cast<int>(std::min(
         segments, std::clamp<int64_t>(kMostTasks / s.ranks, 1, kMostSegments)));
     if (has_doubling_weight(s.coll)) work.own_block_us = costs.own_block_us();
@@ -122,6 +135,7 @@ struct TreePass {
       const int64_t active = std::min<int64_t>(edges(e.level), cores);
       EdgeCost cost = costs.edge_cost(e, static_cast<int>(active), reduces, segments);
       cost.copy_us /= work.segments;
+      cost.far_copy_us /= work.segments;
       cost.reduce_us /= work.segments;
       return cost;
     });
@@ -163,7 +177,7 @@ struct TreePass {
   }
   double kept_us(int split) const {
     const int first = std::max(0, height() - split);
-    if (is_played()) return played_us(first, height(), s.application_cores);
+    if (is_played()) return played_us(first, height(), TreeCores::kOfRanks);
     double time = 0;
     for (int l = first; l < height(); ++l) time += level_us(l, s.application_cores);
     return time;
@@ -174,7 +188,8 @@ struct TreePass {
     const int last = height() - split, cores = s.communication_cores;
     if (last <= 0) return 0;
     if (cores < 1) return kNever;
-    if (is_played()) return played_us(0, last, cores) + last * costs.handover_us();
+    if (is_played()) 
+      return played_us(0, last, TreeCores::kShared) + last * costs.handover_us();
     double levels = 0, work = 0, longest = 0, fill = 0;
     for (int l = 0; l < last; ++l) {
       const double edge = edge_us(l, cores);

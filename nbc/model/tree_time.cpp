@@ -1,6 +1,7 @@
 #include "nbc/model/tree_time.h"
 
 #include <algorithm>
+#include <deque>
 #include <queue>
 #include <tuple>
 #include <vector>
@@ -14,7 +15,7 @@ enum class TaskKind : uint8_t { kCopy, kReduction, kOwnBlock };
 struct Task {
   double ready_us;
   int level;
-  int rank;  // whose core does it
+  int rank;  // whose core or thread does it
   int segment;
   int child;  // index into Play::edges_; -1: the rank's own block
   TaskKind kind;
@@ -55,6 +56,28 @@ class Play {
   }
 
   double run() {
+    if (is_shared()) return run_shared();
+    return run_own();
+  }
+
+ private:
+  // A rank's progress thread.
+  struct Thread {
+    std::deque<Task> tasks;
+    bool is_active = false;  // waits for a core, or has one
+  };
+  struct Running {
+    double end_us;
+    uint64_t order;
+    int numa;
+    Task task;
+    bool operator>(const Running& other) const {
+      return std::tie(end_us, order) > std::tie(other.end_us, other.order);
+    }
+  };
+
+  // Each rank's tasks on its own core, in the order in which they become ready.
+  double run_own() {
     for (int v = 0; v < work_.ranks; ++v) begin(v);
     double end_us = 0;
     while (!tasks_.empty()) {
@@ -64,15 +87,92 @@ class Play {
                                                   work_.cores / work_.ranks)];
       free = std::max(free, task.ready_us) + duration_us(task);
       end_us = std::max(end_us, free);
-      if (work_.is_upwards)
-        after_upwards(task, free);
-      else if (task.kind == TaskKind::kCopy)
-        has_data(edge(task.child).edge.child, task.segment, free);
+      after(task, free);
     }
     return end_us;
   }
 
- private:
+  // Ready threads on whichever core is free.
+  double run_shared() {
+    threads_.resize(ranks_.size());
+    free_cores_.resize(static_cast<size_t>(work_.numa_count));
+    for (int core = 0; core < work_.cores; ++core)
+      ++free_cores_[static_cast<size_t>(numa_of(core, work_.cores))];
+    free_count_ = work_.cores;
+    for (int v = 0; v < work_.ranks; ++v) begin(v);
+    double now_us = 0;
+    for (start_ready(now_us); !running_.empty(); start_ready(now_us)) {
+      now_us = running_.top().end_us;
+      while (!running_.empty() && running_.top().end_us == now_us) {
+        const auto [end_us, order, numa, task] = running_.top();
+        running_.pop();
+        ++free_cores_[static_cast<size_t>(numa)];
+        ++free_count_;
+        const int here = here_ = thread_of(task);
+        after(task, now_us);
+        // Others have waited longer; but what it has made ready itself comes first.
+        Thread& thread = threads_[static_cast<size_t>(here)];
+        if (thread.tasks.empty())
+          thread.is_active = false;
+        else if (thread.tasks.front().kind == TaskKind::kReduction)
+          start(here, now_us);
+        else
+          ready_.push_back(here);
+      }
+    }
+    return now_us;
+  }
+
+  int thread_of(const Task& task) {
+    if (task.kind == TaskKind::kOwnBlock) return task.rank;
+    const TreeEdge& e = edge(task.child).edge;
+    return work_.is_upwards ? e.parent : e.child;
+  }
+
+  // A task is ready. Those of shared cores are made in the order of the schedules' nodes.
+  void add(const Task& task) {
+    if (!is_shared()) return tasks_.push(task);
+    const int number = thread_of(task);
+    Thread& thread = threads_[static_cast<size_t>(number)];
+    if (number == here_ && task.kind == TaskKind::kReduction)
+      thread.tasks.push_front(task);
+    else
+      thread.tasks.push_back(task);
+    if (thread.is_active) return;
+    thread.is_active = true;
+    ready_.push_back(number);
+  }
+
+  void start(int number, double now_us) {
+    Thread& thread = threads_[static_cast<size_t>(number)];
+    const Task task = thread.tasks.front();
+    thread.tasks.pop_front();
+    int numa = numa_of(number, work_.ranks);
+    while (free_cores_[static_cast<size_t>(numa)] == 0) numa = (numa + 1) % work_.numa_count;
+    --free_cores_[static_cast<size_t>(numa)];
+    --free_count_;
+    const bool is_far = task.kind == TaskKind::kCopy &&
+                        numa != numa_of(edge(task.child).edge.child, work_.ranks);
+    const double duration =
+        is_far ? edge(task.child).cost.far_copy_us : duration_us(task);
+    running_.push({now_us + duration, started_++, numa, task});
+  }
+  int numa_of(int number, int count) const {
+    return static_cast<int>(static_cast<int64_t>(number) * work_.numa_count / count);
+  }
+  void start_ready(double now_us) {
+    for (; free_count_ > 0 && !ready_.empty(); ready_.pop_front())
+      start(ready_.front(), now_us);
+  }
+
+  void after(const Task& task, double now_us) {
+    if (work_.is_upwards)
+      after_upwards(task, now_us);
+    else if (task.kind == TaskKind::kCopy)
+      has_data(edge(task.child).edge.child, task.segment, now_us);
+  }
+
+  bool is_shared() const { return work_.whose == TreeCores::kShared; }
   RankState& rank(int v) { return ranks_[static_cast<size_t>(v)]; }
   size_t at(int index, int segment) const {
     return static_cast<size_t>(index) * static_cast<size_t>(work_.segments) +
@@ -120,7 +220,7 @@ class Play {
     }
     if (level < work_.first_level || level >= work_.end_level) return;
     state.lacks_own_block = v != 0;
-    tasks_.push({ready_us, level, v, 0, -1, TaskKind::kOwnBlock});
+    add({ready_us, level, v, 0, -1, TaskKind::kOwnBlock});
   }
   // What can be done from the start on.
   void begin(int v) {
@@ -131,15 +231,15 @@ class Play {
     }
   }
   void has_data(int v, int segment, double ready_us) {
-    if (segment == 0) add_own_block(v, ready_us);
     const RankState& state = rank(v);
-    for (int i = state.first_edge; i < state.first_edge + state.edge_count; ++i)
-      tasks_.push({ready_us, edge(i).edge.level, v, segment, i, TaskKind::kCopy});
+    for (int i = state.first_edge + state.edge_count; i-- > state.first_edge;)
+      add({ready_us, edge(i).edge.level, v, segment, i, TaskKind::kCopy});
+    if (segment == 0) add_own_block(v, ready_us);
   }
   void send_up(int v, int segment, double ready_us) {
     const int i = rank(v).parent_edge;
     if (i >= 0 && !rank(v).lacks_own_block)
-      tasks_.push({ready_us, edge(i).edge.level, v, segment, i, TaskKind::kCopy});
+      add({ready_us, edge(i).edge.level, v, segment, i, TaskKind::kCopy});
   }
   // A copy has arrived, or has been reduced: the parent reduces the next of its children in
   // order, or has them all.
@@ -159,7 +259,7 @@ class Play {
       if (edge(next).cost.reduce_us <= 0) continue;
       // Otherwise it is being reduced already.
       if (task.kind == TaskKind::kReduction || next == task.child)
-        tasks_.push({now_us, edge(next).edge.level, parent, task.segment, next,
+        add({now_us, edge(next).edge.level, parent, task.segment, next,
                      TaskKind::kReduction});
       return;
     }
@@ -174,6 +274,14 @@ class Play {
   std::vector<bool> has_arrived_;  // upwards, of each edge and segment
   std::vector<double> free_us_;    // when each core has done what it was given
   std::priority_queue<Task, std::vector<Task>, std::greater<>> tasks_;
+  // Of shared cores:
+  std::vector<Thread> threads_;  // by rank
+  std::deque<int> ready_;
+  int here_ = -1;  // the thread that has just done something
+  std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
+  std::vector<int> free_cores_;  // by NUMA node
+  int free_count_ = 0;
+  uint64_t started_ = 0;
 };
 
 }  // namespace

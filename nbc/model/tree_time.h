@@ -7,20 +7,29 @@
 // Threads:   pure functions.
 // See also:  nbc/model/levels.h (the paper's count), nbc/algorithms/tree.h (the same trees).
 //
-// The work of ranks is spread over the cores in equal blocks of neighbours; a core does what
-// became ready first, upper levels first among equals. Downwards the core of the parent copies,
-// upwards that of the child copies and that of the parent reduces.
+// Levels on application cores: each rank has its core (neighbours share one if there are fewer),
+// which does what became ready first, upper levels first among equals. Downwards the core of the
+// parent copies, upwards that of the child copies and that of the parent reduces.
+// Levels on communication cores: any core that is free goes on with the progress thread that
+// has waited longest, as the runtime does (list scheduling, Graham 1969). A copy belongs to the
+// receiver's thread, a reduction to the parent's, and a thread does one thing at a time. It
+// prefers the core where it was, then one of its rank's NUMA node.
 
 #include <cstdint>
 #include <functional>
 
 namespace mpc::nbc {
 
+// Whose the cores are.
+enum class TreeCores : uint8_t { kOfRanks, kShared };
+
 struct TreeWork {
   int ranks = 1;
   int arity = 2;
   int first_level = 0, end_level = 0;  // the levels [first, end), 0 at the root
   int cores = 1;
+  TreeCores whose = TreeCores::kOfRanks;
+  int numa_count = 1;  // over which ranks and shared cores are spread evenly
   bool is_upwards = false;
   int segments = 1;         // the costs are those of one segment
   double own_block_us = 0;  // to move a rank's own block: scatter, gather
@@ -35,6 +44,7 @@ struct TreeEdge {
 
 struct EdgeCost {
   double copy_us = 0;
+  double far_copy_us = 0;  // by a shared core of another NUMA node than the child's
   double reduce_us = 0;  // upwards only
 };
 

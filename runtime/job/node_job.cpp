@@ -22,6 +22,7 @@
 #include "runtime/trace/trace_file.h"
 #include "scheduler/emulation/emulation.h"
 #include "scheduler/placement.h"
+#include "topology/spread.h"
 
 extern char** environ;
 
@@ -188,7 +189,18 @@ Result<> NodeJob::choose_cores() {
   return set_cores_apart(total, spec_.core_count > 0);
 }
 
-// Which of the cores have ranks; the others are for communication, the last ones first. Cores
+// The numbers 0..total-1 with those of the communication cores behind the others: workers with
+// ranks come first.
+std::vector<int> spread_apart(int total, int communication) {
+  const std::vector<int> picked = topo::spread(total, communication);
+  std::vector<int> cores;
+  for (int core = 0; core < total; ++core)
+    if (!std::binary_search(picked.begin(), picked.end(), core)) cores.push_back(core);
+  cores.insert(cores.end(), picked.begin(), picked.end());
+  return cores;
+}
+
+// Which of the cores have ranks; the others, evenly between them, are for communication. Cores
 // that the user did not ask for and that nobody needs are left alone.
 Result<> NodeJob::set_cores_apart(int total, bool is_given) {
   int ranks = 0;
@@ -205,11 +217,11 @@ Result<> NodeJob::set_cores_apart(int total, bool is_given) {
     if (progress_config_.policy == sched::ProgressPolicy::kOff) communication = 0;
     if (is_given) communication = total - application_workers_;
   }
-  // The last cores of a list are those for communication; otherwise the ranks' neighbours.
+  // The last cores of a list are those for communication.
   if (!spec_.core_list.empty())
     cores_.erase(cores_.begin() + application_workers_, cores_.end() - communication);
   else
-    cores_.resize(static_cast<size_t>(application_workers_ + communication));
+    cores_ = spread_apart(application_workers_ + communication, communication);
   progress_config_.application_workers = application_workers_;
   for (const int worker : progress_config_.list) {
     if (worker < static_cast<int>(cores_.size())) continue;

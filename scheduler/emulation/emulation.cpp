@@ -92,7 +92,10 @@ void EmulatedWork::finish() noexcept {
 }
 
 void EmulatedCopy::start(int64_t bytes, int core_from, int core_to) noexcept {
-  const EmulatedCosts::Copy& cost = g_costs.copy[reach_of(core_from, core_to)];
+  const int here = Execution::self().core();  // who copies
+  const auto reach = std::max({reach_of(core_from, core_to), reach_of(here, core_from),
+                               reach_of(here, core_to)});
+  const EmulatedCosts::Copy& cost = g_costs.copy[reach];
   const int numa = numa_of(core_to);
   // Those that begin later slow this one down too on a real machine; here they do not.
   const int copies = g_copies[numa].fetch_add(1, std::memory_order_relaxed) + 1;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "topology/machine.h"
+#include "topology/spread.h"
 
 namespace mpc::topo {
 namespace {
@@ -158,6 +159,20 @@ TEST(Machine, TheDrawingNamesEachCoreOnceAndStaysNarrow) {
     std::istringstream lines(drawing);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 88u) << line;
   }
+}
+
+TEST(Spread, PicksTheLastOfEqualParts) {
+  EXPECT_EQ(spread(2, 1), (std::vector<int>{1}));
+  EXPECT_EQ(spread(16, 2), (std::vector<int>{7, 15}));
+  EXPECT_EQ(spread(10, 3), (std::vector<int>{3, 6, 9}));
+  EXPECT_TRUE(spread(5, 0).empty());
+  for (int total = 1; total <= 64; ++total)
+    for (int count = 0; count <= total; ++count) {
+      const std::vector<int> picked = spread(total, count);
+      ASSERT_EQ(picked.size(), static_cast<size_t>(count));
+      for (size_t i = 1; i < picked.size(); ++i)
+        EXPECT_LE(std::abs(picked[i] - picked[i - 1] - total / count), 1);
+    }
 }
 
 }  // namespace
