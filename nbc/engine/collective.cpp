@@ -54,6 +54,7 @@ bool Collective::bind(const Schedule& s, const Binding& b) {
   schedule = &s;
   nodes = s.nodes().data();
   binding = b;
+  received_bytes_.store(-1, std::memory_order_relaxed);
   return reserve(s);
 }
 
@@ -77,6 +78,16 @@ void Collective::prepare() noexcept {
   has_failed.store(false, std::memory_order_relaxed);
   status = msg::Status{};
   state.store(kRunning, std::memory_order_relaxed);
+}
+
+int64_t Collective::received_bytes() const noexcept {
+  int64_t bytes = received_bytes_.load(std::memory_order_relaxed);
+  if (bytes >= 0) return bytes;
+  bytes = 0;
+  for (const Node& node : schedule->nodes())
+    if (node.kind == NodeKind::kRecv) bytes += node.to.count * type(node.to).size();
+  received_bytes_.store(bytes, std::memory_order_relaxed);  // all who come now find the same
+  return bytes;
 }
 
 void Collective::fail(Errc error) noexcept {

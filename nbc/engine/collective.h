@@ -70,6 +70,8 @@ class Collective {
   }
   const dt::Datatype& type(const Place& place) const noexcept;
   void fail(Errc error) noexcept;
+  // Of all that the rank receives in it. Cost: the first time after a start, all nodes.
+  int64_t received_bytes() const noexcept;
 
   // Read-only while in flight.
   job::Rank* rank;
@@ -86,6 +88,7 @@ class Collective {
   std::atomic<uint32_t> state{kIdle};
   std::atomic<uint32_t> sinks_left{0};
   std::atomic<bool> has_failed{false};
+  mutable std::atomic<int64_t> received_bytes_{-1};  // not known yet
   msg::Status status;  // written by the first that fails; read after kDone
   Collective* next_free = nullptr;
   uint32_t trace_number = 0;         // of this start; 0: not traced

@@ -116,6 +116,8 @@ void start_message(Collective& c, const Node& node, NodeId id) {
                      b.tag_base + node.tag_offset, b.my_rank, msg::Mode::kStandard});
   } else {
     message.request.set_sequel(c.schedule->has_reductions() ? &kReduction : nullptr);
+    const bool is_large = node.to.count * c.type(node.to).size() >= local_work_bytes.get();
+    message.request.set_whole_bytes(is_large ? c.received_bytes() : 0);
     msg::start_recv(*c.rank, message.request,
                     {c.address(node.to), node.to.count, &c.type(node.to), node.peer,
                      b.context, b.tag_base + node.tag_offset});
@@ -315,9 +317,9 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
   const auto need =
       is_any ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   job::Rank& rank = *c.rank;
-  const auto where =
-      is_user ? sched::ProgressData::kAnywhere : msg::place_of_data(rank, rank);
-  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need, where)) return false;
+  const auto data = is_user ? sched::ProgressData{}
+                            : msg::place_of_data(rank, rank, c.received_bytes());
+  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need, data)) return false;
   msg::call_waiting(rank);  // the collective may be gone
   return true;
 }

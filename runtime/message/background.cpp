@@ -67,9 +67,9 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
       is_short || !waits_help() ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   const job::Rank* const sender =
       send.origin != nullptr ? send.origin->owner.load(std::memory_order_relaxed) : nullptr;
-  const auto where = sender != nullptr ? place_of_data(*rank, *sender)
-                                       : sched::ProgressData::kAnywhere;
-  if (progress->submit(receive.copy, message.bytes, need, where)) {
+  const auto data = sender != nullptr ? place_of_data(*rank, *sender, receive.whole_bytes)
+                                      : sched::ProgressData{};
+  if (progress->submit(receive.copy, message.bytes, need, data)) {
     copy_counter.add();
     call_waiting(*rank);
     return true;
@@ -84,15 +84,15 @@ void call_waiting(job::Rank& rank) noexcept {
   if (rank.execution->is_quickly_woken()) notify(rank);
 }
 
-sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b) noexcept {
+sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b,
+                                  int64_t bytes) noexcept {
   const int here = sched::Execution::self().core();
   const auto is_here = [here](const job::Rank& rank) {
     job::Job& job = *rank.job;
     return job.scheduler()->core_of_worker(job.worker_of(rank.world_rank)) == here;
   };
   // Where ranks do not help, communication cores do everything, as the model has it.
-  return here >= 0 && waits_help() && is_here(a) && is_here(b) ? sched::ProgressData::kNear
-                                                               : sched::ProgressData::kAnywhere;
+  return {here >= 0 && waits_help() && is_here(a) && is_here(b), bytes};
 }
 
 bool waits_help() noexcept { return help_setting.get(); }

@@ -123,6 +123,7 @@ struct Operation : Entry {
   // A node of a split tree's lower levels: its copy is left to no progress thread. Set before
   // the start.
   bool is_for_application = false;
+  int64_t whole_bytes = 0;  // see set_whole_bytes()
   // The copy was left to this progress thread, as this item (the receive's).
   std::atomic<sched::ProgressThread*> background{nullptr};
   sched::ProgressItem* background_item = nullptr;
@@ -151,6 +152,9 @@ class Request : private Operation {
   const Status& status() const noexcept { return Operation::status; }
   // Split trees: where its copy may be done. Before the start; stays for later starts.
   void set_for_application(bool on) noexcept { is_for_application = on; }
+  // Of a receive that is one of several parts: what all of them bring. Before the start; stays
+  // for later starts. A hint for where to copy it.
+  void set_whole_bytes(int64_t n) noexcept { whole_bytes = n; }
   // Before the start; stays for later starts. Null: none.
   void set_on_complete(CompletionFn fn, void* arg) noexcept {
     on_complete = fn;

@@ -289,19 +289,24 @@ bool is_awaited(const Operation& op) noexcept {
   return op.waiter_is_preset || op.state.load(std::memory_order_relaxed) != kActive;
 }
 
-// The mailbox of a rank at the other end that waits and could take part in the copy, or null.
+// The mailbox of a rank that waits and could take part in the copy, or null. In the background it
+// is offered to the receiver in any case: it may come to its wait meanwhile.
 Mailbox* helper_for(const Operation& receive, const Operation& send) noexcept {
   const int64_t least = shared_copy_setting.get();
   if (least == 0 || send.bytes < least || sched::Emulation::is_on() ||
       !receive.type->is_contiguous() || !send.type->is_contiguous())
     return nullptr;
   const job::Rank* const self = job::current_rank();
-  auto can_help = [&](const Operation& op, const Mailbox* of) {
-    return of != nullptr && of->owner.load(std::memory_order_relaxed) != self &&
+  const bool is_background =
+      self != nullptr && self->progress != nullptr && self->progress->is_running_here();
+  if (is_background && !waits_help()) return nullptr;
+  auto can_help = [](const Operation& op, const Mailbox* of) {
+    return of != nullptr && main_execution(*of) != &sched::Execution::self() &&
            (is_awaited(op) || of->spinning.load(std::memory_order_relaxed));
   };
   if (can_help(receive, receive.mailbox)) return receive.mailbox;
-  return can_help(send, send.origin) ? send.origin : nullptr;
+  if (can_help(send, send.origin)) return send.origin;
+  return is_background ? receive.mailbox : nullptr;
 }
 
 void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexcept {

@@ -20,8 +20,8 @@ IntSetting min_bytes("progress.min_bytes", 16 << 10, "bytes",
                      "Smallest copy or reduction that is worth handing to another core",
                      0);
 IntSetting near_bytes("progress.near_bytes", 256 << 10, "bytes",
-                      "The same where all data are of ranks of the core that has them: in its "
-                      "cache a copy takes a fraction of the time",
+                      "The same where the operation's data are of ranks of the core that has them, "
+                      "and no more than that: in its cache a copy takes a fraction of the time",
                       0);
 IntSetting wake_bytes(
     "progress.wake_bytes", 256 << 10, "bytes",
@@ -294,7 +294,7 @@ class Thread final : public ProgressThread {
 
   ~Thread() override;
   bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
-              ProgressData where) noexcept override;
+              ProgressData data) noexcept override;
   bool take(ProgressItem* item) noexcept override;
   ProgressItem* take_any() noexcept override;
   bool is_running_here() const noexcept override { return t_running == this; }
@@ -421,9 +421,9 @@ Site* Thread::choose(int64_t bytes) noexcept {
 }
 
 bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
-                    ProgressData where) noexcept {
-  const bool is_near = where == ProgressData::kNear && !Emulation::is_on();
-  if (bytes < (is_near ? std::max(near_bytes.get(), min_bytes.get()) : min_bytes.get()))
+                    ProgressData data) noexcept {
+  if (bytes < min_bytes.get()) return false;
+  if (data.is_near && std::max(bytes, data.bytes) < near_bytes.get() && !Emulation::is_on())
     return false;
   Site* const usual = cores_.usual_site(home_, site_.load(std::memory_order_relaxed));
   if (usual != nullptr) usual->note_offer();

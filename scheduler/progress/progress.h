@@ -47,9 +47,10 @@ enum class ProgressNeed : uint8_t {
   kFreeCore,  // only where it begins at once: the caller could do it just as well
 };
 
-enum class ProgressData : uint8_t {
-  kAnywhere,
-  kNear,  // of ranks of the caller's core, so in its cache if they are small enough
+// Where an operation's data lie, of which an item does all or a part.
+struct ProgressData {
+  bool is_near = false;  // they are of ranks of the caller's core: in its cache, if they are few
+  int64_t bytes = 0;     // all of the operation's
 };
 
 // One piece of background work, embedded in its owner's memory. The queue does not touch it
@@ -89,7 +90,7 @@ class ProgressThread {
   // 100 us. Switches: no. Order: release; run() sees what was before.
   // Cost: 50 ns; some us if a sleeping core is woken; the first time the thread is made.
   virtual bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
-                      ProgressData where = ProgressData::kAnywhere) noexcept = 0;
+                      ProgressData data = {}) noexcept = 0;
   // Takes `item` back if nobody has begun it. `item` is only compared, never read, unless it
   // is queued here.
   virtual bool take(ProgressItem* item) noexcept = 0;

@@ -120,6 +120,28 @@ TEST_F(ProgressTest, RefusesWhatIsSmallOrHasNoCore) {
   EXPECT_EQ(item.runs.load(), 0);
 }
 
+TEST_F(ProgressTest, LittleDataOfTheCallersCoreStayThere) {
+  begin(2, {.application_workers = 1});
+  auto thread = cores_->make_thread(nullptr, 0, 0);
+  constexpr int64_t kPart = 64 << 10;  // of an operation
+  Item few, many, far;
+  bool took_few = true, took_many = false, took_far = false;
+  spawn(0, [&] {
+    const auto need = ProgressNeed::kAnyCore;
+    took_few = thread->submit(few, kPart, need, {.is_near = true, .bytes = kPart});
+    took_many = thread->submit(many, kPart, need, {.is_near = true, .bytes = kLarge});
+    took_far = thread->submit(far, kPart, need, {.is_near = false, .bytes = kPart});
+    thread->stop();
+  });
+  scheduler_->wait_all();
+  EXPECT_FALSE(took_few);
+  EXPECT_EQ(few.runs.load(), 0);
+  EXPECT_TRUE(took_many);
+  EXPECT_EQ(many.runs.load(), 1);
+  EXPECT_TRUE(took_far);
+  EXPECT_EQ(far.runs.load(), 1);
+}
+
 TEST_F(ProgressTest, AnIdleApplicationCoreIsUsed) {
   begin(2, {.application_workers = 2});
   auto thread = cores_->make_thread(nullptr, 0, 0);
