@@ -82,6 +82,7 @@ bool describe_reduction(nbc::direct::Call& call, Team& team, const void* sendbuf
   call.count = count;
   call.element_bytes = static_cast<size_t>(type->size());
   if (!op.is_predefined()) return true;  // see run_reduction()
+  if (!op.is_reduction()) return false;
   call.op.kernel = dt::reduction(op.code(), type->abi_code());
   call.op.kernel3 = dt::reduction3(op.code(), type->abi_code());
   return call.op.kernel != nullptr;  // else the schedule's way makes the error

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/settings.h"
 #include "mpi/errhandler.h"
 #include "mpi/info.h"
 #include "mpi/request.h"
@@ -9,6 +10,14 @@
 #include "runtime/job/job.h"
 
 namespace mpc::mpi {
+namespace {
+
+BoolSetting allows_aliasing(
+    "mpi.aliased_buffers", false,
+    "Collectives whose send buffer is their receive buffer, which MPI forbids, pass (results are "
+    "what the algorithm makes of it) instead of failing with MPI_ERR_BUFFER");
+
+}  // namespace
 
 int EntryScope::not_running() const {
   const RankState* state = rank_state();
@@ -63,9 +72,18 @@ Err bad_root(int value, const Comm& comm) {
 Err bad_tag(int value) {
   return fail(MPI_ERR_TAG, fmt::format("tag {} is negative", value));
 }
-Err bad_buffer(Count count) {
-  return fail(MPI_ERR_BUFFER, fmt::format("the buffer of {} elements is a null pointer",
-                                          count));
+Err bad_buffer(const void* address, Count count) {
+  return fail(MPI_ERR_BUFFER, fmt::format("the buffer of {} elements is {}", count,
+                                          address == nullptr
+                                              ? "a null pointer"
+                                              : "MPI_IN_PLACE, which is not for this argument"));
+}
+Err aliased(const void* address) {
+  if (allows_aliasing.get()) return kSuccess;
+  return fail(MPI_ERR_BUFFER,
+              fmt::format("the send and the receive buffer are the same ({}); give MPI_IN_PLACE, "
+                          "or set mpi.aliased_buffers=1 to let it pass",
+                          address));
 }
 Err not_committed() {
   return fail(MPI_ERR_TYPE, "the datatype is not committed (MPI_Type_commit)");

@@ -89,7 +89,8 @@ namespace check {
 [[gnu::cold]] Err bad_rank(int value, const Comm& comm, const char* what);
 [[gnu::cold]] Err bad_root(int value, const Comm& comm);
 [[gnu::cold]] Err bad_tag(int value);
-[[gnu::cold]] Err bad_buffer(Count count);
+[[gnu::cold]] Err bad_buffer(const void* address, Count count);
+[[gnu::cold]] Err aliased(const void* address);
 [[gnu::cold]] Err not_committed();
 [[gnu::cold]] Err bad_type_at(Err error, Count index);
 
@@ -190,7 +191,7 @@ inline bool is_root(const Comm& comm, int root) noexcept {
 }
 // Gives to (or takes from) the root: all members, unless in place; the other group's members.
 inline bool is_leaf(const Comm& comm, int root, const void* buffer) noexcept {
-  return comm.is_inter() ? root >= 0 : buffer != MPI_IN_PLACE;
+  return comm.is_inter() ? root >= 0 : root != comm.rank() || buffer != MPI_IN_PLACE;
 }
 
 // --- arrays and buffers ----------------------------------------------------------------------
@@ -209,10 +210,12 @@ inline Err weights(const int* values, Count n, const char* name) {
   if (values == MPI_UNWEIGHTED || values == MPI_WEIGHTS_EMPTY) return kSuccess;
   return counts(values, n, name);
 }
-// A null buffer is MPI_BOTTOM; a predefined type there would mean address 0.
+// A null buffer is MPI_BOTTOM; a predefined type there would mean address 0. MPI_IN_PLACE is
+// 1; who may give it passes no type.
 inline Err buffer(const void* address, Count n, const dt::Datatype* type) {
-  if (address != nullptr || n == 0 || type == nullptr) return kSuccess;
-  return type->is_predefined() ? bad_buffer(n) : kSuccess;
+  if (reinterpret_cast<uintptr_t>(address) > 1 || n == 0 || type == nullptr) [[likely]]
+    return kSuccess;
+  return address == MPI_IN_PLACE || type->is_predefined() ? bad_buffer(address, n) : kSuccess;
 }
 inline Err buffer(const void* address, Count n, const dt::Datatype& type) {
   return buffer(address, n, &type);
@@ -222,6 +225,62 @@ inline Err load(const T* value, const char* name, Count* out) {
   if (value == nullptr) return bad_null(name);
   *out = *value;
   return kSuccess;
+}
+// --- buffers of collectives, which must not overlap (MPI-4.1 section 6.1) --------------------
+// Only what overlaps for certain is found: the same elements at the same address.
+inline Err reduction_buffers(const void* send, const void* recv, Count n,
+                             const dt::Datatype* type) {
+  if ((send != recv && send != nullptr) || n == 0) [[likely]] return kSuccess;
+  if (Err error = buffer(send, n, type)) return error;
+  return send == recv && send != nullptr ? aliased(send) : kSuccess;
+}
+template <class Int>
+inline Count own_count(const Comm& comm, const Int* counts) noexcept {
+  return counts[comm.rank()];
+}
+inline Err reduce_buffers(const Comm& comm, int root, const void* send, const void* recv, Count n,
+                          const dt::Datatype* type) {
+  if (!is_root(comm, root)) return buffer(send, n, type);  // in place is for the root only
+  if (Err error = buffer(recv, n, type)) return error;
+  return comm.is_inter() ? kSuccess : reduction_buffers(send, recv, n, type);
+}
+// What a member sends to itself: `n` elements from `from` to `to_n` elements at `to`.
+inline Err own_block(const void* from, Count n, const dt::Datatype* type, const void* to, Count to_n,
+                     const dt::Datatype* to_type) {
+  if (from != to || from == nullptr || type != to_type || n == 0 || to_n == 0) [[likely]]
+    return kSuccess;
+  return type->size() > 0 ? aliased(from) : kSuccess;
+}
+inline const void* element(const void* base, Count index, const dt::Datatype* type) noexcept {
+  if (base == MPI_IN_PLACE || type == nullptr) return nullptr;  // nothing to compare
+  return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(base) +
+                                       static_cast<uintptr_t>(index * type->extent()));
+}
+inline Err gather_buffers(const Comm& comm, bool has_blocks, const void* one, Count n,
+                          const dt::Datatype* type, const void* blocks, Count block_n,
+                          const dt::Datatype* block_type) {
+  if (!has_blocks || comm.is_inter()) return kSuccess;
+  if (Err error = own_block(one, n, type, blocks, block_n, block_type)) return error;
+  return own_block(one, n, type, element(blocks, comm.rank() * block_n, block_type), block_n,
+                   block_type);
+}
+template <class Int, class Offset>
+inline Err gatherv_buffers(const Comm& comm, bool has_blocks, const void* one, Count n,
+                           const dt::Datatype* type, const void* blocks, const Int* counts,
+                           const Offset* displs, const dt::Datatype* block_type) {
+  if (!has_blocks || comm.is_inter()) return kSuccess;
+  const int r = comm.rank();
+  return own_block(one, n, type, element(blocks, displs[r], block_type), counts[r], block_type);
+}
+template <class Int, class Offset>
+inline Err alltoallv_buffers(const Comm& comm, const void* send, const Int* counts,
+                             const Offset* displs, const dt::Datatype* type, const void* recv,
+                             const Int* to_counts, const Offset* to_displs,
+                             const dt::Datatype* to_type) {
+  if (send == MPI_IN_PLACE || comm.is_inter()) return kSuccess;
+  const int r = comm.rank();
+  return own_block(element(send, displs[r], type), counts[r], type,
+                   element(recv, to_displs[r], to_type), to_counts[r], to_type);
 }
 inline Err status(const MPI_Status* value) { return not_null(value, "status"); }
 template <class F>

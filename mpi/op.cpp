@@ -69,7 +69,7 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   if (op.is_predefined()) {
     // A duplicate of a predefined type is as good as the type (MPI-4.1 section 6.9.2).
     const uint32_t code = type.is_predefined() ? type.abi_code() : dup_code(type);
-    kernel_ = code == 0 ? nullptr : dt::reduction(op.code(), code);
+    kernel_ = code == 0 || !op.is_reduction() ? nullptr : dt::reduction(op.code(), code);
     if (kernel_ == nullptr)
       return fail(MPI_ERR_OP,
                   fmt::format("{} is not defined for {}", kOpNames[op.code() - kFirstOp],

@@ -18,10 +18,13 @@ namespace mpc::mpi {
 class Op final : public Object {
  public:
   Op(int owner, uint32_t code, bool commutes) noexcept
-      : Object(Kind::kOp, owner), code_(code), commutes_(commutes) {}
+      : Object(Kind::kOp, owner), code_(code), commutes_(commutes),
+        is_reduction_(code != dt::abi::kReplace && code != dt::abi::kNoOp) {}
   uint32_t code() const noexcept { return code_; }  // dt::abi::Op; 0: the user's
   bool is_predefined() const noexcept { return code_ != 0; }
   bool commutes() const noexcept { return commutes_; }
+  // MPI_REPLACE and MPI_NO_OP are for one-sided communication only (MPI-4.1 section 12.3.4).
+  bool is_reduction() const noexcept { return is_reduction_; }
   MPI_Op handle() noexcept;
   void drop() noexcept;  // gives a reference back
 
@@ -33,7 +36,7 @@ class Op final : public Object {
 
  private:
   uint32_t code_;
-  bool commutes_;
+  bool commutes_, is_reduction_;
 };
 
 Op* predefined_op(MPI_Op handle) noexcept;  // null: no such constant

@@ -334,7 +334,7 @@ Err probe(int source, int tag, Comm& comm, MPI_Status* status) {
     return kSuccess;
   }
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
-  const P2pReason reason("MPI_Probe", "probe", 0, "from", source, tag, comm);
+  const P2pReason reason("MPI_Probe", "probe", kNoCount, "from", source, tag, comm);
   msg::wait_until(comm.self(), nullptr, 0, try_probe, &args, reason);
   set_status(status, args.status);
   return kSuccess;
@@ -364,7 +364,7 @@ Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* st
     return kSuccess;
   }
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
-  const P2pReason reason("MPI_Mprobe", "probe", 0, "from", source, tag, comm);
+  const P2pReason reason("MPI_Mprobe", "probe", kNoCount, "from", source, tag, comm);
   msg::wait_until(comm.self(), nullptr, 0, try_mprobe, &args, reason);
   set_status(status, args.status);
   *message = message_handle(comm, args.matched);

@@ -53,8 +53,10 @@ std::string rank_text(int rank) {
 
 std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
                          int tag, const Comm* comm) {
-  return fmt::format("{} of {} element{} {} {}, tag {}, {}", what, count,
-                     count == 1 ? "" : "s", direction, rank_text(peer),
+  const std::string length =
+      count == kNoCount ? std::string()
+                        : fmt::format(" of {} element{}", count, count == 1 ? "" : "s");
+  return fmt::format("{}{} {} {}, tag {}, {}", what, length, direction, rank_text(peer),
                      tag == MPI_ANY_TAG ? std::string("MPI_ANY_TAG") : fmt::format("{}", tag),
                      comm == nullptr ? std::string("no communicator") : comm->display_name());
 }

@@ -20,6 +20,8 @@ namespace mpc::mpi {
 
 using dt::Count;
 
+inline constexpr Count kNoCount = -1;  // of a probe
+
 // "receive of 4 elements from rank 3, tag 7, MPI_COMM_WORLD".
 std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
                          int tag, const Comm* comm);

@@ -4,6 +4,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/trace.h"
 #include "scheduler/annotate.h"
 #include "scheduler/donor.h"
+#include "scheduler/emulation/emulation.h"
 #include "scheduler/scheduler_impl.h"
 #include "scheduler/spin.h"
 #include "scheduler/worker.h"
@@ -145,6 +147,10 @@ void Carrier::run() noexcept {
   native_.fs = context::current_fs();
   trace::introduce(trace::Role::kIdle, nullptr);
   tid_.store(static_cast<int>(raw_syscall(SYS_gettid)), std::memory_order_relaxed);
+  // Timers on time: the kernel may delay an end of sleep by 50 us otherwise. Threads that ranks
+  // start inherit it.
+  constexpr unsigned long kSlackNs = 1'000;
+  if (!Emulation::is_on()) prctl(PR_SET_TIMERSLACK, kSlackNs, 0, 0, 0);
   for (;;) {
     if (gate_.load(std::memory_order_acquire) == 0) {
       futex_wait(gate_, 0);

@@ -81,6 +81,12 @@ Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size
 int Team::arrived(uint64_t epoch) const noexcept {
   uint64_t count = 0;
   for (const auto& place : places_) {
+    if (place->members.size() == 1) {  // it never counts arrivals; see arrive()
+      if (place->posts[epoch & 1].round.load(std::memory_order_relaxed) >= epoch * kRounds ||
+          place->round.load(std::memory_order_relaxed) >= epoch * kRounds)
+        ++count;
+      continue;
+    }
     const uint64_t before = (epoch - 1) * place->members.size();
     const uint64_t arrivals = place->arrived.load(std::memory_order_relaxed);
     if (arrivals > before) count += std::min(arrivals - before, place->members.size());

@@ -49,6 +49,21 @@ const char* meaning(const sched::Execution& self, int signal, const siginfo_t& i
   return "";
 }
 
+// A call through a null or wild pointer: the fault is at the address that was to be executed.
+bool came_by_a_wild_call(int signal, const siginfo_t& info, const void* context) {
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  return signal == SIGSEGV &&
+         info.si_addr == reinterpret_cast<void*>(machine->uc_mcontext.gregs[REG_RIP]);
+}
+
+// The unwinder knows nothing about such an address, but the call has just pushed where it
+// would have returned to.
+void step_back_to_the_caller(void* context) {
+  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  registers[REG_RIP] = *reinterpret_cast<const greg_t*>(registers[REG_RSP]);
+  registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
+}
+
 std::string report(int signal, const siginfo_t& info, void* context) {
   const sched::Execution& self = sched::Execution::self();
   const auto* rank = static_cast<const Rank*>(self.identity());
@@ -67,6 +82,8 @@ std::string report(int signal, const siginfo_t& info, void* context) {
   out += meaning(self, signal, info);
   if (const char* call = self.call()) out += fmt::format(", inside {}", call);
   out += "; the job is ended\n";
+  const bool is_wild_call = came_by_a_wild_call(signal, info, context);
+  if (is_wild_call) step_back_to_the_caller(context);
   void* frames[kMaxFrames];
   const int count = ::backtrace(frames, kMaxFrames);
   void* const faulting =
@@ -74,10 +91,11 @@ std::string report(int signal, const siginfo_t& info, void* context) {
   int first = 0;  // leave out the handler's own frames
   while (first < count && frames[first] != faulting) ++first;
   if (first == count) first = 0;
+  if (is_wild_call) out += fmt::format("  {} is no function; it was called by\n", info.si_addr);
   size_t last_of_program = 0;
   // A return address belongs to the line of its call, one byte before it.
   for (int i = first; i < count; ++i) {
-    const char* address = static_cast<const char*>(frames[i]) - (i == first ? 0 : 1);
+    const char* address = static_cast<const char*>(frames[i]) - (i == first && !is_wild_call ? 0 : 1);
     out += fmt::format("  #{} {}\n", i - first, symbol_of(address));
     if (loader::find_copy(address) != nullptr) last_of_program = out.size();
   }

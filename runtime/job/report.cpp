@@ -10,6 +10,7 @@ namespace {
 
 struct Group {
   std::vector<int> ranks;
+  size_t threads = 0;  // more than ranks: threads of one rank in the same state
   uint64_t oldest_ns = UINT64_MAX;
 };
 
@@ -77,7 +78,11 @@ std::string state_table(Job& job) {
     groups[phase_text(job.rank(r).phase.load(std::memory_order_acquire))].ranks.push_back(r);
   }
   std::vector<std::pair<std::string, Group>> lines(groups.begin(), groups.end());
-  for (auto& [text, group] : lines) std::sort(group.ranks.begin(), group.ranks.end());
+  for (auto& [text, group] : lines) {
+    group.threads = group.ranks.size();
+    std::sort(group.ranks.begin(), group.ranks.end());
+    group.ranks.erase(std::unique(group.ranks.begin(), group.ranks.end()), group.ranks.end());
+  }
   std::sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
     return a.second.ranks.front() < b.second.ranks.front();
   });
@@ -85,6 +90,7 @@ std::string state_table(Job& job) {
   for (const auto& [text, group] : lines) {
     out += fmt::format("  rank{} {}: {}", group.ranks.size() == 1 ? "" : "s",
                        format_ranks(group.ranks), text);
+    if (group.threads > group.ranks.size()) out += fmt::format(" ({} threads)", group.threads);
     if (group.oldest_ns != UINT64_MAX && now > group.oldest_ns) {
       out += fmt::format(", since {:.1f} s", static_cast<double>(now - group.oldest_ns) * 1e-9);
     }

@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "base/trace.h"
 #include "scheduler/emulation/emulation.h"
+#include "scheduler/progress/rhythm.h"
 #include "scheduler/scheduler_impl.h"
 
 namespace mpc::sched {
@@ -18,6 +19,10 @@ namespace {
 IntSetting min_bytes("progress.min_bytes", 16 << 10, "bytes",
                      "Smallest copy or reduction that is worth handing to another core",
                      0);
+IntSetting near_bytes("progress.near_bytes", 256 << 10, "bytes",
+                      "The same where all data are of ranks of the core that has them: in its "
+                      "cache a copy takes a fraction of the time",
+                      0);
 IntSetting wake_bytes(
     "progress.wake_bytes", 256 << 10, "bytes",
     "Smallest copy or reduction for which a sleeping core with ranks of its "
@@ -55,6 +60,10 @@ constexpr uint64_t kFirstWakeCostNs = 2'000;
 constexpr uint64_t kHighestWakeCostNs = 200'000;
 constexpr uint64_t kShortSpinNs = 5'000;
 constexpr uint64_t kLongestGapNs = 10'000'000;
+// Shorter naps than that cost more processor time than waiting actively.
+constexpr uint64_t kShortestNapNs = 20'000;
+constexpr uint64_t kFirstLatenessNs = 5'000;
+constexpr uint64_t kMostLatenessNs = 200'000;
 
 struct PolicyName {
   ProgressPolicy policy;
@@ -84,6 +93,9 @@ struct alignas(64) Site {
   // of work. Hints: several ranks may write them at once.
   std::atomic<uint64_t> last_work_ns{0};
   std::atomic<uint64_t> usual_gap_ns{kLongestGapNs};
+  // When work comes, where it comes regularly; how late this core is after a nap, usually.
+  Rhythm rhythm;
+  std::atomic<uint64_t> lateness_ns{kFirstLatenessNs};
   // What ranks have copied themselves lately, as this core slept; under the same terms.
   std::atomic<int64_t> refused_bytes{0};
 
@@ -100,6 +112,7 @@ struct alignas(64) Site {
     const uint64_t now = now_ns();
     const uint64_t last = last_work_ns.exchange(now, std::memory_order_relaxed);
     if (last == 0 || now < last + kShortSpinNs) return;
+    rhythm.note_burst(now);
     const uint64_t gap = std::min(now - last, kLongestGapNs);
     const uint64_t usual = usual_gap_ns.load(std::memory_order_relaxed);
     usual_gap_ns.store(gap > usual ? gap : usual - (usual - gap) / 16,
@@ -124,6 +137,16 @@ struct alignas(64) Site {
   uint64_t nap_length_ns(uint64_t now) const noexcept {
     const uint64_t idle = now - last_work_ns.load(std::memory_order_relaxed);
     return std::max(static_cast<uint64_t>(nap_us.get()) * 1000, idle / 8);
+  }
+  // When this core ought to be awake, as work comes regularly; {0, 0}: nobody knows.
+  Rhythm::Window appointment(uint64_t now) const noexcept {
+    if (!rhythm.is_steady() || Emulation::is_on()) return {};
+    return rhythm.next(now);
+  }
+  void note_lateness(uint64_t ns) noexcept {
+    const uint64_t usual = lateness_ns.load(std::memory_order_relaxed);
+    lateness_ns.store((7 * usual + std::min(ns, kMostLatenessNs)) / 8,
+                      std::memory_order_relaxed);
   }
 };
 
@@ -270,7 +293,8 @@ class Thread final : public ProgressThread {
       : cores_(cores), identity_(identity), rank_(rank), home_(home), task_(*this) {}
 
   ~Thread() override;
-  bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept override;
+  bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
+              ProgressData where) noexcept override;
   bool take(ProgressItem* item) noexcept override;
   ProgressItem* take_any() noexcept override;
   bool is_running_here() const noexcept override { return t_running == this; }
@@ -329,9 +353,13 @@ class Thread final : public ProgressThread {
     is_napping_hint_.store(false, std::memory_order_relaxed);
     site_.load(std::memory_order_relaxed)->busy.fetch_add(1, std::memory_order_relaxed);
   }
+  bool is_due() const noexcept {
+    return has_items() || is_stopping_.load(std::memory_order_relaxed);
+  }
+  bool poll_until(uint64_t end_ns, bool gives_way) noexcept;
   bool wait_actively() noexcept;
   bool nap() noexcept;
-  void nap_until(uint64_t deadline_ns) noexcept;
+  void nap_until(Site& site, uint64_t deadline_ns) noexcept;
   bool rest() noexcept;
 
   Cores& cores_;
@@ -391,8 +419,11 @@ Site* Thread::choose(int64_t bytes) noexcept {
   return nullptr;
 }
 
-bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept {
-  if (bytes < min_bytes.get()) return false;
+bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
+                    ProgressData where) noexcept {
+  const bool is_near = where == ProgressData::kNear && !Emulation::is_on();
+  if (bytes < (is_near ? std::max(near_bytes.get(), min_bytes.get()) : min_bytes.get()))
+    return false;
   Site* const usual = cores_.usual_site(home_, site_.load(std::memory_order_relaxed));
   if (usual != nullptr) usual->note_offer();
   Site* const target = choose(bytes);
@@ -620,20 +651,24 @@ void Thread::run_all() noexcept {
   site.last_work_ns.store(now_ns(), std::memory_order_relaxed);
 }
 
-// True if there is an item, or the end.
-bool Thread::wait_actively() noexcept {
+// Polls. True if there is an item, or the end. `gives_way`: it ends when another thread of this
+// core is ready; else they take turns.
+bool Thread::poll_until(uint64_t end_ns, bool gives_way) noexcept {
   Site& site = *site_.load(std::memory_order_relaxed);
-  const uint64_t end = now_ns() + site.polling_ns();
   const trace::Span span(kPoll);
   constexpr int kPausesPerClockRead = 16;
   bool found = false;
   site.is_polling.store(true, std::memory_order_relaxed);
   for (int turn = 1;; ++turn) {
-    found = has_items() || is_stopping_.load(std::memory_order_relaxed);
-    if (found || site.worker->has_ready()) break;
+    found = is_due();
+    if (found) break;
+    if (site.worker->has_ready()) {
+      if (gives_way) break;
+      Execution::self().yield();
+    }
     if (turn % kPausesPerClockRead == 0) {
       const uint64_t now = now_ns();
-      if (now >= end) break;
+      if (now >= end_ns) break;
       if (now >= site.worker->next_deadline_ns())
         Execution::self().yield();  // others nap here
     }
@@ -643,33 +678,46 @@ bool Thread::wait_actively() noexcept {
   return found;
 }
 
-// Looks at the queue from time to time, as long as an item is likely to come: none of those
-// who submit pays for waking this core. True if there is an item, or the end.
-bool Thread::nap() noexcept {
+// True if there is an item, or the end.
+bool Thread::wait_actively() noexcept {
   const Site& site = *site_.load(std::memory_order_relaxed);
+  return poll_until(now_ns() + site.polling_ns(), true);
+}
+
+// Looks at the queue from time to time, as long as an item is likely to come: none of those
+// who submit pays for waking this core. Where items come regularly it is awake when one is
+// due, and sleeps until then. True if there is an item, or the end.
+bool Thread::nap() noexcept {
+  Site& site = *site_.load(std::memory_order_relaxed);
   const uint64_t end = now_ns() + site.napping_ns();
-  const auto is_due = [this] {
-    return has_items() || is_stopping_.load(std::memory_order_relaxed);
-  };
   for (uint64_t now = now_ns(); now < end && !is_due(); now = now_ns()) {
+    // To a common beat, so that several threads of a core need one wake-up of it.
+    const uint64_t length = site.nap_length_ns(now);
+    uint64_t until = (now / length + 1) * length;
+    if (const Rhythm::Window due = site.appointment(now); due.to != 0) {
+      until = due.from - site.lateness_ns.load(std::memory_order_relaxed);
+      if (now + kShortestNapNs > until) {
+        if (poll_until(due.to, false)) return true;
+        continue;
+      }
+    }
     {
       const Lock lock(*this);
       if (is_due()) return true;
       begin_nap();
     }
-    // To a common beat, so that several threads of a core need one wake-up of it.
-    const uint64_t length = site.nap_length_ns(now);
-    nap_until((now / length + 1) * length);
+    nap_until(site, until);
     nap_counter.add();
   }
   return is_due();
 }
 
-void Thread::nap_until(uint64_t deadline_ns) noexcept {
+void Thread::nap_until(Site& site, uint64_t deadline_ns) noexcept {
   const trace::Span span(kNap);
   const IdleReason reason;
   Execution::self().worker()->note_spun();
   const bool was_woken = Execution::self().park_until(deadline_ns, reason);
+  if (!was_woken) site.note_lateness(std::max(now_ns(), deadline_ns) - deadline_ns);
   bool is_disturbed = false;
   {
     const Lock lock(*this);

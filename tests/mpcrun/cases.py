@@ -7,6 +7,7 @@ usage: cases.py --build BUILD --source SOURCE [--sanitize NAME] [unittest argume
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -273,12 +274,64 @@ class Case(unittest.TestCase):
         for text in ("rank 1 of 2", "stack overflow", "--stack-size"):
             self.assertIn(text, err)
 
+    @unittest.skipIf({"address", "thread"} & set(",".join(sys.argv).split(",")),
+                     "the sanitizer has its own report of signals")
+    def test_crash_by_a_call_of_no_function_names_the_caller(self):
+        program = self.programs.build(
+            "wild", INIT + "if (rank == 1) ((void (*)(void))0)(); MPI_Barrier(MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 2, program)
+        self.assertEqual(status, 128 + signal.SIGSEGV)
+        self.assertRegex(err, r"0x0 is no function; it was called by\n  #0 main\+")
+
+    @unittest.skipIf({"address", "thread"} & set(",".join(sys.argv).split(",")),
+                     "the sanitizer has its own report of signals")
+    def test_crash_report_of_a_fortran_program(self):
+        if shutil.which("gfortran") is None:
+            self.skipTest("no gfortran")
+        source = os.path.join(self.programs.folder.name, "crash.f90")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("subroutine broken(rank)\n integer :: rank\n integer, pointer :: p(:)\n"
+                       " nullify(p)\n if (rank == 1) p(1) = 5\nend subroutine\n"
+                       "program main\n include 'mpif.h'\n integer :: error, rank\n"
+                       " call mpi_init(error)\n call mpi_comm_rank(MPI_COMM_WORLD, rank, error)\n"
+                       " call broken(rank)\n call mpi_barrier(MPI_COMM_WORLD, error)\n"
+                       " call mpi_finalize(error)\nend program\n")
+        subprocess.run([tool("mpcfort"), source, "-o", source[:-4]], check=True)
+        status, _, err = run("-n", 3, source[:-4])
+        self.assertEqual(status, 128 + signal.SIGSEGV, err)
+        self.assertIn("rank 1 of 3", err)
+        self.assertIn("#0 broken_", err)
+
     def test_deadlock_report(self):
         status, _, err = run("-n", 3, example("deadlock"), timeout=30)
         self.assertEqual(status, 125)
         self.assertIn("deadlock", err)
         for rank in range(3):
             self.assertRegex(err, rf"rank {rank}: .*MPI_Recv.*from rank {(rank + 1) % 3}.*tag 7")
+
+    def test_deadlock_report_counts_the_members_that_are_there(self):
+        program = self.programs.build(
+            "missing", INIT + "if (rank == size - 1) MPI_Recv(&size, 1, MPI_INT, 0, 3, "
+            "MPI_COMM_WORLD, MPI_STATUS_IGNORE); MPI_Barrier(MPI_COMM_WORLD);" + END)
+        for cores in (1, 2):
+            for ranks in (2, 3, 4):
+                status, _, err = run("-n", ranks, "--cores", min(cores, os.cpu_count()), program)
+                self.assertEqual(status, 125)
+                self.assertIn(f"{ranks - 1} of {ranks} members are there", err)
+
+    def test_a_rank_stands_once_in_a_line_of_the_table(self):
+        source = os.path.join(self.programs.folder.name, "receivers.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <mpi.h>\n#include <pthread.h>\nstatic void *get(void *v) {"
+                       "MPI_Recv(&v, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+                       "return 0; }\nint main(int c, char **v) { int level; pthread_t t[3];"
+                       "MPI_Init_thread(&c, &v, MPI_THREAD_MULTIPLE, &level);"
+                       "for (int i = 0; i < 3; ++i) pthread_create(t + i, 0, get, 0);"
+                       "for (int i = 0; i < 3; ++i) pthread_join(t[i], 0); return 0; }\n")
+        subprocess.run([tool("mpcc"), "-pthread", "-o", source[:-2], source], check=True)
+        status, _, err = run("-n", 2, source[:-2])
+        self.assertEqual(status, 125)
+        self.assertRegex(err, r"ranks 0-1: a thread of the rank waits in MPI_Recv.*\(6 threads\)")
 
     def test_sleeping_rank_is_no_deadlock(self):
         program = self.programs.build(

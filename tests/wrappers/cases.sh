@@ -46,6 +46,28 @@ static int calls;
 int extra(void) { return ++calls; }
 END
 
+cxx_program() {
+  cat >main.cpp <<'END'
+#include <mpi.h>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+static std::string text = "start";
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int size;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  try {
+    throw std::runtime_error("ok " + std::to_string(size));
+  } catch (const std::exception& e) {
+    if (text == "start") std::cout << e.what() << std::endl;
+    text = "changed";
+  }
+  MPI_Finalize();
+}
+END
+}
+
 case $case in
 show)
   line=$(mpcc -show)
@@ -125,6 +147,9 @@ pie_dropped)
 clang)
   need clang
   mpcc -cc=clang -O2 main.c extra.c -o prog && runs ./prog
+  has "$(mpcxx -cc=clang -show)" "clang++ "
+  has "$(mpcxx -cc=/usr/bin/clang-14 -show)" "/usr/bin/clang++-14 "
+  has "$(mpcxx -cc=gcc -show)" "g++ "
   ;;
 lld)
   need ld.lld
@@ -175,7 +200,7 @@ AC_OUTPUT
 END
   autoconf 2>/dev/null && ./configure CC=mpcc >log 2>&1 || { cat log; fail configure; }
   ;;
-cmake | cmake_compiler)
+cmake | cmake_compiler | cmake_clang)
   need cmake
   cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.16)
@@ -183,38 +208,56 @@ project(p C CXX)
 find_package(MPI REQUIRED COMPONENTS C CXX)
 add_executable(prog main.c extra.c)
 target_link_libraries(prog MPI::MPI_C)
+add_library(part SHARED extra.c)
+target_link_libraries(part MPI::MPI_C)
+add_executable(parts main.c)
+target_link_libraries(parts part MPI::MPI_C)
+add_executable(cxx main.cpp)
+target_link_libraries(cxx MPI::MPI_CXX)
 END
-  if [ "$case" = cmake ]; then
+  cxx_program
+  [ "$case" = cmake_clang ] && need clang++
+  if [ "$case" != cmake_compiler ]; then
     # FindMPI asks the wrapper; the project is built by the plain compiler.
     options="-DMPI_C_COMPILER=$build/bin/mpcc -DMPI_CXX_COMPILER=$build/bin/mpcxx
-             -DCMAKE_POSITION_INDEPENDENT_CODE=ON"
+             -DCMAKE_C_FLAGS=-fPIC -DCMAKE_CXX_FLAGS=-fPIC"
+    [ "$case" = cmake ] || options="$options -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++"
   else
     options="-DCMAKE_C_COMPILER=mpcc -DCMAKE_CXX_COMPILER=mpcxx"
   fi
   # shellcheck disable=SC2086
   cmake -S . -B b $options >log 2>&1 && cmake --build b >>log 2>&1 || { cat log; fail build; }
-  runs b/prog
+  runs b/prog && runs b/parts && runs b/cxx
+  ;;
+cmake_package)
+  need cmake
+  cmake --install "$build" --prefix "$dir/prefix" >log 2>&1 || { cat log; fail install; }
+  cxx_program
+  cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(p C CXX)
+find_package(mpc REQUIRED)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+add_library(part SHARED extra.c)
+target_link_libraries(part mpc::mpi)
+add_executable(prog main.c)
+target_link_libraries(prog part mpc::mpi)
+add_executable(cxx main.cpp)
+target_link_libraries(cxx mpc::mpi)
+END
+  cmake -S . -B b -DCMAKE_PREFIX_PATH="$dir/prefix" >log 2>&1 && cmake --build b >>log 2>&1 ||
+    { cat log; fail build; }
+  PATH=$dir/prefix/bin:$PATH
+  runs b/prog && runs b/cxx
+  # The library alone: enough for a singleton.
+  PKG_CONFIG_PATH=$(dirname "$(find "$dir/prefix" -name mpi_abi.pc)")
+  export PKG_CONFIG_PATH
+  need pkg-config
+  # shellcheck disable=SC2046
+  gcc main.c extra.c $(pkg-config --cflags --libs mpi_abi) -o alone && has "$(./alone)" "ok 1"
   ;;
 cxx)
-  cat >main.cpp <<'END'
-#include <mpi.h>
-#include <iostream>
-#include <stdexcept>
-#include <string>
-static std::string text = "start";
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int size;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  try {
-    throw std::runtime_error("ok " + std::to_string(size));
-  } catch (const std::exception& e) {
-    if (text == "start") std::cout << e.what() << std::endl;
-    text = "changed";
-  }
-  MPI_Finalize();
-}
-END
+  cxx_program
   mpcxx -O2 -Wall main.cpp -o prog && runs ./prog
   ;;
 fortran)

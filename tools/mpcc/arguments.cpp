@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace mpcc {
 namespace {
@@ -147,6 +148,19 @@ bool is_compile_only(std::string_view a) {
          a == "--compile" || a == "--assemble";
 }
 
+// mpcxx -cc=clang-14 means clang++-14: the C driver would not link the C++ library.
+std::string cxx_driver(const std::string& compiler) {
+  const size_t slash = compiler.rfind('/');
+  const size_t name = slash == std::string::npos ? 0 : slash + 1;
+  for (const auto& [c, cxx] : {std::pair{"clang", "clang++"}, std::pair{"gcc", "g++"}}) {
+    const size_t length = std::strlen(c);
+    if (compiler.compare(name, length, c) != 0) continue;
+    const bool is_whole = name + length == compiler.size() || compiler[name + length] == '-';
+    if (is_whole) return compiler.substr(0, name) + cxx + compiler.substr(name + length);
+  }
+  return compiler;
+}
+
 // Options of the wrapper. Returns false if `a` is none.
 bool take_own(const std::string& a, Arguments& result) {
   const auto value_of = [&](std::string_view head) { return a.substr(head.size()); };
@@ -164,8 +178,9 @@ bool take_own(const std::string& a, Arguments& result) {
     result.query = "version";
   } else if (a == "-mpc-help" || a == "-help" || a == "-showme:help") {
     result.help = true;
-  } else if (starts_with(a, "-cc=") && result.language == Language::kC) {
+  } else if (starts_with(a, "-cc=") && result.language != Language::kFortran) {
     result.compiler = value_of("-cc=");
+    if (result.language == Language::kCxx) result.compiler = cxx_driver(result.compiler);
   } else if (starts_with(a, "-CC=") || starts_with(a, "-cxx=")) {
     result.compiler = a.substr(a.find('=') + 1);
   } else if (starts_with(a, "-fc=") || starts_with(a, "-f90=") ||

@@ -94,6 +94,14 @@ class EntryWriter:
         guard = self.condition(param) if param.when else None
         self.check(self.fill(param.kind[key], param), guard)
 
+    def check_pair(self, param):
+        """The check of this parameter together with another one."""
+        if "pair" not in param.attrs:
+            return
+        name, other = param.attrs["pair"]
+        more = {f"arg_{key}": value for key, value in self.values(self.f.param(other)).items()}
+        self.check(self.fill(self.api.pairs[name], param, arg=other, **more))
+
     def pass_param(self, param):
         kind = param.kind
         template = kind.get("pass_when") if param.when and "pass_when" in kind else None
@@ -140,6 +148,8 @@ class EntryWriter:
             self.check_param(param)
         for param in params:
             self.check_param(param, "late_check")
+        for param in params:
+            self.check_pair(param)
         self.call()
 
     def call(self):

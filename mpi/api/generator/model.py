@@ -14,7 +14,7 @@ FUNCTION_KEYS = {
     "f77_mark", "f77_ierror",
     "binding", "errors", "value_on_error", "doc", "params",
 }
-PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "doc", "f77", "f77_len"}
+PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "pair", "doc", "f77", "f77_len"}
 
 
 class ListError(Exception):
@@ -162,6 +162,7 @@ class Api:
         kinds = read_json(folder / "kinds.json")
         self.kinds = kinds["kinds"]
         self.conditions = kinds["conditions"]
+        self.pairs = kinds["pairs"]
         self.lengths = kinds["lengths"]
         self.fortran = read_json(folder / "fortran.json")
         self.constants = read_json(folder / "constants.json")["groups"]

@@ -1,0 +1,95 @@
+#pragma once
+// Rhythm: when the next piece of background work is likely to come to a core.
+//
+// Role:      programs that iterate start their collectives at regular intervals. It remembers
+//            the last intervals between bursts of work and, if bursts have come as expected
+//            lately, says when to be awake for the next one.
+// Users:     scheduler/progress.
+// Threads:   any; all of it is hints. Concurrent calls may lose or mix up an interval.
+// See also:  docs/design/0014-naps.md, tests/unit/scheduler/rhythm_test.cpp.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace mpc::sched {
+
+class Rhythm {
+ public:
+  static constexpr uint64_t kLongest = 10'000'000;  // ns; a longer pause is the end of a rhythm
+
+  // Work comes after a pause. Units: ns of one clock.
+  void note_burst(uint64_t now) noexcept {
+    const uint64_t last = last_.exchange(now, std::memory_order_relaxed);
+    const uint64_t interval = now - last;
+    if (last == 0 || interval > kLongest) {
+      hits_.store(0, std::memory_order_relaxed);
+      return;
+    }
+    if (interval >= kShort) {
+      const int hits = hits_.load(std::memory_order_relaxed);
+      hits_.store(std::clamp(is_known(interval) ? hits + 1 : hits - 1, 0, kMostHits),
+                  std::memory_order_relaxed);
+    }
+    const unsigned at = next_.fetch_add(1, std::memory_order_relaxed);
+    intervals_[at % intervals_.size()].store(static_cast<uint32_t>(interval),
+                                             std::memory_order_relaxed);
+  }
+
+  // Have bursts come when they were expected, most times?
+  bool is_steady() const noexcept {
+    return hits_.load(std::memory_order_relaxed) >= kEnoughHits;
+  }
+
+  // The earliest span of time that ends after `now` in which a burst is likely: around each of
+  // the last intervals after the last burst. {0, 0}: there is none.
+  struct Window {
+    uint64_t from = 0, to = 0;
+  };
+  Window next(uint64_t now) const noexcept {
+    const uint64_t last = last_.load(std::memory_order_relaxed);
+    if (last == 0 || now < last) return {};
+    const uint64_t since = now - last;
+    Window found;
+    for (const auto& remembered : intervals_) {
+      const Window window = around(remembered.load(std::memory_order_relaxed));
+      if (window.to > since && (found.to == 0 || window.from < found.from)) found = window;
+    }
+    if (found.to == 0) return {};
+    for (size_t i = 0; i < kMemory; ++i) {  // windows that touch are one
+      for (const auto& remembered : intervals_) {
+        const Window window = around(remembered.load(std::memory_order_relaxed));
+        if (window.from <= found.to) found.to = std::max(found.to, window.to);
+      }
+    }
+    return {last + found.from, last + found.to};
+  }
+
+ private:
+  static constexpr size_t kMemory = 16;  // a program may have several collectives in turn
+  static constexpr uint64_t kShort = 100'000;  // ns; too short to tell one from another
+  static constexpr int kEnoughHits = 3;
+  static constexpr int kMostHits = 8;
+  static constexpr uint64_t kLeastMargin = 10'000, kMostMargin = 100'000;  // ns
+
+  // {0, 0} for 0, which stands for no interval.
+  static Window around(uint64_t interval) noexcept {
+    if (interval == 0) return {};
+    const uint64_t margin = std::clamp(interval / 16, kLeastMargin, kMostMargin);
+    return {interval - std::min(margin, interval), interval + margin};
+  }
+  bool is_known(uint64_t interval) const noexcept {
+    return std::any_of(intervals_.begin(), intervals_.end(), [&](const auto& remembered) {
+      const Window window = around(remembered.load(std::memory_order_relaxed));
+      return interval >= window.from && interval <= window.to;
+    });
+  }
+
+  std::atomic<uint64_t> last_{0};
+  std::atomic<unsigned> next_{0};
+  std::atomic<int> hits_{0};
+  std::array<std::atomic<uint32_t>, kMemory> intervals_{};
+};
+
+}  // namespace mpc::sched
