@@ -32,6 +32,9 @@ namespace {
 BoolSetting show_counters{"job.counters", false,
                           "Print the runtime's counters that are not zero when the job ends"};
 
+BoolSetting steals{"sched.steal", false,
+                   "An idle worker takes ranks that are ready on other workers: for ranks with "
+                   "uneven work. Data of a rank stay where they are."};
 StringSetting progress_policy{
     "progress.policy", "closest",
     "Where progress threads run: closest (idle core), same (core), next (core), numa, "
@@ -57,6 +60,16 @@ std::vector<std::string> merged_environment(const AppSpec& app) {
   }
   for (const auto& [name, value] : app.environment) out.push_back(name + "=" + value);
   return out;
+}
+
+// LLVM's OpenMP ends a process that loads it twice. Here each copy has its own program, which
+// is what it wants to make sure of.
+void allow_many_openmp(const loader::Image& image, std::vector<std::string>& environment) {
+  if (!image.has_library("libomp.so") && !image.has_library("libiomp5.so")) return;
+  constexpr std::string_view kName = "KMP_DUPLICATE_LIB_OK=";
+  for (const std::string& entry : environment)
+    if (entry.starts_with(kName)) return;
+  environment.push_back(std::string(kName) + "TRUE");
 }
 
 // The dynamic linker never sees the LD_PRELOAD of -x (to which mpcrun adds what it finds in its
@@ -251,6 +264,7 @@ Result<> NodeJob::prepare() {
     auto image = loader::Image::open(*path, {preloads(wanted)});
     MPC_TRY(image);
     Program program{std::move(*image), *path, {wanted.program}, merged_environment(wanted)};
+    allow_many_openmp(*program.image, program.environment);
     program.arguments.insert(program.arguments.end(), wanted.args.begin(),
                              wanted.args.end());
     programs_.push_back(std::move(program));
@@ -415,6 +429,7 @@ Result<int> NodeJob::run() {
   config.cores = cores_;
   config.bind = spec_.bind;
   config.stack_bytes = spec_.stack_bytes;
+  if (steals.get()) config.steal_below = application_workers_;
   if (progress_config_.policy == sched::ProgressPolicy::kClosest)
     config.steal_from = application_workers_;
   config.on_kernel_thread = &crash::prepare_kernel_thread;
