@@ -45,7 +45,7 @@ class Programs:
             source = os.path.join(self.folder.name, name + ".c")
             output = os.path.join(self.folder.name, name)
             with open(source, "w", encoding="utf-8") as file:
-                file.write("#define _GNU_SOURCE\n#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+                file.write("#define _GNU_SOURCE\n#include <errno.h>\n#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
                            "#include <string.h>\n#include <unistd.h>\n#include <signal.h>\n"
                            "int main(int argc, char **argv) {\n int rank = -1, size = 0;\n"
                            " (void)argc; (void)argv; (void)rank; (void)size;\n" + body + "\n}\n")
@@ -86,6 +86,28 @@ class Case(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertIn("emulated machine: knl64, 64 cores", out)
         self.assertEqual(out.count(": communication"), 4)
+
+    def test_scattered_ranks_are_far_from_each_other(self):
+        status, out, err = run("-n", 2, "--emulate", "skylake48", "--placement", "scatter",
+                               "--show", example("hello"))
+        self.assertEqual(status, 0, err)
+        cores = [int(core) for core, ranks in
+                 re.findall(r"on core (\d+) .*: ranks (\d+)", out)]
+        self.assertEqual(len(cores), 2)
+        self.assertEqual({core // 24 for core in cores}, {0, 1}, "not on both packages")
+        status, out, _ = run("-n", 4, "--emulate", "skylake48", "--cores", "0,1,24,25",
+                             "--placement", "scatter", "--show", example("hello"))
+        self.assertRegex(out, r"(?s)on core 0 .*: ranks 0\n.*on core 24 .*: ranks 1\n")
+
+    def test_placement_on_a_worker_that_is_not_there(self):
+        self.refused(2, "-n", 2, "--placement", "0,4000", example("hello"), says=["worker 4000"])
+
+    def test_libc_messages_name_the_program(self):
+        program = self.programs.build(
+            "named", INIT + "if (rank == 1) perror(program_invocation_short_name);" + END)
+        status, _, err = run("-n", 2, program)
+        self.assertEqual(status, 0)
+        self.assertTrue(err.startswith("named: "), err)
 
     def test_help_teaches(self):
         status, out, _ = run("--help")
