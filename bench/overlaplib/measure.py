@@ -34,6 +34,9 @@ def variants(found, settings_known):
             out.append(Variant("ours", "this project", mpi))
             out.append(Variant("ours/awake", "communication core polls for 10 ms", mpi,
                                ["--set", "progress.spin_us=10000"]))
+            if "progress.near_bytes" in settings_known:
+                out.append(Variant("ours/handed", "all sizes handed over", mpi,
+                                   ["--set", "progress.near_bytes=0"]))
             out.append(Variant("ours/off", "without progress threads", mpi,
                                ["--progress", "off"]))
             if "nbc.style" in settings_known:

@@ -65,7 +65,7 @@ def possible_share(part):
     return min(1.0, left / min(blocking[0], window[0]))
 
 
-def possible_table(rows, variants, only=("ours", "ours/awake")):
+def possible_table(rows, variants, only=("ours", "ours/awake", "ours/handed")):
     """How much was hidden of what the model says is possible."""
     mine = select(rows, kind="real", split="", name="overlap")
     lines = []
@@ -85,7 +85,7 @@ def possible_table(rows, variants, only=("ours", "ours/awake")):
     return table(head, lines) if lines else ""
 
 
-def times_table(rows, variants, only=("ours", "openmpi", "mpich")):
+def times_table(rows, variants, only=("ours", "ours/handed", "ours/off", "openmpi", "mpich")):
     """Microseconds behind the ratio."""
     columns = ("blocking", "comm", "compute", "sequence", "total", "manual", "start")
     found = select(rows, kind="real", split="", name="total")

@@ -315,7 +315,9 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
   const auto need =
       is_any ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   job::Rank& rank = *c.rank;
-  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need)) return false;
+  const auto where =
+      is_user ? sched::ProgressData::kAnywhere : msg::place_of_data(rank, rank);
+  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need, where)) return false;
   msg::call_waiting(rank);  // the collective may be gone
   return true;
 }

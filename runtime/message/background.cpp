@@ -3,6 +3,7 @@
 #include "base/counter.h"
 #include "base/settings.h"
 #include "base/trace.h"
+#include "runtime/job/job.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/work.h"
@@ -64,7 +65,11 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
   send.background.store(progress, std::memory_order_release);
   const auto need =
       is_short || !waits_help() ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
-  if (progress->submit(receive.copy, message.bytes, need)) {
+  const job::Rank* const sender =
+      send.origin != nullptr ? send.origin->owner.load(std::memory_order_relaxed) : nullptr;
+  const auto where = sender != nullptr ? place_of_data(*rank, *sender)
+                                       : sched::ProgressData::kAnywhere;
+  if (progress->submit(receive.copy, message.bytes, need, where)) {
     copy_counter.add();
     call_waiting(*rank);
     return true;
@@ -77,6 +82,17 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
 void call_waiting(job::Rank& rank) noexcept {
   if (!waits_help() || !rank.progress->is_napping() || rank.execution == nullptr) return;
   if (rank.execution->is_quickly_woken()) notify(rank);
+}
+
+sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b) noexcept {
+  const int here = sched::Execution::self().core();
+  const auto is_here = [here](const job::Rank& rank) {
+    job::Job& job = *rank.job;
+    return job.scheduler()->core_of_worker(job.worker_of(rank.world_rank)) == here;
+  };
+  // Where ranks do not help, communication cores do everything, as the model has it.
+  return here >= 0 && waits_help() && is_here(a) && is_here(b) ? sched::ProgressData::kNear
+                                                               : sched::ProgressData::kAnywhere;
 }
 
 bool waits_help() noexcept { return help_setting.get(); }

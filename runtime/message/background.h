@@ -61,6 +61,9 @@ void call_waiting(job::Rank& rank) noexcept;
 // Do ranks that wait take part? (setting progress.help)
 bool waits_help() noexcept;
 
+// Where the data of operations of these ranks are likely to be, seen from the caller's core.
+sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b) noexcept;
+
 // Before a wait for `op`: does its copy, if it lies in a queue. True if so.
 bool take_back(Operation& op) noexcept;
 

@@ -19,6 +19,10 @@ namespace {
 IntSetting min_bytes("progress.min_bytes", 16 << 10, "bytes",
                      "Smallest copy or reduction that is worth handing to another core",
                      0);
+IntSetting near_bytes("progress.near_bytes", 256 << 10, "bytes",
+                      "The same where all data are of ranks of the core that has them: in its "
+                      "cache a copy takes a fraction of the time",
+                      0);
 IntSetting wake_bytes(
     "progress.wake_bytes", 256 << 10, "bytes",
     "Smallest copy or reduction for which a sleeping core with ranks of its "
@@ -289,7 +293,8 @@ class Thread final : public ProgressThread {
       : cores_(cores), identity_(identity), rank_(rank), home_(home), task_(*this) {}
 
   ~Thread() override;
-  bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept override;
+  bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
+              ProgressData where) noexcept override;
   bool take(ProgressItem* item) noexcept override;
   ProgressItem* take_any() noexcept override;
   bool is_running_here() const noexcept override { return t_running == this; }
@@ -415,8 +420,11 @@ Site* Thread::choose(int64_t bytes) noexcept {
   return nullptr;
 }
 
-bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept {
-  if (bytes < min_bytes.get()) return false;
+bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
+                    ProgressData where) noexcept {
+  const bool is_near = where == ProgressData::kNear && !Emulation::is_on();
+  if (bytes < (is_near ? std::max(near_bytes.get(), min_bytes.get()) : min_bytes.get()))
+    return false;
   Site* const usual = cores_.usual_site(home_, site_.load(std::memory_order_relaxed));
   if (usual != nullptr) usual->note_offer();
   Site* const target = choose(bytes);

@@ -47,6 +47,11 @@ enum class ProgressNeed : uint8_t {
   kFreeCore,  // only where it begins at once: the caller could do it just as well
 };
 
+enum class ProgressData : uint8_t {
+  kAnywhere,
+  kNear,  // of ranks of the caller's core, so in its cache if they are small enough
+};
+
 // One piece of background work, embedded in its owner's memory. The queue does not touch it
 // after `run` has begun, nor after take() has returned it.
 struct ProgressItem {
@@ -83,7 +88,8 @@ class ProgressThread {
   // (nothing was kept). Where the thread naps, the item may wait for the rest of the nap, some
   // 100 us. Switches: no. Order: release; run() sees what was before.
   // Cost: 50 ns; some us if a sleeping core is woken; the first time the thread is made.
-  virtual bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need) noexcept = 0;
+  virtual bool submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
+                      ProgressData where = ProgressData::kAnywhere) noexcept = 0;
   // Takes `item` back if nobody has begun it. `item` is only compared, never read, unless it
   // is queued here.
   virtual bool take(ProgressItem* item) noexcept = 0;
