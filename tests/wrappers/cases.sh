@@ -323,6 +323,27 @@ program main
 end program
 END
   mpcfort -O2 main.f90 -o prog && runs ./prog
+  # Buffers of two types in one routine, as in many old programs.
+  cat >types.f <<'END'
+      program types
+      include 'mpif.h'
+      integer ierr, n, one
+      double precision x
+      call mpi_init(ierr)
+      call mpi_comm_size(MPI_COMM_WORLD, n, ierr)
+      one = 1
+      x = 1d0
+      call mpi_allreduce(MPI_IN_PLACE, one, 1, MPI_INTEGER, MPI_SUM,
+     &                   MPI_COMM_WORLD, ierr)
+      call mpi_bcast(x, 1, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD,
+     &               ierr)
+      call mpi_allreduce(MPI_IN_PLACE, x, 1, MPI_DOUBLE_PRECISION,
+     &                   MPI_SUM, MPI_COMM_WORLD, ierr)
+      if (one .eq. n .and. nint(x) .eq. n) print '(a,i0)', 'ok ', n
+      call mpi_finalize(ierr)
+      end
+END
+  mpcfort -O2 types.f -o types 2>/dev/null && runs ./types
   ;;
 profiling)
   cat >profile.c <<'END'
