@@ -29,7 +29,7 @@ constexpr unsigned kReportSeconds = 5;  // the report may meet a lock that the c
 std::string symbol_of(const void* address) {
   const loader::AddressInfo info = loader::describe_address(address);
   if (info.path == nullptr) return fmt::format("{}", address);
-  const std::string place = fmt::format("{}+{:#x}", info.path, info.offset);
+  std::string place = fmt::format("{}+{:#x}", info.path, info.offset);
   if (info.symbol == nullptr) return place;
   int status = 0;
   char* plain = abi::__cxa_demangle(info.symbol, nullptr, nullptr, &status);
