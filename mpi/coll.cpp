@@ -133,10 +133,11 @@ Result<std::shared_ptr<const nbc::Schedule>> schedule_of(Call& call) {
 Err error_of_collective(const msg::Status& status, const char* name) {
   if (!status.failed) return kSuccess;
   if (status.error == Errc::kTruncate) {
-    return fail(MPI_ERR_TRUNCATE, fmt::format("{}: a message from rank {} is longer than this "
-                                              "rank's buffer: counts or types differ between "
-                                              "the ranks",
-                                              name, status.source));
+    const std::string sender =
+        status.source < 0 ? std::string() : fmt::format(" from rank {}", status.source);
+    return fail(MPI_ERR_TRUNCATE, fmt::format("{}: a message{} is longer than this rank's buffer: "
+                                              "counts or types differ between the ranks",
+                                              name, sender));
   }
   return error_of(status);
 }
@@ -161,7 +162,7 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
   if (const Err error = describe(*call)) return error;
   call->shape.is_nonblocking = true;
   MPC_TRACE("mpi", "describe", coll);
-  call->split_site = Splitter::choose(comm, call->shape);
+  call->split = Splitter::choose(comm, call->shape);
   auto schedule = schedule_of(*call);
   if (!schedule) return fail(schedule.error());
   call->keep_types();

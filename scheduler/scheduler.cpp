@@ -147,11 +147,12 @@ void SchedulerImpl::on_ended(Ult& ult) noexcept {
 }
 
 Ult* SchedulerImpl::steal_for(Worker& thief) noexcept {
-  if (!may_steal(thief.index())) return nullptr;
+  const int group = steal_group(thief.index());
+  if (group < 0) return nullptr;
   // Start with the next worker, so that thieves do not all go to the first one.
   for (size_t i = 1; i < workers_.size(); ++i) {
     Worker& victim = *workers_[(static_cast<size_t>(thief.index()) + i) % workers_.size()];
-    if (!may_steal(victim.index())) continue;
+    if (steal_group(victim.index()) != group) continue;
     if (Ult* ult = thief.steal(victim)) {
       steal_counter.add();
       return ult;
@@ -161,9 +162,10 @@ Ult* SchedulerImpl::steal_for(Worker& thief) noexcept {
 }
 
 void SchedulerImpl::wake_thief(const Worker& victim) noexcept {
-  if (!may_steal(victim.index())) return;
+  const int group = steal_group(victim.index());
+  if (group < 0) return;
   for (auto& worker : workers_) {
-    if (!worker->is_sleeping() || !may_steal(worker->index())) continue;
+    if (!worker->is_sleeping() || steal_group(worker->index()) != group) continue;
     worker->wake();
     return;
   }

@@ -27,7 +27,9 @@ struct SchedulerConfig {
   // Called first on every kernel thread that runs Ults (workers and spares): signal stacks.
   void (*on_kernel_thread)() = nullptr;
   bool steal = false;                      // idle workers may take runnable Ults of others
-  // Likewise the workers from this one on among themselves; -1: none. Communication cores.
+  // Likewise the workers before this one among themselves (application cores), and those from
+  // this one on; 0 and -1: none. Communication cores.
+  int steal_below = 0;
   int steal_from = -1;
 };
 

@@ -55,7 +55,12 @@ class SchedulerImpl final : public Scheduler {
   void wake_thief(const Worker& victim) noexcept;
   // Do this worker and others take ready Ults from each other?
   bool may_steal(int worker) const noexcept {
-    return config_.steal || (config_.steal_from >= 0 && worker >= config_.steal_from);
+    return steal_group(worker) >= 0;
+  }
+  // Workers of the same group take from each other; -1: nobody does.
+  int steal_group(int worker) const noexcept {
+    if (config_.steal || worker < config_.steal_below) return 0;
+    return config_.steal_from >= 0 && worker >= config_.steal_from ? 1 : -1;
   }
   void add_spare(Carrier& carrier) noexcept;
   // A carrier without a worker, created if there is none; null if that fails.

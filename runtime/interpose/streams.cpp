@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <dlfcn.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -18,12 +19,28 @@
 namespace mpc::interpose {
 namespace {
 
-constexpr size_t kLongestLineBytes = 64 << 10;  // a longer one is written in pieces
+constexpr size_t kLongestLineBytes = 1 << 20;  // a longer one is written in pieces
 
 BoolSetting g_label{"job.label", false,
                     "Begin each line that a rank prints with its number (mpcrun --label)."};
 
+bool g_is_forked_child = false;
+
+// A write(2) of more than PIPE_BUF bytes to a pipe that is full comes in pieces, between which
+// others may write: so one rank at a time. One lock for both, if they are the same file (2>&1).
+std::mutex& lock_of(int fd) {
+  static std::mutex locks[2];
+  static const bool are_same = [] {
+    struct stat out, err;
+    return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 &&
+           out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+  }();
+  return locks[fd == STDERR_FILENO && !are_same ? 1 : 0];
+}
+
 void write_fully(int fd, const char* text, size_t size) {
+  std::unique_lock lock(lock_of(fd), std::defer_lock);
+  if (!g_is_forked_child) lock.lock();  // there its holder may not exist
   while (size > 0) {
     const ssize_t written = ::write(fd, text, size);
     if (written < 0 && errno == EINTR) continue;
@@ -72,6 +89,7 @@ class LineStream {
 
   void append(const char* text, size_t size) {
     const bool labelled = g_label.get();
+    size_t whole = 0;  // length of the finished lines
     for (size_t i = 0; i < size;) {
       const void* newline = std::memchr(text + i, '\n', size - i);
       const size_t end = newline == nullptr
@@ -80,12 +98,12 @@ class LineStream {
       if (labelled && !in_line_) pending_ += label_;
       pending_.append(text + i, end - i);
       in_line_ = newline == nullptr;
+      if (!in_line_) whole = pending_.size();
       i = end;
     }
-    const size_t whole = pending_.rfind('\n');
-    if (whole != std::string::npos) {
-      write_fully(fd_, pending_.data(), whole + 1);
-      pending_.erase(0, whole + 1);
+    if (whole > 0) {
+      write_fully(fd_, pending_.data(), whole);
+      pending_.erase(0, whole);
     } else if (pending_.size() > kLongestLineBytes) {
       write_fully(fd_, pending_.data(), pending_.size());
       pending_.clear();
@@ -167,6 +185,7 @@ void flush_job(job::Job& job) {
 }
 
 __attribute__((constructor)) void register_hooks() {
+  ::pthread_atfork(nullptr, nullptr, [] { g_is_forked_child = true; });
   job::Job::at_rank_end([](job::Rank& rank) { flush_rank(rank, true); });
   job::Job::at_job_end(&flush_job);
 }

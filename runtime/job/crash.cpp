@@ -9,6 +9,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string>
 
@@ -31,8 +33,10 @@ std::string symbol_of(const void* address) {
   if (info.path == nullptr) return fmt::format("{}", address);
   std::string place = fmt::format("{}+{:#x}", info.path, info.offset);
   if (info.symbol == nullptr) return place;
-  int status = 0;
-  char* plain = abi::__cxa_demangle(info.symbol, nullptr, nullptr, &status);
+  int status = 0;  // other names could be taken for types: "t" for unsigned short
+  char* plain = ::strncmp(info.symbol, "_Z", 2) == 0
+                    ? abi::__cxa_demangle(info.symbol, nullptr, nullptr, &status)
+                    : nullptr;
   std::string out = fmt::format("{}+{:#x} ({})", plain != nullptr ? plain : info.symbol,
                                 info.symbol_offset, place);
   std::free(plain);
@@ -64,17 +68,47 @@ void step_back_to_the_caller(void* context) {
   registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
 }
 
-std::string report(int signal, const siginfo_t& info, void* context) {
+// "mpcrun: rank 1 of 2 (./prog) on core 0 died of signal 11 (Segmentation fault)", made without
+// the heap, which may be what is broken.
+char g_headline[512];
+constinit std::atomic<int> g_headline_status{0};
+constinit std::atomic<pid_t> g_reporter{0};  // the kernel thread that makes the report
+
+void make_headline(int signal) {
   const sched::Execution& self = sched::Execution::self();
   const auto* rank = static_cast<const Rank*>(self.identity());
-  std::string out = "mpcrun: ";
-  if (rank != nullptr) {
-    out += fmt::format("rank {} of {} ({}) on core {}", rank->world_rank, rank->world_size,
-                       rank->job->program(rank->app_index), self.core());
+  char* out = g_headline;
+  char* const end = g_headline + sizeof g_headline - 1;
+  const auto add = [&](auto format, const auto&... arguments) {
+    const auto room = static_cast<size_t>(end - out);
+    out += std::min(fmt::format_to_n(out, room, format, arguments...).size, room);
+  };
+  add(FMT_STRING("mpcrun: "));
+  if (rank == nullptr) {
+    add(FMT_STRING("a thread of the runtime"));
   } else {
-    out += "a thread of the runtime";
+    add(FMT_STRING("rank {} of {} ({})"), rank->world_rank, rank->world_size,
+        rank->job->program(rank->app_index));
+    if (self.is_ult())
+      add(FMT_STRING(" on core {}"), self.core());
+    else
+      add(FMT_STRING(", in a thread that it started,"));
   }
-  out += fmt::format(" died of signal {} ({})", signal, ::strsignal(signal));
+  add(FMT_STRING(" died of signal {} ({})"), signal, ::sigdescr_np(signal));
+  *out = '\0';
+}
+
+// When the report itself cannot be made.
+[[noreturn]] void end_with_headline() {
+  constexpr char kRest[] = "; a report could not be made\n";
+  [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, g_headline, ::strlen(g_headline));
+  n = ::write(STDERR_FILENO, kRest, sizeof kRest - 1);
+  ::_exit(g_headline_status.load(std::memory_order_relaxed));
+}
+
+std::string report(int signal, const siginfo_t& info, void* context) {
+  const sched::Execution& self = sched::Execution::self();
+  std::string out(g_headline);
   const auto* machine = static_cast<const ucontext_t*>(context);
   if (signal == SIGSEGV || signal == SIGBUS) {
     out += fmt::format(" at address {}", info.si_addr);
@@ -108,19 +142,19 @@ constinit std::atomic<bool> g_reporting{false};
 
 void handle(int signal, siginfo_t* info, void* context) {
   if (g_reporting.exchange(true, std::memory_order_relaxed)) {
-    // A second thread crashed meanwhile, or the report itself did.
+    // The report itself crashed, or a second thread meanwhile.
+    if (g_reporter.load(std::memory_order_relaxed) == ::gettid()) end_with_headline();
     static std::atomic<int> second{0};
     if (second.fetch_add(1) > 4) ::_exit(kExitSignal + signal);
     for (;;) ::pause();
   }
+  g_reporter.store(::gettid(), std::memory_order_relaxed);
+  g_headline_status.store(kExitSignal + signal, std::memory_order_relaxed);
+  make_headline(signal);
   // From here on use what is not async-signal-safe (allocation, unwinding): the process is
   // lost anyway, and the alarm ends it if a lock is in the way.
   struct sigaction on_alarm {};
-  on_alarm.sa_handler = [](int) {
-    constexpr char kText[] = "mpcrun: a rank crashed; its report could not be finished\n";
-    [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText, sizeof kText - 1);
-    ::_exit(kExitSignal + SIGABRT);
-  };
+  on_alarm.sa_handler = [](int) { end_with_headline(); };
   ::sigaction(SIGALRM, &on_alarm, nullptr);
   sigset_t alarm_only;
   sigemptyset(&alarm_only);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "base/counter.h"
 #include "base/log.h"
@@ -30,6 +31,9 @@ namespace {
 BoolSetting show_counters{"job.counters", false,
                           "Print the runtime's counters that are not zero when the job ends"};
 
+BoolSetting steals{"sched.steal", false,
+                   "An idle worker takes ranks that are ready on other workers: for ranks with "
+                   "uneven work. Data of a rank stay where they are."};
 StringSetting progress_policy{
     "progress.policy", "closest",
     "Where progress threads run: closest (idle core), same (core), next (core), numa, "
@@ -55,6 +59,16 @@ std::vector<std::string> merged_environment(const AppSpec& app) {
   }
   for (const auto& [name, value] : app.environment) out.push_back(name + "=" + value);
   return out;
+}
+
+// LLVM's OpenMP ends a process that loads it twice. Here each copy has its own program, which
+// is what it wants to make sure of.
+void allow_many_openmp(const loader::Image& image, std::vector<std::string>& environment) {
+  if (!image.has_library("libomp.so") && !image.has_library("libiomp5.so")) return;
+  constexpr std::string_view kName = "KMP_DUPLICATE_LIB_OK=";
+  for (const std::string& entry : environment)
+    if (entry.starts_with(kName)) return;
+  environment.push_back(std::string(kName) + "TRUE");
 }
 
 // The dynamic linker never sees the LD_PRELOAD of -x (to which mpcrun adds what it finds in its
@@ -198,6 +212,27 @@ std::vector<int> spread_apart(int total, int communication) {
   return cores;
 }
 
+// The same for ranks that want to be far from each other: cores far apart for them, and beside
+// each of these one for communication.
+Result<std::vector<int>> scatter_apart(const topo::Machine& machine, int total, int application,
+                                       int communication) {
+  std::vector<int> all(static_cast<size_t>(total));
+  std::iota(all.begin(), all.end(), 0);
+  auto cores = sched::place_ranks(machine, all, application, sched::Placement::kScatter);
+  MPC_TRY(cores);
+  std::sort(cores->begin(), cores->end());
+  for (const int core : *cores) all.erase(std::find(all.begin(), all.end(), core));
+  for (int i = 0; i < communication; ++i) {
+    const int beside = (*cores)[static_cast<size_t>(i % application)];
+    const auto nearest = std::min_element(all.begin(), all.end(), [&](int a, int b) {
+      return machine.distance(beside, a) < machine.distance(beside, b);
+    });
+    cores->push_back(*nearest);
+    all.erase(nearest);
+  }
+  return cores;
+}
+
 // Which of the cores have ranks; the others, evenly between them, are for communication. Cores
 // that the user did not ask for and that nobody needs are left alone.
 Result<> NodeJob::set_cores_apart(int total, bool is_given) {
@@ -216,10 +251,15 @@ Result<> NodeJob::set_cores_apart(int total, bool is_given) {
     if (is_given) communication = total - application_workers_;
   }
   // The last cores of a list are those for communication.
-  if (!spec_.core_list.empty())
+  if (!spec_.core_list.empty()) {
     cores_.erase(cores_.begin() + application_workers_, cores_.end() - communication);
-  else
+  } else if (spec_.placement == Placement::kScatter) {
+    auto cores = scatter_apart(*machine_, total, application_workers_, communication);
+    MPC_TRY(cores);
+    cores_ = std::move(*cores);
+  } else {
     cores_ = spread_apart(application_workers_ + communication, communication);
+  }
   progress_config_.application_workers = application_workers_;
   for (const int worker : progress_config_.list) {
     if (worker < static_cast<int>(cores_.size())) continue;
@@ -249,6 +289,7 @@ Result<> NodeJob::prepare() {
     auto image = loader::Image::open(*path, {preloads(wanted)});
     MPC_TRY(image);
     Program program{std::move(*image), *path, {wanted.program}, merged_environment(wanted)};
+    allow_many_openmp(*program.image, program.environment);
     program.arguments.insert(program.arguments.end(), wanted.args.begin(),
                              wanted.args.end());
     programs_.push_back(std::move(program));
@@ -260,24 +301,30 @@ Result<> NodeJob::prepare() {
       ranks_.push_back(std::move(rank));
     }
   }
-  const int workers = application_workers_;
-  const int count = size();
-  for (auto& rank : ranks_) {
-    rank->world_size = count;
-    const int r = rank->world_rank;
-    int worker = 0;
-    switch (spec_.placement) {
-      case Placement::kScatter: worker = r % workers; break;
-      case Placement::kCompact:
-        worker = static_cast<int>(static_cast<int64_t>(r) * workers / count);
-        break;
-      case Placement::kList:
-        worker = spec_.placement_list[r % spec_.placement_list.size()] % workers;
-        break;
-    }
-    worker_of_.push_back(worker);
-  }
+  for (auto& rank : ranks_) rank->world_size = size();
+  auto placed = place();
+  MPC_TRY(placed);
+  worker_of_ = std::move(*placed);
   return {};
+}
+
+// The worker of each rank.
+Result<std::vector<int>> NodeJob::place() const {
+  const std::vector<int> cores(cores_.begin(), cores_.begin() + application_workers_);
+  if (spec_.placement != Placement::kList) {
+    return sched::place_ranks(*machine_, cores, size(),
+                              spec_.placement == Placement::kScatter ? sched::Placement::kScatter
+                                                                     : sched::Placement::kCompact);
+  }
+  const std::vector<int>& list = spec_.placement_list;
+  for (const int worker : list) {
+    if (worker < application_workers_) continue;
+    return {Errc::kArg, fmt::format("--placement: there is no worker {} for ranks; this job has {}",
+                                    worker, application_workers_)};
+  }
+  std::vector<int> out(ranks_.size());
+  for (size_t r = 0; r < out.size(); ++r) out[r] = list[r % list.size()];
+  return out;
 }
 
 std::string NodeJob::describe() const {
@@ -404,8 +451,17 @@ void NodeJob::rank_ended(Rank& rank, int status) {
   ended_count_.fetch_add(1, std::memory_order_relaxed);
 }
 
+// What assert(), error() and warn() of the program print; libc has one name for all ranks.
+void name_process_after(const std::string& path) {
+  static std::string name;
+  name = path;
+  program_invocation_name = name.data();
+  program_invocation_short_name = name.data() + (name.rfind('/') + 1);
+}
+
 Result<int> NodeJob::run() {
   set_current_job(this);
+  if (programs_.size() == 1) name_process_after(programs_.front().path);
   start_ns_ = sched::now_ns();
   MPC_TRY(load_copies());
   sched::SchedulerConfig config;
@@ -413,6 +469,7 @@ Result<int> NodeJob::run() {
   config.cores = cores_;
   config.bind = spec_.bind;
   config.stack_bytes = spec_.stack_bytes;
+  if (steals.get()) config.steal_below = application_workers_;
   if (progress_config_.policy == sched::ProgressPolicy::kClosest)
     config.steal_from = application_workers_;
   config.on_kernel_thread = &crash::prepare_kernel_thread;

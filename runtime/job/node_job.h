@@ -62,6 +62,7 @@ class NodeJob final : public Job {
 
   Result<> choose_machine();
   Result<> choose_cores();
+  Result<std::vector<int>> place() const;
   Result<> set_cores_apart(int total, bool is_given);
   void make_progress_threads();
   Result<> load_copies();

@@ -120,6 +120,12 @@ Image::~Image() {
   }
 }
 
+bool Image::has_library(std::string_view name) const noexcept {
+  const auto& modules = blueprint_->modules;
+  return std::any_of(modules.begin() + 1, modules.end(), [&](const Module& module) {
+    return std::string_view(module.name).starts_with(name);
+  });
+}
 bool Image::needs_executable_stack() const noexcept {
   return blueprint_->needs_executable_stack;
 }

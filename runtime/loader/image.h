@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -50,6 +51,8 @@ class Image {
   Result<Copy*> load_copy(int rank);
 
   const std::string& path() const noexcept { return path_; }
+  // Each copy has its own instance of a library whose name begins so.
+  bool has_library(std::string_view name) const noexcept;
   // A rank's stack must be executable (nested functions whose address is taken).
   bool needs_executable_stack() const noexcept;
   // Mappings of the process per copy; vm.max_map_count bounds their sum.

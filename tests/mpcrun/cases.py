@@ -45,7 +45,7 @@ class Programs:
             source = os.path.join(self.folder.name, name + ".c")
             output = os.path.join(self.folder.name, name)
             with open(source, "w", encoding="utf-8") as file:
-                file.write("#define _GNU_SOURCE\n#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+                file.write("#define _GNU_SOURCE\n#include <errno.h>\n#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
                            "#include <string.h>\n#include <unistd.h>\n#include <signal.h>\n"
                            "int main(int argc, char **argv) {\n int rank = -1, size = 0;\n"
                            " (void)argc; (void)argv; (void)rank; (void)size;\n" + body + "\n}\n")
@@ -86,6 +86,28 @@ class Case(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertIn("emulated machine: knl64, 64 cores", out)
         self.assertEqual(out.count(": communication"), 4)
+
+    def test_scattered_ranks_are_far_from_each_other(self):
+        status, out, err = run("-n", 2, "--emulate", "skylake48", "--placement", "scatter",
+                               "--show", example("hello"))
+        self.assertEqual(status, 0, err)
+        cores = [int(core) for core, ranks in
+                 re.findall(r"on core (\d+) .*: ranks (\d+)", out)]
+        self.assertEqual(len(cores), 2)
+        self.assertEqual({core // 24 for core in cores}, {0, 1}, "not on both packages")
+        status, out, _ = run("-n", 4, "--emulate", "skylake48", "--cores", "0,1,24,25",
+                             "--placement", "scatter", "--show", example("hello"))
+        self.assertRegex(out, r"(?s)on core 0 .*: ranks 0\n.*on core 24 .*: ranks 1\n")
+
+    def test_placement_on_a_worker_that_is_not_there(self):
+        self.refused(2, "-n", 2, "--placement", "0,4000", example("hello"), says=["worker 4000"])
+
+    def test_libc_messages_name_the_program(self):
+        program = self.programs.build(
+            "named", INIT + "if (rank == 1) perror(program_invocation_short_name);" + END)
+        status, _, err = run("-n", 2, program)
+        self.assertEqual(status, 0)
+        self.assertTrue(err.startswith("named: "), err)
 
     def test_help_teaches(self):
         status, out, _ = run("--help")
@@ -198,6 +220,23 @@ class Case(unittest.TestCase):
         for line in lines:
             self.assertRegex(line, r"^rank [0-7] part two of line \d+$")
 
+    def test_long_lines_stay_whole_when_the_reader_is_slow(self):
+        program = self.programs.build(
+            "long", INIT + "static char line[200001]; memset(line, 'a' + rank, 200000);"
+            'for (int i = 0; i < 4; ++i) { printf("%s\\n", line); fprintf(stderr, "%s\\n", line); }'
+            + END)
+        process = subprocess.Popen([tool("mpcrun"), "-n", "4", program], stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        text = b""
+        while piece := process.stdout.read(20000):
+            text += piece
+            time.sleep(0.0005)
+        process.stdout.close()
+        self.assertEqual(process.wait(), 0)
+        lines = text.split(b"\n")[:-1]
+        self.assertEqual({(len(line), len(set(line))) for line in lines}, {(200000, 1)})
+        self.assertEqual(len(lines), 32)
+
     def test_labels(self):
         status, out, _ = run("-n", 2, "-l", example("hello"))
         self.assertEqual(status, 0)
@@ -308,6 +347,32 @@ class Case(unittest.TestCase):
         self.assertIn("deadlock", err)
         for rank in range(3):
             self.assertRegex(err, rf"rank {rank}: .*MPI_Recv.*from rank {(rank + 1) % 3}.*tag 7")
+
+    @unittest.skipIf({"address", "thread"} & set(",".join(sys.argv).split(",")),
+                     "the sanitizer has its own report of signals")
+    def test_crash_of_a_thread_and_with_a_broken_heap(self):
+        source = os.path.join(self.programs.folder.name, "in_thread.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <mpi.h>\n#include <pthread.h>\n#include <stdlib.h>\n"
+                       "#include <string.h>\nstatic void *t(void *v) { char *p = malloc(10);"
+                       "if (v == 0) *(volatile int *)8 = 1;"
+                       "memset(p - 8, 255, 400000); for (;;) free(malloc(100000)); }\n"
+                       "int main(int c, char **v) { MPI_Init(&c, &v); pthread_t id; int r;"
+                       "MPI_Comm_rank(MPI_COMM_WORLD, &r);"
+                       "if (r == 1) { pthread_create(&id, 0, t, c > 1 ? &id : 0);"
+                       "pthread_join(id, 0); } MPI_Barrier(MPI_COMM_WORLD);"
+                       "MPI_Finalize(); return 0; }\n")
+        subprocess.run([tool("mpcc"), "-w", "-O0", "-pthread", "-o", source[:-2], source], check=True)
+        status, _, err = run("-n", 3, source[:-2])
+        self.assertEqual(status, 128 + signal.SIGSEGV)
+        self.assertIn("rank 1 of 3", err)
+        self.assertIn("in a thread that it started", err)
+        self.assertRegex(err, r"#0 t\+0x")
+        begin = time.monotonic()
+        status, _, err = run("-n", 3, source[:-2], "heap")
+        self.assertIn(status, (128 + signal.SIGSEGV, 128 + signal.SIGABRT))
+        self.assertIn("rank 1 of 3", err)
+        self.assertLess(time.monotonic() - begin, 20)
 
     def test_deadlock_report_counts_the_members_that_are_there(self):
         program = self.programs.build(

@@ -151,6 +151,44 @@ clang)
   has "$(mpcxx -cc=/usr/bin/clang-14 -show)" "/usr/bin/clang++-14 "
   has "$(mpcxx -cc=gcc -show)" "g++ "
   ;;
+openmp | openmp_clang)
+  # Each rank has its own copy of the OpenMP runtime, and threads.
+  [ "$case" = openmp ] || need clang
+  cat >omp.c <<'END'
+#include <mpi.h>
+#include <omp.h>
+#include <stdio.h>
+static int added, local;
+#pragma omp threadprivate(local)
+int main(int argc, char** argv) {
+  int level, rank, size, right = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+#pragma omp parallel num_threads(3) reduction(+ : right)
+  {
+    const int me = omp_get_thread_num(), to = (rank + 1) % size, from = (rank + size - 1) % size;
+    int got = -1;
+    local = 10 * rank + me;
+    for (int i = 0; i < 20; ++i)
+      MPI_Sendrecv(&me, 1, MPI_INT, to, me, &got, 1, MPI_INT, from, me, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
+#pragma omp critical
+    ++added;
+    right += got == me && local == 10 * rank + me;
+  }
+  if (right == 3 && added == 3) printf("ok %d\n", size);
+  MPI_Finalize();
+  return 0;
+}
+END
+  [ "$case" = openmp ] || set -- -cc=clang
+  [ "$case" = openmp ] && set --
+  mpcc "$@" -fopenmp omp.c -o prog 2>log || {
+    grep -q -e "omp.h.*not found" -e lomp log && { echo "no OpenMP runtime"; exit 77; }
+    cat log; fail build; }
+  runs ./prog
+  ;;
 lld)
   need ld.lld
   mpcc -fuse-ld=lld main.c extra.c -o prog && runs ./prog
@@ -285,6 +323,27 @@ program main
 end program
 END
   mpcfort -O2 main.f90 -o prog && runs ./prog
+  # Buffers of two types in one routine, as in many old programs.
+  cat >types.f <<'END'
+      program types
+      include 'mpif.h'
+      integer ierr, n, one
+      double precision x
+      call mpi_init(ierr)
+      call mpi_comm_size(MPI_COMM_WORLD, n, ierr)
+      one = 1
+      x = 1d0
+      call mpi_allreduce(MPI_IN_PLACE, one, 1, MPI_INTEGER, MPI_SUM,
+     &                   MPI_COMM_WORLD, ierr)
+      call mpi_bcast(x, 1, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD,
+     &               ierr)
+      call mpi_allreduce(MPI_IN_PLACE, x, 1, MPI_DOUBLE_PRECISION,
+     &                   MPI_SUM, MPI_COMM_WORLD, ierr)
+      if (one .eq. n .and. nint(x) .eq. n) print '(a,i0)', 'ok ', n
+      call mpi_finalize(ierr)
+      end
+END
+  mpcfort -O2 types.f -o types 2>/dev/null && runs ./types
   ;;
 profiling)
   cat >profile.c <<'END'

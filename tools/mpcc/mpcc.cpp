@@ -62,6 +62,9 @@ Words compile_flags(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-fPIC"};
   // A program's own functions are never replaced from outside: let them be inlined.
   if (!a.keeps_interposition) flags.push_back("-fno-semantic-interposition");
+  // mpif.h declares no interfaces, so calls with buffers of different types look like mistakes.
+  if (a.language == Language::kFortran && a.compiler.find("gfortran") != std::string::npos)
+    flags.push_back("-fallow-argument-mismatch");
   flags.push_back("-I" + prefix.include);
   return flags;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -59,6 +60,12 @@ void restart_with_tunables(char** argv) {
   }
   ::setenv("GLIBC_TUNABLES", tunables.c_str(), 1);
   ::setenv(kMarker, "1", 1);
+  char path[PATH_MAX];  // by its name: ps and top shall show "mpcrun", not "exe"
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length > 0) {
+    path[length] = '\0';
+    ::execv(path, argv);
+  }
   ::execv("/proc/self/exe", argv);
   std::fprintf(stderr, "mpcrun: cannot execute itself: %s\n", std::strerror(errno));
   std::exit(mpc::job::kExitLaunch);

@@ -82,7 +82,7 @@ void declare(CLI::App& app, Parsed& p, bool first) {
         ->type_name("core|none")
         ->check(CLI::IsMember({"core", "none"}));
     app.add_option("--placement", p.placement,
-                   "Ranks on workers: compact (neighbours together), scatter (round robin), "
+                   "Ranks on workers: compact (neighbours together), scatter (far apart), "
                    "or a list of workers 0,1,1,0")
         ->type_name("compact|scatter|LIST");
     app.add_option("--stack-size", p.stack_size, "Stack of each rank; memory is used only when touched")
