@@ -136,7 +136,8 @@ class Case(unittest.TestCase):
 
     def test_bad_stack_size(self):
         self.refused(2, "-n", 1, "--stack-size", "many", example("hello"), says=["many"])
-        self.refused(2, "-n", 1, "--stack-size", "1", example("hello"), says=["64k"])
+        self.refused(2, "-n", 1, "--stack-size", "255k", example("hello"), says=["256k"])
+        self.assertEqual(run("-n", 20, "--stack-size", "256k", example("hello"))[0], 0)
 
     def test_missing_program(self):
         self.refused(127, "-n", 2, "./does-not-exist", says=["does-not-exist"])
@@ -155,6 +156,16 @@ class Case(unittest.TestCase):
                 file.write("#!/bin/sh\necho hello\n")
             os.chmod(path, 0o755)
             self.refused(126, "-n", 2, path, says=[path])
+
+    def test_thread_locals_that_do_not_fit_on_a_small_stack(self):
+        source = os.path.join(self.programs.folder.name, "large_tls.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <mpi.h>\nstatic __thread char large[1 << 20];\n"
+                       "int main(int c, char **v) { MPI_Init(&c, &v); large[c] = 1;"
+                       "MPI_Finalize(); return large[c] - 1; }\n")
+        subprocess.run([tool("mpcc"), "-o", source[:-2], source], check=True)
+        self.assertEqual(run("-n", 4, source[:-2])[0], 0)
+        self.assertEqual(run("-n", 4, "--stack-size", "256k", source[:-2])[0], 0)
 
     def test_program_that_mpcc_did_not_make(self):
         err = self.refused(126, "-n", 2, "/bin/true", says=["/bin/true"])

@@ -140,12 +140,13 @@ Result<size_t> parse_bytes(const std::string& text) {
     case 'k': case 'K': factor = 1024.0; ++end; break;
     case 'm': case 'M': factor = 1024.0 * 1024; ++end; break;
     case 'g': case 'G': factor = 1024.0 * 1024 * 1024; ++end; break;
-    default: return {Errc::kArg, fmt::format("'{}' is not a size such as 64k, 8M or 1G", text)};
+    default: return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
   }
-  if (*end != 0) return {Errc::kArg, fmt::format("'{}' is not a size such as 64k, 8M or 1G", text)};
+  if (*end != 0) return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
   const double bytes = number * factor;
-  if (!(bytes >= 65536) || bytes > 1e12) {
-    return {Errc::kArg, fmt::format("'{}': a stack has 64k or more, and less than 1000G", text)};
+  constexpr double kLeastBytes = 256 << 10;  // about half of it is the thread's own data
+  if (!(bytes >= kLeastBytes) || bytes > 1e12) {
+    return {Errc::kArg, fmt::format("'{}': a stack has 256k or more, and less than 1000G", text)};
   }
   return static_cast<size_t>(bytes);
 }
