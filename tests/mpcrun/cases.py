@@ -248,6 +248,15 @@ class Case(unittest.TestCase):
         self.assertEqual({(len(line), len(set(line))) for line in lines}, {(200000, 1)})
         self.assertEqual(len(lines), 32)
 
+    def test_a_forked_child_writes_nothing_of_other_ranks(self):
+        program = self.programs.build(
+            "forking", "setvbuf(stdout, NULL, _IOFBF, 8192);" + INIT +
+            'if (rank == 0) printf("once\\n"); MPI_Barrier(MPI_COMM_WORLD);'
+            'if (rank == 1) { if (fork() == 0) { printf("child\\n"); exit(0); } sleep(1); }' + END)
+        status, out, _ = run("-n", 3, program)
+        self.assertEqual(status, 0)
+        self.assertEqual(sorted(out.splitlines()), ["child", "once"])
+
     def test_labels(self):
         status, out, _ = run("-n", 2, "-l", example("hello"))
         self.assertEqual(status, 0)
@@ -394,6 +403,17 @@ class Case(unittest.TestCase):
                 status, _, err = run("-n", ranks, "--cores", min(cores, os.cpu_count()), program)
                 self.assertEqual(status, 125)
                 self.assertIn(f"{ranks - 1} of {ranks} members are there", err)
+
+    def test_deadlock_report_says_which_communicator(self):
+        program = self.programs.build(
+            "splitted", INIT + "MPI_Comm half; MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);"
+            'if (rank % 2) MPI_Comm_set_name(half, "odd ones"); if (rank > 1) MPI_Barrier(half);'
+            "MPI_Barrier(MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 6, program)
+        self.assertEqual(status, 125)
+        self.assertRegex(err, r"ranks 2,4: waits in MPI_Barrier on communicator \d+ "
+                              r"\(ranks 0,2,4\): 2 of 3 members are there")
+        self.assertRegex(err, r"ranks 3,5: waits in MPI_Barrier on odd ones: 2 of 3 members")
 
     def test_a_rank_stands_once_in_a_line_of_the_table(self):
         source = os.path.join(self.programs.folder.name, "receivers.c")
