@@ -162,7 +162,7 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
   if (const Err error = describe(*call)) return error;
   call->shape.is_nonblocking = true;
   MPC_TRACE("mpi", "describe", coll);
-  call->split_site = Splitter::choose(comm, call->shape);
+  call->split = Splitter::choose(comm, call->shape);
   auto schedule = schedule_of(*call);
   if (!schedule) return fail(schedule.error());
   call->keep_types();

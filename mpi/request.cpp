@@ -172,18 +172,14 @@ namespace {
 
 void start_collective(CollectiveState& state) {
   if (state.collective == nullptr) return;
-  if (state.split_site != nullptr) {
-    state.started_ns = sched::now_ns();
-    state.is_window_open = true;
-  }
+  state.split.note_start();
   nbc::start(*state.collective);
+  state.split.note_started();
 }
 
 // The program has done what it wanted to do meanwhile.
 void close_window(CollectiveState& state) {
-  if (!state.is_window_open) return;
-  state.is_window_open = false;
-  state.split_site->note_wait(state.started_ns);
+  state.split.note_wait();
 }
 
 }  // namespace
@@ -274,8 +270,7 @@ Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* 
   Err error;
   if (request.kind() == RequestKind::kCollective) {
     close_window(*request.collective);
-    if (request.collective->split_site != nullptr && request.is_active)
-      request.collective->split_site->note_end(request.collective->started_ns);
+    if (request.is_active) request.collective->split.note_end();
   }
   if (request.kind() == RequestKind::kGeneralized) {
     error = finish_generalized(request, status);

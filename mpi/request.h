@@ -21,6 +21,7 @@
 #include "mpi/buffered.h"
 #include "mpi/error.h"
 #include "mpi/object.h"
+#include "mpi/split.h"
 #include "nbc/engine/engine.h"
 #include "runtime/message/message.h"
 
@@ -58,15 +59,10 @@ struct Several {
 
 // What a collective holds until it ends: schedule in flight, temporary arrays. Owned by the
 // request, made by mpi/coll*.cpp.
-struct SplitSite;
-
 struct CollectiveState {
   virtual ~CollectiveState() = default;
   nbc::CollectivePtr collective;
-  // Who wants to know how long the program computes before it waits; null: nobody.
-  SplitSite* split_site = nullptr;
-  uint64_t started_ns = 0;
-  bool is_window_open = false;  // started, and no wait or successful test so far
+  SplitCall split;  // wants to know how long the program computes before it waits
 };
 
 class Request final : public Object {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "base/counter.h"
 #include "base/log.h"
@@ -147,16 +148,62 @@ int parse_split(std::string_view text) noexcept {
                                                                                 : kInvalid;
 }
 
-void SplitSite::note_wait(uint64_t started_ns) noexcept {
-  const double now = elapsed_us(started_ns);
-  window_us = window_us < 0 ? now : (3 * window_us + now) / 4;
+void SplitCall::note_start() noexcept {
+  if (!is_chosen()) return;
+  start_ns_ = sched::now_ns();
 }
 
-void SplitSite::note_end(uint64_t started_ns) const noexcept {
-  if (predicted_us <= 0) return;
-  predicted_counter.add(static_cast<uint64_t>(predicted_us + 0.5));
-  measured_counter.add(static_cast<uint64_t>(elapsed_us(started_ns) + 0.5));
+void SplitCall::note_started() noexcept {
+  if (!is_chosen()) return;
+  started_ns_ = sched::now_ns();
+  is_window_open_ = true;
 }
+
+// The program has done what it wanted to do meanwhile. Levels kept in the start are no part of it.
+void SplitCall::note_wait() noexcept {
+  if (!is_window_open_) return;
+  is_window_open_ = false;
+  site_->memory->note_window(elapsed_us(started_ns_));
+}
+
+void SplitCall::note_end() const noexcept {
+  if (!is_chosen()) return;
+  const double total_us = elapsed_us(start_ns_);
+  site_->memory->note_end(call_, total_us);
+  if (predicted_us_ <= 0) return;
+  predicted_counter.add(static_cast<uint64_t>(predicted_us_ + 0.5));
+  measured_counter.add(static_cast<uint64_t>(total_us + 0.5));
+}
+
+namespace {
+
+// The memories of all ranks: a site is the same at all members of a communicator.
+struct MemoryKey {
+  msg::ContextId context;
+  int first_rank, size;  // disjoint communicators may have the same context
+  nbc::Coll coll;
+  int root;
+  int64_t bytes;
+  bool is_commutative;
+  auto operator<=>(const MemoryKey&) const = default;
+};
+
+std::shared_ptr<nbc::SplitMemory> memory_of(const Comm& comm, const SplitSite& site) {
+  static std::mutex mutex;  // never held over a switch
+  static std::map<MemoryKey, std::weak_ptr<nbc::SplitMemory>> memories;
+  const MemoryKey key{comm.collective_context(), comm.peers()[0], comm.size(), site.coll,
+                      site.root, site.bytes, site.is_commutative};
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<nbc::SplitMemory>& known = memories[key];
+  std::shared_ptr<nbc::SplitMemory> memory = known.lock();
+  if (memory == nullptr) {
+    memory = std::make_shared<nbc::SplitMemory>(comm.size());
+    known = memory;
+  }
+  return memory;
+}
+
+}  // namespace
 
 SplitSite* Splitter::site_of(const Comm& comm, const nbc::Shape& shape, int64_t bytes) {
   for (const auto& site : sites_) {
@@ -172,11 +219,17 @@ SplitSite* Splitter::site_of(const Comm& comm, const nbc::Shape& shape, int64_t 
   site->bytes = bytes;
   site->is_commutative = shape.is_commutative;
   plan(*site, comm, shape);
+  site->memory = memory_of(comm, *site);
   sites_.push_back(std::move(site));
   return sites_.back().get();
 }
 
 namespace {
+
+// For so many a byte stands (mpcrun --emulate).
+int64_t byte_scale() noexcept {
+  return sched::Emulation::is_on() ? sched::Emulation::scale() : 1;
+}
 
 nbc::Situation situation_of(const SplitSite& site, const Comm& comm) {
   const job::Job& job = *comm.self().job;
@@ -185,8 +238,7 @@ nbc::Situation situation_of(const SplitSite& site, const Comm& comm) {
   situation.ranks = comm.size();
   situation.application_cores = job.application_workers();
   situation.communication_cores = job.communication_workers();
-  situation.bytes = site.bytes;
-  if (sched::Emulation::is_on()) situation.bytes *= sched::Emulation::scale();
+  situation.bytes = site.bytes * byte_scale();
   situation.commutative = site.is_commutative;
   return situation;
 }
@@ -197,6 +249,8 @@ nbc::Situation situation_of(const SplitSite& site, const Comm& comm) {
 void Splitter::plan(SplitSite& site, const Comm& comm, const nbc::Shape& shape) {
   if (!chooser_) chooser_ = std::make_unique<nbc::Chooser>(machine_parameters());
   site.planned = model_name(nbc::select(shape).name);
+  site.planned_arity = nbc::arity_of(shape);
+  site.planned_segment_bytes = nbc::segment_bytes_of(shape);
   if (nbc::wanted_algorithm(shape) != nullptr || !model_plans()) return;
   const nbc::Choice choice = chooser_->choose(situation_of(site, comm));
   if (choice.algorithm == nullptr) return;
@@ -204,45 +258,54 @@ void Splitter::plan(SplitSite& site, const Comm& comm, const nbc::Shape& shape) 
   if (found == nullptr || !nbc::is_applicable(*found, shape)) return;
   site.algorithm = site.planned = found->name;
   site.arity = choice.arity >= 2 ? choice.arity : 0;
-  site.segment_bytes = choice.segment_bytes;
+  if (site.arity > 0) site.planned_arity = site.arity;
+  if (choice.segment_bytes > 0) {
+    site.segment_bytes = std::max<int64_t>(1, choice.segment_bytes / byte_scale());
+    site.planned_segment_bytes = site.segment_bytes;
+  }
 }
 
-int Splitter::split_of(SplitSite& site, const Comm& comm) {
+int Splitter::split_of(SplitCall& call, const Comm& comm) {
+  SplitSite& site = *call.site_;
   nbc::Situation situation = situation_of(site, comm);
   // Ranks that share a core compute one after the other.
   const int cores = std::max(situation.application_cores, 1);
   const int ranks_of_core = (situation.ranks + cores - 1) / cores;
-  situation.window_us = site.window_us * std::max(ranks_of_core, 1);
   situation.algorithm = site.planned;
-  const nbc::Choice& choice = chooser_->choose(situation);
+  situation.arity = site.planned_arity;
+  situation.segment_bytes = site.planned_segment_bytes * byte_scale();
+  const nbc::Prediction& prediction = chooser_->prediction(situation);
+  call.call_ = site.calls++;
+  const auto decision = site.memory->decide(
+      call.call_, prediction.times, prediction.nominal_window_us, std::max(ranks_of_core, 1));
   auto_counter.add();
-  if (choice.split > 0) kept_counter.add();
-  // Before the window is known the prediction is for a nominal one: nothing to compare with.
-  site.predicted_us = site.window_us < 0 ? 0 : choice.predicted_us;
-  return choice.split;
+  if (decision.split > 0) kept_counter.add();
+  call.predicted_us_ = decision.predicted_us;
+  return decision.split;
 }
 
-SplitSite* Splitter::choose(Comm& comm, nbc::Shape& shape) {
-  if (!has_tree(shape.coll) || shape.size < 2 || comm.is_inter()) return nullptr;
+SplitCall Splitter::choose(Comm& comm, nbc::Shape& shape) {
+  if (!has_tree(shape.coll) || shape.size < 2 || comm.is_inter()) return {};
   const int given = given_split(comm);
   if (given >= 0) {
     shape.split = given;
-    return nullptr;
+    return {};
   }
   // Without cores for communication all of it is done in calls anyway.
-  if (comm.self().job->communication_workers() == 0) return nullptr;
+  if (comm.self().job->communication_workers() == 0) return {};
   const int64_t bytes = bytes_of(shape);
-  if (bytes < kLeastBytes) return nullptr;  // nothing of it would go to another core
+  if (bytes < kLeastBytes) return {};  // nothing of it would go to another core
   Splitter& self = comm.splitter();
   const std::lock_guard lock(self.mutex_);
-  SplitSite* const site = self.site_of(comm, shape, bytes);
-  if (site == nullptr) return nullptr;
-  shape.algorithm = site->algorithm;
-  shape.arity = site->arity;
-  shape.segment_bytes = site->segment_bytes;
-  shape.split = self.split_of(*site, comm);
+  SplitCall call;
+  call.site_ = self.site_of(comm, shape, bytes);
+  if (call.site_ == nullptr) return {};
+  shape.algorithm = call.site_->algorithm;
+  shape.arity = call.site_->arity;
+  shape.segment_bytes = call.site_->segment_bytes;
+  shape.split = self.split_of(call, comm);
   MPC_TRACE("model", "split", shape.split);
-  return site;
+  return call;
 }
 
 }  // namespace mpc::mpi

@@ -134,7 +134,7 @@ class Simulation {
   void offer(uint32_t id, uint32_t by_core);
   void offer_in_background(uint32_t id, uint32_t by_core);
   void queue(uint32_t id, uint32_t by_core);
-  uint32_t thread_of(uint32_t id) const;
+  uint32_t thread_for(uint32_t id, uint32_t by_core) const;
   void run_threads();
   uint32_t free_core_near(const ThreadState& thread, uint32_t rank) const;
   bool run_thread(uint32_t rank, uint32_t core);
@@ -301,15 +301,24 @@ void Simulation::offer_in_background(uint32_t id, uint32_t by_core) {
   }
 }
 
-// The receiver's for a copy, else the node's own.
-uint32_t Simulation::thread_of(uint32_t id) const {
+// The receiver's for a copy, or the sender's if that can begin sooner; else the node's own.
+uint32_t Simulation::thread_for(uint32_t id, uint32_t by_core) const {
+  if (states_[id].partner == kNone) return rank_of(id);
+  const uint32_t partner = rank_of(states_[id].partner);
   const bool is_send = node(id).kind == NodeKind::kSend;
-  return rank_of(is_send ? states_[id].partner : id);
+  const uint32_t receiver = is_send ? partner : rank_of(id);
+  const uint32_t sender = is_send ? rank_of(id) : partner;
+  if (!threads_[receiver].is_active) return receiver;
+  const bool begins_at_once =
+      sender == cores_[by_core].thread
+          ? threads_[sender].nodes.empty()
+          : !threads_[sender].is_active && free_helpers_.size() > ready_threads_.size();
+  return begins_at_once ? sender : receiver;
 }
 
 // A thread that completes what its own local work waits for goes on with that at once.
 void Simulation::queue(uint32_t id, uint32_t by_core) {
-  const uint32_t rank = thread_of(id);
+  const uint32_t rank = thread_for(id, by_core);
   ThreadState& thread = threads_[rank];
   const bool is_message = states_[id].partner != kNone;
   if (!is_message && cores_[by_core].thread == rank)

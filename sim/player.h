@@ -9,8 +9,8 @@
 //            sim/traffic.h.
 //
 // Who runs a node:
-//   Where::kAny          a progress thread, the receiver's for a message, on a communication core;
-//                        without one, as kApplication
+//   Where::kAny          a progress thread, of a message the receiver's or the sender's, on a
+//                        communication core; without one, as kApplication
 //   Where::kApplication  the rank's own core: at the start what can be done then, else in wait
 // Receives that are ready at the start are posted by the start, whoever does the rest. Whoever
 // of send and receive comes second does the copy. A thread does what became ready first, stays

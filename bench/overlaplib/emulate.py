@@ -47,7 +47,9 @@ def command(options, program, name, op, ranks, arguments, stretch=None):
     line = [str(options.prefix / "bin/mpcrun"), "-n", str(ranks), "--emulate", name,
             "--set", f"emulate.scale={SCALE}", "--set", f"emulate.stretch={stretch}",
             "--set", f"nbc.algorithm={ALGORITHMS}",
-            "--set", f"progress.help={int(options.waits_help)}", str(program), f"--ops={op}",
+            *([] if options.waits_help else ["--set", "progress.help=0", "--set",
+                                             f"progress.wake_bytes={1 << 40}"]),
+            str(program), f"--ops={op}",
             f"--sizes={BYTES // SCALE}", "--cpu-seconds=0", "--seconds=0", *arguments]
     return (["chrt", "-f", "50"] if options.realtime else []) + line
 
@@ -71,8 +73,8 @@ def one_count(options, program, name, cores, op, ranks, compute, say):
     jobs = [
         (plain + ["--kinds=blocking,compute,sequence"], ""),
         (plain + ["--kinds=comm,total", "--splits=" + ",".join(SPLITS)], None),
-        # Its S comes from the windows of earlier calls: nothing but these.
-        (plain + ["--kinds=total", "--splits=auto", "--warm=4"], None)]
+        # Its S comes from what earlier calls have taken: nothing but these.
+        (plain + ["--kinds=total", "--splits=auto", "--warm=6"], None)]
     rows = []
     for arguments, split in jobs:
         for found in run(options, command(options, program, name, op, ranks, arguments), say,

@@ -116,6 +116,10 @@ const Algorithm& select(const Shape& shape);
 // What that setting names for this collective, if it can be used; null: nothing.
 const Algorithm* wanted_algorithm(const Shape& shape);
 
+// Of the shape, or of the settings.
+int arity_of(const Shape& shape);
+int64_t segment_bytes_of(const Shape& shape);
+
 // Errors: kNoMem (scratch larger than the address space), kInternal.
 Result<std::shared_ptr<const Schedule>> build(const Shape& shape);
 Result<std::shared_ptr<const Schedule>> build(const Shape& shape,

@@ -44,10 +44,6 @@ inline NodeId on_edge(B& b, const Tree& tree, NodeId id, int level) {
   return id;
 }
 
-// Of the shape, or of the settings.
-int arity_of(const Shape& s);
-int64_t segment_bytes_of(const Shape& s);
-
 // `count` elements from the `first`-th on of an array of elements at the slot's address.
 inline Place elements(uint16_t slot, uint16_t type, const TypeShape& shape, Count first,
                       Count count) {

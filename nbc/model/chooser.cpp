@@ -121,15 +121,24 @@ Choice choose(const Situation& situation, const Parameters& parameters) {
   return choose_from(predict_best(situation, parameters), situation);
 }
 
-const Choice& Chooser::choose(const Situation& situation) {
+Chooser::Entry& Chooser::entry_of(const Situation& situation) {
   Entry& entry = entries_[hash_of(situation) % kEntries];
   if (entry.prediction == nullptr || !is_same(entry.situation, situation)) {
     ++misses_;
     entry.situation = situation;
     entry.prediction = shared_predictions().get(situation, parameters_);
   }
+  return entry;
+}
+
+const Choice& Chooser::choose(const Situation& situation) {
+  Entry& entry = entry_of(situation);
   entry.choice = choose_from(*entry.prediction, situation);
   return entry.choice;
+}
+
+const Prediction& Chooser::prediction(const Situation& situation) {
+  return *entry_of(situation).prediction;
 }
 
 }  // namespace mpc::nbc

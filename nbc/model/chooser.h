@@ -51,10 +51,14 @@ class Chooser {
   explicit Chooser(const Parameters& parameters) : parameters_(parameters) {}
   // Cost: well below 1 us when the question was asked before. Valid until the next call.
   const Choice& choose(const Situation& situation);
+  // What choose() chooses from; the same cost and validity.
+  const Prediction& prediction(const Situation& situation);
   const Parameters& parameters() const noexcept { return parameters_; }
   uint64_t misses() const noexcept { return misses_; }
 
  private:
+  struct Entry;
+  Entry& entry_of(const Situation& situation);
   struct Entry {
     Situation situation;
     std::shared_ptr<const Prediction> prediction;  // null: not used yet

@@ -69,7 +69,7 @@ class Play {
   struct Running {
     double end_us;
     uint64_t order;
-    int numa;
+    int numa, thread;
     Task task;
     bool operator>(const Running& other) const {
       return std::tie(end_us, order) > std::tie(other.end_us, other.order);
@@ -104,17 +104,17 @@ class Play {
     for (start_ready(now_us); !running_.empty(); start_ready(now_us)) {
       now_us = running_.top().end_us;
       while (!running_.empty() && running_.top().end_us == now_us) {
-        const auto [end_us, order, numa, task] = running_.top();
+        const Running done = running_.top();
         running_.pop();
-        ++free_cores_[static_cast<size_t>(numa)];
+        const int here = here_ = done.thread;
+        after(done.task, now_us);
+        ++free_cores_[static_cast<size_t>(done.numa)];
         ++free_count_;
-        const int here = here_ = thread_of(task);
-        after(task, now_us);
         // Others have waited longer; but what it has made ready itself comes first.
-        Thread& thread = threads_[static_cast<size_t>(here)];
-        if (thread.tasks.empty())
-          thread.is_active = false;
-        else if (thread.tasks.front().kind == TaskKind::kReduction)
+        const auto& tasks = thread(here).tasks;
+        if (tasks.empty())
+          thread(here).is_active = false;
+        else if (tasks.front().kind == TaskKind::kReduction)
           start(here, now_us);
         else
           ready_.push_back(here);
@@ -123,30 +123,38 @@ class Play {
     return now_us;
   }
 
-  int thread_of(const Task& task) {
-    if (task.kind == TaskKind::kOwnBlock) return task.rank;
+  Thread& thread(int v) { return threads_[static_cast<size_t>(v)]; }
+
+  int thread_for(const Task& task) {
+    if (task.kind != TaskKind::kCopy) return task.rank;
     const TreeEdge& e = edge(task.child).edge;
-    return work_.is_upwards ? e.parent : e.child;
+    const int receiver = work_.is_upwards ? e.parent : e.child;
+    const int sender = work_.is_upwards ? e.child : e.parent;
+    if (!thread(receiver).is_active) return receiver;
+    const bool begins_at_once = sender == here_
+                                    ? thread(sender).tasks.empty()
+                                    : !thread(sender).is_active &&
+                                          free_count_ > static_cast<int>(ready_.size());
+    return begins_at_once ? sender : receiver;
   }
 
   // A task is ready. Those of shared cores are made in the order of the schedules' nodes.
   void add(const Task& task) {
     if (!is_shared()) return tasks_.push(task);
-    const int number = thread_of(task);
-    Thread& thread = threads_[static_cast<size_t>(number)];
+    const int number = thread_for(task);
+    Thread& its = thread(number);
     if (number == here_ && task.kind == TaskKind::kReduction)
-      thread.tasks.push_front(task);
+      its.tasks.push_front(task);
     else
-      thread.tasks.push_back(task);
-    if (thread.is_active) return;
-    thread.is_active = true;
+      its.tasks.push_back(task);
+    if (its.is_active) return;
+    its.is_active = true;
     ready_.push_back(number);
   }
 
   void start(int number, double now_us) {
-    Thread& thread = threads_[static_cast<size_t>(number)];
-    const Task task = thread.tasks.front();
-    thread.tasks.pop_front();
+    const Task task = thread(number).tasks.front();
+    thread(number).tasks.pop_front();
     int numa = numa_of(number, work_.ranks);
     while (free_cores_[static_cast<size_t>(numa)] == 0) numa = (numa + 1) % work_.numa_count;
     --free_cores_[static_cast<size_t>(numa)];
@@ -155,7 +163,7 @@ class Play {
                         numa != numa_of(edge(task.child).edge.child, work_.ranks);
     const double duration =
         is_far ? edge(task.child).cost.far_copy_us : duration_us(task);
-    running_.push({now_us + duration, started_++, numa, task});
+    running_.push({now_us + duration, started_++, numa, number, task});
   }
   int numa_of(int number, int count) const {
     return static_cast<int>(static_cast<int64_t>(number) * work_.numa_count / count);

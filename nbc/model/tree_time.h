@@ -12,8 +12,8 @@
 // parent copies, upwards that of the child copies and that of the parent reduces.
 // Levels on communication cores: any core that is free goes on with the progress thread that
 // has waited longest, as the runtime does (list scheduling, Graham 1969). A copy belongs to the
-// receiver's thread, a reduction to the parent's, and a thread does one thing at a time. It
-// prefers the core where it was, then one of its rank's NUMA node.
+// receiver's thread, or if that has other work and a core is free to the sender's; a reduction to
+// the parent's. A thread does one thing at a time, in its rank's NUMA node if a core is free.
 
 #include <cstdint>
 #include <functional>

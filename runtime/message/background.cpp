@@ -46,6 +46,41 @@ void leave(job::Rank& self) {
     mine.delegate();
 }
 
+namespace {
+
+bool submit_copy(job::Rank& rank, Operation& receive, Operation& send, int64_t bytes,
+                 sched::ProgressNeed need) noexcept {
+  // Who waits for either side may look for the item as soon as it is queued.
+  receive.copy.run = &run_copy;
+  receive.copy.receive = &receive;
+  send.background_item = receive.background_item = &receive.copy;
+  // release pairs with take_back().
+  receive.background.store(rank.progress, std::memory_order_release);
+  send.background.store(rank.progress, std::memory_order_release);
+  const job::Rank* const sender =
+      send.origin != nullptr ? send.origin->owner.load(std::memory_order_relaxed) : nullptr;
+  const job::Rank* const receiver = receive.mailbox->owner.load(std::memory_order_relaxed);
+  const auto where = sender != nullptr && receiver != nullptr
+                         ? place_of_data(*receiver, *sender)
+                         : sched::ProgressData::kAnywhere;
+  if (rank.progress->submit(receive.copy, bytes, need, where)) {
+    copy_counter.add();
+    call_waiting(rank);
+    return true;
+  }
+  receive.background.store(nullptr, std::memory_order_relaxed);
+  send.background.store(nullptr, std::memory_order_relaxed);
+  return false;
+}
+
+job::Rank* rank_with_thread(const Mailbox* mailbox) noexcept {
+  job::Rank* rank =
+      mailbox != nullptr ? mailbox->owner.load(std::memory_order_relaxed) : nullptr;
+  return rank != nullptr && rank->progress != nullptr ? rank : nullptr;
+}
+
+}  // namespace
+
 bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexcept {
   if (message.kind != Entry::kRendezvous) return false;
   const bool is_short = ShortCall::is_inside();
@@ -53,30 +88,25 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
   auto& send = static_cast<Operation&>(message);
   if (receive.is_for_application || send.is_for_application || is_awaited(receive))
     return false;
-  job::Rank* const rank = receive.mailbox->owner.load(std::memory_order_relaxed);
-  sched::ProgressThread* const progress = rank != nullptr ? rank->progress : nullptr;
-  if (progress == nullptr) return false;
-  // Who waits for either side may look for the item as soon as it is queued.
-  receive.copy.run = &run_copy;
-  receive.copy.receive = &receive;
-  send.background_item = receive.background_item = &receive.copy;
-  // release pairs with take_back().
-  receive.background.store(progress, std::memory_order_release);
-  send.background.store(progress, std::memory_order_release);
+  job::Rank* const rank = rank_with_thread(receive.mailbox);
+  if (rank == nullptr) return false;
+  // Several copies to one rank, as to the root of a gather, run side by side if cores are free:
+  // those that would wait for others go to their sender's thread.
+  if (rank->progress->is_busy()) {
+    job::Rank* const sender = rank_with_thread(send.origin);
+    if (sender != nullptr && sender->progress->is_running_here()) {
+      if (!sender->progress->has_items() &&
+          submit_copy(*sender, receive, send, message.bytes, sched::ProgressNeed::kAnyCore))
+        return true;
+    } else if (sender != nullptr && !sender->progress->is_busy() &&
+               submit_copy(*sender, receive, send, message.bytes,
+                           sched::ProgressNeed::kFreeCore)) {
+      return true;
+    }
+  }
   const auto need =
       is_short || !waits_help() ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
-  const job::Rank* const sender =
-      send.origin != nullptr ? send.origin->owner.load(std::memory_order_relaxed) : nullptr;
-  const auto where = sender != nullptr ? place_of_data(*rank, *sender)
-                                       : sched::ProgressData::kAnywhere;
-  if (progress->submit(receive.copy, message.bytes, need, where)) {
-    copy_counter.add();
-    call_waiting(*rank);
-    return true;
-  }
-  receive.background.store(nullptr, std::memory_order_relaxed);
-  send.background.store(nullptr, std::memory_order_relaxed);
-  return false;
+  return submit_copy(*rank, receive, send, message.bytes, need);
 }
 
 void call_waiting(job::Rank& rank) noexcept {

@@ -49,8 +49,8 @@ class CopyBatch {
 // this rank also match for it. Caller: an execution of `self`. Switches: no.
 void leave(job::Rank& self);
 
-// Leaves the copy of `message` into `receive` to the receiver's progress thread. False: the
-// caller is to do it. `has_more`: the caller has other work behind this.
+// Leaves the copy of `message` into `receive` to the receiver's progress thread, or to the
+// sender's if that can begin sooner. False: the caller is to do it. `has_more`: the caller has other work behind this.
 // Caller: Work, with both operations its own.
 bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexcept;
 

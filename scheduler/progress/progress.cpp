@@ -377,7 +377,6 @@ class Thread final : public ProgressThread {
   bool is_napping_ = false;
   std::atomic<bool> is_napping_hint_{false};  // the same for others, without the lock
   bool is_broken_ = false;                    // could not be made
-  bool is_working_ = false;                   // an item is taken by the thread, and runs
   std::atomic<bool> is_stopping_{false};
   // Written by whoever sets is_active_; read by the thread afterwards.
   std::atomic<Site*> site_{nullptr};
@@ -536,7 +535,7 @@ void Thread::stop() noexcept {
     execution_.load(std::memory_order_relaxed)->unpark();
   const auto is_busy = [this] {
     const Lock lock(*this);
-    return is_working_ || first_ != nullptr;
+    return is_working_.load(std::memory_order_relaxed) || first_ != nullptr;
   };
   while (is_busy()) Execution::self().yield();
 }
@@ -566,7 +565,7 @@ ProgressItem* Thread::pop() noexcept {
 ProgressItem* Thread::pop_to_run() noexcept {
   const Lock lock(*this);
   ProgressItem* item = pop();
-  is_working_ = item != nullptr;
+  is_working_.store(item != nullptr, std::memory_order_relaxed);
   return item;
 }
 
@@ -609,7 +608,7 @@ TaskResult Thread::run_task(Task& task) {
     t_running = outer;
   }
   const Lock lock(self);
-  self.is_working_ = false;
+  self.is_working_.store(false, std::memory_order_relaxed);
   if (self.first_ != nullptr) return TaskResult::kAgain;
   self.is_active_ = false;
   return TaskResult::kDone;

@@ -98,6 +98,10 @@ class ProgressThread {
   bool has_items() const noexcept {
     return count_.load(std::memory_order_relaxed) != 0;  // a hint
   }
+  // A hint: a new item would wait for others of this thread.
+  bool is_busy() const noexcept {
+    return has_items() || is_working_.load(std::memory_order_relaxed);
+  }
   // A hint: it sleeps for a moment, and items may wait that long.
   virtual bool is_napping() const noexcept = 0;
   // True on the progress thread itself.
@@ -108,6 +112,7 @@ class ProgressThread {
 
  protected:
   std::atomic<uint32_t> count_{0};
+  std::atomic<bool> is_working_{false};  // an item is taken by the thread, and runs
 };
 
 }  // namespace mpc::sched

@@ -1,0 +1,72 @@
+#pragma once
+// SplitMemory: what the calls of one site have taken so far, and the S of the next one.
+//
+// Role:      the history of `nbc.split=auto`. All ranks of a process that make the same call share
+//            one memory: who asks first for a call decides, so that all have the same S.
+// Users:     mpi/split.cpp.
+// Threads:   any. A rank that comes very late may be told another S: that is allowed, since S
+//            says who does a level, not what is sent.
+// See also:  nbc/model/chooser.h, docs/overlap-model.md.
+//
+// An S that has been measured counts with what it took, another one with what the model says
+// it would take. So S that the model likes too much are tried and found out, those that it
+// thinks bad are not tried.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "nbc/model/calibrated.h"
+
+namespace mpc::nbc {
+
+class SplitMemory {
+ public:
+  explicit SplitMemory(int ranks) noexcept : ranks_(ranks) {}
+
+  struct Decision {
+    int split = 0;
+    double predicted_us = 0;  // by the model; 0: the window is not known yet
+  };
+  // S of this call, counted from 0 by each rank. `times`: the model's, by S; `nominal_us`: the
+  // window as long as none is known. Cost: an atomic load, unless this is the first to ask.
+  Decision decide(uint64_t call, const std::vector<SplitTime>& times, double nominal_us,
+                  double window_factor);
+  // A rank has computed that long between start and wait. Some samples are dropped.
+  void note_window(double us) noexcept;
+  // A rank's wait has ended, so long after its start.
+  void note_end(uint64_t call, double total_us) noexcept;
+
+ private:
+  static constexpr size_t kCalls = 16, kMostSplits = 16;
+  struct Call {
+    // Call number and S: (call + 1) * kMostSplits + S; 0: unused.
+    std::atomic<uint64_t> decided{0};
+    std::atomic<double> predicted_us{0};
+    double window_us = -1;  // under the mutex
+    std::atomic<uint64_t> longest_ns{0};
+    std::atomic<int> ended{0};  // ranks
+  };
+  struct Measured {
+    int count = -1;  // the first one is not counted: it builds the schedule
+    double excess_us = 0;  // beyond the window
+  };
+
+  int best(const std::vector<SplitTime>& times, double window_us) const noexcept;
+  double estimate_us(const SplitTime& time, double window_us) const noexcept;
+  void learn(const Call& call, int split) noexcept;
+  void forget() noexcept;
+
+  const int ranks_;
+  std::mutex mutex_;  // never held over a switch
+  std::array<Call, kCalls> calls_;
+  std::array<Measured, kMostSplits> measured_;
+  double window_us_ = -1;       // usual; below 0: not known yet
+  double measured_at_us_ = -1;  // the window of the measurements
+  int current_ = -1;
+  uint64_t decisions_ = 0;
+};
+
+}  // namespace mpc::nbc
