@@ -134,6 +134,10 @@ class Case(unittest.TestCase):
         self.refused(2, "-n", 2, "--cores", "0,x", example("hello"))
         self.refused(2, "-n", 2, "--cores", "4000", example("hello"), says=["4000"])
 
+    def test_bad_timeout(self):
+        for value in ("0", "-1", "soon", "1e99"):
+            self.refused(2, "-n", 1, f"--timeout={value}", example("hello"), says=["seconds above 0"])
+
     def test_bad_stack_size(self):
         self.refused(2, "-n", 1, "--stack-size", "many", example("hello"), says=["many"])
         self.refused(2, "-n", 1, "--stack-size", "255k", example("hello"), says=["256k"])

@@ -90,7 +90,12 @@ void declare(CLI::App& app, Parsed& p, bool first) {
     app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
     app.add_option("--timeout", p.timeout, "End the job after that many seconds")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber);
+        ->check([](const std::string& text) -> std::string {
+          char* end = nullptr;
+          const double seconds = std::strtod(text.c_str(), &end);
+          const bool is_good = end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
+          return is_good ? "" : fmt::format("'{}' is not a number of seconds above 0", text);
+        });
     app.add_option("--set", p.settings, "A setting of the runtime; mpcinfo --settings lists them")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
