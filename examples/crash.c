@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int *nothing = NULL;
+static int *volatile nothing = NULL;
 
 static int deeper(int n) {
   volatile char frame[4096];

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "mpi/errhandler.h"
 #include "mpi/handles.h"
 #include "mpi/info.h"
@@ -10,6 +13,7 @@
 #include "mpi/split.h"
 #include "mpi/topology.h"
 #include "nbc/direct/team.h"
+#include "runtime/job/report.h"
 
 namespace mpc::mpi {
 
@@ -84,7 +88,10 @@ std::string Comm::display_name() const {
   if (!name.empty()) return name;
   if (context_ == kWorldContext) return "MPI_COMM_WORLD";
   if (context_ == kSelfContext) return "MPI_COMM_SELF";
-  return fmt::format("communicator {}", context_);
+  if (is_inter()) return fmt::format("communicator {}", context_);
+  std::vector<int> ranks(peers().begin(), peers().end());
+  std::sort(ranks.begin(), ranks.end());
+  return fmt::format("communicator {} (ranks {})", context_, job::format_ranks(ranks));
 }
 
 void Comm::set_errhandler(Errhandler& handler) noexcept {

@@ -36,7 +36,7 @@ StringSetting parameters_setting{
     "a path"};
 
 StringSetting plan_setting{
-    "nbc.plan", "table",
+    "nbc.plan", "model",
     "Who chooses algorithm, arity and segments of non-blocking trees when there are cores for "
     "communication: the table of measured limits, as for blocking calls, or the model",
     "table|model"};

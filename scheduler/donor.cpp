@@ -80,6 +80,12 @@ Result<> Donor::start(Ult& ult, Worker& first) {
   const int error = pthread_create(&ult.donor, &attributes, &thread_main, &ult);
   pthread_attr_destroy(&attributes);
   if (error == 0) return {};
+  if (error == EINVAL) {
+    return {Errc::kNoMem,
+            fmt::format("a stack of {} bytes has no room for the thread's own data (thread_local "
+                        "variables of all libraries): raise the stack size",
+                        ult.stack_bytes)};
+  }
   return {Errc::kNoMem,
           fmt::format("cannot create the thread of a rank ({}): {}", std::strerror(error),
                       thread_limit_advice(1))};

@@ -192,6 +192,41 @@ def closeness(part, model, least_ranks=40):
             f"{max(differences, key=abs):+.1f}", f"{near} of {len(order)}"]
 
 
+def choice_table(rows):
+    """What `auto` takes beside the best S, S = 0 and the blocking call, every N."""
+    lines = []
+    for machine in distinct(rows, "machine"):
+        for op in distinct(select(rows, machine=machine, kind={"simulated", "emulated"}), "op"):
+            for kind in ("simulated", "emulated"):
+                part = select(rows, machine=machine, op=op, kind=kind)
+                line = choices(part)
+                if line:
+                    lines.append([machine, op, kind, *line])
+    head = ["machine", "operation", "", "numbers of ranks", "within 5 % of the best S",
+            "largest distance, %", "more than 5 % behind S = 0", "behind blocking"]
+    return table(head, lines) if lines else ""
+
+
+def choices(part):
+    distances, behind_0, behind_blocking = [], 0, 0
+    for ranks in sorted(set(distinct(part, "ranks"))):
+        mine = select(part, ranks=ranks)
+        total = {split: middle(select(mine, name="total", split=split))
+                 for split in distinct(select(mine, name="total"), "split")}
+        blocking = middle(select(mine, name="sequence"))
+        if not total.get("auto") or not total.get("0") or not blocking:
+            continue
+        auto = total.pop("auto")[0]
+        distances.append(100 * (auto / min(value[0] for value in total.values()) - 1))
+        behind_0 += auto > 1.05 * total["0"][0]
+        behind_blocking += auto > blocking[0]
+    if not distances:
+        return None
+    near = sum(1 for d in distances if d <= 5)
+    return [str(len(distances)), f"{near} of {len(distances)}", f"{max(distances):+.1f}",
+            str(behind_0), str(behind_blocking)]
+
+
 # ---- the page ----------------------------------------------------------------------------
 
 STYLE = """body{font:15px/1.5 sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}

@@ -114,7 +114,9 @@ Parameters from_measured(const MachineShape& shape, const Measured& measured,
   Parameters p = guess_parameters(shape);
   const std::string base = p.machine;
   p.machine = "measured";
-  p.source = "mpcinfo --calibrate, " + when + "; cost of a node and a message: " + base;
+  p.source = "mpcinfo --calibrate, " + when;
+  if (measured.node_us <= 0 || measured.message_us <= 0)
+    p.source += "; cost of a node or a message: " + base;
   // A reach that this machine does not have costs what the next smaller one does.
   const CopyCost* last = nullptr;
   for (size_t reach = 0; reach < kReachCount; ++reach) {
@@ -124,6 +126,8 @@ Parameters from_measured(const MachineShape& shape, const Measured& measured,
   if (measured.numa_gbs > 0) p.numa_gbs = measured.numa_gbs;
   if (measured.reduce_gbs > 0) p.reduce_gbs = measured.reduce_gbs;
   if (measured.handover_us > 0) p.handover_us = measured.handover_us;
+  if (measured.node_us > 0) p.node_us = measured.node_us;
+  if (measured.message_us > 0) p.message_us = measured.message_us;
   return p;
 }
 

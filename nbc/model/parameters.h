@@ -62,6 +62,7 @@ struct Measured {
   double numa_gbs = 0;  // all cores of a NUMA node copying
   double reduce_gbs = 0;
   double handover_us = 0;
+  double node_us = 0, message_us = 0;
 };
 // The rest, and what is 0, is guessed as above. `when`: for the source line.
 Parameters from_measured(const MachineShape& shape, const Measured& measured,

@@ -12,7 +12,7 @@ constexpr double kWorthAChange = 0.97;
 // Measurements count for calls with about the same window, and not for ever.
 constexpr double kSameWindow = 0.1;
 constexpr uint64_t kRemembered = 256;
-constexpr int kEnough = 2;
+constexpr int kEnough = 3;
 
 }  // namespace
 
@@ -104,7 +104,7 @@ void SplitMemory::note_end(uint64_t call, double total_us) noexcept {
     learn(slot, static_cast<int>(decided % kMostSplits));
 }
 
-// One that took long may have been disturbed: shorter times count sooner.
+// One that took long may have been disturbed, none is too short: the shortest one counts.
 void SplitMemory::learn(const Call& call, int split) noexcept {
   const std::lock_guard lock(mutex_);
   if (call.window_us < 0) return;
@@ -114,9 +114,8 @@ void SplitMemory::learn(const Call& call, int split) noexcept {
   const double excess =
       static_cast<double>(call.longest_ns.load(std::memory_order_relaxed)) * 1e-3 -
       call.window_us;
-  const double change = excess - measured.excess_us;
   measured.excess_us =
-      measured.count == 1 ? excess : measured.excess_us + change / (change < 0 ? 2 : 8);
+      measured.count == 1 ? excess : std::min(measured.excess_us, excess);
 }
 
 }  // namespace mpc::nbc

@@ -51,7 +51,7 @@ class SplitMemory {
   };
   struct Measured {
     int count = -1;  // the first one is not counted: it builds the schedule
-    double excess_us = 0;  // beyond the window
+    double excess_us = 0;  // beyond the window, the least
   };
 
   int best(const std::vector<SplitTime>& times, double window_us) const noexcept;

@@ -24,7 +24,9 @@ constexpr size_t kLongestLineBytes = 1 << 20;  // a longer one is written in pie
 BoolSetting g_label{"job.label", false,
                     "Begin each line that a rank prints with its number (mpcrun --label)."};
 
+// A child that a rank forked has the streams of all ranks, and writes only its own.
 bool g_is_forked_child = false;
+const job::Rank* g_forking_rank = nullptr;
 
 // A write(2) of more than PIPE_BUF bytes to a pipe that is full comes in pieces, between which
 // others may write: so one rank at a time. One lock for both, if they are the same file (2>&1).
@@ -59,7 +61,7 @@ void write_fully(int fd, const char* text, size_t size) {
 class LineStream {
  public:
   LineStream(const job::Rank& rank, int fd, bool shows_partial_lines)
-      : label_(fmt::format("[{}] ", rank.world_rank)), fd_(fd),
+      : rank_(rank), label_(fmt::format("[{}] ", rank.world_rank)), fd_(fd),
         shows_partial_lines_(shows_partial_lines) {
     const cookie_io_functions_t functions{nullptr, &LineStream::write_cookie, nullptr,
                                           nullptr};
@@ -70,7 +72,7 @@ class LineStream {
 
   // Caller holds the FILE's lock, as in all of these.
   void finish() {
-    if (pending_.empty()) return;
+    if (pending_.empty() || is_of_another_process()) return;
     write_fully(fd_, pending_.data(), pending_.size());
     pending_.clear();
     in_line_ = false;
@@ -88,6 +90,7 @@ class LineStream {
   }
 
   void append(const char* text, size_t size) {
+    if (is_of_another_process()) return;
     const bool labelled = g_label.get();
     size_t whole = 0;  // length of the finished lines
     for (size_t i = 0; i < size;) {
@@ -110,6 +113,11 @@ class LineStream {
     }
   }
 
+  bool is_of_another_process() const noexcept {
+    return g_is_forked_child && &rank_ != g_forking_rank;
+  }
+
+  const job::Rank& rank_;
   std::string label_;
   std::string pending_;
   FILE* file_ = nullptr;
@@ -185,7 +193,10 @@ void flush_job(job::Job& job) {
 }
 
 __attribute__((constructor)) void register_hooks() {
-  ::pthread_atfork(nullptr, nullptr, [] { g_is_forked_child = true; });
+  ::pthread_atfork(nullptr, nullptr, [] {
+    g_is_forked_child = true;
+    g_forking_rank = job::current_rank();
+  });
   job::Job::at_rank_end([](job::Rank& rank) { flush_rank(rank, true); });
   job::Job::at_job_end(&flush_job);
 }

@@ -31,7 +31,7 @@ constexpr unsigned kReportSeconds = 5;  // the report may meet a lock that the c
 std::string symbol_of(const void* address) {
   const loader::AddressInfo info = loader::describe_address(address);
   if (info.path == nullptr) return fmt::format("{}", address);
-  const std::string place = fmt::format("{}+{:#x}", info.path, info.offset);
+  std::string place = fmt::format("{}+{:#x}", info.path, info.offset);
   if (info.symbol == nullptr) return place;
   int status = 0;  // other names could be taken for types: "t" for unsigned short
   char* plain = ::strncmp(info.symbol, "_Z", 2) == 0

@@ -40,7 +40,7 @@ Result<> apply_settings(const JobSpec& spec) {
 }  // namespace mpc::job
 
 int mpc_run_job(const mpc::job::JobSpec& spec) {
-  using namespace mpc::job;
+  using namespace mpc::job;  // NOLINT(google-build-using-namespace): of its own layer
   if (spec.own_bytes != sizeof(JobSpec)) {
     std::fprintf(stderr, "mpcrun: mpcrun and its libmpi_abi.so.1 are of different versions; install "
                  "both again, and look at LD_LIBRARY_PATH\n");

@@ -25,8 +25,6 @@
 #include "scheduler/placement.h"
 #include "topology/spread.h"
 
-extern char** environ;
-
 namespace mpc::job {
 namespace {
 

@@ -118,6 +118,7 @@ sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b,
                                   int64_t bytes) noexcept {
   const int here = sched::Execution::self().core();
   const auto is_here = [here](const job::Rank& rank) {
+    if (rank.job == nullptr) return false;  // a unit test's
     job::Job& job = *rank.job;
     return job.scheduler()->core_of_worker(job.worker_of(rank.world_rank)) == here;
   };

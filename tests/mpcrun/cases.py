@@ -134,9 +134,14 @@ class Case(unittest.TestCase):
         self.refused(2, "-n", 2, "--cores", "0,x", example("hello"))
         self.refused(2, "-n", 2, "--cores", "4000", example("hello"), says=["4000"])
 
+    def test_bad_timeout(self):
+        for value in ("0", "-1", "soon", "1e99"):
+            self.refused(2, "-n", 1, f"--timeout={value}", example("hello"), says=["seconds above 0"])
+
     def test_bad_stack_size(self):
         self.refused(2, "-n", 1, "--stack-size", "many", example("hello"), says=["many"])
-        self.refused(2, "-n", 1, "--stack-size", "1", example("hello"), says=["64k"])
+        self.refused(2, "-n", 1, "--stack-size", "255k", example("hello"), says=["256k"])
+        self.assertEqual(run("-n", 20, "--stack-size", "256k", example("hello"))[0], 0)
 
     def test_missing_program(self):
         self.refused(127, "-n", 2, "./does-not-exist", says=["does-not-exist"])
@@ -155,6 +160,16 @@ class Case(unittest.TestCase):
                 file.write("#!/bin/sh\necho hello\n")
             os.chmod(path, 0o755)
             self.refused(126, "-n", 2, path, says=[path])
+
+    def test_thread_locals_that_do_not_fit_on_a_small_stack(self):
+        source = os.path.join(self.programs.folder.name, "large_tls.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <mpi.h>\nstatic __thread char large[1 << 20];\n"
+                       "int main(int c, char **v) { MPI_Init(&c, &v); large[c] = 1;"
+                       "MPI_Finalize(); return large[c] - 1; }\n")
+        subprocess.run([tool("mpcc"), "-o", source[:-2], source], check=True)
+        self.assertEqual(run("-n", 4, source[:-2])[0], 0)
+        self.assertEqual(run("-n", 4, "--stack-size", "256k", source[:-2])[0], 0)
 
     def test_program_that_mpcc_did_not_make(self):
         err = self.refused(126, "-n", 2, "/bin/true", says=["/bin/true"])
@@ -236,6 +251,15 @@ class Case(unittest.TestCase):
         lines = text.split(b"\n")[:-1]
         self.assertEqual({(len(line), len(set(line))) for line in lines}, {(200000, 1)})
         self.assertEqual(len(lines), 32)
+
+    def test_a_forked_child_writes_nothing_of_other_ranks(self):
+        program = self.programs.build(
+            "forking", "setvbuf(stdout, NULL, _IOFBF, 8192);" + INIT +
+            'if (rank == 0) printf("once\\n"); MPI_Barrier(MPI_COMM_WORLD);'
+            'if (rank == 1) { if (fork() == 0) { printf("child\\n"); exit(0); } sleep(1); }' + END)
+        status, out, _ = run("-n", 3, program)
+        self.assertEqual(status, 0)
+        self.assertEqual(sorted(out.splitlines()), ["child", "once"])
 
     def test_labels(self):
         status, out, _ = run("-n", 2, "-l", example("hello"))
@@ -383,6 +407,17 @@ class Case(unittest.TestCase):
                 status, _, err = run("-n", ranks, "--cores", min(cores, os.cpu_count()), program)
                 self.assertEqual(status, 125)
                 self.assertIn(f"{ranks - 1} of {ranks} members are there", err)
+
+    def test_deadlock_report_says_which_communicator(self):
+        program = self.programs.build(
+            "splitted", INIT + "MPI_Comm half; MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);"
+            'if (rank % 2) MPI_Comm_set_name(half, "odd ones"); if (rank > 1) MPI_Barrier(half);'
+            "MPI_Barrier(MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 6, program)
+        self.assertEqual(status, 125)
+        self.assertRegex(err, r"ranks 2,4: waits in MPI_Barrier on communicator \d+ "
+                              r"\(ranks 0,2,4\): 2 of 3 members are there")
+        self.assertRegex(err, r"ranks 3,5: waits in MPI_Barrier on odd ones: 2 of 3 members")
 
     def test_a_rank_stands_once_in_a_line_of_the_table(self):
         source = os.path.join(self.programs.folder.name, "receivers.c")

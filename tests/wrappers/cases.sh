@@ -198,6 +198,30 @@ lld)
 sanitizer)
   mpcc -fsanitize=address,undefined main.c extra.c -o prog || fail build
   alone=$(timeout 20 ./prog 2>&1) || fail "$alone"
+  # Under mpcrun the sanitizer's library has to be there from the beginning.
+  if ! ldd "$build/bin/mpcrun" "$build"/lib/libmpi_abi.so | grep -q 'libasan\|libubsan'; then
+    three=$(LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+      timeout 30 mpcrun -n 3 ./prog 2>&1) || fail "$three"
+    [ "$(printf '%s\n' "$three" | grep -c 'ok 3')" = 3 ] || fail "$three"
+    cat >wrong.c <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  volatile char* p = malloc(10);
+  if (rank == 1) p[10] = 1;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+END
+    mpcc -g -fsanitize=address wrong.c -o wrong || fail build
+    LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+      timeout 30 mpcrun -n 3 ./wrong >log 2>&1 && fail "an access out of bounds passes"
+    has "$(cat log)" "heap-buffer-overflow"
+  fi
   ;;
 makefile)
   need make

@@ -143,7 +143,7 @@ int answer_query(const Arguments& a, const Prefix& prefix) {
   } else if (q == "command") {
     print({a.compiler});
   } else if (q == "version") {
-    print({"mpc " MPCC_VERSION});
+    std::puts("mpc " MPCC_VERSION);
   } else {
     std::fprintf(stderr, "mpcc: -showme:%s is not known\n", q.c_str());
     return 1;

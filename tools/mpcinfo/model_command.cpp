@@ -16,6 +16,7 @@
 #include "nbc/model/paper.h"
 #include "sim/experiment.h"
 #include "tools/mpcinfo/calibrate.h"
+#include "tools/mpcinfo/calibrate_runtime.h"
 #include "tools/mpcinfo/model_table.h"
 #include "tools/mpcinfo/operation.h"
 #include "topology/fingerprint.h"
@@ -306,6 +307,9 @@ int calibrate_command(const ModelOptions& options) {
         {Errc::kArg, "neither XDG_CACHE_HOME nor HOME is set: give --output FILE"});
   auto measured = calibrate(**machine);
   if (!measured) return complain(measured.error());
+  const RuntimeCosts runtime = calibrate_runtime();
+  measured->node_us = runtime.node_us;
+  measured->message_us = runtime.message_us;
   char today[32];
   const std::time_t now = std::time(nullptr);
   std::strftime(today, sizeof today, "%Y-%m-%d", std::gmtime(&now));

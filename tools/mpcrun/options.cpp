@@ -90,7 +90,12 @@ void declare(CLI::App& app, Parsed& p, bool first) {
     app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
     app.add_option("--timeout", p.timeout, "End the job after that many seconds")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber);
+        ->check([](const std::string& text) -> std::string {
+          char* end = nullptr;
+          const double seconds = std::strtod(text.c_str(), &end);
+          const bool is_good = end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
+          return is_good ? "" : fmt::format("'{}' is not a number of seconds above 0", text);
+        });
     app.add_option("--set", p.settings, "A setting of the runtime; mpcinfo --settings lists them")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
@@ -140,12 +145,13 @@ Result<size_t> parse_bytes(const std::string& text) {
     case 'k': case 'K': factor = 1024.0; ++end; break;
     case 'm': case 'M': factor = 1024.0 * 1024; ++end; break;
     case 'g': case 'G': factor = 1024.0 * 1024 * 1024; ++end; break;
-    default: return {Errc::kArg, fmt::format("'{}' is not a size such as 64k, 8M or 1G", text)};
+    default: return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
   }
-  if (*end != 0) return {Errc::kArg, fmt::format("'{}' is not a size such as 64k, 8M or 1G", text)};
+  if (*end != 0) return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
   const double bytes = number * factor;
-  if (!(bytes >= 65536) || bytes > 1e12) {
-    return {Errc::kArg, fmt::format("'{}': a stack has 64k or more, and less than 1000G", text)};
+  constexpr double kLeastBytes = 256 << 10;  // about half of it is the thread's own data
+  if (!(bytes >= kLeastBytes) || bytes > 1e12) {
+    return {Errc::kArg, fmt::format("'{}': a stack has 256k or more, and less than 1000G", text)};
   }
   return static_cast<size_t>(bytes);
 }

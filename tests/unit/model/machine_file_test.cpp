@@ -93,6 +93,13 @@ TEST(Parameters, TakeWhatWasMeasuredAndGuessTheRest) {
   EXPECT_EQ(p.numa_gbs, 9);
   EXPECT_EQ(p.reduce_gbs, builtin_parameters("generic")->reduce_gbs);
   EXPECT_NE(p.source.find("today"), std::string::npos);
+  EXPECT_NE(p.source.find("cost of a node"), std::string::npos);
+  measured.node_us = 0.02;
+  measured.message_us = 0.08;
+  const Parameters all = from_measured({4, 1, 4}, measured, "today");
+  EXPECT_EQ(all.node_us, 0.02);
+  EXPECT_EQ(all.message_us, 0.08);
+  EXPECT_EQ(all.source.find("cost of a node"), std::string::npos);
 }
 
 }  // namespace

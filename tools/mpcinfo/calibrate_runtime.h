@@ -1,0 +1,19 @@
+#pragma once
+// calibrate_runtime: measures what the runtime itself costs: a node of a schedule, a message.
+//
+// Role:      the numbers of `mpcinfo --calibrate` that no loop of plain copies shows.
+// Users:     tools/mpcinfo/model_command.cpp.
+// Threads:   one; it is an MPI program of one rank from its first call on.
+// See also:  tools/mpcinfo/calibrate.h, docs/overlap-model.md.
+
+namespace mpc::tools {
+
+struct RuntimeCosts {
+  double node_us = 0;     // starting and completing a node
+  double message_us = 0;  // matching, without the two nodes and the copy
+};
+
+// Caller: once in a process. Cost: some 10 ms.
+RuntimeCosts calibrate_runtime();
+
+}  // namespace mpc::tools
