@@ -189,17 +189,18 @@ void SchedulerImpl::release() {
   // Donors arrive in any order; the Ults start in the order of spawn(), all at once.
   std::sort(penned.begin(), penned.end(),
             [](const Ult* a, const Ult* b) { return a->number < b->number; });
-  for (auto& worker : workers_) {
-    Ult* first = nullptr;
-    Ult** link = &first;
-    for (Ult* ult : penned) {
-      if (&ult->home() != worker.get()) continue;
-      *link = ult;
-      link = &ult->next;
-    }
-    *link = nullptr;
-    if (first != nullptr) worker->push_chain(*first);
+  // All chains first: an Ult that runs may be stolen, which changes its home and its link.
+  std::vector<Ult*> first(workers_.size(), nullptr);
+  std::vector<Ult**> link;
+  for (Ult*& head : first) link.push_back(&head);
+  for (Ult* ult : penned) {
+    const auto home = static_cast<size_t>(ult->home().index());
+    *link[home] = ult;
+    link[home] = &ult->next;
   }
+  for (Ult** last : link) *last = nullptr;
+  for (size_t i = 0; i < workers_.size(); ++i)
+    if (first[i] != nullptr) workers_[i]->push_chain(*first[i]);
 }
 
 void SchedulerImpl::wait_all() {

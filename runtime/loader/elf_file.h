@@ -57,12 +57,14 @@ class ElfFile {
 
   // Offset in the file of a virtual address of a loaded segment; SIZE_MAX if there is none.
   size_t offset_of(uint64_t vaddr) const noexcept;
-  // `count` objects of T at a virtual address, or an empty span if the file has no such bytes.
+  // `count` objects of T at a virtual address, or an empty span if the file has no such bytes
+  // or has them where no T may lie.
   template <class T>
   std::span<const T> at_address(uint64_t vaddr, size_t count) const noexcept {
     const size_t offset = offset_of(vaddr);
     if (offset == SIZE_MAX || offset > size_ || count > (size_ - offset) / sizeof(T))
       return {};
+    if (offset % alignof(T) != 0) return {};  // bytes_ begins a page
     return {reinterpret_cast<const T*>(bytes_ + offset), count};
   }
   std::span<const Elf64_Sym> dynamic_symbols() const noexcept { return symbols_; }

@@ -297,6 +297,36 @@ TEST_F(Stealing, NothingIsLostOrRunTwiceWhenUltsMoveAllTheTime) {
   for (int count : rounds) EXPECT_EQ(count, kRounds);
 }
 
+TEST_F(Stealing, UltsTakenWhileOthersAreStillReleasedRunOnce) {
+  SchedulerConfig config;
+  config.steal = true;
+  constexpr int kWorkers = 8, kUlts = 256, kRounds = 40;
+  start(kWorkers, config);
+  std::atomic<bool> is_over{false};
+  // Keeps its worker looking for Ults of others.
+  Execution* restless = spawn(kWorkers - 1, [&is_over] {
+    while (!is_over.load()) Execution::self().park_until(now_ns() + 1'000, Waiting{});
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::atomic<int>> runs(kUlts);
+    std::atomic<int> ended{0};
+    scheduler_->hold();
+    for (size_t i = 0; i < kUlts; ++i)
+      spawn(static_cast<int>(i % kWorkers), [&runs, &ended, i] {
+        runs[i].fetch_add(1);
+        Execution::self().yield();
+        ended.fetch_add(1);
+      });
+    scheduler_->release();
+    while (ended.load() < kUlts) std::this_thread::yield();
+    for (size_t i = 0; i < kUlts; ++i)
+      ASSERT_EQ(runs[i].load(), 1) << "Ult " << i << ", round " << round;
+  }
+  is_over.store(true);
+  restless->unpark();
+  scheduler_->wait_all();
+}
+
 TEST(Scheduler, NamesTheLimitThatStopsAHugeJob) {
   EXPECT_TRUE(Scheduler::check_limits(10).ok());
   auto huge = Scheduler::check_limits(100'000'000);
