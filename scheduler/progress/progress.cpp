@@ -421,9 +421,7 @@ Site* Thread::choose(int64_t bytes) noexcept {
 
 bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
                     ProgressData data) noexcept {
-  if (bytes < min_bytes.get()) return false;
-  if (data.is_near && std::max(bytes, data.bytes) < near_bytes.get() && !Emulation::is_on())
-    return false;
+  if (is_kept_here(bytes, data)) return false;
   Site* const usual = cores_.usual_site(home_, site_.load(std::memory_order_relaxed));
   if (usual != nullptr) usual->note_offer();
   Site* const target = choose(bytes);
@@ -760,6 +758,11 @@ void Thread::main() noexcept {
 }
 
 }  // namespace
+
+bool is_kept_here(int64_t bytes, ProgressData data) noexcept {
+  if (bytes < min_bytes.get()) return true;
+  return data.is_near && std::max(bytes, data.bytes) < near_bytes.get() && !Emulation::is_on();
+}
 
 Result<ProgressPolicy> parse_progress_policy(std::string_view text) {
   std::string known;
