@@ -319,12 +319,13 @@ class Case(unittest.TestCase):
 
     def test_abort(self):
         program = self.programs.build(
-            "abort", INIT + "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, 42);"
+            "abort", INIT + "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, atoi(argv[1]));"
             "MPI_Barrier(MPI_COMM_WORLD);" + END)
-        status, _, err = run("-n", 4, program)
-        self.assertEqual(status, 42)
-        self.assertIn("rank 2", err)
-        self.assertIn("MPI_Abort", err)
+        for code, wanted in ((42, 42), (0, 0), (256, 1), (300, 44), (-1, 255)):
+            status, _, err = run("-n", 4, program, code)
+            self.assertEqual(status, wanted, code)
+            self.assertIn("rank 2", err)
+            self.assertIn(f"MPI_Abort(MPI_COMM_WORLD, {code})", err)
 
     def test_wrong_mpi_call(self):
         program = self.programs.build(
