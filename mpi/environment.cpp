@@ -141,7 +141,9 @@ Err abort(Comm& comm, int code) {
   job::Rank& rank = comm.self();
   const std::string text = fmt::format("mpc: rank {}: MPI_Abort({}, {})", rank.world_rank,
                                        comm.display_name(), code);
-  rank.job->abort(code, text);
+  // A process has eight bits of status: a code that is not 0 must not look like success.
+  const int status = code & 0xff;
+  rank.job->abort(code != 0 && status == 0 ? 1 : status, text);
   __builtin_unreachable();  // gcc 12 forgets [[noreturn]] in virtual calls
 }
 

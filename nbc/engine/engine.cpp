@@ -173,6 +173,13 @@ bool is_some_rank() noexcept {
   return rank != nullptr && (rank->progress == nullptr || !rank->progress->is_running_here());
 }
 
+// The caller leaves a user's operation to the rank's progress thread wherever the data are: what
+// it costs is not known.
+sched::ProgressData place_of_data(const Collective& c, bool is_user) noexcept {
+  if (is_user) return {};
+  return msg::place_of_data(*c.rank, *c.rank, c.received_bytes());
+}
+
 enum class Runner : uint8_t { kHere, kRank, kProgress };
 
 // Who runs a node that is ready.
@@ -206,10 +213,11 @@ Runner runner_of(const Collective& c, const Node& node, bool goes_up) noexcept {
     return is_user || is_large ? Runner::kRank : Runner::kHere;
   }
   if (is_own_progress(c)) return Runner::kHere;
-  const bool is_leavable = bytes >= local_work_bytes.get() &&
+  const bool is_leavable = bytes >= local_work_bytes.get() && c.rank->progress != nullptr &&
                            (msg::ShortCall::is_inside() || !is_rank_itself(c) ||
                             !msg::waits_help());
-  if (is_leavable && c.rank->progress != nullptr) return Runner::kProgress;
+  if (is_leavable && !sched::is_kept_here(bytes, place_of_data(c, is_user)))
+    return Runner::kProgress;
   return is_user ? Runner::kRank : Runner::kHere;
 }
 
@@ -317,9 +325,8 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
   const auto need =
       is_any ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   job::Rank& rank = *c.rank;
-  const auto data = is_user ? sched::ProgressData{}
-                            : msg::place_of_data(rank, rank, c.received_bytes());
-  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need, data)) return false;
+  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need, place_of_data(c, is_user)))
+    return false;
   msg::call_waiting(rank);  // the collective may be gone
   return true;
 }

@@ -372,19 +372,17 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
   }
   const Watching watching(mine);
   // Whoever completes one wakes us first and says kComplete afterwards: what is in between must
-  // not be taken for missing, as no other wake-up comes for it.
+  // not be taken for missing, as no other wake-up comes for it. What is kWaited when we look will
+  // wake us; the others are complete when done() looks, the last time after all of them.
   auto done_or_settled = [&] {
     if (done()) return true;
-    bool is_news = false;
     for (size_t i = 0; i < n; ++i) {
       if (requests[i] == nullptr) continue;
       const Operation& op = operation_of(*requests[i]);
       // acquire pairs with complete().
-      if (op.state.load(std::memory_order_acquire) != kCompleting) continue;
-      settle(mine, op);
-      is_news = true;
+      if (op.state.load(std::memory_order_acquire) == kCompleting) settle(mine, op);
     }
-    return is_news && done();
+    return done();
   };
   park_until(self, mine, waiter, done_or_settled, why);
   for (size_t i = 0; i < n; ++i) {

@@ -120,8 +120,11 @@ struct alignas(64) Site {
     if (gap == kLongestGapNs) refused_bytes.store(0, std::memory_order_relaxed);
   }
   // How long to wait actively for more work.
-  uint64_t polling_ns() const noexcept {
+  uint64_t polling_ns(uint64_t now) const noexcept {
     if (!is_dedicated) return kShortSpinNs;
+    // It comes regularly: nothing is missed before it is due.
+    if (appointment(now).from > now + kShortestNapNs + lateness_ns.load(std::memory_order_relaxed))
+      return kShortSpinNs;
     const uint64_t limit = static_cast<uint64_t>(spin_us.get()) * 1000;
     const uint64_t usual = usual_gap_ns.load(std::memory_order_relaxed);
     if (usual > limit) return std::min(kShortSpinNs, limit);
@@ -420,9 +423,7 @@ Site* Thread::choose(int64_t bytes) noexcept {
 
 bool Thread::submit(ProgressItem& item, int64_t bytes, ProgressNeed need,
                     ProgressData data) noexcept {
-  if (bytes < min_bytes.get()) return false;
-  if (data.is_near && std::max(bytes, data.bytes) < near_bytes.get() && !Emulation::is_on())
-    return false;
+  if (is_kept_here(bytes, data)) return false;
   Site* const usual = cores_.usual_site(home_, site_.load(std::memory_order_relaxed));
   if (usual != nullptr) usual->note_offer();
   Site* const target = choose(bytes);
@@ -680,7 +681,8 @@ bool Thread::poll_until(uint64_t end_ns, bool gives_way) noexcept {
 // True if there is an item, or the end.
 bool Thread::wait_actively() noexcept {
   const Site& site = *site_.load(std::memory_order_relaxed);
-  return poll_until(now_ns() + site.polling_ns(), true);
+  const uint64_t now = now_ns();
+  return poll_until(now + site.polling_ns(now), true);
 }
 
 // Looks at the queue from time to time, as long as an item is likely to come: none of those
@@ -759,6 +761,11 @@ void Thread::main() noexcept {
 }
 
 }  // namespace
+
+bool is_kept_here(int64_t bytes, ProgressData data) noexcept {
+  if (bytes < min_bytes.get()) return true;
+  return data.is_near && std::max(bytes, data.bytes) < near_bytes.get() && !Emulation::is_on();
+}
 
 Result<ProgressPolicy> parse_progress_policy(std::string_view text) {
   std::string known;

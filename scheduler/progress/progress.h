@@ -53,6 +53,10 @@ struct ProgressData {
   int64_t bytes = 0;     // all of the operation's
 };
 
+// True if submit() refuses an item with such data in any case: it is too small, or its data are in
+// the caller's cache. Who asks first does not prepare for a hand-over. Caller: any.
+bool is_kept_here(int64_t bytes, ProgressData data) noexcept;
+
 // One piece of background work, embedded in its owner's memory. The queue does not touch it
 // after `run` has begun, nor after take() has returned it.
 struct ProgressItem {

@@ -36,6 +36,7 @@ class Rhythm {
       return;
     }
     if (interval >= kShort) {
+      note_deviation(interval);
       const int hits = hits_.load(std::memory_order_relaxed);
       hits_.store(std::clamp(is_known(interval) ? hits + 1 : hits - 1, 0, kMostHits),
                   std::memory_order_relaxed);
@@ -51,7 +52,8 @@ class Rhythm {
   }
 
   // The earliest span of time that ends after `now` in which a burst is likely: around each of
-  // the last intervals after the last burst. {0, 0}: there is none.
+  // the last intervals after the last burst, beginning as much earlier as bursts have been off
+  // lately. {0, 0}: there is none.
   struct Window {
     uint64_t from = 0, to = 0;
   };
@@ -80,23 +82,45 @@ class Rhythm {
   static constexpr int kEnoughHits = 3;
   static constexpr int kMostHits = 8;
   static constexpr uint64_t kLeastMargin = 10'000, kMostMargin = 100'000;  // ns
+  static constexpr uint64_t kLeastLead = 2'000;                            // ns
 
-  // {0, 0} for 0, which stands for no interval.
-  static Window around(uint64_t interval) noexcept {
+  // An interval as long as this one, more or less, is the same one.
+  static uint64_t margin_of(uint64_t interval) noexcept {
+    return std::clamp(interval / 16, kLeastMargin, kMostMargin);
+  }
+  // {0, 0} for 0, which stands for no interval. Who comes early waits for the usual deviation;
+  // who comes late has missed nothing yet, and stays for the whole margin.
+  Window around(uint64_t interval) const noexcept {
     if (interval == 0) return {};
-    const uint64_t margin = std::clamp(interval / 16, kLeastMargin, kMostMargin);
-    return {interval - std::min(margin, interval), interval + margin};
+    const uint64_t margin = margin_of(interval);
+    const uint64_t lead = std::min<uint64_t>(
+        margin, 2 * deviation_.load(std::memory_order_relaxed) + kLeastLead);
+    return {interval - std::min(lead, interval), interval + margin};
+  }
+  // Between this interval and the one most like it.
+  uint64_t distance(uint64_t interval) const noexcept {
+    uint64_t least = kLongest;
+    for (const auto& slot : intervals_) {
+      const uint64_t remembered = slot.load(std::memory_order_relaxed);
+      if (remembered == 0) continue;
+      least = std::min(least, interval > remembered ? interval - remembered
+                                                    : remembered - interval);
+    }
+    return least;
   }
   bool is_known(uint64_t interval) const noexcept {
-    return std::any_of(intervals_.begin(), intervals_.end(), [&](const auto& remembered) {
-      const Window window = around(remembered.load(std::memory_order_relaxed));
-      return interval >= window.from && interval <= window.to;
-    });
+    return distance(interval) <= margin_of(interval);
+  }
+  void note_deviation(uint64_t interval) noexcept {
+    const uint64_t now = std::min(distance(interval), kMostMargin);
+    const uint64_t usual = deviation_.load(std::memory_order_relaxed);
+    deviation_.store((7 * usual + now) / 8, std::memory_order_relaxed);
   }
 
   std::atomic<uint64_t> last_{0};
   std::atomic<unsigned> next_{0};
   std::atomic<int> hits_{0};
+  std::atomic<uint64_t> deviation_{kMostMargin};  // usual, of an interval from one remembered
   std::array<std::atomic<uint32_t>, kMemory> intervals_{};
 };
 

@@ -41,17 +41,26 @@ class Programs:
         self.made = {}
 
     def build(self, name, body):
-        if name not in self.made:
-            source = os.path.join(self.folder.name, name + ".c")
-            output = os.path.join(self.folder.name, name)
+        """A program of which `body` is the inside of main()."""
+        return self.compile(
+            name + ".c",
+            "#define _GNU_SOURCE\n#include <errno.h>\n#include <mpi.h>\n#include <stdio.h>\n"
+            "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n#include <signal.h>\n"
+            "int main(int argc, char **argv) {\n int rank = -1, size = 0;\n"
+            " (void)argc; (void)argv; (void)rank; (void)size;\n" + body + "\n}\n", "-O1", "-g")
+
+    def compile(self, name, text, *flags):
+        """The whole text of a C or Fortran program, by the ending of its name."""
+        stem, ending = os.path.splitext(name)
+        if stem not in self.made:
+            source = os.path.join(self.folder.name, name)
+            output = os.path.join(self.folder.name, stem)
             with open(source, "w", encoding="utf-8") as file:
-                file.write("#define _GNU_SOURCE\n#include <errno.h>\n#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
-                           "#include <string.h>\n#include <unistd.h>\n#include <signal.h>\n"
-                           "int main(int argc, char **argv) {\n int rank = -1, size = 0;\n"
-                           " (void)argc; (void)argv; (void)rank; (void)size;\n" + body + "\n}\n")
-            subprocess.run([tool("mpcc"), "-O1", "-g", "-o", output, source], check=True)
-            self.made[name] = output
-        return self.made[name]
+                file.write(text)
+            compiler = tool("mpcc" if ending == ".c" else "mpcfort")
+            subprocess.run([compiler, *flags, source, "-o", output], check=True)
+            self.made[stem] = output
+        return self.made[stem]
 
 
 INIT = ("MPI_Init(&argc, &argv); MPI_Comm_rank(MPI_COMM_WORLD, &rank);"
@@ -167,14 +176,13 @@ class Case(unittest.TestCase):
             self.refused(126, "-n", 2, path, says=[path])
 
     def test_thread_locals_that_do_not_fit_on_a_small_stack(self):
-        source = os.path.join(self.programs.folder.name, "large_tls.c")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write("#include <mpi.h>\nstatic __thread char large[1 << 20];\n"
-                       "int main(int c, char **v) { MPI_Init(&c, &v); large[c] = 1;"
-                       "MPI_Finalize(); return large[c] - 1; }\n")
-        subprocess.run([tool("mpcc"), "-o", source[:-2], source], check=True)
-        self.assertEqual(run("-n", 4, source[:-2])[0], 0)
-        self.assertEqual(run("-n", 4, "--stack-size", small_stack(), source[:-2])[0], 0)
+        program = self.programs.compile(
+            "large_tls.c",
+            "#include <mpi.h>\nstatic __thread char large[1 << 20];\n"
+            "int main(int c, char **v) { MPI_Init(&c, &v); large[c] = 1;"
+            "MPI_Finalize(); return large[c] - 1; }\n")
+        self.assertEqual(run("-n", 4, program)[0], 0)
+        self.assertEqual(run("-n", 4, "--stack-size", small_stack(), program)[0], 0)
 
     def test_program_that_mpcc_did_not_make(self):
         err = self.refused(126, "-n", 2, "/bin/true", says=["/bin/true"])
@@ -338,12 +346,13 @@ class Case(unittest.TestCase):
 
     def test_abort(self):
         program = self.programs.build(
-            "abort", INIT + "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, 42);"
+            "abort", INIT + "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, atoi(argv[1]));"
             "MPI_Barrier(MPI_COMM_WORLD);" + END)
-        status, _, err = run("-n", 4, program)
-        self.assertEqual(status, 42)
-        self.assertIn("rank 2", err)
-        self.assertIn("MPI_Abort", err)
+        for code, wanted in ((42, 42), (0, 0), (256, 1), (300, 44), (-1, 255)):
+            status, _, err = run("-n", 4, program, code)
+            self.assertEqual(status, wanted, code)
+            self.assertIn("rank 2", err)
+            self.assertIn(f"MPI_Abort(MPI_COMM_WORLD, {code})", err)
 
     def test_wrong_mpi_call(self):
         program = self.programs.build(
@@ -383,16 +392,15 @@ class Case(unittest.TestCase):
     def test_crash_report_of_a_fortran_program(self):
         if shutil.which("gfortran") is None:
             self.skipTest("no gfortran")
-        source = os.path.join(self.programs.folder.name, "crash.f90")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write("subroutine broken(rank)\n integer :: rank\n integer, pointer :: p(:)\n"
-                       " nullify(p)\n if (rank == 1) p(1) = 5\nend subroutine\n"
-                       "program main\n include 'mpif.h'\n integer :: error, rank\n"
-                       " call mpi_init(error)\n call mpi_comm_rank(MPI_COMM_WORLD, rank, error)\n"
-                       " call broken(rank)\n call mpi_barrier(MPI_COMM_WORLD, error)\n"
-                       " call mpi_finalize(error)\nend program\n")
-        subprocess.run([tool("mpcfort"), source, "-o", source[:-4]], check=True)
-        status, _, err = run("-n", 3, source[:-4])
+        program = self.programs.compile(
+            "crash.f90",
+            "subroutine broken(rank)\n integer :: rank\n integer, pointer :: p(:)\n"
+            " nullify(p)\n if (rank == 1) p(1) = 5\nend subroutine\n"
+            "program main\n include 'mpif.h'\n integer :: error, rank\n"
+            " call mpi_init(error)\n call mpi_comm_rank(MPI_COMM_WORLD, rank, error)\n"
+            " call broken(rank)\n call mpi_barrier(MPI_COMM_WORLD, error)\n"
+            " call mpi_finalize(error)\nend program\n")
+        status, _, err = run("-n", 3, program)
         self.assertEqual(status, 128 + signal.SIGSEGV, err)
         self.assertIn("rank 1 of 3", err)
         self.assertIn("#0 broken_", err)
@@ -407,25 +415,25 @@ class Case(unittest.TestCase):
     @unittest.skipIf({"address", "thread"} & set(",".join(sys.argv).split(",")),
                      "the sanitizer has its own report of signals")
     def test_crash_of_a_thread_and_with_a_broken_heap(self):
-        source = os.path.join(self.programs.folder.name, "in_thread.c")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write("#include <mpi.h>\n#include <pthread.h>\n#include <stdlib.h>\n"
-                       "#include <string.h>\nstatic void *t(void *v) { char *p = malloc(10);"
-                       "if (v == 0) *(volatile int *)8 = 1;"
-                       "memset(p - 8, 255, 400000); for (;;) free(malloc(100000)); }\n"
-                       "int main(int c, char **v) { MPI_Init(&c, &v); pthread_t id; int r;"
-                       "MPI_Comm_rank(MPI_COMM_WORLD, &r);"
-                       "if (r == 1) { pthread_create(&id, 0, t, c > 1 ? &id : 0);"
-                       "pthread_join(id, 0); } MPI_Barrier(MPI_COMM_WORLD);"
-                       "MPI_Finalize(); return 0; }\n")
-        subprocess.run([tool("mpcc"), "-w", "-O0", "-pthread", "-o", source[:-2], source], check=True)
-        status, _, err = run("-n", 3, source[:-2])
+        program = self.programs.compile(
+            "in_thread.c",
+            "#include <mpi.h>\n#include <pthread.h>\n#include <stdlib.h>\n"
+            "#include <string.h>\nstatic void *t(void *v) { char *p = malloc(10);"
+            "if (v == 0) *(volatile int *)8 = 1;"
+            "memset(p - 8, 255, 400000); for (;;) free(malloc(100000)); }\n"
+            "int main(int c, char **v) { MPI_Init(&c, &v); pthread_t id; int r;"
+            "MPI_Comm_rank(MPI_COMM_WORLD, &r);"
+            "if (r == 1) { pthread_create(&id, 0, t, c > 1 ? &id : 0);"
+            "pthread_join(id, 0); } MPI_Barrier(MPI_COMM_WORLD);"
+            "MPI_Finalize(); return 0; }\n",
+            "-w", "-O0", "-pthread")
+        status, _, err = run("-n", 3, program)
         self.assertEqual(status, 128 + signal.SIGSEGV)
         self.assertIn("rank 1 of 3", err)
         self.assertIn("in a thread that it started", err)
         self.assertRegex(err, r"#0 t\+0x")
         begin = time.monotonic()
-        status, _, err = run("-n", 3, source[:-2], "heap")
+        status, _, err = run("-n", 3, program, "heap")
         self.assertIn(status, (128 + signal.SIGSEGV, 128 + signal.SIGABRT))
         self.assertIn("rank 1 of 3", err)
         self.assertLess(time.monotonic() - begin, 20)
@@ -452,16 +460,16 @@ class Case(unittest.TestCase):
         self.assertRegex(err, r"ranks 3,5: waits in MPI_Barrier on odd ones: 2 of 3 members")
 
     def test_a_rank_stands_once_in_a_line_of_the_table(self):
-        source = os.path.join(self.programs.folder.name, "receivers.c")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write("#include <mpi.h>\n#include <pthread.h>\nstatic void *get(void *v) {"
-                       "MPI_Recv(&v, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
-                       "return 0; }\nint main(int c, char **v) { int level; pthread_t t[3];"
-                       "MPI_Init_thread(&c, &v, MPI_THREAD_MULTIPLE, &level);"
-                       "for (int i = 0; i < 3; ++i) pthread_create(t + i, 0, get, 0);"
-                       "for (int i = 0; i < 3; ++i) pthread_join(t[i], 0); return 0; }\n")
-        subprocess.run([tool("mpcc"), "-pthread", "-o", source[:-2], source], check=True)
-        status, _, err = run("-n", 2, source[:-2])
+        program = self.programs.compile(
+            "receivers.c",
+            "#include <mpi.h>\n#include <pthread.h>\nstatic void *get(void *v) {"
+            "MPI_Recv(&v, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+            "return 0; }\nint main(int c, char **v) { int level; pthread_t t[3];"
+            "MPI_Init_thread(&c, &v, MPI_THREAD_MULTIPLE, &level);"
+            "for (int i = 0; i < 3; ++i) pthread_create(t + i, 0, get, 0);"
+            "for (int i = 0; i < 3; ++i) pthread_join(t[i], 0); return 0; }\n",
+            "-pthread")
+        status, _, err = run("-n", 2, program)
         self.assertEqual(status, 125)
         self.assertRegex(err, r"ranks 0-1: a thread of the rank waits in MPI_Recv.*\(6 threads\)")
 
@@ -562,16 +570,14 @@ int MPI_Finalize(void) {
         self.assertNotIn("core dumped", err)
 
     def test_atexit_handlers_run_once_per_rank(self):
-        source = os.path.join(self.programs.folder.name, "handlers.c")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write('#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
-                       'static int rank;\nstatic void bye(void) { printf("bye %d\\n", rank); }\n'
-                       'int main(int c, char **v) { MPI_Init(&c, &v);'
-                       'MPI_Comm_rank(MPI_COMM_WORLD, &rank); atexit(bye); MPI_Finalize();'
-                       'if (rank % 2) exit(0); return 0; }\n')
-        output = source[:-2]
-        subprocess.run([tool("mpcc"), "-o", output, source], check=True)
-        status, out, _ = run("-n", 4, output)
+        program = self.programs.compile(
+            "handlers.c",
+            '#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
+            'static int rank;\nstatic void bye(void) { printf("bye %d\\n", rank); }\n'
+            'int main(int c, char **v) { MPI_Init(&c, &v);'
+            'MPI_Comm_rank(MPI_COMM_WORLD, &rank); atexit(bye); MPI_Finalize();'
+            'if (rank % 2) exit(0); return 0; }\n')
+        status, out, _ = run("-n", 4, program)
         self.assertEqual(status, 0)
         self.assertEqual(sorted(out.splitlines()), [f"bye {r}" for r in range(4)])
 

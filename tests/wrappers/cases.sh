@@ -46,6 +46,24 @@ static int calls;
 int extra(void) { return ++calls; }
 END
 
+# A project of programs and a library: how it finds MPI, and the targets for C and C++ that it
+# gets.
+cmake_project() {
+  cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.16)
+project(p C CXX)
+$1
+add_executable(prog main.c extra.c)
+target_link_libraries(prog $2)
+add_library(part SHARED extra.c)
+target_link_libraries(part $2)
+add_executable(parts main.c)
+target_link_libraries(parts part $2)
+add_executable(cxx main.cpp)
+target_link_libraries(cxx $3)
+END
+}
+
 cxx_program() {
   cat >main.cpp <<'END'
 #include <mpi.h>
@@ -264,19 +282,7 @@ END
   ;;
 cmake | cmake_compiler | cmake_clang)
   need cmake
-  cat >CMakeLists.txt <<'END'
-cmake_minimum_required(VERSION 3.16)
-project(p C CXX)
-find_package(MPI REQUIRED COMPONENTS C CXX)
-add_executable(prog main.c extra.c)
-target_link_libraries(prog MPI::MPI_C)
-add_library(part SHARED extra.c)
-target_link_libraries(part MPI::MPI_C)
-add_executable(parts main.c)
-target_link_libraries(parts part MPI::MPI_C)
-add_executable(cxx main.cpp)
-target_link_libraries(cxx MPI::MPI_CXX)
-END
+  cmake_project "find_package(MPI REQUIRED COMPONENTS C CXX)" MPI::MPI_C MPI::MPI_CXX
   cxx_program
   [ "$case" = cmake_clang ] && need clang++
   if [ "$case" != cmake_compiler ]; then
@@ -295,22 +301,12 @@ cmake_package)
   need cmake
   cmake --install "$build" --prefix "$dir/prefix" >log 2>&1 || { cat log; fail install; }
   cxx_program
-  cat >CMakeLists.txt <<'END'
-cmake_minimum_required(VERSION 3.16)
-project(p C CXX)
-find_package(mpc REQUIRED)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-add_library(part SHARED extra.c)
-target_link_libraries(part mpc::mpi)
-add_executable(prog main.c)
-target_link_libraries(prog part mpc::mpi)
-add_executable(cxx main.cpp)
-target_link_libraries(cxx mpc::mpi)
-END
+  cmake_project "find_package(mpc REQUIRED)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)" mpc::mpi mpc::mpi
   cmake -S . -B b -DCMAKE_PREFIX_PATH="$dir/prefix" >log 2>&1 && cmake --build b >>log 2>&1 ||
     { cat log; fail build; }
   PATH=$dir/prefix/bin:$PATH
-  runs b/prog && runs b/cxx
+  runs b/prog && runs b/parts && runs b/cxx
   # The library alone: enough for a singleton.
   PKG_CONFIG_PATH=$(dirname "$(find "$dir/prefix" -name mpi_abi.pc)")
   export PKG_CONFIG_PATH

@@ -91,6 +91,48 @@ TEST_P(Concurrent, AFullRingThatIsEmptiedMeanwhileLetsItsSenderGoOn) {
   for (std::thread& t : others) t.join();
 }
 
+// Whoever completes a receive wakes the waiter a moment before it says so. A condition that has
+// found it incomplete, and takes its time to say that, must be asked again.
+TEST_P(Concurrent, WhatCompletesWhileAConditionIsEvaluatedIsSeen) {
+  constexpr int kRounds = 1000;
+  std::atomic<int> begun{0}, seen{0};
+  std::atomic<sched::Execution*> receiver{nullptr};
+  run(2, [&](job::Rank& me) {
+    if (me.world_rank == 0) {
+      receiver.store(me.execution);
+      for (int i = 0; i < kRounds; ++i) {
+        int got = -1;
+        Request r;
+        Request* const list[] = {&r};
+        start_recv(me, r, from(1, &got, sizeof got, 1));
+        begun.store(i + 1);
+        auto slow = [](void* request) {
+          const auto* receive = static_cast<Request*>(request);
+          const bool is_complete = receive->is_complete();
+          for (int k = 0; !is_complete && k < 500 && !receive->is_complete(); ++k)
+            __builtin_ia32_pause();
+          return is_complete;
+        };
+        wait_until(me, list, 1, slow, &r, why_);
+        if (!r.is_complete()) wait(me, r, why_);  // after a failure
+        seen.store(i + 1);
+      }
+      return;
+    }
+    for (int i = 0; i < kRounds; ++i) {
+      while (begun.load() <= i || !receiver.load()->is_parked())
+        sched::sleep_until(sched::now_ns() + 20'000);
+      send(me, to(0, &i, sizeof i, 1, 1), why_);
+      const uint64_t end = sched::now_ns() + 3'000'000'000;
+      while (seen.load() <= i && sched::now_ns() < end) sched::sleep_until(sched::now_ns() + 20'000);
+      if (seen.load() > i) continue;
+      ADD_FAILURE() << "round " << i << ": the receiver sleeps";
+      receiver.load()->unpark();
+      while (seen.load() <= i) sched::sleep_until(sched::now_ns() + 20'000);
+    }
+  });
+}
+
 // The main execution of a rank keeps the lock while it waits in a quick receive; a thread that
 // wants it has to get it all the same, and receives that it has posted come first.
 TEST_P(Concurrent, AWaitingReceiveGivesWayToAnotherThreadOfItsRank) {

@@ -64,6 +64,20 @@ TEST(Rhythm, NoiseBelowTheMarginDoesNotMatterAndWindowsMerge) {
   EXPECT_EQ(rhythm.next(window.to).to, 0u);
 }
 
+TEST(Rhythm, TheMoreRegularItIsTheLaterOneNeedsToBeAwake) {
+  const auto lead_after = [](uint64_t noise_us) {
+    Rhythm rhythm;
+    std::mt19937 random(5);
+    uint64_t now = kStart;
+    for (int i = 0; i < 200; ++i)
+      rhythm.note_burst(now += 1000 * kUs + random() % (noise_us * kUs + 1));
+    return now + 1000 * kUs - rhythm.next(now).from;
+  };
+  EXPECT_LT(lead_after(0), 3 * kUs);
+  EXPECT_LT(lead_after(2), lead_after(200));
+  EXPECT_LT(lead_after(200), 63 * kUs);
+}
+
 TEST(Rhythm, IrregularWorkIsNotExpected) {
   Rhythm rhythm;
   std::mt19937 random(3);
