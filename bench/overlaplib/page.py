@@ -9,6 +9,7 @@ import re
 from overlaplib.figures import short
 from overlaplib.rows import distinct, middle, select
 
+LEAST_PERCENT = 5    # less that could be hidden, and a share of it says nothing
 SPREAD_LIMIT = 0.2   # (highest - lowest) / median: more and a figure gets a *
 
 
@@ -54,35 +55,35 @@ def ratio_table(rows, variants):
     return table(["operation", "size", "ranks", *variants.values()], lines) if lines else ""
 
 
-def possible_share(part):
-    """What the model lets hide of the blocking call, as the overlap is counted: all of it but what
-    the collective, on its own, takes longer than one rank computes."""
-    blocking, comm, window = (middle(select(part, name=name)) for name in (
-        "blocking", "comm", "compute_us"))
-    if not (blocking and comm and window):
-        return None
-    left = blocking[0] - max(0.0, comm[0] - window[0])
-    return min(1.0, left / min(blocking[0], window[0]))
-
-
-def possible_table(rows, variants, only=("ours", "ours/awake", "ours/handed")):
-    """How much was hidden of what the model says is possible."""
-    mine = select(rows, kind="real", split="", name="overlap")
+def possible_table(rows, modelled, variants):
+    """What was hidden of what the model says is possible, and the totals of both."""
     lines = []
-    for ranks, size, op in cases(mine):
-        for name in [n for n in variants if n in only]:
-            part = select(rows, kind="real", split="", ranks=ranks, bytes=size, op=op, mpi=name)
-            could, did = possible_share(part), middle(select(part, name="overlap"))
-            if could is None or did is None:
+    for ranks, size, op in cases(modelled):
+        for name in variants:
+            part = select(rows, split="", ranks=ranks, bytes=size, op=op, mpi=name)
+            model = select(modelled, ranks=ranks, bytes=size, op=op, mpi=name)
+            figure = {n: middle(select(model, name=n)) for n in distinct(model, "name")}
+            did, total = (middle(select(part, name=n)) for n in ("overlap", "total"))
+            if not figure or not did or not total:
                 continue
-            share = f"{100 * did[0] / could:.0f} %" if could > 0.05 else "nothing to hide"
             lines.append([op, short(size), str(ranks), variants[name],
-                          *(cell(select(part, name=n))
-                            for n in ("blocking", "comm", "compute_us")),
-                          f"{100 * could:.0f}", f"{100 * did[0]:.0f}", share])
-    head = ["operation", "size", "ranks", "MPI", "blocking", "comm", "one rank computes",
-            "could be hidden, %", "was hidden, %", "of what could be"]
+                          cell(select(part, name="compute_us")),
+                          *possible_cells(figure, did[0], total[0])])
+    head = ["operation", "size", "ranks", "MPI", "one rank computes", "kept (model)",
+            "handed over (model)", "possible (model)", "total (measured)",
+            "total / possible", "possible hidden, % (model)", "hidden, % (measured)",
+            "hidden, % of possible"]
     return table(head, lines) if lines else ""
+
+
+def possible_cells(figure, did, total):
+    """From the median of each figure of the model on."""
+    kept, handed, shortest, percent = (figure[n][0] for n in (
+        "kept_us", "handed_us", "possible_us", "hidden_percent"))
+    share = f"{10000 * did / percent:.0f}" if percent >= LEAST_PERCENT else "kept: nothing"
+    return [f"{kept:.1f}", "–" if handed == float("inf") else f"{handed:.1f}",
+            f"{shortest:.1f}", f"{total:.1f}", f"{total / shortest:.2f}", f"{percent:.0f}",
+            f"{100 * did:.0f}", share]
 
 
 def times_table(rows, variants, only=("ours", "ours/handed", "ours/off", "openmpi", "mpich")):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Row:
-    kind: str       # real, emulated, simulated, model (calibrated), paper
+    kind: str       # real, emulated, simulated, model (calibrated), paper, possible
     machine: str    # "2 cores", knl64 ...
     mpi: str        # ours, openmpi ... with a variant: "ours/off"; "" for models
     op: str         # ibcast ...

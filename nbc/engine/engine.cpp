@@ -305,6 +305,12 @@ void execute(Collective& c, NodeId id, ReadyList& list) {
 
 void run_all(ReadyList& list);
 
+#ifdef MPC_WITHOUT_PROGRESS
+
+constexpr bool leave_to_progress(Collective&, NodeId) noexcept { return false; }
+
+#else
+
 // A node on the rank's progress thread, or on the rank that took it back.
 void run_in_background(sched::ProgressItem& item) noexcept {
   const NodeState& state = static_cast<NodeState&>(item);
@@ -330,6 +336,8 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
   msg::call_waiting(rank);  // the collective may be gone
   return true;
 }
+
+#endif
 
 void run_node(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];

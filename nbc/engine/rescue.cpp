@@ -11,6 +11,17 @@
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::nbc {
+
+#ifdef MPC_WITHOUT_PROGRESS  // see scheduler/progress/progress.h
+
+void expect_rescues(job::Rank&) noexcept {}
+
+RankState* take_state(job::Rank& rank) noexcept {
+  return static_cast<RankState*>(rank.nbc.exchange(nullptr, std::memory_order_acq_rel));
+}
+
+#else
+
 namespace {
 
 BoolSetting tick_setting{
@@ -97,5 +108,7 @@ RankState* take_state(job::Rank& rank) noexcept {
     sched::Execution::self().yield();
   return state;
 }
+
+#endif
 
 }  // namespace mpc::nbc

@@ -49,6 +49,15 @@ class Reader {
     fail(key, "an object");
     return empty;
   }
+  // An array that files of earlier versions lack.
+  const Json& list(const Json& in, const char* key) {
+    static const Json empty = Json::array();
+    const auto at = in.find(key);
+    if (at == in.end()) return empty;
+    if (at->is_array()) return *at;
+    fail(key, "a list");
+    return empty;
+  }
   const std::string& problem() const { return problem_; }
 
  private:
@@ -78,6 +87,12 @@ Parameters read(const Json& json, Reader& reader) {
   }
   p.numa_gbs = reader.number(json, "numa_gbs");
   p.reduce_gbs = reader.number(json, "reduce_gbs");
+  if (json.contains("call_us")) p.call_us = reader.number(json, "call_us");
+  for (const Json& line : reader.list(json, "caches"))
+    p.caches.push_back(
+        {reader.integer(line, "bytes"), reader.number(line, "near_copy_us"),
+         reader.number(line, "far_copy_us"), reader.number(line, "near_reduce_us"),
+         reader.number(line, "far_reduce_us")});
   return p;
 }
 
@@ -99,6 +114,14 @@ std::string to_json(const Parameters& p) {
                                         {"bandwidth_gbs", p.copy[reach].bandwidth_gbs}};
   json["numa_gbs"] = p.numa_gbs;
   json["reduce_gbs"] = p.reduce_gbs;
+  json["call_us"] = p.call_us;
+  json["caches"] = nlohmann::ordered_json::array();
+  for (const CacheCost& cost : p.caches)
+    json["caches"].push_back({{"bytes", cost.bytes},
+                              {"near_copy_us", cost.near_copy_us},
+                              {"far_copy_us", cost.far_copy_us},
+                              {"near_reduce_us", cost.near_reduce_us},
+                              {"far_reduce_us", cost.far_reduce_us}});
   // A machine's name may hold any bytes of a path.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

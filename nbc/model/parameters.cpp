@@ -87,6 +87,25 @@ double reduce_us(const Parameters& p, int64_t bytes) noexcept {
   return static_cast<double>(bytes) / (p.reduce_gbs * kBytesPerUsPerGbs);
 }
 
+CacheCost cache_cost(const std::vector<CacheCost>& caches, int64_t bytes) noexcept {
+  const auto next =
+      std::find_if(caches.begin(), caches.end(),
+                   [&](const CacheCost& cost) { return cost.bytes >= bytes; });
+  const bool is_between = next != caches.begin() && next != caches.end();
+  const CacheCost& a = next == caches.begin() ? *next : *(next - 1);
+  const CacheCost& b = is_between ? *next : a;
+  const double share = is_between ? static_cast<double>(bytes - a.bytes) /
+                                        static_cast<double>(b.bytes - a.bytes)
+                                  : 0;
+  const double factor =
+      is_between ? 1 : static_cast<double>(bytes) / static_cast<double>(a.bytes);
+  const auto mix = [&](double CacheCost::*field) {
+    return factor * (a.*field + share * (b.*field - a.*field));
+  };
+  return {bytes, mix(&CacheCost::near_copy_us), mix(&CacheCost::far_copy_us),
+          mix(&CacheCost::near_reduce_us), mix(&CacheCost::far_reduce_us)};
+}
+
 std::span<const Parameters> builtin_parameters() noexcept { return builtins(); }
 
 const Parameters* builtin_parameters(std::string_view machine) noexcept {
@@ -128,6 +147,8 @@ Parameters from_measured(const MachineShape& shape, const Measured& measured,
   if (measured.handover_us > 0) p.handover_us = measured.handover_us;
   if (measured.node_us > 0) p.node_us = measured.node_us;
   if (measured.message_us > 0) p.message_us = measured.message_us;
+  p.call_us = measured.call_us;
+  p.caches = measured.caches;
   return p;
 }
 
@@ -138,13 +159,21 @@ std::string problem_of(const Parameters& p) {
   if (p.shape.cores < 1 || p.shape.cores_per_cache < 1 || p.shape.cores_per_numa < 1)
     return "counts of cores must be at least 1";
   if (is_bad(p.node_us, true) || is_bad(p.handover_us, true) ||
-      is_bad(p.message_us, true))
+      is_bad(p.message_us, true) || is_bad(p.call_us, true))
     return "times must not be negative";
   for (const CopyCost& cost : p.copy)
     if (is_bad(cost.latency_us, true) || is_bad(cost.bandwidth_gbs, false))
       return "a copy needs a latency of at least 0 and a bandwidth above 0";
   if (is_bad(p.numa_gbs, true) || is_bad(p.reduce_gbs, false))
     return "bandwidths must be above 0 (numa_gbs: 0 for no limit)";
+  int64_t last_bytes = 0;
+  for (const CacheCost& cost : p.caches) {
+    if (cost.bytes <= last_bytes) return "caches: sizes must grow";
+    last_bytes = cost.bytes;
+    for (double time :
+         {cost.near_copy_us, cost.far_copy_us, cost.near_reduce_us, cost.far_reduce_us})
+      if (is_bad(time, false)) return "caches: times must be above 0";
+  }
   return "";
 }
 

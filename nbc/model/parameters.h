@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mpc::nbc {
 
@@ -31,6 +32,15 @@ struct CopyCost {
   bool operator==(const CopyCost&) const = default;
 };
 
+// What a copy and a sum of so many bytes take, by whose cache has both buffers: that of the core
+// that works (near), or that of another core (far), as it is for a communication core.
+struct CacheCost {
+  int64_t bytes = 0;
+  double near_copy_us = 0, far_copy_us = 0;
+  double near_reduce_us = 0, far_reduce_us = 0;
+  bool operator==(const CacheCost&) const = default;
+};
+
 struct Parameters {
   std::string machine;  // "knl64"
   std::string source;   // where the numbers come from, for people
@@ -41,6 +51,9 @@ struct Parameters {
   CopyCost copy[kReachCount];
   double numa_gbs = 0;    // all copies together that touch one NUMA node; 0: no limit
   double reduce_gbs = 1;  // bytes of one operand per second, on one core
+  double call_us =
+      0;  // starting and ending a non-blocking collective, beside its nodes
+  std::vector<CacheCost> caches;  // by size; empty: not measured
   bool operator==(const Parameters&) const = default;
 };
 
@@ -48,6 +61,10 @@ struct Parameters {
 double copy_us(const Parameters& parameters, Reach reach, int64_t bytes,
                double concurrent = 1) noexcept;
 double reduce_us(const Parameters& parameters, int64_t bytes) noexcept;
+
+// The measured line for `bytes`: between two sizes on a straight line, beyond them in proportion.
+// Requires: not empty.
+CacheCost cache_cost(const std::vector<CacheCost>& caches, int64_t bytes) noexcept;
 
 // Built in: "knl64", "skylake48", "generic".
 std::span<const Parameters> builtin_parameters() noexcept;
@@ -62,7 +79,8 @@ struct Measured {
   double numa_gbs = 0;  // all cores of a NUMA node copying
   double reduce_gbs = 0;
   double handover_us = 0;
-  double node_us = 0, message_us = 0;
+  double node_us = 0, message_us = 0, call_us = 0;
+  std::vector<CacheCost> caches;
 };
 // The rest, and what is 0, is guessed as above. `when`: for the source line.
 Parameters from_measured(const MachineShape& shape, const Measured& measured,

@@ -35,7 +35,7 @@ BoolSetting steals{"sched.steal", false,
                    "An idle worker takes ranks that are ready on other workers: for ranks with "
                    "uneven work. Data of a rank stay where they are."};
 StringSetting progress_policy{
-    "progress.policy", "closest",
+    "progress.policy", sched::kHasProgressThreads ? "closest" : "off",
     "Where progress threads run: closest (idle core), same (core), next (core), numa, "
     "list:WORKERS, tasks (any idle core), or off",
     "closest|same|next|numa|list:0,1,...|tasks|off"};
@@ -106,6 +106,10 @@ Result<> choose_policy(sched::ProgressCores::Config* out) {
   const bool is_list = text.starts_with(kList);
   auto policy = sched::parse_progress_policy(is_list ? "list" : text);
   if (!policy) return {Errc::kArg, "progress.policy: " + policy.error().message};
+  if (!sched::kHasProgressThreads && *policy != sched::ProgressPolicy::kOff)
+    return {Errc::kArg, fmt::format("progress.policy={}: this build has no progress threads "
+                                    "(CMake option MPC_PROGRESS)",
+                                    text)};
   out->policy = *policy;
   if (*policy != sched::ProgressPolicy::kList) return {};
   auto list = sched::parse_index_list(is_list ? std::string_view(text).substr(kList.size())
@@ -270,6 +274,7 @@ Result<> NodeJob::set_cores_apart(int total, bool is_given) {
 }
 
 void NodeJob::make_progress_threads() {
+#ifndef MPC_WITHOUT_PROGRESS
   if (progress_config_.policy == sched::ProgressPolicy::kOff) return;
   progress_cores_ =
       sched::ProgressCores::make(*scheduler_, *machine_, progress_config_);
@@ -278,6 +283,7 @@ void NodeJob::make_progress_threads() {
         rank.get(), rank->world_rank, worker_of_[rank->world_rank]));
     rank->progress = progress_threads_.back().get();
   }
+#endif
 }
 
 Result<> NodeJob::prepare() {

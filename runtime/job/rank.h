@@ -29,7 +29,11 @@ struct Rank {
   Job* job = nullptr;
   sched::Execution* execution = nullptr;   // its main thread
   loader::Copy* copy = nullptr;            // private image; null for a singleton
+#ifdef MPC_WITHOUT_PROGRESS  // the compiler sees that nobody has one
+  static constexpr sched::ProgressThread* progress = nullptr;
+#else
   sched::ProgressThread* progress = nullptr;  // background work; null for a singleton
+#endif
 
   // One slot per upper layer; each layer owns what it puts there, and frees it at the end of
   // the rank through Job::at_rank_end.

@@ -9,6 +9,15 @@
 #include "runtime/message/work.h"
 
 namespace mpc::msg {
+
+void leave(job::Rank& self) {
+  Mailbox& mine = mailbox_of(self);
+  if (mine.may_be_polling() && self.execution == &sched::Execution::self())
+    mine.delegate();
+}
+
+#ifndef MPC_WITHOUT_PROGRESS
+
 namespace {
 
 BoolSetting help_setting{"progress.help", true,
@@ -38,12 +47,6 @@ CopyBatch::CopyBatch() noexcept : is_outermost_(work_.begin_collecting()) {}
 
 CopyBatch::~CopyBatch() {
   if (is_outermost_) work_.end_collecting();
-}
-
-void leave(job::Rank& self) {
-  Mailbox& mine = mailbox_of(self);
-  if (mine.may_be_polling() && self.execution == &sched::Execution::self())
-    mine.delegate();
 }
 
 namespace {
@@ -146,5 +149,7 @@ bool help_progress(job::Rank& self) noexcept {
   item->run(*item);
   return true;
 }
+
+#endif
 
 }  // namespace mpc::msg

@@ -13,6 +13,28 @@
 
 namespace mpc::msg {
 
+#ifdef MPC_WITHOUT_PROGRESS  // see scheduler/progress/progress.h
+
+class ShortCall {
+ public:
+  ShortCall() noexcept {}  // not trivial: no warning about variables that nobody reads
+  static constexpr bool is_inside() noexcept { return false; }
+};
+class CopyBatch {
+ public:
+  CopyBatch() noexcept {}
+};
+constexpr bool leave_to_progress(Operation&, Entry&, bool) noexcept { return false; }
+constexpr bool waits_help() noexcept { return true; }
+constexpr bool take_back(Operation&) noexcept { return false; }
+constexpr bool help_progress(job::Rank&) noexcept { return false; }
+constexpr sched::ProgressData place_of_data(const job::Rank&, const job::Rank&,
+                                            int64_t) noexcept {
+  return {};
+}
+
+#else
+
 // While it lives, this execution is in a call that is to return soon: long copies that it
 // finds are left to progress threads, if there is a core for them. May be nested.
 class ShortCall {
@@ -45,10 +67,6 @@ class CopyBatch {
   const bool is_outermost_;
 };
 
-// At the end of a non-blocking start whose operation goes on: from now on those who send to
-// this rank also match for it. Caller: an execution of `self`. Switches: no.
-void leave(job::Rank& self);
-
 // Leaves the copy of `message` into `receive` to the receiver's progress thread, or to the
 // sender's if that can begin sooner. False: the caller is to do it. `has_more`: the caller has other work behind this.
 // Caller: Work, with both operations its own.
@@ -71,5 +89,11 @@ bool take_back(Operation& op) noexcept;
 
 // Does one piece of the rank's own background work. True if there was one.
 bool help_progress(job::Rank& self) noexcept;
+
+#endif
+
+// At the end of a non-blocking start whose operation goes on: from now on those who send to
+// this rank also match for it. Caller: an execution of `self`. Switches: no.
+void leave(job::Rank& self);
 
 }  // namespace mpc::msg

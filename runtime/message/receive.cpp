@@ -18,7 +18,7 @@ void prepare(Mailbox& mine, Operation& op, void* buffer, Count count,
   op.queued = false;
   op.is_copying.store(false, std::memory_order_relaxed);
   op.is_claimed = op.is_woken = false;
-  op.background.store(nullptr, std::memory_order_relaxed);
+  op.forget_background();
 }
 
 // Takes the oldest message that matches, out of the unexpected queue or the ring, or posts the

@@ -124,10 +124,17 @@ struct Operation : Entry {
   // the start.
   bool is_for_application = false;
   int64_t whole_bytes = 0;  // see set_whole_bytes()
+#ifdef MPC_WITHOUT_PROGRESS
+  void forget_background() noexcept {}
+#else
+  void forget_background() noexcept {
+    background.store(nullptr, std::memory_order_relaxed);  // not shared yet
+  }
   // The copy was left to this progress thread, as this item (the receive's).
   std::atomic<sched::ProgressThread*> background{nullptr};
   sched::ProgressItem* background_item = nullptr;
   BackgroundCopy copy;         // of a receive
+#endif
   Entry* match = nullptr;      // of a receive in a copy job
   Operation* next_work = nullptr;
 };

@@ -110,7 +110,7 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
   op.may_buffer = false;
   op.is_copying.store(false, std::memory_order_relaxed);
   op.is_claimed = op.is_woken = false;
-  op.background.store(nullptr, std::memory_order_relaxed);
+  op.forget_background();
   if (trace::enabled()) [[unlikely]] trace_send(op, mine, args);
   if (!mine.has_sent_pointers.load(std::memory_order_relaxed)) {
     mine.has_sent_pointers.store(true, std::memory_order_relaxed);  // for our own end

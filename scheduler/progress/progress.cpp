@@ -1,7 +1,5 @@
 #include "scheduler/progress/progress.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/check.h"
@@ -64,17 +62,6 @@ constexpr uint64_t kLongestGapNs = 10'000'000;
 constexpr uint64_t kShortestNapNs = 20'000;
 constexpr uint64_t kFirstLatenessNs = 5'000;
 constexpr uint64_t kMostLatenessNs = 200'000;
-
-struct PolicyName {
-  ProgressPolicy policy;
-  const char* name;
-};
-constexpr PolicyName kPolicyNames[] = {
-    {ProgressPolicy::kOff, "off"},     {ProgressPolicy::kClosest, "closest"},
-    {ProgressPolicy::kSame, "same"},   {ProgressPolicy::kNext, "next"},
-    {ProgressPolicy::kNuma, "numa"},   {ProgressPolicy::kList, "list"},
-    {ProgressPolicy::kTasks, "tasks"},
-};
 
 class IdleReason final : public WaitReason {
   std::string text() const override { return "progress thread without work"; }
@@ -765,23 +752,6 @@ void Thread::main() noexcept {
 bool is_kept_here(int64_t bytes, ProgressData data) noexcept {
   if (bytes < min_bytes.get()) return true;
   return data.is_near && std::max(bytes, data.bytes) < near_bytes.get() && !Emulation::is_on();
-}
-
-Result<ProgressPolicy> parse_progress_policy(std::string_view text) {
-  std::string known;
-  for (const PolicyName& entry : kPolicyNames) {
-    if (text == entry.name) return entry.policy;
-    known += known.empty() ? "" : ", ";
-    known += entry.name;
-  }
-  return {Errc::kArg, fmt::format("'{}' is no policy for progress threads; known: {}",
-                                  text, known)};
-}
-
-const char* name_of(ProgressPolicy policy) noexcept {
-  for (const PolicyName& entry : kPolicyNames)
-    if (entry.policy == policy) return entry.name;
-  return "?";
 }
 
 std::unique_ptr<ProgressCores> ProgressCores::make(Scheduler& scheduler,

@@ -35,6 +35,11 @@ class Overlap(unittest.TestCase):
         self.assertTrue(totals[0].startswith("real,"))
         self.assertGreater(float(totals[0].rsplit(",", 1)[1]), 0)
         self.assertIn("| ireduce | 64 KiB | 2 |", (self.folder / "R.md").read_text())
+        allowed = [line for line in lines if line.startswith("possible,")
+                   and ",ours,ireduce,65536," in line and ",possible_us," in line]
+        self.assertEqual(len(allowed), 1)
+        self.assertGreater(float(allowed[0].rsplit(",", 1)[1]), 0)
+        self.assertIn("possible hidden, % (model)", (self.folder / "R.md").read_text())
         if shutil.which("gnuplot"):
             self.assertIn("<svg", (self.folder / "out/overlap/overlap.html").read_text())
         first = (self.folder / "R.md").read_text()

@@ -109,6 +109,56 @@ class Model(Case):
         self.refused("--advise", "--machine", "knl64", "--compute", "soon", says=["soon", "2ms"])
 
 
+COSTS = {"version": 1, "machine": "test", "source": "by hand",
+         "shape": {"cores": 2, "cores_per_cache": 2, "cores_per_numa": 2}, "node_us": 0,
+         "handover_us": 0, "message_us": 0, "numa_gbs": 0, "reduce_gbs": 1, "call_us": 0.5,
+         "copy": {reach: {"latency_us": 0, "bandwidth_gbs": 1}
+                  for reach in ("cache", "numa", "machine")},
+         "caches": [{"bytes": 65536, "near_copy_us": 2, "far_copy_us": 12, "near_reduce_us": 1,
+                     "far_reduce_us": 6}]}
+
+
+class Possible(Case):
+    def setUp(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
+            json.dump(COSTS, file)
+        self.file = file.name
+        self.addCleanup(os.unlink, self.file)
+
+    def possible(self, *arguments):
+        rows = self.rows("--possible", "--parameters", self.file, "--bytes", "64KB", "--ranks", 2,
+                         "--cores", 2, "--comm-cores", 1, *arguments)
+        self.assertEqual(len(rows), 1)
+        return {name: float(value) for name, value in rows[0].items() if name != "op"}
+
+    def test_keeps_what_the_cache_has_and_hands_over_what_a_long_window_hides(self):
+        short = self.possible("--op", "ibcast", "--window", "2us")
+        self.assertAlmostEqual(short["blocking_us"], 2, 3)
+        self.assertAlmostEqual(short["kept_us"], 2 * 2.5 + 2, 3)
+        self.assertAlmostEqual(short["handed_us"], 2 * .5 + 2 + 12, 3)
+        self.assertEqual(short["possible_us"], short["kept_us"])
+        self.assertEqual(short["hidden_percent"], 0)
+        long = self.possible("--op", "ibcast", "--window", "20us")
+        self.assertAlmostEqual(long["possible_us"], 41, 3)
+        self.assertAlmostEqual(long["hidden_percent"], 50, 1)
+
+    def test_knows_what_has_no_tree(self):
+        self.assertGreater(self.possible("--op", "ialltoall")["blocking_us"], 7.9)
+
+    def test_text_says_whether_it_pays(self):
+        for window, says in (("2us", "does not pay"), ("20us", "50.0 % hidden")):
+            status, out, _ = mpcinfo("--possible", "--parameters", self.file, "--bytes", "64KB",
+                                     "--cores", 2, "--window", window)
+            self.assertEqual(status, 0)
+            self.assertIn(says, out)
+
+    def test_wrong_input(self):
+        self.refused("--possible", "--op", "ibarrier", says=["ibarrier", "ialltoall"])
+        self.refused("--possible", "--machine", "knl64", "--comm-cores", 64, says=["--comm-cores"])
+        self.refused("--possible", "--machine", "knl64", "--ranks", 1, says=["two ranks"])
+        self.refused("--possible", "--machine", "knl64", "--window", "long", says=["long"])
+
+
 class Simulate(Case):
     def test_names_best_and_chosen_split(self):
         rows = self.rows("--simulate", "--machine", "skylake48", "--op", "ireduce", "--from", 30)
@@ -142,6 +192,12 @@ class Calibrate(Case):
             costs = json.loads(out)
             self.assertGreater(costs["numa_gbs"], 0)
             self.assertGreater(costs["copy"]["numa"]["bandwidth_gbs"], 0)
+            self.assertGreater(costs["call_us"], 0)
+            if os.cpu_count() > 1:
+                self.assertEqual([line["bytes"] for line in costs["caches"]],
+                                 [16 << 10, 64 << 10, 256 << 10, 2 << 20])
+                self.assertGreater(costs["caches"][1]["far_copy_us"],
+                                   costs["caches"][1]["near_copy_us"])
             rows = self.rows("--model", "--machine", "knl64", "--kind", "calibrated",
                              "--parameters", file)
             self.assertEqual(len(rows), 62)

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sim/placement.h"
@@ -119,16 +120,90 @@ Result<double> numa_bandwidth(const topo::Machine& machine) {
   return total;
 }
 
+void add_to(std::vector<double>& inout, const std::vector<double>& in) {
+  for (size_t i = 0; i < in.size(); ++i) inout[i] += in[i];
+}
+
 double reduce_bandwidth() {
   std::vector<double> in(kLarge / sizeof(double), 1), inout(in.size(), 2);
   std::vector<double> times;
   for (int round = 0; round < kRounds; ++round) {
     const double begin = now_us();
-    for (size_t i = 0; i < in.size(); ++i) inout[i] += in[i];
+    add_to(inout, in);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // rounds stay apart
     times.push_back(now_us() - begin);
   }
   return static_cast<double>(kLarge) * 1e-3 / median(times);
+}
+
+// The lower quartile: some rounds are interrupted, none is too fast.
+double low(std::vector<double> values) {
+  const auto at = values.begin() + static_cast<long>(values.size() / 4);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+struct CacheTimes {
+  double copy_us = 0, reduce_us = 0;
+};
+
+// One core copies and sums in buffers that the writer, itself or another core, has just written.
+Result<CacheTimes> cache_times(const topo::Machine& machine, int worker, int writer,
+                               size_t bytes) {
+  std::vector<double> from(bytes / sizeof(double)), to(from.size());
+  std::vector<double> copies, sums;
+  const bool is_other = writer != worker;
+  std::barrier turn(is_other ? 2 : 1);
+  const auto write = [&](int round) {
+    std::fill(from.begin(), from.end(), round);
+    std::fill(to.begin(), to.end(), round);
+  };
+  const auto time_us = [&](auto&& work) {
+    turn.arrive_and_wait();
+    const double begin = now_us();
+    work();
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the work is not moved
+    const double took = now_us() - begin;
+    turn.arrive_and_wait();
+    return took;
+  };
+  std::vector<int> cores{worker};
+  if (is_other) cores.push_back(writer);
+  const bool is_bound = on_cores(machine, cores, [&](size_t i) {
+    for (int round = 0; round < 2 * kRounds; ++round)
+      for (std::vector<double>* times : {&copies, &sums}) {
+        if (i + 1 == cores.size()) write(round);
+        if (i == 1) {
+          turn.arrive_and_wait();
+          turn.arrive_and_wait();
+        } else if (times == &copies) {
+          times->push_back(
+              time_us([&] { std::memcpy(to.data(), from.data(), bytes); }));
+        } else {
+          times->push_back(time_us([&] { add_to(to, from); }));
+        }
+      }
+  });
+  if (!is_bound) return {Errc::kSystem, "cannot bind a thread to a core"};
+  return CacheTimes{low(copies), low(sums)};
+}
+
+Result<std::vector<nbc::CacheCost>> cache_costs(const topo::Machine& machine,
+                                                int worker, int other) {
+  std::vector<nbc::CacheCost> costs;
+  for (const size_t bytes :
+       {size_t{16} << 10, size_t{64} << 10, size_t{256} << 10, kLarge}) {
+    auto near = cache_times(machine, worker, worker, bytes);
+    if (!near) return near.error();
+    auto far = cache_times(machine, worker, other, bytes);
+    if (!far) return far.error();
+    constexpr double kLeastUs = 1e-3;  // the clock's step
+    costs.push_back({static_cast<int64_t>(bytes), std::max(kLeastUs, near->copy_us),
+                     std::max(kLeastUs, far->copy_us),
+                     std::max(kLeastUs, near->reduce_us),
+                     std::max(kLeastUs, far->reduce_us)});
+  }
+  return costs;
 }
 
 // Half a round trip of a word between two cores: how soon one notices what the other did.
@@ -177,6 +252,9 @@ Result<nbc::Measured> calibrate(const topo::Machine& machine) {
     auto handover = handover_us(machine, 0, other);
     if (!handover) return handover.error();
     measured.handover_us = *handover;
+    auto caches = cache_costs(machine, 0, other);
+    if (!caches) return caches.error();
+    measured.caches = std::move(*caches);
   }
   auto bandwidth = numa_bandwidth(machine);
   if (!bandwidth) return bandwidth.error();

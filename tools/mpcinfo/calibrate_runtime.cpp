@@ -85,6 +85,18 @@ double messages_us(int count, std::vector<char>& from, std::vector<char>& to) {
   return own.run_us();
 }
 
+// Collectives of one rank, one node each.
+double collectives_us(int count) {
+  double in = 1, out = 0;
+  return time_us([&] {
+    for (int i = 0; i < count; ++i) {
+      MPI_Request request;
+      MPI_Iallreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+  });
+}
+
 }  // namespace
 
 RuntimeCosts calibrate_runtime() {
@@ -103,6 +115,7 @@ RuntimeCosts calibrate_runtime() {
   const double message_us =
       (messages_us(kMany, from, to) - messages_us(kFew, from, to)) / kMore;
   costs.message_us = std::max(0.0, message_us - copy_us - 2 * costs.node_us);
+  costs.call_us = std::max(0.0, collectives_us(kMany) / kMany - costs.node_us);
   MPI_Finalize();
   return costs;
 }

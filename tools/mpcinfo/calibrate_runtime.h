@@ -11,6 +11,7 @@ namespace mpc::tools {
 struct RuntimeCosts {
   double node_us = 0;     // starting and completing a node
   double message_us = 0;  // matching, without the two nodes and the copy
+  double call_us = 0;  // start and wait of a non-blocking collective, without its node
 };
 
 // Caller: once in a process. Cost: some 10 ms.

@@ -13,6 +13,7 @@ namespace {
 struct Options {
   bool topology = false, settings = false, markdown = false;
   bool model = false, advise = false, simulate = false, calibrate = false;
+  bool possible = false;
   mpc::tools::ModelOptions models;
   mpc::tools::TraceOptions trace;
 };
@@ -34,11 +35,17 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag(
       "--simulate", o.simulate,
       "Play the real schedules on the simulated machine, for every number of ranks");
+  app.add_flag("--possible", o.possible,
+               "The shortest start, computation and wait of a collective that the "
+               "calibrated model "
+               "allows: kept on the ranks' cores, or handed over");
   app.add_flag("--calibrate", o.calibrate,
                "Measure this machine's copies and keep the numbers for the model");
   mpc::tools::ModelOptions& m = o.models;
-  app.add_option("--op", m.operation,
-                 "ibcast, ireduce, iscatter, igather or iallreduce")
+  app.add_option(
+         "--op", m.operation,
+         "ibcast, ireduce, iscatter, igather or iallreduce; with --possible also "
+         "ialltoall")
       ->type_name("OP")
       ->capture_default_str();
   app.add_option("--bytes", m.bytes, "Size of one rank's buffer or block")
@@ -65,6 +72,17 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--compute", m.compute, "With --advise: a round's time on all cores")
       ->type_name("TIME")
       ->capture_default_str();
+  app.add_option("--ranks", m.ranks, "With --possible: ranks")->capture_default_str();
+  app.add_option("--comm-cores", m.comm_cores,
+                 "With --possible: cores for communication")
+      ->capture_default_str();
+  app.add_option("--cores", m.cores,
+                 "With --possible: all cores; default: the machine's");
+  app.add_option("--window", m.window,
+                 "With --possible: computation of each rank between start and wait; "
+                 "default: 1.2 "
+                 "times the blocking collective")
+      ->type_name("TIME");
   app.add_option("--output", m.output,
                  "With --calibrate: this file, not the user's cache")
       ->type_name("FILE");
@@ -87,9 +105,12 @@ void declare(CLI::App& app, Options& o) {
       "  mpcinfo --model --machine skylake48 --op igather --plot gather.svg\n"
       "  mpcinfo --model --advise --machine knl64 --ops ibcast:2MB:1,ireduce:2MB:2 "
       "--compute 2ms\n"
+      "  mpcinfo --possible --op igather --bytes 64KB --ranks 2 --comm-cores 1 "
+      "--window 5us\n"
       "  mpcinfo --simulate --machine knl64 --op ireduce --csv\n  mpcinfo "
       "--calibrate\n"
-      "  mpcinfo --trace job.json\n  mpcinfo --trace job.json --collective 3 --svg bcast.svg\n");
+      "  mpcinfo --trace job.json\n  mpcinfo --trace job.json --collective 3 --svg "
+      "bcast.svg\n");
 }
 
 }  // namespace
@@ -109,6 +130,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (options.calibrate) return mpc::tools::calibrate_command(options.models);
+  if (options.possible) return mpc::tools::possible_command(options.models);
   if (options.simulate) return mpc::tools::simulate_command(options.models);
   if (options.advise) return mpc::tools::advise_command(options.models);
   if (!options.trace.file.empty()) return mpc::tools::trace_command(options.trace);

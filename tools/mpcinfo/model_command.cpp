@@ -14,6 +14,7 @@
 #include "nbc/model/levels.h"
 #include "nbc/model/machine_file.h"
 #include "nbc/model/paper.h"
+#include "nbc/model/possible.h"
 #include "sim/experiment.h"
 #include "tools/mpcinfo/calibrate.h"
 #include "tools/mpcinfo/calibrate_runtime.h"
@@ -49,13 +50,13 @@ Result<nbc::Parameters> find_parameters(const topo::Machine& machine,
   return nbc::guess_parameters(sim::shape_of(machine));
 }
 
-Result<Setting> prepare(const ModelOptions& options) {
+Result<Setting> find_setting(const ModelOptions& options, bool needs_tree) {
   Setting setting;
   auto machine = options.machine.empty() ? topo::Machine::detect()
                                          : topo::Machine::by_name(options.machine);
   if (!machine) return machine.error();
   setting.machine = std::move(machine).value();
-  auto operation = parse_operation(options.operation);
+  auto operation = parse_operation(options.operation, needs_tree);
   if (!operation) return operation.error();
   auto bytes = parse_bytes(options.bytes);
   if (!bytes) return bytes.error();
@@ -64,11 +65,17 @@ Result<Setting> prepare(const ModelOptions& options) {
   auto parameters = find_parameters(*setting.machine, options.parameters);
   if (!parameters) return parameters.error();
   setting.parameters = std::move(parameters).value();
-  if (setting.cores() < 3)
+  return setting;
+}
+
+// For numbers of ranks that each have a core.
+Result<Setting> prepare(const ModelOptions& options) {
+  auto setting = find_setting(options, /*needs_tree=*/true);
+  if (setting && setting->cores() < 3)
     return {Errc::kArg,
             fmt::format("{} has {} cores: overlap needs at least two ranks and "
                         "one more core; try --machine knl64",
-                        setting.machine->name(), setting.cores())};
+                        setting->machine->name(), setting->cores())};
   return setting;
 }
 
@@ -229,6 +236,40 @@ void print_advice(const std::vector<Advice>& all, const std::vector<Operation>& 
       full.blocking_us, full.blocking_us / best.total_us);
 }
 
+void print_possible(const Setting& setting, const nbc::Situation& s,
+                    const nbc::Possible& p, bool is_csv) {
+  const double percent = 100 * p.hidden_share();
+  if (is_csv) {
+    std::printf(
+        "op,bytes,ranks,application_cores,communication_cores,window_us,computation_us,"
+        "blocking_us,kept_us,handed_us,S,possible_us,hidden_percent\n"
+        "%s,%lld,%d,%d,%d,%.6f,%.6f,%.6f,%.6f,%.6f,%d,%.6f,%.3f\n",
+        setting.operation.name.c_str(), static_cast<long long>(s.bytes), s.ranks,
+        s.application_cores, s.communication_cores, p.window_us, p.computation_us,
+        p.blocking_us, p.kept_us, p.handed_us, p.split, p.shortest_us(), percent);
+    return;
+  }
+  std::printf(
+      "%s of %lld bytes, %d ranks on %d cores, %d for communication (model; %s: %s)\n",
+      setting.operation.name.c_str(), static_cast<long long>(s.bytes), s.ranks,
+      s.application_cores, s.communication_cores, setting.parameters.machine.c_str(),
+      setting.parameters.source.c_str());
+  if (setting.parameters.caches.empty())
+    std::printf("What caches cost was not measured: mpcinfo --calibrate\n");
+  std::printf(
+      "%14.3f us  blocking, on the ranks' cores\n%14.3f us  computation, each rank "
+      "%.3f us\n",
+      p.blocking_us, p.computation_us, p.window_us);
+  std::printf("%14.3f us  start, computation and wait, kept on the ranks' cores\n",
+              p.kept_us);
+  std::printf("%14.3f us  the same, handed over (S=%d)\n", p.handed_us, p.split);
+  if (p.hands_over())
+    std::printf("Possible: %.3f us; %.1f %% hidden.\n", p.shortest_us(), percent);
+  else
+    std::printf("Possible: %.3f us; handing over does not pay, so nothing is hidden.\n",
+                p.shortest_us());
+}
+
 }  // namespace
 
 int model_command(const ModelOptions& options) {
@@ -294,6 +335,31 @@ int simulate_command(const ModelOptions& options) {
   return show(simulated(*setting, *points), options);
 }
 
+int possible_command(const ModelOptions& options) {
+  auto setting = find_setting(options, /*needs_tree=*/false);
+  if (!setting) return complain(setting.error());
+  nbc::Situation s;
+  s.coll = setting->operation.coll;
+  s.bytes = setting->operation.bytes;
+  s.ranks = options.ranks;
+  const int cores = options.cores > 0 ? options.cores : setting->cores();
+  s.communication_cores = options.comm_cores;
+  s.application_cores = std::min(s.ranks, cores - s.communication_cores);
+  if (s.ranks < 2 || s.communication_cores < 0 || s.application_cores < 1)
+    return complain(
+        {Errc::kArg,
+         fmt::format("--ranks {} --comm-cores {}: at least two ranks are wanted, and "
+                     "of {} cores one for them",
+                     s.ranks, s.communication_cores, cores)});
+  if (!options.window.empty()) {
+    auto window = parse_time_us(options.window);
+    if (!window) return complain(window.error());
+    s.window_us = *window;
+  }
+  print_possible(*setting, s, nbc::possible(s, setting->parameters), options.is_csv);
+  return 0;
+}
+
 int calibrate_command(const ModelOptions& options) {
   if (!options.machine.empty())
     return complain({Errc::kArg, "--calibrate measures this machine: no --machine"});
@@ -310,6 +376,7 @@ int calibrate_command(const ModelOptions& options) {
   const RuntimeCosts runtime = calibrate_runtime();
   measured->node_us = runtime.node_us;
   measured->message_us = runtime.message_us;
+  measured->call_us = runtime.call_us;
   char today[32];
   const std::time_t now = std::time(nullptr);
   std::strftime(today, sizeof today, "%Y-%m-%d", std::gmtime(&now));

@@ -1,7 +1,7 @@
 #pragma once
 // The models as commands of mpcinfo.
 //
-// Role:      --model, --advise, --simulate and --calibrate, after their options have been read.
+// Role:      --model, --advise, --simulate, --possible and --calibrate, after their options have been read.
 // Users:     tools/mpcinfo/main.cpp.
 // Threads:   one.
 // See also:  docs/man/mpcinfo.1, docs/overlap-model.md.
@@ -22,6 +22,9 @@ struct ModelOptions {
   std::string compute = "2ms";       // computation of a round on all cores
   std::string output;                // of --calibrate; "": in the user's cache
   int first_ranks = 0, last_ranks = 0, step = 1;  // of --simulate; 0: all
+  int ranks = 2, comm_cores = 1, cores = 0;       // of --possible; 0 cores: all
+  std::string
+      window;  // of --possible: computation of each rank; "": 1.2 times blocking
   bool waits_help = false;
   bool is_csv = false;
 };
@@ -30,6 +33,7 @@ struct ModelOptions {
 int model_command(const ModelOptions& options);
 int advise_command(const ModelOptions& options);
 int simulate_command(const ModelOptions& options);
+int possible_command(const ModelOptions& options);
 int calibrate_command(const ModelOptions& options);
 
 }  // namespace mpc::tools

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 namespace mpc::tools {
 
@@ -25,6 +26,9 @@ constexpr Known kKnown[] = {
     {"igather", nbc::Coll::kGather, {nbc::Weight::kDoubling, 1}},
     {"iallreduce", nbc::Coll::kAllreduce, {nbc::Weight::kConstant, 2}},
 };
+
+// Not on a tree.
+constexpr Known kAlltoall = {"ialltoall", nbc::Coll::kAlltoall, {}};
 
 std::string lower(std::string text) {
   for (char& c : text)
@@ -65,18 +69,21 @@ bool parse_number(const std::string& text, const Unit (&units)[n], double* value
 
 }  // namespace
 
-Result<Operation> parse_operation(const std::string& text) {
+Result<Operation> parse_operation(const std::string& text, bool needs_tree) {
   const std::string name = lower(text);
   std::string names;
-  for (const Known& known : kKnown) {
+  std::vector<Known> all(std::begin(kKnown), std::end(kKnown));
+  if (!needs_tree) all.push_back(kAlltoall);
+  for (const Known& known : all) {
     if (name == known.name || name == known.name + 1 ||
         name == std::string("mpi_") + known.name)
       return Operation{known.name, known.coll, known.paper};
     names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
   }
-  return {Errc::kArg,
-          fmt::format("operation '{}': no collective on a tree; known are {}", text,
-                      names)};
+  return {
+      Errc::kArg,
+      fmt::format("operation '{}': {}; known are {}", text,
+                  needs_tree ? "no collective on a tree" : "not in this model", names)};
 }
 
 Result<std::vector<Operation>> parse_mix(const std::string& text) {

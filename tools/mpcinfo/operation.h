@@ -26,9 +26,9 @@ struct Operation {
   int count = 1;            // times per round of a mix
 };
 
-// "ibcast" or "bcast", in any case.
+// "ibcast" or "bcast", in any case. `needs_tree`: only those that go through a tree.
 // Errors: kArg; the message lists the known operations.
-Result<Operation> parse_operation(const std::string& text);
+Result<Operation> parse_operation(const std::string& text, bool needs_tree = true);
 // "ibcast:2MB:1,ireduce:2MB:2": operation[:bytes[:count]], separated by commas.
 Result<std::vector<Operation>> parse_mix(const std::string& text);
 // "64", "64KiB", "2MB", "1.5m": powers of 1024 in every spelling.

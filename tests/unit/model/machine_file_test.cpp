@@ -18,6 +18,26 @@ TEST(MachineFile, GivesBackWhatWasWritten) {
   }
 }
 
+TEST(MachineFile, KeepsCachesAndReadsFilesThatLackThem) {
+  Parameters p = builtin_parameters()[0];
+  p.call_us = 0.25;
+  p.caches = {{4096, 1, 2, 3, 4}, {65536, 5, 6, 7, 8}};
+  const auto back = from_json(to_json(p));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, p);
+  std::string old = to_json(builtin_parameters()[0]);
+  const size_t from = old.find(",\n  \"call_us\"");
+  ASSERT_NE(from, std::string::npos);
+  old.replace(from, old.rfind("}") - from, "\n");
+  const auto read = from_json(old);
+  ASSERT_TRUE(read) << read.error().message << old;
+  EXPECT_EQ(*read, builtin_parameters()[0]);
+  std::swap(p.caches[0], p.caches[1]);
+  EXPECT_FALSE(from_json(to_json(p)));
+  p.caches = {{4096, 0, 2, 3, 4}};
+  EXPECT_FALSE(from_json(to_json(p)));
+}
+
 TEST(MachineFile, SaysWhatIsWrong) {
   const std::string good = to_json(builtin_parameters()[0]);
   const auto with = [&](const std::string& old, const std::string& now) {

@@ -300,7 +300,7 @@ TEST_F(Stealing, NothingIsLostOrRunTwiceWhenUltsMoveAllTheTime) {
 TEST_F(Stealing, UltsTakenWhileOthersAreStillReleasedRunOnce) {
   SchedulerConfig config;
   config.steal = true;
-  constexpr int kWorkers = 8, kUlts = 256, kRounds = 40;
+  constexpr int kWorkers = 8, kUlts = 256, kRounds = 20;
   start(kWorkers, config);
   std::atomic<bool> is_over{false};
   // Keeps its worker looking for Ults of others.

@@ -1,0 +1,140 @@
+#include "nbc/model/possible.h"
+
+#include <limits>
+
+namespace mpc::nbc {
+
+namespace {
+
+constexpr double kBytesPerUsPerGbs = 1e3;
+constexpr double kNoCopyGbs = 1e9;
+constexpr double kUsualWindow = 1.2;  // of the blocking collective; bench/mpi/overlap.c
+
+double rate_gbs(int64_t bytes, double time_us) {
+  return static_cast<double>(bytes) / (time_us * kBytesPerUsPerGbs);
+}
+
+// A single copy was measured as it is: no limit on several copies applies to it.
+void let_one_copy_run(Parameters& p) {
+  if (p.numa_gbs <= 0) return;
+  for (const CopyCost& cost : p.copy)
+    p.numa_gbs = std::max(p.numa_gbs, cost.bandwidth_gbs);
+}
+
+// On one application core: all data are in its caches, if they fit.
+Parameters near_parameters(Parameters p, int64_t bytes) {
+  const CacheCost cost = cache_cost(p.caches, bytes);
+  for (CopyCost& copy : p.copy) copy = {0, rate_gbs(bytes, cost.near_copy_us)};
+  p.reduce_gbs = rate_gbs(bytes, cost.near_reduce_us);
+  let_one_copy_run(p);
+  return p;
+}
+
+// On communication cores: both buffers are in other cores' caches. Measured for one pair of cores;
+// others differ from it as their copies do.
+Parameters far_parameters(Parameters p, int64_t bytes) {
+  const CacheCost cost = cache_cost(p.caches, bytes);
+  const Parameters measured = p;
+  const double base = copy_us(measured, Reach::kCache, bytes);
+  for (size_t reach = 0; reach < kReachCount; ++reach) {
+    const double more = copy_us(measured, static_cast<Reach>(reach), bytes) / base;
+    p.copy[reach] = {0, rate_gbs(bytes, cost.far_copy_us * more)};
+  }
+  p.reduce_gbs = rate_gbs(bytes, cost.far_reduce_us);
+  let_one_copy_run(p);
+  return p;
+}
+
+// A sum reads straight from the sender's memory: no copy comes before it.
+Parameters fused_parameters(Parameters p) {
+  for (CopyCost& copy : p.copy) copy = {0, kNoCopyGbs};
+  p.numa_gbs = 0;
+  return p;
+}
+
+// As predict(), with what measured caches tell: an allreduce over a tree is a reduction and a
+// broadcast.
+std::vector<SplitTime> times_of(const Situation& s, const Plan& plan,
+                                const Parameters& p) {
+  const bool is_tree = plan.form == Form::kTree;
+  if (p.caches.empty() ||
+      !(s.coll == Coll::kReduce || (s.coll == Coll::kAllreduce && is_tree)))
+    return predict(s, plan, p);
+  Situation up = s, down = s;
+  up.coll = Coll::kReduce;
+  down.coll = Coll::kBcast;
+  std::vector<SplitTime> times = predict(up, plan, fused_parameters(p));
+  if (s.coll == Coll::kReduce) return times;
+  const std::vector<SplitTime> more = predict(down, plan, p);
+  for (size_t i = 0; i < times.size(); ++i) {
+    times[i].kept_us += more[i].kept_us;
+    times[i].folded_us += more[i].folded_us;
+  }
+  return times;
+}
+
+// What a plan leaves out: blocks that ranks have for themselves.
+double own_blocks_us(const Situation& s, const Plan& plan, const Parameters& p,
+                     int cores) {
+  const double one = p.node_us + copy_us(p, Reach::kCache, s.bytes);
+  switch (s.coll) {
+    case Coll::kGather:
+    case Coll::kGatherv:
+    case Coll::kScatter:
+    case Coll::kScatterv:
+      return plan.form == Form::kSerial ? one : 0;  // the root's
+    case Coll::kAlltoall:
+    case Coll::kAlltoallv:
+    case Coll::kAlltoallw:
+    case Coll::kAllgather:
+    case Coll::kAllgatherv:
+      return one * s.ranks / cores;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+double Possible::hidden_share() const noexcept {
+  const double could = std::min(blocking_us, window_us);
+  if (could <= 0) return 0;
+  return std::clamp((blocking_us + computation_us - shortest_us()) / could, 0.0, 1.0);
+}
+
+Possible possible(const Situation& s, const Parameters& parameters) {
+  const bool has_caches = !parameters.caches.empty() && s.bytes > 0;
+  const bool is_near = has_caches && s.application_cores == 1;
+  const Parameters own = is_near ? near_parameters(parameters, s.bytes) : parameters;
+  const Parameters away = has_caches ? far_parameters(parameters, s.bytes) : parameters;
+  Possible result;
+  result.blocking_us = result.handed_us = std::numeric_limits<double>::infinity();
+  const std::vector<Plan> plans = plans_for(s);
+  for (const Plan& plan : plans)
+    result.blocking_us = std::min(result.blocking_us,
+                                  times_of(s, plan, own).back().kept_us +
+                                      own_blocks_us(s, plan, own, s.application_cores));
+  result.window_us = s.window_us >= 0 ? s.window_us : kUsualWindow * result.blocking_us;
+  const double call = parameters.call_us, h = parameters.handover_us;
+  const int per_core = (s.ranks + s.application_cores - 1) / s.application_cores;
+  result.computation_us = per_core * result.window_us;
+  result.kept_us = per_core * call + result.computation_us + result.blocking_us;
+  if (s.communication_cores < 1) return result;
+  const double start = per_core * (call + h) + result.computation_us - result.window_us;
+  for (const Plan& plan : plans) {
+    const double blocks = own_blocks_us(s, plan, away, s.communication_cores);
+    const auto kept = times_of(s, plan, own), folded = times_of(s, plan, away);
+    // The last one keeps everything.
+    for (size_t i = 0; i + 1 < folded.size(); ++i) {
+      const double background = 2 * h + folded[i].folded_us + blocks;
+      const double total =
+          start + std::max(result.window_us, background) + kept[i].kept_us;
+      if (total >= result.handed_us) continue;
+      result.handed_us = total;
+      result.split = folded[i].split;
+    }
+  }
+  return result;
+}
+
+}  // namespace mpc::nbc

@@ -1,0 +1,48 @@
+#pragma once
+// Possible: the shortest time from start to end of wait that the model allows, and with it how
+// much of a collective can be hidden at all.
+//
+// Role:      what a measured overlap is compared with. Communication may stay on the ranks' own
+//            cores (nothing is hidden) or be handed over, which costs the handing over and the
+//            way of the data out of the caches of the ranks' cores.
+// Users:     tools/mpcinfo (--possible), and through it bench/overlap; tests.
+// Threads:   pure functions.
+// See also:  docs/overlap-model.md (section "What is possible"), nbc/model/calibrated.h.
+//
+// N ranks on A application cores, K = ceil(N / A) of them on each; each computes w between start
+// and wait, those of one core one after the other. The collective lacks the last one's data until
+// that starts, so only its own computation can hide anything:
+//
+//   kept      = K (call + w) + communication on the ranks' cores
+//   handed(S) = K (call + h) + (K - 1) w + max(w, 2 h + folded(S)) + kept levels(S)
+//   possible  = the least of kept and handed(S) for all S and all algorithms
+//
+// call: starting and ending a non-blocking collective; h: until a core notices what another one
+// wrote (the caller pays it once, the communication core when it begins, the rank when it ends).
+// Communication cores are taken to be awake. Left out: that some work needs only one rank's data
+// and may begin before the last one's start (own blocks of a gather), and that a rank in wait helps.
+
+#include "nbc/model/calibrated.h"
+
+namespace mpc::nbc {
+
+struct Possible {
+  double window_us = 0;       // of one rank
+  double computation_us = 0;  // of all ranks of a core: K w
+  double blocking_us = 0;     // the collective on the ranks' cores, nothing else
+  double kept_us = 0;         // total times, from the first start to the last end
+  double handed_us = 0;       // infinite without a communication core
+  int split = 0;              // of handed_us
+
+  bool hands_over() const noexcept { return handed_us < kept_us; }
+  double shortest_us() const noexcept { return std::min(kept_us, handed_us); }
+  // Of the blocking collective, or of the window if that is shorter, 0 to 1: as bench/overlap
+  // counts what it measures. 0 where handing over does not pay.
+  double hidden_share() const noexcept;
+};
+
+// The window is situation.window_us; below 0: 1.2 times the blocking collective, as in
+// bench/overlap. Parameters without measured caches: the model's copy rates for all.
+Possible possible(const Situation& situation, const Parameters& parameters);
+
+}  // namespace mpc::nbc
