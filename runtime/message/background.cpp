@@ -131,19 +131,16 @@ sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b,
 
 bool waits_help() noexcept { return help_setting.get(); }
 
-bool take_back(Operation& op) noexcept {
-  // acquire pairs with leave_to_progress().
-  sched::ProgressThread* const progress = op.background.load(std::memory_order_acquire);
-  if (progress == nullptr) return false;
+bool take_back_from(sched::ProgressThread& progress, Operation& op) noexcept {
   sched::ProgressItem* const item = op.background_item;
-  if (!waits_help() || !progress->take(item)) return false;
+  if (!waits_help() || !progress.take(item)) return false;
   // Taken: it is ours to run, and its memory is that of an operation that is not complete.
   item->run(*item);
   return true;
 }
 
-bool help_progress(job::Rank& self) noexcept {
-  if (self.progress == nullptr || !self.progress->has_items() || !waits_help()) return false;
+bool do_own_progress(job::Rank& self) noexcept {
+  if (!waits_help()) return false;
   sched::ProgressItem* const item = self.progress->take_any();
   if (item == nullptr) return false;
   item->run(*item);

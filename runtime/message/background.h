@@ -84,11 +84,20 @@ bool waits_help() noexcept;
 sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b,
                                   int64_t bytes) noexcept;
 
-// Before a wait for `op`: does its copy, if it lies in a queue. True if so.
-bool take_back(Operation& op) noexcept;
+// Before a wait for `op`: does its copy, if it lies in a queue. True if so. Most are in none.
+bool take_back_from(sched::ProgressThread& progress, Operation& op) noexcept;
+inline bool take_back(Operation& op) noexcept {
+  // acquire pairs with leave_to_progress().
+  sched::ProgressThread* const progress = op.background.load(std::memory_order_acquire);
+  return progress != nullptr && take_back_from(*progress, op);
+}
 
-// Does one piece of the rank's own background work. True if there was one.
-bool help_progress(job::Rank& self) noexcept;
+// Does one piece of the rank's own background work. True if there was one. Each wait asks, most
+// in vain.
+bool do_own_progress(job::Rank& self) noexcept;
+inline bool help_progress(job::Rank& self) noexcept {
+  return self.progress != nullptr && self.progress->has_items() && do_own_progress(self);
+}
 
 #endif
 

@@ -124,6 +124,10 @@ struct Operation : Entry {
   // the start.
   bool is_for_application = false;
   int64_t whole_bytes = 0;  // see set_whole_bytes()
+  // Written by the other side's core, too: beside `buffer` and `type`, which it reads, and not
+  // behind what only background work needs, or each large message would move one line more.
+  Entry* match = nullptr;      // of a receive in a copy job
+  Operation* next_work = nullptr;
 #ifdef MPC_WITHOUT_PROGRESS
   void forget_background() noexcept {}
 #else
@@ -135,8 +139,6 @@ struct Operation : Entry {
   sched::ProgressItem* background_item = nullptr;
   BackgroundCopy copy;         // of a receive
 #endif
-  Entry* match = nullptr;      // of a receive in a copy job
-  Operation* next_work = nullptr;
 };
 
 // One operation in flight. Embeddable: mpi::Request and nbc nodes contain one.
