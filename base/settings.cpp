@@ -1,6 +1,7 @@
 #include "base/settings.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -28,9 +29,37 @@ int edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-Error bad_value(const SettingBase& setting, std::string_view text) {
-  return {Errc::kArg, fmt::format("setting {}: value '{}' is not accepted; it takes {}",
-                                  setting.name(), text, setting.accepted())};
+Error bad_value(const SettingBase& setting, std::string_view text,
+                std::string_view reason = {}) {
+  return {Errc::kArg, fmt::format("setting {}: value '{}' is not accepted{}{}; it takes {}",
+                                  setting.name(), text, reason.empty() ? "" : ": ", reason,
+                                  setting.accepted())};
+}
+
+// ", did you mean '...'?" with the nearest of the names that `name_of` gives the settings; empty
+// if none is near.
+template <typename NameOf>
+std::string suggestion(std::string_view name, NameOf name_of) {
+  std::string nearest;
+  int best = 4;  // farther than this is no help
+  for (const SettingBase* s : Settings::all()) {
+    const std::string candidate = name_of(*s);
+    if (const int d = edit_distance(name, candidate); d < best) {
+      best = d;
+      nearest = candidate;
+    }
+  }
+  return nearest.empty() ? std::string() : fmt::format(", did you mean '{}'?", nearest);
+}
+
+// Variables of others than the runtime.
+bool is_of_others(std::string_view variable) {
+  constexpr std::string_view kNames[] = {
+      "MPC_CC", "MPC_CXX", "MPC_FC",              // mpcc
+      "MPC_JOBS",                                 // ./run; the tests': MPC_TEST_...
+      "MPC_ROOT", "MPC_HOME", "MPC_DIR", "MPC_PREFIX", "MPC_LIB", "MPC_INC", "MPC_VERSION"};
+  return variable.starts_with("MPC_TEST_") ||
+         std::find(std::begin(kNames), std::end(kNames), variable) != std::end(kNames);
 }
 
 }  // namespace
@@ -95,6 +124,8 @@ std::string BoolSetting::text() const { return get() ? "1" : "0"; }
 std::string BoolSetting::default_text() const { return default_ ? "1" : "0"; }
 
 Result<> StringSetting::set(std::string_view text) {
+  const std::string fault = check_ != nullptr ? check_(text) : std::string();
+  if (!fault.empty()) return bad_value(*this, text, fault);
   value_ = text;
   changed_ = true;
   return {};
@@ -142,19 +173,9 @@ Result<> Settings::assign(std::string_view assignment) {
   }
   const std::string_view name = assignment.substr(0, equals);
   if (SettingBase* setting = find(name)) return setting->set(assignment.substr(equals + 1));
-  const SettingBase* nearest = nullptr;
-  int best = 4;  // farther than this is no help
-  for (const SettingBase* s : all()) {
-    if (const int d = edit_distance(name, s->name()); d < best) {
-      best = d;
-      nearest = s;
-    }
-  }
   return {Errc::kArg,
           fmt::format("there is no setting '{}'{}; `mpcinfo --settings` lists all", name,
-                      nearest == nullptr ? std::string()
-                                         : fmt::format(", did you mean '{}'?",
-                                                       nearest->name()))};
+                      suggestion(name, [](const SettingBase& s) { return s.name(); }))};
 }
 
 Result<> Settings::load_environment() {
@@ -168,6 +189,24 @@ Result<> Settings::load_environment() {
     }
   }
   return {};
+}
+
+std::vector<std::string> Settings::unknown_in_environment() {
+  std::vector<std::string> out;
+  const auto settings = all();
+  const auto name_of = [](const SettingBase& s) { return s.environment_name(); };
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view whole(*entry);
+    const std::string_view name = whole.substr(0, whole.find('='));
+    const auto is_its = [&](const SettingBase* s) { return name == s->environment_name(); };
+    if (!name.starts_with("MPC_") || is_of_others(name) ||
+        std::any_of(settings.begin(), settings.end(), is_its))
+      continue;
+    out.push_back(fmt::format("there is no setting for the environment variable {}{}; "
+                              "`mpcinfo --settings` lists all",
+                              name, suggestion(name, name_of)));
+  }
+  return out;
 }
 
 }  // namespace mpc

@@ -92,10 +92,13 @@ class BoolSetting final : public SettingBase {
 // A text. Read it before the ranks start or keep a copy: get() is not synchronised with set().
 class StringSetting final : public SettingBase {
  public:
+  // What is wrong with a text, in a few words; empty: nothing. Caller: set().
+  using Check = std::string (*)(std::string_view text);
+
   StringSetting(const char* name, const char* fallback, const char* help,
-                const char* accepted = "any text") noexcept
+                const char* accepted = "any text", Check check = nullptr) noexcept
       : SettingBase(name, SettingKind::kString, "", help), default_(fallback),
-        accepted_(accepted) {
+        accepted_(accepted), check_(check) {
     enlist();
   }
   std::string get() const { return changed_ ? value_ : std::string(default_); }
@@ -108,6 +111,7 @@ class StringSetting final : public SettingBase {
   std::string value_;
   const char* default_;
   const char* accepted_;
+  Check check_;
 };
 
 // One of a few words; get() is the index of the word.
@@ -141,6 +145,9 @@ class Settings {
   static Result<> assign(std::string_view assignment);
   // Reads MPC_* of the environment. An MPC_ variable that is no setting is ignored.
   static Result<> load_environment();
+  // Those variables, each with the nearest setting's: "there is no setting for ...". Not those of
+  // mpcc, ./run and the tests, nor those by which systems name the folders of the GNU library MPC.
+  static std::vector<std::string> unknown_in_environment();
 };
 
 }  // namespace mpc

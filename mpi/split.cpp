@@ -28,18 +28,22 @@ StringSetting split_setting{
     "nbc.split", "auto",
     "Leaf levels of a non-blocking collective's tree that stay on the ranks' cores; auto: "
     "chosen by the model",
-    "auto|0|1|2|..."};
+    "auto|0|1|2|...",
+    [](std::string_view text) {
+      return std::string(parse_split(text) == kInvalid ? "neither auto nor a number of levels" : "");
+    }};
 StringSetting parameters_setting{
     "nbc.machine_file", "",
     "File of the machine's parameters (mpcinfo --calibrate) for the model; empty: the one "
     "in the user's cache, or a guess from the topology",
     "a path"};
 
-StringSetting plan_setting{
-    "nbc.plan", "model",
+enum Plan { kTable, kModel };
+constexpr const char* kPlans[] = {"table", "model"};
+EnumSetting plan_setting{
+    "nbc.plan", kModel, kPlans, 2,
     "Who chooses algorithm, arity and segments of non-blocking trees when there are cores for "
-    "communication: the table of measured limits, as for blocking calls, or the model",
-    "table|model"};
+    "communication: the table of measured limits, as for blocking calls, or the model"};
 
 Counter auto_counter{"nbc.splits_chosen", "Non-blocking trees whose split the model chose"};
 Counter kept_counter{"nbc.splits_above_0", "Those of them that kept levels on the ranks' cores"};
@@ -97,15 +101,7 @@ const nbc::Parameters& machine_parameters() {
   return parameters;
 }
 
-bool model_plans() {
-  static const bool is_on = [] {
-    const std::string text = plan_setting.get();
-    if (text != "model" && text != "table")
-      log::warn("nbc.plan={}: table or model is wanted", text);
-    return text == "model";
-  }();
-  return is_on;
-}
+bool model_plans() noexcept { return plan_setting.get() == kModel; }
 
 // The model's name for a row of the table: trees over places are binomial to it.
 const char* model_name(const char* algorithm) noexcept {
@@ -120,12 +116,7 @@ int given_split(const Comm& comm) {
   if (comm.hints) {
     if (const std::string* hint = comm.hints->find("mpc_nbc_split")) return parse_split(*hint);
   }
-  static const int setting = [] {
-    const std::string text = split_setting.get();
-    const int split = parse_split(text);
-    if (split == kInvalid) log::warn("nbc.split={}: 'auto' or a number is wanted", text);
-    return split == kInvalid ? kAuto : split;
-  }();
+  static const int setting = parse_split(split_setting.get());
   return setting;
 }
 

@@ -205,6 +205,12 @@ class BlockingRegion {
   BlockingRegion& operator=(const BlockingRegion&) = delete;
 };
 
+// A kernel thread that is to have an identity is on its way: until it is there, whoever waits for
+// it is not deadlocked. The first is called before the thread is created; the second by the thread
+// once it has its identity, or by its creator if none was created. Caller: any. Switches: no.
+void expect_kernel_thread() noexcept;
+void expected_kernel_thread_is_here() noexcept;
+
 // Sleeps; other user-level threads of the worker run. Switches: yes.
 void sleep_until(uint64_t deadline_ns) noexcept;
 

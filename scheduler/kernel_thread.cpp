@@ -1,5 +1,6 @@
 #include "scheduler/kernel_thread.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace mpc::sched {
@@ -8,6 +9,7 @@ namespace {
 // Both live as long as the process: threads may end after the destructors of statics.
 constinit std::mutex registry_lock;
 constinit KernelThread* registry = nullptr;
+constinit std::atomic<int> expected{0};
 
 void enlist(KernelThread& thread) {
   std::lock_guard lock(registry_lock);
@@ -55,6 +57,17 @@ Execution& Execution::attach_current_thread() noexcept {
   if (!holder_gone) holder.thread = thread;
   current_ = thread;
   return *thread;
+}
+
+void expect_kernel_thread() noexcept { expected.fetch_add(1, std::memory_order_relaxed); }
+
+void expected_kernel_thread_is_here() noexcept {
+  // release pairs with is_kernel_thread_expected(): the thread and its identity.
+  expected.fetch_sub(1, std::memory_order_release);
+}
+
+bool is_kernel_thread_expected() noexcept {
+  return expected.load(std::memory_order_acquire) > 0;
 }
 
 void for_each_kernel_thread(const std::function<void(KernelThread&)>& visit) {

@@ -26,4 +26,8 @@ class KernelThread final : public Execution {
 // begins or ends meanwhile. `visit` must not attach or park.
 void for_each_kernel_thread(const std::function<void(KernelThread&)>& visit);
 
+// Is one on its way (expect_kernel_thread())? If not, for_each_kernel_thread() visits it from now
+// on.
+bool is_kernel_thread_expected() noexcept;
+
 }  // namespace mpc::sched

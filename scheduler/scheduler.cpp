@@ -286,7 +286,7 @@ bool SchedulerImpl::is_quiescent(uint64_t& activity) noexcept {
       quiescent = ults_[i]->ended.load(std::memory_order_acquire) ||
                   waits_for_others(*ults_[i]);
   }
-  if (!quiescent) return false;
+  if (!quiescent || is_kernel_thread_expected()) return false;
   for_each_kernel_thread([&](KernelThread& thread) {
     if (thread.identity() == nullptr) return;
     activity += thread.park_count();

@@ -1,10 +1,11 @@
 #include "nbc/algorithms/select.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "base/settings.h"
 #include "nbc/algorithms/parts.h"
 
@@ -12,11 +13,44 @@ namespace mpc::nbc {
 
 namespace {
 
+// The next of "collective:algorithm,collective:algorithm".
+std::string_view take_entry(std::string_view* rest) noexcept {
+  const size_t comma = std::min(rest->find(','), rest->size());
+  const std::string_view entry = rest->substr(0, comma);
+  rest->remove_prefix(std::min(comma + 1, rest->size()));
+  return entry;
+}
+
+std::string names_of_algorithms(Coll coll) {
+  std::string out;
+  for (const Algorithm& algorithm : algorithms(coll)) {
+    if (!out.empty()) out += ", ";
+    out += algorithm.name;
+  }
+  return out;
+}
+
+std::string fault_of(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view entry = take_entry(&text);
+    const size_t colon = entry.find(':');
+    if (colon == std::string_view::npos) return fmt::format("'{}' names no algorithm", entry);
+    const auto coll = coll_of_name(entry.substr(0, colon));
+    if (!coll) return fmt::format("there is no collective '{}'", entry.substr(0, colon));
+    const std::string_view name = entry.substr(colon + 1);
+    if (find_algorithm(*coll, name) == nullptr) {
+      return fmt::format("{} has no algorithm '{}' but {}", name_of(*coll), name,
+                         names_of_algorithms(*coll));
+    }
+  }
+  return {};
+}
+
 StringSetting algorithm_setting{
     "nbc.algorithm", "",
     "Algorithm of collectives, instead of the choice by size: "
     "allreduce:ring,bcast:chain.",
-    "collective:algorithm, separated by commas (docs/collectives.md)"};
+    "collective:algorithm, separated by commas (docs/collectives.md)", &fault_of};
 
 }  // namespace
 
@@ -25,18 +59,11 @@ const Algorithm* wanted_algorithm(const Shape& s) {
   const std::string text = algorithm_setting.get();
   std::string_view rest = text;
   while (!rest.empty()) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    const std::string_view entry = rest.substr(0, comma);
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const std::string_view entry = take_entry(&rest);
     const size_t colon = entry.find(':');
-    if (colon == std::string_view::npos || entry.substr(0, colon) != name_of(s.coll))
-      continue;
+    if (entry.substr(0, colon) != name_of(s.coll)) continue;
     const Algorithm* found = find_algorithm(s.coll, entry.substr(colon + 1));
-    if (found == nullptr)
-      log::warn("nbc.algorithm: {} has no algorithm \"{}\"", name_of(s.coll),
-                entry.substr(colon + 1));
-    else if (is_applicable(*found, s))
-      return found;
+    if (found != nullptr && is_applicable(*found, s)) return found;
   }
   return nullptr;
 }

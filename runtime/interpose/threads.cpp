@@ -95,6 +95,7 @@ void* run_as_rank(void* argument) {
   const std::unique_ptr<Start> start(static_cast<Start*>(argument));
   const Counted counted(*start->rank, start->live);
   mpc::sched::Execution::self().set_identity(start->rank);
+  mpc::sched::expected_kernel_thread_is_here();
   if (start->rank->copy != nullptr) start->rank->copy->enter_thread();
   return start->function(start->argument);
 }
@@ -124,6 +125,7 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
   {
     // Held until the thread is in the list: it must find itself there when it ends.
     const std::lock_guard lock(g_threads_mutex);
+    mpc::sched::expect_kernel_thread();
     error = NEXT(pthread_create)(thread, sets_affinity ? &own : attributes, run_as_rank, start);
     if (error == 0) {
       live->id = *thread;
@@ -133,6 +135,7 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
   }
   pthread_attr_destroy(&own);
   if (error != 0) {
+    mpc::sched::expected_kernel_thread_is_here();
     delete start;
     if (state != nullptr) state->thread_count.fetch_sub(1, std::memory_order_relaxed);
   }

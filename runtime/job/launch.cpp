@@ -33,6 +33,7 @@ int report(const Error& error) {
 Result<> apply_settings(const JobSpec& spec) {
   MPC_TRY(Settings::load_environment());
   for (const std::string& assignment : spec.settings) MPC_TRY(Settings::assign(assignment));
+  for (const std::string& unknown : Settings::unknown_in_environment()) log::warn("{}", unknown);
   return {};
 }
 

@@ -123,10 +123,9 @@ struct alignas(64) Site {
     if (!is_dedicated || usual >= kLongestGapNs || nap_us.get() == 0) return 0;
     return 4 * usual;
   }
-  // The longer nothing has come, the later it is seen: by an eighth of that time at most.
   uint64_t nap_length_ns(uint64_t now) const noexcept {
-    const uint64_t idle = now - last_work_ns.load(std::memory_order_relaxed);
-    return std::max(static_cast<uint64_t>(nap_us.get()) * 1000, idle / 8);
+    return nap_length(now, last_work_ns.load(std::memory_order_relaxed),
+                      static_cast<uint64_t>(nap_us.get()) * 1000);
   }
   // When this core ought to be awake, as work comes regularly; {0, 0}: nobody knows.
   Rhythm::Window appointment(uint64_t now) const noexcept {

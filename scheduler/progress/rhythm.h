@@ -15,6 +15,14 @@
 
 namespace mpc::sched {
 
+// How long a nap lasts that begins at `now`: the longer nothing has come, the later the next
+// piece is seen, by an eighth of that time at most. Work that is offered just now may be later
+// than `now`. Units: ns.
+inline uint64_t nap_length(uint64_t now, uint64_t last_work, uint64_t shortest) noexcept {
+  const uint64_t idle = now > last_work ? now - last_work : 0;
+  return std::max(shortest, idle / 8);
+}
+
 class Rhythm {
  public:
   static constexpr uint64_t kLongest = 10'000'000;  // ns; a longer pause is the end of a rhythm

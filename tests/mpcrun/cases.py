@@ -198,6 +198,33 @@ class Case(unittest.TestCase):
         self.assertIn("4 ranks", out)
         self.assertNotIn("hello from rank", out)
 
+    def test_values_without_meaning_are_refused(self):
+        for assignment, why in (("sched.spin_us=-1", "0 to 1000000"),
+                                ("sched.spin_us=99999999999999999999", "0 to 1000000"),
+                                ("nbc.segment_bytes=9000000000G", "1 or more"),
+                                ("sched.steal=2", "0|1"), ("nbc.plan=guess", "table|model"),
+                                ("nbc.split=-1", "auto|0|1"), ("nbc.split=99999999999", "auto|0|1"),
+                                ("nbc.algorithm=bcast", "'bcast' names no algorithm"),
+                                ("nbc.algorithm=bcats:chain", "no collective 'bcats'"),
+                                ("nbc.algorithm=bcast:chain,scan:cahin", "linear, chain, doubling"),
+                                ("progress.policy=nearest", "closest")):
+            self.refused(2, "-n", 1, "--set", assignment, example("hello"),
+                         says=[assignment.partition("=")[0], why])
+
+    def test_a_variable_that_is_no_setting_is_named_once(self):
+        def errors_of(**variables):
+            status, out, err = run("-n", 2, example("hello"), env=dict(os.environ, **variables))
+            self.assertEqual((status, len(out.splitlines())), (0, 2), err)
+            return err
+        err = errors_of(MPC_SCHED_STEALS="1", MPC_SCHED_STEAL="1")
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertIn("MPC_SCHED_STEALS, did you mean 'MPC_SCHED_STEAL'?", err)
+        self.assertIn("MPC_NO_SUCH_THING;", errors_of(MPC_NO_SUCH_THING=""))
+        # Not those of ./run, mpcc, the tests and GNU MPC.
+        self.assertEqual(errors_of(MPC_JOBS="2", MPC_TEST_JOBS="2", MPC_CC="cc", MPC_TEST_SEED="1",
+                                   MPC_ROOT="/usr", MPC_LOG_LEVEL="warn"), "")
+        self.assertEqual(errors_of(MPC_NO_SUCH_THING="", MPC_LOG_LEVEL="error"), "")
+
     def test_the_page_of_settings_is_current(self):
         done = subprocess.run([tool("mpcinfo"), "--settings", "--markdown"], capture_output=True,
                               text=True, check=True)

@@ -5,7 +5,7 @@ run=$1 ranks=$2
 shift 2
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-timeout -k 1 50 env ${MPC_ALONE_PRELOAD:+"LD_PRELOAD=$MPC_ALONE_PRELOAD"} "$@" >"$dir/alone" 2>&1
+timeout -k 1 50 env ${MPC_TEST_ALONE_PRELOAD:+"LD_PRELOAD=$MPC_TEST_ALONE_PRELOAD"} "$@" >"$dir/alone" 2>&1
 echo "status $?" >>"$dir/alone"
 timeout -k 1 50 "$run" -n 1 "$@" >"$dir/one" 2>&1
 echo "status $?" >>"$dir/one"

@@ -154,6 +154,25 @@ TEST_F(Quiescence, AKernelThreadOfARankCountsAsRunningUntilItParks) {
   EXPECT_EQ(calls_.load(), 1);
 }
 
+TEST_F(Quiescence, AKernelThreadThatStartsSlowlyIsNoDeadlock) {
+  start(1);
+  watch();
+  Execution* ult = spawn(0, [&] {
+    while (!go_) Execution::self().park(Waiting{});
+  });
+  expect_kernel_thread();
+  std::thread helper([&] {
+    usleep(300'000);  // before anybody knows whose it is
+    Execution::self().set_identity(&identity_);
+    expected_kernel_thread_is_here();
+    go_ = true;
+    ult->unpark();
+  });
+  helper.join();
+  scheduler_->wait_all();
+  EXPECT_EQ(calls_.load(), 0);
+}
+
 TEST_F(Quiescence, AWaitingJobUsesNoCpu) {
   start(2);
   for (int i = 0; i < 100; ++i)

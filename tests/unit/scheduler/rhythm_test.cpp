@@ -114,5 +114,16 @@ TEST(Rhythm, AnOtherRhythmIsLearned) {
   EXPECT_GT(window.from, now + 1300 * kUs);
 }
 
+TEST(Nap, GetsLongerAsNothingComes) {
+  EXPECT_EQ(nap_length(kStart, kStart, 100 * kUs), 100 * kUs);
+  EXPECT_EQ(nap_length(kStart + 800 * kUs, kStart, 50 * kUs), 100 * kUs);
+}
+
+// Its beginner has looked at the clock, and a rank offers work just then.
+TEST(Nap, IsShortIfWorkComesAsItBegins) {
+  EXPECT_EQ(nap_length(kStart, kStart + 1, 100 * kUs), 100 * kUs);
+  EXPECT_EQ(nap_length(kStart, kStart + 50 * kUs, 0), 0u);
+}
+
 }  // namespace
 }  // namespace mpc::sched
