@@ -499,7 +499,8 @@ Result<int> NodeJob::run() {
       return {spawned.error().code, fmt::format("rank {} of {}: {}", rank->world_rank,
                                                 size(), spawned.error().message)};
     }
-    rank->execution = *spawned;
+    // relaxed: the ranks see it by release(); a report only compares it, see describe().
+    std::atomic_ref(rank->execution).store(*spawned, std::memory_order_relaxed);
   }
   scheduler_->release();
   scheduler_->wait_all();

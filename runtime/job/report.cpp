@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 namespace mpc::job {
@@ -24,8 +25,10 @@ std::string phase_text(int phase) {
   }
 }
 
-std::string describe(const sched::Execution& execution, const Rank& rank) {
-  const bool main_thread = rank.execution == &execution;
+std::string describe(const sched::Execution& execution, Rank& rank) {
+  // Relaxed: only compared. The report may be made while ranks are still being started.
+  const bool main_thread =
+      std::atomic_ref(rank.execution).load(std::memory_order_relaxed) == &execution;
   const char* call = execution.call();
   std::string text;
   if (const sched::WaitReason* reason = execution.wait_reason()) {
@@ -63,7 +66,7 @@ std::string state_table(Job& job) {
   const uint64_t now = sched::now_ns();
   if (sched::Scheduler* scheduler = job.scheduler()) {
     scheduler->for_each_execution([&](const sched::Execution& execution) {
-      const auto* rank = static_cast<const Rank*>(execution.identity());
+      auto* const rank = static_cast<Rank*>(execution.identity());
       if (rank == nullptr) return;
       Group& group = groups[describe(execution, *rank)];
       group.ranks.push_back(rank->world_rank);
