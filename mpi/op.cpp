@@ -66,15 +66,6 @@ void BoundOp::keep(DatatypeObject* object) noexcept {
   object_ = object;
 }
 
-// What the user's function gets: the handle of the call; another one for the same type if that
-// was freed meanwhile.
-MPI_Datatype BoundOp::live_handle() {
-  if (object_ == nullptr || object_->is_alive()) return handle_;
-  handle_ = create_type_handle(type_);
-  keep(reinterpret_cast<DatatypeObject*>(handle_));  // the handle's own reference
-  return handle_;
-}
-
 Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   reduction_.commutative = op.commutes();
   reduction_.is_user = !op.is_predefined();
@@ -108,7 +99,7 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   DatatypeObject* object = nullptr;
   if (reduction_.is_user && !type.is_predefined()) {
     object = reinterpret_cast<DatatypeObject*>(handle);
-    object->retain();
+    object->retain();  // the handle stays good for the function, also if it is freed now
   }
   keep(object);
   return kSuccess;
@@ -125,7 +116,7 @@ void BoundOp::apply(void* context, const void* in, void* inout, dt::Count n) {
   auto& self = *static_cast<BoundOp*>(context);
   void* source = const_cast<void*>(in);  // the ABI's function type has no const
   const Op& op = *self.op_;
-  MPI_Datatype handle = self.live_handle();
+  MPI_Datatype handle = self.handle_;
   if (op.large_function != nullptr) {
     MPI_Count count = n;
     op.large_function(source, inout, &count, &handle);

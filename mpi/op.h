@@ -61,11 +61,10 @@ class BoundOp {
   static uint32_t dup_code(const dt::Datatype& type) noexcept;  // 0: none
   static void apply(void* context, const void* in, void* inout, dt::Count n);
   void keep(DatatypeObject* object) noexcept;
-  MPI_Datatype live_handle();
   Op* op_ = nullptr;
   dt::TypeRef type_;
   MPI_Datatype handle_ = nullptr;
-  DatatypeObject* object_ = nullptr;  // behind the handle; null if it can't be freed
+  DatatypeObject* object_ = nullptr;  // behind the handle; null if nobody can free it
   void (*kernel_)(const void*, void*, dt::Count) = nullptr;
   void (*kernel3_)(const void*, const void*, void*, dt::Count) = nullptr;
   nbc::Reduction reduction_;
