@@ -87,7 +87,7 @@ class Play {
   struct Thread {
     std::vector<Task> tasks;  // from `first` on
     size_t first = 0;
-    int at_once = 0;  // so many come before other threads have their turn
+    int at_once = 0;         // so many come before other threads have their turn
     bool is_active = false;  // waits for a core, or has one
 
     bool is_empty() const { return first == tasks.size(); }
