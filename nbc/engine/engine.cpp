@@ -289,17 +289,49 @@ void hand_to_rank(Collective& c, NodeId id) {
   if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
 }
 
+void work_on(const Collective& c, const Node& node) {
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]] tracing::work_begins(c, node);
+  do_local(c, node);
+  if (is_traced) [[unlikely]] tracing::work_ends(node);
+}
+
+// A user's function is run once at a time in a rank, though the rank, its progress thread and
+// its other threads may all have one to run: it may keep state of its own, as programs without
+// threads may. Who comes while another one is in it leaves the node to that one.
+void run_user_code(Collective& c, NodeId id, ReadyList& list) {
+  NodeState& own = c.states[id];
+  own.owner = &c;
+  own.id = id;
+  RankState& rank = RankState::of(*c.rank);
+  NodeState *done = nullptr, *next = nullptr;
+  rank.push_user(own);  // the collective may be complete and reused from here on
+  do {
+    if (!rank.enter_user_code()) break;
+    for (NodeState* node = rank.pop_user(); node != nullptr; node = next) {
+      next = node->next_ready;
+      work_on(*node->owner, node->owner->nodes[node->id]);
+      node->next_ready = done;
+      done = node;
+    }
+    rank.leave_user_code();
+  } while (rank.has_user_nodes());
+  for (; done != nullptr; done = next) {
+    next = done->next_ready;
+    complete_node(*done->owner, done->id, list);
+  }
+}
+
 void execute(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];
-  const bool is_traced = trace::enabled();
-  if (is_traced) [[unlikely]] tracing::node_begins(c, id);
+  if (trace::enabled()) [[unlikely]] tracing::node_begins(c, id);
   if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv) {
     start_message(c, node, id);
     return;
   }
-  if (is_traced) [[unlikely]] tracing::work_begins(c, node);
-  do_local(c, node);
-  if (is_traced) [[unlikely]] tracing::work_ends(node);
+  if (node.kind == NodeKind::kReduce && c.binding.reduction.is_user)
+    return run_user_code(c, id, list);
+  work_on(c, node);
   complete_node(c, id, list);
 }
 
