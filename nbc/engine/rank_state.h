@@ -54,10 +54,15 @@ class RankState {
     return user_.load(std::memory_order_seq_cst) != nullptr;
   }
   bool enter_user_code() noexcept {
-    return !is_in_user_code_.exchange(true, std::memory_order_seq_cst);
+    sched::Execution* nobody = nullptr;
+    return in_user_code_.compare_exchange_strong(nobody, &sched::Execution::self(),
+                                                 std::memory_order_seq_cst);
   }
   void leave_user_code() noexcept {
-    is_in_user_code_.store(false, std::memory_order_seq_cst);
+    in_user_code_.store(nullptr, std::memory_order_seq_cst);
+  }
+  bool is_in_user_code_here() const noexcept {  // only the caller itself can have put it there
+    return in_user_code_.load(std::memory_order_relaxed) == &sched::Execution::self();
   }
 
  private:
@@ -65,7 +70,7 @@ class RankState {
   void unlock() noexcept { lock_.store(false, std::memory_order_release); }
 
   std::atomic<NodeState*> own_{nullptr}, user_{nullptr};
-  std::atomic<bool> is_in_user_code_{false};
+  std::atomic<sched::Execution*> in_user_code_{nullptr};
   std::atomic<bool> lock_{
       false};  // of free_; contended only by several threads of one rank
   Collective* free_ = nullptr;

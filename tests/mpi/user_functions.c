@@ -38,6 +38,14 @@ int main(int argc, char** argv) {
       MPI_Iallreduce(in + k * kCount, out + k * kCount, k % 3 == 2 ? 50 : kCount, MPI_INT, op,
                      MPI_COMM_WORLD, &requests[k]);
     }
+    if (round % 2) { /* other ways to the function meanwhile */
+      int mine[40], sum[40];
+      for (int i = 0; i < 40; ++i) mine[i] = sum[i] = i;
+      MPI_Reduce_local(mine, sum, 40, MPI_INT, op);
+      for (int i = 0; i < 40; ++i) CHECK(sum[i] == 2 * i);
+      MPI_Allreduce(mine, sum, 40, MPI_INT, op, MPI_COMM_WORLD);
+      for (int i = 0; i < 40; ++i) CHECK(sum[i] == size * i);
+    }
     const double end = MPI_Wtime() + ((rank + round) % 3) * 1e-3;
     while (MPI_Wtime() < end) continue;
     MPI_Waitall(kFlying, requests, MPI_STATUSES_IGNORE);
