@@ -25,8 +25,8 @@ namespace {
 
 constexpr size_t kLarge = 2 << 20;  // the paper's buffer
 constexpr size_t kSmall = 1024;
-constexpr size_t kOtherData = 128
-                              << 10;  // more than a first cache, less than a second one
+// More than a first cache, less than a second one.
+constexpr size_t kOtherData = 128 << 10;
 constexpr int kRounds = 15, kPasses = 3;
 
 double now_us() {
