@@ -73,20 +73,21 @@ INSTANTIATE_TEST_SUITE_P(
 
 class Predicted : public ::testing::TestWithParam<Case> {};
 
-// Every S for every number of ranks, with the computation that the model takes for granted. What
-// is left is noise of list scheduling: a copy that comes a little earlier may take another core.
-TEST_P(Predicted, TimesAreTheSimulatorsWithin2PercentForEveryNumberOfRanksAndS) {
-  const auto machine = machine_named(GetParam().machine);
-  const Experiment e = experiment(*machine, GetParam().coll, GetParam().algorithm);
+// Every S for every number of ranks from `first_ranks` on; the window is so many times that which
+// the model takes for granted.
+void expect_agreement(const Case& test, double windows, int first_ranks,
+                      double tolerance) {
+  const auto machine = machine_named(test.machine);
+  const Experiment e = experiment(*machine, test.coll, test.algorithm);
   const int cores = machine->core_count();
-  for (int ranks = 3; ranks < cores; ++ranks) {
+  for (int ranks = first_ranks; ranks < cores; ++ranks) {
     nbc::Situation s;
     s.coll = e.coll;
     s.ranks = s.application_cores = ranks;
     s.communication_cores = cores - ranks;
     s.bytes = e.bytes;
     s.algorithm = "binomial";
-    const double window = nbc::nominal_window_us(s, e.parameters);
+    const double window = windows * nbc::nominal_window_us(s, e.parameters);
     const auto times = nbc::predict(s, nbc::plans_for(s).front(), e.parameters);
     const int height = static_cast<int>(times.size()) - 1;
     const auto point = simulate(e, ranks, height, window * ranks / cores);
@@ -94,10 +95,22 @@ TEST_P(Predicted, TimesAreTheSimulatorsWithin2PercentForEveryNumberOfRanksAndS) 
     ASSERT_NEAR(point->compute_us, window, 1e-6 * window);
     for (const nbc::SplitTime& time : times) {
       const double simulated = point->overlapped_us[static_cast<size_t>(time.split)];
-      EXPECT_NEAR(time.overlapped_us(window) / simulated, 1, 0.02)
+      EXPECT_NEAR(time.overlapped_us(window) / simulated, 1, tolerance)
           << ranks << " ranks, S=" << time.split;
     }
   }
+}
+
+TEST_P(Predicted, TimesAreTheSimulatorsWithin2PercentForEveryNumberOfRanksAndS) {
+  expect_agreement(GetParam(), 1, 3, 0.02);
+  expect_agreement(GetParam(), 2, 3, 0.02);
+}
+
+// Where computation hides little the order of the copies decides, and a copy that comes a little
+// earlier may take another core.
+TEST_P(Predicted, TimesAreNearTheSimulatorsForShortComputation) {
+  const int half = machine_named(GetParam().machine)->core_count() / 2;
+  expect_agreement(GetParam(), 0.25, half, 0.1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, Predicted,
