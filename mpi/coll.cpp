@@ -130,18 +130,6 @@ Result<std::shared_ptr<const nbc::Schedule>> schedule_of(Call& call) {
   return comm.schedules().get(call.shape);
 }
 
-Err error_of_collective(const msg::Status& status, const char* name) {
-  if (!status.failed) return kSuccess;
-  if (status.error == Errc::kTruncate) {
-    const std::string sender =
-        status.source < 0 ? std::string() : fmt::format(" from rank {}", status.source);
-    return fail(MPI_ERR_TRUNCATE, fmt::format("{}: a message{} is longer than this rank's buffer: "
-                                              "counts or types differ between the ranks",
-                                              name, sender));
-  }
-  return error_of(status);
-}
-
 template <class Describe>
 Err run(const char* name, Comm& comm, Coll coll, Describe&& describe) {
   Call call(comm, coll);

@@ -7,6 +7,7 @@
 
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
+#include "mpi/type_object.h"
 #include "runtime/datatype/reduce.h"
 
 namespace mpc::mpi {
@@ -57,6 +58,12 @@ void Op::drop() noexcept {
 
 BoundOp::~BoundOp() {
   if (op_ != nullptr) op_->drop();
+  keep(nullptr);
+}
+
+void BoundOp::keep(DatatypeObject* object) noexcept {
+  if (object_ != nullptr) drop_type_object(object_);
+  object_ = object;
 }
 
 Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
@@ -89,6 +96,12 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   if (op_ != nullptr) op_->drop();
   op_ = &op;
   type_ = dt::TypeRef(&type);
+  DatatypeObject* object = nullptr;
+  if (reduction_.is_user && !type.is_predefined()) {
+    object = reinterpret_cast<DatatypeObject*>(handle);
+    object->retain();  // the handle stays good for the function, also if it is freed now
+  }
+  keep(object);
   return kSuccess;
 }
 
@@ -103,18 +116,19 @@ void BoundOp::apply(void* context, const void* in, void* inout, dt::Count n) {
   auto& self = *static_cast<BoundOp*>(context);
   void* source = const_cast<void*>(in);  // the ABI's function type has no const
   const Op& op = *self.op_;
+  MPI_Datatype handle = self.handle_;
   if (op.large_function != nullptr) {
     MPI_Count count = n;
-    op.large_function(source, inout, &count, &self.handle_);
+    op.large_function(source, inout, &count, &handle);
     return;
   }
   const dt::Count extent = self.type_->extent();
   while (n > 0) {
     int count = static_cast<int>(std::min<dt::Count>(n, INT_MAX));
     if (op.language == Language::kC) {
-      reinterpret_cast<MPI_User_function*>(op.function)(source, inout, &count, &self.handle_);
+      reinterpret_cast<MPI_User_function*>(op.function)(source, inout, &count, &handle);
     } else {
-      int type = handle_to_int(self.handle_, Kind::kDatatype);
+      int type = handle_to_int(handle, Kind::kDatatype);
       using FortranFunction = void(void*, void*, int*, int*);
       reinterpret_cast<FortranFunction*>(op.function)(source, inout, &count, &type);
     }

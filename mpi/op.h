@@ -15,6 +15,8 @@
 
 namespace mpc::mpi {
 
+class DatatypeObject;
+
 class Op final : public Object {
  public:
   Op(int owner, uint32_t code, bool commutes) noexcept
@@ -42,7 +44,8 @@ class Op final : public Object {
 Op* predefined_op(MPI_Op handle) noexcept;  // null: no such constant
 
 // One operation on one datatype, ready for the engine. Lives as long as the collective, and
-// keeps operation and type alive.
+// keeps operation and type alive: both may be freed while it is in flight (MPI-4.1 sections
+// 5.1.9 and 6.9.5), and a user's function may still ask what its datatype is.
 class BoundOp {
  public:
   BoundOp() = default;
@@ -57,9 +60,11 @@ class BoundOp {
  private:
   static uint32_t dup_code(const dt::Datatype& type) noexcept;  // 0: none
   static void apply(void* context, const void* in, void* inout, dt::Count n);
+  void keep(DatatypeObject* object) noexcept;
   Op* op_ = nullptr;
   dt::TypeRef type_;
   MPI_Datatype handle_ = nullptr;
+  DatatypeObject* object_ = nullptr;  // behind the handle; null if nobody can free it
   void (*kernel_)(const void*, void*, dt::Count) = nullptr;
   void (*kernel3_)(const void*, const void*, void*, dt::Count) = nullptr;
   nbc::Reduction reduction_;

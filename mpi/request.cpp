@@ -242,6 +242,15 @@ Err error_of(const msg::Status& status) {
   return fail(Error{status.error, "the operation failed"});
 }
 
+Err error_of_collective(const msg::Status& status, const char* call) {
+  if (!status.failed || status.error != Errc::kTruncate) return error_of(status);
+  const std::string sender =
+      status.source < 0 ? std::string() : fmt::format(" from rank {}", status.source);
+  return fail(MPI_ERR_TRUNCATE, fmt::format("{}: a message{} is longer than this rank's buffer: "
+                                            "counts or types differ between the ranks",
+                                            call, sender));
+}
+
 namespace {
 
 // MPI-4.1 section 13.2: query_fn fills the status, free_fn ends it; both when it is complete.
@@ -277,7 +286,12 @@ Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* 
   } else {
     const msg::Status& result = request.result();
     set_status(status, result);
-    if (result.failed) [[unlikely]] error = blame(error_of(result), request.comm());
+    if (result.failed) [[unlikely]] {
+      error = request.kind() == RequestKind::kCollective
+                  ? error_of_collective(result, request.call())
+                  : error_of(result);
+      error = blame(error, request.comm());
+    }
   }
   if (request.is_persistent) {
     request.is_active = false;

@@ -131,6 +131,8 @@ Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* 
 
 // The error of an operation's status as an MPI error.
 Err error_of(const msg::Status& status);
+// The same for a collective, whose messages have ranks and tags that the user does not know.
+Err error_of_collective(const msg::Status& status, const char* call);
 
 // Ends the requests that were abandoned and are done; all of them if `wait`.
 void reap_abandoned(RankState& state, bool wait);

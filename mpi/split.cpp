@@ -49,8 +49,9 @@ Counter auto_counter{"nbc.splits_chosen", "Non-blocking trees whose split the mo
 Counter kept_counter{"nbc.splits_above_0", "Those of them that kept levels on the ranks' cores"};
 
 Counter predicted_counter{"nbc.predicted_us",
-                          "Time from start to end of those collectives, as predicted"};
-Counter measured_counter{"nbc.measured_us", "The same, as measured"};
+                          "Time of collectives that the model predicted, start to end, as predicted"};
+Counter measured_counter{"nbc.measured_us",
+                         "Time of collectives that the model predicted, start to end, as measured"};
 
 bool has_tree(nbc::Coll coll) noexcept {
   switch (coll) {

@@ -183,10 +183,11 @@ Err type_free(HandleRef<DatatypeObject, MPI_Datatype> ref) {
   DatatypeObject* object = ref.object;
   if (object->is_predefined())
     return fail(MPI_ERR_TYPE, "a predefined datatype cannot be freed");
+  if (object->is_given_up) return fail(MPI_ERR_TYPE, "the datatype was freed before");
   MPC_MPI_TRY(object->attributes.remove_all(object->handle()));
   *ref.handle = MPI_DATATYPE_NULL;
-  object->mark_freed();
-  drop_type_object(object);
+  object->is_given_up = true;
+  drop_type_object(object);  // the last one ends it: a user's reduction may have another
   return kSuccess;
 }
 

@@ -33,6 +33,7 @@ class DatatypeObject final : public Object {
   AttributeSet attributes;
   std::string name;
   bool has_name = false;
+  bool is_given_up = false;  // by MPI_Type_free; operations in flight still use it
 
  private:
   dt::TypeRef type_;

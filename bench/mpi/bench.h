@@ -41,16 +41,19 @@ static inline void bench_print(const char* name, long parameter, double value,
   fflush(stdout);
 }
 
-/* "8,64,1k,4M" -> numbers. Returns how many. */
+/* "8,64,1k,1.25M" -> numbers. Returns how many; ends the program if the text is none. */
 static inline int bench_sizes(const char* text, long* sizes, int limit) {
   int count = 0;
   while (*text && count < limit) {
     char* end;
-    long value = strtol(text, &end, 10);
-    if (end == text) break;
-    if (*end == 'k' || *end == 'K') value <<= 10, ++end;
-    if (*end == 'm' || *end == 'M') value <<= 20, ++end;
-    sizes[count++] = value;
+    double value = strtod(text, &end);
+    if (end != text && (*end == 'k' || *end == 'K')) value *= 1024, ++end;
+    else if (end != text && (*end == 'm' || *end == 'M')) value *= 1024 * 1024, ++end;
+    if (end == text || !(value >= 0) || value > 1e15 || (*end && *end != ',')) {
+      fprintf(stderr, "'%s' is no list of sizes such as 8,64,1k,1.25M\n", text);
+      exit(2);
+    }
+    sizes[count++] = (long)value;
     text = *end == ',' ? end + 1 : end;
   }
   return count;

@@ -412,6 +412,23 @@ static void run_loop(struct setup s, double piece_us, const struct plan* plan) {
            bench_median(shares, count));
 }
 
+/* Ends the program if a name of the list is no operation. */
+static void check_operations(const char* ops) {
+  while (*ops) {
+    const size_t length = strcspn(ops, ",");
+    size_t k = 0;
+    const size_t count = sizeof operations / sizeof *operations;
+    while (k < count && (strlen(operations[k].name) != length ||
+                         strncmp(operations[k].name, ops, length) != 0))
+      ++k;
+    if (k == count) {
+      fprintf(stderr, "'%.*s' is no operation\n", (int)length, ops);
+      exit(2);
+    }
+    ops += length + (ops[length] == ',');
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(WORLD, &rank);
@@ -420,6 +437,7 @@ int main(int argc, char** argv) {
   tree_comm = WORLD;
   calibrate();
   const char* ops = bench_option(argc, argv, "ops", "ibcast,ireduce,iallreduce");
+  check_operations(ops);
   const char* kinds =
       bench_option(argc, argv, "kinds", "blocking,comm,compute,sequence,total,manual");
   double loop_us = atof(bench_option(argc, argv, "loop-us", "0"));

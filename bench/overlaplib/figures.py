@@ -130,7 +130,8 @@ def ratios(rows, size, variants, target):
     operations = distinct(mine, "op")
     names = [name for name in variants if select(mine, mpi=name)]
     script = Script()
-    palette = ["#1f5fb4", "#6fa0dc", "#b8cbe4", "#2a8a3a", "#c03030", "#e09080", "#d08a20"]
+    palette = ["#1f5fb4", "#6fa0dc", "#b8cbe4", "#2a8a3a", "#c03030", "#e09080", "#d08a20",
+               "#7a4fa0", "#000000"]
     width = 0.8 / max(1, len(names))
     for number, name in enumerate(names):
         points = []
@@ -147,7 +148,7 @@ def ratios(rows, size, variants, target):
                     "set key outside bottom center horizontal", "set boxwidth 0.1"]
     cores = max((row.cores for row in mine), default=0)
     return script.write(target, f"Communication hidden, {short(size)} per rank, {cores} cores",
-                        "", "% of what could be hidden", (860, 460))
+                        "", "hidden, % (cut at -30 and 130)", (860, 460))
 
 
 def compare_mpis(rows, machine, op, size, variants, target):

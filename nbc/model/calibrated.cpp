@@ -46,8 +46,9 @@ class Costs {
     numa_count_ = std::max(1, p.shape.cores / std::max(1, p.shape.cores_per_numa));
   }
 
-  // One edge of a tree, played exactly.
-  EdgeCost edge_cost(const TreeEdge& e, int active, bool reduces, int64_t parts) const {
+  // One edge of a tree, played exactly, for one of `played` segments, which have the overhead of
+  // `parts` together.
+  EdgeCost edge_cost(const TreeEdge& e, bool reduces, int64_t parts, int played) const {
     const int64_t bytes = has_doubling_weight(s_.coll) ? s_.bytes * e.span : s_.bytes;
     const auto domain = [&](int v, int per_domain) {
       return static_cast<int64_t>(v) * p_.shape.cores / s_.ranks / per_domain;
@@ -59,16 +60,18 @@ class Costs {
     if (domain(e.parent, p_.shape.cores_per_cache) ==
         domain(e.child, p_.shape.cores_per_cache))
       reach = Reach::kCache;
-    const double here = static_cast<double>(active) / numa_count_;
-    const auto count = static_cast<double>(parts);
-    const double overhead = 2 * p_.node_us + p_.message_us;
-    const double more_latency = (count - 1) * copy_us(p_, reach, 0);
-    const double fixed = overhead * count + more_latency;
-    return {fixed + copy_us(p_, reach, bytes, here),
-            fixed + copy_us(p_, Reach::kMachine, bytes, here),
-            reduces ? p_.node_us * count + reduce_us(p_, bytes) : 0};
+    const double share = 1.0 / played, overheads = static_cast<double>(parts) * share;
+    CopyWork copy = copy_work(reach, static_cast<double>(bytes) * share);
+    copy.fixed_us = (copy.fixed_us + 2 * p_.node_us + p_.message_us) * overheads;
+    return {copy, reduces ? p_.node_us * overheads + reduce_us(p_, bytes) * share : 0};
+  }
+  CopyWork own_block() const {
+    CopyWork copy = copy_work(Reach::kCache, static_cast<double>(s_.bytes));
+    copy.fixed_us += p_.node_us;
+    return copy;
   }
   int numa_count() const { return numa_count_; }
+  double numa_gbs() const { return p_.numa_gbs; }
 
   // One message of `bytes` in `parts` between ranks `distance` apart, while `active` cores copy.
   double message_us(int64_t bytes, int64_t parts, int64_t distance, int active,
@@ -92,12 +95,16 @@ class Costs {
     return one * static_cast<double>(std::max<int64_t>(1, parts));
   }
 
-  double own_block_us() const {
-    return p_.node_us + copy_us(p_, Reach::kCache, s_.bytes);
-  }
   double handover_us() const { return p_.handover_us; }
 
  private:
+  // Alone.
+  CopyWork copy_work(Reach reach, double bytes) const {
+    const CopyCost& cost = p_.copy[static_cast<size_t>(reach)];
+    return {cost.latency_us, bytes, cost.bandwidth_gbs,
+            p_.copy[static_cast<size_t>(Reach::kMachine)].bandwidth_gbs};
+  }
+
   const Situation& s_;
   const Parameters& p_;
   int numa_count_;
@@ -116,28 +123,24 @@ struct TreePass {
   // Many segments behave like some: so many are played, with the overhead of all.
   static constexpr int64_t kMostSegments = 8, kMostTasks = 2048;
 
-  double played_us(int first_level, int end_level, TreeCores whose) const {
-    const int cores =
-        whose == TreeCores::kShared ? s.communication_cores : s.application_cores;
+  // Of the levels [first, end) those below `kept` are on communication cores.
+  double played_us(int first_level, int kept_level, int end_level) const {
     TreeWork work;
     work.ranks = s.ranks;
     work.arity = arity;
     work.first_level = first_level;
+    work.kept_level = kept_level;
     work.end_level = end_level;
-    work.cores = cores;
-    work.whose = whose;
+    work.application_cores = s.application_cores;
+    work.communication_cores = s.communication_cores;
     work.is_upwards = is_upwards;
     work.numa_count = costs.numa_count();
     work.segments = static_cast<int>(std::min(
         segments, std::clamp<int64_t>(kMostTasks / s.ranks, 1, kMostSegments)));
-    if (has_doubling_weight(s.coll)) work.own_block_us = costs.own_block_us();
+    work.numa_gbs = costs.numa_gbs();
+    if (has_doubling_weight(s.coll)) work.own_block = costs.own_block();
     return tree_us(work, [&](const TreeEdge& e) {
-      const int64_t active = std::min<int64_t>(edges(e.level), cores);
-      EdgeCost cost = costs.edge_cost(e, static_cast<int>(active), reduces, segments);
-      cost.copy_us /= work.segments;
-      cost.far_copy_us /= work.segments;
-      cost.reduce_us /= work.segments;
-      return cost;
+      return costs.edge_cost(e, reduces, segments, work.segments);
     });
   }
   bool is_played() const { return s.ranks <= kMostPlayed; }
@@ -177,7 +180,7 @@ struct TreePass {
   }
   double kept_us(int split) const {
     const int first = std::max(0, height() - split);
-    if (is_played()) return played_us(first, height(), TreeCores::kOfRanks);
+    if (is_played()) return played_us(first, first, height());
     double time = 0;
     for (int l = first; l < height(); ++l) time += level_us(l, s.application_cores);
     return time;
@@ -188,8 +191,7 @@ struct TreePass {
     const int last = height() - split, cores = s.communication_cores;
     if (last <= 0) return 0;
     if (cores < 1) return kNever;
-    if (is_played()) 
-      return played_us(0, last, TreeCores::kShared) + last * costs.handover_us();
+    if (is_played()) return played_us(0, last, last) + last * costs.handover_us();
     double levels = 0, work = 0, longest = 0, fill = 0;
     for (int l = 0; l < last; ++l) {
       const double edge = edge_us(l, cores);
@@ -199,6 +201,17 @@ struct TreePass {
       fill += costs.handover_us() + (l > 0 ? edge / static_cast<double>(segments) : 0);
     }
     return segments == 1 ? levels : std::min(levels, std::max(work, longest) + fill);
+  }
+  // Kept and folded levels, if nobody computes.
+  double together_us(int split, double kept_us, double folded_us) const {
+    const int last = height() - split;
+    if (!is_played() || split == 0 || last <= 0 || s.communication_cores < 1)
+      return folded_us + kept_us / static_cast<double>(segments);
+    return played_us(0, last, height()) + last * costs.handover_us();
+  }
+  SplitTime time_of(int split) const {
+    const double kept = kept_us(split), folded = folded_us(split);
+    return {split, kept, folded, together_us(split, kept, folded)};
   }
 };
 
@@ -212,11 +225,8 @@ std::vector<SplitTime> predict_tree(const Situation& s, const Plan& plan,
   const bool both = s.coll == Coll::kAllreduce;
   std::vector<SplitTime> times;
   for (int split = 0; split <= pass.height(); ++split) {
-    SplitTime time{split, pass.kept_us(split), pass.folded_us(split), segments};
-    if (both) {
-      time.kept_us += down.kept_us(split);
-      time.folded_us += down.folded_us(split);
-    }
+    SplitTime time = pass.time_of(split);
+    if (both) time += down.time_of(split);
     times.push_back(time);
   }
   return times;
@@ -230,8 +240,9 @@ std::vector<SplitTime> two_ends(const Situation& s, const Costs& costs, int leve
   const auto on = [&](int cores) {
     return cores < 1 ? kNever : std::max(total_us / cores, longest_us);
   };
-  return {{0, 0, on(s.communication_cores) + costs.handover_us()},
-          {levels, on(s.application_cores), 0}};
+  const double folded = on(s.communication_cores) + costs.handover_us();
+  const double kept = on(s.application_cores);
+  return {{0, 0, folded, folded}, {levels, kept, 0, kept}};
 }
 
 std::vector<SplitTime> predict_chain(const Situation& s, const Plan& plan,

@@ -61,13 +61,19 @@ struct SplitTime {
   int split = 0;
   double kept_us = 0;    // on the application cores; cannot be overlapped
   double folded_us = 0;  // on the communication cores; infinite if there are none
-  // Of the data: kept and folded levels can work on different segments at the same time.
-  int64_t segments = 1;
+  // Both, each as far as the data are there, if the ranks do not compute: less than the sum.
+  double together_us = 0;
   double nonblocking_us() const { return overlapped_us(0); }
-  // Equation (5) for one segment: kept + max(window, folded).
+  // Equation (5), but that kept levels do not wait for the last folded one.
   double overlapped_us(double window_us) const {
-    return std::max(kept_us + window_us,
-                    folded_us + kept_us / static_cast<double>(segments));
+    return std::max(kept_us + window_us, together_us);
+  }
+  // One after the other.
+  SplitTime& operator+=(const SplitTime& other) {
+    kept_us += other.kept_us;
+    folded_us += other.folded_us;
+    together_us += other.together_us;
+    return *this;
   }
 };
 // By S, from 0 to "everything is kept". Trees have all S, other forms the two ends.

@@ -41,7 +41,7 @@ struct Prediction {
 Prediction predict_best(const Situation& situation, const Parameters& parameters);
 
 // Never predicted slower than a blocking call of the same algorithm, or than S = 0.
-// Cost: some 100 us for 64 ranks, some 10 ms for 1000; see Chooser.
+// Cost: some 200 us for 64 ranks (binomial tree), some 10 ms for 1000; see Chooser.
 Choice choose(const Situation& situation, const Parameters& parameters);
 
 // choose() with a memory of the last questions; windows do not count as different questions.

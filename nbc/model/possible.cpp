@@ -66,10 +66,7 @@ std::vector<SplitTime> times_of(const Situation& s, const Plan& plan,
   std::vector<SplitTime> times = predict(up, plan, fused_parameters(p));
   if (s.coll == Coll::kReduce) return times;
   const std::vector<SplitTime> more = predict(down, plan, p);
-  for (size_t i = 0; i < times.size(); ++i) {
-    times[i].kept_us += more[i].kept_us;
-    times[i].folded_us += more[i].folded_us;
-  }
+  for (size_t i = 0; i < times.size(); ++i) times[i] += more[i];
   return times;
 }
 

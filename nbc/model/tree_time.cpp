@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <queue>
 #include <tuple>
 #include <vector>
 
+#include "nbc/model/rates.h"
+
 namespace mpc::nbc {
 
 namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 enum class TaskKind : uint8_t { kCopy, kReduction, kOwnBlock };
 
@@ -42,7 +47,11 @@ class Play {
   Play(const TreeWork& work, const std::function<EdgeCost(const TreeEdge&)>& cost_of)
       : work_(work),
         height_(knomial_height(work.ranks, work.arity)),
-        free_us_(static_cast<size_t>(work.cores)) {
+        own_cores_(static_cast<size_t>(work.application_cores)),
+        threads_(static_cast<size_t>(work.ranks)),
+        free_cores_(static_cast<size_t>(work.numa_count)),
+        rates_(work.numa_gbs, work.numa_count),
+        free_count_(work.communication_cores) {
     ranks_.resize(static_cast<size_t>(work.ranks));
     for (int v = 0; v < work.ranks; ++v) add_edges(v, cost_of);
     const auto segments = static_cast<size_t>(work.segments);
@@ -53,77 +62,134 @@ class Play {
         next_edge_[v * segments + i] = ranks_[v].first_edge;
     for (size_t i = 0; i < edges_.size(); ++i)
       rank(edges_[i].edge.child).parent_edge = static_cast<int>(i);
+    running_.reserve(2 * edges_.size() * segments);
+    for (int core = 0; core < work.communication_cores; ++core)
+      ++free_cores_[static_cast<size_t>(numa_of_core(core))];
   }
 
   double run() {
-    if (is_shared()) return run_shared();
-    return run_own();
-  }
-
- private:
-  // A rank's progress thread.
-  struct Thread {
-    std::deque<Task> tasks;
-    bool is_active = false;  // waits for a core, or has one
-  };
-  struct Running {
-    double end_us;
-    uint64_t order;
-    int numa, thread;
-    Task task;
-    bool operator>(const Running& other) const {
-      return std::tie(end_us, order) > std::tie(other.end_us, other.order);
-    }
-  };
-
-  // Each rank's tasks on its own core, in the order in which they become ready.
-  double run_own() {
-    for (int v = 0; v < work_.ranks; ++v) begin(v);
-    double end_us = 0;
-    while (!tasks_.empty()) {
-      const Task task = tasks_.top();
-      tasks_.pop();
-      double& free = free_us_[static_cast<size_t>(static_cast<int64_t>(task.rank) *
-                                                  work_.cores / work_.ranks)];
-      free = std::max(free, task.ready_us) + duration_us(task);
-      end_us = std::max(end_us, free);
-      after(task, free);
-    }
-    return end_us;
-  }
-
-  // Ready threads on whichever core is free.
-  double run_shared() {
-    threads_.resize(ranks_.size());
-    free_cores_.resize(static_cast<size_t>(work_.numa_count));
-    for (int core = 0; core < work_.cores; ++core)
-      ++free_cores_[static_cast<size_t>(numa_of(core, work_.cores))];
-    free_count_ = work_.cores;
     for (int v = 0; v < work_.ranks; ++v) begin(v);
     double now_us = 0;
-    for (start_ready(now_us); !running_.empty(); start_ready(now_us)) {
-      now_us = running_.top().end_us;
-      while (!running_.empty() && running_.top().end_us == now_us) {
-        const Running done = running_.top();
-        running_.pop();
-        const int here = here_ = done.thread;
-        after(done.task, now_us);
-        ++free_cores_[static_cast<size_t>(done.numa)];
-        ++free_count_;
-        // Others have waited longer; but what it has made ready itself comes first.
-        const auto& tasks = thread(here).tasks;
-        if (tasks.empty())
-          thread(here).is_active = false;
-        else if (tasks.front().kind == TaskKind::kReduction)
-          start(here, now_us);
-        else
-          ready_.push_back(here);
-      }
+    for (start_all(now_us); next_us() < kNever; start_all(now_us)) {
+      now_us = next_us();
+      for (const uint32_t number : take_ended(now_us)) end(running_[number], now_us);
     }
     return now_us;
   }
 
+ private:
+  // An application core.
+  struct OwnCore {
+    std::priority_queue<Task, std::vector<Task>, std::greater<>> tasks;
+    bool is_busy = false;
+  };
+  // A rank's progress thread.
+  struct Thread {
+    std::vector<Task> tasks;  // from `first` on
+    size_t first = 0;
+    int at_once =
+        0;  // so many of them are done before the core looks for other threads
+    bool is_active = false;  // waits for a core, or has one
+
+    bool is_empty() const { return first == tasks.size(); }
+    void push(const Task& task) { tasks.push_back(task); }
+    void push_at_once(const Task& task) {
+      tasks.insert(tasks.begin() + static_cast<std::ptrdiff_t>(first) + at_once++,
+                   task);
+    }
+    Task pop() {
+      if (at_once > 0) --at_once;
+      return tasks[first++];
+    }
+  };
+  // A task on a core; its number is its place in running_.
+  struct Running {
+    Task task;
+    int where;  // of a kept task: the application core; else the NUMA node
+    int thread;
+    double left_bytes, gbs;  // to be copied when what comes before is over
+  };
+  struct Timer {
+    double end_us;
+    uint32_t number;
+    bool operator>(const Timer& other) const {
+      return std::tie(end_us, number) > std::tie(other.end_us, other.number);
+    }
+  };
+
+  bool is_kept(const Task& task) const { return task.level >= work_.kept_level; }
+  int own_core_of(const Task& task) const {
+    return static_cast<int>(static_cast<int64_t>(task.rank) * work_.application_cores /
+                            work_.ranks);
+  }
+  OwnCore& own_core(int number) { return own_cores_[static_cast<size_t>(number)]; }
   Thread& thread(int v) { return threads_[static_cast<size_t>(v)]; }
+
+  double next_us() {
+    return std::min(timers_.empty() ? kNever : timers_.top().end_us, rates_.next_us());
+  }
+  // In the order in which they have begun.
+  const std::vector<uint32_t>& take_ended(double now_us) {
+    ended_.clear();
+    rates_.take_ended(now_us, ended_);
+    while (!timers_.empty() && timers_.top().end_us <= now_us) {
+      const uint32_t number = timers_.top().number;
+      timers_.pop();
+      Running& it = running_[number];
+      if (it.left_bytes > 0)
+        begin_copy(it, now_us, number);
+      else
+        ended_.push_back(number);
+    }
+    std::sort(ended_.begin(), ended_.end());
+    return ended_;
+  }
+  void begin_copy(Running& it, double now_us, uint32_t number) {
+    const bool is_message = it.task.kind == TaskKind::kCopy;
+    const TreeEdge& e = edge(std::max(0, it.task.child)).edge;
+    const int from = numa_of_rank(is_message ? e.parent : it.task.rank);
+    const int to = numa_of_rank(is_message ? e.child : it.task.rank);
+    rates_.begin(now_us, it.left_bytes, it.gbs, from, to, number);
+    it.left_bytes = 0;
+  }
+  void begin_task(const Task& task, int where, int thread, bool is_far, double now_us) {
+    const auto number = static_cast<uint32_t>(running_.size());
+    running_.push_back({task, where, thread, 0, 0});
+    if (task.kind == TaskKind::kReduction)
+      return timers_.push({now_us + edge(task.child).cost.reduce_us, number});
+    const CopyWork& copy =
+        task.kind == TaskKind::kOwnBlock ? work_.own_block : edge(task.child).cost.copy;
+    running_.back().left_bytes = copy.bytes;
+    running_.back().gbs = is_far ? copy.far_gbs : copy.gbs;
+    timers_.push({now_us + copy.fixed_us, number});
+  }
+
+  // A copy: running_ may move.
+  void end(Running done, double now_us) {
+    if (is_kept(done.task))
+      end_kept(done, now_us);
+    else
+      end_shared(done, now_us);
+  }
+  void end_kept(const Running& done, double now_us) {
+    here_ = kNowhere;
+    own_core(done.where).is_busy = false;
+    to_look_at_.push_back(done.where);
+    after(done.task, now_us);
+  }
+  void end_shared(const Running& done, double now_us) {
+    here_ = done.thread;
+    after(done.task, now_us);
+    ++free_cores_[static_cast<size_t>(done.where)];
+    ++free_count_;
+    // Others have waited longer; but local work that it has made ready itself comes first.
+    if (thread(here_).is_empty())
+      thread(here_).is_active = false;
+    else if (thread(here_).at_once > 0)
+      start_shared(here_, now_us);
+    else
+      ready_.push_back(here_);
+  }
 
   int thread_for(const Task& task) {
     if (task.kind != TaskKind::kCopy) return task.rank;
@@ -132,45 +198,60 @@ class Play {
     const int sender = work_.is_upwards ? e.child : e.parent;
     if (!thread(receiver).is_active) return receiver;
     const bool begins_at_once = sender == here_
-                                    ? thread(sender).tasks.empty()
+                                    ? thread(sender).is_empty()
                                     : !thread(sender).is_active &&
                                           free_count_ > static_cast<int>(ready_.size());
     return begins_at_once ? sender : receiver;
   }
 
-  // A task is ready. Those of shared cores are made in the order of the schedules' nodes.
+  // A task is ready. Those of communication cores are made in the order of the schedules' nodes.
   void add(const Task& task) {
-    if (!is_shared()) return tasks_.push(task);
+    if (is_kept(task)) {
+      own_core(own_core_of(task)).tasks.push(task);
+      return to_look_at_.push_back(own_core_of(task));
+    }
     const int number = thread_for(task);
     Thread& its = thread(number);
-    if (number == here_ && task.kind == TaskKind::kReduction)
-      its.tasks.push_front(task);
+    if (number == here_ && task.kind != TaskKind::kCopy)
+      its.push_at_once(task);
     else
-      its.tasks.push_back(task);
+      its.push(task);
     if (its.is_active) return;
     its.is_active = true;
     ready_.push_back(number);
   }
 
-  void start(int number, double now_us) {
-    const Task task = thread(number).tasks.front();
-    thread(number).tasks.pop_front();
-    int numa = numa_of(number, work_.ranks);
-    while (free_cores_[static_cast<size_t>(numa)] == 0) numa = (numa + 1) % work_.numa_count;
+  void start_all(double now_us) {
+    for (; free_count_ > 0 && !ready_.empty(); ready_.pop_front())
+      start_shared(ready_.front(), now_us);
+    for (int core : to_look_at_) start_kept(core, now_us);
+    to_look_at_.clear();
+  }
+  void start_kept(int number, double now_us) {
+    OwnCore& core = own_core(number);
+    if (core.is_busy || core.tasks.empty()) return;
+    const Task task = core.tasks.top();
+    core.tasks.pop();
+    core.is_busy = true;
+    begin_task(task, number, kNowhere, false, now_us);
+  }
+  // Ready threads on whichever core is free.
+  void start_shared(int number, double now_us) {
+    const Task task = thread(number).pop();
+    int numa = numa_of_rank(number);
+    while (free_cores_[static_cast<size_t>(numa)] == 0)
+      numa = (numa + 1) % work_.numa_count;
     --free_cores_[static_cast<size_t>(numa)];
     --free_count_;
-    const bool is_far = task.kind == TaskKind::kCopy &&
-                        numa != numa_of(edge(task.child).edge.child, work_.ranks);
-    const double duration =
-        is_far ? edge(task.child).cost.far_copy_us : duration_us(task);
-    running_.push({now_us + duration, started_++, numa, number, task});
+    begin_task(task, numa, number, numa != home_of(task), now_us);
   }
-  int numa_of(int number, int count) const {
-    return static_cast<int>(static_cast<int64_t>(number) * work_.numa_count / count);
+  int numa_of_rank(int v) const {
+    return static_cast<int>(static_cast<int64_t>(v) * work_.numa_count / work_.ranks);
   }
-  void start_ready(double now_us) {
-    for (; free_count_ > 0 && !ready_.empty(); ready_.pop_front())
-      start(ready_.front(), now_us);
+  // Spread as topology/spread.h does it: an odd one is in the last NUMA nodes.
+  int numa_of_core(int core) const {
+    return static_cast<int>(((core + int64_t{1}) * work_.numa_count - 1) /
+                            work_.communication_cores);
   }
 
   void after(const Task& task, double now_us) {
@@ -180,7 +261,6 @@ class Play {
       has_data(edge(task.child).edge.child, task.segment, now_us);
   }
 
-  bool is_shared() const { return work_.whose == TreeCores::kShared; }
   RankState& rank(int v) { return ranks_[static_cast<size_t>(v)]; }
   size_t at(int index, int segment) const {
     return static_cast<size_t>(index) * static_cast<size_t>(work_.segments) +
@@ -188,12 +268,11 @@ class Play {
   }
   Edge& edge(int i) { return edges_[static_cast<size_t>(i)]; }
 
-  double duration_us(const Task& task) {
-    if (task.kind == TaskKind::kOwnBlock) return work_.own_block_us;
-    const EdgeCost& cost = edge(task.child).cost;
-    return task.kind == TaskKind::kReduction ? cost.reduce_us : cost.copy_us;
+  // Where its data are.
+  int home_of(const Task& task) {
+    return numa_of_rank(task.kind == TaskKind::kCopy ? edge(task.child).edge.child
+                                                     : task.rank);
   }
-
   void add_edges(int v, const std::function<EdgeCost(const TreeEdge&)>& cost_of) {
     RankState& state = rank(v);
     state.first_edge = static_cast<int>(edges_.size());
@@ -217,7 +296,7 @@ class Play {
   // node of the level of the edge to their parent.
   void add_own_block(int v, double ready_us) {
     RankState& state = rank(v);
-    if (work_.own_block_us <= 0) return;
+    if (work_.own_block.bytes <= 0 || v + 1 >= work_.ranks) return;
     int level = 0;
     if (v != 0) {
       // The edge to the parent may not be among the played ones.
@@ -268,7 +347,7 @@ class Play {
       // Otherwise it is being reduced already.
       if (task.kind == TaskKind::kReduction || next == task.child)
         add({now_us, edge(next).edge.level, parent, task.segment, next,
-                     TaskKind::kReduction});
+             TaskKind::kReduction});
       return;
     }
     if (next == end) send_up(parent, task.segment, now_us);
@@ -280,16 +359,18 @@ class Play {
   std::vector<Edge> edges_;
   std::vector<int> next_edge_;  // upwards, of each rank and segment: the next to reduce
   std::vector<bool> has_arrived_;  // upwards, of each edge and segment
-  std::vector<double> free_us_;    // when each core has done what it was given
-  std::priority_queue<Task, std::vector<Task>, std::greater<>> tasks_;
-  // Of shared cores:
+  static constexpr int kNowhere = -1;
+  std::vector<OwnCore> own_cores_;
+  std::vector<int> to_look_at_;  // of these: something has changed
   std::vector<Thread> threads_;  // by rank
   std::deque<int> ready_;
-  int here_ = -1;  // the thread that has just done something
-  std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
-  std::vector<int> free_cores_;  // by NUMA node
-  int free_count_ = 0;
-  uint64_t started_ = 0;
+  int here_ = kNowhere;           // the thread that has just done something
+  std::vector<int> free_cores_;   // for communication, by NUMA node
+  std::vector<Running> running_;  // and those that have ended
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  Rates rates_;
+  std::vector<uint32_t> ended_;
+  int free_count_ = 0;  // of free_cores_
 };
 
 }  // namespace

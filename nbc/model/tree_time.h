@@ -14,25 +14,33 @@
 // has waited longest, as the runtime does (list scheduling, Graham 1969). A copy belongs to the
 // receiver's thread, or if that has other work and a core is free to the sender's; a reduction to
 // the parent's. A thread does one thing at a time, in its rank's NUMA node if a core is free.
+// Both kinds of levels go on at the same time, each as far as the data are there, and their copies
+// share the bandwidth of the NUMA nodes (nbc/model/rates.h).
 
 #include <cstdint>
 #include <functional>
 
 namespace mpc::nbc {
 
-// Whose the cores are.
-enum class TreeCores : uint8_t { kOfRanks, kShared };
+struct CopyWork {
+  double fixed_us = 0;  // before the first byte
+  double bytes = 0;
+  // Alone; by a communication core of another NUMA node than the child's.
+  double gbs = 1, far_gbs = 1;
+};
 
 struct TreeWork {
   int ranks = 1;
   int arity = 2;
-  int first_level = 0, end_level = 0;  // the levels [first, end), 0 at the root
-  int cores = 1;
-  TreeCores whose = TreeCores::kOfRanks;
-  int numa_count = 1;  // over which ranks and shared cores are spread evenly
+  // The levels [first, end) are played, 0 at the root: those below kept_level on communication
+  // cores, the others on application cores.
+  int first_level = 0, kept_level = 0, end_level = 0;
+  int application_cores = 1, communication_cores = 0;
+  int numa_count = 1;  // over which ranks and communication cores are spread evenly
   bool is_upwards = false;
-  int segments = 1;         // the costs are those of one segment
-  double own_block_us = 0;  // to move a rank's own block: scatter, gather
+  int segments = 1;     // the costs are those of one segment
+  CopyWork own_block;   // to move a rank's own block: scatter, gather; no bytes: none
+  double numa_gbs = 0;  // all copies that touch one NUMA node; 0: no limit
 };
 
 // The edge between a rank and its child: both counted from the root.
@@ -43,14 +51,14 @@ struct TreeEdge {
 };
 
 struct EdgeCost {
-  double copy_us = 0;
-  double far_copy_us = 0;  // by a shared core of another NUMA node than the child's
+  CopyWork copy;
   double reduce_us = 0;  // upwards only
 };
 
 int knomial_height(int ranks, int arity) noexcept;
 
-// Requires: cores >= 1. Cost: O(ranks log ranks).
+// Requires: application_cores >= 1, and communication_cores >= 1 if a level below kept_level is
+// played. Cost: O(ranks log ranks).
 double tree_us(const TreeWork& work,
                const std::function<EdgeCost(const TreeEdge&)>& cost_of);
 

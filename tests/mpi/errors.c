@@ -11,12 +11,35 @@ static void handler(MPI_Comm* comm, int* code, ...) {
   seen_comm = *comm;
 }
 
+/* A non-blocking broadcast in which the last rank has room for half of it: the error is its
+   request's, and the others do not notice. */
+static void truncated(int rank, int size) {
+  int data[200] = {0}, class, len, code;
+  char text[MPI_MAX_ERROR_STRING];
+  MPI_Comm comm;
+  MPI_Request request;
+  const int is_short = size > 1 && rank == size - 1;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  CHECK(MPI_Ibcast(data, is_short ? 100 : 200, MPI_INT, 0, comm, &request) == MPI_SUCCESS);
+  code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Error_class(code, &class);
+  CHECK(class == (is_short ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+  CHECK(request == MPI_REQUEST_NULL);
+  if (is_short) {
+    MPI_Error_string(code, text, &len);
+    CHECK(strstr(text, "MPI_Ibcast") != NULL && strstr(text, "counts or types differ") != NULL);
+  }
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, len, class, code, other;
   char text[MPI_MAX_ERROR_STRING];
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  truncated(rank, size);
 
   MPI_Comm comm, copy;
   MPI_Errhandler mine, got;

@@ -14,10 +14,12 @@ typedef struct {
 } Map;
 static int user_calls;
 static void compose(void* in, void* inout, int* n, MPI_Datatype* type) {
-  (void)type;
   const Map* x = in;
   Map* y = inout;
+  int bytes = 0;
   ++user_calls;
+  MPI_Type_size(*type, &bytes); /* it was freed meanwhile, the function does not notice */
+  CHECK(bytes == (int)sizeof(Map));
   for (int i = 0; i < *n; ++i) {
     const Map both = {x[i].a * y[i].a, x[i].b * y[i].a + y[i].b};
     y[i] = both;
@@ -73,6 +75,33 @@ static void test_scan_with_user_operation(MPI_Comm comm) {
   CHECK(sum == size);
   CHECK(value.a == want.a && value.b == want.b);
   CHECK(user_calls == (rank > 0));
+}
+
+/* A collective of MPI whose operation and datatype are freed while it is in flight. */
+static void test_freed_while_in_flight(MPI_Comm comm) {
+  MPI_Datatype type, again;
+  MPI_Op op;
+  MPI_Request requests[2];
+  Map value = map_of(rank), all, scanned, want = map_of(0);
+  MPI_Type_contiguous(2, MPI_UNSIGNED, &type);
+  MPI_Type_commit(&type);
+  MPI_Op_create(compose, 0, &op);
+  MPI_Iallreduce(&value, &all, 1, type, op, comm, &requests[0]);
+  MPI_Scan_init(&value, &scanned, 1, type, op, comm, MPI_INFO_NULL, &requests[1]);
+  MPI_Type_free(&type);
+  MPI_Op_free(&op);
+  MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &again); /* may lie where the freed one was */
+  MPI_Start(&requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  for (int r = 1; r < size; ++r) {
+    if (r == rank + 1) CHECK(scanned.a == want.a && scanned.b == want.b);
+    const Map m = map_of(r);
+    const Map both = {want.a * m.a, want.b * m.a + m.b};
+    want = both;
+  }
+  CHECK(all.a == want.a && all.b == want.b);
+  MPI_Request_free(&requests[1]);
+  MPI_Type_free(&again);
 }
 
 /* Rank 0 gives everyone else every second of its numbers; only it has more than one node. */
@@ -201,6 +230,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   test_scan_with_user_operation(comm);
+  test_freed_while_in_flight(comm);
   test_gaps_and_persistence(comm);
   test_copy_nop_and_dump(comm);
   test_errors(comm);

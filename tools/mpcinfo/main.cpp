@@ -98,7 +98,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--collective", o.trace.collective,
                  "With --trace and --svg: which one of the list; default: the longest")
       ->type_name("NUMBER")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1 << 30));
   app.footer(
       "Examples:\n  mpcinfo --topology\n  mpcinfo --topology --machine knl64\n"
       "  mpcinfo --settings\n  mpcinfo --model --machine knl64 --op ibcast\n"

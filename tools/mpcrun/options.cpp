@@ -66,10 +66,11 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                    "that are allowed, at most one per rank")
         ->type_name("N|LIST");
     app.add_option("--comm-cores", p.comm_cores,
-                   "How many of these cores (the last ones) have no ranks and move the ranks' "
-                   "communication on in the background; default: what the ranks leave free")
+                   "How many of these cores (the last ones of a list, else evenly between the "
+                   "others) have no ranks and move the ranks' communication on in the "
+                   "background; default: what the ranks leave free")
         ->type_name("P")
-        ->check(CLI::NonNegativeNumber);
+        ->check(CLI::Range(0, kMaxRanks));
     app.add_option("--progress", p.progress,
                    "Where a rank's progress thread runs: closest (idle core; the default), same, "
                    "next, numa, list:WORKERS, tasks, off")
@@ -193,7 +194,9 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
     spec.placement = job::Placement::kScatter;
   } else if (p.placement != "compact") {
     auto list = parse_list(p.placement);
-    if (!list) return {Errc::kArg, "--placement " + list.error().message};
+    if (!list) {
+      return {Errc::kArg, "--placement " + list.error().message + ", nor compact or scatter"};
+    }
     spec.placement = job::Placement::kList;
     spec.placement_list = *list;
   }

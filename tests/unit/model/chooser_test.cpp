@@ -93,14 +93,14 @@ std::vector<int> switching_points(const char* machine, Coll coll, int cores) {
 }
 
 // The paper counts ceil(edges / P) steps for each level. Cores that go on with the next level
-// while others are still at this one need fewer: a small S is good for longer.
+// while others are still at this one need fewer, and so do kept levels that begin while others
+// are still folded: a small S is good for longer.
 void expect_not_before(const std::vector<int>& points, const std::vector<int>& paper) {
   ASSERT_EQ(points.size(), paper.size());
   for (size_t i = 0; i < points.size(); ++i) {
     EXPECT_GE(points[i], paper[i]);
     EXPECT_LE(points[i], paper[i] + 4);
   }
-  EXPECT_EQ(points.back(), paper.back());
 }
 
 TEST(Chooser, SwitchesNotBeforeThePaperOnItsMachines) {

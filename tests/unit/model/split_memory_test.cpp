@@ -14,7 +14,7 @@ constexpr double kWindow_us = 100;
 constexpr int kRanks = 4;
 
 // S = 0 hides everything, S = 1 keeps 20 us, S = 2 everything.
-std::vector<SplitTime> model() { return {{0, 0, 90, 1}, {1, 20, 50, 1}, {2, 60, 0, 1}}; }
+std::vector<SplitTime> model() { return {{0, 0, 90, 90}, {1, 20, 50, 70}, {2, 60, 0, 60}}; }
 
 // Plays calls in which S takes what `truth` says; returns S of the last one.
 template <class Truth>

@@ -71,6 +71,48 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"skylake48", "reduce", "binomial_segmented"}),
     name_of_case);
 
+class Predicted : public ::testing::TestWithParam<Case> {};
+
+// Every S for every number of ranks, with the computation that the model takes for granted. What
+// is left is noise of list scheduling: a copy that comes a little earlier may take another core.
+TEST_P(Predicted, TimesAreTheSimulatorsWithin2PercentForEveryNumberOfRanksAndS) {
+  const auto machine = machine_named(GetParam().machine);
+  const Experiment e = experiment(*machine, GetParam().coll, GetParam().algorithm);
+  const int cores = machine->core_count();
+  for (int ranks = 3; ranks < cores; ++ranks) {
+    nbc::Situation s;
+    s.coll = e.coll;
+    s.ranks = s.application_cores = ranks;
+    s.communication_cores = cores - ranks;
+    s.bytes = e.bytes;
+    s.algorithm = "binomial";
+    const double window = nbc::nominal_window_us(s, e.parameters);
+    const auto times = nbc::predict(s, nbc::plans_for(s).front(), e.parameters);
+    const int height = static_cast<int>(times.size()) - 1;
+    const auto point = simulate(e, ranks, height, window * ranks / cores);
+    ASSERT_TRUE(point.ok()) << point.error().message;
+    ASSERT_NEAR(point->compute_us, window, 1e-6 * window);
+    for (const nbc::SplitTime& time : times) {
+      const double simulated = point->overlapped_us[static_cast<size_t>(time.split)];
+      EXPECT_NEAR(time.overlapped_us(window) / simulated, 1, 0.02)
+          << ranks << " ranks, S=" << time.split;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, Predicted,
+                         ::testing::Values(Case{"knl64", "bcast", "binomial"},
+                                           Case{"knl64", "reduce", "binomial"},
+                                           Case{"knl64", "scatter", "binomial"},
+                                           Case{"knl64", "gather", "binomial"},
+                                           Case{"knl64", "allreduce", "binomial"},
+                                           Case{"skylake48", "bcast", "binomial"},
+                                           Case{"skylake48", "reduce", "binomial"},
+                                           Case{"skylake48", "scatter", "binomial"},
+                                           Case{"skylake48", "gather", "binomial"},
+                                           Case{"skylake48", "allreduce", "binomial"}),
+                         name_of_case);
+
 TEST(Simulator, IsThePapersModelWhenOnlyBandwidthCounts) {
   const auto machine = machine_named("pack:1 numa:1 core:64 pu:1");
   Experiment e = experiment(*machine, "bcast");
