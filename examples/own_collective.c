@@ -55,6 +55,10 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int root = size / 2;
   int *data = malloc(kCount * sizeof *data);
+  MPCX_Schedule proved = chain_bcast(data, 4 * kSegments, root, MPI_COMM_WORLD);
+  MPCX_Schedule_verify(proved); /* ends the program if the ranks' graphs do not fit together */
+  MPCX_Schedule_free(&proved);
+
   MPCX_Schedule schedule = chain_bcast(data, kCount, root, MPI_COMM_WORLD);
   if (argc > 1 && strcmp(argv[1], "--show") == 0 && rank == (root + 1) % size) show(schedule);
 

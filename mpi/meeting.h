@@ -33,7 +33,7 @@ class Comm;
 
 enum class MeetingKind : uint8_t {
   kInit, kFinalize, kBarrier, kDup, kSplit, kCreate, kCreateGroup, kFromGroup, kTopology,
-  kMerge, kInterCreate, kWindow, kFile, kTeam,
+  kMerge, kInterCreate, kWindow, kFile, kTeam, kVerify,
 };
 
 struct MeetingKey {

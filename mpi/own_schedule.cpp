@@ -175,6 +175,7 @@ void OwnBuilder::rebase() {
     return range(a).low < range(b).low;
   });
   result_->buffers_.assign(kFirstSlot, nullptr);
+  result_->slot_bytes_.assign(kFirstSlot, 0);
   int64_t end = 0, base = 0;
   size_t slots = 0;
   for (nbc::Place* p : places) {
@@ -184,12 +185,17 @@ void OwnBuilder::rebase() {
       base = r.low;
       end = r.high;
       result_->buffers_.push_back(reinterpret_cast<void*>(static_cast<uintptr_t>(base)));
+      result_->slot_bytes_.push_back(0);
     }
     end = std::max(end, r.high);
+    result_->slot_bytes_.back() = end - base;
     p->slot = static_cast<uint16_t>(kFirstSlot + slots - 1);
     p->offset -= base;
   }
-  if (slots == 0) result_->buffers_.push_back(nullptr);
+  if (slots == 0) {
+    result_->buffers_.push_back(nullptr);
+    result_->slot_bytes_.push_back(0);
+  }
 }
 
 Err OwnBuilder::commit(OwnSchedule** out) {

@@ -37,6 +37,10 @@ class OwnSchedule final : public Object {
   std::string graphviz() const { return schedule_->graphviz(); }
   // A request for one start, or a persistent one. Ownership: the request keeps this object.
   Err make_request(bool is_persistent, Request** out);
+  // Proves the schedules of all members together (own_verify.cpp). Switches: yes.
+  // Errors: the same at all members. MPI_ERR_ARG: what is wrong where; MPI_ERR_COMM: between
+  // two groups; MPI_ERR_COUNT: too large for it.
+  Err verify();
   void drop() noexcept;
 
  private:
@@ -45,7 +49,8 @@ class OwnSchedule final : public Object {
 
   Comm* comm_;
   std::shared_ptr<const nbc::Schedule> schedule_;
-  std::vector<void*> buffers_;  // by slot
+  std::vector<void*> buffers_;       // by slot
+  std::vector<int64_t> slot_bytes_;  // from there on
   std::vector<const dt::Datatype*> types_;
   std::vector<dt::TypeRef> kept_types_;
   BoundOp op_;

@@ -188,6 +188,11 @@ int MPCX_Schedule_free(MPCX_Schedule* schedule) {
                        });
 }
 
+int MPCX_Schedule_verify(MPCX_Schedule schedule) {
+  return with_schedule("MPCX_Schedule_verify", schedule,
+                       [](OwnSchedule& s) { return s.verify(); });
+}
+
 int MPCX_Schedule_dump(MPCX_Schedule schedule, int form, char* text, MPI_Count size,
                        MPI_Count* length) {
   return with_schedule("MPCX_Schedule_dump", schedule, [&](OwnSchedule& s) {

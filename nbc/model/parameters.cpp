@@ -87,6 +87,13 @@ double reduce_us(const Parameters& p, int64_t bytes) noexcept {
   return static_cast<double>(bytes) / (p.reduce_gbs * kBytesPerUsPerGbs);
 }
 
+CacheCost shortest(const CacheCost& a, const CacheCost& b) noexcept {
+  return {a.bytes, std::min(a.near_copy_us, b.near_copy_us),
+          std::min(a.far_copy_us, b.far_copy_us),
+          std::min(a.near_reduce_us, b.near_reduce_us),
+          std::min(a.far_reduce_us, b.far_reduce_us)};
+}
+
 CacheCost cache_cost(const std::vector<CacheCost>& caches, int64_t bytes) noexcept {
   const auto next =
       std::find_if(caches.begin(), caches.end(),

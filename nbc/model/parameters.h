@@ -61,6 +61,9 @@ double copy_us(const Parameters& parameters, Reach reach, int64_t bytes,
                double concurrent = 1) noexcept;
 double reduce_us(const Parameters& parameters, int64_t bytes) noexcept;
 
+// Each field's lower value. Requires: the same size.
+CacheCost shortest(const CacheCost& a, const CacheCost& b) noexcept;
+
 // The measured line for `bytes`: between two sizes on a straight line, beyond them in proportion.
 // Requires: not empty.
 CacheCost cache_cost(const std::vector<CacheCost>& caches, int64_t bytes) noexcept;

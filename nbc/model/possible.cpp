@@ -70,6 +70,25 @@ std::vector<SplitTime> times_of(const Situation& s, const Plan& plan,
   return times;
 }
 
+// Of the folded levels: sums, which one core makes. An allreduce over a tree begins with them.
+double sums_us(const Situation& s, const Plan& plan, const Parameters& p, size_t split,
+               double folded_us) {
+  if (s.coll != Coll::kReduce && s.coll != Coll::kAllreduce) return 0;
+  if (s.coll == Coll::kReduce || plan.form != Form::kTree) return folded_us;
+  Situation up = s;
+  up.coll = Coll::kReduce;
+  return times_of(up, plan, p)[split].folded_us;
+}
+
+// Work on communication cores behind computation; what is left of it after that is done by the ranks'
+// cores, too, which would need `alone_us` for all of it. The first `unshared_us` are not shared.
+double finished_us(double window_us, double work_us, double unshared_us,
+                   double alone_us) {
+  const double begin = std::max(window_us, unshared_us);
+  if (work_us <= begin) return std::max(window_us, work_us);
+  return begin + (work_us - begin) * alone_us / (alone_us + work_us);
+}
+
 // What a plan leaves out: blocks that ranks have for themselves.
 double own_blocks_us(const Situation& s, const Plan& plan, const Parameters& p,
                      int cores) {
@@ -99,7 +118,8 @@ double Possible::hidden_share() const noexcept {
   return std::clamp((blocking_us + computation_us - shortest_us()) / could, 0.0, 1.0);
 }
 
-Possible possible(const Situation& s, const Parameters& parameters) {
+Possible possible(const Situation& s, const Parameters& parameters,
+                  int64_t shared_copy_bytes) {
   const bool has_caches = !parameters.caches.empty() && s.bytes > 0;
   const bool is_near = has_caches && s.application_cores == 1;
   const Parameters own = is_near ? near_parameters(parameters, s.bytes) : parameters;
@@ -121,11 +141,18 @@ Possible possible(const Situation& s, const Parameters& parameters) {
   for (const Plan& plan : plans) {
     const double blocks = own_blocks_us(s, plan, away, s.communication_cores);
     const auto kept = times_of(s, plan, own), folded = times_of(s, plan, away);
+    const bool is_shared = shared_copy_bytes > 0 && s.bytes >= shared_copy_bytes;
     // The last one keeps everything.
     for (size_t i = 0; i + 1 < folded.size(); ++i) {
       const double background = 2 * h + folded[i].folded_us + blocks;
-      const double total =
-          start + std::max(result.window_us, background) + kept[i].kept_us;
+      const double unshared =
+          is_shared ? 2 * h + sums_us(s, plan, away, i, folded[i].folded_us)
+                    : background;
+      const double alone = kept.back().kept_us - kept[i].kept_us +
+                           own_blocks_us(s, plan, own, s.application_cores);
+      const double total = start +
+                           finished_us(result.window_us, background, unshared, alone) +
+                           kept[i].kept_us;
       if (total >= result.handed_us) continue;
       result.handed_us = total;
       result.split = folded[i].split;

@@ -17,10 +17,14 @@
 //   handed(S) = K (call + h) + (K - 1) w + max(w, 2 h + folded(S)) + kept levels(S)
 //   possible  = the least of kept and handed(S) for all S and all algorithms
 //
+// A rank that waits takes part in copies from `message.shared_copy` bytes on: what is left of them at
+// the end of w goes as fast as the ranks' and the communication cores together, but not sums.
+//
 // call: starting and ending a non-blocking collective; h: until a core notices what another one
 // wrote (the caller pays it once, the communication core when it begins, the rank when it ends).
 // Communication cores are taken to be awake. Left out: that some work needs only one rank's data
-// and may begin before the last one's start (own blocks of a gather), and that a rank in wait helps.
+// and may begin before the last one's start (own blocks of a gather), and that a rank in wait takes over
+// whole messages that nobody has begun.
 
 #include "nbc/model/calibrated.h"
 
@@ -41,8 +45,13 @@ struct Possible {
   double hidden_share() const noexcept;
 };
 
+inline constexpr int64_t kSharedCopyBytes = 512
+                                            << 10;  // default of message.shared_copy
+
 // The window is situation.window_us; below 0: 1.2 times the blocking collective, as in
 // bench/overlap. Parameters without measured caches: the model's copy rates for all.
-Possible possible(const Situation& situation, const Parameters& parameters);
+// shared_copy_bytes: of one copy that ranks in wait take part in; 0: of none.
+Possible possible(const Situation& situation, const Parameters& parameters,
+                  int64_t shared_copy_bytes = kSharedCopyBytes);
 
 }  // namespace mpc::nbc

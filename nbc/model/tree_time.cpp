@@ -87,8 +87,7 @@ class Play {
   struct Thread {
     std::vector<Task> tasks;  // from `first` on
     size_t first = 0;
-    int at_once =
-        0;  // so many of them are done before the core looks for other threads
+    int at_once = 0;         // so many come before other threads have their turn
     bool is_active = false;  // waits for a core, or has one
 
     bool is_empty() const { return first == tasks.size(); }
@@ -145,11 +144,13 @@ class Play {
     return ended_;
   }
   void begin_copy(Running& it, double now_us, uint32_t number) {
-    const bool is_message = it.task.kind == TaskKind::kCopy;
-    const TreeEdge& e = edge(std::max(0, it.task.child)).edge;
-    const int from = numa_of_rank(is_message ? e.parent : it.task.rank);
-    const int to = numa_of_rank(is_message ? e.child : it.task.rank);
-    rates_.begin(now_us, it.left_bytes, it.gbs, from, to, number);
+    int from = it.task.rank, to = it.task.rank;
+    if (it.task.kind == TaskKind::kCopy) {
+      from = edge(it.task.child).edge.parent;
+      to = edge(it.task.child).edge.child;
+    }
+    rates_.begin(now_us, it.left_bytes, it.gbs, numa_of_rank(from), numa_of_rank(to),
+                 number);
     it.left_bytes = 0;
   }
   void begin_task(const Task& task, int where, int thread, bool is_far, double now_us) {
@@ -164,7 +165,7 @@ class Play {
     timers_.push({now_us + copy.fixed_us, number});
   }
 
-  // A copy: running_ may move.
+  // By value: running_ may move.
   void end(Running done, double now_us) {
     if (is_kept(done.task))
       end_kept(done, now_us);

@@ -64,7 +64,10 @@ class Verifier {
                     std::vector<const VerifyType*> types);
   // The bytes from `low` on (which may be negative), relative to the slot's address.
   void set_buffer(int rank, uint16_t slot, int64_t low, std::vector<Symbol> content);
-  // Errors: kInternal, with rank and node, and what is wrong.
+  // A message or copy may be shorter than its target, as MPI allows; otherwise it is an error.
+  void allow_short_messages() noexcept;
+  // Errors: kInternal, with rank and node, and what is wrong in the first line; then that
+  // rank's schedule.
   Result<> run();
   Symbol at(int rank, uint16_t slot, int64_t offset) const;
 

@@ -142,6 +142,15 @@ class Possible(Case):
         self.assertAlmostEqual(long["possible_us"], 41, 3)
         self.assertAlmostEqual(long["hidden_percent"], 50, 1)
 
+    def test_ranks_that_wait_take_part_in_long_copies(self):
+        alone = self.possible("--op", "ibcast", "--window", "6us")
+        shared = self.possible("--op", "ibcast", "--window", "6us", "--shared-copy", "64KB")
+        self.assertEqual(alone["kept_us"], shared["kept_us"])
+        # Of 12 us 6 are left, for a core that is six times as fast as well.
+        self.assertAlmostEqual(alone["handed_us"] - shared["handed_us"], 6 * 6 / 7, 3)
+        self.assertEqual(alone, self.possible("--op", "ibcast", "--window", "6us",
+                                              "--shared-copy", 0))
+
     def test_knows_what_has_no_tree(self):
         self.assertGreater(self.possible("--op", "ialltoall")["blocking_us"], 7.9)
 

@@ -223,6 +223,58 @@ static void test_errors(MPI_Comm comm) {
   CHECK(handler_calls == 10);
 }
 
+/* Builds what `what` says on a ring of ranks, proves it, and returns the error's class. */
+enum { kRight, kShort, kLong, kNobodyReceives, kCircle, kChance, kRace, kLarge };
+static int proof(int what, MPI_Comm comm, char* text) {
+  static int data[600000], other[8];
+  MPCX_Builder b;
+  MPCX_Schedule s;
+  MPCX_Node in, out, again;
+  MPI_Datatype gaps;
+  int code, class, length;
+  const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+  const int sent = what == kLong ? 5 : what == kShort ? 3 : what == kLarge ? 600000 : 4;
+  MPI_Type_vector(4, 1, 2, MPI_INT, &gaps); /* 4 of 7, at every second place */
+  MPI_Type_commit(&gaps);
+  MPCX_Builder_create(comm, &b);
+  MPCX_Send(b, what == kLarge ? data : other, sent, MPI_INT, right, 3, &out);
+  if (what != kNobodyReceives || rank != size - 1) {
+    if (what == kLarge) MPCX_Recv(b, data, sent, MPI_INT, left, 3, &in);
+    else MPCX_Recv(b, data + 10, 1, gaps, left, 3, &in);
+    if (what == kCircle) MPCX_Connect(b, in, out);
+    if (what == kRace) MPCX_Copy(b, data + 12, 1, MPI_INT, data + 50, 1, MPI_INT, &again);
+    if (what == kRight) MPCX_Copy(b, data + 11, 1, MPI_INT, data + 50, 1, MPI_INT, &again);
+  }
+  if (what == kChance) {
+    MPCX_Send(b, other, sent, MPI_INT, right, 3, &again);
+    MPCX_Recv(b, data + 20, sent, MPI_INT, left, 3, &again);
+  }
+  MPI_Type_free(&gaps);
+  CHECK(MPCX_Commit(&b, &s) == MPI_SUCCESS);
+  code = MPCX_Schedule_verify(s);
+  MPI_Error_class(code, &class);
+  MPI_Error_string(code, text, &length);
+  CHECK(MPCX_Schedule_free(&s) == MPI_SUCCESS);
+  return class;
+}
+
+static void test_proofs(void) {
+  char text[MPI_MAX_ERROR_STRING];
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  CHECK(proof(kRight, comm, text) == MPI_SUCCESS);
+  CHECK(proof(kShort, comm, text) == MPI_SUCCESS);
+  CHECK(proof(kLong, comm, text) == MPI_ERR_ARG && strstr(text, "expects 16 bytes, gets 20"));
+  CHECK(proof(kNobodyReceives, comm, text) == MPI_ERR_ARG && strstr(text, "without its partner"));
+  CHECK(proof(kCircle, comm, text) == MPI_ERR_ARG && strstr(text, "deadlock"));
+  CHECK(proof(kChance, comm, text) == MPI_ERR_ARG && strstr(text, "no order between them"));
+  CHECK(proof(kRace, comm, text) == MPI_ERR_ARG && strstr(text, "races with node 1"));
+  CHECK(proof(kLarge, comm, text) == MPI_ERR_COUNT);
+  CHECK(proof(kRight, comm, text) == MPI_SUCCESS);
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   MPI_Comm comm;
   MPI_Init(&argc, &argv);
@@ -234,6 +286,7 @@ int main(int argc, char** argv) {
   test_gaps_and_persistence(comm);
   test_copy_nop_and_dump(comm);
   test_errors(comm);
+  test_proofs();
   MPI_Comm_free(&comm);
   return finish();
 }

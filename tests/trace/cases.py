@@ -30,7 +30,25 @@ static double now(void) {
   return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-/* bcast N: N overlapped broadcasts.  abort: one rank ends the job.  poll: MPI_Test in a loop. */
+extern int MPCX_Emulated_compute(double seconds);
+
+/* Ranks 0 and 1 communicate while they compute; of 2 and 3 one computes, the other one waits. */
+static void take_turns(int rank, double *data, int count, int rounds) {
+  MPI_Comm pair;
+  MPI_Comm_split(MPI_COMM_WORLD, rank < 2, 0, &pair);
+  for (int i = 0; i < rounds; ++i) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (rank < 2)
+      MPI_Iallreduce(MPI_IN_PLACE, data, count, MPI_DOUBLE, MPI_SUM, pair, &request);
+    if (rank < 2 || (rank + i) % 2) MPCX_Emulated_compute(2e-3);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+}
+
+/* bcast N: N overlapped broadcasts.  abort: one rank ends the job.  poll: MPI_Test in a loop.
+   turns N: see there. */
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   int rank;
@@ -38,6 +56,10 @@ int main(int argc, char **argv) {
   const int bytes = 2 << 20;
   char *buffer = malloc(bytes);
   memset(buffer, rank, bytes);
+  if (strcmp(argv[1], "turns") == 0) {
+    take_turns(rank, (double *)buffer, bytes / 8, atoi(argv[2]));
+    return 0;
+  }
   for (int i = 0; i < atoi(argv[2]); ++i) {
     MPI_Request request;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -178,6 +200,24 @@ class Case(unittest.TestCase):
         self.assertGreater(len(ends), 0)
         for number, time in ends.items():
             self.assertLessEqual(begins[number], time)
+
+    def test_progress_threads_follow_the_idle_core(self):
+        """Emulated: four cores, of which rank 2's and rank 3's are idle in turn."""
+        done = subprocess.run(
+            [tool("mpcrun"), "-n", "4", "--emulate", "pack:1 core:4 pu:1", "--trace", self.file,
+             self.program, "turns", "8"],
+            capture_output=True, text=True, timeout=120, cwd=self.folder.name, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        file = load(self.file)
+        self.check(file)
+        moves = [event["args"] for event in file["traceEvents"] if event.get("name") == "move"]
+        self.assertGreater(len(moves), 0)
+        for move in moves:
+            self.assertIn(move["rank"], (0, 1))
+            self.assertNotEqual(move["from core"], move["to core"])
+        targets = {event["args"]["to core"] for event in file["traceEvents"]
+                   if event.get("name") == "submit" and event["cat"] == "progress"}
+        self.assertEqual(targets & {2, 3}, {2, 3})
 
     def test_nothing_is_written_when_off(self):
         self.run_job("bcast", 1, traced=False)

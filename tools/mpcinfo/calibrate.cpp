@@ -5,15 +5,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "runtime/datatype/abi.h"
+#include "runtime/datatype/reduce.h"
 #include "sim/placement.h"
+#include "tools/mpcinfo/spin_barrier.h"
 
 namespace mpc::tools {
 
@@ -21,7 +25,9 @@ namespace {
 
 constexpr size_t kLarge = 2 << 20;  // the paper's buffer
 constexpr size_t kSmall = 1024;
-constexpr int kRounds = 15;
+// More than a first cache, less than a second one.
+constexpr size_t kOtherData = 128 << 10;
+constexpr int kRounds = 15, kPasses = 3;
 
 double now_us() {
   return std::chrono::duration<double, std::micro>(
@@ -52,35 +58,77 @@ bool on_cores(const topo::Machine& machine, const std::vector<int>& cores,
   return is_bound.load(std::memory_order_relaxed);
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(),
-                   values.begin() + static_cast<long>(values.size() / 2), values.end());
-  return values[values.size() / 2];
+// The lower quartile: some rounds are interrupted, none is too fast.
+double low(std::vector<double> values) {
+  const auto at = values.begin() + static_cast<long>(values.size() / 4);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
 }
 
-// The first core copies what the second one has just written.
-// The median leaves out page faults and interruptions.
+template <class Work>
+double time_us(Work&& work) {
+  const double begin = now_us();
+  work();
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the work is not moved
+  return now_us() - begin;
+}
+
+// Whole pages, as large buffers of programs are; touched.
+class Buffer {
+ public:
+  explicit Buffer(size_t bytes)
+      : bytes_(bytes),
+        data_(static_cast<double*>(
+                  std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage)),
+              std::free) {
+    write(1);
+  }
+  double* data() noexcept { return data_.get(); }
+  // By stores of single numbers, as programs write: a memset of this size goes past the caches.
+  void write(int value) noexcept {
+    std::fill_n(data(), bytes_ / sizeof(double), value);
+  }
+
+ private:
+  static constexpr size_t kPage = 4096;
+  size_t bytes_;
+  std::unique_ptr<double, void (*)(void*)> data_;
+};
+
+// A core that goes on to other data: what it wrote before moves from its first cache to the second,
+// where another core finds it sooner.
+void turn_to(Buffer& other) {
+  double total = 0;
+  for (size_t i = 0; i < kOtherData / sizeof(double); ++i) total += other.data()[i];
+  volatile double seen = total;
+  static_cast<void>(seen);
+}
+
+// What reductions are made with.
+void sum(Buffer& left, Buffer& right, Buffer& out, size_t bytes) {
+  static const dt::Reduce3Fn kernel = dt::reduction3(dt::abi::kSum, dt::abi::kDouble);
+  kernel(left.data(), right.data(), out.data(),
+         static_cast<dt::Count>(bytes / sizeof(double)));
+}
+
+// The first core copies what the second one has just written, and which stays awake.
 Result<double> copy_time_us(const topo::Machine& machine, int reader, int writer,
                             size_t bytes) {
-  std::vector<char> source(bytes), target(bytes);
+  Buffer source(bytes), target(bytes);
   std::vector<double> times;
-  std::barrier turn(2);
+  SpinBarrier turn(2);
   const bool is_bound = on_cores(machine, {reader, writer}, [&](size_t i) {
     for (int round = 0; round < kRounds; ++round) {
-      if (i == 1) std::memset(source.data(), round, bytes);
-      if (i == 0) std::memset(target.data(), round, bytes);
+      (i == 1 ? source : target).write(round);
       turn.arrive_and_wait();
-      if (i == 0) {
-        const double begin = now_us();
-        std::memcpy(target.data(), source.data(), bytes);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // the copy is not moved
-        times.push_back(now_us() - begin);
-      }
+      if (i == 0)
+        times.push_back(
+            time_us([&] { std::memcpy(target.data(), source.data(), bytes); }));
       turn.arrive_and_wait();
     }
   });
   if (!is_bound) return {Errc::kSystem, "cannot bind a thread to a core"};
-  return median(times);
+  return low(times);
 }
 
 Result<nbc::CopyCost> copy_cost(const topo::Machine& machine, int reader, int writer) {
@@ -95,23 +143,21 @@ Result<nbc::CopyCost> copy_cost(const topo::Machine& machine, int reader, int wr
   return cost;
 }
 
-// All cores of core 0's NUMA node copy buffers of their own. Returns: GB/s together.
-Result<double> numa_bandwidth(const topo::Machine& machine) {
-  std::vector<int> cores;
-  for (int i = 0; i < machine.core_count(); ++i)
-    if (machine.core(i).numa == machine.core(0).numa) cores.push_back(i);
-  constexpr int kCopies = 30;
+// All these cores copy buffers of their own. Returns: GB/s together.
+Result<double> bandwidth_of(const topo::Machine& machine,
+                            const std::vector<int>& cores) {
+  constexpr int kCopies = 20;
   std::vector<double> times(cores.size());
-  std::barrier start(static_cast<std::ptrdiff_t>(cores.size()));
+  SpinBarrier start(static_cast<int>(cores.size()));
   const bool is_bound = on_cores(machine, cores, [&](size_t i) {
-    std::vector<char> source(kLarge, 1), target(kLarge);
+    Buffer source(kLarge), target(kLarge);
     start.arrive_and_wait();
-    const double begin = now_us();
-    for (int copy = 0; copy < kCopies; ++copy) {
-      std::memcpy(target.data(), source.data(), kLarge);
-      std::swap(source, target);
-    }
-    times[i] = now_us() - begin;
+    times[i] = time_us([&] {
+      for (int copy = 0; copy < kCopies; ++copy) {
+        std::memcpy(target.data(), source.data(), kLarge);
+        std::swap(source, target);
+      }
+    });
   });
   if (!is_bound) return {Errc::kSystem, "cannot bind a thread to a core"};
   double total = 0;
@@ -120,27 +166,26 @@ Result<double> numa_bandwidth(const topo::Machine& machine) {
   return total;
 }
 
-void add_to(std::vector<double>& inout, const std::vector<double>& in) {
-  for (size_t i = 0; i < in.size(); ++i) inout[i] += in[i];
+// Of core 0's NUMA node: the best of some tries, as disturbances only lower it.
+Result<double> numa_bandwidth(const topo::Machine& machine) {
+  std::vector<int> cores;
+  for (int i = 0; i < machine.core_count(); ++i)
+    if (machine.core(i).numa == machine.core(0).numa) cores.push_back(i);
+  double best = 0;
+  for (int i = 0; i < kPasses; ++i) {
+    auto bandwidth = bandwidth_of(machine, cores);
+    if (!bandwidth) return bandwidth.error();
+    best = std::max(best, *bandwidth);
+  }
+  return best;
 }
 
 double reduce_bandwidth() {
-  std::vector<double> in(kLarge / sizeof(double), 1), inout(in.size(), 2);
+  Buffer left(kLarge), right(kLarge), out(kLarge);
   std::vector<double> times;
-  for (int round = 0; round < kRounds; ++round) {
-    const double begin = now_us();
-    add_to(inout, in);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // rounds stay apart
-    times.push_back(now_us() - begin);
-  }
-  return static_cast<double>(kLarge) * 1e-3 / median(times);
-}
-
-// The lower quartile: some rounds are interrupted, none is too fast.
-double low(std::vector<double> values) {
-  const auto at = values.begin() + static_cast<long>(values.size() / 4);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
+  for (int round = 0; round < kRounds; ++round)
+    times.push_back(time_us([&] { sum(left, right, out, kLarge); }));
+  return static_cast<double>(kLarge) * 1e-3 / low(times);
 }
 
 struct CacheTimes {
@@ -148,61 +193,65 @@ struct CacheTimes {
 };
 
 // One core copies and sums in buffers that the writer, itself or another core, has just written.
+// Another writer goes on to other data and stays awake, as the core of a rank that computes.
 Result<CacheTimes> cache_times(const topo::Machine& machine, int worker, int writer,
                                size_t bytes) {
-  std::vector<double> from(bytes / sizeof(double)), to(from.size());
+  Buffer left(bytes), right(bytes), out(bytes), others(kOtherData);
   std::vector<double> copies, sums;
   const bool is_other = writer != worker;
-  std::barrier turn(is_other ? 2 : 1);
-  const auto write = [&](int round) {
-    std::fill(from.begin(), from.end(), round);
-    std::fill(to.begin(), to.end(), round);
-  };
-  const auto time_us = [&](auto&& work) {
-    turn.arrive_and_wait();
-    const double begin = now_us();
-    work();
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the work is not moved
-    const double took = now_us() - begin;
-    turn.arrive_and_wait();
-    return took;
-  };
+  SpinBarrier turn(is_other ? 2 : 1);
   std::vector<int> cores{worker};
   if (is_other) cores.push_back(writer);
   const bool is_bound = on_cores(machine, cores, [&](size_t i) {
+    const bool works = i == 0, writes = i + 1 == cores.size();
     for (int round = 0; round < 2 * kRounds; ++round)
-      for (std::vector<double>* times : {&copies, &sums}) {
-        if (i + 1 == cores.size()) write(round);
-        if (i == 1) {
-          turn.arrive_and_wait();
-          turn.arrive_and_wait();
-        } else if (times == &copies) {
-          times->push_back(
-              time_us([&] { std::memcpy(to.data(), from.data(), bytes); }));
-        } else {
-          times->push_back(time_us([&] { add_to(to, from); }));
-        }
+      for (const bool is_copy : {true, false}) {
+        if (writes && !is_copy) left.write(round);
+        if (writes) right.write(round);
+        if (writes) out.write(round);
+        if (writes && is_other) turn_to(others);
+        turn.arrive_and_wait();
+        if (works && is_copy)
+          copies.push_back(
+              time_us([&] { std::memcpy(out.data(), right.data(), bytes); }));
+        if (works && !is_copy)
+          sums.push_back(time_us([&] { sum(left, right, out, bytes); }));
+        turn.arrive_and_wait();
       }
   });
   if (!is_bound) return {Errc::kSystem, "cannot bind a thread to a core"};
   return CacheTimes{low(copies), low(sums)};
 }
 
+Result<nbc::CacheCost> cache_cost_of(const topo::Machine& machine, int worker,
+                                     int other, size_t bytes) {
+  auto near = cache_times(machine, worker, worker, bytes);
+  if (!near) return near.error();
+  auto far = cache_times(machine, worker, other, bytes);
+  if (!far) return far.error();
+  constexpr double kLeastUs = 1e-3;  // the clock's step
+  return nbc::CacheCost{static_cast<int64_t>(bytes), std::max(kLeastUs, near->copy_us),
+                        std::max(kLeastUs, far->copy_us),
+                        std::max(kLeastUs, near->reduce_us),
+                        std::max(kLeastUs, far->reduce_us)};
+}
+
+// The shortest times of some passes through all sizes, each with pages of its own: what disturbs
+// one pass may last for longer than a size takes.
 Result<std::vector<nbc::CacheCost>> cache_costs(const topo::Machine& machine,
                                                 int worker, int other) {
+  constexpr size_t kSizes[] = {size_t{16} << 10, size_t{64} << 10, size_t{256} << 10,
+                               kLarge};
   std::vector<nbc::CacheCost> costs;
-  for (const size_t bytes :
-       {size_t{16} << 10, size_t{64} << 10, size_t{256} << 10, kLarge}) {
-    auto near = cache_times(machine, worker, worker, bytes);
-    if (!near) return near.error();
-    auto far = cache_times(machine, worker, other, bytes);
-    if (!far) return far.error();
-    constexpr double kLeastUs = 1e-3;  // the clock's step
-    costs.push_back({static_cast<int64_t>(bytes), std::max(kLeastUs, near->copy_us),
-                     std::max(kLeastUs, far->copy_us),
-                     std::max(kLeastUs, near->reduce_us),
-                     std::max(kLeastUs, far->reduce_us)});
-  }
+  for (int pass = 0; pass < kPasses; ++pass)
+    for (size_t i = 0; i < std::size(kSizes); ++i) {
+      auto cost = cache_cost_of(machine, worker, other, kSizes[i]);
+      if (!cost) return cost.error();
+      if (pass == 0)
+        costs.push_back(*cost);
+      else
+        costs[i] = nbc::shortest(costs[i], *cost);
+    }
   return costs;
 }
 

@@ -83,6 +83,11 @@ void declare(CLI::App& app, Options& o) {
                  "default: 1.2 "
                  "times the blocking collective")
       ->type_name("TIME");
+  app.add_option("--shared-copy", m.shared_copy,
+                 "With --possible: copies from this size on are made by waiting ranks, too, as "
+                 "message.shared_copy says; 0: none")
+      ->type_name("BYTES")
+      ->capture_default_str();
   app.add_option("--output", m.output,
                  "With --calibrate: this file, not the user's cache")
       ->type_name("FILE");

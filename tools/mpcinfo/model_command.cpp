@@ -356,7 +356,10 @@ int possible_command(const ModelOptions& options) {
     if (!window) return complain(window.error());
     s.window_us = *window;
   }
-  print_possible(*setting, s, nbc::possible(s, setting->parameters), options.is_csv);
+  auto shared = parse_bytes(options.shared_copy);
+  if (!shared) return complain(shared.error());
+  print_possible(*setting, s, nbc::possible(s, setting->parameters, *shared),
+                 options.is_csv);
   return 0;
 }
 

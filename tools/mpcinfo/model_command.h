@@ -25,6 +25,7 @@ struct ModelOptions {
   int ranks = 2, comm_cores = 1, cores = 0;       // of --possible; 0 cores: all
   std::string
       window;  // of --possible: computation of each rank; "": 1.2 times blocking
+  std::string shared_copy = "512KB";  // of --possible: message.shared_copy
   bool waits_help = false;
   bool is_csv = false;
 };

@@ -70,6 +70,15 @@ int MPCX_Schedule_init(MPCX_Schedule schedule, MPI_Info info, MPI_Request *reque
 /* Local. What was started goes on. */
 int MPCX_Schedule_free(MPCX_Schedule *schedule);
 
+/* Collective, as MPCX_Schedule_start, but nothing is sent. Proves that the members' schedules
+ * fit together: each send meets one receive that has room for it, no order of messages is left
+ * to chance, nobody waits for ever even if no message is buffered, and nodes that touch the
+ * same bytes are ordered. MPI_ERR_ARG at all members otherwise; MPI_Error_string names rank,
+ * node and fault. For tests: it takes time and some 60 bytes of memory for each byte of the
+ * buffers, so prove small counts; MPI_ERR_COUNT above 1 MiB or 10000 nodes of one member.
+ * Not on intercommunicators (MPI_ERR_COMM). */
+int MPCX_Schedule_verify(MPCX_Schedule schedule);
+
 #define MPCX_FORM_TEXT 0
 #define MPCX_FORM_DOT 1 /* Graphviz */
 /* The schedule for people. Writes at most `size` characters with a final zero; *length is that

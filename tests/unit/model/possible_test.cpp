@@ -87,6 +87,31 @@ TEST(Possible, CountsCallsAndHandingOverForEachRankOfACore) {
   EXPECT_NEAR(long_window.hidden_share(), 0.7, 1e-9);
 }
 
+TEST(Possible, RanksThatWaitTakePartInLongCopies) {
+  Parameters p = plain();
+  p.caches = {{kBytes, 10, 30, 5, 20}};
+  // After 15 us half of the copy is left, for one that is as fast and one three times as fast.
+  const Situation bcast = situation(Coll::kBcast, 2, 1, 1, 15);
+  EXPECT_NEAR(possible(bcast, p).handed_us, 15 + 30, 1e-9);
+  EXPECT_NEAR(possible(bcast, p, 0).handed_us, 15 + 30, 1e-9);
+  EXPECT_NEAR(possible(bcast, p, kBytes + 1).handed_us, 15 + 30, 1e-9);
+  EXPECT_NEAR(possible(bcast, p, kBytes).handed_us, 15 + 15 + 15 * 0.25, 1e-9);
+  // A window that covers the copy leaves nothing to share.
+  const Situation covered = situation(Coll::kBcast, 2, 1, 1, 40);
+  EXPECT_NEAR(possible(covered, p, kBytes).handed_us, 80, 1e-9);
+}
+
+TEST(Possible, RanksThatWaitTakeNoPartInSums) {
+  Parameters p = plain();
+  p.caches = {{kBytes, 10, 30, 5, 20}};
+  const Situation reduce = situation(Coll::kReduce, 2, 1, 1, 15);
+  EXPECT_NEAR(possible(reduce, p, 1).handed_us, 15 + 20, 1e-3);
+  // Up 20 us, then down 30 us, of which the ranks, who would need 15 us for both, do their part.
+  const Situation both = situation(Coll::kAllreduce, 2, 1, 1, 15);
+  EXPECT_NEAR(possible(both, p, 1).handed_us, 15 + 20 + 30 * 15.0 / (15 + 50), 1e-3);
+  EXPECT_NEAR(possible(both, p, 0).handed_us, 15 + 50, 1e-3);
+}
+
 TEST(Possible, RanksOnCoresOfTheirOwnHaveNothingNear) {
   Parameters p = plain();
   p.caches = {{kBytes, 2, 12, 1, 6}};
@@ -147,6 +172,11 @@ TEST(CacheCost, LiesOnStraightLinesBetweenTheMeasuredSizes) {
   EXPECT_EQ(cache_cost(caches, 2000), (CacheCost{2000, 3, 6, 9, 12}));
   EXPECT_EQ(cache_cost(caches, 500), (CacheCost{500, 0.5, 1, 1.5, 2}));
   EXPECT_EQ(cache_cost(caches, 6000), (CacheCost{6000, 10, 20, 30, 40}));
+}
+
+TEST(CacheCost, ShortestTakesEachFieldFromTheBetterPass) {
+  EXPECT_EQ(shortest({1000, 1, 20, 3, 40}, {1000, 2, 10, 2, 50}),
+            (CacheCost{1000, 1, 10, 2, 40}));
 }
 
 }  // namespace
