@@ -93,8 +93,8 @@ Err run_reduction(const char* name, Comm& comm, nbc::direct::Call& call, TypeArg
   if (op.is_predefined()) return run(name, comm, comm.team(), call);
   BoundOp bound;
   MPC_MPI_TRY(bound.bind(op, *type, type.handle));
-  call.op.apply = bound.reduction().apply;
-  call.op.context = bound.reduction().context;
+  call.op.apply = BoundOp::apply_alone;
+  call.op.context = &bound;
   return run(name, comm, comm.team(), call);
 }
 

@@ -112,6 +112,13 @@ uint32_t BoundOp::dup_code(const dt::Datatype& type) noexcept {
   return t->is_predefined() ? t->abi_code() : 0;
 }
 
+void BoundOp::apply_alone(void* context, const void* in, void* inout, dt::Count n) {
+  const nbc::Reduction& reduction = static_cast<BoundOp*>(context)->reduction_;
+  if (!reduction.is_user) return reduction.apply(context, in, inout, n);
+  const nbc::UserCode alone(*rank_state()->rank);
+  apply(context, in, inout, n);
+}
+
 void BoundOp::apply(void* context, const void* in, void* inout, dt::Count n) {
   auto& self = *static_cast<BoundOp*>(context);
   void* source = const_cast<void*>(in);  // the ABI's function type has no const

@@ -56,6 +56,9 @@ class BoundOp {
   // defined for the type (the message names both).
   Err bind(Op& op, const dt::Datatype& type, MPI_Datatype handle);
   nbc::Reduction reduction() const noexcept { return reduction_; }
+  // For calls outside of schedules: as reduction().apply, but a user's function waits until
+  // nobody else of the rank is in one. Caller: an execution of the rank. Switches: yes.
+  static void apply_alone(void* context, const void* in, void* inout, dt::Count n);
 
  private:
   static uint32_t dup_code(const dt::Datatype& type) noexcept;  // 0: none

@@ -32,7 +32,7 @@ Err op_commutative(Op& op, int* commute) {
 Err reduce_local(const void* in, void* inout, Count count, TypeArg type, Op& op) {
   BoundOp bound;
   MPC_MPI_TRY(bound.bind(op, *type, type.handle));
-  if (count > 0) bound.reduction().apply(bound.reduction().context, in, inout, count);
+  if (count > 0) BoundOp::apply_alone(&bound, in, inout, count);
   return kSuccess;
 }
 

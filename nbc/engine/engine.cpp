@@ -314,17 +314,53 @@ void hand_to_rank(Collective& c, NodeId id) {
   if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
 }
 
+void work_on(const Collective& c, const Node& node) {
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]] tracing::work_begins(c, node);
+  do_local(c, node);
+  if (is_traced) [[unlikely]] tracing::work_ends(node);
+}
+
+void run_user_nodes(RankState& rank, ReadyList& list) {
+  NodeState *done = nullptr, *next = nullptr;
+  do {
+    if (!rank.enter_user_code()) break;
+    for (NodeState* node = rank.pop_user(); node != nullptr; node = next) {
+      next = node->next_ready;
+      work_on(*node->owner, node->owner->nodes[node->id]);
+      node->next_ready = done;
+      done = node;
+    }
+    rank.leave_user_code();
+  } while (rank.has_user_nodes());
+  for (; done != nullptr; done = next) {
+    next = done->next_ready;
+    complete_node(*done->owner, done->id, list);
+  }
+}
+
+// A user's function is run once at a time in a rank, though the rank, its progress thread and
+// its other threads may all have one to run: it may keep state of its own, as programs without
+// threads may. Who comes while another one is in it leaves the node to that one.
+void run_user_code(Collective& c, NodeId id, ReadyList& list) {
+  NodeState& node = c.states[id];
+  node.owner = &c;
+  node.id = id;
+  RankState& rank = RankState::of(*c.rank);
+  rank.push_user(node);  // the collective may be complete and reused from here on
+  run_user_nodes(rank, list);
+}
+
 void execute(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];
-  const bool is_traced = trace::enabled();
-  if (is_traced) [[unlikely]] tracing::node_begins(c, id);
+  if (trace::enabled()) [[unlikely]] tracing::node_begins(c, id);
   if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv) {
     start_message(c, node, id);
     return;
   }
-  if (is_traced) [[unlikely]] tracing::work_begins(c, node);
-  do_local(c, node);
-  if (is_traced) [[unlikely]] tracing::work_ends(node);
+  if (node.kind == NodeKind::kReduce && c.binding.reduction.is_user)
+    return run_user_code(c, id, list);
+  work_on(c, node);
   complete_node(c, id, list);
 }
 
@@ -517,6 +553,21 @@ const msg::Status& status(const Collective& collective) noexcept {
 void set_on_complete(Collective& collective, void (*fn)(void*), void* argument) {
   collective.on_complete = fn;
   collective.on_complete_argument = argument;
+}
+
+UserCode::UserCode(job::Rank& self) : state_(RankState::of(self)) {
+  if (state_.is_in_user_code_here()) return;
+  while (!state_.enter_user_code()) sched::Execution::self().yield();
+  is_outermost_ = true;
+}
+
+UserCode::~UserCode() {
+  if (!is_outermost_) return;
+  state_.leave_user_code();
+  if (!state_.has_user_nodes()) return;
+  ReadyList& list = ready_list;
+  run_user_nodes(state_, list);
+  if (!list.is_running) run_all(list);
 }
 
 bool help(job::Rank& self) {

@@ -65,6 +65,23 @@ const msg::Status& status(const Collective& collective) noexcept;
 // stays for later starts.
 void set_on_complete(Collective& collective, void (*fn)(void*), void* argument);
 
+class RankState;
+
+// While it lives the caller is in a function of the user that no schedule calls, and nobody else
+// of its rank is in one. May be nested.
+// Caller: an execution of `self`. Switches: waits for who is in one; and as help().
+class UserCode {
+ public:
+  explicit UserCode(job::Rank& self);
+  ~UserCode();
+  UserCode(const UserCode&) = delete;
+  UserCode& operator=(const UserCode&) = delete;
+
+ private:
+  RankState& state_;
+  bool is_outermost_ = false;
+};
+
 // Runs what must run on the owning rank: user reductions, and large local work of collectives
 // that the rank is waiting for. A progress hook of runtime/message calls it in every wait.
 // Caller: an execution of `self`. Switches: only if a user's function does.

@@ -66,8 +66,17 @@ void RankState::push(NodeState& node) noexcept {
                                        std::memory_order_relaxed));
 }
 
-NodeState* RankState::pop_all() noexcept {
-  NodeState* newest = own_.exchange(nullptr, std::memory_order_acquire);
+void RankState::push_user(NodeState& node) noexcept {
+  NodeState* head = user_.load(std::memory_order_relaxed);
+  do {
+    node.next_ready = head;
+  } while (!user_.compare_exchange_weak(head, &node, std::memory_order_seq_cst,
+                                        std::memory_order_relaxed));
+}
+
+namespace {
+
+NodeState* oldest_first(NodeState* newest) noexcept {
   NodeState* oldest = nullptr;
   while (newest != nullptr) {
     NodeState* next = newest->next_ready;
@@ -76,6 +85,16 @@ NodeState* RankState::pop_all() noexcept {
     newest = next;
   }
   return oldest;
+}
+
+}  // namespace
+
+NodeState* RankState::pop_all() noexcept {
+  return oldest_first(own_.exchange(nullptr, std::memory_order_acquire));
+}
+
+NodeState* RankState::pop_user() noexcept {
+  return oldest_first(user_.exchange(nullptr, std::memory_order_seq_cst));
 }
 
 void RankState::Relay::push(NodeState& first, NodeState& last) noexcept {

@@ -45,6 +45,26 @@ class RankState {
   // All of them, the oldest first.
   NodeState* pop_all() noexcept;
 
+  // Nodes with a function of the user, and whether one is being run: see run_user_code() in
+  // engine.cpp. Caller: executions that act as the rank.
+  // All seq_cst: either who leaves sees the node that was pushed, or who pushed can enter.
+  void push_user(NodeState& node) noexcept;
+  NodeState* pop_user() noexcept;
+  bool has_user_nodes() const noexcept {
+    return user_.load(std::memory_order_seq_cst) != nullptr;
+  }
+  bool enter_user_code() noexcept {
+    sched::Execution* nobody = nullptr;
+    return in_user_code_.compare_exchange_strong(nobody, &sched::Execution::self(),
+                                                 std::memory_order_seq_cst);
+  }
+  void leave_user_code() noexcept {
+    in_user_code_.store(nullptr, std::memory_order_seq_cst);
+  }
+  bool is_in_user_code_here() const noexcept {  // only the caller itself can have put it there
+    return in_user_code_.load(std::memory_order_relaxed) == &sched::Execution::self();
+  }
+
   // Ready nodes of any ranks' collectives, which another rank's start leaves to this rank: a
   // chain by next_ready. While a Relay lives, forget_rank() waits.
   class Relay {
@@ -75,7 +95,8 @@ class RankState {
   void lock() noexcept;
   void unlock() noexcept { lock_.store(false, std::memory_order_release); }
 
-  std::atomic<NodeState*> own_{nullptr};
+  std::atomic<NodeState*> own_{nullptr}, user_{nullptr};
+  std::atomic<sched::Execution*> in_user_code_{nullptr};
   std::atomic<NodeState*> relayed_{nullptr};
   std::atomic<int> relays_{0};
   std::atomic<bool> lock_{
