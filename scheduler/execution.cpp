@@ -71,13 +71,14 @@ bool Execution::give_permit() noexcept {
   }
 }
 
-void Execution::unpark() noexcept {
+bool Execution::unpark() noexcept {
   const bool ult = is_ult_;  // a kernel thread may be gone after the exchange
-  if (!give_permit()) return;
+  if (!give_permit()) return false;
   if (ult)
     make_ready();
   else
     futex_wake(state_);
+  return true;
 }
 
 void Execution::unpark_on(Worker& worker) noexcept {
@@ -112,6 +113,14 @@ void Execution::make_ready() noexcept {
 bool Execution::is_quickly_woken() const noexcept {
   const Worker* worker = worker_.load(std::memory_order_relaxed);
   return is_parked() && worker != nullptr && !worker->is_sleeping();
+}
+
+bool Execution::is_on_idle_core() const noexcept {
+  const Worker* worker = worker_.load(std::memory_order_relaxed);
+  return is_parked() && worker != nullptr && worker != self().worker() &&
+         !worker->is_sleeping() && !worker->has_ready() &&
+         (worker->is_idle.load(std::memory_order_relaxed) ||
+          worker->is_spinning.load(std::memory_order_relaxed));
 }
 
 // ---- waiting -----------------------------------------------------------------------------

@@ -71,7 +71,8 @@ class Execution {
 
   // Gives a permit; wakes the execution if it is parked.
   // Caller: any thread (not a signal handler). Switches: no. Order: release, see park().
-  void unpark() noexcept;
+  // Returns true if it was parked, so that this call has woken it.
+  bool unpark() noexcept;
   // The same; if it was parked, it goes on on `worker`, of the same scheduler. For user-level
   // threads that do not mind where they run.
   void unpark_on(Worker& worker) noexcept;
@@ -100,6 +101,9 @@ class Execution {
 
   // A hint: it is parked on a core that is awake, so that an unpark() costs little. Caller: any.
   bool is_quickly_woken() const noexcept;
+  // A hint: it is parked on another core than the caller's, which is awake and has nothing to
+  // do. Caller: any.
+  bool is_on_idle_core() const noexcept;
 
   // Number of the core (logical index in the topology) of worker(), or -1.
   int core() const noexcept;
@@ -185,11 +189,16 @@ class Execution {
 class SpinBudget {
  public:
   SpinBudget() noexcept;
+  ~SpinBudget() {
+    if (count_ != 0) end();
+  }
   // One pause of a few ns. False when it is time to park: another Ult is ready here (checked
   // at every call, one load of a line of our own), or the budget is used up.
   bool once() noexcept;
 
  private:
+  void end() noexcept;
+
   uint32_t count_ = 0;
   uint64_t end_ns_ = 0;
 };

@@ -42,6 +42,11 @@ bool spinning_pays() noexcept {
   return worker != nullptr && !must_run(*worker) && budget_ns(worker) != 0;
 }
 
+void SpinBudget::end() noexcept {
+  if (Worker* worker = Execution::self().worker(); worker != nullptr)
+    worker->is_spinning.store(false, std::memory_order_relaxed);
+}
+
 bool SpinBudget::once() noexcept {
   Worker* worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return false;
@@ -49,6 +54,7 @@ bool SpinBudget::once() noexcept {
     const uint64_t budget = budget_ns(worker);
     if (budget == 0) return false;
     end_ns_ = now_ns() + budget;
+    if (worker != nullptr) worker->is_spinning.store(true, std::memory_order_relaxed);
   }
   constexpr uint32_t kPausesPerClockRead = 16;
   if (++count_ % kPausesPerClockRead == 0 && now_ns() >= end_ns_) {

@@ -80,6 +80,8 @@ class Worker {
 
   // Nothing runs here: it looks for work, or sleeps. Written by the owner; a hint for others.
   std::atomic<bool> is_idle{true};
+  // What runs here waits actively (SpinBudget). Written by that Ult; a hint for others.
+  std::atomic<bool> is_spinning{false};
 
   // Timers. Caller: any.
   void add_timer(Ult& ult, uint64_t deadline_ns) noexcept;

@@ -48,7 +48,8 @@ void Sleeper::wake() noexcept {
       sched::Execution::self().yield();
       who = who_.load(std::memory_order_seq_cst);
     } else if ((who & kKernelThread) == 0) {
-      return reinterpret_cast<sched::Execution*>(who)->unpark();
+      reinterpret_cast<sched::Execution*>(who)->unpark();
+      return;
     } else if (who_.compare_exchange_strong(who, kWaking, std::memory_order_seq_cst)) {
       break;
     }

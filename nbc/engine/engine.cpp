@@ -24,6 +24,14 @@ IntSetting local_work_bytes{"nbc.local_work_bytes", 32 << 10, "bytes",
                             "running on whatever core completed the message before.",
                             0};
 
+IntSetting start_nodes_setting{
+    "nbc.start_nodes", 6, "nodes",
+    "Nodes of other ranks that a non-blocking start runs, once it has made them ready, before "
+    "it leaves the rest to a rank that waits on an idle core",
+    0};
+
+Counter relay_counter{"nbc.relays", "Times that a non-blocking start left others' nodes to a "
+                                    "rank that waits"};
 Counter fused_counter{"nbc.fused_reductions", "Reductions done together with a message's copy"};
 
 // The nodes that are ready, on this execution (a thread_local belongs to the user-level
@@ -33,15 +41,32 @@ struct ReadyList {
   NodeState* first = nullptr;
   NodeState** last = &first;
   bool is_running = false;
+  // Of a non-blocking start: how many nodes of other ranks it still runs; see relay().
+  const job::Rank* starter = nullptr;
+  int64_t budget = 0;
 
+  void append(NodeState& node) noexcept {
+    node.next_ready = nullptr;
+    *last = &node;
+    last = &node.next_ready;
+  }
   void push(Collective& owner, NodeId id, bool goes_up = false) noexcept {
     NodeState& node = owner.states[id];
     node.goes_up = goes_up;
     node.owner = &owner;
     node.id = id;
-    node.next_ready = nullptr;
-    *last = &node;
-    last = &node.next_ready;
+    append(node);
+  }
+  void append_chain(NodeState* node) noexcept {
+    while (node != nullptr) {
+      NodeState* const next = node->next_ready;
+      append(*node);
+      node = next;
+    }
+  }
+  void clear() noexcept {
+    first = nullptr;
+    last = &first;
   }
   NodeState* pop() noexcept {
     NodeState* node = first;
@@ -389,9 +414,55 @@ void run_node(Collective& c, NodeId id, ReadyList& list) {
     execute(c, id, list);
 }
 
+// A rank that waits, and would begin at once with what is left to it: it is parked on a core
+// that is awake and idle, or on the only core that there is, which the starting rank gives up
+// when it waits, too.
+bool can_take_over(const job::Rank& rank) noexcept {
+  const bool has_one_core = rank.job != nullptr && rank.job->application_workers() == 1;
+  return has_one_core ? msg::is_parked(rank) : msg::is_parked_idly(rank);
+}
+
+// Who starts last finds that all others wait for him, and would run their nodes one after the
+// other before his call returns. Having done a few he leaves the rest to a rank that waits: to
+// the owner of the first node, if that can take over. False: it cannot.
+bool relay(ReadyList& list) {
+  job::Rank& to = *list.first->owner->rank;
+  if (!can_take_over(to)) return false;
+  ReadyList others;
+  NodeState *all = list.first, *last = nullptr;
+  list.clear();
+  while (all != nullptr) {
+    NodeState* const next = all->next_ready;
+    if (all->owner->rank == list.starter) {
+      list.append(*all);
+    } else {
+      others.append(*all);
+      last = all;
+    }
+    all = next;
+  }
+  // The last touch of the nodes is the push, unless they come back.
+  RankState& state = RankState::of(to);
+  RankState::Relay relay(state);
+  relay.push(*others.first, *last);
+  if (msg::call_parked(to)) {
+    relay_counter.add();
+    return true;
+  }
+  NodeState* const left = state.pop_relayed();
+  list.append_chain(left);
+  return left == nullptr;
+}
+
 void run_all(ReadyList& list) {
   list.is_running = true;
-  while (NodeState* node = list.pop()) run_node(*node->owner, node->id, list);
+  while (list.first != nullptr) {
+    if (list.starter != nullptr && list.first->owner->rank != list.starter &&
+        --list.budget < 0 && relay(list))
+      continue;
+    NodeState* const node = list.pop();
+    run_node(*node->owner, node->id, list);
+  }
   list.is_running = false;
 }
 
@@ -460,7 +531,11 @@ void start(Collective& collective) {
   job::Rank& rank = *collective.rank;
   {
     const msg::ShortCall short_call;
+    ReadyList& list = ready_list;
+    list.starter = &rank;
+    list.budget = start_nodes_setting.get();
     start_nodes(collective);
+    list.starter = nullptr;
   }
   // The collective is the caller's: it does not vanish, complete or not.
   if (!is_complete(collective)) msg::leave(rank);
@@ -497,8 +572,12 @@ UserCode::~UserCode() {
 
 bool help(job::Rank& self) {
   RankState* mine = RankState::find(self);
-  if (mine == nullptr || !mine->has_nodes()) return false;
+  if (mine == nullptr || (!mine->has_nodes() && !mine->has_relayed())) return false;
   ReadyList& list = ready_list;
+  if (NodeState* const chain = mine->pop_relayed()) {
+    list.append_chain(chain);
+    if (!list.is_running) run_all(list);
+  }
   // Until there are none: what a node starts may hand this rank its next node.
   while (NodeState* node = mine->pop_all()) {
     while (node != nullptr) {

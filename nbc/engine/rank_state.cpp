@@ -97,8 +97,24 @@ NodeState* RankState::pop_user() noexcept {
   return oldest_first(user_.exchange(nullptr, std::memory_order_seq_cst));
 }
 
+void RankState::Relay::push(NodeState& first, NodeState& last) noexcept {
+  NodeState* head = to_.relayed_.load(std::memory_order_relaxed);
+  do {
+    last.next_ready = head;
+    // release pairs with pop_relayed(): what the nodes' predecessors wrote.
+  } while (!to_.relayed_.compare_exchange_weak(head, &first, std::memory_order_release,
+                                               std::memory_order_relaxed));
+}
+
+void RankState::await_relays() const noexcept {
+  // acquire pairs with ~Relay(). A few instructions of another rank's start.
+  while (relays_.load(std::memory_order_acquire) != 0) sched::Execution::self().yield();
+}
+
 void forget_rank(job::Rank& self) noexcept {
-  delete take_state(self);
+  RankState* const state = take_state(self);
+  if (state != nullptr) state->await_relays();
+  delete state;
 }
 
 namespace {

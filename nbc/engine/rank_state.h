@@ -65,12 +65,40 @@ class RankState {
     return in_user_code_.load(std::memory_order_relaxed) == &sched::Execution::self();
   }
 
+  // Ready nodes of any ranks' collectives, which another rank's start leaves to this rank: a
+  // chain by next_ready. While a Relay lives, forget_rank() waits.
+  class Relay {
+   public:
+    // Caller: who holds a node of the rank that is not complete, so that the rank does not end.
+    explicit Relay(RankState& to) noexcept : to_(to) {
+      to_.relays_.fetch_add(1, std::memory_order_relaxed);
+    }
+    // release pairs with await_relays(): the last touch.
+    ~Relay() { to_.relays_.fetch_sub(1, std::memory_order_release); }
+    Relay(const Relay&) = delete;
+    Relay& operator=(const Relay&) = delete;
+    void push(NodeState& first, NodeState& last) noexcept;
+
+   private:
+    RankState& to_;
+  };
+  bool has_relayed() const noexcept {
+    return relayed_.load(std::memory_order_relaxed) != nullptr;  // a hint
+  }
+  NodeState* pop_relayed() noexcept {
+    // acquire pairs with Relay::push().
+    return relayed_.exchange(nullptr, std::memory_order_acquire);
+  }
+  void await_relays() const noexcept;
+
  private:
   void lock() noexcept;
   void unlock() noexcept { lock_.store(false, std::memory_order_release); }
 
   std::atomic<NodeState*> own_{nullptr}, user_{nullptr};
   std::atomic<sched::Execution*> in_user_code_{nullptr};
+  std::atomic<NodeState*> relayed_{nullptr};
+  std::atomic<int> relays_{0};
   std::atomic<bool> lock_{
       false};  // of free_; contended only by several threads of one rank
   Collective* free_ = nullptr;

@@ -54,9 +54,10 @@ namespace {
 bool submit_copy(job::Rank& rank, Operation& receive, Operation& send, int64_t bytes,
                  sched::ProgressNeed need) noexcept {
   // Who waits for either side may look for the item as soon as it is queued.
-  receive.copy.run = &run_copy;
-  receive.copy.receive = &receive;
-  send.background_item = receive.background_item = &receive.copy;
+  BackgroundCopy& copy = receive.in_background.copy;
+  copy.run = &run_copy;
+  copy.receive = &receive;
+  send.in_background.item = receive.in_background.item = &copy;
   // release pairs with take_back().
   receive.background.store(rank.progress, std::memory_order_release);
   send.background.store(rank.progress, std::memory_order_release);
@@ -66,7 +67,7 @@ bool submit_copy(job::Rank& rank, Operation& receive, Operation& send, int64_t b
   const auto data = sender != nullptr && receiver != nullptr
                         ? place_of_data(*receiver, *sender, receive.whole_bytes)
                         : sched::ProgressData{};
-  if (rank.progress->submit(receive.copy, bytes, need, data)) {
+  if (rank.progress->submit(copy, bytes, need, data)) {
     copy_counter.add();
     call_waiting(rank);
     return true;
@@ -132,7 +133,7 @@ sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b,
 bool waits_help() noexcept { return help_setting.get(); }
 
 bool take_back_from(sched::ProgressThread& progress, Operation& op) noexcept {
-  sched::ProgressItem* const item = op.background_item;
+  sched::ProgressItem* const item = op.in_background.item;
   if (!waits_help() || !progress.take(item)) return false;
   // Taken: it is ours to run, and its memory is that of an operation that is not complete.
   item->run(*item);

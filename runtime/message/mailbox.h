@@ -171,6 +171,7 @@ struct alignas(64) Mailbox {
   std::atomic<bool> may_be_delegated{true};       // false only if the flag in `tail` is clear,
                                                   // or was set by another execution since
   std::atomic<bool> attention{false};             // notify() has been called
+  std::atomic<bool> is_parking{false};  // the main execution is in park_until()
   std::atomic<int> parked_others{0};  // executions but the main one that are (about to be)
                                       // parked; while not zero the mailbox stays delegated
   std::atomic<int> watchers{0};       // executions that are (about to be) parked in

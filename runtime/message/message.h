@@ -77,6 +77,13 @@ struct Condition {
 void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReason& why);
 // Wakes any execution of `self` that is in wait()/wait_until() so that it looks again.
 void notify(job::Rank& self);
+// Like notify(), for a rank whose main execution is parked in such a wait: true if this call has
+// woken it there, so that it calls the hooks; otherwise it may have looked before, or not look
+// soon. Caller: any execution but those of `self`. Switches: no.
+bool call_parked(job::Rank& self);
+// Hints: call_parked() would find the rank; the same, on another core, which is idle. Caller: any.
+bool is_parked(const job::Rank& self) noexcept;
+bool is_parked_idly(const job::Rank& self) noexcept;
 
 // --- probe, matched probe, cancel -----------------------------------------------------------
 struct MatchedMessage;  // taken out of matching by mprobe; consumed by start_mrecv

@@ -71,6 +71,17 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
+struct Operation;
+// The copy of a receive as a piece of background work.
+struct BackgroundCopy : sched::ProgressItem {
+  Operation* receive;
+};
+// Of an operation whose copy was left to a progress thread.
+struct Background {
+  BackgroundCopy copy;        // of a receive
+  sched::ProgressItem* item;  // the receive's `copy`, in both operations
+};
+
 // What stands in a posted or unexpected queue.
 struct Entry {
   enum Kind : uint8_t {
@@ -86,16 +97,14 @@ struct Entry {
   uint64_t order;                // of arrival in its queue
   int64_t bytes;                 // message length, or capacity of a receive
   Entry* next[1 + kPatterns];    // [0] in order of arrival, [1 + p] in the bin of pattern p
-  Entry* prev[1 + kPatterns];
+  union {
+    Entry* prev[1 + kPatterns];
+    Background in_background;  // after it has left the queue; see Operation::background
+  };
 };
+static_assert(sizeof(Background) <= sizeof(Entry::prev), "or requests get larger");
 
 enum OperationState : uint32_t { kIdle = 0, kActive, kWaited, kCompleting, kComplete };
-
-struct Operation;
-// A receive's copy as a piece of background work.
-struct BackgroundCopy : sched::ProgressItem {
-  Operation* receive = nullptr;
-};
 
 // The implementation's view of a Request.
 struct Operation : Entry {
@@ -134,10 +143,8 @@ struct Operation : Entry {
   void forget_background() noexcept {
     background.store(nullptr, std::memory_order_relaxed);  // not shared yet
   }
-  // The copy was left to this progress thread, as this item (the receive's).
+  // The copy was left to this progress thread, as in_background.item.
   std::atomic<sched::ProgressThread*> background{nullptr};
-  sched::ProgressItem* background_item = nullptr;
-  BackgroundCopy copy;         // of a receive
 #endif
 };
 

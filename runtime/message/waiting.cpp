@@ -24,7 +24,9 @@ class Parking {
  public:
   Parking(Mailbox& mine, Waiter& waiter) noexcept : mine_(mine), waiter_(waiter) {
     is_main_ = is_main(mine, *waiter.execution);
-    if (!is_main_) {
+    if (is_main_) {
+      mine.is_parking.store(true, std::memory_order_relaxed);  // see call_parked()
+    } else {
       // seq_cst: either start_polling() sees us, or delegate() below sees the cleared flag;
       // acquire: see notify().
       mine.parked_others.fetch_add(1, std::memory_order_seq_cst);
@@ -36,7 +38,10 @@ class Parking {
     mine.delegate();
   }
   ~Parking() {
-    if (is_main_) return;
+    if (is_main_) {
+      mine_.is_parking.store(false, std::memory_order_relaxed);
+      return;
+    }
     lock_others(mine_);
     Waiter* at = mine_.others.load(std::memory_order_relaxed);
     if (at == &waiter_) {
@@ -148,6 +153,7 @@ void park_until(job::Rank& self, Mailbox& mine, Waiter& waiter, Done done,
     const bool ran_hooks = run_hooks(mine);
     if (help_progress(self) || ran_hooks) continue;
     waiter.execution->park(why);
+    run_hooks(mine);  // even if the wait is over; see call_parked()
   }
 }
 
@@ -421,6 +427,37 @@ void notify(job::Rank& self) {
     w->execution->unpark();
   }
   unlock_others(mine);
+}
+
+namespace {
+
+// Relaxed: the rank may end at this moment. The mailbox itself stays until all ranks have ended.
+Mailbox* mailbox_hint(const job::Rank& rank) noexcept {
+  void* const& mailbox = rank.mailbox;
+  return static_cast<Mailbox*>(
+      std::atomic_ref(const_cast<void*&>(mailbox)).load(std::memory_order_relaxed));
+}
+
+}  // namespace
+
+bool is_parked(const job::Rank& self) noexcept {
+  const Mailbox* const mailbox = mailbox_hint(self);
+  return mailbox != nullptr && mailbox->is_parking.load(std::memory_order_relaxed) &&
+         self.execution != nullptr && self.execution->is_parked();
+}
+
+bool is_parked_idly(const job::Rank& self) noexcept {
+  return is_parked(self) && self.execution->is_on_idle_core();
+}
+
+// What the caller has left for the hooks is run: unpark() has synchronised with the rank's
+// park(), whose return is followed by run_hooks(). If that park() was another one, as in a sleep,
+// then is_parking, written before it, is false here.
+bool call_parked(job::Rank& self) {
+  Mailbox* const mine = mailbox_hint(self);
+  if (mine == nullptr || self.execution == nullptr) return false;
+  mine->attention.store(true, std::memory_order_release);  // pairs with run_hooks()
+  return self.execution->unpark() && mine->is_parking.load(std::memory_order_relaxed);
 }
 
 }  // namespace mpc::msg

@@ -73,8 +73,8 @@ bool is_kept_here(int64_t bytes, ProgressData data) noexcept;
 // after `run` has begun, nor after take() has returned it.
 struct ProgressItem {
   using Run = void (*)(ProgressItem& self) noexcept;
-  Run run = nullptr;  // must not park
-  ProgressItem* next = nullptr;
+  Run run;  // must not park; set before submit()
+  ProgressItem* next;  // the queue's
 };
 
 // The cores of one scheduler as places for progress threads.

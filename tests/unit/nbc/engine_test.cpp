@@ -50,6 +50,13 @@ unsigned seed() {
   return text != nullptr ? static_cast<unsigned>(std::atoi(text)) : 4711;
 }
 
+uint64_t counted(std::string_view name) {
+  for (const Counter* counter : Counter::all())
+    if (counter->name() == name) return counter->get();
+  ADD_FAILURE() << "no counter " << name;
+  return 0;
+}
+
 class EngineRunsEveryAlgorithm : public ::testing::TestWithParam<int> {};
 
 TEST_P(EngineRunsEveryAlgorithm, Blocking) {
@@ -83,11 +90,7 @@ TEST_P(EngineRunsEveryAlgorithm, Blocking) {
 
 // Long messages that are reduced at once are: the tests above cover that way, too.
 TEST(Engine, ReducesWhileItCopies) {
-  const auto fused = [] {
-    for (const Counter* counter : Counter::all())
-      if (std::string_view(counter->name()) == "nbc.fused_reductions") return counter->get();
-    return uint64_t{0};
-  };
+  const auto fused = [] { return counted("nbc.fused_reductions"); };
   constexpr int kRanks = 4;
   std::mt19937 random(seed());
   const uint64_t before = fused();
@@ -221,6 +224,60 @@ TEST(Engine, StartsTheSameCollectiveAgain) {
   });
   EXPECT_EQ(left, "");
   EXPECT_EQ(findings.all(), "");
+}
+
+// Who starts last leaves the others' nodes to one that waits, as soon as there is one.
+TEST(Engine, AStartLeavesOthersNodesToThoseWhoWait) {
+  ASSERT_TRUE(Settings::assign("nbc.start_nodes=0").ok());
+  constexpr int kRanks = 8, kMostTurns = 20000;
+  std::mt19937 random(seed());
+  const auto choices = algorithms(Coll::kAllreduce);
+  std::deque<Player> players;
+  for (const Algorithm& algorithm : choices) {
+    test::Case c = test::random_case(Coll::kAllreduce, kRanks, random, 4);
+    if (!is_applicable(algorithm, c.ranks[0].shape)) continue;
+    players.emplace_back(std::move(c), algorithm, false, identity(kRanks),
+                         tag_base(static_cast<uint32_t>(players.size()), true));
+  }
+  for (int i = 0; i < 2; ++i)
+    players.emplace_back(test::random_case(Coll::kBarrier, kRanks, random, 1),
+                         algorithms(Coll::kBarrier)[0], false, identity(kRanks),
+                         tag_base(static_cast<uint32_t>(players.size()), true));
+  const uint64_t before = counted("nbc.relays");
+  // Relaxed: each rank reads it between two barriers; rank 0 writes before it starts the first one
+  // (the last player), and again only after the second one (the last but one of the next turn).
+  std::atomic<bool> is_enough{false};
+  int decided[kRanks] = {};
+  Findings findings;
+  World world(kRanks, 2);
+  const std::string left = world.run([&](job::Rank& rank) {
+    const int me = rank.world_rank;
+    std::vector<CollectivePtr> kept;
+    for (Player& player : players)
+      kept.push_back(create(rank, player.schedule(me), player.binding(me)));
+    std::vector<CollectivePtr> one(1);
+    for (int turn = 0; turn < kMostTurns; ++turn) {
+      for (size_t i = 0; i < kept.size(); ++i) {
+        if (me == 0 && i + 1 == kept.size() && turn > 10)
+          is_enough.store(counted("nbc.relays") >= before + 100, std::memory_order_relaxed);
+        players[i].fill(me, static_cast<unsigned>(turn));
+        one[0] = std::move(kept[i]);
+        start(*one[0]);
+        msg::wait_until(rank, nullptr, 0, all_complete, &one, kWhy);
+        kept[i] = std::move(one[0]);
+        findings.add(players[i].check(me, static_cast<unsigned>(turn)));
+      }
+      ++decided[me];
+      if (is_enough.load(std::memory_order_relaxed)) break;
+    }
+    kept.clear();
+    forget_rank(rank);
+  });
+  EXPECT_EQ(left, "");
+  EXPECT_EQ(findings.all(), "");
+  EXPECT_GE(counted("nbc.relays"), before + 1);
+  for (const int turns : decided) EXPECT_EQ(turns, decided[0]);
+  ASSERT_TRUE(Settings::assign("nbc.start_nodes=6").ok());
 }
 
 // Rank 1 starts late; the ones that did start are not held up by what does not concern them.
