@@ -134,6 +134,15 @@ def collectives(context, mpi):
     return measure(context, commands)
 
 
+def start(context, mpi):
+    ranks = [2, 16] if context.quick else [2, 16, 64]
+    calls = 300 if mpi.name == "ours" else 30   # a barrier comes before each
+    if mpi.name == "mpich":
+        ranks = [2]     # 16 take a minute
+    return measure(context, [command(context, mpi, "start", n, [f"--calls={calls}"])
+                             for n in ranks])
+
+
 def launch(context, mpi):
     ranks = [2, 16] if context.quick else [2, 16, 64]
     if mpi.name == "ours":
@@ -190,6 +199,7 @@ EXPERIMENTS = {     # name -> (what it shows, function, whether the floor belong
     "samecore": ("one-way time, 2 ranks on one core", samecore, False),
     "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, False),
     "collectives": ("collectives, all ranks on the machine's cores", collectives, False),
+    "start": ("non-blocking start: from the call of MPI_I... to its return", start, False),
     "launch": ("Init + Finalize, wall time of the launcher", launch, False),
     "idle": ("a job whose ranks wait in MPI_Recv", idle, False),
 }

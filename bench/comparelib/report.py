@@ -162,6 +162,10 @@ def goals(data):
         for name in ("barrier", "allreduce_8B"):
             add(f"{name} of {ranks} ranks: at most 0.1 of the better peer", "collectives",
                 (name, ranks), peer, 0.1)
+    for ranks in (2, 16, 64):
+        for name in ("ibcast", "ireduce", "iallreduce", "ibarrier"):
+            add(f"start of an {name} of 8 B, {ranks} ranks, mean of the ranks: under 1 us",
+                "start", (f"start_{name}_8B", ranks), None, 1.0, " us")
     return rows
 
 

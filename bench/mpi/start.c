@@ -1,10 +1,11 @@
 /* Start of non-blocking collectives: from the call of MPI_I... to its return, for a call that has
  * been made before (so that its schedule is kept).
  *
- *   mpirun -n 16 ./start [--sizes=8,64k] [--calls=300]
+ *   mpirun -n 16 ./start [--sizes=8] [--calls=300]
  *
- * A figure is the median over the calls of one rank: "mean" over the ranks, and "max", the rank with
- * the most to do. The ranks leave a barrier before each call, so that nobody is late.
+ * Prints start_CALL_BYTES and start_CALL_BYTES_max with the number of ranks: a rank's figure is the
+ * median over its calls; the first one is the mean of the ranks, "max" the rank with the most to do.
+ * The ranks leave a barrier before each call, so that nobody is late.
  */
 #include <mpi.h>
 
@@ -52,10 +53,10 @@ static void measure(const struct call* c, long bytes, int calls) {
   MPI_Reduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0) {
-    snprintf(name, sizeof name, "start_%s_mean", c->name);
-    bench_print(name, bytes, sum / size, "us");
-    snprintf(name, sizeof name, "start_%s_max", c->name);
-    bench_print(name, bytes, most, "us");
+    snprintf(name, sizeof name, "start_%s_%ldB", c->name, bytes);
+    bench_print(name, size, sum / size, "us");
+    snprintf(name, sizeof name, "start_%s_%ldB_max", c->name, bytes);
+    bench_print(name, size, most, "us");
   }
   free(in);
   free(out);
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
       {"ibcast", bcast}, {"ireduce", reduce}, {"iallreduce", allreduce}, {"ibarrier", barrier}};
   long sizes[16];
   MPI_Init(&argc, &argv);
-  const int n = bench_sizes(bench_option(argc, argv, "sizes", "8,64k"), sizes, 16);
+  const int n = bench_sizes(bench_option(argc, argv, "sizes", "8"), sizes, 16);
   int repeats = atoi(bench_option(argc, argv, "calls", "300"));
   if (repeats < 1 || repeats > kMaxCalls) repeats = kMaxCalls;
   for (size_t c = 0; c < sizeof calls / sizeof *calls; ++c)
