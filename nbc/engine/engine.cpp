@@ -418,7 +418,9 @@ void run_node(Collective& c, NodeId id, ReadyList& list) {
 // that is awake and idle, or on the only core that there is, which the starting rank gives up
 // when it waits, too.
 bool can_take_over(const job::Rank& rank) noexcept {
-  const bool has_one_core = rank.job != nullptr && rank.job->application_workers() == 1;
+  const job::Job* const job = rank.job;
+  const bool has_one_core = job != nullptr && job->application_workers() == 1 &&
+                            job->communication_workers() == 0;
   return has_one_core ? msg::is_parked(rank) : msg::is_parked_idly(rank);
 }
 
