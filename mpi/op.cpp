@@ -5,6 +5,7 @@
 #include <array>
 #include <climits>
 
+#include "base/settings.h"
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
 #include "mpi/type_object.h"
@@ -36,6 +37,20 @@ constexpr const char* kOpNames[kOpCount] = {
     "MPI_LXOR",    nullptr,    nullptr,      nullptr,      nullptr,    nullptr,
     "MPI_MINLOC",  "MPI_MAXLOC", nullptr,    nullptr,      "MPI_REPLACE", "MPI_NO_OP",
     nullptr,       nullptr};
+
+enum Place { kByThreadLevel, kInCalls, kAnywhere };
+constexpr const char* kPlaces[] = {"auto", "calls", "background"};
+EnumSetting functions_setting{
+    "mpi.user_functions", kByThreadLevel, kPlaces, 3,
+    "Where functions of the user's operations run: in MPI calls of their rank only, or also in the "
+    "background while the rank computes; auto: in the background for ranks that have asked "
+    "for MPI_THREAD_MULTIPLE"};
+
+bool may_run_in_background() noexcept {
+  const int place = functions_setting.get();
+  if (place != kByThreadLevel) return place == kAnywhere;
+  return rank_state()->thread_level == MPI_THREAD_MULTIPLE;
+}
 
 }  // namespace
 
@@ -69,6 +84,7 @@ void BoundOp::keep(DatatypeObject* object) noexcept {
 Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   reduction_.commutative = op.commutes();
   reduction_.is_user = !op.is_predefined();
+  reduction_.may_run_in_background = reduction_.is_user && may_run_in_background();
   reduction_.context = this;
   reduction_.apply = apply;
   reduction_.apply3 = nullptr;

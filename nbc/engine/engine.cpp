@@ -182,6 +182,15 @@ void do_local(const Collective& c, const Node& node) {
   }
 }
 
+bool is_user_code(const Collective& c, const Node& node) noexcept {
+  return node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
+}
+
+// A function of the user that nobody but the rank may call, in a call of its own.
+bool stays_with_rank(const Collective& c, const Node& node) noexcept {
+  return is_user_code(c, node) && !c.binding.reduction.may_run_in_background;
+}
+
 bool is_own_progress(const Collective& c) noexcept {
   return c.rank->progress != nullptr && c.rank->progress->is_running_here();
 }
@@ -211,14 +220,15 @@ enum class Runner : uint8_t { kHere, kRank, kProgress };
 //  - Nodes of a split tree's lower levels: the rank, when it is there. But towards the root
 //    the rank that has completed what they wait for goes on for the others: the last of a
 //    subtree to start does the kept levels, while those that came before compute already.
-//  - User code runs as its rank, from a wait or another call of the rank or on its progress
-//    thread, never from within the completion of a message.
+//  - User code runs as its rank, from a wait or another call of the rank, never from within
+//    the completion of a message; on its progress thread if the program has said that it is
+//    ready for several threads.
 //  - Large work of a blocking call goes to the rank: it has a core of its own, and whoever
 //    completed the message has other things to do.
 //  - Large work of a non-blocking one goes to the rank's progress thread, if that has a core.
 Runner runner_of(const Collective& c, const Node& node, bool goes_up) noexcept {
   if (node.where == Where::kApplication) {
-    const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
+    const bool is_user = is_user_code(c, node);
     const bool is_upwards = (node.kind == NodeKind::kReduce && !is_user) ||
                             (node.kind == NodeKind::kSend && goes_up);
     return is_rank_itself(c) || (is_upwards && is_some_rank()) ? Runner::kHere
@@ -230,7 +240,8 @@ Runner runner_of(const Collective& c, const Node& node, bool goes_up) noexcept {
     return Runner::kRank;  // it copies, if the receive is posted
   }
   if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy) return Runner::kHere;
-  const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
+  const bool is_user = is_user_code(c, node);
+  if (stays_with_rank(c, node)) return Runner::kRank;
   const int64_t bytes = bytes_of(c, node);
   if (c.waiter != nullptr) {
     const bool is_large =
@@ -309,8 +320,11 @@ void hand_to_rank(Collective& c, NodeId id) {
   job::Rank& rank = *c.rank;
   const bool is_own = c.waiter == &sched::Execution::self();
   const bool is_nonblocking = c.waiter == nullptr;
-  RankState::of(rank).push(node);  // the collective may be complete and reused from here on
-  if (is_nonblocking) expect_rescues(rank);
+  RankState& state = RankState::of(rank);
+  const bool stays = stays_with_rank(c, c.nodes[id]);
+  // The collective may be complete and reused from the push on.
+  stays ? state.push_user(node) : state.push(node);
+  if (is_nonblocking && !stays) expect_rescues(rank);
   if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
 }
 
@@ -321,7 +335,8 @@ void work_on(const Collective& c, const Node& node) {
   if (is_traced) [[unlikely]] tracing::work_ends(node);
 }
 
-void run_user_nodes(RankState& rank, ReadyList& list) {
+// True if anything was done.
+bool run_user_nodes(RankState& rank, ReadyList& list) {
   NodeState *done = nullptr, *next = nullptr;
   do {
     if (!rank.enter_user_code()) break;
@@ -333,10 +348,12 @@ void run_user_nodes(RankState& rank, ReadyList& list) {
     }
     rank.leave_user_code();
   } while (rank.has_user_nodes());
+  const bool has_run = done != nullptr;
   for (; done != nullptr; done = next) {
     next = done->next_ready;
     complete_node(*done->owner, done->id, list);
   }
+  return has_run;
 }
 
 // A user's function is run once at a time in a rank, though the rank, its progress thread and
@@ -358,8 +375,7 @@ void execute(Collective& c, NodeId id, ReadyList& list) {
     start_message(c, node, id);
     return;
   }
-  if (node.kind == NodeKind::kReduce && c.binding.reduction.is_user)
-    return run_user_code(c, id, list);
+  if (is_user_code(c, node)) return run_user_code(c, id, list);
   work_on(c, node);
   complete_node(c, id, list);
 }
@@ -387,7 +403,7 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
   state.owner = &c;
   state.id = id;
   state.run = &run_in_background;
-  const bool is_user = c.nodes[id].kind == NodeKind::kReduce && c.binding.reduction.is_user;
+  const bool is_user = is_user_code(c, c.nodes[id]);
   const bool is_any = msg::ShortCall::is_inside() || is_user || !msg::waits_help();
   const auto need =
       is_any ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
@@ -405,7 +421,7 @@ void run_node(Collective& c, NodeId id, ReadyList& list) {
   Runner runner = runner_of(c, node, c.states[id].goes_up);
   if (runner == Runner::kProgress) {
     if (leave_to_progress(c, id)) return;
-    const bool is_user = node.kind == NodeKind::kReduce && c.binding.reduction.is_user;
+    const bool is_user = is_user_code(c, node);
     runner = is_user ? Runner::kRank : Runner::kHere;
   }
   if (runner == Runner::kRank)
@@ -572,16 +588,12 @@ UserCode::~UserCode() {
   if (!list.is_running) run_all(list);
 }
 
-bool help(job::Rank& self) {
-  RankState* mine = RankState::find(self);
-  if (mine == nullptr || (!mine->has_nodes() && !mine->has_relayed())) return false;
+bool help_in_background(job::Rank& rank) {
+  RankState* const state = RankState::find(rank);
+  if (state == nullptr || !state->has_nodes()) return false;
   ReadyList& list = ready_list;
-  if (NodeState* const chain = mine->pop_relayed()) {
-    list.append_chain(chain);
-    if (!list.is_running) run_all(list);
-  }
   // Until there are none: what a node starts may hand this rank its next node.
-  while (NodeState* node = mine->pop_all()) {
+  while (NodeState* node = state->pop_all()) {
     while (node != nullptr) {
       NodeState* next = node->next_ready;  // the collective may be gone after the node
       Collective& c = *node->owner;
@@ -592,6 +604,26 @@ bool help(job::Rank& self) {
     }
   }
   return true;
+}
+
+bool help(job::Rank& self) {
+  RankState* const mine = RankState::find(self);
+  if (mine == nullptr) return false;
+  bool has_helped = false;
+  ReadyList& list = ready_list;
+  if (NodeState* const chain = mine->has_relayed() ? mine->pop_relayed() : nullptr) {
+    list.append_chain(chain);
+    if (!list.is_running) run_all(list);
+    has_helped = true;
+  }
+  for (bool has_more = true; has_more; has_helped |= has_more) {
+    has_more = help_in_background(self);
+    if (mine->has_user_nodes() && run_user_nodes(*mine, list)) {
+      if (!list.is_running) run_all(list);
+      has_more = true;
+    }
+  }
+  return has_helped;
 }
 
 msg::Status run(job::Rank& self, const Schedule& schedule, const Binding& binding,

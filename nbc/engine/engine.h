@@ -22,10 +22,13 @@ namespace mpc::nbc {
 struct Reduction {
   void (*apply)(void* context, const void* in, void* inout, Count n) = nullptr;
   void* context = nullptr;
-  bool is_user = false;  // must run as the owning rank
+  bool is_user = false;  // must run as the owning rank; see may_run_in_background
   bool commutative = true;
   // Optional: out = a op b. `out` overlaps neither.
   void (*apply3)(void* context, const void* a, const void* b, void* out, Count n) = nullptr;
+  // Of a user's function: also on the rank's progress thread, while the rank computes. Otherwise in
+  // calls of the rank only. The same for all that a rank has in flight.
+  bool may_run_in_background = false;
 };
 
 // What a start binds. create() copies the two spans' elements; what they point to, and
@@ -87,6 +90,8 @@ class UserCode {
 // Caller: an execution of `self`. Switches: only if a user's function does.
 // Returns true if anything happened.
 bool help(job::Rank& self);
+// The same for another execution while the rank computes; leaves what only the rank may run.
+bool help_in_background(job::Rank& rank);
 
 // Blocking: start and wait, without allocation once the rank's pool is warm.
 // Ownership: schedule and binding are the caller's and stay for the call. Switches: yes.

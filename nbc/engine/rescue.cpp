@@ -40,7 +40,7 @@ void run_rescue(sched::ProgressItem& item) noexcept {
   RankState& state = *static_cast<RescueItem&>(item).state;
   rescue_counter.add();
   MPC_TRACE("engine", "rescue", state.rescue.rank->world_rank);
-  help(*state.rescue.rank);
+  help_in_background(*state.rescue.rank);
   // release pairs with take_state(): the last touch.
   state.rescue.is_queued.store(false, std::memory_order_release);
 }

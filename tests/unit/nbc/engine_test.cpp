@@ -147,6 +147,8 @@ void keep_a_random_mix_apart(unsigned seed_here, int rounds,
                            tag_base(static_cast<uint32_t>(players.size())));
     }
     const unsigned shuffle = static_cast<unsigned>(random());
+    const bool in_background = random() % 2 == 0;
+    for (Player& player : players) player.let_run_in_background(in_background);
     Findings findings;
     World world(n, 2);
     prepare(world, static_cast<unsigned>(random()));

@@ -81,6 +81,11 @@ void Player::apply(void* context, const void* in, void* inout, Count n) {
       std::fprintf(stderr, "a user operation of rank %d ran elsewhere\n", p.world_rank);
       std::abort();
     }
+    if (!p.player->may_run_in_background_ && rank->progress != nullptr &&
+        rank->progress->is_running_here()) {
+      std::fprintf(stderr, "a user operation of rank %d ran in the background\n", p.world_rank);
+      std::abort();
+    }
   }
   const VerifyType& type = case_type(p.type).verify;
   const auto* a = static_cast<const unsigned char*>(in);
@@ -107,7 +112,7 @@ Binding Player::binding(int rank) const {
   b.buffers = p.buffers;
   b.types = p.types;
   b.reduction = {apply, const_cast<PerRank*>(&p), is_user_operation_,
-                 case_.is_commutative, nullptr};
+                 case_.is_commutative, nullptr, may_run_in_background_};
   if (p.type == 0 && !is_user_operation_ && tag_base_ / kTagsPerCollective % 2 != 0)
     b.reduction.apply3 = apply3;
   b.world_ranks = world_ranks_;

@@ -30,6 +30,10 @@ class Player {
   Player(Case c, const Algorithm& algorithm, bool is_user_operation,
          const std::vector<int>& world_ranks, int tag_base);
 
+  // User operations also run on progress threads; otherwise they check that they do not. The same
+  // for all players of a world.
+  void let_run_in_background(bool on) { may_run_in_background_ = on; }
+
   const Case& description() const { return case_; }
   const Algorithm& algorithm() const { return algorithm_; }
   std::shared_ptr<const Schedule> schedule(int rank) const;
@@ -69,6 +73,7 @@ class Player {
   Case case_;
   const Algorithm& algorithm_;
   bool is_user_operation_;
+  bool may_run_in_background_ = false;
   std::vector<int> world_ranks_;
   int tag_base_;
   std::deque<PerRank> ranks_;
