@@ -46,8 +46,8 @@ int MPCX_Send(MPCX_Builder builder, const void *buffer, MPI_Count count, MPI_Dat
 int MPCX_Recv(MPCX_Builder builder, void *buffer, MPI_Count count, MPI_Datatype type,
               int source, int tag, MPCX_Node *node);
 /* inout = in op inout, as MPI_Reduce_local. All reductions of one schedule have the same
- * operation and datatype. A function of the user runs as the rank, in one of its MPI calls or on
- * its progress thread, one at a time. */
+ * operation and datatype. A function of the user runs as the rank, one at a time, in one of its
+ * MPI calls or, with MPI_THREAD_MULTIPLE (setting mpi.user_functions), on its progress thread. */
 int MPCX_Reduce(MPCX_Builder builder, const void *in, void *inout, MPI_Count count,
                 MPI_Datatype type, MPI_Op op, MPCX_Node *node);
 int MPCX_Copy(MPCX_Builder builder, const void *from, MPI_Count from_count,
