@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kCores = 1, kRanks = 2;  // the file's "processes"
+constexpr int kCores = 1;       // the first of the file's "processes"; 2: ranks
 constexpr int kTracksPerRank = 2;  // a rank's main execution and its progress thread
 
 int64_t number_in(const Json& args, const char* name, int64_t fallback) {
