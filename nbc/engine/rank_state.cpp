@@ -57,24 +57,16 @@ void RankState::give_back(Collective* collective) noexcept {
   unlock();
 }
 
-void RankState::push(NodeState& node) noexcept {
-  NodeState* head = own_.load(std::memory_order_relaxed);
-  do {
-    node.next_ready = head;
-    // release pairs with the acquire in pop_all(): what the node's predecessors wrote.
-  } while (!own_.compare_exchange_weak(head, &node, std::memory_order_release,
-                                       std::memory_order_relaxed));
-}
-
-void RankState::push_user(NodeState& node) noexcept {
-  NodeState* head = user_.load(std::memory_order_relaxed);
-  do {
-    node.next_ready = head;
-  } while (!user_.compare_exchange_weak(head, &node, std::memory_order_seq_cst,
-                                        std::memory_order_relaxed));
-}
-
 namespace {
+
+// `order` pairs with that of the pop: what the nodes' predecessors wrote.
+void push_chain(std::atomic<NodeState*>& list, NodeState& first, NodeState& last,
+                std::memory_order order) noexcept {
+  NodeState* head = list.load(std::memory_order_relaxed);
+  do {
+    last.next_ready = head;
+  } while (!list.compare_exchange_weak(head, &first, order, std::memory_order_relaxed));
+}
 
 NodeState* oldest_first(NodeState* newest) noexcept {
   NodeState* oldest = nullptr;
@@ -89,6 +81,14 @@ NodeState* oldest_first(NodeState* newest) noexcept {
 
 }  // namespace
 
+void RankState::push(NodeState& node) noexcept {
+  push_chain(own_, node, node, std::memory_order_release);
+}
+
+void RankState::push_user(NodeState& node) noexcept {
+  push_chain(user_, node, node, std::memory_order_seq_cst);
+}
+
 NodeState* RankState::pop_all() noexcept {
   return oldest_first(own_.exchange(nullptr, std::memory_order_acquire));
 }
@@ -98,12 +98,7 @@ NodeState* RankState::pop_user() noexcept {
 }
 
 void RankState::Relay::push(NodeState& first, NodeState& last) noexcept {
-  NodeState* head = to_.relayed_.load(std::memory_order_relaxed);
-  do {
-    last.next_ready = head;
-    // release pairs with pop_relayed(): what the nodes' predecessors wrote.
-  } while (!to_.relayed_.compare_exchange_weak(head, &first, std::memory_order_release,
-                                               std::memory_order_relaxed));
+  push_chain(to_.relayed_, first, last, std::memory_order_release);
 }
 
 void RankState::await_relays() const noexcept {

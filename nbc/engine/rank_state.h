@@ -46,7 +46,7 @@ class RankState {
   NodeState* pop_all() noexcept;
 
   // Nodes with a function of the user, and whether one is being run: see run_user_code() in
-  // engine.cpp. Caller: executions that act as the rank.
+  // engine.cpp. Caller: executions that act as the rank; of push_user(): any.
   // All seq_cst: either who leaves sees the node that was pushed, or who pushed can enter.
   void push_user(NodeState& node) noexcept;
   NodeState* pop_user() noexcept;

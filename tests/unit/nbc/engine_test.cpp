@@ -197,6 +197,14 @@ TEST(Engine, KeepsThemApartInTheBackground) {
   ASSERT_TRUE(Settings::assign("message.eager_limit=8k").ok());
 }
 
+// Persistent ones: made, not started.
+std::vector<CollectivePtr> create_all(job::Rank& rank, const std::deque<Player>& players) {
+  std::vector<CollectivePtr> made;
+  for (const Player& player : players)
+    made.push_back(create(rank, player.schedule(rank.world_rank), player.binding(rank.world_rank)));
+  return made;
+}
+
 // Persistent: the same collectives again and again, with changed data.
 TEST(Engine, StartsTheSameCollectiveAgain) {
   std::mt19937 random(seed() + 1);
@@ -210,9 +218,7 @@ TEST(Engine, StartsTheSameCollectiveAgain) {
   World world(kRanks, 2);
   const std::string left = world.run([&](job::Rank& rank) {
     const int me = rank.world_rank;
-    std::vector<CollectivePtr> kept;
-    for (Player& player : players)
-      kept.push_back(create(rank, player.schedule(me), player.binding(me)));
+    std::vector<CollectivePtr> kept = create_all(rank, players);
     for (unsigned round = 0; round < 10; ++round) {
       for (size_t i = 0; i < kept.size(); ++i) {
         players[i].fill(me, round);
@@ -254,9 +260,7 @@ TEST(Engine, AStartLeavesOthersNodesToThoseWhoWait) {
   World world(kRanks, 2);
   const std::string left = world.run([&](job::Rank& rank) {
     const int me = rank.world_rank;
-    std::vector<CollectivePtr> kept;
-    for (Player& player : players)
-      kept.push_back(create(rank, player.schedule(me), player.binding(me)));
+    std::vector<CollectivePtr> kept = create_all(rank, players);
     std::vector<CollectivePtr> one(1);
     for (int turn = 0; turn < kMostTurns; ++turn) {
       for (size_t i = 0; i < kept.size(); ++i) {

@@ -55,21 +55,19 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& test) {
          test.param.algorithm;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Machines, Chosen,
-    ::testing::Values(
-        Case{"knl64", "bcast", "binomial"}, Case{"knl64", "reduce", "binomial"},
-        Case{"knl64", "scatter", "binomial"}, Case{"knl64", "gather", "binomial"},
-        Case{"knl64", "allreduce", "binomial"},
-        Case{"knl64", "bcast", "binomial_segmented"},
-        Case{"knl64", "reduce", "binomial_segmented"},
-        Case{"skylake48", "bcast", "binomial"}, Case{"skylake48", "reduce", "binomial"},
-        Case{"skylake48", "scatter", "binomial"},
-        Case{"skylake48", "gather", "binomial"},
-        Case{"skylake48", "allreduce", "binomial"},
-        Case{"skylake48", "bcast", "binomial_segmented"},
-        Case{"skylake48", "reduce", "binomial_segmented"}),
-    name_of_case);
+const Case kBinomial[] = {
+    {"knl64", "bcast", "binomial"},     {"knl64", "reduce", "binomial"},
+    {"knl64", "scatter", "binomial"},   {"knl64", "gather", "binomial"},
+    {"knl64", "allreduce", "binomial"}, {"skylake48", "bcast", "binomial"},
+    {"skylake48", "reduce", "binomial"}, {"skylake48", "scatter", "binomial"},
+    {"skylake48", "gather", "binomial"}, {"skylake48", "allreduce", "binomial"}};
+const Case kSegmented[] = {{"knl64", "bcast", "binomial_segmented"},
+                           {"knl64", "reduce", "binomial_segmented"},
+                           {"skylake48", "bcast", "binomial_segmented"},
+                           {"skylake48", "reduce", "binomial_segmented"}};
+
+INSTANTIATE_TEST_SUITE_P(Machines, Chosen, ::testing::ValuesIn(kBinomial), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Segmented, Chosen, ::testing::ValuesIn(kSegmented), name_of_case);
 
 class Predicted : public ::testing::TestWithParam<Case> {};
 
@@ -113,18 +111,7 @@ TEST_P(Predicted, TimesAreNearTheSimulatorsForShortComputation) {
   expect_agreement(GetParam(), 0.25, half, 0.1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Machines, Predicted,
-                         ::testing::Values(Case{"knl64", "bcast", "binomial"},
-                                           Case{"knl64", "reduce", "binomial"},
-                                           Case{"knl64", "scatter", "binomial"},
-                                           Case{"knl64", "gather", "binomial"},
-                                           Case{"knl64", "allreduce", "binomial"},
-                                           Case{"skylake48", "bcast", "binomial"},
-                                           Case{"skylake48", "reduce", "binomial"},
-                                           Case{"skylake48", "scatter", "binomial"},
-                                           Case{"skylake48", "gather", "binomial"},
-                                           Case{"skylake48", "allreduce", "binomial"}),
-                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Machines, Predicted, ::testing::ValuesIn(kBinomial), name_of_case);
 
 TEST(Simulator, IsThePapersModelWhenOnlyBandwidthCounts) {
   const auto machine = machine_named("pack:1 numa:1 core:64 pu:1");
