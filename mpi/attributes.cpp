@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mpi/error_codes.h"
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
 
@@ -70,7 +71,12 @@ int call_delete(const Keyval& k, void* handle, void* value) {
 
 bool is_dup(const Keyval& k) noexcept { return reinterpret_cast<uintptr_t>(k.copy) == 1; }
 
-Err of_callback(int code) { return code == MPI_SUCCESS ? kSuccess : fail_with_code(code); }
+Err of_callback(int code, const char* which) {
+  if (code == MPI_SUCCESS) return kSuccess;
+  if (code > MPI_ERR_LASTCODE) return fail_with_code(code);  // the user has a text for it
+  return fail_in_function(code,
+                          fmt::format("the {} function of an attribute returned {}", which, code));
+}
 
 }  // namespace
 
@@ -84,7 +90,7 @@ Err AttributeSet::set(const KeyvalRef& keyval, void* value, Language written_by,
                       void* handle) {
   const KeyvalRef keep = keyval;
   if (const Attribute* old = find(keyval->id))
-    MPC_MPI_TRY(of_callback(call_delete(*keyval, handle, old->value)));
+    MPC_MPI_TRY(of_callback(call_delete(*keyval, handle, old->value), "delete"));
   // The callback may have changed the set: look again.
   for (Attribute& a : list_) {
     if (a.keyval->id != keep->id) continue;
@@ -101,7 +107,7 @@ Err AttributeSet::remove(int keyval_id, void* handle) {
   if (a == nullptr)
     return fail(MPI_ERR_KEYVAL, fmt::format("no attribute is set for key {}", keyval_id));
   const KeyvalRef keyval = a->keyval;
-  MPC_MPI_TRY(of_callback(call_delete(*keyval, handle, a->value)));
+  MPC_MPI_TRY(of_callback(call_delete(*keyval, handle, a->value), "delete"));
   std::erase_if(list_, [&](const Attribute& x) { return x.keyval == keyval; });
   return kSuccess;
 }
@@ -123,7 +129,7 @@ Err AttributeSet::copy_to(AttributeSet& to, void* from_handle) const {
     }
     void* value = nullptr;
     int flag = 0;
-    MPC_MPI_TRY(of_callback(call_copy(k, from_handle, a.value, &value, &flag)));
+    MPC_MPI_TRY(of_callback(call_copy(k, from_handle, a.value, &value, &flag), "copy"));
     if (flag != 0) to.list_.push_back({a.keyval, value, k.language});
   }
   return kSuccess;

@@ -119,6 +119,8 @@ struct Call final : CollectiveState {
     out.my_rank = comm.rank();
     out.context = comm.collective_context();
     out.tag_base = tag_base;
+    // All members of a broadcast give the same amount of data; nothing is done for less of it.
+    out.needs_whole_messages = shape.coll == Coll::kBcast;
     return out;
   }
 };

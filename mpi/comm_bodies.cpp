@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mpi_constants.h"
+#include "base/mpi_handle_names.h"
 #include "mpi/api/impl_group_comm.h"
 #include "mpi/comm.h"
 #include "mpi/comm_make.h"
@@ -223,9 +225,10 @@ Err comm_set_name(Comm& comm, const char* name) {
   return kSuccess;
 }
 
-Err comm_get_name(Comm& comm, char* name, int* length) {
-  std::memcpy(name, comm.name.c_str(), comm.name.size() + 1);
-  *length = static_cast<int>(comm.name.size());
+Err comm_get_name(Comm* comm, char* name, int* length) {
+  const std::string& text = comm != nullptr ? comm->name : abi::handle_name(abi::kCommNull);
+  std::memcpy(name, text.c_str(), text.size() + 1);
+  *length = static_cast<int>(text.size());
   return kSuccess;
 }
 

@@ -85,6 +85,22 @@ Err aliased(const void* address) {
                           "or set mpi.aliased_buffers=1 to let it pass",
                           address));
 }
+Err near_buffers(const void* send, const void* recv, Count n, const dt::Datatype& type) {
+  if (n == 0) return kSuccess;
+  if (Err error = buffer(send, n, type)) return error;
+  if (send == nullptr || send == MPI_IN_PLACE) return kSuccess;
+  if (send == recv) return aliased(send);
+  if (!type.is_contiguous() || allows_aliasing.get()) return kSuccess;
+  return fail(MPI_ERR_BUFFER, fmt::format("the send buffer ({}) and the receive buffer ({}) of {} "
+                                          "bytes each overlap; set mpi.aliased_buffers=1 to let it "
+                                          "pass",
+                                          send, recv, n * type.size()));
+}
+Err type_of_nothing(Err error, MPI_Datatype handle, const dt::Datatype** out) {
+  if (handle != MPI_DATATYPE_NULL) return error;
+  *out = dt::predefined(dt::abi::kByte);
+  return kSuccess;
+}
 Err not_committed() {
   return fail(MPI_ERR_TYPE, "the datatype is not committed (MPI_Type_commit)");
 }

@@ -91,6 +91,8 @@ namespace check {
 [[gnu::cold]] Err bad_tag(int value);
 [[gnu::cold]] Err bad_buffer(const void* address, Count count);
 [[gnu::cold]] Err aliased(const void* address);
+[[gnu::cold]] Err near_buffers(const void* send, const void* recv, Count n,
+                               const dt::Datatype& type);
 [[gnu::cold]] Err not_committed();
 [[gnu::cold]] Err bad_type_at(Err error, Count index);
 
@@ -138,9 +140,23 @@ inline Err type(MPI_Datatype handle, const dt::Datatype** out) {
 Err intracomm(MPI_Comm handle, Comm** out);
 Err intercomm(MPI_Comm handle, Comm** out);
 Err info_object(MPI_Info handle, Info** out);  // not MPI_INFO_NULL
-inline Err committed(MPI_Datatype handle, const dt::Datatype** out) {
-  if (Err error = type(handle, out)) [[unlikely]] return error;
+[[gnu::cold]] Err type_of_nothing(Err error, MPI_Datatype handle, const dt::Datatype** out);
+// `n` elements of it; -1: not said. A null handle is no error where it stands for no data, as in
+// MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, ...), which programs take for granted.
+inline Err committed(MPI_Datatype handle, const dt::Datatype** out, Count n = -1) {
+  if (Err error = type(handle, out)) [[unlikely]]
+    return n == 0 ? type_of_nothing(error, handle, out) : error;
   return (*out)->is_committed() ? kSuccess : not_committed();
+}
+// Null handles have names, too (MPI-4.1 section 7.8): *out stays null.
+inline Err or_null(MPI_Comm handle, Comm** out) {
+  return handle == MPI_COMM_NULL ? kSuccess : comm(handle, out);
+}
+inline Err or_null(MPI_Win handle, Win** out) {
+  return handle == MPI_WIN_NULL ? kSuccess : lookup(handle, out);
+}
+inline Err or_null(MPI_Datatype handle, DatatypeObject** out) {
+  return handle == MPI_DATATYPE_NULL ? kSuccess : lookup(handle, out);
 }
 // A handle that the call may change.
 template <class T, class Handle>
@@ -227,12 +243,14 @@ inline Err load(const T* value, const char* name, Count* out) {
   return kSuccess;
 }
 // --- buffers of collectives, which must not overlap (MPI-4.1 section 6.1) --------------------
-// Only what overlaps for certain is found: the same elements at the same address.
+// Only what overlaps for certain is found: elements without gaps, or at the same address.
 inline Err reduction_buffers(const void* send, const void* recv, Count n,
                              const dt::Datatype* type) {
-  if ((send != recv && send != nullptr) || n == 0) [[likely]] return kSuccess;
-  if (Err error = buffer(send, n, type)) return error;
-  return send == recv && send != nullptr ? aliased(send) : kSuccess;
+  const auto from = reinterpret_cast<uintptr_t>(send), to = reinterpret_cast<uintptr_t>(recv);
+  const uintptr_t distance = from > to ? from - to : to - from;
+  if (distance >= static_cast<uintptr_t>(n * type->extent()) && send != nullptr) [[likely]]
+    return kSuccess;
+  return near_buffers(send, recv, n, *type);
 }
 template <class Int>
 inline Count own_count(const Comm& comm, const Int* counts) noexcept {

@@ -25,6 +25,8 @@ std::string report(Err error, const char* object_name, const char* function) {
   std::string text = fmt::format("{}: {}", who, function);
   if (object_name != nullptr && *object_name != '\0')
     text += fmt::format(" on {}", object_name);
+  if (is_last_error_of_function() && last_error_code() == error.code)
+    return text + ": " + last_error_message();
   const int error_class = class_of_code(error.code);
   const char* name = error_class_name(error_class);
   text += fmt::format(": {} ({})", name != nullptr ? name : fmt::format("code {}", error.code),

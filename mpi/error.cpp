@@ -2,6 +2,7 @@
 
 #include "mpi.h"
 #include "mpi/errhandler.h"
+#include "mpi/error_codes.h"
 
 namespace mpc::mpi {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 thread_local std::string t_message;
 thread_local constinit int t_code = 0;
 thread_local constinit unsigned t_number = 0;
+thread_local constinit unsigned t_number_of_function = 0;  // made by fail_in_function()
 
 struct ClassName {
   int mpi_class;
@@ -98,6 +100,14 @@ Err fail(int mpi_class, std::string message) {
   ++t_number;
   return Err{mpi_class};
 }
+
+Err fail_in_function(int code, std::string what) {
+  const Err error = fail(code, std::move(what));
+  t_number_of_function = t_number;
+  return error;
+}
+
+bool is_last_error_of_function() noexcept { return t_number_of_function == t_number; }
 
 Err fail(const Error& error) { return fail(error_class_of(error.code), error.message); }
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
+#include "base/mpi_constants.h"
+#include "base/mpi_handle_names.h"
 #include "mpi/comm.h"
 #include "mpi/errhandler.h"
 #include "mpi/group.h"
@@ -54,21 +58,27 @@ int class_of(Kind kind) noexcept {
 // The codes of the null handles, by kind.
 uintptr_t null_code(Kind kind) noexcept {
   switch (kind) {
-    case Kind::kComm: return 0x100;
-    case Kind::kGroup: return 0x108;
-    case Kind::kDatatype: return 0x200;
-    case Kind::kOp: return 0x20;
-    case Kind::kRequest: return 0x180;
-    case Kind::kMessage: return 0x128;
-    case Kind::kInfo: return 0x130;
-    case Kind::kErrhandler: return 0x140;
-    case Kind::kWin: return 0x110;
-    case Kind::kFile: return 0x118;
-    case Kind::kSession: return 0x120;
+    case Kind::kComm: return abi::kCommNull;
+    case Kind::kGroup: return abi::kGroupNull;
+    case Kind::kDatatype: return abi::kDatatypeNull;
+    case Kind::kOp: return abi::kOpNull;
+    case Kind::kRequest: return abi::kRequestNull;
+    case Kind::kMessage: return abi::kMessageNull;
+    case Kind::kInfo: return abi::kInfoNull;
+    case Kind::kErrhandler: return abi::kErrhandlerNull;
+    case Kind::kWin: return abi::kWinNull;
+    case Kind::kFile: return abi::kFileNull;
+    case Kind::kSession: return abi::kSessionNull;
     case Kind::kOwnBuilder:
     case Kind::kOwnSchedule: return 0;
   }
   return 0;
+}
+
+// "MPI_INT", or the number where the ABI has no such handle.
+[[gnu::cold]] std::string name_of_constant(uintptr_t code) {
+  if (const char* name = abi::handle_name(static_cast<uint32_t>(code)); name != nullptr) return name;
+  return fmt::format("{:#x}", code);
 }
 
 [[gnu::cold]] Err bad_handle(const void* handle, Kind kind) {
@@ -78,8 +88,10 @@ uintptr_t null_code(Kind kind) noexcept {
     return fail(class_of(kind), fmt::format("the {} is the null handle", what));
   if (code == 0)
     return fail(class_of(kind), fmt::format("the {} was never set (it is 0)", what));
+  if (const char* name = abi::handle_name(code))
+    return fail(class_of(kind), fmt::format("{} was given where a {} is needed", name, what));
   if (code < kPredefinedEnd)
-    return fail(class_of(kind), fmt::format("{:#x} is no predefined {}", code, what));
+    return fail(class_of(kind), fmt::format("{} is no predefined {}", name_of_constant(code), what));
   return fail(class_of(kind), fmt::format("{} is no {} handle", handle, what));
 }
 
@@ -95,14 +107,22 @@ uintptr_t null_code(Kind kind) noexcept {
 
 // Where the heap can be on x86-64: above what fits in an int (programs and runtime are
 // position-independent, so their data lie high), below the kernel. A handle that a program has
-// kept in an int points lower.
-constexpr uintptr_t kLowestObject = uintptr_t{1} << 32, kHighestObject = uintptr_t{1} << 47;
+// kept in an int points lower. Valgrind and some allocators have heaps there, too.
+constexpr uintptr_t kHighHeap = uintptr_t{1} << 32, kHighestObject = uintptr_t{1} << 47;
+constexpr uintptr_t kLowHeap = 64 << 10;
+constinit uintptr_t g_lowest_object = kHighHeap;
+
+__attribute__((constructor)) void find_heap() {
+  void* volatile block = std::malloc(sizeof(Object));
+  if (reinterpret_cast<uintptr_t>(block) < kHighHeap) g_lowest_object = kLowHeap;
+  std::free(block);
+}
 
 // Of a handle that is no predefined one.
 inline Err check(void* handle, Kind kind, Object** out) {
   const auto address = reinterpret_cast<uintptr_t>(handle);
   if (address % alignof(Object) != 0 ||
-      address - kLowestObject >= kHighestObject - kLowestObject) {
+      address - g_lowest_object >= kHighestObject - g_lowest_object) {
     return bad_handle(handle, kind);
   }
   Object* object = object_of(handle);

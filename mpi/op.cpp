@@ -5,6 +5,7 @@
 #include <array>
 #include <climits>
 
+#include "base/mpi_handle_names.h"
 #include "base/settings.h"
 #include "mpi/handles.h"
 #include "mpi/rank_state.h"
@@ -14,7 +15,7 @@
 namespace mpc::mpi {
 namespace {
 
-constexpr uint32_t kFirstOp = 0x20, kOpCount = 0x20;
+constexpr uint32_t kFirstOp = abi::kOpNull, kOpCount = 0x20;
 
 // Of the process, made at the first use, never freed.
 std::array<Op*, kOpCount>& table() {
@@ -29,14 +30,6 @@ std::array<Op*, kOpCount>& table() {
   }();
   return *ops;
 }
-
-constexpr const char* kOpNames[kOpCount] = {
-    "MPI_OP_NULL", "MPI_SUM",  "MPI_MIN",    "MPI_MAX",    "MPI_PROD", nullptr,
-    nullptr,       nullptr,    "MPI_BAND",   "MPI_BOR",    "MPI_BXOR", nullptr,
-    nullptr,       nullptr,    nullptr,      nullptr,      "MPI_LAND", "MPI_LOR",
-    "MPI_LXOR",    nullptr,    nullptr,      nullptr,      nullptr,    nullptr,
-    "MPI_MINLOC",  "MPI_MAXLOC", nullptr,    nullptr,      "MPI_REPLACE", "MPI_NO_OP",
-    nullptr,       nullptr};
 
 enum Place { kByThreadLevel, kInCalls, kAnywhere };
 constexpr const char* kPlaces[] = {"auto", "calls", "background"};
@@ -59,6 +52,8 @@ Op* predefined_op(MPI_Op handle) noexcept {
   if (code < kFirstOp || code >= kFirstOp + kOpCount) return nullptr;
   return table()[code - kFirstOp];
 }
+
+const char* Op::name() const noexcept { return abi::handle_name(code_); }
 
 MPI_Op Op::handle() noexcept {
   return is_predefined() ? reinterpret_cast<MPI_Op>(static_cast<uintptr_t>(code_))
@@ -95,9 +90,8 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
     kernel_ = code == 0 || !op.is_reduction() ? nullptr : dt::reduction(op.code(), code);
     if (kernel_ == nullptr)
       return fail(MPI_ERR_OP,
-                  fmt::format("{} is not defined for {}", kOpNames[op.code() - kFirstOp],
-                              code == 0 ? std::string("a derived datatype")
-                                        : fmt::format("datatype {:#x}", code)));
+                  fmt::format("{} is not defined for {}", op.name(),
+                              code == 0 ? "a derived datatype" : predefined_type_name(code)));
     reduction_.apply = [](void* context, const void* in, void* inout, dt::Count n) {
       static_cast<BoundOp*>(context)->kernel_(in, inout, n);
     };

@@ -27,6 +27,7 @@ class Op final : public Object {
   bool commutes() const noexcept { return commutes_; }
   // MPI_REPLACE and MPI_NO_OP are for one-sided communication only (MPI-4.1 section 12.3.4).
   bool is_reduction() const noexcept { return is_reduction_; }
+  const char* name() const noexcept;  // "MPI_SUM"; null: the user's
   MPI_Op handle() noexcept;
   void drop() noexcept;  // gives a reference back
 

@@ -243,6 +243,12 @@ Err error_of(const msg::Status& status) {
 }
 
 Err error_of_collective(const msg::Status& status, const char* call) {
+  if (status.failed && status.error == Errc::kCount) {
+    return fail(MPI_ERR_NOT_SAME,
+                fmt::format("{}: a message is shorter than this rank's buffer: counts or types "
+                            "differ between the ranks",
+                            call));
+  }
   if (!status.failed || status.error != Errc::kTruncate) return error_of(status);
   const std::string sender =
       status.source < 0 ? std::string() : fmt::format(" from rank {}", status.source);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/counter.h"
 #include "base/log.h"
@@ -32,11 +34,24 @@ StringSetting split_setting{
     [](std::string_view text) {
       return std::string(parse_split(text) == kInvalid ? "neither auto nor a number of levels" : "");
     }};
+// Of the file that nbc.machine_file names: read when the setting is made, before the ranks start
+// and before --wdir, so that a wrong one is refused as any other wrong value is.
+std::optional<nbc::Parameters>& asked_parameters() {
+  static std::optional<nbc::Parameters> parameters;
+  return parameters;
+}
+std::string read_asked_parameters(std::string_view path) {
+  if (path.empty()) return "";
+  auto read = nbc::read_parameters(std::string(path));
+  if (!read) return read.error().message;
+  asked_parameters() = std::move(*read);
+  return "";
+}
 StringSetting parameters_setting{
     "nbc.machine_file", "",
     "File of the machine's parameters (mpcinfo --calibrate) for the model; empty: the one "
     "in the user's cache, or a guess from the topology",
-    "a path"};
+    "a file of mpcinfo --calibrate", read_asked_parameters};
 
 enum Plan { kTable, kModel };
 constexpr const char* kPlans[] = {"table", "model"};
@@ -84,13 +99,11 @@ nbc::MachineShape shape_of(const topo::Machine& machine) {
 
 nbc::Parameters load_parameters() {
   const topo::Machine* machine = job::Job::instance().machine();
-  std::string path = parameters_setting.get();
-  const bool is_asked = !path.empty();
-  if (!is_asked && machine != nullptr) path = nbc::parameters_path(topo::fingerprint(*machine));
-  if (!path.empty()) {
-    auto read = nbc::read_parameters(path);
+  if (!parameters_setting.get().empty()) return *asked_parameters();
+  if (machine != nullptr) {
+    auto read = nbc::read_parameters(nbc::parameters_path(topo::fingerprint(*machine)));
     if (read) return *read;
-    if (is_asked || read.error().code != Errc::kNotFound)
+    if (read.error().code != Errc::kNotFound)
       log::warn("parameters of the machine: {}; guessed instead", read.error().message);
   }
   return nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mpi_constants.h"
 #include "mpi/api/impl_datatype.h"
 #include "mpi/comm.h"
 #include "mpi/rank_state.h"
@@ -226,9 +227,10 @@ Err type_set_name(DatatypeObject& type, const char* name) {
   return kSuccess;
 }
 
-Err type_get_name(DatatypeObject& type, char* name, int* length) {
-  const char* text = type.has_name ? type.name.c_str()
-                                   : predefined_type_name(type.type().abi_code());
+Err type_get_name(DatatypeObject* type, char* name, int* length) {
+  const uint32_t code = type != nullptr ? type->type().abi_code() : abi::kDatatypeNull;
+  const char* text =
+      type != nullptr && type->has_name ? type->name.c_str() : predefined_type_name(code);
   const size_t n = std::strlen(text);
   std::memcpy(name, text, n + 1);
   *length = static_cast<int>(n);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "base/mpi_handle_names.h"
 #include "mpi.h"
 #include "mpi/attributes.h"
 #include "mpi/error.h"
@@ -48,7 +49,11 @@ struct TypeTable {
 // Null if `handle` is no predefined type.
 DatatypeObject* predefined_type_object(MPI_Datatype handle);
 void drop_type_object(DatatypeObject* object) noexcept;
-const char* predefined_type_name(uint32_t code) noexcept;  // "MPI_INT"; "" if there is none
+// "MPI_INT"; "" if there is none.
+inline const char* predefined_type_name(uint32_t code) noexcept {
+  const char* name = abi::handle_name(code);
+  return name != nullptr ? name : "";
+}
 
 // A handle of the calling rank; the ABI's constant if the type is predefined.
 MPI_Datatype create_type_handle(dt::TypeRef type);

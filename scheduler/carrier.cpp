@@ -19,6 +19,7 @@
 #include "scheduler/emulation/emulation.h"
 #include "scheduler/scheduler_impl.h"
 #include "scheduler/spin.h"
+#include "scheduler/switch_hook.h"
 #include "scheduler/worker.h"
 
 namespace mpc::sched {
@@ -65,6 +66,11 @@ void Carrier::settle(Ult& from, After after) noexcept {
     case After::kRequeue:
       held_->push_local(from);
       return;
+    case After::kReturn:
+      from.taken_ns = 0;
+      from.place_on(*from.origin);
+      from.origin->push_remote(from);
+      return;
     case After::kEnded:
       scheduler_.on_ended(from);
       return;
@@ -75,6 +81,8 @@ void Carrier::settle(Ult& from, After after) noexcept {
 }
 
 void Carrier::switch_away(Ult& from, After after) noexcept {
+  if (counts_cpu_time()) [[unlikely]]
+    account.charge(&from.cpu_time_ns);
   context::Fiber* to = &native_;
   if (after != After::kLost) {
     held_->count_switch();
@@ -84,6 +92,8 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
       next->carrier_ = this;
       next->worker_.store(held_, std::memory_order_relaxed);
       to = &next->fiber;
+      if (const SwitchHook hook = switch_hook()) [[unlikely]]
+        hook(next->identity(), hook_state);
     }
   }
   in_region_.store(false, std::memory_order_relaxed);  // the next one is in none
@@ -95,6 +105,10 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
 }
 
 void Carrier::resume(Ult& ult) noexcept {
+  if (counts_cpu_time()) [[unlikely]]
+    account.charge(nullptr);
+  if (const SwitchHook hook = switch_hook()) [[unlikely]]
+    hook(ult.identity(), hook_state);
   ult.carrier_ = this;
   ult.worker_.store(held_, std::memory_order_relaxed);
   held_->count_switch();
@@ -129,8 +143,9 @@ void Carrier::adopt(Worker& worker) noexcept {
   worker_.store(&worker, std::memory_order_relaxed);
   in_region_.store(false, std::memory_order_relaxed);
   in_runtime_.store(1, std::memory_order_relaxed);
-  claim_.store(kMine, std::memory_order_relaxed);
-  worker.carrier.store(this, std::memory_order_relaxed);
+  // Both release: who holds us from now on (try_hold, take_ready_of) sees the worker.
+  claim_.store(kMine, std::memory_order_release);
+  worker.carrier.store(this, std::memory_order_release);
   gate_.store(1, std::memory_order_release);  // pairs with the acquire in run()
   futex_wake(gate_);
 }
@@ -142,6 +157,7 @@ void* Carrier::thread_main(void* self) {
 
 void Carrier::run() noexcept {
   scheduler_.greet_kernel_thread();
+  take_own_directory();
   current_ = this;
   carrier_ = this;
   native_.fs = context::current_fs();
@@ -158,7 +174,7 @@ void Carrier::run() noexcept {
     }
     gate_.store(0, std::memory_order_relaxed);
     if (scheduler_.is_stopping()) break;
-    scheduler_.bind_here(held_->core());
+    scheduler_.bindings().follow(held_->index());
     run_worker();
     if (!scheduler_.is_stopping()) scheduler_.add_spare(*this);
   }
@@ -200,7 +216,8 @@ void Carrier::idle() noexcept {
   worker.is_idle.store(true, std::memory_order_relaxed);
   tasks.begin_idle(worker);
   const TaskQueues::Taken taken = look_for_task(worker);
-  if (taken.task == nullptr && worker.sleep()) scheduler_.monitor().nudge();
+  if (taken.task == nullptr && !may_steal_soon(worker) && worker.sleep())
+    scheduler_.monitor().nudge();
   tasks.end_idle(worker);
   owes_look_ = true;
   if (taken.task == nullptr) return;
@@ -210,10 +227,31 @@ void Carrier::idle() noexcept {
   task_spin_end_ns_ = now_ns() + spin_budget_ns();
 }
 
+// Does another worker have a ready thread that it will not run soon? Waits until that is clear; not
+// for one that goes on switching, whose threads are ready for an instant each.
+bool Carrier::may_steal_soon(Worker& worker) noexcept {
+  Theft* theft = scheduler_.theft_of(worker);
+  if (theft == nullptr) return false;
+  const uint64_t end = now_ns() + theft->longest_patience_ns();
+  for (;;) {
+    const uint64_t now = now_ns();
+    const Theft::Verdict verdict = theft->look(now);
+    if (verdict != Theft::Verdict::kSoon) return verdict == Theft::Verdict::kDue;
+    if (now >= end || worker.has_ready() || worker.has_task() ||
+        worker.next_deadline_ns() <= now || scheduler_.is_stopping())
+      return false;  // sleep() sees all of these but the first
+    constexpr int kPausesPerClockRead = 16;
+    for (int i = 0; i < kPausesPerClockRead; ++i) _mm_pause();
+  }
+}
+
 // The next task. After one has run, another is likely: looks as long as a rank would poll.
 TaskQueues::Taken Carrier::look_for_task(Worker& worker) noexcept {
   constexpr int kPausesPerClockRead = 16;
   TaskQueues& tasks = scheduler_.tasks();
+  Theft* theft = scheduler_.theft_of(worker);
+  const uint64_t look_ns =
+      task_spin_end_ns_ - spin_budget_ns() + Theft::kWaitBeforeLookNs;
   for (;;) {
     const TaskQueues::Taken taken = tasks.take(worker);
     if (taken.task != nullptr || worker.has_ready() || task_spin_end_ns_ == 0)
@@ -223,6 +261,9 @@ TaskQueues::Taken Carrier::look_for_task(Worker& worker) noexcept {
       _mm_pause();
     }
     const uint64_t now = now_ns();
+    if (theft != nullptr && now >= look_ns &&
+        theft->look(now) == Theft::Verdict::kDue)
+      task_spin_end_ns_ = 0;
     if (now < task_spin_end_ns_ && now < worker.next_deadline_ns()) continue;
     task_spin_end_ns_ = 0;
   }
@@ -256,20 +297,41 @@ void Carrier::sleep_on_core(uint64_t deadline_ns) noexcept {
   if (is_ult) self.carrier_->leave();  // re-read: it may be another one now
 }
 
-Worker* Carrier::try_retake() noexcept {
-  if (held_ == nullptr) return nullptr;
-  claim_.store(kTaking, std::memory_order_relaxed);
+bool Carrier::try_hold() noexcept {
+  uint32_t expected = kMine;
+  // Acquire pairs with the releases in let_go() and adopt(): one holder after the other.
+  if (!claim_.compare_exchange_strong(expected, kTaking, std::memory_order_acquire,
+                                      std::memory_order_relaxed))
+    return false;
   // Orders our store before our load, and the same in every other thread of the process:
   // either we see its in_runtime_ = 1, or it sees kTaking.
-  if (raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 ||
-      in_runtime_.load(std::memory_order_acquire) != 0) {
-    claim_.store(kMine, std::memory_order_release);
-    return nullptr;
-  }
+  if (raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 &&
+      in_runtime_.load(std::memory_order_acquire) == 0)
+    return true;
+  let_go();
+  return false;
+}
+
+// Release: who enters next (acquire in enter(), enter_slowly()) sees what was taken.
+void Carrier::let_go() noexcept { claim_.store(kMine, std::memory_order_release); }
+
+Worker* Carrier::try_retake() noexcept {
+  if (held_ == nullptr || !try_hold()) return nullptr;
   Worker* worker = held_;
   held_ = nullptr;
   claim_.store(kLostWorker, std::memory_order_release);
   return worker;
+}
+
+Ult* Carrier::take_ready_of(Worker& victim) noexcept {
+  // Acquire pairs with the release in adopt(). Carriers live as long as the scheduler, so one that
+  // has lost the worker since is no harm: it is held, found without the worker, and let go.
+  Carrier* carrier = victim.carrier.load(std::memory_order_acquire);
+  if (carrier == nullptr || carrier->is_in_runtime() || !carrier->try_hold()) return nullptr;
+  Ult* ult = carrier->held_ == &victim ? victim.take_movable() : nullptr;
+  carrier->let_go();
+  if (ult != nullptr) ult->taken_ns = coarse_now_ns();
+  return ult;
 }
 
 }  // namespace mpc::sched

@@ -15,6 +15,7 @@
 #include "base/futex.h"
 #include "base/result.h"
 #include "scheduler/context/fiber.h"
+#include "scheduler/cpu_time.h"
 #include "scheduler/task/queues.h"
 #include "scheduler/ult.h"
 
@@ -49,6 +50,10 @@ class Carrier final : public Execution {
   static void sleep_on_core(uint64_t deadline_ns) noexcept;
   // Takes the worker away if the carrier is outside of the runtime. Caller: the monitor.
   Worker* try_retake() noexcept;
+  // Takes a ready Ult of a worker that computes, or null. The worker is held still for that: its Ult
+  // waits if it enters the runtime meanwhile. Caller: the owner of another worker.
+  // Cost: a membarrier, which interrupts each core that runs a thread of this process.
+  static Ult* take_ready_of(Worker& victim) noexcept;
 
   Worker* worker() const noexcept { return held_; }
   void set_in_region(bool on) noexcept { in_region_.store(on, std::memory_order_relaxed); }
@@ -60,13 +65,16 @@ class Carrier final : public Execution {
 
   // Goes on with the next ready Ult of the worker, or with the idle loop. Called on the stack
   // of `from`; returns there when somebody resumes it. The worker must be held (enter()).
-  enum class After : uint8_t { kParked, kParkedWithTimer, kRequeue, kEnded, kLost };
+  // kReturn: it is queued at its origin, which is another worker.
+  enum class After : uint8_t { kParked, kParkedWithTimer, kRequeue, kReturn, kEnded, kLost };
   void switch_away(Ult& from, After after) noexcept;
 
   // What the arriving side does for the side that left. Inside the runtime.
   void settle(Ult& from, After after) noexcept;
 
   Carrier* next_spare = nullptr;
+  uint64_t hook_state = ~uint64_t{0};  // see switch_hook.h; what it began with is not known
+  CpuAccount account;  // of this kernel thread; used while counts_cpu_time()
 
  private:
   enum Claim : uint32_t { kMine, kTaking, kLostWorker };
@@ -75,7 +83,12 @@ class Carrier final : public Execution {
   void run_worker() noexcept;
   void resume(Ult& ult) noexcept;
   bool enter_slowly() noexcept;
+  // Keeps the carrier out of the runtime until it is let go (or has lost its worker). False: it is in
+  // there, or somebody else holds it. Caller: monitor, thieves.
+  bool try_hold() noexcept;
+  void let_go() noexcept;
   void idle() noexcept;
+  bool may_steal_soon(Worker& worker) noexcept;
   TaskQueues::Taken look_for_task(Worker& worker) noexcept;
   friend void ult_main(void* message);
 

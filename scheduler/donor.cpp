@@ -65,6 +65,18 @@ void* Donor::thread_main(void* argument) {
   return nullptr;
 }
 
+namespace {
+
+bool is_affinity_here(const cpu_set_t& wanted) noexcept {
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  // A rank that asks libc is told what it asked for.
+  return raw_syscall(SYS_sched_getaffinity, 0, sizeof here, reinterpret_cast<long>(&here)) > 0 &&
+         CPU_EQUAL(&here, &wanted);
+}
+
+}  // namespace
+
 Result<> Donor::start(Ult& ult, Worker& first) {
   ult.first_inbox = &first;
   pthread_attr_t attributes;
@@ -73,9 +85,10 @@ Result<> Donor::start(Ult& ult, Worker& first) {
   sigset_t all;
   sigfillset(&all);
   pthread_attr_setsigmask_np(&attributes, &all);
-  // Not only on the core of the rank that makes a progress thread: that core computes.
+  // Not only on the core of the rank that makes a progress thread: that core computes. Else the
+  // creator's will do: with an affinity of its own a thread first waits until it has it.
   const cpu_set_t& allowed = first.scheduler().allowed_cpus();
-  if (CPU_COUNT(&allowed) > 0)
+  if (CPU_COUNT(&allowed) > 0 && !is_affinity_here(allowed))
     pthread_attr_setaffinity_np(&attributes, sizeof allowed, &allowed);
   const int error = pthread_create(&ult.donor, &attributes, &thread_main, &ult);
   pthread_attr_destroy(&attributes);

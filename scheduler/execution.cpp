@@ -27,6 +27,16 @@ void check_is_no_task(const Carrier* carrier) noexcept {
 
 }  // namespace
 
+// A thief's victim may just have lost its core for a while; then the ranks that talk to each other
+// should meet again. In a pipeline, where there is a reason, a thief soon takes it again: some
+// 10 us, every kAwayNs.
+void Ult::consider_return() noexcept {
+  constexpr uint64_t kAwayNs = 50'000'000;
+  if (taken_ns == 0 || coarse_now_ns() < taken_ns + kAwayNs) return;
+  taken_ns = 0;
+  place_on(*origin);
+}
+
 void Ult::return_to_worker() noexcept {
   carrier_->switch_away(*this, Carrier::After::kLost);
 }
@@ -85,6 +95,7 @@ void Execution::unpark_on(Worker& worker) noexcept {
   CHECK(is_ult_, "a kernel thread has no worker to go on on");
   if (!give_permit()) return;
   // Nobody else touches it between kParked and the queue.
+  static_cast<Ult*>(this)->taken_ns = 0;
   worker_.store(&worker, std::memory_order_relaxed);
   make_ready();
 }
@@ -95,7 +106,8 @@ void Execution::make_ready() noexcept {
     return;
   }
   Ult& ult = static_cast<Ult&>(*this);
-  Worker& home = *worker_.load(std::memory_order_relaxed);
+  if (&ult.home() != ult.origin) [[unlikely]] ult.consider_return();
+  Worker& home = ult.home();
   Execution* self = current_;
   Carrier* carrier = self != nullptr ? self->carrier_ : nullptr;
   if (carrier == nullptr) {
@@ -192,7 +204,7 @@ void Execution::yield() noexcept {
 Execution::StackRange Execution::stack() const noexcept {
   if (!is_ult_) return {nullptr, 0, 0};
   const Ult& self = static_cast<const Ult&>(*this);
-  return {self.stack, self.stack_bytes, StackArena::kGuardBytes};
+  return {self.stack, self.stack_bytes, self.guard_bytes};
 }
 
 int Execution::core() const noexcept {

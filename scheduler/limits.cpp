@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -95,6 +97,40 @@ Result<> check_thread_limits(long count) {
   if (tightest().room() >= count) return {};
   return {Errc::kNoMem,
           fmt::format("not enough threads for {} ranks: {}", count, thread_limit_advice(count))};
+}
+
+size_t address_space_limit() noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+  return limit.rlim_cur;
+}
+
+size_t most_mappings() noexcept {
+  constexpr long kKernelsDefault = 65530;
+  const long count = number_in("/proc/sys/vm/max_map_count");
+  return static_cast<size_t>(count == kUnlimited ? kKernelsDefault : count);
+}
+
+size_t stack_limit() noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0) return kDefaultStackBytes;
+  if (limit.rlim_cur == RLIM_INFINITY) return kUnlimitedStack;
+  return std::max<size_t>(limit.rlim_cur, kDefaultStackBytes);
+}
+
+size_t possible_stack_bytes(size_t wanted, size_t ranks) noexcept {
+  constexpr size_t kForStacks = size_t{32} << 40;  // of 128 TiB of address space
+  ranks = std::max<size_t>(ranks, 1);
+  size_t most = kForStacks / ranks / 2;  // its progress thread has another one
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  if (pages > 0) most = std::min(most, static_cast<size_t>(pages) * 4096);
+  if (const size_t limit = address_space_limit(); limit != 0) most = std::min(most, limit / 4 / ranks);
+  // What the system promises to all (vm.overcommit_memory=2) is not for stacks alone.
+  constexpr long kNever = 2;
+  if (number_in("/proc/sys/vm/overcommit_memory") == kNever)
+    most = std::min(most, static_cast<size_t>(pages) * 4096 / 16 / ranks);
+  constexpr size_t kUnit = 1u << 20;
+  return std::min(wanted, std::max(most / kUnit * kUnit, kDefaultStackBytes));
 }
 
 }  // namespace mpc::sched

@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kTickNs = 10'000'000;         // a blocked worker is found after 1 to 2 ticks
 constexpr uint64_t kRegionTickNs = 1'000'000;    // the same while a BlockingRegion is open
+constexpr int kHastyTicks = 100;  // after a rank has blocked: it may do so again
 constexpr uint64_t kConfirmNs = 25'000'000;      // between the two looks at a deadlock
 constexpr uint64_t kSlowTickNs = 100'000'000;    // all workers asleep
 
@@ -111,7 +112,7 @@ void Monitor::end_slow_sleep() noexcept {
 }
 
 uint64_t Monitor::next_tick_ns() const noexcept {
-  if (region_seen_) return kRegionTickNs;
+  if (region_seen_ || hasty_ticks_ > 0) return kRegionTickNs;
   if (!all_asleep_) return kTickNs;
   return quiescent_epoch_ == epoch_ && reported_epoch_ != epoch_ ? kConfirmNs : kSlowTickNs;
 }
@@ -121,6 +122,7 @@ void Monitor::tick() noexcept {
   uint64_t epoch = 0;
   bool all_asleep = true;
   region_seen_ = false;
+  if (hasty_ticks_ > 0) --hasty_ticks_;
   for (auto& worker : scheduler_.workers()) {
     watch(*worker, seen_[static_cast<size_t>(worker->index())]);
     epoch += worker->switch_count.load(std::memory_order_relaxed);
@@ -137,8 +139,12 @@ void Monitor::tick() noexcept {
 void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   const uint64_t count = worker.switch_count.load(std::memory_order_relaxed);
   const bool was_stuck = seen.stuck && seen.switch_count == count;
+  const bool had_ready = seen.has_ready;
   seen.switch_count = count;
+  seen.has_ready = worker.has_ready();
   seen.stuck = false;
+  // It has more to do than to run what it runs, though it may switch now and then.
+  if (had_ready && seen.has_ready) scheduler_.wake_thief(worker);
   if (worker.is_sleeping()) return;
   Carrier& carrier = *worker.carrier.load(std::memory_order_relaxed);
   const bool in_region = carrier.in_region();
@@ -153,7 +159,6 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
     seen.stuck_since_ns = now;
     return;
   }
-  scheduler_.wake_thief(worker);
   // A thread that computes keeps its worker for a while: user-level threads are not preempted.
   // For longer, it may be waiting actively for a rank that waits for this core: then the
   // system shares the core between it and the others.
@@ -163,7 +168,9 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   };
   const bool for_long = (worker.has_ready() && has_lasted(preempt_ms.get())) ||
                         (worker.has_task() && has_lasted(task_tick_ms.get()));
-  if (in_region || for_long || thread_state(carrier.tid()) != 'R') hand_over(worker);
+  const bool blocks = !in_region && !for_long && thread_state(carrier.tid()) != 'R';
+  if (blocks) hasty_ticks_ = kHastyTicks;
+  if (in_region || for_long || blocks) hand_over(worker);
 }
 
 void Monitor::hand_over(Worker& worker) noexcept {

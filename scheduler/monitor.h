@@ -47,6 +47,7 @@ class Monitor {
   // What the last tick saw of a worker.
   struct Seen {
     uint64_t switch_count = 0;
+    bool has_ready = false;
     bool stuck = false;  // had ready Ults and the same switch count
     uint64_t stuck_since_ns = 0;
   };
@@ -63,6 +64,7 @@ class Monitor {
   std::vector<Seen> seen_;
   bool all_asleep_ = false;  // at the last tick
   bool region_seen_ = false;
+  int hasty_ticks_ = 0;  // so many more at the shortest distance
   uint64_t epoch_ = 0;          // sum of the switch counts at the last tick
   uint64_t quiescent_epoch_ = kNoEpoch;  // an epoch that was found quiescent once
   uint64_t quiescent_activity_ = 0;      // the same with the kernel threads' part

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <climits>
 #include <numeric>
+#include <utility>
 
 namespace mpc::sched {
 namespace {
@@ -118,6 +119,43 @@ Result<std::vector<int>> place_ranks(const topo::Machine& machine,
       result[rank] = order[ranks <= workers ? rank : rank * workers / ranks];
   }
   return result;
+}
+
+namespace {
+
+// The index in `free` of the core that is nearest to `core`; of several the next one upwards, so
+// that workers that are evenly apart get the cores between them.
+size_t nearest_of(const topo::Machine& machine, int core, const std::vector<int>& free) {
+  const int count = machine.core_count();
+  const auto rank_of = [&](int other) {
+    return std::pair(machine.distance(core, other), (other - core + count) % count);
+  };
+  const auto nearest = std::min_element(free.begin(), free.end(), [&](int a, int b) {
+    return rank_of(a) < rank_of(b);
+  });
+  return static_cast<size_t>(nearest - free.begin());
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> share_cores(const topo::Machine& machine,
+                                          const std::vector<int>& worker_cores,
+                                          const std::vector<int>& pool) {
+  std::vector<std::vector<int>> shares;
+  for (const int core : worker_cores) shares.push_back({core});
+  std::vector<int> free = pool;
+  std::sort(free.begin(), free.end());
+  free.erase(std::unique(free.begin(), free.end()), free.end());
+  for (const int core : worker_cores) std::erase(free, core);
+  // Each in turn takes one, so that a far core is nobody's only choice.
+  while (!worker_cores.empty() && free.size() >= worker_cores.size()) {
+    for (size_t i = 0; i < worker_cores.size(); ++i) {
+      const size_t at = nearest_of(machine, worker_cores[i], free);
+      shares[i].push_back(free[at]);
+      free.erase(free.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+  return shares;
 }
 
 }  // namespace mpc::sched

@@ -31,4 +31,12 @@ Result<std::vector<int>> place_ranks(const topo::Machine& machine,
                                      const std::vector<int>& worker_cores, int rank_count,
                                      Placement placement, const std::vector<int>& list = {});
 
+// The share of each worker in `pool`, the cores for ranks and their threads: its own core first,
+// then the nearest of those that are no other worker's, the same number for each worker. So ranks
+// with threads do not disturb each other.
+// Shapes: result[i] belongs to worker_cores[i]. A worker whose core is not in the pool has its own.
+std::vector<std::vector<int>> share_cores(const topo::Machine& machine,
+                                          const std::vector<int>& worker_cores,
+                                          const std::vector<int>& pool);
+
 }  // namespace mpc::sched

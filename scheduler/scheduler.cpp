@@ -60,7 +60,9 @@ Result<> SchedulerImpl::start_workers() {
   }
   for (size_t i = 0; i < cores.size(); ++i)
     workers_.push_back(std::make_unique<Worker>(*this, static_cast<int>(i), cores[i],
-                                                may_steal(static_cast<int>(i))));
+                                                steal_group(static_cast<int>(i)) == kEager));
+  for (auto& worker : workers_) thefts_.push_back(make_theft(*worker));
+  add_bindings();
   tasks_.build(config_.machine, workers_);
   for (auto& worker : workers_) {
     auto carrier = std::make_unique<Carrier>(*this);
@@ -86,12 +88,20 @@ int SchedulerImpl::node_of(const Worker& worker) const {
   return machine->core(worker.core()).os_numa;
 }
 
-void SchedulerImpl::bind_here(int core) noexcept {
-  if (!config_.bind || config_.machine == nullptr || !config_.machine->is_real()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<size_t>(config_.machine->core(core).os_pu), &set);
-  sched_setaffinity(0, sizeof set, &set);
+void SchedulerImpl::add_bindings() {
+  const topo::Machine* machine = config_.machine;
+  for (const auto& worker : workers_) {
+    cpu_set_t start = allowed_cpus_;
+    if (config_.bind && machine != nullptr && machine->is_real()) {
+      CPU_ZERO(&start);
+      CPU_SET(static_cast<size_t>(machine->core(worker->core()).os_pu), &start);
+    }
+    bindings_.add(start);
+  }
+}
+
+Bindings& bindings_of(Scheduler& scheduler) noexcept {
+  return static_cast<SchedulerImpl&>(scheduler).bindings();
 }
 
 // ---- user-level threads ------------------------------------------------------------------
@@ -108,9 +118,12 @@ Result<Execution*> SchedulerImpl::spawn(UltSpec spec) {
   ult->entry = std::move(spec.entry);
   ult->name = spec.name;
   ult->set_identity(spec.identity);
+  ult->may_move = spec.may_move;
   ult->stack = *stack;
   ult->stack_bytes = stacks_.stack_bytes();
+  ult->guard_bytes = stacks_.guard_bytes(*stack);
   ult->place_on(worker);
+  ult->origin = &worker;
 
   std::lock_guard lock(hold_lock_);
   list(*ult);
@@ -146,24 +159,55 @@ void SchedulerImpl::on_ended(Ult& ult) noexcept {
   if (live_.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(live_);
 }
 
+// Start with the next worker, so that thieves do not all go to the first one; nearer ones first.
+std::unique_ptr<Theft> SchedulerImpl::make_theft(const Worker& thief) const {
+  if (steal_group(thief.index()) != kPatient) return nullptr;
+  const topo::Machine* machine = config_.machine;
+  const auto distance = [&](const Worker* other) {
+    return machine == nullptr ? 0 : machine->distance(thief.core(), other->core());
+  };
+  std::vector<Worker*> others;
+  for (size_t i = 1; i < workers_.size(); ++i) {
+    Worker* other =
+        workers_[(static_cast<size_t>(thief.index()) + i) % workers_.size()].get();
+    if (steal_group(other->index()) == kPatient) others.push_back(other);
+  }
+  if (others.empty()) return nullptr;
+  std::stable_sort(others.begin(), others.end(), [&](const Worker* a, const Worker* b) {
+    return distance(a) < distance(b);
+  });
+  std::vector<Theft::Neighbour> neighbours;
+  for (Worker* other : others)
+    neighbours.push_back({other, machine != nullptr &&
+                                     machine->shared_level(thief.core(), other->core()) >
+                                         topo::Level::kNuma});
+  return std::make_unique<Theft>(neighbours);
+}
+
 Ult* SchedulerImpl::steal_for(Worker& thief) noexcept {
-  const int group = steal_group(thief.index());
-  if (group < 0) return nullptr;
-  // Start with the next worker, so that thieves do not all go to the first one.
+  if (bindings_.is_wide(thief.index())) return nullptr;
+  Ult* ult = nullptr;
+  if (Theft* theft = theft_of(thief)) {
+    if (theft->is_due()) ult = theft->take();
+  } else if (steal_group(thief.index()) == kEager) {
+    ult = steal_at_once(thief);
+  }
+  if (ult != nullptr) steal_counter.add();
+  return ult;
+}
+
+Ult* SchedulerImpl::steal_at_once(Worker& thief) noexcept {
   for (size_t i = 1; i < workers_.size(); ++i) {
     Worker& victim = *workers_[(static_cast<size_t>(thief.index()) + i) % workers_.size()];
-    if (steal_group(victim.index()) != group) continue;
-    if (Ult* ult = thief.steal(victim)) {
-      steal_counter.add();
-      return ult;
-    }
+    if (steal_group(victim.index()) != kEager || bindings_.is_wide(victim.index())) continue;
+    if (Ult* ult = thief.steal(victim)) return ult;
   }
   return nullptr;
 }
 
 void SchedulerImpl::wake_thief(const Worker& victim) noexcept {
-  const int group = steal_group(victim.index());
-  if (group < 0) return;
+  const StealGroup group = steal_group(victim.index());
+  if (group == kNobody) return;
   for (auto& worker : workers_) {
     if (!worker->is_sleeping() || steal_group(worker->index()) != group) continue;
     worker->wake();

@@ -28,7 +28,7 @@ struct SchedulerConfig {
   void (*on_kernel_thread)() = nullptr;
   bool steal = false;                      // idle workers may take runnable Ults of others
   // Likewise the workers before this one among themselves (application cores), and those from
-  // this one on; 0 and -1: none. Communication cores.
+  // this one on, which take them at once; 0 and -1: none. Communication cores.
   int steal_below = 0;
   int steal_from = -1;
 };
@@ -37,6 +37,7 @@ struct UltSpec {
   std::function<void()> entry;  // runs on the Ult; must not throw; may return
   int worker = 0;               // where it starts
   void* identity = nullptr;     // see Execution::identity
+  bool may_move = true;         // an idle worker may take it (SchedulerConfig::steal, steal_below)
   const char* name = "";        // copied
 };
 

@@ -14,11 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/binding.h"
 #include "scheduler/carrier.h"
 #include "scheduler/monitor.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/stacks.h"
 #include "scheduler/task/queues.h"
+#include "scheduler/theft.h"
 #include "scheduler/ult.h"
 #include "scheduler/worker.h"
 
@@ -53,14 +55,17 @@ class SchedulerImpl final : public Scheduler {
   Ult* steal_for(Worker& thief) noexcept;
   // Some worker computes while others of its Ults are ready: wakes a sleeping worker.
   void wake_thief(const Worker& victim) noexcept;
-  // Do this worker and others take ready Ults from each other?
-  bool may_steal(int worker) const noexcept {
-    return steal_group(worker) >= 0;
+  // Workers of the same group take from each other. kPatient: what waits for long, see Theft;
+  // kEager: what is ready, at once (the run queue is locked for that).
+  enum StealGroup : int8_t { kNobody, kPatient, kEager };
+  StealGroup steal_group(int worker) const noexcept {
+    if (config_.steal || worker < config_.steal_below) return kPatient;
+    return config_.steal_from >= 0 && worker >= config_.steal_from ? kEager : kNobody;
   }
-  // Workers of the same group take from each other; -1: nobody does.
-  int steal_group(int worker) const noexcept {
-    if (config_.steal || worker < config_.steal_below) return 0;
-    return config_.steal_from >= 0 && worker >= config_.steal_from ? 1 : -1;
+  // Null: it takes nothing from others, or not in this way.
+  Theft* theft_of(const Worker& worker) noexcept {
+    if (bindings_.is_wide(worker.index())) return nullptr;  // or it would look without an end
+    return thefts_[static_cast<size_t>(worker.index())].get();
   }
   void add_spare(Carrier& carrier) noexcept;
   // A carrier without a worker, created if there is none; null if that fails.
@@ -83,11 +88,13 @@ class SchedulerImpl final : public Scheduler {
   const sigset_t& signal_mask() const noexcept { return signal_mask_; }
   // Where the thread that started the scheduler may run; empty if that is unknown.
   const cpu_set_t& allowed_cpus() const noexcept { return allowed_cpus_; }
-  // Binds the calling kernel thread to a core of the machine.
-  void bind_here(int core) noexcept;
+  Bindings& bindings() noexcept { return bindings_; }
 
  private:
+  void add_bindings();
   int node_of(const Worker& worker) const;
+  std::unique_ptr<Theft> make_theft(const Worker& thief) const;
+  Ult* steal_at_once(Worker& thief) noexcept;
   void list(Ult& ult);
   void unlist(Ult& ult);
 
@@ -97,6 +104,8 @@ class SchedulerImpl final : public Scheduler {
   cpu_set_t allowed_cpus_;
   sigset_t signal_mask_;  // of the thread that started the scheduler, for all carriers
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Theft>> thefts_;  // per worker; null: it does not steal patiently
+  Bindings bindings_;
   TaskQueues tasks_;
   std::atomic<bool> stopping_{false};
 

@@ -47,6 +47,18 @@ void SpinBudget::end() noexcept {
     worker->is_spinning.store(false, std::memory_order_relaxed);
 }
 
+namespace {
+
+// Another worker has a ready thread for ours: better than to poll on. left_ns: of the budget.
+bool can_steal(Worker& worker, uint64_t now_ns, uint64_t left_ns) noexcept {
+  Theft* theft = worker.scheduler().theft_of(worker);
+  return theft != nullptr &&
+         left_ns + Theft::kWaitBeforeLookNs <= spin_budget_ns() &&
+         theft->look(now_ns) == Theft::Verdict::kDue;
+}
+
+}  // namespace
+
 bool SpinBudget::once() noexcept {
   Worker* worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return false;
@@ -57,9 +69,13 @@ bool SpinBudget::once() noexcept {
     if (worker != nullptr) worker->is_spinning.store(true, std::memory_order_relaxed);
   }
   constexpr uint32_t kPausesPerClockRead = 16;
-  if (++count_ % kPausesPerClockRead == 0 && now_ns() >= end_ns_) {
-    if (worker != nullptr) worker->note_spun();
-    return false;
+  if (++count_ % kPausesPerClockRead == 0) {
+    const uint64_t now = now_ns();
+    if (now >= end_ns_) {
+      if (worker != nullptr) worker->note_spun();
+      return false;
+    }
+    if (worker != nullptr && can_steal(*worker, now, end_ns_ - now)) return false;
   }
   _mm_pause();
   return true;

@@ -1,12 +1,12 @@
 #pragma once
-// StackArena: the stacks of all user-level threads, in few memory mappings.
+// StackArena: the stacks of all user-level threads, and what lies between them.
 //
-// Role:      reserves address space in large pieces without committing memory, and protects
-//            the low end of each stack with guard pages; with the lightweight guards of
-//            Linux 6.13 a piece stays one mapping whatever its number of stacks.
-// Users:     scheduler only.
-// Threads:   any (locked), except is_guard(): signal handlers too.
-// See also:  docs/scheduler.md section "Stacks"; MADV_GUARD_INSTALL in madvise(2).
+// Role:      reserves address space in large pieces without committing memory, and makes the
+//            low end of each stack inaccessible, as widely as the system's limits allow: a frame
+//            that leaves its stack must meet a guard and not another stack.
+// Users:     scheduler; crash reports (is_stack_guard).
+// Threads:   any (locked), except is_guard() and guard_bytes(): signal handlers too.
+// See also:  docs/design/0016-stack-guards.md; MADV_GUARD_INSTALL in madvise(2).
 
 #include <atomic>
 #include <cstddef>
@@ -23,8 +23,10 @@ class StackArena {
   ~StackArena();
   StackArena(const StackArena&) = delete;
 
-  // More than one page: a frame with a large local array must not step over it.
-  static constexpr size_t kGuardBytes = 64 * 1024;
+  // One page more than a round number: the tops of stacks, which ranks use most, shall not meet
+  // in the same sets of caches and translation buffers.
+  static constexpr size_t kWidestGuardBytes = (64u << 20) + 4096;
+  static constexpr size_t kLeastGuardBytes = 64u << 10;
 
   size_t stack_bytes() const noexcept { return stack_bytes_; }
 
@@ -39,30 +41,50 @@ class StackArena {
 
   // Is `address` in the guard of one of our stacks? Caller: any, signal handlers included.
   bool is_guard(const void* address) const noexcept;
+  // Width of the guard below a stack of ours. Caller: as before.
+  size_t guard_bytes(const char* stack) const noexcept;
+
+  // For tests: at most this many stacks more have wide guards, if there is another kind.
+  void limit_wide_guards(size_t count) noexcept {
+    if (can_mark_) wide_left_ = count;
+  }
 
  private:
+  // Slots of one size: a guard, and above it its stack.
   struct Piece {
     char* base;
-    size_t slot_count;
+    size_t slot_count, guard_bytes;
     size_t used;
     int node;
+    bool
+        is_wide;  // one mapping per guard and per stack; else marks in one mapping for all
   };
   struct Free {
     char* stack;
     int node;
   };
-  Piece* piece_with_room(int node);
+  Piece* piece_with_room(int node, bool is_wide);
   const Piece* piece_of(const void* address) const noexcept;
-  Result<> add_piece(int node);
-  Result<> protect(char* guard);
-  size_t slot_bytes() const noexcept;
+  Result<> add_piece(int node, bool is_wide);
+  bool map_piece(Piece& piece) const noexcept;
+  Result<char*> take_slot(int node, bool is_wide);
+  size_t slot_bytes(const Piece& piece) const noexcept {
+    return piece.guard_bytes + stack_bytes_;
+  }
 
   static constexpr size_t kMaxPieces = 64;
   const size_t stack_bytes_;
+  const size_t wide_guard_bytes_;
+  const bool can_mark_;  // MADV_GUARD_INSTALL is there
+  size_t
+      wide_left_;  // stacks that may still have mappings of their own; guarded by lock_
   mutable std::mutex lock_;
   std::vector<Free> free_;
   Piece pieces_[kMaxPieces];
   std::atomic<size_t> piece_count_{0};
 };
+
+// Is `address` in the guard of a stack of any arena? Caller: any, signal handlers included.
+bool is_stack_guard(const void* address) noexcept;
 
 }  // namespace mpc::sched

@@ -31,6 +31,9 @@ class Ult final : public Execution {
   void place_on(Worker& worker) noexcept {
     worker_.store(&worker, std::memory_order_relaxed);
   }
+  // It is away from its origin and becomes ready: goes back if a thief took it long ago. Caller: who
+  // has woken it.
+  void consider_return() noexcept;
   // Queues the Ult on its worker after its kernel thread has lost that. Switches: yes; comes
   // back inside the runtime (enter() holds).
   void return_to_worker() noexcept;
@@ -42,13 +45,17 @@ class Ult final : public Execution {
   std::string name;
   uint64_t number = 0;  // in the order of spawn()
   uint32_t region_depth = 0;  // nested BlockingRegions
+  bool may_move = true;       // to an idle worker, while it is ready
+  Worker* origin = nullptr;   // the worker it was made for
+  uint64_t taken_ns = 0;      // when a thief took it from there; 0: it is where it is to be
+  std::atomic<uint64_t> cpu_time_ns{0};  // see cpu_time.h; written by who runs it
 
   // The donor sleeps here until the Ult has ended.
   FutexWord donor_gate{0};
   pthread_t donor{};
   Worker* first_inbox = nullptr;  // where the donor puts it
   char* stack = nullptr;  // lowest usable address
-  size_t stack_bytes = 0;
+  size_t stack_bytes = 0, guard_bytes = 0;
   std::atomic<bool> ended{false};
 
   // park_until(): the entry in the worker's timers, guarded by their lock.

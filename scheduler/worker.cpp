@@ -63,6 +63,24 @@ Ult* Worker::steal(Worker& victim) noexcept {
   return ult;
 }
 
+Ult* Worker::take_movable() noexcept {
+  drain_inbox();
+  QueueLock lock(*this);
+  Ult* before = nullptr;
+  for (Ult* ult = head_.load(std::memory_order_relaxed); ult != nullptr; ult = ult->next) {
+    if (ult->may_move) {
+      if (before == nullptr)
+        head_.store(ult->next, std::memory_order_relaxed);
+      else
+        before->next = ult->next;
+      if (tail_ == ult) tail_ = before;
+      return ult;
+    }
+    before = ult;
+  }
+  return nullptr;
+}
+
 Ult* Worker::pop_all() noexcept {
   drain_inbox();
   QueueLock lock(*this);

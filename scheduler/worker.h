@@ -56,6 +56,9 @@ class Worker {
   // Takes the oldest ready Ult of another worker for this one, or null. Caller: the owner of
   // this worker. Both must have been made with shared = true.
   Ult* steal(Worker& victim) noexcept;
+  // Takes the oldest ready Ult that may move, or null; empties the inbox first.
+  // Caller: the owner, or whoever holds it still (Carrier::take_ready_of).
+  Ult* take_movable() noexcept;
   // Takes everything that is ready, as a chain, the oldest first. Caller: the owner.
   Ult* pop_all() noexcept;
   // Hands over a ready Ult. Caller: any. Order: release, pairs with the acquire in pop().

@@ -95,6 +95,7 @@ class Reader {
     Tree tree;
     tree.root = std::move(root);
     tree.cores = std::move(cores_);
+    tree.units = std::move(units_);
     return tree;
   }
 
@@ -115,7 +116,15 @@ class Reader {
                         node != nullptr ? static_cast<int>(node->logical_index) : 0,
                         package != nullptr ? static_cast<int>(package->logical_index) : 0,
                         node != nullptr ? static_cast<int>(node->os_index) : 0});
+      units_.push_back(numbers_in(core->cpuset));
     }
+  }
+
+  static std::vector<int> numbers_in(hwloc_const_bitmap_t set) {
+    std::vector<int> numbers;
+    for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i))
+      numbers.push_back(i);
+    return numbers;
   }
 
   hwloc_obj_t numa_of(hwloc_obj_t core) const {
@@ -179,6 +188,7 @@ class Reader {
   hwloc_topology_t topology_;
   hwloc_obj_type_t core_type_ = HWLOC_OBJ_CORE;
   std::vector<Core> cores_;
+  std::vector<std::vector<int>> units_;  // by core
 };
 
 }  // namespace

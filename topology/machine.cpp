@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "topology/draw.h"
 #include "topology/tree.h"
+#include "topology/units.h"
 
 namespace mpc::topo {
 namespace {
@@ -39,6 +40,10 @@ class MachineImpl final : public Machine {
       objects_[i][static_cast<size_t>(Level::kCore)] = static_cast<int>(i);
   }
 
+  const std::vector<int>& units(int index) const {
+    CHECK(index >= 0 && index < core_count(), "no such core");
+    return tree_.units[static_cast<size_t>(index)];
+  }
   bool is_real() const override { return real_; }
   const std::string& name() const override { return name_; }
   int core_count() const override { return static_cast<int>(tree_.cores.size()); }
@@ -111,6 +116,11 @@ Result<std::unique_ptr<Machine>> Machine::by_name(const std::string& name) {
           fmt::format("machine '{}': neither a known name ({}), nor an hwloc XML file, nor a "
                       "synthetic description such as \"pack:2 core:4 pu:2\"",
                       name, known_names())};
+}
+
+// There is no other kind of machine.
+const std::vector<int>& units_of(const Machine& machine, int core) {
+  return static_cast<const MachineImpl&>(machine).units(core);
 }
 
 }  // namespace mpc::topo

@@ -29,6 +29,7 @@ struct Node {
 struct Tree {
   std::unique_ptr<Node> root;
   std::vector<Core> cores;
+  std::vector<std::vector<int>> units;  // by core: the system's numbers
 };
 
 // Where a topology comes from: the running system, an XML file or a synthetic description.

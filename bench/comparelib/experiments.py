@@ -15,6 +15,9 @@ BIND_RANKS = 2              # with more ranks than cores, binding only hurts
 IDLE_SECONDS = 3.0
 NO_YIELD_RANKS = 16         # MPICH never yields: beyond, one barrier takes seconds
 STREAM_BYTES = 1 << 20      # Open MPI streams faster without CMA from here on
+FLAGS = {"hybrid": ["-fopenmp"]}
+LIBRARIES = {"hybrid": ["-lm"]}
+TEAM_LIMIT_S = 20.0         # Open MPI and MPICH need minutes for some numbers of threads
 
 
 @dataclass
@@ -26,9 +29,10 @@ class Context:
     job_limit_s: float = 120.0
 
 
-def launch_options(mpi, ranks, one_core):
-    """The options with which this MPI is fastest for `ranks` ranks on two cores."""
-    bind = ranks <= BIND_RANKS and not one_core
+def launch_options(mpi, ranks, one_core, free=False):
+    """The options with which this MPI is fastest for `ranks` ranks on two cores. free: other jobs
+    run, too, so that binding only hurts."""
+    bind = ranks <= BIND_RANKS and not one_core and not free
     if mpi.name == "openmpi":
         return ["--oversubscribe", "--allow-run-as-root", "--bind-to",
                 "core" if bind else "none"]
@@ -37,8 +41,8 @@ def launch_options(mpi, ranks, one_core):
     return []
 
 
-def command(context, mpi, program, ranks, arguments=(), one_core=False, extra=()):
-    options = launch_options(mpi, ranks, one_core) + list(extra)
+def command(context, mpi, program, ranks, arguments=(), one_core=False, extra=(), free=False):
+    options = launch_options(mpi, ranks, one_core, free) + list(extra)
     prefix = []
     if one_core and mpi.cores_option:
         options += [mpi.cores_option, "1"]
@@ -61,17 +65,18 @@ def compile_all(context, only=None):
             stamp.write_text(mpi.version())
         for source in sorted(SOURCES.glob("*.c")):
             if source.stem != "floor" and (only is None or source.stem in only):
-                compile_one([mpi.compiler, "-O2"], source, folder / source.stem)
+                compile_one([mpi.compiler, "-O2", *FLAGS.get(source.stem, [])], source,
+                            folder / source.stem, LIBRARIES.get(source.stem, []))
     if only is not None:
         return
     compile_one(["gcc", "-O2", "-pthread"], SOURCES / "floor.c", context.build / "floor")
 
 
-def compile_one(compiler, source, target):
+def compile_one(compiler, source, target, libraries=()):
     newest = max(source.stat().st_mtime, (SOURCES / "bench.h").stat().st_mtime)
     if target.exists() and target.stat().st_mtime > newest:
         return
-    done = subprocess.run([*compiler, str(source), "-o", str(target)], text=True,
+    done = subprocess.run([*compiler, str(source), "-o", str(target), *libraries], text=True,
                           capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(compiler)} {source}:\n{done.stderr}")
@@ -134,6 +139,37 @@ def collectives(context, mpi):
     return measure(context, commands)
 
 
+def wavefront(context, mpi):
+    ranks = [2, 8] if context.quick else [2, 4, 8, 16, 32, 64]
+    rounds = "7"
+    if mpi.name == "mpich":     # who waits never yields: minutes beyond
+        ranks, rounds = [n for n in ranks if n <= 4], "3"
+    return measure(context, [command(context, mpi, "wavefront", n, [f"--rounds={rounds}"])
+                             for n in ranks])
+
+
+def jobs(context, mpi):
+    """Wall time of several jobs: (name, ranks of each, how many, how many at a time, work)."""
+    long, short = ["--rounds=200"], ["--rounds=10"]
+    plans = [("jobs_alone", 1, 1, 1, long), ("jobs_2_at_once", 1, 2, 2, long),
+             ("jobs_2_at_once", 2, 2, 2, long), ("jobs_4_at_once", 2, 4, 4, long),
+             ("jobs_batch_of_40", 1, 40, 2, short), ("jobs_batch_of_40", 4, 40, 2, short)]
+    if context.quick:
+        plans = plans[:2]
+    if mpi.name == "mpich":     # who waits never yields
+        plans = [plan for plan in plans if plan[1] * plan[3] <= 4]
+    watch, sample = machine.Watch(), machine.Sample()
+    for name, ranks, count, at_once, work in plans:
+        line = command(context, mpi, "rounds", ranks, work, free=True)
+        seconds, error = machine.run_batch([line] * count, at_once, context.job_limit_s)
+        if error:
+            sample.error = sample.error or f"{name}, {ranks} ranks: {error}"
+        else:
+            sample.figures[(name, ranks)] = (seconds, "s")
+    sample.foreign, sample.steal = watch.done()
+    return sample
+
+
 def start(context, mpi):
     ranks = [2, 16] if context.quick else [2, 16, 64]
     calls = 300 if mpi.name == "ours" else 30   # a barrier comes before each
@@ -157,6 +193,49 @@ def launch(context, mpi):
         sample.error = sample.error or (error and f"{n} ranks: {error}")
     sample.foreign, sample.steal = watch.done()
     return sample
+
+
+def alone(context):
+    """The program of `teams` without a launcher, by our wrapper."""
+    return measure(context, [["env", f"OMP_NUM_THREADS={threads}",
+                              str(context.build / context.mpis[0].name / "hybrid")]
+                             for threads in (1, 2)])
+
+
+def teams(context, mpi):
+    """Ranks with OpenMP threads. Open MPI binds each rank to a core, as we do; one rank may use
+    all of them in both."""
+    counts = [(1, 2), (2, 2)] if context.quick else \
+        [(ranks, threads) for ranks in (1, 2, 4, 8) for threads in (1, 2, 4)]
+    watch, sample = machine.Watch(), machine.Sample()
+    for ranks, threads in counts:
+        if mpi.name == "mpich" and ranks > BIND_RANKS:
+            continue    # never yields
+        options = {"openmpi": ["--oversubscribe", "--allow-run-as-root", "--bind-to",
+                               "none" if ranks == 1 else "core:overload-allowed"],
+                   "mpich": ["-bind-to", "core"] if ranks > 1 else []}.get(mpi.name, [])
+        output, _, error = machine.run(
+            ["env", f"OMP_NUM_THREADS={threads}", mpi.launcher, *options, "-n", str(ranks),
+             str(context.build / mpi.name / "hybrid")], TEAM_LIMIT_S)
+        sample.figures.update(machine.figures(output))
+        if mpi.name == "ours":  # others may take minutes, which says enough
+            sample.error = sample.error or error
+    sample.foreign, sample.steal = watch.done()
+    return sample
+
+
+def heap(context, mpi):
+    commands = [command(context, mpi, "latency", 2, ["--sizes=8", "--buffers=malloc"])]
+    ranks = [2, 16] + ([1000] if mpi.name == "ours" and not context.quick else [])
+    for n in ranks:
+        for threads in (1, 4) if n <= NO_YIELD_RANKS else (1,):
+            commands.append(command(context, mpi, "heap", n, [f"--threads={threads}"]))
+    return measure(context, commands)
+
+
+def arrays(context, mpi):
+    sizes = "2M,8M" if context.quick else "2M,8M,32M"
+    return measure(context, [command(context, mpi, "arrays", 2, [f"--sizes={sizes}"])])
 
 
 def idle(context, mpi):
@@ -194,13 +273,17 @@ def idle_job(context, mpi, ranks, sample):
         return "idle: no end"
 
 
-EXPERIMENTS = {     # name -> (what it shows, function, whether the floor belongs to it)
-    "latency": ("one-way time, 2 ranks on 2 cores", latency, True),
-    "samecore": ("one-way time, 2 ranks on one core", samecore, False),
-    "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, False),
-    "collectives": ("collectives, all ranks on the machine's cores", collectives, False),
-    "start": ("non-blocking start: from the call of MPI_I... to its return", start, False),
-    "launch": ("Init + Finalize, wall time of the launcher", launch, False),
-    "idle": ("a job whose ranks wait in MPI_Recv", idle, False),
+EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or None)
+    "latency": ("one-way time, 2 ranks on 2 cores", latency, floor),
+    "samecore": ("one-way time, 2 ranks on one core", samecore, None),
+    "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, None),
+    "collectives": ("collectives, all ranks on the machine's cores", collectives, None),
+    "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, None),
+    "jobs": ("wall time of several jobs at a time", jobs, None),
+    "start": ("non-blocking start: from the call of MPI_I... to its return", start, None),
+    "teams": ("ranks with OpenMP threads (the floor: the program without a launcher)", teams, alone),
+    "launch": ("Init + Finalize, wall time of the launcher", launch, None),
+    "heap": ("malloc and free: ping-pong between small blocks, time of a pair", heap, None),
+    "arrays": ("arrays of megabytes, 2 ranks on 2 cores, without messages", arrays, None),
+    "idle": ("a job whose ranks wait in MPI_Recv", idle, None),
 }
-

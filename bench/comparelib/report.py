@@ -74,11 +74,13 @@ def floor_of(figures_by_mpi, key):
     name, parameter = key
     if name == "latency" and parameter <= 8:
         return floors.get(("pingpong", 8))
+    if name.startswith(("regions", "hydro")):
+        return floors.get(key)
     return floors.get((FLOOR_OF.get(name, ""), parameter))
 
 
 def parameter_text(name, parameter):
-    if name.startswith(("latency", "bandwidth", "rate")):
+    if name.startswith(("latency", "bandwidth", "rate", "arrays")):
         for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
             if parameter >= size:
                 return f"{parameter // size} {unit}"
@@ -113,7 +115,10 @@ def order_of(name):
     order = ("latency", "latency_bounce", "latency_used",
              "latency_same_core", "bandwidth", "rate", "barrier",
              "allreduce_8B", "allreduce_64KiB", "allreduce_1MiB", "alltoall_8B",
-             "alltoall_4KiB", "launch", "idle_cpu", "idle_memory")
+             "alltoall_4KiB", "wavefront", "ring_8B", "latency_malloc", "heap_1_thread",
+             "heap_4_threads", "arrays_stencil", "arrays_gather", "arrays_static",
+             "jobs_alone", "jobs_2_at_once", "jobs_4_at_once", "jobs_batch_of_40", "launch",
+             "idle_cpu", "idle_memory")
     return order.index(name) if name in order else len(order)
 
 
@@ -158,10 +163,25 @@ def goals(data):
         None, 200, " KiB")
     add("16 ranks waiting in MPI_Recv: under 2 % of one core", "idle", ("idle_cpu", 16), None,
         2.0, " %")
+    for name, what in (("regions_2t", "a parallel region"), ("hydro_2t", "a time step")):
+        add(f"{what} of 1 rank with 2 threads: at most 1.05 of the program alone", "teams",
+            (name, 1), floor_of, 1.05)
+        for ranks in (2, 4, 8):
+            add(f"{what} of {ranks} ranks with 2 threads: never behind a peer", "teams",
+                (name, ranks), peer, 1.0)
     for ranks in (16, 64):
         for name in ("barrier", "allreduce_8B"):
             add(f"{name} of {ranks} ranks: at most 0.1 of the better peer", "collectives",
                 (name, ranks), peer, 0.1)
+    for ranks in (2, 4, 8, 16, 32, 64):
+        add(f"wavefront of {ranks} ranks: not behind the better peer", "wavefront",
+            ("wavefront", ranks), peer, 1.0)
+    for name, ranks, text in (("jobs_2_at_once", 1, "two jobs of 1 rank at once"),
+                              ("jobs_2_at_once", 2, "two jobs of 2 ranks at once"),
+                              ("jobs_4_at_once", 2, "four jobs of 2 ranks at once"),
+                              ("jobs_batch_of_40", 1, "40 short jobs of 1 rank, two at a time"),
+                              ("jobs_batch_of_40", 4, "40 short jobs of 4 ranks, two at a time")):
+        add(f"{text}: not behind the better peer", "jobs", (name, ranks), peer, 1.0)
     for ranks in (2, 16, 64):
         for name in ("ibcast", "ireduce", "iallreduce", "ibarrier"):
             add(f"start of an {name} of 8 B, {ranks} ranks, mean of the ranks: under 1 us",

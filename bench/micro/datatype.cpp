@@ -188,7 +188,7 @@ void Reduce(benchmark::State& state) {
 BENCHMARK(Reduce<abi::kSum, abi::kDouble>)->Apply(sizes);
 BENCHMARK(Reduce<abi::kMax, abi::kFloat>)->Apply(sizes);
 BENCHMARK(Reduce<abi::kProd, abi::kCDoubleComplex>)->Apply(sizes);
-BENCHMARK(Reduce<abi::kBor, abi::kInt8>)->Apply(sizes);
+BENCHMARK(Reduce<abi::kBor, abi::kInt8T>)->Apply(sizes);
 BENCHMARK(Reduce<abi::kMaxloc, abi::kDoubleInt>)->Apply(sizes);
 
 void External32Doubles(benchmark::State& state) {

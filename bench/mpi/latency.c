@@ -1,12 +1,13 @@
 /* One-way time of a message between ranks 0 and 1: half of a ping-pong.
  *
- *   mpirun -n 2 ./latency --sizes=8,1k,1M [--buffers=separate|bounce|used]
+ *   mpirun -n 2 ./latency --sizes=8,1k,1M [--buffers=separate|bounce|used|malloc]
  *
  * separate: each rank sends one buffer and receives into another, and writes neither (as the
  *           OSU benchmarks do), so that the buffers stay warm.
  * bounce:   each rank receives into the buffer that it sends from, so that each copy reads
  *           what the other core just wrote.
  * used:     separate, and who has received reads all of it before answering; that time counts.
+ * malloc:   separate, as malloc() gives them: small ones may have neighbours in their cache lines.
  */
 #include <mpi.h>
 
@@ -52,6 +53,12 @@ static double batch(long iterations, void* context) {
   return (bench_now_s() - start) / 2;
 }
 
+static char* small_block(long bytes) {
+  char* block = malloc((size_t)bytes + 1);
+  memset(block, 1, (size_t)bytes + 1);
+  return block;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   struct pingpong p;
@@ -67,12 +74,14 @@ int main(int argc, char** argv) {
   const char* buffers = bench_option(argc, argv, "buffers", "separate");
   int bounce = !strcmp(buffers, "bounce");
   p.reads = !strcmp(buffers, "used");
-  const char* name = bench_option(argc, argv, "name",
-                                  bounce ? "latency_bounce" : p.reads ? "latency_used" : "latency");
+  char* (*make)(long) = !strcmp(buffers, "malloc") ? small_block : bench_buffer;
+  char fallback[64];
+  snprintf(fallback, sizeof fallback, strcmp(buffers, "separate") ? "latency_%s" : "latency", buffers);
+  const char* name = bench_option(argc, argv, "name", fallback);
   for (int i = 0; i < count; ++i) {
     p.bytes = sizes[i];
-    p.out = bench_buffer(p.bytes);
-    p.in = bounce ? p.out : bench_buffer(p.bytes);
+    p.out = make(p.bytes);
+    p.in = bounce ? p.out : make(p.bytes);
     double seconds = bench_run(batch, share, &p);
     if (p.rank == 0) bench_print(name, p.bytes, 1e6 * seconds, "us");
     if (!bounce) free(p.in);

@@ -22,7 +22,7 @@
 // links it so), hence an argument is a sentinel when it has the address.
 struct MpcFortranIntegers {
   int bottom, in_place, buffer_automatic, unweighted, weights_empty, errcodes_ignore;
-  int status_ignore[8], statuses_ignore[8];
+  int status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
 };
 struct MpcFortranCharacters {
   char argv_null, argvs_null;

@@ -12,12 +12,13 @@
 // Array arguments and types of w forms are by rank of the remote group; Shape::size is that of
 // the local group.
 
+#include "base/mpi_constants.h"
 #include "nbc/algorithms/collectives.h"
 
 namespace mpc::nbc {
 
-inline constexpr int kNoPart = -3;  // MPI_PROC_NULL
-inline constexpr int kIsRoot = -4;  // MPI_ROOT
+inline constexpr int kNoPart = abi::kProcNull;
+inline constexpr int kIsRoot = abi::kRoot;
 
 // Errors: kComm for what MPI does not define over two groups (scan, exscan,
 // neighbourhoods); those of build().

@@ -4,6 +4,7 @@
 
 #include <cctype>
 
+#include "base/mpi_handle_names.h"
 #include "base/trace.h"
 #include "nbc/direct/steps.h"
 
@@ -35,7 +36,7 @@ std::string describe(const Call& call) {
   if (call.bytes() == 0) return "MPI_" + name;
   return fmt::format(
       "MPI_{} of {} bytes{}", name, call.bytes(),
-      call.op_code != 0 ? fmt::format(", operation {:#x}", call.op_code) : "");
+      call.op_code != 0 ? fmt::format(", {}", abi::handle_name(call.op_code)) : "");
 }
 
 // Every place's actor finds the same; all members are still there to be read.
@@ -49,6 +50,8 @@ std::string describe(const Call& call) {
   actor.place().complaint =
       fmt::format("rank {} calls {} while rank 0 calls {}", other,
                   describe(actor.call_of(other)), describe(actor.call_of(0)));
+  const Call &first = actor.call_of(0), &second = actor.call_of(other);
+  actor.place().calls_differ = first.coll != second.coll || first.op_code != second.op_code;
   actor.meet();  // before anybody goes
   for (const int m : actor.place().members) actor.team().member(m).has_mismatch = true;
 }
@@ -116,7 +119,9 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
     act(actor);
     actor.release_place();
   }
-  return {me.has_mismatch ? &team.place(me.place).complaint : nullptr, me.truncated_by};
+  const Place& place = team.place(me.place);
+  if (me.has_mismatch) [[unlikely]] return {&place.complaint, place.calls_differ, me.truncated_by};
+  return {nullptr, false, me.truncated_by};
 }
 
 bool can_reduce(const Team& team, const dt::Datatype& type,

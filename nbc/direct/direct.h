@@ -18,6 +18,7 @@ namespace mpc::nbc::direct {
 struct Outcome {
   const std::string* mismatch =
       nullptr;            // what members did not do alike; nothing was moved
+  bool calls_differ = false;  // more than the amount of data is not alike
   int truncated_by = -1;  // this member's buffer was too short for that rank
 };
 

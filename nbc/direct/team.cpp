@@ -4,6 +4,7 @@
 
 #include "runtime/message/message.h"
 #include "scheduler/execution.h"
+#include "scheduler/origin.h"
 
 namespace mpc::nbc::direct {
 namespace {
@@ -48,7 +49,8 @@ void Sleeper::wake() noexcept {
       sched::Execution::self().yield();
       who = who_.load(std::memory_order_seq_cst);
     } else if ((who & kKernelThread) == 0) {
-      reinterpret_cast<sched::Execution*>(who)->unpark();
+      // Members of a place are together again after this, should thieves have parted them.
+      sched::unpark_at_origin(*reinterpret_cast<sched::Execution*>(who));
       return;
     } else if (who_.compare_exchange_strong(who, kWaking, std::memory_order_seq_cst)) {
       break;
@@ -191,6 +193,7 @@ void Actor::release_place() noexcept {
   for (const int m : place_.members) {
     if (&team_.member(m) != &me_) team_.member(m).sleeper.wake();
   }
+  sched::return_to_origin();
 }
 
 }  // namespace mpc::nbc::direct

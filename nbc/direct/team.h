@@ -77,6 +77,7 @@ struct Place {
   std::vector<int> members;  // ascending
   // Written by who acts, which is nobody before all members have come again:
   std::string complaint;
+  bool calls_differ = false;  // the complaint is not about amounts of data only
   std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes, in turn
 };
 
@@ -125,7 +126,8 @@ class Actor {
   void exchange_posts();
   // Waits until all places have come so far. What each did before, all see. Switches: yes.
   void meet();
-  // The members of the place may go.
+  // The members of the place may go; each goes on on the worker of the place. Switches: if the actor
+  // is elsewhere.
   void release_place() noexcept;
 
  private:

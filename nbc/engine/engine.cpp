@@ -488,7 +488,12 @@ void message_done(msg::Request* request, void* argument) {
   const Message& message = *static_cast<Message*>(argument);
   Collective& c = *message.owner;
   const msg::Status& status = request->status();
-  if (status.failed) c.fail(status.error);
+  if (status.failed) {
+    c.fail(status.error);
+  } else if (c.binding.needs_whole_messages && request->is_short() &&
+             c.nodes[message.node].kind == NodeKind::kRecv) [[unlikely]] {
+    c.fail(Errc::kCount);
+  }
   ReadyList& list = ready_list;
   const NodeId fused = message.fused;
   if (fused != kNoNode && trace::enabled()) [[unlikely]] tracing::node_ends(c, message.node);

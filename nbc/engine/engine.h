@@ -42,6 +42,8 @@ struct Binding {
   int my_rank = 0;                   // in the communicator
   msg::ContextId context = 0;        // of the communicator's collectives
   int tag_base = 0;                  // same at all members for this collective
+  // A message that is shorter than its receive is an error (kCount), as a longer one is.
+  bool needs_whole_messages = false;
 };
 
 class Collective;  // one schedule in flight; reusable for persistent collectives

@@ -142,6 +142,11 @@ Result<Parameters> from_json(const std::string& text) {
 }
 
 Result<Parameters> read_parameters(const std::string& path) {
+  // Opening a FIFO would wait for who writes to it.
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (exists(status) && !is_regular_file(status))
+    return {Errc::kArg, path + ": is no regular file"};
   std::ifstream file(path);
   if (!file) return {Errc::kNotFound, path + ": cannot be read"};
   std::ostringstream text;
@@ -154,8 +159,6 @@ Result<Parameters> read_parameters(const std::string& path) {
 
 Result<> write_parameters(const Parameters& parameters, const std::string& path) {
   std::error_code error;
-  const auto folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
   // A reader meets the old file or the new one, never half of it.
   const std::string partial = path + "." + std::to_string(getpid());
   std::ofstream file(partial);

@@ -91,7 +91,7 @@ Result<> check(const Distribution& d, size_t i) {
             fmt::format("gsizes[{0}] is {1} and psizes[{0}] is {2}, must be "
                         "positive",
                         i, d.size, d.processes)};
-  const bool is_default = d.darg == abi::kDistributeDefaultArgument;
+  const bool is_default = d.darg == abi::kDistributeDfltDarg;
   switch (d.distrib) {
     case abi::kDistributeNone:
       if (d.processes != 1)
@@ -120,7 +120,7 @@ Result<> check(const Distribution& d, size_t i) {
 // lies `stride` bytes further.
 Part distribute(LayoutArena& arena, const Part& part, const Distribution& d,
                 Wide stride) {
-  const bool is_default = d.darg == abi::kDistributeDefaultArgument;
+  const bool is_default = d.darg == abi::kDistributeDfltDarg;
   Count block = d.size;  // kDistributeNone
   if (d.distrib == abi::kDistributeBlock)
     block = is_default ? (d.size + d.processes - 1) / d.processes : d.darg;

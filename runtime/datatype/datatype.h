@@ -95,7 +95,7 @@ class Datatype {
                      SignatureHash hash)  // predefined
       : size_(layout.bytes), extent_(extent), true_extent_(true_extent),
         contiguous_(layout.bytes == extent), permanent_(true),
-        has_lb_marker_(code == abi::kLbMarker), has_ub_marker_(code == abi::kUbMarker),
+        has_lb_marker_(code == abi::kLb), has_ub_marker_(code == abi::kUb),
         committed_(true),
         abi_code_(code), alignment_(alignment), layout_(layout), signature_(signature), hash_(hash) {}
 
@@ -205,7 +205,7 @@ Result<TypeRef> make_dup(const Datatype& old);  // committed if the old one is
 // The predefined type of a Fortran kind with `precision` decimal digits and decimal exponent
 // range `range`; kAny for MPI_UNDEFINED. The same arguments give the same type; its contents
 // tell the arguments. Null if no kind of gfortran fits.
-inline constexpr int kAny = -32766;
+inline constexpr int kAny = abi::kUndefined;
 const Datatype* f90_real(int precision, int range);
 const Datatype* f90_complex(int precision, int range);
 const Datatype* f90_integer(int range);

@@ -18,7 +18,7 @@
 // made by integer arithmetic, so that a null base is no special case.
 
 #include <cstdint>
-#include <deque>
+#include <forward_list>
 #include <memory>
 #include <vector>
 
@@ -68,22 +68,23 @@ struct Layout {
 // Owns the arrays and inner nodes that Layouts point to.
 class LayoutArena {
  public:
-  const Layout* keep(const Layout& layout) { return &nodes_.emplace_back(layout); }
+  const Layout* keep(const Layout& layout) { return &nodes_.emplace_front(layout); }
   const Layout* keep(std::vector<Layout> list) {
-    return lists_.emplace_back(std::move(list)).data();
+    return lists_.emplace_front(std::move(list)).data();
   }
   const Count* keep(std::vector<Count> values) {
-    return counts_.emplace_back(std::move(values)).data();
+    return counts_.emplace_front(std::move(values)).data();
   }
   const Block* keep(std::vector<Block> blocks) {
-    return blocks_.emplace_back(std::move(blocks)).data();
+    return blocks_.emplace_front(std::move(blocks)).data();
   }
 
  private:
-  std::deque<Layout> nodes_;
-  std::deque<std::vector<Layout>> lists_;
-  std::deque<std::vector<Count>> counts_;
-  std::deque<std::vector<Block>> blocks_;
+  // Not std::deque, which takes half a KiB before there is anything in it.
+  std::forward_list<Layout> nodes_;
+  std::forward_list<std::vector<Layout>> lists_;
+  std::forward_list<std::vector<Count>> counts_;
+  std::forward_list<std::vector<Block>> blocks_;
 };
 
 // `count` copies of `child`, `stride` bytes apart. `child` must outlive the result unless it

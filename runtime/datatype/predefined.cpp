@@ -57,18 +57,18 @@ constexpr Spec kBasics[] = {
     of<bool>(abi::kCBool),
     of<bool>(abi::kCxxBool),
     of<wchar_t>(abi::kWchar),
-    fixed(abi::kInt8),
-    fixed(abi::kUint8),
+    fixed(abi::kInt8T),
+    fixed(abi::kUint8T),
     fixed(abi::kChar),
     fixed(abi::kSignedChar),
     fixed(abi::kUnsignedChar),
     fixed(abi::kByte),
-    fixed(abi::kInt16),
-    fixed(abi::kUint16),
-    fixed(abi::kInt32),
-    fixed(abi::kUint32),
-    fixed(abi::kInt64),
-    fixed(abi::kUint64),
+    fixed(abi::kInt16T),
+    fixed(abi::kUint16T),
+    fixed(abi::kInt32T),
+    fixed(abi::kUint32T),
+    fixed(abi::kInt64T),
+    fixed(abi::kUint64T),
     fixed(abi::kLogical1),
     fixed(abi::kInteger1),
     fixed(abi::kLogical2),
@@ -89,7 +89,7 @@ constexpr Spec kBasics[] = {
     fixed(abi::kComplex32, 16),
 };
 
-constexpr uint32_t kMarkers[] = {abi::kLbMarker, abi::kUbMarker};
+constexpr uint32_t kMarkers[] = {abi::kLb, abi::kUb};
 
 // A pair as C lays out struct { First; Second; }, or as Fortran an array of two.
 struct PairSpec {

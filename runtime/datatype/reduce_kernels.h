@@ -209,7 +209,7 @@ void run2(const void* in, void* inout, Count n) {
 class TableMaker {
  public:
   template <class Kernel>
-  constexpr void set(abi::Op op, uint32_t code) {
+  constexpr void set(uint32_t op, uint32_t code) {
     table.two[op_slot(op)][code - abi::kFirstType] = &run2<Kernel>;
     table.three[op_slot(op)][code - abi::kFirstType] = &Kernel::run3;
   }
@@ -282,15 +282,15 @@ constexpr ReduceTable make_table() {
   using namespace abi;
   // MPI-4.1 does not list MPI_CHAR, nor logical operations on floating types; programs use
   // them, and other implementations accept them.
-  for (uint32_t c : {kInt8, kSignedChar, kChar, kInteger1}) m.integer<int8_t>(c);
-  for (uint32_t c : {kUint8, kUnsignedChar}) m.integer<uint8_t>(c);
-  for (uint32_t c : {kInt16, kShort, kInteger2}) m.integer<int16_t>(c);
-  for (uint32_t c : {kUint16, kUnsignedShort}) m.integer<uint16_t>(c);
-  for (uint32_t c : {kInt32, kInt, kInteger, kInteger4}) m.integer<int32_t>(c);
-  for (uint32_t c : {kUint32, kUnsigned}) m.integer<uint32_t>(c);
-  for (uint32_t c : {kInt64, kLong, kLongLong, kInteger8, kAint, kCount, kOffset})
+  for (uint32_t c : {kInt8T, kSignedChar, kChar, kInteger1}) m.integer<int8_t>(c);
+  for (uint32_t c : {kUint8T, kUnsignedChar}) m.integer<uint8_t>(c);
+  for (uint32_t c : {kInt16T, kShort, kInteger2}) m.integer<int16_t>(c);
+  for (uint32_t c : {kUint16T, kUnsignedShort}) m.integer<uint16_t>(c);
+  for (uint32_t c : {kInt32T, kInt, kInteger, kInteger4}) m.integer<int32_t>(c);
+  for (uint32_t c : {kUint32T, kUnsigned}) m.integer<uint32_t>(c);
+  for (uint32_t c : {kInt64T, kLong, kLongLong, kInteger8, kAint, kCount, kOffset})
     m.integer<int64_t>(c);
-  for (uint32_t c : {kUint64, kUnsignedLong, kUnsignedLongLong}) m.integer<uint64_t>(c);
+  for (uint32_t c : {kUint64T, kUnsignedLong, kUnsignedLongLong}) m.integer<uint64_t>(c);
   m.integer<Int128>(kInteger16);
 #ifdef __FLT16_MANT_DIG__
   m.floating<_Float16>(kReal2);

@@ -10,7 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <forward_list>
 #include <utility>
 #include <vector>
 
@@ -79,11 +79,11 @@ struct Signature {
 class SignatureArena {
  public:
   const Signature* keep(std::vector<Signature> list) {
-    return lists_.emplace_back(std::move(list)).data();
+    return lists_.emplace_front(std::move(list)).data();
   }
 
  private:
-  std::deque<std::vector<Signature>> lists_;
+  std::forward_list<std::vector<Signature>> lists_;
 };
 
 Signature make_repeat(SignatureArena& arena, Count count, const Signature& child);

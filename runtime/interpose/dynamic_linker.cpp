@@ -11,40 +11,33 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/log.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/loader/blueprint.h"
-#include "runtime/loader/library_search.h"
+#include "runtime/loader/rank_linker.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
 using mpc::interpose::copy_at;
+using mpc::interpose::own_copy;
 using mpc::loader::Copy;
+using mpc::loader::LoadedModule;
 using mpc::loader::Module;
-
-namespace {
-
-char* module_base(const Copy& copy, const Module& m) {
-  return copy.base() + m.bundle_offset;
-}
-
-}  // namespace
+using mpc::loader::Place;
+using mpc::loader::RankLinker;
 
 // --- unwinding -------------------------------------------------------------------------------
 
 MPC_EXPORT int _dl_find_object(void* address, dl_find_object* result) noexcept {
   const Copy* copy = copy_at(address);
   if (copy == nullptr) return NEXT(_dl_find_object)(address, result);
-  const Module* m = copy->module_of(address);
+  const auto [m, base] = copy->place_of(address);
   const Elf64_Phdr* frames = m != nullptr ? m->file->segment(PT_GNU_EH_FRAME) : nullptr;
   if (frames == nullptr) return -1;
-  char* base = module_base(*copy, *m);
   result->dlfo_flags = 0;
   result->dlfo_map_start = base;
   result->dlfo_map_end = base + m->span_bytes;
@@ -73,16 +66,20 @@ int visit_unless_master(dl_phdr_info* info, size_t size, void* argument) {
 MPC_EXPORT int dl_iterate_phdr(PhdrVisitor visitor, void* argument) {
   Visit visit{visitor, argument};
   const int result = NEXT(dl_iterate_phdr)(visit_unless_master, &visit);
-  const Copy* copy = mpc::interpose::own_copy();
+  Copy* copy = own_copy();
   if (result != 0 || copy == nullptr) return result;
-  for (const Module& m : copy->image().blueprint().modules) {
+  RankLinker& linker = copy->linker();
+  const auto kept = linker.keep_modules();
+  for (const LoadedModule* m : linker.modules()) {
+    const mpc::loader::ElfFile& file = *m->module->file;
     dl_phdr_info info{};
-    info.dlpi_addr = reinterpret_cast<ElfW(Addr)>(module_base(*copy, m));
-    info.dlpi_name = m.file->path().c_str();
-    info.dlpi_phdr = m.file->segments().data();
-    info.dlpi_phnum = static_cast<ElfW(Half)>(m.file->segments().size());
-    info.dlpi_adds = 1;
-    info.dlpi_tls_modid = m.tls_module;
+    info.dlpi_addr = reinterpret_cast<ElfW(Addr)>(m->base);
+    info.dlpi_name = file.path().c_str();
+    info.dlpi_phdr = file.segments().data();
+    info.dlpi_phnum = static_cast<ElfW(Half)>(file.segments().size());
+    info.dlpi_adds = 1 + linker.load_count();
+    info.dlpi_subs = linker.unload_count();
+    info.dlpi_tls_modid = m->module->tls_module;
     if (const int stop = visitor(&info, sizeof info, argument)) return stop;
   }
   return 0;
@@ -92,30 +89,41 @@ MPC_EXPORT int dl_iterate_phdr(PhdrVisitor visitor, void* argument) {
 
 namespace {
 
+void* in_master(const Place& place, const void* address) {
+  return reinterpret_cast<void*>(
+      place.module->master_base() +
+      static_cast<uintptr_t>(static_cast<const char*>(address) - place.base));
+}
+
 // The master's answer, moved to the copy.
-void move_to_copy(const Copy& copy, const Module& m, Dl_info* info) {
-  info->dli_fname = m.file->path().c_str();
-  info->dli_fbase = module_base(copy, m);
-  if (info->dli_saddr != nullptr) info->dli_saddr = copy.from_master(info->dli_saddr);
+void move_to_copy(const Place& place, Dl_info* info) {
+  info->dli_fname = place.module->file->path().c_str();
+  info->dli_fbase = place.base;
+  if (info->dli_saddr != nullptr)
+    info->dli_saddr = place.base + (reinterpret_cast<uintptr_t>(info->dli_saddr) -
+                                    place.module->master_base());
 }
 
 }  // namespace
 
 MPC_EXPORT int dladdr(const void* address, Dl_info* info) noexcept {
   const Copy* copy = copy_at(address);
-  const Module* m = copy != nullptr ? copy->module_of(address) : nullptr;
-  if (m == nullptr) return NEXT(dladdr)(address, info);
-  const int result = NEXT(dladdr)(copy->to_master(address), info);
-  if (result != 0) move_to_copy(*copy, *m, info);
+  const Place place = copy != nullptr ? copy->place_of(address) : Place{};
+  if (place.module == nullptr) return NEXT(dladdr)(address, info);
+  const int result = NEXT(dladdr)(in_master(place, address), info);
+  if (result != 0) move_to_copy(place, info);
   return result;
 }
 MPC_EXPORT int dladdr1(const void* address, Dl_info* info, void** extra,
                        int flags) noexcept {
-  const Copy* copy = copy_at(address);
-  const Module* m = copy != nullptr ? copy->module_of(address) : nullptr;
-  if (m == nullptr) return NEXT(dladdr1)(address, info, extra, flags);
-  const int result = NEXT(dladdr1)(copy->to_master(address), info, extra, flags);
-  if (result != 0) move_to_copy(*copy, *m, info);
+  Copy* copy = copy_at(address);
+  const Place place = copy != nullptr ? copy->place_of(address) : Place{};
+  if (place.module == nullptr) return NEXT(dladdr1)(address, info, extra, flags);
+  const int result = NEXT(dladdr1)(in_master(place, address), info, extra, flags);
+  if (result == 0) return result;
+  move_to_copy(place, info);
+  if (flags == RTLD_DL_LINKMAP)
+    if (LoadedModule* m = copy->linker().module_at(address)) *extra = &m->map;
   return result;
 }
 
@@ -172,154 +180,279 @@ MPC_EXPORT void backtrace_symbols_fd(void* const* addresses, int count,
   }
 }
 
-// --- dlopen, dlsym ---------------------------------------------------------------------------
+// --- dlopen and relatives: runtime/loader/rank_linker.h ----------------------------------------
 
-// Libc's own; the assembly below jumps there. dlvsym finds the first, since its name is not replaced.
-extern "C" __attribute__((visibility("hidden"))) void* mpc_real_dlsym;
-extern "C" __attribute__((visibility("hidden"))) void* mpc_real_dlopen;
+// Libc's own; the assembly below jumps there.
+#define MPC_REAL extern "C" __attribute__((visibility("hidden"))) void*
+MPC_REAL mpc_real_dlsym;
+MPC_REAL mpc_real_dlvsym;
+MPC_REAL mpc_real_dlopen;
+MPC_REAL mpc_real_dlmopen;
+#undef MPC_REAL
 void* mpc_real_dlsym = nullptr;
+void* mpc_real_dlvsym = nullptr;
 void* mpc_real_dlopen = nullptr;
+void* mpc_real_dlmopen = nullptr;
 
 namespace {
 
-using DlsymFunction = void* (*)(void*, const char*);
-using DlopenFunction = void* (*)(const char*, int);
+using DlerrorFunction = char* (*)();
+DlerrorFunction g_real_dlerror = nullptr;
+
+using DlvsymFunction = void* (*)(void*, const char*, const char*);
+
+const void* dynamic_value(const link_map& map, int64_t tag) {
+  for (const ElfW(Dyn)* d = map.l_ld; d->d_tag != DT_NULL; ++d)
+    if (d->d_tag == tag) return reinterpret_cast<const void*>(d->d_un.d_ptr);
+  return nullptr;
+}
+
+// As strcmp() == 0, which a sanitizer replaces and may not be able to answer yet.
+bool are_equal(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+// A definition in an object that the dynamic linker has loaded. Runs before anything else may
+// (a sanitizer's own start-up), so it asks nobody. Source: see ElfFile::look_up.
+void* find_in_object(const link_map& map, const char* name) {
+  const auto* table = static_cast<const uint32_t*>(dynamic_value(map, DT_GNU_HASH));
+  const auto* symbols = static_cast<const ElfW(Sym)*>(dynamic_value(map, DT_SYMTAB));
+  const auto* strings = static_cast<const char*>(dynamic_value(map, DT_STRTAB));
+  if (table == nullptr || symbols == nullptr || strings == nullptr) return nullptr;
+  uint32_t hash = 5381;
+  for (const char* c = name; *c != '\0'; ++c)
+    hash = hash * 33 + static_cast<unsigned char>(*c);
+  const uint32_t* buckets = table + 4 + table[2] * 2;
+  const uint32_t* chains = buckets + table[0];
+  for (uint32_t i = buckets[hash % table[0]]; i >= table[1]; ++i) {
+    if (symbols[i].st_shndx != SHN_UNDEF &&
+        are_equal(strings + symbols[i].st_name, name))
+      return reinterpret_cast<void*>(map.l_addr + symbols[i].st_value);
+    if ((chains[i - table[1]] & 1) != 0) break;
+  }
+  return nullptr;
+}
+
+bool is_named(const link_map& map, const char* name) {
+  const char* last = nullptr;
+  for (const char* c = map.l_name; c != nullptr && *c != '\0'; ++c)
+    if (*c == '/') last = c;
+  return last != nullptr && are_equal(last, name);
+}
+
+// Ours replaces dlvsym, too, so this is found without it.
+DlvsymFunction find_dlvsym() {
+  for (const char* library : {"/libc.so.6", "/libdl.so.2"})
+    for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next)
+      if (is_named(*map, library))
+        if (void* found = find_in_object(*map, "dlvsym"))
+          return reinterpret_cast<DlvsymFunction>(found);
+  return nullptr;
+}
+
+void* find_real(DlvsymFunction dlvsym_of_libc, const char* name) {
+  void* found = nullptr;
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.3.4"})
+    if (found == nullptr) found = dlvsym_of_libc(RTLD_NEXT, name, version);
+  CHECK(found != nullptr, name);
+  return found;
+}
 
 // Threads that race find the same.
 void find_real_functions() {
   if (__atomic_load_n(&mpc_real_dlopen, __ATOMIC_ACQUIRE) != nullptr) return;
-  void* found = nullptr;
-  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"})
-    if (found == nullptr) found = ::dlvsym(RTLD_NEXT, "dlsym", version);
-  CHECK(found != nullptr, "libc has no dlsym");
-  mpc_real_dlsym = found;
-  found = nullptr;
-  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"})
-    if (found == nullptr) found = ::dlvsym(RTLD_NEXT, "dlopen", version);
-  CHECK(found != nullptr, "libc has no dlopen");
-  __atomic_store_n(&mpc_real_dlopen, found,
+  const DlvsymFunction dlvsym_of_libc = find_dlvsym();
+  CHECK(dlvsym_of_libc != nullptr, "libc has no dlvsym");
+  mpc_real_dlvsym = reinterpret_cast<void*>(dlvsym_of_libc);
+  mpc_real_dlsym = find_real(dlvsym_of_libc, "dlsym");
+  mpc_real_dlmopen = find_real(dlvsym_of_libc, "dlmopen");
+  // Found before anything can fail: looking for it later would take the error away.
+  g_real_dlerror =
+      reinterpret_cast<DlerrorFunction>(find_real(dlvsym_of_libc, "dlerror"));
+  __atomic_store_n(&mpc_real_dlopen, find_real(dlvsym_of_libc, "dlopen"),
                    __ATOMIC_RELEASE);  // pairs with the load above
 }
 
-void* real_dlsym(void* handle, const char* name) {
-  return reinterpret_cast<DlsymFunction>(mpc_real_dlsym)(handle, name);
+// What the assembly below gets: a result, or that libc answers the caller itself.
+struct Answer {
+  void* value;
+  long is_answered;
+};
+constexpr Answer kNotOurs{nullptr, 0};
+
+Answer answer(mpc::Result<void*> result) {
+  if (result.ok()) {
+    mpc::loader::clear_error();
+    return {*result, 1};
+  }
+  mpc::loader::set_error(result.error().message);
+  return {nullptr, 1};
 }
 
-void warn_about_shared_plugin(const std::string& path) {
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  std::lock_guard lock(mutex);
-  if (!warned.insert(path).second) return;
-  mpc::log::error(
-      "dlopen(\"{}\"): its variables are shared by all ranks; link the program "
-      "with it instead and each rank has its own",
-      path);
+// A call from a copy is its rank's. So is one with a handle of the calling rank, from wherever.
+Copy* copy_of_call(const void* caller, const void* handle) {
+  if (Copy* copy = copy_at(caller)) return copy;
+  Copy* own = own_copy();
+  RankLinker* linker = own != nullptr ? own->existing_linker() : nullptr;
+  return linker != nullptr && linker->module_of_handle(handle) != nullptr ? own
+                                                                          : nullptr;
 }
 
-// A rank's handle of its program: the master's, which the real functions know, too.
-void* program_handle(const Copy& copy) {
-  return copy.image().blueprint().modules[0].master;
+Answer open_in_copy(const char* path, int flags, const void* caller) {
+  Copy* copy = copy_at(caller);
+  if (copy == nullptr) return kNotOurs;
+  return answer(copy->linker().open(path != nullptr ? path : "", flags, caller));
 }
 
-void* find_symbol(const Copy& copy, size_t first_module, const char* name) {
-  if (void* found = copy.find_definition(name, first_module)) return found;
-  if (void* found = real_dlsym(RTLD_DEFAULT, name)) return copy.from_master(found);
-  // Libraries that only the program needs are not in the global scope. (What is private was
-  // looked at already, as far as it comes into question.)
-  void* found = copy.from_master(real_dlsym(program_handle(copy), name));
-  return found != nullptr && copy_at(found) == nullptr ? found : nullptr;
+Answer find_in_copy(void* handle, const char* name, const char* version,
+                    const void* caller) {
+  Copy* copy = copy_of_call(caller, handle);
+  if (copy == nullptr || name == nullptr) return kNotOurs;
+  return answer(copy->linker().symbol(handle, name, version, caller));
 }
 
 }  // namespace
 
-// Called by the assembly below. Null: the real dlsym answers the caller (errors included).
-extern "C" __attribute__((visibility("hidden"), used)) void* mpc_dlsym_in_copy(
-    void* handle, const char* name, void* caller) noexcept {
+// Called by the assembly below, with the caller's arguments and address.
+#define MPC_HELPER extern "C" __attribute__((visibility("hidden"), used))
+MPC_HELPER Answer mpc_dlsym_in_copy(void* handle, const char* name, void*,
+                                    const void* caller) noexcept {
   find_real_functions();
-  const Copy* copy = copy_at(caller);
-  if (copy == nullptr || name == nullptr) return nullptr;
-  if (handle == RTLD_DEFAULT || handle == program_handle(*copy))
-    return find_symbol(*copy, 0, name);
-  if (handle == RTLD_NEXT) {
-    const std::vector<Module>& modules = copy->image().blueprint().modules;
-    const Module* m = copy->module_of(caller);
-    return find_symbol(*copy, static_cast<size_t>(m - modules.data()) + 1, name);
-  }
-  return copy->from_master(real_dlsym(handle, name));
+  return find_in_copy(handle, name, "", caller);
 }
-
-struct DlopenAnswer {
-  void* handle;
-  long is_answered;  // 0: the real dlopen answers the caller
-};
-
-// Called by the assembly below.
-extern "C" __attribute__((visibility("hidden"), used)) DlopenAnswer mpc_dlopen_in_copy(
-    const char* path, int flags, void* caller) noexcept {
+MPC_HELPER Answer mpc_dlvsym_in_copy(void* handle, const char* name,
+                                     const char* version, const void* caller) noexcept {
   find_real_functions();
-  const Copy* copy = copy_at(caller);
-  if (copy == nullptr) return {nullptr, 0};
-  if (path == nullptr || *path == '\0') return {program_handle(*copy), 1};
-  for (const Module& m : copy->image().blueprint().modules)
-    if (m.name == path || m.file->path() == path || m.file->soname() == path)
-      return {m.master, 1};
-  const Module* user = copy->module_of(caller);
-  const std::string found = mpc::loader::find_library(path, {user->file.get(), {}});
-  if (!found.empty() && !mpc::loader::in_system_directory(found))
-    warn_about_shared_plugin(found);
-  const auto real = reinterpret_cast<DlopenFunction>(mpc_real_dlopen);
-  return {real(found.empty() ? path : found.c_str(), flags), 1};
+  return version != nullptr ? find_in_copy(handle, name, version, caller) : kNotOurs;
 }
+// A constructor may throw through these two.
+MPC_HELPER Answer mpc_dlopen_in_copy(const char* path, int flags, void*,
+                                     const void* caller) {
+  find_real_functions();
+  return open_in_copy(path, flags, caller);
+}
+MPC_HELPER Answer mpc_dlmopen_in_copy(Lmid_t space, const char* path, int flags,
+                                      const void* caller) {
+  find_real_functions();
+  if (space == LM_ID_BASE || copy_at(caller) == nullptr)
+    return open_in_copy(path, flags, caller);
+  return answer(
+      mpc::Error{mpc::Errc::kUnsupported,
+                 "dlmopen: a rank has one namespace, LM_ID_BASE; each rank has "
+                 "its own copy of what it opens there"});
+}
+#undef MPC_HELPER
 
 MPC_EXPORT int dlclose(void* handle) noexcept {
+  find_real_functions();
+  if (Copy* copy = copy_of_call(__builtin_return_address(0), handle)) {
+    mpc::loader::clear_error();
+    const auto closed = copy->linker().close(handle);
+    if (!closed.ok()) mpc::loader::set_error(closed.error().message);
+    return closed.ok() ? 0 : -1;
+  }
   if (mpc::interpose::g_is_ready && mpc::loader::is_master_handle(handle))
     return 0;  // lives as long as the process
   return NEXT(dlclose)(handle);
 }
 
-// Libc's dlsym() and dlopen() look at their return address to know who asks (RTLD_NEXT, the
-// caller's RUNPATH). So ours must not call them: they ask a helper with the caller's arguments
-// and address, and jump to libc's unless the caller is a copy of a program.
+// Outside of ranks the failure is libc's, the memory of the text ours: see next.h.
+void mpc::interpose::keep_error_of_program() noexcept {
+  find_real_functions();
+  if (!g_is_ready || mpc::loader::running_copy() != nullptr) return;
+  if (const char* text = g_real_dlerror()) mpc::loader::set_error(text);
+}
+
+MPC_EXPORT char* dlerror() noexcept {
+  const bool is_of_copy = copy_at(__builtin_return_address(0)) != nullptr;
+  if (!is_of_copy) find_real_functions();
+  if (!mpc::interpose::g_is_ready) return g_real_dlerror();
+  if (const char* text = is_of_copy ? nullptr : g_real_dlerror())
+    mpc::loader::set_error(text);
+  return const_cast<char*>(mpc::loader::take_error());
+}
+
+namespace {
+
+int describe_module(LoadedModule& m, int request, void* result) {
+  const mpc::loader::ElfFile& file = *m.module->file;
+  switch (request) {
+    case RTLD_DI_LMID:
+      *static_cast<Lmid_t*>(result) = LM_ID_BASE;
+      return 0;
+    case RTLD_DI_LINKMAP:
+      *static_cast<link_map**>(result) = &m.map;
+      return 0;
+    case RTLD_DI_ORIGIN:
+      std::strcpy(static_cast<char*>(result), file.directory().c_str());
+      return 0;
+    case RTLD_DI_TLS_MODID:
+      *static_cast<size_t*>(result) = m.module->tls_module;
+      return 0;
+    case RTLD_DI_TLS_DATA:
+      *static_cast<void**>(result) = mpc::loader::thread_locals_of(m);
+      return 0;
+    case RTLD_DI_SERINFO:
+    case RTLD_DI_SERINFOSIZE:
+      return NEXT(dlinfo)(m.module->master, request, result);
+    default:
+      mpc::loader::set_error("unsupported dlinfo request");
+      return -1;
+  }
+}
+
+}  // namespace
+
+MPC_EXPORT int dlinfo(void* handle, int request, void* result) noexcept {
+  find_real_functions();
+  Copy* copy = copy_of_call(__builtin_return_address(0), handle);
+  if (copy == nullptr) return NEXT(dlinfo)(handle, request, result);
+  mpc::loader::clear_error();
+  if (LoadedModule* m = copy->linker().module_of_handle(handle))
+    return describe_module(*m, request, result);
+  const int status = NEXT(dlinfo)(handle, request, result);
+  if (const char* text = status != 0 ? g_real_dlerror() : nullptr)
+    mpc::loader::set_error(text);
+  return status;
+}
+
+// Libc's functions look at their return address to know who asks (RTLD_NEXT, the caller's
+// RUNPATH). So ours must not call them: they ask a helper with the caller's arguments and
+// address, and jump to libc's unless the caller is a copy of a program.
 asm(R"(
-.macro MPC_ASK helper
+.macro MPC_REPLACE name
+        .globl  \name
+        .type   \name, @function
+\name:
         .cfi_startproc
         endbr64
+        movq    (%rsp), %rcx            # the return address
         pushq   %rdi
         .cfi_adjust_cfa_offset 8
         pushq   %rsi
         .cfi_adjust_cfa_offset 8
-        movq    16(%rsp), %rdx          # the return address
-        subq    $8, %rsp
+        pushq   %rdx
         .cfi_adjust_cfa_offset 8
-        call    \helper
-        addq    $8, %rsp
+        call    mpc_\name\()_in_copy
+        movq    %rdx, %rcx              # second word of the answer
+        popq    %rdx
         .cfi_adjust_cfa_offset -8
         popq    %rsi
         .cfi_adjust_cfa_offset -8
         popq    %rdi
         .cfi_adjust_cfa_offset -8
+        testq   %rcx, %rcx
+        jz      1f
+        ret
+1:      jmp     *mpc_real_\name(%rip)
+        .cfi_endproc
+        .size   \name, . - \name
 .endm
         .text
-        .globl  dlsym
-        .type   dlsym, @function
-dlsym:
-        MPC_ASK mpc_dlsym_in_copy
-        testq   %rax, %rax              # null: not ours to answer
-        jz      1f
-        ret
-1:      jmp     *mpc_real_dlsym(%rip)
-        .cfi_endproc
-        .size   dlsym, . - dlsym
-
-        .globl  dlopen
-        .type   dlopen, @function
-dlopen:
-        MPC_ASK mpc_dlopen_in_copy
-        testq   %rdx, %rdx              # second word of the answer
-        jz      1f
-        ret
-1:      jmp     *mpc_real_dlopen(%rip)
-        .cfi_endproc
-        .size   dlopen, . - dlopen
-.purgem MPC_ASK
+        MPC_REPLACE dlsym
+        MPC_REPLACE dlvsym
+        MPC_REPLACE dlopen
+        MPC_REPLACE dlmopen
+.purgem MPC_REPLACE
 )");

@@ -1,13 +1,18 @@
 // The environment: a rank's setenv() is seen by that rank only. The variable `environ` itself
 // is private to each copy of the program (runtime/loader), so that both ways agree.
 
+#include "runtime/interpose/environment.h"
+
+#include <pthread.h>
 #include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 
-#include <cstdarg>
 #include <cstdlib>
+#include <mutex>
+#include <utility>
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
@@ -89,21 +94,30 @@ void remove(char** array, std::string_view name) {
     }
 }
 
-// argv of the execl family: up to the null, then (execle) the environment.
-std::vector<char*> collect(const char* first, va_list& list) {
-  std::vector<char*> arguments;
-  for (const char* a = first; a != nullptr; a = va_arg(list, const char*))
-    arguments.push_back(const_cast<char*>(a));
-  arguments.push_back(nullptr);
-  return arguments;
+std::mutex g_borrow_mutex;
+
+__attribute__((constructor)) void register_hooks() {
+  ::pthread_atfork([] { g_borrow_mutex.lock(); }, [] { g_borrow_mutex.unlock(); },
+                   [] { g_borrow_mutex.unlock(); });
 }
 
-char** present_environment() {
+}  // namespace
+
+char** present_environment() noexcept {
   const Own own;
   return own.is_rank() ? own.get().array : ::environ;
 }
 
-}  // namespace
+BorrowedEnvironment::BorrowedEnvironment() noexcept {
+  char** array = present_environment();
+  g_borrow_mutex.lock();
+  before_ = std::exchange(::environ, array);
+}
+BorrowedEnvironment::~BorrowedEnvironment() {
+  ::environ = before_;
+  g_borrow_mutex.unlock();
+}
+
 }  // namespace mpc::interpose
 
 using mpc::interpose::Own;
@@ -164,27 +178,4 @@ MPC_EXPORT int clearenv() noexcept {
   std::lock_guard lock(e.state.mutex);
   e.array = nullptr;
   return 0;
-}
-
-// --- programs that a rank starts get its environment -----------------------------------------
-
-MPC_EXPORT int execv(const char* path, char* const argv[]) noexcept {
-  return ::execve(path, argv, mpc::interpose::present_environment());
-}
-MPC_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
-  return ::execvpe(file, argv, mpc::interpose::present_environment());
-}
-MPC_EXPORT int execl(const char* path, const char* first, ...) noexcept {
-  va_list list;
-  va_start(list, first);
-  const auto arguments = mpc::interpose::collect(first, list);
-  va_end(list);
-  return execv(path, arguments.data());
-}
-MPC_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
-  va_list list;
-  va_start(list, first);
-  const auto arguments = mpc::interpose::collect(first, list);
-  va_end(list);
-  return execvp(file, arguments.data());
 }

@@ -4,28 +4,60 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
+#include "runtime/loader/rank_linker.h"
+#include "runtime/interpose/signals.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
 using mpc::interpose::copy_at;
+using mpc::interpose::is_forked_child;  // it ends as a process of its own
 using mpc::interpose::own_copy;
 using mpc::loader::Copy;
 using mpc::loader::ExitEntry;
 
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
+
 namespace {
-
-// A child that a rank forked is a process of its own: it ends as one.
-const pid_t g_process = ::getpid();
-
-bool is_forked_child() { return ::getpid() != g_process; }
 
 // Calls from our own library and from others' (crash handlers, abort) mean the process.
 Copy* copy_of_caller(void* return_address) {
   return is_forked_child() ? nullptr : copy_at(return_address);
+}
+
+// exit() of libc itself (argp's --help, libraries that bind it) does not come to ours; but it
+// calls this, on the thread of the rank, which then ends as it should. That way there is no
+// return, so the entry in libc's list is made anew.
+void end_rank_instead(int status, void*) {
+  Copy* copy = mpc::interpose::g_is_ready && !is_forked_child() ? own_copy() : nullptr;
+  if (copy == nullptr) return;
+  NEXT(on_exit)(&end_rank_instead, nullptr);
+  NEXT(fflush)(nullptr);  // what libc has printed past the rank's streams
+  copy->exit(status);
+}
+
+// After all others that the process has: it is called first, and they are not.
+void register_end(mpc::job::Rank& rank) {
+  if (rank.copy == nullptr) return;
+  static std::once_flag once;
+  std::call_once(once, [] { NEXT(on_exit)(&end_rank_instead, nullptr); });
+}
+
+__attribute__((constructor)) void register_hooks() {
+  mpc::job::Job::at_rank_start(&register_end);
+}
+
+// Objects of this library that are made while ranks run live to the end of the process, which a
+// job does not reach by exit().
+bool is_own_object(const void* dso) {
+  if (dso != &__dso_handle || !mpc::interpose::g_is_ready) return false;
+  const mpc::job::Job* job = mpc::job::Job::existing();
+  return job != nullptr && !job->is_singleton();
 }
 
 }  // namespace
@@ -66,6 +98,7 @@ extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*) noexcept;
 
 MPC_EXPORT int __cxa_atexit(void (*function)(void*), void* argument,
                             void* dso) noexcept {
+  if (is_own_object(dso)) return 0;
   Copy* copy = copy_at(dso);
   if (copy == nullptr) return NEXT(__cxa_atexit)(function, argument, dso);
   copy->at_exit(
@@ -87,15 +120,16 @@ MPC_EXPORT int __cxa_at_quick_exit(void (*function)(void*), void* dso) noexcept 
   return 0;
 }
 MPC_EXPORT void __cxa_finalize(void* dso) noexcept {
-  if (Copy* copy = dso != nullptr ? copy_at(dso) : nullptr)
-    copy->finalize(dso);
-  else
-    NEXT(__cxa_finalize)(dso);
+  if (Copy* copy = dso != nullptr ? copy_at(dso) : nullptr) copy->finalize(dso);
+  NEXT(__cxa_finalize)(dso);  // for a copy: handlers of fork()
 }
 // Destructors of thread_locals: those of a rank's main thread run when the rank ends, not
 // when the kernel thread does whose thread control block the rank has.
 MPC_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* object,
                                         void* dso) noexcept {
+  // The library stays: the destructor is called at a time that nobody knows now.
+  if (Copy* owner = copy_at(dso); owner != nullptr && owner->module_of(dso) == nullptr)
+    owner->linker().pin(dso);
   Copy* copy = mpc::interpose::g_is_ready ? mpc::loader::running_copy() : nullptr;
   if (copy == nullptr) return NEXT(__cxa_thread_atexit_impl)(function, object, dso);
   copy->at_main_thread_exit(function, object);
@@ -107,7 +141,11 @@ MPC_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* object,
 // libc sends the signal to the kernel thread that it believes the caller to be; a rank runs on
 // its worker.
 MPC_EXPORT int raise(int signal) noexcept {
-  if (mpc::interpose::own_rank() == nullptr) return NEXT(raise)(signal);
+  if (mpc::interpose::own_rank() == nullptr || is_forked_child()) return NEXT(raise)(signal);
+  if (mpc::interpose::run_handler_here(signal)) return 0;
+  // The runtime has blocked them in all threads, to end the job in order.
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
+    return ::kill(::getpid(), signal);
   return static_cast<int>(
       ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), signal));
 }

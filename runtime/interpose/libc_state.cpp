@@ -1,5 +1,7 @@
 #include "runtime/interpose/libc_state.h"
 
+#include <unistd.h>
+
 namespace mpc::interpose {
 
 bool g_is_ready = false;
@@ -11,11 +13,17 @@ LibcState::LibcState() {
 
 namespace {
 
-__attribute__((constructor)) void register_hooks() {
+const pid_t g_process = ::getpid();
+
+// First: the hooks of the other files need what this one makes.
+__attribute__((constructor(200))) void register_hooks() {
   job::Job::at_rank_start([](job::Rank& rank) { rank.libc = new LibcState; });
   g_is_ready = true;
   // Not freed at the rank's end: threads that it left behind may still use it.
 }
 
 }  // namespace
+
+bool is_forked_child() noexcept { return ::getpid() != g_process; }
+
 }  // namespace mpc::interpose

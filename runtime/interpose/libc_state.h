@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/interpose/main_thread.h"
 #include "runtime/job/job.h"
 #include "runtime/loader/image.h"
 
@@ -25,6 +26,11 @@
 #define MPC_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace mpc::interpose {
+
+struct Place;          // working_directory.cpp
+struct RankSignals;    // signals.cpp
+struct RankLocale;     // rank_locale.cpp
+struct StaticResults;  // static_results.cpp
 
 struct LibcState {
   LibcState();
@@ -46,8 +52,26 @@ struct LibcState {
   std::unordered_map<std::string, std::vector<std::unique_ptr<char[]>>>
       environment_strings;
 
+  // std::cin and its companions (iostreams.cpp); null in a program that is not in C++.
+  void* iostreams = nullptr;
+
+  // Working directory and umask; null: those of the start.
+  Place* place = nullptr;
+  // Handlers that the rank has installed; null until it does.
+  RankSignals* signals = nullptr;
+
+  // What setlocale() has chosen; null until something of it is used.
+  RankLocale* locale = nullptr;
+  // What getpwnam() and others point to; null until one of them is used.
+  StaticResults* results = nullptr;
+
   // Threads that the rank started and that have not ended.
   std::atomic<int> thread_count{0};
+  MainThread main_thread;
+  // pthread_setattr_default_np(): guarded by `mutex`.
+  pthread_attr_t thread_defaults;
+  bool has_thread_defaults = false;
+  std::atomic<uint64_t> ended_threads_ns{0};  // CPU time of those that have
 
   // getopt(): where it is inside a group of short options, and the permuted non-options.
   char* option_position = nullptr;
@@ -62,6 +86,9 @@ struct LibcState {
 // before its own start-up is done: until then they must not enter instrumented code, which is
 // all but this folder.
 extern bool g_is_ready;
+
+// A child that a rank forked is a process of its own, and does what a process does.
+bool is_forked_child() noexcept;
 
 // The copy that contains this address, or null.
 inline loader::Copy* copy_at(const void* address) noexcept {

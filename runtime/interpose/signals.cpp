@@ -1,15 +1,193 @@
-// signal(): the handlers with which the Fortran runtime reports a crash stay out of a job,
-// where they would take the place of its own report (runtime/job/crash.h) in all ranks.
+#include "runtime/interpose/signals.h"
 
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/loader/image.h"
 
+#define NEXT(name) MPC_NEXT(name, decltype(&::name))
+
+extern "C" char __ehdr_start[];
+extern "C" char _end[];
+
+namespace mpc::interpose {
+
+struct RankSignals {
+  struct Entry {
+    struct sigaction action;
+    bool is_set;  // false: what the process does
+  };
+  std::array<Entry, NSIG> entries{};
+};
+
 namespace {
 
+using Action = struct sigaction;
+
+// Per signal: what the process did before the first rank installed something, how many ranks
+// have, and which did last. Handlers read it without the mutex, so it changes in one piece only.
+struct Shared {
+  Action base{};
+  std::atomic<int> users{0};
+  std::atomic<const job::Rank*> last{nullptr};
+};
+std::mutex g_mutex;
+std::array<Shared, NSIG>& shared() {
+  static auto* const all = new std::array<Shared, NSIG>;
+  return *all;
+}
+// Whose alarm() or setitimer() it is: ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF.
+constinit std::atomic<const job::Rank*> g_timer_owners[3] = {};
+
+RankSignals::Entry* entry_of(const job::Rank* rank, int signal) noexcept {
+  auto* state = rank != nullptr ? static_cast<LibcState*>(rank->libc) : nullptr;
+  return state != nullptr && state->signals != nullptr
+             ? &state->signals->entries[static_cast<size_t>(signal)]
+             : nullptr;
+}
+bool has_set(const job::Rank* rank, int signal) noexcept {
+  const RankSignals::Entry* entry = entry_of(rank, signal);
+  return entry != nullptr && entry->is_set;
+}
+
+const job::Rank* timer_owner(int signal) noexcept {
+  const int which = signal == SIGALRM     ? ITIMER_REAL
+                    : signal == SIGVTALRM ? ITIMER_VIRTUAL
+                    : signal == SIGPROF   ? ITIMER_PROF
+                                          : -1;
+  return which < 0 ? nullptr : g_timer_owners[which].load(std::memory_order_relaxed);
+}
+
+bool is_of_caller(int signal, const siginfo_t& info) noexcept {
+  if (info.si_code == SI_TKILL) return info.si_pid == ::getpid();
+  const bool is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE ||
+                        signal == SIGILL || signal == SIGTRAP || signal == SIGSYS ||
+                        signal == SIGPIPE;
+  return is_fault && (info.si_code > 0 || signal == SIGPIPE);
+}
+
+const job::Rank* rank_for(int signal, const siginfo_t& info) noexcept {
+  const job::Rank* current = own_rank();
+  if (current != nullptr && is_of_caller(signal, info)) return current;
+  if (const job::Rank* owner = timer_owner(signal); has_set(owner, signal))
+    return owner;
+  return shared()[static_cast<size_t>(signal)].last.load(std::memory_order_relaxed);
+}
+
+bool is_harmless_by_default(int signal) noexcept {
+  return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH ||
+         signal == SIGCONT;
+}
+
+void call(const Action& action, int signal, siginfo_t* info, void* context) {
+  if ((action.sa_flags & SA_SIGINFO) != 0)
+    action.sa_sigaction(signal, info, context);
+  else
+    action.sa_handler(signal);
+}
+
+// The rank that is meant has installed nothing: the process's own handler, or the default.
+void act_as_process(int signal, siginfo_t* info, void* context) {
+  const Action& base = shared()[static_cast<size_t>(signal)].base;
+  const bool is_function = (base.sa_flags & SA_SIGINFO) != 0 ||
+                           (base.sa_handler != SIG_DFL && base.sa_handler != SIG_IGN);
+  if (is_function) return call(base, signal, info, context);
+  if (base.sa_handler == SIG_IGN || is_harmless_by_default(signal)) return;
+  Action standard{};
+  standard.sa_handler = SIG_DFL;
+  NEXT(sigaction)(signal, &standard, nullptr);
+  ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), signal);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  NEXT(pthread_sigmask)(SIG_UNBLOCK, &only, nullptr);
+}
+
+void dispatch(int signal, siginfo_t* info, void* context) {
+  RankSignals::Entry* entry = entry_of(rank_for(signal, *info), signal);
+  if (entry == nullptr || !entry->is_set) return act_as_process(signal, info, context);
+  const Action action = entry->action;
+  if ((action.sa_flags & SA_RESETHAND) != 0) entry->is_set = false;
+  if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN) return;
+  call(action, signal, info, context);
+}
+
+// The process's action for a signal that ranks handle, with the flags of who came last; on the
+// signal stack where the runtime's report needs it (an overflow of another rank's stack).
+void install(int signal, const Action& wanted) {
+  Shared& all = shared()[static_cast<size_t>(signal)];
+  Action before{};
+  NEXT(sigaction)(signal, nullptr, &before);
+  if (before.sa_sigaction != &dispatch) all.base = before;
+  Action action = wanted;
+  action.sa_sigaction = &dispatch;
+  action.sa_flags =
+      (wanted.sa_flags & ~SA_RESETHAND) | (all.base.sa_flags & SA_ONSTACK) | SA_SIGINFO;
+  NEXT(sigaction)(signal, &action, nullptr);
+}
+
+// What a rank that has installed nothing is told: the handlers of the runtime are not its.
+Action answer_of_process(int signal) {
+  Action present{};
+  NEXT(sigaction)(signal, nullptr, &present);
+  if (present.sa_sigaction == &dispatch)
+    present = shared()[static_cast<size_t>(signal)].base;
+  const bool is_ignored =
+      (present.sa_flags & SA_SIGINFO) == 0 && present.sa_handler == SIG_IGN;
+  present = {};
+  present.sa_handler = is_ignored ? SIG_IGN : SIG_DFL;
+  return present;
+}
+
+bool is_default(const Action& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
+}
+
+int set_action(job::Rank& rank, int signal, const Action* wanted, Action* before) {
+  auto& state = *static_cast<LibcState*>(rank.libc);
+  const std::lock_guard lock(g_mutex);
+  if (state.signals == nullptr)
+    state.signals = new RankSignals;  // lives on with its threads
+  RankSignals::Entry& entry = state.signals->entries[static_cast<size_t>(signal)];
+  if (before != nullptr)
+    *before = entry.is_set ? entry.action : answer_of_process(signal);
+  if (wanted == nullptr) return 0;
+  Shared& all = shared()[static_cast<size_t>(signal)];
+  const bool was_set = entry.is_set;
+  if (is_default(*wanted)) {
+    entry.is_set = false;
+    if (was_set && all.users.fetch_sub(1, std::memory_order_relaxed) == 1) {
+      all.last.store(nullptr, std::memory_order_relaxed);
+      NEXT(sigaction)(signal, &all.base, nullptr);
+    }
+    return 0;
+  }
+  entry.action = *wanted;
+  entry.is_set = true;
+  if (!was_set) all.users.fetch_add(1, std::memory_order_relaxed);
+  all.last.store(&rank, std::memory_order_relaxed);
+  install(signal, *wanted);
+  return 0;
+}
+
+// The runtime's own calls mean the process, whichever rank they are made for.
+bool is_own_call(const void* return_address) {
+  const auto* address = static_cast<const char*>(return_address);
+  return address >= __ehdr_start && address < _end;
+}
+
+// The handlers with which the Fortran runtime reports a crash stay out of a job, where they would
+// take the place of its own report (runtime/job/crash.h).
 bool is_of_fortran_runtime(sighandler_t handler) noexcept {
   if (handler == SIG_DFL || handler == SIG_IGN) return false;
   const auto info =
@@ -17,10 +195,75 @@ bool is_of_fortran_runtime(sighandler_t handler) noexcept {
   return info.path != nullptr && std::strstr(info.path, "/libgfortran.so") != nullptr;
 }
 
+job::Rank* rank_of_call(int signal, const void* return_address) {
+  if (signal <= 0 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP)
+    return nullptr;
+  if (!g_is_ready || is_own_call(return_address) || is_forked_child()) return nullptr;
+  job::Rank* rank = own_rank();
+  return rank != nullptr && rank->libc != nullptr ? rank : nullptr;
+}
+
+// signal() in its two meanings.
+sighandler_t set_handler(job::Rank& rank, int signal, sighandler_t handler, int flags) {
+  if (is_of_fortran_runtime(handler)) return SIG_DFL;
+  Action action{};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  if ((flags & SA_NODEFER) == 0) sigaddset(&action.sa_mask, signal);
+  Action before{};
+  set_action(rank, signal, &action, &before);
+  return before.sa_handler;
+}
+
+void owns_timer(int which) {
+  if (which >= 0 && which < 3 && !is_forked_child())
+    g_timer_owners[which].store(own_rank(), std::memory_order_relaxed);
+}
+
 }  // namespace
 
+bool run_handler_here(int signal) noexcept {
+  const bool is_taken =
+      signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+  if (!is_taken || !has_set(own_rank(), signal)) return false;
+  siginfo_t info{};
+  info.si_signo = signal;
+  info.si_code = SI_TKILL;
+  info.si_pid = ::getpid();
+  info.si_uid = ::getuid();
+  dispatch(signal, &info, nullptr);
+  return true;
+}
+
+}  // namespace mpc::interpose
+
+using mpc::interpose::rank_of_call;
+
+MPC_EXPORT int sigaction(int signal, const struct sigaction* wanted,
+                         struct sigaction* before) noexcept {
+  mpc::job::Rank* rank = rank_of_call(signal, __builtin_return_address(0));
+  if (rank == nullptr) return NEXT(sigaction)(signal, wanted, before);
+  if (wanted != nullptr && mpc::interpose::is_of_fortran_runtime(wanted->sa_handler))
+    return 0;
+  return mpc::interpose::set_action(*rank, signal, wanted, before);
+}
 MPC_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
-  if (mpc::interpose::own_copy() != nullptr && is_of_fortran_runtime(handler))
-    return SIG_DFL;
-  return MPC_NEXT(signal, decltype(&::signal))(number, handler);
+  mpc::job::Rank* rank = rank_of_call(number, __builtin_return_address(0));
+  if (rank == nullptr) return NEXT(signal)(number, handler);
+  return mpc::interpose::set_handler(*rank, number, handler, SA_RESTART);
+}
+MPC_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler) noexcept {
+  mpc::job::Rank* rank = rank_of_call(number, __builtin_return_address(0));
+  if (rank == nullptr) return NEXT(sysv_signal)(number, handler);
+  return mpc::interpose::set_handler(*rank, number, handler, SA_RESETHAND | SA_NODEFER);
+}
+
+MPC_EXPORT unsigned alarm(unsigned seconds) noexcept {
+  mpc::interpose::owns_timer(ITIMER_REAL);
+  return NEXT(alarm)(seconds);
+}
+MPC_EXPORT int setitimer(__itimer_which_t which, const itimerval* wanted,
+                         itimerval* before) noexcept {
+  mpc::interpose::owns_timer(static_cast<int>(which));
+  return NEXT(setitimer)(which, wanted, before);
 }

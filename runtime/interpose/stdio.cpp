@@ -1,17 +1,17 @@
 // The stdio functions of libc that work on a standard stream, explicitly or not: each asks
 // stream_for() and calls libc's own. See runtime/interpose/streams.h.
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cwchar>
 
+#include "runtime/interpose/file_locks.h"
+#include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/interpose/streams.h"
 
 using mpc::interpose::stream_for;
-
-// Declared here and not taken from headers: fortified headers define inline versions.
-#define MPC_EXPORT extern "C" __attribute__((visibility("default")))
 
 // Calls libc's function of the same name: NEXT(fputs)(text, file).
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
@@ -118,16 +118,26 @@ MPC_EXPORT int wprintf(const wchar_t* format, ...) {
 
 // --- state -----------------------------------------------------------------------------------
 
+namespace {
+
+// A line that was lost earlier is an error of fflush(), which would have written it.
+int with_loss(int result, int error) noexcept {
+  if (result == 0 && error == 0) return 0;
+  if (result == 0) errno = error;
+  return EOF;
+}
+
+}  // namespace
+
 MPC_EXPORT int fflush(FILE* file) {
   if (file == nullptr) {  // "all streams": the rank's own are among them
-    const int result = NEXT(fflush)(nullptr);
-    mpc::interpose::flushed(nullptr);
-    return result;
+    const int result = mpc::interpose::own_rank() != nullptr ? mpc::interpose::flush_files()
+                                                             : NEXT(fflush)(nullptr);
+    return with_loss(result, mpc::interpose::flushed(nullptr));
   }
   FILE* own = stream_for(file);
   const int result = NEXT(fflush)(own);
-  if (own != file) mpc::interpose::flushed(own);
-  return result;
+  return own != file ? with_loss(result, mpc::interpose::flushed(own)) : result;
 }
 MPC_EXPORT int fflush_unlocked(FILE* file) { return fflush(file); }
 MPC_EXPORT int setvbuf(FILE* file, char* buffer, int mode, size_t size) {
@@ -145,7 +155,8 @@ MPC_EXPORT void setbuffer(FILE* file, char* buffer, size_t size) {
 MPC_EXPORT void setlinebuf(FILE* file) { setvbuf(file, nullptr, _IOLBF, 0); }
 MPC_EXPORT int fileno(FILE* file) {
   // A rank's stream has no descriptor of its own; the job's is what the caller means.
-  return NEXT(fileno)(file);
+  const int fd = mpc::interpose::fd_of(file);
+  return fd != 0 ? fd : NEXT(fileno)(file);
 }
 MPC_EXPORT int ferror(FILE* file) { return NEXT(ferror)(stream_for(file)); }
 MPC_EXPORT int feof(FILE* file) { return NEXT(feof)(stream_for(file)); }
@@ -155,7 +166,10 @@ MPC_EXPORT int ftrylockfile(FILE* file) { return NEXT(ftrylockfile)(stream_for(f
 MPC_EXPORT void funlockfile(FILE* file) { NEXT(funlockfile)(stream_for(file)); }
 MPC_EXPORT int fclose(FILE* file) {
   FILE* own = stream_for(file);
-  if (own == file) return NEXT(fclose)(file);
+  if (own == file) {
+    const mpc::interpose::ClosingLocks closing(NEXT(fileno)(file));
+    return NEXT(fclose)(file);
+  }
   return fflush(file);  // the rank's stream is closed with the rank
 }
 MPC_EXPORT FILE* freopen(const char* path, const char* mode, FILE* file) {

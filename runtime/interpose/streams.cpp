@@ -1,245 +1,308 @@
 #include "runtime/interpose/streams.h"
 
-#include <fmt/format.h>
-#include <dlfcn.h>
-#include <poll.h>
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <mutex>
-#include <string>
 
-#include "base/settings.h"
+#include "base/rank_heap.h"
+#include "runtime/interpose/fortran_units.h"
+#include "runtime/interpose/libc_state.h"
+#include "runtime/interpose/next.h"
+#include "runtime/job/console.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/job.h"
+#include "runtime/job/report.h"
+
+// glibc's two output streams and its list of all open FILEs; exported, but declared in no public
+// header (or with a type that is not).
+extern "C" {
+extern char _IO_2_1_stdout_[], _IO_2_1_stderr_[];
+void _IO_list_lock();
+void _IO_list_unlock();
+FILE* _IO_iter_begin();
+FILE* _IO_iter_end();
+FILE* _IO_iter_next(FILE*);
+FILE* _IO_iter_file(FILE*);
+}
 
 namespace mpc::interpose {
 namespace {
 
-constexpr size_t kLongestLineBytes = 1 << 20;  // a longer one is written in pieces
-
-BoolSetting g_label{"job.label", false,
-                    "Begin each line that a rank prints with its number (mpcrun --label)."};
-
 // A child that a rank forked has the streams of all ranks, and writes only its own.
-bool g_is_forked_child = false;
 const job::Rank* g_forking_rank = nullptr;
-
-// A write(2) of more than PIPE_BUF bytes to a pipe that is full comes in pieces, between which
-// others may write: so one rank at a time. One lock for both, if they are the same file (2>&1).
-std::mutex& lock_of(int fd) {
-  static std::mutex locks[2];
-  static const bool are_same = [] {
-    struct stat out, err;
-    return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 &&
-           out.st_dev == err.st_dev && out.st_ino == err.st_ino;
-  }();
-  return locks[fd == STDERR_FILENO && !are_same ? 1 : 0];
-}
-
-void write_fully(int fd, const char* text, size_t size) {
-  std::unique_lock lock(lock_of(fd), std::defer_lock);
-  if (!g_is_forked_child) lock.lock();  // there its holder may not exist
-  while (size > 0) {
-    const ssize_t written = ::write(fd, text, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // the user made the terminal non-blocking
-      pollfd writable{fd, POLLOUT, 0};
-      ::poll(&writable, 1, 100);
-      continue;
-    }
-    if (written <= 0) return;
-    text += written;
-    size -= static_cast<size_t>(written);
-  }
-}
-
-// Collects what a rank writes and passes it on in whole lines, each in one write(2).
-class LineStream {
- public:
-  LineStream(const job::Rank& rank, int fd, bool shows_partial_lines)
-      : rank_(rank), label_(fmt::format("[{}] ", rank.world_rank)), fd_(fd),
-        shows_partial_lines_(shows_partial_lines) {
-    const cookie_io_functions_t functions{nullptr, &LineStream::write_cookie, nullptr,
-                                          nullptr};
-    file_ = ::fopencookie(this, "w", functions);
-    if (file_ != nullptr) ::setvbuf(file_, nullptr, fd == STDERR_FILENO ? _IONBF : _IOLBF, 1024);
-  }
-  FILE* file() const noexcept { return file_; }
-
-  // Caller holds the FILE's lock, as in all of these.
-  void finish() {
-    if (pending_.empty() || is_of_another_process()) return;
-    write_fully(fd_, pending_.data(), pending_.size());
-    pending_.clear();
-    in_line_ = false;
-  }
-  void show_partial_line() {
-    if (!shows_partial_lines_ || pending_.empty()) return;
-    write_fully(fd_, pending_.data(), pending_.size());
-    pending_.clear();
-  }
-
- private:
-  static ssize_t write_cookie(void* cookie, const char* text, size_t size) {
-    static_cast<LineStream*>(cookie)->append(text, size);
-    return static_cast<ssize_t>(size);
-  }
-
-  void append(const char* text, size_t size) {
-    if (is_of_another_process()) return;
-    const bool labelled = g_label.get();
-    size_t whole = 0;  // length of the finished lines
-    for (size_t i = 0; i < size;) {
-      const void* newline = std::memchr(text + i, '\n', size - i);
-      const size_t end = newline == nullptr
-                             ? size
-                             : static_cast<size_t>(static_cast<const char*>(newline) - text) + 1;
-      if (labelled && !in_line_) pending_ += label_;
-      pending_.append(text + i, end - i);
-      in_line_ = newline == nullptr;
-      if (!in_line_) whole = pending_.size();
-      i = end;
-    }
-    if (whole > 0) {
-      write_fully(fd_, pending_.data(), whole);
-      pending_.erase(0, whole);
-    } else if (pending_.size() > kLongestLineBytes) {
-      write_fully(fd_, pending_.data(), pending_.size());
-      pending_.clear();
-    }
-  }
-
-  bool is_of_another_process() const noexcept {
-    return g_is_forked_child && &rank_ != g_forking_rank;
-  }
-
-  const job::Rank& rank_;
-  std::string label_;
-  std::string pending_;
-  FILE* file_ = nullptr;
-  int fd_;
-  bool in_line_ = false;  // pending_, or what was shown of it, does not end a line
-  bool shows_partial_lines_;
-};
 
 struct RankStreams {
   explicit RankStreams(const job::Rank& rank)
-      : out_lines(rank, STDOUT_FILENO, ::isatty(STDOUT_FILENO) == 1),
-        err_lines(rank, STDERR_FILENO, ::isatty(STDERR_FILENO) == 1),
-        in(rank.world_rank == 0 ? stdin : ::fopen("/dev/null", "r")),
-        out(out_lines.file()),
-        err(err_lines.file()) {}
+      : owner(rank),
+        out_lines(rank, STDOUT_FILENO),
+        err_lines(rank, STDERR_FILENO),
+        in(rank.world_rank == 0 ? stdin : ::fopencookie(this, "r", {})),
+        own_out(open(&RankStreams::write<&RankStreams::out_lines>, _IOLBF)),
+        own_err(open(&RankStreams::write<&RankStreams::err_lines>, _IONBF)),
+        out(own_out),
+        err(own_err) {}
+
+  const job::Rank& owner;
   LineStream out_lines, err_lines;
   FILE* in;
-  FILE* out;
+  FILE* const own_out;  // write to the LineStreams
+  FILE* const own_err;
+  FILE* out;  // what the rank has now: see replace_stream()
   FILE* err;
+
+ private:
+  FILE* open(cookie_write_function_t* function, int mode) {
+    FILE* file = ::fopencookie(this, "w", {nullptr, function, nullptr, nullptr});
+    if (file != nullptr) ::setvbuf(file, nullptr, mode, 1024);
+    return file;
+  }
+
+  // Source: fopencookie(3): 0 says error, and errno which.
+  template <LineStream RankStreams::*kLines>
+  static ssize_t write(void* cookie, const char* text, size_t size) {
+    auto& self = *static_cast<RankStreams*>(cookie);
+    if (job::console::is_forked_child() && &self.owner != g_forking_rank)
+      return static_cast<ssize_t>(size);
+    LineStream& lines = self.*kLines;
+    const bool at_once =
+        job::console::is_forked_child() ||
+        (self.owner.world_size == 1 && kLines == &RankStreams::err_lines);
+    const int error = lines.append(text, size, at_once);
+    if (error == 0) return static_cast<ssize_t>(size);
+    errno = error;
+    return 0;
+  }
 };
 
+RankStreams* existing_streams(job::Rank& rank) noexcept {
+  // Pairs with the release of streams_of(): the streams are complete.
+  return static_cast<RankStreams*>(
+      std::atomic_ref<void*>(rank.streams).load(std::memory_order_acquire));
+}
+
 RankStreams* streams_of(job::Rank& rank) noexcept {
-  std::atomic_ref<void*> slot(rank.streams);
-  // Pairs with the release of the exchange below: the streams are complete.
-  if (void* present = slot.load(std::memory_order_acquire)) {
-    return static_cast<RankStreams*>(present);
-  }
+  if (RankStreams* present = existing_streams(rank)) return present;
+  const int error = errno;  // perror() may be the first to print
   auto* made = new RankStreams(rank);
+  errno = error;
   void* expected = nullptr;
-  if (slot.compare_exchange_strong(expected, made, std::memory_order_acq_rel,
+  if (std::atomic_ref<void*>(rank.streams)
+          .compare_exchange_strong(expected, made, std::memory_order_acq_rel,
                                    std::memory_order_acquire)) {
     return made;
   }
-  return static_cast<RankStreams*>(expected);  // another thread of the rank was first; ours leaks once
+  return static_cast<RankStreams*>(
+      expected);  // another thread of the rank was first; ours leaks once
 }
 
-void flush(FILE* file, LineStream& lines, bool may_wait) {
-  if (file == nullptr) return;
-  if (may_wait) {
-    ::flockfile(file);
-  } else if (::ftrylockfile(file) != 0) {
-    return;  // its rank is printing, or died doing so
-  }
-  ::fflush_unlocked(file);
-  if (file == lines.file()) lines.finish();
-  ::funlockfile(file);
+// Returns 0, STDOUT_FILENO or STDERR_FILENO. Besides the variables, libc's own two, which std::cout
+// found there before the job began.
+int output_of(const FILE* file) noexcept {
+  const void* address = file;
+  if (file == stdout || address == _IO_2_1_stdout_) return STDOUT_FILENO;
+  return file == stderr || address == _IO_2_1_stderr_ ? STDERR_FILENO : 0;
 }
 
-void flush_rank(job::Rank& rank, bool may_wait) {
-  std::atomic_ref<void*> slot(rank.streams);
-  auto* streams = static_cast<RankStreams*>(slot.load(std::memory_order_acquire));
-  if (streams == nullptr) return;
-  flush(streams->out, streams->out_lines, may_wait);
-  flush(streams->err, streams->err_lines, may_wait);
+template <int kFd>
+ssize_t write_for_caller(void*, const char* text, size_t size) {
+  LineStream* lines = line_stream_for(kFd);
+  const int error = lines != nullptr ? lines->append(text, size, false)
+                                     : job::console::write(kFd, text, size);
+  if (error == 0) return static_cast<ssize_t>(size);
+  errno = error;
+  return 0;
 }
 
-// Fortran's units belong to the process and have buffers of their own. libgfortran would write
-// them when the process exits, which an aborted job does not get to.
-void flush_fortran() {
-  void* library = ::dlopen("libgfortran.so.5", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return;
-  using Flush = void (*)(int* unit);
-  if (auto* flush = reinterpret_cast<Flush>(::dlsym(library, "_gfortran_flush_i4"))) {
-    flush(nullptr);  // all units
-  }
-  ::dlclose(library);
-}
-
-void flush_job(job::Job& job) {
-  if (job.is_singleton()) return;
-  if (!job::crash::is_reporting()) flush_fortran();
-  for (int r = 0; r < job.size(); ++r) flush_rank(job.rank(r), false);
-}
-
-__attribute__((constructor)) void register_hooks() {
-  ::pthread_atfork(nullptr, nullptr, [] {
-    g_is_forked_child = true;
-    g_forking_rank = job::current_rank();
-  });
-  job::Job::at_rank_end([](job::Rank& rank) { flush_rank(rank, true); });
-  job::Job::at_job_end(&flush_job);
+// What libc itself writes (assert(), err(), error(), psignal()) goes to what its variables stdout
+// and stderr point to, and past our replacements: a stream that finds the caller's.
+void replace_streams_of_libc() {
+  FILE* out = ::fopencookie(
+      nullptr, "w", {nullptr, &write_for_caller<STDOUT_FILENO>, nullptr, nullptr});
+  FILE* err = ::fopencookie(
+      nullptr, "w", {nullptr, &write_for_caller<STDERR_FILENO>, nullptr, nullptr});
+  if (out == nullptr || err == nullptr) return;
+  for (FILE* file : {out, err}) ::setvbuf(file, nullptr, _IONBF, 0);
+  stdout = out;
+  stderr = err;
 }
 
 // Null outside of the ranks of a job: libc's own streams are right there.
-job::Rank* rank_with_streams() noexcept {
-  job::Job* job = job::Job::existing();
-  if (job == nullptr || job->is_singleton()) return nullptr;
-  return job::current_rank();
+RankStreams* own_streams() noexcept {
+  job::Rank* rank = own_rank();
+  return rank != nullptr ? streams_of(*rank) : nullptr;
+}
+
+// Returns 0 or EOF; EBUSY if nobody may be waited for and its rank is printing, or died doing so.
+int flush(FILE* file, bool may_wait) {
+  if (file == nullptr) return 0;
+  if (may_wait) {
+    ::flockfile(file);
+  } else if (::ftrylockfile(file) != 0) {
+    return EBUSY;
+  }
+  const int result = MPC_NEXT(fflush_unlocked, int (*)(FILE*))(file);
+  ::funlockfile(file);
+  return result;
+}
+
+void flush_rank(job::Rank& rank, bool may_wait) {
+  RankStreams* streams = existing_streams(rank);
+  if (streams == nullptr) return;
+  flush(streams->out, may_wait);
+  flush(streams->err, may_wait);
+}
+
+void rank_ends(job::Rank& rank) {
+  RankStreams* streams = existing_streams(rank);
+  if (streams == nullptr) return;
+  flush_rank(rank, true);
+  streams->out_lines.finish();
+  streams->err_lines.finish();
+}
+
+void rank_fails(job::Rank& rank) { flush_rank(rank, false); }
+
+// The files with something to write that nobody uses now.
+int flush_idle_files() noexcept {
+  constexpr int kIsPutting = 0x800;  // glibc's _IO_CURRENTLY_PUTTING
+  int result = 0;
+  _IO_list_lock();
+  for (FILE* it = _IO_iter_begin(); it != _IO_iter_end(); it = _IO_iter_next(it)) {
+    FILE* file = _IO_iter_file(it);
+    if ((file->_flags & kIsPutting) != 0 && flush(file, false) == EOF) result = EOF;
+  }
+  _IO_list_unlock();
+  return result;
+}
+
+// What ranks have printed, and what they have written to files by stdio: a process that exits
+// would write it, and an aborted job does not get to that.
+void flush_job(job::Job& job) {
+  if (job::console::is_forked_child()) return;
+  flush_fortran_units(job);
+  if (job.is_singleton()) return;
+  if (!job::crash::is_reporting()) flush_idle_files();
+  for (int r = 0; r < job.size(); ++r) flush_rank(job.rank(r), false);
+  for (int r = 0; r < job.size(); ++r) {
+    RankStreams* streams = existing_streams(job.rank(r));
+    if (streams == nullptr) continue;
+    streams->out_lines.finish_at_job_end();
+    streams->err_lines.finish_at_job_end();
+  }
+}
+
+// What the rank has written is out before a child can write; the child does so as a process.
+void before_fork() {
+  job::Rank* rank = own_rank();
+  RankStreams* streams = rank != nullptr ? existing_streams(*rank) : nullptr;
+  if (streams == nullptr) return;
+  streams->out_lines.finish();
+  streams->err_lines.finish();
+}
+// The child's exit() writes what its FILEs hold, and goes back in the files of which it has read
+// too much. Those of other ranks do that for themselves: twice would be lines too many.
+void drop_files_of_others(const job::Rank& rank) {
+  _IO_list_lock();
+  for (FILE* it = _IO_iter_begin(); it != _IO_iter_end(); it = _IO_iter_next(it)) {
+    FILE* file = _IO_iter_file(it);
+    const int owner = file == stdin ? 0 : rank_of_heap(file);
+    if (owner >= 0 && owner != rank.world_rank) ::__fpurge(file);
+  }
+  _IO_list_unlock();
+}
+
+void after_fork_in_child() {
+  g_forking_rank = own_rank();
+  if (g_forking_rank == nullptr) return;
+  if (!g_forking_rank->job->is_singleton()) drop_files_of_others(*g_forking_rank);
+  RankStreams* streams = existing_streams(*const_cast<job::Rank*>(g_forking_rank));
+  if (streams == nullptr) return;
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    const int own =
+        (fd == STDOUT_FILENO ? streams->out_lines : streams->err_lines).fd();
+    if (own >= 0 && own != fd) ::syscall(SYS_dup3, own, fd, 0);
+  }
+}
+
+__attribute__((constructor)) void register_hooks() {
+  ::pthread_atfork(&before_fork, nullptr, &after_fork_in_child);
+  job::Job::at_rank_start([](job::Rank& rank) {
+    static std::once_flag once;
+    if (!rank.job->is_singleton()) std::call_once(once, &replace_streams_of_libc);
+  });
+  job::Job::at_rank_end(&rank_ends);
+  job::Job::at_rank_failure(&rank_fails);
+  job::Job::at_job_end(&flush_job);
 }
 
 }  // namespace
 
 FILE* stream_for(FILE* file) noexcept {
-  if (file != stdout && file != stderr && file != stdin) return file;
-  job::Rank* rank = rank_with_streams();
-  if (rank == nullptr) return file;
-  RankStreams* streams = streams_of(*rank);
-  FILE* own = file == stdout ? streams->out : file == stderr ? streams->err : streams->in;
+  const int output = output_of(file);
+  if (output == 0 && file != stdin) return file;
+  RankStreams* streams = own_streams();
+  if (streams == nullptr) return file;
+  FILE* own = output == STDOUT_FILENO   ? streams->out
+              : output == STDERR_FILENO ? streams->err
+                                        : streams->in;
   return own != nullptr ? own : file;
 }
 
-void flushed(FILE* file) noexcept {
-  job::Rank* rank = rank_with_streams();
-  if (rank == nullptr) return;
-  RankStreams* streams = streams_of(*rank);
-  for (LineStream* lines : {&streams->out_lines, &streams->err_lines}) {
-    if (file != nullptr && file != lines->file()) continue;
-    ::flockfile(lines->file());
-    lines->show_partial_line();
-    ::funlockfile(lines->file());
-  }
+int fd_of(FILE* file) noexcept { return output_of(file); }
+
+LineStream* line_stream_for(int fd) noexcept {
+  if (!g_is_ready || job::console::is_forked_child()) return nullptr;
+  RankStreams* streams = own_streams();
+  if (streams == nullptr) return nullptr;
+  return fd == STDERR_FILENO ? &streams->err_lines : &streams->out_lines;
+}
+
+int flushed(FILE* file) noexcept {
+  RankStreams* streams = own_streams();
+  if (streams == nullptr) return 0;
+  int error = 0;
+  const auto finish = [&](FILE* own, LineStream& lines) {
+    if (file != nullptr && file != own) return;
+    lines.show_unfinished_line();
+    if (const int late = lines.take_error()) error = late;
+  };
+  finish(streams->own_out, streams->out_lines);
+  finish(streams->own_err, streams->err_lines);
+  return error;
 }
 
 bool replace_stream(FILE* file, FILE* replacement) noexcept {
-  job::Rank* rank = rank_with_streams();
-  if (rank == nullptr) return false;
-  RankStreams* streams = streams_of(*rank);
-  FILE** slot = file == stdout ? &streams->out : file == stderr ? &streams->err
-              : file == stdin  ? &streams->in : nullptr;
+  RankStreams* streams = own_streams();
+  if (streams == nullptr) return false;
+  const int output = output_of(file);
+  FILE** slot = output == STDOUT_FILENO   ? &streams->out
+                : output == STDERR_FILENO ? &streams->err
+                : file == stdin           ? &streams->in
+                                          : nullptr;
   if (slot == nullptr) return false;
   *slot = replacement;
+  if (output != 0) {  // as in a process, whose descriptor it is, too
+    LineStream& lines =
+        output == STDOUT_FILENO ? streams->out_lines : streams->err_lines;
+    lines.redirect(::fcntl(::fileno(replacement), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  }
   return true;
+}
+
+int flush_files() noexcept {
+  RankStreams* streams = own_streams();
+  int result = 0;
+  if (streams != nullptr) {
+    for (FILE* file : {streams->out, streams->err})
+      if (flush(file, true) != 0) result = EOF;
+  }
+  if (flush_idle_files() != 0) result = EOF;
+  return result;
 }
 
 }  // namespace mpc::interpose

@@ -2,13 +2,18 @@
 // Streams: each rank's own stdin, stdout and stderr.
 //
 // Role:      in a job every rank has FILEs of its own behind the names stdin, stdout and
-//            stderr: what different ranks print never mixes within a line, and --label can
-//            name the rank. Rank 0 reads the job's stdin, the others see its end at once.
-// Users:     runtime/interpose/stdio.cpp (libc's stdio functions ask stream_for()).
+//            stderr, and a line-wise way to the job's output, which everything takes that the
+//            rank writes: stdio, iostreams, Fortran units, write(1, ...). So what different
+//            ranks print never mixes within a line, and --label can name the rank. Rank 0 reads
+//            the job's stdin, the others see its end at once.
+// Users:     runtime/interpose/stdio.cpp (libc's stdio functions ask stream_for()),
+//            raw_output.cpp.
 // Threads:   any thread of the rank; a FILE's own lock orders its users.
-// See also:  docs/mpcrun.md (output), docs/limits.md (what writes past stdio).
+// See also:  runtime/interpose/line_stream.h, docs/mpcrun.md (output), docs/limits.md.
 
 #include <cstdio>
+
+#include "runtime/interpose/line_stream.h"
 
 namespace mpc::interpose {
 
@@ -16,11 +21,24 @@ namespace mpc::interpose {
 // streams, `file` itself for any other or outside of any rank of a job.
 FILE* stream_for(FILE* file) noexcept;
 
-// After an explicit fflush(): shows an unfinished line too, if the job's stream is a terminal.
-void flushed(FILE* file) noexcept;
+// The descriptor behind what a program calls stdout or stderr; 0: neither.
+int fd_of(FILE* file) noexcept;
+
+// What the calling rank writes to STDOUT_FILENO or STDERR_FILENO; null outside of any rank of a
+// job, in a forked child, and before the library is initialised.
+LineStream* line_stream_for(int fd) noexcept;
+
+// fflush() of one of the rank's own two, or of all (null), after libc has done its part: shows an
+// unfinished line, too, if the job's stream is a terminal. Returns 0 or the errno of a line that
+// was lost since the last call.
+int flushed(FILE* file) noexcept;
 
 // freopen() of a standard stream by a rank: from now on `replacement` is what the rank has.
 // Returns false if `file` is none of the rank's standard streams.
 bool replace_stream(FILE* file, FILE* replacement) noexcept;
+
+// fflush(NULL) of a rank: its own streams, and all files that nobody is using at this moment,
+// since the FILE that another rank holds may be one that waits for input. Returns 0 or EOF.
+int flush_files() noexcept;
 
 }  // namespace mpc::interpose

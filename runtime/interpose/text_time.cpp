@@ -1,10 +1,13 @@
-// strtok() and the calendar functions that return a pointer into libc: each rank's own.
+// strtok() and the calendar functions that return a pointer into libc, and the time zone (TZ,
+// tzname): each rank's own.
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <cwchar>
 
+#include "runtime/interpose/environment.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 
@@ -44,9 +47,38 @@ char* format_time(const tm* time, char* text, size_t size) {
   return text;
 }
 
+// Where a copy has what <time.h> declares; see loader::private_variable().
+struct Offsets {
+  size_t names, seconds_west, has_daylight;
+};
+Offsets g_offsets;
+
+__attribute__((constructor)) void register_variables() {
+  g_offsets = {
+      mpc::loader::private_variable({"tzname", "__tzname"}, ::tzname, sizeof ::tzname),
+      mpc::loader::private_variable({"timezone", "__timezone"}, nullptr, sizeof ::timezone),
+      mpc::loader::private_variable({"daylight", "__daylight"}, nullptr, sizeof ::daylight)};
+}
+
+// While one of these lives, libc's time zone is that of the caller's rank (its TZ).
+class BorrowedZone {
+ public:
+  BorrowedZone() {
+    NEXT(tzset)();
+    const mpc::loader::Copy* copy = mpc::interpose::own_copy();
+    if (copy == nullptr) return;
+    std::memcpy(copy->variable(g_offsets.names), ::tzname, sizeof ::tzname);
+    *static_cast<long*>(copy->variable(g_offsets.seconds_west)) = ::timezone;
+    *static_cast<int*>(copy->variable(g_offsets.has_daylight)) = ::daylight;
+  }
+
+ private:
+  mpc::interpose::BorrowedEnvironment environment_;
+};
+
 tm* local_time(LibcState& state, const time_t* time) {
-  ::tzset();  // localtime() does, localtime_r() need not
-  return ::localtime_r(time, &state.broken_down_time);
+  const BorrowedZone zone;  // localtime() sets it, localtime_r() need not
+  return NEXT(localtime_r)(time, &state.broken_down_time);
 }
 
 }  // namespace
@@ -71,3 +103,29 @@ MPC_EXPORT char* ctime(const time_t* time) noexcept {
   return format_time(local_time(*state, time), state->time_text,
                      sizeof state->time_text);
 }
+
+// --- what asks for the time zone -------------------------------------------------------------
+
+MPC_EXPORT void tzset() noexcept {
+  if (libc_state() == nullptr) return NEXT(tzset)();
+  const BorrowedZone zone;
+}
+
+#define MPC_WITH_ZONE(result, name, parameters, ...)                    \
+  MPC_EXPORT result name parameters noexcept {                          \
+    if (libc_state() == nullptr) return NEXT(name)(__VA_ARGS__);        \
+    const BorrowedZone zone;                                            \
+    return NEXT(name)(__VA_ARGS__);                                     \
+  }
+MPC_WITH_ZONE(tm*, localtime_r, (const time_t* time, tm* out), time, out)
+MPC_WITH_ZONE(char*, ctime_r, (const time_t* time, char* out), time, out)
+MPC_WITH_ZONE(time_t, mktime, (tm * time), time)
+MPC_WITH_ZONE(time_t, timelocal, (tm * time), time)
+MPC_WITH_ZONE(size_t, strftime, (char* out, size_t size, const char* format, const tm* time), out,
+              size, format, time)
+MPC_WITH_ZONE(size_t, strftime_l,
+              (char* out, size_t size, const char* format, const tm* time, locale_t locale), out,
+              size, format, time, locale)
+MPC_WITH_ZONE(size_t, wcsftime,
+              (wchar_t * out, size_t size, const wchar_t* format, const tm* time), out, size,
+              format, time)

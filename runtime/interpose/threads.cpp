@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <threads.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,11 +14,21 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "base/log.h"
+#include "base/rank_heap.h"
+#include "runtime/interpose/affinity.h"
+#include "runtime/interpose/clock.h"
 #include "runtime/interpose/libc_state.h"
+#include "runtime/interpose/main_thread.h"
 #include "runtime/interpose/next.h"
+#include "runtime/job/crash.h"
+#include "scheduler/binding.h"
+#include "runtime/interpose/rank_clock.h"
+#include "runtime/interpose/rank_locale.h"
+#include "runtime/interpose/working_directory.h"
 #include "scheduler/execution.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
@@ -33,7 +44,8 @@ using StartFunction = void* (*)(void*);
 // A rank that waits in pthread_join; on its stack.
 struct Joiner final : mpc::sched::WaitReason {
   mpc::sched::Execution* execution = &mpc::sched::Execution::self();
-  std::atomic<bool> has_ended{false};  // release by the ending thread, acquire by the joiner
+  std::atomic<bool> has_ended{
+      false};  // release by the ending thread, acquire by the joiner
   std::string text() const override { return "pthread_join: a thread of the rank"; }
 };
 
@@ -53,7 +65,8 @@ void thread_ends(Live* live) {
   while (*link != live) link = &(*link)->next;
   *link = live->next;
   if (Joiner* joiner = live->joiner) {
-    mpc::sched::Execution* execution = joiner->execution;  // the joiner may go right away
+    mpc::sched::Execution* execution =
+        joiner->execution;  // the joiner may go right away
     joiner->has_ended.store(true, std::memory_order_release);
     execution->unpark();
   }
@@ -65,38 +78,49 @@ struct Start {
   void* argument;
   Rank* rank;
   Live* live;
+  std::optional<mpc::interpose::CpusOfThread>
+      cpus{};  // where it runs; none: as its creator, or as attributes say
 };
 
-// Where this process may run: a worker is bound to one core, but a rank's own threads are not.
-cpu_set_t g_allowed;
-__attribute__((constructor)) void remember_affinity() {
-  ::sched_getaffinity(0, sizeof g_allowed, &g_allowed);
+// One thread more, or less, of `rank`. Returns how many there are then.
+int count_thread(Rank& rank, int change) {
+  if (mpc::sched::Scheduler* scheduler = rank.job->scheduler())
+    mpc::sched::bindings_of(*scheduler)
+        .count_threads(rank.job->worker_of(rank.world_rank), change);
+  auto* state = static_cast<mpc::interpose::LibcState*>(rank.libc);
+  if (state == nullptr) return 0;
+  // Release pairs with the acquire in pthread_exit().
+  return state->thread_count.fetch_add(change, std::memory_order_release) + change;
 }
 
 // Counts a thread until it ends, by return or by pthread_exit().
 class Counted {
  public:
-  Counted(Rank& rank, Live* live)
-      : state_(static_cast<mpc::interpose::LibcState*>(rank.libc)), live_(live) {}
+  Counted(Rank& rank, Live* live) : rank_(rank), live_(live) {}
   ~Counted() {
     thread_ends(live_);
-    if (state_ != nullptr)
-      state_->thread_count.fetch_sub(1, std::memory_order_release);  // pthread_exit
+    count_thread(rank_, -1);
   }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
 
  private:
-  mpc::interpose::LibcState* state_;
+  Rank& rank_;
   Live* live_;
 };
 
 void* run_as_rank(void* argument) {
   const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+  mpc::enter_rank_heap(start->rank->world_rank, -1);
   const Counted counted(*start->rank, start->live);
+  const mpc::job::crash::SignalStack signal_stack;
   mpc::sched::Execution::self().set_identity(start->rank);
   mpc::sched::expected_kernel_thread_is_here();
+  if (start->cpus) mpc::interpose::bind_this_thread(*start->cpus);
   if (start->rank->copy != nullptr) start->rank->copy->enter_thread();
+  mpc::interpose::enter_working_directory(*start->rank);
+  const mpc::interpose::ThreadClock clock(*start->rank);
+  mpc::interpose::use_rank_locale_here(*start->rank);
   return start->function(start->argument);
 }
 
@@ -106,6 +130,41 @@ bool is_own_function(StartFunction function) {
   return address >= __ehdr_start && address < _end;
 }
 
+// Do the attributes say where the thread may run? Libc answers with ones only if they do not; if
+// they do, with zeros behind the end of what was given.
+bool have_affinity(const pthread_attr_t& attributes) {
+  cpu_set_t sets[8];
+  if (pthread_attr_getaffinity_np(&attributes, sizeof sets, sets) != 0) return false;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(sets);
+  return std::any_of(bytes, bytes + sizeof sets,
+                     [](unsigned char byte) { return byte != 0xff; });
+}
+
+// What pthread_setattr_default_np() of the rank said, or null.
+const pthread_attr_t* default_attributes(const Rank& rank) {
+  const auto* state = static_cast<const mpc::interpose::LibcState*>(rank.libc);
+  return state != nullptr && state->has_thread_defaults ? &state->thread_defaults
+                                                        : nullptr;
+}
+
+// libc's attributes, with a guard as wide as costs nothing: libc's own is one page, which a local
+// array steps over.
+class WideGuard {
+ public:
+  WideGuard() {
+    constexpr size_t kGuardBytes = 1 << 20;
+    pthread_attr_init(&attributes_);
+    pthread_attr_setguardsize(&attributes_, kGuardBytes);
+  }
+  ~WideGuard() { pthread_attr_destroy(&attributes_); }
+  WideGuard(const WideGuard&) = delete;
+  WideGuard& operator=(const WideGuard&) = delete;
+  const pthread_attr_t* get() const noexcept { return &attributes_; }
+
+ private:
+  pthread_attr_t attributes_;
+};
+
 int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction function,
            void* argument, Rank* rank) {
   auto live = std::unique_ptr<Live>(new (std::nothrow) Live);
@@ -114,30 +173,30 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
     delete start;
     return EAGAIN;
   }
-  auto* state = static_cast<mpc::interpose::LibcState*>(rank->libc);
-  if (state != nullptr) state->thread_count.fetch_add(1, std::memory_order_relaxed);
-  pthread_attr_t own;
-  pthread_attr_init(&own);
-  const bool sets_affinity =
-      attributes == nullptr && rank->copy != nullptr &&
-      pthread_attr_setaffinity_np(&own, sizeof g_allowed, &g_allowed) == 0;
+  const WideGuard wide_guard;
+  if (attributes == nullptr) attributes = default_attributes(*rank);
+  if (attributes == nullptr) attributes = wide_guard.get();
+  const int number = count_thread(*rank, 1);
+  // A kernel thread gives its own affinity on; the one below a rank has its worker's.
+  if (rank->copy != nullptr && mpc::sched::Execution::self().is_ult() &&
+      !have_affinity(*attributes))
+    start->cpus = mpc::interpose::cpus_for_thread(*rank, number);
   int error = 0;
   {
     // Held until the thread is in the list: it must find itself there when it ends.
     const std::lock_guard lock(g_threads_mutex);
     mpc::sched::expect_kernel_thread();
-    error = NEXT(pthread_create)(thread, sets_affinity ? &own : attributes, run_as_rank, start);
+    error = NEXT(pthread_create)(thread, attributes, run_as_rank, start);
     if (error == 0) {
       live->id = *thread;
       live->next = g_threads;
       g_threads = live.release();
     }
   }
-  pthread_attr_destroy(&own);
   if (error != 0) {
     mpc::sched::expected_kernel_thread_is_here();
     delete start;
-    if (state != nullptr) state->thread_count.fetch_sub(1, std::memory_order_relaxed);
+    count_thread(*rank, -1);
   }
   return error;
 }
@@ -173,25 +232,133 @@ MPC_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return create(thread, attributes, function, argument, rank);
 }
 
-// A rank that waits for one of its threads gives its core away: the thread may wait for another
-// rank of this core.
-MPC_EXPORT int pthread_join(pthread_t thread, void** value) {
-  if (rank_of_caller() != nullptr && mpc::sched::Execution::self().is_ult()) {
-    Joiner joiner;
-    bool waits = false;
-    {
-      const std::lock_guard lock(g_threads_mutex);
-      for (Live* live = g_threads; live != nullptr; live = live->next) {
-        if (pthread_equal(live->id, thread) == 0 || live->joiner != nullptr) continue;
-        live->joiner = &joiner;
-        waits = true;
-      }
-    }
-    while (waits && !joiner.has_ended.load(std::memory_order_acquire)) {
-      joiner.execution->park(joiner);
-    }
+// The attributes of threads that are created without any, per rank. Libc has them once: it checks
+// and copies them for us.
+MPC_EXPORT int pthread_setattr_default_np(const pthread_attr_t* attributes) noexcept {
+  mpc::interpose::LibcState* state = mpc::interpose::libc_state();
+  if (state == nullptr) return NEXT(pthread_setattr_default_np)(attributes);
+  const std::scoped_lock lock(g_threads_mutex, state->mutex);
+  pthread_attr_t of_process;
+  int error = NEXT(pthread_getattr_default_np)(&of_process);
+  if (error != 0) return error;
+  error = NEXT(pthread_setattr_default_np)(attributes);
+  if (error == 0) {
+    if (state->has_thread_defaults) pthread_attr_destroy(&state->thread_defaults);
+    state->has_thread_defaults =
+        NEXT(pthread_getattr_default_np)(&state->thread_defaults) == 0;
+    NEXT(pthread_setattr_default_np)(&of_process);
   }
+  pthread_attr_destroy(&of_process);
+  return error;
+}
+MPC_EXPORT int pthread_getattr_default_np(pthread_attr_t* attributes) noexcept {
+  mpc::interpose::LibcState* state = mpc::interpose::libc_state();
+  if (state == nullptr) return NEXT(pthread_getattr_default_np)(attributes);
+  const std::scoped_lock lock(g_threads_mutex, state->mutex);
+  if (!state->has_thread_defaults) return NEXT(pthread_getattr_default_np)(attributes);
+  pthread_attr_t of_process;
+  int error = NEXT(pthread_getattr_default_np)(&of_process);
+  if (error != 0) return error;
+  NEXT(pthread_setattr_default_np)(&state->thread_defaults);
+  error = NEXT(pthread_getattr_default_np)(attributes);
+  NEXT(pthread_setattr_default_np)(&of_process);
+  pthread_attr_destroy(&of_process);
+  return error;
+}
+
+// --- the end ----------------------------------------------------------------------------------
+
+namespace {
+
+using mpc::interpose::deadline_of;
+using mpc::interpose::kForEver;
+
+// Enters the joiner for `thread`; false: nobody need wait, libc knows what there is to say.
+bool enlist(Joiner& joiner, pthread_t thread) {
+  const std::lock_guard lock(g_threads_mutex);
+  for (Live* live = g_threads; live != nullptr; live = live->next) {
+    if (pthread_equal(live->id, thread) == 0 || live->joiner != nullptr) continue;
+    live->joiner = &joiner;
+    return true;
+  }
+  return false;
+}
+
+void delist(Joiner& joiner) {
+  const std::lock_guard lock(g_threads_mutex);
+  for (Live* live = g_threads; live != nullptr; live = live->next)
+    if (live->joiner == &joiner) live->joiner = nullptr;
+}
+
+// A rank that waits for one of its threads gives its core away: the thread may wait for another
+// rank of this core. Returns when the thread has ended or the time is over; libc does the rest.
+void wait_for_end(pthread_t thread, uint64_t deadline_ns) {
+  if (rank_of_caller() == nullptr || !mpc::sched::Execution::self().is_ult()) return;
+  if (mpc::interpose::is_forked_child()) return;  // it must run no other ranks
+  Joiner joiner;
+  if (!enlist(joiner, thread)) return;
+  bool is_over = false;
+  while (!is_over && !joiner.has_ended.load(std::memory_order_acquire)) {
+    if (deadline_ns == kForEver)
+      joiner.execution->park(joiner);
+    else
+      is_over = !joiner.execution->park_until(deadline_ns, joiner);
+  }
+  if (is_over) delist(joiner);
+}
+
+// One of the rank's threads waits for its main thread, which is in pthread_exit() in the end.
+int join_main(mpc::interpose::MainThread& main, void** value, uint64_t deadline_ns) {
+  if (pthread_equal(main.id, pthread_self()) != 0) return EDEADLK;
+  {
+    const std::lock_guard lock(main.mutex);
+    if (main.is_detached) return EINVAL;
+  }
+  // Acquire pairs with the release in pthread_exit(): the value.
+  while (main.has_ended.load(std::memory_order_acquire) == 0) {
+    if (deadline_ns == kForEver)
+      mpc::futex_wait(main.has_ended, 0);
+    else if (!mpc::futex_wait_until(main.has_ended, 0, deadline_ns))
+      return ETIMEDOUT;
+  }
+  if (value != nullptr) *value = main.value;
+  return 0;
+}
+
+// Null: the thread is not the main one of the caller's rank.
+mpc::interpose::MainThread* main_thread(pthread_t thread) {
+  Rank* rank = mpc::interpose::rank_with_main_thread(thread);
+  return rank != nullptr ? &mpc::interpose::main_thread_of(*rank) : nullptr;
+}
+
+}  // namespace
+
+MPC_EXPORT int pthread_join(pthread_t thread, void** value) {
+  if (auto* main = main_thread(thread)) return join_main(*main, value, kForEver);
+  wait_for_end(thread, kForEver);
   return NEXT(pthread_join)(thread, value);  // a thread that has ended: short
+}
+MPC_EXPORT int pthread_tryjoin_np(pthread_t thread, void** value) noexcept {
+  if (auto* main = main_thread(thread)) {
+    const int error = join_main(*main, value, 0);
+    return error == ETIMEDOUT ? EBUSY : error;
+  }
+  return NEXT(pthread_tryjoin_np)(thread, value);
+}
+MPC_EXPORT int pthread_clockjoin_np(pthread_t thread, void** value, clockid_t clock,
+                                    const timespec* time) {
+  const uint64_t deadline_ns = time == nullptr ? kForEver : deadline_of(clock, time);
+  if (auto* main = main_thread(thread)) return join_main(*main, value, deadline_ns);
+  if (deadline_ns != 0) wait_for_end(thread, deadline_ns);
+  return NEXT(pthread_clockjoin_np)(thread, value, clock, time);
+}
+MPC_EXPORT int pthread_timedjoin_np(pthread_t thread, void** value,
+                                    const timespec* time) {
+  return pthread_clockjoin_np(thread, value, CLOCK_REALTIME, time);
+}
+MPC_EXPORT int thrd_join(thrd_t thread, int* result) {
+  wait_for_end(thread, kForEver);
+  return NEXT(thrd_join)(thread, result);
 }
 
 // Libc's calls its own pthread_create, not ours.
@@ -211,75 +378,16 @@ MPC_EXPORT void pthread_exit(void* value) {
   mpc::interpose::LibcState* state = mpc::interpose::libc_state();
   mpc::loader::Copy* copy = mpc::loader::running_copy();
   if (copy == nullptr || state == nullptr) NEXT(pthread_exit)(value);
+  if (auto* main = main_thread(pthread_self())) {  // somebody may join it
+    main->value = value;
+    main->has_ended.store(1, std::memory_order_release);
+    mpc::futex_wake(main->has_ended);
+  }
   constexpr uint64_t kPollNs = 1'000'000;
   while (state->thread_count.load(std::memory_order_acquire) >
          0)  // pairs with ~Counted
     mpc::sched::sleep_until(mpc::sched::now_ns() + kPollNs);
   copy->exit(0);
-}
-
-// --- where a rank may run ---------------------------------------------------------------------
-
-namespace {
-
-// A rank moves with its worker: binding the kernel thread under it would bind all ranks there.
-// The wish is remembered, and what the rank asks for it gets as an answer.
-struct Affinity {
-  bool is_set = false;
-  cpu_set_t set{};
-};
-Affinity* affinity_of_rank(pid_t thread) {
-  thread_local constinit Affinity affinity;  // belongs to the rank's main thread
-  if (thread != 0 || !mpc::interpose::g_is_ready) return nullptr;
-  if (mpc::loader::running_copy() == nullptr) return nullptr;
-  return &affinity;
-}
-
-int remember(Affinity& affinity, size_t size, const cpu_set_t* set) {
-  cpu_set_t wanted;
-  CPU_ZERO(&wanted);
-  std::memcpy(&wanted, set, std::min(size, sizeof wanted));
-  cpu_set_t possible;
-  CPU_AND(&possible, &wanted, &g_allowed);
-  if (CPU_COUNT(&possible) == 0) return EINVAL;
-  affinity = {true, possible};
-  return 0;
-}
-
-int recall(const Affinity& affinity, size_t size, cpu_set_t* set) {
-  const cpu_set_t& answer = affinity.is_set ? affinity.set : g_allowed;
-  std::memset(set, 0, size);
-  std::memcpy(set, &answer, std::min(size, sizeof answer));
-  return 0;
-}
-
-}  // namespace
-
-MPC_EXPORT int sched_setaffinity(pid_t thread, size_t size,
-                                 const cpu_set_t* set) noexcept {
-  Affinity* affinity = affinity_of_rank(thread);
-  if (affinity == nullptr) return NEXT(sched_setaffinity)(thread, size, set);
-  errno = remember(*affinity, size, set);
-  return errno == 0 ? 0 : -1;
-}
-MPC_EXPORT int sched_getaffinity(pid_t thread, size_t size, cpu_set_t* set) noexcept {
-  Affinity* affinity = affinity_of_rank(thread);
-  if (affinity == nullptr) return NEXT(sched_getaffinity)(thread, size, set);
-  return recall(*affinity, size, set);
-}
-MPC_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t size,
-                                      const cpu_set_t* set) noexcept {
-  Affinity* affinity =
-      pthread_equal(thread, pthread_self()) ? affinity_of_rank(0) : nullptr;
-  if (affinity == nullptr) return NEXT(pthread_setaffinity_np)(thread, size, set);
-  return remember(*affinity, size, set);
-}
-MPC_EXPORT int pthread_getaffinity_np(pthread_t thread, size_t size,
-                                      cpu_set_t* set) noexcept {
-  Affinity* affinity =
-      pthread_equal(thread, pthread_self()) ? affinity_of_rank(0) : nullptr;
-  if (affinity == nullptr) return NEXT(pthread_getaffinity_np)(thread, size, set);
-  return recall(*affinity, size, set);
 }
 
 // --- executable stacks ------------------------------------------------------------------------

@@ -1,169 +1,211 @@
 #include "runtime/job/crash.h"
 
-#include <cxxabi.h>
 #include <execinfo.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <string>
+#include <new>
 
 #include "base/check.h"
 #include "base/log.h"
-#include "runtime/job/job.h"
+#include "runtime/job/addr2line.h"
+#include "runtime/job/backtrace.h"
+#include "runtime/job/console.h"
+#include "runtime/job/guarded.h"
+#include "runtime/job/hooks.h"
 #include "runtime/job/launch.h"
-#include "runtime/loader/image.h"
+#include "runtime/job/node_job.h"
+#include "runtime/job/overflow.h"
+#include "runtime/job/raw_signal.h"
+#include "runtime/job/report.h"
+#include "runtime/job/report_text.h"
+
+// All that was said, for who looks at a core file.
+extern "C" char mpc_crash_report[32 * 1024];
+char mpc_crash_report[32 * 1024];
 
 namespace mpc::job::crash {
 namespace {
 
-constexpr size_t kSignalStackBytes = 64 << 10;  // the unwinder and fmt need about 20 KiB
-constexpr int kMaxFrames = 32;
-constexpr unsigned kReportSeconds = 5;  // the report may meet a lock that the crash left held
+// The unwinder and fmt need about 20 KiB.
+constexpr size_t kSignalStackBytes = 64 << 10;
+constexpr unsigned kFlushMs = 2000, kLookMs = 200, kTraceMs = 30'000, kOtherEndS = 30,
+                   kGraceMs = 5'000;
+constexpr int kMaxHooks = 4;
 
-// "main+0x2c (./prog+0x11f4)"; the second pair is what addr2line wants.
-std::string symbol_of(const void* address) {
-  const loader::AddressInfo info = loader::describe_address(address);
-  if (info.path == nullptr) return fmt::format("{}", address);
-  std::string place = fmt::format("{}+{:#x}", info.path, info.offset);
-  if (info.symbol == nullptr) return place;
-  int status = 0;  // other names could be taken for types: "t" for unsigned short
-  char* plain = ::strncmp(info.symbol, "_Z", 2) == 0
-                    ? abi::__cxa_demangle(info.symbol, nullptr, nullptr, &status)
-                    : nullptr;
-  std::string out = fmt::format("{}+{:#x} ({})", plain != nullptr ? plain : info.symbol,
-                                info.symbol_offset, place);
-  std::free(plain);
-  return out;
-}
-
-const char* meaning(const sched::Execution& self, int signal, const siginfo_t& info) {
-  const auto stack = self.stack();
-  const auto* fault = static_cast<const char*>(info.si_addr);
-  if ((signal == SIGSEGV || signal == SIGBUS) && stack.bytes != 0 &&
-      fault >= stack.low - stack.guard_bytes && fault < stack.low + 4096) {
-    return ", a stack overflow (mpcrun --stack-size gives ranks a larger stack)";
-  }
-  return "";
-}
-
-// A call through a null or wild pointer: the fault is at the address that was to be executed.
-bool came_by_a_wild_call(int signal, const siginfo_t& info, const void* context) {
-  const auto* machine = static_cast<const ucontext_t*>(context);
-  return signal == SIGSEGV &&
-         info.si_addr == reinterpret_cast<void*>(machine->uc_mcontext.gregs[REG_RIP]);
-}
-
-// The unwinder knows nothing about such an address, but the call has just pushed where it
-// would have returned to.
-void step_back_to_the_caller(void* context) {
-  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  registers[REG_RIP] = *reinterpret_cast<const greg_t*>(registers[REG_RSP]);
-  registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
-}
-
-// "mpcrun: rank 1 of 2 (./prog) on core 0 died of signal 11 (Segmentation fault)", made without
-// the heap, which may be what is broken.
-char g_headline[512];
-constinit std::atomic<int> g_headline_status{0};
-constinit std::atomic<pid_t> g_reporter{0};  // the kernel thread that makes the report
-
-void make_headline(int signal) {
-  const sched::Execution& self = sched::Execution::self();
-  const auto* rank = static_cast<const Rank*>(self.identity());
-  char* out = g_headline;
-  char* const end = g_headline + sizeof g_headline - 1;
-  const auto add = [&](auto format, const auto&... arguments) {
-    const auto room = static_cast<size_t>(end - out);
-    out += std::min(fmt::format_to_n(out, room, format, arguments...).size, room);
-  };
-  add(FMT_STRING("mpcrun: "));
-  if (rank == nullptr) {
-    add(FMT_STRING("a thread of the runtime"));
-  } else {
-    add(FMT_STRING("rank {} of {} ({})"), rank->world_rank, rank->world_size,
-        rank->job->program(rank->app_index));
-    if (self.is_ult())
-      add(FMT_STRING(" on core {}"), self.core());
-    else
-      add(FMT_STRING(", in a thread that it started,"));
-  }
-  add(FMT_STRING(" died of signal {} ({})"), signal, ::sigdescr_np(signal));
-  *out = '\0';
-}
-
-// When the report itself cannot be made.
-[[noreturn]] void end_with_headline() {
-  constexpr char kRest[] = "; a report could not be made\n";
-  [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, g_headline, ::strlen(g_headline));
-  n = ::write(STDERR_FILENO, kRest, sizeof kRest - 1);
-  ::_exit(g_headline_status.load(std::memory_order_relaxed));
-}
-
-std::string report(int signal, const siginfo_t& info, void* context) {
-  const sched::Execution& self = sched::Execution::self();
-  std::string out(g_headline);
-  const auto* machine = static_cast<const ucontext_t*>(context);
-  if (signal == SIGSEGV || signal == SIGBUS) {
-    out += fmt::format(" at address {}", info.si_addr);
-  }
-  out += meaning(self, signal, info);
-  if (const char* call = self.call()) out += fmt::format(", inside {}", call);
-  out += "; the job is ended\n";
-  const bool is_wild_call = came_by_a_wild_call(signal, info, context);
-  if (is_wild_call) step_back_to_the_caller(context);
-  void* frames[kMaxFrames];
-  const int count = ::backtrace(frames, kMaxFrames);
-  void* const faulting =
-      reinterpret_cast<void*>(machine->uc_mcontext.gregs[REG_RIP]);
-  int first = 0;  // leave out the handler's own frames
-  while (first < count && frames[first] != faulting) ++first;
-  if (first == count) first = 0;
-  if (is_wild_call) out += fmt::format("  {} is no function; it was called by\n", info.si_addr);
-  size_t last_of_program = 0;
-  // A return address belongs to the line of its call, one byte before it.
-  for (int i = first; i < count; ++i) {
-    const char* address = static_cast<const char*>(frames[i]) - (i == first && !is_wild_call ? 0 : 1);
-    out += fmt::format("  #{} {}\n", i - first, symbol_of(address));
-    if (loader::find_copy(address) != nullptr) last_of_program = out.size();
-  }
-  // What lies below main is ours and says nothing.
-  if (last_of_program != 0) out.resize(last_of_program);
-  return out;
-}
+NodeJob* g_job = nullptr;
+constinit FaultHook g_hooks[kMaxHooks]{};
+constinit int g_hook_count = 0;
 
 constinit std::atomic<bool> g_reporting{false};
+constinit std::atomic<pid_t> g_reporter{0};  // the kernel thread that makes the report
+constinit std::atomic<const sched::Execution*> g_reporter_execution{nullptr};
+constinit ReportText g_text(mpc_crash_report, sizeof mpc_crash_report - 1);
+size_t g_written = 0;  // of g_text
+
+void write_out() noexcept {
+  while (g_written < g_text.view().size()) {
+    const long n = ::syscall(SYS_write, STDERR_FILENO, g_text.view().data() + g_written,
+                             g_text.view().size() - g_written);
+    if (n <= 0) return;
+    g_written += static_cast<size_t>(n);
+  }
+}
+
+bool is_of_memory(int signal) { return signal == SIGSEGV || signal == SIGBUS; }
+
+bool is_rank(NodeJob& job, const void* identity) {
+  for (int r = 0; r < job.size(); ++r)
+    if (&job.rank(r) == identity) return true;
+  return false;
+}
+
+// Who crashed. A rank may have overwritten its thread_locals, which lie at the top of its stack:
+// then it is known by its stack. Null: a thread of the runtime.
+const sched::Execution* who_runs(NodeJob& job, const void* sp) {
+  const sched::Execution* self = nullptr;
+  guarded(kLookMs, [&] {
+    const sched::Execution& current = sched::Execution::self();
+    if (is_rank(job, current.identity())) self = &current;
+  });
+  for (int r = 0; self == nullptr && r < job.size(); ++r) {
+    const sched::Execution* execution = job.rank(r).execution;
+    if (execution == nullptr) continue;
+    const auto stack = execution->stack();
+    if (sp >= stack.low && sp < stack.low + stack.bytes) self = execution;
+  }
+  return self;
+}
+
+const void* stack_pointer_of(void* context) {
+  return reinterpret_cast<const void*>(
+      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+}
+
+// "mpcrun: rank 1 of 2 (./prog) on core 0 died of signal 11 (Segmentation fault)".
+void add_who(const sched::Execution* self, int signal) {
+  g_text.add(FMT_STRING("{}mpcrun: "), console::is_line_open() ? "\n" : "");
+  if (self == nullptr) {
+    g_text.add(FMT_STRING("a thread of the runtime"));
+  } else {
+    const auto* rank = static_cast<const Rank*>(self->identity());
+    g_text.add(FMT_STRING("rank {} of {} ({})"), rank->world_rank, rank->world_size,
+               rank->job->program(rank->app_index).c_str());
+    if (self->is_ult())
+      g_text.add(FMT_STRING(" on core {}"), self->core());
+    else
+      g_text.add(FMT_STRING(", in a thread that it started,"));
+  }
+  g_text.add(FMT_STRING(" died of signal {} ({})"), signal, ::sigdescr_np(signal));
+}
+
+void add_why(const sched::Execution& self, int signal, const siginfo_t& info,
+             const void* sp) {
+  // By kill() or raise(): there is no address.
+  const bool is_fault = is_of_memory(signal) && info.si_code > 0;
+  if (is_fault)
+    g_text.add(FMT_STRING(" at address {}"), static_cast<const void*>(info.si_addr));
+  bool overflows = false;
+  if (is_fault)
+    guarded(kLookMs, [&] { overflows = is_stack_overflow(self, info.si_addr, sp); });
+  if (overflows) {
+    g_text.add(FMT_STRING(", a stack overflow"));
+    const size_t bytes = self.stack().bytes;
+    if (bytes != 0) g_text.add(FMT_STRING(" of a stack of {} KiB"), bytes >> 10);
+    g_text.add(FMT_STRING("{}"),
+               bytes != 0
+                   ? " (mpcrun --stack-size or `ulimit -s` gives ranks a larger stack)"
+                   : " (`ulimit -s`, OMP_STACKSIZE or pthread_attr_setstacksize give "
+                     "threads a larger stack; mpcrun --stack-size is for their ranks)");
+  }
+  if (const char* call = self.call()) g_text.add(FMT_STRING(", inside {}"), call);
+  for (int i = 0; is_fault && !overflows && i < g_hook_count; ++i) {
+    const size_t before = g_text.view().size();
+    if (!guarded(kLookMs, [&] { g_hooks[i](info.si_addr, g_text); }))
+      g_text.cut(before);
+  }
+}
+
+// Another thread is ending the process already, and says why. Unless it is this one.
+void wait_for_other_end(const NodeJob& job, int status) {
+  if (job.ends_here()) return;
+  const timespec limit{kOtherEndS, 0};
+  ::nanosleep(&limit, nullptr);
+  ::_exit(status);
+}
+
+bool wants_core_file() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur > 0;
+}
+
+// At the return from the handler the signal comes once more, to where it came first: a
+// debugger that reads the core file sees the place itself and not the report.
+void die_with_core_file(int signal, const siginfo_t& info, void* context) {
+  raw::set_default(signal);
+  raw::block(signal);
+  ::sigdelset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
+  raw::send_again(signal, info);
+}
+
+void add_frames(int signal, const siginfo_t& info, void* context) {
+  alignas(Backtrace) static char memory[sizeof(Backtrace)];
+  auto* trace = new (memory) Backtrace(
+      signal, is_of_memory(signal) && info.si_code > 0 ? info.si_addr : nullptr,
+      context);
+  trace->write_to(g_text);
+  if (trace->is_in_heap())
+    g_text.add(
+        FMT_STRING("  The heap is damaged, or was given a wrong address. Ranks share "
+                   "one process: any of "
+                   "them may have\n  written where it must not. -fsanitize=address or "
+                   "valgrind finds it: "
+                   "docs/mpcrun.md.\n"));
+}
+
+void report(int signal, const siginfo_t& info, void* context) {
+  NodeJob& job = *g_job;
+  if (!job.claim_end()) wait_for_other_end(job, kExitSignal + signal);
+  const void* const sp = stack_pointer_of(context);
+  const sched::Execution* const self = who_runs(job, sp);
+  g_reporter_execution.store(self, std::memory_order_relaxed);
+  // What the ranks have written, or are about to, comes before the report.
+  guarded(kGraceMs, [&] { job.let_others_go_on(); });
+  guarded(kFlushMs, [&] { hooks::run_job_end(job); });
+  add_who(self, signal);
+  if (self != nullptr) add_why(*self, signal, info, sp);
+  g_text.add(FMT_STRING("; the job is ended\n"));
+  write_out();
+  add_frames(signal, info, context);
+  write_out();
+  guarded(kTraceMs, [&] { job.last_words(); });
+}
 
 void handle(int signal, siginfo_t* info, void* context) {
+  if (console::is_forked_child()) return die_with_core_file(signal, *info, context);
+  leave_guarded();
+  const int status = kExitSignal + signal;
   if (g_reporting.exchange(true, std::memory_order_relaxed)) {
     // The report itself crashed, or a second thread meanwhile.
-    if (g_reporter.load(std::memory_order_relaxed) == ::gettid()) end_with_headline();
-    static std::atomic<int> second{0};
-    if (second.fetch_add(1) > 4) ::_exit(kExitSignal + signal);
-    for (;;) ::pause();
+    if (g_reporter.load(std::memory_order_relaxed) != ::gettid())
+      for (;;) ::pause();
+    g_text.add(FMT_STRING("; a report could not be made\n"));
+    write_out();
+    ::_exit(status);
   }
   g_reporter.store(::gettid(), std::memory_order_relaxed);
-  g_headline_status.store(kExitSignal + signal, std::memory_order_relaxed);
-  make_headline(signal);
-  // From here on use what is not async-signal-safe (allocation, unwinding): the process is
-  // lost anyway, and the alarm ends it if a lock is in the way.
-  struct sigaction on_alarm {};
-  on_alarm.sa_handler = [](int) { end_with_headline(); };
-  ::sigaction(SIGALRM, &on_alarm, nullptr);
-  sigset_t alarm_only;
-  sigemptyset(&alarm_only);
-  sigaddset(&alarm_only, SIGALRM);
-  ::pthread_sigmask(SIG_UNBLOCK, &alarm_only, nullptr);
-  ::alarm(kReportSeconds);
-  const std::string text = report(signal, *info, context);
-  if (Job* job = Job::existing()) job->abort(kExitSignal + signal, text);
-  ::_exit(kExitSignal + signal);
+  report(signal, *info, context);
+  if (!wants_core_file()) ::_exit(status);
+  die_with_core_file(signal, *info, context);
 }
 
 size_t describe_rank(char* buffer, size_t size) {
@@ -176,28 +218,60 @@ size_t describe_rank(char* buffer, size_t size) {
 unsigned long describe_for_check(char* buffer, unsigned long size) {
   const sched::Execution& self = sched::Execution::self();
   const auto* rank = static_cast<const Rank*>(self.identity());
-  const auto end = fmt::format_to_n(
-      buffer, size, "mpc: on core {}, rank {}, call {}\n", self.core(),
-      rank == nullptr ? -1 : rank->world_rank, self.call() == nullptr ? "none" : self.call());
+  const auto end =
+      fmt::format_to_n(buffer, size, "mpc: on core {}, rank {}, call {}\n", self.core(),
+                       rank == nullptr ? -1 : rank->world_rank,
+                       self.call() == nullptr ? "none" : self.call());
   return std::min<unsigned long>(size, end.size);
+}
+
+void* make_signal_stack() {
+  void* memory = ::mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return nullptr;  // a stack overflow is then reported by the shell only
+  const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kSignalStackBytes};
+  ::sigaltstack(&stack, nullptr);
+  return memory;
 }
 
 }  // namespace
 
 bool is_reporting() noexcept { return g_reporting.load(std::memory_order_relaxed); }
 
-void prepare_kernel_thread() {
-  void* memory = ::mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return;  // a stack overflow is then reported by the shell only
-  const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kSignalStackBytes};
-  ::sigaltstack(&stack, nullptr);
+void at_fault(FaultHook hook) noexcept {
+  CHECK(g_hook_count < kMaxHooks, "too many hooks: raise kMaxHooks");
+  g_hooks[g_hook_count++] = hook;
 }
 
-void install() {
+bool is_reporting_thread() noexcept {
+  return is_reporting() && g_reporter.load(std::memory_order_relaxed) == ::gettid();
+}
+const sched::Execution* reporter() noexcept {
+  return g_reporter_execution.load(std::memory_order_relaxed);
+}
+
+void prepare_kernel_thread() { make_signal_stack(); }
+
+SignalStack::SignalStack() noexcept : memory_(make_signal_stack()) {}
+
+SignalStack::~SignalStack() {
+  if (memory_ == nullptr) return;
+  stack_t present{};
+  ::sigaltstack(nullptr, &present);
+  if (present.ss_sp == memory_) {  // else the thread has made one of its own
+    const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    ::sigaltstack(&none, nullptr);
+  }
+  ::munmap(memory_, kSignalStackBytes);
+}
+
+void install(NodeJob& job) {
+  g_job = &job;
   set_check_reporter(&describe_for_check);
   log::set_prefix_source(&describe_rank);
   prepare_kernel_thread();
+  addr2line::find_program();
   void* warm_up[1];
   ::backtrace(warm_up, 1);  // loads libgcc's unwinder now, not in the handler
   struct sigaction action {};

@@ -11,6 +11,7 @@ namespace mpc::job::hooks {
 
 void run_rank_start(Rank& rank);
 void run_rank_end(Rank& rank);
+void run_rank_failure(Rank& rank);
 void run_job_end(Job& job);
 
 }  // namespace mpc::job::hooks

@@ -1,5 +1,7 @@
 #include "runtime/job/job.h"
 
+#include <unistd.h>
+
 #include <mutex>
 
 #include "runtime/job/hooks.h"
@@ -27,6 +29,10 @@ Rank* adopt_singleton_thread() noexcept {
   Rank& rank = job->rank(0);
   sched::Execution::self().set_identity(&rank);
   return &rank;
+}
+
+void Job::wait_for_end() noexcept {
+  for (;;) ::pause();
 }
 
 Job& Job::instance() {

@@ -41,9 +41,17 @@ class Job {
   // The worker that a rank was placed on at its start.
   virtual int worker_of(int world_rank) const noexcept = 0;
 
-  // Ends the whole job: flushes the ranks' streams, prints `message` (one report; a later call
-  // by another thread waits for the end), exits with the status. Caller: any. Does not return.
+  // Ends the whole job: lets the other ranks go on for a moment if it is a rank that calls,
+  // flushes the ranks' streams, prints `message` (one report; a later call by another thread
+  // waits for the end), exits with the status. Caller: any. Does not return.
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
+  // The job goes on, but ends with this status, unless another one was noted before, and says
+  // why. Caller: any thread of a rank.
+  virtual void note_failure(int exit_code, const std::string& message) = 0;
+  // The job is about to end before its ranks have ended; they may write a little more.
+  virtual bool is_ending() const noexcept { return false; }
+  // Waits for that end. Caller: any. Switches: yes.
+  [[noreturn]] virtual void wait_for_end() noexcept;
   // Ends the calling rank with a status (exit()); the job goes on. Exit handlers have run.
   // Caller: the rank's main execution.
   [[noreturn]] virtual void end_rank(int status) = 0;
@@ -54,6 +62,9 @@ class Job {
   using RankHook = void (*)(Rank&);
   static void at_rank_start(RankHook hook);
   static void at_rank_end(RankHook hook);
+  // Called instead when the rank ends the job, on its own execution: abort() may have been
+  // called from anywhere in it, so wait for no lock.
+  static void at_rank_failure(RankHook hook);
   // Called with the job's end, on any thread, when ranks may still be running: best effort.
   static void at_job_end(void (*hook)(Job&));
 };

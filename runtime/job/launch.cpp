@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "runtime/job/inherited.h"
 #include "runtime/job/node_job.h"
 #include "runtime/trace/trace_file.h"
 
@@ -47,6 +48,7 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
                  "both again, and look at LD_LIBRARY_PATH\n");
     return kExitLaunch;
   }
+  inherited::take();
   if (auto applied = apply_settings(spec); !applied) return report(applied.error());
   if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0) {
     std::fprintf(stderr, "mpcrun: --wdir %s: %s\n", spec.working_directory.c_str(),
@@ -58,13 +60,14 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   static auto* const job = new NodeJob(spec);
   if (auto prepared = job->prepare(); !prepared) return report(prepared.error());
   if (spec.show_only) {
-    std::fputs(job->describe().c_str(), stdout);
-    return 0;
+    if (std::fputs(job->describe().c_str(), stdout) != EOF && std::fflush(stdout) == 0) return 0;
+    std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
+    return kExitOutput;
   }
   if (auto traced = job->open_trace(); !traced) return report(traced.error());
   auto status = job->run();
-  mpc::trace::TraceFile::write();
+  const bool is_traced = mpc::trace::TraceFile::write();
   if (!status) return report(status.error());
   std::fflush(nullptr);
-  ::_exit(*status);  // no destructors of program copies: their ranks ran them
+  ::_exit(*status == 0 && !is_traced ? kExitOutput : *status);  // no destructors of program copies: their ranks ran them
 }

@@ -22,6 +22,9 @@ struct AppSpec {
 
 enum class Placement { kScatter, kCompact, kList };
 
+// kAuto: each worker to a core of its own, unless other jobs leave too few.
+enum class Bind { kAuto, kCore, kNone };
+
 struct JobSpec;
 inline size_t size_of_job_spec() noexcept;
 
@@ -32,10 +35,10 @@ struct JobSpec {
   std::vector<int> core_list;      // --cores LIST: logical cores, in this order
   int comm_cores = -1;             // --comm-cores N: cores without ranks; -1: what is left over
   std::string emulate;             // --emulate NAME: the machine; empty: this one
-  bool bind = true;                // --bind
+  Bind bind = Bind::kAuto;         // --bind
   Placement placement = Placement::kCompact;
   std::vector<int> placement_list; // worker of each rank, repeated cyclically
-  size_t stack_bytes = 8u << 20;   // --stack-size
+  size_t stack_bytes = 0;          // --stack-size; 0: as `ulimit -s`, SIZE_MAX: unlimited
   double timeout_seconds = 0;      // --timeout; 0: none
   bool show_only = false;          // --show
   std::string working_directory;   // --wdir
@@ -49,6 +52,7 @@ inline size_t size_of_job_spec() noexcept { return sizeof(JobSpec); }
 enum ExitStatus {
   kExitUsage = 2,        // wrong options
   kExitLaunch = 3,       // could not start the job: limits, memory
+  kExitOutput = 122,     // output of a rank, or the trace, could not be written
   kExitTimeout = 124,    // --timeout, as timeout(1)
   kExitDeadlock = 125,   // every rank waits
   kExitNotExecutable = 126,  // found, but cannot be run as ranks

@@ -12,13 +12,19 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job/core_choice.h"
+#include "runtime/job/core_leases.h"
+#include "runtime/job/ending.h"
 #include "runtime/job/job.h"
 #include "runtime/job/launch.h"
+#include "runtime/job/openmp.h"
 #include "runtime/loader/image.h"
 #include "scheduler/progress/progress.h"
 #include "topology/machine.h"
 
 namespace mpc::job {
+
+class SignalThread;
 
 class NodeJob final : public Job {
  public:
@@ -43,36 +49,69 @@ class NodeJob final : public Job {
   sched::Scheduler* scheduler() noexcept override { return scheduler_.get(); }
   int worker_of(int world_rank) const noexcept override;
   const topo::Machine* machine() const noexcept override { return machine_.get(); }
-  int application_workers() const noexcept override { return application_workers_; }
+  int application_workers() const noexcept override { return choice_.application_workers; }
   int communication_workers() const noexcept override {
-    return static_cast<int>(cores_.size()) - application_workers_;
+    return static_cast<int>(choice_.cores.size()) - choice_.application_workers;
   }
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
+  void note_failure(int exit_code, const std::string& message) override {
+    ending_.note_failure(exit_code, message);
+  }
+  bool is_ending() const noexcept override { return ending_.is_requested(); }
+  [[noreturn]] void wait_for_end() noexcept override;
   [[noreturn]] void end_rank(int status) override;
+
+  // abort() in two steps: the second may wait for others, and wants a thread that holds no lock.
+  // Caller: the SignalThread.
+  bool request_end(int exit_code, const std::string& message) noexcept;
+  [[noreturn]] void finish();
+  // For reports that make their text and end the process themselves. False: somebody does so
+  // already. Caller: any, signal handlers too.
+  bool claim_end() noexcept;
+  // Is the calling thread the one that ends the process?
+  bool ends_here() const noexcept;
+  // Before everything is flushed: the other ranks have job.grace_ms. Caller: who ends the process.
+  void let_others_go_on();
+  // What comes behind a report: counters, the file of --trace.
+  void last_words() noexcept;
 
   const JobSpec& spec() const noexcept { return spec_; }
 
  private:
   struct Program {
     std::unique_ptr<loader::Image> image;
-    std::string path;
+    std::string path;  // by which it was found
+    std::string file;  // absolute
     std::vector<std::string> arguments;  // with argv[0]
     std::vector<std::string> environment;
+    bool has_team = false;  // its ranks start threads by OpenMP
   };
 
   Result<> choose_machine();
   Result<> choose_cores();
   Result<std::vector<int>> place() const;
-  Result<> set_cores_apart(int total, bool is_given);
+  bool shares_machine() const;
+  std::vector<CoreUse> uses_of_others() const;
+  bool lease_cores();
+  bool may_move_ranks() const;
+  bool has_teams() const;
+  void share_out();
+  UnitCounts units_of_ranks() const;
+  void bind_workers();
   void make_progress_threads();
+  size_t stack_bytes() const;  // of each rank
   Result<> load_copies();
   void rank_main(Rank& rank);
+  int node_of(const Rank& rank) const;
   void rank_ended(Rank& rank, int status);
+  int count_that_can_go_on() const;
+  int exit_status() const;
 
   JobSpec spec_;
   std::unique_ptr<topo::Machine> machine_;
-  std::vector<int> cores_;           // of the workers: first those with ranks
-  int application_workers_ = 0;
+  CoreChoice choice_;
+  CoreLeases leases_;  // until the process ends
+  std::vector<std::vector<int>> shares_;  // of the workers with ranks, if these are bound
   sched::ProgressCores::Config progress_config_;
   std::vector<Program> programs_;
   std::vector<std::unique_ptr<Rank>> ranks_;
@@ -82,8 +121,9 @@ class NodeJob final : public Job {
   std::unique_ptr<sched::ProgressCores> progress_cores_;
   std::vector<std::unique_ptr<sched::ProgressThread>> progress_threads_;
   std::unique_ptr<sched::Scheduler> scheduler_;
-  std::atomic<bool> ending_{false};
-  std::atomic<int> ended_count_{0};
+  Ending ending_;
+  std::atomic<int> ending_thread_{0};  // read by the thread's own signal handler only
+  SignalThread* signals_ = nullptr;  // while run() lasts
   uint64_t start_ns_ = 0;
 };
 

@@ -9,21 +9,27 @@
 #include <string>
 
 #include "base/check.h"
+#include "runtime/job/console.h"
+#include "runtime/job/inherited.h"
 #include "runtime/job/launch.h"
+#include "runtime/job/node_job.h"
 #include "runtime/job/report.h"
+#include "runtime/loader/image.h"
 
 namespace mpc::job {
 namespace {
 
+// Somebody opens the program's file for writing; see loader::guard_files().
+constexpr int kFileIsWanted = SIGIO;
+
 sigset_t taken_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) sigaddset(&set, signal);
+  // What is ignored (nohup, a shell's "&") stays so; it would come here all the same, as a signal
+  // that is blocked is not dropped. SIGQUIT only asks for a table, and ends serve().
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP})
+    if (signal == SIGQUIT || !inherited::is_ignored(signal)) sigaddset(&set, signal);
   return set;
-}
-
-void write_all(const std::string& text) {
-  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 // The second Ctrl-C: nothing is flushed, nothing waited for.
@@ -36,7 +42,7 @@ void SignalThread::block_in_this_thread() {
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-SignalThread::SignalThread(Job& job, double timeout_seconds)
+SignalThread::SignalThread(NodeJob& job, double timeout_seconds)
     : job_(job), timeout_seconds_(timeout_seconds) {
   const int failed = ::pthread_create(
       &thread_, nullptr,
@@ -54,8 +60,53 @@ SignalThread::~SignalThread() {
   ::pthread_join(thread_, nullptr);
 }
 
+void SignalThread::finish_job() noexcept {
+  is_to_finish_.store(true, std::memory_order_release);  // pairs with the acquire in serve
+  ::pthread_kill(thread_, SIGQUIT);
+}
+
+// From now on a signal ends the process, should the end take long (a reader that reads no more).
+// But for SIGQUIT: finish_job() may have sent one.
+void SignalThread::unblock() {
+  sigset_t set = taken_signals();
+  sigdelset(&set, SIGQUIT);
+  struct sigaction at_once {};
+  at_once.sa_handler = die_at_once;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction present {};
+    ::sigaction(signal, nullptr, &present);
+    if (present.sa_handler != SIG_IGN) ::sigaction(signal, &at_once, nullptr);
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void SignalThread::finish() {
+  unblock();
+  job_.finish();
+}
+
+void SignalThread::end_job(int status, const std::string& message) {
+  const bool is_first = job_.request_end(status, message);
+  // What was requested a moment ago counts. But a crash's handler ends the process itself, and
+  // so does a job at its regular end: until then a signal does.
+  if (!is_first) unblock();
+  while (!is_first && !is_to_finish_.load(std::memory_order_acquire)) {
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+    if (stop_.load(std::memory_order_acquire)) ::pthread_exit(nullptr);
+  }
+  finish();
+}
+
 void SignalThread::serve() {
-  const sigset_t set = taken_signals();
+  sigset_t set = taken_signals();
+  // Sent to this thread only; others do with it what the program wants.
+  sigset_t file_is_wanted;
+  sigemptyset(&file_is_wanted);
+  sigaddset(&file_is_wanted, kFileIsWanted);
+  ::pthread_sigmask(SIG_BLOCK, &file_is_wanted, nullptr);
+  sigaddset(&set, kFileIsWanted);
+  loader::guard_files(::gettid(), kFileIsWanted);
   const uint64_t end_ns =
       sched::now_ns() + static_cast<uint64_t>(timeout_seconds_ * 1e9);
   for (;;) {
@@ -70,22 +121,21 @@ void SignalThread::serve() {
       signal = ::sigwaitinfo(&set, nullptr);
     }
     if (stop_.load(std::memory_order_acquire)) return;
+    if (is_to_finish_.load(std::memory_order_acquire)) finish();
     if (signal < 0 && errno == EAGAIN) {
-      job_.abort(kExitTimeout, fmt::format("mpcrun: --timeout: the job ran for {} s; it is "
-                                           "ended\n{}",
-                                           timeout_seconds_, state_table(job_)));
+      end_job(kExitTimeout, fmt::format("mpcrun: --timeout: the job ran for {} s; it is ended\n{}",
+                                        timeout_seconds_, state_table(job_)));
     }
     if (signal < 0) continue;
-    if (signal == SIGQUIT) {
-      write_all("mpcrun: state of the job\n" + state_table(job_));
+    if (signal == kFileIsWanted) {
+      loader::leave_files();
       continue;
     }
-    struct sigaction again {};
-    again.sa_handler = die_at_once;
-    ::sigaction(signal, &again, nullptr);
-    ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-    job_.abort(kExitSignal + signal, fmt::format("mpcrun: {}: the job is ended",
-                                                 ::strsignal(signal)));
+    if (signal == SIGQUIT) {
+      console::say("mpcrun: state of the job\n" + state_table(job_));
+      continue;
+    }
+    end_job(kExitSignal + signal, fmt::format("mpcrun: {}: the job is ended", ::strsignal(signal)));
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // SignalThread: Ctrl-C, SIGTERM, Ctrl-\ and the job's time limit, on a kernel thread of its own.
 //
-// Role:      ends the job in order at the first signal, at once at the second; prints the
-//            table of a live job at SIGQUIT.
+// Role:      ends the job in order at the first signal, at once at the second, and when a rank
+//            wants it ended; prints the table of a live job at SIGQUIT.
 // Users:     runtime/job/node_job.cpp.
 // Threads:   its own.
 // See also:  docs/mpcrun.md.
@@ -10,10 +10,11 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <string>
 
 namespace mpc::job {
 
-class Job;
+class NodeJob;
 
 class SignalThread {
  public:
@@ -22,18 +23,25 @@ class SignalThread {
   static void block_in_this_thread();
 
   // timeout_seconds: the job is ended with kExitTimeout after that time; 0: never.
-  SignalThread(Job& job, double timeout_seconds);
+  SignalThread(NodeJob& job, double timeout_seconds);
   ~SignalThread();
+  // The end of the job was requested: the thread calls NodeJob::finish(). Caller: any, a signal
+  // handler included.
+  void finish_job() noexcept;
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;
 
  private:
   void serve();
+  void unblock();
+  [[noreturn]] void finish();
+  [[noreturn]] void end_job(int status, const std::string& message);
 
-  Job& job_;
+  NodeJob& job_;
   double timeout_seconds_;
   pthread_t thread_{};
   std::atomic<bool> stop_{false};
+  std::atomic<bool> is_to_finish_{false};
 };
 
 }  // namespace mpc::job

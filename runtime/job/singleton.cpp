@@ -6,7 +6,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
+#include "base/log.h"
+#include "base/settings.h"
 #include "runtime/job/hooks.h"
 
 namespace mpc::job {
@@ -27,6 +30,7 @@ class SingletonJob final : public Job {
   int size() const noexcept override { return 1; }
   Rank& rank(int) noexcept override { return rank_; }
   bool is_singleton() const noexcept override { return true; }
+  void note_failure(int, const std::string&) override {}  // it ends with the program's own status
   const std::string& program(int) const override { return program_; }
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return nullptr; }
@@ -36,6 +40,7 @@ class SingletonJob final : public Job {
   int communication_workers() const noexcept override { return 0; }
 
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
+    hooks::run_job_end(*this);
     std::fflush(nullptr);
     std::fprintf(stderr, "%s\n", message.c_str());
     ::_exit(exit_code);
@@ -48,8 +53,23 @@ class SingletonJob final : public Job {
   uint64_t start_ns_ = sched::now_ns();
 };
 
+// A program that runs alone is not refused for the sake of our settings.
+void take_environment() {
+  for (SettingBase* setting : Settings::all()) {
+    const std::string name = setting->environment_name();
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr) continue;
+    if (auto result = setting->set(value); !result)
+      log::warn("environment variable {}: {}; the default is used", name, result.error().message);
+  }
+  for (const std::string& unknown : Settings::unknown_in_environment()) log::warn("{}", unknown);
+}
+
 }  // namespace
 
-Job* create_singleton() { return new SingletonJob; }
+Job* create_singleton() {
+  take_environment();
+  return new SingletonJob;
+}
 
 }  // namespace mpc::job

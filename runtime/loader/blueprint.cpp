@@ -14,43 +14,17 @@
 
 #include "base/log.h"
 #include "runtime/loader/library_search.h"
+#include "runtime/loader/library_sharing.h"
 #include "runtime/loader/master_file.h"
+#include "runtime/loader/module_layout.h"
 #include "runtime/loader/program_check.h"
 #include "runtime/loader/relocation.h"
 
 namespace mpc::loader {
 namespace {
 
-// A bss of at most this size is mapped together with the data (one mapping less for each
-// copy); a larger one is anonymous memory, which the kernel can fill with large pages.
-constexpr size_t kSmallBssBytes = 64 * 1024;
-
-bool is_loaded(const std::string& name) {
-  void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  if (handle != nullptr) ::dlclose(handle);
-  return handle != nullptr;
-}
-
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
-}
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Parts of libc and of the compilers' runtimes that work together as one per process, and a
-// few widely used ones that keep no state.
-bool is_shared_by_nature(const std::string& name) {
-  static constexpr std::string_view kNames[] = {
-      "libc.so",      "ld-linux",    "libm.so",      "libmvec.so",    "libpthread.so",
-      "libdl.so",     "librt.so",    "libutil.so",   "libresolv.so",  "libanl.so",
-      "libnss_",      "libgcc_s.so", "libstdc++.so", "libc++.so",     "libc++abi.so",
-      "libasan.so",   "libtsan.so",  "libubsan.so",  "liblsan.so",    "libquadmath.so",
-      "libatomic.so", "libz.so",     "libzstd.so",   "liblzma.so",    "libbz2.so",
-      "libcuda.so",   "libnvidia-",  "libhsa-",      "libmpi_abi.so", "libnuma.so"};
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace
@@ -131,7 +105,7 @@ class BlueprintMaker {
         redirects_[user][name] = masters_[known]->path();
         continue;
       }
-      if (!must_be_private(name)) {
+      if (!must_be_private(name, options_.sharing)) {
         // The master does not lie where $ORIGIN points: say the path.
         if (!in_system_directory(path) && !is_loaded(name))
           redirects_[user][name] = path;
@@ -160,14 +134,6 @@ class BlueprintMaker {
     return paths;
   }
 
-  // Most libraries keep state that they do not expect others to see, or are not made for
-  // threads: a rank has its own, as a process would. What libmpi_abi itself uses is shared.
-  bool must_be_private(const std::string& name) {
-    if (contains(options_.shared_names, name)) return false;
-    if (contains(options_.private_names, name)) return true;
-    return !is_shared_by_nature(name) && !is_loaded(name);
-  }
-
   size_t find_module(const std::string& path) {
     for (size_t i = 0; i < modules().size(); ++i)
       if (modules()[i].file->path() == path) return i;
@@ -187,6 +153,8 @@ class BlueprintMaker {
       if (m.master == nullptr)
         return Error{Errc::kInternal, fmt::format("{}: not loaded", m.file->path())};
       masters_[i]->keep();
+      // A library that the program's master brought gets a scope of its own: it may be asked.
+      ::dlopen(masters_[i]->path().c_str(), RTLD_LAZY | RTLD_NOLOAD);
       ::dlinfo(m.master, RTLD_DI_TLS_MODID, &m.tls_module);
     }
     for (Module& m : modules()) m.master->l_name = const_cast<char*>("");  // gdb: skip
@@ -212,47 +180,11 @@ class BlueprintMaker {
   }
 
   void lay_out_module(Module& m) {
-    size_t file_end = 0;
-    size_t memory_end = 0;
-    m.data_begin = SIZE_MAX;
-    for (const Elf64_Phdr& p : m.file->segments()) {
-      if (p.p_type != PT_LOAD) continue;
-      if ((p.p_flags & PF_W) != 0)
-        m.data_begin = std::min(m.data_begin, page_floor(p.p_vaddr));
-      if (p.p_vaddr >= m.data_begin) file_end = page_ceil(p.p_vaddr + p.p_filesz);
-      memory_end = std::max(memory_end, p.p_vaddr + p.p_memsz);
-      if (p.p_vaddr < m.data_begin) add_text(m, p);
-    }
-    m.data_end = page_ceil(memory_end);
-    if (m.data_begin == SIZE_MAX) m.data_begin = file_end = m.data_end;
-    m.data_file_end = file_end;
-    if (&m == &modules()[0]) {  // libc's variables in the slack of the program's bss
-      blueprint_->variables_offset = (memory_end + 15) & ~size_t{15};
-      m.data_end = page_ceil(blueprint_->variables_offset + variables_bytes_);
-      if (m.data_file_end == m.data_begin) m.data_file_end = m.data_end;
-    }
-    // Close the gap before the data, so that it is no mapping of its own.
-    if (!m.text.empty()) m.text.back().bytes = m.data_begin - m.text.back().vaddr;
-    m.is_bss_in_image = m.data_end - m.data_file_end <= kSmallBssBytes;
-    m.span_bytes = m.data_end;
-  }
-
-  // Neighbours with the same distance between address and file offset become one mapping.
-  static void add_text(Module& m, const Elf64_Phdr& p) {
-    const size_t vaddr = page_floor(p.p_vaddr);
-    const size_t offset = page_floor(p.p_offset);
-    const size_t end = page_ceil(p.p_vaddr + p.p_filesz);
-    const int protection = PROT_READ | ((p.p_flags & PF_X) != 0 ? PROT_EXEC : 0);
-    if (!m.text.empty()) {
-      FileMap& last = m.text.back();
-      if (vaddr - last.vaddr == offset - last.file_offset) {
-        last.bytes = end - last.vaddr;
-        last.protection |= protection;
-        return;
-      }
-      last.bytes = vaddr - last.vaddr;
-    }
-    m.text.push_back({vaddr, end - vaddr, offset, protection});
+    const size_t memory_end = lay_out(m);
+    if (&m != &modules()[0]) return;
+    // libc's variables in the slack of the program's bss
+    blueprint_->variables_offset = (memory_end + 15) & ~size_t{15};
+    extend_data(m, blueprint_->variables_offset + variables_bytes_);
   }
 
   void lay_out_bundle() {
@@ -287,7 +219,7 @@ class BlueprintMaker {
                                  blueprint_->image_bytes, std::strerror(errno))};
       image = static_cast<char*>(map);
     }
-    for (const Module& m : modules()) copy_data(m, image);
+    for (const Module& m : modules()) copy_master_data(m, image);
     Relocator relocator(*blueprint_, image, variables_);
     const Result<> done = relocator.run();
     if (image != nullptr) ::munmap(image, blueprint_->image_bytes);
@@ -296,26 +228,8 @@ class BlueprintMaker {
     return {};
   }
 
-  static void copy_data(const Module& m, char* image) {
-    for (const Elf64_Phdr& p : m.file->segments()) {
-      if (p.p_type != PT_LOAD || p.p_vaddr + p.p_filesz <= m.data_begin) continue;
-      const size_t begin = std::max(page_floor(p.p_vaddr), m.data_begin);
-      const size_t end = p.p_vaddr + p.p_filesz;
-      std::memcpy(image + m.image_offset + (begin - m.data_begin),
-                  reinterpret_cast<const char*>(m.master_base() + begin), end - begin);
-    }
-  }
-
   void order_hooks() {
-    for (Module& m : modules()) {
-      const ElfFile& f = *m.file;
-      m.hooks = {f.dynamic_value(DT_INIT),
-                 f.dynamic_value(DT_INIT_ARRAY),
-                 f.dynamic_value(DT_INIT_ARRAYSZ) / sizeof(void*),
-                 f.dynamic_value(DT_FINI),
-                 f.dynamic_value(DT_FINI_ARRAY),
-                 f.dynamic_value(DT_FINI_ARRAYSZ) / sizeof(void*)};
-    }
+    for (Module& m : modules()) m.hooks = hooks_of(*m.file);
     std::vector<bool> seen(modules().size());
     visit(0, seen);
   }

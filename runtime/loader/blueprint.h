@@ -22,6 +22,7 @@
 
 #include "base/result.h"
 #include "runtime/loader/elf_file.h"
+#include "runtime/loader/library_sharing.h"
 
 namespace mpc::loader {
 
@@ -71,9 +72,7 @@ struct Module {
 
 struct BlueprintOptions {
   std::vector<std::string> preload;  // paths; private, before all libraries
-  std::vector<std::string>
-      private_names;                      // file names of libraries to copy anyway
-  std::vector<std::string> shared_names;  // file names of libraries not to copy
+  SharingRules sharing;
 };
 
 // A variable of libc that programs read directly (environ, optind): each copy gets its own.

@@ -6,6 +6,8 @@
 #include "runtime/loader/blueprint.h"
 #include "runtime/loader/debugger_view.h"
 #include "runtime/loader/image.h"
+#include "runtime/loader/plugin_space.h"
+#include "runtime/loader/rank_linker.h"
 #include "runtime/loader/registry.h"
 
 extern "C" void* __tls_get_addr(size_t module_and_offset[2]);
@@ -30,7 +32,9 @@ using EndHook = void (*)();
 }  // namespace
 
 Copy* find_copy(const void* address) noexcept {
-  return Registry::instance().find(address);
+  if (Copy* copy = Registry::instance().find(address)) return copy;
+  const PluginPlace* place = PluginSpace::instance().find(address);
+  return place != nullptr ? place->copy : nullptr;
 }
 
 Copy* running_copy() noexcept { return t_running; }
@@ -39,7 +43,15 @@ void set_foreign_exit(ForeignExit upcall) noexcept {
   g_foreign_exit.store(upcall, std::memory_order_release);  // pairs with Copy::leave
 }
 
-Copy::~Copy() = default;
+Copy::~Copy() { delete existing_linker(); }
+
+RankLinker& Copy::linker() {
+  if (RankLinker* linker = existing_linker()) return *linker;
+  std::lock_guard lock(mutex_);
+  if (existing_linker() == nullptr)
+    linker_.store(new RankLinker(*this), std::memory_order_release);  // existing_linker
+  return *existing_linker();
+}
 
 void* Copy::variable(size_t offset) const noexcept {
   return base_ + image_.blueprint().variables_offset + offset;
@@ -49,6 +61,20 @@ const Module* Copy::module_of(const void* address) const noexcept {
   const auto offset = static_cast<size_t>(static_cast<const char*>(address) - base_);
   for (const Module& m : image_.blueprint().modules)
     if (offset >= m.bundle_offset && offset < m.bundle_offset + m.span_bytes) return &m;
+  return nullptr;
+}
+
+Place Copy::place_of(const void* address) const noexcept {
+  if (const Module* m = module_of(address)) return {m, base_ + m->bundle_offset};
+  const PluginPlace* place = PluginSpace::instance().find(address);
+  return place != nullptr && place->copy == this ? Place{place->module, place->base}
+                                                 : Place{};
+}
+
+void* Copy::definition_of(const char* name) const noexcept {
+  for (const Module& m : image_.blueprint().modules)
+    if (const Elf64_Sym* symbol = m.file->find_definition(name))
+      return base_ + m.bundle_offset + symbol->st_value;
   return nullptr;
 }
 
@@ -69,17 +95,11 @@ void* Copy::to_master(const void* address) const noexcept {
       static_cast<uintptr_t>(static_cast<const char*>(address) - begin));
 }
 
-void* Copy::find_definition(const char* name, size_t first_module) const noexcept {
-  const std::vector<Module>& modules = image_.blueprint().modules;
-  for (size_t i = first_module; i < modules.size(); ++i)
-    if (const Elf64_Sym* symbol = modules[i].file->find_definition(name))
-      return base_ + modules[i].bundle_offset + symbol->st_value;
-  return Image::find_variable(*this, name);
-}
-
 bool Copy::is_main_thread() const noexcept { return t_running == this; }
 
-void Copy::enter_thread() const noexcept {
+void Copy::enter_thread() noexcept {
+  if (!is_main_thread()) has_had_threads_.store(true, std::memory_order_relaxed);
+  if (RankLinker* linker = existing_linker()) linker->enter_thread();
   for (const Module& m : image_.blueprint().modules) {
     if (m.tls_slots.empty()) continue;
     size_t index[2] = {m.tls_module, 0};
@@ -95,6 +115,8 @@ int Copy::run_main(int argc, char** argv, char** envp) {
   CHECK(t_running == nullptr, "run_main() inside of run_main()");
   t_running = this;
   environment() = envp;
+  argc_ = argc;
+  argv_ = argv;
   static std::once_flag announced;
   std::call_once(announced, DebuggerView::announce);
   enter_thread();
@@ -151,6 +173,7 @@ void Copy::run_exit_handlers() {
 }
 
 void Copy::run_destructors() {
+  if (RankLinker* linker = existing_linker()) linker->finish();
   const Blueprint& blueprint = image_.blueprint();
   while (ended_modules_ < blueprint.init_order.size()) {
     const size_t last = blueprint.init_order.size() - 1;
@@ -201,18 +224,23 @@ void Copy::at_exit(const ExitEntry& entry) {
 }
 
 bool Copy::finalize(void* dso) {
-  const Module* m = module_of(dso);
-  if (m == nullptr) return false;
+  if (place_of(dso).module == nullptr) return false;
+  finalize_range(static_cast<char*>(dso), static_cast<char*>(dso) + 1);
+  return true;
+}
+
+void Copy::finalize_range(const char* begin, const char* end) {
   for (;;) {
     std::unique_lock lock(mutex_);
     const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [&](auto& e) {
-      return e.kind == ExitEntry::Kind::kCxa && e.dso == dso;
+      return e.kind != ExitEntry::Kind::kOnExit && e.dso >= begin && e.dso < end;
     });
-    if (it == exit_list_.rend()) return true;
+    if (it == exit_list_.rend()) return;
     const ExitEntry entry = *it;
     exit_list_.erase(std::next(it).base());
     lock.unlock();
-    reinterpret_cast<void (*)(void*)>(entry.function)(entry.argument);
+    if (entry.kind == ExitEntry::Kind::kCxa)
+      reinterpret_cast<void (*)(void*)>(entry.function)(entry.argument);
   }
 }
 

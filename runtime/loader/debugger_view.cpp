@@ -6,15 +6,18 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/loader/blueprint.h"
 #include "runtime/loader/image.h"
+#include "runtime/loader/plugin_space.h"
 
 namespace mpc::loader {
 namespace {
@@ -31,8 +34,8 @@ struct View {
   Namespace space{};
   link_map* last = nullptr;
   bool is_linked = false;
-  // The nodes of each copy; they stay where they are.
-  std::unordered_map<const Copy*, std::vector<link_map>> nodes;
+  // The nodes of each copy, and of each copy of a plugin; they stay where they are.
+  std::unordered_map<const void*, std::vector<link_map>> nodes;
 };
 View& view() {
   static auto* const instance = new View;  // ranks may outlive static destructors
@@ -59,7 +62,23 @@ void link_namespace(View& v) {
   end->next = &v.space;
 }
 
+// Asking costs some 30 us, and a library may be opened thousands of times a second.
+constexpr int64_t kAskAgain_ns = 20'000'000;
+
+bool is_worth_asking() {
+  static std::atomic<int64_t> asked_ns{-kAskAgain_ns};
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t now_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+  // Relaxed: two threads that ask at once do no harm.
+  if (now_ns - asked_ns.load(std::memory_order_relaxed) < kAskAgain_ns) return false;
+  asked_ns.store(now_ns, std::memory_order_relaxed);
+  return true;
+}
+
 bool is_traced() {
+  static std::atomic<bool> was_traced{false};
+  if (!is_worth_asking()) return was_traced.load(std::memory_order_relaxed);
   const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   char text[4096];
@@ -68,7 +87,34 @@ bool is_traced() {
   if (size <= 0) return false;
   text[size] = '\0';
   const char* line = std::strstr(text, "TracerPid:");
-  return line != nullptr && std::atoi(line + std::strlen("TracerPid:")) != 0;
+  const bool is = line != nullptr && std::atoi(line + std::strlen("TracerPid:")) != 0;
+  was_traced.store(is, std::memory_order_relaxed);
+  return is;
+}
+
+void append(View& v, std::vector<link_map>& nodes, const Module& m, char* base) {
+  link_map& node = nodes.emplace_back();
+  node.l_addr = reinterpret_cast<ElfW(Addr)>(base);
+  node.l_name = const_cast<char*>(m.file->path().c_str());
+  node.l_ld = reinterpret_cast<ElfW(Dyn)*>(base + m.file->segment(PT_DYNAMIC)->p_vaddr);
+  node.l_prev = v.last;
+  if (v.last != nullptr)
+    v.last->l_next = &node;
+  else
+    v.space.base.r_map = &node;
+  v.last = &node;
+}
+
+void remove(const void* key) {
+  View& v = view();
+  std::lock_guard lock(v.mutex);
+  const auto found = v.nodes.find(key);
+  if (found == v.nodes.end()) return;
+  for (link_map& node : found->second) {
+    (node.l_prev != nullptr ? node.l_prev->l_next : v.space.base.r_map) = node.l_next;
+    (node.l_next != nullptr ? node.l_next->l_prev : v.last) = node.l_prev;
+  }
+  v.nodes.erase(found);
 }
 
 }  // namespace
@@ -79,33 +125,19 @@ void DebuggerView::add_copy(const Copy& copy) {
   link_namespace(v);
   std::vector<link_map>& nodes = v.nodes[&copy];
   nodes.reserve(copy.image().blueprint().modules.size());
-  for (const Module& m : copy.image().blueprint().modules) {
-    char* base = copy.base() + m.bundle_offset;
-    link_map& node = nodes.emplace_back();
-    node.l_addr = reinterpret_cast<ElfW(Addr)>(base);
-    node.l_name = const_cast<char*>(m.file->path().c_str());
-    node.l_ld =
-        reinterpret_cast<ElfW(Dyn)*>(base + m.file->segment(PT_DYNAMIC)->p_vaddr);
-    node.l_prev = v.last;
-    if (v.last != nullptr)
-      v.last->l_next = &node;
-    else
-      v.space.base.r_map = &node;
-    v.last = &node;
-  }
+  for (const Module& m : copy.image().blueprint().modules)
+    append(v, nodes, m, copy.base() + m.bundle_offset);
 }
 
-void DebuggerView::remove_copy(const Copy& copy) {
+void DebuggerView::add_plugin(const PluginPlace& place) {
   View& v = view();
   std::lock_guard lock(v.mutex);
-  const auto found = v.nodes.find(&copy);
-  if (found == v.nodes.end()) return;
-  for (link_map& node : found->second) {
-    (node.l_prev != nullptr ? node.l_prev->l_next : v.space.base.r_map) = node.l_next;
-    (node.l_next != nullptr ? node.l_next->l_prev : v.last) = node.l_prev;
-  }
-  v.nodes.erase(found);
+  link_namespace(v);
+  append(v, v.nodes[&place], *place.module, place.base);
 }
+
+void DebuggerView::remove_copy(const Copy& copy) { remove(&copy); }
+void DebuggerView::remove_plugin(const PluginPlace& place) { remove(&place); }
 
 void DebuggerView::announce() {
   if (!is_traced()) return;

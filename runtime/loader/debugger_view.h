@@ -4,18 +4,21 @@
 // Role:      gdb reads the dynamic linker's lists of objects, one per namespace, from the
 //            process. One more list, of our own, holds the program and the private libraries
 //            of each copy; breakpoints, backtraces and variables then work in every rank.
-// Users:     runtime/loader/image.cpp and copy.cpp.
-// Threads:   add_copy() under the Image's lock; announce() by any.
+// Users:     runtime/loader/image.cpp, copy.cpp and rank_linker.cpp.
+// Threads:   any, serialised inside.
 // See also:  <link.h>, r_debug; glibc 2.35 and gdb 13 know lists of several namespaces.
 
 namespace mpc::loader {
 
 class Copy;
+struct PluginPlace;
 
 class DebuggerView {
  public:
   static void add_copy(const Copy& copy);
   static void remove_copy(const Copy& copy);
+  static void add_plugin(const PluginPlace& place);
+  static void remove_plugin(const PluginPlace& place);
   // Makes a debugger that controls this process read the lists anew. Does nothing without.
   static void announce();
 };

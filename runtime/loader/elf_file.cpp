@@ -12,8 +12,12 @@
 
 #include <fmt/format.h>
 
+#include "runtime/loader/tool_hints.h"
+
 namespace mpc::loader {
 namespace {
+
+constexpr int kLowestDescriptor = 600;
 
 const char* machine_name(uint16_t machine) {
   switch (machine) {
@@ -44,6 +48,13 @@ Error system_error(const std::string& path, const char* action, int error) {
 
 }  // namespace
 
+int lift_descriptor(int fd) noexcept {
+  const int lifted = ::fcntl(fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  if (lifted < 0) return fd;
+  ::close(fd);
+  return lifted;
+}
+
 Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
   std::unique_ptr<ElfFile> file(new ElfFile);
   file->path_ = path;
@@ -51,8 +62,10 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     file->path_ = full;
     std::free(full);
   }
-  file->fd_ = ::open(file->path_.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: a FIFO would wait for who writes to it.
+  file->fd_ = ::open(file->path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file->fd_ < 0) return system_error(path, "open it", errno);
+  file->fd_ = lift_descriptor(file->fd_);
   struct stat status {};
   if (::fstat(file->fd_, &status) != 0) return system_error(path, "read it", errno);
   if (S_ISDIR(status.st_mode))
@@ -73,11 +86,31 @@ ElfFile::~ElfFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+Result<> ElfFile::move_to_memory() {
+  const int memory = ::memfd_create("mpc-text", MFD_CLOEXEC);
+  if (memory < 0) return system_error(path_, "copy it", errno);
+  bool is_copied = true;
+  for (size_t done = 0; is_copied && done < size_;) {
+    const ssize_t count = ::pwrite(memory, bytes_ + done, size_ - done, static_cast<off_t>(done));
+    is_copied = count > 0;
+    done += is_copied ? static_cast<size_t>(count) : 0;
+  }
+  is_copied = is_copied && ::mmap(const_cast<char*>(bytes_), size_, PROT_READ,
+                                  MAP_PRIVATE | MAP_FIXED, memory, 0) != MAP_FAILED;
+  is_copied = is_copied && ::dup3(memory, fd_, O_CLOEXEC) >= 0;
+  const int error = errno;
+  ::close(memory);
+  return is_copied ? Result<>() : Result<>(system_error(path_, "copy it", error));
+}
+
 Result<> ElfFile::check_header() {
-  if (size_ >= 2 && bytes_[0] == '#' && bytes_[1] == '!')
+  if (size_ >= 2 && bytes_[0] == '#' && bytes_[1] == '!') {
+    const std::string hint = hint_for_tool(path_);  // /usr/bin/valgrind is one, say
     return bad(path_,
-               "is a script; only programs built by mpcc, mpcxx or mpcfort can run as "
-               "ranks of one process");
+               fmt::format("is a script; only programs built by mpcc, mpcxx or mpcfort can run as "
+                           "ranks of one process; {}",
+                           hint.empty() ? kHintForScripts : hint));
+  }
   if (size_ < SELFMAG || std::memcmp(bytes_, ELFMAG, SELFMAG) != 0)
     return bad(path_, "is not a program (no ELF file)");
   if (size_ < sizeof(Elf64_Ehdr)) return bad(path_, "is a truncated ELF file");
@@ -117,17 +150,33 @@ Result<> ElfFile::read_dynamic() {
   dynamic_ = dynamic_.first(static_cast<size_t>(end - dynamic_.begin()));
   strings_ = at_address<char>(dynamic_value(DT_STRTAB), dynamic_value(DT_STRSZ));
   if (!strings_.empty() && strings_.back() != '\0') strings_ = {};
-  // The number of symbols stands in the section header; without sections, in DT_HASH.
-  for (const Elf64_Shdr& section : sections())
-    if (section.sh_type == SHT_DYNSYM)
-      symbols_ = at_address<Elf64_Sym>(dynamic_value(DT_SYMTAB),
-                                       section.sh_size / sizeof(Elf64_Sym));
-  if (!symbols_.empty()) return {};
-  if (const auto hash = at_address<uint32_t>(dynamic_value(DT_HASH), 2);
-      has_dynamic(DT_HASH) && !hash.empty()) {
-    symbols_ = at_address<Elf64_Sym>(dynamic_value(DT_SYMTAB), hash[1]);
-  }
+  symbols_ = at_address<Elf64_Sym>(dynamic_value(DT_SYMTAB), count_symbols());
   return {};
+}
+
+// The number stands in the section header; without sections, in DT_HASH; without that, the last
+// chain of the GNU hash table leads to the last symbol.
+size_t ElfFile::count_symbols() const noexcept {
+  for (const Elf64_Shdr& section : sections())
+    if (section.sh_type == SHT_DYNSYM) return section.sh_size / sizeof(Elf64_Sym);
+  if (const auto hash = at_address<uint32_t>(dynamic_value(DT_HASH), 2);
+      has_dynamic(DT_HASH) && !hash.empty())
+    return hash[1];
+  const uint64_t table = dynamic_value(DT_GNU_HASH);
+  const auto head = at_address<uint32_t>(table, 4);
+  if (!has_dynamic(DT_GNU_HASH) || head.empty()) return 0;
+  const uint64_t buckets_at = table + 16 + uint64_t{head[2]} * 8;
+  const auto buckets = at_address<uint32_t>(buckets_at, head[0]);
+  const uint32_t first = head[1];
+  uint64_t last = 0;
+  for (const uint32_t bucket : buckets) last = std::max<uint64_t>(last, bucket);
+  if (last < first) return first;  // none is defined
+  const uint64_t chains_at = buckets_at + uint64_t{head[0]} * 4;
+  for (;; ++last) {
+    const auto chain = at_address<uint32_t>(chains_at + (last - first) * 4, 1);
+    if (chain.empty()) return 0;
+    if ((chain[0] & 1) != 0) return last + 1;
+  }
 }
 
 std::span<const Elf64_Shdr> ElfFile::sections() const noexcept {
@@ -232,16 +281,23 @@ bool ElfFile::is_definition(size_t index, std::string_view name) const noexcept 
 
 // Source: the GNU hash table's layout as in the dynamic linker: 4 words (buckets, first
 // symbol, size of the Bloom filter, its shift), filter, buckets, hash values.
-const Elf64_Sym* ElfFile::find_definition(std::string_view name) const noexcept {
+template <class Accept>
+const Elf64_Sym* ElfFile::look_up(std::string_view name, Accept accept) const noexcept {
   const uint64_t table = dynamic_value(DT_GNU_HASH);
   const auto head = at_address<uint32_t>(table, 4);
   if (!has_dynamic(DT_GNU_HASH) || head.empty() || head[0] == 0) {
     for (size_t i = 0; i < symbols_.size(); ++i)
-      if (is_definition(i, name)) return &symbols_[i];
+      if (accept(i)) return &symbols_[i];
     return nullptr;
   }
   uint32_t hash = 5381;
   for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+  const auto filter = at_address<uint64_t>(table + 16, head[2]);
+  if (!filter.empty()) {
+    const uint64_t word = filter[hash / 64 % head[2]];
+    if ((word >> hash % 64 & word >> (hash >> head[3] % 32) % 64 & 1) == 0)
+      return nullptr;
+  }
   const uint64_t buckets_at = table + 16 + uint64_t{head[2]} * 8;
   const auto buckets = at_address<uint32_t>(buckets_at, head[0]);
   if (buckets.empty()) return nullptr;
@@ -250,10 +306,74 @@ const Elf64_Sym* ElfFile::find_definition(std::string_view name) const noexcept 
     const auto chain =
         at_address<uint32_t>(buckets_at + (uint64_t{head[0]} + i - first) * 4, 1);
     if (chain.empty()) return nullptr;
-    if ((chain[0] | 1) == (hash | 1) && is_definition(i, name)) return &symbols_[i];
+    if ((chain[0] | 1) == (hash | 1) && accept(i)) return &symbols_[i];
     if ((chain[0] & 1) != 0) return nullptr;
   }
   return nullptr;
+}
+
+const Elf64_Sym* ElfFile::find_definition(std::string_view name) const noexcept {
+  return look_up(name, [&](size_t i) { return is_definition(i, name); });
+}
+
+const Elf64_Sym* ElfFile::find_version(std::string_view name,
+                                       std::string_view version) const noexcept {
+  return look_up(name, [&](size_t i) {
+    const Elf64_Sym& s = symbols_[i];
+    return s.st_shndx != SHN_UNDEF && ELF64_ST_BIND(s.st_info) != STB_LOCAL &&
+           name == dynamic_string(s.st_name) && is_version(i, version);
+  });
+}
+
+bool ElfFile::is_version(size_t index, std::string_view version) const noexcept {
+  constexpr uint16_t kHidden = 0x8000;
+  if (!has_dynamic(DT_VERSYM)) return true;
+  const auto versions = at_address<uint16_t>(dynamic_value(DT_VERSYM), symbols_.size());
+  if (versions.empty()) return true;
+  if (version.empty()) return (versions[index] & kHidden) == 0;
+  const auto number = static_cast<uint16_t>(versions[index] & ~kHidden);
+  // A definition without a version serves all that ask for one.
+  if (number <= VER_NDX_GLOBAL) return (versions[index] & kHidden) == 0;
+  const std::string_view defined = defined_version(number);
+  return defined.empty() || defined == version;
+}
+
+std::string_view ElfFile::defined_version(uint16_t number) const noexcept {
+  uint64_t at = dynamic_value(DT_VERDEF);
+  for (uint64_t left = dynamic_value(DT_VERDEFNUM); left > 0; --left) {
+    const auto definition = at_address<Elf64_Verdef>(at, 1);
+    if (definition.empty()) return "";
+    if (definition[0].vd_ndx == number) {
+      const auto name = at_address<Elf64_Verdaux>(at + definition[0].vd_aux, 1);
+      return name.empty() ? "" : dynamic_string(name[0].vda_name);
+    }
+    if (definition[0].vd_next == 0) return "";
+    at += definition[0].vd_next;
+  }
+  return "";
+}
+
+std::string_view ElfFile::wanted_version(size_t index) const noexcept {
+  if (!has_dynamic(DT_VERSYM)) return "";
+  const auto versions = at_address<uint16_t>(dynamic_value(DT_VERSYM), symbols_.size());
+  if (index >= versions.size()) return "";
+  const uint16_t number = versions[index] & 0x7fff;
+  if (number <= VER_NDX_GLOBAL) return "";
+  uint64_t at = dynamic_value(DT_VERNEED);
+  for (uint64_t left = dynamic_value(DT_VERNEEDNUM); left > 0; --left) {
+    const auto need = at_address<Elf64_Verneed>(at, 1);
+    if (need.empty()) break;
+    uint64_t aux_at = at + need[0].vn_aux;
+    for (unsigned k = 0; k < need[0].vn_cnt; ++k) {
+      const auto aux = at_address<Elf64_Vernaux>(aux_at, 1);
+      if (aux.empty()) break;
+      if (aux[0].vna_other == number) return dynamic_string(aux[0].vna_name);
+      aux_at += aux[0].vna_next;
+    }
+    if (need[0].vn_next == 0) break;
+    at += need[0].vn_next;
+  }
+  return defined_version(number);  // it may be the file's own
 }
 
 size_t ElfFile::memory_end() const noexcept {

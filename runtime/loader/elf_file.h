@@ -24,6 +24,10 @@ inline constexpr size_t kPageBytes = 4096;
 inline size_t page_floor(size_t v) noexcept { return v & ~(kPageBytes - 1); }
 inline size_t page_ceil(size_t v) noexcept { return page_floor(v + kPageBytes - 1); }
 
+// Moves a descriptor of ours out of the way of the numbers that programs expect (3, 4, 5 ...).
+// Returns the new one, or `fd` if there is no room.
+int lift_descriptor(int fd) noexcept;
+
 class ElfFile {
  public:
   // Errors: kNotFound, kPermission, kImage (not a 64-bit x86-64 ELF shared object or
@@ -67,12 +71,22 @@ class ElfFile {
     if (offset % alignof(T) != 0) return {};  // bytes_ begins a page
     return {reinterpret_cast<const T*>(bytes_ + offset), count};
   }
+  // From now on the bytes are those of a private copy in memory, at the same addresses; also
+  // what fd() names. Errors: kNoMem, kSystem.
+  Result<> move_to_memory();
   std::span<const Elf64_Sym> dynamic_symbols() const noexcept { return symbols_; }
   // Text of the dynamic string table; "" if the offset is out of bounds.
   const char* dynamic_string(uint64_t offset) const noexcept;
   // The definition that others see under this name (of its default version), or null.
   // thread_local variables have no address and are not found.
   const Elf64_Sym* find_definition(std::string_view name) const noexcept;
+  // The definition for a reference that asks for this version ("": the default one);
+  // thread_locals included. Source: the dynamic linker's rules for symbol versions: a file
+  // without versions has all of them.
+  const Elf64_Sym* find_version(std::string_view name,
+                                std::string_view version) const noexcept;
+  // The version that the reference with this index asks for, or "".
+  std::string_view wanted_version(size_t index) const noexcept;
   // The function or variable that contains `vaddr`, from the full symbol table if there is
   // one. Async-signal-safe. Cost: linear in the number of symbols.
   const Elf64_Sym* find_symbol_at(uint64_t vaddr, const char** name) const noexcept;
@@ -87,7 +101,13 @@ class ElfFile {
   Result<> check_header();
   Result<> read_dynamic();
   std::span<const Elf64_Shdr> sections() const noexcept;
+  size_t count_symbols() const noexcept;
   bool is_definition(size_t index, std::string_view name) const noexcept;
+  bool is_version(size_t index, std::string_view version) const noexcept;
+  std::string_view defined_version(uint16_t number) const noexcept;
+  // Calls accept(index) for the symbols whose name may be this one, until one is accepted.
+  template <class Accept>
+  const Elf64_Sym* look_up(std::string_view name, Accept accept) const noexcept;
 
   std::string path_;
   int fd_ = -1;

@@ -1,6 +1,7 @@
 #include "runtime/loader/image.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,25 +11,24 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "base/settings.h"
 #include "runtime/loader/blueprint.h"
 #include "runtime/loader/debugger_view.h"
+#include "runtime/loader/module_layout.h"
 #include "runtime/loader/registry.h"
 
 namespace mpc::loader {
 namespace {
 
-StringSetting private_libraries{"loader.private_libraries", "",
-                                "file names of system libraries of which each rank "
-                                "gets its own copy, separated by ':'"};
-StringSetting shared_libraries{"loader.shared_libraries", "",
-                               "file names of libraries that all ranks share although "
-                               "it is not usual, separated by ':'"};
-
 constexpr size_t kFirstChunkCopies = 16;
 
 // One dlopen at a time, and no two blueprints at once.
 std::mutex g_open_mutex;
+
+std::mutex g_images_mutex;
+std::vector<Image*>& images() {
+  static auto* const all = new std::vector<Image*>;
+  return *all;
+}
 
 struct Variables {
   std::vector<PrivateVariable> list;
@@ -40,16 +40,6 @@ Variables& variables() {
       {{{"environ", "__environ", "_environ"}, std::vector<char>(sizeof(char**)), 0}},
       sizeof(char**)};
   return instance;
-}
-
-std::vector<std::string> split_names(const std::string& text) {
-  std::vector<std::string> names;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find_first_of(":, ", begin), text.size());
-    if (end > begin) names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
 }
 
 Error no_room(const std::string& path, size_t copies) {
@@ -67,7 +57,9 @@ size_t private_variable(std::initializer_list<const char*> names, const void* in
   Variables& v = variables();
   const size_t offset = (v.bytes + 7) & ~size_t{7};
   const char* data = static_cast<const char*>(initial);
-  v.list.push_back({{names.begin(), names.end()}, {data, data + bytes}, offset});
+  std::vector<char> value;
+  if (data != nullptr) value.assign(data, data + bytes);
+  v.list.push_back({{names.begin(), names.end()}, std::move(value), offset});
   v.bytes = offset + bytes;
   return offset;
 }
@@ -77,21 +69,64 @@ Result<std::unique_ptr<Image>> Image::open(const std::string& path,
   std::lock_guard lock(g_open_mutex);
   BlueprintOptions blueprint_options;
   blueprint_options.preload = options.preload;
-  blueprint_options.private_names = split_names(private_libraries.get());
-  blueprint_options.shared_names = split_names(shared_libraries.get());
+  blueprint_options.sharing = sharing_rules();
   auto blueprint =
       Blueprint::make(path, blueprint_options, variables().list, variables().bytes);
   if (!blueprint) return blueprint.error();
   std::unique_ptr<Image> image(new Image);
   image->blueprint_ = std::move(*blueprint);
-  image->path_ = image->blueprint_->modules[0].file->path();
+  const ElfFile& program = *image->blueprint_->modules[0].file;
+  static uint64_t last_id = 0;  // under g_open_mutex
+  image->id_ = ++last_id;
+  image->path_ = program.path();
+  image->exports_all_ = program.find_definition("mpc_exports_all") != nullptr;
   for (const Module& m : image->blueprint_->modules) {
+    for (std::string& name : m.file->needed()) image->needed_.push_back(std::move(name));
     if (!Registry::instance().add_master(m.master, m.master_base()))
       return Error{Errc::kNoMem, "too many private libraries"};
     log::debug("loader: {} is private, {} KiB of data and bss", m.file->path(),
                (m.data_end - m.data_begin) / 1024);
   }
+  const std::lock_guard images_lock(g_images_mutex);
+  images().push_back(image.get());
   return image;
+}
+
+void guard_files(int tid, int signal) noexcept {
+  const f_owner_ex owner{F_OWNER_TID, tid};
+  std::lock_guard lock(g_images_mutex);
+  for (Image* image : images())
+    for (const Module& m : image->blueprint_->modules) {
+      const int fd = m.file->fd();
+      if (::fcntl(fd, F_SETOWN_EX, &owner) != 0 || ::fcntl(fd, F_SETSIG, signal) != 0 ||
+          ::fcntl(fd, F_SETLEASE, F_RDLCK) != 0)
+        log::debug("loader: {} is not guarded: {}", m.file->path(), std::strerror(errno));
+    }
+}
+
+void leave_files() noexcept {
+  std::lock_guard lock(g_images_mutex);
+  for (Image* image : images()) image->move_text_to_memory();
+}
+
+// Each mapping takes the place of one with the same bytes, in one step: ranks may run there.
+// Closing the last descriptor of the file ends the lease.
+void Image::move_text_to_memory() {
+  std::lock_guard lock(mutex_);
+  for (const Module& m : blueprint_->modules) {
+    const int lease = ::fcntl(m.file->fd(), F_DUPFD_CLOEXEC, 0);
+    if (auto moved = m.file->move_to_memory(); !moved) {
+      log::error("loader: {}; the file is about to change, which may crash the job",
+                 moved.error().message);
+    } else {
+      for (const auto& copy : copies_)
+        for (const FileMap& t : m.text)
+          ::mmap(copy->base() + m.bundle_offset + t.vaddr, t.bytes, t.protection,
+                 MAP_PRIVATE | MAP_FIXED, m.file->fd(), static_cast<off_t>(t.file_offset));
+    }
+    ::fcntl(lease, F_SETLEASE, F_UNLCK);
+    ::close(lease);
+  }
 }
 
 void* Image::find_variable(const Copy& copy, const char* name) noexcept {
@@ -113,6 +148,10 @@ bool is_master_handle(const void* handle) noexcept {
 }
 
 Image::~Image() {
+  {
+    std::lock_guard lock(g_images_mutex);
+    std::erase(images(), this);
+  }
   for (const auto& copy : copies_) {
     DebuggerView::remove_copy(*copy);
     Registry::instance().set_copy(copy->base(), nullptr);
@@ -125,6 +164,20 @@ bool Image::has_library(std::string_view name) const noexcept {
   return std::any_of(modules.begin() + 1, modules.end(), [&](const Module& module) {
     return std::string_view(module.name).starts_with(name);
   });
+}
+bool Image::uses_library(std::string_view name) const noexcept {
+  return std::any_of(needed_.begin(), needed_.end(), [&](const std::string& needed) {
+    return std::string_view(needed).starts_with(name);
+  });
+}
+bool Image::imports(std::initializer_list<std::string_view> names) const noexcept {
+  const ElfFile& program = *blueprint_->modules[0].file;
+  for (const Elf64_Sym& symbol : program.dynamic_symbols())
+    if (symbol.st_shndx == SHN_UNDEF &&
+        std::find(names.begin(), names.end(), program.dynamic_string(symbol.st_name)) !=
+            names.end())
+      return true;
+  return false;
 }
 bool Image::needs_executable_stack() const noexcept {
   return blueprint_->needs_executable_stack;
@@ -165,23 +218,9 @@ Result<> Image::reserve_locked(size_t copies) {
 }
 
 Result<> Image::map_copy(char* base) {
-  const auto map = [](char* at, size_t bytes, int protection, int fd, size_t offset) {
-    const int flags = MAP_PRIVATE | MAP_FIXED | (fd < 0 ? MAP_ANONYMOUS : 0);
-    return bytes == 0 || ::mmap(at, bytes, protection, flags, fd,
-                                static_cast<off_t>(offset)) != MAP_FAILED;
-  };
-  constexpr int kData = PROT_READ | PROT_WRITE;
-  for (const Module& m : blueprint_->modules) {
-    char* module = base + m.bundle_offset;
-    for (const FileMap& t : m.text)
-      if (!map(module + t.vaddr, t.bytes, t.protection, m.file->fd(), t.file_offset))
-        return no_room(path_, 1);
-    const size_t image_end = m.is_bss_in_image ? m.data_end : m.data_file_end;
-    if (!map(module + m.data_begin, image_end - m.data_begin, kData,
-             blueprint_->image_fd, m.image_offset) ||
-        !map(module + image_end, m.data_end - image_end, kData, -1, 0))
+  for (const Module& m : blueprint_->modules)
+    if (!map_module(m, base + m.bundle_offset, blueprint_->image_fd))
       return no_room(path_, 1);
-  }
   const auto bias = reinterpret_cast<uintptr_t>(base);
   for (const size_t slot : blueprint_->slots) {
     uintptr_t value;
@@ -190,8 +229,9 @@ Result<> Image::map_copy(char* base) {
     std::memcpy(base + slot, &value, sizeof value);
   }
   for (const PrivateVariable& v : variables().list)
-    std::memcpy(base + blueprint_->variables_offset + v.offset, v.initial.data(),
-                v.initial.size());
+    if (!v.initial.empty())
+      std::memcpy(base + blueprint_->variables_offset + v.offset, v.initial.data(),
+                  v.initial.size());
   return {};
 }
 
@@ -213,11 +253,10 @@ AddressInfo describe_address(const void* address) noexcept {
   AddressInfo info;
   if (const Copy* copy = find_copy(address)) {
     info.rank = copy->rank();
-    const Module* m = copy->module_of(address);
+    const auto [m, base] = copy->place_of(address);
     if (m == nullptr) return info;
     info.path = m->file->path().c_str();
-    info.offset = static_cast<uintptr_t>(static_cast<const char*>(address) -
-                                         (copy->base() + m->bundle_offset));
+    info.offset = static_cast<uintptr_t>(static_cast<const char*>(address) - base);
     if (const Elf64_Sym* s = m->file->find_symbol_at(info.offset, &info.symbol))
       info.symbol_offset = info.offset - s->st_value;
     return info;

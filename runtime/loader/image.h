@@ -9,6 +9,7 @@
 //            find_copy() and describe_address() by anyone.
 // See also:  docs/loader.md, docs/limits.md; runtime/loader/blueprint.h.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +28,7 @@ namespace mpc::loader {
 
 class Blueprint;
 class Copy;
+class RankLinker;
 struct Module;
 
 struct ImageOptions {
@@ -53,21 +56,34 @@ class Image {
   const std::string& path() const noexcept { return path_; }
   // Each copy has its own instance of a library whose name begins so.
   bool has_library(std::string_view name) const noexcept;
+  // The program or one of its private libraries needs a library whose name begins so.
+  bool uses_library(std::string_view name) const noexcept;
+  // The program itself (not its libraries) refers to one of these functions.
+  bool imports(std::initializer_list<std::string_view> names) const noexcept;
   // A rank's stack must be executable (nested functions whose address is taken).
   bool needs_executable_stack() const noexcept;
   // Mappings of the process per copy; vm.max_map_count bounds their sum.
   int maps_per_copy() const noexcept;
   size_t bytes_per_copy() const noexcept;  // of address space
   const Blueprint& blueprint() const noexcept { return *blueprint_; }
+  uint64_t id() const noexcept { return id_; }  // unique in the process
+  // Libraries that are loaded later see the program's symbols before their own (-rdynamic).
+  bool exports_all() const noexcept { return exports_all_; }
   // A copy's instance of a variable registered by private_variable(), or null.
   static void* find_variable(const Copy& copy, const char* name) noexcept;
 
  private:
   Image() = default;
+  friend void guard_files(int tid, int signal) noexcept;
+  friend void leave_files() noexcept;
+  void move_text_to_memory();
   Result<> reserve_locked(size_t copies);
   Result<> map_copy(char* base);
 
   std::string path_;
+  std::vector<std::string> needed_;  // by all modules; a name may come twice
+  uint64_t id_ = 0;
+  bool exports_all_ = false;
   std::unique_ptr<Blueprint> blueprint_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Copy>> copies_;
@@ -83,6 +99,12 @@ struct ExitEntry {
   void* function;
   void* argument;
   void* dso;  // identifies the module that registered it; null: the program
+};
+
+// The module that contains an address, and where it lies.
+struct Place {
+  const Module* module = nullptr;
+  char* base = nullptr;
 };
 
 class Copy {
@@ -107,12 +129,18 @@ class Copy {
   void run_exit(int status);
 
   // Prepares the thread_locals of another thread of this rank (pointers into the copy).
-  void enter_thread() const noexcept;
+  void enter_thread() noexcept;
+  // Did another thread than the main one ever enter?
+  bool has_had_threads() const noexcept {
+    return has_had_threads_.load(std::memory_order_relaxed);  // a hint
+  }
 
   // Adds a function to the list that exit runs last in, first out.
   void at_exit(const ExitEntry& entry);
   // __cxa_finalize: runs the entries of one module. Returns false if `dso` is not ours.
   bool finalize(void* dso);
+  // The same for all that these addresses registered (a library that goes).
+  void finalize_range(const char* begin, const char* end);
   // Destructor of a thread_local of the rank's main thread.
   void at_main_thread_exit(void (*function)(void*), void* object);
   bool is_main_thread() const noexcept;
@@ -124,14 +152,23 @@ class Copy {
   void* variable(size_t offset) const noexcept;
   // This copy's `environ`.
   char**& environment() const noexcept;
-  // The first definition of a symbol in the program and its private libraries, from this
-  // module on; null if there is none.
-  void* find_definition(const char* name, size_t first_module) const noexcept;
+  // What dlopen() and its relatives do in this rank; made at the first call.
+  RankLinker& linker();
+  RankLinker* existing_linker() const noexcept {
+    return linker_.load(std::memory_order_acquire);  // pairs with linker()
+  }
+  // What the rank's main() got.
+  std::pair<int, char**> arguments() const noexcept { return {argc_, argv_}; }
+  // What the program or a private library that it is linked with defines under this name; null:
+  // none does.
+  void* definition_of(const char* name) const noexcept;
   // The address in this copy of something in the master (as the dynamic linker sees it).
   void* from_master(const void* address) const noexcept;
   // The reverse, for an address in this copy.
   void* to_master(const void* address) const noexcept;
   const Module* module_of(const void* address) const noexcept;
+  // The same for plugins, too. Async-signal-safe.
+  Place place_of(const void* address) const noexcept;
 
  private:
   friend class Image;
@@ -144,7 +181,11 @@ class Copy {
   Image& image_;
   int rank_;
   char* base_;
-  std::mutex mutex_;  // guards exit_list_
+  std::mutex mutex_;  // guards exit_list_; linker_ is made under it
+  std::atomic<RankLinker*> linker_{nullptr};
+  std::atomic<bool> has_had_threads_{false};
+  int argc_ = 0;
+  char** argv_ = nullptr;
   std::vector<ExitEntry> exit_list_;
   struct ThreadExit {
     void (*function)(void*);
@@ -156,7 +197,16 @@ class Copy {
   size_t ended_modules_ = 0;  // whose destructors have run or begun to
 };
 
-// The copy that contains this address, or null. Async-signal-safe. Cost: a few loads.
+// Who writes to a program's file, or a private library's, has to wait until leave_files() is done;
+// `signal` tells the kernel thread `tid` that somebody does. Files of others cannot be guarded
+// so, nor those of some network file systems.
+// Caller: once, when all images are open. Source: fcntl(2), "Leases".
+void guard_files(int tid, int signal) noexcept;
+// Copies the files to memory and maps the text from there, in all copies, while ranks run; then
+// lets the writer go on. Caller: that kernel thread. Cost: the size of the files.
+void leave_files() noexcept;
+
+// The copy that contains this address, in its program or its plugins, or null. Async-signal-safe. Cost: a few loads.
 Copy* find_copy(const void* address) noexcept;
 // The copy whose run_main() the calling thread is in, or null.
 Copy* running_copy() noexcept;
@@ -171,7 +221,8 @@ using ForeignExit = void (*)(Copy& copy, int status);
 void set_foreign_exit(ForeignExit upcall) noexcept;
 
 // Gives each copy its own instance of a variable of libc that programs read directly
-// (environ, optind). Returns its offset for Copy::variable().
+// (environ, optind). Returns its offset for Copy::variable(). Without an initial value (null) it
+// is zero, and takes no memory until it is used.
 // Caller: at start-up, before the first Image::open().
 size_t private_variable(std::initializer_list<const char*> names, const void* initial,
                         size_t bytes);

@@ -13,7 +13,6 @@
 namespace mpc::loader {
 namespace {
 
-constexpr int kLowestDescriptor = 600;       // programs may count on 3, 4, 5 ...
 constexpr int64_t kIgnoredTag = 0x6fffeffe;  // in no range that the linker looks at
 
 }  // namespace
@@ -23,11 +22,7 @@ Result<int> make_memory_file(const char* name, size_t bytes) {
   if (low < 0)
     return Error{Errc::kSystem,
                  fmt::format("cannot create a memory file: {}", std::strerror(errno))};
-  int fd = ::fcntl(low, F_DUPFD_CLOEXEC, kLowestDescriptor);
-  if (fd < 0)
-    fd = low;
-  else
-    ::close(low);
+  const int fd = lift_descriptor(low);
   if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
     const int error = errno;
     ::close(fd);
@@ -167,6 +162,99 @@ void MasterFile::redirect_versions(
     if (need->vn_next == 0) return;
     offset += need->vn_next;
   }
+}
+
+void MasterFile::loosen_symbols() noexcept {
+  const size_t offset = original_->offset_of(original_->dynamic_value(DT_SYMTAB));
+  if (offset == SIZE_MAX) return;
+  auto* symbols = at<Elf64_Sym>(offset);
+  for (size_t i = 1; i < original_->dynamic_symbols().size(); ++i) {
+    Elf64_Sym& s = symbols[i];
+    const bool is_wanted =
+        s.st_shndx == SHN_UNDEF && ELF64_ST_BIND(s.st_info) == STB_GLOBAL;
+    if (is_wanted || ELF64_ST_BIND(s.st_info) == STB_GNU_UNIQUE)
+      s.st_info = ELF64_ST_INFO(STB_WEAK, ELF64_ST_TYPE(s.st_info));
+  }
+}
+
+void MasterFile::drop_needed(const std::set<std::string>& names) noexcept {
+  if (names.empty()) return;
+  auto* dynamic = at<Elf64_Dyn>(original_->segment(PT_DYNAMIC)->p_offset);
+  for (size_t i = 0; i < original_->dynamic().size(); ++i)
+    if (dynamic[i].d_tag == DT_NEEDED &&
+        names.contains(original_->dynamic_string(dynamic[i].d_un.d_val)))
+      dynamic[i].d_tag = kIgnoredTag;
+  drop_versions(names);
+}
+
+// The records of wanted versions are a chain of offsets.
+void MasterFile::drop_versions(const std::set<std::string>& names) noexcept {
+  size_t at_offset = original_->offset_of(original_->dynamic_value(DT_VERNEED));
+  if (!original_->has_dynamic(DT_VERNEED) || at_offset == SIZE_MAX) return;
+  std::set<uint16_t> gone;
+  Elf64_Verneed* kept = nullptr;
+  size_t skipped = 0;  // bytes between the start, or the last one kept, and this one
+  size_t first = 0;
+  size_t count = 0;
+  for (uint64_t left = original_->dynamic_value(DT_VERNEEDNUM); left > 0; --left) {
+    auto* need = at<Elf64_Verneed>(at_offset);
+    const size_t next = need->vn_next;
+    if (names.contains(original_->dynamic_string(need->vn_file))) {
+      size_t aux = at_offset + need->vn_aux;
+      for (unsigned k = 0; k < need->vn_cnt; ++k) {
+        gone.insert(at<Elf64_Vernaux>(aux)->vna_other);
+        aux += at<Elf64_Vernaux>(aux)->vna_next;
+      }
+    } else {
+      if (kept != nullptr)
+        kept->vn_next = static_cast<uint32_t>(skipped);
+      else
+        first = skipped;
+      kept = need;
+      skipped = 0;
+      ++count;
+    }
+    skipped += next;
+    at_offset += next;
+    if (next == 0) break;
+  }
+  if (kept != nullptr) kept->vn_next = 0;
+  auto* dynamic = at<Elf64_Dyn>(original_->segment(PT_DYNAMIC)->p_offset);
+  for (size_t i = 0; i < original_->dynamic().size(); ++i) {
+    Elf64_Dyn& d = dynamic[i];
+    if (d.d_tag == DT_VERNEED) {
+      d.d_un.d_ptr += first;
+      if (count == 0) d.d_tag = kIgnoredTag;
+    } else if (d.d_tag == DT_VERNEEDNUM) {
+      d.d_un.d_val = count;
+      if (count == 0) d.d_tag = kIgnoredTag;
+    }
+  }
+  forget_versions(gone, count == 0 && !original_->has_dynamic(DT_VERDEF));
+}
+
+void MasterFile::forget_versions(const std::set<uint16_t>& numbers,
+                                 bool are_all_gone) noexcept {
+  const size_t offset = original_->offset_of(original_->dynamic_value(DT_VERSYM));
+  if (!original_->has_dynamic(DT_VERSYM) || offset == SIZE_MAX) return;
+  auto* versions = at<uint16_t>(offset);
+  for (size_t i = 0; i < original_->dynamic_symbols().size(); ++i)
+    if (numbers.contains(versions[i] & 0x7fff)) versions[i] = VER_NDX_GLOBAL;
+  if (!are_all_gone) return;
+  auto* dynamic = at<Elf64_Dyn>(original_->segment(PT_DYNAMIC)->p_offset);
+  for (size_t i = 0; i < original_->dynamic().size(); ++i)
+    if (dynamic[i].d_tag == DT_VERSYM) dynamic[i].d_tag = kIgnoredTag;
+}
+
+size_t MasterFile::extend_thread_locals(size_t bytes) noexcept {
+  auto* segments = at<Elf64_Phdr>(original_->header().e_phoff);
+  for (size_t i = 0; i < original_->segments().size(); ++i) {
+    if (segments[i].p_type != PT_TLS) continue;
+    const size_t old = segments[i].p_memsz;
+    segments[i].p_memsz += bytes;
+    return old;
+  }
+  return 0;
 }
 
 }  // namespace mpc::loader

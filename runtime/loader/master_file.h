@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -31,6 +32,14 @@ class MasterFile {
   void hold_back_hooks() noexcept;
   // Replaces names of needed libraries by paths. Errors: kImage if the file has no room.
   Result<> redirect(const std::map<std::string, std::string>& path_of_name);
+  // For a library that is loaded later, whose references we resolve ourselves: what it does
+  // not find is no error to the dynamic linker, and its unique definitions are not known to
+  // others.
+  void loosen_symbols() noexcept;
+  // Takes needed libraries, and the versions that are wanted of them, away.
+  void drop_needed(const std::set<std::string>& names) noexcept;
+  // Makes each thread's block of thread_locals `bytes` longer; returns the old length.
+  size_t extend_thread_locals(size_t bytes) noexcept;
   // The dynamic linker knows objects by path: a loaded master file stays open for ever.
   void keep() noexcept { is_kept_ = true; }
 
@@ -39,6 +48,8 @@ class MasterFile {
   Result<> grow(size_t bytes);
   void redirect_versions(const ElfFile& original, size_t offset,
                          const std::map<std::string, uint64_t>& string_of_name);
+  void drop_versions(const std::set<std::string>& names) noexcept;
+  void forget_versions(const std::set<uint16_t>& numbers, bool are_all_gone) noexcept;
   template <class T>
   T* at(size_t offset) noexcept {
     return reinterpret_cast<T*>(bytes_ + offset);

@@ -1,10 +1,16 @@
 #include "runtime/loader/program_check.h"
 
+#include <dlfcn.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
+
+#include "runtime/loader/tool_hints.h"
 
 namespace mpc::loader {
 namespace {
@@ -36,6 +42,48 @@ const char* relocated_symbol(const ElfFile& file, uint32_t type) {
   return nullptr;
 }
 
+bool refers_to(const ElfFile& file, std::string_view name) {
+  for (const Elf64_Sym& symbol : file.dynamic_symbols())
+    if (symbol.st_shndx == SHN_UNDEF && file.dynamic_string(symbol.st_name) == name)
+      return true;
+  return false;
+}
+
+bool needs_library(const ElfFile& file, std::string_view beginning) {
+  for (const std::string& name : file.needed())
+    if (name.starts_with(beginning)) return true;
+  return false;
+}
+
+// A sanitizer's runtime must be the first in the process; there is one process for all ranks, and
+// it was there before the program.
+Result<> check_sanitizer(const ElfFile& file) {
+  if (refers_to(file, "__tsan_init") && ::dlsym(RTLD_DEFAULT, "__tsan_init") == nullptr)
+    return refuse(
+        file, "it was compiled with -fsanitize=thread, which does not work for ranks",
+        "leave that out; -fsanitize=address and valgrind work");
+  if (!refers_to(file, "__asan_init") ||
+      ::dlsym(RTLD_DEFAULT, "__asan_init") != nullptr)
+    return {};
+  const bool is_gcc = needs_library(file, "libasan.so");
+  const char* options = std::getenv("ASAN_OPTIONS");
+  if (is_gcc && options != nullptr &&
+      std::strstr(options, "verify_asan_link_order=0") != nullptr)
+    return {};  // who says that knows what it means
+  return refuse(file,
+                "it was compiled with -fsanitize=address, whose library must be in the "
+                "process first",
+                fmt::format("start it by: LD_PRELOAD=$({} -print-file-name={}) "
+                            "ASAN_OPTIONS=detect_leaks=0 mpcrun ...",
+                            is_gcc ? "gcc" : "clang",
+                            is_gcc ? "libasan.so" : "libclang_rt.asan-x86_64.so"));
+}
+
+bool lies_on_noexec_mount(const std::string& path) {
+  struct statvfs status;
+  return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
+}
+
 bool has_text_relocations(const ElfFile& file) {
   return file.has_dynamic(DT_TEXTREL) ||
          (file.dynamic_value(DT_FLAGS) & DF_TEXTREL) != 0;
@@ -50,7 +98,7 @@ Result<> check_common(const ElfFile& file) {
     return refuse(file, "it is marked as not loadable (-z nodlopen)",
                   "link without that flag");
   for (const std::string& name : file.needed()) MPC_TRY(check_needed_name(name, file));
-  return {};
+  return check_sanitizer(file);
 }
 
 }  // namespace
@@ -93,6 +141,10 @@ Result<> check_needed_name(const std::string& name, const ElfFile& user) {
 
 Result<> check_program(const ElfFile& file) {
   const Elf64_Ehdr& header = file.header();
+  if (format_version(file) == 0) {
+    if (const std::string hint = hint_for_tool(file.path()); !hint.empty())
+      return refuse(file, "it was not built by mpcc", hint);
+  }
   if (file.segment(PT_DYNAMIC) == nullptr)
     return refuse(file,
                   "it is statically linked, so its data cannot be copied per rank",
@@ -101,9 +153,15 @@ Result<> check_program(const ElfFile& file) {
     return refuse(file, "it is linked for a fixed address (-no-pie)", kRecompile);
   if (file.segment(PT_INTERP) == nullptr && format_version(file) == 0)
     return refuse(file, "it is a shared library, not a program", kRecompile);
-  if (::access(file.path().c_str(), X_OK) != 0)
+  if (::access(file.path().c_str(), X_OK) != 0) {
+    if (lies_on_noexec_mount(file.path()))
+      return Error{
+          Errc::kPermission,
+          fmt::format("{}: its file system is mounted noexec; copy it to another one",
+                      file.path())};
     return Error{Errc::kPermission,
                  fmt::format("{}: is not executable; chmod +x it", file.path())};
+  }
   MPC_TRY(check_common(file));
   if (const char* symbol = relocated_symbol(file, R_X86_64_COPY))
     return refuse(file,
@@ -127,6 +185,30 @@ Result<> check_program(const ElfFile& file) {
     return refuse(file, "its entry 'mpc_main' is not visible (version script?)",
                   "do not hide mpc_main in the linker's version script");
   return {};
+}
+
+Result<> check_plugin(const ElfFile& file) {
+  if (file.header().e_type != ET_DYN || file.segment(PT_DYNAMIC) == nullptr)
+    return Error{Errc::kImage,
+                 fmt::format("{}: cannot dynamically load executable", file.path())};
+  if ((file.dynamic_value(DT_FLAGS_1) & DF_1_PIE) != 0)
+    return Error{
+        Errc::kImage,
+        fmt::format("{}: cannot dynamically load position-independent executable",
+                    file.path())};
+  if ((file.dynamic_value(DT_FLAGS_1) & DF_1_NOOPEN) != 0)
+    return Error{Errc::kImage,
+                 fmt::format("{}: shared object cannot be dlopen()ed", file.path())};
+  uint64_t data_begin = UINT64_MAX;
+  for (const Elf64_Phdr& p : file.segments()) {
+    if (p.p_type != PT_LOAD) continue;
+    if ((p.p_flags & PF_W) != 0) data_begin = std::min(data_begin, p.p_vaddr);
+    if ((p.p_flags & PF_X) != 0 && p.p_vaddr > data_begin)
+      return refuse(
+          file, "its code lies behind its data, so that ranks cannot share it",
+          "link it anew, or share all of it by --set loader.shared_libraries");
+  }
+  return check_common(file);
 }
 
 Result<> check_private_library(const ElfFile& file, const ElfFile& program) {

@@ -18,6 +18,8 @@ int format_version(const ElfFile& file);
 Result<> check_program(const ElfFile& file);
 // A library of the program that will be copied for each rank.
 Result<> check_private_library(const ElfFile& file, const ElfFile& program);
+// A library that a rank opens, or that such a library needs.
+Result<> check_plugin(const ElfFile& file);
 // A library that `user` needs; refuses those of other MPI implementations.
 Result<> check_needed_name(const std::string& name, const ElfFile& user);
 

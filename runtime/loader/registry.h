@@ -39,7 +39,7 @@ class Registry {
  private:
   static constexpr size_t kMaxChunks = 512;
   const Chunk* chunk_of(uintptr_t address) const noexcept;
-  static constexpr size_t kMaxMasters = 1024;
+  static constexpr size_t kMaxMasters = 4096;
   struct Master {
     const void* handle = nullptr;
     uintptr_t load_address = 0;

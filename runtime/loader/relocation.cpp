@@ -5,10 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "runtime/loader/module_layout.h"
+
 namespace mpc::loader {
 namespace {
 
-// The heap belongs to the process: what libc allocates, a rank may free, and vice versa.
 bool is_heap_function(std::string_view name) {
   static constexpr std::string_view kNames[] = {
       "malloc",   "free",          "calloc",         "realloc",
@@ -17,15 +18,14 @@ bool is_heap_function(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-// The common blocks of Fortran's constants (MPI_BOTTOM ...) are known by their address: that
-// of libmpi_abi's, although each program has a definition, too. See tools/mpcc/dynamic-list.
+// See tools/mpcc/dynamic-list.
 bool is_fortran_constant(std::string_view name) { return name.starts_with("mpc_f_"); }
 
-constexpr uint32_t kRelativePacked = 1;  // low bit of a DT_RELR entry: a bitmap
-constexpr int64_t kTagRelr = 36;
-constexpr int64_t kTagRelrBytes = 35;
-
 }  // namespace
+
+bool belongs_to_process(std::string_view name) {
+  return is_heap_function(name) || is_fortran_constant(name);
+}
 
 Result<> Relocator::run() {
   for (Module& m : blueprint_.modules) {
@@ -52,26 +52,11 @@ Result<> Relocator::relocate_table(Module& m, int64_t table_tag, int64_t bytes_t
   return {};
 }
 
-// DT_RELR: an address, then bitmaps for the 63 words behind it, and so on.
 void Relocator::relocate_packed(Module& m) {
-  const size_t count = m.file->dynamic_value(kTagRelrBytes) / sizeof(uint64_t);
-  const auto table =
-      m.file->at_address<uint64_t>(m.file->dynamic_value(kTagRelr), count);
-  const auto shift = [&](uint64_t vaddr) {
+  for_each_packed(*m.file, [&](uint64_t vaddr) {
     if (!in_data(m, vaddr)) return;
     if (const auto target = bundle_offset(word(m, vaddr))) set_slot(m, vaddr, *target);
-  };
-  uint64_t next = 0;
-  for (const uint64_t entry : table) {
-    if ((entry & kRelativePacked) == 0) {
-      shift(entry);
-      next = entry + 8;
-      continue;
-    }
-    for (unsigned bit = 1; bit < 64; ++bit)
-      if ((entry >> bit & 1) != 0) shift(next + (bit - 1) * 8);
-    next += 63 * 8;
-  }
+  });
 }
 
 Result<> Relocator::relocate(Module& m, const Elf64_Rela& r) {
@@ -125,8 +110,7 @@ void Relocator::relocate_symbol(Module& m, const Elf64_Rela& r) {
   auto target = bundle_offset(address);
   if (const auto variable = private_variable(name); variable && !target) {
     target = variable;
-  } else if (!target && address != 0 && !name.empty() && !is_heap_function(name) &&
-             !is_fortran_constant(name)) {
+  } else if (!target && address != 0 && !name.empty() && !belongs_to_process(name)) {
     // The dynamic linker looks into the process before it looks into the program; a normal
     // start would have done it the other way round (a profiling library's MPI_Send, a
     // template's static variable).

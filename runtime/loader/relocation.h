@@ -16,6 +16,11 @@
 
 namespace mpc::loader {
 
+// Symbols that are the process's, although a program may define them, too: the heap (what libc
+// allocates, a rank may free, and vice versa), and the common blocks of Fortran's constants
+// (MPI_BOTTOM ...), which are known by their address in libmpi_abi.
+bool belongs_to_process(std::string_view name);
+
 class Relocator {
  public:
   // `image`: the masters' data, copied; changed in place.

@@ -1,4 +1,5 @@
 #include "runtime/message/mailbox.h"
+#include "runtime/message/copy_scope.h"
 
 #include <algorithm>
 
@@ -20,7 +21,8 @@ void Mailbox::lock_now() noexcept {
 
 // --- senders ----------------------------------------------------------------------------------
 
-uint64_t Mailbox::claim(uint64_t count, bool* delegated) {
+Mailbox::Claimed Mailbox::claim(uint64_t count) {
+  bool was_full = false;
   uint64_t word = tail.load(std::memory_order_relaxed);
   for (;;) {
     const uint64_t position = word >> 1;
@@ -29,16 +31,15 @@ uint64_t Mailbox::claim(uint64_t count, bool* delegated) {
       const uint64_t now = head.load(std::memory_order_acquire);
       head_seen.store(now, std::memory_order_release);  // pairs with the load above
       if (position + count > now + kCells) {
+        was_full = true;
         make_room(now);
         word = tail.load(std::memory_order_relaxed);
       }
       continue;
     }
     // Only the order of modifications of `tail` matters here, see the header.
-    if (tail.compare_exchange_weak(word, word + 2 * count, std::memory_order_relaxed)) {
-      *delegated = (word & kDelegated) != 0;
-      return position;
-    }
+    if (tail.compare_exchange_weak(word, word + 2 * count, std::memory_order_relaxed))
+      return {position, (word & kDelegated) != 0, was_full};
   }
 }
 
@@ -93,8 +94,7 @@ Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t byte
   const size_t rest = bytes > sizeof(Cell::payload) ? bytes - sizeof(Cell::payload) : 0;
   const uint64_t count =
       1 + (rest + sizeof(MoreCell::payload) - 1) / sizeof(MoreCell::payload);
-  bool delegated;
-  const uint64_t position = claim(count, &delegated);
+  const auto [position, delegated, was_full] = claim(count);
   const char* from = static_cast<const char*>(data);
   small_copy(cells[position % kCells].payload, from,
              std::min(bytes, sizeof(Cell::payload)));
@@ -113,12 +113,12 @@ Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t byte
   // The receiver looks there from now on. Ours for a moment, it is quickly ours again later.
   const void* next = &cells[(position + count) % kCells];
   prefetch_for_write(next);
-  return {ticket_of(position), next};
+  return {ticket_of(position), next, was_full};
 }
 
 uint64_t Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
-  bool delegated;
-  const uint64_t position = claim(1, &delegated);
+  const auto [position, delegated, was_full] = claim(1);
+  static_cast<void>(was_full);
   std::memcpy(cells[position % kCells].payload, &entry, sizeof entry);
   publish(position, kind, key, 0, 1);
   if (delegated) match_for_owner(position);
@@ -197,6 +197,7 @@ void Mailbox::accept_send(Operation& send, uint64_t position, Operation* receive
     work.add_copy(*receive, send);
   } else if (send.may_buffer) {  // its sender counts on not having to wait for a receive
     if (!closed.load(std::memory_order_relaxed)) {
+      const CopyScope scope(nullptr, &send);
       Block* block = make_block(eager, send.key, send.buffer, send.count, *send.type);
       block->ticket = ticket_of(position);
       remember(send, block->ticket);
@@ -294,6 +295,7 @@ bool Mailbox::poll() noexcept {
 }
 
 void Mailbox::delegate() noexcept {
+  backlog_receives = 0;
   // seq_cst: the look of an execution that parks, see start_polling().
   if ((tail.load(std::memory_order_seq_cst) & kDelegated) != 0) return;
   // Claims before this one in the order of `tail`'s modifications did not see the flag:

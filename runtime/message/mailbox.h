@@ -86,6 +86,7 @@ struct alignas(64) Mailbox {
     uint64_t ticket;        // of the message, see ticket_of()
     const void* next_line;  // of the cell that this sender's next message will take, if nobody
                             // else sends
+    bool was_full;          // the receiver is as far behind as the ring is long
   };
   Sent push_inline(const Key& key, const void* data, size_t bytes);
   uint64_t push_pointer(CellKind kind, const Key& key, Entry* entry);  // returns the ticket
@@ -150,6 +151,13 @@ struct alignas(64) Mailbox {
   void delegate() noexcept;
   // From now on the owner looks. Caller: the owner's main execution.
   void start_polling() noexcept;
+  // A receive has found its message in the unexpected queue. Who does so again and again does not
+  // wait: senders may leave their messages in the ring, which costs neither side a lock that the other
+  // one wants, nor a block. Caller: the owner's main execution.
+  void note_backlog() noexcept {
+    constexpr unsigned kReceives = 8;
+    if (++backlog_receives == kReceives) start_polling();
+  }
 
   // Line of the senders.
   alignas(64) std::atomic<uint64_t> tail{kDelegated};
@@ -179,6 +187,9 @@ struct alignas(64) Mailbox {
   std::atomic<const void*> next_line{nullptr};  // where our next message will stand; a hint
   AnswerTime answer_time;
   unsigned empty_polls = 0;           // see relax(); a hint, main execution only
+  unsigned backlog_receives = 0;      // see note_backlog(); a hint, main execution only
+  std::atomic<unsigned> sent_ahead{0};  // messages that receivers were not waiting for, since we
+                                        // last gave way; a hint, see send()
   std::atomic<job::Rank*> owner{nullptr};  // null before its start
   int world_rank;
   std::atomic<int> copies{0};         // receives matched and still being filled or completed
@@ -191,7 +202,11 @@ struct alignas(64) Mailbox {
   Cell cells[kCells] = {};
 
  private:
-  uint64_t claim(uint64_t count, bool* delegated);
+  struct Claimed {
+    uint64_t position;
+    bool delegated, was_full;
+  };
+  Claimed claim(uint64_t count);
   void make_room(uint64_t seen) noexcept;
   void publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
                uint64_t count) noexcept;

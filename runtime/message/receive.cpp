@@ -30,7 +30,8 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
   Mailbox::Taken taken = Mailbox::Taken::kInWork;
   mine.lock_now();
   Entry* message = mine.unexpected.empty() ? nullptr : mine.unexpected.find(op.key);
-  if (message != nullptr) {
+  const bool is_backlog = message != nullptr;
+  if (is_backlog) {
     mine.unexpected.remove(*message);
     work.add_copy(op, *message);
   } else {
@@ -40,6 +41,11 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
   mine.unlock();
   if (taken == Mailbox::Taken::kFilled) work.complete_filled(op);
   work.run();
+  // Not for a receive of a schedule that goes on in the middle of a wait: that one parks again without
+  // delegating the mailbox anew.
+  if (is_backlog && is_main(mine, sched::Execution::self()) &&
+      !mine.is_parking.load(std::memory_order_relaxed))
+    mine.note_backlog();
 }
 
 void describe(const Entry& message, Status* status) noexcept {

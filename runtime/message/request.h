@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/mpi_constants.h"
 #include "base/result.h"
 #include "runtime/datatype/datatype.h"
 #include "scheduler/progress/progress.h"
@@ -25,8 +26,8 @@
 namespace mpc::msg {
 
 using dt::Count;
-inline constexpr int kAnySource = -1;  // the ABI's values
-inline constexpr int kAnyTag = -2;
+inline constexpr int kAnySource = abi::kAnySource;
+inline constexpr int kAnyTag = abi::kAnyTag;
 
 // Separates the traffic of communicators, and in each of them user point-to-point (even)
 // from collectives (odd). Unique in the job.
@@ -166,6 +167,8 @@ class Request : private Operation {
   }
   // Valid once complete.
   const Status& status() const noexcept { return Operation::status; }
+  // Of a receive, valid once complete: the message did not fill the buffer.
+  bool is_short() const noexcept { return Operation::status.bytes < bytes; }
   // Split trees: where its copy may be done. Before the start; stays for later starts.
   void set_for_application(bool on) noexcept { is_for_application = on; }
   // Of a receive that is one of several parts: what all of them bring. Before the start; stays

@@ -2,6 +2,7 @@
 
 #include "base/settings.h"
 #include "base/trace.h"
+#include "runtime/message/copy_scope.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/waiting.h"
@@ -28,6 +29,7 @@ void copy_direct(Operation& receive, const SendArgs& args, int64_t bytes) noexce
   if (args.type->is_contiguous()) {
     unpack_into(receive, args.buffer, bytes);
   } else {
+    const CopyScope scope(&receive, nullptr);
     transport::copy_layout(receive.buffer, *receive.type, receive.count, args.buffer,
                            *args.type, args.count);
   }
@@ -35,6 +37,22 @@ void copy_direct(Operation& receive, const SendArgs& args, int64_t bytes) noexce
 
 Block* make_block(Mailbox& mine, const SendArgs& args) {
   return make_block(mine.eager, key_of(args), args.buffer, args.count, *args.type);
+}
+
+// Small messages that a rank sends to others that do not wait for them, before it gives way.
+constexpr unsigned kMostAhead = kCells;
+
+void note_ahead(Mailbox& mine, unsigned messages) noexcept {
+  mine.sent_ahead.store(mine.sent_ahead.load(std::memory_order_relaxed) + messages,
+                        std::memory_order_relaxed);
+}
+
+// A rank that sends and sends, in a pipeline, keeps those of its own core from working on what they
+// have got, and fills memory with it. Switches: yes.
+[[gnu::cold]] void give_way(Mailbox& mine) noexcept {
+  mine.sent_ahead.store(0, std::memory_order_relaxed);
+  sched::Execution& self = sched::Execution::self();
+  if (self.is_ult()) self.yield();
 }
 
 // Finds the posted receive under the receiver's lock. True: delivered, or kept there.
@@ -55,6 +73,7 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
       Block* block = make_block(mine, args);
       block->ticket = ticket = to.direct_ticket();
       to.keep(*block, work);
+      note_ahead(mine, 1);
     }
   } else if (bytes <= kInlineBytes) {
     copy_direct(*receive, args, static_cast<int64_t>(bytes));
@@ -82,6 +101,7 @@ uint64_t push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
     sent = to.push_inline(key_of(args), packed, bytes);
   }
   mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
+  if (sent.was_full) [[unlikely]] note_ahead(mine, kMostAhead);
   return sent.ticket;
 }
 
@@ -217,6 +237,8 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
   uint64_t ticket;
   if (eager && send_now(mine, to, args, bytes, ticket)) {
     if (Mailbox::is_of_ring(ticket)) mine.answer_time.note_sent();
+    if (mine.sent_ahead.load(std::memory_order_relaxed) >= kMostAhead) [[unlikely]]
+      give_way(mine);
     return Status{};
   }
   BlockingOperation blocking(BlockingOperation::kSend);

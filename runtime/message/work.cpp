@@ -9,6 +9,7 @@
 #include "base/trace.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
+#include "runtime/message/copy_scope.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
@@ -267,6 +268,7 @@ void complete(Operation& op) noexcept {
 void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept {
   const int64_t n = bytes < receive.bytes ? bytes : receive.bytes;
   if (n <= 0) return;
+  const CopyScope scope(&receive, nullptr);
   if (receive.type->is_contiguous()) {
     return copy_packed(receive.buffer, packed, static_cast<size_t>(n));
   }
@@ -310,9 +312,11 @@ Mailbox* helper_for(const Operation& receive, const Operation& send) noexcept {
 }
 
 void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexcept {
+  const CopyScope scope(&receive, &send);
   if (take_with_sequel(receive, send)) return;
   if (helper != nullptr) {
     const int64_t n = std::min(send.bytes, receive.bytes);
+    const SharedCopyScope shared(receive, send);
     if (helper->shared_copy.offer(receive.buffer, send.buffer, static_cast<size_t>(n)))
       return;
   }

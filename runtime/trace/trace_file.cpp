@@ -57,19 +57,21 @@ Result<> TraceFile::open(const std::string& path, const Job& job) {
   return {};
 }
 
-void TraceFile::write() noexcept {
+bool TraceFile::write() noexcept {
   const int descriptor = g_descriptor.exchange(-1, std::memory_order_acquire);
-  if (descriptor < 0) return;
+  if (descriptor < 0) return true;
   stop();
-  const int error = write_json(descriptor, *g_job);
+  int error = write_json(descriptor, *g_job);
+  if (::close(descriptor) != 0 && error == 0) error = errno;  // a quota may tell only now
   if (error != 0)
-    say("mpcrun: --trace {}: {}\n", g_path->c_str(), ::strerrordesc_np(error));
+    say("mpcrun: --trace {}: {}; the file is not complete\n", g_path->c_str(),
+        ::strerrordesc_np(error));
   if (lost_count() != 0) {
     say("mpcrun: --trace {}: the last {} events are missing, see trace.events ({} "
         "now)\n",
         g_path->c_str(), lost_count(), events_setting.get());
   }
-  ::close(descriptor);
+  return error == 0;
 }
 
 }  // namespace mpc::trace

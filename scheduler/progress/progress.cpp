@@ -87,8 +87,13 @@ struct alignas(64) Site {
   std::atomic<int64_t> refused_bytes{0};
 
   bool is_free() const noexcept {
+    if (is_taken()) return false;
     return is_polling.load(std::memory_order_relaxed) ||
            (worker->is_idle.load(std::memory_order_relaxed) && !worker->has_ready());
+  }
+  // Threads of ranks have this core.
+  bool is_taken() const noexcept {
+    return worker->scheduler().bindings().is_taken(worker->index());
   }
   // Free, and it begins at once.
   bool is_awake() const noexcept { return is_free() && !worker->is_sleeping(); }
@@ -108,6 +113,7 @@ struct alignas(64) Site {
   }
   // How long to wait actively for more work.
   uint64_t polling_ns(uint64_t now) const noexcept {
+    if (is_taken()) return 0;
     if (!is_dedicated) return kShortSpinNs;
     // It comes regularly: nothing is missed before it is due.
     if (appointment(now).from > now + kShortestNapNs + lateness_ns.load(std::memory_order_relaxed))
@@ -120,7 +126,7 @@ struct alignas(64) Site {
   // How long to look for more work from time to time after that, and how often.
   uint64_t napping_ns() const noexcept {
     const uint64_t usual = usual_gap_ns.load(std::memory_order_relaxed);
-    if (!is_dedicated || usual >= kLongestGapNs || nap_us.get() == 0) return 0;
+    if (!is_dedicated || usual >= kLongestGapNs || nap_us.get() == 0 || is_taken()) return 0;
     return 4 * usual;
   }
   uint64_t nap_length_ns(uint64_t now) const noexcept {
@@ -254,6 +260,7 @@ Site* Cores::closest(int home, Site* present, int64_t bytes) noexcept {
   Site* sleeping = nullptr;
   for (int worker : near_[static_cast<size_t>(home)]) {
     Site& candidate = site(worker);
+    if (candidate.is_taken()) continue;
     if (candidate.is_polling.load(std::memory_order_relaxed)) return &candidate;
     if (candidate.is_free()) {
       const bool is_good = candidate.is_awake() || is_worth_waking(candidate, bytes);
@@ -493,6 +500,7 @@ bool Thread::spawn(Site& site) noexcept {
   spec.entry = [this] { main(); };
   spec.worker = site.worker->index();
   spec.name = "progress";
+  spec.may_move = cores_.policy() == ProgressPolicy::kClosest;  // the others say where
   auto made = cores_.scheduler().spawn(std::move(spec));
   if (!made) {
     is_broken_ = true;

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "mpi/api"))
 sys.dont_write_bytecode = True
 
 import generate  # noqa: E402
-from generator import edit, entries, fortran, header, tables  # noqa: E402
+from generator import constants, edit, entries, fortran, header, tables  # noqa: E402
 from generator.model import Api, Function, ListError, c_type_of  # noqa: E402
 
 API = Api(ROOT / "mpi/api")
@@ -58,6 +58,33 @@ class NoFunctionIsSpecial(unittest.TestCase):
             text = re.sub(r'""".*?"""', "", path.read_text(), flags=re.S)
             text = re.sub(r"#.*", "", text)
             self.assertEqual(set(re.findall(r"\bP?(MPI_\w+)\b", text)) & names, set(), path)
+
+
+class Constants(unittest.TestCase):
+    @staticmethod
+    def of(*groups):
+        return type("Api", (), {"constants": groups})
+
+    def test_names_are_those_of_the_code(self):
+        for name, wanted in (("MPI_COMBINER_F90_REAL", "kCombinerF90Real"), ("MPI_2INT", "k2Int"),
+                             ("MPI_UINT16_T", "kUint16T"), ("MPI_C_BOOL", "kCBool"),
+                             ("MPI_2DOUBLE_PRECISION", "k2DoublePrecision")):
+            self.assertEqual(constants.cpp_name(name), wanted)
+
+    def test_two_names_for_one_are_refused(self):
+        group = {"group": "x", "form": "int", "values": {"MPI_A_B": 1, "MPI_A__B": 2}}
+        with self.assertRaises(ListError):
+            constants.constants(self.of(group))
+        group = {"form": "handle", "type": "MPI_Op", "values": {"MPI_A": "0x1", "MPI_B": "0x01"}}
+        with self.assertRaises(ListError):
+            constants.handle_names(self.of(group))
+
+    def test_a_handle_is_called_by_one_of_its_names(self):
+        group = {"form": "handle", "type": "MPI_Op", "called": {"MPI_A": "MPI_B"},
+                 "values": {"MPI_A": "0x1", "MPI_B": "MPI_A"}}
+        text = constants.handle_names(self.of(group))
+        self.assertIn('{0x001, "MPI_B"},', text)
+        self.assertNotIn("MPI_A", text)
 
 
 class Output(unittest.TestCase):

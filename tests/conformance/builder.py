@@ -23,6 +23,9 @@ COMMON_SUPPORT = {"MTest_Init", "MTest_Init_thread", "MTest_Finalize", "MTestPri
                   "MTestPrintErrorMsg", "MTestPrintfMsg", "MTestReturnValue"}
 
 
+# Of newer suites: a main() that calls run() of the test. The linker takes it from the archive for
+# the tests that have no main() of their own.
+MAIN_LIBRARY = "librun_mpitests"
 # Without these no test can be linked.
 ESSENTIAL_SUPPORT = {"mtest.c", "mtest_common.c", "mtest_single.c", "mtest_thread.c"}
 
@@ -78,7 +81,7 @@ class Builder:
         util = suite.read_makefile(self.source / "util/Makefile.am")
         pools = suite.read_makefile(self.source / "dtpools/src/Makefile.am")
         groups = {
-            "common": [("util", name) for library in ("libmtest", "libdtypes")
+            "common": [("util", name) for library in ("libmtest", "libdtypes", MAIN_LIBRARY)
                        for name in util.get(f"{library}_la_SOURCES", "").split()] +
                       [("dtpools/src", name) for name in
                        pools.get("libdtpools_la_SOURCES", "").split()],

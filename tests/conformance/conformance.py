@@ -187,7 +187,7 @@ def run_one(options, mpi, build, test, built, known):
     for attempt in range(options.retry + 1):
         outcome = executor.run(command, test, built.program.parent, limit)
         result.attempts = attempt + 1
-        if outcome.verdict in ("pass", "needs") or report.known_reason(known, test.name):
+        if outcome.verdict in ("pass", "needs", "skipped") or report.known_reason(known, test.name):
             break
         if attempt < options.retry:
             print(f"  {outcome.verdict:<9} {test.name}: {outcome.detail}; once more",

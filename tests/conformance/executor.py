@@ -29,13 +29,16 @@ CRASH_TEXT = re.compile(
     r"(AddressSanitizer|ThreadSanitizer|LeakSanitizer)|runtime error:")
 CRASH_SIGNALS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL,
                  signal.SIGFPE, signal.SIGTRAP}
+# What TestAllowWarnings lets pass: warnings of MPICH and ours.
+WARNING_TEXT = re.compile(r"MPICH: |WARNING: |(Abort.*)?application called MPI_Abort|"
+                          r"mpc(run)?(\[rank \d+\])?: warning: ")
 UNSUPPORTED = re.compile(r"MPI_ERR_UNSUPPORTED_OPERATION")
 MPI_NAME = re.compile(r"\bP?MPI_[A-Z][a-z]\w*\b|\bMPI_T_\w+\b")
 
 
 @dataclass
 class Outcome:
-    verdict: str                # pass | fail | crash | timeout | needs
+    verdict: str                # pass | fail | crash | timeout | needs | skipped
     detail: str = ""            # one line that says why
     output: str = ""
     seconds: float = 0.0
@@ -137,11 +140,13 @@ def judge(test, status, text, timed_out):
     """The suite's rule, see the module's head."""
     if timed_out:
         return Outcome("timeout", "no end within the time limit", needs=_needs(text))
-    if test.result_test:
+    if test.result_test in STATUS_TESTS:
         return _judge_status_test(test, status, text)
-    complaint = _output_complaint(text)
+    if test.result_test not in OUTPUT_TESTS:
+        return Outcome("fail", f"unknown resultTest {test.result_test}")
+    complaint, skips = OUTPUT_TESTS[test.result_test](text)
     if not complaint and status == 0:
-        return Outcome("pass")
+        return Outcome("skipped", "the test says so itself") if skips else Outcome("pass")
     needs = _needs(text)
     if status == DEADLOCK_STATUS and "deadlock" in text.lower():
         return Outcome("timeout", "deadlock, says the launcher", needs=needs)
@@ -159,30 +164,42 @@ def _judge_status_test(test, status, text):
     if status == 0:
         return Outcome("fail", "exit status 0, the test wants a non-zero status")
     if test.result_test == "TestStatusNoErrors":
-        complaint = _output_complaint(text)
+        complaint, _ = _complain(text)
         return Outcome("fail", complaint) if complaint else Outcome("pass")
     # TestErrFatal allows any output. So does TestStatus in effect: the suite's harness stops
     # reading at the first line (its pattern /=*/ matches every line).
-    if test.result_test not in ("TestErrFatal", "TestStatus"):
-        return Outcome("fail", f"unknown resultTest {test.result_test}")
     if test.result_test == "TestErrFatal" and _died_of_signal(status, text):
         return Outcome("crash", _crash_line(status, text))
     return Outcome("pass")
 
 
-def _output_complaint(text):
-    """"" when the output is "No Errors" once and nothing else."""
-    good, strange = 0, ""
+def _complain(text, allow=None):
+    """("", skips) when the output is "No Errors" once or "Test Skipped", and nothing else."""
+    good, skips, strange = 0, False, ""
     for line in text.splitlines():
         if re.fullmatch(r"\s*No [Ee]rrors\s*", line):
             good += 1
-        elif not re.fullmatch(r"\s*Test Passed\s*", line) and "FORTRAN STOP" not in line:
+        elif re.fullmatch(r"\s*Test Skipped\s*", line):
+            skips = True
+        elif re.fullmatch(r"\s*Test Passed\s*", line) or "FORTRAN STOP" in line:
+            pass
+        elif not (allow and allow.match(line)):
             strange = strange or line.strip() or "an empty line"
     if strange:
-        return f"unexpected output: {strange[:160]}"
+        return f"unexpected output: {strange[:160]}", False
+    if good == 0 and skips:
+        return "", True
     if good != 1:
-        return f"'No Errors' {good} times" if good else "ended without 'No Errors'"
-    return ""
+        return (f"'No Errors' {good} times" if good else "ended without 'No Errors'"), False
+    return "", False
+
+
+STATUS_TESTS = ("TestStatus", "TestErrFatal", "TestStatusNoErrors")
+OUTPUT_TESTS = {
+    "": _complain,
+    "TestAllowWarnings": lambda text: _complain(text, WARNING_TEXT),
+    "TestBench": lambda text: ("", False),      # any output: it prints figures
+}
 
 
 def _needs(text):

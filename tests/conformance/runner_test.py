@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import builder  # noqa: E402
 import executor  # noqa: E402
 import report  # noqa: E402
 import suite  # noqa: E402
@@ -38,6 +39,26 @@ class Judging(unittest.TestCase):
         self.assertEqual(verdict(" No Errors\n", status=1,
                                  result_test="TestStatusNoErrors"), "pass")
         self.assertEqual(verdict("", status=1, result_test="TestStatusNoErrors"), "fail")
+
+    def test_warnings_pass_where_the_list_allows_them(self):
+        text = "MPICH: 2 requests were not freed\nmpc[rank 1]: warning: left over\n No Errors\n"
+        self.assertEqual(verdict(text), "fail")
+        self.assertEqual(verdict(text, result_test="TestAllowWarnings"), "pass")
+        self.assertEqual(verdict(text, status=1, result_test="TestAllowWarnings"), "fail")
+        self.assertEqual(verdict("hello\n" + text, result_test="TestAllowWarnings"), "fail")
+        self.assertEqual(verdict("WARNING: so\n", result_test="TestAllowWarnings"), "fail")
+
+    def test_a_benchmark_may_print_what_it_likes(self):
+        self.assertEqual(verdict("latency 1.5\n", result_test="TestBench"), "pass")
+        self.assertEqual(verdict("latency 1.5\n", status=1, result_test="TestBench"), "fail")
+
+    def test_a_test_may_skip_itself(self):
+        self.assertEqual(verdict("Test Skipped\n"), "skipped")
+        self.assertEqual(verdict("Test Skipped\n", status=1), "fail")
+        self.assertEqual(verdict("Test Skipped\nhello\n"), "fail")
+
+    def test_a_rule_that_is_not_known_is_no_pass(self):
+        self.assertEqual(verdict(" No Errors\n", result_test="TestOfTomorrow"), "fail")
 
     def test_crashes_are_told_from_failures(self):
         self.assertEqual(verdict("", status=139), "crash")
@@ -101,6 +122,60 @@ class Lists(unittest.TestCase):
             variables = suite.read_makefile(path)
         self.assertEqual(suite.recipe(variables, "nbcoll"), (["coll.c"], ["-DNBC"], []))
         self.assertEqual(suite.recipe(variables, "wide"), (["wide.c"], [], ["-lm"]))
+
+
+    def test_makefiles_beside_are_included(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "Makefile.am").write_text(
+                "include $(top_srcdir)/Makefile_single.mtest\ninclude Makefile_tests.mk\n")
+            (Path(folder) / "Makefile_tests.mk").write_text(
+                "wide_LDADD = $(run_mpitests_obj) $(LDADD) -lm\n")
+            variables = suite.read_makefile(Path(folder) / "Makefile.am")
+        self.assertEqual(suite.recipe(variables, "wide"), (["wide.c"], [], ["-lm"]))
+
+
+class NoMpi:
+    """As much of mpis.Mpi as the builder needs."""
+    compiler = "cc"
+
+    @staticmethod
+    def version():
+        return "none"
+
+
+class Building(unittest.TestCase):
+    FILES = {
+        "util/Makefile.am": "libmtest_la_SOURCES = mtest.c mtest_common.c\n"
+                            "libmtest_single_la_SOURCES = mtest_single.c\n"
+                            "librun_mpitests_la_SOURCES = run_mpitests.c\n",
+        "util/mtest.c": "int errors(void) { return 0; }\n",
+        "util/mtest_common.c": "int common;\n",
+        "util/mtest_single.c": "int single;\n",
+        "util/run_mpitests.c": "#include <stdio.h>\nint run(const char *), wrank = 3;\n"
+                               "int main(int argc, char **argv) {\n"
+                               '  if (run(argv[argc - 1]) == 0) puts(" No Errors");\n'
+                               "  return 0;\n}\n",
+        "coll/Makefile.am": "noinst_PROGRAMS = old new\n",
+        "coll/old.c": "#include <stdio.h>\nint errors(void);\n"
+                      'int main(void) { puts(" No Errors"); return errors(); }\n',
+        "coll/new.c": "extern int wrank;\nint errors(void);\n"
+                      "int run(const char *arg) { return errors() || wrank != 3 || *arg != 'x'; }\n",
+    }
+
+    def test_tests_with_and_without_a_main_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name, text in self.FILES.items():
+                (root / name).parent.mkdir(exist_ok=True)
+                (root / name).write_text(text)
+            made = builder.Builder(root, root / "build", NoMpi)
+            made.build_support()
+            for name in ("old", "new"):
+                test = suite.Test("coll", name, 1)
+                built = made.build_test(test)
+                self.assertEqual(built.error, "", name)
+                outcome = executor.run([str(built.program), "x"], test, folder, 20)
+                self.assertEqual((outcome.verdict, outcome.output), ("pass", " No Errors\n"), name)
 
 
 class Reports(unittest.TestCase):

@@ -34,7 +34,8 @@ class Test:
     environment: list = field(default_factory=list)
     launcher_arguments: list = field(default_factory=list)
     time_limit_s: int = 0       # 0: the runner's default
-    result_test: str = ""       # TestStatus | TestErrFatal | TestStatusNoErrors
+    result_test: str = ""       # TestStatus | TestErrFatal | TestStatusNoErrors |
+                                # TestAllowWarnings | TestBench
     xfail: str = ""
     memory_gb: float = 0.0
     strict: str = ""
@@ -203,11 +204,17 @@ def _set_key(test, key, value):
 # ---- what the Makefiles say -----------------------------------------------------------
 
 def read_makefile(path):
-    """Variables of an automake file, continuations joined, `+=` appended."""
+    """Variables of an automake file, continuations joined, `+=` appended.
+
+    Files beside it that it includes are read, too: newer suites generate some of the recipes.
+    """
     variables = {}
     if not path.exists():
         return variables
     text = re.sub(r"\\\n", " ", path.read_text())
+    for name in re.findall(r"(?m)^include[ \t]+([\w.]+)[ \t]*$", text):
+        if name != path.name:
+            variables.update(read_makefile(path.parent / name))
     for match in re.finditer(r"(?m)^(\w+)[ \t]*(\+?=)[ \t]*(.*)$", text):
         name, operator, value = match.groups()
         value = value.split("#", 1)[0]

@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
 
   CHECK(MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, comm) == expected);
   CHECK(MPI_Allreduce_c(a, a, 1, MPI_INT, MPI_SUM, comm) == expected);
+  CHECK(MPI_Allreduce(a, a + 5, 10, MPI_INT, MPI_SUM, comm) == expected);
+  CHECK(MPI_Allreduce(a + 9, a, 10, MPI_INT, MPI_SUM, comm) == expected);
   CHECK(MPI_Scan(a, a, 1, MPI_INT, MPI_SUM, comm) == expected);
   CHECK(MPI_Exscan(a, a, 1, MPI_INT, MPI_SUM, comm) == expected);
   CHECK(MPI_Reduce_scatter_block(a, a, 1, MPI_INT, MPI_SUM, comm) == expected);
@@ -57,6 +59,7 @@ int main(int argc, char** argv) {
   CHECK(MPI_Allreduce(a, a, 0, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
   CHECK(MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
   CHECK(MPI_Allreduce(a, a + 1, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+  CHECK(MPI_Allreduce(a + 10, a, 10, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
   CHECK(MPI_Allgather(a + size, 1, MPI_INT, a, 1, MPI_INT, comm) == MPI_SUCCESS);
   for (int i = 0; i < size; ++i) behind[i] = size + i;
   CHECK(MPI_Alltoallv(a, ones, displs, MPI_INT, a, ones, behind, MPI_INT, comm) == MPI_SUCCESS);

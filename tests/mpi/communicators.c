@@ -86,6 +86,14 @@ int main(int argc, char** argv) {
   char name[MPI_MAX_OBJECT_NAME];
   MPI_Comm_get_name(MPI_COMM_WORLD, name, &len);
   CHECK(strcmp(name, "MPI_COMM_WORLD") == 0 && len == 14);
+  CHECK(MPI_Comm_get_name(MPI_COMM_NULL, name, &len) == MPI_SUCCESS);
+  CHECK(strcmp(name, "MPI_COMM_NULL") == 0 && len == 13);
+  CHECK(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &len) == MPI_SUCCESS);
+  CHECK(strcmp(name, "MPI_DATATYPE_NULL") == 0 && len == 17);
+  CHECK(MPI_Win_get_name(MPI_WIN_NULL, name, &len) == MPI_SUCCESS);
+  CHECK(strcmp(name, "MPI_WIN_NULL") == 0 && len == 12);
+  MPI_Comm parent = MPI_COMM_WORLD;
+  CHECK(MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL);
   MPI_Comm_get_name(dup, name, &len);
   CHECK(len == 0 && name[0] == '\0');
   MPI_Comm_set_name(dup, "a name");

@@ -33,6 +33,69 @@ static void truncated(int rank, int size) {
   MPI_Comm_free(&comm);
 }
 
+/* How many ranks say that calls were not the same; others say nothing. */
+static int complaints(int code) {
+  int class, mine, all;
+  MPI_Error_class(code, &class);
+  CHECK(class == MPI_SUCCESS || class == MPI_ERR_NOT_SAME);
+  mine = class == MPI_ERR_NOT_SAME;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return all;
+}
+
+/* The root sends less than the others expect (who gets it from the root notices, and sends on what
+   it has); calls that are not the same call. */
+static void not_the_same(int rank, int size) {
+  int data[200], sum[200], class, len, code;
+  char text[MPI_MAX_ERROR_STRING];
+  MPI_Comm comm;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int i = 0; i < 200; ++i) data[i] = i;
+  const int count = rank == 0 ? 10 : 100;
+  code = MPI_Bcast(data, count, MPI_INT, 0, comm);
+  CHECK((complaints(code) > 0) == (size > 1));
+  if (code != MPI_SUCCESS) {
+    CHECK(rank != 0);
+    MPI_Error_string(code, text, &len);
+    CHECK(strstr(text, "MPI_Bcast") != NULL && strstr(text, "shorter") != NULL);
+    CHECK(strstr(text, "counts or types differ") != NULL);
+  }
+  MPI_Ibcast(data, count, MPI_INT, 0, comm, &request);
+  CHECK((complaints(MPI_Wait(&request, MPI_STATUS_IGNORE)) > 0) == (size > 1));
+  if (size > 1) {
+    code = rank == size - 1 ? MPI_Allreduce(data, sum, 10, MPI_INT, MPI_SUM, comm)
+                            : MPI_Allreduce(data, sum, 10, MPI_INT, MPI_MAX, comm);
+    MPI_Error_class(code, &class);
+    CHECK(class == MPI_ERR_NOT_SAME);
+    MPI_Error_string(code, text, &len);
+    CHECK(strstr(text, "MPI_SUM") != NULL && strstr(text, "MPI_MAX") != NULL);
+    CHECK(strstr(text, "receive buffer") == NULL);
+  }
+  MPI_Comm_free(&comm);
+}
+
+/* A null datatype stands for no data where there is none, as programs and other MPIs have it. */
+static void nothing_of_no_type(int rank) {
+  MPI_Comm comm;
+  MPI_Request request;
+  int value = rank, class;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const MPI_Datatype none = MPI_DATATYPE_NULL;
+  CHECK(MPI_Send(NULL, 0, none, MPI_PROC_NULL, 0, comm) == MPI_SUCCESS);
+  CHECK(MPI_Recv(NULL, 0, none, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, NULL, 0, none, MPI_PROC_NULL, 0, comm,
+                     MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(MPI_Isend(NULL, 0, none, MPI_PROC_NULL, 0, comm, &request) == MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(MPI_Bcast(NULL, 0, none, 0, comm) == MPI_SUCCESS);
+  MPI_Error_class(MPI_Send(&value, 1, none, MPI_PROC_NULL, 0, comm), &class);
+  CHECK(class == MPI_ERR_TYPE);
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, len, class, code, other;
@@ -40,6 +103,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   truncated(rank, size);
+  not_the_same(rank, size);
+  nothing_of_no_type(rank);
 
   MPI_Comm comm, copy;
   MPI_Errhandler mine, got;

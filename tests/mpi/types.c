@@ -114,6 +114,15 @@ int main(int argc, char** argv) {
   MPI_Type_create_f90_real(10, 100, &f1);
   MPI_Type_create_f90_real(10, 100, &f2);
   CHECK(f1 == f2);
+  MPI_Datatype f3;
+  MPI_Type_create_f90_complex(10, 100, &f2);
+  MPI_Type_create_f90_integer(8, &f3);
+  MPI_Type_get_envelope(f1, &ni, &na, &nt, &combiner);
+  CHECK(combiner == MPI_COMBINER_F90_REAL && ni == 2);
+  MPI_Type_get_envelope(f2, &ni, &na, &nt, &combiner);
+  CHECK(combiner == MPI_COMBINER_F90_COMPLEX && ni == 2);
+  MPI_Type_get_envelope(f3, &ni, &na, &nt, &combiner);
+  CHECK(combiner == MPI_COMBINER_F90_INTEGER && ni == 1);
   MPI_Type_match_size(MPI_TYPECLASS_REAL, 8, &type);
   MPI_Type_size(type, &len);
   CHECK(len == 8);

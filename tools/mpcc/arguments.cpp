@@ -94,6 +94,16 @@ bool is_dropped(std::string_view a) {
   return kDropped.count(a) > 0;
 }
 
+bool ends_with(std::string_view text, std::string_view tail) {
+  return text.size() >= tail.size() && text.substr(text.size() - tail.size()) == tail;
+}
+
+// An input that the compiler proper does not see.
+bool is_for_linker(std::string_view file) {
+  return ends_with(file, ".o") || ends_with(file, ".lo") || ends_with(file, ".a") ||
+         ends_with(file, ".so") || file.find(".so.") != std::string_view::npos;
+}
+
 // Options whose value is the next argument.
 bool takes_value(std::string_view a) {
   static const std::set<std::string_view> kWithValue = {"-o",
@@ -146,6 +156,15 @@ bool is_compile_only(std::string_view a) {
   return a == "-c" || a == "-S" || a == "-E" || a == "-M" || a == "-MM" ||
          a == "-fsyntax-only" || a == "--precompile" || a == "--preprocess" ||
          a == "--compile" || a == "--assemble";
+}
+
+// Makes an executable's symbols visible to what it loads later.
+bool is_export_flag(std::string_view a) {
+  for (const std::string_view flag :
+       {"-rdynamic", "-Wl,-E", "-Wl,-export-dynamic", "-Wl,--export-dynamic"})
+    if (a == flag) return true;
+  return starts_with(a, "-Wl,") && (a.find(",--export-dynamic,") != a.npos ||
+                                    a.find(",-E,") != a.npos);
 }
 
 // mpcxx -cc=clang-14 means clang++-14: the C driver would not link the C++ library.
@@ -203,6 +222,7 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) expand(argv[i], all, 0);
 
   bool compile_only = false, inquiry = false, shared = false, partial = false;
+  bool assembles = false, compiles = false;
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string& a = all[i];
     if (take_own(a, result) || is_dropped(a)) continue;
@@ -211,9 +231,18 @@ Arguments parse(int argc, char** argv) {
                      ": a statically linked program cannot have private data for each "
                      "rank; leave it out (static libraries, -static-libgcc and "
                      "-static-libstdc++ are fine)";
+    if (a == "-pg" || a == "-p")
+      result.note = a +
+                    ": ranks of one process write no gmon.out; use 'perf record -g mpcrun ...', "
+                    "which sees the functions of all ranks";
     result.user.push_back(a);
     if (a.empty() || a[0] != '-' || a == "-") {
       result.has_input = true;
+      if (ends_with(a, ".s")) {
+        assembles = true;
+      } else if (!is_for_linker(a)) {
+        compiles = true;
+      }
     } else if (takes_value(a)) {
       if (a == "-l") result.has_input = true;
       if (i + 1 < all.size()) {
@@ -237,8 +266,11 @@ Arguments parse(int argc, char** argv) {
       result.uses_sanitizer = true;
     } else if (a == "-fsemantic-interposition") {
       result.keeps_interposition = true;
+    } else if (is_export_flag(a)) {
+      result.exports_all = true;
     }
   }
+  result.only_assembles = assembles && !compiles;
   result.step = inquiry || !result.has_input ? Step::kInquiry
                 : compile_only               ? Step::kCompile
                 : partial                    ? Step::kLinkPartial

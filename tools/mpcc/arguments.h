@@ -31,11 +31,14 @@ struct Arguments {
   bool has_input = false;
   bool uses_sanitizer = false;
   bool keeps_interposition = false;  // -fsemantic-interposition
+  bool exports_all = false;          // -rdynamic, -Wl,--export-dynamic
+  bool only_assembles = false;       // all files that it reads are *.s
   // Of the wrapper itself:
   bool show = false;  // -show: print the command
   std::string query;  // "compile", "link", "incdirs", ... : print a part
   bool help = false;
   std::string error;  // not empty: report and exit 1
+  std::string note;   // not empty: say so when a program is linked
 };
 
 // Expands @files. argv[0] says the language: *fort* or *f77* *f90*, *xx* or *++*, else C.

@@ -61,7 +61,11 @@ void append(Words& to, const Words& from) {
 Words compile_flags(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-fPIC"};
   // A program's own functions are never replaced from outside: let them be inlined.
-  if (!a.keeps_interposition) flags.push_back("-fno-semantic-interposition");
+  // Clang calls this one and the next unused when it only assembles.
+  if (!a.keeps_interposition && !a.only_assembles)
+    flags.push_back("-fno-semantic-interposition");
+  // A frame larger than the guard of a stack must not step over it: below lies another rank's.
+  if (!a.only_assembles) flags.push_back("-fstack-clash-protection");
   // mpif.h declares no interfaces, so calls with buffers of different types look like mistakes.
   if (a.language == Language::kFortran && a.compiler.find("gfortran") != std::string::npos)
     flags.push_back("-fallow-argument-mismatch");
@@ -77,6 +81,9 @@ Words program_flags(const Arguments& a, const Prefix& prefix) {
   // An executable must not have undefined symbols (configure scripts rely on it). Clang
   // leaves those of a sanitizer to the program that loads the library.
   if (!a.uses_sanitizer) flags.insert(flags.begin() + 2, "-Wl,-z,defs");
+  // A shared object exports all its symbols anyhow; the loader wants to know whether plugins
+  // shall see them before their own. (runtime/loader/image.cpp looks for this symbol.)
+  if (a.exports_all) flags.push_back("-Wl,--defsym=mpc_exports_all=0");
   return flags;
 }
 
@@ -218,6 +225,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpcc: %s\n", a.error.c_str());
     return 1;
   }
+  if (!a.note.empty() && a.step == mpcc::Step::kLinkProgram)
+    std::fprintf(stderr, "mpcc: note: %s\n", a.note.c_str());
   const Words words = command(a, prefix);
   if (a.show) {
     print(words);

@@ -1,10 +1,18 @@
 // mpcinfo: shows the machine, the settings and the models. libmpi_abi makes the first two texts.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "runtime/job/info.h"
+#include "runtime/job/launch.h"
 #include "tools/mpcinfo/model_command.h"
 #include "tools/mpcinfo/trace_command.h"
 
@@ -61,8 +69,10 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--parameters", m.parameters,
                  "File of a machine's costs (--calibrate)")
       ->type_name("FILE");
-  app.add_option("--from", m.first_ranks, "With --simulate: lowest number of ranks");
-  app.add_option("--to", m.last_ranks, "With --simulate: highest number of ranks");
+  app.add_option("--from", m.first_ranks, "With --simulate: lowest number of ranks")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--to", m.last_ranks, "With --simulate: highest number of ranks")
+      ->check(CLI::PositiveNumber);
   app.add_option("--step", m.step, "With --simulate: step of the number of ranks");
   app.add_flag("--waits-help", m.waits_help,
                "With --simulate: ranks in wait also do what is left of their own");
@@ -118,9 +128,52 @@ void declare(CLI::App& app, Options& o) {
       "bcast.svg\n");
 }
 
-}  // namespace
+// Options that say nothing without one of these commands.
+constexpr struct {
+  const char* options;
+  const char* commands;
+} kOnlyWith[] = {
+    {"--markdown", "--settings"},
+    {"--kind", "--model"},
+    {"--op --bytes", "--model --simulate --possible"},
+    {"--algorithm --from --to --step --waits-help", "--simulate"},
+    {"--ops --compute", "--advise"},
+    {"--ranks --comm-cores --cores --window --shared-copy", "--possible"},
+    {"--output", "--calibrate"},
+    {"--parameters --csv", "--model --advise --simulate --possible"},
+    {"--plot", "--model --simulate"},
+    {"--svg --collective", "--trace"},
+};
 
-int main(int argc, char** argv) {
+std::vector<std::string> words_of(const char* text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// "--csv: only with --model, --advise or --simulate", of the first option whose command is
+// missing; empty: none is.
+std::string lonely_option(const CLI::App& app) {
+  for (const auto& row : kOnlyWith) {
+    const auto commands = words_of(row.commands);
+    const auto is_given = [&](const std::string& name) { return app.count(name) > 0; };
+    if (std::any_of(commands.begin(), commands.end(), is_given)) continue;
+    const auto options = words_of(row.options);
+    const auto lonely = std::find_if(options.begin(), options.end(), is_given);
+    if (lonely == options.end()) continue;
+    std::string list = commands.front();
+    for (size_t i = 1; i < commands.size(); ++i)
+      list += (i + 1 == commands.size() ? " or " : ", ") + commands[i];
+    return *lonely + ": only with " + list;
+  }
+  return "";
+}
+
+int usage_error(const std::string& message) {
+  std::fprintf(stderr, "mpcinfo: %s\nmpcinfo --help shows all options\n", message.c_str());
+  return 2;
+}
+
+int run(int argc, char** argv) {
   CLI::App app{
       "Shows the machine that ranks would run on, the settings of the runtime, and "
       "what "
@@ -131,9 +184,17 @@ int main(int argc, char** argv) {
   app.set_version_flag("-V,--version", std::string("mpcinfo ") + MPC_VERSION_TEXT);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    const std::string word = app.remaining().front();
+    return usage_error((word.starts_with('-') ? "unknown option '" : "unknown argument '") + word +
+                       "'");
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return usage_error(error.what());
   }
+  if (app.count("--machine") > 0 && options.models.machine.empty())
+    return usage_error("--machine wants a name, and there is none");
+  if (const std::string lonely = lonely_option(app); !lonely.empty()) return usage_error(lonely);
   if (options.calibrate) return mpc::tools::calibrate_command(options.models);
   if (options.possible) return mpc::tools::possible_command(options.models);
   if (options.simulate) return mpc::tools::simulate_command(options.models);
@@ -149,4 +210,23 @@ int main(int argc, char** argv) {
   if (options.topology) status = mpc_info_topology(options.models.machine.c_str());
   if (options.settings && status == 0) status = mpc_info_settings(options.markdown);
   return status;
+}
+
+// A table that was cut must not look like a whole one.
+int fail_to_write(const char* why) {
+  std::fprintf(stderr, "mpcinfo: standard output: %s\n", why);
+  return mpc::job::kExitOutput;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int status = run(argc, argv);
+    if (status != 0) return status;
+    if (std::ferror(stdout) != 0) return fail_to_write("it could not be written");
+    return std::fflush(stdout) == 0 ? 0 : fail_to_write(std::strerror(errno));
+  } catch (const std::system_error& error) {  // of fmt::print
+    return fail_to_write(error.code().message().c_str());
+  }
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -26,6 +27,8 @@
 namespace mpc::tools {
 
 namespace {
+
+constexpr int kMostRanks = 100000;  // as mpcrun's
 
 int complain(const Error& error) {
   std::fprintf(stderr, "mpcinfo: %s\n", error.message.c_str());
@@ -250,9 +253,9 @@ void print_possible(const Setting& setting, const nbc::Situation& s,
     return;
   }
   std::printf(
-      "%s of %lld bytes, %d ranks on %d cores, %d for communication (model; %s: %s)\n",
+      "%s of %lld bytes, %d ranks on %d core%s, %d for communication (model; %s: %s)\n",
       setting.operation.name.c_str(), static_cast<long long>(s.bytes), s.ranks,
-      s.application_cores, s.communication_cores, setting.parameters.machine.c_str(),
+      s.application_cores, s.application_cores == 1 ? "" : "s", s.communication_cores, setting.parameters.machine.c_str(),
       setting.parameters.source.c_str());
   if (setting.parameters.caches.empty())
     std::printf("What caches cost was not measured: mpcinfo --calibrate\n");
@@ -345,6 +348,9 @@ int possible_command(const ModelOptions& options) {
   const int cores = options.cores > 0 ? options.cores : setting->cores();
   s.communication_cores = options.comm_cores;
   s.application_cores = std::min(s.ranks, cores - s.communication_cores);
+  if (s.ranks > kMostRanks)
+    return complain({Errc::kArg, fmt::format("--ranks {}: a job has at most {}", s.ranks,
+                                             kMostRanks)});
   if (s.ranks < 2 || s.communication_cores < 0 || s.application_cores < 1)
     return complain(
         {Errc::kArg,
@@ -363,6 +369,20 @@ int possible_command(const ModelOptions& options) {
   return 0;
 }
 
+namespace {
+
+// Said before the measurements, which take seconds. Only the user's cache is made.
+Result<> prepare_folder(const std::string& path, bool is_cache) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (is_cache) std::filesystem::create_directories(folder, error);
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
+  return {Errc::kArg, fmt::format("{}: cannot be written: there is no folder {}", path,
+                                  folder.string())};
+}
+
+}  // namespace
+
 int calibrate_command(const ModelOptions& options) {
   if (!options.machine.empty())
     return complain({Errc::kArg, "--calibrate measures this machine: no --machine"});
@@ -374,6 +394,8 @@ int calibrate_command(const ModelOptions& options) {
   if (path.empty())
     return complain(
         {Errc::kArg, "neither XDG_CACHE_HOME nor HOME is set: give --output FILE"});
+  if (auto ready = prepare_folder(path, options.output.empty()); !ready)
+    return complain(ready.error());
   auto measured = calibrate(**machine);
   if (!measured) return complain(measured.error());
   const RuntimeCosts runtime = calibrate_runtime();

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "nbc/schedule/schedule.h"
 
@@ -205,15 +207,20 @@ void Reader::read(const Json& file) {
 }  // namespace
 
 Result<TraceData> read_trace(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (exists(status) && !is_regular_file(status))  // a FIFO would wait for who writes to it
+    return {Errc::kArg, path + " is no regular file"};
   std::ifstream file(path);
   if (!file)
     return {Errc::kNotFound, fmt::format("{}: {}", path, std::strerror(errno))};
   TraceData data;
   try {
     Reader(data).read(Json::parse(file));
-  } catch (const std::exception& error) {
-    return {Errc::kArg,
-            fmt::format("{} is no file of mpcrun --trace: {}", path, error.what())};
+  } catch (const Json::parse_error&) {
+    return {Errc::kArg, path + " is no file of mpcrun --trace: it is no JSON, or was cut"};
+  } catch (const std::exception&) {
+    return {Errc::kArg, path + " is no file of mpcrun --trace"};
   }
   return data;
 }

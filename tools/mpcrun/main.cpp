@@ -1,5 +1,6 @@
 // mpcrun: the command that runs MPI programs. Options become a JobSpec; libmpi_abi does the rest.
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "tools/mpcrun/heap.h"
 #include "tools/mpcrun/options.h"
 #include "tools/mpcrun/preload.h"
 
@@ -22,6 +24,16 @@ constexpr char kTunables[] =
     "glibc.pthread.rseq=0:glibc.rtld.optional_static_tls=200000";
 constexpr char kMarker[] = "MPC_TUNED";
 constexpr char kPreload[] = "MPC_PRELOAD";  // from the first start to the second
+
+// Who starts mpcrun without standard input, output or error (cron, some CI) has nothing there:
+// what is opened next would take the number, and be read or written as if it were that.
+void open_missing_streams() {
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int null = ::open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+    if (null >= 0 && null != fd) ::close(null);  // the lowest free number is fd
+  }
+}
 
 // The dynamic linker must not load what each rank gets a copy of.
 void hold_back_preloads() {
@@ -48,12 +60,14 @@ void take_preloads(mpc::job::JobSpec& spec) {
   ::unsetenv(kPreload);
 }
 
-void restart_with_tunables(char** argv) {
+void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
   if (std::getenv(kMarker) != nullptr) {
     ::unsetenv(kMarker);
+    mpc::tools::hide_heap();
     return;
   }
   hold_back_preloads();
+  mpc::tools::preload_heap(spec);
   std::string tunables = kTunables;
   if (const char* present = std::getenv("GLIBC_TUNABLES")) {
     tunables = std::string(present) + ":" + tunables;
@@ -74,14 +88,17 @@ void restart_with_tunables(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_missing_streams();
   auto parsed = mpc::tools::parse_options(argc, argv);
   if (const auto* finished = std::get_if<mpc::tools::Finished>(&parsed)) {
     std::fputs(finished->out.c_str(), stdout);
     std::fputs(finished->err.c_str(), stderr);
-    return finished->exit_status;
+    if (std::fflush(stdout) == 0) return finished->exit_status;
+    std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
+    return mpc::job::kExitOutput;
   }
-  restart_with_tunables(argv);
   auto& spec = std::get<mpc::job::JobSpec>(parsed);
+  restart_with_tunables(argv, spec);
   take_preloads(spec);
   return mpc_run_job(spec);
 }

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <vector>
 
 #include "base/result.h"
+#include "tools/mpcrun/words.h"
 
 namespace mpc::tools {
 namespace {
@@ -37,25 +39,40 @@ constexpr char kExamples[] =
     "\n"
     "Ctrl-\\ prints what each rank is doing; Ctrl-C ends the job, a second one at once.\n"
     "Exit status: 0, or the status of the first rank that ended with another one; 2 wrong\n"
-    "options, 3 the job could not start, 124 --timeout, 125 deadlock, 126 the program cannot\n"
-    "be run as ranks, 127 not found, 128+N died of signal N.\n"
+    "options, 3 the job could not start, 122 output was lost, 123 MPI error, 124 --timeout,\n"
+    "125 deadlock, 126 the program cannot be run as ranks, or called exec, 127 not found,\n"
+    "128+N died of signal N.\n"
     "Settings: mpcinfo --settings. Machine: mpcinfo --topology.\n";
 
 struct Parsed {
   int ranks = 1;
   int comm_cores = -1;
   std::string progress, emulate;
-  std::string cores, bind = "core", placement = "compact", stack_size = "8M", wdir, trace;
+  std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace;
   std::vector<std::string> exports, settings;
   bool label = false, show = false, counters = false;
   double timeout = 0;
-  std::vector<std::string> command;
+  std::vector<std::string> shown;  // in the help; the command never reaches CLI11
 };
 
+// A check of CLI11: what is wrong with a value, as the end of a sentence that begins with the
+// option's name.
+auto number_of(const char* what, int low) {
+  return [what, low](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const long number = std::strtol(text.c_str(), &end, 10);
+    const bool is_number = end != text.c_str() && *end == 0;
+    if (is_number && number >= low && number <= kMaxRanks) return "";
+    const std::string range =
+        is_number ? fmt::format(" from {} to {}", low, kMaxRanks) : "";
+    return fmt::format("wants a number of {}{}, not '{}'", what, range, text);
+  };
+}
+
 void declare(CLI::App& app, Parsed& p, bool first) {
-  app.add_option("-n,--np,-c", p.ranks, "Number of ranks of this program")
+  app.add_option("-n,--np,-c", p.ranks, "Number of ranks of this program; -np is the same")
       ->type_name("N")
-      ->check(CLI::Range(1, kMaxRanks));
+      ->check(number_of("ranks", 1));
   app.add_option("-x,--export", p.exports,
                  "Environment variable of the ranks: NAME=VALUE, or NAME to pass it on")
       ->type_name("NAME[=VALUE]")
@@ -70,7 +87,7 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                    "others) have no ranks and move the ranks' communication on in the "
                    "background; default: what the ranks leave free")
         ->type_name("P")
-        ->check(CLI::Range(0, kMaxRanks));
+        ->check(number_of("cores", 0));
     app.add_option("--progress", p.progress,
                    "Where a rank's progress thread runs: closest (idle core; the default), same, "
                    "next, numa, list:WORKERS, tasks, off")
@@ -79,14 +96,21 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                    "Run as if on another machine, slowed down: knl64, skylake48, an hwloc XML "
                    "file or synthetic string; copies and computation take its time, asleep")
         ->type_name("MACHINE");
-    app.add_option("--bind", p.bind, "Bind each worker to its core, or leave it to the system")
-        ->type_name("core|none")
-        ->check(CLI::IsMember({"core", "none"}));
+    app.add_option("--bind", p.bind,
+                   "Bind each worker to its core, or leave it to the system; auto (the default): "
+                   "bind it to a core that no other job holds, unless these are too few")
+        ->type_name("auto|core|none")
+        ->check([](const std::string& text) -> std::string {
+          const bool is_good = text == "auto" || text == "core" || text == "none";
+          return is_good ? "" : fmt::format("wants auto, core or none, not '{}'", text);
+        });
     app.add_option("--placement", p.placement,
                    "Ranks on workers: compact (neighbours together), scatter (far apart), "
                    "or a list of workers 0,1,1,0")
         ->type_name("compact|scatter|LIST");
-    app.add_option("--stack-size", p.stack_size, "Stack of each rank; memory is used only when touched")
+    app.add_option("--stack-size", p.stack_size,
+                   "Stack of each rank, or unlimited; memory is used only when touched; default: "
+                   "8M, or `ulimit -s` if that is more")
         ->type_name("BYTES[k|M|G]");
     app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
     app.add_option("--timeout", p.timeout, "End the job after that many seconds")
@@ -95,7 +119,7 @@ void declare(CLI::App& app, Parsed& p, bool first) {
           char* end = nullptr;
           const double seconds = std::strtod(text.c_str(), &end);
           const bool is_good = end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
-          return is_good ? "" : fmt::format("'{}' is not a number of seconds above 0", text);
+          return is_good ? "" : fmt::format("wants a number of seconds above 0, not '{}'", text);
         });
     app.add_option("--set", p.settings, "A setting of the runtime; mpcinfo --settings lists them")
         ->type_name("NAME=VALUE")
@@ -110,9 +134,34 @@ void declare(CLI::App& app, Parsed& p, bool first) {
     app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
     app.set_version_flag("-V,--version", std::string("mpcrun ") + MPC_VERSION_TEXT);
   }
-  app.add_option("program", p.command, "The program and its arguments")->type_name("PROGRAM [ARG...]");
-  app.prefix_command();
-  app.positionals_at_end();
+  app.add_option("program", p.shown, "The program and its arguments")->type_name("PROGRAM [ARG...]");
+}
+
+// The options that `all` has; those that `app` lacks are not allowed here.
+std::vector<KnownOption> known_options(const CLI::App& all, const CLI::App& app) {
+  std::vector<KnownOption> known;
+  for (const CLI::Option* option : all.get_options()) {
+    if (option->get_positional()) continue;
+    KnownOption out;
+    out.names = option->get_lnames();
+    out.full_name = "--" + out.names.front();
+    const auto& letters = option->get_snames();
+    out.names.insert(out.names.end(), letters.begin(), letters.end());
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (!is_flag) out.value = option->get_type_name();
+    out.may_repeat = is_flag || option->get_expected_max() > 1;
+    out.is_allowed = app.get_option_no_throw(out.full_name) != nullptr;
+    known.push_back(std::move(out));
+  }
+  return known;
+}
+
+// CLI11's text is "--NAME: what is wrong".
+std::string with_typed_name(const std::string& text, const Words& words) {
+  const size_t colon = text.find(": ");
+  const auto found = words.typed.find(text.substr(0, colon));
+  if (found == words.typed.end()) return text;
+  return found->second + " " + text.substr(colon + 2);
 }
 
 Result<std::vector<int>> parse_list(const std::string& text) {
@@ -157,14 +206,15 @@ Result<size_t> parse_bytes(const std::string& text) {
   return static_cast<size_t>(bytes);
 }
 
-Result<> fill_app(const Parsed& p, JobSpec& spec) {
+Result<> fill_app(const Parsed& p, const std::vector<std::string>& command, JobSpec& spec) {
   AppSpec app;
   app.ranks = p.ranks;
-  if (p.command.empty()) return {Errc::kArg, "no program given; mpcrun --help shows examples"};
-  app.program = p.command.front();
-  app.args.assign(p.command.begin() + 1, p.command.end());
+  if (command.empty()) return {Errc::kArg, "no program given; mpcrun --help shows examples"};
+  app.program = command.front();
+  app.args.assign(command.begin() + 1, command.end());
   for (const std::string& item : p.exports) {
     const size_t equals = item.find('=');
+    if (equals == 0) return {Errc::kArg, fmt::format("-x {}: a variable has a name", item)};
     if (equals != std::string::npos) {
       app.environment.emplace_back(item.substr(0, equals), item.substr(equals + 1));
     } else if (std::getenv(item.c_str()) == nullptr) {
@@ -179,8 +229,10 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   if (!p.cores.empty()) {
     const bool is_count = p.cores.find_first_not_of("0123456789") == std::string::npos;
     if (is_count) {
-      spec.core_count = std::atoi(p.cores.c_str());
-      if (spec.core_count < 1) return {Errc::kArg, "--cores 0: a job needs a core"};
+      const long count = std::strtol(p.cores.c_str(), nullptr, 10);  // LONG_MAX for more
+      if (count < 1) return {Errc::kArg, "--cores 0: a job needs a core"};
+      if (count > kMaxRanks) return {Errc::kArg, fmt::format("--cores {}: no machine has so many", p.cores)};
+      spec.core_count = static_cast<int>(count);
     } else {
       auto list = parse_list(p.cores);
       if (!list) return {Errc::kArg, "--cores " + list.error().message};
@@ -189,7 +241,9 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   }
   spec.comm_cores = p.comm_cores;
   spec.emulate = p.emulate;
-  spec.bind = p.bind == "core";
+  spec.bind = p.bind == "none"   ? job::Bind::kNone
+              : p.bind == "core" ? job::Bind::kCore
+                                 : job::Bind::kAuto;
   if (p.placement == "scatter") {
     spec.placement = job::Placement::kScatter;
   } else if (p.placement != "compact") {
@@ -200,9 +254,13 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
     spec.placement = job::Placement::kList;
     spec.placement_list = *list;
   }
-  auto stack = parse_bytes(p.stack_size);
-  if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
-  spec.stack_bytes = *stack;
+  if (p.stack_size == "unlimited") {
+    spec.stack_bytes = SIZE_MAX;
+  } else if (!p.stack_size.empty()) {
+    auto stack = parse_bytes(p.stack_size);
+    if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
+    spec.stack_bytes = *stack;
+  }
   spec.timeout_seconds = p.timeout;
   spec.show_only = p.show;
   spec.working_directory = p.wdir;
@@ -235,27 +293,30 @@ Finished usage_error(const std::string& message) {
 
 std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
   JobSpec spec;
+  Parsed unused;
+  CLI::App first_app;
+  declare(first_app, unused, true);
   const auto programs = split_programs(argc, argv);
   for (size_t i = 0; i < programs.size(); ++i) {
     CLI::App app{kDescription, "mpcrun"};
     app.footer(kExamples);
     Parsed parsed;
     declare(app, parsed, i == 0);
-    // CLI11 wants the words in reverse order.
-    std::vector<std::string> words(programs[i].rbegin(), programs[i].rend());
+    const auto words = read_words(programs[i], known_options(first_app, app));
+    if (!words) return usage_error(words.error().message);
     try {
-      app.parse(words);
+      // CLI11 wants the words in reverse order.
+      std::vector<std::string> options(words->options.rbegin(), words->options.rend());
+      app.parse(options);
     } catch (const CLI::ParseError& error) {
       std::ostringstream out, err;
       const int code = app.exit(error, out, err);
       if (code == 0) return Finished{0, out.str(), ""};
-      return usage_error(fmt::format("{}\nmpcrun --help shows all options", error.what()));
+      return usage_error(with_typed_name(error.what(), *words));
     }
-    if (!app.remaining().empty()) {
-      return usage_error(fmt::format("unknown option '{}'\nmpcrun --help shows all options",
-                                     app.remaining().front()));
+    if (auto filled = fill_app(parsed, words->command, spec); !filled) {
+      return usage_error(filled.error().message);
     }
-    if (auto filled = fill_app(parsed, spec); !filled) return usage_error(filled.error().message);
     if (i == 0) {
       if (auto filled = fill_job(parsed, spec); !filled) {
         return usage_error(filled.error().message);

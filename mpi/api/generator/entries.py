@@ -35,9 +35,16 @@ class EntryWriter:
             if key in param.attrs:
                 values[key] = param.attrs[key]
                 values[key + "_o"] = self.f.param(param.attrs[key]).object_name
+        values["own_count"] = self.count_of_type(param.name)
         if "len" in param.attrs:
             values["len"] = self.length(param.attrs["len"], values)
         return values
+
+    def count_of_type(self, type_name):
+        """The parameter that counts the elements of this type; "-1": none does."""
+        counts = {p.attrs["count"] for p in self.f.params
+                  if p.attrs.get("type") == type_name and "count" in p.attrs}
+        return counts.pop() if len(counts) == 1 else "-1"
 
     def length(self, spec, values):
         """A parameter's name, a name of kinds.json's lengths, or [length, parameter]."""

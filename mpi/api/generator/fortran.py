@@ -11,14 +11,16 @@ INTRO = """\
 
 KINDS = [
     ("MPI_ADDRESS_KIND", 8), ("MPI_OFFSET_KIND", 8), ("MPI_COUNT_KIND", 8),
-    ("MPI_INTEGER_KIND", 4), ("MPI_STATUS_SIZE", 8), ("MPI_SOURCE", 1), ("MPI_TAG", 2),
-    ("MPI_ERROR", 3),
+    ("MPI_INTEGER_KIND", 4),
 ]
+# Fortran's name, C's, and the lowest index of an array.
+STATUS = [("MPI_STATUS_SIZE", "MPI_F_STATUS_SIZE", 0), ("MPI_SOURCE", "MPI_F_SOURCE", 1),
+          ("MPI_TAG", "MPI_F_TAG", 1), ("MPI_ERROR", "MPI_F_ERROR", 1)]
 # In the order of MpcFortranIntegers and MpcFortranCharacters (mpi/fortran/convert.h).
 INTEGER_SENTINELS = [
     ("MPI_BOTTOM", ""), ("MPI_IN_PLACE", ""), ("MPI_BUFFER_AUTOMATIC", ""),
     ("MPI_UNWEIGHTED", "(1)"), ("MPI_WEIGHTS_EMPTY", "(1)"), ("MPI_ERRCODES_IGNORE", "(1)"),
-    ("MPI_STATUS_IGNORE", "(8)"), ("MPI_STATUSES_IGNORE", "(8,1)"),
+    ("MPI_STATUS_IGNORE", "(MPI_STATUS_SIZE)"), ("MPI_STATUSES_IGNORE", "(MPI_STATUS_SIZE,1)"),
 ]
 CHARACTER_SENTINELS = [("MPI_ARGV_NULL", "(1)"), ("MPI_ARGVS_NULL", "(1,1)")]
 SUFFIXES_OF_FUNCTIONS = {"double": "DOUBLE PRECISION", "MPI_Aint": "INTEGER(KIND=8)"}
@@ -59,6 +61,9 @@ def mpif(api):
     out = [INTRO.rstrip()]
     for name, value in list(api.types["version"].items()) + KINDS:
         out += parameter("INTEGER", name, value)
+    values = {name: value for group in api.constants for name, value in group["values"].items()}
+    for name, c_name, first in STATUS:
+        out += parameter("INTEGER", name, values[c_name] + first)
     for name in ("MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"):
         out += parameter("LOGICAL", name, ".FALSE.")
     out += constants(api)

@@ -21,7 +21,7 @@ TEST(Predefined, HasTheSizesOfThePlatform) {
   EXPECT_EQ(type(abi::kLongDouble).size(), 16);
   EXPECT_EQ(type(abi::kComplex32).size(), 32);
   EXPECT_EQ(type(abi::kWchar).size(), static_cast<Count>(sizeof(wchar_t)));
-  EXPECT_EQ(predefined(abi::kTypeNull), nullptr);
+  EXPECT_EQ(predefined(abi::kDatatypeNull), nullptr);
   EXPECT_EQ(predefined(0x204), nullptr);
   EXPECT_EQ(predefined(0x101), nullptr);
 }
@@ -62,8 +62,8 @@ TEST(Markers, OfPartsHideWhatLiesOutsideOfThem) {
 }
 
 TEST(Markers, OfMpi1SetOneBoundEach) {
-  const Datatype* parts[] = {&type(abi::kLbMarker), &type(abi::kInt),
-                             &type(abi::kUbMarker)};
+  const Datatype* parts[] = {&type(abi::kLb), &type(abi::kInt),
+                             &type(abi::kUb)};
   const std::vector<int> one{1, 1, 1};
   auto padded = make_struct(one, std::vector<int>{-3, 0, 6}, parts);
   ASSERT_TRUE(padded.ok());
@@ -71,7 +71,7 @@ TEST(Markers, OfMpi1SetOneBoundEach) {
   EXPECT_EQ((*padded)->extent(), 9);
   EXPECT_EQ((*padded)->size(), 4);
   EXPECT_EQ((*padded)->elements(), 1);
-  const Datatype* ends[] = {&type(abi::kInt), &type(abi::kUbMarker)};
+  const Datatype* ends[] = {&type(abi::kInt), &type(abi::kUb)};
   auto longer = make_struct(std::vector<int>{1, 1}, std::vector<int>{4, 100}, ends);
   ASSERT_TRUE(longer.ok());
   EXPECT_EQ((*longer)->lb(), 4);
@@ -84,8 +84,8 @@ TEST(Markers, OfMpi1SetOneBoundEach) {
 }
 
 TEST(Markers, OfMpi1StayOneBoundInTypesMadeOfThem) {
-  auto copy = make_dup(type(abi::kUbMarker));
-  auto two = make_contiguous(2, type(abi::kLbMarker));
+  auto copy = make_dup(type(abi::kUb));
+  auto two = make_contiguous(2, type(abi::kLb));
   ASSERT_TRUE(copy.ok() && two.ok());
   EXPECT_TRUE((*copy)->has_ub_marker() && !(*copy)->has_lb_marker());
   EXPECT_TRUE((*two)->has_lb_marker() && !(*two)->has_ub_marker());

@@ -152,7 +152,7 @@ RandomType RandomTypes::darray(const RandomType& old) {
     const int darg = distribs[i] == abi::kDistributeBlock
                          ? least + static_cast<int>(pick(0, 2))
                          : static_cast<int>(pick(1, 3));
-    dargs.push_back(pick(0, 2) == 0 ? int{abi::kDistributeDefaultArgument} : darg);
+    dargs.push_back(pick(0, 2) == 0 ? int{abi::kDistributeDfltDarg} : darg);
     processes *= psizes[i];
   }
   const auto rank = static_cast<int>(pick(0, processes - 1));
@@ -164,7 +164,7 @@ RandomType RandomTypes::darray(const RandomType& old) {
   std::vector<Model::Placed> parts;
   walk(gsizes, order, [&](const std::vector<int>& index) {
     for (size_t i = 0; i < dims; ++i) {
-      const bool dflt = dargs[i] == abi::kDistributeDefaultArgument;
+      const bool dflt = dargs[i] == abi::kDistributeDfltDarg;
       int owner = 0;
       if (distribs[i] == abi::kDistributeBlock)
         owner = index[i] / (dflt ? (gsizes[i] + psizes[i] - 1) / psizes[i] : dargs[i]);

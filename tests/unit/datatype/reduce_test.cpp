@@ -103,20 +103,20 @@ __extension__ typedef __int128 Int128;
 __extension__ typedef __float128 Float128;
 
 TEST(Reduce, ComputesIntegersOfAllSizes) {
-  check_integer<int8_t>({abi::kInt8, abi::kSignedChar, abi::kInteger1});
-  check_integer<uint8_t>({abi::kUint8, abi::kUnsignedChar});
-  check_integer<int16_t>({abi::kShort, abi::kInt16, abi::kInteger2});
-  check_integer<uint16_t>({abi::kUnsignedShort, abi::kUint16});
-  check_integer<int32_t>({abi::kInt, abi::kInt32, abi::kInteger, abi::kInteger4});
-  check_integer<uint32_t>({abi::kUnsigned, abi::kUint32});
-  check_integer<int64_t>({abi::kLong, abi::kLongLong, abi::kInt64, abi::kInteger8,
+  check_integer<int8_t>({abi::kInt8T, abi::kSignedChar, abi::kInteger1});
+  check_integer<uint8_t>({abi::kUint8T, abi::kUnsignedChar});
+  check_integer<int16_t>({abi::kShort, abi::kInt16T, abi::kInteger2});
+  check_integer<uint16_t>({abi::kUnsignedShort, abi::kUint16T});
+  check_integer<int32_t>({abi::kInt, abi::kInt32T, abi::kInteger, abi::kInteger4});
+  check_integer<uint32_t>({abi::kUnsigned, abi::kUint32T});
+  check_integer<int64_t>({abi::kLong, abi::kLongLong, abi::kInt64T, abi::kInteger8,
                           abi::kAint, abi::kCount, abi::kOffset});
-  check_integer<uint64_t>({abi::kUnsignedLong, abi::kUnsignedLongLong, abi::kUint64});
+  check_integer<uint64_t>({abi::kUnsignedLong, abi::kUnsignedLongLong, abi::kUint64T});
   check_integer<Int128>({abi::kInteger16});
 }
 
 TEST(Reduce, KeepsTheSignOfIntegers) {
-  check_arithmetic<int8_t>(abi::kInt8, -11, 11);
+  check_arithmetic<int8_t>(abi::kInt8T, -11, 11);
   check_arithmetic<int32_t>(abi::kInt, -30000, 30000);
   check_arithmetic<int64_t>(abi::kAint, -30000, 30000);
 }

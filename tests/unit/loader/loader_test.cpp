@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "runtime/loader/image.h"
+#include "runtime/loader/rank_linker.h"
 #include "test_api.h"
 
 namespace mpc::loader {
@@ -31,6 +33,12 @@ std::vector<Copy*> load_copies(Image& image, int count) {
     if (copy.ok()) copies.push_back(*copy);
   }
   return copies;
+}
+
+char* find(Copy& copy, const char* symbol) {
+  const auto found = copy.linker().symbol(RTLD_DEFAULT, symbol, "", nullptr);
+  EXPECT_TRUE(found.ok()) << found.error().message;
+  return found.ok() ? static_cast<char*>(*found) : nullptr;
 }
 
 // All copies at once, each on its own thread; their exit statuses.
@@ -210,7 +218,7 @@ TEST(Image, FindsCopiesAndSymbolsByAddress) {
   const auto image = open_image("with_library");
   const auto copies = load_copies(*image, 20);
   for (Copy* copy : copies) {
-    char* symbol = static_cast<char*>(copy->find_definition("program_callback", 0));
+    char* symbol = find(*copy, "program_callback");
     ASSERT_NE(symbol, nullptr);
     EXPECT_EQ(find_copy(symbol), copy);
     const AddressInfo info = describe_address(symbol + 2);
@@ -219,7 +227,7 @@ TEST(Image, FindsCopiesAndSymbolsByAddress) {
     ASSERT_NE(info.symbol, nullptr);
     EXPECT_EQ(std::string(info.symbol), "program_callback");
     EXPECT_EQ(info.symbol_offset, 2U);
-    char* library = static_cast<char*>(copy->find_definition("library_add", 0));
+    char* library = find(*copy, "library_add");
     EXPECT_EQ(std::string(describe_address(library).path), program("other/libuser.so"));
     EXPECT_EQ(copy->from_master(copy->to_master(library)), library);
   }
@@ -227,6 +235,58 @@ TEST(Image, FindsCopiesAndSymbolsByAddress) {
   EXPECT_EQ(find_copy(&local), nullptr);
   EXPECT_EQ(find_copy(nullptr), nullptr);
   EXPECT_EQ(describe_address(reinterpret_cast<void*>(&std::printf)).rank, -1);
+}
+
+// What a rank opens later and that cannot be its own: the reason, as dlerror() gives it.
+std::string refusal(Copy& copy, const std::string& name) {
+  const auto opened = copy.linker().open(name, RTLD_LAZY, nullptr);
+  EXPECT_FALSE(opened.ok()) << name;
+  return opened.ok() ? "" : opened.error().message;
+}
+
+TEST(Plugin, IsRefusedWithTheReason) {
+  const auto image = open_image("with_library");
+  const auto copies = load_copies(*image, 2);
+  for (Copy* copy : copies) {
+    const auto has = [&](const std::string& name, const std::string& text) {
+      const std::string message = refusal(*copy, name);
+      EXPECT_NE(message.find(text), std::string::npos) << message;
+    };
+    has(program("plain_pie"), "cannot dynamically load position-independent executable");
+    has(program("plain_no_pie"), "cannot dynamically load executable");
+    has(program("plain_object"), "object file");
+    has(program("libtext_relocation.so"), "text relocations");
+    has(program("libother_mpi.so"), "another MPI");
+    has(program("nowhere.so"), "No such file or directory");
+    has("libnowhere.so.1", "No such file or directory");
+  }
+}
+
+TEST(Plugin, IsAHandleOfTheRankAlone) {
+  const auto image = open_image("with_library");
+  const auto copies = load_copies(*image, 2);
+  std::vector<void*> handles;
+  for (Copy* copy : copies) {
+    const auto first = copy->linker().open(program("libpreloaded.so"), RTLD_NOW, nullptr);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    const auto again = copy->linker().open(program("libpreloaded.so"), RTLD_LAZY, nullptr);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(*first, *again);
+    handles.push_back(*first);
+  }
+  EXPECT_NE(handles[0], handles[1]);
+  LoadedModule* module = copies[0]->linker().module_of_handle(handles[0]);
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(copies[1]->linker().module_of_handle(handles[0]), nullptr);
+  EXPECT_EQ(find_copy(module->base + 1), copies[0]);
+  EXPECT_EQ(describe_address(module->base + 1).rank, 0);
+  char* base = module->base;
+  EXPECT_TRUE(copies[0]->linker().close(handles[0]).ok());
+  EXPECT_EQ(find_copy(base + 1), copies[0]);
+  EXPECT_TRUE(copies[0]->linker().close(handles[0]).ok());
+  EXPECT_EQ(find_copy(base + 1), nullptr);
+  EXPECT_FALSE(copies[0]->linker().close(handles[0]).ok());
+  EXPECT_NE(copies[1]->linker().module_of_handle(handles[1]), nullptr);
 }
 
 TEST(Image, LoadsCopiesFromSeveralThreads) {

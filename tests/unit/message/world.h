@@ -77,7 +77,7 @@ class World {
         body(r);
         if (r.progress != nullptr) r.progress->stop();
       };
-      auto ult = scheduler->spawn({main, home_of(r), &r, "rank"});
+      auto ult = scheduler->spawn({.entry = main, .worker = home_of(r), .identity = &r, .name = "rank"});
       if (!ult.ok()) return ult.error().message;
       r.execution = *ult;
     }

@@ -1,6 +1,7 @@
 #include "nbc/model/machine_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -61,10 +62,13 @@ TEST(MachineFile, SaysWhatIsWrong) {
   EXPECT_FALSE(from_json("null").ok());
 }
 
-TEST(MachineFile, IsWrittenWholeIntoANewFolder) {
+TEST(MachineFile, IsWrittenWhole) {
   char folder[] = "/tmp/mpc-machine-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string path = std::string(folder) + "/a/b/machine.json";
+  EXPECT_FALSE(write_parameters(builtin_parameters()[1], path).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "a folder was made";
+  std::filesystem::create_directories(std::string(folder) + "/a/b");
   ASSERT_TRUE(write_parameters(builtin_parameters()[1], path).ok());
   const auto back = read_parameters(path);
   ASSERT_TRUE(back);
@@ -78,6 +82,9 @@ TEST(MachineFile, IsWrittenWholeIntoANewFolder) {
   ASSERT_FALSE(broken);
   EXPECT_NE(broken.error().message.find(path), std::string::npos);
   EXPECT_FALSE(write_parameters(builtin_parameters()[1], path + "/under-a-file").ok());
+  const std::string fifo = std::string(folder) + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(read_parameters(fifo).error().code, Errc::kArg) << "or waits for ever";
   std::filesystem::remove_all(folder);
   EXPECT_EQ(read_parameters(path).error().code, Errc::kNotFound);
 }

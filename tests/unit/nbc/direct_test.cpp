@@ -56,8 +56,8 @@ Call allreduce_of(const std::vector<int64_t>& in, std::vector<int64_t>& out) {
   call.recv = out.data();
   call.count = static_cast<Count>(in.size());
   call.element_bytes = sizeof(int64_t);
-  call.op.kernel = dt::reduction(dt::abi::kSum, dt::abi::kInt64);
-  call.op.kernel3 = dt::reduction3(dt::abi::kSum, dt::abi::kInt64);
+  call.op.kernel = dt::reduction(dt::abi::kSum, dt::abi::kInt64T);
+  call.op.kernel3 = dt::reduction3(dt::abi::kSum, dt::abi::kInt64T);
   return call;
 }
 
@@ -324,7 +324,7 @@ TEST(Direct, TellsAllMembersWhoCallsSomethingElse) {
       } else if (*outcome.mismatch !=
                  "rank 4 calls MPI_Barrier while rank 0 calls MPI_Allreduce of 16 "
                  "bytes, "
-                 "operation 0x21") {
+                 "MPI_SUM") {
         findings.add(*outcome.mismatch);
       }
       if (out[0] != -1) findings.add("data were moved");

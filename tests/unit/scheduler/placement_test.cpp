@@ -21,6 +21,37 @@ std::unique_ptr<topo::Machine> named(const char* name) {
   return std::move(topo::Machine::by_name(name)).value();
 }
 
+TEST(Shares, ArePartsOfTheMachineForWorkersEvenlyApart) {
+  auto skylake = named("skylake48");
+  const auto shares = share_cores(*skylake, {0, 12, 24, 36}, all_cores(*skylake));
+  ASSERT_EQ(shares.size(), 4u);
+  for (int i = 0; i < 4; ++i) {
+    Table part(12);
+    std::iota(part.begin(), part.end(), 12 * i);
+    EXPECT_EQ(shares[static_cast<size_t>(i)], part);
+  }
+}
+
+TEST(Shares, AreEqualAndDisjointAndBeginWithTheWorkersCore) {
+  auto knl = named("knl64");
+  for (const Table& cores : {Table{0}, {0, 1}, {5, 3, 60}, {0, 2, 4, 6, 8, 10, 12}, all_cores(*knl)}) {
+    const auto shares = share_cores(*knl, cores, all_cores(*knl));
+    std::set<int> taken;
+    for (size_t i = 0; i < cores.size(); ++i) {
+      EXPECT_EQ(shares[i].front(), cores[i]);
+      EXPECT_EQ(shares[i].size(), 64 / cores.size());
+      for (const int core : shares[i]) EXPECT_TRUE(taken.insert(core).second) << core;
+    }
+  }
+}
+
+TEST(Shares, AreTakenFromThePoolOnly) {
+  auto skylake = named("skylake48");
+  EXPECT_EQ(share_cores(*skylake, {4, 6}, {4, 5, 6, 7, 7, 30}),
+            (std::vector<Table>{{4, 5}, {6, 7}}));
+  EXPECT_EQ(share_cores(*skylake, {4, 6}, {}), (std::vector<Table>{{4}, {6}}));
+}
+
 TEST(Placement, ParsesLists) {
   EXPECT_EQ(*parse_index_list("3"), (Table{3}));
   EXPECT_EQ(*parse_index_list("0-3,8,10-11,8"), (Table{0, 1, 2, 3, 8, 10, 11, 8}));

@@ -327,6 +327,103 @@ TEST_F(Stealing, UltsTakenWhileOthersAreStillReleasedRunOnce) {
   scheduler_->wait_all();
 }
 
+void compute_ns(uint64_t time_ns) {
+  const uint64_t begin = now_ns();
+  while (now_ns() - begin < time_ns) {
+  }
+}
+
+// The pipeline: who has work for another one goes on computing and never switches.
+TEST_F(Stealing, AnUltRunsElsewhereWhileTheOneThatWokeItComputes) {
+  SchedulerConfig config;
+  config.steal = true;
+  start(2, config);
+  std::atomic<int> core_of_woken{-1};
+  std::atomic<bool> is_woken{false};
+  Execution* waiter = spawn(0, [&] {
+    while (!is_woken.load()) Execution::self().park(Waiting{});
+    core_of_woken.store(Execution::self().core());
+  });
+  spawn(0, [&] {
+    while (!waiter->is_parked()) Execution::self().yield();
+    is_woken.store(true);
+    waiter->unpark();
+    while (core_of_woken.load() < 0) {
+    }
+  });
+  scheduler_->wait_all();
+  EXPECT_EQ(core_of_woken.load(), 1);
+}
+
+TEST_F(Stealing, UltsThatMayNotMoveStayWhereTheyWereMade) {
+  SchedulerConfig config;
+  config.steal = true;
+  start(2, config);
+  std::atomic<int> stayed{0}, moved{0};
+  scheduler_->hold();
+  for (int i = 0; i < 6; ++i) {
+    UltSpec spec;
+    spec.may_move = i % 2 == 0;
+    spec.entry = [&, may_move = spec.may_move] {
+      compute_ns(20'000'000);
+      if (Execution::self().core() != 0) moved.fetch_add(1);
+      if (!may_move && Execution::self().core() == 0) stayed.fetch_add(1);
+    };
+    ASSERT_TRUE(scheduler_->spawn(std::move(spec)));
+  }
+  scheduler_->release();
+  scheduler_->wait_all();
+  EXPECT_EQ(stayed.load(), 3);
+  EXPECT_GE(moved.load(), 1) << "an Ult behind one that stays was not taken";
+}
+
+// Thieves hold workers still while the monitor hands them over and their Ults come and go.
+TEST_F(Stealing, NothingIsLostWhileTheMonitorTakesWorkersToo) {
+  SchedulerConfig config;
+  config.steal = true;
+  start(4, config);
+  constexpr size_t kUlts = 32;
+  constexpr int kRounds = 150;
+  const unsigned seed = static_cast<unsigned>(now_ns());
+  RecordProperty("seed", static_cast<int>(seed));
+  std::vector<Execution*> ults(kUlts);
+  std::vector<int> rounds(kUlts, 0);
+  // Plain: each is written by the Ult whose turn it is, which a lost order would show (TSan).
+  std::vector<int> notes(kUlts, 0);
+  scheduler_->hold();
+  for (size_t i = 0; i < kUlts; ++i)
+    ults[i] = spawn(static_cast<int>(i % 2), [&, i] {
+      thread_local size_t mine = i;
+      unsigned random = seed + static_cast<unsigned>(i);
+      for (int round = 0; round < kRounds; ++round) {
+        random = random * 1'664'525 + 1'013'904'223;
+        ++notes[i];
+        ults[(i + random % 7) % kUlts]->unpark();
+        switch ((random >> 16) % 16) {
+          case 0: {
+            BlockingRegion region;
+            usleep(1500);
+            break;
+          }
+          case 1:
+          case 2:
+          case 3: Execution::self().yield(); break;
+          case 4:
+          case 5:
+          case 6: Execution::self().park_until(now_ns() + 20'000, Waiting{}); break;
+          default: compute_ns((random >> 20) % 40'000);
+        }
+        if (mine == i) ++rounds[i];
+      }
+    });
+  scheduler_->release();
+  scheduler_->wait_all();
+  for (size_t i = 0; i < kUlts; ++i) {
+    EXPECT_EQ(rounds[i], kRounds) << "Ult " << i << ", seed " << seed;
+    EXPECT_EQ(notes[i], kRounds) << "Ult " << i << ", seed " << seed;
+  }
+}
+
 TEST(Scheduler, NamesTheLimitThatStopsAHugeJob) {
   EXPECT_TRUE(Scheduler::check_limits(10).ok());
   auto huge = Scheduler::check_limits(100'000'000);

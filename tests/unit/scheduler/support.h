@@ -42,7 +42,8 @@ class Fixture : public testing::Test {
   }
   Execution* spawn(int worker, std::function<void()> entry, void* identity = nullptr) {
     auto ult = scheduler_->spawn(
-        {std::move(entry), worker % scheduler_->worker_count(), identity, "test"});
+        {.entry = std::move(entry), .worker = worker % scheduler_->worker_count(),
+         .identity = identity, .name = "test"});
     EXPECT_TRUE(ult.ok()) << ult.error().message;
     return *ult;
   }

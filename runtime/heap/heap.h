@@ -1,0 +1,169 @@
+#pragma once
+// Heap: the memory that one thread at a time allocates from.
+//
+// Role:      small blocks (spans of one size class), medium ones (a run each) and large ones (a
+//            mapping each). A block stays its heap's, whoever frees it, and a heap belongs to one
+//            owner (a rank) for ever: memory of different ranks never mixes.
+// Users:     runtime/heap/malloc.cpp, runtime/heap/owner.cpp.
+// Threads:   allocate(), free_own() and what says so: the thread that has the heap; free_remote():
+//            any other. No function waits for another thread.
+// See also:  docs/design/0017-heaps.md.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/heap/chunk.h"
+#include "runtime/heap/size_class.h"
+
+namespace mpc::heap {
+
+struct Owner;
+struct Large;
+
+constexpr size_t kMediumBytes = size_t{4}
+                                << 20;  // larger blocks have a mapping of their own
+
+struct Block {
+  Block* next;
+};
+
+// At the beginning of a run in use.
+struct alignas(64) Span {
+  Block* free;   // freed blocks
+  char* unused;  // behind the last block that was ever given out
+  Span* next;    // spans of this class with room
+  Span** link;   // what points here; null: not in that list
+  uint32_t granules;
+  uint32_t block_bytes;  // of a medium block: all of the run behind this struct
+  uint32_t used;         // blocks given out
+  uint32_t capacity;     // blocks that there is room for
+  bool
+      is_plain;  // freeing a block is only a push: small, in its list, no inner pointers
+  bool is_medium;
+  bool has_inner;  // pointers that are not the beginning of a block were given out
+  uint8_t size_class;
+
+  char* blocks() noexcept { return reinterpret_cast<char*>(this + 1); }
+  // The beginning of the block that contains this address.
+  char* block_of(char* address) noexcept {
+    if (!has_inner) return address;
+    const auto offset = static_cast<size_t>(address - blocks());
+    return blocks() + offset / block_bytes * block_bytes;
+  }
+};
+static_assert(sizeof(Span) == 64);
+
+struct Usage {
+  size_t mapped_bytes;  // chunks
+  size_t used_bytes;    // runs in use
+};
+
+class Heap {
+ public:
+  // In a chunk of its own. Null: no memory.
+  static Heap* make(Owner& owner) noexcept;
+
+  Owner& owner() const noexcept { return *owner_; }
+
+  // Up to kMediumBytes. Null: no memory.
+  void* allocate(size_t bytes) noexcept {
+    if (bytes > kSmallBytes) [[unlikely]]
+      return allocate_medium(bytes, kAlignment);
+    const int c = class_of(bytes);
+    Span* span = spans_[c];
+    Block* block = span->free;
+    if (block == nullptr) [[unlikely]]
+      return allocate_slowly(c);
+    span->free = block->next;
+    ++span->used;
+    return block;
+  }
+  // A multiple of `alignment`, a power of two above kAlignment.
+  void* allocate_aligned(size_t bytes, size_t alignment) noexcept;
+  void free_own(Chunk& chunk, void* pointer) noexcept {
+    auto* span = reinterpret_cast<Span*>(chunk.run_of(pointer));
+    auto* block = static_cast<Block*>(pointer);
+    if (span == nullptr || !span->is_plain || span->used <= 1 || block == span->free)
+        [[unlikely]] {
+      free_with_care(chunk, span, static_cast<char*>(pointer));
+      return;
+    }
+    block->next = span->free;
+    span->free = block;
+    --span->used;
+  }
+  // Caller: a thread that has another heap, or none.
+  void free_remote(void* pointer) noexcept {
+    auto* block = static_cast<Block*>(pointer);
+    Block* top = remote_.load(std::memory_order_relaxed);
+    do {
+      block->next = top;
+      // Release pairs with the acquire in collect_remote().
+    } while (!remote_.compare_exchange_weak(top, block, std::memory_order_release,
+                                            std::memory_order_relaxed));
+  }
+
+  // A large block that is kept for reuse with at least so many bytes, or null.
+  Large* take_kept(size_t bytes) noexcept;
+  // False: enough is kept already.
+  bool keep(Large* large) noexcept;
+
+  // Gives back what is free. Caller: the thread that has it, or gives it up.
+  void trim() noexcept;
+  // Caller: any; a snapshot.
+  Usage usage() const noexcept;
+
+  // For runtime/heap/owner.cpp.
+  std::atomic<Heap*> next_idle{
+      nullptr};  // a pop that is overtaken reads it, too: relaxed
+  Heap* next_of_owner = nullptr;
+
+ private:
+  explicit Heap(Owner& owner) noexcept;
+
+  void* allocate_slowly(int size_class) noexcept;
+  void* allocate_medium(size_t bytes, size_t alignment) noexcept;
+  Span* span_with_room(int size_class) noexcept;
+  Span* add_span(int size_class) noexcept;
+  bool extend(Span& span) noexcept;
+  void free_with_care(Chunk& chunk, Span* span, char* pointer) noexcept;
+  void free_span(Chunk& chunk, Span& span) noexcept;
+  void collect_remote() noexcept;
+
+  Span* take_run(size_t granules, bool is_large_array) noexcept;
+  bool add_chunk(size_t granules, bool is_large_array) noexcept;
+  void list_run(FreeRun* run) noexcept;
+  void unlist_run(FreeRun* run) noexcept;
+  FreeRun* find_run(uint32_t granules) noexcept;
+  void drop_chunk(Chunk& chunk) noexcept;
+  void forget_free_runs() noexcept;
+  void drop_kept() noexcept;
+
+  void list_span(Span& span) noexcept;
+  void unlist_span(Span& span) noexcept;
+
+  static constexpr int kBins = 16;  // free runs by the logarithm of their length
+  static constexpr int kKeptCount = 8;
+
+  static constinit Span no_span_;  // never has room
+
+  Span* spans_[kClassCount];  // with room; the first one is allocated from
+  FreeRun* bins_[kBins] = {};
+  uint32_t filled_bins_ = 0;              // bit b: bins_[b] is not empty
+  uint8_t span_count_[kClassCount] = {};  // ever made, up to kSpanGrowth
+  Large* kept_[kKeptCount] = {};
+  size_t kept_bytes_ = 0;
+  size_t dirty_bytes_ = 0;  // in free runs, about
+  Chunk* chunks_ = nullptr;
+  Owner* owner_;
+  std::atomic<size_t> mapped_bytes_{0};  // written by the heap's thread only
+  std::atomic<size_t> used_bytes_{0};
+  // Blocks that others have freed. On a line of its own.
+  alignas(64) std::atomic<Block*> remote_{nullptr};
+};
+
+// Says on standard error what is wrong with a pointer, and aborts.
+[[noreturn, gnu::cold]] void die(const char* what, const void* pointer) noexcept;
+
+}  // namespace mpc::heap

@@ -1,0 +1,14 @@
+#pragma once
+// Rank locale: what setlocale() of a rank has chosen, for its threads.
+//
+// Role:      a thread that a rank starts begins with the rank's locale.
+// Users:     runtime/interpose/threads.cpp.
+// Threads:   the thread that begins.
+
+#include "runtime/job/rank.h"
+
+namespace mpc::interpose {
+
+void use_rank_locale_here(const job::Rank& rank) noexcept;
+
+}  // namespace mpc::interpose

@@ -1,0 +1,101 @@
+// timer_create() with SIGEV_THREAD: the thread in which libc calls the function belongs to the
+// rank that made the timer, and a rank that waits for what it will do is not deadlocked.
+
+#include <csignal>
+#include <ctime>
+
+#include <list>
+#include <mutex>
+
+#include "runtime/interpose/libc_state.h"
+#include "runtime/interpose/next.h"
+#include "runtime/interpose/rank_clock.h"
+#include "runtime/interpose/rank_locale.h"
+
+#define NEXT(name) MPC_NEXT(name, decltype(&::name))
+
+namespace mpc::interpose {
+namespace {
+
+// Not freed: libc may be about to call the function when the timer is deleted.
+struct RankTimer {
+  job::Rank* rank;
+  void (*function)(sigval);
+  sigval value;
+  timer_t id = nullptr;
+  bool is_deleted = true;  // or not made yet; under g_mutex
+};
+std::mutex g_mutex;
+std::list<RankTimer>& timers() {
+  static auto* const list = new std::list<RankTimer>;
+  return *list;
+}
+
+void call_as_rank(sigval argument) {
+  const auto& timer = *static_cast<const RankTimer*>(argument.sival_ptr);
+  {
+    const std::lock_guard lock(g_mutex);
+    if (timer.is_deleted) return;
+  }
+  sched::Execution::self().set_identity(timer.rank);
+  const ThreadClock clock(*timer.rank);
+  if (timer.rank->copy != nullptr) timer.rank->copy->enter_thread();
+  use_rank_locale_here(*timer.rank);
+  timer.function(timer.value);
+}
+
+int create(job::Rank& rank, clockid_t clock, const sigevent& wanted, timer_t* out) {
+  RankTimer* timer = nullptr;
+  {
+    const std::lock_guard lock(g_mutex);
+    timer = &timers().emplace_back(
+        RankTimer{&rank, wanted.sigev_notify_function, wanted.sigev_value});
+  }
+  sigevent event = wanted;
+  event.sigev_notify_function = &call_as_rank;
+  event.sigev_value.sival_ptr = timer;
+  const int result = NEXT(timer_create)(clock, &event, out);
+  const std::lock_guard lock(g_mutex);
+  timer->is_deleted = result != 0;
+  if (result != 0) return result;
+  timer->id = *out;
+  sched::expect_kernel_thread();  // as long as the timer is there
+  return 0;
+}
+
+// Caller holds g_mutex.
+void forget(RankTimer& timer) {
+  timer.is_deleted = true;
+  sched::expected_kernel_thread_is_here();
+}
+
+void delete_timers_of(job::Rank& rank) {
+  const std::lock_guard lock(g_mutex);
+  for (RankTimer& timer : timers()) {
+    if (timer.rank != &rank || timer.is_deleted) continue;
+    NEXT(timer_delete)(timer.id);
+    forget(timer);
+  }
+}
+
+__attribute__((constructor)) void register_hooks() {
+  job::Job::at_rank_end(&delete_timers_of);
+}
+
+}  // namespace
+}  // namespace mpc::interpose
+
+MPC_EXPORT int timer_create(clockid_t clock, sigevent* event, timer_t* out) noexcept {
+  const bool makes_threads = event != nullptr && event->sigev_notify == SIGEV_THREAD;
+  mpc::job::Rank* rank = makes_threads ? mpc::interpose::own_rank() : nullptr;
+  if (rank == nullptr) return NEXT(timer_create)(clock, event, out);
+  return mpc::interpose::create(*rank, clock, *event, out);
+}
+MPC_EXPORT int timer_delete(timer_t id) noexcept {
+  {
+    const std::lock_guard lock(mpc::interpose::g_mutex);
+    for (auto& timer : mpc::interpose::timers())
+      if (timer.id == id && !timer.is_deleted) mpc::interpose::forget(timer);
+  }
+  return NEXT(timer_delete)(id);
+}

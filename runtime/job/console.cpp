@@ -1,0 +1,169 @@
+#include "runtime/job/console.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+
+namespace mpc::job::console {
+namespace {
+
+// The kernel writes so much in one piece, to a pipe as well.
+constexpr size_t kWholeBytes = PIPE_BUF;
+
+// The file behind one of the two descriptors, or behind both (2>&1, a terminal).
+struct File {
+  // A longer text comes in pieces to a pipe that is full, between which others may write: that
+  // takes the lock for itself. Short ones share it, and so do not wait for each other.
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+  // What was written last does not end a line. Relaxed: for the looks of a message only.
+  std::atomic<bool> is_inside_line{false};
+};
+
+class Guard {
+ public:
+  Guard(File& file, bool is_alone) noexcept
+      : file_(is_forked_child() ? nullptr : &file) {
+    if (file_ == nullptr) return;  // there its holder may not exist
+    if (is_alone)
+      ::pthread_rwlock_wrlock(&file_->lock);
+    else
+      ::pthread_rwlock_rdlock(&file_->lock);
+  }
+  ~Guard() {
+    if (file_ != nullptr) ::pthread_rwlock_unlock(&file_->lock);
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  File* file_;
+};
+
+File& file_of(int fd) noexcept {
+  static constinit File files[2];
+  static const bool are_same = [] {
+    struct stat out, err;
+    return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 &&
+           out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+  }();
+  return files[fd == STDERR_FILENO && !are_same ? 1 : 0];
+}
+
+constinit std::atomic<bool> g_is_forked_child{
+    false};  // read by the child that wrote it
+
+__attribute__((constructor)) void watch_forks() {
+  ::pthread_atfork(nullptr, nullptr,
+                   [] { g_is_forked_child.store(true, std::memory_order_relaxed); });
+}
+
+bool is_regular_file(int fd) noexcept {
+  const auto look = [](int which) {
+    struct stat file;
+    return ::fstat(which, &file) == 0 && S_ISREG(file.st_mode);
+  };
+  static const bool is_regular[] = {look(STDOUT_FILENO), look(STDERR_FILENO)};
+  return is_regular[fd == STDERR_FILENO];
+}
+
+// The kernel's write(2): the one of this name is replaced by ours (runtime/interpose).
+ssize_t write_some(int fd, const char* text, size_t size) noexcept {
+  return ::syscall(SYS_write, fd, text, size);
+}
+
+// Returns 0 or an errno; what is left is in `text` and `size` then.
+int write_once(int fd, const char*& text, size_t& size) noexcept {
+  for (;;) {
+    const ssize_t written = write_some(fd, text, size);
+    if (written >= 0) {
+      text += written;
+      size -= static_cast<size_t>(written);
+      return 0;
+    }
+    if (errno == EAGAIN) {  // the user made the terminal non-blocking
+      pollfd writable{fd, POLLOUT, 0};
+      ::poll(&writable, 1, 100);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+}
+
+int write_all(int fd, const char* text, size_t size) noexcept {
+  int error = 0;
+  while (size > 0 && error == 0) error = write_once(fd, text, size);
+  return error;
+}
+
+// The first loss. `error` is written last; pairs with loss().
+struct Loss {
+  std::atomic<bool> is_taken{false};
+  int world_rank = 0, fd = 0;
+  std::atomic<int> error{0};
+};
+constinit Loss g_loss;
+
+}  // namespace
+
+bool is_forked_child() noexcept {
+  return g_is_forked_child.load(std::memory_order_relaxed);
+}
+
+int write(int fd, const char* text, size_t size) noexcept {
+  if (size == 0) return 0;
+  File& file = file_of(fd);
+  const bool ends_line = text[size - 1] == '\n';
+  int error = 0;
+  // In a file the kernel lets one in at a time, and at a higher price than the lock here.
+  if (size <= kWholeBytes && !is_regular_file(fd)) {
+    const Guard shared(file, false);
+    error = write_once(fd, text, size);
+  }
+  if (size > 0 && error == 0) {
+    const Guard alone(file, true);
+    error = write_all(fd, text, size);
+  }
+  if (error == 0) file.is_inside_line.store(!ends_line, std::memory_order_relaxed);
+  return error;
+}
+
+void say(std::string_view message) noexcept {
+  if (message.empty()) return;
+  File& file = file_of(STDERR_FILENO);
+  const Guard alone(file, true);
+  if (file.is_inside_line.exchange(false, std::memory_order_relaxed))
+    write_all(STDERR_FILENO, "\n", 1);
+  write_all(STDERR_FILENO, message.data(), message.size());
+  if (message.back() != '\n') write_all(STDERR_FILENO, "\n", 1);
+}
+
+bool is_line_open() noexcept {
+  return file_of(STDERR_FILENO).is_inside_line.load(std::memory_order_relaxed);
+}
+
+void note_loss(int world_rank, int fd, int error) noexcept {
+  if (g_loss.is_taken.exchange(true, std::memory_order_relaxed)) return;
+  g_loss.world_rank = world_rank;
+  g_loss.fd = fd;
+  g_loss.error.store(error, std::memory_order_release);
+}
+
+std::string loss() {
+  const int error =
+      g_loss.error.load(std::memory_order_acquire);  // pairs with note_loss()
+  if (error == 0) return {};
+  return fmt::format(
+      "mpcrun: rank {}: standard {} could not be written: {}; output of the job "
+      "is missing",
+      g_loss.world_rank, g_loss.fd == STDERR_FILENO ? "error" : "output",
+      ::strerrordesc_np(error));
+}
+
+}  // namespace mpc::job::console

@@ -1,0 +1,42 @@
+#pragma once
+// CoreLeases: which cores other jobs of this machine are bound to, and which ones this job is.
+//
+// Role:      two jobs at a time do not bind to the same cores. A lease is an abstract Unix socket with
+//            the core's name: the kernel gives a name to one socket only, whoever asks for it, and takes
+//            it back when the process ends in whatever way. No file, nothing to clean up.
+// Users:     runtime/job/node_job.cpp.
+// Threads:   any one at a time.
+// See also:  docs/mpcrun.md section "Several jobs at a time"; unix(7), "abstract".
+//
+// Leases hold among processes of one network namespace. Where no socket is to be had (a sandbox, few
+// descriptors), all cores seem free, and nothing is leased.
+
+#include <cstddef>
+#include <vector>
+
+namespace mpc::job {
+
+class CoreLeases {
+ public:
+  enum class Use { kRanks, kCommunication };
+
+  CoreLeases();
+  ~CoreLeases();  // gives all back
+  CoreLeases(const CoreLeases&) = delete;
+
+  // Has another job ranks there, or its communication? Those of this job count, too.
+  // Cost: a system call.
+  bool is_taken(int os_pu, Use use) const noexcept;
+  // False: another job was faster, and has it. Cost: two system calls and a descriptor until the end.
+  bool take(int os_pu, Use use) noexcept;
+  void give_back() noexcept;
+
+  // Are there few enough descriptors wanted that the program will not miss them?
+  static bool has_room_for(size_t cores) noexcept;
+
+ private:
+  int probe_ = -1;  // asks; owns no name
+  std::vector<int> held_;
+};
+
+}  // namespace mpc::job

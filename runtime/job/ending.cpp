@@ -1,0 +1,63 @@
+#include "runtime/job/ending.h"
+
+#include "base/settings.h"
+
+namespace mpc::job {
+namespace {
+
+IntSetting grace_ms{
+    "job.grace_ms",
+    100,
+    "ms",
+    "When a rank has failed (exit status, MPI_Abort, crash), so long the others may go "
+    "on, as far "
+    "as they do not wait for each other: what they are about to print is not lost",
+    0,
+    60'000};
+
+}  // namespace
+
+bool Ending::request(int status, const std::string* message, bool with_grace) noexcept {
+  int expected = kRunning;
+  if (!state_.compare_exchange_strong(expected, kClaimed, std::memory_order_relaxed))
+    return false;
+  status_ = status;
+  message_ = message;
+  has_grace_ = with_grace;
+  state_.store(kRequested, std::memory_order_release);  // pairs with the loads below
+  return true;
+}
+
+void Ending::note_failure(int status, const std::string& message) {
+  int expected = kRunning;
+  if (!failure_.compare_exchange_strong(expected, kClaimed, std::memory_order_relaxed))
+    return;
+  failure_status_ = status;
+  failure_message_ = message;
+  failure_.store(kRequested, std::memory_order_release);  // pairs with the loads below
+}
+
+int Ending::status() const noexcept {
+  if (failure_.load(std::memory_order_acquire) == kRequested) return failure_status_;
+  return state_.load(std::memory_order_acquire) == kRequested ? status_ : 0;
+}
+
+std::string Ending::messages() const {
+  std::string out;
+  const auto add = [&](const std::string& message) {
+    out += message;
+    if (!out.empty() && out.back() != '\n') out += '\n';
+  };
+  if (failure_.load(std::memory_order_acquire) == kRequested) add(failure_message_);
+  if (state_.load(std::memory_order_acquire) == kRequested && message_ != nullptr)
+    add(*message_);
+  return out;
+}
+
+uint64_t Ending::grace_ns() const noexcept {
+  const bool has_grace =
+      state_.load(std::memory_order_acquire) == kRequested && has_grace_;
+  return has_grace ? static_cast<uint64_t>(grace_ms.get()) * 1'000'000 : 0;
+}
+
+}  // namespace mpc::job

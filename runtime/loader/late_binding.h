@@ -1,0 +1,22 @@
+#pragma once
+// Late binding: functions that were not there yet when a library was opened with RTLD_LAZY.
+//
+// Role:      a stub for each; its first call looks the function up, or ends the rank with the
+//            dynamic linker's message.
+// Users:     runtime/loader/rank_linker.cpp.
+// Threads:   any.
+// See also:  dlopen(3), RTLD_LAZY. What is there is bound when the library is opened.
+
+#include <cstddef>
+
+#include "runtime/loader/binding.h"
+
+namespace mpc::loader {
+
+inline constexpr size_t kStubBytes = 32;
+
+// Executable pages with a stub for each of `count` symbols; null: errno says why.
+// Ownership: the caller's; munmap().
+char* make_stub_pages(const LateSymbol* symbols, size_t count) noexcept;
+
+}  // namespace mpc::loader

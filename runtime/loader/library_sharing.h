@@ -1,0 +1,30 @@
+#pragma once
+// Library sharing: of which libraries each rank has its own copy, and which are one for all.
+//
+// Role:      the one rule, for libraries that a program needs and for those that it opens.
+// Users:     runtime/loader.
+// Threads:   any.
+// See also:  docs/limits.md (what ranks share).
+
+#include <string>
+#include <vector>
+
+namespace mpc::loader {
+
+// File names; loader.private_libraries and loader.shared_libraries.
+struct SharingRules {
+  std::vector<std::string> private_names;
+  std::vector<std::string> shared_names;
+};
+
+// As the settings say.
+const SharingRules& sharing_rules();
+
+// Most libraries keep state that they do not expect others to see, or are not made for
+// threads: a rank has its own, as a process would. What libmpi_abi itself uses is shared.
+bool must_be_private(const std::string& file_name, const SharingRules& rules);
+
+// Did the dynamic linker load it for the process? (A path or a name; masters have none.)
+bool is_loaded(const std::string& name);
+
+}  // namespace mpc::loader

@@ -1,0 +1,29 @@
+#pragma once
+// Module layout: which parts of a file are shared text, which are data, and how they are mapped.
+//
+// Role:      the same for what starts with a program and for what is loaded later.
+// Users:     runtime/loader/blueprint.cpp, image.cpp, plugin.cpp.
+// Threads:   any.
+// See also:  runtime/loader/blueprint.h.
+
+#include <functional>
+
+#include "runtime/loader/blueprint.h"
+
+namespace mpc::loader {
+
+// Fills in the ranges of text and data from the file's segments. Returns the end of its
+// memory, in bytes.
+size_t lay_out(Module& m);
+// Makes the data reach to `end` (from address 0 of the module), with zeroes.
+void extend_data(Module& m, size_t end);
+// Start-up and end functions.
+Hooks hooks_of(const ElfFile& file);
+// The master's data as the dynamic linker relocated it, to the module's place in the image.
+void copy_master_data(const Module& m, char* image);
+// Maps text and data over reserved addresses. False: errno says why.
+bool map_module(const Module& m, char* base, int image_fd);
+// Calls visit(vaddr) for each word of DT_RELR, the packed table of relative relocations.
+void for_each_packed(const ElfFile& file, const std::function<void(uint64_t)>& visit);
+
+}  // namespace mpc::loader

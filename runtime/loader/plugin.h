@@ -1,0 +1,79 @@
+#pragma once
+// Plugin: a library that ranks load after their start, prepared once for the whole process.
+//
+// Role:      what Blueprint is for a program, for one library that dlopen() brings (or that such
+//            a library needs): its master, the image of its data, the words that depend on where
+//            a copy lies, and the words that name symbols, which each rank resolves by itself.
+// Users:     runtime/loader/rank_linker.cpp, binding.cpp, plugin_tls.cpp.
+// Threads:   Plugin::get() by any, serialised inside; immutable afterwards but for `binding`.
+// See also:  docs/loader.md (libraries that are loaded later); docs/design/0018-dlopen.md.
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/loader/blueprint.h"
+
+namespace mpc::loader {
+
+// A word of a plugin's data whose value hangs on a symbol.
+struct Reference {
+  size_t vaddr;
+  uint32_t type;   // R_X86_64_...
+  uint32_t index;  // in the plugin's dynamic symbol table
+  uint64_t addend;
+  uint64_t master;  // what the dynamic linker put there; 0: it found nothing
+};
+
+// A library that a plugin needs and that is private, too.
+struct Need {
+  std::string name;
+  std::string path;  // "" if it was not found
+};
+
+struct Binding;  // binding.h
+
+class Plugin {
+ public:
+  // Prepared at the first call for this file. `inherited`: RPATHs of its loaders, expanded.
+  // Errors: kNotFound, kPermission, kImage, kNoMem, kSystem; texts as dlerror() shows them.
+  static Result<Plugin*> get(const std::string& path,
+                             const std::vector<std::string>& inherited);
+  // Was it prepared already, as it is now?
+  static Plugin* find(const std::string& path);
+
+  const std::string& path() const noexcept { return module.file->path(); }
+
+  uint32_t id = 0;  // unique in the process
+  Module module;    // bundle_offset is 0
+  int image_fd = -1;
+  std::vector<Need> needs;
+  std::vector<size_t> relative;  // words that hold an offset in this plugin
+  std::vector<Reference> references;
+  bool has_static_tls = false;  // thread_locals that are reached without a call of ours
+  bool has_thread_pointers =
+      false;  // initial values of thread_locals that are addresses
+  bool needs_executable_stack = false;
+  bool binds_now = false;      // as if opened with RTLD_NOW
+  bool binds_to_self = false;  // -Bsymbolic
+  size_t tls_bytes = 0;        // of each thread's block, without our mark behind it
+  std::atomic<bool> was_unloaded{false};  // by some rank; see plugin_tls.h
+
+  // Results of symbol lookups, which ranks with the same history share. See binding.h.
+  std::mutex binding_mutex;
+  std::map<std::vector<uint64_t>, std::shared_ptr<const Binding>> bindings;
+
+ private:
+  Plugin();
+  ~Plugin();  // never: threads may be anywhere in it
+  friend class PluginMaker;
+};
+
+}  // namespace mpc::loader

@@ -1,0 +1,41 @@
+#pragma once
+// Plugin space: the address space of copies of plugins, and from an address to the copy there.
+//
+// Role:      room for many small and some large mappings that come and go; answers the unwinder,
+//            dladdr and the crash report in a few loads, whoever asks.
+// Users:     runtime/loader.
+// Threads:   allocate(), set() and release() by any, serialised inside; find() by anyone, signal
+//            handlers included.
+// See also:  runtime/loader/registry.h does the same for programs.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mpc::loader {
+
+class Copy;
+struct Module;
+
+// One rank's copy of a plugin, as far as others must know it.
+struct PluginPlace {
+  Copy* copy = nullptr;  // the rank's program
+  const Module* module = nullptr;
+  char* base = nullptr;
+};
+
+// Copies begin and end at multiples of this.
+inline constexpr size_t kGranuleBytes = 64 * 1024;
+
+class PluginSpace {
+ public:
+  static PluginSpace& instance() noexcept;
+  // Reserved addresses, inaccessible; null: errno says why.
+  char* allocate(size_t bytes, size_t alignment) noexcept;
+  // From now on find() gives `place` for these addresses; null: nothing.
+  void set(char* base, size_t bytes, const PluginPlace* place) noexcept;
+  // Unmaps what lies there; the addresses may be given out again.
+  void release(char* base, size_t bytes) noexcept;
+  const PluginPlace* find(const void* address) const noexcept;
+};
+
+}  // namespace mpc::loader

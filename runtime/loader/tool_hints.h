@@ -1,0 +1,21 @@
+#pragma once
+// Tool hints: what to do with a program that was never meant to be ranks.
+//
+// Role:      debuggers, tracers, shells and interpreters stand between mpcrun and the program by
+//            habit; "compile it with mpcc" is no help with these.
+// Users:     runtime/loader/program_check.cpp, runtime/loader/elf_file.cpp.
+// Threads:   any.
+// See also:  docs/mpcrun.md, section "Debuggers and checkers".
+
+#include <string>
+
+namespace mpc::loader {
+
+// How the tool at `path` is used with mpcrun, as the end of a sentence; empty: it is none that we
+// know.
+std::string hint_for_tool(const std::string& path);
+
+inline constexpr char kHintForScripts[] =
+    "MPI programs that a script starts cannot be ranks; put the script around mpcrun";
+
+}  // namespace mpc::loader

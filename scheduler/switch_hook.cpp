@@ -1,0 +1,24 @@
+#include "scheduler/switch_hook.h"
+
+#include <sched.h>
+
+#include "scheduler/carrier.h"
+#include "scheduler/ult.h"
+
+namespace mpc::sched {
+
+namespace detail {
+constinit std::atomic<SwitchHook> g_switch_hook{nullptr};
+constinit std::atomic<bool> g_directories_are_shared{false};
+}  // namespace detail
+
+void take_own_directory() noexcept {
+  if (::unshare(CLONE_FS) != 0)
+    detail::g_directories_are_shared.store(true, std::memory_order_relaxed);
+}
+
+uint64_t& switch_hook_state() noexcept {
+  return static_cast<Ult&>(Execution::self()).carrier().hook_state;
+}
+
+}  // namespace mpc::sched
