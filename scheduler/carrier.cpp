@@ -89,7 +89,7 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
     // Tasks run on the carrier's own stack; it goes on with the Ults afterwards.
     Ult* next = __builtin_expect(held_->wants_task(), 0) ? nullptr : held_->pop();
     if (next != nullptr) {
-      next->carrier_ = this;
+      next->run_on(this);
       next->worker_.store(held_, std::memory_order_relaxed);
       to = &next->fiber;
       if (const SwitchHook hook = switch_hook()) [[unlikely]]
@@ -109,7 +109,7 @@ void Carrier::resume(Ult& ult) noexcept {
     account.charge(nullptr);
   if (const SwitchHook hook = switch_hook()) [[unlikely]]
     hook(ult.identity(), hook_state);
-  ult.carrier_ = this;
+  ult.run_on(this);
   ult.worker_.store(held_, std::memory_order_relaxed);
   held_->count_switch();
   Departure departure{this, nullptr, After::kParked};
@@ -159,7 +159,7 @@ void Carrier::run() noexcept {
   scheduler_.greet_kernel_thread();
   take_own_directory();
   current_ = this;
-  carrier_ = this;
+  run_on(this);
   native_.fs = context::current_fs();
   trace::introduce(trace::Role::kIdle, nullptr);
   tid_.store(static_cast<int>(raw_syscall(SYS_gettid)), std::memory_order_relaxed);

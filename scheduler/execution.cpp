@@ -127,6 +127,13 @@ bool Execution::is_quickly_woken() const noexcept {
   return is_parked() && worker != nullptr && !worker->is_sleeping();
 }
 
+int Execution::kernel_thread() const noexcept {
+  if (!is_ult_) return 0;
+  const Carrier* carrier = std::atomic_ref(const_cast<Carrier*&>(carrier_))
+                               .load(std::memory_order_relaxed);
+  return carrier != nullptr ? carrier->tid() : 0;
+}
+
 bool Execution::is_on_idle_core() const noexcept {
   const Worker* worker = worker_.load(std::memory_order_relaxed);
   return is_parked() && worker != nullptr && worker != self().worker() &&

@@ -105,6 +105,10 @@ class Execution {
   // do. Caller: any.
   bool is_on_idle_core() const noexcept;
 
+  // A hint: the id (gettid) of the kernel thread that runs this Ult, or ran it last; 0: none yet, or it
+  // is no Ult. Caller: any, signal handlers, too, while the scheduler exists.
+  int kernel_thread() const noexcept;
+
   // Number of the core (logical index in the topology) of worker(), or -1.
   int core() const noexcept;
 
@@ -163,6 +167,10 @@ class Execution {
   friend class Carrier;
   friend class Hold;
 
+  // Relaxed: kernel_thread() of other threads is a hint; the execution itself reads what it is run by.
+  void run_on(Carrier* carrier) noexcept {
+    std::atomic_ref(carrier_).store(carrier, std::memory_order_relaxed);
+  }
   void begin_wait(const WaitReason& reason) noexcept;
   bool take_permit() noexcept;      // kPermit -> kActive
   bool publish_parked() noexcept;   // kActive -> kParked; false (and kActive): a permit came
@@ -172,7 +180,8 @@ class Execution {
 
   std::atomic<uint32_t> state_{kActive};
   std::atomic<Worker*> worker_{nullptr};
-  Carrier* carrier_ = nullptr;  // the kernel thread that runs it; null for foreign threads
+  // The kernel thread that runs it; null for foreign threads. Written by run_on() only.
+  Carrier* carrier_ = nullptr;
   std::atomic<void*> identity_{nullptr};
   bool is_ult_ = false;
   std::atomic<uint64_t> park_count_{0};  // written by the execution itself

@@ -1,5 +1,7 @@
 #include "scheduler/kernel_thread.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <mutex>
 
@@ -10,6 +12,12 @@ namespace {
 constinit std::mutex registry_lock;
 constinit KernelThread* registry = nullptr;
 constinit std::atomic<int> expected{0};
+
+// A forked child must find it free. No other mutex is taken under it that fork() takes, too.
+__attribute__((constructor)) void register_lock() {
+  const auto unlock = [] { registry_lock.unlock(); };
+  ::pthread_atfork([] { registry_lock.lock(); }, unlock, unlock);
+}
 
 void enlist(KernelThread& thread) {
   std::lock_guard lock(registry_lock);

@@ -18,6 +18,7 @@
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
+#include "runtime/interpose/signals.h"
 
 namespace mpc::interpose {
 namespace {
@@ -275,6 +276,7 @@ int wait_for_lock(const job::Rank& rank, int fd, const struct stat& status,
   constexpr uint64_t kLastLookNs = 64'000'000;
   Waiter waiter(rank, {status.st_dev, status.st_ino}, range);
   std::unique_lock lock(g_mutex);
+  const uint32_t interruptions = interruptions_of(rank);
   if (try_lock(rank, fd, status, range) == 0) return 0;
   for (uint64_t look_ns = kFirstLookNs; errno == EAGAIN;
        look_ns = std::min(2 * look_ns, kLastLookNs)) {
@@ -291,7 +293,7 @@ int wait_for_lock(const job::Rank& rank, int fd, const struct stat& status,
     if (result != 0 || range.type == F_RDLCK) wake_next(waiter.file, range, &waiter);
     waiters().remove(&waiter);
     if (result == 0) return 0;
-    errno = error;
+    errno = error == EAGAIN && interruptions_of(rank) != interruptions ? EINTR : error;
   }
   return -1;
 }

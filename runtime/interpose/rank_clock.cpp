@@ -27,6 +27,12 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constinit std::mutex g_mutex;
 constinit ThreadClock* g_clocks = nullptr;
 
+// A forked child must find it free.
+__attribute__((constructor)) void register_mutex() {
+  const auto unlock = [] { g_mutex.unlock(); };
+  ::pthread_atfork([] { g_mutex.lock(); }, unlock, unlock);
+}
+
 uint64_t clock_ns(clockid_t id) noexcept {
   timespec time{};
   NEXT(clock_gettime)(id, &time);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 
@@ -28,6 +29,8 @@ struct RankSignals {
     bool is_set;  // false: what the process does
   };
   std::array<Entry, NSIG> entries{};
+  // Runs of handlers after which waiting calls end with EINTR.
+  std::atomic<uint32_t> interruptions{0};
 };
 
 namespace {
@@ -113,12 +116,53 @@ void act_as_process(int signal, siginfo_t* info, void* context) {
   NEXT(pthread_sigmask)(SIG_UNBLOCK, &only, nullptr);
 }
 
+// In si_errno of a signal that has been passed on, which the kernel leaves 0; si_code in the lower half,
+// as only codes of signals that programs queue may be sent.
+constexpr unsigned kPassedOn = 0x4d500000, kCodeBits = 0xffff;
+
+// A signal to the process interrupts any of its threads. It goes on to the kernel thread that runs
+// the main thread of the rank that is meant, or ran it last: a call in which the rank sleeps there
+// ends with EINTR, and the handler may jump out of what the rank computes. Once only: where it arrives
+// another rank may run by then. False: it is to be handled here.
+bool pass_on(const job::Rank* rank, int signal, const siginfo_t& info) noexcept {
+  if (rank == nullptr || rank->execution == nullptr || is_forked_child() ||
+      rank->phase.load(std::memory_order_relaxed) >= job::kEnded)
+    return false;
+  const int thread = rank->execution->kernel_thread();
+  if (thread == 0 || thread == ::syscall(SYS_gettid)) return false;
+  siginfo_t copy = info;
+  copy.si_errno =
+      static_cast<int>(kPassedOn | (static_cast<unsigned>(info.si_code) & kCodeBits));
+  copy.si_code = SI_QUEUE;
+  return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, signal, &copy) == 0;
+}
+
+// True: the signal has been passed on; then `info` is again what the kernel gave.
+bool restore_if_passed_on(siginfo_t& info) noexcept {
+  const auto mark = static_cast<unsigned>(info.si_errno);
+  if ((mark & ~kCodeBits) != kPassedOn) return false;
+  info.si_errno = 0;
+  info.si_code = static_cast<int16_t>(mark & kCodeBits);
+  return true;
+}
+
 void dispatch(int signal, siginfo_t* info, void* context) {
-  RankSignals::Entry* entry = entry_of(rank_for(signal, *info), signal);
+  const int error = errno;
+  const bool was_passed_on = restore_if_passed_on(*info);
+  const job::Rank* rank = rank_for(signal, *info);
+  const bool is_passed_on = !was_passed_on && !is_of_caller(signal, *info) &&
+                            pass_on(rank, signal, *info);
+  errno = error;
+  if (is_passed_on) return;
+  RankSignals::Entry* entry = entry_of(rank, signal);
   if (entry == nullptr || !entry->is_set) return act_as_process(signal, info, context);
   const Action action = entry->action;
   if ((action.sa_flags & SA_RESETHAND) != 0) entry->is_set = false;
   if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN) return;
+  // Relaxed: a waiting call looks for a change, again and again.
+  if ((action.sa_flags & SA_RESTART) == 0)
+    static_cast<LibcState*>(rank->libc)
+        ->signals->interruptions.fetch_add(1, std::memory_order_relaxed);
   call(action, signal, info, context);
 }
 
@@ -221,6 +265,13 @@ void owns_timer(int which) {
 }
 
 }  // namespace
+
+uint32_t interruptions_of(const job::Rank& rank) noexcept {
+  const auto* state = static_cast<const LibcState*>(rank.libc);
+  return state != nullptr && state->signals != nullptr
+             ? state->signals->interruptions.load(std::memory_order_relaxed)
+             : 0;
+}
 
 bool run_handler_here(int signal) noexcept {
   const bool is_taken =

@@ -59,6 +59,12 @@ struct Live {
 constinit std::mutex g_threads_mutex;
 constinit Live* g_threads = nullptr;
 
+// A forked child must find it free.
+__attribute__((constructor)) void register_mutex() {
+  const auto unlock = [] { g_threads_mutex.unlock(); };
+  ::pthread_atfork([] { g_threads_mutex.lock(); }, unlock, unlock);
+}
+
 void thread_ends(Live* live) {
   const std::lock_guard lock(g_threads_mutex);
   Live** link = &g_threads;

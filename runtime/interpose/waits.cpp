@@ -19,6 +19,7 @@
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/main_thread.h"
 #include "runtime/interpose/next.h"
+#include "runtime/interpose/signals.h"
 #include "scheduler/execution.h"
 #include "scheduler/worker.h"
 
@@ -161,12 +162,17 @@ int wait_for(sem_t* semaphore, uint64_t deadline_ns) noexcept {
   constexpr uint64_t kFirstPauseNs = 1'000'000, kLongestPauseNs = 100'000'000;
   const Reason reason("sem_wait");
   Lot& lot = lot_of(semaphore);
+  const mpc::job::Rank* rank = mpc::interpose::own_rank();
+  const auto interruptions = [rank] {
+    return rank != nullptr ? mpc::interpose::interruptions_of(*rank) : 0;
+  };
+  const uint32_t at_begin = interruptions();
   for (uint64_t pause = kFirstPauseNs;; pause = std::min(2 * pause, kLongestPauseNs)) {
     if (NEXT(sem_trywait)(semaphore) == 0) return 0;
     if (errno != EAGAIN) return -1;
     const uint64_t now = mpc::sched::now_ns();
-    if (now >= deadline_ns) {
-      errno = ETIMEDOUT;
+    if (now >= deadline_ns || interruptions() != at_begin) {
+      errno = now >= deadline_ns ? ETIMEDOUT : EINTR;
       return -1;
     }
     Waiter waiter{semaphore};
