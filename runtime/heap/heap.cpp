@@ -26,6 +26,12 @@ constexpr size_t kLargeArrayBytes = size_t{1} << 20;
 constexpr size_t kTrimBytes = 256 << 10;   // less is not worth a system call
 constexpr size_t kForgetBytes = 64 << 10;  // shorter free runs keep their memory
 
+// What is given out here may have been a small block that was freed at the same address.
+void* unmarked(char* pointer) noexcept {
+  reinterpret_cast<Block*>(pointer)->clear_mark();
+  return pointer;
+}
+
 int bin_of(size_t granules) noexcept { return log2_of(granules); }
 
 size_t first_span_granules(size_t block_bytes) noexcept {
@@ -65,6 +71,7 @@ void* Heap::allocate_slowly(int size_class) noexcept {
   Block* block = span->free;
   span->free = block->next;
   ++span->used;
+  block->clear_mark();
   return block;
 }
 
@@ -147,7 +154,7 @@ void* Heap::allocate_medium(size_t bytes, size_t alignment) noexcept {
   span->used = 1;
   span->block_bytes = static_cast<uint32_t>(granules * kGranuleBytes - sizeof(Span));
   const auto begin = reinterpret_cast<uintptr_t>(span->blocks());
-  return span->blocks() + (round_up(begin, alignment) - begin);
+  return unmarked(span->blocks() + (round_up(begin, alignment) - begin));
 }
 
 void* Heap::allocate_aligned(size_t bytes, size_t alignment) noexcept {
@@ -163,22 +170,22 @@ void* Heap::allocate_aligned(size_t bytes, size_t alignment) noexcept {
     span->has_inner = true;
     span->is_plain = false;
   }
-  return inner;
+  return unmarked(inner);
 }
 
 // ---- freeing ----
 
 void Heap::free_with_care(Chunk& chunk, Span* in_use, char* pointer) noexcept {
-  if (in_use == nullptr || in_use->used == 0)
-    die("free(): the memory is free already", pointer);
+  if (in_use == nullptr || in_use->used == 0) die_of_double_free(pointer);
   Span& span = *in_use;
   if (span.is_medium) {
     free_span(chunk, span);
     return;
   }
   auto* block = reinterpret_cast<Block*>(span.block_of(pointer));
-  if (block == span.free) die("free(): the memory is free already", pointer);
+  if (block->is_marked()) die_of_double_free(pointer);
   block->next = span.free;
+  block->set_mark();
   span.free = block;
   if (span.link == nullptr) list_span(span);
   // The first span of a class stays, so that a program that allocates and frees one block does
@@ -187,6 +194,10 @@ void Heap::free_with_care(Chunk& chunk, Span* in_use, char* pointer) noexcept {
     unlist_span(span);
     free_span(chunk, span);
   }
+}
+
+void Heap::die_of_double_free(const void* pointer) noexcept {
+  die("free(): the memory is free already", pointer);
 }
 
 void Heap::free_span(Chunk& chunk, Span& span) noexcept {
@@ -214,6 +225,7 @@ void Heap::collect_remote() noexcept {
   Block* block = remote_.exchange(nullptr, std::memory_order_acquire);
   while (block != nullptr) {
     Block* next = block->next;
+    block->clear_mark();
     free_own(*static_cast<Chunk*>(AddressMap::find(block)), block);
     block = next;
   }

@@ -24,9 +24,22 @@ struct Large;
 constexpr size_t kMediumBytes = size_t{4}
                                 << 20;  // larger blocks have a mapping of their own
 
+// A free block. Its mark depends on its address, so that no copy of freed memory has it by accident;
+// a block that is given out has none.
 struct Block {
   Block* next;
+  uintptr_t mark;
+
+  bool is_marked() const noexcept { return mark == mark_here(); }
+  void set_mark() noexcept { mark = mark_here(); }
+  void clear_mark() noexcept { mark = 0; }
+
+ private:
+  uintptr_t mark_here() const noexcept {
+    return reinterpret_cast<uintptr_t>(this) ^ uintptr_t{0x9E3779B97F4A7C15};
+  }
 };
+static_assert(sizeof(Block) <= kAlignment);
 
 // At the beginning of a run in use.
 struct alignas(64) Span {
@@ -77,6 +90,7 @@ class Heap {
       return allocate_slowly(c);
     span->free = block->next;
     ++span->used;
+    block->clear_mark();
     return block;
   }
   // A multiple of `alignment`, a power of two above kAlignment.
@@ -84,18 +98,22 @@ class Heap {
   void free_own(Chunk& chunk, void* pointer) noexcept {
     auto* span = reinterpret_cast<Span*>(chunk.run_of(pointer));
     auto* block = static_cast<Block*>(pointer);
-    if (span == nullptr || !span->is_plain || span->used <= 1 || block == span->free)
+    if (span == nullptr || !span->is_plain || span->used <= 1 || block->is_marked())
         [[unlikely]] {
       free_with_care(chunk, span, static_cast<char*>(pointer));
       return;
     }
     block->next = span->free;
+    block->set_mark();
     span->free = block;
     --span->used;
   }
   // Caller: a thread that has another heap, or none.
   void free_remote(void* pointer) noexcept {
     auto* block = static_cast<Block*>(pointer);
+    if (block->is_marked()) [[unlikely]]
+      die_of_double_free(pointer);
+    block->set_mark();  // until collect_remote()
     Block* top = remote_.load(std::memory_order_relaxed);
     do {
       block->next = top;
@@ -129,6 +147,7 @@ class Heap {
   bool extend(Span& span) noexcept;
   void free_with_care(Chunk& chunk, Span* span, char* pointer) noexcept;
   void free_span(Chunk& chunk, Span& span) noexcept;
+  [[noreturn, gnu::cold]] static void die_of_double_free(const void* pointer) noexcept;
   void collect_remote() noexcept;
 
   Span* take_run(size_t granules, bool is_large_array) noexcept;

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 #include <string_view>
 
@@ -49,6 +48,11 @@ bool is_shared_by_nature(const std::string& name) {
 
 }  // namespace
 
+std::recursive_mutex& dynamic_linker_mutex() {
+  static auto* const mutex = new std::recursive_mutex;
+  return *mutex;
+}
+
 const SharingRules& sharing_rules() {
   static const SharingRules rules{split_names(private_libraries.get()),
                                   split_names(shared_libraries.get())};
@@ -67,9 +71,8 @@ bool must_be_private(const std::string& file_name, const SharingRules& rules) {
   if (is_shared_by_nature(file_name)) return false;
   // What was private once stays so, whatever the process loads for itself later; and many
   // ranks ask the same.
-  static std::mutex mutex;
   static std::set<std::string> known;
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(dynamic_linker_mutex());
   if (known.contains(file_name)) return true;
   if (is_loaded(file_name)) return false;
   known.insert(file_name);

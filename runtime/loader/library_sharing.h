@@ -6,6 +6,7 @@
 // Threads:   any.
 // See also:  docs/limits.md (what ranks share).
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,9 @@ bool must_be_private(const std::string& file_name, const SharingRules& rules);
 
 // Did the dynamic linker load it for the process? (A path or a name; masters have none.)
 bool is_loaded(const std::string& name);
+
+// Held by ranks around each call of the process's dlopen(), whose own lock constructors of libraries
+// run under: these may open libraries as well.
+std::recursive_mutex& dynamic_linker_mutex();
 
 }  // namespace mpc::loader

@@ -253,13 +253,11 @@ FileKey key_of(const struct stat& s) {
           s.st_mtim.tv_sec * 1'000'000'000 + s.st_mtim.tv_nsec};
 }
 
-struct Store {
-  std::mutex mutex;
-  std::map<FileKey, Plugin*> plugins;
-};
-Store& store() {
-  static auto* const instance = new Store;  // ranks may outlive static destructors
-  return *instance;
+using Plugins = std::map<FileKey, Plugin*>;
+// Guarded by dynamic_linker_mutex().
+Plugins& plugins() {
+  static auto* const all = new Plugins;  // ranks may outlive static destructors
+  return *all;
 }
 
 }  // namespace
@@ -267,29 +265,28 @@ Store& store() {
 Plugin* Plugin::find(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return nullptr;
-  Store& s = store();
-  std::lock_guard lock(s.mutex);
-  const auto known = s.plugins.find(key_of(status));
-  return known != s.plugins.end() ? known->second : nullptr;
+  std::lock_guard lock(dynamic_linker_mutex());
+  const auto known = plugins().find(key_of(status));
+  return known != plugins().end() ? known->second : nullptr;
 }
 
 Result<Plugin*> Plugin::get(const std::string& path,
                             const std::vector<std::string>& inherited) {
   if (Plugin* known = find(path)) return known;
-  Store& s = store();
-  std::lock_guard lock(s.mutex);
+  std::lock_guard lock(dynamic_linker_mutex());
   auto file = ElfFile::open(path);
   if (!file) return file.error();
   struct stat status {};
   ::fstat((*file)->fd(), &status);
   const FileKey key = key_of(status);
-  if (const auto known = s.plugins.find(key); known != s.plugins.end())
+  if (const auto known = plugins().find(key); known != plugins().end())
     return known->second;
   auto made = PluginMaker(inherited).make(std::move(*file));
   if (!made) return made.error();
-  (*made)->id = static_cast<uint32_t>(s.plugins.size() + 1);
-  s.plugins.emplace(key, *made);
-  return *made;
+  // A constructor of what it needs may have brought it meanwhile; then that one is it.
+  const auto [entry, is_new] = plugins().emplace(key, *made);
+  if (is_new) (*made)->id = static_cast<uint32_t>(plugins().size());
+  return entry->second;
 }
 
 }  // namespace mpc::loader

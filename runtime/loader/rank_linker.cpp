@@ -246,6 +246,7 @@ Result<std::string> RankLinker::locate(const std::string& name,
 // One for all ranks: the dynamic linker's, with a count of our own, so that a rank cannot
 // close what others have open.
 Result<void*> RankLinker::open_shared(const std::string& name, int flags) {
+  std::lock_guard lock(dynamic_linker_mutex());
   void* handle = ::dlopen(name.c_str(), flags);
   if (handle == nullptr) {
     const char* text = ::dlerror();

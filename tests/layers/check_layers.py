@@ -11,6 +11,8 @@ Rules, each with the word that a report begins with:
   top      nothing includes a header of tests/, examples/ or bench/ but these themselves
   library  an outside library is included by one file of the layers, and by one of each tool
   mpi.h    only mpi/ and what lies above it knows the C interface
+  loop     units of a layer (header and source of one name) that include each other in a circle are
+           those of cmake/known-loops.txt; a circle that was cut is taken out there
 
 Exit status: 0 clean, 1 violations (one line each), 2 the table cannot be read.
 """
@@ -87,9 +89,11 @@ def check(root):
     table = Table((root / "cmake/layers.txt").read_text())
     problems = list(table.problems)
     wrappers = {}
+    units = {}
     for name, path in source_files(root):
         for bracket, target in INCLUDE.findall(strip_comments(path.read_text(
                 errors="replace"))):
+            note_unit(table, units, name, bracket, target)
             problem = judge(root, table, name, bracket, target)
             if problem:
                 problems.append(f"{problem} ({name} includes {target})")
@@ -100,7 +104,53 @@ def check(root):
         if len(names) > 1:
             problems.append(f"library: {library} is included by {len(names)} files: "
                             f"{', '.join(sorted(names))}")
-    return problems
+    return problems + compare_loops(loops_of(units), known_loops(root))
+
+
+def note_unit(table, units, name, bracket, target):
+    """Adds the arrow of one #include within a layer to `units`: unit -> units it includes."""
+    layer = table.layer_of(name)
+    if not layer or bracket == "<" or table.layer_of(target) != layer:
+        return
+    here, there = (Path(path).with_suffix("").as_posix() for path in (name, target))
+    units.setdefault(here, set())
+    units.setdefault(there, set())
+    if here != there:
+        units[here].add(there)
+
+
+def reachable(units, begin):
+    """What can be come to from `begin`, over one arrow or more."""
+    seen, waiting = set(), [begin]
+    while waiting:
+        for unit in units[waiting.pop()]:
+            if unit not in seen:
+                seen.add(unit)
+                waiting.append(unit)
+    return seen
+
+
+def loops_of(units):
+    """Sets of units, each of which can be come to from all others of its set."""
+    reach = {unit: reachable(units, unit) for unit in units}
+    return {frozenset(other for other in reach[unit] if unit in reach[other])
+            for unit in units if unit in reach[unit]}
+
+
+def known_loops(root):
+    """One loop a line, in cmake/known-loops.txt; none if there is no such file."""
+    path = root / "cmake/known-loops.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    words = (line.split("#", 1)[0].split() for line in lines)
+    return {frozenset(line) for line in words if line}
+
+
+def compare_loops(found, known):
+    new = [f"loop: these include each other in a circle: {' '.join(sorted(loop))}"
+           for loop in sorted(found - known, key=sorted)]
+    gone = [f"loop: cmake/known-loops.txt names one that is not there: {' '.join(sorted(loop))}"
+            for loop in sorted(known - found, key=sorted)]
+    return new + gone
 
 
 def tool_of(name):

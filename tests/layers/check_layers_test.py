@@ -56,6 +56,21 @@ class Layers(unittest.TestCase):
     def test_layer_that_includes_a_test_header(self):
         self.expect("top", {"base/log.cpp": '#include "tests/support/help.h"\n'})
 
+    LOOP = {"base/a.h": '#include "base/b.h"\n', "base/b.h": "#pragma once\n",
+            "base/b.cpp": '#include "base/b.h"\n#include "base/c.h"\n',
+            "base/c.h": "#pragma once\n", "base/c.cpp": '#include "base/a.h"\n'}
+
+    def test_units_that_include_each_other_in_a_circle(self):
+        self.expect("loop", self.LOOP)
+        self.assertIn("base/a base/b base/c", violations(self.LOOP)[0])
+        self.assertEqual(violations({**self.LOOP, "base/c.cpp": '#include "base/c.h"\n'}), [])
+
+    def test_a_known_circle_is_none_and_one_that_was_cut_is(self):
+        known = {"cmake/known-loops.txt": "# to be cut\nbase/b base/a base/c\n"}
+        self.assertEqual(violations({**self.LOOP, **known}), [])
+        self.expect("loop", known)
+        self.assertEqual(len(violations({**self.LOOP, "cmake/known-loops.txt": "base/a base/b\n"})), 2)
+
     def test_second_file_that_includes_a_library(self):
         self.expect("library", {"mpi/numa.cpp": "#include <hwloc.h>\n"})
 

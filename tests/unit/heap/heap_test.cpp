@@ -242,5 +242,53 @@ TEST(HeapDeathTest, NamesTheRankThatFreesTwice) {
       "mpcrun: rank 42: free\\(\\): the memory is free already");
 }
 
+TEST(HeapDeathTest, NoticesASecondFreeAfterOthers) {
+  EXPECT_DEATH(
+      {
+        enter_owner(43, -1);
+        void* blocks[4];
+        for (void*& block : blocks) block = thread_heap()->allocate(24);
+        for (void* block : blocks) give_back(block);
+        give_back(blocks[1]);
+      },
+      "rank 43: free\\(\\): the memory is free already");
+}
+
+TEST(HeapDeathTest, NoticesASecondFreeByAnotherThread) {
+  void* block = nullptr;
+  as_thread_of(kManyRanks + 12, [&] {
+    block = thread_heap()->allocate(24);
+    static_cast<void>(thread_heap()->allocate(24));
+  });
+  EXPECT_DEATH(
+      {
+        enter_owner(44, -1);
+        give_back(block);
+        give_back(block);
+      },
+      "rank 44: free\\(\\): the memory is free already");
+}
+
+// A small block that was freed leaves its mark; whatever is made at the same address later is none.
+TEST(Heap, TakesWhatLaterBlocksHaveInsteadOfASmallOneBack) {
+  constexpr size_t kBytes = 2 << 20;
+  as_thread_of(kManyRanks + 13, [] {
+    std::vector<void*> small;
+    for (size_t bytes = 0; bytes < kBytes; bytes += 32)
+      small.push_back(thread_heap()->allocate(32));
+    for (void* block : small) give_back(block);
+    std::vector<void*> later;
+    for (size_t bytes = 0; bytes < kBytes; bytes += 4096) {
+      later.push_back(thread_heap()->allocate(16384));
+      later.push_back(thread_heap()->allocate_aligned(64, 128));
+      later.push_back(thread_heap()->allocate_aligned(10000, 64));
+    }
+    std::thread([&later] {
+      for (size_t i = 0; i < later.size(); i += 2) give_back(later[i]);
+    }).join();
+    for (size_t i = 1; i < later.size(); i += 2) give_back(later[i]);
+  });
+}
+
 }  // namespace
 }  // namespace mpc::heap
