@@ -19,6 +19,11 @@
 // so a rank whose messages are there half of the time seldom waits in vain. How long to wait is
 // learned from all of them: a little less whenever the first look finds the message, much more
 // when it does not, because that costs a journey of the line.
+//
+// Where journeys are short, as between the two threads of one core, a look in vain costs next to
+// nothing, and it pays to look all the time. So the last receive of each series that waits measures
+// when it had its answer, as each probe does; unless waiting was quicker, most receives look at
+// once, until the next comparison.
 
 #include <x86intrin.h>
 
@@ -31,11 +36,18 @@ namespace mpc::msg {
 class AnswerTime {
  public:
   // A message has gone to a rank that looks at its ring.
-  void note_sent() noexcept { sent_ticks_.store(__rdtsc(), std::memory_order_relaxed); }
+  void note_sent() noexcept {
+    if (direct_left_.load(std::memory_order_relaxed) == 0)
+      sent_ticks_.store(__rdtsc(), std::memory_order_relaxed);
+  }
 
   // Before the first look of a receive that may wait. Cost: up to kMostWaitTicks.
   void wait_before_look() noexcept {
     look_ = Look::kUnasked;
+    if (const int left = direct_left_.load(std::memory_order_relaxed); left > 0) {
+      direct_left_.store(left - 1, std::memory_order_relaxed);
+      return;
+    }
     const uint64_t sent = sent_ticks_.load(std::memory_order_relaxed);
     if (sent == 0) return;  // nothing was sent since the last receive
     if (credit_ == 0) {
@@ -43,8 +55,8 @@ class AnswerTime {
       return;
     }
     --credit_;
-    look_ = Look::kWaited;
-    sent_ticks_.store(0, std::memory_order_relaxed);
+    look_ = credit_ == 0 ? Look::kMeasured : Look::kWaited;
+    if (look_ == Look::kWaited) sent_ticks_.store(0, std::memory_order_relaxed);
     while (static_cast<int64_t>(__rdtsc() - sent) < wait_ticks_) {
     }
   }
@@ -58,16 +70,29 @@ class AnswerTime {
   }
 
  private:
-  enum class Look : uint8_t { kUnasked, kProbe, kWaited };
+  enum class Look : uint8_t { kUnasked, kProbe, kWaited, kMeasured };
   static constexpr int64_t kMostTicks = 2048;  // about a microsecond
   static constexpr int64_t kMostWaitTicks = kMostTicks / 2;
   static constexpr int64_t kLessTicks = 1;
   static constexpr int64_t kMoreTicks = 40;  // a look too early in so many receives
   static constexpr int kMostCredit = 63;
+  static constexpr int kDirectSeries = 120;  // receives between two comparisons
+  static constexpr int kComparison = 4;      // receives that wait for one
+
+  // A mean of the latest times.
+  struct Usual {
+    int64_t ticks = 0;  // 0: none yet
+    void add(int64_t value) noexcept { ticks = ticks == 0 ? value : (3 * ticks + value) / 4; }
+  };
 
   [[gnu::noinline]] void learn(int looks_in_vain, bool has_come) noexcept;
+  void learn_from_probe(int64_t ticks) noexcept;
+  bool waiting_pays() const noexcept;
 
+  // Written under the mailbox's lock, like the rest; note_sent() reads a hint.
+  std::atomic<int> direct_left_{0};      // receives that look at once, and ask nothing
   std::atomic<uint64_t> sent_ticks_{0};  // 0: nothing was sent since the last receive
+  Usual direct_, waited_;                // from the message that was sent to its answer
   int64_t wait_ticks_ = 0;
   int credit_ = 0;  // receives until the next probe
   int next_credit_ = 1;
