@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "runtime/message/background.h"
-#include "scheduler/spin.h"
 
 namespace mpc::msg {
 namespace {
@@ -130,9 +129,6 @@ bool spin_until(Mailbox& mine, Done done, Glance glance, Help help, Soon soon) n
   int budgets = 0;
   sched::SpinBudget spin;
   Spinning spinning(mine);
-  // At once: who waits briefly each time would find its messages matched by their senders, and
-  // leave it to them for ever, which costs both sides a lock that the other one wants.
-  if (sched::spinning_pays()) spinning.go_on();
   for (int turn = 0;; ++turn) {
     const bool happened = poll_and_run_hooks(mine);
     if (done()) return true;
