@@ -4,7 +4,7 @@
 // Role:      `Setting<T> s{"sched.spin_us", 20, "us", "help"}` at namespace scope gives the
 //            environment variable MPC_SCHED_SPIN_US, `mpcrun --set sched.spin_us=40`, the
 //            listing of `mpcinfo --settings`, docs/settings.md and later an MPI_T cvar.
-// Users:     every layer registers its own; tools list and set them.
+// Users:     every layer registers its own; the command-line programs list and set them.
 // Threads:   reads are relaxed loads, from anywhere. set() happens before the ranks start.
 // See also:  docs/settings.md (generated).
 

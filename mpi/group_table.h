@@ -3,7 +3,7 @@
 //
 // Role:      communicator rank <-> world rank. Tables of equal content are one object of the
 //            process, so that 10,000 ranks with a WORLD each hold one table between them.
-// Users:     mpi (Group, Comm); nbc gets the span of world ranks.
+// Users:     mpi (Group, Comm); collectives are told the span of world ranks.
 // Threads:   immutable; make() may be called by any.
 // See also:  mpi/group.h, mpi/comm.h.
 

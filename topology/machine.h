@@ -2,7 +2,7 @@
 // Machine: cores, caches and NUMA nodes, real or described, and the distances between cores.
 //
 // Role:      what placement decisions are made from. Wraps hwloc; no hwloc type gets out.
-// Users:     scheduler, runtime/job, nbc/model, tools/mpcinfo.
+// Users:     scheduler, runtime/job, sim, mpi, tools/mpcinfo.
 // Threads:   immutable after creation.
 // See also:  docs/topology.md.
 

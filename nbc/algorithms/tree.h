@@ -2,7 +2,7 @@
 // Tree: one rank's place in the tree of a rooted collective.
 //
 // Role:      parent, children and the level of each edge, for every shape of tree.
-// Users:     nbc/algorithms; nbc/model reads the levels.
+// Users:     nbc/algorithms.
 // Threads:   pure functions.
 // See also:  Denis et al. 2018, section 3 (levels); docs/collectives.md (pictures).
 //

@@ -2,7 +2,7 @@
 // Levels: how many messages each level of a binomial tree has, and what they cost when folded.
 //
 // Role:      the counts below the split-tree model.
-// Users:     nbc/algorithms (choice of S), tests.
+// Users:     nbc/model, sim, tools/mpcinfo.
 // Threads:   pure functions.
 // See also:  Denis et al. 2018, section 4; nbc/algorithms/tree.h numbers levels alike.
 //

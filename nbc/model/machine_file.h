@@ -2,7 +2,7 @@
 // MachineFile: a machine's measured parameters, kept as JSON.
 //
 // Role:      what `mpcinfo --calibrate` writes and the runtime reads.
-// Users:     tools/mpcinfo, the runtime.
+// Users:     tools/mpcinfo, mpi.
 // Threads:   any.
 // See also:  docs/overlap-model.md (the fields).
 

@@ -3,7 +3,7 @@
 //
 // Role:      T_nonblocking and T_overlapped of Denis et al. for every S, as the authors meant
 //            them; the yardstick for the calibrated model, the simulator and the emulation.
-// Users:     tools/mpcinfo, tests, sim.
+// Users:     nbc/model, tools/mpcinfo.
 // Threads:   pure functions.
 // See also:  docs/overlap-model.md (the equations, and what is wrong with them in print),
 //            nbc/model/calibrated.h.

@@ -2,7 +2,7 @@
 // Parameters: what copies, messages and reductions cost on a machine.
 //
 // Role:      the numbers of the calibrated model, the simulator and the emulation.
-// Users:     nbc/model/calibrated.h, nbc/model/chooser.h, sim, tools/mpcinfo, the runtime.
+// Users:     nbc/model, sim, tools/mpcinfo.
 // Threads:   values; the functions are pure.
 // See also:  docs/overlap-model.md (where the numbers come from), nbc/model/machine_file.h.
 

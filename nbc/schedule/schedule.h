@@ -3,7 +3,7 @@
 //
 // Role:      uKACC's ADG: pure data, no thread, no clock, no transport. Built once per
 //            (collective, communicator, sizes), reusable: buffers are bound when it is started.
-// Users:     nbc/algorithms build it; nbc/engine, the verifier and the simulator play it.
+// Users:     nbc/algorithms makes them; nbc/engine, the verifier and the simulator play them.
 // Threads:   a builder belongs to one thread; a finished Schedule is immutable and shareable.
 // See also:  Nomura et al. (graphs), Hoefler et al. 2007 (rounds), docs/design/0004-schedules.md.
 //

@@ -4,8 +4,8 @@
 // Role:      SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT end the job with the rank, the core,
 //            the signal, the address and a symbolised backtrace; a stack overflow says so. The
 //            report needs neither the heap nor a lock. Then a core file, if `ulimit -c` asks.
-// Users:     runtime/job/node_job.cpp, scheduler (through SchedulerConfig::on_kernel_thread),
-//            runtime/interpose (threads of ranks), upper layers (at_fault).
+// Users:     runtime/job/node_job.cpp (for kernel threads of the runtime, too); runtime/interpose
+//            (threads of ranks), runtime/message (at_fault).
 // Threads:   the handler runs on the crashed thread, on a signal stack of its own.
 // See also:  docs/mpcrun.md. A program's own handlers replace ours, as in any process.
 

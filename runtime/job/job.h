@@ -3,7 +3,7 @@
 //
 // Role:      the table of ranks; starts them on the scheduler; collects exit statuses; turns
 //            aborts, crashes and deadlocks into one report and one exit status.
-// Users:     tools/mpcrun (launch), runtime/message (rank table), mpi (init, abort).
+// Users:     runtime/message (rank table), mpi (init, abort), runtime/interpose.
 // Threads:   rank() any; the rest as said.
 // See also:  docs/mpcrun.md for exit statuses, runtime/job/launch.h.
 

@@ -2,7 +2,7 @@
 // Rank: one MPI process of the job, seen from below: identity, streams, end.
 //
 // Role:      what a rank is before MPI: its number, its executions, slots for the layers above.
-// Users:     everything from runtime/transport up; runtime/interpose.
+// Users:     every layer from runtime/message up; runtime/interpose.
 // Threads:   fields are set before the rank starts unless they say otherwise.
 // See also:  runtime/job/job.h, scheduler/execution.h (identity).
 

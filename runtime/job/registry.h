@@ -2,7 +2,7 @@
 // Registry: makes a job the job of this process.
 //
 // Role:      what Job::instance() returns from then on.
-// Users:     runtime/job (launch), tests that bring their own Job.
+// Users:     runtime/job (launch), and who brings a Job of its own.
 // Threads:   before any rank starts; null again when the ranks have ended.
 
 #include "runtime/job/job.h"

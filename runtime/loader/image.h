@@ -4,7 +4,7 @@
 // Role:      gives each rank its own globals, statics, C++ inline statics, COMMON blocks and
 //            thread_locals, while the code is shared; runs constructors, main, exit handlers
 //            and destructors once for each rank.
-// Users:     runtime/job (launch), runtime/interpose (exit, dlsym ...), tools/mpcrun.
+// Users:     runtime/job (launch), runtime/interpose (exit, dlsym ...).
 // Threads:   load_copy() by any kernel thread (serialised inside); a Copy belongs to its rank;
 //            find_copy() and describe_address() by anyone.
 // See also:  docs/loader.md, docs/limits.md; runtime/loader/blueprint.h.

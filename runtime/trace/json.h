@@ -3,7 +3,7 @@
 //
 // Role:      orders the events in time and turns them into tracks: one per core, one per rank
 //            and one per rank's progress thread.
-// Users:     runtime/trace/trace_file.cpp, tests.
+// Users:     runtime/trace/trace_file.cpp.
 // Threads:   one, after trace::stop().
 // See also:  docs/tracing.md; "Trace Event Format" (Google, 2016) for the letters.
 

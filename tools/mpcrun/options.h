@@ -2,7 +2,7 @@
 // Options of mpcrun: the command line becomes a JobSpec.
 //
 // Role:      parses, checks, explains. The only file that includes CLI11 is options.cpp.
-// Users:     tools/mpcrun/main.cpp, its tests.
+// Users:     tools/mpcrun/main.cpp.
 // Threads:   none.
 // See also:  docs/mpcrun.md.
 

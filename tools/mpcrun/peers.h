@@ -3,7 +3,7 @@
 //
 // Role:      one table, so that a command of another MPI is refused with the way out, never
 //            misread as an option of ours.
-// Users:     tools/mpcrun/options.cpp.
+// Users:     tools/mpcrun/words.cpp.
 // Threads:   any.
 // See also:  docs/mpcrun.md, section "Options of other launchers".
 
