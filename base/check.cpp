@@ -31,7 +31,8 @@ void check_failed(const char* expression, const char* message, const char* file,
                   int line) noexcept {
   char digits[16];
   size_t n = sizeof digits;
-  for (unsigned v = static_cast<unsigned>(line); v != 0 || n == sizeof digits; v /= 10) {
+  for (unsigned v = static_cast<unsigned>(line); v != 0 || n == sizeof digits;
+       v /= 10) {
     digits[--n] = static_cast<char>('0' + v % 10);
   }
   put("mpc: internal error: ");

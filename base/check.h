@@ -19,10 +19,10 @@ void set_check_reporter(CheckReporter reporter) noexcept;
 
 }  // namespace mpc
 
-#define CHECK(condition, message)                                              \
-  do {                                                                         \
-    if (__builtin_expect(!(condition), 0))                                     \
-      ::mpc::check_failed(#condition, message, __FILE__, __LINE__);            \
+#define CHECK(condition, message)                                   \
+  do {                                                              \
+    if (__builtin_expect(!(condition), 0))                          \
+      ::mpc::check_failed(#condition, message, __FILE__, __LINE__); \
   } while (0)
 
 // Checked in debug and sanitizer builds only: for conditions on the hot path.

@@ -20,7 +20,9 @@ class Counter {
   Counter& operator=(const Counter&) = delete;
 
   // Cost: one locked addition (5 ns, more if many threads count the same).
-  void add(uint64_t by = 1) noexcept { value_.fetch_add(by, std::memory_order_relaxed); }
+  void add(uint64_t by = 1) noexcept {
+    value_.fetch_add(by, std::memory_order_relaxed);
+  }
   uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
   const char* name() const noexcept { return name_; }  // "layer.word_word"
   const char* help() const noexcept { return help_; }  // one sentence

@@ -55,8 +55,8 @@ inline bool futex_wait_until(const FutexWord& word, uint32_t expected,
   constexpr uint64_t kSecond = 1'000'000'000;
   timespec end{static_cast<time_t>(deadline_ns / kSecond),
                static_cast<long>(deadline_ns % kSecond)};
-  return raw_syscall(SYS_futex, futex_address(word), FUTEX_WAIT_BITSET_PRIVATE, expected,
-                     reinterpret_cast<long>(&end), 0,
+  return raw_syscall(SYS_futex, futex_address(word), FUTEX_WAIT_BITSET_PRIVATE,
+                     expected, reinterpret_cast<long>(&end), 0,
                      static_cast<long>(FUTEX_BITSET_MATCH_ANY)) != -ETIMEDOUT;
 }
 

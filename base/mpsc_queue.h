@@ -30,7 +30,9 @@ class MpscQueue {
     return top == nullptr;
   }
 
-  bool empty() const noexcept { return top_.load(std::memory_order_relaxed) == nullptr; }
+  bool empty() const noexcept {
+    return top_.load(std::memory_order_relaxed) == nullptr;
+  }
 
   // Everything, linked through Next, the oldest first; null if there is nothing.
   T* take_all() noexcept {

@@ -105,8 +105,8 @@ class [[nodiscard]] Result<void> {
 }  // namespace mpc
 
 // Returns the error of a Result-valued expression to the caller, if it is one.
-#define MPC_TRY(expr)                                \
-  do {                                               \
+#define MPC_TRY(expr)                                    \
+  do {                                                   \
     if (auto&& mpc_try_result = (expr); !mpc_try_result) \
-      return mpc_try_result.error();                 \
+      return mpc_try_result.error();                     \
   } while (0)

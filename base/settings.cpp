@@ -21,8 +21,8 @@ int edit_distance(std::string_view a, std::string_view b) {
     row[0] = static_cast<int>(i);
     for (size_t j = 1; j <= b.size(); ++j) {
       const int up = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1,
-                         diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      row[j] = std::min(
+          {row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
       diagonal = up;
     }
   }
@@ -31,9 +31,10 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 Error bad_value(const SettingBase& setting, std::string_view text,
                 std::string_view reason = {}) {
-  return {Errc::kArg, fmt::format("setting {}: value '{}' is not accepted{}{}; it takes {}",
-                                  setting.name(), text, reason.empty() ? "" : ": ", reason,
-                                  setting.accepted())};
+  return {Errc::kArg,
+          fmt::format("setting {}: value '{}' is not accepted{}{}; it takes {}",
+                      setting.name(), text, reason.empty() ? "" : ": ", reason,
+                      setting.accepted())};
 }
 
 // ", did you mean '...'?" with the nearest of the names that `name_of` gives the settings; empty
@@ -54,10 +55,11 @@ std::string suggestion(std::string_view name, NameOf name_of) {
 
 // Variables of others than the runtime.
 bool is_of_others(std::string_view variable) {
-  constexpr std::string_view kNames[] = {
-      "MPC_CC", "MPC_CXX", "MPC_FC",              // mpcc
-      "MPC_JOBS",                                 // ./run; the tests': MPC_TEST_...
-      "MPC_ROOT", "MPC_HOME", "MPC_DIR", "MPC_PREFIX", "MPC_LIB", "MPC_INC", "MPC_VERSION"};
+  constexpr std::string_view kNames[] = {"MPC_CC",     "MPC_CXX",  "MPC_FC",  // mpcc
+                                         "MPC_JOBS",  // ./run; the tests': MPC_TEST_...
+                                         "MPC_ROOT",   "MPC_HOME", "MPC_DIR",
+                                         "MPC_PREFIX", "MPC_LIB",  "MPC_INC",
+                                         "MPC_VERSION"};
   return variable.starts_with("MPC_TEST_") ||
          std::find(std::begin(kNames), std::end(kNames), variable) != std::end(kNames);
 }
@@ -72,7 +74,8 @@ void SettingBase::enlist() noexcept {
 std::string SettingBase::environment_name() const {
   std::string out = "MPC_";
   for (const char* c = name_; *c != 0; ++c) {
-    out += *c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+    out += *c == '.' ? '_'
+                     : static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
   }
   return out;
 }
@@ -85,10 +88,23 @@ Result<> IntSetting::set(std::string_view text) {
   if (end == copy.c_str() || errno != 0) return bad_value(*this, text);
   int shift = 0;
   switch (*end) {
-    case 'k': case 'K': shift = 10; ++end; break;
-    case 'm': case 'M': shift = 20; ++end; break;
-    case 'g': case 'G': shift = 30; ++end; break;
-    default: break;
+    case 'k':
+    case 'K':
+      shift = 10;
+      ++end;
+      break;
+    case 'm':
+    case 'M':
+      shift = 20;
+      ++end;
+      break;
+    case 'g':
+    case 'G':
+      shift = 30;
+      ++end;
+      break;
+    default:
+      break;
   }
   int64_t value = 0;
   if (*end != 0 || __builtin_mul_overflow(static_cast<int64_t>(parsed),
@@ -172,19 +188,21 @@ Result<> Settings::assign(std::string_view assignment) {
     return {Errc::kArg, fmt::format("--set {}: expected NAME=VALUE", assignment)};
   }
   const std::string_view name = assignment.substr(0, equals);
-  if (SettingBase* setting = find(name)) return setting->set(assignment.substr(equals + 1));
-  return {Errc::kArg,
-          fmt::format("there is no setting '{}'{}; `mpcinfo --settings` lists all", name,
-                      suggestion(name, [](const SettingBase& s) { return s.name(); }))};
+  if (SettingBase* setting = find(name))
+    return setting->set(assignment.substr(equals + 1));
+  return {
+      Errc::kArg,
+      fmt::format("there is no setting '{}'{}; `mpcinfo --settings` lists all", name,
+                  suggestion(name, [](const SettingBase& s) { return s.name(); }))};
 }
 
 Result<> Settings::load_environment() {
   for (SettingBase* setting : all()) {
     if (const char* value = std::getenv(setting->environment_name().c_str())) {
       if (auto result = setting->set(value); !result) {
-        return {result.error().code, fmt::format("environment variable {}: {}",
-                                                 setting->environment_name(),
-                                                 result.error().message)};
+        return {result.error().code,
+                fmt::format("environment variable {}: {}", setting->environment_name(),
+                            result.error().message)};
       }
     }
   }
@@ -198,13 +216,16 @@ std::vector<std::string> Settings::unknown_in_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view whole(*entry);
     const std::string_view name = whole.substr(0, whole.find('='));
-    const auto is_its = [&](const SettingBase* s) { return name == s->environment_name(); };
+    const auto is_its = [&](const SettingBase* s) {
+      return name == s->environment_name();
+    };
     if (!name.starts_with("MPC_") || is_of_others(name) ||
         std::any_of(settings.begin(), settings.end(), is_its))
       continue;
-    out.push_back(fmt::format("there is no setting for the environment variable {}{}; "
-                              "`mpcinfo --settings` lists all",
-                              name, suggestion(name, name_of)));
+    out.push_back(
+        fmt::format("there is no setting for the environment variable {}{}; "
+                    "`mpcinfo --settings` lists all",
+                    name, suggestion(name, name_of)));
   }
   return out;
 }

@@ -57,7 +57,10 @@ class IntSetting final : public SettingBase {
   IntSetting(const char* name, int64_t fallback, const char* unit, const char* help,
              int64_t low = INT64_MIN, int64_t high = INT64_MAX) noexcept
       : SettingBase(name, SettingKind::kInt, unit, help),
-        value_(fallback), default_(fallback), low_(low), high_(high) {
+        value_(fallback),
+        default_(fallback),
+        low_(low),
+        high_(high) {
     enlist();
   }
   int64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
@@ -74,7 +77,8 @@ class IntSetting final : public SettingBase {
 class BoolSetting final : public SettingBase {
  public:
   BoolSetting(const char* name, bool fallback, const char* help) noexcept
-      : SettingBase(name, SettingKind::kBool, "", help), value_(fallback),
+      : SettingBase(name, SettingKind::kBool, "", help),
+        value_(fallback),
         default_(fallback) {
     enlist();
   }
@@ -82,7 +86,9 @@ class BoolSetting final : public SettingBase {
   Result<> set(std::string_view text) override;
   std::string text() const override;
   std::string default_text() const override;
-  std::string accepted() const override { return "0|1 (also no|yes, off|on, false|true)"; }
+  std::string accepted() const override {
+    return "0|1 (also no|yes, off|on, false|true)";
+  }
 
  private:
   std::atomic<bool> value_;
@@ -97,8 +103,10 @@ class StringSetting final : public SettingBase {
 
   StringSetting(const char* name, const char* fallback, const char* help,
                 const char* accepted = "any text", Check check = nullptr) noexcept
-      : SettingBase(name, SettingKind::kString, "", help), default_(fallback),
-        accepted_(accepted), check_(check) {
+      : SettingBase(name, SettingKind::kString, "", help),
+        default_(fallback),
+        accepted_(accepted),
+        check_(check) {
     enlist();
   }
   std::string get() const { return changed_ ? value_ : std::string(default_); }
@@ -119,8 +127,11 @@ class EnumSetting final : public SettingBase {
  public:
   EnumSetting(const char* name, int fallback, const char* const* words, int word_count,
               const char* help) noexcept
-      : SettingBase(name, SettingKind::kEnum, "", help), value_(fallback),
-        default_(fallback), words_(words), word_count_(word_count) {
+      : SettingBase(name, SettingKind::kEnum, "", help),
+        value_(fallback),
+        default_(fallback),
+        words_(words),
+        word_count_(word_count) {
     enlist();
   }
   int get() const noexcept { return value_.load(std::memory_order_relaxed); }

@@ -85,9 +85,7 @@ inline void record(Kind kind, const Site& site, std::initializer_list<uint64_t> 
 }
 }  // namespace detail
 
-inline bool enabled() noexcept {
-  return detail::is_on.load(std::memory_order_relaxed);
-}
+inline bool enabled() noexcept { return detail::is_on.load(std::memory_order_relaxed); }
 
 using Values = std::initializer_list<uint64_t>;
 
@@ -96,7 +94,8 @@ inline uint64_t text(const char* static_text) noexcept {
 }
 
 // All: Caller: any. Switches: no. Cost: off 1 ns; on about 50 ns, most of it the clock.
-inline void instant(const Site& site, Values values = {}, int32_t rank = kOwn) noexcept {
+inline void instant(const Site& site, Values values = {},
+                    int32_t rank = kOwn) noexcept {
   if (__builtin_expect(enabled(), 0))
     detail::record(Kind::kInstant, site, values, rank);
 }
@@ -113,7 +112,8 @@ inline void flight_begin(const Site& site, Values values, int32_t rank) noexcept
     detail::record(Kind::kFlightBegin, site, values, rank);
 }
 inline void flight_end(const Site& site, Values values, int32_t rank) noexcept {
-  if (__builtin_expect(enabled(), 0)) detail::record(Kind::kFlightEnd, site, values, rank);
+  if (__builtin_expect(enabled(), 0))
+    detail::record(Kind::kFlightEnd, site, values, rank);
 }
 class Span {
  public:
@@ -200,10 +200,10 @@ void for_each(Visit visit) {
 
 }  // namespace mpc::trace
 
-#define MPC_TRACE(layer, what, value)                                            \
-  do {                                                                           \
-    if (__builtin_expect(::mpc::trace::enabled(), 0)) {                          \
+#define MPC_TRACE(layer, what, value)                                             \
+  do {                                                                            \
+    if (__builtin_expect(::mpc::trace::enabled(), 0)) {                           \
       static constexpr ::mpc::trace::Site mpc_trace_site{layer, what, {"value"}}; \
       ::mpc::trace::instant(mpc_trace_site, {static_cast<uint64_t>(value)});      \
-    }                                                                            \
+    }                                                                             \
   } while (0)

@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static int *volatile nothing = NULL;
+static int* volatile nothing = NULL;
 
 static int deeper(int n) {
   volatile char frame[4096];
-  memset((char *)frame, n, sizeof frame);
+  memset((char*)frame, n, sizeof frame);
   return n < 0 ? 0 : deeper(n + 1) + frame[n % 4096];
 }
 
 __attribute__((noinline)) static void broken(void) { *nothing = 42; }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -10,7 +10,7 @@ struct particle {
 };
 enum { ROWS = 4, COLUMNS = 3 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size, wrong = 0, all_wrong = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -26,7 +26,8 @@ int main(int argc, char **argv) {
   MPI_Type_create_struct(3, lengths, places, types, &fields);
   MPI_Type_create_resized(fields, 0, sizeof(struct particle), &particle);
   MPI_Type_commit(&particle);
-  struct particle mine[2] = {{'a', {rank, 1, 2}, rank}, {'b', {rank, 3, 4}, -rank}}, got[2];
+  struct particle mine[2] = {{'a', {rank, 1, 2}, rank}, {'b', {rank, 3, 4}, -rank}},
+                  got[2];
   MPI_Sendrecv(mine, 2, particle, right, 0, got, 2, particle, left, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
   wrong += got[0].kind != 'a' || got[1].position[0] != left || got[1].charge != -left;

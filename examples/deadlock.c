@@ -1,7 +1,7 @@
 /* Everybody receives, nobody sends: the job ends with a table of who waits for what. */
 #include <mpi.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size, value = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -4,7 +4,7 @@
 
 int global = 42;
 static int counter;
-static int *pointer_to_global = &global;
+static int* pointer_to_global = &global;
 static _Thread_local int thread_local_value = 7;
 
 static int next(void) {
@@ -12,7 +12,7 @@ static int next(void) {
   return ++calls;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, wrong = 0, all_wrong = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
       MPI_Barrier(MPI_COMM_WORLD);
       throw std::runtime_error(word);
     } catch (const std::exception& error) {
-      MPI_Barrier(MPI_COMM_WORLD);  // other ranks throw while this one is in its handler
+      MPI_Barrier(
+          MPI_COMM_WORLD);  // other ranks throw while this one is in its handler
       wrong += error.what() != word;
     }
     wrong += inline_variable != 5 + rank || Counter<int>::count != rank;
@@ -44,7 +45,8 @@ int main(int argc, char** argv) {
     wrong += word != "rank" + std::to_string(rank);
   }
   MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) std::printf("globals in C++: %s\n", all_wrong ? "SHARED, WRONG" : "private");
+  if (rank == 0)
+    std::printf("globals in C++: %s\n", all_wrong ? "SHARED, WRONG" : "private");
   MPI_Finalize();
   return rank == 0 && all_wrong != 0;
 }

@@ -9,7 +9,7 @@
 enum { kSegments = 16, kCount = 1 << 18, kRounds = 4 };
 
 /* The graph of this rank: segment k comes from the left with tag k and goes to the right. */
-static MPCX_Schedule chain_bcast(int *data, int count, int root, MPI_Comm comm) {
+static MPCX_Schedule chain_bcast(int* data, int count, int root, MPI_Comm comm) {
   int rank, size;
   MPCX_Builder builder;
   MPCX_Schedule schedule;
@@ -36,34 +36,37 @@ static MPCX_Schedule chain_bcast(int *data, int count, int root, MPI_Comm comm) 
 static void show(MPCX_Schedule schedule) {
   MPI_Count length;
   MPCX_Schedule_dump(schedule, MPCX_FORM_TEXT, NULL, 0, &length);
-  char *text = malloc((size_t)length + 1);
+  char* text = malloc((size_t)length + 1);
   MPCX_Schedule_dump(schedule, MPCX_FORM_TEXT, text, length + 1, &length);
   fputs(text, stdout);
   free(text);
 }
 
-static int is_right(const int *data, int round) {
+static int is_right(const int* data, int round) {
   for (int i = 0; i < kCount; ++i)
     if (data[i] != i + round) return 0;
   return 1;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size, right = 1, all;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int root = size / 2;
-  int *data = malloc(kCount * sizeof *data);
+  int* data = malloc(kCount * sizeof *data);
   MPCX_Schedule proved = chain_bcast(data, 4 * kSegments, root, MPI_COMM_WORLD);
-  MPCX_Schedule_verify(proved); /* ends the program if the ranks' graphs do not fit together */
+  MPCX_Schedule_verify(
+      proved); /* ends the program if the ranks' graphs do not fit together */
   MPCX_Schedule_free(&proved);
 
   MPCX_Schedule schedule = chain_bcast(data, kCount, root, MPI_COMM_WORLD);
-  if (argc > 1 && strcmp(argv[1], "--show") == 0 && rank == (root + 1) % size) show(schedule);
+  if (argc > 1 && strcmp(argv[1], "--show") == 0 && rank == (root + 1) % size)
+    show(schedule);
 
   double sum = 0;
-  for (int round = 0; round < kRounds; ++round) { /* one graph, started again and again */
+  for (int round = 0; round < kRounds;
+       ++round) { /* one graph, started again and again */
     MPI_Request request;
     for (int i = 0; i < kCount; ++i) data[i] = rank == root ? i + round : -1;
     MPCX_Schedule_start(schedule, &request);
@@ -84,7 +87,8 @@ int main(int argc, char **argv) {
   MPI_Request_free(&persistent);
 
   MPI_Reduce(&right, &all, 1, MPI_INT, MPI_LAND, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf("own collective on %d ranks: %s (%g)\n", size, all ? "right" : "WRONG", sum);
+  if (rank == 0)
+    printf("own collective on %d ranks: %s (%g)\n", size, all ? "right" : "WRONG", sum);
   free(data);
   MPI_Finalize();
   return 0;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size, failed = 0;
   long intervals = argc > 1 ? atol(argv[1]) : 1000000;
   MPI_Init(&argc, &argv);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size, rounds = argc > 1 ? atoi(argv[1]) : 10;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -30,8 +30,8 @@ int main(int argc, char **argv) {
   if (rank == 0) {
     const long long expected = (long long)rounds * size * (size - 1) / 2;
     failed = token != expected;
-    printf("ring of %d ranks, %d rounds: token %lld (%s), %.3f us a hop\n", size, rounds,
-           token, failed ? "WRONG" : "right", seconds * 1e6 / rounds / size);
+    printf("ring of %d ranks, %d rounds: token %lld (%s), %.3f us a hop\n", size,
+           rounds, token, failed ? "WRONG" : "right", seconds * 1e6 / rounds / size);
   }
   MPI_Finalize();
   return failed;

@@ -7,7 +7,7 @@
 enum { N = 32 }; /* cells of one rank in each direction, without the halo */
 static double now[N + 2][N + 2], next[N + 2][N + 2];
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size, dims[2] = {0, 0}, periods[2] = {0, 0}, coords[2];
   int up, down, left, right;
   const int steps = argc > 1 ? atoi(argv[1]) : 100;
@@ -41,7 +41,8 @@ int main(int argc, char **argv) {
     double mine = 0;
     for (int i = 1; i <= N; ++i)
       for (int j = 1; j <= N; ++j) {
-        next[i][j] = 0.25 * (now[i - 1][j] + now[i + 1][j] + now[i][j - 1] + now[i][j + 1]);
+        next[i][j] =
+            0.25 * (now[i - 1][j] + now[i + 1][j] + now[i][j - 1] + now[i][j + 1]);
         mine = fmax(mine, fabs(next[i][j] - now[i][j]));
       }
     for (int i = 1; i <= N; ++i)
@@ -54,8 +55,8 @@ int main(int argc, char **argv) {
   MPI_Reduce(&heat, &total, 1, MPI_DOUBLE, MPI_SUM, 0, grid);
   const int failed = rank == 0 && !(total > 0 && change < 25.0);
   if (rank == 0)
-    printf("stencil on %d x %d ranks: last change %.4f, mean heat %.4f\n", dims[0], dims[1],
-           change, total / ((double)N * N * size));
+    printf("stencil on %d x %d ranks: last change %.4f, mean heat %.4f\n", dims[0],
+           dims[1], change, total / ((double)N * N * size));
   MPI_Type_free(&column);
   MPI_Comm_free(&grid);
   MPI_Finalize();

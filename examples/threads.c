@@ -7,8 +7,8 @@ enum { THREADS = 4, MESSAGES = 200 };
 static int rank, size;
 static int wrong[THREADS];
 
-static void *exchange(void *argument) {
-  const int me = *(const int *)argument;
+static void* exchange(void* argument) {
+  const int me = *(const int*)argument;
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int i = 0; i < MESSAGES; ++i) {
     int out = 1000 * rank + i, in = -1;
@@ -19,7 +19,7 @@ static void *exchange(void *argument) {
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided, all_wrong = 0, numbers[THREADS];
   pthread_t threads[THREADS];
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -34,7 +34,8 @@ int main(int argc, char **argv) {
   for (int i = 1; i < THREADS; ++i) wrong[0] += wrong[i];
   MPI_Reduce(&wrong[0], &all_wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0)
-    printf("%d ranks with %d threads each: %s\n", size, THREADS, all_wrong ? "WRONG" : "right");
+    printf("%d ranks with %d threads each: %s\n", size, THREADS,
+           all_wrong ? "WRONG" : "right");
   MPI_Finalize();
   return rank == 0 && all_wrong != 0;
 }

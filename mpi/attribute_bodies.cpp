@@ -15,20 +15,29 @@ namespace {
 int* predefined_value(int key) noexcept {
   auto& values = this_rank().predefined;
   switch (key) {
-    case MPI_TAG_UB: return &values.tag_ub;
-    case MPI_IO: return &values.io;
-    case MPI_HOST: return &values.host;
-    case MPI_WTIME_IS_GLOBAL: return &values.wtime_is_global;
-    case MPI_APPNUM: return &values.appnum;
-    case MPI_LASTUSEDCODE: return &values.last_used_code;
-    case MPI_UNIVERSE_SIZE: return &values.universe_size;
-    default: return nullptr;
+    case MPI_TAG_UB:
+      return &values.tag_ub;
+    case MPI_IO:
+      return &values.io;
+    case MPI_HOST:
+      return &values.host;
+    case MPI_WTIME_IS_GLOBAL:
+      return &values.wtime_is_global;
+    case MPI_APPNUM:
+      return &values.appnum;
+    case MPI_LASTUSEDCODE:
+      return &values.last_used_code;
+    case MPI_UNIVERSE_SIZE:
+      return &values.universe_size;
+    default:
+      return nullptr;
   }
 }
 
 Err check_not_predefined(int key) {
   if (predefined_value(key) == nullptr) return kSuccess;
-  return fail(MPI_ERR_KEYVAL, fmt::format("the predefined attribute {} cannot be changed", key));
+  return fail(MPI_ERR_KEYVAL,
+              fmt::format("the predefined attribute {} cannot be changed", key));
 }
 
 // What C sees (MPI-4.1 section 19.3.7): the value that C set, or the address of the one that
@@ -60,7 +69,8 @@ Err remove(AttributeSet& attributes, KeyvalKind kind, int key, void* handle) {
 }
 
 template <class Copy, class Delete>
-Err create(KeyvalKind kind, Copy* copy, Delete* remove_fn, int* key, void* extra_state) {
+Err create(KeyvalKind kind, Copy* copy, Delete* remove_fn, int* key,
+           void* extra_state) {
   return create_keyval(kind, Language::kC, any_function(copy), any_function(remove_fn),
                        extra_state, key);
 }
@@ -111,7 +121,8 @@ Err type_delete_attr(DatatypeObject& type, int key) {
 }
 
 Err win_create_keyval(MPI_Win_copy_attr_function* copy,
-                      MPI_Win_delete_attr_function* remove_fn, int* key, void* extra_state) {
+                      MPI_Win_delete_attr_function* remove_fn, int* key,
+                      void* extra_state) {
   return create(KeyvalKind::kWin, copy, remove_fn, key, extra_state);
 }
 Err win_free_keyval(int* key) { return free_keyval(KeyvalKind::kWin, key); }

@@ -13,9 +13,12 @@ namespace {
 
 Kind object_kind(KeyvalKind kind) noexcept {
   switch (kind) {
-    case KeyvalKind::kComm: return Kind::kComm;
-    case KeyvalKind::kType: return Kind::kDatatype;
-    case KeyvalKind::kWin: return Kind::kWin;
+    case KeyvalKind::kComm:
+      return Kind::kComm;
+    case KeyvalKind::kType:
+      return Kind::kDatatype;
+    case KeyvalKind::kWin:
+      return Kind::kWin;
   }
   return Kind::kComm;
 }
@@ -30,9 +33,10 @@ using FortranCopy = void(int* handle, int* keyval, MPI_Aint* extra, MPI_Aint* in
                          MPI_Aint* out, int* flag, int* ierror);
 using FortranDelete = void(int* handle, int* keyval, MPI_Aint* value, MPI_Aint* extra,
                            int* ierror);
-using LegacyCopy = void(int* handle, int* keyval, int* extra, int* in, int* out, int* flag,
-                        int* ierror);
-using LegacyDelete = void(int* handle, int* keyval, int* value, int* extra, int* ierror);
+using LegacyCopy = void(int* handle, int* keyval, int* extra, int* in, int* out,
+                        int* flag, int* ierror);
+using LegacyDelete = void(int* handle, int* keyval, int* value, int* extra,
+                          int* ierror);
 
 MPI_Aint as_aint(void* p) noexcept { return reinterpret_cast<MPI_Aint>(p); }
 int as_int(void* p) noexcept { return static_cast<int>(as_aint(p)); }
@@ -44,11 +48,13 @@ int call_copy(const Keyval& k, void* handle, void* value, void** copy, int* flag
   int integer = handle_to_int(handle, object_kind(k.kind)), id = k.id, ierror = 0;
   if (k.language == Language::kFortran) {
     MPI_Aint extra = as_aint(k.extra_state), in = as_aint(value), out = 0;
-    reinterpret_cast<FortranCopy*>(k.copy)(&integer, &id, &extra, &in, &out, flag, &ierror);
+    reinterpret_cast<FortranCopy*>(k.copy)(&integer, &id, &extra, &in, &out, flag,
+                                           &ierror);
     *copy = reinterpret_cast<void*>(out);
   } else {
     int extra = as_int(k.extra_state), in = as_int(value), out = 0;
-    reinterpret_cast<LegacyCopy*>(k.copy)(&integer, &id, &extra, &in, &out, flag, &ierror);
+    reinterpret_cast<LegacyCopy*>(k.copy)(&integer, &id, &extra, &in, &out, flag,
+                                          &ierror);
     *copy = reinterpret_cast<void*>(static_cast<MPI_Aint>(out));
   }
   return ierror;
@@ -69,13 +75,16 @@ int call_delete(const Keyval& k, void* handle, void* value) {
   return ierror;
 }
 
-bool is_dup(const Keyval& k) noexcept { return reinterpret_cast<uintptr_t>(k.copy) == 1; }
+bool is_dup(const Keyval& k) noexcept {
+  return reinterpret_cast<uintptr_t>(k.copy) == 1;
+}
 
 Err of_callback(int code, const char* which) {
   if (code == MPI_SUCCESS) return kSuccess;
-  if (code > MPI_ERR_LASTCODE) return fail_with_code(code);  // the user has a text for it
-  return fail_in_function(code,
-                          fmt::format("the {} function of an attribute returned {}", which, code));
+  if (code > MPI_ERR_LASTCODE)
+    return fail_with_code(code);  // the user has a text for it
+  return fail_in_function(
+      code, fmt::format("the {} function of an attribute returned {}", which, code));
 }
 
 }  // namespace
@@ -105,7 +114,8 @@ Err AttributeSet::set(const KeyvalRef& keyval, void* value, Language written_by,
 Err AttributeSet::remove(int keyval_id, void* handle) {
   const Attribute* a = find(keyval_id);
   if (a == nullptr)
-    return fail(MPI_ERR_KEYVAL, fmt::format("no attribute is set for key {}", keyval_id));
+    return fail(MPI_ERR_KEYVAL,
+                fmt::format("no attribute is set for key {}", keyval_id));
   const KeyvalRef keyval = a->keyval;
   MPC_MPI_TRY(of_callback(call_delete(*keyval, handle, a->value), "delete"));
   std::erase_if(list_, [&](const Attribute& x) { return x.keyval == keyval; });
@@ -144,13 +154,14 @@ Err find_keyval(int id, KeyvalKind kind, KeyvalRef* out) {
     keyval = state.keyvals->list[index].alive.lock();
   if (!keyval) return fail(MPI_ERR_KEYVAL, fmt::format("key {} does not exist", id));
   if (keyval->kind != kind)
-    return fail(MPI_ERR_KEYVAL, fmt::format("key {} is for another kind of object", id));
+    return fail(MPI_ERR_KEYVAL,
+                fmt::format("key {} is for another kind of object", id));
   *out = std::move(keyval);
   return kSuccess;
 }
 
-Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy, AnyFunction* remove,
-                  void* extra_state, int* id) {
+Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy,
+                  AnyFunction* remove, void* extra_state, int* id) {
   RankState& state = this_rank();
   auto keyval = std::make_shared<Keyval>();
   keyval->kind = kind;

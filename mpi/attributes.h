@@ -34,7 +34,7 @@ struct Keyval {
   KeyvalKind kind = KeyvalKind::kComm;
   int id = 0;
   Language language = Language::kC;
-  AnyFunction* copy = nullptr;      // 0: MPI_*_NULL_COPY_FN, 1: MPI_*_DUP_FN
+  AnyFunction* copy = nullptr;    // 0: MPI_*_NULL_COPY_FN, 1: MPI_*_DUP_FN
   AnyFunction* remove = nullptr;  // 0: MPI_*_NULL_DELETE_FN
   void* extra_state = nullptr;
 };
@@ -68,14 +68,15 @@ class AttributeSet {
   Err copy_to(AttributeSet& to, void* from_handle) const;
 
  private:
-  std::list<Attribute> list_;  // in order of setting; addresses of values are handed out
+  std::list<Attribute>
+      list_;  // in order of setting; addresses of values are handed out
 };
 
 // The keyvals of one rank. A freed one lives on while values are set for it, and may be freed
 // again meanwhile, as the callbacks of programs do.
 struct KeyvalTable {
   struct Entry {
-    KeyvalRef owner;              // null once freed
+    KeyvalRef owner;  // null once freed
     std::weak_ptr<Keyval> alive;
   };
   std::vector<Entry> list;  // index: id - kFirstUserKeyval
@@ -84,8 +85,8 @@ inline constexpr int kFirstUserKeyval = 1024;  // above the ABI's predefined key
 
 // Errors: MPI_ERR_KEYVAL.
 Err find_keyval(int id, KeyvalKind kind, KeyvalRef* out);
-Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy, AnyFunction* remove,
-                  void* extra_state, int* id);
+Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy,
+                  AnyFunction* remove, void* extra_state, int* id);
 Err free_keyval(KeyvalKind kind, int* id);  // sets *id to MPI_KEYVAL_INVALID
 
 }  // namespace mpc::mpi

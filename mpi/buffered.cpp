@@ -92,7 +92,8 @@ bool SendBuffer::is_empty() {
   return entries_ == nullptr;
 }
 
-Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args, BufferedMessage* message) {
+Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args,
+                     BufferedMessage* message) {
   const int64_t packed = args.type->size() * args.count;
   const int64_t cost = packed + MPI_BSEND_OVERHEAD;
   Entry* entry = nullptr;
@@ -100,13 +101,15 @@ Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args, BufferedMessage
     std::lock_guard lock(mutex_);
     if (used_ + cost > bytes_) reap();
     if (base_ != MPI_BUFFER_AUTOMATIC && used_ + cost > bytes_) {
-      return fail(MPI_ERR_BUFFER,
-                  fmt::format("a buffered message of {} bytes and {} bytes of overhead does "
-                              "not fit: {} of the attached {} bytes are in use; attach a "
-                              "larger buffer",
-                              packed, static_cast<int>(MPI_BSEND_OVERHEAD), used_, bytes_));
+      return fail(
+          MPI_ERR_BUFFER,
+          fmt::format("a buffered message of {} bytes and {} bytes of overhead does "
+                      "not fit: {} of the attached {} bytes are in use; attach a "
+                      "larger buffer",
+                      packed, static_cast<int>(MPI_BSEND_OVERHEAD), used_, bytes_));
     }
-    void* memory = ::operator new(sizeof(Entry) + static_cast<size_t>(packed), std::nothrow);
+    void* memory =
+        ::operator new(sizeof(Entry) + static_cast<size_t>(packed), std::nothrow);
     if (memory == nullptr) {
       return fail(MPI_ERR_NO_MEM, fmt::format("no memory to buffer {} bytes", packed));
     }
@@ -114,7 +117,8 @@ Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args, BufferedMessage
     entry->cost = cost;
     used_ += cost;
   }
-  dt::pack(args.buffer, *args.type, args.count, 0, entry->data(), static_cast<size_t>(packed));
+  dt::pack(args.buffer, *args.type, args.count, 0, entry->data(),
+           static_cast<size_t>(packed));
   msg::SendArgs as_bytes = args;
   as_bytes.buffer = entry->data();
   as_bytes.count = packed;
@@ -150,8 +154,9 @@ Err buffered_send(const msg::SendArgs& args, Comm& comm, BufferedMessage* messag
   SendBuffer* buffer = comm.send_buffer.get();
   if (buffer == nullptr) buffer = rank_state()->send_buffer.get();
   if (buffer == nullptr) {
-    return fail(MPI_ERR_BUFFER, "a buffered send without a buffer; call MPI_Buffer_attach "
-                                "before it");
+    return fail(MPI_ERR_BUFFER,
+                "a buffered send without a buffer; call MPI_Buffer_attach "
+                "before it");
   }
   return buffer->send(comm.self(), args, message);
 }
@@ -159,10 +164,11 @@ Err buffered_send(const msg::SendArgs& args, Comm& comm, BufferedMessage* messag
 namespace impl {
 namespace {
 
-Err attach(std::shared_ptr<SendBuffer>& slot, void* buffer, Count size, const char* call) {
+Err attach(std::shared_ptr<SendBuffer>& slot, void* buffer, Count size,
+           const char* call) {
   if (slot != nullptr) {
-    return fail(MPI_ERR_BUFFER, fmt::format("{}: a buffer is attached already; detach it first",
-                                            call));
+    return fail(MPI_ERR_BUFFER,
+                fmt::format("{}: a buffer is attached already; detach it first", call));
   }
   if (buffer == nullptr && size > 0) {
     return fail(MPI_ERR_BUFFER, fmt::format("{}: the buffer is a null pointer", call));
@@ -196,11 +202,13 @@ struct Flush final : Several {
   std::vector<BufferedMessage> pending;
   const char* call = "";
   std::string text() const override {
-    return fmt::format("{}: {} buffered messages to be delivered", call, pending.size());
+    return fmt::format("{}: {} buffered messages to be delivered", call,
+                       pending.size());
   }
 };
 
-Err iflush(std::shared_ptr<SendBuffer>& slot, Comm* comm, const char* call, Request** request) {
+Err iflush(std::shared_ptr<SendBuffer>& slot, Comm* comm, const char* call,
+           Request** request) {
   auto flush = std::make_unique<Flush>();
   flush->call = call;
   if (slot != nullptr) flush->pending = slot->pending();
@@ -234,7 +242,9 @@ Err buffer_iflush(Request** request) {
 Err comm_iflush_buffer(Comm& comm, Request** request) {
   return iflush(comm.send_buffer, &comm, "MPI_Comm_iflush_buffer", request);
 }
-Err comm_flush_buffer(Comm& comm) { return flush(comm.send_buffer, "MPI_Comm_flush_buffer"); }
+Err comm_flush_buffer(Comm& comm) {
+  return flush(comm.send_buffer, "MPI_Comm_flush_buffer");
+}
 
 }  // namespace impl
 }  // namespace mpc::mpi

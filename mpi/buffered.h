@@ -76,6 +76,7 @@ class SendBuffer {
 };
 
 // MPI_Bsend: by the communicator's buffer if it has one, else by the rank's.
-Err buffered_send(const msg::SendArgs& args, Comm& comm, BufferedMessage* message = nullptr);
+Err buffered_send(const msg::SendArgs& args, Comm& comm,
+                  BufferedMessage* message = nullptr);
 
 }  // namespace mpc::mpi

@@ -14,7 +14,8 @@ namespace mpc::mpi {
 
 int cart_rank_of(const Topology& topology, const int* coords) noexcept {
   int rank = 0;
-  for (size_t i = 0; i < topology.dims.size(); ++i) rank = rank * topology.dims[i] + coords[i];
+  for (size_t i = 0; i < topology.dims.size(); ++i)
+    rank = rank * topology.dims[i] + coords[i];
   return rank;
 }
 
@@ -25,7 +26,8 @@ void cart_coords_of(const Topology& topology, int rank, int* coords) noexcept {
   }
 }
 
-int cart_neighbour(const Topology& topology, int rank, int direction, int distance) noexcept {
+int cart_neighbour(const Topology& topology, int rank, int direction,
+                   int distance) noexcept {
   std::vector<int> coords(topology.dims.size());
   cart_coords_of(topology, rank, coords.data());
   const auto d = static_cast<size_t>(direction);
@@ -58,11 +60,13 @@ Err grid_size(const Comm& comm, int ndims, std::span<const int> dims, int* out) 
   if (ndims < 0) return fail(MPI_ERR_DIMS, fmt::format("ndims {} is negative", ndims));
   int64_t size = 1;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] <= 0) return fail(MPI_ERR_DIMS, fmt::format("dims[{}] is {}", i, dims[i]));
+    if (dims[i] <= 0)
+      return fail(MPI_ERR_DIMS, fmt::format("dims[{}] is {}", i, dims[i]));
     size *= dims[i];
     if (size > comm.size())
-      return fail(MPI_ERR_TOPOLOGY, fmt::format("the grid has more points than {} has ranks ({})",
-                                                comm.display_name(), comm.size()));
+      return fail(MPI_ERR_TOPOLOGY,
+                  fmt::format("the grid has more points than {} has ranks ({})",
+                              comm.display_name(), comm.size()));
   }
   *out = static_cast<int>(size);
   return kSuccess;
@@ -70,14 +74,14 @@ Err grid_size(const Comm& comm, int ndims, std::span<const int> dims, int* out) 
 
 Err check_room(int given, size_t needed, const char* name) {
   if (given >= 0 && static_cast<size_t>(given) >= needed) return kSuccess;
-  return fail(MPI_ERR_ARG, fmt::format("{} is {}, the grid has {} dimensions", name, given,
-                                       needed));
+  return fail(MPI_ERR_ARG,
+              fmt::format("{} is {}, the grid has {} dimensions", name, given, needed));
 }
 
 }  // namespace
 
-Err cart_create(Comm& comm, int ndims, std::span<const int> dims, std::span<const int> periods,
-                bool /*reorder*/, MPI_Comm* out) {
+Err cart_create(Comm& comm, int ndims, std::span<const int> dims,
+                std::span<const int> periods, bool /*reorder*/, MPI_Comm* out) {
   int points = 0;
   MPC_MPI_TRY(grid_size(comm, ndims, dims, &points));
   std::shared_ptr<ContextRoom> room;
@@ -128,13 +132,14 @@ Err cart_get(Comm& comm, int maxdims, std::span<int> dims, std::span<int> period
 Err cart_rank(Comm& comm, std::span<const int> coords, int* rank) {
   const Topology* grid = nullptr;
   MPC_MPI_TRY(get_topology(comm, MPI_CART, &grid));
-  std::vector<int> inside(coords.begin(), coords.begin() + static_cast<long>(grid->dims.size()));
+  std::vector<int> inside(coords.begin(),
+                          coords.begin() + static_cast<long>(grid->dims.size()));
   for (size_t i = 0; i < inside.size(); ++i) {
     const int extent = grid->dims[i];
     if (inside[i] >= 0 && inside[i] < extent) continue;
     if (grid->periods[i] == 0)
-      return fail(MPI_ERR_ARG, fmt::format("coords[{}] is {}, outside of 0..{}", i, inside[i],
-                                           extent - 1));
+      return fail(MPI_ERR_ARG, fmt::format("coords[{}] is {}, outside of 0..{}", i,
+                                           inside[i], extent - 1));
     inside[i] = (inside[i] % extent + extent) % extent;
   }
   *rank = cart_rank_of(*grid, inside.data());
@@ -146,7 +151,8 @@ Err cart_coords(Comm& comm, int rank, int maxdims, std::span<int> coords) {
   MPC_MPI_TRY(get_topology(comm, MPI_CART, &grid));
   MPC_MPI_TRY(check_room(maxdims, grid->dims.size(), "maxdims"));
   if (rank < 0 || rank >= comm.size())
-    return fail(MPI_ERR_RANK, fmt::format("rank {} is not in 0..{}", rank, comm.size() - 1));
+    return fail(MPI_ERR_RANK,
+                fmt::format("rank {} is not in 0..{}", rank, comm.size() - 1));
   if (!grid->dims.empty()) cart_coords_of(*grid, rank, coords.data());
   return kSuccess;
 }
@@ -193,19 +199,22 @@ Err dims_create(int nnodes, int ndims, std::span<int> dims) {
   int64_t fixed = 1;
   std::vector<size_t> free_dims;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 0) return fail(MPI_ERR_DIMS, fmt::format("dims[{}] is {}", i, dims[i]));
+    if (dims[i] < 0)
+      return fail(MPI_ERR_DIMS, fmt::format("dims[{}] is {}", i, dims[i]));
     if (dims[i] == 0)
       free_dims.push_back(i);
     else
       fixed *= dims[i];
     if (fixed > nnodes) break;
   }
-  if (fixed > nnodes || nnodes % fixed != 0 || (free_dims.empty() && ndims > 0 && fixed != nnodes))
+  if (fixed > nnodes || nnodes % fixed != 0 ||
+      (free_dims.empty() && ndims > 0 && fixed != nnodes))
     return fail(MPI_ERR_DIMS, fmt::format("{} nodes cannot be arranged with the given "
-                                          "dimensions, whose product is {}", nnodes, fixed));
+                                          "dimensions, whose product is {}",
+                                          nnodes, fixed));
   if (free_dims.empty()) return kSuccess;
-  const std::vector<int> factors = balanced_factors(
-      static_cast<int>(nnodes / fixed), static_cast<int>(free_dims.size()));
+  const std::vector<int> factors = balanced_factors(static_cast<int>(nnodes / fixed),
+                                                    static_cast<int>(free_dims.size()));
   for (size_t i = 0; i < free_dims.size(); ++i) dims[free_dims[i]] = factors[i];
   return kSuccess;
 }

@@ -49,8 +49,8 @@ struct Call final : CollectiveState {
   const dt::Datatype* pair[2] = {nullptr, nullptr};  // most collectives bind two types
   std::vector<const dt::Datatype*> many_types;       // w forms
   BoundOp op;
-  dt::TypeRef kept_pair[2];                          // non-blocking calls outlive the handles
-  std::vector<dt::TypeRef> kept_types;               // of w forms
+  dt::TypeRef kept_pair[2];             // non-blocking calls outlive the handles
+  std::vector<dt::TypeRef> kept_types;  // of w forms
   // Storage behind the shape's spans.
   std::vector<Count> counts[4];
   std::vector<nbc::TypeShape> type_shapes[2];
@@ -89,7 +89,8 @@ struct Call final : CollectiveState {
     return out;
   }
   // Reductions have both buffers, one count and one type.
-  Err reduction(const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& operation) {
+  Err reduction(const void* sendbuf, void* recvbuf, Count count, TypeArg type,
+                Op& operation) {
     send_side(sendbuf, count, type.type);
     recv_side(recvbuf, count, type.type);
     if (sendbuf == MPI_IN_PLACE) {
@@ -140,8 +141,8 @@ Err run(const char* name, Comm& comm, Coll coll, Describe&& describe) {
   if (!schedule) return fail(schedule.error());
   const CollectiveReason reason(name, comm);
   const msg::Status status =
-      nbc::run(comm.self(), **schedule, call.binding(nbc::tag_base(comm.next_collective())),
-               reason);
+      nbc::run(comm.self(), **schedule,
+               call.binding(nbc::tag_base(comm.next_collective())), reason);
   return error_of_collective(status, name);
 }
 
@@ -156,25 +157,28 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
   auto schedule = schedule_of(*call);
   if (!schedule) return fail(schedule.error());
   call->keep_types();
-  const uint32_t sequence = is_persistent ? comm.next_persistent() : comm.next_collective();
+  const uint32_t sequence =
+      is_persistent ? comm.next_persistent() : comm.next_collective();
   call->collective = nbc::create(comm.self(), std::move(*schedule),
                                  call->binding(nbc::tag_base(sequence, is_persistent)));
   nbc::set_on_complete(
-      *call->collective, [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); },
-      &comm.self());
+      *call->collective,
+      [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); }, &comm.self());
   *out = Request::make(*rank_state(), RequestKind::kCollective, &comm, name);
   (*out)->collective = std::move(call);
   return kSuccess;
 }
 
 template <class Describe>
-Err start(const char* name, Comm& comm, Coll coll, Request** request, Describe&& describe) {
+Err start(const char* name, Comm& comm, Coll coll, Request** request,
+          Describe&& describe) {
   if (const Err error = make(name, comm, coll, false, request, describe)) return error;
   return start_request(*rank_state(), **request);
 }
 
 template <class Describe>
-Err prepare(const char* name, Comm& comm, Coll coll, Request** request, Describe&& describe) {
+Err prepare(const char* name, Comm& comm, Coll coll, Request** request,
+            Describe&& describe) {
   if (const Err error = make(name, comm, coll, true, request, describe)) return error;
   (*request)->is_persistent = true;
   return kSuccess;
@@ -195,8 +199,9 @@ Err bcast_call(Call& c, void* buffer, Count count, const dt::Datatype* type, int
   return kSuccess;
 }
 
-Err gather_call(Call& c, const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                void* recvbuf, Count recvcount, const dt::Datatype* recvtype, int root) {
+Err gather_call(Call& c, const void* sendbuf, Count sendcount,
+                const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
+                const dt::Datatype* recvtype, int root) {
   c.shape.root = root;
   c.send_side(sendbuf, sendcount, sendtype);
   if (is_root(c.comm, root)) {
@@ -207,9 +212,9 @@ Err gather_call(Call& c, const void* sendbuf, Count sendcount, const dt::Datatyp
 }
 
 template <class Counts, class Displs>
-Err gatherv_call(Call& c, const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                 void* recvbuf, const Counts& recvcounts, const Displs& displs,
-                 const dt::Datatype* recvtype, int root) {
+Err gatherv_call(Call& c, const void* sendbuf, Count sendcount,
+                 const dt::Datatype* sendtype, void* recvbuf, const Counts& recvcounts,
+                 const Displs& displs, const dt::Datatype* recvtype, int root) {
   c.shape.root = root;
   c.send_side(sendbuf, sendcount, sendtype);
   if (is_root(c.comm, root)) {
@@ -221,8 +226,9 @@ Err gatherv_call(Call& c, const void* sendbuf, Count sendcount, const dt::Dataty
   return kSuccess;
 }
 
-Err scatter_call(Call& c, const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                 void* recvbuf, Count recvcount, const dt::Datatype* recvtype, int root) {
+Err scatter_call(Call& c, const void* sendbuf, Count sendcount,
+                 const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
+                 const dt::Datatype* recvtype, int root) {
   c.shape.root = root;
   if (is_root(c.comm, root)) c.send_side(sendbuf, sendcount, sendtype);
   if (recvbuf == MPI_IN_PLACE && is_root(c.comm, root)) {
@@ -234,9 +240,9 @@ Err scatter_call(Call& c, const void* sendbuf, Count sendcount, const dt::Dataty
 }
 
 template <class Counts, class Displs>
-Err scatterv_call(Call& c, const void* sendbuf, const Counts& sendcounts, const Displs& displs,
-                  const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
-                  const dt::Datatype* recvtype, int root) {
+Err scatterv_call(Call& c, const void* sendbuf, const Counts& sendcounts,
+                  const Displs& displs, const dt::Datatype* sendtype, void* recvbuf,
+                  Count recvcount, const dt::Datatype* recvtype, int root) {
   c.shape.root = root;
   if (is_root(c.comm, root)) {
     c.send_side(sendbuf, 0, sendtype);
@@ -251,8 +257,9 @@ Err scatterv_call(Call& c, const void* sendbuf, const Counts& sendcounts, const 
   return kSuccess;
 }
 
-Err allgather_call(Call& c, const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                   void* recvbuf, Count recvcount, const dt::Datatype& recvtype) {
+Err allgather_call(Call& c, const void* sendbuf, Count sendcount,
+                   const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
+                   const dt::Datatype& recvtype) {
   c.send_side(sendbuf, sendcount, sendtype);
   c.recv_side(recvbuf, recvcount, &recvtype);
   if (sendbuf == MPI_IN_PLACE) c.in_place();
@@ -260,8 +267,9 @@ Err allgather_call(Call& c, const void* sendbuf, Count sendcount, const dt::Data
 }
 
 template <class Counts, class Displs>
-Err allgatherv_call(Call& c, const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                    void* recvbuf, const Counts& recvcounts, const Displs& displs,
+Err allgatherv_call(Call& c, const void* sendbuf, Count sendcount,
+                    const dt::Datatype* sendtype, void* recvbuf,
+                    const Counts& recvcounts, const Displs& displs,
                     const dt::Datatype& recvtype) {
   c.send_side(sendbuf, sendcount, sendtype);
   c.recv_side(recvbuf, 0, &recvtype);
@@ -272,9 +280,10 @@ Err allgatherv_call(Call& c, const void* sendbuf, Count sendcount, const dt::Dat
 }
 
 template <class Counts, class Displs>
-Err alltoallv_call(Call& c, const void* sendbuf, const Counts& sendcounts, const Displs& sdispls,
-                   const dt::Datatype* sendtype, void* recvbuf, const Counts& recvcounts,
-                   const Displs& rdispls, const dt::Datatype& recvtype) {
+Err alltoallv_call(Call& c, const void* sendbuf, const Counts& sendcounts,
+                   const Displs& sdispls, const dt::Datatype* sendtype, void* recvbuf,
+                   const Counts& recvcounts, const Displs& rdispls,
+                   const dt::Datatype& recvtype) {
   c.recv_side(recvbuf, 0, &recvtype);
   c.shape.recv_counts = c.keep(0, recvcounts);
   c.shape.recv_displs = c.keep(1, rdispls);
@@ -290,7 +299,8 @@ Err alltoallv_call(Call& c, const void* sendbuf, const Counts& sendcounts, const
 
 // `types` of one side of a w form: into the bound types and the shape.
 template <class Types>
-std::span<const nbc::TypeShape> keep_types_of(Call& c, int side, const Types& types, size_t n) {
+std::span<const nbc::TypeShape> keep_types_of(Call& c, int side, const Types& types,
+                                              size_t n) {
   for (size_t i = 0; i < n; ++i) {
     const dt::Datatype& type = types[i];
     c.many_types.push_back(&type);
@@ -299,11 +309,12 @@ std::span<const nbc::TypeShape> keep_types_of(Call& c, int side, const Types& ty
   return c.type_shapes[side];
 }
 
-template <class SendCounts, class SendDispls, class SendTypes, class Counts, class Displs,
-          class Types>
+template <class SendCounts, class SendDispls, class SendTypes, class Counts,
+          class Displs, class Types>
 Err alltoallw_call(Call& c, const void* sendbuf, const SendCounts& sendcounts,
                    const SendDispls& sdispls, const SendTypes& sendtypes, void* recvbuf,
-                   const Counts& recvcounts, const Displs& rdispls, const Types& recvtypes) {
+                   const Counts& recvcounts, const Displs& rdispls,
+                   const Types& recvtypes) {
   const auto n = static_cast<size_t>(c.comm.remote_size());
   c.buffers[1] = recvbuf;
   if (sendbuf == MPI_IN_PLACE) {
@@ -321,8 +332,8 @@ Err alltoallw_call(Call& c, const void* sendbuf, const SendCounts& sendcounts,
   return kSuccess;
 }
 
-Err reduce_call(Call& c, const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op* op,
-                int root) {
+Err reduce_call(Call& c, const void* sendbuf, void* recvbuf, Count count, TypeArg type,
+                Op* op, int root) {
   c.shape.root = root;
   if (root == MPI_PROC_NULL) return kSuccess;  // nothing else is significant
   return c.reduction(sendbuf, recvbuf, count, type, *op);
@@ -334,8 +345,8 @@ Err allreduce_call(Call& c, const void* sendbuf, void* recvbuf, Count count,
 }
 
 template <class Counts>
-Err reduce_scatter_call(Call& c, const void* sendbuf, void* recvbuf, const Counts& recvcounts,
-                        TypeArg type, Op& op) {
+Err reduce_scatter_call(Call& c, const void* sendbuf, void* recvbuf,
+                        const Counts& recvcounts, TypeArg type, Op& op) {
   const Err error = c.reduction(sendbuf, recvbuf, 0, type, op);
   c.shape.recv_counts = c.keep(0, recvcounts);
   return error;
@@ -359,8 +370,8 @@ Err bind_neighbours(Call& c) {
 }
 
 Err neighbor_allgather_call(Call& c, const void* sendbuf, Count sendcount,
-                            const dt::Datatype& sendtype, void* recvbuf, Count recvcount,
-                            const dt::Datatype& recvtype) {
+                            const dt::Datatype& sendtype, void* recvbuf,
+                            Count recvcount, const dt::Datatype& recvtype) {
   c.send_side(sendbuf, sendcount, &sendtype);
   c.recv_side(recvbuf, recvcount, &recvtype);
   return bind_neighbours(c);
@@ -380,9 +391,9 @@ Err neighbor_allgatherv_call(Call& c, const void* sendbuf, Count sendcount,
 
 template <class Counts, class Displs>
 Err neighbor_alltoallv_call(Call& c, const void* sendbuf, const Counts& sendcounts,
-                            const Displs& sdispls, const dt::Datatype& sendtype, void* recvbuf,
-                            const Counts& recvcounts, const Displs& rdispls,
-                            const dt::Datatype& recvtype) {
+                            const Displs& sdispls, const dt::Datatype& sendtype,
+                            void* recvbuf, const Counts& recvcounts,
+                            const Displs& rdispls, const dt::Datatype& recvtype) {
   c.send_side(sendbuf, 0, &sendtype);
   c.recv_side(recvbuf, 0, &recvtype);
   c.shape.send_counts = c.keep(2, sendcounts);
@@ -394,9 +405,9 @@ Err neighbor_alltoallv_call(Call& c, const void* sendbuf, const Counts& sendcoun
 
 template <class Counts, class Displs, class Types>
 Err neighbor_alltoallw_call(Call& c, const void* sendbuf, const Counts& sendcounts,
-                            const Displs& sdispls, const Types& sendtypes, void* recvbuf,
-                            const Counts& recvcounts, const Displs& rdispls,
-                            const Types& recvtypes) {
+                            const Displs& sdispls, const Types& sendtypes,
+                            void* recvbuf, const Counts& recvcounts,
+                            const Displs& rdispls, const Types& recvtypes) {
   if (const Err error = bind_neighbours(c)) return error;
   c.buffers[0] = const_cast<void*>(sendbuf);
   c.buffers[1] = recvbuf;
@@ -415,28 +426,29 @@ Err neighbor_alltoallw_call(Call& c, const void* sendbuf, const Counts& sendcoun
 // MPC_COLLECTIVE(name, "Name", coll, description, (parameters), (arguments))
 
 #define MPC_UNWRAP(...) __VA_ARGS__
-#define MPC_COLLECTIVE(name, text, coll, description, parameters, arguments)                   \
-  Err name(MPC_UNWRAP parameters, Comm& comm) {                                                \
-    return run("MPI_" text, comm, coll,                                                        \
-               [&](Call& call) { return description(call, MPC_UNWRAP arguments); });           \
-  }                                                                                            \
+#define MPC_COLLECTIVE(name, text, coll, description, parameters, arguments)         \
+  Err name(MPC_UNWRAP parameters, Comm& comm) {                                      \
+    return run("MPI_" text, comm, coll,                                              \
+               [&](Call& call) { return description(call, MPC_UNWRAP arguments); }); \
+  }                                                                                  \
   MPC_STARTED(name, text, coll, description, parameters, arguments)
 // The same for a collective that has a way without messages (mpi/direct.h).
-#define MPC_DIRECT_COLLECTIVE(name, text, coll, description, parameters, arguments)            \
-  Err name(MPC_UNWRAP parameters, Comm& comm) {                                                \
-    if (const auto done = direct_##name(MPC_UNWRAP arguments, comm)) return *done;             \
-    return run("MPI_" text, comm, coll,                                                        \
-               [&](Call& call) { return description(call, MPC_UNWRAP arguments); });           \
-  }                                                                                            \
+#define MPC_DIRECT_COLLECTIVE(name, text, coll, description, parameters, arguments)  \
+  Err name(MPC_UNWRAP parameters, Comm& comm) {                                      \
+    if (const auto done = direct_##name(MPC_UNWRAP arguments, comm)) return *done;   \
+    return run("MPI_" text, comm, coll,                                              \
+               [&](Call& call) { return description(call, MPC_UNWRAP arguments); }); \
+  }                                                                                  \
   MPC_STARTED(name, text, coll, description, parameters, arguments)
-#define MPC_STARTED(name, text, coll, description, parameters, arguments)                      \
-  Err i##name(MPC_UNWRAP parameters, Comm& comm, Request** request) {                       \
-    return start("MPI_I" #name, comm, coll, request,                                           \
-                 [&](Call& call) { return description(call, MPC_UNWRAP arguments); });         \
-  }                                                                                            \
-  Err name##_init(MPC_UNWRAP parameters, Comm& comm, Info*, Request** request) {            \
-    return prepare("MPI_" text "_init", comm, coll, request,                                   \
-                   [&](Call& call) { return description(call, MPC_UNWRAP arguments); });       \
+#define MPC_STARTED(name, text, coll, description, parameters, arguments)              \
+  Err i##name(MPC_UNWRAP parameters, Comm& comm, Request** request) {                  \
+    return start("MPI_I" #name, comm, coll, request,                                   \
+                 [&](Call& call) { return description(call, MPC_UNWRAP arguments); }); \
+  }                                                                                    \
+  Err name##_init(MPC_UNWRAP parameters, Comm& comm, Info*, Request** request) {       \
+    return prepare("MPI_" text "_init", comm, coll, request, [&](Call& call) {         \
+      return description(call, MPC_UNWRAP arguments);                                  \
+    });                                                                                \
   }
 
 Err barrier(Comm& comm) {
@@ -461,7 +473,8 @@ MPC_COLLECTIVE(gatherv, "Gatherv", Coll::kGatherv, gatherv_call,
                (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
                 void* recvbuf, CountView recvcounts, CountView displs,
                 const dt::Datatype* recvtype, int root),
-               (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root))
+               (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                root))
 MPC_COLLECTIVE(scatter, "Scatter", Coll::kScatter, scatter_call,
                (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
                 void* recvbuf, Count recvcount, const dt::Datatype* recvtype, int root),
@@ -470,44 +483,54 @@ MPC_COLLECTIVE(scatterv, "Scatterv", Coll::kScatterv, scatterv_call,
                (const void* sendbuf, CountView sendcounts, CountView displs,
                 const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
                 const dt::Datatype* recvtype, int root),
-               (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root))
+               (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+                root))
 MPC_DIRECT_COLLECTIVE(allgather, "Allgather", Coll::kAllgather, allgather_call,
-               (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                void* recvbuf, Count recvcount, const dt::Datatype& recvtype),
-               (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
-MPC_DIRECT_COLLECTIVE(allgatherv, "Allgatherv", Coll::kAllgatherv, allgatherv_call,
-               (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                void* recvbuf, CountView recvcounts, CountView displs,
-                const dt::Datatype& recvtype),
-               (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))
+                      (const void* sendbuf, Count sendcount,
+                       const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
+                       const dt::Datatype& recvtype),
+                      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
+MPC_DIRECT_COLLECTIVE(
+    allgatherv, "Allgatherv", Coll::kAllgatherv, allgatherv_call,
+    (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype, void* recvbuf,
+     CountView recvcounts, CountView displs, const dt::Datatype& recvtype),
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))
 MPC_DIRECT_COLLECTIVE(alltoall, "Alltoall", Coll::kAlltoall, allgather_call,
-               (const void* sendbuf, Count sendcount, const dt::Datatype* sendtype,
-                void* recvbuf, Count recvcount, const dt::Datatype& recvtype),
-               (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
+                      (const void* sendbuf, Count sendcount,
+                       const dt::Datatype* sendtype, void* recvbuf, Count recvcount,
+                       const dt::Datatype& recvtype),
+                      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))
 MPC_DIRECT_COLLECTIVE(alltoallv, "Alltoallv", Coll::kAlltoallv, alltoallv_call,
-               (const void* sendbuf, CountView sendcounts, CountView sdispls,
-                const dt::Datatype* sendtype, void* recvbuf, CountView recvcounts,
-                CountView rdispls, const dt::Datatype& recvtype),
-               (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))
+                      (const void* sendbuf, CountView sendcounts, CountView sdispls,
+                       const dt::Datatype* sendtype, void* recvbuf,
+                       CountView recvcounts, CountView rdispls,
+                       const dt::Datatype& recvtype),
+                      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                       rdispls, recvtype))
 MPC_COLLECTIVE(alltoallw, "Alltoallw", Coll::kAlltoallw, alltoallw_call,
                (const void* sendbuf, CountView sendcounts, CountView sdispls,
-                TypeView sendtypes, void* recvbuf, CountView recvcounts, CountView rdispls,
-                TypeView recvtypes),
+                TypeView sendtypes, void* recvbuf, CountView recvcounts,
+                CountView rdispls, TypeView recvtypes),
                (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
                 recvtypes))
 MPC_COLLECTIVE(reduce, "Reduce", Coll::kReduce, reduce_call,
-               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op* op, int root),
+               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op* op,
+                int root),
                (sendbuf, recvbuf, count, type, op, root))
 MPC_DIRECT_COLLECTIVE(allreduce, "Allreduce", Coll::kAllreduce, allreduce_call,
-               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
-               (sendbuf, recvbuf, count, type, op))
-MPC_DIRECT_COLLECTIVE(reduce_scatter_block, "Reduce_scatter_block", Coll::kReduceScatterBlock,
-               allreduce_call,
-               (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
-               (sendbuf, recvbuf, count, type, op))
-MPC_DIRECT_COLLECTIVE(reduce_scatter, "Reduce_scatter", Coll::kReduceScatter, reduce_scatter_call,
-               (const void* sendbuf, void* recvbuf, CountView recvcounts, TypeArg type, Op& op),
-               (sendbuf, recvbuf, recvcounts, type, op))
+                      (const void* sendbuf, void* recvbuf, Count count, TypeArg type,
+                       Op& op),
+                      (sendbuf, recvbuf, count, type, op))
+MPC_DIRECT_COLLECTIVE(reduce_scatter_block, "Reduce_scatter_block",
+                      Coll::kReduceScatterBlock, allreduce_call,
+                      (const void* sendbuf, void* recvbuf, Count count, TypeArg type,
+                       Op& op),
+                      (sendbuf, recvbuf, count, type, op))
+MPC_DIRECT_COLLECTIVE(reduce_scatter, "Reduce_scatter", Coll::kReduceScatter,
+                      reduce_scatter_call,
+                      (const void* sendbuf, void* recvbuf, CountView recvcounts,
+                       TypeArg type, Op& op),
+                      (sendbuf, recvbuf, recvcounts, type, op))
 MPC_COLLECTIVE(scan, "Scan", Coll::kScan, allreduce_call,
                (const void* sendbuf, void* recvbuf, Count count, TypeArg type, Op& op),
                (sendbuf, recvbuf, count, type, op))
@@ -535,12 +558,13 @@ MPC_COLLECTIVE(neighbor_alltoallv, "Neighbor_alltoallv", Coll::kNeighborAlltoall
                (const void* sendbuf, CountView sendcounts, CountView sdispls,
                 const dt::Datatype& sendtype, void* recvbuf, CountView recvcounts,
                 CountView rdispls, const dt::Datatype& recvtype),
-               (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))
+               (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                recvtype))
 MPC_COLLECTIVE(neighbor_alltoallw, "Neighbor_alltoallw", Coll::kNeighborAlltoallw,
                neighbor_alltoallw_call,
                (const void* sendbuf, CountView sendcounts, CountView sdispls,
-                TypeView sendtypes, void* recvbuf, CountView recvcounts, CountView rdispls,
-                TypeView recvtypes),
+                TypeView sendtypes, void* recvbuf, CountView recvcounts,
+                CountView rdispls, TypeView recvtypes),
                (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
                 recvtypes))
 

@@ -77,7 +77,8 @@ void Comm::join_team() {
             // Without a scheduler all members are in one place.
             const std::span<const int> known = places();
             const std::vector<int> nowhere(static_cast<size_t>(size_), 0);
-            room.team = std::make_shared<nbc::direct::Team>(known.empty() ? nowhere : known);
+            room.team =
+                std::make_shared<nbc::direct::Team>(known.empty() ? nowhere : known);
           })->team;
 }
 

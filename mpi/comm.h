@@ -42,17 +42,19 @@ class Comm final : public Object {
     int rank = 0;                   // of this process in it
     msg::ContextId context = 0;     // even; the next one is that of collectives
     GroupRef remote;                // intercommunicators only
-    bool is_low_group = false;      // intercommunicators: comes first in MPI_Intercomm_merge
-    GroupRef local_of_inter;        // = group
-    msg::ContextId local_context = 0;  // intercommunicators: for traffic inside the local group
+    bool is_low_group =
+        false;                // intercommunicators: comes first in MPI_Intercomm_merge
+    GroupRef local_of_inter;  // = group
+    msg::ContextId local_context =
+        0;  // intercommunicators: for traffic inside the local group
   };
   Comm(job::Rank& owner, const Spec& spec);
 
   // --- hot path ------------------------------------------------------------------------------
   job::Rank& self() const noexcept { return *self_; }
   int rank() const noexcept { return rank_; }
-  int size() const noexcept { return size_; }               // of the local group
-  int remote_size() const noexcept { return remote_size_; } // intra: = size()
+  int size() const noexcept { return size_; }                // of the local group
+  int remote_size() const noexcept { return remote_size_; }  // intra: = size()
   bool is_inter() const noexcept { return is_inter_; }
   // Point-to-point addresses ranks of the remote group; intra: of the only one.
   int peer_count() const noexcept { return remote_size_; }
@@ -63,17 +65,19 @@ class Comm final : public Object {
   // The worker of each member of the local group; see GroupTable::places.
   std::span<const int> places() const { return group_->places(); }
   std::span<const int> world_ranks() const noexcept { return group_->world_ranks(); }
-  msg::ContextId context() const noexcept { return context_; }           // point-to-point
+  msg::ContextId context() const noexcept { return context_; }  // point-to-point
   msg::ContextId collective_context() const noexcept { return context_ + 1; }
   // Inside the local group of an intercommunicator; intra: collective_context().
   msg::ContextId local_context() const noexcept { return local_context_; }
 
   // Numbers the collectives of this communicator, alike at all members (nbc::tag_base).
   uint32_t next_collective() noexcept {
-    return collectives_.fetch_add(1, std::memory_order_relaxed);  // one rank's count only
+    return collectives_.fetch_add(1,
+                                  std::memory_order_relaxed);  // one rank's count only
   }
   uint32_t next_persistent() noexcept {
-    return persistents_.fetch_add(1, std::memory_order_relaxed);  // one rank's count only
+    return persistents_.fetch_add(1,
+                                  std::memory_order_relaxed);  // one rank's count only
   }
   // Numbers the meetings (creation of communicators, windows, files).
   uint64_t next_meeting() noexcept {
@@ -84,7 +88,8 @@ class Comm final : public Object {
   // What the members of an intracommunicator share for collectives without messages; found or
   // made at the first use. Caller: in a blocking collective, of which a rank has one at a time.
   nbc::direct::Team& team() {
-    if (team_ == nullptr) [[unlikely]] join_team();
+    if (team_ == nullptr) [[unlikely]]
+      join_team();
     return *team_;
   }
   Splitter& splitter();

@@ -28,7 +28,8 @@ namespace {
 void keep_hints(Comm& comm, const InfoHints& given) {
   for (const auto& [key, value] : given.entries()) {
     const bool is_ours = key == "mpc_nbc_split" && parse_split(value) >= -1;
-    if (!is_ours && !key.starts_with("mpi_assert_") && key != "mpi_memory_alloc_kinds") continue;
+    if (!is_ours && !key.starts_with("mpi_assert_") && key != "mpi_memory_alloc_kinds")
+      continue;
     if (!comm.hints) comm.hints = std::make_unique<InfoHints>();
     comm.hints->set(key, value);
   }
@@ -92,7 +93,9 @@ Err comm_compare(Comm& a, Comm& b, int* result) {
 static_assert(MPI_IDENT < MPI_CONGRUENT && MPI_CONGRUENT < MPI_SIMILAR &&
               MPI_SIMILAR < MPI_UNEQUAL);
 
-Err comm_dup(Comm& comm, MPI_Comm* newcomm) { return duplicate(comm, comm.hints.get(), newcomm); }
+Err comm_dup(Comm& comm, MPI_Comm* newcomm) {
+  return duplicate(comm, comm.hints.get(), newcomm);
+}
 
 Err comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
   return duplicate(comm, info == nullptr ? nullptr : &info->hints, newcomm);
@@ -107,7 +110,8 @@ Err comm_idup(Comm& comm, MPI_Comm* newcomm, Request** request) {
 
 Err comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, Request** request) {
   MPC_MPI_TRY(comm_dup_with_info(comm, info, newcomm));
-  *request = Request::make(this_rank(), RequestKind::kDone, &comm, "MPI_Comm_idup_with_info");
+  *request =
+      Request::make(this_rank(), RequestKind::kDone, &comm, "MPI_Comm_idup_with_info");
   return kSuccess;
 }
 
@@ -126,7 +130,9 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
   const std::string* resource =
       info == nullptr ? nullptr : info->hints.find("mpi_hw_resource_type");
   switch (type) {
-    case MPI_COMM_TYPE_SHARED: color = 0; break;
+    case MPI_COMM_TYPE_SHARED:
+      color = 0;
+      break;
     case MPI_COMM_TYPE_HW_GUIDED:
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
       if (resource != nullptr) color = resource_of(rank, *resource);
@@ -135,12 +141,15 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
       // The next smaller part of the machine that we know is the core.
       color = rank.job->worker_of(rank.world_rank);
       break;
-    case MPI_UNDEFINED: break;
-    default: return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
+    case MPI_UNDEFINED:
+      break;
+    default:
+      return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
   }
   Comm* made = nullptr;
   split_comm(comm, color, key, "MPI_Comm_split_type", &made);
-  if (made != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED && made->size() == comm.size()) {
+  if (made != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED &&
+      made->size() == comm.size()) {
     // It must be a strict subset (MPI-4.1 section 7.4.2).
     end_comm(made);
     made = nullptr;
@@ -226,7 +235,8 @@ Err comm_set_name(Comm& comm, const char* name) {
 }
 
 Err comm_get_name(Comm* comm, char* name, int* length) {
-  const std::string& text = comm != nullptr ? comm->name : abi::handle_name(abi::kCommNull);
+  const std::string& text =
+      comm != nullptr ? comm->name : abi::handle_name(abi::kCommNull);
   std::memcpy(name, text.c_str(), text.size() + 1);
   *length = static_cast<int>(text.size());
   return kSuccess;

@@ -35,14 +35,13 @@ Comm::Spec new_duplicate(Comm& comm) {
   // Both groups draw the same number of their count of meetings: the id is agreed by all of
   // them in the room of the common context, the local one by each group.
   const uint64_t sequence = comm.next_meeting();
-  auto common = agree<ContextRoom>(comm.self(),
-                                   {MeetingKind::kDup, comm.context(), sequence, {}},
-                                   comm.size() + comm.remote_size(),
-                                   [](ContextRoom& r) { r.context = new_context(); });
-  auto local = agree<ContextRoom>(comm.self(),
-                                  {MeetingKind::kDup, comm.local_context(), sequence, {}},
-                                  comm.size(),
-                                  [](ContextRoom& r) { r.context = new_context(); });
+  auto common =
+      agree<ContextRoom>(comm.self(), {MeetingKind::kDup, comm.context(), sequence, {}},
+                         comm.size() + comm.remote_size(),
+                         [](ContextRoom& r) { r.context = new_context(); });
+  auto local = agree<ContextRoom>(
+      comm.self(), {MeetingKind::kDup, comm.local_context(), sequence, {}}, comm.size(),
+      [](ContextRoom& r) { r.context = new_context(); });
   Comm::Spec spec = same_groups(comm, common->context);
   spec.local_context = local->context;
   return spec;
@@ -71,7 +70,8 @@ void SplitRoom::conclude(std::span<const int> world_ranks) {
   for (int i = 0; i < n; ++i)
     if (choices[static_cast<size_t>(i)].color != MPI_UNDEFINED) order.push_back(i);
   std::sort(order.begin(), order.end(), [&](int a, int b) {
-    const Choice &x = choices[static_cast<size_t>(a)], &y = choices[static_cast<size_t>(b)];
+    const Choice &x = choices[static_cast<size_t>(a)],
+                 &y = choices[static_cast<size_t>(b)];
     return std::tuple(x.color, x.key, a) < std::tuple(y.color, y.key, b);
   });
   part_of.assign(static_cast<size_t>(n), -1);
@@ -79,7 +79,8 @@ void SplitRoom::conclude(std::span<const int> world_ranks) {
   for (size_t i = 0; i < order.size();) {
     const int color = choices[static_cast<size_t>(order[i])].color;
     std::vector<int> members;
-    for (; i < order.size() && choices[static_cast<size_t>(order[i])].color == color; ++i) {
+    for (; i < order.size() && choices[static_cast<size_t>(order[i])].color == color;
+         ++i) {
       const auto member = static_cast<size_t>(order[i]);
       part_of[member] = static_cast<int>(parts.size());
       rank_of[member] = static_cast<int>(members.size());
@@ -94,15 +95,15 @@ void SplitRoom::conclude(std::span<const int> world_ranks) {
 // group has gives MPI_COMM_NULL (MPI-4.1 section 7.4.2).
 struct InterSplitRoom : Room {
   struct Side {
-    std::vector<Choice> choices;     // by rank
-    std::vector<int> world_ranks;    // likewise
+    std::vector<Choice> choices;   // by rank
+    std::vector<int> world_ranks;  // likewise
     std::vector<int> part_of, rank_of;
   };
   struct Part {
-    GroupRef groups[2];              // by side
+    GroupRef groups[2];  // by side
     msg::ContextId context = 0, local_context[2] = {0, 0};
   };
-  Side sides[2];                     // the low group first
+  Side sides[2];  // the low group first
   std::vector<Part> parts;
 
   void conclude();
@@ -127,7 +128,8 @@ void InterSplitRoom::conclude() {
     for (int s = 0; s < 2; ++s) {
       Side& side = sides[s];
       std::stable_sort(lists[s]->begin(), lists[s]->end(), [&](int a, int b) {
-        return side.choices[static_cast<size_t>(a)].key < side.choices[static_cast<size_t>(b)].key;
+        return side.choices[static_cast<size_t>(a)].key <
+               side.choices[static_cast<size_t>(b)].key;
       });
       std::vector<int> world;
       for (const int rank : *lists[s]) {

@@ -74,14 +74,15 @@ class AnyReason final : public sched::WaitReason {
   std::string text() const override {
     for (int i = 0; i < requests_.count(); ++i) {
       if (requests_[i] == nullptr) continue;
-      return fmt::format("{} of {} requests, the first of them: {}", call_, requests_.active(),
-                         requests_[i]->text());
+      return fmt::format("{} of {} requests, the first of them: {}", call_,
+                         requests_.active(), requests_[i]->text());
     }
     return call_;
   }
   bool can_end_by_itself() const override {
     for (int i = 0; i < requests_.count(); ++i) {
-      if (requests_[i] != nullptr && requests_[i]->kind() == RequestKind::kGeneralized) {
+      if (requests_[i] != nullptr &&
+          requests_[i]->kind() == RequestKind::kGeneralized) {
         return true;
       }
     }
@@ -99,7 +100,8 @@ void wait_any_done(RankState& state, const RequestArray& requests, const char* c
   for (int i = 0; i < requests.count(); ++i) {
     Request* request = requests[i];
     if (request == nullptr) continue;
-    if (request->kind() == RequestKind::kSend || request->kind() == RequestKind::kRecv) {
+    if (request->kind() == RequestKind::kSend ||
+        request->kind() == RequestKind::kRecv) {
       messages.push_back(&request->message);
     } else if (request->kind() == RequestKind::kSeveral) {
       const auto& parts = request->several->messages;
@@ -123,8 +125,8 @@ MPI_Status* at(MPI_Status* statuses, int i) noexcept {
 }
 
 // One of the array calls' entries, with its MPI_ERROR. Counts failures.
-void finish_entry(RankState& state, MPI_Request* handles, const RequestArray& requests, int i,
-                  MPI_Status* status, int* failures) {
+void finish_entry(RankState& state, MPI_Request* handles, const RequestArray& requests,
+                  int i, MPI_Status* status, int* failures) {
   Err error;
   if (requests[i] == nullptr) {
     set_empty(status);
@@ -140,13 +142,14 @@ void finish_entry(RankState& state, MPI_Request* handles, const RequestArray& re
 Err in_status(int failures) {
   if (failures == 0) return kSuccess;
   const unsigned last = last_error_number();
-  return blame_same(fail(MPI_ERR_IN_STATUS, fmt::format("{} of the requests failed: {}",
-                                                        failures, last_error_message())),
-                    last);
+  return blame_same(
+      fail(MPI_ERR_IN_STATUS, fmt::format("{} of the requests failed: {}", failures,
+                                          last_error_message())),
+      last);
 }
 
-Err finish_all(RankState& state, int count, MPI_Request* handles, const RequestArray& requests,
-               MPI_Status* statuses) {
+Err finish_all(RankState& state, int count, MPI_Request* handles,
+               const RequestArray& requests, MPI_Status* statuses) {
   int failures = 0;
   for (int i = 0; i < count; ++i) {
     finish_entry(state, handles, requests, i, at(statuses, i), &failures);
@@ -220,7 +223,8 @@ Err request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
     MPI_Status own{};
     set_empty(&own);
     const Generalized& fns = *request->generalized;
-    const int code = fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
+    const int code =
+        fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
     if (status != MPI_STATUS_IGNORE) {
       own.MPI_ERROR = status->MPI_ERROR;
       *status = own;
@@ -273,7 +277,8 @@ Err waitany(int count, MPI_Request* handles, int* index, MPI_Status* status) {
   return finish(state, &handles[*index], *requests[*index], status);
 }
 
-Err testany(int count, MPI_Request* handles, int* index, int* flag, MPI_Status* status) {
+Err testany(int count, MPI_Request* handles, int* index, int* flag,
+            MPI_Status* status) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;
   *index = MPI_UNDEFINED;
@@ -346,7 +351,8 @@ Err request_get_status_any(int count, const MPI_Request* handles, int* index, in
   return request_get_status(handles[done], flag, status);
 }
 
-Err request_get_status_all(int count, const MPI_Request* handles, int* flag, MPI_Status* statuses) {
+Err request_get_status_all(int count, const MPI_Request* handles, int* flag,
+                           MPI_Status* statuses) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;
   RankState& state = *rank_state();
@@ -358,13 +364,14 @@ Err request_get_status_all(int count, const MPI_Request* handles, int* flag, MPI
   }
   for (int i = 0; i < count; ++i) {
     int done = 0;
-    if (const Err error = request_get_status(handles[i], &done, at(statuses, i))) return error;
+    if (const Err error = request_get_status(handles[i], &done, at(statuses, i)))
+      return error;
   }
   return kSuccess;
 }
 
-Err request_get_status_some(int count, const MPI_Request* handles, int* outcount, int* indices,
-                            MPI_Status* statuses) {
+Err request_get_status_some(int count, const MPI_Request* handles, int* outcount,
+                            int* indices, MPI_Status* statuses) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;
   *outcount = requests.active() == 0 ? MPI_UNDEFINED : 0;
@@ -375,7 +382,8 @@ Err request_get_status_some(int count, const MPI_Request* handles, int* outcount
   for (int i = 0; i < count; ++i) {
     if (requests[i] == nullptr || !requests[i]->is_done()) continue;
     int done = 0;
-    if (const Err error = request_get_status(handles[i], &done, at(statuses, *outcount))) {
+    if (const Err error =
+            request_get_status(handles[i], &done, at(statuses, *outcount))) {
       return error;
     }
     indices[(*outcount)++] = i;
@@ -389,8 +397,9 @@ Err start(MPI_Request* handle) {
   Request* request = nullptr;
   if (const Err error = lookup(*handle, &request)) return error;
   if (!request->is_persistent) {
-    return fail(MPI_ERR_REQUEST, fmt::format("MPI_Start: the request of {} is not persistent",
-                                             request->call()));
+    return fail(
+        MPI_ERR_REQUEST,
+        fmt::format("MPI_Start: the request of {} is not persistent", request->call()));
   }
   return start_request(*rank_state(), *request);
 }
@@ -420,12 +429,15 @@ Err cancel(MPI_Request* handle) {
   Request* request = nullptr;
   if (const Err error = lookup(*handle, &request)) return error;
   if (!request->is_active) {
-    return fail(MPI_ERR_REQUEST, "MPI_Cancel: the request is inactive: nothing was started");
+    return fail(MPI_ERR_REQUEST,
+                "MPI_Cancel: the request is inactive: nothing was started");
   }
   RankState& state = *rank_state();
   switch (request->kind()) {
     case RequestKind::kSend:
-    case RequestKind::kRecv: msg::cancel(*state.rank, request->message); break;
+    case RequestKind::kRecv:
+      msg::cancel(*state.rank, request->message);
+      break;
     case RequestKind::kBuffered:
       request->done_status.cancelled = request->buffered.cancel(*state.rank);
       break;
@@ -435,12 +447,15 @@ Err cancel(MPI_Request* handle) {
       return Err{fns.cancel(fns.extra_state, request->is_done())};
     }
     case RequestKind::kSeveral:
-      return fail(MPI_ERR_REQUEST, fmt::format("MPI_Cancel: the request of {} cannot be "
-                                               "cancelled",
-                                               request->call()));
+      return fail(MPI_ERR_REQUEST,
+                  fmt::format("MPI_Cancel: the request of {} cannot be "
+                              "cancelled",
+                              request->call()));
     case RequestKind::kCollective:
-      return fail(MPI_ERR_REQUEST, "MPI_Cancel: collective operations cannot be cancelled");
-    case RequestKind::kDone: break;
+      return fail(MPI_ERR_REQUEST,
+                  "MPI_Cancel: collective operations cannot be cancelled");
+    case RequestKind::kDone:
+      break;
   }
   return kSuccess;
 }
@@ -452,7 +467,8 @@ Err test_cancelled(const MPI_Status* status, int* flag) {
 
 // --- generalized requests -------------------------------------------------------------------
 
-Err grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
+Err grequest_start(MPI_Grequest_query_function* query_fn,
+                   MPI_Grequest_free_function* free_fn,
                    MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
                    Request** request) {
   Request* made = Request::make(*rank_state(), RequestKind::kGeneralized, nullptr,

@@ -53,7 +53,8 @@ class Search {
     const int lowest = best_.empty() ? 1 : std::max(1, now_[0] - best_spread_);
     if (exceeds(lowest, left, rest)) return;
     const int previous = now_[static_cast<size_t>(depth - 1)];
-    auto it = std::upper_bound(divisors_.begin(), divisors_.end(), std::min(previous, rest));
+    auto it =
+        std::upper_bound(divisors_.begin(), divisors_.end(), std::min(previous, rest));
     while (it != divisors_.begin()) {
       const int factor = *--it;
       if (factor < lowest || !reaches(factor, left, rest)) break;

@@ -44,10 +44,11 @@ bool is_possible(const Comm& comm) noexcept {
 [[gnu::cold]] Err error_of_outcome(const nbc::direct::Outcome& outcome,
                                    const char* name) {
   if (outcome.mismatch != nullptr) {
-    return fail(outcome.calls_differ ? MPI_ERR_NOT_SAME : MPI_ERR_TRUNCATE,
-                fmt::format("{}: {} differ between the ranks: {}", name,
-                            outcome.calls_differ ? "calls or operations" : "counts or types",
-                            *outcome.mismatch));
+    return fail(
+        outcome.calls_differ ? MPI_ERR_NOT_SAME : MPI_ERR_TRUNCATE,
+        fmt::format("{}: {} differ between the ranks: {}", name,
+                    outcome.calls_differ ? "calls or operations" : "counts or types",
+                    *outcome.mismatch));
   }
   return fail(MPI_ERR_TRUNCATE,
               fmt::format("{}: a message from rank {} is longer than this "

@@ -34,7 +34,8 @@ sched::EmulatedCosts costs_of(const nbc::Parameters& p) {
 void rank_starts(job::Rank&) {
   if (!sched::Emulation::is_on()) return;
   static std::once_flag once;
-  std::call_once(once, [] { sched::Emulation::set_costs(costs_of(parameters_of_machine())); });
+  std::call_once(
+      once, [] { sched::Emulation::set_costs(costs_of(parameters_of_machine())); });
 }
 
 [[gnu::constructor]] void register_hook() { job::Job::at_rank_start(rank_starts); }
@@ -44,7 +45,8 @@ void rank_starts(job::Rank&) {
 
 // For benchmarks: computes for that many seconds of the emulated machine. Returns 1 if there is
 // one; otherwise 0, at once, and the program computes itself.
-extern "C" __attribute__((visibility("default"))) int MPCX_Emulated_compute(double seconds) {
+extern "C" __attribute__((visibility("default"))) int MPCX_Emulated_compute(
+    double seconds) {
   using mpc::sched::Emulation;
   if (!Emulation::is_on()) return 0;
   if (seconds > 0) Emulation::occupy(mpc::sched::now_ns(), seconds * 1e9);

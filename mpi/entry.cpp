@@ -14,17 +14,19 @@ namespace {
 
 BoolSetting allows_aliasing(
     "mpi.aliased_buffers", false,
-    "Collectives whose send buffer is their receive buffer, which MPI forbids, pass (results are "
+    "Collectives whose send buffer is their receive buffer, which MPI forbids, pass "
+    "(results are "
     "what the algorithm makes of it) instead of failing with MPI_ERR_BUFFER");
 
 }  // namespace
 
 int EntryScope::not_running() const {
   const RankState* state = rank_state();
-  const bool after = state != nullptr && state->finalised.load(std::memory_order_relaxed);
-  return handle_error(
-      mpi::fail(MPI_ERR_OTHER, after ? "called after MPI_Finalize" : "called before MPI_Init"),
-      function_);
+  const bool after =
+      state != nullptr && state->finalised.load(std::memory_order_relaxed);
+  return handle_error(mpi::fail(MPI_ERR_OTHER, after ? "called after MPI_Finalize"
+                                                     : "called before MPI_Init"),
+                      function_);
 }
 
 int EntryScope::fail(Err error) const { return handle_error(error, function_); }
@@ -54,47 +56,53 @@ Err bad_null(const char* name) {
   return fail(MPI_ERR_ARG, fmt::format("argument {} is a null pointer", name));
 }
 Err bad_count(Count value, const char* name) {
-  return fail(MPI_ERR_COUNT, fmt::format("argument {} is {}; it may not be negative", name,
-                                         value));
+  return fail(MPI_ERR_COUNT,
+              fmt::format("argument {} is {}; it may not be negative", name, value));
 }
 Err bad_count_at(Count value, Count index, const char* name) {
-  return fail(MPI_ERR_COUNT, fmt::format("argument {}[{}] is {}; it may not be negative", name,
-                                         index, value));
+  return fail(
+      MPI_ERR_COUNT,
+      fmt::format("argument {}[{}] is {}; it may not be negative", name, index, value));
 }
 Err bad_rank(int value, const Comm& comm, const char* what) {
   return fail(MPI_ERR_RANK, fmt::format("{} {} is not in 0..{}", what, value,
                                         comm.remote_size() - 1));
 }
 Err bad_root(int value, const Comm& comm) {
-  return fail(MPI_ERR_ROOT, fmt::format("root {} is not in 0..{}", value,
-                                        comm.remote_size() - 1));
+  return fail(MPI_ERR_ROOT,
+              fmt::format("root {} is not in 0..{}", value, comm.remote_size() - 1));
 }
 Err bad_tag(int value) {
   return fail(MPI_ERR_TAG, fmt::format("tag {} is negative", value));
 }
 Err bad_buffer(const void* address, Count count) {
-  return fail(MPI_ERR_BUFFER, fmt::format("the buffer of {} elements is {}", count,
-                                          address == nullptr
-                                              ? "a null pointer"
-                                              : "MPI_IN_PLACE, which is not for this argument"));
+  return fail(
+      MPI_ERR_BUFFER,
+      fmt::format("the buffer of {} elements is {}", count,
+                  address == nullptr ? "a null pointer"
+                                     : "MPI_IN_PLACE, which is not for this argument"));
 }
 Err aliased(const void* address) {
   if (allows_aliasing.get()) return kSuccess;
-  return fail(MPI_ERR_BUFFER,
-              fmt::format("the send and the receive buffer are the same ({}); give MPI_IN_PLACE, "
-                          "or set mpi.aliased_buffers=1 to let it pass",
-                          address));
+  return fail(
+      MPI_ERR_BUFFER,
+      fmt::format(
+          "the send and the receive buffer are the same ({}); give MPI_IN_PLACE, "
+          "or set mpi.aliased_buffers=1 to let it pass",
+          address));
 }
-Err near_buffers(const void* send, const void* recv, Count n, const dt::Datatype& type) {
+Err near_buffers(const void* send, const void* recv, Count n,
+                 const dt::Datatype& type) {
   if (n == 0) return kSuccess;
   if (Err error = buffer(send, n, type)) return error;
   if (send == nullptr || send == MPI_IN_PLACE) return kSuccess;
   if (send == recv) return aliased(send);
   if (!type.is_contiguous() || allows_aliasing.get()) return kSuccess;
-  return fail(MPI_ERR_BUFFER, fmt::format("the send buffer ({}) and the receive buffer ({}) of {} "
-                                          "bytes each overlap; set mpi.aliased_buffers=1 to let it "
-                                          "pass",
-                                          send, recv, n * type.size()));
+  return fail(MPI_ERR_BUFFER,
+              fmt::format("the send buffer ({}) and the receive buffer ({}) of {} "
+                          "bytes each overlap; set mpi.aliased_buffers=1 to let it "
+                          "pass",
+                          send, recv, n * type.size()));
 }
 Err type_of_nothing(Err error, MPI_Datatype handle, const dt::Datatype** out) {
   if (handle != MPI_DATATYPE_NULL) return error;
@@ -112,8 +120,9 @@ Err intracomm(MPI_Comm handle, Comm** out) {
   Comm* comm = nullptr;
   if (Err error = lookup(handle, &comm)) return error;
   if (comm->is_inter())
-    return fail(MPI_ERR_COMM, "an intercommunicator was given where the call needs an "
-                              "intracommunicator");
+    return fail(MPI_ERR_COMM,
+                "an intercommunicator was given where the call needs an "
+                "intracommunicator");
   *out = comm;
   return kSuccess;
 }
@@ -122,8 +131,9 @@ Err intercomm(MPI_Comm handle, Comm** out) {
   Comm* comm = nullptr;
   if (Err error = lookup(handle, &comm)) return error;
   if (!comm->is_inter())
-    return fail(MPI_ERR_COMM, "an intracommunicator was given where the call needs an "
-                              "intercommunicator");
+    return fail(MPI_ERR_COMM,
+                "an intracommunicator was given where the call needs an "
+                "intercommunicator");
   *out = comm;
   return kSuccess;
 }
@@ -163,7 +173,8 @@ Count degree(const Comm& comm, bool incoming) noexcept {
   const Topology* topology = comm.topology.get();
   if (topology == nullptr) return 0;
   switch (topology->kind) {
-    case MPI_CART: return 2 * static_cast<Count>(topology->dims.size());
+    case MPI_CART:
+      return 2 * static_cast<Count>(topology->dims.size());
     case MPI_GRAPH: {
       const auto rank = static_cast<size_t>(comm.rank());
       return topology->index[rank] - (rank == 0 ? 0 : topology->index[rank - 1]);
@@ -171,7 +182,8 @@ Count degree(const Comm& comm, bool incoming) noexcept {
     case MPI_DIST_GRAPH:
       return static_cast<Count>(incoming ? topology->sources.size()
                                          : topology->destinations.size());
-    default: return 0;
+    default:
+      return 0;
   }
 }
 

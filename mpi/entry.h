@@ -33,7 +33,9 @@ inline constexpr trace::Site kCall{
 class EntryScope {
  public:
   explicit EntryScope(const char* function) noexcept
-      : execution_(sched::Execution::self()), outer_(execution_.call()), function_(function) {
+      : execution_(sched::Execution::self()),
+        outer_(execution_.call()),
+        function_(function) {
     execution_.set_call(function);
     trace::begin(kCall, {trace::text(function)});
   }
@@ -47,7 +49,8 @@ class EntryScope {
   // Between MPI_Init and MPI_Finalize (or inside a session).
   bool is_running() const noexcept {
     const auto* rank = static_cast<const job::Rank*>(execution_.identity());
-    if (rank == nullptr) rank = job::current_rank();  // a thread seen for the first time
+    if (rank == nullptr)
+      rank = job::current_rank();  // a thread seen for the first time
     if (rank == nullptr || rank->mpi == nullptr) return false;
     const auto* state = static_cast<const RankState*>(rank->mpi);
     // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
@@ -58,7 +61,7 @@ class EntryScope {
   // Each calls the error handler of its object; the result is what the MPI function returns,
   // should the handler come back.
   [[gnu::cold]] int not_running() const;
-  [[gnu::cold]] int fail(Err error) const;              // no object: MPI_COMM_SELF's handler
+  [[gnu::cold]] int fail(Err error) const;  // no object: MPI_COMM_SELF's handler
   [[gnu::cold]] int fail(Err error, Comm* comm) const;  // null: as above
   [[gnu::cold]] int fail(Err error, Win* win) const;
   [[gnu::cold]] int fail(Err error, File* file) const;  // null: MPI_FILE_NULL's handler
@@ -108,7 +111,8 @@ inline Err not_null(T* function, const char* name) {
 // The common cases of lookup() without a call; all others, errors too, go to lookup().
 template <class T>
 inline bool is_mine(const Object* object, Kind kind, int rank, T** out) noexcept {
-  if (!object->is_alive() || object->kind() != kind || object->owner() != rank) return false;
+  if (!object->is_alive() || object->kind() != kind || object->owner() != rank)
+    return false;
   *out = static_cast<T*>(const_cast<Object*>(object));
   return true;
 }
@@ -133,14 +137,16 @@ inline Err type(MPI_Datatype handle, const dt::Datatype** out) {
   if (!is_predefined(handle) || handle == MPI_DATATYPE_NULL) return lookup(handle, out);
   const dt::Datatype* found =
       dt::predefined(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
-  if (found == nullptr) [[unlikely]] return lookup(handle, out);  // makes the message
+  if (found == nullptr) [[unlikely]]
+    return lookup(handle, out);  // makes the message
   *out = found;
   return kSuccess;
 }
 Err intracomm(MPI_Comm handle, Comm** out);
 Err intercomm(MPI_Comm handle, Comm** out);
 Err info_object(MPI_Info handle, Info** out);  // not MPI_INFO_NULL
-[[gnu::cold]] Err type_of_nothing(Err error, MPI_Datatype handle, const dt::Datatype** out);
+[[gnu::cold]] Err type_of_nothing(Err error, MPI_Datatype handle,
+                                  const dt::Datatype** out);
 // `n` elements of it; -1: not said. A null handle is no error where it stands for no data, as in
 // MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, ...), which programs take for granted.
 inline Err committed(MPI_Datatype handle, const dt::Datatype** out, Count n = -1) {
@@ -161,7 +167,8 @@ inline Err or_null(MPI_Datatype handle, DatatypeObject** out) {
 // A handle that the call may change.
 template <class T, class Handle>
 inline Err in_place(Handle* handle, const char* name, HandleRef<T, Handle>* out) {
-  if (handle == nullptr) [[unlikely]] return bad_null(name);
+  if (handle == nullptr) [[unlikely]]
+    return bad_null(name);
   return lookup(*handle, &out->object);
 }
 Err in_place(MPI_Info* handle, const char* name, HandleRef<Info, MPI_Info>* out);
@@ -219,7 +226,8 @@ template <class T>
 Err counts(const T* values, Count n, const char* name) {
   if (Err error = array(values, n, name)) return error;
   for (Count i = 0; i < n; ++i)
-    if (values[i] < 0) [[unlikely]] return bad_count_at(values[i], i, name);
+    if (values[i] < 0) [[unlikely]]
+      return bad_count_at(values[i], i, name);
   return kSuccess;
 }
 inline Err weights(const int* values, Count n, const char* name) {
@@ -231,7 +239,8 @@ inline Err weights(const int* values, Count n, const char* name) {
 inline Err buffer(const void* address, Count n, const dt::Datatype* type) {
   if (reinterpret_cast<uintptr_t>(address) > 1 || n == 0 || type == nullptr) [[likely]]
     return kSuccess;
-  return address == MPI_IN_PLACE || type->is_predefined() ? bad_buffer(address, n) : kSuccess;
+  return address == MPI_IN_PLACE || type->is_predefined() ? bad_buffer(address, n)
+                                                          : kSuccess;
 }
 inline Err buffer(const void* address, Count n, const dt::Datatype& type) {
   return buffer(address, n, &type);
@@ -246,9 +255,11 @@ inline Err load(const T* value, const char* name, Count* out) {
 // Only what overlaps for certain is found: elements without gaps, or at the same address.
 inline Err reduction_buffers(const void* send, const void* recv, Count n,
                              const dt::Datatype* type) {
-  const auto from = reinterpret_cast<uintptr_t>(send), to = reinterpret_cast<uintptr_t>(recv);
+  const auto from = reinterpret_cast<uintptr_t>(send),
+             to = reinterpret_cast<uintptr_t>(recv);
   const uintptr_t distance = from > to ? from - to : to - from;
-  if (distance >= static_cast<uintptr_t>(n * type->extent()) && send != nullptr) [[likely]]
+  if (distance >= static_cast<uintptr_t>(n * type->extent()) && send != nullptr)
+      [[likely]]
     return kSuccess;
   return near_buffers(send, recv, n, *type);
 }
@@ -256,20 +267,23 @@ template <class Int>
 inline Count own_count(const Comm& comm, const Int* counts) noexcept {
   return counts[comm.rank()];
 }
-inline Err reduce_buffers(const Comm& comm, int root, const void* send, const void* recv, Count n,
-                          const dt::Datatype* type) {
-  if (!is_root(comm, root)) return buffer(send, n, type);  // in place is for the root only
+inline Err reduce_buffers(const Comm& comm, int root, const void* send,
+                          const void* recv, Count n, const dt::Datatype* type) {
+  if (!is_root(comm, root))
+    return buffer(send, n, type);  // in place is for the root only
   if (Err error = buffer(recv, n, type)) return error;
   return comm.is_inter() ? kSuccess : reduction_buffers(send, recv, n, type);
 }
 // What a member sends to itself: `n` elements from `from` to `to_n` elements at `to`.
-inline Err own_block(const void* from, Count n, const dt::Datatype* type, const void* to, Count to_n,
-                     const dt::Datatype* to_type) {
-  if (from != to || from == nullptr || type != to_type || n == 0 || to_n == 0) [[likely]]
+inline Err own_block(const void* from, Count n, const dt::Datatype* type,
+                     const void* to, Count to_n, const dt::Datatype* to_type) {
+  if (from != to || from == nullptr || type != to_type || n == 0 || to_n == 0)
+      [[likely]]
     return kSuccess;
   return type->size() > 0 ? aliased(from) : kSuccess;
 }
-inline const void* element(const void* base, Count index, const dt::Datatype* type) noexcept {
+inline const void* element(const void* base, Count index,
+                           const dt::Datatype* type) noexcept {
   if (base == MPI_IN_PLACE || type == nullptr) return nullptr;  // nothing to compare
   return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(base) +
                                        static_cast<uintptr_t>(index * type->extent()));
@@ -279,22 +293,24 @@ inline Err gather_buffers(const Comm& comm, bool has_blocks, const void* one, Co
                           const dt::Datatype* block_type) {
   if (!has_blocks || comm.is_inter()) return kSuccess;
   if (Err error = own_block(one, n, type, blocks, block_n, block_type)) return error;
-  return own_block(one, n, type, element(blocks, comm.rank() * block_n, block_type), block_n,
-                   block_type);
+  return own_block(one, n, type, element(blocks, comm.rank() * block_n, block_type),
+                   block_n, block_type);
 }
 template <class Int, class Offset>
 inline Err gatherv_buffers(const Comm& comm, bool has_blocks, const void* one, Count n,
-                           const dt::Datatype* type, const void* blocks, const Int* counts,
-                           const Offset* displs, const dt::Datatype* block_type) {
+                           const dt::Datatype* type, const void* blocks,
+                           const Int* counts, const Offset* displs,
+                           const dt::Datatype* block_type) {
   if (!has_blocks || comm.is_inter()) return kSuccess;
   const int r = comm.rank();
-  return own_block(one, n, type, element(blocks, displs[r], block_type), counts[r], block_type);
+  return own_block(one, n, type, element(blocks, displs[r], block_type), counts[r],
+                   block_type);
 }
 template <class Int, class Offset>
 inline Err alltoallv_buffers(const Comm& comm, const void* send, const Int* counts,
-                             const Offset* displs, const dt::Datatype* type, const void* recv,
-                             const Int* to_counts, const Offset* to_displs,
-                             const dt::Datatype* to_type) {
+                             const Offset* displs, const dt::Datatype* type,
+                             const void* recv, const Int* to_counts,
+                             const Offset* to_displs, const dt::Datatype* to_type) {
   if (send == MPI_IN_PLACE || comm.is_inter()) return kSuccess;
   const int r = comm.rank();
   return own_block(element(send, displs[r], type), counts[r], type,
@@ -312,7 +328,9 @@ Count indegree(const Comm& comm) noexcept;
 Count outdegree(const Comm& comm) noexcept;
 Count cartesian_dims(const Comm& comm) noexcept;
 Count total(const int* values, Count n) noexcept;  // their sum
-inline Count last(const int* values, Count n) noexcept { return n > 0 ? values[n - 1] : 0; }
+inline Count last(const int* values, Count n) noexcept {
+  return n > 0 ? values[n - 1] : 0;
+}
 
 }  // namespace check
 }  // namespace mpc::mpi

@@ -46,7 +46,8 @@ namespace {
 // Message queues exist only once a rank has started: nobody leaves MPI_Init before all have.
 void meet_all(job::Rank& rank, MeetingKind kind, const char* what) {
   if (rank.world_size == 1) return;
-  meet<Room>(rank, {kind, 0, 0, {}}, rank.world_size, [](Room&) {}, [](Room&) {}, what);
+  meet<Room>(
+      rank, {kind, 0, 0, {}}, rank.world_size, [](Room&) {}, [](Room&) {}, what);
 }
 
 Err start(int thread_level) {
@@ -101,7 +102,8 @@ Err init_thread(int*, char***, int required, int* provided) {
 
 Err initialized(int* flag) {
   RankState* state = rank_state();
-  *flag = state != nullptr && state->initialised.load(std::memory_order_acquire);  // start()
+  *flag = state != nullptr &&
+          state->initialised.load(std::memory_order_acquire);  // start()
   return kSuccess;
 }
 
@@ -122,7 +124,7 @@ Err finalize() {
   reap_abandoned(state, true);
   if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
   meet_all(rank, MeetingKind::kFinalize, "MPI_Finalize");
-  state.finalised.store(true, std::memory_order_release);         // see finalized()
+  state.finalised.store(true, std::memory_order_release);            // see finalized()
   rank.phase.store(job::kAfterFinalize, std::memory_order_relaxed);  // for reports only
   return kSuccess;
 }
@@ -139,8 +141,8 @@ Err is_thread_main(int* flag) {
 
 Err abort(Comm& comm, int code) {
   job::Rank& rank = comm.self();
-  const std::string text = fmt::format("mpc: rank {}: MPI_Abort({}, {})", rank.world_rank,
-                                       comm.display_name(), code);
+  const std::string text = fmt::format("mpc: rank {}: MPI_Abort({}, {})",
+                                       rank.world_rank, comm.display_name(), code);
   // A process has eight bits of status: a code that is not 0 must not look like success.
   const int status = code & 0xff;
   rank.job->abort(code != 0 && status == 0 ? 1 : status, text);
@@ -162,8 +164,8 @@ Err get_version(int* version, int* subversion) {
 }
 
 Err get_library_version(char* version, int* length) {
-  copy_text("mpc 0.1.0, ranks as user-level threads, MPI 4.1, MPI 5.0 ABI", version, length,
-            MPI_MAX_LIBRARY_VERSION_STRING);
+  copy_text("mpc 0.1.0, ranks as user-level threads, MPI 4.1, MPI 5.0 ABI", version,
+            length, MPI_MAX_LIBRARY_VERSION_STRING);
   return kSuccess;
 }
 

@@ -21,7 +21,8 @@ Errhandler* make_predefined(Errhandler::Policy policy) {
 // "mpc: rank 3: MPI_Send on MPI_COMM_WORLD: MPI_ERR_RANK (invalid rank): dest 17 ..."
 std::string report(Err error, const char* object_name, const char* function) {
   job::Rank* rank = job::current_rank();
-  std::string who = rank == nullptr ? "mpc" : fmt::format("mpc: rank {}", rank->world_rank);
+  std::string who =
+      rank == nullptr ? "mpc" : fmt::format("mpc: rank {}", rank->world_rank);
   std::string text = fmt::format("{}: {}", who, function);
   if (object_name != nullptr && *object_name != '\0')
     text += fmt::format(" on {}", object_name);
@@ -29,7 +30,8 @@ std::string report(Err error, const char* object_name, const char* function) {
     return text + ": " + last_error_message();
   const int error_class = class_of_code(error.code);
   const char* name = error_class_name(error_class);
-  text += fmt::format(": {} ({})", name != nullptr ? name : fmt::format("code {}", error.code),
+  text += fmt::format(": {} ({})",
+                      name != nullptr ? name : fmt::format("code {}", error.code),
                       text_of_code(error.code));
   if (last_error_code() == error.code && !last_error_message().empty())
     text += ": " + last_error_message();
@@ -54,11 +56,18 @@ int call_user(Errhandler& handler, Err error, void* handle) {
   }
   Kind kind = Kind::kComm;
   switch (handler.target) {
-    case ErrhandlerTarget::kWin: kind = Kind::kWin; break;
-    case ErrhandlerTarget::kFile: kind = Kind::kFile; break;
-    case ErrhandlerTarget::kSession: kind = Kind::kSession; break;
+    case ErrhandlerTarget::kWin:
+      kind = Kind::kWin;
+      break;
+    case ErrhandlerTarget::kFile:
+      kind = Kind::kFile;
+      break;
+    case ErrhandlerTarget::kSession:
+      kind = Kind::kSession;
+      break;
     case ErrhandlerTarget::kComm:
-    case ErrhandlerTarget::kAny: break;
+    case ErrhandlerTarget::kAny:
+      break;
   }
   int integer = handle_to_int(handle, kind);
   function(&integer, &code);
@@ -69,10 +78,14 @@ int call_user(Errhandler& handler, Err error, void* handle) {
 
 MPI_Errhandler Errhandler::handle() noexcept {
   switch (policy) {
-    case Policy::kFatal: return MPI_ERRORS_ARE_FATAL;
-    case Policy::kAbort: return MPI_ERRORS_ABORT;
-    case Policy::kReturn: return MPI_ERRORS_RETURN;
-    case Policy::kUser: break;
+    case Policy::kFatal:
+      return MPI_ERRORS_ARE_FATAL;
+    case Policy::kAbort:
+      return MPI_ERRORS_ABORT;
+    case Policy::kReturn:
+      return MPI_ERRORS_RETURN;
+    case Policy::kUser:
+      break;
   }
   return reinterpret_cast<MPI_Errhandler>(this);
 }
@@ -100,9 +113,12 @@ int handle_error(Err error, Errhandler& handler, void* handle, const char* objec
                  const char* function) {
   switch (handler.policy) {
     case Errhandler::Policy::kFatal:
-    case Errhandler::Policy::kAbort: end_job(error, object_name, function);
-    case Errhandler::Policy::kReturn: return error.code;
-    case Errhandler::Policy::kUser: break;
+    case Errhandler::Policy::kAbort:
+      end_job(error, object_name, function);
+    case Errhandler::Policy::kReturn:
+      return error.code;
+    case Errhandler::Policy::kUser:
+      break;
   }
   // The handler may free itself (through the object) while it runs.
   handler.retain();
@@ -154,7 +170,8 @@ int handle_error(Err error, const char* function) {
   // Programs older than MPI-4 set the handler of MPI_COMM_WORLD for these errors; it counts as
   // long as they have left that of MPI_COMM_SELF alone.
   Errhandler& own = state->self->errhandler();
-  Errhandler& handler = own.policy == Errhandler::Policy::kFatal ? state->world->errhandler() : own;
+  Errhandler& handler =
+      own.policy == Errhandler::Policy::kFatal ? state->world->errhandler() : own;
   const MPI_Comm comm = &handler == &own ? MPI_COMM_SELF : MPI_COMM_WORLD;
   return handle_error(error, handler, comm, nullptr, function);
 }

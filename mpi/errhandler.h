@@ -73,7 +73,7 @@ struct ErrorTable {
     std::string text;
     bool live = false;
   };
-  std::vector<Code> codes;  // index: code - MPI_ERR_LASTCODE - 1
+  std::vector<Code> codes;           // index: code - MPI_ERR_LASTCODE - 1
   int last_used = MPI_ERR_LASTCODE;  // value of MPI_LASTUSEDCODE
 };
 

@@ -6,8 +6,8 @@
 
 #include "mpi/api/impl_errhandler.h"
 #include "mpi/comm.h"
-#include "mpi/error_codes.h"
 #include "mpi/errhandler.h"
+#include "mpi/error_codes.h"
 #include "mpi/rank_state.h"
 
 namespace mpc::mpi {
@@ -64,13 +64,15 @@ Err change_code(int code, const char* what, Change&& change) {
 
 }  // namespace
 
-Err comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* out) {
+Err comm_create_errhandler(MPI_Comm_errhandler_function* function,
+                           MPI_Errhandler* out) {
   return create(ErrhandlerTarget::kComm, function, out);
 }
 Err win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* out) {
   return create(ErrhandlerTarget::kWin, function, out);
 }
-Err file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* out) {
+Err file_create_errhandler(MPI_File_errhandler_function* function,
+                           MPI_Errhandler* out) {
   return create(ErrhandlerTarget::kFile, function, out);
 }
 Err session_create_errhandler(MPI_Session_errhandler_function* function,
@@ -79,7 +81,8 @@ Err session_create_errhandler(MPI_Session_errhandler_function* function,
 }
 
 Err comm_set_errhandler(Comm& comm, Errhandler& handler) {
-  if (handler.target != ErrhandlerTarget::kAny && handler.target != ErrhandlerTarget::kComm)
+  if (handler.target != ErrhandlerTarget::kAny &&
+      handler.target != ErrhandlerTarget::kComm)
     return fail(MPI_ERR_ARG, "the error handler was not made for communicators");
   comm.set_errhandler(handler);
   return kSuccess;
@@ -143,15 +146,18 @@ Err add_error_string(int code, const char* string) {
 }
 
 Err remove_error_class(int error_class) {
-  return change_code(error_class, "error class", [&](ErrorTable& table, ErrorTable::Code& c) {
-    if (c.error_class != error_class)
-      return fail(MPI_ERR_ARG, fmt::format("{} is a code, not a class", error_class));
-    for (const ErrorTable::Code& other : table.codes)
-      if (&other != &c && other.live && other.error_class == error_class)
-        return fail(MPI_ERR_ARG, fmt::format("class {} still has codes", error_class));
-    c = {};
-    return kSuccess;
-  });
+  return change_code(
+      error_class, "error class", [&](ErrorTable& table, ErrorTable::Code& c) {
+        if (c.error_class != error_class)
+          return fail(MPI_ERR_ARG,
+                      fmt::format("{} is a code, not a class", error_class));
+        for (const ErrorTable::Code& other : table.codes)
+          if (&other != &c && other.live && other.error_class == error_class)
+            return fail(MPI_ERR_ARG,
+                        fmt::format("class {} still has codes", error_class));
+        c = {};
+        return kSuccess;
+      });
 }
 
 Err remove_error_code(int code) {
@@ -165,7 +171,8 @@ Err remove_error_code(int code) {
 
 Err remove_error_string(int code) {
   return change_code(code, "error code", [&](ErrorTable&, ErrorTable::Code& c) {
-    if (c.text.empty()) return fail(MPI_ERR_ARG, fmt::format("code {} has no string", code));
+    if (c.text.empty())
+      return fail(MPI_ERR_ARG, fmt::format("code {} has no string", code));
     c.text.clear();
     return kSuccess;
   });

@@ -17,7 +17,8 @@ struct ClassName {
   const char* name;
   const char* text;
 };
-#define CLASS(name, text) {MPI_##name, "MPI_" #name, text}
+#define CLASS(name, text) \
+  { MPI_##name, "MPI_" #name, text }
 // In the order of their numbers.
 constexpr ClassName kClasses[] = {
     CLASS(SUCCESS, "no error"),
@@ -120,29 +121,49 @@ Err fail_with_code(int code) {
 
 int error_class_of(Errc code) noexcept {
   switch (code) {
-    case Errc::kBuffer: return MPI_ERR_BUFFER;
-    case Errc::kCount: return MPI_ERR_COUNT;
-    case Errc::kType: return MPI_ERR_TYPE;
-    case Errc::kTag: return MPI_ERR_TAG;
-    case Errc::kComm: return MPI_ERR_COMM;
-    case Errc::kRank: return MPI_ERR_RANK;
-    case Errc::kRequest: return MPI_ERR_REQUEST;
-    case Errc::kRoot: return MPI_ERR_ROOT;
-    case Errc::kGroup: return MPI_ERR_GROUP;
-    case Errc::kOp: return MPI_ERR_OP;
-    case Errc::kTopology: return MPI_ERR_TOPOLOGY;
-    case Errc::kDims: return MPI_ERR_DIMS;
-    case Errc::kArg: return MPI_ERR_ARG;
-    case Errc::kTruncate: return MPI_ERR_TRUNCATE;
-    case Errc::kPending: return MPI_ERR_PENDING;
-    case Errc::kNoMem: return MPI_ERR_NO_MEM;
-    case Errc::kUnsupported: return MPI_ERR_UNSUPPORTED_OPERATION;
-    case Errc::kPermission: return MPI_ERR_ACCESS;
-    case Errc::kInternal: return MPI_ERR_INTERN;
+    case Errc::kBuffer:
+      return MPI_ERR_BUFFER;
+    case Errc::kCount:
+      return MPI_ERR_COUNT;
+    case Errc::kType:
+      return MPI_ERR_TYPE;
+    case Errc::kTag:
+      return MPI_ERR_TAG;
+    case Errc::kComm:
+      return MPI_ERR_COMM;
+    case Errc::kRank:
+      return MPI_ERR_RANK;
+    case Errc::kRequest:
+      return MPI_ERR_REQUEST;
+    case Errc::kRoot:
+      return MPI_ERR_ROOT;
+    case Errc::kGroup:
+      return MPI_ERR_GROUP;
+    case Errc::kOp:
+      return MPI_ERR_OP;
+    case Errc::kTopology:
+      return MPI_ERR_TOPOLOGY;
+    case Errc::kDims:
+      return MPI_ERR_DIMS;
+    case Errc::kArg:
+      return MPI_ERR_ARG;
+    case Errc::kTruncate:
+      return MPI_ERR_TRUNCATE;
+    case Errc::kPending:
+      return MPI_ERR_PENDING;
+    case Errc::kNoMem:
+      return MPI_ERR_NO_MEM;
+    case Errc::kUnsupported:
+      return MPI_ERR_UNSUPPORTED_OPERATION;
+    case Errc::kPermission:
+      return MPI_ERR_ACCESS;
+    case Errc::kInternal:
+      return MPI_ERR_INTERN;
     case Errc::kNotFound:
     case Errc::kImage:
     case Errc::kSystem:
-    case Errc::kOther: return MPI_ERR_OTHER;
+    case Errc::kOther:
+      return MPI_ERR_OTHER;
   }
   return MPI_ERR_OTHER;
 }

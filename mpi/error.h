@@ -22,7 +22,8 @@ inline constexpr Err kSuccess{};
 // Makes an error of `mpi_class` and remembers the message for the handler's report and for
 // MPI_Error_string's caller. Cold.
 [[gnu::cold]] Err fail(int mpi_class, std::string message);
-[[gnu::cold]] Err fail(const Error& error);  // from the layers below; maps Errc to a class
+[[gnu::cold]] Err fail(
+    const Error& error);  // from the layers below; maps Errc to a class
 // An error code that comes from a user's callback or a message: no text of ours.
 [[gnu::cold]] Err fail_with_code(int code);
 // The MPI error class of an error from the layers below.
@@ -36,7 +37,7 @@ unsigned last_error_number() noexcept;
 }  // namespace mpc::mpi
 
 // Returns the error of an Err-valued expression to the caller, if it is one.
-#define MPC_MPI_TRY(expr)                                       \
-  do {                                                          \
+#define MPC_MPI_TRY(expr)                                         \
+  do {                                                            \
     if (::mpc::mpi::Err mpc_try_err = (expr)) return mpc_try_err; \
   } while (0)

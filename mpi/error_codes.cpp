@@ -16,7 +16,8 @@ bool with_user_code(int code, Read&& read) {
   const std::lock_guard lock(state->mutex);
   if (!state->errors) return false;
   const auto index = static_cast<size_t>(code - kFirstUserCode);
-  if (index >= state->errors->codes.size() || !state->errors->codes[index].live) return false;
+  if (index >= state->errors->codes.size() || !state->errors->codes[index].live)
+    return false;
   read(state->errors->codes[index]);
   return true;
 }

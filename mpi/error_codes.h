@@ -12,7 +12,7 @@
 
 namespace mpc::mpi {
 
-int class_of_code(int code) noexcept;   // MPI_ERR_UNKNOWN for a code that does not exist
+int class_of_code(int code) noexcept;  // MPI_ERR_UNKNOWN for a code that does not exist
 bool is_error_code(int code) noexcept;  // predefined or the user's
 std::string text_of_code(int code);     // without detail; "" for a user's without text
 

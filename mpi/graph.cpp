@@ -16,7 +16,8 @@ namespace {
 std::span<const int> graph_neighbours_of(const Topology& graph, int rank) noexcept {
   const auto r = static_cast<size_t>(rank);
   const auto first = static_cast<size_t>(rank == 0 ? 0 : graph.index[r - 1]);
-  return std::span(graph.edges).subspan(first, static_cast<size_t>(graph.index[r]) - first);
+  return std::span(graph.edges)
+      .subspan(first, static_cast<size_t>(graph.index[r]) - first);
 }
 
 }  // namespace
@@ -24,7 +25,8 @@ std::span<const int> graph_neighbours_of(const Topology& graph, int rank) noexce
 Err neighbours_of(Comm& comm, Neighbours* out) {
   const Topology* topology = comm.topology.get();
   if (topology == nullptr)
-    return fail(MPI_ERR_TOPOLOGY, fmt::format("{} has no topology", comm.display_name()));
+    return fail(MPI_ERR_TOPOLOGY,
+                fmt::format("{} has no topology", comm.display_name()));
   out->sources.clear();
   switch (topology->kind) {
     case MPI_CART:
@@ -53,12 +55,13 @@ namespace {
 Err check_graph(const Comm& comm, int nnodes, std::span<const int> index,
                 std::span<const int> edges) {
   if (nnodes < 0 || nnodes > comm.size())
-    return fail(MPI_ERR_ARG, fmt::format("nnodes {} is not in 0..{}", nnodes, comm.size()));
+    return fail(MPI_ERR_ARG,
+                fmt::format("nnodes {} is not in 0..{}", nnodes, comm.size()));
   int last = 0;
   for (size_t i = 0; i < index.size(); ++i) {
     if (index[i] < last)
-      return fail(MPI_ERR_ARG, fmt::format("index[{}] is {}, less than the one before", i,
-                                           index[i]));
+      return fail(MPI_ERR_ARG, fmt::format("index[{}] is {}, less than the one before",
+                                           i, index[i]));
     last = index[i];
   }
   for (size_t i = 0; i < edges.size(); ++i)
@@ -71,8 +74,8 @@ Err check_graph(const Comm& comm, int nnodes, std::span<const int> index,
 Err check_neighbours(const Comm& comm, std::span<const int> ranks, const char* name) {
   for (size_t i = 0; i < ranks.size(); ++i)
     if (ranks[i] < 0 || ranks[i] >= comm.size())
-      return fail(MPI_ERR_RANK, fmt::format("{}[{}] is {}, not in 0..{}", name, i, ranks[i],
-                                            comm.size() - 1));
+      return fail(MPI_ERR_RANK, fmt::format("{}[{}] is {}, not in 0..{}", name, i,
+                                            ranks[i], comm.size() - 1));
   return kSuccess;
 }
 
@@ -87,7 +90,8 @@ void copy_first(std::span<const int> from, int room, std::span<int> to) {
 
 void copy_weights(const std::vector<int>& from, int room, int* to) {
   if (to == nullptr || !has_weights(to)) return;
-  std::copy_n(from.begin(), std::min(from.size(), static_cast<size_t>(std::max(room, 0))), to);
+  std::copy_n(from.begin(),
+              std::min(from.size(), static_cast<size_t>(std::max(room, 0))), to);
 }
 
 // The edges of a distributed graph, put together from what all ranks gave.
@@ -98,8 +102,8 @@ struct GraphRoom : Room {
   struct Given {
     int source, destination, weight;
   };
-  std::vector<std::vector<Given>> given;     // by the rank that gave them
-  std::vector<std::vector<Half>> in, out;    // by rank
+  std::vector<std::vector<Given>> given;   // by the rank that gave them
+  std::vector<std::vector<Half>> in, out;  // by rank
   void conclude() {
     in.resize(given.size());
     out.resize(given.size());
@@ -112,7 +116,8 @@ struct GraphRoom : Room {
   }
 };
 
-Err make_dist_graph(Comm& comm, std::shared_ptr<Topology> topology, Info*, MPI_Comm* out) {
+Err make_dist_graph(Comm& comm, std::shared_ptr<Topology> topology, Info*,
+                    MPI_Comm* out) {
   Comm* made = first_ranks(comm, comm.size(), MeetingKind::kTopology);
   made->topology = std::move(topology);
   *out = made->handle();
@@ -128,8 +133,8 @@ Err topo_test(Comm& comm, int* status) {
 
 // --- graphs ---------------------------------------------------------------------------------
 
-Err graph_create(Comm& comm, int nnodes, std::span<const int> index, std::span<const int> edges,
-                 bool /*reorder*/, MPI_Comm* out) {
+Err graph_create(Comm& comm, int nnodes, std::span<const int> index,
+                 std::span<const int> edges, bool /*reorder*/, MPI_Comm* out) {
   MPC_MPI_TRY(check_graph(comm, nnodes, index, edges));
   std::shared_ptr<ContextRoom> room;
   Comm* made = first_ranks(
@@ -149,8 +154,8 @@ Err graph_create(Comm& comm, int nnodes, std::span<const int> index, std::span<c
   return kSuccess;
 }
 
-Err graph_map(Comm& comm, int nnodes, std::span<const int> index, std::span<const int> edges,
-              int* newrank) {
+Err graph_map(Comm& comm, int nnodes, std::span<const int> index,
+              std::span<const int> edges, int* newrank) {
   MPC_MPI_TRY(check_graph(comm, nnodes, index, edges));
   *newrank = comm.rank() < nnodes ? comm.rank() : MPI_UNDEFINED;
   return kSuccess;
@@ -194,8 +199,8 @@ Err graph_neighbors(Comm& comm, int rank, int room, std::span<int> neighbours) {
 Err dist_graph_create_adjacent(Comm& comm, int, std::span<const int> sources,
                                const int* source_weights, int,
                                std::span<const int> destinations,
-                               const int* destination_weights, Info* info, bool /*reorder*/,
-                               MPI_Comm* out) {
+                               const int* destination_weights, Info* info,
+                               bool /*reorder*/, MPI_Comm* out) {
   MPC_MPI_TRY(check_neighbours(comm, sources, "sources"));
   MPC_MPI_TRY(check_neighbours(comm, destinations, "destinations"));
   auto topology = std::make_shared<Topology>();
@@ -220,7 +225,8 @@ Err dist_graph_create(Comm& comm, int, std::span<const int> sources,
   size_t edge = 0;
   for (size_t i = 0; i < sources.size(); ++i) {
     for (int k = 0; k < degrees[i]; ++k, ++edge)
-      mine.push_back({sources[i], destinations[edge], has_weights(weights) ? weights[edge] : 1});
+      mine.push_back(
+          {sources[i], destinations[edge], has_weights(weights) ? weights[edge] : 1});
   }
   const auto me = static_cast<size_t>(comm.rank());
   auto room = meet<GraphRoom>(
@@ -244,7 +250,8 @@ Err dist_graph_create(Comm& comm, int, std::span<const int> sources,
   return make_dist_graph(comm, std::move(topology), info, out);
 }
 
-Err dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree, int* weighted) {
+Err dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree,
+                               int* weighted) {
   const Topology* graph = nullptr;
   MPC_MPI_TRY(get_topology(comm, MPI_DIST_GRAPH, &graph));
   *indegree = static_cast<int>(graph->sources.size());
@@ -254,8 +261,8 @@ Err dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree, int* w
 }
 
 Err dist_graph_neighbors(Comm& comm, int maxindegree, std::span<int> sources,
-                         int* source_weights, int maxoutdegree, std::span<int> destinations,
-                         int* destination_weights) {
+                         int* source_weights, int maxoutdegree,
+                         std::span<int> destinations, int* destination_weights) {
   const Topology* graph = nullptr;
   MPC_MPI_TRY(get_topology(comm, MPI_DIST_GRAPH, &graph));
   copy_first(graph->sources, maxindegree, sources);

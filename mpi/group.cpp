@@ -32,15 +32,17 @@ int compare_groups(const GroupTable& a, const GroupTable& b) noexcept {
 namespace impl {
 namespace {
 
-std::vector<int> to_vector(std::span<const int> ranks) { return {ranks.begin(), ranks.end()}; }
+std::vector<int> to_vector(std::span<const int> ranks) {
+  return {ranks.begin(), ranks.end()};
+}
 
 // Checks that ranks are in the group and none occurs twice.
 Err check_ranks(const Group& group, std::span<const int> ranks) {
   std::vector<bool> seen(static_cast<size_t>(group.size()));
   for (const int rank : ranks) {
     if (rank < 0 || rank >= group.size())
-      return fail(MPI_ERR_RANK,
-                  fmt::format("rank {} is not in 0..{} of the group", rank, group.size() - 1));
+      return fail(MPI_ERR_RANK, fmt::format("rank {} is not in 0..{} of the group",
+                                            rank, group.size() - 1));
     if (seen[static_cast<size_t>(rank)])
       return fail(MPI_ERR_RANK, fmt::format("rank {} is given twice", rank));
     seen[static_cast<size_t>(rank)] = true;
@@ -54,12 +56,14 @@ Err expand_ranges(const Group& group, std::span<int[3]> ranges, std::vector<int>
     const int first = range[0], last = range[1], stride = range[2];
     if (stride == 0) return fail(MPI_ERR_ARG, "the stride of a range is 0");
     if (first < 0 || first >= group.size() || last < 0 || last >= group.size())
-      return fail(MPI_ERR_RANK, fmt::format("range {}..{} is not inside 0..{}", first, last,
-                                            group.size() - 1));
-    if ((last - first) / stride < 0 || (first != last && (last > first) != (stride > 0)))
-      return fail(MPI_ERR_ARG, fmt::format("the range {}..{} with stride {} is empty", first,
-                                           last, stride));
-    for (int r = first; stride > 0 ? r <= last : r >= last; r += stride) out->push_back(r);
+      return fail(MPI_ERR_RANK, fmt::format("range {}..{} is not inside 0..{}", first,
+                                            last, group.size() - 1));
+    if ((last - first) / stride < 0 ||
+        (first != last && (last > first) != (stride > 0)))
+      return fail(MPI_ERR_ARG, fmt::format("the range {}..{} with stride {} is empty",
+                                           first, last, stride));
+    for (int r = first; stride > 0 ? r <= last : r >= last; r += stride)
+      out->push_back(r);
   }
   return check_ranks(group, *out);
 }
@@ -111,7 +115,8 @@ Err group_translate_ranks(Group& a, int, std::span<const int> ranks, Group& b,
     }
     if (rank < 0 || rank >= a.size())
       return fail(MPI_ERR_RANK,
-                  fmt::format("rank {} is not in 0..{} of the first group", rank, a.size() - 1));
+                  fmt::format("rank {} is not in 0..{} of the first group", rank,
+                              a.size() - 1));
     const int index = b.table()->index_of(a.table()->world_rank(rank));
     out[i] = index < 0 ? MPI_UNDEFINED : index;
   }

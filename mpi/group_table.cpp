@@ -103,7 +103,8 @@ int GroupTable::index_of(int world_rank) const noexcept {
   }
   std::call_once(sorting_, [this] {
     sorted_.reserve(ranks_.size());
-    for (int i = 0; i < size(); ++i) sorted_.emplace_back(ranks_[static_cast<size_t>(i)], i);
+    for (int i = 0; i < size(); ++i)
+      sorted_.emplace_back(ranks_[static_cast<size_t>(i)], i);
     std::sort(sorted_.begin(), sorted_.end());
   });
   const auto it = std::lower_bound(sorted_.begin(), sorted_.end(),

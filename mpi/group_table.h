@@ -27,7 +27,9 @@ class GroupTable {
   static GroupRef empty();
 
   int size() const noexcept { return static_cast<int>(ranks_.size()); }
-  int world_rank(int index) const noexcept { return ranks_[static_cast<size_t>(index)]; }
+  int world_rank(int index) const noexcept {
+    return ranks_[static_cast<size_t>(index)];
+  }
   std::span<const int> world_ranks() const noexcept { return ranks_; }
   // -1: not a member. Cost: O(1) for world ranks that form an arithmetic progression (WORLD and
   // most of what split and incl make of it), else O(log size).

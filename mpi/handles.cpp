@@ -19,38 +19,62 @@ namespace {
 
 const char* kind_name(Kind kind) noexcept {
   switch (kind) {
-    case Kind::kComm: return "communicator";
-    case Kind::kGroup: return "group";
-    case Kind::kDatatype: return "datatype";
-    case Kind::kOp: return "operation";
-    case Kind::kRequest: return "request";
-    case Kind::kMessage: return "message";
-    case Kind::kInfo: return "info";
-    case Kind::kErrhandler: return "error handler";
-    case Kind::kWin: return "window";
-    case Kind::kFile: return "file";
-    case Kind::kSession: return "session";
-    case Kind::kOwnBuilder: return "schedule builder";
-    case Kind::kOwnSchedule: return "schedule";
+    case Kind::kComm:
+      return "communicator";
+    case Kind::kGroup:
+      return "group";
+    case Kind::kDatatype:
+      return "datatype";
+    case Kind::kOp:
+      return "operation";
+    case Kind::kRequest:
+      return "request";
+    case Kind::kMessage:
+      return "message";
+    case Kind::kInfo:
+      return "info";
+    case Kind::kErrhandler:
+      return "error handler";
+    case Kind::kWin:
+      return "window";
+    case Kind::kFile:
+      return "file";
+    case Kind::kSession:
+      return "session";
+    case Kind::kOwnBuilder:
+      return "schedule builder";
+    case Kind::kOwnSchedule:
+      return "schedule";
   }
   return "object";
 }
 
 int class_of(Kind kind) noexcept {
   switch (kind) {
-    case Kind::kComm: return MPI_ERR_COMM;
-    case Kind::kGroup: return MPI_ERR_GROUP;
-    case Kind::kDatatype: return MPI_ERR_TYPE;
-    case Kind::kOp: return MPI_ERR_OP;
+    case Kind::kComm:
+      return MPI_ERR_COMM;
+    case Kind::kGroup:
+      return MPI_ERR_GROUP;
+    case Kind::kDatatype:
+      return MPI_ERR_TYPE;
+    case Kind::kOp:
+      return MPI_ERR_OP;
     case Kind::kRequest:
-    case Kind::kMessage: return MPI_ERR_REQUEST;
-    case Kind::kInfo: return MPI_ERR_INFO;
-    case Kind::kErrhandler: return MPI_ERR_ERRHANDLER;
-    case Kind::kWin: return MPI_ERR_WIN;
-    case Kind::kFile: return MPI_ERR_FILE;
-    case Kind::kSession: return MPI_ERR_SESSION;
+    case Kind::kMessage:
+      return MPI_ERR_REQUEST;
+    case Kind::kInfo:
+      return MPI_ERR_INFO;
+    case Kind::kErrhandler:
+      return MPI_ERR_ERRHANDLER;
+    case Kind::kWin:
+      return MPI_ERR_WIN;
+    case Kind::kFile:
+      return MPI_ERR_FILE;
+    case Kind::kSession:
+      return MPI_ERR_SESSION;
     case Kind::kOwnBuilder:
-    case Kind::kOwnSchedule: return MPI_ERR_ARG;
+    case Kind::kOwnSchedule:
+      return MPI_ERR_ARG;
   }
   return MPI_ERR_ARG;
 }
@@ -58,26 +82,39 @@ int class_of(Kind kind) noexcept {
 // The codes of the null handles, by kind.
 uintptr_t null_code(Kind kind) noexcept {
   switch (kind) {
-    case Kind::kComm: return abi::kCommNull;
-    case Kind::kGroup: return abi::kGroupNull;
-    case Kind::kDatatype: return abi::kDatatypeNull;
-    case Kind::kOp: return abi::kOpNull;
-    case Kind::kRequest: return abi::kRequestNull;
-    case Kind::kMessage: return abi::kMessageNull;
-    case Kind::kInfo: return abi::kInfoNull;
-    case Kind::kErrhandler: return abi::kErrhandlerNull;
-    case Kind::kWin: return abi::kWinNull;
-    case Kind::kFile: return abi::kFileNull;
-    case Kind::kSession: return abi::kSessionNull;
+    case Kind::kComm:
+      return abi::kCommNull;
+    case Kind::kGroup:
+      return abi::kGroupNull;
+    case Kind::kDatatype:
+      return abi::kDatatypeNull;
+    case Kind::kOp:
+      return abi::kOpNull;
+    case Kind::kRequest:
+      return abi::kRequestNull;
+    case Kind::kMessage:
+      return abi::kMessageNull;
+    case Kind::kInfo:
+      return abi::kInfoNull;
+    case Kind::kErrhandler:
+      return abi::kErrhandlerNull;
+    case Kind::kWin:
+      return abi::kWinNull;
+    case Kind::kFile:
+      return abi::kFileNull;
+    case Kind::kSession:
+      return abi::kSessionNull;
     case Kind::kOwnBuilder:
-    case Kind::kOwnSchedule: return 0;
+    case Kind::kOwnSchedule:
+      return 0;
   }
   return 0;
 }
 
 // "MPI_INT", or the number where the ABI has no such handle.
 [[gnu::cold]] std::string name_of_constant(uintptr_t code) {
-  if (const char* name = abi::handle_name(static_cast<uint32_t>(code)); name != nullptr) return name;
+  if (const char* name = abi::handle_name(static_cast<uint32_t>(code)); name != nullptr)
+    return name;
   return fmt::format("{:#x}", code);
 }
 
@@ -89,9 +126,11 @@ uintptr_t null_code(Kind kind) noexcept {
   if (code == 0)
     return fail(class_of(kind), fmt::format("the {} was never set (it is 0)", what));
   if (const char* name = abi::handle_name(code))
-    return fail(class_of(kind), fmt::format("{} was given where a {} is needed", name, what));
+    return fail(class_of(kind),
+                fmt::format("{} was given where a {} is needed", name, what));
   if (code < kPredefinedEnd)
-    return fail(class_of(kind), fmt::format("{} is no predefined {}", name_of_constant(code), what));
+    return fail(class_of(kind),
+                fmt::format("{} is no predefined {}", name_of_constant(code), what));
   return fail(class_of(kind), fmt::format("{} is no {} handle", handle, what));
 }
 
@@ -102,7 +141,8 @@ uintptr_t null_code(Kind kind) noexcept {
   if (object.kind() != kind)
     return fail(class_of(kind), fmt::format("a {} was given where a {} is needed",
                                             kind_name(object.kind()), what));
-  return fail(class_of(kind), fmt::format("the {} belongs to rank {}", what, object.owner()));
+  return fail(class_of(kind),
+              fmt::format("the {} belongs to rank {}", what, object.owner()));
 }
 
 // Where the heap can be on x86-64: above what fits in an int (programs and runtime are
@@ -245,7 +285,9 @@ Err lookup(MPI_Message handle, Message** out) {
   return lookup_opaque(handle, Kind::kMessage, out);
 }
 Err lookup(MPI_Win handle, Win** out) { return lookup_opaque(handle, Kind::kWin, out); }
-Err lookup(MPI_File handle, File** out) { return lookup_opaque(handle, Kind::kFile, out); }
+Err lookup(MPI_File handle, File** out) {
+  return lookup_opaque(handle, Kind::kFile, out);
+}
 Err lookup(MPI_Session handle, Session** out) {
   return lookup_opaque(handle, Kind::kSession, out);
 }
@@ -253,7 +295,8 @@ Err lookup(MPI_Session handle, Session** out) {
 // --- integers -------------------------------------------------------------------------------
 
 int handle_to_int(void* handle, Kind kind) noexcept {
-  if (is_predefined(handle)) return static_cast<int>(reinterpret_cast<uintptr_t>(handle));
+  if (is_predefined(handle))
+    return static_cast<int>(reinterpret_cast<uintptr_t>(handle));
   Object* object = object_of(handle);
   if (!object->is_alive() || object->kind() != kind) return 0;
   RankState& state = this_rank();

@@ -43,12 +43,12 @@ inline bool is_predefined(Handle handle) noexcept {
 // message that says null, freed, of another kind, or of another rank.
 Err lookup(MPI_Comm handle, Comm** out);
 Err lookup(MPI_Group handle, Group** out);
-Err lookup(MPI_Datatype handle, const dt::Datatype** out);         // for communication
-Err lookup(MPI_Datatype handle, DatatypeObject** out);             // for names, attributes
+Err lookup(MPI_Datatype handle, const dt::Datatype** out);  // for communication
+Err lookup(MPI_Datatype handle, DatatypeObject** out);      // for names, attributes
 Err lookup(MPI_Op handle, Op** out);
-Err lookup(MPI_Request handle, Request** out);                     // MPI_REQUEST_NULL: error
+Err lookup(MPI_Request handle, Request** out);  // MPI_REQUEST_NULL: error
 Err lookup(MPI_Message handle, Message** out);
-Err lookup(MPI_Info handle, Info** out);                           // MPI_INFO_NULL: null
+Err lookup(MPI_Info handle, Info** out);  // MPI_INFO_NULL: null
 Err lookup(MPI_Errhandler handle, Errhandler** out);
 Err lookup(MPI_Win handle, Win** out);
 Err lookup(MPI_File handle, File** out);
@@ -62,7 +62,8 @@ struct HandleTables {
 };
 // `handle` is any of the ABI's handle types, passed as a pointer; null and wild ones give 0.
 int handle_to_int(void* handle, Kind kind) noexcept;
-void* int_to_handle(int value, Kind kind) noexcept;  // null (never valid) if there is none
+void* int_to_handle(int value,
+                    Kind kind) noexcept;  // null (never valid) if there is none
 // Frees the object's index; every owner calls it before deleting the object.
 void forget_handle(Object& object) noexcept;
 

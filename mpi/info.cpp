@@ -16,7 +16,8 @@ void InfoHints::set(std::string_view key, std::string_view value) {
 }
 
 bool InfoHints::remove(std::string_view key) {
-  return std::erase_if(entries_, [&](const auto& entry) { return entry.first == key; }) != 0;
+  return std::erase_if(entries_,
+                       [&](const auto& entry) { return entry.first == key; }) != 0;
 }
 
 const std::string* InfoHints::find(std::string_view key) const noexcept {

@@ -28,7 +28,8 @@ class InfoHints {
   }
 
  private:
-  std::vector<std::pair<std::string, std::string>> entries_;  // in order of first setting
+  std::vector<std::pair<std::string, std::string>>
+      entries_;  // in order of first setting
 };
 
 class Info final : public Object {
@@ -42,6 +43,6 @@ class Info final : public Object {
 };
 
 Info* create_info(InfoHints hints = {});  // of the calling rank
-Info& info_env();                          // MPI_INFO_ENV of the calling rank
+Info& info_env();                         // MPI_INFO_ENV of the calling rank
 
 }  // namespace mpc::mpi

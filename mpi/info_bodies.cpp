@@ -15,9 +15,10 @@ namespace {
 Err check_key(const char* key) {
   const size_t n = ::strnlen(key, MPI_MAX_INFO_KEY);
   if (n > 0 && n < MPI_MAX_INFO_KEY) return kSuccess;
-  return fail(MPI_ERR_INFO_KEY, n == 0 ? std::string("the key is empty")
-                                       : fmt::format("the key is longer than {} characters",
-                                                     MPI_MAX_INFO_KEY - 1));
+  return fail(MPI_ERR_INFO_KEY,
+              n == 0 ? std::string("the key is empty")
+                     : fmt::format("the key is longer than {} characters",
+                                   MPI_MAX_INFO_KEY - 1));
 }
 
 Err check_writable(const Info& info) {
@@ -71,8 +72,9 @@ Err info_set(Info& info, const char* key, const char* value) {
   MPC_MPI_TRY(check_writable(info));
   MPC_MPI_TRY(check_key(key));
   if (::strnlen(value, MPI_MAX_INFO_VAL) >= MPI_MAX_INFO_VAL)
-    return fail(MPI_ERR_INFO_VALUE,
-                fmt::format("the value is longer than {} characters", MPI_MAX_INFO_VAL - 1));
+    return fail(
+        MPI_ERR_INFO_VALUE,
+        fmt::format("the value is longer than {} characters", MPI_MAX_INFO_VAL - 1));
   const std::lock_guard lock(info.mutex);
   info.hints.set(key, value);
   return kSuccess;
@@ -88,7 +90,8 @@ Err info_delete(Info& info, const char* key) {
 
 Err info_get(Info& info, const char* key, int valuelen, char* value, int* flag) {
   MPC_MPI_TRY(check_key(key));
-  if (valuelen < 0) return fail(MPI_ERR_ARG, fmt::format("valuelen {} is negative", valuelen));
+  if (valuelen < 0)
+    return fail(MPI_ERR_ARG, fmt::format("valuelen {} is negative", valuelen));
   const std::lock_guard lock(info.mutex);
   const std::string* found = info.hints.find(key);
   *flag = found != nullptr;
@@ -108,7 +111,8 @@ Err info_get_valuelen(Info& info, const char* key, int* valuelen, int* flag) {
 
 Err info_get_string(Info& info, const char* key, int* buflen, char* value, int* flag) {
   MPC_MPI_TRY(check_key(key));
-  if (*buflen < 0) return fail(MPI_ERR_ARG, fmt::format("buflen {} is negative", *buflen));
+  if (*buflen < 0)
+    return fail(MPI_ERR_ARG, fmt::format("buflen {} is negative", *buflen));
   const std::lock_guard lock(info.mutex);
   const std::string* found = info.hints.find(key);
   *flag = found != nullptr;
@@ -128,8 +132,8 @@ Err info_get_nthkey(Info& info, int n, char* key) {
   const std::lock_guard lock(info.mutex);
   const auto& entries = info.hints.entries();
   if (n < 0 || static_cast<size_t>(n) >= entries.size())
-    return fail(MPI_ERR_ARG, fmt::format("there is no key {}; the info has {}", n,
-                                         entries.size()));
+    return fail(MPI_ERR_ARG,
+                fmt::format("there is no key {}; the info has {}", n, entries.size()));
   copy_text(entries[static_cast<size_t>(n)].first, key, MPI_MAX_INFO_KEY);
   return kSuccess;
 }

@@ -51,12 +51,15 @@ void exchange(Comm& local, Comm& peer, int remote_leader, int tag, LocalRoom* ou
     out->message = "the remote leader is the caller itself";
     return;
   }
-  const MeetingKey key{MeetingKind::kInterCreate, peer.context(), static_cast<uint64_t>(tag),
+  const MeetingKey key{MeetingKind::kInterCreate, peer.context(),
+                       static_cast<uint64_t>(tag),
                        fmt::format("{},{}", std::min(me, other), std::max(me, other))};
   out->local_context = new_context();
   auto room = meet<LeadersRoom>(
       local.self(), key, 2,
-      [&](LeadersRoom& r) { r.sides.push_back({local.group(), out->local_context}); },
+      [&](LeadersRoom& r) {
+        r.sides.push_back({local.group(), out->local_context});
+      },
       [](LeadersRoom& r) { r.context = new_context(); }, "MPI_Intercomm_create");
   const Side& theirs =
       room->sides[room->sides[0].local_context == out->local_context ? 1 : 0];
@@ -91,8 +94,8 @@ Err comm_remote_group(Comm& comm, MPI_Group* group) {
   return kSuccess;
 }
 
-Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leader, int tag,
-                     MPI_Comm* out) {
+Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leader,
+                     int tag, MPI_Comm* out) {
   const MeetingKey key = meeting_key(MeetingKind::kInterCreate, local);
   LocalRoom learnt;
   if (local.rank() == local_leader) exchange(local, *peer, remote_leader, tag, &learnt);
@@ -122,7 +125,7 @@ Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leade
 namespace {
 
 struct MergeRoom : Room {
-  GroupRef groups[2];   // the low group first
+  GroupRef groups[2];  // the low group first
   bool high[2] = {false, false};
   GroupRef merged;
   msg::ContextId context = 0;

@@ -11,10 +11,10 @@
 namespace mpc::mpi::impl {
 
 // One pair per kind of handle. Predefined handles are their ABI codes.
-#define MPC_INTEGER_HANDLES(prefix, Handle, kind)                              \
-  int prefix##_toint(Handle handle) { return handle_to_int(handle, kind); }    \
-  Handle prefix##_fromint(int value) {                                         \
-    return static_cast<Handle>(int_to_handle(value, kind));                    \
+#define MPC_INTEGER_HANDLES(prefix, Handle, kind)                           \
+  int prefix##_toint(Handle handle) { return handle_to_int(handle, kind); } \
+  Handle prefix##_fromint(int value) {                                      \
+    return static_cast<Handle>(int_to_handle(value, kind));                 \
   }
 MPC_INTEGER_HANDLES(comm, MPI_Comm, Kind::kComm)
 MPC_INTEGER_HANDLES(errhandler, MPI_Errhandler, Kind::kErrhandler)
@@ -43,8 +43,12 @@ Err convert(const void* from, void* to) {
 }  // namespace
 
 Err status_c2f(const MPI_Status* from, MPI_Fint* to) { return convert(from, to); }
-Err status_c2f08(const MPI_Status* from, MPI_F08_status* to) { return convert(from, to); }
-Err status_f082c(const MPI_F08_status* from, MPI_Status* to) { return convert(from, to); }
+Err status_c2f08(const MPI_Status* from, MPI_F08_status* to) {
+  return convert(from, to);
+}
+Err status_f082c(const MPI_F08_status* from, MPI_Status* to) {
+  return convert(from, to);
+}
 Err status_f082f(const MPI_F08_status* from, MPI_Fint* to) { return convert(from, to); }
 Err status_f2c(const MPI_Fint* from, MPI_Status* to) { return convert(from, to); }
 Err status_f2f08(const MPI_Fint* from, MPI_F08_status* to) { return convert(from, to); }

@@ -35,7 +35,8 @@ class MeetingReason final : public sched::WaitReason {
   MeetingReason(const Room& room, const char* what) : room_(room), what_(what) {}
   std::string text() const override {
     // Read without the lock: a report may be made while a member holds it.
-    return fmt::format("{}: waits for the other members ({} needed)", what_, room_.expected);
+    return fmt::format("{}: waits for the other members ({} needed)", what_,
+                       room_.expected);
   }
 
  private:

@@ -32,8 +32,21 @@ namespace mpc::mpi {
 class Comm;
 
 enum class MeetingKind : uint8_t {
-  kInit, kFinalize, kBarrier, kDup, kSplit, kCreate, kCreateGroup, kFromGroup, kTopology,
-  kMerge, kInterCreate, kWindow, kFile, kTeam, kVerify,
+  kInit,
+  kFinalize,
+  kBarrier,
+  kDup,
+  kSplit,
+  kCreate,
+  kCreateGroup,
+  kFromGroup,
+  kTopology,
+  kMerge,
+  kInterCreate,
+  kWindow,
+  kFile,
+  kTeam,
+  kVerify,
 };
 
 struct MeetingKey {
@@ -49,9 +62,10 @@ struct Room {
   virtual ~Room() = default;
   std::mutex mutex;
   int expected = 0;
-  int arrived = 0;                   // under the mutex
-  std::atomic<bool> is_over{false};  // release by the last member, acquire by the others
-  std::vector<job::Rank*> waiting;   // under the mutex
+  int arrived = 0;  // under the mutex
+  std::atomic<bool> is_over{
+      false};                       // release by the last member, acquire by the others
+  std::vector<job::Rank*> waiting;  // under the mutex
 };
 
 namespace detail {
@@ -66,11 +80,12 @@ void wait_for_end(job::Rank& self, Room& room, const char* what);
 
 // Switches: yes. `expected` members must come, each once.
 template <class R, class Visit, class Conclude>
-std::shared_ptr<R> meet(job::Rank& self, const MeetingKey& key, int expected, Visit&& visit,
-                        Conclude&& conclude, const char* what) {
+std::shared_ptr<R> meet(job::Rank& self, const MeetingKey& key, int expected,
+                        Visit&& visit, Conclude&& conclude, const char* what) {
   auto room = std::static_pointer_cast<R>(detail::enter(
-      self, key, expected, []() -> std::shared_ptr<Room> { return std::make_shared<R>(); },
-      true, [&](Room& r, bool, bool last) {
+      self, key, expected,
+      []() -> std::shared_ptr<Room> { return std::make_shared<R>(); }, true,
+      [&](Room& r, bool, bool last) {
         visit(static_cast<R&>(r));
         if (last) conclude(static_cast<R&>(r));
       }));
@@ -83,8 +98,9 @@ template <class R, class Decide>
 std::shared_ptr<R> agree(job::Rank& self, const MeetingKey& key, int expected,
                          Decide&& decide) {
   return std::static_pointer_cast<R>(detail::enter(
-      self, key, expected, []() -> std::shared_ptr<Room> { return std::make_shared<R>(); },
-      false, [&](Room& r, bool first, bool) {
+      self, key, expected,
+      []() -> std::shared_ptr<Room> { return std::make_shared<R>(); }, false,
+      [&](Room& r, bool first, bool) {
         if (first) decide(static_cast<R&>(r));
       }));
 }

@@ -12,9 +12,19 @@
 namespace mpc::mpi {
 
 enum class Kind : uint8_t {
-  kComm = 1, kGroup, kDatatype, kOp, kRequest, kMessage, kInfo, kErrhandler, kWin, kFile,
+  kComm = 1,
+  kGroup,
+  kDatatype,
+  kOp,
+  kRequest,
+  kMessage,
+  kInfo,
+  kErrhandler,
+  kWin,
+  kFile,
   kSession,
-  kOwnBuilder, kOwnSchedule,  // <mpc/schedule.h>: no handles of MPI, never converted to integers
+  kOwnBuilder,
+  kOwnSchedule,  // <mpc/schedule.h>: no handles of MPI, never converted to integers
 };
 inline constexpr int kKindCount = 14;  // with the unused 0
 

@@ -22,8 +22,8 @@ std::array<Op*, kOpCount>& table() {
   static auto* const ops = [] {
     auto* t = new std::array<Op*, kOpCount>{};
     using namespace dt::abi;
-    for (const uint32_t code : {kSum, kMin, kMax, kProd, kBand, kBor, kBxor, kLand, kLor,
-                                kLxor, kMinloc, kMaxloc, kNoOp})
+    for (const uint32_t code : {kSum, kMin, kMax, kProd, kBand, kBor, kBxor, kLand,
+                                kLor, kLxor, kMinloc, kMaxloc, kNoOp})
       (*t)[code - kFirstOp] = new Op(-1, code, true);
     (*t)[kReplace - kFirstOp] = new Op(-1, kReplace, false);
     return t;
@@ -33,11 +33,12 @@ std::array<Op*, kOpCount>& table() {
 
 enum Place { kByThreadLevel, kInCalls, kAnywhere };
 constexpr const char* kPlaces[] = {"auto", "calls", "background"};
-EnumSetting functions_setting{
-    "mpi.user_functions", kByThreadLevel, kPlaces, 3,
-    "Where functions of the user's operations run: in MPI calls of their rank only, or also in the "
-    "background while the rank computes; auto: in the background for ranks that have asked "
-    "for MPI_THREAD_MULTIPLE"};
+EnumSetting functions_setting{"mpi.user_functions", kByThreadLevel, kPlaces, 3,
+                              "Where functions of the user's operations run: in MPI "
+                              "calls of their rank only, or also in the "
+                              "background while the rank computes; auto: in the "
+                              "background for ranks that have asked "
+                              "for MPI_THREAD_MULTIPLE"};
 
 bool may_run_in_background() noexcept {
   const int place = functions_setting.get();
@@ -87,11 +88,12 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   if (op.is_predefined()) {
     // A duplicate of a predefined type is as good as the type (MPI-4.1 section 6.9.2).
     const uint32_t code = type.is_predefined() ? type.abi_code() : dup_code(type);
-    kernel_ = code == 0 || !op.is_reduction() ? nullptr : dt::reduction(op.code(), code);
+    kernel_ =
+        code == 0 || !op.is_reduction() ? nullptr : dt::reduction(op.code(), code);
     if (kernel_ == nullptr)
-      return fail(MPI_ERR_OP,
-                  fmt::format("{} is not defined for {}", op.name(),
-                              code == 0 ? "a derived datatype" : predefined_type_name(code)));
+      return fail(MPI_ERR_OP, fmt::format("{} is not defined for {}", op.name(),
+                                          code == 0 ? "a derived datatype"
+                                                    : predefined_type_name(code)));
     reduction_.apply = [](void* context, const void* in, void* inout, dt::Count n) {
       static_cast<BoundOp*>(context)->kernel_(in, inout, n);
     };
@@ -109,7 +111,8 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   DatatypeObject* object = nullptr;
   if (reduction_.is_user && !type.is_predefined()) {
     object = reinterpret_cast<DatatypeObject*>(handle);
-    object->retain();  // the handle stays good for the function, also if it is freed now
+    object
+        ->retain();  // the handle stays good for the function, also if it is freed now
   }
   keep(object);
   return kSuccess;

@@ -20,7 +20,9 @@ class DatatypeObject;
 class Op final : public Object {
  public:
   Op(int owner, uint32_t code, bool commutes) noexcept
-      : Object(Kind::kOp, owner), code_(code), commutes_(commutes),
+      : Object(Kind::kOp, owner),
+        code_(code),
+        commutes_(commutes),
         is_reduction_(code != dt::abi::kReplace && code != dt::abi::kNoOp) {}
   uint32_t code() const noexcept { return code_; }  // dt::abi::Op; 0: the user's
   bool is_predefined() const noexcept { return code_ != 0; }
@@ -32,7 +34,7 @@ class Op final : public Object {
   void drop() noexcept;  // gives a reference back
 
   // The user's function, one of the two.
-  AnyFunction* function = nullptr;                // MPI_User_function, or Fortran's
+  AnyFunction* function = nullptr;  // MPI_User_function, or Fortran's
   MPI_User_function_c* large_function = nullptr;
   Language language = Language::kC;
   void* extra_state = nullptr;

@@ -17,7 +17,8 @@ Err op_create(UserFunction function, bool commute, MPI_Op* out) {
 }
 
 Err op_free(HandleRef<Op, MPI_Op> ref) {
-  if (ref->is_predefined()) return fail(MPI_ERR_OP, "a predefined operation cannot be freed");
+  if (ref->is_predefined())
+    return fail(MPI_ERR_OP, "a predefined operation cannot be freed");
   ref->mark_freed();
   ref->drop();
   *ref.handle = MPI_OP_NULL;

@@ -39,7 +39,8 @@ struct OwnCall final : CollectiveState {
 };
 
 Err check_object(void* handle, Kind kind, const char* what, Object** out) {
-  if (handle == nullptr) return fail(MPI_ERR_ARG, fmt::format("the {} is the null handle", what));
+  if (handle == nullptr)
+    return fail(MPI_ERR_ARG, fmt::format("the {} is the null handle", what));
   const auto address = reinterpret_cast<uintptr_t>(handle);
   if (address < kPredefinedEnd || address % alignof(Object) != 0)
     return fail(MPI_ERR_ARG, fmt::format("{} is no {} handle", handle, what));
@@ -47,7 +48,8 @@ Err check_object(void* handle, Kind kind, const char* what, Object** out) {
   if (!object->is_alive() || object->kind() != kind)
     return fail(MPI_ERR_ARG, fmt::format("the {} is freed, or never was one", what));
   if (object->owner() != rank_state()->rank->world_rank)
-    return fail(MPI_ERR_ARG, fmt::format("the {} belongs to rank {}", what, object->owner()));
+    return fail(MPI_ERR_ARG,
+                fmt::format("the {} belongs to rank {}", what, object->owner()));
   *out = object;
   return kSuccess;
 }
@@ -85,8 +87,8 @@ Err OwnSchedule::make_request(bool is_persistent, Request** out) {
   binding.tag_base = nbc::tag_base(sequence, is_persistent);
   call->collective = nbc::create(comm_->self(), schedule_, binding);
   nbc::set_on_complete(
-      *call->collective, [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); },
-      &comm_->self());
+      *call->collective,
+      [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); }, &comm_->self());
   *out = Request::make(*rank_state(), RequestKind::kCollective, comm_,
                        is_persistent ? "MPCX_Schedule_init" : "MPCX_Schedule_start");
   (*out)->collective = std::move(call);
@@ -95,7 +97,8 @@ Err OwnSchedule::make_request(bool is_persistent, Request** out) {
 }
 
 OwnBuilder::OwnBuilder(Comm& comm)
-    : Object(Kind::kOwnBuilder, comm.self().world_rank), result_(new OwnSchedule(comm)) {}
+    : Object(Kind::kOwnBuilder, comm.self().world_rank),
+      result_(new OwnSchedule(comm)) {}
 
 OwnBuilder::~OwnBuilder() {
   if (result_ != nullptr) result_->drop();
@@ -111,7 +114,8 @@ nbc::Place OwnBuilder::place(const Region& region) {
     known = types.end() - 1;
   }
   return {kFirstSlot, static_cast<uint16_t>(known - types.begin()),
-          static_cast<int64_t>(reinterpret_cast<uintptr_t>(region.address)), region.count};
+          static_cast<int64_t>(reinterpret_cast<uintptr_t>(region.address)),
+          region.count};
 }
 
 Err OwnBuilder::send(const Region& from, int peer, int tag, nbc::NodeId* out) {
@@ -128,21 +132,23 @@ Err OwnBuilder::recv(const Region& to, int peer, int tag, nbc::NodeId* out) {
 
 Err OwnBuilder::copy(const Region& from, const Region& to, nbc::NodeId* out) {
   if (from.count * from.type->size() > to.count * to.type->size())
-    return fail(MPI_ERR_TRUNCATE, "MPCX_Copy: the source has more bytes than the target");
+    return fail(MPI_ERR_TRUNCATE,
+                "MPCX_Copy: the source has more bytes than the target");
   *out = builder_.copy(place(from), place(to));
   return kSuccess;
 }
 
-Err OwnBuilder::reduce(const Region& in, const Region& inout, Op& op, MPI_Datatype handle,
-                       nbc::NodeId* out) {
+Err OwnBuilder::reduce(const Region& in, const Region& inout, Op& op,
+                       MPI_Datatype handle, nbc::NodeId* out) {
   const nbc::Place first = place(in), second = place(inout);
   if (result_->reduces_with_ == nullptr) {
     MPC_MPI_TRY(result_->op_.bind(op, *inout.type, handle));
     result_->reduces_with_ = &op;
     reduced_type_ = inout.type;
   } else if (result_->reduces_with_ != &op || reduced_type_ != inout.type) {
-    return fail(MPI_ERR_OP, "MPCX_Reduce: all reductions of a schedule must have the same "
-                            "operation and datatype");
+    return fail(MPI_ERR_OP,
+                "MPCX_Reduce: all reductions of a schedule must have the same "
+                "operation and datatype");
   }
   *out = builder_.reduce(first, second);
   return kSuccess;
@@ -152,8 +158,8 @@ Err OwnBuilder::connect(int before, int after) {
   const auto count = static_cast<int>(builder_.node_count());
   for (const int node : {before, after})
     if (node < -1 || node >= count)
-      return fail(MPI_ERR_ARG, fmt::format("MPCX_Connect: {} is no node; there are {}", node,
-                                           count));
+      return fail(MPI_ERR_ARG, fmt::format("MPCX_Connect: {} is no node; there are {}",
+                                           node, count));
   if (before >= 0 && after >= 0)
     builder_.connect(static_cast<nbc::NodeId>(before), static_cast<nbc::NodeId>(after));
   return kSuccess;
@@ -171,9 +177,10 @@ void OwnBuilder::rebase() {
   const auto range = [&](const nbc::Place* p) {
     return range_of(*p, *result_->types_[p->type]);
   };
-  std::sort(places.begin(), places.end(), [&](const nbc::Place* a, const nbc::Place* b) {
-    return range(a).low < range(b).low;
-  });
+  std::sort(places.begin(), places.end(),
+            [&](const nbc::Place* a, const nbc::Place* b) {
+              return range(a).low < range(b).low;
+            });
   result_->buffers_.assign(kFirstSlot, nullptr);
   result_->slot_bytes_.assign(kFirstSlot, 0);
   int64_t end = 0, base = 0;
@@ -184,7 +191,8 @@ void OwnBuilder::rebase() {
       ++slots;
       base = r.low;
       end = r.high;
-      result_->buffers_.push_back(reinterpret_cast<void*>(static_cast<uintptr_t>(base)));
+      result_->buffers_.push_back(
+          reinterpret_cast<void*>(static_cast<uintptr_t>(base)));
       result_->slot_bytes_.push_back(0);
     }
     end = std::max(end, r.high);
@@ -200,7 +208,8 @@ void OwnBuilder::rebase() {
 
 Err OwnBuilder::commit(OwnSchedule** out) {
   if (is_spent_)
-    return fail(MPI_ERR_ARG, "MPCX_Commit: this builder's graph was found wrong before");
+    return fail(MPI_ERR_ARG,
+                "MPCX_Commit: this builder's graph was found wrong before");
   is_spent_ = true;
   rebase();
   auto schedule = builder_.finish();

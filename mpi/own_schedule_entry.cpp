@@ -19,10 +19,13 @@ namespace {
 template <class T, class Handle, class Body>
 int with(const char* function, Handle handle, Body body) {
   EntryScope call(function);
-  if (!call.is_running()) [[unlikely]] return call.not_running();
+  if (!call.is_running()) [[unlikely]]
+    return call.not_running();
   T* object = nullptr;
-  if (Err error = lookup_own(handle, &object)) [[unlikely]] return call.fail(error);
-  if (Err error = body(*object)) [[unlikely]] return call.fail(error, &object->comm());
+  if (Err error = lookup_own(handle, &object)) [[unlikely]]
+    return call.fail(error);
+  if (Err error = body(*object)) [[unlikely]]
+    return call.fail(error, &object->comm());
   return MPI_SUCCESS;
 }
 
@@ -73,8 +76,8 @@ int MPCX_Builder_free(MPCX_Builder* builder) {
                       });
 }
 
-int MPCX_Send(MPCX_Builder builder, const void* buffer, MPI_Count count, MPI_Datatype type,
-              int dest, int tag, MPCX_Node* node) {
+int MPCX_Send(MPCX_Builder builder, const void* buffer, MPI_Count count,
+              MPI_Datatype type, int dest, int tag, MPCX_Node* node) {
   return with_builder("MPCX_Send", builder, [&](OwnBuilder& b) {
     Region from;
     nbc::NodeId id = 0;
@@ -117,8 +120,8 @@ int MPCX_Reduce(MPCX_Builder builder, const void* in, void* inout, MPI_Count cou
 }
 
 int MPCX_Copy(MPCX_Builder builder, const void* from, MPI_Count from_count,
-              MPI_Datatype from_type, void* to, MPI_Count to_count, MPI_Datatype to_type,
-              MPCX_Node* node) {
+              MPI_Datatype from_type, void* to, MPI_Count to_count,
+              MPI_Datatype to_type, MPCX_Node* node) {
   return with_builder("MPCX_Copy", builder, [&](OwnBuilder& b) {
     Region source, target;
     nbc::NodeId id = 0;

@@ -18,22 +18,23 @@
 namespace mpc::mpi::impl {
 namespace {
 
-msg::SendArgs send_args(const void* buffer, Count count, const dt::Datatype& type, int dest,
-                        int tag, const Comm& comm, msg::Mode mode) noexcept {
-  return {buffer, count, &type, comm.peer_world_rank(dest), comm.context(), tag, comm.rank(),
-          mode};
+msg::SendArgs send_args(const void* buffer, Count count, const dt::Datatype& type,
+                        int dest, int tag, const Comm& comm, msg::Mode mode) noexcept {
+  return {buffer,         count, &type,       comm.peer_world_rank(dest),
+          comm.context(), tag,   comm.rank(), mode};
 }
 msg::RecvArgs recv_args(void* buffer, Count count, const dt::Datatype& type, int source,
                         int tag, const Comm& comm) noexcept {
   return {buffer, count, &type, source, comm.context(), tag};
 }
 
-Err blocking_send(const char* call, const void* buffer, Count count, const dt::Datatype& type,
-                  int dest, int tag, Comm& comm, msg::Mode mode) {
+Err blocking_send(const char* call, const void* buffer, Count count,
+                  const dt::Datatype& type, int dest, int tag, Comm& comm,
+                  msg::Mode mode) {
   if (dest == MPI_PROC_NULL) return kSuccess;
   const P2pReason reason(call, "send", count, "to", dest, tag, comm);
-  const msg::Status status =
-      msg::send(comm.self(), send_args(buffer, count, type, dest, tag, comm, mode), reason);
+  const msg::Status status = msg::send(
+      comm.self(), send_args(buffer, count, type, dest, tag, comm, mode), reason);
   return status.failed ? error_of(status) : kSuccess;
 }
 
@@ -45,7 +46,8 @@ Request* proc_null_request(RankState& state, Comm& comm, const char* call) {
 }
 
 Request* make_send(RequestKind kind, const char* call, const void* buffer, Count count,
-                   const dt::Datatype& type, int dest, int tag, Comm& comm, msg::Mode mode) {
+                   const dt::Datatype& type, int dest, int tag, Comm& comm,
+                   msg::Mode mode) {
   RankState& state = *rank_state();
   if (dest == MPI_PROC_NULL) return proc_null_request(state, comm, call);
   Request* request = Request::make(state, kind, &comm, call);
@@ -54,9 +56,11 @@ Request* make_send(RequestKind kind, const char* call, const void* buffer, Count
   request->type = dt::TypeRef(&type);
   return request;
 }
-Request* make_send(const char* call, const void* buffer, Count count, const dt::Datatype& type,
-                   int dest, int tag, Comm& comm, msg::Mode mode) {
-  return make_send(RequestKind::kSend, call, buffer, count, type, dest, tag, comm, mode);
+Request* make_send(const char* call, const void* buffer, Count count,
+                   const dt::Datatype& type, int dest, int tag, Comm& comm,
+                   msg::Mode mode) {
+  return make_send(RequestKind::kSend, call, buffer, count, type, dest, tag, comm,
+                   mode);
 }
 Request* make_bsend(const char* call, const void* buffer, Count count,
                     const dt::Datatype& type, int dest, int tag, Comm& comm) {
@@ -64,8 +68,8 @@ Request* make_bsend(const char* call, const void* buffer, Count count,
                    msg::Mode::kStandard);
 }
 
-Request* make_recv(const char* call, void* buffer, Count count, const dt::Datatype& type,
-                   int source, int tag, Comm& comm) {
+Request* make_recv(const char* call, void* buffer, Count count,
+                   const dt::Datatype& type, int source, int tag, Comm& comm) {
   RankState& state = *rank_state();
   if (source == MPI_PROC_NULL) return proc_null_request(state, comm, call);
   Request* request = Request::make(state, RequestKind::kRecv, &comm, call);
@@ -94,22 +98,30 @@ Err make_persistent(Request* request, Request** out) {
 
 // --- blocking -------------------------------------------------------------------------------
 
-Err send(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm) {
-  return blocking_send("MPI_Send", buf, count, type, dest, tag, comm, msg::Mode::kStandard);
+Err send(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
+         Comm& comm) {
+  return blocking_send("MPI_Send", buf, count, type, dest, tag, comm,
+                       msg::Mode::kStandard);
 }
-Err ssend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm) {
-  return blocking_send("MPI_Ssend", buf, count, type, dest, tag, comm, msg::Mode::kSynchronous);
+Err ssend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
+          Comm& comm) {
+  return blocking_send("MPI_Ssend", buf, count, type, dest, tag, comm,
+                       msg::Mode::kSynchronous);
 }
-Err rsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm) {
-  return blocking_send("MPI_Rsend", buf, count, type, dest, tag, comm, msg::Mode::kReady);
+Err rsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
+          Comm& comm) {
+  return blocking_send("MPI_Rsend", buf, count, type, dest, tag, comm,
+                       msg::Mode::kReady);
 }
-Err bsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm) {
+Err bsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
+          Comm& comm) {
   if (dest == MPI_PROC_NULL) return kSuccess;
-  return buffered_send(send_args(buf, count, type, dest, tag, comm, msg::Mode::kStandard), comm);
+  return buffered_send(
+      send_args(buf, count, type, dest, tag, comm, msg::Mode::kStandard), comm);
 }
 
-Err recv(void* buf, Count count, const dt::Datatype& type, int source, int tag, Comm& comm,
-         MPI_Status* status) {
+Err recv(void* buf, Count count, const dt::Datatype& type, int source, int tag,
+         Comm& comm, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     set_status(status, proc_null_status());
     return kSuccess;
@@ -121,17 +133,20 @@ Err recv(void* buf, Count count, const dt::Datatype& type, int source, int tag, 
   return result.failed ? error_of(result) : kSuccess;
 }
 
-Err sendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype, int dest,
-             int sendtag, void* recvbuf, Count recvcount, const dt::Datatype& recvtype,
-             int source, int recvtag, Comm& comm, MPI_Status* status) {
+Err sendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype,
+             int dest, int sendtag, void* recvbuf, Count recvcount,
+             const dt::Datatype& recvtype, int source, int recvtag, Comm& comm,
+             MPI_Status* status) {
   job::Rank& self = comm.self();
   msg::Request receive;
   if (source != MPI_PROC_NULL) {
-    msg::start_recv(self, receive, recv_args(recvbuf, recvcount, recvtype, source, recvtag, comm));
+    msg::start_recv(self, receive,
+                    recv_args(recvbuf, recvcount, recvtype, source, recvtag, comm));
   }
   msg::Status sent;
   if (dest != MPI_PROC_NULL) {
-    const P2pReason reason("MPI_Sendrecv", "send", sendcount, "to", dest, sendtag, comm);
+    const P2pReason reason("MPI_Sendrecv", "send", sendcount, "to", dest, sendtag,
+                           comm);
     sent = msg::send(self,
                      send_args(sendbuf, sendcount, sendtype, dest, sendtag, comm,
                                msg::Mode::kStandard),
@@ -140,7 +155,8 @@ Err sendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype,
   if (source == MPI_PROC_NULL) {
     set_status(status, proc_null_status());
   } else {
-    const P2pReason reason("MPI_Sendrecv", "receive", recvcount, "from", source, recvtag, comm);
+    const P2pReason reason("MPI_Sendrecv", "receive", recvcount, "from", source,
+                           recvtag, comm);
     msg::wait(self, receive, reason);
     set_status(status, receive.status());
     if (receive.status().failed) return error_of(receive.status());
@@ -148,47 +164,52 @@ Err sendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype,
   return sent.failed ? error_of(sent) : kSuccess;
 }
 
-Err sendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest, int sendtag,
-                     int source, int recvtag, Comm& comm, MPI_Status* status) {
+Err sendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest,
+                     int sendtag, int source, int recvtag, Comm& comm,
+                     MPI_Status* status) {
   const size_t bytes = static_cast<size_t>(type.size()) * static_cast<size_t>(count);
   const std::unique_ptr<char[]> packed(new (std::nothrow) char[bytes + 1]);
   if (packed == nullptr) {
-    return fail(MPI_ERR_NO_MEM, fmt::format("MPI_Sendrecv_replace: no memory for a copy of {} "
-                                            "bytes",
-                                            bytes));
+    return fail(MPI_ERR_NO_MEM,
+                fmt::format("MPI_Sendrecv_replace: no memory for a copy of {} "
+                            "bytes",
+                            bytes));
   }
   dt::pack(buf, type, count, 0, packed.get(), bytes);
   const dt::Datatype& byte = *dt::predefined(dt::abi::kByte);
-  return sendrecv(packed.get(), static_cast<Count>(bytes), byte, dest, sendtag, buf, count, type,
-                  source, recvtag, comm, status);
+  return sendrecv(packed.get(), static_cast<Count>(bytes), byte, dest, sendtag, buf,
+                  count, type, source, recvtag, comm, status);
 }
 
 // --- non-blocking ---------------------------------------------------------------------------
 
-Err isend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm,
-          Request** request) {
-  return start_now(make_send("MPI_Isend", buf, count, type, dest, tag, comm,
-                             msg::Mode::kStandard),
-                   request);
+Err isend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
+          Comm& comm, Request** request) {
+  return start_now(
+      make_send("MPI_Isend", buf, count, type, dest, tag, comm, msg::Mode::kStandard),
+      request);
 }
-Err issend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm,
-           Request** request) {
+Err issend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
+           Comm& comm, Request** request) {
   return start_now(make_send("MPI_Issend", buf, count, type, dest, tag, comm,
                              msg::Mode::kSynchronous),
                    request);
 }
-Err irsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm,
-           Request** request) {
-  return start_now(make_send("MPI_Irsend", buf, count, type, dest, tag, comm, msg::Mode::kReady),
+Err irsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
+           Comm& comm, Request** request) {
+  return start_now(
+      make_send("MPI_Irsend", buf, count, type, dest, tag, comm, msg::Mode::kReady),
+      request);
+}
+Err ibsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
+           Comm& comm, Request** request) {
+  return start_now(make_bsend("MPI_Ibsend", buf, count, type, dest, tag, comm),
                    request);
 }
-Err ibsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag, Comm& comm,
-           Request** request) {
-  return start_now(make_bsend("MPI_Ibsend", buf, count, type, dest, tag, comm), request);
-}
-Err irecv(void* buf, Count count, const dt::Datatype& type, int source, int tag, Comm& comm,
-          Request** request) {
-  return start_now(make_recv("MPI_Irecv", buf, count, type, source, tag, comm), request);
+Err irecv(void* buf, Count count, const dt::Datatype& type, int source, int tag,
+          Comm& comm, Request** request) {
+  return start_now(make_recv("MPI_Irecv", buf, count, type, source, tag, comm),
+                   request);
 }
 
 namespace {
@@ -203,7 +224,8 @@ struct SendReceive final : Several {
   const Comm* comm = nullptr;
 
   std::string text() const override {
-    return fmt::format("{} to {} and from {} on {}", call, dest, source, comm->display_name());
+    return fmt::format("{} to {} and from {} on {}", call, dest, source,
+                       comm->display_name());
   }
 };
 
@@ -239,19 +261,22 @@ std::unique_ptr<SendReceive> make_both(const char* call, int dest, int source) {
 
 }  // namespace
 
-Err isendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype, int dest,
-              int sendtag, void* recvbuf, Count recvcount, const dt::Datatype& recvtype,
-              int source, int recvtag, Comm& comm, Request** request) {
-  const msg::SendArgs send = send_args(sendbuf, sendcount, sendtype,
-                                       dest == MPI_PROC_NULL ? 0 : dest, sendtag, comm,
-                                       msg::Mode::kStandard);
-  *request = start_both(make_both("MPI_Isendrecv", dest, source), send,
-                        recv_args(recvbuf, recvcount, recvtype, source, recvtag, comm), comm);
+Err isendrecv(const void* sendbuf, Count sendcount, const dt::Datatype& sendtype,
+              int dest, int sendtag, void* recvbuf, Count recvcount,
+              const dt::Datatype& recvtype, int source, int recvtag, Comm& comm,
+              Request** request) {
+  const msg::SendArgs send =
+      send_args(sendbuf, sendcount, sendtype, dest == MPI_PROC_NULL ? 0 : dest, sendtag,
+                comm, msg::Mode::kStandard);
+  *request =
+      start_both(make_both("MPI_Isendrecv", dest, source), send,
+                 recv_args(recvbuf, recvcount, recvtype, source, recvtag, comm), comm);
   return kSuccess;
 }
 
-Err isendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest, int sendtag,
-                      int source, int recvtag, Comm& comm, Request** request) {
+Err isendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest,
+                      int sendtag, int source, int recvtag, Comm& comm,
+                      Request** request) {
   const size_t bytes = static_cast<size_t>(type.size()) * static_cast<size_t>(count);
   auto both = make_both("MPI_Isendrecv_replace", dest, source);
   both->packed.reset(new (std::nothrow) char[bytes + 1]);
@@ -259,10 +284,9 @@ Err isendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest
     return fail(MPI_ERR_NO_MEM, fmt::format("no memory for a copy of {} bytes", bytes));
   }
   dt::pack(buf, type, count, 0, both->packed.get(), bytes);
-  const msg::SendArgs send = send_args(both->packed.get(), static_cast<Count>(bytes),
-                                       *dt::predefined(dt::abi::kByte),
-                                       dest == MPI_PROC_NULL ? 0 : dest, sendtag, comm,
-                                       msg::Mode::kStandard);
+  const msg::SendArgs send = send_args(
+      both->packed.get(), static_cast<Count>(bytes), *dt::predefined(dt::abi::kByte),
+      dest == MPI_PROC_NULL ? 0 : dest, sendtag, comm, msg::Mode::kStandard);
   *request = start_both(std::move(both), send,
                         recv_args(buf, count, type, source, recvtag, comm), comm);
   return kSuccess;
@@ -276,27 +300,27 @@ Err send_init(const void* buf, Count count, const dt::Datatype& type, int dest, 
                                    msg::Mode::kStandard),
                          request);
 }
-Err ssend_init(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
-               Comm& comm, Request** request) {
+Err ssend_init(const void* buf, Count count, const dt::Datatype& type, int dest,
+               int tag, Comm& comm, Request** request) {
   return make_persistent(make_send("MPI_Ssend_init", buf, count, type, dest, tag, comm,
                                    msg::Mode::kSynchronous),
                          request);
 }
-Err rsend_init(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
-               Comm& comm, Request** request) {
-  return make_persistent(make_send("MPI_Rsend_init", buf, count, type, dest, tag, comm,
-                                   msg::Mode::kReady),
-                         request);
+Err rsend_init(const void* buf, Count count, const dt::Datatype& type, int dest,
+               int tag, Comm& comm, Request** request) {
+  return make_persistent(
+      make_send("MPI_Rsend_init", buf, count, type, dest, tag, comm, msg::Mode::kReady),
+      request);
 }
-Err bsend_init(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
-               Comm& comm, Request** request) {
-  return make_persistent(make_bsend("MPI_Bsend_init", buf, count, type, dest, tag, comm),
-                         request);
+Err bsend_init(const void* buf, Count count, const dt::Datatype& type, int dest,
+               int tag, Comm& comm, Request** request) {
+  return make_persistent(
+      make_bsend("MPI_Bsend_init", buf, count, type, dest, tag, comm), request);
 }
-Err recv_init(void* buf, Count count, const dt::Datatype& type, int source, int tag, Comm& comm,
-              Request** request) {
-  return make_persistent(make_recv("MPI_Recv_init", buf, count, type, source, tag, comm),
-                         request);
+Err recv_init(void* buf, Count count, const dt::Datatype& type, int source, int tag,
+              Comm& comm, Request** request) {
+  return make_persistent(
+      make_recv("MPI_Recv_init", buf, count, type, source, tag, comm), request);
 }
 
 // --- probe ----------------------------------------------------------------------------------
@@ -318,7 +342,8 @@ bool try_probe(void* argument) {
 }
 bool try_mprobe(void* argument) {
   auto& args = *static_cast<ProbeArgs*>(argument);
-  args.matched = msg::improbe(args.self, args.source, args.context, args.tag, &args.status);
+  args.matched =
+      msg::improbe(args.self, args.source, args.context, args.tag, &args.status);
   return args.matched != nullptr;
 }
 
@@ -394,8 +419,8 @@ Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message,
 
 namespace {
 
-Request* make_mrecv(const char* call, void* buffer, Count count, const dt::Datatype& type,
-                    Message& message) {
+Request* make_mrecv(const char* call, void* buffer, Count count,
+                    const dt::Datatype& type, Message& message) {
   RankState& state = *rank_state();
   Comm& comm = message.comm();
   Request* request = Request::make(state, RequestKind::kRecv, &comm, call);

@@ -16,27 +16,30 @@ namespace {
 
 Err packed_bytes(const dt::Datatype& type, Count count, Count* out) {
   if (!__builtin_mul_overflow(type.size(), count, out)) return kSuccess;
-  return fail(MPI_ERR_COUNT, fmt::format("{} elements of {} bytes are too many", count,
-                                         type.size()));
+  return fail(MPI_ERR_COUNT,
+              fmt::format("{} elements of {} bytes are too many", count, type.size()));
 }
 
 Err check_room(Count position, Count size, Count needed, const char* what) {
   if (position < 0 || position > size)
-    return fail(MPI_ERR_ARG, fmt::format("position {} is outside of the buffer of {} bytes",
-                                         position, size));
+    return fail(MPI_ERR_ARG,
+                fmt::format("position {} is outside of the buffer of {} bytes",
+                            position, size));
   if (needed <= size - position) return kSuccess;
-  return fail(MPI_ERR_TRUNCATE, fmt::format("{} needs {} bytes, {} are left", what, needed,
-                                            size - position));
+  return fail(MPI_ERR_TRUNCATE, fmt::format("{} needs {} bytes, {} are left", what,
+                                            needed, size - position));
 }
 
 Err check_external32(const char* datarep) {
   if (std::strcmp(datarep, "external32") == 0) return kSuccess;
-  return fail(MPI_ERR_ARG, fmt::format("data representation \"{}\" does not exist", datarep));
+  return fail(MPI_ERR_ARG,
+              fmt::format("data representation \"{}\" does not exist", datarep));
 }
 
 Err external_error(const Error& error) {
   // A value that the representation cannot hold (MPI-4.1 section 14.5.2).
-  return error.code == Errc::kOther ? fail(MPI_ERR_CONVERSION, error.message) : fail(error);
+  return error.code == Errc::kOther ? fail(MPI_ERR_CONVERSION, error.message)
+                                    : fail(error);
 }
 
 }  // namespace
@@ -45,8 +48,8 @@ Err pack_size(Count count, const dt::Datatype& type, Comm&, Count* size) {
   return packed_bytes(type, count, size);
 }
 
-Err pack(const void* in, Count count, const dt::Datatype& type, void* out, Count out_size,
-         Count* position, Comm&) {
+Err pack(const void* in, Count count, const dt::Datatype& type, void* out,
+         Count out_size, Count* position, Comm&) {
   Count bytes = 0;
   MPC_MPI_TRY(packed_bytes(type, count, &bytes));
   MPC_MPI_TRY(check_room(*position, out_size, bytes, "the packed data"));
@@ -76,8 +79,9 @@ Err pack_external_size(const char* datarep, Count count, const dt::Datatype& typ
   return kSuccess;
 }
 
-Err pack_external(const char* datarep, const void* in, Count count, const dt::Datatype& type,
-                  void* out, Count out_size, Count* position) {
+Err pack_external(const char* datarep, const void* in, Count count,
+                  const dt::Datatype& type, void* out, Count out_size,
+                  Count* position) {
   MPC_MPI_TRY(check_external32(datarep));
   MPC_MPI_TRY(check_room(*position, out_size, 0, "the packed data"));
   const Result<size_t> bytes =

@@ -23,7 +23,8 @@ class PoolLock {
   explicit PoolLock(const RankState& state) noexcept
       : pool_(*state.requests), is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
     if (!is_needed_) return;
-    while (pool_.is_locked.exchange(true, std::memory_order_acquire)) __builtin_ia32_pause();
+    while (pool_.is_locked.exchange(true, std::memory_order_acquire))
+      __builtin_ia32_pause();
   }
   ~PoolLock() {
     if (is_needed_) pool_.is_locked.store(false, std::memory_order_release);
@@ -43,9 +44,12 @@ bool is_counted(const Comm* comm) noexcept {
 
 std::string rank_text(int rank) {
   switch (rank) {
-    case MPI_ANY_SOURCE: return "MPI_ANY_SOURCE";
-    case MPI_PROC_NULL: return "MPI_PROC_NULL";
-    default: return fmt::format("rank {}", rank);
+    case MPI_ANY_SOURCE:
+      return "MPI_ANY_SOURCE";
+    case MPI_PROC_NULL:
+      return "MPI_PROC_NULL";
+    default:
+      return fmt::format("rank {}", rank);
   }
 }
 
@@ -56,9 +60,10 @@ std::string describe_p2p(const char* what, Count count, const char* direction, i
   const std::string length =
       count == kNoCount ? std::string()
                         : fmt::format(" of {} element{}", count, count == 1 ? "" : "s");
-  return fmt::format("{}{} {} {}, tag {}, {}", what, length, direction, rank_text(peer),
-                     tag == MPI_ANY_TAG ? std::string("MPI_ANY_TAG") : fmt::format("{}", tag),
-                     comm == nullptr ? std::string("no communicator") : comm->display_name());
+  return fmt::format(
+      "{}{} {} {}, tag {}, {}", what, length, direction, rank_text(peer),
+      tag == MPI_ANY_TAG ? std::string("MPI_ANY_TAG") : fmt::format("{}", tag),
+      comm == nullptr ? std::string("no communicator") : comm->display_name());
 }
 
 Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept
@@ -70,9 +75,11 @@ RequestPool::~RequestPool() {
   while (free != nullptr) ::operator delete(std::exchange(free, free->next));
 }
 
-Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const char* call) {
+Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
+                       const char* call) {
   RequestPool& pool = *state.requests;
-  if (pool.abandoned != nullptr) [[unlikely]] reap_abandoned(state, false);
+  if (pool.abandoned != nullptr) [[unlikely]]
+    reap_abandoned(state, false);
   void* memory = nullptr;
   {
     const PoolLock lock(state);
@@ -83,7 +90,8 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm, const cha
 }
 
 void Request::destroy(RankState& state, Request* request) noexcept {
-  if (request->fortran_index >= 0) [[unlikely]] forget_handle(*request);
+  if (request->fortran_index >= 0) [[unlikely]]
+    forget_handle(*request);
   if (is_counted(request->comm_)) request->comm_->drop();
   request->~Request();
   RequestPool& pool = *state.requests;
@@ -120,16 +128,19 @@ void reap_abandoned(RankState& state, bool wait) {
 bool Request::is_done() const noexcept {
   switch (kind_) {
     case RequestKind::kDone:
-    case RequestKind::kBuffered: return true;
+    case RequestKind::kBuffered:
+      return true;
     case RequestKind::kSend:
-    case RequestKind::kRecv: return message.is_complete();
+    case RequestKind::kRecv:
+      return message.is_complete();
     case RequestKind::kSeveral:
       for (const msg::Request* part : several->messages) {
         if (!part->is_complete()) return false;
       }
       return true;
     case RequestKind::kCollective:
-      return collective->collective == nullptr || nbc::is_complete(*collective->collective);
+      return collective->collective == nullptr ||
+             nbc::is_complete(*collective->collective);
     case RequestKind::kGeneralized:
       return generalized->is_complete.load(std::memory_order_acquire);
   }
@@ -139,7 +150,8 @@ bool Request::is_done() const noexcept {
 const msg::Status& Request::result() const noexcept {
   switch (kind_) {
     case RequestKind::kSend:
-    case RequestKind::kRecv: return message.status();
+    case RequestKind::kRecv:
+      return message.status();
     case RequestKind::kSeveral:
       if (several->receive == nullptr) break;
       return several->receive->status();
@@ -148,7 +160,8 @@ const msg::Status& Request::result() const noexcept {
                                                : nbc::status(*collective->collective);
     case RequestKind::kDone:
     case RequestKind::kBuffered:
-    case RequestKind::kGeneralized: break;
+    case RequestKind::kGeneralized:
+      break;
   }
   return done_status;
 }
@@ -160,10 +173,14 @@ std::string Request::text() const {
       return describe_p2p("send", send.count, "to", peer, send.tag, comm_);
     case RequestKind::kRecv:
       return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
-    case RequestKind::kSeveral: return several->text();
-    case RequestKind::kCollective: return fmt::format("{} on {}", call_, comm_->display_name());
-    case RequestKind::kGeneralized: return "generalized request";
-    case RequestKind::kDone: break;
+    case RequestKind::kSeveral:
+      return several->text();
+    case RequestKind::kCollective:
+      return fmt::format("{} on {}", call_, comm_->display_name());
+    case RequestKind::kGeneralized:
+      return "generalized request";
+    case RequestKind::kDone:
+      break;
   }
   return call_;
 }
@@ -178,23 +195,26 @@ void start_collective(CollectiveState& state) {
 }
 
 // The program has done what it wanted to do meanwhile.
-void close_window(CollectiveState& state) {
-  state.split.note_wait();
-}
+void close_window(CollectiveState& state) { state.split.note_wait(); }
 
 }  // namespace
 
 Err start_request(RankState& state, Request& request) {
   if (request.is_active) {
-    return fail(MPI_ERR_REQUEST, fmt::format("the persistent request of {} is active already; "
-                                             "complete it before it is started again",
-                                             request.call()));
+    return fail(MPI_ERR_REQUEST,
+                fmt::format("the persistent request of {} is active already; "
+                            "complete it before it is started again",
+                            request.call()));
   }
   request.is_active = true;
   const msg::ShortCall short_call;
   switch (request.kind()) {
-    case RequestKind::kSend: msg::start_send(*state.rank, request.message, request.send); break;
-    case RequestKind::kRecv: msg::start_recv(*state.rank, request.message, request.recv); break;
+    case RequestKind::kSend:
+      msg::start_send(*state.rank, request.message, request.send);
+      break;
+    case RequestKind::kRecv:
+      msg::start_recv(*state.rank, request.message, request.recv);
+      break;
     case RequestKind::kBuffered:
       request.done_status = msg::Status{};
       if (Err error = buffered_send(request.send, *request.comm(), &request.buffered)) {
@@ -207,7 +227,8 @@ Err start_request(RankState& state, Request& request) {
       break;
     case RequestKind::kDone:
     case RequestKind::kSeveral:  // are started when they are made
-    case RequestKind::kGeneralized: break;
+    case RequestKind::kGeneralized:
+      break;
   }
   return kSuccess;
 }
@@ -227,34 +248,37 @@ void wait_done(RankState& state, Request& request, const char* call) {
   }
   msg::wait_until(
       *state.rank, nullptr, 0,
-      [](void* argument) { return static_cast<Request*>(argument)->is_done(); }, &request,
-      reason);
+      [](void* argument) { return static_cast<Request*>(argument)->is_done(); },
+      &request, reason);
 }
 
 Err error_of(const msg::Status& status) {
   if (!status.failed) return kSuccess;
   if (status.error == Errc::kTruncate) {
-    return fail(MPI_ERR_TRUNCATE,
-                fmt::format("a message from rank {} with tag {} is longer than the receive "
-                            "buffer of {} bytes",
-                            status.source, status.tag, status.bytes));
+    return fail(
+        MPI_ERR_TRUNCATE,
+        fmt::format("a message from rank {} with tag {} is longer than the receive "
+                    "buffer of {} bytes",
+                    status.source, status.tag, status.bytes));
   }
   return fail(Error{status.error, "the operation failed"});
 }
 
 Err error_of_collective(const msg::Status& status, const char* call) {
   if (status.failed && status.error == Errc::kCount) {
-    return fail(MPI_ERR_NOT_SAME,
-                fmt::format("{}: a message is shorter than this rank's buffer: counts or types "
-                            "differ between the ranks",
-                            call));
+    return fail(
+        MPI_ERR_NOT_SAME,
+        fmt::format("{}: a message is shorter than this rank's buffer: counts or types "
+                    "differ between the ranks",
+                    call));
   }
   if (!status.failed || status.error != Errc::kTruncate) return error_of(status);
   const std::string sender =
       status.source < 0 ? std::string() : fmt::format(" from rank {}", status.source);
-  return fail(MPI_ERR_TRUNCATE, fmt::format("{}: a message{} is longer than this rank's buffer: "
-                                            "counts or types differ between the ranks",
-                                            call, sender));
+  return fail(MPI_ERR_TRUNCATE,
+              fmt::format("{}: a message{} is longer than this rank's buffer: "
+                          "counts or types differ between the ranks",
+                          call, sender));
 }
 
 namespace {
@@ -277,7 +301,8 @@ Err finish_generalized(Request& request, MPI_Status* status) {
 
 }  // namespace
 
-Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* status) {
+Err finish(RankState& state, MPI_Request* handle, Request& request,
+           MPI_Status* status) {
   if (request.is_persistent && !request.is_active) {
     set_empty(status);
     return kSuccess;

@@ -34,7 +34,7 @@ enum class RequestKind : uint8_t {
   kDone,  // complete from the start: MPI_PROC_NULL, collectives without work
   kSend,
   kRecv,
-  kSeveral,   // more than one message: MPI_Isendrecv, MPI_Buffer_iflush
+  kSeveral,  // more than one message: MPI_Isendrecv, MPI_Buffer_iflush
   kBuffered,  // MPI_Ibsend, MPI_Bsend_init: the data are copied at the start, then it is done
   kCollective,
   kGeneralized,
@@ -46,7 +46,8 @@ struct Generalized {
   MPI_Grequest_free_function* free = nullptr;
   MPI_Grequest_cancel_function* cancel = nullptr;
   void* extra_state = nullptr;
-  std::atomic<bool> is_complete{false};  // MPI_Grequest_complete: release, is_done: acquire
+  std::atomic<bool> is_complete{
+      false};  // MPI_Grequest_complete: release, is_done: acquire
 };
 
 // The messages of a kSeveral request, and what they need until they are complete.
@@ -68,7 +69,8 @@ struct CollectiveState {
 class Request final : public Object {
  public:
   // Both: caller is an execution of the rank. Cost: a free list of the rank.
-  static Request* make(RankState& state, RequestKind kind, Comm* comm, const char* call);
+  static Request* make(RankState& state, RequestKind kind, Comm* comm,
+                       const char* call);
   static void destroy(RankState& state, Request* request) noexcept;
   // The user no longer wants it: frees it when the operation has ended.
   static void abandon(RankState& state, Request* request) noexcept;
@@ -84,19 +86,19 @@ class Request final : public Object {
 
   bool is_persistent = false;
   bool is_active = false;
-  msg::Request message;           // kSend, kRecv
-  union {                         // kSend, kBuffered, kRecv: for restarts and text()
+  msg::Request message;  // kSend, kRecv
+  union {                // kSend, kBuffered, kRecv: for restarts and text()
     msg::SendArgs send;
     msg::RecvArgs recv;
   };
-  int peer = MPI_PROC_NULL;       // rank in comm, as the user gave it
-  dt::TypeRef type;               // keeps a derived type alive
+  int peer = MPI_PROC_NULL;                     // rank in comm, as the user gave it
+  dt::TypeRef type;                             // keeps a derived type alive
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
   std::unique_ptr<Several> several;             // kSeveral
   BufferedMessage buffered;                     // kBuffered
   msg::Status done_status;                      // others, and where there is no receive
-  Request* next = nullptr;                      // of the free list or the abandoned ones
+  Request* next = nullptr;  // of the free list or the abandoned ones
 
  private:
   friend struct RequestPool;

@@ -28,11 +28,12 @@ constexpr int64_t kLeastBytes = 16 << 10;
 
 StringSetting split_setting{
     "nbc.split", "auto",
-    "Leaf levels of a non-blocking collective's tree that stay on the ranks' cores; auto: "
+    "Leaf levels of a non-blocking collective's tree that stay on the ranks' cores; "
+    "auto: "
     "chosen by the model",
-    "auto|0|1|2|...",
-    [](std::string_view text) {
-      return std::string(parse_split(text) == kInvalid ? "neither auto nor a number of levels" : "");
+    "auto|0|1|2|...", [](std::string_view text) {
+      return std::string(
+          parse_split(text) == kInvalid ? "neither auto nor a number of levels" : "");
     }};
 // Of the file that nbc.machine_file names: read when the setting is made, before the ranks start
 // and before --wdir, so that a wrong one is refused as any other wrong value is.
@@ -47,26 +48,32 @@ std::string read_asked_parameters(std::string_view path) {
   asked_parameters() = std::move(*read);
   return "";
 }
-StringSetting parameters_setting{
-    "nbc.machine_file", "",
-    "File of the machine's parameters (mpcinfo --calibrate) for the model; empty: the one "
-    "in the user's cache, or a guess from the topology",
-    "a file of mpcinfo --calibrate", read_asked_parameters};
+StringSetting parameters_setting{"nbc.machine_file", "",
+                                 "File of the machine's parameters (mpcinfo "
+                                 "--calibrate) for the model; empty: the one "
+                                 "in the user's cache, or a guess from the topology",
+                                 "a file of mpcinfo --calibrate",
+                                 read_asked_parameters};
 
 enum Plan { kTable, kModel };
 constexpr const char* kPlans[] = {"table", "model"};
 EnumSetting plan_setting{
     "nbc.plan", kModel, kPlans, 2,
-    "Who chooses algorithm, arity and segments of non-blocking trees when there are cores for "
+    "Who chooses algorithm, arity and segments of non-blocking trees when there are "
+    "cores for "
     "communication: the table of measured limits, as for blocking calls, or the model"};
 
-Counter auto_counter{"nbc.splits_chosen", "Non-blocking trees whose split the model chose"};
-Counter kept_counter{"nbc.splits_above_0", "Those of them that kept levels on the ranks' cores"};
+Counter auto_counter{"nbc.splits_chosen",
+                     "Non-blocking trees whose split the model chose"};
+Counter kept_counter{"nbc.splits_above_0",
+                     "Those of them that kept levels on the ranks' cores"};
 
-Counter predicted_counter{"nbc.predicted_us",
-                          "Time of collectives that the model predicted, start to end, as predicted"};
-Counter measured_counter{"nbc.measured_us",
-                         "Time of collectives that the model predicted, start to end, as measured"};
+Counter predicted_counter{
+    "nbc.predicted_us",
+    "Time of collectives that the model predicted, start to end, as predicted"};
+Counter measured_counter{
+    "nbc.measured_us",
+    "Time of collectives that the model predicted, start to end, as measured"};
 
 bool has_tree(nbc::Coll coll) noexcept {
   switch (coll) {
@@ -76,14 +83,17 @@ bool has_tree(nbc::Coll coll) noexcept {
     case nbc::Coll::kGather:
     case nbc::Coll::kGatherv:
     case nbc::Coll::kScatter:
-    case nbc::Coll::kScatterv: return true;
-    default: return false;
+    case nbc::Coll::kScatterv:
+      return true;
+    default:
+      return false;
   }
 }
 
 // One rank's buffer, or its block: alike at all ranks for the collectives with a tree.
 int64_t bytes_of(const nbc::Shape& s) noexcept {
-  const bool is_scatter = s.coll == nbc::Coll::kScatter || s.coll == nbc::Coll::kScatterv;
+  const bool is_scatter =
+      s.coll == nbc::Coll::kScatter || s.coll == nbc::Coll::kScatterv;
   const bool is_gather = s.coll == nbc::Coll::kGather || s.coll == nbc::Coll::kGatherv;
   const int64_t received = s.recv_count * s.recv_type.size;
   const int64_t sent = s.send_count * s.send_type.size;
@@ -106,7 +116,8 @@ nbc::Parameters load_parameters() {
     if (read.error().code != Errc::kNotFound)
       log::warn("parameters of the machine: {}; guessed instead", read.error().message);
   }
-  return nbc::guess_parameters(machine != nullptr ? shape_of(*machine) : nbc::MachineShape{});
+  return nbc::guess_parameters(machine != nullptr ? shape_of(*machine)
+                                                  : nbc::MachineShape{});
 }
 
 // The machine's, read once.
@@ -128,7 +139,8 @@ const char* model_name(const char* algorithm) noexcept {
 // What the user says for this communicator; kAuto if nothing.
 int given_split(const Comm& comm) {
   if (comm.hints) {
-    if (const std::string* hint = comm.hints->find("mpc_nbc_split")) return parse_split(*hint);
+    if (const std::string* hint = comm.hints->find("mpc_nbc_split"))
+      return parse_split(*hint);
   }
   static const int setting = parse_split(split_setting.get());
   return setting;
@@ -148,9 +160,11 @@ const nbc::Parameters& parameters_of_machine() { return machine_parameters(); }
 int parse_split(std::string_view text) noexcept {
   if (text == "auto") return kAuto;
   int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0 ? value
-                                                                                : kInvalid;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0
+             ? value
+             : kInvalid;
 }
 
 void SplitCall::note_start() noexcept {
@@ -196,8 +210,13 @@ struct MemoryKey {
 std::shared_ptr<nbc::SplitMemory> memory_of(const Comm& comm, const SplitSite& site) {
   static std::mutex mutex;  // never held over a switch
   static std::map<MemoryKey, std::weak_ptr<nbc::SplitMemory>> memories;
-  const MemoryKey key{comm.collective_context(), comm.peers()[0], comm.size(), site.coll,
-                      site.root, site.bytes, site.is_commutative};
+  const MemoryKey key{comm.collective_context(),
+                      comm.peers()[0],
+                      comm.size(),
+                      site.coll,
+                      site.root,
+                      site.bytes,
+                      site.is_commutative};
   const std::lock_guard lock(mutex);
   std::weak_ptr<nbc::SplitMemory>& known = memories[key];
   std::shared_ptr<nbc::SplitMemory> memory = known.lock();
@@ -281,8 +300,9 @@ int Splitter::split_of(SplitCall& call, const Comm& comm) {
   situation.segment_bytes = site.planned_segment_bytes * byte_scale();
   const nbc::Prediction& prediction = chooser_->prediction(situation);
   call.call_ = site.calls++;
-  const auto decision = site.memory->decide(
-      call.call_, prediction.times, prediction.nominal_window_us, std::max(ranks_of_core, 1));
+  const auto decision =
+      site.memory->decide(call.call_, prediction.times, prediction.nominal_window_us,
+                          std::max(ranks_of_core, 1));
   auto_counter.add();
   if (decision.split > 0) kept_counter.add();
   call.predicted_us_ = decision.predicted_us;

@@ -36,7 +36,7 @@ struct SplitSite {
   const char* planned = nullptr;
   int planned_arity = 0;
   int64_t planned_segment_bytes = 0;
-  uint64_t calls = 0;                 // of this rank
+  uint64_t calls = 0;                        // of this rank
   std::shared_ptr<nbc::SplitMemory> memory;  // of all ranks
 };
 

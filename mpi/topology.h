@@ -36,7 +36,8 @@ Err neighbours_of(Comm& comm, Neighbours* out);
 // Errors: MPI_ERR_TOPOLOGY if the communicator has not the topology of that kind.
 Err get_topology(const Comm& comm, int kind, const Topology** out);
 // The rank `distance` further in a direction of a grid, or MPI_PROC_NULL.
-int cart_neighbour(const Topology& topology, int rank, int direction, int distance) noexcept;
+int cart_neighbour(const Topology& topology, int rank, int direction,
+                   int distance) noexcept;
 
 // Row-major rank of coordinates that are inside the grid, and back.
 int cart_rank_of(const Topology& topology, const int* coords) noexcept;

@@ -45,8 +45,9 @@ Err check_not_named(const dt::Datatype& type) {
 
 Err check_not_large(const dt::Datatype& type) {
   if (!type.contents().large) return kSuccess;
-  return fail(MPI_ERR_TYPE, "the datatype was made with large counts: use the function "
-                            "with _c");
+  return fail(MPI_ERR_TYPE,
+              "the datatype was made with large counts: use the function "
+              "with _c");
 }
 
 }  // namespace
@@ -93,8 +94,8 @@ Err type_create_hindexed_block(dt::Binding binding, Count, Count length,
                                MPI_Datatype* out) {
   return finish(dt::make_hindexed_block(length, displacements, old, binding), out);
 }
-Err type_create_struct(dt::Binding binding, Count, CountView lengths, CountView displacements,
-                       TypeView types, MPI_Datatype* out) {
+Err type_create_struct(dt::Binding binding, Count, CountView lengths,
+                       CountView displacements, TypeView types, MPI_Datatype* out) {
   std::vector<const dt::Datatype*> parts(types.size());
   for (size_t i = 0; i < types.size(); ++i) parts[i] = &types[i];
   return finish(dt::make_struct(lengths, displacements, parts, binding), out);
@@ -113,10 +114,11 @@ Err type_create_darray(dt::Binding binding, int size, int rank, int, CountView g
                        std::span<const int> psizes, int order, const dt::Datatype& old,
                        MPI_Datatype* out) {
   return finish(
-      dt::make_darray(size, rank, gsizes, distribs, dargs, psizes, order, old, binding), out);
+      dt::make_darray(size, rank, gsizes, distribs, dargs, psizes, order, old, binding),
+      out);
 }
-Err type_create_resized(dt::Binding binding, const dt::Datatype& old, Count lb, Count extent,
-                        MPI_Datatype* out) {
+Err type_create_resized(dt::Binding binding, const dt::Datatype& old, Count lb,
+                        Count extent, MPI_Datatype* out) {
   return finish(dt::make_resized(old, lb, extent, binding), out);
 }
 
@@ -146,12 +148,12 @@ Err type_match_size(int type_class, int size, MPI_Datatype* out) {
     uint32_t code;
   };
   constexpr Match kMatches[] = {
-      {MPI_TYPECLASS_INTEGER, 1, kInteger1},  {MPI_TYPECLASS_INTEGER, 2, kInteger2},
-      {MPI_TYPECLASS_INTEGER, 4, kInteger4},  {MPI_TYPECLASS_INTEGER, 8, kInteger8},
+      {MPI_TYPECLASS_INTEGER, 1, kInteger1},   {MPI_TYPECLASS_INTEGER, 2, kInteger2},
+      {MPI_TYPECLASS_INTEGER, 4, kInteger4},   {MPI_TYPECLASS_INTEGER, 8, kInteger8},
       {MPI_TYPECLASS_INTEGER, 16, kInteger16}, {MPI_TYPECLASS_REAL, 2, kReal2},
-      {MPI_TYPECLASS_REAL, 4, kReal4},        {MPI_TYPECLASS_REAL, 8, kReal8},
-      {MPI_TYPECLASS_REAL, 16, kReal16},      {MPI_TYPECLASS_COMPLEX, 4, kComplex4},
-      {MPI_TYPECLASS_COMPLEX, 8, kComplex8},  {MPI_TYPECLASS_COMPLEX, 16, kComplex16},
+      {MPI_TYPECLASS_REAL, 4, kReal4},         {MPI_TYPECLASS_REAL, 8, kReal8},
+      {MPI_TYPECLASS_REAL, 16, kReal16},       {MPI_TYPECLASS_COMPLEX, 4, kComplex4},
+      {MPI_TYPECLASS_COMPLEX, 8, kComplex8},   {MPI_TYPECLASS_COMPLEX, 16, kComplex16},
       {MPI_TYPECLASS_COMPLEX, 32, kComplex32}};
   if (type_class != MPI_TYPECLASS_INTEGER && type_class != MPI_TYPECLASS_REAL &&
       type_class != MPI_TYPECLASS_COMPLEX)
@@ -188,7 +190,8 @@ Err type_free(HandleRef<DatatypeObject, MPI_Datatype> ref) {
   MPC_MPI_TRY(object->attributes.remove_all(object->handle()));
   *ref.handle = MPI_DATATYPE_NULL;
   object->is_given_up = true;
-  drop_type_object(object);  // the last one ends it: a user's reduction may have another
+  drop_type_object(
+      object);  // the last one ends it: a user's reduction may have another
   return kSuccess;
 }
 
@@ -229,8 +232,8 @@ Err type_set_name(DatatypeObject& type, const char* name) {
 
 Err type_get_name(DatatypeObject* type, char* name, int* length) {
   const uint32_t code = type != nullptr ? type->type().abi_code() : abi::kDatatypeNull;
-  const char* text =
-      type != nullptr && type->has_name ? type->name.c_str() : predefined_type_name(code);
+  const char* text = type != nullptr && type->has_name ? type->name.c_str()
+                                                       : predefined_type_name(code);
   const size_t n = std::strlen(text);
   std::memcpy(name, text, n + 1);
   *length = static_cast<int>(n);
@@ -259,9 +262,10 @@ Err type_get_envelope_c(const dt::Datatype& type, Count* integers, Count* addres
   return kSuccess;
 }
 
-Err type_get_contents_c(const dt::Datatype& type, Count max_integers, Count max_addresses,
-                        Count max_large_counts, Count max_types, std::span<int> integers,
-                        MPI_Aint* addresses, MPI_Count* large_counts, MPI_Datatype* types) {
+Err type_get_contents_c(const dt::Datatype& type, Count max_integers,
+                        Count max_addresses, Count max_large_counts, Count max_types,
+                        std::span<int> integers, MPI_Aint* addresses,
+                        MPI_Count* large_counts, MPI_Datatype* types) {
   MPC_MPI_TRY(check_not_named(type));
   const dt::Contents& c = type.contents();
   MPC_MPI_TRY(check_room(max_integers, c.integers.size(), "max_integers"));

@@ -14,7 +14,8 @@ DatatypeObject* permanent_object(const dt::Datatype& type, MPI_Datatype constant
   if (!state.types) state.types = std::make_unique<TypeTable>();
   auto& object = state.types->objects[&type];
   if (!object)
-    object = std::make_unique<DatatypeObject>(this_world_rank(), dt::TypeRef(&type), constant);
+    object = std::make_unique<DatatypeObject>(this_world_rank(), dt::TypeRef(&type),
+                                              constant);
   return object.get();
 }
 

@@ -22,7 +22,9 @@ namespace mpc::mpi {
 class DatatypeObject final : public Object {
  public:
   DatatypeObject(int owner, dt::TypeRef type, MPI_Datatype predefined = nullptr)
-      : Object(Kind::kDatatype, owner), type_(std::move(type)), predefined_(predefined) {}
+      : Object(Kind::kDatatype, owner),
+        type_(std::move(type)),
+        predefined_(predefined) {}
   const dt::Datatype& type() const noexcept { return *type_; }
   const dt::TypeRef& ref() const noexcept { return type_; }
   // The ABI's constants, and what MPI_Type_create_f90_* returns: never to be freed.

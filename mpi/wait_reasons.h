@@ -29,9 +29,14 @@ std::string describe_p2p(const char* what, Count count, const char* direction, i
 // A blocking send, receive or probe.
 class P2pReason final : public sched::WaitReason {
  public:
-  P2pReason(const char* call, const char* what, Count count, const char* direction, int peer,
-            int tag, const Comm& comm) noexcept
-      : call_(call), what_(what), direction_(direction), count_(count), peer_(peer), tag_(tag),
+  P2pReason(const char* call, const char* what, Count count, const char* direction,
+            int peer, int tag, const Comm& comm) noexcept
+      : call_(call),
+        what_(what),
+        direction_(direction),
+        count_(count),
+        peer_(peer),
+        tag_(tag),
         comm_(comm) {}
   std::string text() const override {
     return fmt::format("{}: {}", call_,
@@ -68,7 +73,8 @@ class RequestReason final : public sched::WaitReason {
 // A collective on a communicator.
 class CollectiveReason final : public sched::WaitReason {
  public:
-  CollectiveReason(const char* call, const Comm& comm) noexcept : call_(call), comm_(comm) {}
+  CollectiveReason(const char* call, const Comm& comm) noexcept
+      : call_(call), comm_(comm) {}
   std::string text() const override {
     return fmt::format("{} on {}", call_, comm_.display_name());
   }

@@ -21,8 +21,10 @@
 #ifdef MPC_TSAN
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
-#define MPC_HAPPENS_BEFORE(address) __tsan_release(const_cast<void*>(static_cast<const void*>(address)))
-#define MPC_HAPPENS_AFTER(address) __tsan_acquire(const_cast<void*>(static_cast<const void*>(address)))
+#define MPC_HAPPENS_BEFORE(address) \
+  __tsan_release(const_cast<void*>(static_cast<const void*>(address)))
+#define MPC_HAPPENS_AFTER(address) \
+  __tsan_acquire(const_cast<void*>(static_cast<const void*>(address)))
 #else
 #define MPC_HAPPENS_BEFORE(address) static_cast<void>(address)
 #define MPC_HAPPENS_AFTER(address) static_cast<void>(address)

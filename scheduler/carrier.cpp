@@ -261,8 +261,7 @@ TaskQueues::Taken Carrier::look_for_task(Worker& worker) noexcept {
       _mm_pause();
     }
     const uint64_t now = now_ns();
-    if (theft != nullptr && now >= look_ns &&
-        theft->look(now) == Theft::Verdict::kDue)
+    if (theft != nullptr && now >= look_ns && theft->look(now) == Theft::Verdict::kDue)
       task_spin_end_ns_ = 0;
     if (now < task_spin_end_ns_ && now < worker.next_deadline_ns()) continue;
     task_spin_end_ns_ = 0;
@@ -327,7 +326,8 @@ Ult* Carrier::take_ready_of(Worker& victim) noexcept {
   // Acquire pairs with the release in adopt(). Carriers live as long as the scheduler, so one that
   // has lost the worker since is no harm: it is held, found without the worker, and let go.
   Carrier* carrier = victim.carrier.load(std::memory_order_acquire);
-  if (carrier == nullptr || carrier->is_in_runtime() || !carrier->try_hold()) return nullptr;
+  if (carrier == nullptr || carrier->is_in_runtime() || !carrier->try_hold())
+    return nullptr;
   Ult* ult = carrier->held_ == &victim ? victim.take_movable() : nullptr;
   carrier->let_go();
   if (ult != nullptr) ult->taken_ns = coarse_now_ns();

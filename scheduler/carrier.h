@@ -38,7 +38,8 @@ class Carrier final : public Execution {
     // The monitor's membarrier() orders this store before the load; only the compiler must
     // be kept from exchanging them.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (__builtin_expect(claim_.load(std::memory_order_acquire) == kMine, 1)) return true;
+    if (__builtin_expect(claim_.load(std::memory_order_acquire) == kMine, 1))
+      return true;
     return enter_slowly();
   }
   void leave() noexcept {
@@ -56,7 +57,9 @@ class Carrier final : public Execution {
   static Ult* take_ready_of(Worker& victim) noexcept;
 
   Worker* worker() const noexcept { return held_; }
-  void set_in_region(bool on) noexcept { in_region_.store(on, std::memory_order_relaxed); }
+  void set_in_region(bool on) noexcept {
+    in_region_.store(on, std::memory_order_relaxed);
+  }
   bool in_region() const noexcept { return in_region_.load(std::memory_order_relaxed); }
   bool is_in_runtime() const noexcept {
     return in_runtime_.load(std::memory_order_relaxed) != 0;
@@ -66,14 +69,22 @@ class Carrier final : public Execution {
   // Goes on with the next ready Ult of the worker, or with the idle loop. Called on the stack
   // of `from`; returns there when somebody resumes it. The worker must be held (enter()).
   // kReturn: it is queued at its origin, which is another worker.
-  enum class After : uint8_t { kParked, kParkedWithTimer, kRequeue, kReturn, kEnded, kLost };
+  enum class After : uint8_t {
+    kParked,
+    kParkedWithTimer,
+    kRequeue,
+    kReturn,
+    kEnded,
+    kLost
+  };
   void switch_away(Ult& from, After after) noexcept;
 
   // What the arriving side does for the side that left. Inside the runtime.
   void settle(Ult& from, After after) noexcept;
 
   Carrier* next_spare = nullptr;
-  uint64_t hook_state = ~uint64_t{0};  // see switch_hook.h; what it began with is not known
+  uint64_t hook_state =
+      ~uint64_t{0};    // see switch_hook.h; what it began with is not known
   CpuAccount account;  // of this kernel thread; used while counts_cpu_time()
 
  private:
@@ -100,8 +111,9 @@ class Carrier final : public Execution {
   std::atomic<bool> in_region_{false};
   // Tasks may have come while idle() counted as looking; see TaskQueues::pass_on().
   bool owes_look_ = false;
-  uint64_t task_spin_end_ns_ = 0;   // idle(): looks for tasks and ranks until then
-  uint64_t idle_since_switch_ = 0;  // idle(): the worker's switch_count when it came there last
+  uint64_t task_spin_end_ns_ = 0;  // idle(): looks for tasks and ranks until then
+  uint64_t idle_since_switch_ =
+      0;               // idle(): the worker's switch_count when it came there last
   FutexWord gate_{0};  // a spare sleeps here; 1: go on
   std::atomic<int> tid_{0};
   std::atomic<bool> stop_{false};

@@ -29,8 +29,8 @@ void ult_main(void* message);  // carrier.cpp
 // From the push on, the Ult may run with this thread's control block, and below this frame on
 // this thread's stack. So until the gate opens: no call that is not inlined, no thread_local,
 // no instrumentation. Only for that reason the push repeats Worker::push_remote().
-[[gnu::noinline]] MPC_NO_SANITIZE void Donor::publish_and_sleep(Ult& ult,
-                                                                 Worker& first) noexcept {
+[[gnu::noinline]] MPC_NO_SANITIZE void Donor::publish_and_sleep(
+    Ult& ult, Worker& first) noexcept {
   auto* inbox = reinterpret_cast<Ult**>(&first.inbox_);
   auto* sleeping = reinterpret_cast<uint32_t*>(&first.sleeping_);
   auto* gate = reinterpret_cast<uint32_t*>(&ult.donor_gate);
@@ -71,7 +71,8 @@ bool is_affinity_here(const cpu_set_t& wanted) noexcept {
   cpu_set_t here;
   CPU_ZERO(&here);
   // A rank that asks libc is told what it asked for.
-  return raw_syscall(SYS_sched_getaffinity, 0, sizeof here, reinterpret_cast<long>(&here)) > 0 &&
+  return raw_syscall(SYS_sched_getaffinity, 0, sizeof here,
+                     reinterpret_cast<long>(&here)) > 0 &&
          CPU_EQUAL(&here, &wanted);
 }
 
@@ -94,14 +95,15 @@ Result<> Donor::start(Ult& ult, Worker& first) {
   pthread_attr_destroy(&attributes);
   if (error == 0) return {};
   if (error == EINVAL) {
-    return {Errc::kNoMem,
-            fmt::format("a stack of {} bytes has no room for the thread's own data (thread_local "
-                        "variables of all libraries): raise the stack size",
-                        ult.stack_bytes)};
+    return {
+        Errc::kNoMem,
+        fmt::format(
+            "a stack of {} bytes has no room for the thread's own data (thread_local "
+            "variables of all libraries): raise the stack size",
+            ult.stack_bytes)};
   }
-  return {Errc::kNoMem,
-          fmt::format("cannot create the thread of a rank ({}): {}", std::strerror(error),
-                      thread_limit_advice(1))};
+  return {Errc::kNoMem, fmt::format("cannot create the thread of a rank ({}): {}",
+                                    std::strerror(error), thread_limit_advice(1))};
 }
 
 void Donor::dismiss(Ult& ult) noexcept {

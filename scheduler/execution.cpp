@@ -106,7 +106,8 @@ void Execution::make_ready() noexcept {
     return;
   }
   Ult& ult = static_cast<Ult&>(*this);
-  if (&ult.home() != ult.origin) [[unlikely]] ult.consider_return();
+  if (&ult.home() != ult.origin) [[unlikely]]
+    ult.consider_return();
   Worker& home = ult.home();
   Execution* self = current_;
   Carrier* carrier = self != nullptr ? self->carrier_ : nullptr;
@@ -129,8 +130,8 @@ bool Execution::is_quickly_woken() const noexcept {
 
 int Execution::kernel_thread() const noexcept {
   if (!is_ult_) return 0;
-  const Carrier* carrier = std::atomic_ref(const_cast<Carrier*&>(carrier_))
-                               .load(std::memory_order_relaxed);
+  const Carrier* carrier =
+      std::atomic_ref(const_cast<Carrier*&>(carrier_)).load(std::memory_order_relaxed);
   return carrier != nullptr ? carrier->tid() : 0;
 }
 

@@ -124,7 +124,9 @@ class Execution {
 
   // A slot for the layer that owns the identity's API state (the name of the MPI call in
   // progress), printed in reports. Points to a static string; null when in user code.
-  void set_call(const char* name) noexcept { call_.store(name, std::memory_order_relaxed); }
+  void set_call(const char* name) noexcept {
+    call_.store(name, std::memory_order_relaxed);
+  }
   const char* call() const noexcept { return call_.load(std::memory_order_relaxed); }
 
   // What it waits for; null unless it is parked and held by Scheduler::for_each_execution.
@@ -150,7 +152,8 @@ class Execution {
   ~Execution() = default;
   static Execution& attach_current_thread() noexcept;
 
-  static thread_local constinit Execution* current_ __attribute__((tls_model("initial-exec")));
+  static thread_local constinit Execution* current_
+      __attribute__((tls_model("initial-exec")));
 
   // The permit and the parked state in one word. Who moves it:
   //   kActive -> kPermit      unpark()
@@ -172,11 +175,13 @@ class Execution {
     std::atomic_ref(carrier_).store(carrier, std::memory_order_relaxed);
   }
   void begin_wait(const WaitReason& reason) noexcept;
-  bool take_permit() noexcept;      // kPermit -> kActive
-  bool publish_parked() noexcept;   // kActive -> kParked; false (and kActive): a permit came
-  bool claim_wake(uint32_t& seen) noexcept;  // kParked -> kActive by the end of the time
-  bool give_permit() noexcept;      // true: it was parked, and the caller makes it ready
-  void make_ready() noexcept;       // after (kParked or kHeldPermit) -> kActive
+  bool take_permit() noexcept;  // kPermit -> kActive
+  bool
+  publish_parked() noexcept;  // kActive -> kParked; false (and kActive): a permit came
+  bool claim_wake(
+      uint32_t& seen) noexcept;  // kParked -> kActive by the end of the time
+  bool give_permit() noexcept;   // true: it was parked, and the caller makes it ready
+  void make_ready() noexcept;    // after (kParked or kHeldPermit) -> kActive
 
   std::atomic<uint32_t> state_{kActive};
   std::atomic<Worker*> worker_{nullptr};

@@ -67,7 +67,9 @@ Execution& Execution::attach_current_thread() noexcept {
   return *thread;
 }
 
-void expect_kernel_thread() noexcept { expected.fetch_add(1, std::memory_order_relaxed); }
+void expect_kernel_thread() noexcept {
+  expected.fetch_add(1, std::memory_order_relaxed);
+}
 
 void expected_kernel_thread_is_here() noexcept {
   // release pairs with is_kernel_thread_expected(): the thread and its identity.

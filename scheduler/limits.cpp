@@ -68,8 +68,9 @@ Limit tightest() {
       {"kernel.threads-max", number_in("/proc/sys/kernel/threads-max"), system_threads,
        "sysctl -w kernel.threads-max=1000000"},
       {"pids.max of the control group", number_in(group + "/pids.max"),
-       number_in(group + "/pids.current") == kUnlimited ? 0
-                                                        : number_in(group + "/pids.current"),
+       number_in(group + "/pids.current") == kUnlimited
+           ? 0
+           : number_in(group + "/pids.current"),
        "raise pids.max of " + group + " (systemd: TasksMax=infinity)"},
       {"ulimit -u (processes of this user)",
        processes.rlim_cur == RLIM_INFINITY ? kUnlimited
@@ -86,17 +87,19 @@ Limit tightest() {
 
 std::string thread_limit_advice(long more) {
   const Limit limit = tightest();
-  if (limit.room() == kUnlimited) return "no limit on threads is known; is memory left?";
+  if (limit.room() == kUnlimited)
+    return "no limit on threads is known; is memory left?";
   return fmt::format(
-      "each rank needs one thread; the tightest limit is {} = {}, about {} are in use, {} more "
+      "each rank needs one thread; the tightest limit is {} = {}, about {} are in use, "
+      "{} more "
       "were wanted; remedy: {}",
       limit.name, limit.value, limit.used, more, limit.remedy);
 }
 
 Result<> check_thread_limits(long count) {
   if (tightest().room() >= count) return {};
-  return {Errc::kNoMem,
-          fmt::format("not enough threads for {} ranks: {}", count, thread_limit_advice(count))};
+  return {Errc::kNoMem, fmt::format("not enough threads for {} ranks: {}", count,
+                                    thread_limit_advice(count))};
 }
 
 size_t address_space_limit() noexcept {
@@ -124,7 +127,8 @@ size_t possible_stack_bytes(size_t wanted, size_t ranks) noexcept {
   size_t most = kForStacks / ranks / 2;  // its progress thread has another one
   const long pages = sysconf(_SC_PHYS_PAGES);
   if (pages > 0) most = std::min(most, static_cast<size_t>(pages) * 4096);
-  if (const size_t limit = address_space_limit(); limit != 0) most = std::min(most, limit / 4 / ranks);
+  if (const size_t limit = address_space_limit(); limit != 0)
+    most = std::min(most, limit / 4 / ranks);
   // What the system promises to all (vm.overcommit_memory=2) is not for stacks alone.
   constexpr long kNever = 2;
   if (number_in("/proc/sys/vm/overcommit_memory") == kNever)

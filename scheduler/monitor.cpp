@@ -15,23 +15,32 @@
 namespace mpc::sched {
 namespace {
 
-constexpr uint64_t kTickNs = 10'000'000;         // a blocked worker is found after 1 to 2 ticks
-constexpr uint64_t kRegionTickNs = 1'000'000;    // the same while a BlockingRegion is open
+constexpr uint64_t kTickNs =
+    10'000'000;  // a blocked worker is found after 1 to 2 ticks
+constexpr uint64_t kRegionTickNs =
+    1'000'000;                    // the same while a BlockingRegion is open
 constexpr int kHastyTicks = 100;  // after a rank has blocked: it may do so again
-constexpr uint64_t kConfirmNs = 25'000'000;      // between the two looks at a deadlock
-constexpr uint64_t kSlowTickNs = 100'000'000;    // all workers asleep
+constexpr uint64_t kConfirmNs = 25'000'000;    // between the two looks at a deadlock
+constexpr uint64_t kSlowTickNs = 100'000'000;  // all workers asleep
 
-IntSetting preempt_ms{
-    "sched.preempt_ms", 200, "ms",
-    "A rank that computes for so long while others of its core are ready shares the core with "
-    "them, by the system's time slices; 0: never",
-    0, 1'000'000};
+IntSetting preempt_ms{"sched.preempt_ms",
+                      200,
+                      "ms",
+                      "A rank that computes for so long while others of its core are "
+                      "ready shares the core with "
+                      "them, by the system's time slices; 0: never",
+                      0,
+                      1'000'000};
 
 IntSetting task_tick_ms{
-    "sched.task_tick_ms", 10, "ms",
-    "A rank that computes for so long while a task waits for its core shares the core with it, by "
+    "sched.task_tick_ms",
+    10,
+    "ms",
+    "A rank that computes for so long while a task waits for its core shares the core "
+    "with it, by "
     "the system's time slices; 0: tasks wait for idle moments and context switches",
-    0, 1'000'000};
+    0,
+    1'000'000};
 
 Counter handover_counter{"sched.handovers",
                          "Workers taken from a kernel thread that blocked"};
@@ -114,7 +123,8 @@ void Monitor::end_slow_sleep() noexcept {
 uint64_t Monitor::next_tick_ns() const noexcept {
   if (region_seen_ || hasty_ticks_ > 0) return kRegionTickNs;
   if (!all_asleep_) return kTickNs;
-  return quiescent_epoch_ == epoch_ && reported_epoch_ != epoch_ ? kConfirmNs : kSlowTickNs;
+  return quiescent_epoch_ == epoch_ && reported_epoch_ != epoch_ ? kConfirmNs
+                                                                 : kSlowTickNs;
 }
 
 void Monitor::tick() noexcept {
@@ -176,7 +186,8 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
 void Monitor::hand_over(Worker& worker) noexcept {
   Carrier* spare = scheduler_.take_spare();
   if (spare == nullptr) {
-    log::warn("worker {} blocks and no spare thread can be created for it", worker.index());
+    log::warn("worker {} blocks and no spare thread can be created for it",
+              worker.index());
     return;
   }
   if (worker.carrier.load(std::memory_order_relaxed)->try_retake() == nullptr) {

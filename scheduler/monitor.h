@@ -64,8 +64,8 @@ class Monitor {
   std::vector<Seen> seen_;
   bool all_asleep_ = false;  // at the last tick
   bool region_seen_ = false;
-  int hasty_ticks_ = 0;  // so many more at the shortest distance
-  uint64_t epoch_ = 0;          // sum of the switch counts at the last tick
+  int hasty_ticks_ = 0;                  // so many more at the shortest distance
+  uint64_t epoch_ = 0;                   // sum of the switch counts at the last tick
   uint64_t quiescent_epoch_ = kNoEpoch;  // an epoch that was found quiescent once
   uint64_t quiescent_activity_ = 0;      // the same with the kernel threads' part
   uint64_t reported_epoch_ = kNoEpoch;

@@ -27,7 +27,8 @@ bool take_number(std::string_view& text, int& number) {
 
 // Workers in the order in which kScatter fills them: each next one is as far as possible from
 // all that come before it (ties: the lowest number).
-std::vector<int> spread_order(const topo::Machine& machine, const std::vector<int>& cores) {
+std::vector<int> spread_order(const topo::Machine& machine,
+                              const std::vector<int>& cores) {
   std::vector<int> order;
   // Per worker: distance to the nearest chosen one, and how many chosen ones are that near.
   std::vector<int> nearest(cores.size(), INT_MAX), ties(cores.size(), 0);
@@ -64,8 +65,8 @@ std::vector<int> neighbour_order(const std::vector<int>& cores) {
   return order;
 }
 
-Result<std::vector<int>> place_by_list(const std::vector<int>& worker_cores, size_t ranks,
-                                       const std::vector<int>& list) {
+Result<std::vector<int>> place_by_list(const std::vector<int>& worker_cores,
+                                       size_t ranks, const std::vector<int>& list) {
   if (list.empty()) return {Errc::kArg, "placement by list needs a list of cores"};
   std::vector<int> workers;
   for (int core : list) {
@@ -75,7 +76,8 @@ Result<std::vector<int>> place_by_list(const std::vector<int>& worker_cores, siz
     workers.push_back(static_cast<int>(found - worker_cores.begin()));
   }
   std::vector<int> result(ranks);
-  for (size_t rank = 0; rank < ranks; ++rank) result[rank] = workers[rank % workers.size()];
+  for (size_t rank = 0; rank < ranks; ++rank)
+    result[rank] = workers[rank % workers.size()];
   return result;
 }
 
@@ -102,8 +104,9 @@ Result<std::vector<int>> parse_index_list(std::string_view text) {
 }
 
 Result<std::vector<int>> place_ranks(const topo::Machine& machine,
-                                     const std::vector<int>& worker_cores, int rank_count,
-                                     Placement placement, const std::vector<int>& list) {
+                                     const std::vector<int>& worker_cores,
+                                     int rank_count, Placement placement,
+                                     const std::vector<int>& list) {
   if (rank_count < 1) return {Errc::kArg, "placement: no ranks"};
   if (worker_cores.empty()) return {Errc::kArg, "placement: no workers"};
   const auto ranks = static_cast<size_t>(rank_count);
@@ -125,14 +128,14 @@ namespace {
 
 // The index in `free` of the core that is nearest to `core`; of several the next one upwards, so
 // that workers that are evenly apart get the cores between them.
-size_t nearest_of(const topo::Machine& machine, int core, const std::vector<int>& free) {
+size_t nearest_of(const topo::Machine& machine, int core,
+                  const std::vector<int>& free) {
   const int count = machine.core_count();
   const auto rank_of = [&](int other) {
     return std::pair(machine.distance(core, other), (other - core + count) % count);
   };
-  const auto nearest = std::min_element(free.begin(), free.end(), [&](int a, int b) {
-    return rank_of(a) < rank_of(b);
-  });
+  const auto nearest = std::min_element(
+      free.begin(), free.end(), [&](int a, int b) { return rank_of(a) < rank_of(b); });
   return static_cast<size_t>(nearest - free.begin());
 }
 

@@ -28,8 +28,9 @@ Result<std::vector<int>> parse_index_list(std::string_view text);
 // With at most as many ranks as workers no worker gets two of them (kScatter, kCompact).
 // Errors: kArg.
 Result<std::vector<int>> place_ranks(const topo::Machine& machine,
-                                     const std::vector<int>& worker_cores, int rank_count,
-                                     Placement placement, const std::vector<int>& list = {});
+                                     const std::vector<int>& worker_cores,
+                                     int rank_count, Placement placement,
+                                     const std::vector<int>& list = {});
 
 // The share of each worker in `pool`, the cores for ranks and their threads: its own core first,
 // then the nearest of those that are no other worker's, the same number for each worker. So ranks

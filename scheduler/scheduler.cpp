@@ -46,7 +46,8 @@ Result<> Scheduler::check_limits(int count) { return check_thread_limits(count);
 SchedulerImpl::SchedulerImpl(const SchedulerConfig& config)
     : config_(config), stacks_(config.stack_bytes), pen_(*this, -1, -1, false) {
   pthread_sigmask(SIG_SETMASK, nullptr, &signal_mask_);
-  if (sched_getaffinity(0, sizeof allowed_cpus_, &allowed_cpus_) != 0) CPU_ZERO(&allowed_cpus_);
+  if (sched_getaffinity(0, sizeof allowed_cpus_, &allowed_cpus_) != 0)
+    CPU_ZERO(&allowed_cpus_);
 }
 
 Result<> SchedulerImpl::start_workers() {
@@ -59,8 +60,9 @@ Result<> SchedulerImpl::start_workers() {
     for (int core = 0; core < count; ++core) cores.push_back(core);
   }
   for (size_t i = 0; i < cores.size(); ++i)
-    workers_.push_back(std::make_unique<Worker>(*this, static_cast<int>(i), cores[i],
-                                                steal_group(static_cast<int>(i)) == kEager));
+    workers_.push_back(
+        std::make_unique<Worker>(*this, static_cast<int>(i), cores[i],
+                                 steal_group(static_cast<int>(i)) == kEager));
   for (auto& worker : workers_) thefts_.push_back(make_theft(*worker));
   add_bindings();
   tasks_.build(config_.machine, workers_);
@@ -178,9 +180,10 @@ std::unique_ptr<Theft> SchedulerImpl::make_theft(const Worker& thief) const {
   });
   std::vector<Theft::Neighbour> neighbours;
   for (Worker* other : others)
-    neighbours.push_back({other, machine != nullptr &&
-                                     machine->shared_level(thief.core(), other->core()) >
-                                         topo::Level::kNuma});
+    neighbours.push_back(
+        {other,
+         machine != nullptr &&
+             machine->shared_level(thief.core(), other->core()) > topo::Level::kNuma});
   return std::make_unique<Theft>(neighbours);
 }
 
@@ -198,8 +201,10 @@ Ult* SchedulerImpl::steal_for(Worker& thief) noexcept {
 
 Ult* SchedulerImpl::steal_at_once(Worker& thief) noexcept {
   for (size_t i = 1; i < workers_.size(); ++i) {
-    Worker& victim = *workers_[(static_cast<size_t>(thief.index()) + i) % workers_.size()];
-    if (steal_group(victim.index()) != kEager || bindings_.is_wide(victim.index())) continue;
+    Worker& victim =
+        *workers_[(static_cast<size_t>(thief.index()) + i) % workers_.size()];
+    if (steal_group(victim.index()) != kEager || bindings_.is_wide(victim.index()))
+      continue;
     if (Ult* ult = thief.steal(victim)) return ult;
   }
   return nullptr;

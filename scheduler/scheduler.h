@@ -21,12 +21,12 @@ namespace mpc::sched {
 
 struct SchedulerConfig {
   const topo::Machine* machine = nullptr;  // outlives the scheduler
-  std::vector<int> cores;                  // logical core of each worker; empty: all allowed
-  bool bind = true;                        // bind each worker to its core
-  size_t stack_bytes = 8u << 20;           // virtual size of each Ult's stack, without guard
+  std::vector<int> cores;         // logical core of each worker; empty: all allowed
+  bool bind = true;               // bind each worker to its core
+  size_t stack_bytes = 8u << 20;  // virtual size of each Ult's stack, without guard
   // Called first on every kernel thread that runs Ults (workers and spares): signal stacks.
   void (*on_kernel_thread)() = nullptr;
-  bool steal = false;                      // idle workers may take runnable Ults of others
+  bool steal = false;  // idle workers may take runnable Ults of others
   // Likewise the workers before this one among themselves (application cores), and those from
   // this one on, which take them at once; 0 and -1: none. Communication cores.
   int steal_below = 0;
@@ -37,8 +37,9 @@ struct UltSpec {
   std::function<void()> entry;  // runs on the Ult; must not throw; may return
   int worker = 0;               // where it starts
   void* identity = nullptr;     // see Execution::identity
-  bool may_move = true;         // an idle worker may take it (SchedulerConfig::steal, steal_below)
-  const char* name = "";        // copied
+  bool may_move =
+      true;  // an idle worker may take it (SchedulerConfig::steal, steal_below)
+  const char* name = "";  // copied
 };
 
 // Why nothing will ever happen again: all executions with a reason, none of which can end by
@@ -76,7 +77,8 @@ class Scheduler {
 
   // Calls `visit` for every live Ult and attached kernel thread, each held in its present
   // state (a parked one stays parked) during the call. Caller: a kernel thread of ours.
-  virtual void for_each_execution(const std::function<void(const Execution&)>& visit) = 0;
+  virtual void for_each_execution(
+      const std::function<void(const Execution&)>& visit) = 0;
 
   // Called by each idle worker before it sleeps, and again until it returns false. The hook
   // must not block. Null: none. Caller: any; a hook that runs may still be the old one.

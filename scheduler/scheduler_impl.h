@@ -48,7 +48,9 @@ class SchedulerImpl final : public Scheduler {
   void for_each_execution(const std::function<void(const Execution&)>& visit) override;
 
   // ---- for carriers ----
-  bool is_stopping() const noexcept { return stopping_.load(std::memory_order_seq_cst); }
+  bool is_stopping() const noexcept {
+    return stopping_.load(std::memory_order_seq_cst);
+  }
   // The Ult's stack has been left for good. Caller: a carrier.
   void on_ended(Ult& ult) noexcept;
   // A ready Ult of another worker, if stealing is on.
@@ -64,7 +66,8 @@ class SchedulerImpl final : public Scheduler {
   }
   // Null: it takes nothing from others, or not in this way.
   Theft* theft_of(const Worker& worker) noexcept {
-    if (bindings_.is_wide(worker.index())) return nullptr;  // or it would look without an end
+    if (bindings_.is_wide(worker.index()))
+      return nullptr;  // or it would look without an end
     return thefts_[static_cast<size_t>(worker.index())].get();
   }
   void add_spare(Carrier& carrier) noexcept;
@@ -104,7 +107,8 @@ class SchedulerImpl final : public Scheduler {
   cpu_set_t allowed_cpus_;
   sigset_t signal_mask_;  // of the thread that started the scheduler, for all carriers
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::unique_ptr<Theft>> thefts_;  // per worker; null: it does not steal patiently
+  std::vector<std::unique_ptr<Theft>>
+      thefts_;  // per worker; null: it does not steal patiently
   Bindings bindings_;
   TaskQueues tasks_;
   std::atomic<bool> stopping_{false};
@@ -116,13 +120,13 @@ class SchedulerImpl final : public Scheduler {
   std::mutex ults_lock_;
   std::vector<Ult*> ults_;  // guarded by ults_lock_; until wait_all()
   std::atomic<uint64_t> next_number_{0};
-  FutexWord live_{0};       // Ults that have not ended
+  FutexWord live_{0};  // Ults that have not ended
 
   // Ults spawned while held wait in the pen's inbox; it is a worker that nobody runs.
   Worker pen_;
   std::mutex hold_lock_;
-  bool held_ = false;      // guarded by hold_lock_
-  size_t penned_ = 0;      // guarded by hold_lock_
+  bool held_ = false;  // guarded by hold_lock_
+  size_t penned_ = 0;  // guarded by hold_lock_
 
   std::mutex handler_lock_;
   QuiescenceHandler handler_;  // guarded by handler_lock_

@@ -52,8 +52,7 @@ namespace {
 // Another worker has a ready thread for ours: better than to poll on. left_ns: of the budget.
 bool can_steal(Worker& worker, uint64_t now_ns, uint64_t left_ns) noexcept {
   Theft* theft = worker.scheduler().theft_of(worker);
-  return theft != nullptr &&
-         left_ns + Theft::kWaitBeforeLookNs <= spin_budget_ns() &&
+  return theft != nullptr && left_ns + Theft::kWaitBeforeLookNs <= spin_budget_ns() &&
          theft->look(now_ns) == Theft::Verdict::kDue;
 }
 

@@ -43,18 +43,18 @@ class Ult final : public Execution {
   SchedulerImpl* scheduler = nullptr;
   std::function<void()> entry;
   std::string name;
-  uint64_t number = 0;  // in the order of spawn()
+  uint64_t number = 0;        // in the order of spawn()
   uint32_t region_depth = 0;  // nested BlockingRegions
   bool may_move = true;       // to an idle worker, while it is ready
   Worker* origin = nullptr;   // the worker it was made for
-  uint64_t taken_ns = 0;      // when a thief took it from there; 0: it is where it is to be
+  uint64_t taken_ns = 0;  // when a thief took it from there; 0: it is where it is to be
   std::atomic<uint64_t> cpu_time_ns{0};  // see cpu_time.h; written by who runs it
 
   // The donor sleeps here until the Ult has ended.
   FutexWord donor_gate{0};
   pthread_t donor{};
   Worker* first_inbox = nullptr;  // where the donor puts it
-  char* stack = nullptr;  // lowest usable address
+  char* stack = nullptr;          // lowest usable address
   size_t stack_bytes = 0, guard_bytes = 0;
   std::atomic<bool> ended{false};
 

@@ -58,7 +58,8 @@ Ult* Worker::steal(Worker& victim) noexcept {
   // While we carried the inbox over, its owner may have found nothing and gone to sleep, and
   // the pusher had seen it awake. This read-modify-write and the exchange in sleep() are
   // ordered: if ours is first, the owner's one acquires our stores to head_; else we see 1.
-  if (victim.sleeping_.fetch_add(0, std::memory_order_seq_cst) != 0 && victim.has_ready())
+  if (victim.sleeping_.fetch_add(0, std::memory_order_seq_cst) != 0 &&
+      victim.has_ready())
     victim.wake();
   return ult;
 }
@@ -67,7 +68,8 @@ Ult* Worker::take_movable() noexcept {
   drain_inbox();
   QueueLock lock(*this);
   Ult* before = nullptr;
-  for (Ult* ult = head_.load(std::memory_order_relaxed); ult != nullptr; ult = ult->next) {
+  for (Ult* ult = head_.load(std::memory_order_relaxed); ult != nullptr;
+       ult = ult->next) {
     if (ult->may_move) {
       if (before == nullptr)
         head_.store(ult->next, std::memory_order_relaxed);
@@ -148,7 +150,8 @@ bool Worker::sleep() noexcept {
   // head_ is ordered by the exchange alone: see steal().
   const bool has_mail = inbox_.load(std::memory_order_seq_cst) != nullptr;
   // The stop flag is the second thing that a waker may set before it looks at sleeping_.
-  const bool sleeps = !has_task && !has_mail && !has_ready() && !scheduler_.is_stopping();
+  const bool sleeps =
+      !has_task && !has_mail && !has_ready() && !scheduler_.is_stopping();
   if (sleeps && deadline == kNever)
     futex_wait(sleeping_, 1);
   else if (sleeps)

@@ -72,7 +72,8 @@ struct CoreState {
 // A rank's progress thread, as in scheduler/progress.
 struct ThreadState {
   std::deque<uint32_t> nodes;
-  size_t at_once = 0;      // so many of them are done before the core looks for other threads
+  size_t at_once =
+      0;  // so many of them are done before the core looks for other threads
   bool is_active = false;  // waits for a core, or has one
   uint32_t core = kNone;   // where it was last
 };
@@ -163,7 +164,7 @@ class Simulation {
   std::vector<RankState> ranks_;
   std::vector<ThreadState> threads_;  // by rank
   std::deque<uint32_t> ready_threads_;
-  std::set<uint32_t> free_helpers_;  // communication cores without a thread
+  std::set<uint32_t> free_helpers_;     // communication cores without a thread
   std::vector<uint32_t> rank_of_core_;  // kNone: for communication
   struct Copying {
     uint32_t core, node;
@@ -342,8 +343,9 @@ uint32_t Simulation::free_core_near(const ThreadState& thread, uint32_t rank) co
   const uint32_t below = *std::prev(above);
   if (above == free_helpers_.end()) return below;
   const auto distance = [&](uint32_t core) {
-    return std::pair(run_.machine->distance(static_cast<int>(home), static_cast<int>(core)),
-                     core > home ? core - home : home - core);
+    return std::pair(
+        run_.machine->distance(static_cast<int>(home), static_cast<int>(core)),
+        core > home ? core - home : home - core);
   };
   return distance(below) < distance(*above) ? below : *above;
 }

@@ -22,20 +22,35 @@ std::string size_text(uint64_t bytes) {
 std::string title(const Node& node) {
   const char* kind = "machine";
   switch (node.level) {
-    case Level::kMachine: break;
-    case Level::kPackage: kind = "package"; break;
-    case Level::kNuma: kind = "NUMA node"; break;
-    case Level::kL3: kind = "L3"; break;
-    case Level::kL2: kind = "L2"; break;
-    case Level::kL1: kind = "L1"; break;
-    case Level::kCore: kind = "core"; break;
+    case Level::kMachine:
+      break;
+    case Level::kPackage:
+      kind = "package";
+      break;
+    case Level::kNuma:
+      kind = "NUMA node";
+      break;
+    case Level::kL3:
+      kind = "L3";
+      break;
+    case Level::kL2:
+      kind = "L2";
+      break;
+    case Level::kL1:
+      kind = "L1";
+      break;
+    case Level::kCore:
+      kind = "core";
+      break;
   }
   return fmt::format("{} {}{}", kind, node.index, size_text(node.bytes));
 }
 
 std::string core_text(const Core& core) {
-  if (core.pu_count == 1) return fmt::format("core {} (cpu {})", core.index, core.os_pu);
-  return fmt::format("core {} (cpu {}, {} threads)", core.index, core.os_pu, core.pu_count);
+  if (core.pu_count == 1)
+    return fmt::format("core {} (cpu {})", core.index, core.os_pu);
+  return fmt::format("core {} (cpu {}, {} threads)", core.index, core.os_pu,
+                     core.pu_count);
 }
 
 bool contains_numa(const Node& node) {
@@ -49,7 +64,8 @@ bool contains_numa(const Node& node) {
 std::string item_text(const Node& node, const Tree& tree) {
   constexpr size_t kInline = 4;
   if (node.level == Level::kCore) return core_text(tree.cores[node.cores.front()]);
-  if (node.cores.size() > kInline || node.level > Level::kL3 || contains_numa(node)) return "";
+  if (node.cores.size() > kInline || node.level > Level::kL3 || contains_numa(node))
+    return "";
   if (node.cores.size() == 1) return core_text(tree.cores[node.cores.front()]);
   std::string text = fmt::format("[{}:", title(node));
   for (int core : node.cores)
@@ -109,11 +125,11 @@ std::string plural(int number, const char* noun) {
 std::string draw_tree(const std::string& name, const Tree& tree) {
   int threads = 0;
   for (const Core& core : tree.cores) threads += core.pu_count;
-  std::string text = fmt::format(
-      "{}: {}, {}, {}, {}\n", name, plural(count(*tree.root, Level::kPackage), "package"),
-      plural(count(*tree.root, Level::kNuma), "NUMA node"),
-      plural(static_cast<int>(tree.cores.size()), "core"),
-      plural(threads, "hardware thread"));
+  std::string text = fmt::format("{}: {}, {}, {}, {}\n", name,
+                                 plural(count(*tree.root, Level::kPackage), "package"),
+                                 plural(count(*tree.root, Level::kNuma), "NUMA node"),
+                                 plural(static_cast<int>(tree.cores.size()), "core"),
+                                 plural(threads, "hardware thread"));
   for (const std::string& line : draw_children(*tree.root, tree, kColumns))
     text += line + "\n";
   return text;

@@ -42,10 +42,12 @@ Error cannot_read(Source source, const std::string& text) {
 // Packages, NUMA nodes, caches and cores only; no I/O devices, no Misc, no extra matrices.
 unsigned long flags_for(Source source) {
   unsigned long flags = HWLOC_TOPOLOGY_FLAG_NO_DISTANCES |
-                        HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
+                        HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
+                        HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
   // taskset and a resource manager's binding count like the cgroup, which is the default.
   if (source == Source::kSystem)
-    flags |= HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING;
+    flags |=
+        HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING;
   return flags;
 }
 
@@ -69,14 +71,29 @@ bool set_source(hwloc_topology_t topology, Source source, const std::string& tex
 
 bool level_of(hwloc_obj_t object, Level& level) {
   switch (object->type) {
-    case HWLOC_OBJ_MACHINE: level = Level::kMachine; return true;
-    case HWLOC_OBJ_PACKAGE: level = Level::kPackage; return true;
-    case HWLOC_OBJ_NUMANODE: level = Level::kNuma; return true;
-    case HWLOC_OBJ_L3CACHE: level = Level::kL3; return true;
-    case HWLOC_OBJ_L2CACHE: level = Level::kL2; return true;
-    case HWLOC_OBJ_L1CACHE: level = Level::kL1; return true;
-    case HWLOC_OBJ_CORE: level = Level::kCore; return true;
-    default: return false;
+    case HWLOC_OBJ_MACHINE:
+      level = Level::kMachine;
+      return true;
+    case HWLOC_OBJ_PACKAGE:
+      level = Level::kPackage;
+      return true;
+    case HWLOC_OBJ_NUMANODE:
+      level = Level::kNuma;
+      return true;
+    case HWLOC_OBJ_L3CACHE:
+      level = Level::kL3;
+      return true;
+    case HWLOC_OBJ_L2CACHE:
+      level = Level::kL2;
+      return true;
+    case HWLOC_OBJ_L1CACHE:
+      level = Level::kL1;
+      return true;
+    case HWLOC_OBJ_CORE:
+      level = Level::kCore;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -102,8 +119,9 @@ class Reader {
  private:
   // A machine whose description has no cores (some virtual ones) gets one per PU.
   void read_cores() {
-    core_type_ = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE
-                                                                         : HWLOC_OBJ_PU;
+    core_type_ = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE) > 0
+                     ? HWLOC_OBJ_CORE
+                     : HWLOC_OBJ_PU;
     const int count = hwloc_get_nbobjs_by_type(topology_, core_type_);
     for (int i = 0; i < count; ++i) {
       hwloc_obj_t core =
@@ -111,11 +129,11 @@ class Reader {
       hwloc_obj_t package =
           hwloc_get_ancestor_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, core);
       hwloc_obj_t node = numa_of(core);
-      cores_.push_back({i, hwloc_bitmap_first(core->cpuset),
-                        hwloc_bitmap_weight(core->cpuset),
-                        node != nullptr ? static_cast<int>(node->logical_index) : 0,
-                        package != nullptr ? static_cast<int>(package->logical_index) : 0,
-                        node != nullptr ? static_cast<int>(node->os_index) : 0});
+      cores_.push_back(
+          {i, hwloc_bitmap_first(core->cpuset), hwloc_bitmap_weight(core->cpuset),
+           node != nullptr ? static_cast<int>(node->logical_index) : 0,
+           package != nullptr ? static_cast<int>(package->logical_index) : 0,
+           node != nullptr ? static_cast<int>(node->os_index) : 0});
       units_.push_back(numbers_in(core->cpuset));
     }
   }
@@ -130,8 +148,7 @@ class Reader {
   hwloc_obj_t numa_of(hwloc_obj_t core) const {
     hwloc_obj_t node = nullptr;
     while ((node = hwloc_get_next_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, node)))
-      if (hwloc_bitmap_isincluded(core->cpuset, node->cpuset))
-        return node;
+      if (hwloc_bitmap_isincluded(core->cpuset, node->cpuset)) return node;
     return nullptr;
   }
 

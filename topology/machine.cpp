@@ -113,9 +113,10 @@ Result<std::unique_ptr<Machine>> Machine::by_name(const std::string& name) {
   auto machine = make(name, Source::kSynthetic, name);
   if (machine.ok()) return machine;
   return {Errc::kArg,
-          fmt::format("machine '{}': neither a known name ({}), nor an hwloc XML file, nor a "
-                      "synthetic description such as \"pack:2 core:4 pu:2\"",
-                      name, known_names())};
+          fmt::format(
+              "machine '{}': neither a known name ({}), nor an hwloc XML file, nor a "
+              "synthetic description such as \"pack:2 core:4 pu:2\"",
+              name, known_names())};
 }
 
 // There is no other kind of machine.

@@ -115,7 +115,8 @@ double memcpy_floor_us(size_t bytes) {
       if (me == 1) lines[1].value.store(i, std::memory_order_release);
       if (me == 0 && i % n == 0) {
         const uint64_t end = sched::now_ns();
-        samples.push_back(static_cast<double>(end - start) / (2e3 * static_cast<double>(n)));
+        samples.push_back(static_cast<double>(end - start) /
+                          (2e3 * static_cast<double>(n)));
         start = end;
       }
     }
@@ -148,7 +149,8 @@ double ping_pong_ns(int workers, size_t bytes) {
       round();
       const uint64_t end = sched::now_ns();
       if (me == 0) {
-        samples.push_back(static_cast<double>(end - start) / (2.0 * static_cast<double>(n)));
+        samples.push_back(static_cast<double>(end - start) /
+                          (2.0 * static_cast<double>(n)));
       }
     }
   });
@@ -242,10 +244,10 @@ double depth_ns(Depth what, int depth) {
 }
 
 void latency() {
-  std::printf("two workers, one way\n%10s %12s %12s %7s\n", "bytes", "message ns", "floor ns",
-              "ratio");
-  for (size_t bytes : {0, 8, 44, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
-                       65536, 262144, 1 << 20, 4 << 20}) {
+  std::printf("two workers, one way\n%10s %12s %12s %7s\n", "bytes", "message ns",
+              "floor ns", "ratio");
+  for (size_t bytes : {0, 8, 44, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
+                       32768, 65536, 262144, 1 << 20, 4 << 20}) {
     if (!wants(bytes)) continue;
     std::vector<double> ours, floor;
     for (int i = 0; i < 3; ++i) {
@@ -259,7 +261,8 @@ void latency() {
 }
 
 void local() {
-  std::printf("one worker, one way, switch included\n%10s %12s\n", "bytes", "message ns");
+  std::printf("one worker, one way, switch included\n%10s %12s\n", "bytes",
+              "message ns");
   for (size_t bytes : {8, 64, 1024, 8192, 65536, 1 << 20}) {
     if (!wants(bytes)) continue;
     std::printf("%10zu %12.0f\n", bytes, ping_pong_ns(1, bytes));
@@ -267,17 +270,20 @@ void local() {
 }
 
 void rate() {
-  std::printf("windows of 64, messages per us\n%10s %12s %12s\n", "bytes", "two workers",
-              "one worker");
+  std::printf("windows of 64, messages per us\n%10s %12s %12s\n", "bytes",
+              "two workers", "one worker");
   for (size_t bytes : {8, 64, 256, 1024, 8192}) {
     if (!wants(bytes)) continue;
-    std::printf("%10zu %12.1f %12.1f\n", bytes, rate_per_us(2, bytes), rate_per_us(1, bytes));
+    std::printf("%10zu %12.1f %12.1f\n", bytes, rate_per_us(2, bytes),
+                rate_per_us(1, bytes));
   }
 }
 
 void depth() {
-  std::printf("to oneself, ns per message, by entries that do not match\n%10s %10s %10s %12s %14s\n",
-              "entries", "posted", "unexpected", "posted wild", "unexpected wild");
+  std::printf(
+      "to oneself, ns per message, by entries that do not match\n%10s %10s %10s %12s "
+      "%14s\n",
+      "entries", "posted", "unexpected", "posted wild", "unexpected wild");
   for (int n : {0, 4, 8, 16, 100, 1000, 10000}) {
     std::printf("%10d %10.0f %10.0f %12.0f %14.0f\n", n, depth_ns(Depth::kPosted, n),
                 depth_ns(Depth::kUnexpected, n), depth_ns(Depth::kPostedWild, n),

@@ -87,19 +87,21 @@ void BM_WakeAcrossWorkers(benchmark::State& state) {
   Turn reason;
   scheduler->hold();
   players[0] = *scheduler->spawn({[&] {
-    for (auto _ : state) {
-      players[1]->unpark();
-      Execution::self().park(reason);
-    }
-    stop = true;
-    players[1]->unpark();
-  }, 0});
+                                    for (auto _ : state) {
+                                      players[1]->unpark();
+                                      Execution::self().park(reason);
+                                    }
+                                    stop = true;
+                                    players[1]->unpark();
+                                  },
+                                  0});
   players[1] = *scheduler->spawn({[&] {
-    while (!stop.load(std::memory_order_relaxed)) {
-      Execution::self().park(reason);
-      players[0]->unpark();
-    }
-  }, 1});
+                                    while (!stop.load(std::memory_order_relaxed)) {
+                                      Execution::self().park(reason);
+                                      players[0]->unpark();
+                                    }
+                                  },
+                                  1});
   scheduler->release();
   scheduler->wait_all();
   state.SetItemsProcessed(2 * state.iterations());

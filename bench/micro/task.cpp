@@ -101,7 +101,8 @@ void remote_arguments(benchmark::internal::Benchmark* benchmark) {
   // Shared objects once each, seen from their last worker; those with core 0 alone are none.
   for (int near = 1; near < workers; ++near)
     for (int level = 1; level < tasks.level_count(near); ++level)
-      if (tasks.queue(near, level).workers.back() == near) benchmark->Args({near, level});
+      if (tasks.queue(near, level).workers.back() == near)
+        benchmark->Args({near, level});
 }
 BENCHMARK(BM_TaskRemote)->Apply(remote_arguments)->UseRealTime();
 
@@ -115,12 +116,13 @@ void BM_TaskMachineAllCores(benchmark::State& state) {
     scheduler->hold();
     for (int worker = 0; worker < workers; ++worker)
       (void)scheduler->spawn({[&] {
-        for (int i = 0; i < kRounds; ++i) {
-          Empty task;
-          scheduler->tasks().submit(task, TaskScope::kMachine);
-          while (!task.is_done()) Execution::self().yield();
-        }
-      }, worker});
+                                for (int i = 0; i < kRounds; ++i) {
+                                  Empty task;
+                                  scheduler->tasks().submit(task, TaskScope::kMachine);
+                                  while (!task.is_done()) Execution::self().yield();
+                                }
+                              },
+                              worker});
     scheduler->release();
     scheduler->wait_all();
   }

@@ -84,13 +84,16 @@ int main(int argc, char** argv) {
     if (rank == 0) bench_print("arrays_stencil", sizes[i], 1e6 * seconds, "us");
     g.side = elements;
     seconds = bench_run(gather, share, &g);
-    if (rank == 0) bench_print("arrays_gather", sizes[i], 1e9 * seconds / GATHERED, "ns");
+    if (rank == 0)
+      bench_print("arrays_gather", sizes[i], 1e9 * seconds / GATHERED, "ns");
     free(g.from);
     free(g.to);
   }
-  struct grids g = {STATIC_BYTES / (long)sizeof(double), filled(statics, STATIC_BYTES / 8), NULL};
+  struct grids g = {STATIC_BYTES / (long)sizeof(double),
+                    filled(statics, STATIC_BYTES / 8), NULL};
   double seconds = bench_run(gather, share, &g);
-  if (rank == 0) bench_print("arrays_static", STATIC_BYTES, 1e9 * seconds / GATHERED, "ns");
+  if (rank == 0)
+    bench_print("arrays_static", STATIC_BYTES, 1e9 * seconds / GATHERED, "ns");
   MPI_Finalize();
   return 0;
 }

@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   long sizes[32];
-  int count = bench_sizes(bench_option(argc, argv, "sizes", "8,64,1k,8k,64k,1M,4M"), sizes, 32);
+  int count =
+      bench_sizes(bench_option(argc, argv, "sizes", "8,64,1k,8k,64k,1M,4M"), sizes, 32);
   for (int i = 0; i < count; ++i) {
     s.bytes = sizes[i];
     s.stride = s.bytes < SHARED_FROM_BYTES ? s.bytes : 0;

@@ -32,7 +32,8 @@ static inline int bench_compare(const void* a, const void* b) {
 
 static inline double bench_median(double* values, int count) {
   qsort(values, (size_t)count, sizeof *values, bench_compare);
-  return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+  return count % 2 ? values[count / 2]
+                   : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 static inline void bench_print(const char* name, long parameter, double value,
@@ -47,8 +48,10 @@ static inline int bench_sizes(const char* text, long* sizes, int limit) {
   while (*text && count < limit) {
     char* end;
     double value = strtod(text, &end);
-    if (end != text && (*end == 'k' || *end == 'K')) value *= 1024, ++end;
-    else if (end != text && (*end == 'm' || *end == 'M')) value *= 1024 * 1024, ++end;
+    if (end != text && (*end == 'k' || *end == 'K'))
+      value *= 1024, ++end;
+    else if (end != text && (*end == 'm' || *end == 'M'))
+      value *= 1024 * 1024, ++end;
     if (end == text || !(value >= 0) || value > 1e15 || (*end && *end != ',')) {
       fprintf(stderr, "'%s' is no list of sizes such as 8,64,1k,1.25M\n", text);
       exit(2);

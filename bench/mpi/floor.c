@@ -16,7 +16,6 @@
 
 #include "bench.h"
 
-
 static _Alignas(128) atomic_long to_first;
 static _Alignas(128) atomic_long to_second;
 static int cores[2];
@@ -52,7 +51,8 @@ static pthread_t start_on(int core, void* (*body)(void*)) {
 }
 
 static inline void wait_for(atomic_long* flag, long value) {
-  while (atomic_load_explicit(flag, memory_order_acquire) != value) __builtin_ia32_pause();
+  while (atomic_load_explicit(flag, memory_order_acquire) != value)
+    __builtin_ia32_pause();
 }
 
 /* Second thread: answers each round. */
@@ -107,7 +107,8 @@ static void measure_copy(long size, int bounce) {
   pingpong();
   pingpong();
   bench_print(bounce ? "copy_bounce" : "copy", size,
-              1e6 * bench_median(copy_s + rounds / 10, (int)(rounds - rounds / 10)), "us");
+              1e6 * bench_median(copy_s + rounds / 10, (int)(rounds - rounds / 10)),
+              "us");
   for (int side = 0; side < 2; ++side) {
     if (!bounce) free(in[side]);
     free(out[side]);

@@ -77,13 +77,15 @@ int main(int argc, char** argv) {
   team.count = atoi(bench_option(argc, argv, "threads", "1"));
   if (team.count < 1 || team.count > MAX_THREADS) team.count = 1;
   for (int i = 0; i < team.count; ++i)
-    team.workers[i].state = 88172645463325252ull + 7919ull * (uint64_t)(rank * MAX_THREADS + i);
+    team.workers[i].state =
+        88172645463325252ull + 7919ull * (uint64_t)(rank * MAX_THREADS + i);
   bench_batch_s = 0.02; /* threads are made anew in each batch */
   double seconds = bench_run(batch, share, &team);
   long at_once = sysconf(_SC_NPROCESSORS_ONLN), all = (long)ranks * team.count;
   if (all < at_once) at_once = all;
   char name[64];
-  snprintf(name, sizeof name, "heap_%d_thread%s", team.count, team.count == 1 ? "" : "s");
+  snprintf(name, sizeof name, "heap_%d_thread%s", team.count,
+           team.count == 1 ? "" : "s");
   if (rank == 0)
     bench_print(name, ranks, 1e9 * seconds * (double)at_once / (double)all, "ns");
   for (int i = 0; i < team.count; ++i)

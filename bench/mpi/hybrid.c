@@ -54,16 +54,15 @@ struct Grid {
 
 static void exchange(Field field) {
   const int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
-  MPI_Sendrecv(field[CELLS], ROWS, MPI_DOUBLE, up, 1, field[0], ROWS, MPI_DOUBLE, down, 1,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(field[1], ROWS, MPI_DOUBLE, down, 2, field[CELLS + 1], ROWS, MPI_DOUBLE, up, 2,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(field[CELLS], ROWS, MPI_DOUBLE, up, 1, field[0], ROWS, MPI_DOUBLE, down,
+               1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(field[1], ROWS, MPI_DOUBLE, down, 2, field[CELLS + 1], ROWS, MPI_DOUBLE,
+               up, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-#define EACH_CELL                         \
-  _Pragma("omp parallel for")             \
-  for (int y = 1; y <= CELLS; ++y)        \
-    for (int x = 1; x <= CELLS; ++x)
+#define EACH_CELL                                                              \
+  _Pragma("omp parallel for") for (int y = 1; y <= CELLS; ++y) for (int x = 1; \
+                                                                    x <= CELLS; ++x)
 
 static double time_step(struct Grid* g) {
   double fastest = 1e-9;

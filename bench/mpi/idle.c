@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
     fflush(stdout);
   }
   if (rank == ranks - 1) {
-    struct timespec pause = {(time_t)seconds, (long)(1e9 * (seconds - (double)(long)seconds))};
+    struct timespec pause = {(time_t)seconds,
+                             (long)(1e9 * (seconds - (double)(long)seconds))};
     nanosleep(&pause, NULL);
     for (int to = 0; to < ranks - 1; ++to)
       MPI_Send(&word, 1, MPI_INT, to, 0, MPI_COMM_WORLD);

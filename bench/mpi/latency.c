@@ -70,13 +70,15 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   long sizes[32];
-  int count = bench_sizes(bench_option(argc, argv, "sizes", "8,64,1k,8k,64k,1M,4M"), sizes, 32);
+  int count =
+      bench_sizes(bench_option(argc, argv, "sizes", "8,64,1k,8k,64k,1M,4M"), sizes, 32);
   const char* buffers = bench_option(argc, argv, "buffers", "separate");
   int bounce = !strcmp(buffers, "bounce");
   p.reads = !strcmp(buffers, "used");
   char* (*make)(long) = !strcmp(buffers, "malloc") ? small_block : bench_buffer;
   char fallback[64];
-  snprintf(fallback, sizeof fallback, strcmp(buffers, "separate") ? "latency_%s" : "latency", buffers);
+  snprintf(fallback, sizeof fallback,
+           strcmp(buffers, "separate") ? "latency_%s" : "latency", buffers);
   const char* name = bench_option(argc, argv, "name", fallback);
   for (int i = 0; i < count; ++i) {
     p.bytes = sizes[i];

@@ -91,7 +91,8 @@ static void calibrate(void) {
 
 /* ---- the collectives ---- */
 
-static MPI_Comm tree_comm; /* where they run; a copy with a hint where --splits asks for it */
+static MPI_Comm
+    tree_comm; /* where they run; a copy with a hint where --splits asks for it */
 
 struct operation {
   const char* name;
@@ -259,7 +260,8 @@ static double median_of(enum kind kind, int count, size_t offset) {
     memcpy(&values[i], (const char*)&samples[kind][i] + offset, sizeof(double));
   return bench_median(values, count);
 }
-#define MEDIAN(kind, count, field) median_of(kind, count, offsetof(struct figures, field))
+#define MEDIAN(kind, count, field) \
+  median_of(kind, count, offsetof(struct figures, field))
 
 static double shared(double value) {
   MPI_Bcast(&value, 1, MPI_DOUBLE, 0, WORLD);
@@ -288,7 +290,6 @@ static const char* next_word(const char** list, char* word, size_t size) {
   return word;
 }
 
-
 /* S as a hint to our MPI; others ignore it. */
 static void use_split(const char* split) {
   if (tree_comm != MPI_COMM_NULL && tree_comm != WORLD) MPI_Comm_free(&tree_comm);
@@ -308,10 +309,11 @@ static int listed(const char* list, const char* word) {
   return 0;
 }
 
-static void print(const struct setup* s, const char* split, const char* kinds, int count) {
+static void print(const struct setup* s, const char* split, const char* kinds,
+                  int count) {
   double blocking = 0, computing = 0, total = 0;
-  printf("OVERLAP op=%s bytes=%d ranks=%d repeats=%d compute_us=%.3f", s->op->name, s->bytes,
-         ranks, count, s->compute_us);
+  printf("OVERLAP op=%s bytes=%d ranks=%d repeats=%d compute_us=%.3f", s->op->name,
+         s->bytes, ranks, count, s->compute_us);
   if (*split) printf(" split=%s", split);
   for (int kind = 0; kind < KINDS; ++kind) {
     if (!listed(kinds, kind_names[kind])) continue;
@@ -407,9 +409,10 @@ static void run_loop(struct setup s, double piece_us, const struct plan* plan) {
     shares[i] = loop.us > 0 ? (loop.us - pure.us) / loop.us : 0;
   }
   if (rank == 0)
-    printf("LOOP op=%s bytes=%d ranks=%d repeats=%d piece_us=%.3f time=%.3f share=%.4f\n",
-           s.op->name, s.bytes, ranks, count, piece_us, bench_median(times, count),
-           bench_median(shares, count));
+    printf(
+        "LOOP op=%s bytes=%d ranks=%d repeats=%d piece_us=%.3f time=%.3f share=%.4f\n",
+        s.op->name, s.bytes, ranks, count, piece_us, bench_median(times, count),
+        bench_median(shares, count));
 }
 
 /* Ends the program if a name of the list is no operation. */
@@ -451,7 +454,8 @@ int main(int argc, char** argv) {
   plan.most = atoi(bench_option(argc, argv, "most", "101"));
   if (plan.most > MAX_REPEATS) plan.most = MAX_REPEATS;
   long sizes[MAX_SIZES];
-  int size_count = bench_sizes(bench_option(argc, argv, "sizes", "64k,2M"), sizes, MAX_SIZES);
+  int size_count =
+      bench_sizes(bench_option(argc, argv, "sizes", "64k,2M"), sizes, MAX_SIZES);
   for (int i = 0; i < size_count; ++i) {
     for (size_t k = 0; k < sizeof operations / sizeof *operations; ++k) {
       struct setup s = {&operations[k], (int)sizes[i], 20, 0, NULL, NULL};

@@ -36,7 +36,8 @@ static int barrier(void* in, void* out, int count, MPI_Request* r) {
 static void measure(const struct call* c, long bytes, int calls) {
   static double times[kMaxCalls];
   int rank, size, count = (int)(bytes / (long)sizeof(double));
-  double *in = calloc((size_t)count + 1, sizeof *in), *out = calloc((size_t)count + 1, sizeof *out);
+  double *in = calloc((size_t)count + 1, sizeof *in),
+         *out = calloc((size_t)count + 1, sizeof *out);
   double mine, sum, most;
   char name[64];
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -63,8 +64,10 @@ static void measure(const struct call* c, long bytes, int calls) {
 }
 
 int main(int argc, char** argv) {
-  static const struct call calls[] = {
-      {"ibcast", bcast}, {"ireduce", reduce}, {"iallreduce", allreduce}, {"ibarrier", barrier}};
+  static const struct call calls[] = {{"ibcast", bcast},
+                                      {"ireduce", reduce},
+                                      {"iallreduce", allreduce},
+                                      {"ibarrier", barrier}};
   long sizes[16];
   MPI_Init(&argc, &argv);
   const int n = bench_sizes(bench_option(argc, argv, "sizes", "8"), sizes, 16);

@@ -24,21 +24,21 @@ MPC_VISIBLE MPI_F08_status* MPI_F08_STATUSES_IGNORE = &f08_ignored[1];
 
 // Predefined callbacks are procedures in Fortran. MPI never calls these: callback() knows
 // their addresses. A program that calls one itself gets what the standard says.
-#define MPC_COPY_FN(name, value_type)                                                    \
-  MPC_VISIBLE void name##_null_copy_fn_(int*, int*, value_type*, value_type*, value_type*, \
-                                        int* flag, int* ierror) {                        \
-    *flag = 0;                                                                           \
-    *ierror = MPI_SUCCESS;                                                               \
-  }                                                                                      \
-  MPC_VISIBLE void name##_dup_fn_(int*, int*, value_type*, value_type* in,               \
-                                  value_type* out, int* flag, int* ierror) {             \
-    *out = *in;                                                                          \
-    *flag = 1;                                                                           \
-    *ierror = MPI_SUCCESS;                                                               \
-  }                                                                                      \
-  MPC_VISIBLE void name##_null_delete_fn_(int*, int*, value_type*, value_type*,          \
-                                          int* ierror) {                                 \
-    *ierror = MPI_SUCCESS;                                                               \
+#define MPC_COPY_FN(name, value_type)                                           \
+  MPC_VISIBLE void name##_null_copy_fn_(int*, int*, value_type*, value_type*,   \
+                                        value_type*, int* flag, int* ierror) {  \
+    *flag = 0;                                                                  \
+    *ierror = MPI_SUCCESS;                                                      \
+  }                                                                             \
+  MPC_VISIBLE void name##_dup_fn_(int*, int*, value_type*, value_type* in,      \
+                                  value_type* out, int* flag, int* ierror) {    \
+    *out = *in;                                                                 \
+    *flag = 1;                                                                  \
+    *ierror = MPI_SUCCESS;                                                      \
+  }                                                                             \
+  MPC_VISIBLE void name##_null_delete_fn_(int*, int*, value_type*, value_type*, \
+                                          int* ierror) {                        \
+    *ierror = MPI_SUCCESS;                                                      \
   }
 MPC_COPY_FN(mpi, int)
 MPC_COPY_FN(mpi_comm, MPI_Aint)
@@ -81,7 +81,8 @@ InString::InString(const char* text, size_t length, Strip strip) {
 }
 
 OutString::OutString(size_t fortran_length)
-    : text_(new char[(fortran_length > kLongestText ? fortran_length : kLongestText) + 1]) {
+    : text_(new char[(fortran_length > kLongestText ? fortran_length : kLongestText) +
+                     1]) {
   std::memcpy(text_.get(), kUntouched, sizeof kUntouched);
 }
 
@@ -112,7 +113,8 @@ void mark(MPI_Op handle) noexcept {
 
 void mark(MPI_Errhandler handle) noexcept {
   Errhandler* handler = nullptr;
-  if (lookup(handle, &handler).code == MPI_SUCCESS) handler->language = Language::kFortran;
+  if (lookup(handle, &handler).code == MPI_SUCCESS)
+    handler->language = Language::kFortran;
 }
 
 void mark_keyval(int id, Values values) noexcept {

@@ -63,21 +63,55 @@ inline MPI_Status* statuses(int* words) noexcept {
 // --- handles -------------------------------------------------------------------------------------
 template <class Handle>
 struct KindOf;
-template <> struct KindOf<MPI_Comm> { static constexpr Kind value = Kind::kComm; };
-template <> struct KindOf<MPI_Group> { static constexpr Kind value = Kind::kGroup; };
-template <> struct KindOf<MPI_Datatype> { static constexpr Kind value = Kind::kDatatype; };
-template <> struct KindOf<MPI_Op> { static constexpr Kind value = Kind::kOp; };
-template <> struct KindOf<MPI_Request> { static constexpr Kind value = Kind::kRequest; };
-template <> struct KindOf<MPI_Message> { static constexpr Kind value = Kind::kMessage; };
-template <> struct KindOf<MPI_Info> { static constexpr Kind value = Kind::kInfo; };
-template <> struct KindOf<MPI_Errhandler> { static constexpr Kind value = Kind::kErrhandler; };
-template <> struct KindOf<MPI_Win> { static constexpr Kind value = Kind::kWin; };
-template <> struct KindOf<MPI_File> { static constexpr Kind value = Kind::kFile; };
-template <> struct KindOf<MPI_Session> { static constexpr Kind value = Kind::kSession; };
+template <>
+struct KindOf<MPI_Comm> {
+  static constexpr Kind value = Kind::kComm;
+};
+template <>
+struct KindOf<MPI_Group> {
+  static constexpr Kind value = Kind::kGroup;
+};
+template <>
+struct KindOf<MPI_Datatype> {
+  static constexpr Kind value = Kind::kDatatype;
+};
+template <>
+struct KindOf<MPI_Op> {
+  static constexpr Kind value = Kind::kOp;
+};
+template <>
+struct KindOf<MPI_Request> {
+  static constexpr Kind value = Kind::kRequest;
+};
+template <>
+struct KindOf<MPI_Message> {
+  static constexpr Kind value = Kind::kMessage;
+};
+template <>
+struct KindOf<MPI_Info> {
+  static constexpr Kind value = Kind::kInfo;
+};
+template <>
+struct KindOf<MPI_Errhandler> {
+  static constexpr Kind value = Kind::kErrhandler;
+};
+template <>
+struct KindOf<MPI_Win> {
+  static constexpr Kind value = Kind::kWin;
+};
+template <>
+struct KindOf<MPI_File> {
+  static constexpr Kind value = Kind::kFile;
+};
+template <>
+struct KindOf<MPI_Session> {
+  static constexpr Kind value = Kind::kSession;
+};
 
 template <class Handle>
 inline Handle to_c(int value) noexcept {
-  return static_cast<Handle>(static_cast<void*>(int_to_handle(value, KindOf<Handle>::value)));
+  return static_cast<Handle>(
+      static_cast<void*>(int_to_handle(value, KindOf<Handle>::value)));
 }
 template <class Handle>
 inline int to_fortran(Handle handle) noexcept {

@@ -74,8 +74,8 @@ void allgather_gather_bcast(B& b, const Shape& s) {
   const bool is_v = s.coll == Coll::kAllgatherv;
   int64_t all_bytes = 0;
   for (int i = 0; i < s.size; ++i) all_bytes += blocks.bytes(i);
-  const Tree tree = make_tree(fit_tree(TreeKind::kPlaces, s, all_bytes), s.rank, s.size, 0,
-                              s.place_of_rank);
+  const Tree tree = make_tree(fit_tree(TreeKind::kPlaces, s, all_bytes), s.rank, s.size,
+                              0, s.place_of_rank);
   // The v form has a block anywhere, so the whole goes down packed.
   const Place whole =
       is_v ? byte_scratch(b, all_bytes)
@@ -222,8 +222,7 @@ void allgatherv_recursive_doubling(B& b, const Shape& s) {
     return bytes_at(all, offset(from), offset(from + count) - offset(from));
   };
   std::vector<NodeId> have;
-  if (blocks.bytes(s.rank) > 0)
-    have.push_back(b.copy(blocks.own(), range(s.rank, 1)));
+  if (blocks.bytes(s.rank) > 0) have.push_back(b.copy(blocks.own(), range(s.rank, 1)));
   int step = 0;
   for (int distance = 1; distance < s.size; distance *= 2, ++step) {
     const int partner = s.rank ^ distance;

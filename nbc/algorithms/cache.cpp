@@ -28,7 +28,8 @@ uint64_t mix(uint64_t hash,
 // All that a schedule depends on, as words. The visitor gets each of them.
 template <class Visit>
 void for_each_word(const Shape& s, Visit visit) {
-  visit(static_cast<uint64_t>(s.coll) << 8 | static_cast<uint64_t>(s.is_nonblocking) << 3 |
+  visit(static_cast<uint64_t>(s.coll) << 8 |
+        static_cast<uint64_t>(s.is_nonblocking) << 3 |
         static_cast<uint64_t>(s.is_in_place) << 2 |
         static_cast<uint64_t>(s.is_commutative) << 1 |
         static_cast<uint64_t>(s.is_cartesian));

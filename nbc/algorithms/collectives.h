@@ -82,8 +82,9 @@ struct Shape {
   // May differ between ranks: it changes marks, never messages.
   int split = 0;
   // Alike at all ranks, as they change messages:
-  bool is_nonblocking = false;      // the start is to be short: no rank with many children
-  const char* algorithm = nullptr;  // of the table's names; null, or not applicable: select()
+  bool is_nonblocking = false;  // the start is to be short: no rank with many children
+  const char* algorithm =
+      nullptr;                // of the table's names; null, or not applicable: select()
   int arity = 0;              // k of k-nomial trees, 2 or more; 0: setting nbc.arity
   int64_t segment_bytes = 0;  // of pipelines; 0: setting nbc.segment_bytes
 };

@@ -18,12 +18,15 @@ Place send_block(const Shape& s, int peer) {
   switch (s.coll) {
     case Coll::kScatterv:
     case Coll::kAlltoallv:
-      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[i], s.send_counts[i]);
+      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[i],
+                      s.send_counts[i]);
     case Coll::kAlltoallw:
-      return {kSendBuffer, static_cast<uint16_t>(peer), s.send_displs[i], s.send_counts[i]};
+      return {kSendBuffer, static_cast<uint16_t>(peer), s.send_displs[i],
+              s.send_counts[i]};
     case Coll::kScatter:
     case Coll::kAlltoall:
-      return elements(kSendBuffer, kSendType, s.send_type, peer * s.send_count, s.send_count);
+      return elements(kSendBuffer, kSendType, s.send_type, peer * s.send_count,
+                      s.send_count);
     default:  // the same to everyone
       return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
   }
@@ -34,12 +37,14 @@ Place recv_block(const Shape& s, int peer, int remote_size) {
     case Coll::kGatherv:
     case Coll::kAllgatherv:
     case Coll::kAlltoallv:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[i], s.recv_counts[i]);
+      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[i],
+                      s.recv_counts[i]);
     case Coll::kAlltoallw:
       return {kRecvBuffer, static_cast<uint16_t>(remote_size + peer), s.recv_displs[i],
               s.recv_counts[i]};
     default:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, peer * s.recv_count, s.recv_count);
+      return elements(kRecvBuffer, kRecvType, s.recv_type, peer * s.recv_count,
+                      s.recv_count);
   }
 }
 
@@ -56,7 +61,8 @@ void bcast(B& b, const Shape& s, int remote_size) {
   const Place buffer = elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
   if (s.root >= 0) recv_if_any(b, s.root, buffer, s.recv_type);
   if (s.root != kIsRoot) return;
-  for (int peer = 0; peer < remote_size; ++peer) send_if_any(b, peer, buffer, s.recv_type);
+  for (int peer = 0; peer < remote_size; ++peer)
+    send_if_any(b, peer, buffer, s.recv_type);
 }
 
 void gather(B& b, const Shape& s, int remote_size) {
@@ -78,14 +84,16 @@ void exchange(B& b, const Shape& s, int remote_size) {
   const bool is_w = s.coll == Coll::kAlltoallw;
   for (int peer = 0; peer < remote_size; ++peer) {
     const auto i = static_cast<size_t>(peer);
-    recv_if_any(b, peer, recv_block(s, peer, remote_size), is_w ? s.recv_types[i] : s.recv_type);
+    recv_if_any(b, peer, recv_block(s, peer, remote_size),
+                is_w ? s.recv_types[i] : s.recv_type);
     send_if_any(b, peer, send_block(s, peer), is_w ? s.send_types[i] : s.send_type);
   }
 }
 
 // Receives the whole vector of each remote rank and combines elements [first, first + count)
 // of them, in rank order, into the receive buffer. One vector is in memory at a time.
-void reduce_remote(B& b, const Shape& s, int remote_size, Count all, Count first, Count count) {
+void reduce_remote(B& b, const Shape& s, int remote_size, Count all, Count first,
+                   Count count) {
   const Place target = elements(kRecvBuffer, kRecvType, s.recv_type, 0, count);
   const Place whole = typed_scratch(b, kRecvType, s.recv_type, all);
   const Place mine = part(whole, s.recv_type, first, count);
@@ -135,24 +143,39 @@ void reduce_all(B& b, const Shape& s, int remote_size) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Schedule>> build_inter(const Shape& shape, int remote_size) {
+Result<std::shared_ptr<const Schedule>> build_inter(const Shape& shape,
+                                                    int remote_size) {
   B b;
   switch (shape.coll) {
-    case Coll::kBarrier: barrier(b, remote_size); break;
-    case Coll::kBcast: bcast(b, shape, remote_size); break;
+    case Coll::kBarrier:
+      barrier(b, remote_size);
+      break;
+    case Coll::kBcast:
+      bcast(b, shape, remote_size);
+      break;
     case Coll::kGather:
-    case Coll::kGatherv: gather(b, shape, remote_size); break;
+    case Coll::kGatherv:
+      gather(b, shape, remote_size);
+      break;
     case Coll::kScatter:
-    case Coll::kScatterv: scatter(b, shape, remote_size); break;
+    case Coll::kScatterv:
+      scatter(b, shape, remote_size);
+      break;
     case Coll::kAllgather:
     case Coll::kAllgatherv:
     case Coll::kAlltoall:
     case Coll::kAlltoallv:
-    case Coll::kAlltoallw: exchange(b, shape, remote_size); break;
-    case Coll::kReduce: reduce(b, shape, remote_size); break;
+    case Coll::kAlltoallw:
+      exchange(b, shape, remote_size);
+      break;
+    case Coll::kReduce:
+      reduce(b, shape, remote_size);
+      break;
     case Coll::kAllreduce:
     case Coll::kReduceScatterBlock:
-    case Coll::kReduceScatter: reduce_all(b, shape, remote_size); break;
+    case Coll::kReduceScatter:
+      reduce_all(b, shape, remote_size);
+      break;
     default:
       return Error{Errc::kComm, std::string(name_of(shape.coll)) +
                                     " is not defined on intercommunicators"};

@@ -22,6 +22,7 @@ inline constexpr int kIsRoot = abi::kRoot;
 
 // Errors: kComm for what MPI does not define over two groups (scan, exscan,
 // neighbourhoods); those of build().
-Result<std::shared_ptr<const Schedule>> build_inter(const Shape& shape, int remote_size);
+Result<std::shared_ptr<const Schedule>> build_inter(const Shape& shape,
+                                                    int remote_size);
 
 }  // namespace mpc::nbc

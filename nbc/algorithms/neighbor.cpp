@@ -74,7 +74,8 @@ struct Edge {
 
 // In passes, so that edges whose tags come again are made after all those of the pass before.
 template <class Make>
-void make_pass(const std::vector<Edge>& edges, int pass, EdgeTags& tags, B& b, Make make) {
+void make_pass(const std::vector<Edge>& edges, int pass, EdgeTags& tags, B& b,
+               Make make) {
   for (const Edge& e : edges) {
     if (e.tag / kTagsPerCollective != pass) continue;
     const int tag = e.tag % kTagsPerCollective;

@@ -8,10 +8,13 @@ namespace {
 
 IntSetting segment_setting{"nbc.segment_bytes", 64 << 10, "bytes",
                            "size of the pieces in which pipelined collectives send", 1};
-IntSetting arity_setting{"nbc.arity", 4, "",
+IntSetting arity_setting{"nbc.arity",
+                         4,
+                         "",
                          "Arity of the algorithms called knomial: how many children "
                          "a rank has at each level of the tree, plus one.",
-                         2, 1024};
+                         2,
+                         1024};
 
 }  // namespace
 
@@ -36,8 +39,7 @@ Chunks segments(const Shape& s) {
   const int64_t segment = segment_bytes_of(s);
   const int64_t wanted =
       std::min(bytes / segment + (bytes % segment != 0 ? 1 : 0), s.recv_count);
-  return {s.recv_count,
-          static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
+  return {s.recv_count, static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
 }
 
 Place byte_scratch(B& b, int64_t bytes) { return b.scratch(bytes, bytes, kByteType); }
@@ -71,7 +73,8 @@ NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_wri
     const Place other = is_last && last_in_result
                             ? *result
                             : typed_scratch(b, mine.place.type, s.recv_type, count);
-    const NodeId received = on_edge(b, tree, b.recv(child.rank, other, tag), child.level);
+    const NodeId received =
+        on_edge(b, tree, b.recv(child.rank, other, tag), child.level);
     const NodeId reduced =
         keep_here ? b.reduce(other, value.place) : b.reduce(value.place, other);
     on_edge(b, tree, reduced, child.level);

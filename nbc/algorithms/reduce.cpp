@@ -24,8 +24,7 @@ void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count,
   const Place top_result =
       s.rank == top ? typed_scratch(b, kRecvType, s.recv_type, count) : target;
   const NodeId up = reduce_up(b, s, tree, {mine}, false, &top_result, tag);
-  if (s.rank == top)
-    after(b, up, on_edge(b, tree, b.send(s.root, top_result, tag), 0));
+  if (s.rank == top) after(b, up, on_edge(b, tree, b.send(s.root, top_result, tag), 0));
   // With MPI_IN_PLACE the root's contribution leaves its buffer before the result arrives.
   if (s.rank == s.root) after(b, up, on_edge(b, tree, b.recv(top, target, tag), 0));
 }
@@ -129,7 +128,7 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
 
 // What a rank has after recursive halving: the sum over all ranks of the chunks [low, high).
 struct Halved {
-  Value value;   // from the first element of these chunks on
+  Value value;  // from the first element of these chunks on
   int low, high;
   int rounds;
   NodeId whole_ready;          // what was complete before the first halving
@@ -255,10 +254,12 @@ void reduce_halving(B& b, const Shape& s) {
   Halved mine = halve(b, s, fold, chunks);
   Value& value = mine.value;
   int low = mine.low, high = mine.high, round = mine.rounds;
-  const bool collects = (v ^ root_v) < fold.pow2 / 2;  // the rest sends its piece at once
+  const bool collects =
+      (v ^ root_v) < fold.pow2 / 2;  // the rest sends its piece at once
   Place whole{};
   if (collects)
-    whole = is_root ? result(s) : typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+    whole =
+        is_root ? result(s) : typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
   auto within = [&](int from, int to) {
     return part(whole, s.recv_type, chunks.first(from), chunks.size(from, to));
   };
@@ -382,7 +383,8 @@ constexpr Algorithm kReduce[] = {
      "up and down a binomial tree in segments",
      allreduce_segmented<TreeKind::kBinomial>},
     {Coll::kAllreduce, "knomial_segmented", kNoRestriction,
-     "up and down a k-nomial tree in segments", allreduce_segmented<TreeKind::kKnomial>},
+     "up and down a k-nomial tree in segments",
+     allreduce_segmented<TreeKind::kKnomial>},
     {Coll::kAllreduce, "recursive_doubling", kNoRestriction,
      "exchange of the whole vector with rank ^ 2^k", allreduce_recursive_doubling},
     {Coll::kAllreduce, "halving", kNoRestriction,

@@ -143,8 +143,8 @@ void reduce_scatter_halving(B& b, const Shape& s) {
     };
     const Place given = within(give_low, give_high), kept = within(keep_low, keep_high);
     if (given.count > 0)
-      sends.push_back(after(b, value.ready,
-                            with_level(b, b.send(partner, given, round), round)));
+      sends.push_back(
+          after(b, value.ready, with_level(b, b.send(partner, given, round), round)));
     Value half{kept, value.ready};
     if (kept.count > 0) {
       const Place other = typed_scratch(b, kRecvType, s.recv_type, kept.count);
@@ -160,8 +160,9 @@ void reduce_scatter_halving(B& b, const Shape& s) {
     high = keep_high;
   }
   if (target.count > 0) {
-    const NodeId copied = after(
-        b, value.ready, b.copy(part(value.place, s.recv_type, 0, target.count), target));
+    const NodeId copied =
+        after(b, value.ready,
+              b.copy(part(value.place, s.recv_type, 0, target.count), target));
     if (s.is_in_place)
       for (NodeId node : sends) b.connect(node, copied);
   }
@@ -197,9 +198,10 @@ void reduce_scatter_ring(B& b, const Shape& s) {
     const int in = (s.rank - 2 - step + 2 * n) % n;
     value = {block(in)};
     if (value.place.count == 0) continue;
-    const Place other = in == s.rank && !s.is_in_place
-                            ? target
-                            : typed_scratch(b, kRecvType, s.recv_type, blocks.count(in));
+    const Place other =
+        in == s.rank && !s.is_in_place
+            ? target
+            : typed_scratch(b, kRecvType, s.recv_type, blocks.count(in));
     const NodeId node = b.recv(left, other, recvs.tag(received++));
     recvs.add(b, node);
     value = {other, after(b, node, b.reduce(block(in), other))};
@@ -217,8 +219,8 @@ constexpr Algorithm kReduceScatter[] = {
      "block i straight to rank i, which reduces", reduce_scatter_linear},
     {Coll::kReduceScatterBlock, "halving", kCommutativeOnly,
      "recursive halving over the blocks", reduce_scatter_halving},
-    {Coll::kReduceScatterBlock, "ring", kCommutativeOnly, "each block once round a ring",
-     reduce_scatter_ring},
+    {Coll::kReduceScatterBlock, "ring", kCommutativeOnly,
+     "each block once round a ring", reduce_scatter_ring},
     {Coll::kReduceScatter, "reduce_scatter", kNoRestriction,
      "binomial reduce to rank 0, then a scatter", reduce_scatter_tree},
     {Coll::kReduceScatter, "linear", kNoRestriction,

@@ -34,9 +34,11 @@ std::string fault_of(std::string_view text) {
   while (!text.empty()) {
     const std::string_view entry = take_entry(&text);
     const size_t colon = entry.find(':');
-    if (colon == std::string_view::npos) return fmt::format("'{}' names no algorithm", entry);
+    if (colon == std::string_view::npos)
+      return fmt::format("'{}' names no algorithm", entry);
     const auto coll = coll_of_name(entry.substr(0, colon));
-    if (!coll) return fmt::format("there is no collective '{}'", entry.substr(0, colon));
+    if (!coll)
+      return fmt::format("there is no collective '{}'", entry.substr(0, colon));
     const std::string_view name = entry.substr(colon + 1);
     if (find_algorithm(*coll, name) == nullptr) {
       return fmt::format("{} has no algorithm '{}' but {}", name_of(*coll), name,

@@ -12,9 +12,10 @@ namespace {
 
 enum Style { kGraph, kRounds };
 constexpr const char* kStyles[] = {"graph", "rounds"};
-EnumSetting style_setting{"nbc.style", kGraph, kStyles, 2,
-                          "Form of schedules: graphs, or rounds as LibNBC has them, for "
-                          "comparison (collectives between two groups stay graphs)."};
+EnumSetting style_setting{
+    "nbc.style", kGraph, kStyles, 2,
+    "Form of schedules: graphs, or rounds as LibNBC has them, for "
+    "comparison (collectives between two groups stay graphs)."};
 
 struct Table {
   std::vector<Algorithm> all;

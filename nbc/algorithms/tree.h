@@ -30,7 +30,7 @@ enum class TreeKind : uint8_t {
   kChain,  // 0 - 1 - 2 - ...
   kBinomial,
   kKnomial,  // in base k, the parent of v is v with its lowest non-zero digit cleared
-  kPlaces,  // binomial over the first ranks of the places, binomial inside each place
+  kPlaces,   // binomial over the first ranks of the places, binomial inside each place
   kPlacesFlat,  // the same, but inside a place all are children of its first rank: one core
   // does the work of a place in any case, and a flat tree has the fewest steps
 };

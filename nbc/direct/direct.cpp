@@ -51,7 +51,8 @@ std::string describe(const Call& call) {
       fmt::format("rank {} calls {} while rank 0 calls {}", other,
                   describe(actor.call_of(other)), describe(actor.call_of(0)));
   const Call &first = actor.call_of(0), &second = actor.call_of(other);
-  actor.place().calls_differ = first.coll != second.coll || first.op_code != second.op_code;
+  actor.place().calls_differ =
+      first.coll != second.coll || first.op_code != second.op_code;
   actor.meet();  // before anybody goes
   for (const int m : actor.place().members) actor.team().member(m).has_mismatch = true;
 }
@@ -102,7 +103,8 @@ void act(Actor& actor) {
   } else {
     complain(actor);
   }
-  if (is_traced) [[unlikely]] trace::end(kAct);
+  if (is_traced) [[unlikely]]
+    trace::end(kAct);
 }
 
 }  // namespace
@@ -120,7 +122,8 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
     actor.release_place();
   }
   const Place& place = team.place(me.place);
-  if (me.has_mismatch) [[unlikely]] return {&place.complaint, place.calls_differ, me.truncated_by};
+  if (me.has_mismatch) [[unlikely]]
+    return {&place.complaint, place.calls_differ, me.truncated_by};
   return {nullptr, false, me.truncated_by};
 }
 

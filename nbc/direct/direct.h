@@ -17,9 +17,9 @@ namespace mpc::nbc::direct {
 
 struct Outcome {
   const std::string* mismatch =
-      nullptr;            // what members did not do alike; nothing was moved
+      nullptr;                // what members did not do alike; nothing was moved
   bool calls_differ = false;  // more than the amount of data is not alike
-  int truncated_by = -1;  // this member's buffer was too short for that rank
+  int truncated_by = -1;      // this member's buffer was too short for that rank
 };
 
 // All members call it, with the same number of earlier calls on the team. `call` is read by

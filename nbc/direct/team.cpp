@@ -85,7 +85,8 @@ int Team::arrived(uint64_t epoch) const noexcept {
   uint64_t count = 0;
   for (const auto& place : places_) {
     if (place->members.size() == 1) {  // it never counts arrivals; see arrive()
-      if (place->posts[epoch & 1].round.load(std::memory_order_relaxed) >= epoch * kRounds ||
+      if (place->posts[epoch & 1].round.load(std::memory_order_relaxed) >=
+              epoch * kRounds ||
           place->round.load(std::memory_order_relaxed) >= epoch * kRounds)
         ++count;
       continue;

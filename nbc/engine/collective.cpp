@@ -86,7 +86,8 @@ int64_t Collective::received_bytes() const noexcept {
   bytes = 0;
   for (const Node& node : schedule->nodes())
     if (node.kind == NodeKind::kRecv) bytes += node.to.count * type(node.to).size();
-  received_bytes_.store(bytes, std::memory_order_relaxed);  // all who come now find the same
+  received_bytes_.store(bytes,
+                        std::memory_order_relaxed);  // all who come now find the same
   return bytes;
 }
 

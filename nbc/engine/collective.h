@@ -30,7 +30,8 @@ struct NodeState : sched::ProgressItem {
   NodeId id = 0;
   Collective* owner = nullptr;
   NodeState* next_ready = nullptr;
-  bool goes_up = false;  // what it waited for last was a reduction, or further from the root
+  bool goes_up =
+      false;  // what it waited for last was a reduction, or further from the root
 };
 
 // A send's or receive's request; the completion finds the node through it.

@@ -26,13 +26,16 @@ IntSetting local_work_bytes{"nbc.local_work_bytes", 32 << 10, "bytes",
 
 IntSetting start_nodes_setting{
     "nbc.start_nodes", 6, "nodes",
-    "Nodes of other ranks that a non-blocking start runs, once it has made them ready, before "
+    "Nodes of other ranks that a non-blocking start runs, once it has made them ready, "
+    "before "
     "it leaves the rest to a rank that waits on an idle core",
     0};
 
-Counter relay_counter{"nbc.relays", "Times that a non-blocking start left others' nodes to a "
-                                    "rank that waits"};
-Counter fused_counter{"nbc.fused_reductions", "Reductions done together with a message's copy"};
+Counter relay_counter{"nbc.relays",
+                      "Times that a non-blocking start left others' nodes to a "
+                      "rank that waits"};
+Counter fused_counter{"nbc.fused_reductions",
+                      "Reductions done together with a message's copy"};
 
 // The nodes that are ready, on this execution (a thread_local belongs to the user-level
 // thread). A completion inside of a start adds to the list that is being worked off, so the
@@ -81,7 +84,8 @@ thread_local ReadyList ready_list;
 // The last node is complete. kFinishing says so to the owner, who may go on, but neither end
 // nor reuse or free the collective before kDone: until then it is woken or called back.
 void finish(Collective& c) {
-  if (trace::enabled()) [[unlikely]] tracing::collective_ends(c);
+  if (trace::enabled()) [[unlikely]]
+    tracing::collective_ends(c);
   sched::Execution* const waiter = c.waiter;
   if (waiter != nullptr && waiter == &sched::Execution::self()) {
     c.state.store(kDone, std::memory_order_release);  // own eyes only
@@ -101,7 +105,8 @@ void finish(Collective& c) {
 // Successors that have nothing left to wait for become ready. The collective is not touched
 // after the last of its counters has fallen: it may be complete and gone then.
 void complete_node(Collective& c, NodeId id, ReadyList& list) {
-  if (trace::enabled()) [[unlikely]] tracing::node_ends(c, id);
+  if (trace::enabled()) [[unlikely]]
+    tracing::node_ends(c, id);
   const Node* const nodes = c.nodes;
   const auto successors = c.schedule->successors(nodes[id]);
   if (successors.empty()) {
@@ -116,8 +121,9 @@ void complete_node(Collective& c, NodeId id, ReadyList& list) {
     // acq_rel, likewise: of all predecessors.
     if (nodes[next].predecessor_count == 1 ||
         states[next].waiting.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      list.push(c, next,
-                nodes[id].kind == NodeKind::kReduce || nodes[id].level > nodes[next].level);
+      list.push(
+          c, next,
+          nodes[id].kind == NodeKind::kReduce || nodes[id].level > nodes[next].level);
   }
 }
 
@@ -141,7 +147,8 @@ void start_message(Collective& c, const Node& node, NodeId id) {
                      b.tag_base + node.tag_offset, b.my_rank, msg::Mode::kStandard});
   } else {
     message.request.set_sequel(c.schedule->has_reductions() ? &kReduction : nullptr);
-    const bool is_large = node.to.count * c.type(node.to).size() >= local_work_bytes.get();
+    const bool is_large =
+        node.to.count * c.type(node.to).size() >= local_work_bytes.get();
     message.request.set_whole_bytes(is_large ? c.received_bytes() : 0);
     msg::start_recv(*c.rank, message.request,
                     {c.address(node.to), node.to.count, &c.type(node.to), node.peer,
@@ -204,7 +211,8 @@ bool is_rank_itself(const Collective& c) noexcept {
 // True on some rank's own core, in a call of that rank: not on a progress thread.
 bool is_some_rank() noexcept {
   const job::Rank* rank = job::current_rank();
-  return rank != nullptr && (rank->progress == nullptr || !rank->progress->is_running_here());
+  return rank != nullptr &&
+         (rank->progress == nullptr || !rank->progress->is_running_here());
 }
 
 // The caller leaves a user's operation to the rank's progress thread wherever the data are: what
@@ -239,7 +247,8 @@ Runner runner_of(const Collective& c, const Node& node, bool goes_up) noexcept {
       node.from.count * c.type(node.from).size() >= local_work_bytes.get()) {
     return Runner::kRank;  // it copies, if the receive is posted
   }
-  if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy) return Runner::kHere;
+  if (node.kind != NodeKind::kReduce && node.kind != NodeKind::kCopy)
+    return Runner::kHere;
   const bool is_user = is_user_code(c, node);
   if (stays_with_rank(c, node)) return Runner::kRank;
   const int64_t bytes = bytes_of(c, node);
@@ -249,16 +258,17 @@ Runner runner_of(const Collective& c, const Node& node, bool goes_up) noexcept {
     return is_user || is_large ? Runner::kRank : Runner::kHere;
   }
   if (is_own_progress(c)) return Runner::kHere;
-  const bool is_leavable = bytes >= local_work_bytes.get() && c.rank->progress != nullptr &&
-                           (msg::ShortCall::is_inside() || !is_rank_itself(c) ||
-                            !msg::waits_help());
+  const bool is_leavable =
+      bytes >= local_work_bytes.get() && c.rank->progress != nullptr &&
+      (msg::ShortCall::is_inside() || !is_rank_itself(c) || !msg::waits_help());
   if (is_leavable && !sched::is_kept_here(bytes, place_of_data(c, is_user)))
     return Runner::kProgress;
   return is_user ? Runner::kRank : Runner::kHere;
 }
 
 bool is_same(const Place& a, const Place& b) noexcept {
-  return a.slot == b.slot && a.offset == b.offset && a.count == b.count && a.type == b.type;
+  return a.slot == b.slot && a.offset == b.offset && a.count == b.count &&
+         a.type == b.type;
 }
 
 // The reduction that comes after a receive, if this execution, which is about to copy the
@@ -287,7 +297,8 @@ void take_pieces(const Collective& c, const Node& receive, const Node& reduction
        *to = static_cast<std::byte*>(c.address(reduction.to)),
        *arriving = static_cast<std::byte*>(c.address(receive.to));
   const Count count = receive.to.count;
-  if (r.apply3 != nullptr && arriving == to) return r.apply3(r.context, from, data, to, count);
+  if (r.apply3 != nullptr && arriving == to)
+    return r.apply3(r.context, from, data, to, count);
   const int64_t size = c.type(receive.to).size();
   const Count most = std::max<Count>(kPieceBytes / size, 1);
   for (Count done = 0; done < count; done += most) {
@@ -306,7 +317,8 @@ bool take_and_reduce(msg::Request*, void* argument, const void* data) noexcept {
   const NodeId id = fusible_reduction(c, receive);
   const dt::Datatype& type = c.type(receive.to);
   if (id == kNoNode || !type.is_contiguous() || type.size() == 0) return false;
-  if (trace::enabled()) [[unlikely]] tracing::node_begins(c, id);
+  if (trace::enabled()) [[unlikely]]
+    tracing::node_begins(c, id);
   take_pieces(c, receive, c.nodes[id], data);
   message.fused = id;
   fused_counter.add();
@@ -330,9 +342,11 @@ void hand_to_rank(Collective& c, NodeId id) {
 
 void work_on(const Collective& c, const Node& node) {
   const bool is_traced = trace::enabled();
-  if (is_traced) [[unlikely]] tracing::work_begins(c, node);
+  if (is_traced) [[unlikely]]
+    tracing::work_begins(c, node);
   do_local(c, node);
-  if (is_traced) [[unlikely]] tracing::work_ends(node);
+  if (is_traced) [[unlikely]]
+    tracing::work_ends(node);
 }
 
 // True if anything was done.
@@ -370,7 +384,8 @@ void run_user_code(Collective& c, NodeId id, ReadyList& list) {
 
 void execute(Collective& c, NodeId id, ReadyList& list) {
   const Node& node = c.nodes[id];
-  if (trace::enabled()) [[unlikely]] tracing::node_begins(c, id);
+  if (trace::enabled()) [[unlikely]]
+    tracing::node_begins(c, id);
   if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv) {
     start_message(c, node, id);
     return;
@@ -408,7 +423,8 @@ bool leave_to_progress(Collective& c, NodeId id) noexcept {
   const auto need =
       is_any ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
   job::Rank& rank = *c.rank;
-  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need, place_of_data(c, is_user)))
+  if (!rank.progress->submit(state, bytes_of(c, c.nodes[id]), need,
+                             place_of_data(c, is_user)))
     return false;
   msg::call_waiting(rank);  // the collective may be gone
   return true;
@@ -496,14 +512,16 @@ void message_done(msg::Request* request, void* argument) {
   }
   ReadyList& list = ready_list;
   const NodeId fused = message.fused;
-  if (fused != kNoNode && trace::enabled()) [[unlikely]] tracing::node_ends(c, message.node);
+  if (fused != kNoNode && trace::enabled()) [[unlikely]]
+    tracing::node_ends(c, message.node);
   complete_node(c, fused != kNoNode ? fused : message.node, list);
   if (!list.is_running) run_all(list);
 }
 
 void start_nodes(Collective& c) {
   c.prepare();
-  if (trace::enabled()) [[unlikely]] tracing::collective_begins(c);
+  if (trace::enabled()) [[unlikely]]
+    tracing::collective_begins(c);
   const Schedule& schedule = *c.schedule;
   if (schedule.nodes().empty()) return finish(c);
   ReadyList& list = ready_list;

@@ -25,7 +25,8 @@ struct Reduction {
   bool is_user = false;  // must run as the owning rank; see may_run_in_background
   bool commutative = true;
   // Optional: out = a op b. `out` overlaps neither.
-  void (*apply3)(void* context, const void* a, const void* b, void* out, Count n) = nullptr;
+  void (*apply3)(void* context, const void* a, const void* b, void* out,
+                 Count n) = nullptr;
   // Of a user's function: also on the rank's progress thread, while the rank computes. Otherwise in
   // calls of the rank only. The same for all that a rank has in flight.
   bool may_run_in_background = false;

@@ -40,7 +40,9 @@ class RankState {
            nullptr;  // a hint; pop_all() is exact
   }
   // Says whether the list has changed; not to be followed. Caller: any.
-  const void* list_hint() const noexcept { return own_.load(std::memory_order_relaxed); }
+  const void* list_hint() const noexcept {
+    return own_.load(std::memory_order_relaxed);
+  }
   RescueItem rescue;
   // All of them, the oldest first.
   NodeState* pop_all() noexcept;
@@ -61,7 +63,8 @@ class RankState {
   void leave_user_code() noexcept {
     in_user_code_.store(nullptr, std::memory_order_seq_cst);
   }
-  bool is_in_user_code_here() const noexcept {  // only the caller itself can have put it there
+  bool is_in_user_code_here()
+      const noexcept {  // only the caller itself can have put it there
     return in_user_code_.load(std::memory_order_relaxed) == &sched::Execution::self();
   }
 

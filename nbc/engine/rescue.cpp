@@ -26,11 +26,12 @@ namespace {
 
 BoolSetting tick_setting{
     "progress.tick", false,
-    "At each timer tick (10 ms) run what waits for a rank that computes, also without a free "
+    "At each timer tick (10 ms) run what waits for a rank that computes, also without "
+    "a free "
     "core: the tick's thread takes the time from whoever computes"};
 
-Counter rescue_counter{"nbc.rescues",
-                       "Times that a progress thread ran nodes kept for a computing rank"};
+Counter rescue_counter{
+    "nbc.rescues", "Times that a progress thread ran nodes kept for a computing rank"};
 
 std::atomic<bool> g_is_registered{false};
 // Held during a tick's look at the ranks, and while a rank's state is taken away; a few instructions a rank, never over a switch.
@@ -66,7 +67,8 @@ void look_at(job::Rank& rank) noexcept {
   state->rescue.run = &run_rescue;
   state->rescue.is_queued.store(true, std::memory_order_relaxed);
   constexpr int64_t kWorthWaking = int64_t{1} << 30;
-  if (rank.progress->submit(state->rescue, kWorthWaking, sched::ProgressNeed::kFreeCore))
+  if (rank.progress->submit(state->rescue, kWorthWaking,
+                            sched::ProgressNeed::kFreeCore))
     return;
   if (tick_setting.get()) {
     run_here(rank, state->rescue);
@@ -92,16 +94,19 @@ void expect_rescues(job::Rank& rank) noexcept {
   if (g_is_registered.load(std::memory_order_relaxed)) return;
   if (rank.progress == nullptr || rank.job == nullptr) return;
   if (g_is_registered.exchange(true, std::memory_order_relaxed)) return;
-  if (sched::Scheduler* scheduler = rank.job->scheduler()) scheduler->set_tick_hook(&at_tick);
+  if (sched::Scheduler* scheduler = rank.job->scheduler())
+    scheduler->set_tick_hook(&at_tick);
 }
 
 RankState* take_state(job::Rank& rank) noexcept {
   RankState* state = nullptr;
   {
     const std::lock_guard lock(g_ranks_mutex);
-    state = static_cast<RankState*>(rank.nbc.exchange(nullptr, std::memory_order_acq_rel));
+    state =
+        static_cast<RankState*>(rank.nbc.exchange(nullptr, std::memory_order_acq_rel));
   }
-  if (state == nullptr || !state->rescue.is_queued.load(std::memory_order_acquire)) return state;
+  if (state == nullptr || !state->rescue.is_queued.load(std::memory_order_acquire))
+    return state;
   if (rank.progress->take(&state->rescue)) return state;
   // It runs at this moment; there is nothing left for it to find.
   while (state->rescue.is_queued.load(std::memory_order_acquire))

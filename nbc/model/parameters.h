@@ -51,7 +51,7 @@ struct Parameters {
   CopyCost copy[kReachCount];
   double numa_gbs = 0;    // all copies together that touch one NUMA node; 0: no limit
   double reduce_gbs = 1;  // bytes of one operand per second, on one core
-  double call_us = 0;     // starting and ending a non-blocking collective, but its nodes
+  double call_us = 0;  // starting and ending a non-blocking collective, but its nodes
   std::vector<CacheCost> caches;  // by size; empty: not measured
   bool operator==(const Parameters&) const = default;
 };

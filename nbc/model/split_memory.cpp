@@ -16,13 +16,15 @@ constexpr int kEnough = 3;
 
 }  // namespace
 
-double SplitMemory::estimate_us(const SplitTime& time, double window_us) const noexcept {
+double SplitMemory::estimate_us(const SplitTime& time,
+                                double window_us) const noexcept {
   const Measured& measured = measured_[static_cast<size_t>(time.split)];
   return measured.count >= kEnough ? window_us + measured.excess_us
                                    : time.overlapped_us(window_us);
 }
 
-int SplitMemory::best(const std::vector<SplitTime>& times, double window_us) const noexcept {
+int SplitMemory::best(const std::vector<SplitTime>& times,
+                      double window_us) const noexcept {
   const size_t count = std::min(times.size(), kMostSplits);
   const SplitTime* found = &times.front();
   const SplitTime* present = nullptr;
@@ -31,9 +33,9 @@ int SplitMemory::best(const std::vector<SplitTime>& times, double window_us) con
     if (estimate_us(times[i], window_us) < estimate_us(*found, window_us))
       found = &times[i];
   }
-  const bool stays = present != nullptr && estimate_us(*found, window_us) >
-                                               kWorthAChange *
-                                                   estimate_us(*present, window_us);
+  const bool stays =
+      present != nullptr &&
+      estimate_us(*found, window_us) > kWorthAChange * estimate_us(*present, window_us);
   return stays ? current_ : found->split;
 }
 
@@ -51,14 +53,16 @@ SplitMemory::Decision SplitMemory::decide(uint64_t call,
   const auto found = [&]() -> int {
     // acquire pairs with the release below: predicted_us.
     const uint64_t decided = slot.decided.load(std::memory_order_acquire);
-    return decided / kMostSplits == call + 1 ? static_cast<int>(decided % kMostSplits) : -1;
+    return decided / kMostSplits == call + 1 ? static_cast<int>(decided % kMostSplits)
+                                             : -1;
   };
   int split = found();
   if (split < 0) {
     const std::lock_guard lock(mutex_);
     split = found();
     if (split < 0) {
-      if (std::abs(window_us_ - measured_at_us_) > kSameWindow * std::abs(measured_at_us_) ||
+      if (std::abs(window_us_ - measured_at_us_) >
+              kSameWindow * std::abs(measured_at_us_) ||
           ++decisions_ % kRemembered == 0)
         forget();
       const bool is_known = window_us_ >= 0;

@@ -50,7 +50,7 @@ class SplitMemory {
     std::atomic<int> ended{0};  // ranks
   };
   struct Measured {
-    int count = -1;  // the first one is not counted: it builds the schedule
+    int count = -1;        // the first one is not counted: it builds the schedule
     double excess_us = 0;  // beyond the window, the least
   };
 

@@ -36,8 +36,8 @@ const Datatype* predefined(uint32_t abi_code) noexcept;
 class TypeRef;
 struct Contents {
   int combiner = abi::kCombinerNamed;
-  bool large = false;             // made by a `_c` constructor: counts are in large_counts
-  std::vector<int> integers;      // in the order of MPI-4.1 section 5.1.13
+  bool large = false;         // made by a `_c` constructor: counts are in large_counts
+  std::vector<int> integers;  // in the order of MPI-4.1 section 5.1.13
   std::vector<Count> addresses;
   std::vector<Count> large_counts;
   std::vector<const Datatype*> types;  // the datatype holds a reference to each
@@ -48,7 +48,7 @@ class Datatype {
   Datatype(const Datatype&) = delete;
   Datatype& operator=(const Datatype&) = delete;
 
-  Count size() const noexcept { return size_; }      // bytes of data
+  Count size() const noexcept { return size_; }  // bytes of data
   Count lb() const noexcept { return lb_; }
   Count extent() const noexcept { return extent_; }  // may be negative or zero
   Count ub() const noexcept { return lb_ + extent_; }
@@ -93,11 +93,19 @@ class Datatype {
   constexpr Datatype(uint32_t code, Count extent, Count true_extent, Count alignment,
                      const Layout& layout, const Signature& signature,
                      SignatureHash hash)  // predefined
-      : size_(layout.bytes), extent_(extent), true_extent_(true_extent),
-        contiguous_(layout.bytes == extent), permanent_(true),
-        has_lb_marker_(code == abi::kLb), has_ub_marker_(code == abi::kUb),
+      : size_(layout.bytes),
+        extent_(extent),
+        true_extent_(true_extent),
+        contiguous_(layout.bytes == extent),
+        permanent_(true),
+        has_lb_marker_(code == abi::kLb),
+        has_ub_marker_(code == abi::kUb),
         committed_(true),
-        abi_code_(code), alignment_(alignment), layout_(layout), signature_(signature), hash_(hash) {}
+        abi_code_(code),
+        alignment_(alignment),
+        layout_(layout),
+        signature_(signature),
+        hash_(hash) {}
 
   Count size_ = 0;
   Count extent_ = 0;
@@ -121,10 +129,12 @@ class Datatype {
 class TypeRef {
  public:
   TypeRef() = default;
-  explicit TypeRef(const Datatype* type) noexcept : type_(type) {  // takes a new reference
+  explicit TypeRef(const Datatype* type) noexcept
+      : type_(type) {  // takes a new reference
     if (type_) type_->retain();
   }
-  static TypeRef adopt(const Datatype* type) noexcept {  // takes over the caller's reference
+  static TypeRef adopt(
+      const Datatype* type) noexcept {  // takes over the caller's reference
     TypeRef ref;
     ref.type_ = type;
     return ref;
@@ -154,7 +164,8 @@ class CountArray {
  public:
   CountArray() = default;
   CountArray(const int* values, size_t size) noexcept : ints_(values), size_(size) {}
-  CountArray(const Count* values, size_t size) noexcept : counts_(values), size_(size) {}
+  CountArray(const Count* values, size_t size) noexcept
+      : counts_(values), size_(size) {}
   CountArray(const std::vector<int>& v) noexcept : CountArray(v.data(), v.size()) {}
   CountArray(const std::vector<Count>& v) noexcept : CountArray(v.data(), v.size()) {}
   size_t size() const noexcept { return size_; }
@@ -175,7 +186,8 @@ enum class Binding : bool { kClassic = false, kLarge = true };
 // Errors: kCount, kArg, kDims with the argument's name and value; kType for a null type;
 // kCount as well if a bound or the size does not fit in 63 bits.
 using B = Binding;
-Result<TypeRef> make_contiguous(Count count, const Datatype& old, B binding = B::kClassic);
+Result<TypeRef> make_contiguous(Count count, const Datatype& old,
+                                B binding = B::kClassic);
 Result<TypeRef> make_vector(Count count, Count block_length, Count stride,
                             const Datatype& old, B binding = B::kClassic);
 Result<TypeRef> make_hvector(Count count, Count block_length, Count stride_bytes,
@@ -222,11 +234,11 @@ size_t copy(void* dst, const Datatype& dst_type, Count dst_count, const void* sr
 // Bytes [offset, offset + out_bytes) of the packed form of `count` elements at `src`.
 // Returns: bytes written; fewer than out_bytes at the end of the data.
 // Cost: O(depth * log(entries)) to find the offset, then the copy.
-size_t pack(const void* src, const Datatype& type, Count count, size_t offset, void* out,
-            size_t out_bytes) noexcept;
+size_t pack(const void* src, const Datatype& type, Count count, size_t offset,
+            void* out, size_t out_bytes) noexcept;
 // The reverse: `in` holds bytes [offset, offset + in_bytes) of the packed form.
-size_t unpack(void* dst, const Datatype& type, Count count, size_t offset, const void* in,
-              size_t in_bytes) noexcept;
+size_t unpack(void* dst, const Datatype& type, Count count, size_t offset,
+              const void* in, size_t in_bytes) noexcept;
 
 // --- counting and matching ----------------------------------------------------------------------
 // Whole elements of `type` in `bytes` bytes of data, or -1 (MPI_UNDEFINED) if it is not a whole

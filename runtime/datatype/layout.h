@@ -46,7 +46,8 @@ struct Layout {
     const Block* blocks;             // kBlocks, likewise
     const Layout* children;          // kLoop: one; kList: `count`
   };
-  const Count* prefix = nullptr;  // kBlocks, kList: data bytes before entry i, count + 1 of them
+  const Count* prefix =
+      nullptr;  // kBlocks, kList: data bytes before entry i, count + 1 of them
 
   bool is_leaf() const noexcept { return shape <= Shape::kBlocks; }
   // One block without gaps.
@@ -102,7 +103,7 @@ class ListBuilder {
  private:
   void flush_blocks();
   LayoutArena& arena_;
-  std::vector<Block> blocks_;   // touching blocks already merged, not yet in parts_
+  std::vector<Block> blocks_;  // touching blocks already merged, not yet in parts_
   std::vector<Layout> parts_;
 };
 

@@ -290,7 +290,8 @@ constexpr ReduceTable make_table() {
   for (uint32_t c : {kUint32T, kUnsigned}) m.integer<uint32_t>(c);
   for (uint32_t c : {kInt64T, kLong, kLongLong, kInteger8, kAint, kCount, kOffset})
     m.integer<int64_t>(c);
-  for (uint32_t c : {kUint64T, kUnsignedLong, kUnsignedLongLong}) m.integer<uint64_t>(c);
+  for (uint32_t c : {kUint64T, kUnsignedLong, kUnsignedLongLong})
+    m.integer<uint64_t>(c);
   m.integer<Int128>(kInteger16);
 #ifdef __FLT16_MANT_DIG__
   m.floating<_Float16>(kReal2);

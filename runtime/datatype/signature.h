@@ -23,8 +23,8 @@ enum class SignatureKind : uint8_t { kEmpty, kBasic, kRepeat, kSequence };
 // Order-sensitive and independent of how the sequence was built: (a+b)+c equals a+(b+c).
 // A polynomial over a prime field, so that repetition costs O(log count).
 struct SignatureHash {
-  uint64_t value = 0;   // sum of element hashes times powers, modulo 2^61 - 1
-  uint64_t power = 1;   // P^elements, modulo the same
+  uint64_t value = 0;  // sum of element hashes times powers, modulo 2^61 - 1
+  uint64_t power = 1;  // P^elements, modulo the same
   friend bool operator==(const SignatureHash&, const SignatureHash&) = default;
 };
 namespace detail {
@@ -32,8 +32,8 @@ inline constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
 __extension__ using Wide = unsigned __int128;
 constexpr uint64_t times(uint64_t a, uint64_t b) noexcept {
   const Wide product = static_cast<Wide>(a) * b;
-  const uint64_t sum = (static_cast<uint64_t>(product) & kPrime) +
-                       static_cast<uint64_t>(product >> 61);
+  const uint64_t sum =
+      (static_cast<uint64_t>(product) & kPrime) + static_cast<uint64_t>(product >> 61);
   return sum >= kPrime ? sum - kPrime : sum;
 }
 constexpr uint64_t plus(uint64_t a, uint64_t b) noexcept {
@@ -47,7 +47,8 @@ constexpr SignatureHash hash_basic(uint32_t abi_code) noexcept {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   return {(x >> 4) % detail::kPrime, 0x0a3c5f1d2b4e6987u % detail::kPrime};
 }
-constexpr SignatureHash hash_append(SignatureHash first, SignatureHash second) noexcept {
+constexpr SignatureHash hash_append(SignatureHash first,
+                                    SignatureHash second) noexcept {
   return {detail::plus(detail::times(first.value, second.power), second.value),
           detail::times(first.power, second.power)};
 }
@@ -62,13 +63,14 @@ constexpr SignatureHash hash_repeat(SignatureHash part, Count count) noexcept {
 
 struct Signature {
   SignatureKind kind = SignatureKind::kEmpty;
-  uint32_t code = 0;      // kBasic
-  Count count = 0;        // kBasic: elements; kRepeat: iterations; kSequence: children
-  Count elements = 0;     // basic elements in the whole
-  Count bytes = 0;        // data bytes in the whole
+  uint32_t code = 0;   // kBasic
+  Count count = 0;     // kBasic: elements; kRepeat: iterations; kSequence: children
+  Count elements = 0;  // basic elements in the whole
+  Count bytes = 0;     // data bytes in the whole
   const Signature* children = nullptr;
 
-  static constexpr Signature basic(uint32_t code, Count element_bytes, Count count = 1) {
+  static constexpr Signature basic(uint32_t code, Count element_bytes,
+                                   Count count = 1) {
     return {SignatureKind::kBasic, code, count, count, count * element_bytes, nullptr};
   }
   // kBasic only.

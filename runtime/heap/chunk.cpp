@@ -41,7 +41,9 @@ Chunk* Chunk::make_at(char* memory, Heap* heap, size_t bytes,
       kGranuleBytes);
   // Ranks that run the same program have the same blocks; at the same place of a page they would
   // compete for the same lines of a core's first cache.
-  if (reserved > 0) chunk->first_ += static_cast<uint32_t>(reinterpret_cast<uintptr_t>(memory) / kSlotBytes % 4);
+  if (reserved > 0)
+    chunk->first_ +=
+        static_cast<uint32_t>(reinterpret_cast<uintptr_t>(memory) / kSlotBytes % 4);
   chunk->used_ = 0;
   chunk->is_huge_ = false;
   for (uint32_t g = 0; g < chunk->first_; ++g) chunk->owners()[g] = kFree;

@@ -36,7 +36,7 @@ struct Block {
 
  private:
   uintptr_t mark_here() const noexcept {
-    return reinterpret_cast<uintptr_t>(this) ^ uintptr_t{0x9E3779B97F4A7C15};
+    return reinterpret_cast<uintptr_t>(this) ^ uintptr_t { 0x9E3779B97F4A7C15 };
   }
 };
 static_assert(sizeof(Block) <= kAlignment);

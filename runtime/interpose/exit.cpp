@@ -10,8 +10,8 @@
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
-#include "runtime/loader/rank_linker.h"
 #include "runtime/interpose/signals.h"
+#include "runtime/loader/rank_linker.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
@@ -141,7 +141,8 @@ MPC_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* object,
 // libc sends the signal to the kernel thread that it believes the caller to be; a rank runs on
 // its worker.
 MPC_EXPORT int raise(int signal) noexcept {
-  if (mpc::interpose::own_rank() == nullptr || is_forked_child()) return NEXT(raise)(signal);
+  if (mpc::interpose::own_rank() == nullptr || is_forked_child())
+    return NEXT(raise)(signal);
   if (mpc::interpose::run_handler_here(signal)) return 0;
   // The runtime has blocked them in all threads, to end the job in order.
   if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)

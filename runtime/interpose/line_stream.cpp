@@ -54,7 +54,8 @@ LineStream::Guard::Guard(const LineStream& lines) noexcept {
   // In a child that was forked the mutex's holder may not exist.
   if (is_interrupted() || job::console::is_forked_child()) return;
   t_is_inside = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // a handler that finds it locked sees that
+  std::atomic_signal_fence(
+      std::memory_order_seq_cst);  // a handler that finds it locked sees that
   mutex_ = &lines.mutex_;
   mutex_->lock();
 }
@@ -161,7 +162,8 @@ void LineStream::show_unfinished_line() noexcept {
 }
 
 void LineStream::finish_at_job_end() noexcept {
-  if (is_redirected()) return;  // nothing is collected, and a thread may be inside for ever
+  if (is_redirected())
+    return;  // nothing is collected, and a thread may be inside for ever
   if (!job::crash::is_reporting()) return finish();
   // The one who crashed may have been inside.
   constexpr int kTries = 100;

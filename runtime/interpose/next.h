@@ -32,8 +32,8 @@ inline void* find_next(std::atomic<void*>& cached, const char* name) noexcept {
 
 }  // namespace mpc::interpose
 
-#define MPC_NEXT(name, type)                                                   \
-  (__extension__({                                                             \
-    static constinit std::atomic<void*> mpc_next{nullptr};                     \
-    reinterpret_cast<type>(::mpc::interpose::find_next(mpc_next, #name));      \
+#define MPC_NEXT(name, type)                                              \
+  (__extension__({                                                        \
+    static constinit std::atomic<void*> mpc_next{nullptr};                \
+    reinterpret_cast<type>(::mpc::interpose::find_next(mpc_next, #name)); \
   }))

@@ -150,8 +150,8 @@ void dispatch(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const bool was_passed_on = restore_if_passed_on(*info);
   const job::Rank* rank = rank_for(signal, *info);
-  const bool is_passed_on = !was_passed_on && !is_of_caller(signal, *info) &&
-                            pass_on(rank, signal, *info);
+  const bool is_passed_on =
+      !was_passed_on && !is_of_caller(signal, *info) && pass_on(rank, signal, *info);
   errno = error;
   if (is_passed_on) return;
   RankSignals::Entry* entry = entry_of(rank, signal);

@@ -88,7 +88,8 @@ MPC_EXPORT int putchar_unlocked(int c) { return NEXT(fputc)(c, stream_for(stdout
 MPC_EXPORT size_t fwrite(const void* data, size_t size, size_t count, FILE* file) {
   return NEXT(fwrite)(data, size, count, stream_for(file));
 }
-MPC_EXPORT size_t fwrite_unlocked(const void* data, size_t size, size_t count, FILE* file) {
+MPC_EXPORT size_t fwrite_unlocked(const void* data, size_t size, size_t count,
+                                  FILE* file) {
   return NEXT(fwrite_unlocked)(data, size, count, stream_for(file));
 }
 MPC_EXPORT void perror(const char* text) {
@@ -99,8 +100,12 @@ MPC_EXPORT void perror(const char* text) {
     fprintf(stderr, "%m\n");
   }
 }
-MPC_EXPORT wint_t fputwc(wchar_t c, FILE* file) { return NEXT(fputwc)(c, stream_for(file)); }
-MPC_EXPORT wint_t putwc(wchar_t c, FILE* file) { return NEXT(fputwc)(c, stream_for(file)); }
+MPC_EXPORT wint_t fputwc(wchar_t c, FILE* file) {
+  return NEXT(fputwc)(c, stream_for(file));
+}
+MPC_EXPORT wint_t putwc(wchar_t c, FILE* file) {
+  return NEXT(fputwc)(c, stream_for(file));
+}
 MPC_EXPORT wint_t putwchar(wchar_t c) { return NEXT(fputwc)(c, stream_for(stdout)); }
 MPC_EXPORT int fputws(const wchar_t* text, FILE* file) {
   return NEXT(fputws)(text, stream_for(file));
@@ -131,8 +136,9 @@ int with_loss(int result, int error) noexcept {
 
 MPC_EXPORT int fflush(FILE* file) {
   if (file == nullptr) {  // "all streams": the rank's own are among them
-    const int result = mpc::interpose::own_rank() != nullptr ? mpc::interpose::flush_files()
-                                                             : NEXT(fflush)(nullptr);
+    const int result = mpc::interpose::own_rank() != nullptr
+                           ? mpc::interpose::flush_files()
+                           : NEXT(fflush)(nullptr);
     return with_loss(result, mpc::interpose::flushed(nullptr));
   }
   FILE* own = stream_for(file);
@@ -199,7 +205,8 @@ MPC_EXPORT size_t fread(void* data, size_t size, size_t count, FILE* file) {
   return NEXT(fread)(data, size, count, stream_for(file));
 }
 extern "C" size_t __fread_chk(void*, size_t, size_t, size_t, FILE*);
-MPC_EXPORT size_t __fread_chk(void* data, size_t space, size_t size, size_t count, FILE* file) {
+MPC_EXPORT size_t __fread_chk(void* data, size_t space, size_t size, size_t count,
+                              FILE* file) {
   return NEXT(__fread_chk)(data, space, size, count, stream_for(file));
 }
 MPC_EXPORT ssize_t getdelim(char** line, size_t* size, int delimiter, FILE* file) {
@@ -214,29 +221,29 @@ MPC_EXPORT ssize_t getline(char** line, size_t* size, FILE* file) {
 
 // scanf exists in three forms: glibc's own, C99's and (later glibc) C23's; each program calls
 // the one that its headers chose.
-#define MPC_SCANF_FAMILY(prefix)                                                    \
-  extern "C" int prefix##vfscanf(FILE*, const char*, va_list);                      \
-  extern "C" int prefix##vscanf(const char*, va_list);                              \
-  extern "C" int prefix##fscanf(FILE*, const char*, ...);                           \
-  extern "C" int prefix##scanf(const char*, ...);                                   \
-  MPC_EXPORT int prefix##vfscanf(FILE* file, const char* format, va_list list) {    \
-    return NEXT(prefix##vfscanf)(stream_for(file), format, list);                   \
-  }                                                                                 \
-  MPC_EXPORT int prefix##vscanf(const char* format, va_list list) {                 \
-    return NEXT(prefix##vfscanf)(stream_for(stdin), format, list);                  \
-  }                                                                                 \
-  MPC_EXPORT int prefix##fscanf(FILE* file, const char* format, ...) {              \
-    va_list list;                                                                   \
-    va_start(list, format);                                                         \
-    const int result = NEXT(prefix##vfscanf)(stream_for(file), format, list);       \
-    va_end(list);                                                                   \
-    return result;                                                                  \
-  }                                                                                 \
-  MPC_EXPORT int prefix##scanf(const char* format, ...) {                           \
-    va_list list;                                                                   \
-    va_start(list, format);                                                         \
-    const int result = NEXT(prefix##vfscanf)(stream_for(stdin), format, list);      \
-    va_end(list);                                                                   \
-    return result;                                                                  \
+#define MPC_SCANF_FAMILY(prefix)                                                 \
+  extern "C" int prefix##vfscanf(FILE*, const char*, va_list);                   \
+  extern "C" int prefix##vscanf(const char*, va_list);                           \
+  extern "C" int prefix##fscanf(FILE*, const char*, ...);                        \
+  extern "C" int prefix##scanf(const char*, ...);                                \
+  MPC_EXPORT int prefix##vfscanf(FILE* file, const char* format, va_list list) { \
+    return NEXT(prefix##vfscanf)(stream_for(file), format, list);                \
+  }                                                                              \
+  MPC_EXPORT int prefix##vscanf(const char* format, va_list list) {              \
+    return NEXT(prefix##vfscanf)(stream_for(stdin), format, list);               \
+  }                                                                              \
+  MPC_EXPORT int prefix##fscanf(FILE* file, const char* format, ...) {           \
+    va_list list;                                                                \
+    va_start(list, format);                                                      \
+    const int result = NEXT(prefix##vfscanf)(stream_for(file), format, list);    \
+    va_end(list);                                                                \
+    return result;                                                               \
+  }                                                                              \
+  MPC_EXPORT int prefix##scanf(const char* format, ...) {                        \
+    va_list list;                                                                \
+    va_start(list, format);                                                      \
+    const int result = NEXT(prefix##vfscanf)(stream_for(stdin), format, list);   \
+    va_end(list);                                                                \
+    return result;                                                               \
   }
 MPC_SCANF_FAMILY(__isoc99_)

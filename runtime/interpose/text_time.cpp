@@ -56,8 +56,10 @@ Offsets g_offsets;
 __attribute__((constructor)) void register_variables() {
   g_offsets = {
       mpc::loader::private_variable({"tzname", "__tzname"}, ::tzname, sizeof ::tzname),
-      mpc::loader::private_variable({"timezone", "__timezone"}, nullptr, sizeof ::timezone),
-      mpc::loader::private_variable({"daylight", "__daylight"}, nullptr, sizeof ::daylight)};
+      mpc::loader::private_variable({"timezone", "__timezone"}, nullptr,
+                                    sizeof ::timezone),
+      mpc::loader::private_variable({"daylight", "__daylight"}, nullptr,
+                                    sizeof ::daylight)};
 }
 
 // While one of these lives, libc's time zone is that of the caller's rank (its TZ).
@@ -111,21 +113,23 @@ MPC_EXPORT void tzset() noexcept {
   const BorrowedZone zone;
 }
 
-#define MPC_WITH_ZONE(result, name, parameters, ...)                    \
-  MPC_EXPORT result name parameters noexcept {                          \
-    if (libc_state() == nullptr) return NEXT(name)(__VA_ARGS__);        \
-    const BorrowedZone zone;                                            \
-    return NEXT(name)(__VA_ARGS__);                                     \
+#define MPC_WITH_ZONE(result, name, parameters, ...)             \
+  MPC_EXPORT result name parameters noexcept {                   \
+    if (libc_state() == nullptr) return NEXT(name)(__VA_ARGS__); \
+    const BorrowedZone zone;                                     \
+    return NEXT(name)(__VA_ARGS__);                              \
   }
 MPC_WITH_ZONE(tm*, localtime_r, (const time_t* time, tm* out), time, out)
 MPC_WITH_ZONE(char*, ctime_r, (const time_t* time, char* out), time, out)
 MPC_WITH_ZONE(time_t, mktime, (tm * time), time)
 MPC_WITH_ZONE(time_t, timelocal, (tm * time), time)
-MPC_WITH_ZONE(size_t, strftime, (char* out, size_t size, const char* format, const tm* time), out,
-              size, format, time)
-MPC_WITH_ZONE(size_t, strftime_l,
-              (char* out, size_t size, const char* format, const tm* time, locale_t locale), out,
-              size, format, time, locale)
-MPC_WITH_ZONE(size_t, wcsftime,
-              (wchar_t * out, size_t size, const wchar_t* format, const tm* time), out, size,
+MPC_WITH_ZONE(size_t, strftime,
+              (char* out, size_t size, const char* format, const tm* time), out, size,
               format, time)
+MPC_WITH_ZONE(size_t, strftime_l,
+              (char* out, size_t size, const char* format, const tm* time,
+               locale_t locale),
+              out, size, format, time, locale)
+MPC_WITH_ZONE(size_t, wcsftime,
+              (wchar_t * out, size_t size, const wchar_t* format, const tm* time), out,
+              size, format, time)

@@ -24,11 +24,11 @@
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/main_thread.h"
 #include "runtime/interpose/next.h"
-#include "runtime/job/crash.h"
-#include "scheduler/binding.h"
 #include "runtime/interpose/rank_clock.h"
 #include "runtime/interpose/rank_locale.h"
 #include "runtime/interpose/working_directory.h"
+#include "runtime/job/crash.h"
+#include "scheduler/binding.h"
 #include "scheduler/execution.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))

@@ -68,7 +68,8 @@ std::vector<int> spread_apart(const std::vector<int>& pool, int communication) {
 }
 
 // `count` of `numbers`: the first (is_last: the last) of each of so many equal parts.
-std::vector<int> one_of_each_part(const std::vector<int>& numbers, int count, bool is_last) {
+std::vector<int> one_of_each_part(const std::vector<int>& numbers, int count,
+                                  bool is_last) {
   std::vector<int> out;
   const auto parts = static_cast<size_t>(count);
   for (size_t i = 0; i < parts; ++i)
@@ -170,8 +171,8 @@ Result<> pick(const topo::Machine& machine, const CoreWish& wish,
     return {};
   }
   if (wish.has_teams) {
-    out.cores = parts_apart(pool, count.application, count.communication,
-                            wish.comm_cores > 0);
+    out.cores =
+        parts_apart(pool, count.application, count.communication, wish.comm_cores > 0);
     return {};
   }
   const std::vector<int> first(pool.begin(),

@@ -24,22 +24,22 @@ struct CoreUse {
 
 struct CoreWish {
   int ranks = 1;
-  int core_count = 0;          // as in JobSpec, with the following ones
+  int core_count = 0;  // as in JobSpec, with the following ones
   std::vector<int> core_list;
   int comm_cores = -1;
   Bind bind = Bind::kAuto;
   Placement placement = Placement::kCompact;
-  bool has_progress = true;    // there is a use for cores that the ranks leave free
-  bool has_teams = false;      // ranks start threads at once (OpenMP), which use such cores
+  bool has_progress = true;  // there is a use for cores that the ranks leave free
+  bool has_teams = false;  // ranks start threads at once (OpenMP), which use such cores
 };
 
 struct CoreChoice {
   std::vector<int> cores;       // of the workers, those with ranks first
   int application_workers = 0;  // so many have ranks
-  std::vector<int> pool;        // the job's cores: workers and threads of ranks may use them
+  std::vector<int> pool;  // the job's cores: workers and threads of ranks may use them
   bool is_bound = true;
-  bool is_shared = false;       // other jobs have ranks on some of the cores
-  std::string reason;           // for --show: what other jobs have to do with it; "": nothing
+  bool is_shared = false;  // other jobs have ranks on some of the cores
+  std::string reason;  // for --show: what other jobs have to do with it; "": nothing
 };
 
 // Cores as the user lists them, else:

@@ -8,7 +8,9 @@
 
 // The machine drawn as text: null or "" for the one we run on, else a name, synthetic string
 // or XML file. Returns an exit status.
-extern "C" __attribute__((visibility("default"))) int mpc_info_topology(const char* machine);
+extern "C" __attribute__((visibility("default"))) int mpc_info_topology(
+    const char* machine);
 
 // All settings with defaults, units and meaning; as Markdown for docs/settings.md.
-extern "C" __attribute__((visibility("default"))) int mpc_info_settings(bool as_markdown);
+extern "C" __attribute__((visibility("default"))) int mpc_info_settings(
+    bool as_markdown);

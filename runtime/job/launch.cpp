@@ -18,11 +18,15 @@ namespace {
 
 int exit_status_of(Errc code) {
   switch (code) {
-    case Errc::kNotFound: return kExitNotFound;
+    case Errc::kNotFound:
+      return kExitNotFound;
     case Errc::kPermission:
-    case Errc::kImage: return kExitNotExecutable;
-    case Errc::kArg: return kExitUsage;
-    default: return kExitLaunch;
+    case Errc::kImage:
+      return kExitNotExecutable;
+    case Errc::kArg:
+      return kExitUsage;
+    default:
+      return kExitLaunch;
   }
 }
 
@@ -33,8 +37,10 @@ int report(const Error& error) {
 
 Result<> apply_settings(const JobSpec& spec) {
   MPC_TRY(Settings::load_environment());
-  for (const std::string& assignment : spec.settings) MPC_TRY(Settings::assign(assignment));
-  for (const std::string& unknown : Settings::unknown_in_environment()) log::warn("{}", unknown);
+  for (const std::string& assignment : spec.settings)
+    MPC_TRY(Settings::assign(assignment));
+  for (const std::string& unknown : Settings::unknown_in_environment())
+    log::warn("{}", unknown);
   return {};
 }
 
@@ -44,8 +50,10 @@ Result<> apply_settings(const JobSpec& spec) {
 int mpc_run_job(const mpc::job::JobSpec& spec) {
   using namespace mpc::job;  // NOLINT(google-build-using-namespace): of its own layer
   if (spec.own_bytes != sizeof(JobSpec)) {
-    std::fprintf(stderr, "mpcrun: mpcrun and its libmpi_abi.so.1 are of different versions; install "
-                 "both again, and look at LD_LIBRARY_PATH\n");
+    std::fprintf(
+        stderr,
+        "mpcrun: mpcrun and its libmpi_abi.so.1 are of different versions; install "
+        "both again, and look at LD_LIBRARY_PATH\n");
     return kExitLaunch;
   }
   inherited::take();
@@ -60,7 +68,8 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   static auto* const job = new NodeJob(spec);
   if (auto prepared = job->prepare(); !prepared) return report(prepared.error());
   if (spec.show_only) {
-    if (std::fputs(job->describe().c_str(), stdout) != EOF && std::fflush(stdout) == 0) return 0;
+    if (std::fputs(job->describe().c_str(), stdout) != EOF && std::fflush(stdout) == 0)
+      return 0;
     std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
     return kExitOutput;
   }
@@ -69,5 +78,7 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   const bool is_traced = mpc::trace::TraceFile::write();
   if (!status) return report(status.error());
   std::fflush(nullptr);
-  ::_exit(*status == 0 && !is_traced ? kExitOutput : *status);  // no destructors of program copies: their ranks ran them
+  ::_exit(*status == 0 && !is_traced
+              ? kExitOutput
+              : *status);  // no destructors of program copies: their ranks ran them
 }

@@ -35,19 +35,22 @@
 namespace mpc::job {
 namespace {
 
-BoolSetting show_counters{"job.counters", false,
-                          "Print the runtime's counters that are not zero when the job ends"};
+BoolSetting show_counters{
+    "job.counters", false,
+    "Print the runtime's counters that are not zero when the job ends"};
 
 const char* const kAllocators[] = {"rank", "system"};
 // tools/mpcrun/heap.cpp reads it, before this library is there.
-EnumSetting allocator_setting{
-    "job.allocator", 0, kAllocators, 2,
-    "Where ranks allocate: rank (each from memory of its own, with huge pages for large arrays, "
-    "unless another allocator is preloaded) or system (libc's malloc, one for all ranks)"};
+EnumSetting allocator_setting{"job.allocator", 0, kAllocators, 2,
+                              "Where ranks allocate: rank (each from memory of its "
+                              "own, with huge pages for large arrays, "
+                              "unless another allocator is preloaded) or system "
+                              "(libc's malloc, one for all ranks)"};
 
-BoolSetting steals{"sched.steal", true,
-                   "A worker that has nothing to do takes ranks that have been ready for 5 us while "
-                   "their worker computes. Off by default with --placement LIST and --emulate"};
+BoolSetting steals{
+    "sched.steal", true,
+    "A worker that has nothing to do takes ranks that have been ready for 5 us while "
+    "their worker computes. Off by default with --placement LIST and --emulate"};
 StringSetting progress_policy{
     "progress.policy", sched::kHasProgressThreads ? "closest" : "off",
     "Where progress threads run: closest (idle core), same (core), next (core), numa, "
@@ -111,17 +114,19 @@ Result<> choose_policy(sched::ProgressCores::Config* out) {
   auto policy = sched::parse_progress_policy(is_list ? "list" : text);
   if (!policy) return {Errc::kArg, "progress.policy: " + policy.error().message};
   if (!sched::kHasProgressThreads && *policy != sched::ProgressPolicy::kOff)
-    return {Errc::kArg, fmt::format("progress.policy={}: this build has no progress threads "
-                                    "(CMake option MPC_PROGRESS)",
-                                    text)};
+    return {Errc::kArg,
+            fmt::format("progress.policy={}: this build has no progress threads "
+                        "(CMake option MPC_PROGRESS)",
+                        text)};
   out->policy = *policy;
   if (*policy != sched::ProgressPolicy::kList) return {};
-  auto list = sched::parse_index_list(is_list ? std::string_view(text).substr(kList.size())
-                                              : std::string_view());
+  auto list = sched::parse_index_list(
+      is_list ? std::string_view(text).substr(kList.size()) : std::string_view());
   if (!list || list->empty()) {
-    return {Errc::kArg, fmt::format("progress.policy={}: a list of workers is wanted, such as "
-                                    "list:2,3",
-                                    text)};
+    return {Errc::kArg,
+            fmt::format("progress.policy={}: a list of workers is wanted, such as "
+                        "list:2,3",
+                        text)};
   }
   out->list = *list;
   return {};
@@ -138,10 +143,12 @@ Result<std::string> find_program(const std::string& name) {
   if (name.empty()) return {Errc::kNotFound, "the name of the program is empty"};
   if (name.find('/') != std::string::npos) {
     if (::access(name.c_str(), F_OK) == 0) return name;
-    return {Errc::kNotFound, fmt::format("program '{}': {}", name, std::strerror(errno))};
+    return {Errc::kNotFound,
+            fmt::format("program '{}': {}", name, std::strerror(errno))};
   }
   const char* path = std::getenv("PATH");
-  const std::string_view folders = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  const std::string_view folders =
+      path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
   for (size_t begin = 0; begin <= folders.size();) {
     const size_t end = std::min(folders.find(':', begin), folders.size());
     const std::string_view folder = folders.substr(begin, end - begin);
@@ -149,7 +156,8 @@ Result<std::string> find_program(const std::string& name) {
     if (is_executable_file(candidate)) return candidate;
     begin = end + 1;
   }
-  if (::access(name.c_str(), F_OK) == 0) return "./" + name;  // what is wrong with it is said later
+  if (::access(name.c_str(), F_OK) == 0)
+    return "./" + name;  // what is wrong with it is said later
   return {Errc::kNotFound,
           fmt::format("program '{}' is neither in PATH nor in this folder", name)};
 }
@@ -185,7 +193,8 @@ Result<> NodeJob::choose_machine() {
   sched::Emulation::turn_on();
   // The emulated cores share few real ones: who waits does it asleep. And all data goes through
   // messages and schedules, whose time is known. Unless the user says otherwise.
-  for (const char* name : {"sched.spin_us", "progress.spin_us", "progress.nap_us", "nbc.direct"}) {
+  for (const char* name :
+       {"sched.spin_us", "progress.spin_us", "progress.nap_us", "nbc.direct"}) {
     const SettingBase* setting = Settings::find(name);
     if (setting == nullptr || !setting->is_default()) continue;
     MPC_TRY(Settings::assign(std::string(name) + "=0"));
@@ -219,8 +228,9 @@ Result<> NodeJob::choose_cores() {
   progress_config_.application_workers = choice_.application_workers;
   for (const int worker : progress_config_.list) {
     if (worker < static_cast<int>(choice_.cores.size())) continue;
-    return {Errc::kArg, fmt::format("progress.policy: there is no worker {}; this job has {}",
-                                    worker, choice_.cores.size())};
+    return {Errc::kArg,
+            fmt::format("progress.policy: there is no worker {}; this job has {}",
+                        worker, choice_.cores.size())};
   }
   return {};
 }
@@ -254,8 +264,10 @@ bool NodeJob::lease_cores() {
   }
   if (!has_teams()) return is_ours;
   for (const int core : choice_.pool)
-    if (std::find(choice_.cores.begin(), choice_.cores.end(), core) == choice_.cores.end())
-      is_ours = leases_.take(machine_->core(core).os_pu, CoreLeases::Use::kRanks) && is_ours;
+    if (std::find(choice_.cores.begin(), choice_.cores.end(), core) ==
+        choice_.cores.end())
+      is_ours =
+          leases_.take(machine_->core(core).os_pu, CoreLeases::Use::kRanks) && is_ours;
   return is_ours;
 }
 
@@ -271,7 +283,8 @@ void NodeJob::share_out() {
   if (!choice_.is_bound || !machine_->is_real()) return;
   std::vector<int> pool = choice_.pool;
   const auto first_other = choice_.cores.begin() + choice_.application_workers;
-  for (auto core = first_other; spec_.comm_cores > 0 && core != choice_.cores.end(); ++core)
+  for (auto core = first_other; spec_.comm_cores > 0 && core != choice_.cores.end();
+       ++core)
     std::erase(pool, *core);
   shares_ = sched::share_cores(*machine_, {choice_.cores.begin(), first_other}, pool);
 }
@@ -287,8 +300,8 @@ UnitCounts NodeJob::units_of_ranks() const {
   if (!shares_.empty()) {
     int most = 1;
     for (const int worker : worker_of_)
-      most = std::max(most, static_cast<int>(
-                                std::count(worker_of_.begin(), worker_of_.end(), worker)));
+      most = std::max(most, static_cast<int>(std::count(worker_of_.begin(),
+                                                        worker_of_.end(), worker)));
     const int units = count(shares_.front());
     return {units, static_cast<double>(units) / most};
   }
@@ -328,7 +341,10 @@ Result<> NodeJob::prepare() {
     MPC_TRY(path);
     auto image = loader::Image::open(*path, {preloads(wanted)});
     MPC_TRY(image);
-    Program program{std::move(*image), *path, absolute(*path), {wanted.program},
+    Program program{std::move(*image),
+                    *path,
+                    absolute(*path),
+                    {wanted.program},
                     merged_environment(wanted)};
     allow_many_openmp(*program.image, program.environment);
     program.has_team = has_openmp_threads(*program.image, program.environment);
@@ -355,17 +371,20 @@ Result<> NodeJob::prepare() {
 
 // The worker of each rank.
 Result<std::vector<int>> NodeJob::place() const {
-  const std::vector<int> cores(choice_.cores.begin(), choice_.cores.begin() + choice_.application_workers);
+  const std::vector<int> cores(choice_.cores.begin(),
+                               choice_.cores.begin() + choice_.application_workers);
   if (spec_.placement != Placement::kList) {
     return sched::place_ranks(*machine_, cores, size(),
-                              spec_.placement == Placement::kScatter ? sched::Placement::kScatter
-                                                                     : sched::Placement::kCompact);
+                              spec_.placement == Placement::kScatter
+                                  ? sched::Placement::kScatter
+                                  : sched::Placement::kCompact);
   }
   const std::vector<int>& list = spec_.placement_list;
   for (const int worker : list) {
     if (worker < choice_.application_workers) continue;
-    return {Errc::kArg, fmt::format("--placement: there is no worker {} for ranks; this job has {}",
-                                    worker, choice_.application_workers)};
+    return {Errc::kArg,
+            fmt::format("--placement: there is no worker {} for ranks; this job has {}",
+                        worker, choice_.application_workers)};
   }
   std::vector<int> out(ranks_.size());
   for (size_t r = 0; r < out.size(); ++r) out[r] = list[r % list.size()];
@@ -374,7 +393,8 @@ Result<std::vector<int>> NodeJob::place() const {
 
 // What the user asks for here is given or refused; what the shell's limit says is a wish.
 size_t NodeJob::stack_bytes() const {
-  const bool is_given = spec_.stack_bytes != 0 && spec_.stack_bytes != sched::kUnlimitedStack;
+  const bool is_given =
+      spec_.stack_bytes != 0 && spec_.stack_bytes != sched::kUnlimitedStack;
   if (is_given) return spec_.stack_bytes;
   return sched::possible_stack_bytes(
       spec_.stack_bytes != 0 ? spec_.stack_bytes : sched::stack_limit(),
@@ -400,9 +420,10 @@ std::string NodeJob::describe() const {
       if (worker_of_[r] == static_cast<int>(worker)) ranks.push_back(r);
     }
     const bool is_dedicated = static_cast<int>(worker) >= choice_.application_workers;
-    out += fmt::format("worker {} on core {} (PU {}): {}", worker, choice_.cores[worker],
-                       machine_->core(choice_.cores[worker]).os_pu,
-                       is_dedicated ? "communication" : "ranks " + format_ranks(ranks));
+    out +=
+        fmt::format("worker {} on core {} (PU {}): {}", worker, choice_.cores[worker],
+                    machine_->core(choice_.cores[worker]).os_pu,
+                    is_dedicated ? "communication" : "ranks " + format_ranks(ranks));
     if (worker < shares_.size() && shares_[worker].size() > 1) {
       std::vector<int> share = shares_[worker];
       std::sort(share.begin(), share.end());
@@ -411,9 +432,9 @@ std::string NodeJob::describe() const {
     out += '\n';
   }
   out += fmt::format("stack of each rank: {} KiB ({})\n", stack_bytes() >> 10,
-                     spec_.stack_bytes != 0                  ? "--stack-size"
+                     spec_.stack_bytes != 0                       ? "--stack-size"
                      : stack_bytes() == sched::kDefaultStackBytes ? "the default"
-                                                             : "ulimit -s");
+                                                                  : "ulimit -s");
   out += fmt::format("binding: {}{}{}\n", choice_.is_bound ? "core" : "none",
                      choice_.reason.empty() ? "" : "; ", choice_.reason);
   out += fmt::format("progress threads: {}\n", sched::name_of(progress_config_.policy));
@@ -422,7 +443,8 @@ std::string NodeJob::describe() const {
   for (const SettingBase* setting : Settings::all()) {
     if (setting->is_default()) continue;
     any = true;
-    out += fmt::format("\n  {} = {} {}", setting->name(), setting->text(), setting->unit());
+    out += fmt::format("\n  {} = {} {}", setting->name(), setting->text(),
+                       setting->unit());
   }
   out += any ? "\n" : " none\n";
   return out;
@@ -430,10 +452,11 @@ std::string NodeJob::describe() const {
 
 Result<> NodeJob::load_copies() {
   loader::set_foreign_exit([](loader::Copy& copy, int status) {
-    existing()->abort(status & 0xff,
-                      fmt::format("mpcrun: rank {} called exit({}) from a thread that is not "
-                                  "its main thread; the job is ended",
-                                  copy.rank(), status));
+    existing()->abort(
+        status & 0xff,
+        fmt::format("mpcrun: rank {} called exit({}) from a thread that is not "
+                    "its main thread; the job is ended",
+                    copy.rank(), status));
   });
   for (size_t app = 0; app < programs_.size(); ++app) {
     MPC_TRY(programs_[app].image->reserve(static_cast<size_t>(spec_.apps[app].ranks)));
@@ -441,8 +464,8 @@ Result<> NodeJob::load_copies() {
   for (auto& rank : ranks_) {
     auto copy = programs_[rank->app_index].image->load_copy(rank->world_rank);
     if (!copy) {
-      return {copy.error().code, fmt::format("rank {} of {}: {}", rank->world_rank, size(),
-                                             copy.error().message)};
+      return {copy.error().code, fmt::format("rank {} of {}: {}", rank->world_rank,
+                                             size(), copy.error().message)};
     }
     rank->copy = *copy;
   }
@@ -470,7 +493,8 @@ int NodeJob::node_of(const Rank& rank) const {
   if (!machine_->is_real()) return -1;
   const auto numa_of = [this](int core) { return machine_->core(core).numa; };
   const std::vector<int>& cores = choice_.cores;
-  if (std::all_of(cores.begin(), cores.end(), [&](int core) { return numa_of(core) == 0; }))
+  if (std::all_of(cores.begin(), cores.end(),
+                  [&](int core) { return numa_of(core) == 0; }))
     return -1;
   return machine_->core(cores[worker_of_[rank.world_rank]]).os_numa;
 }
@@ -484,8 +508,8 @@ void NodeJob::rank_main(Rank& rank) {
   if (_setjmp(run.first_frame) == 0) {
     const Program& program = programs_[rank.app_index];
     const StartBlock& start = StartBlock::give(
-        rank, std::make_unique<StartBlock>(program.arguments, program.environment, program.path,
-                                           program.file));
+        rank, std::make_unique<StartBlock>(program.arguments, program.environment,
+                                           program.path, program.file));
     hooks::run_rank_start(rank);
     run.status = rank.copy->run_main(start.argc(), start.argv(), start.envp());
   }
@@ -497,9 +521,10 @@ void NodeJob::end_rank(int status) {
   CHECK(rank != nullptr, "end_rank() by a thread that is no rank");
   if (&sched::Execution::self() != rank->execution) {
     abort(status & 0xff,
-          fmt::format("mpcrun: rank {} called exit({}) from a thread that is not its main "
-                      "thread; the job is ended",
-                      rank->world_rank, status));
+          fmt::format(
+              "mpcrun: rank {} called exit({}) from a thread that is not its main "
+              "thread; the job is ended",
+              rank->world_rank, status));
   }
   auto* run = static_cast<RankRun*>(rank->run);
   run->status = status;
@@ -509,18 +534,20 @@ void NodeJob::end_rank(int status) {
 void NodeJob::rank_ended(Rank& rank, int status) {
   const int phase = rank.phase.load(std::memory_order_relaxed);
   status &= 0xff;
-  const std::string who = fmt::format("mpcrun: rank {} of {} ({})", rank.world_rank, size(),
-                                      programs_[rank.app_index].path);
+  const std::string who = fmt::format("mpcrun: rank {} of {} ({})", rank.world_rank,
+                                      size(), programs_[rank.app_index].path);
   if (status != 0 && phase != kAfterFinalize) {
-    abort(status, fmt::format("{} exited with status {}{}; the job is ended", who, status,
-                              phase == kInMpi ? " without calling MPI_Finalize" : ""));
+    abort(status,
+          fmt::format("{} exited with status {}{}; the job is ended", who, status,
+                      phase == kInMpi ? " without calling MPI_Finalize" : ""));
   }
   if (phase == kInMpi && size() > 1) {
     // The others may wait for this rank for ever: MPI-4.1 section 11.2.2 wants MPI_Finalize.
     abort(1, who + " ended without calling MPI_Finalize; the job is ended");
   }
   // After MPI_Finalize nobody waits for it, and the others may be writing their results.
-  if (status != 0) ending_.note_failure(status, fmt::format("{} exited with status {}", who, status));
+  if (status != 0)
+    ending_.note_failure(status, fmt::format("{} exited with status {}", who, status));
   // Before the mailboxes go: an item wakes other ranks after it has completed what they wait for.
   if (rank.progress != nullptr) rank.progress->stop();
   hooks::run_rank_end(rank);
@@ -546,8 +573,9 @@ bool NodeJob::may_move_ranks() const {
 Result<int> NodeJob::run() {
   set_current_job(this);
   if (!has_rank_heaps())
-    log::debug("job: all ranks share one heap (job.allocator=system, another allocator, or "
-               "lib/mpc/libmpc_heap.so is missing)");
+    log::debug(
+        "job: all ranks share one heap (job.allocator=system, another allocator, or "
+        "lib/mpc/libmpc_heap.so is missing)");
   if (programs_.size() == 1) name_process_after(programs_.front().path);
   start_ns_ = sched::now_ns();
   StartBlock::reserve(size());
@@ -591,7 +619,8 @@ Result<int> NodeJob::run() {
   }
   scheduler_->release();
   scheduler_->wait_all();
-  if (!ending_.request(0, nullptr, false)) wait_for_end();  // a thread of a rank was first
+  if (!ending_.request(0, nullptr, false))
+    wait_for_end();  // a thread of a rank was first
   ending_thread_.store(::gettid(), std::memory_order_relaxed);
   hooks::run_job_end(*this);
   print_counters();
@@ -603,7 +632,8 @@ Result<int> NodeJob::run() {
 // The status of the job's end, when all has been written that can be.
 int NodeJob::exit_status() const {
   const int status = ending_.status();
-  return status == 0 && !ending_.is_abort() && !console::loss().empty() ? kExitOutput : status;
+  return status == 0 && !ending_.is_abort() && !console::loss().empty() ? kExitOutput
+                                                                        : status;
 }
 
 // --- the end before the end --------------------------------------------------------------------
@@ -665,7 +695,8 @@ int NodeJob::count_that_can_go_on() const {
   scheduler_->for_each_execution([&](const sched::Execution& execution) {
     if (execution.identity() == nullptr || &execution == crash::reporter()) return;
     const sched::WaitReason* reason = execution.wait_reason();
-    if (reason == nullptr || execution.has_deadline() || reason->can_end_by_itself()) ++count;
+    if (reason == nullptr || execution.has_deadline() || reason->can_end_by_itself())
+      ++count;
   });
   return count;
 }
@@ -679,7 +710,8 @@ void NodeJob::let_others_go_on() {
   if (grace_ns == 0) return;
   // Ranks behind one that computes shall have their turn within this time.
   [[maybe_unused]] const auto ignored = Settings::assign("sched.preempt_ms=10");
-  constexpr uint64_t kFirstPauseNs = 250'000, kLastPauseNs = 5'000'000, kMostGraces = 10;
+  constexpr uint64_t kFirstPauseNs = 250'000, kLastPauseNs = 5'000'000,
+                     kMostGraces = 10;
   const uint64_t last_ns = sched::now_ns() + kMostGraces * grace_ns;
   uint64_t end_ns = sched::now_ns() + grace_ns;
   int fewest = std::numeric_limits<int>::max();
@@ -707,7 +739,8 @@ void NodeJob::finish() {
   print_counters();
   console::say(console::loss());
   console::say(ending_.messages());
-  const bool is_traced = trace::TraceFile::write();  // last: the report does not wait for it
+  const bool is_traced =
+      trace::TraceFile::write();  // last: the report does not wait for it
   const int status = exit_status();
   ::_exit(status == 0 && !is_traced ? kExitOutput : status);
 }

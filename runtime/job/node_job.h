@@ -49,7 +49,9 @@ class NodeJob final : public Job {
   sched::Scheduler* scheduler() noexcept override { return scheduler_.get(); }
   int worker_of(int world_rank) const noexcept override;
   const topo::Machine* machine() const noexcept override { return machine_.get(); }
-  int application_workers() const noexcept override { return choice_.application_workers; }
+  int application_workers() const noexcept override {
+    return choice_.application_workers;
+  }
   int communication_workers() const noexcept override {
     return static_cast<int>(choice_.cores.size()) - choice_.application_workers;
   }
@@ -80,8 +82,8 @@ class NodeJob final : public Job {
  private:
   struct Program {
     std::unique_ptr<loader::Image> image;
-    std::string path;  // by which it was found
-    std::string file;  // absolute
+    std::string path;                    // by which it was found
+    std::string file;                    // absolute
     std::vector<std::string> arguments;  // with argv[0]
     std::vector<std::string> environment;
     bool has_team = false;  // its ranks start threads by OpenMP
@@ -111,7 +113,8 @@ class NodeJob final : public Job {
   std::unique_ptr<topo::Machine> machine_;
   CoreChoice choice_;
   CoreLeases leases_;  // until the process ends
-  std::vector<std::vector<int>> shares_;  // of the workers with ranks, if these are bound
+  std::vector<std::vector<int>>
+      shares_;  // of the workers with ranks, if these are bound
   sched::ProgressCores::Config progress_config_;
   std::vector<Program> programs_;
   std::vector<std::unique_ptr<Rank>> ranks_;
@@ -123,7 +126,7 @@ class NodeJob final : public Job {
   std::unique_ptr<sched::Scheduler> scheduler_;
   Ending ending_;
   std::atomic<int> ending_thread_{0};  // read by the thread's own signal handler only
-  SignalThread* signals_ = nullptr;  // while run() lasts
+  SignalThread* signals_ = nullptr;    // while run() lasts
   uint64_t start_ns_ = 0;
 };
 

@@ -25,11 +25,11 @@ class Job;
 struct Rank {
   int world_rank = 0;
   int world_size = 1;
-  int app_index = 0;                       // which program of an MPMD job
+  int app_index = 0;  // which program of an MPMD job
   Job* job = nullptr;
-  sched::Execution* execution = nullptr;   // its main thread
-  loader::Copy* copy = nullptr;            // private image; null for a singleton
-#ifdef MPC_WITHOUT_PROGRESS  // the compiler sees that nobody has one
+  sched::Execution* execution = nullptr;  // its main thread
+  loader::Copy* copy = nullptr;           // private image; null for a singleton
+#ifdef MPC_WITHOUT_PROGRESS               // the compiler sees that nobody has one
   static constexpr sched::ProgressThread* progress = nullptr;
 #else
   sched::ProgressThread* progress = nullptr;  // background work; null for a singleton
@@ -37,12 +37,12 @@ struct Rank {
 
   // One slot per upper layer; each layer owns what it puts there, and frees it at the end of
   // the rank through Job::at_rank_end.
-  void* mailbox = nullptr;    // runtime/message
+  void* mailbox = nullptr;          // runtime/message
   std::atomic<void*> nbc{nullptr};  // nbc/engine: made at the first use
-  void* mpi = nullptr;        // mpi::RankState
-  void* streams = nullptr;    // runtime/interpose: per-rank stdout, stderr
-  void* run = nullptr;        // runtime/job: how exit() gets back to the rank's first frame
-  void* libc = nullptr;       // runtime/interpose: getopt, rand, environ ...
+  void* mpi = nullptr;              // mpi::RankState
+  void* streams = nullptr;          // runtime/interpose: per-rank stdout, stderr
+  void* run = nullptr;   // runtime/job: how exit() gets back to the rank's first frame
+  void* libc = nullptr;  // runtime/interpose: getopt, rand, environ ...
 
   std::atomic<int> phase{0};  // Phase below; written by the rank, read by reports
 };

@@ -17,11 +17,16 @@ struct Group {
 
 std::string phase_text(int phase) {
   switch (phase) {
-    case kStarting: return "not started yet";
-    case kBeforeInit: return "running, before MPI_Init";
-    case kAfterFinalize: return "running, after MPI_Finalize";
-    case kEnded: return "ended";
-    default: return "running in its own code";
+    case kStarting:
+      return "not started yet";
+    case kBeforeInit:
+      return "running, before MPI_Init";
+    case kAfterFinalize:
+      return "running, after MPI_Finalize";
+    case kEnded:
+      return "ended";
+    default:
+      return "running in its own code";
   }
 }
 
@@ -54,7 +59,8 @@ std::string format_ranks(const std::vector<int>& ranks) {
       break;
     }
     if (!out.empty()) out += ',';
-    out += i == j ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[j]);
+    out +=
+        i == j ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[j]);
     i = j + 1;
   }
   return out.empty() ? "none" : out;
@@ -78,13 +84,15 @@ std::string state_table(Job& job) {
   }
   for (int r = 0; r < job.size(); ++r) {
     if (seen[static_cast<size_t>(r)]) continue;
-    groups[phase_text(job.rank(r).phase.load(std::memory_order_acquire))].ranks.push_back(r);
+    groups[phase_text(job.rank(r).phase.load(std::memory_order_acquire))]
+        .ranks.push_back(r);
   }
   std::vector<std::pair<std::string, Group>> lines(groups.begin(), groups.end());
   for (auto& [text, group] : lines) {
     group.threads = group.ranks.size();
     std::sort(group.ranks.begin(), group.ranks.end());
-    group.ranks.erase(std::unique(group.ranks.begin(), group.ranks.end()), group.ranks.end());
+    group.ranks.erase(std::unique(group.ranks.begin(), group.ranks.end()),
+                      group.ranks.end());
   }
   std::sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
     return a.second.ranks.front() < b.second.ranks.front();
@@ -93,9 +101,11 @@ std::string state_table(Job& job) {
   for (const auto& [text, group] : lines) {
     out += fmt::format("  rank{} {}: {}", group.ranks.size() == 1 ? "" : "s",
                        format_ranks(group.ranks), text);
-    if (group.threads > group.ranks.size()) out += fmt::format(" ({} threads)", group.threads);
+    if (group.threads > group.ranks.size())
+      out += fmt::format(" ({} threads)", group.threads);
     if (group.oldest_ns != UINT64_MAX && now > group.oldest_ns) {
-      out += fmt::format(", since {:.1f} s", static_cast<double>(now - group.oldest_ns) * 1e-9);
+      out += fmt::format(", since {:.1f} s",
+                         static_cast<double>(now - group.oldest_ns) * 1e-9);
     }
     out += '\n';
   }
@@ -104,7 +114,8 @@ std::string state_table(Job& job) {
 
 std::string deadlock_report(Job& job) {
   return fmt::format(
-      "mpcrun: deadlock: every rank waits and nothing is in flight; the job is ended\n{}",
+      "mpcrun: deadlock: every rank waits and nothing is in flight; the job is "
+      "ended\n{}",
       state_table(job));
 }
 

@@ -61,7 +61,8 @@ SignalThread::~SignalThread() {
 }
 
 void SignalThread::finish_job() noexcept {
-  is_to_finish_.store(true, std::memory_order_release);  // pairs with the acquire in serve
+  is_to_finish_.store(true,
+                      std::memory_order_release);  // pairs with the acquire in serve
   ::pthread_kill(thread_, SIGQUIT);
 }
 
@@ -123,8 +124,9 @@ void SignalThread::serve() {
     if (stop_.load(std::memory_order_acquire)) return;
     if (is_to_finish_.load(std::memory_order_acquire)) finish();
     if (signal < 0 && errno == EAGAIN) {
-      end_job(kExitTimeout, fmt::format("mpcrun: --timeout: the job ran for {} s; it is ended\n{}",
-                                        timeout_seconds_, state_table(job_)));
+      end_job(kExitTimeout,
+              fmt::format("mpcrun: --timeout: the job ran for {} s; it is ended\n{}",
+                          timeout_seconds_, state_table(job_)));
     }
     if (signal < 0) continue;
     if (signal == kFileIsWanted) {
@@ -135,7 +137,8 @@ void SignalThread::serve() {
       console::say("mpcrun: state of the job\n" + state_table(job_));
       continue;
     }
-    end_job(kExitSignal + signal, fmt::format("mpcrun: {}: the job is ended", ::strsignal(signal)));
+    end_job(kExitSignal + signal,
+            fmt::format("mpcrun: {}: the job is ended", ::strsignal(signal)));
   }
 }
 

@@ -30,7 +30,8 @@ class SingletonJob final : public Job {
   int size() const noexcept override { return 1; }
   Rank& rank(int) noexcept override { return rank_; }
   bool is_singleton() const noexcept override { return true; }
-  void note_failure(int, const std::string&) override {}  // it ends with the program's own status
+  void note_failure(int, const std::string&) override {
+  }  // it ends with the program's own status
   const std::string& program(int) const override { return program_; }
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return nullptr; }
@@ -60,9 +61,11 @@ void take_environment() {
     const char* value = std::getenv(name.c_str());
     if (value == nullptr) continue;
     if (auto result = setting->set(value); !result)
-      log::warn("environment variable {}: {}; the default is used", name, result.error().message);
+      log::warn("environment variable {}: {}; the default is used", name,
+                result.error().message);
   }
-  for (const std::string& unknown : Settings::unknown_in_environment()) log::warn("{}", unknown);
+  for (const std::string& unknown : Settings::unknown_in_environment())
+    log::warn("{}", unknown);
 }
 
 }  // namespace

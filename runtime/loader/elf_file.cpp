@@ -91,7 +91,8 @@ Result<> ElfFile::move_to_memory() {
   if (memory < 0) return system_error(path_, "copy it", errno);
   bool is_copied = true;
   for (size_t done = 0; is_copied && done < size_;) {
-    const ssize_t count = ::pwrite(memory, bytes_ + done, size_ - done, static_cast<off_t>(done));
+    const ssize_t count =
+        ::pwrite(memory, bytes_ + done, size_ - done, static_cast<off_t>(done));
     is_copied = count > 0;
     done += is_copied ? static_cast<size_t>(count) : 0;
   }
@@ -106,10 +107,12 @@ Result<> ElfFile::move_to_memory() {
 Result<> ElfFile::check_header() {
   if (size_ >= 2 && bytes_[0] == '#' && bytes_[1] == '!') {
     const std::string hint = hint_for_tool(path_);  // /usr/bin/valgrind is one, say
-    return bad(path_,
-               fmt::format("is a script; only programs built by mpcc, mpcxx or mpcfort can run as "
-                           "ranks of one process; {}",
-                           hint.empty() ? kHintForScripts : hint));
+    return bad(
+        path_,
+        fmt::format(
+            "is a script; only programs built by mpcc, mpcxx or mpcfort can run as "
+            "ranks of one process; {}",
+            hint.empty() ? kHintForScripts : hint));
   }
   if (size_ < SELFMAG || std::memcmp(bytes_, ELFMAG, SELFMAG) != 0)
     return bad(path_, "is not a program (no ELF file)");

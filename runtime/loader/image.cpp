@@ -81,7 +81,8 @@ Result<std::unique_ptr<Image>> Image::open(const std::string& path,
   image->path_ = program.path();
   image->exports_all_ = program.find_definition("mpc_exports_all") != nullptr;
   for (const Module& m : image->blueprint_->modules) {
-    for (std::string& name : m.file->needed()) image->needed_.push_back(std::move(name));
+    for (std::string& name : m.file->needed())
+      image->needed_.push_back(std::move(name));
     if (!Registry::instance().add_master(m.master, m.master_base()))
       return Error{Errc::kNoMem, "too many private libraries"};
     log::debug("loader: {} is private, {} KiB of data and bss", m.file->path(),
@@ -100,7 +101,8 @@ void guard_files(int tid, int signal) noexcept {
       const int fd = m.file->fd();
       if (::fcntl(fd, F_SETOWN_EX, &owner) != 0 || ::fcntl(fd, F_SETSIG, signal) != 0 ||
           ::fcntl(fd, F_SETLEASE, F_RDLCK) != 0)
-        log::debug("loader: {} is not guarded: {}", m.file->path(), std::strerror(errno));
+        log::debug("loader: {} is not guarded: {}", m.file->path(),
+                   std::strerror(errno));
     }
 }
 
@@ -122,7 +124,8 @@ void Image::move_text_to_memory() {
       for (const auto& copy : copies_)
         for (const FileMap& t : m.text)
           ::mmap(copy->base() + m.bundle_offset + t.vaddr, t.bytes, t.protection,
-                 MAP_PRIVATE | MAP_FIXED, m.file->fd(), static_cast<off_t>(t.file_offset));
+                 MAP_PRIVATE | MAP_FIXED, m.file->fd(),
+                 static_cast<off_t>(t.file_offset));
     }
     ::fcntl(lease, F_SETLEASE, F_UNLCK);
     ::close(lease);

@@ -99,7 +99,8 @@ bool map_module(const Module& m, char* base, int image_fd) {
     if (!map(base + t.vaddr, t.bytes, t.protection, m.file->fd(), t.file_offset))
       return false;
   const size_t image_end = m.is_bss_in_image ? m.data_end : m.data_file_end;
-  if (!map(base + m.data_begin, image_end - m.data_begin, kData, image_fd, m.image_offset) ||
+  if (!map(base + m.data_begin, image_end - m.data_begin, kData, image_fd,
+           m.image_offset) ||
       !map(base + image_end, m.data_end - image_end, kData, -1, 0))
     return false;
   if (m.data_end - image_end >= kLargeBssBytes)  // a kernel that has none may refuse

@@ -82,7 +82,9 @@ class AnswerTime {
   // A mean of the latest times.
   struct Usual {
     int64_t ticks = 0;  // 0: none yet
-    void add(int64_t value) noexcept { ticks = ticks == 0 ? value : (3 * ticks + value) / 4; }
+    void add(int64_t value) noexcept {
+      ticks = ticks == 0 ? value : (3 * ticks + value) / 4;
+    }
   };
 
   [[gnu::noinline]] void learn(int looks_in_vain, bool has_come) noexcept;

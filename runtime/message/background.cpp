@@ -20,9 +20,10 @@ void leave(job::Rank& self) {
 
 namespace {
 
-BoolSetting help_setting{"progress.help", true,
-                         "Ranks that wait do the background work themselves that no core has "
-                         "begun; 0: communication cores do all of it, as the model has it"};
+BoolSetting help_setting{
+    "progress.help", true,
+    "Ranks that wait do the background work themselves that no core has "
+    "begun; 0: communication cores do all of it, as the model has it"};
 
 Counter copy_counter{"message.background_copies", "Copies left to progress threads"};
 
@@ -62,8 +63,10 @@ bool submit_copy(job::Rank& rank, Operation& receive, Operation& send, int64_t b
   receive.background.store(rank.progress, std::memory_order_release);
   send.background.store(rank.progress, std::memory_order_release);
   const job::Rank* const sender =
-      send.origin != nullptr ? send.origin->owner.load(std::memory_order_relaxed) : nullptr;
-  const job::Rank* const receiver = receive.mailbox->owner.load(std::memory_order_relaxed);
+      send.origin != nullptr ? send.origin->owner.load(std::memory_order_relaxed)
+                             : nullptr;
+  const job::Rank* const receiver =
+      receive.mailbox->owner.load(std::memory_order_relaxed);
   const auto data = sender != nullptr && receiver != nullptr
                         ? place_of_data(*receiver, *sender, receive.whole_bytes)
                         : sched::ProgressData{};
@@ -100,7 +103,8 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
     job::Rank* const sender = rank_with_thread(send.origin);
     if (sender != nullptr && sender->progress->is_running_here()) {
       if (!sender->progress->has_items() &&
-          submit_copy(*sender, receive, send, message.bytes, sched::ProgressNeed::kAnyCore))
+          submit_copy(*sender, receive, send, message.bytes,
+                      sched::ProgressNeed::kAnyCore))
         return true;
     } else if (sender != nullptr && !sender->progress->is_busy() &&
                submit_copy(*sender, receive, send, message.bytes,
@@ -108,13 +112,14 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
       return true;
     }
   }
-  const auto need =
-      is_short || !waits_help() ? sched::ProgressNeed::kAnyCore : sched::ProgressNeed::kFreeCore;
+  const auto need = is_short || !waits_help() ? sched::ProgressNeed::kAnyCore
+                                              : sched::ProgressNeed::kFreeCore;
   return submit_copy(*rank, receive, send, message.bytes, need);
 }
 
 void call_waiting(job::Rank& rank) noexcept {
-  if (!waits_help() || !rank.progress->is_napping() || rank.execution == nullptr) return;
+  if (!waits_help() || !rank.progress->is_napping() || rank.execution == nullptr)
+    return;
   if (rank.execution->is_quickly_woken()) notify(rank);
 }
 

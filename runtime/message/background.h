@@ -48,7 +48,8 @@ class ShortCall {
 
  private:
   // Belongs to the user-level thread, as every thread_local here.
-  static thread_local constinit bool t_inside __attribute__((tls_model("initial-exec")));
+  static thread_local constinit bool t_inside
+      __attribute__((tls_model("initial-exec")));
   const bool outer_;
 };
 
@@ -96,7 +97,8 @@ inline bool take_back(Operation& op) noexcept {
 // in vain.
 bool do_own_progress(job::Rank& self) noexcept;
 inline bool help_progress(job::Rank& self) noexcept {
-  return self.progress != nullptr && self.progress->has_items() && do_own_progress(self);
+  return self.progress != nullptr && self.progress->has_items() &&
+         do_own_progress(self);
 }
 
 #endif

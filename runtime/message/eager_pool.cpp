@@ -16,7 +16,7 @@ int EagerPool::class_of(size_t bytes) noexcept {
 
 Block* EagerPool::make(int size_class, EagerPool* owner) {
   const size_t bytes = sizeof(Block) + (kSmallest << size_class);
-  void* memory = ::operator new(bytes, std::align_val_t{alignof(Block)}, std::nothrow);
+  void* memory = ::operator new (bytes, std::align_val_t{alignof(Block)}, std::nothrow);
   CHECK(memory != nullptr, "no memory for an eager message");
   auto* block = new (memory) Block;
   block->owner = owner;
@@ -27,7 +27,8 @@ Block* EagerPool::make(int size_class, EagerPool* owner) {
 Block* EagerPool::take(size_t bytes) {
   const int size_class = class_of(bytes);
   // acquire pairs with the release below: the lists of the previous holder.
-  if (busy_.exchange(1, std::memory_order_acquire) != 0) return make(size_class, nullptr);
+  if (busy_.exchange(1, std::memory_order_acquire) != 0)
+    return make(size_class, nullptr);
   if (free_[size_class] == nullptr) collect();
   Block* block = free_[size_class];
   if (block != nullptr) {
@@ -49,7 +50,7 @@ void EagerPool::collect() noexcept {
       free_[c] = block;
       ++free_counts_[c];
     } else {
-      ::operator delete(block, std::align_val_t{alignof(Block)});
+      ::operator delete (block, std::align_val_t{alignof(Block)});
     }
     block = next;
   }
@@ -58,15 +59,15 @@ void EagerPool::collect() noexcept {
 void EagerPool::give_back(Block* block) noexcept {
   EagerPool* owner = block->owner;
   if (owner == nullptr) {
-    ::operator delete(block, std::align_val_t{alignof(Block)});
+    ::operator delete (block, std::align_val_t{alignof(Block)});
     return;
   }
   Block* top = owner->returned_.load(std::memory_order_relaxed);
   do {
     block->next_free = top;
     // release pairs with the acquire in collect(): the block is no longer read.
-  } while (!owner->returned_.compare_exchange_weak(top, block, std::memory_order_release,
-                                                   std::memory_order_relaxed));
+  } while (!owner->returned_.compare_exchange_weak(
+      top, block, std::memory_order_release, std::memory_order_relaxed));
 }
 
 void EagerPool::clear() noexcept {
@@ -74,7 +75,7 @@ void EagerPool::clear() noexcept {
   for (int c = 0; c < kClasses; ++c) {
     while (Block* block = free_[c]) {
       free_[c] = block->next_free;
-      ::operator delete(block, std::align_val_t{alignof(Block)});
+      ::operator delete (block, std::align_val_t{alignof(Block)});
     }
     free_counts_[c] = 0;
   }

@@ -20,10 +20,10 @@ class EagerPool;
 
 // An eager message: its envelope, then its packed data.
 struct alignas(64) Block : Entry {
-  EagerPool* owner;     // where it goes back to; null: to the heap
+  EagerPool* owner;  // where it goes back to; null: to the heap
   Block* next_free;
   int size_class;
-  uint64_t ticket;      // which message of its mailbox it is, see Mailbox::ticket_of()
+  uint64_t ticket;  // which message of its mailbox it is, see Mailbox::ticket_of()
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
 };
 

@@ -68,7 +68,8 @@ void wait_for_copies(Mailbox& mailbox) noexcept {
   constexpr int kTurns = 20000;  // some ms
   ShortWait wait;
   // acquire pairs with the release in Work::run_all().
-  for (int i = 0; i < kTurns && mailbox.copies.load(std::memory_order_acquire) != 0; ++i) {
+  for (int i = 0; i < kTurns && mailbox.copies.load(std::memory_order_acquire) != 0;
+       ++i) {
     wait.once();
   }
 }
@@ -115,7 +116,8 @@ void create_mailbox(job::Rank& rank) {
   CHECK(rank.world_rank >= 0 && rank.world_rank < kMaxRanks, "world rank out of range");
   Mailbox& mailbox = mailbox_of(rank.world_rank);
   mailbox.owner.store(&rank, std::memory_order_relaxed);  // read by itself, or compared
-  std::atomic_ref(rank.mailbox).store(&mailbox, std::memory_order_relaxed);  // see notify()
+  std::atomic_ref(rank.mailbox)
+      .store(&mailbox, std::memory_order_relaxed);  // see notify()
   std::lock_guard guard(g_lifetime);
   ++g_created;
 }
@@ -139,7 +141,8 @@ void destroy_mailbox(job::Rank& rank) {
       rank.phase.load(std::memory_order_relaxed) != job::kAfterFinalize) {
     withdraw_sends(mine);
   }
-  std::atomic_ref(rank.mailbox).store(nullptr, std::memory_order_relaxed);  // see notify()
+  std::atomic_ref(rank.mailbox)
+      .store(nullptr, std::memory_order_relaxed);  // see notify()
   std::lock_guard guard(g_lifetime);
   if (++g_ended == g_created && g_ended >= rank.world_size) free_all_mailboxes();
 }
@@ -160,7 +163,8 @@ int64_t operations_in_flight() noexcept {
 }
 
 ContextId new_context_ids(int how_many) {
-  const auto n = static_cast<ContextId>((how_many + 1) & ~1);  // the next one stays even
+  const auto n =
+      static_cast<ContextId>((how_many + 1) & ~1);  // the next one stays even
   return g_next_context.fetch_add(n, std::memory_order_relaxed);
 }
 

@@ -105,7 +105,8 @@ Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t byte
     // turn away from every one that is expected here.
     more.sequence.store(static_cast<uint32_t>(position + i + 1) ^ 0x80000000u,
                         std::memory_order_relaxed);
-    small_copy(more.payload, from + at, std::min(bytes - at, sizeof(MoreCell::payload)));
+    small_copy(more.payload, from + at,
+               std::min(bytes - at, sizeof(MoreCell::payload)));
   }
   publish(position, CellKind::kInline, key, bytes, count);
   for (uint64_t i = 0; i < count; ++i) hand_on(&cells[(position + i) % kCells]);
@@ -153,7 +154,8 @@ Operation* Mailbox::take_posted(const Key& key) noexcept {
 }
 
 // The payload in one piece: of one cell where it is, of several put together in `room`.
-const char* Mailbox::gather(const Cell& cell, uint64_t position, char* room) const noexcept {
+const char* Mailbox::gather(const Cell& cell, uint64_t position,
+                            char* room) const noexcept {
   if (cell.cells == 1) return cell.payload;
   std::memcpy(room, cell.payload, sizeof cell.payload);
   size_t at = sizeof cell.payload;
@@ -166,7 +168,8 @@ const char* Mailbox::gather(const Cell& cell, uint64_t position, char* room) con
   return room;
 }
 
-void Mailbox::fill(Operation& receive, const Cell& cell, uint64_t position) const noexcept {
+void Mailbox::fill(Operation& receive, const Cell& cell,
+                   uint64_t position) const noexcept {
   char room[kInlineBytes];
   fill_status(receive, cell.key, cell.bytes);
   unpack_into(receive, gather(cell, position, room), cell.bytes);
@@ -195,7 +198,8 @@ void Mailbox::accept_send(Operation& send, uint64_t position, Operation* receive
   send.in_ring.store(false, std::memory_order_release);
   if (receive != nullptr) {
     work.add_copy(*receive, send);
-  } else if (send.may_buffer) {  // its sender counts on not having to wait for a receive
+  } else if (
+      send.may_buffer) {  // its sender counts on not having to wait for a receive
     if (!closed.load(std::memory_order_relaxed)) {
       const CopyScope scope(nullptr, &send);
       Block* block = make_block(eager, send.key, send.buffer, send.count, *send.type);
@@ -242,7 +246,8 @@ Mailbox::Taken Mailbox::take_next(Operation& receive, Work& work) noexcept {
   while (taken == Taken::kNothing) {
     Cell& cell = cells[at % kCells];
     // acquire pairs with the release in publish().
-    if (cell.sequence.load(std::memory_order_acquire) != static_cast<uint32_t>(at + 1)) break;
+    if (cell.sequence.load(std::memory_order_acquire) != static_cast<uint32_t>(at + 1))
+      break;
     const uint64_t count = cell.cells;
     if (!matches(receive.key, cell.key) ||
         (!posted.empty() && posted.find(cell.key) != nullptr)) {  // earlier receives
@@ -268,7 +273,8 @@ void Mailbox::drain(Work& work) noexcept {
   for (;;) {
     Cell& cell = cells[at % kCells];
     // acquire pairs with the release in publish().
-    if (cell.sequence.load(std::memory_order_acquire) != static_cast<uint32_t>(at + 1)) {
+    if (cell.sequence.load(std::memory_order_acquire) !=
+        static_cast<uint32_t>(at + 1)) {
       break;
     }
     const uint64_t count = cell.cells;

@@ -32,8 +32,8 @@
 namespace mpc::msg {
 
 inline constexpr size_t kCellBytes = 64;
-inline constexpr uint64_t kCells = 64;      // 4 KiB a rank
-inline constexpr size_t kMaxCells = 4;      // of one message
+inline constexpr uint64_t kCells = 64;  // 4 KiB a rank
+inline constexpr size_t kMaxCells = 4;  // of one message
 enum class CellKind : uint8_t { kInline, kBlock, kRendezvous };
 
 // Asks for the line, in order to write to it. Any address is allowed.
@@ -76,20 +76,24 @@ struct alignas(64) Mailbox {
   }
   void lock_now() noexcept;  // spins; holders never switch or wait
   // Somebody is in lock_now(): quick_receive(), which keeps the lock for longer, gives way.
-  bool is_wanted() const noexcept { return wanted.load(std::memory_order_relaxed) != 0; }
+  bool is_wanted() const noexcept {
+    return wanted.load(std::memory_order_relaxed) != 0;
+  }
   void unlock() noexcept {
     lock.store(false, std::memory_order_release);  // pairs with try_lock()
   }
 
   // --- senders ---
   struct Sent {
-    uint64_t ticket;        // of the message, see ticket_of()
-    const void* next_line;  // of the cell that this sender's next message will take, if nobody
-                            // else sends
-    bool was_full;          // the receiver is as far behind as the ring is long
+    uint64_t ticket;  // of the message, see ticket_of()
+    const void*
+        next_line;  // of the cell that this sender's next message will take, if nobody
+                    // else sends
+    bool was_full;  // the receiver is as far behind as the ring is long
   };
   Sent push_inline(const Key& key, const void* data, size_t bytes);
-  uint64_t push_pointer(CellKind kind, const Key& key, Entry* entry);  // returns the ticket
+  uint64_t push_pointer(CellKind kind, const Key& key,
+                        Entry* entry);  // returns the ticket
   bool is_delegated() const noexcept {
     return (tail.load(std::memory_order_acquire) & kDelegated) != 0;
   }
@@ -109,13 +113,16 @@ struct alignas(64) Mailbox {
   // its own without overtaking. Not for the owner: reading `tail` takes its line away from the
   // senders.
   bool is_empty() const noexcept {
-    return tail.load(std::memory_order_acquire) >> 1 == head.load(std::memory_order_relaxed);
+    return tail.load(std::memory_order_acquire) >> 1 ==
+           head.load(std::memory_order_relaxed);
   }
   // A ticket names one message that came to this mailbox: by its position in the ring, or by a
   // count of those that senders have put into the queue themselves. Never 0, never used again.
   // An eager send that is complete keeps it for cancel() in `order`, and its kind is kBlock.
   static uint64_t ticket_of(uint64_t position) noexcept { return (position + 1) << 1; }
-  static bool is_of_ring(uint64_t ticket) noexcept { return ticket != 0 && (ticket & 1) == 0; }
+  static bool is_of_ring(uint64_t ticket) noexcept {
+    return ticket != 0 && (ticket & 1) == 0;
+  }
   uint64_t direct_ticket() noexcept { return ++direct_count << 1 | 1; }
   // False while the message stands in the ring, or before it gets there.
   bool has_accepted(uint64_t ticket) const noexcept {
@@ -134,7 +141,8 @@ struct alignas(64) Mailbox {
 
   // --- owner ---
   bool has_mail() const noexcept {
-    const uint64_t h = head.load(std::memory_order_relaxed);  // a hint; drain() looks again
+    const uint64_t h =
+        head.load(std::memory_order_relaxed);  // a hint; drain() looks again
     return cells[h % kCells].sequence.load(std::memory_order_relaxed) ==
            static_cast<uint32_t>(h + 1);
   }
@@ -161,12 +169,13 @@ struct alignas(64) Mailbox {
 
   // Line of the senders.
   alignas(64) std::atomic<uint64_t> tail{kDelegated};
-  std::atomic<uint64_t> head_seen{0};  // a lower bound of head, refreshed when it seems full
+  std::atomic<uint64_t> head_seen{
+      0};  // a lower bound of head, refreshed when it seems full
 
   // Lines of the lock's holder.
   alignas(64) std::atomic<bool> lock{false};
-  std::atomic<bool> closed{false};   // written under the lock
-  std::atomic<uint64_t> head{0};     // written under the lock
+  std::atomic<bool> closed{false};  // written under the lock
+  std::atomic<uint64_t> head{0};    // written under the lock
   PostedQueue posted;
   UnexpectedQueue unexpected;
   uint64_t direct_count = 0;
@@ -175,25 +184,31 @@ struct alignas(64) Mailbox {
   alignas(64) std::atomic<int> wanted{0};
 
   // Lines of the owner.
-  alignas(64) std::atomic<bool> spinning{false};  // the owner looks at the ring right now
-  std::atomic<bool> may_be_delegated{true};       // false only if the flag in `tail` is clear,
-                                                  // or was set by another execution since
-  std::atomic<bool> attention{false};             // notify() has been called
+  alignas(64) std::atomic<bool> spinning{
+      false};  // the owner looks at the ring right now
+  std::atomic<bool> may_be_delegated{
+      true};                            // false only if the flag in `tail` is clear,
+                                        // or was set by another execution since
+  std::atomic<bool> attention{false};   // notify() has been called
   std::atomic<bool> is_parking{false};  // the main execution is in park_until()
-  std::atomic<int> parked_others{0};  // executions but the main one that are (about to be)
-                                      // parked; while not zero the mailbox stays delegated
-  std::atomic<int> watchers{0};       // executions that are (about to be) parked in
-                                      // wait_until(): a message may be what they look for
-  std::atomic<const void*> next_line{nullptr};  // where our next message will stand; a hint
+  std::atomic<int> parked_others{
+      0};                        // executions but the main one that are (about to be)
+                                 // parked; while not zero the mailbox stays delegated
+  std::atomic<int> watchers{0};  // executions that are (about to be) parked in
+                                 // wait_until(): a message may be what they look for
+  std::atomic<const void*> next_line{
+      nullptr};  // where our next message will stand; a hint
   AnswerTime answer_time;
-  unsigned empty_polls = 0;           // see relax(); a hint, main execution only
-  unsigned backlog_receives = 0;      // see note_backlog(); a hint, main execution only
-  std::atomic<unsigned> sent_ahead{0};  // messages that receivers were not waiting for, since we
-                                        // last gave way; a hint, see send()
+  unsigned empty_polls = 0;       // see relax(); a hint, main execution only
+  unsigned backlog_receives = 0;  // see note_backlog(); a hint, main execution only
+  std::atomic<unsigned> sent_ahead{
+      0};  // messages that receivers were not waiting for, since we
+           // last gave way; a hint, see send()
   std::atomic<job::Rank*> owner{nullptr};  // null before its start
   int world_rank;
-  std::atomic<int> copies{0};         // receives matched and still being filled or completed
-  std::atomic<bool> has_sent_pointers{false};  // others may refer to memory of this rank
+  std::atomic<int> copies{0};  // receives matched and still being filled or completed
+  std::atomic<bool> has_sent_pointers{
+      false};                            // others may refer to memory of this rank
   std::atomic<Waiter*> others{nullptr};  // list of parked_others, under others_lock
   std::atomic<unsigned> others_lock{0};
   SharedCopy shared_copy;  // what this rank may help to copy while it waits
@@ -215,8 +230,10 @@ struct alignas(64) Mailbox {
   // `receive`: the one for this message, in no queue; null: there is none.
   void accept_send(Operation& send, uint64_t position, Operation* receive,
                    Work& work) noexcept;
-  void accept_inline(Cell& cell, uint64_t position, Operation* receive, Work& work) noexcept;
-  void accept_pointer(Cell& cell, uint64_t position, Operation* receive, Work& work) noexcept;
+  void accept_inline(Cell& cell, uint64_t position, Operation* receive,
+                     Work& work) noexcept;
+  void accept_pointer(Cell& cell, uint64_t position, Operation* receive,
+                      Work& work) noexcept;
   void fill(Operation& receive, const Cell& cell, uint64_t position) const noexcept;
   const char* gather(const Cell& cell, uint64_t position, char* room) const noexcept;
 };

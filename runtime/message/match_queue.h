@@ -53,7 +53,8 @@ class MatchQueue {
   template <class IsMatch>
   Entry* find_early(IsMatch is_match, bool* is_end) const noexcept {
     Entry* entry = first();
-    for (size_t i = 0; entry != nullptr && i < kLinearLimit; ++i, entry = entry->next[0]) {
+    for (size_t i = 0; entry != nullptr && i < kLinearLimit;
+         ++i, entry = entry->next[0]) {
       if (is_match(*entry)) return entry;
     }
     *is_end = entry == nullptr;
@@ -85,9 +86,9 @@ class MatchQueue {
   void set_size(size_t n) noexcept { size_.store(n, std::memory_order_relaxed); }
 
   uint64_t clock_ = 0;
-  int patterns_ = 1;       // 1: entries stand in one bin, by their own key
-  unsigned built_ = 0;     // bit p: the bins of pattern p are filled
-  size_t bins_ = 0;        // per pattern; a power of two
+  int patterns_ = 1;    // 1: entries stand in one bin, by their own key
+  unsigned built_ = 0;  // bit p: the bins of pattern p are filled
+  size_t bins_ = 0;     // per pattern; a power of two
   std::unique_ptr<Bin[]> tables_[Entry::kPatterns];
 };
 

@@ -24,13 +24,22 @@ namespace mpc::msg {
 // Buffers and types belong to the operation until it is complete.
 // Errors are only those of resources (kNoMem); arguments are checked above.
 struct SendArgs {
-  const void* buffer; Count count; const dt::Datatype* type;
-  int dest_world; ContextId context; int tag; int source_in_comm; Mode mode;
+  const void* buffer;
+  Count count;
+  const dt::Datatype* type;
+  int dest_world;
+  ContextId context;
+  int tag;
+  int source_in_comm;
+  Mode mode;
 };
 struct RecvArgs {
-  void* buffer; Count count; const dt::Datatype* type;
+  void* buffer;
+  Count count;
+  const dt::Datatype* type;
   int source_in_comm;  // or kAnySource; matching is by the sender's rank in the communicator
-  ContextId context; int tag;
+  ContextId context;
+  int tag;
 };
 void start_send(job::Rank& self, Request& request, const SendArgs& args);
 void start_recv(job::Rank& self, Request& request, const RecvArgs& args);
@@ -74,7 +83,8 @@ struct Condition {
 };
 // Waits until it holds; messages and hooks are served meanwhile as in every wait. Cheaper than
 // wait_until(): no request, no message makes it look again. Switches: yes.
-void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReason& why);
+void wait_for(job::Rank& self, const Condition& condition,
+              const sched::WaitReason& why);
 // Wakes any execution of `self` that is in wait()/wait_until() so that it looks again.
 void notify(job::Rank& self);
 // Like notify(), for a rank whose main execution is parked in such a wait: true if this call has
@@ -88,9 +98,10 @@ bool is_parked_idly(const job::Rank& self) noexcept;
 // --- probe, matched probe, cancel -----------------------------------------------------------
 struct MatchedMessage;  // taken out of matching by mprobe; consumed by start_mrecv
 bool iprobe(job::Rank& self, int source, ContextId context, int tag, Status* status);
-MatchedMessage* improbe(job::Rank& self, int source, ContextId context, int tag, Status*);
-void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message, void* buffer,
-                 Count count, const dt::Datatype* type);
+MatchedMessage* improbe(job::Rank& self, int source, ContextId context, int tag,
+                        Status*);
+void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message,
+                 void* buffer, Count count, const dt::Datatype* type);
 // A receive not yet matched becomes complete with status.cancelled; otherwise it completes
 // normally. A send not yet matched is withdrawn from the receiver's queue likewise.
 void cancel(job::Rank& self, Request& request);

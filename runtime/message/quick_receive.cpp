@@ -83,8 +83,8 @@ void AnswerTime::learn(int looks_in_vain, bool has_come) noexcept {
     if (!has_come) credit_ = 0;
     if (look_ == Look::kWaited) return;
   }
-  const auto ticks = static_cast<int64_t>(
-      __rdtsc() - sent_ticks_.load(std::memory_order_relaxed));
+  const auto ticks =
+      static_cast<int64_t>(__rdtsc() - sent_ticks_.load(std::memory_order_relaxed));
   sent_ticks_.store(0, std::memory_order_relaxed);
   const bool is_answer = has_come && ticks <= kMostTicks;
   if (look_ == Look::kMeasured) {

@@ -107,8 +107,8 @@ MatchedMessage* improbe(job::Rank& self, int source, ContextId context, int tag,
   return reinterpret_cast<MatchedMessage*>(message);
 }
 
-void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message, void* buffer,
-                 Count count, const dt::Datatype* type) {
+void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message,
+                 void* buffer, Count count, const dt::Datatype* type) {
   Operation& op = operation_of(request);
   op.waiter_is_preset = false;
   op.state.store(kActive, std::memory_order_relaxed);

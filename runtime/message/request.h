@@ -38,7 +38,7 @@ enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
 struct Status {
   int source = kAnySource;  // as the sender numbers itself in the communicator
   int tag = kAnyTag;
-  Errc error{};             // valid if failed
+  Errc error{};  // valid if failed
   bool failed = false;
   bool cancelled = false;
   int64_t bytes = 0;
@@ -95,9 +95,10 @@ struct Entry {
   Key key;
   Kind kind;
   bool queued = false;
-  uint64_t order;                // of arrival in its queue
-  int64_t bytes;                 // message length, or capacity of a receive
-  Entry* next[1 + kPatterns];    // [0] in order of arrival, [1 + p] in the bin of pattern p
+  uint64_t order;  // of arrival in its queue
+  int64_t bytes;   // message length, or capacity of a receive
+  Entry*
+      next[1 + kPatterns];  // [0] in order of arrival, [1 + p] in the bin of pattern p
   union {
     Entry* prev[1 + kPatterns];
     Background in_background;  // after it has left the queue; see Operation::background
@@ -111,15 +112,16 @@ enum OperationState : uint32_t { kIdle = 0, kActive, kWaited, kCompleting, kComp
 struct Operation : Entry {
   std::atomic<uint32_t> state{kIdle};
   bool is_send = false;
-  bool waiter_is_preset = false;  // a blocking call: the waiter stands there from the start
-  bool is_counted = false;        // in Mailbox::copies of `mailbox`
-  bool may_buffer = false;        // a small send: who finds no receive for it copies it away
-  bool is_orphan = false;         // a send that nobody will match: its receiver has ended
+  bool waiter_is_preset =
+      false;                // a blocking call: the waiter stands there from the start
+  bool is_counted = false;  // in Mailbox::copies of `mailbox`
+  bool may_buffer = false;  // a small send: who finds no receive for it copies it away
+  bool is_orphan = false;   // a send that nobody will match: its receiver has ended
   std::atomic<bool> in_ring{false};  // a pointer to this is in `mailbox`'s ring
   // A large copy is under way, so it is soon complete.
   std::atomic<bool> is_copying{false};
-  bool is_claimed = false;        // by the copier: kCompleting already
-  bool is_woken = false;          // ... and its waiter is awake
+  bool is_claimed = false;  // by the copier: kCompleting already
+  bool is_woken = false;    // ... and its waiter is awake
   Status status;
   CompletionFn on_complete = nullptr;
   void* argument = nullptr;  // of on_complete and sequel
@@ -136,7 +138,7 @@ struct Operation : Entry {
   int64_t whole_bytes = 0;  // see set_whole_bytes()
   // Written by the other side's core, too: beside `buffer` and `type`, which it reads, and not
   // behind what only background work needs, or each large message would move one line more.
-  Entry* match = nullptr;      // of a receive in a copy job
+  Entry* match = nullptr;  // of a receive in a copy job
   Operation* next_work = nullptr;
 #ifdef MPC_WITHOUT_PROGRESS
   void forget_background() noexcept {}

@@ -12,11 +12,15 @@ namespace {
 
 // Default: usual for such runtimes; its knee on this transport has not been measured.
 IntSetting s_eager_limit{
-    "message.eager_limit", 8192, "bytes",
+    "message.eager_limit",
+    8192,
+    "bytes",
     "largest message that is buffered when its receive is not posted yet",
-    0, static_cast<int64_t>(EagerPool::kMaxBytes)};
+    0,
+    static_cast<int64_t>(EagerPool::kMaxBytes)};
 
-constexpr trace::Site kSend{"message", "send", {"bytes", "dest", "tag", "context", "flow"}};
+constexpr trace::Site kSend{
+    "message", "send", {"bytes", "dest", "tag", "context", "flow"}};
 
 Key key_of(const SendArgs& args) noexcept {
   return {args.context, args.source_in_comm, args.tag};
@@ -101,17 +105,19 @@ uint64_t push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
     sent = to.push_inline(key_of(args), packed, bytes);
   }
   mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
-  if (sent.was_full) [[unlikely]] note_ahead(mine, kMostAhead);
+  if (sent.was_full) [[unlikely]]
+    note_ahead(mine, kMostAhead);
   return sent.ticket;
 }
 
-[[gnu::cold]] void trace_send(const Operation& op, const Mailbox& mine, const SendArgs& args) {
+[[gnu::cold]] void trace_send(const Operation& op, const Mailbox& mine,
+                              const SendArgs& args) {
   const job::Rank* owner = mine.owner.load(std::memory_order_relaxed);
-  trace::instant(kSend,
-                 {static_cast<uint64_t>(op.bytes), static_cast<uint64_t>(args.dest_world),
-                  static_cast<uint64_t>(args.tag), args.context,
-                  reinterpret_cast<uintptr_t>(&op)},
-                 owner != nullptr ? owner->world_rank : trace::kOwn);
+  trace::instant(
+      kSend,
+      {static_cast<uint64_t>(op.bytes), static_cast<uint64_t>(args.dest_world),
+       static_cast<uint64_t>(args.tag), args.context, reinterpret_cast<uintptr_t>(&op)},
+      owner != nullptr ? owner->world_rank : trace::kOwn);
 }
 
 void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
@@ -131,7 +137,8 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
   op.is_copying.store(false, std::memory_order_relaxed);
   op.is_claimed = op.is_woken = false;
   op.forget_background();
-  if (trace::enabled()) [[unlikely]] trace_send(op, mine, args);
+  if (trace::enabled()) [[unlikely]]
+    trace_send(op, mine, args);
   if (!mine.has_sent_pointers.load(std::memory_order_relaxed)) {
     mine.has_sent_pointers.store(true, std::memory_order_relaxed);  // for our own end
   }

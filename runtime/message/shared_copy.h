@@ -25,7 +25,8 @@ class alignas(64) SharedCopy {
   // Takes part in what is offered, until nothing of it is left to begin. True if it copied
   // anything. Cost: one load of an own line if nothing is offered.
   bool help() noexcept {
-    if (!is_open(word_.load(std::memory_order_relaxed))) [[likely]] return false;
+    if (!is_open(word_.load(std::memory_order_relaxed))) [[likely]]
+      return false;
     return take_pieces();
   }
 

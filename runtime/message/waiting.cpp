@@ -123,7 +123,8 @@ bool poll_and_run_hooks(Mailbox& mine) noexcept {
 // done() may have become true; `help` is called once, after a while. `soon` says that the end
 // is a copy in progress away, which is shorter than sleeping and being woken.
 template <class Done, class Glance, class Help, class Soon>
-bool spin_until(Mailbox& mine, Done done, Glance glance, Help help, Soon soon) noexcept {
+bool spin_until(Mailbox& mine, Done done, Glance glance, Help help,
+                Soon soon) noexcept {
   constexpr int kTurnsBeforeHelp = 8;  // about a microsecond
   constexpr int kMostBudgets = 1000;   // some ms, if the copier has lost its core
   int budgets = 0;
@@ -160,7 +161,8 @@ void park_until(job::Rank& self, Mailbox& mine, Waiter& waiter, Done done,
 bool never() noexcept { return false; }
 
 bool is_over(const Operation& op) noexcept {
-  return op.state.load(std::memory_order_acquire) >= kCompleting;  // pairs with complete()
+  return op.state.load(std::memory_order_acquire) >=
+         kCompleting;  // pairs with complete()
 }
 
 // Waits for kComplete after kCompleting: for a few instructions of the completer, or for a copy
@@ -190,7 +192,8 @@ bool arm(Mailbox& mine, Operation& op, Waiter& waiter) noexcept {
   if (op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel)) {
     return true;
   }
-  CHECK(expected != kIdle && expected != kWaited, "wait for a request that is not active");
+  CHECK(expected != kIdle && expected != kWaited,
+        "wait for a request that is not active");
   settle(mine, op);
   return false;
 }
@@ -244,7 +247,8 @@ void BlockingOperation::wait(job::Rank& self, Mailbox& mine,
   auto soon = [&] { return o.is_copying.load(std::memory_order_relaxed); };
   if (!over() && !spin_until(mine, over, over, help, soon)) {
     help();
-    if (o.waiter_is_preset || arm(mine, o, waiter_)) park_until(self, mine, waiter_, over, why);
+    if (o.waiter_is_preset || arm(mine, o, waiter_))
+      park_until(self, mine, waiter_, over, why);
   }
   settle(mine, o);
 }
@@ -293,7 +297,9 @@ void wait(job::Rank& self, Request& request, const sched::WaitReason& why) {
     Waiter waiter{&sched::Execution::self()};
     help();
     if (arm(mine, op, waiter)) park_until(self, mine, waiter, over, why);
-    settle(mine, op);  // `waiter` lives until the completer has woken it, not only until it is over
+    settle(
+        mine,
+        op);  // `waiter` lives until the completer has woken it, not only until it is over
     return;
   }
   settle(mine, op);
@@ -363,7 +369,8 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
       help_receiver(operation_of(*requests[i]));
       take_back(operation_of(*requests[i]));
     }
-    while (help_progress(self)) {}
+    while (help_progress(self)) {
+    }
   };
   while (help_progress(self)) {
     if (done()) return;
@@ -396,12 +403,14 @@ void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate r
   }
 }
 
-void wait_for(job::Rank& self, const Condition& condition, const sched::WaitReason& why) {
+void wait_for(job::Rank& self, const Condition& condition,
+              const sched::WaitReason& why) {
   auto done = [&] { return condition.holds(condition.argument); };
   if (done()) return;
   Mailbox& mine = mailbox_of(self);
   auto help = [&] {
-    while (help_progress(self)) {}
+    while (help_progress(self)) {
+    }
   };
   if (spin_until(mine, done, done, help, never)) return;
   help();
@@ -423,7 +432,8 @@ void notify(job::Rank& self) {
   // counted.
   if (mine.parked_others.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   lock_others(mine);
-  for (Waiter* w = mine.others.load(std::memory_order_relaxed); w != nullptr; w = w->next) {
+  for (Waiter* w = mine.others.load(std::memory_order_relaxed); w != nullptr;
+       w = w->next) {
     w->execution->unpark();
   }
   unlock_others(mine);

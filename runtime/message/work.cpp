@@ -18,17 +18,21 @@
 namespace mpc::msg {
 namespace {
 
-IntSetting shared_copy_setting{
-    "message.shared_copy", 512 << 10, "bytes",
-    "Messages of this length are copied by both ranks if the other one waits actively; 0: never",
-    0, INT64_MAX};
+IntSetting shared_copy_setting{"message.shared_copy",
+                               512 << 10,
+                               "bytes",
+                               "Messages of this length are copied by both ranks if "
+                               "the other one waits actively; 0: never",
+                               0,
+                               INT64_MAX};
 
 // The list that this execution is working off, if any (a thread_local belongs to the
 // user-level thread). Work is run without switching, so one level is enough.
 thread_local Work* t_running = nullptr;
 
 // `send` is the sender's operation; 0 if the message was buffered.
-constexpr trace::Site kMatch{"message", "match", {"bytes", "source", "tag", "context", "send"}};
+constexpr trace::Site kMatch{
+    "message", "match", {"bytes", "source", "tag", "context", "send"}};
 constexpr trace::Site kCopy{
     "message", "copy", {"bytes", "source", "tag", "context", "flow"}, false, true};
 
@@ -54,16 +58,19 @@ uint64_t number(int64_t value) noexcept { return static_cast<uint64_t>(value); }
 
 [[gnu::cold]] void trace_copy(const Operation& receive, const Entry& message) noexcept {
   const Entry* send = message.kind == Entry::kRendezvous ? &message : nullptr;
-  trace::begin(kCopy,
-               {number(message.bytes), number(message.key.source), number(message.key.tag),
-                message.key.context, reinterpret_cast<uintptr_t>(send)},
-               rank_of(receive));
+  trace::begin(
+      kCopy,
+      {number(message.bytes), number(message.key.source), number(message.key.tag),
+       message.key.context, reinterpret_cast<uintptr_t>(send)},
+      rank_of(receive));
 }
 
 void trace_filled(const Operation& receive) noexcept {
-  if (!trace::enabled()) [[likely]] return;
+  if (!trace::enabled()) [[likely]]
+    return;
   const Status& status = receive.status;
-  trace_match(receive, {receive.key.context, status.source, status.tag}, status.bytes, nullptr);
+  trace_match(receive, {receive.key.context, status.source, status.tag}, status.bytes,
+              nullptr);
 }
 
 sched::Execution* main_execution(const Mailbox& mailbox) noexcept {
@@ -100,7 +107,8 @@ void announce(Operation& op) noexcept {
     return;
   }
   op.is_claimed = true;
-  if (op.waiter->wakes_at_each) return;  // has more to look at than this one: woken at the end
+  if (op.waiter->wakes_at_each)
+    return;  // has more to look at than this one: woken at the end
   op.is_woken = true;
   wake(*op.waiter);
 }
@@ -128,8 +136,7 @@ void Work::add_completion(Operation& receive) noexcept {
   trace_filled(receive);
   Mailbox& mailbox = *receive.mailbox;
   receive.is_counted =
-      !receive.waiter_is_preset &&
-      &sched::Execution::self() != main_execution(mailbox);
+      !receive.waiter_is_preset && &sched::Execution::self() != main_execution(mailbox);
   if (receive.is_counted) mailbox.copies.fetch_add(1, std::memory_order_relaxed);
   append(receive, nullptr);
 }
@@ -229,12 +236,14 @@ bool finish_or_claim(Operation& op) noexcept {
   for (;;) {
     uint32_t expected = kActive;
     // release pairs with is_complete().
-    if (op.state.compare_exchange_strong(expected, kComplete, std::memory_order_acq_rel)) {
+    if (op.state.compare_exchange_strong(expected, kComplete,
+                                         std::memory_order_acq_rel)) {
       return true;
     }
     CHECK(expected == kWaited, "an operation completed twice");
     // acquire pairs with arm(): `waiter`.
-    if (op.state.compare_exchange_strong(expected, kCompleting, std::memory_order_acq_rel)) {
+    if (op.state.compare_exchange_strong(expected, kCompleting,
+                                         std::memory_order_acq_rel)) {
       return false;
     }
   }
@@ -320,8 +329,8 @@ void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexc
     if (helper->shared_copy.offer(receive.buffer, send.buffer, static_cast<size_t>(n)))
       return;
   }
-  transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer, *send.type,
-                         send.count);
+  transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
+                         *send.type, send.count);
 }
 
 }  // namespace
@@ -329,11 +338,13 @@ void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexc
 void take_data(Operation& receive, Entry& message) noexcept {
   fill_status(receive, message.key, message.bytes);
   const bool is_traced = trace::enabled();
-  if (is_traced) [[unlikely]] trace_copy(receive, message);
+  if (is_traced) [[unlikely]]
+    trace_copy(receive, message);
   if (message.kind == Entry::kBlock) {
     auto& block = static_cast<Block&>(message);
     unpack_into(receive, block.data(), block.bytes);
-    if (is_traced) [[unlikely]] trace::end(kCopy);
+    if (is_traced) [[unlikely]]
+      trace::end(kCopy);
     EagerPool::give_back(&block);
     return;
   }
@@ -349,7 +360,8 @@ void take_data(Operation& receive, Entry& message) noexcept {
                                        core_of(receive.mailbox));
     copy_rendezvous(receive, send, helper);
   }
-  if (is_traced) [[unlikely]] trace::end(kCopy);
+  if (is_traced) [[unlikely]]
+    trace::end(kCopy);
   send.status = Status{};
   complete(send);
 }

@@ -21,9 +21,10 @@ struct Mailbox;
 // An execution that waits for one of several operations, or for all of them.
 struct Waiter {
   sched::Execution* execution = nullptr;
-  std::atomic<int64_t> missing{1};  // completions until it is woken; 0 or less: wake at each
+  std::atomic<int64_t> missing{
+      1};  // completions until it is woken; 0 or less: wake at each
   bool wakes_at_each = false;
-  Waiter* next = nullptr;           // in Mailbox::others
+  Waiter* next = nullptr;  // in Mailbox::others
 };
 
 class Work {
@@ -68,7 +69,8 @@ class Work {
 };
 
 // Sets the status of a receive. Errors: kTruncate if the message is longer than the buffer.
-inline void fill_status(Operation& receive, const Key& key, int64_t message_bytes) noexcept {
+inline void fill_status(Operation& receive, const Key& key,
+                        int64_t message_bytes) noexcept {
   Status& s = receive.status;
   s.source = key.source;
   s.tag = key.tag;

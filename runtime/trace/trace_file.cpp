@@ -62,7 +62,8 @@ bool TraceFile::write() noexcept {
   if (descriptor < 0) return true;
   stop();
   int error = write_json(descriptor, *g_job);
-  if (::close(descriptor) != 0 && error == 0) error = errno;  // a quota may tell only now
+  if (::close(descriptor) != 0 && error == 0)
+    error = errno;  // a quota may tell only now
   if (error != 0)
     say("mpcrun: --trace {}: {}; the file is not complete\n", g_path->c_str(),
         ::strerrordesc_np(error));

@@ -42,7 +42,8 @@ const bool fast_fs = (getauxval(AT_HWCAP2) & kHwcap2FsGsBase) != 0;
 // `ret` from here up to the user's code would be predicted wrongly (20 ns a switch, measured
 // in docs/design/0001). Both sides leave here through the same callers, so now the
 // predictions are right.
-[[gnu::always_inline]] inline bctx::transfer_t jump(bctx::fcontext_t target, void* message) {
+[[gnu::always_inline]] inline bctx::transfer_t jump(bctx::fcontext_t target,
+                                                    void* message) {
 #ifdef __x86_64__
   bctx::transfer_t arrival;
   asm volatile(
@@ -55,9 +56,9 @@ const bool fast_fs = (getauxval(AT_HWCAP2) & kHwcap2FsGsBase) != 0;
       : "=a"(arrival.fctx), "=d"(arrival.data), "+D"(target), "+S"(message)
       :
       : "rcx", "r8", "r9", "r10", "r11", "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3",
-        "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
-        "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)",
-        "st(7)");
+        "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+        "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)",
+        "st(6)", "st(7)");
   return arrival;
 #else
   return bctx::jump_fcontext(target, message);

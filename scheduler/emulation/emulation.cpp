@@ -12,17 +12,20 @@
 namespace mpc::sched {
 namespace {
 
-IntSetting stretch_setting("emulate.stretch", 20, "",
-                           "mpcrun --emulate: how many times longer everything takes than on "
-                           "the emulated machine",
-                           1, 1'000'000);
-IntSetting scale_setting("emulate.scale", 1, "",
-                         "mpcrun --emulate: each byte of a message or reduction stands for so "
-                         "many, so that copying them for real costs little",
-                         1, 1 << 20);
+IntSetting stretch_setting(
+    "emulate.stretch", 20, "",
+    "mpcrun --emulate: how many times longer everything takes than on "
+    "the emulated machine",
+    1, 1'000'000);
+IntSetting scale_setting(
+    "emulate.scale", 1, "",
+    "mpcrun --emulate: each byte of a message or reduction stands for so "
+    "many, so that copying them for real costs little",
+    1, 1 << 20);
 
 Counter work_counter{"emulate.work", "Pieces of work that took emulated time"};
-Counter late_counter{"emulate.late_ns", "Real time that they took too long, in ns, all together"};
+Counter late_counter{"emulate.late_ns",
+                     "Real time that they took too long, in ns, all together"};
 
 constexpr int kMaxNodes = 64;
 
@@ -32,12 +35,14 @@ int64_t g_scale = 1;
 std::atomic<int> g_copies[kMaxNodes];  // under way, by NUMA node
 
 int numa_of(int core) noexcept {
-  return core < 0 ? 0 : std::min(core / std::max(1, g_costs.cores_per_numa), kMaxNodes - 1);
+  return core < 0 ? 0
+                  : std::min(core / std::max(1, g_costs.cores_per_numa), kMaxNodes - 1);
 }
 
 EmulatedCosts::Reach reach_of(int a, int b) noexcept {
   if (a < 0 || b < 0) return EmulatedCosts::kNuma;
-  if (a / std::max(1, g_costs.cores_per_cache) == b / std::max(1, g_costs.cores_per_cache))
+  if (a / std::max(1, g_costs.cores_per_cache) ==
+      b / std::max(1, g_costs.cores_per_cache))
     return EmulatedCosts::kCache;
   return numa_of(a) == numa_of(b) ? EmulatedCosts::kNuma : EmulatedCosts::kMachine;
 }
@@ -100,8 +105,9 @@ void EmulatedCopy::start(int64_t bytes, int core_from, int core_to) noexcept {
   // Those that begin later slow this one down too on a real machine; here they do not.
   const int copies = g_copies[numa].fetch_add(1, std::memory_order_relaxed) + 1;
   const double rate = std::max(cost.ns_per_byte, g_costs.numa_ns_per_byte * copies);
-  begin(2 * g_costs.node_ns + g_costs.message_ns + cost.fixed_ns + bytes_of(bytes) * rate,
-        numa);
+  begin(
+      2 * g_costs.node_ns + g_costs.message_ns + cost.fixed_ns + bytes_of(bytes) * rate,
+      numa);
 }
 
 void EmulatedLocal::start(Kind kind, int64_t bytes) noexcept {

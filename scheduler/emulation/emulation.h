@@ -18,7 +18,12 @@ namespace mpc::sched {
 
 // What work costs on the emulated machine; plain numbers, so that no model is named here.
 struct EmulatedCosts {
-  enum Reach { kCache, kNuma, kMachine, kReachCount };  // how far apart a copy's ends are
+  enum Reach {
+    kCache,
+    kNuma,
+    kMachine,
+    kReachCount
+  };  // how far apart a copy's ends are
   struct Copy {
     double fixed_ns = 0, ns_per_byte = 0;
   };

@@ -17,10 +17,11 @@ namespace {
 IntSetting min_bytes("progress.min_bytes", 16 << 10, "bytes",
                      "Smallest copy or reduction that is worth handing to another core",
                      0);
-IntSetting near_bytes("progress.near_bytes", 256 << 10, "bytes",
-                      "The same where the operation's data are of ranks of the core that has them, "
-                      "and no more than that: in its cache a copy takes a fraction of the time",
-                      0);
+IntSetting near_bytes(
+    "progress.near_bytes", 256 << 10, "bytes",
+    "The same where the operation's data are of ranks of the core that has them, "
+    "and no more than that: in its cache a copy takes a fraction of the time",
+    0);
 IntSetting wake_bytes(
     "progress.wake_bytes", 256 << 10, "bytes",
     "Smallest copy or reduction for which a sleeping core with ranks of its "
@@ -116,7 +117,8 @@ struct alignas(64) Site {
     if (is_taken()) return 0;
     if (!is_dedicated) return kShortSpinNs;
     // It comes regularly: nothing is missed before it is due.
-    if (appointment(now).from > now + kShortestNapNs + lateness_ns.load(std::memory_order_relaxed))
+    if (appointment(now).from >
+        now + kShortestNapNs + lateness_ns.load(std::memory_order_relaxed))
       return kShortSpinNs;
     const uint64_t limit = static_cast<uint64_t>(spin_us.get()) * 1000;
     const uint64_t usual = usual_gap_ns.load(std::memory_order_relaxed);
@@ -126,7 +128,8 @@ struct alignas(64) Site {
   // How long to look for more work from time to time after that, and how often.
   uint64_t napping_ns() const noexcept {
     const uint64_t usual = usual_gap_ns.load(std::memory_order_relaxed);
-    if (!is_dedicated || usual >= kLongestGapNs || nap_us.get() == 0 || is_taken()) return 0;
+    if (!is_dedicated || usual >= kLongestGapNs || nap_us.get() == 0 || is_taken())
+      return 0;
     return 4 * usual;
   }
   uint64_t nap_length_ns(uint64_t now) const noexcept {
@@ -615,8 +618,8 @@ Site& Thread::arrive() noexcept {
   Site& here = cores_.site(Execution::self().worker()->index());
   if (&here == &before) return here;
   move_counter.add();
-  trace::instant(kMove,
-                 {static_cast<uint64_t>(before.core), static_cast<uint64_t>(here.core)});
+  trace::instant(
+      kMove, {static_cast<uint64_t>(before.core), static_cast<uint64_t>(here.core)});
   before.busy.fetch_sub(1, std::memory_order_relaxed);
   here.busy.fetch_add(1, std::memory_order_relaxed);
   site_.store(&here, std::memory_order_relaxed);
@@ -759,7 +762,8 @@ void Thread::main() noexcept {
 
 bool is_kept_here(int64_t bytes, ProgressData data) noexcept {
   if (bytes < min_bytes.get()) return true;
-  return data.is_near && std::max(bytes, data.bytes) < near_bytes.get() && !Emulation::is_on();
+  return data.is_near && std::max(bytes, data.bytes) < near_bytes.get() &&
+         !Emulation::is_on();
 }
 
 std::unique_ptr<ProgressCores> ProgressCores::make(Scheduler& scheduler,

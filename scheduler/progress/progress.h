@@ -42,9 +42,9 @@ enum class ProgressPolicy : uint8_t {
   kClosest,  // the closest idle core, communication cores first; chosen anew each time
   kSame,     // the rank's own core: when the rank waits
   kNext,     // the next worker, whatever it does
-  kNuma,     // communication cores of the rank's NUMA node in turn (all, if it has none)
-  kList,     // worker list[rank % size]
-  kTasks,    // no thread: a task in the machine's queue, for whichever core has nothing to do
+  kNuma,  // communication cores of the rank's NUMA node in turn (all, if it has none)
+  kList,  // worker list[rank % size]
+  kTasks,  // no thread: a task in the machine's queue, for whichever core has nothing to do
 };
 // "closest", "same", ... Errors: kArg with the known names.
 Result<ProgressPolicy> parse_progress_policy(std::string_view text);
@@ -57,8 +57,9 @@ enum class ProgressNeed : uint8_t {
 
 // Where an operation's data lie, of which an item does all or a part.
 struct ProgressData {
-  bool is_near = false;  // they are of ranks of the caller's core: in its cache, if they are few
-  int64_t bytes = 0;     // all of the operation's
+  bool is_near =
+      false;  // they are of ranks of the caller's core: in its cache, if they are few
+  int64_t bytes = 0;  // all of the operation's
 };
 
 // True if submit() refuses an item with such data in any case: it is too small, or its data are in
@@ -73,7 +74,7 @@ bool is_kept_here(int64_t bytes, ProgressData data) noexcept;
 // after `run` has begun, nor after take() has returned it.
 struct ProgressItem {
   using Run = void (*)(ProgressItem& self) noexcept;
-  Run run;  // must not park; set before submit()
+  Run run;             // must not park; set before submit()
   ProgressItem* next;  // the queue's
 };
 
@@ -82,11 +83,13 @@ class ProgressCores {
  public:
   struct Config {
     ProgressPolicy policy = ProgressPolicy::kClosest;
-    std::vector<int> list{};     // kList: workers
-    int application_workers = 1; // workers 0..n-1 have ranks, the others are for communication
+    std::vector<int> list{};  // kList: workers
+    int application_workers =
+        1;  // workers 0..n-1 have ranks, the others are for communication
   };
   // Ownership: scheduler and machine outlive it.
-  static std::unique_ptr<ProgressCores> make(Scheduler& scheduler, const topo::Machine& machine,
+  static std::unique_ptr<ProgressCores> make(Scheduler& scheduler,
+                                             const topo::Machine& machine,
                                              const Config& config);
   virtual ~ProgressCores() = default;
   // The progress thread of a rank. `identity` is its Execution::identity while it runs items.

@@ -18,14 +18,16 @@ namespace mpc::sched {
 // How long a nap lasts that begins at `now`: the longer nothing has come, the later the next
 // piece is seen, by an eighth of that time at most. Work that is offered just now may be later
 // than `now`. Units: ns.
-inline uint64_t nap_length(uint64_t now, uint64_t last_work, uint64_t shortest) noexcept {
+inline uint64_t nap_length(uint64_t now, uint64_t last_work,
+                           uint64_t shortest) noexcept {
   const uint64_t idle = now > last_work ? now - last_work : 0;
   return std::max(shortest, idle / 8);
 }
 
 class Rhythm {
  public:
-  static constexpr uint64_t kLongest = 10'000'000;  // ns; a longer pause is the end of a rhythm
+  static constexpr uint64_t kLongest =
+      10'000'000;  // ns; a longer pause is the end of a rhythm
 
   // Work comes after a pause. Units: ns of one clock.
   void note_burst(uint64_t now) noexcept {
@@ -64,7 +66,8 @@ class Rhythm {
     Window found;
     for (const auto& remembered : intervals_) {
       const Window window = around(remembered.load(std::memory_order_relaxed));
-      if (window.to > since && (found.to == 0 || window.from < found.from)) found = window;
+      if (window.to > since && (found.to == 0 || window.from < found.from))
+        found = window;
     }
     if (found.to == 0) return {};
     for (size_t i = 0; i < kMemory; ++i) {  // windows that touch are one
@@ -77,7 +80,8 @@ class Rhythm {
   }
 
  private:
-  static constexpr size_t kMemory = 16;  // a program may have several collectives in turn
+  static constexpr size_t kMemory =
+      16;  // a program may have several collectives in turn
   static constexpr uint64_t kShort = 100'000;  // ns; too short to tell one from another
   static constexpr int kEnoughHits = 3;
   static constexpr int kMostHits = 8;
@@ -103,8 +107,8 @@ class Rhythm {
     for (const auto& slot : intervals_) {
       const uint64_t remembered = slot.load(std::memory_order_relaxed);
       if (remembered == 0) continue;
-      least = std::min(least, interval > remembered ? interval - remembered
-                                                    : remembered - interval);
+      least = std::min(
+          least, interval > remembered ? interval - remembered : remembered - interval);
     }
     return least;
   }
@@ -120,7 +124,8 @@ class Rhythm {
   std::atomic<uint64_t> last_{0};
   std::atomic<unsigned> next_{0};
   std::atomic<int> hits_{0};
-  std::atomic<uint64_t> deviation_{kMostMargin};  // usual, of an interval from one remembered
+  std::atomic<uint64_t> deviation_{
+      kMostMargin};  // usual, of an interval from one remembered
   std::array<std::atomic<uint32_t>, kMemory> intervals_{};
 };
 

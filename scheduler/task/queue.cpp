@@ -4,7 +4,8 @@ namespace mpc::sched {
 
 void TaskQueue::push(Task& task) noexcept {
   // Counted first: who sees the task in the inbox sees the count.
-  if (task.allowed_ != nullptr) restricted_count_.fetch_add(1, std::memory_order_relaxed);
+  if (task.allowed_ != nullptr)
+    restricted_count_.fetch_add(1, std::memory_order_relaxed);
   Task* top = inbox_.load(std::memory_order_relaxed);
   do {
     task.next_ = top;

@@ -45,22 +45,32 @@ constexpr trace::Site kRun{
 
 const char* name_of(TaskScope scope) noexcept {
   switch (scope) {
-    case TaskScope::kCore: return "task for the core";
-    case TaskScope::kCache: return "task for the cache";
-    case TaskScope::kNuma: return "task for the NUMA node";
-    case TaskScope::kChip: return "task for the chip";
-    case TaskScope::kMachine: return "task for any core";
+    case TaskScope::kCore:
+      return "task for the core";
+    case TaskScope::kCache:
+      return "task for the cache";
+    case TaskScope::kNuma:
+      return "task for the NUMA node";
+    case TaskScope::kChip:
+      return "task for the chip";
+    case TaskScope::kMachine:
+      return "task for any core";
   }
   return "task";
 }
 
 topo::Level level_of(TaskScope scope) noexcept {
   switch (scope) {
-    case TaskScope::kCore: return topo::Level::kCore;
-    case TaskScope::kCache: return topo::Level::kL3;
-    case TaskScope::kNuma: return topo::Level::kNuma;
-    case TaskScope::kChip: return topo::Level::kPackage;
-    case TaskScope::kMachine: return topo::Level::kMachine;
+    case TaskScope::kCore:
+      return topo::Level::kCore;
+    case TaskScope::kCache:
+      return topo::Level::kL3;
+    case TaskScope::kNuma:
+      return topo::Level::kNuma;
+    case TaskScope::kChip:
+      return topo::Level::kPackage;
+    case TaskScope::kMachine:
+      return topo::Level::kMachine;
   }
   return topo::Level::kMachine;
 }
@@ -340,7 +350,8 @@ bool TaskQueues::is_at_rest() const noexcept {
 
 uint64_t TaskQueues::finished() const noexcept {
   uint64_t sum = 0;
-  for (const Share& share : shares_) sum += share.finished.load(std::memory_order_acquire);
+  for (const Share& share : shares_)
+    sum += share.finished.load(std::memory_order_acquire);
   return sum;
 }
 

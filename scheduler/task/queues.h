@@ -49,7 +49,8 @@ class TaskQueues {
     int count;
   };
   // Builds the tree over the workers' cores. machine null: cores and the machine only.
-  void build(const topo::Machine* machine, std::vector<std::unique_ptr<Worker>>& workers);
+  void build(const topo::Machine* machine,
+             std::vector<std::unique_ptr<Worker>>& workers);
   const Path& path(int worker) const noexcept {
     return shares_[static_cast<size_t>(worker)].path;
   }
@@ -61,7 +62,9 @@ class TaskQueues {
   // A worker without ready Ults: between begin_idle() and end_idle() submitters count on it
   // to look. Afterwards it calls begin_idle() again soon, or pass_on().
   void begin_idle(Worker& worker) noexcept { change_idle(worker, TaskQueue::kSpinner); }
-  void end_idle(Worker& worker) noexcept { change_idle(worker, 0 - TaskQueue::kSpinner); }
+  void end_idle(Worker& worker) noexcept {
+    change_idle(worker, 0 - TaskQueue::kSpinner);
+  }
   // The next task, removed from its queue. Null: none.
   struct Taken {
     Task* task = nullptr;

@@ -8,13 +8,18 @@ struct expected {
   const char* name;
   long long actual, wanted;
 };
-#define V(name, value) {#name, (long long)(name), value}
+#define V(name, value) \
+  { #name, (long long)(name), value }
 
 static const struct expected table[] = {
-    V(sizeof(MPI_Status), 32), V(offsetof(MPI_Status, MPI_SOURCE), 0),
-    V(offsetof(MPI_Status, MPI_TAG), 4), V(offsetof(MPI_Status, MPI_ERROR), 8),
-    V(offsetof(MPI_Status, MPI_internal), 12), V(sizeof(MPI_Aint), sizeof(void*)),
-    V(sizeof(MPI_Count), 8), V(sizeof(MPI_Offset), 8),
+    V(sizeof(MPI_Status), 32),
+    V(offsetof(MPI_Status, MPI_SOURCE), 0),
+    V(offsetof(MPI_Status, MPI_TAG), 4),
+    V(offsetof(MPI_Status, MPI_ERROR), 8),
+    V(offsetof(MPI_Status, MPI_internal), 12),
+    V(sizeof(MPI_Aint), sizeof(void*)),
+    V(sizeof(MPI_Count), 8),
+    V(sizeof(MPI_Offset), 8),
 };
 
 int main(void) {

@@ -72,7 +72,8 @@ static void collectives(MPI_Comm comm, int rank, int size) {
     EXPECT(MPI_Gather(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, all, 1, MPI_INT, 0, comm),
            MPI_SUCCESS);
   else
-    EXPECT(MPI_Gather(&v, 1, MPI_INT, NULL, -1, MPI_DATATYPE_NULL, 0, comm), MPI_SUCCESS);
+    EXPECT(MPI_Gather(&v, 1, MPI_INT, NULL, -1, MPI_DATATYPE_NULL, 0, comm),
+           MPI_SUCCESS);
 }
 
 static void handles(MPI_Comm comm) {

@@ -1,7 +1,8 @@
 /* mpi.h in each language standard that programs use: types, constants and prototypes. */
 #include "mpi.h"
 
-static int user_copy(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
+static int user_copy(MPI_Comm comm, int keyval, void* extra, void* in, void* out,
+                     int* flag) {
   (void)comm, (void)keyval, (void)extra, (void)in, (void)out;
   *flag = 0;
   return MPI_SUCCESS;

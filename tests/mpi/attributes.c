@@ -3,7 +3,8 @@
 
 static int copies, deletes, last_deleted, fail_copy, fail_delete;
 
-static int copy_fn(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
+static int copy_fn(MPI_Comm comm, int key, void* extra, void* in, void* out,
+                   int* flag) {
   ++copies;
   if (fail_copy) return MPI_ERR_OTHER;
   *(void**)out = (char*)in + (MPI_Aint)extra;

@@ -29,11 +29,15 @@ int main(int argc, char** argv) {
   CHECK(MPI_Reduce_scatter(a, a, ones, MPI_INT, MPI_SUM, comm) == expected);
   CHECK(MPI_Allgather(a, 1, MPI_INT, a, 1, MPI_INT, comm) == expected);
   CHECK(MPI_Allgather(a + rank, 1, MPI_INT, a, 1, MPI_INT, comm) == expected);
-  CHECK(MPI_Allgatherv(a + rank, 1, MPI_INT, a, ones, displs, MPI_INT, comm) == expected);
+  CHECK(MPI_Allgatherv(a + rank, 1, MPI_INT, a, ones, displs, MPI_INT, comm) ==
+        expected);
   CHECK(MPI_Alltoall(a, 1, MPI_INT, a, 1, MPI_INT, comm) == expected);
-  CHECK(MPI_Alltoallv(a, ones, displs, MPI_INT, a, ones, displs, MPI_INT, comm) == expected);
-  if (size == 1 || expected == MPI_SUCCESS) { /* an error at the root only leaves the others */
-    CHECK(MPI_Reduce(a, rank == 0 ? a : NULL, 1, MPI_INT, MPI_SUM, 0, comm) == expected);
+  CHECK(MPI_Alltoallv(a, ones, displs, MPI_INT, a, ones, displs, MPI_INT, comm) ==
+        expected);
+  if (size == 1 ||
+      expected == MPI_SUCCESS) { /* an error at the root only leaves the others */
+    CHECK(MPI_Reduce(a, rank == 0 ? a : NULL, 1, MPI_INT, MPI_SUM, 0, comm) ==
+          expected);
     CHECK(MPI_Gather(a, 1, MPI_INT, a, 1, MPI_INT, 0, comm) == expected);
     CHECK(MPI_Gatherv(a, 1, MPI_INT, a, ones, displs, MPI_INT, 0, comm) == expected);
     CHECK(MPI_Scatter(a, 1, MPI_INT, a, 1, MPI_INT, 0, comm) == expected);
@@ -42,18 +46,22 @@ int main(int argc, char** argv) {
   MPI_Request request = MPI_REQUEST_NULL;
   CHECK(MPI_Iallreduce(a, a, 1, MPI_INT, MPI_SUM, comm, &request) == expected);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  CHECK(MPI_Alltoall_init(a, 1, MPI_INT, a, 1, MPI_INT, comm, MPI_INFO_NULL, &request) == expected);
+  CHECK(MPI_Alltoall_init(a, 1, MPI_INT, a, 1, MPI_INT, comm, MPI_INFO_NULL,
+                          &request) == expected);
   if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
 
   /* What only the root has. */
-  CHECK(MPI_Reduce(a, rank == 0 ? b : NULL, 1, MPI_INT, MPI_SUM, 0, comm) == MPI_SUCCESS);
-  CHECK(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : a, rank == 0 ? b : NULL, 1, MPI_INT, MPI_SUM, 0,
-                   comm) == MPI_SUCCESS);
+  CHECK(MPI_Reduce(a, rank == 0 ? b : NULL, 1, MPI_INT, MPI_SUM, 0, comm) ==
+        MPI_SUCCESS);
+  CHECK(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : a, rank == 0 ? b : NULL, 1, MPI_INT,
+                   MPI_SUM, 0, comm) == MPI_SUCCESS);
   MPI_Datatype at_root = rank == 0 ? MPI_INT : MPI_DATATYPE_NULL;
-  CHECK(MPI_Gather(a, 1, MPI_INT, rank == 0 ? b : NULL, 1, at_root, 0, comm) == MPI_SUCCESS);
-  CHECK(MPI_Scatter(rank == 0 ? b : NULL, 1, at_root, a, 1, MPI_INT, 0, comm) == MPI_SUCCESS);
-  CHECK(MPI_Gather(rank == 0 ? MPI_IN_PLACE : a, 1, MPI_INT, rank == 0 ? b : NULL, 1, at_root, 0,
-                   comm) == MPI_SUCCESS);
+  CHECK(MPI_Gather(a, 1, MPI_INT, rank == 0 ? b : NULL, 1, at_root, 0, comm) ==
+        MPI_SUCCESS);
+  CHECK(MPI_Scatter(rank == 0 ? b : NULL, 1, at_root, a, 1, MPI_INT, 0, comm) ==
+        MPI_SUCCESS);
+  CHECK(MPI_Gather(rank == 0 ? MPI_IN_PLACE : a, 1, MPI_INT, rank == 0 ? b : NULL, 1,
+                   at_root, 0, comm) == MPI_SUCCESS);
 
   /* Not aliased: nothing there, other elements of one array, a buffer that does not count. */
   CHECK(MPI_Allreduce(a, a, 0, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
@@ -62,21 +70,26 @@ int main(int argc, char** argv) {
   CHECK(MPI_Allreduce(a + 10, a, 10, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
   CHECK(MPI_Allgather(a + size, 1, MPI_INT, a, 1, MPI_INT, comm) == MPI_SUCCESS);
   for (int i = 0; i < size; ++i) behind[i] = size + i;
-  CHECK(MPI_Alltoallv(a, ones, displs, MPI_INT, a, ones, behind, MPI_INT, comm) == MPI_SUCCESS);
-  CHECK(MPI_Reduce(a, rank == size - 1 ? b : a, 1, MPI_INT, MPI_SUM, size - 1, comm) == MPI_SUCCESS);
+  CHECK(MPI_Alltoallv(a, ones, displs, MPI_INT, a, ones, behind, MPI_INT, comm) ==
+        MPI_SUCCESS);
+  CHECK(MPI_Reduce(a, rank == size - 1 ? b : a, 1, MPI_INT, MPI_SUM, size - 1, comm) ==
+        MPI_SUCCESS);
 
   CHECK(MPI_Allreduce(MPI_IN_PLACE, a, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
   CHECK(MPI_Allreduce(a, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm) == MPI_ERR_BUFFER);
   CHECK(MPI_Allreduce(NULL, a, 1, MPI_INT, MPI_SUM, comm) == MPI_ERR_BUFFER);
   CHECK(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm) == MPI_ERR_BUFFER);
   CHECK(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, rank, 0, comm) == MPI_ERR_BUFFER);
-  CHECK(MPI_Recv(MPI_IN_PLACE, 1, MPI_INT, rank, 0, comm, MPI_STATUS_IGNORE) == MPI_ERR_BUFFER);
+  CHECK(MPI_Recv(MPI_IN_PLACE, 1, MPI_INT, rank, 0, comm, MPI_STATUS_IGNORE) ==
+        MPI_ERR_BUFFER);
   const int elsewhere = (rank + 1) % size; /* in place is for the root only */
   if (size > 1) {
-    CHECK(MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, NULL, 0, MPI_INT, elsewhere, comm) == MPI_ERR_BUFFER);
+    CHECK(MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, NULL, 0, MPI_INT, elsewhere, comm) ==
+          MPI_ERR_BUFFER);
     CHECK(MPI_Scatter(NULL, 0, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, elsewhere, comm) ==
           MPI_ERR_BUFFER);
-    CHECK(MPI_Reduce(MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, elsewhere, comm) == MPI_ERR_BUFFER);
+    CHECK(MPI_Reduce(MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, elsewhere, comm) ==
+          MPI_ERR_BUFFER);
   }
   CHECK(MPI_Allreduce(a, b, 1, MPI_INT, MPI_REPLACE, comm) == MPI_ERR_OP);
   CHECK(MPI_Allreduce(a, b, 1, MPI_INT, MPI_NO_OP, comm) == MPI_ERR_OP);

@@ -7,14 +7,14 @@
 
 static int check_failures;
 
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      int check_rank;                                                               \
-      MPI_Comm_rank(MPI_COMM_WORLD, &check_rank);                                   \
-      printf("rank %d: %s:%d: %s\n", check_rank, __FILE__, __LINE__, #condition);   \
-      ++check_failures;                                                             \
-    }                                                                               \
+#define CHECK(condition)                                                          \
+  do {                                                                            \
+    if (!(condition)) {                                                           \
+      int check_rank;                                                             \
+      MPI_Comm_rank(MPI_COMM_WORLD, &check_rank);                                 \
+      printf("rank %d: %s:%d: %s\n", check_rank, __FILE__, __LINE__, #condition); \
+      ++check_failures;                                                           \
+    }                                                                             \
   } while (0)
 
 /* Collective; prints "No Errors" if there were none anywhere. */

@@ -48,8 +48,10 @@ static void* communicate(void* unused) {
     pass_on();
     pthread_mutex_lock(&mutex);
     ++answered;
-    if (round % 2) pthread_cond_signal(&changed);
-    else pthread_cond_broadcast(&changed);
+    if (round % 2)
+      pthread_cond_signal(&changed);
+    else
+      pthread_cond_broadcast(&changed);
   }
   pthread_mutex_unlock(&mutex);
   for (int round = 0; round < ROUNDS / 10; ++round) {
@@ -89,8 +91,10 @@ static void check_conditions(void) {
     pthread_cond_signal(&changed);
     const struct timespec late = after(CLOCK_REALTIME, LATE * 1000);
     while (wanted != answered) {
-      if (round % 2) CHECK(pthread_cond_wait(&changed, &mutex) == 0);
-      else CHECK(pthread_cond_timedwait(&changed, &mutex, &late) == 0);
+      if (round % 2)
+        CHECK(pthread_cond_wait(&changed, &mutex) == 0);
+      else
+        CHECK(pthread_cond_timedwait(&changed, &mutex, &late) == 0);
     }
   }
   const struct timespec soon = after(CLOCK_REALTIME, 5), past = {1, 0};

@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
 
   /* Odd and even ranks, in reverse order; the last rank stays out. */
   MPI_Comm part;
-  MPI_Comm_split(dup, size > 1 && rank == size - 1 ? MPI_UNDEFINED : rank % 2, -rank, &part);
+  MPI_Comm_split(dup, size > 1 && rank == size - 1 ? MPI_UNDEFINED : rank % 2, -rank,
+                 &part);
   if (size > 1 && rank == size - 1) {
     CHECK(part == MPI_COMM_NULL);
   } else {

@@ -11,7 +11,9 @@ static unsigned draw(unsigned below) { /* the same at all ranks */
   return (state >> 8) % below;
 }
 
-static int value(int round, int rank, int i) { return round * 7919 + rank * 101 + i * 13; }
+static int value(int round, int rank, int i) {
+  return round * 7919 + rank * 101 + i * 13;
+}
 
 /* x -> a x + b, as pairs (a, b) of unsigned: associative, does not commute. */
 static void compose(void* in, void* inout, int* pairs, MPI_Datatype* type) {
@@ -28,7 +30,8 @@ static void allreduce(MPI_Comm comm, int round, int n, int in_place) {
   int size, rank;
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &rank);
-  int *in = malloc(sizeof(int) * (size_t)n), *out = malloc(sizeof(int) * (size_t)n), wrong = 0;
+  int *in = malloc(sizeof(int) * (size_t)n), *out = malloc(sizeof(int) * (size_t)n),
+      wrong = 0;
   for (int i = 0; i < n; ++i) in[i] = out[i] = value(round, rank, i);
   MPI_Allreduce(in_place ? MPI_IN_PLACE : in, out, n, MPI_INT, MPI_SUM, comm);
   for (int i = 0; i < n; ++i) {
@@ -42,7 +45,8 @@ static void allreduce(MPI_Comm comm, int round, int n, int in_place) {
 }
 
 /* Rank order is kept. */
-static void in_order(MPI_Comm comm, int round, MPI_Op op, MPI_Datatype pair, int pairs) {
+static void in_order(MPI_Comm comm, int round, MPI_Op op, MPI_Datatype pair,
+                     int pairs) {
   int size, rank, wrong = 0;
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &rank);
@@ -51,7 +55,8 @@ static void in_order(MPI_Comm comm, int round, MPI_Op op, MPI_Datatype pair, int
   for (int i = 0; i < 2 * pairs; ++i) in[i] = (unsigned)value(round, rank, i) | 1u;
   MPI_Allreduce(in, out, pairs, pair, op, comm);
   for (int i = 0; i < 2 * pairs; i += 2) {
-    unsigned a = (unsigned)value(round, 0, i) | 1u, b = (unsigned)value(round, 0, i + 1) | 1u;
+    unsigned a = (unsigned)value(round, 0, i) | 1u,
+             b = (unsigned)value(round, 0, i + 1) | 1u;
     for (int r = 1; r < size; ++r) {
       unsigned c = (unsigned)value(round, r, i) | 1u;
       unsigned d = (unsigned)value(round, r, i + 1) | 1u;
@@ -72,8 +77,8 @@ static void exchange(MPI_Comm comm, int round, int n, int is_strided, int is_all
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &rank);
   int blocks = is_alltoall ? size : 1;
-  int *in = malloc(sizeof(int) * (size_t)(blocks * n + 1));
-  int *out = calloc((size_t)(2 * size * n + 1), sizeof(int));
+  int* in = malloc(sizeof(int) * (size_t)(blocks * n + 1));
+  int* out = calloc((size_t)(2 * size * n + 1), sizeof(int));
   MPI_Datatype strided, type = MPI_INT;
   MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &strided);
   MPI_Type_commit(&strided);
@@ -89,7 +94,8 @@ static void exchange(MPI_Comm comm, int round, int n, int is_strided, int is_all
     MPI_Allgather(in_place ? MPI_IN_PLACE : in, n, MPI_INT, out, n, type, comm);
   for (int r = 0; r < size; ++r)
     for (int i = 0; i < n; ++i) {
-      wrong += out[(r * n + i) * step] != value(round, r, (is_alltoall ? rank : 0) * n + i);
+      wrong +=
+          out[(r * n + i) * step] != value(round, r, (is_alltoall ? rank : 0) * n + i);
       if (is_strided) wrong += out[(r * n + i) * step + 1] != 0;
     }
   CHECK(wrong == 0);
@@ -113,7 +119,8 @@ static void uneven(MPI_Comm comm, int round, int most) {
     sent += to[r];
     got += from[r];
   }
-  int *in = malloc(sizeof(int) * (size_t)(sent + 1)), *out = malloc(sizeof(int) * (size_t)(got + 1));
+  int *in = malloc(sizeof(int) * (size_t)(sent + 1)),
+      *out = malloc(sizeof(int) * (size_t)(got + 1));
   for (int r = 0; r < size; ++r)
     for (int i = 0; i < to[r]; ++i) in[to_at[r] + i] = value(round, rank, r * most + i);
   MPI_Alltoallv(in, to, to_at, MPI_INT, out, from, from_at, MPI_INT, comm);
@@ -135,7 +142,8 @@ static void uneven(MPI_Comm comm, int round, int most) {
   for (int i = 0; i < from[rank]; ++i) mine[i] = value(round, rank, i);
   MPI_Allgatherv(mine, from[rank], MPI_INT, all, from, from_at, MPI_INT, comm);
   for (int r = 0; r < size; ++r)
-    for (int i = 0; i < from[r]; ++i) wrong += all[from_at[r] + i] != value(round, r, i);
+    for (int i = 0; i < from[r]; ++i)
+      wrong += all[from_at[r] + i] != value(round, r, i);
   CHECK(wrong == 0);
 
   /* The parts of a sum. */
@@ -202,7 +210,8 @@ int main(int argc, char** argv) {
   int sizes[] = {1, 4, 5, 60, 600, 3000, 20000};
   for (int round = 0; round < 60; ++round) {
     MPI_Comm comm = comms[draw(4)];
-    unsigned kind = draw(6), few = draw(5), many = draw(size > 16 ? 5 : 7), flag = draw(2);
+    unsigned kind = draw(6), few = draw(5), many = draw(size > 16 ? 5 : 7),
+             flag = draw(2);
     if (kind == 0) MPI_Barrier(comm);
     if (kind == 1) allreduce(comm, round, sizes[many], (int)flag);
     if (kind == 2) in_order(comm, round, op, pair, sizes[few]);

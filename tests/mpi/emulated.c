@@ -36,7 +36,7 @@ static void computing_takes_time(void) {
 static void copying_takes_time(void) {
   /* No machine that is emulated by default copies more than 20 GB/s. */
   const int bytes = 1 << 20;
-  char *buffer = calloc(1, (size_t)bytes);
+  char* buffer = calloc(1, (size_t)bytes);
   MPI_Barrier(MPI_COMM_WORLD);
   double start = MPI_Wtime();
   if (rank == 0) MPI_Send(buffer, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
@@ -47,7 +47,7 @@ static void copying_takes_time(void) {
   free(buffer);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

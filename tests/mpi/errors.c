@@ -21,14 +21,16 @@ static void truncated(int rank, int size) {
   const int is_short = size > 1 && rank == size - 1;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  CHECK(MPI_Ibcast(data, is_short ? 100 : 200, MPI_INT, 0, comm, &request) == MPI_SUCCESS);
+  CHECK(MPI_Ibcast(data, is_short ? 100 : 200, MPI_INT, 0, comm, &request) ==
+        MPI_SUCCESS);
   code = MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Error_class(code, &class);
   CHECK(class == (is_short ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
   CHECK(request == MPI_REQUEST_NULL);
   if (is_short) {
     MPI_Error_string(code, text, &len);
-    CHECK(strstr(text, "MPI_Ibcast") != NULL && strstr(text, "counts or types differ") != NULL);
+    CHECK(strstr(text, "MPI_Ibcast") != NULL &&
+          strstr(text, "counts or types differ") != NULL);
   }
   MPI_Comm_free(&comm);
 }
@@ -85,9 +87,10 @@ static void nothing_of_no_type(int rank) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   const MPI_Datatype none = MPI_DATATYPE_NULL;
   CHECK(MPI_Send(NULL, 0, none, MPI_PROC_NULL, 0, comm) == MPI_SUCCESS);
-  CHECK(MPI_Recv(NULL, 0, none, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-  CHECK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, NULL, 0, none, MPI_PROC_NULL, 0, comm,
-                     MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(MPI_Recv(NULL, 0, none, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE) ==
+        MPI_SUCCESS);
+  CHECK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, NULL, 0, none, MPI_PROC_NULL,
+                     0, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
   CHECK(MPI_Isend(NULL, 0, none, MPI_PROC_NULL, 0, comm, &request) == MPI_SUCCESS);
   CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
   CHECK(MPI_Bcast(NULL, 0, none, 0, comm) == MPI_SUCCESS);

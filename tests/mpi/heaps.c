@@ -19,7 +19,9 @@ static int rank, ranks;
 static volatile size_t half = SIZE_MAX / 2; /* the compiler must not know */
 
 /* Of 9 to 2000 bytes, most of them short. */
-static size_t length(int i) { return i % 16 == 0 ? 9 + (size_t)(i * 7 % 1991) : 9 + (size_t)(i % 80); }
+static size_t length(int i) {
+  return i % 16 == 0 ? 9 + (size_t)(i * 7 % 1991) : 9 + (size_t)(i % 80);
+}
 
 static void* fresh(int i) {
   void* block = malloc(length(i));
@@ -42,15 +44,18 @@ static int shared_pages(void** blocks, int count) {
   unsigned long* mine = malloc((size_t)count * sizeof *mine);
   unsigned long* all = malloc((size_t)count * (size_t)ranks * sizeof *all);
   for (int i = 0; i < count; ++i) mine[i] = (unsigned long)blocks[i] / PAGE;
-  MPI_Gather(mine, count, MPI_UNSIGNED_LONG, all, count, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
+  MPI_Gather(mine, count, MPI_UNSIGNED_LONG, all, count, MPI_UNSIGNED_LONG, 0,
+             MPI_COMM_WORLD);
   int shared = 0;
   if (rank == 0) {
     size_t total = (size_t)count * (size_t)ranks;
     struct page* pages = malloc(total * sizeof *pages);
-    for (size_t i = 0; i < total; ++i) pages[i] = (struct page){all[i], (int)(i / (size_t)count)};
+    for (size_t i = 0; i < total; ++i)
+      pages[i] = (struct page){all[i], (int)(i / (size_t)count)};
     qsort(pages, total, sizeof *pages, by_number);
     for (size_t i = 1; i < total; ++i)
-      shared += pages[i].number == pages[i - 1].number && pages[i].rank != pages[i - 1].rank;
+      shared +=
+          pages[i].number == pages[i - 1].number && pages[i].rank != pages[i - 1].rank;
     free(pages);
   }
   free(mine);
@@ -64,8 +69,8 @@ static void freed_by_the_neighbour(void** blocks) {
   void* foreign[BLOCKS / 2];
   void* given[BLOCKS / 2];
   for (int i = 0; i < BLOCKS / 2; ++i) given[i] = blocks[2 * i];
-  MPI_Sendrecv(given, sizeof given, MPI_BYTE, left, 0, foreign, sizeof foreign, MPI_BYTE, right, 0,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(given, sizeof given, MPI_BYTE, left, 0, foreign, sizeof foreign,
+               MPI_BYTE, right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   for (int i = 0; i < BLOCKS / 2; ++i) free(foreign[i]);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < BLOCKS / 2; ++i) blocks[2 * i] = fresh(2 * i);
@@ -128,7 +133,7 @@ static void family(void) {
   free(p);
   free(NULL);
   CHECK(errno == 17);
-  char* line = NULL;  /* what libc has allocated */
+  char* line = NULL; /* what libc has allocated */
   size_t room = 0;
   FILE* file = fmemopen((void*)"one line\n", 9, "r");
   CHECK(getline(&line, &room, file) == 9);
@@ -182,7 +187,8 @@ static int has_flag(const void* address, const char* flag) {
     uintptr_t begin, end;
     if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
       is_here = begin <= (uintptr_t)address && (uintptr_t)address < end;
-    if (is_here && strncmp(line, "VmFlags:", 8) == 0) found = strstr(line, flag) != NULL;
+    if (is_here && strncmp(line, "VmFlags:", 8) == 0)
+      found = strstr(line, flag) != NULL;
   }
   if (file != NULL) fclose(file);
   return found;

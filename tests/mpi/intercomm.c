@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   if (me < theirs) {
     int got = -1, sent = 1000 + rank;
     MPI_Status status;
-    MPI_Sendrecv(&sent, 1, MPI_INT, me, 4, &got, 1, MPI_INT, MPI_ANY_SOURCE, 4, inter, &status);
+    MPI_Sendrecv(&sent, 1, MPI_INT, me, 4, &got, 1, MPI_INT, MPI_ANY_SOURCE, 4, inter,
+                 &status);
     CHECK(status.MPI_SOURCE == me);
     CHECK(got == 1000 + (is_low ? low_size + me : me));
   }

@@ -8,7 +8,7 @@
 
 enum { kCount = 100000 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -34,12 +34,17 @@ int main(int argc, char **argv) {
     MPI_Request request;
     if (rank == late) { /* waits for all others before it takes part */
       for (int r = 0; r < size; ++r) {
-        if (r != rank) MPI_Recv(NULL, 0, MPI_INT, r, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (r != rank)
+          MPI_Recv(NULL, 0, MPI_INT, r, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       }
     }
     switch (round % 3) {
-      case 0: MPI_Ireduce(in, out, kCount, MPI_LONG, MPI_SUM, root, comm, &request); break;
-      case 1: MPI_Iallreduce(in, out, kCount, MPI_LONG, MPI_SUM, comm, &request); break;
+      case 0:
+        MPI_Ireduce(in, out, kCount, MPI_LONG, MPI_SUM, root, comm, &request);
+        break;
+      case 1:
+        MPI_Iallreduce(in, out, kCount, MPI_LONG, MPI_SUM, comm, &request);
+        break;
       default:
         memcpy(out, in, kCount * sizeof *in);
         MPI_Ibcast(out, kCount, MPI_LONG, root, comm, &request);

@@ -11,11 +11,13 @@
 enum { kMost = 40, kBytes = 200000 };
 
 static unsigned state, own_state;
-static unsigned draw_from(unsigned *s, unsigned n) {
+static unsigned draw_from(unsigned* s, unsigned n) {
   *s = *s * 1664525u + 1013904223u;
   return (*s >> 8) % n;
 }
-static unsigned draw(unsigned n) { return draw_from(&state, n); }        /* alike at all ranks */
+static unsigned draw(unsigned n) {
+  return draw_from(&state, n);
+} /* alike at all ranks */
 static unsigned own(unsigned n) { return draw_from(&own_state, n); }
 
 typedef struct {
@@ -25,11 +27,12 @@ typedef struct {
 static int rank, size;
 static message plan[kMost];
 static int count;
-static unsigned char *buffers[2 * kMost];
+static unsigned char* buffers[2 * kMost];
 static MPI_Datatype gaps; /* 3 bytes of 5 */
 
 static int draw_bytes(void) {
-  static const int edges[] = {0, 1, 8, 40, 41, 64, 120, 1000, 8190, 8191, 8192, 8193, 65536, 150000};
+  static const int edges[] = {0,    1,    8,    40,   41,   64,    120,
+                              1000, 8190, 8191, 8192, 8193, 65536, 150000};
   return draw(3) ? edges[draw(14)] : (int)draw(draw(2) ? 300 : kBytes);
 }
 
@@ -47,16 +50,20 @@ static void make_plan(void) {
 }
 
 /* Byte k of message i. */
-static unsigned char value(int i, int k) { return (unsigned char)(i * 37 + k * 7 + k / 251); }
-static int offset(const message *m, int k) { return m->with_gaps ? k / 3 * 5 + k % 3 : k; }
-static int elements(const message *m) { return m->with_gaps ? m->bytes / 3 : m->bytes; }
-static MPI_Datatype type_of(const message *m) { return m->with_gaps ? gaps : MPI_BYTE; }
+static unsigned char value(int i, int k) {
+  return (unsigned char)(i * 37 + k * 7 + k / 251);
+}
+static int offset(const message* m, int k) {
+  return m->with_gaps ? k / 3 * 5 + k % 3 : k;
+}
+static int elements(const message* m) { return m->with_gaps ? m->bytes / 3 : m->bytes; }
+static MPI_Datatype type_of(const message* m) { return m->with_gaps ? gaps : MPI_BYTE; }
 
-static unsigned char *buffer(int i) { return buffers[i] = malloc(2 * kBytes); }
+static unsigned char* buffer(int i) { return buffers[i] = malloc(2 * kBytes); }
 
-static void start_send(int i, MPI_Request *request) {
-  const message *m = &plan[i];
-  unsigned char *b = buffer(i);
+static void start_send(int i, MPI_Request* request) {
+  const message* m = &plan[i];
+  unsigned char* b = buffer(i);
   for (int k = 0; k < m->bytes; ++k) b[offset(m, k)] = value(i, k);
   if (m->mode == 0)
     MPI_Issend(b, elements(m), type_of(m), m->to, m->tag, MPI_COMM_WORLD, request);
@@ -66,8 +73,8 @@ static void start_send(int i, MPI_Request *request) {
     MPI_Isend(b, elements(m), type_of(m), m->to, m->tag, MPI_COMM_WORLD, request);
 }
 
-static void check(int i, const unsigned char *b, const MPI_Status *status) {
-  const message *m = &plan[i];
+static void check(int i, const unsigned char* b, const MPI_Status* status) {
+  const message* m = &plan[i];
   int got = -1;
   MPI_Get_count(status, MPI_BYTE, &got);
   CHECK(got == m->bytes && status->MPI_SOURCE == m->from && status->MPI_TAG == m->tag);
@@ -79,9 +86,10 @@ static void check(int i, const unsigned char *b, const MPI_Status *status) {
 }
 
 /* Messages of one sender and tag arrive in their order: the next one that is not here yet. */
-static int next_of(const char *here, int from, int tag) {
+static int next_of(const char* here, int from, int tag) {
   for (int i = 0; i < count; ++i)
-    if (plan[i].to == rank && plan[i].from == from && plan[i].tag == tag && !here[i]) return i;
+    if (plan[i].to == rank && plan[i].from == from && plan[i].tag == tag && !here[i])
+      return i;
   return -1;
 }
 
@@ -90,26 +98,28 @@ static void receive_by_probes(void) {
   char here[kMost] = {0};
   int left = 0;
   for (int i = 0; i < count; ++i) left += plan[i].to == rank;
-  unsigned char *b = malloc(2 * kBytes);
+  unsigned char* b = malloc(2 * kBytes);
   while (left > 0) {
     MPI_Status status;
     MPI_Message handle;
     int flag = 1;
     const int kind = (int)own(4);
     if (kind == 0) MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-    if (kind == 1) MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &handle, &status);
-    if (kind == 2) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status);
+    if (kind == 1)
+      MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &handle, &status);
+    if (kind == 2)
+      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status);
     if (kind == 3)
       MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &handle, &status);
     if (!flag) continue;
     const int i = next_of(here, status.MPI_SOURCE, status.MPI_TAG);
     CHECK(i >= 0);
-    const message *m = &plan[i];
+    const message* m = &plan[i];
     if (kind % 2)
       MPI_Mrecv(b, elements(m), type_of(m), &handle, &status);
     else
-      MPI_Recv(b, elements(m), type_of(m), status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD,
-               &status);
+      MPI_Recv(b, elements(m), type_of(m), status.MPI_SOURCE, status.MPI_TAG,
+               MPI_COMM_WORLD, &status);
     check(i, b, &status);
     here[i] = 1;
     --left;
@@ -117,17 +127,17 @@ static void receive_by_probes(void) {
   free(b);
 }
 
-static void post_receives(MPI_Request *requests) {
+static void post_receives(MPI_Request* requests) {
   for (int i = 0; i < count; ++i) {
-    const message *m = &plan[i];
+    const message* m = &plan[i];
     if (m->to == rank)
-      MPI_Irecv(buffer(kMost + i), elements(m), type_of(m), m->from, m->tag, MPI_COMM_WORLD,
-                &requests[kMost + i]);
+      MPI_Irecv(buffer(kMost + i), elements(m), type_of(m), m->from, m->tag,
+                MPI_COMM_WORLD, &requests[kMost + i]);
   }
 }
 
 /* Until all requests are null. */
-static void complete(MPI_Request *requests) {
+static void complete(MPI_Request* requests) {
   enum { kAll = 2 * kMost };
   static MPI_Status statuses[kAll];
   int indices[kAll], n, flag, index;
@@ -146,7 +156,8 @@ static void complete(MPI_Request *requests) {
         MPI_Test(&requests[index], &flag, &statuses[0]);
         if (flag) indices[n++] = index;
         break;
-      case 2: case 3:
+      case 2:
+      case 3:
         MPI_Waitany(kAll, requests, &index, &statuses[0]);
         if (index == MPI_UNDEFINED) return;
         indices[n++] = index;
@@ -169,7 +180,8 @@ static void complete(MPI_Request *requests) {
         break;
     }
     for (int i = 0; i < n; ++i)
-      if (indices[i] >= kMost) check(indices[i] - kMost, buffers[indices[i]], &statuses[i]);
+      if (indices[i] >= kMost)
+        check(indices[i] - kMost, buffers[indices[i]], &statuses[i]);
   }
 }
 
@@ -189,7 +201,7 @@ static void round_of_messages(void) {
   MPI_Barrier(MPI_COMM_WORLD); /* or probes would find messages of the next round */
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   unsigned seed[2];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -205,7 +217,7 @@ int main(int argc, char **argv) {
   MPI_Type_commit(&gaps);
   MPI_Type_free(&packed);
   const int attached = 64 << 20;
-  void *memory = malloc(attached);
+  void* memory = malloc(attached);
   int unused;
   MPI_Buffer_attach(memory, attached);
   for (unsigned i = 0; i < seed[1]; ++i) round_of_messages();

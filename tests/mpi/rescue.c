@@ -9,11 +9,11 @@
 
 enum { kCount = 100000 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int *data = malloc(kCount * sizeof *data);
+  int* data = malloc(kCount * sizeof *data);
   const int is_busy = argc > 1;
   int early = 0;
   const int rounds = is_busy ? 2 : 5;

@@ -18,7 +18,8 @@ static void compose(void* in, void* inout, int* n, MPI_Datatype* type) {
   Map* y = inout;
   int bytes = 0;
   ++user_calls;
-  MPI_Type_size(*type, &bytes); /* it was freed meanwhile, the function does not notice */
+  MPI_Type_size(*type,
+                &bytes); /* it was freed meanwhile, the function does not notice */
   CHECK(bytes == (int)sizeof(Map));
   for (int i = 0; i < *n; ++i) {
     const Map both = {x[i].a * y[i].a, x[i].b * y[i].a + y[i].b};
@@ -31,17 +32,20 @@ static Map map_of(int r) {
 }
 
 /* Along the chain of ranks, as MPI_Scan. */
-static MPCX_Schedule scan(Map* before, Map* value, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+static MPCX_Schedule scan(Map* before, Map* value, MPI_Datatype type, MPI_Op op,
+                          MPI_Comm comm) {
   MPCX_Builder b;
   MPCX_Schedule s;
   MPCX_Node in, sum = MPCX_NODE_NULL, out;
   CHECK(MPCX_Builder_create(comm, &b) == MPI_SUCCESS);
-  CHECK(MPCX_Recv(b, before, 1, type, rank == 0 ? MPI_PROC_NULL : rank - 1, 5, &in) == 0);
+  CHECK(MPCX_Recv(b, before, 1, type, rank == 0 ? MPI_PROC_NULL : rank - 1, 5, &in) ==
+        0);
   if (rank > 0) {
     CHECK(MPCX_Reduce(b, before, value, 1, type, op, &sum) == MPI_SUCCESS);
     CHECK(MPCX_Connect(b, in, sum) == MPI_SUCCESS);
   }
-  CHECK(MPCX_Send(b, value, 1, type, rank + 1 == size ? MPI_PROC_NULL : rank + 1, 5, &out) == 0);
+  CHECK(MPCX_Send(b, value, 1, type, rank + 1 == size ? MPI_PROC_NULL : rank + 1, 5,
+                  &out) == 0);
   CHECK(MPCX_Connect(b, sum, out) == MPI_SUCCESS);
   CHECK(MPCX_Commit(&b, &s) == MPI_SUCCESS);
   CHECK(b == MPCX_BUILDER_NULL);
@@ -130,7 +134,8 @@ static void test_gaps_and_persistence(MPI_Comm comm) {
     MPI_Start(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     int bad = 0;
-    for (int i = 0; i < 2 * kCount; ++i) bad += data[i] != (rank == 0 || i % 2 == 0 ? i + round : -1);
+    for (int i = 0; i < 2 * kCount; ++i)
+      bad += data[i] != (rank == 0 || i % 2 == 0 ? i + round : -1);
     CHECK(bad == 0);
   }
   MPI_Request_free(&request);
@@ -157,10 +162,12 @@ static void test_copy_nop_and_dump(MPI_Comm comm) {
   MPCX_Connect(b, copies[1], join);
   MPCX_Connect(b, join, last);
   CHECK(MPCX_Commit(&b, &s) == MPI_SUCCESS);
-  CHECK(MPCX_Schedule_dump(s, MPCX_FORM_TEXT, text, sizeof text, &length) == MPI_SUCCESS);
+  CHECK(MPCX_Schedule_dump(s, MPCX_FORM_TEXT, text, sizeof text, &length) ==
+        MPI_SUCCESS);
   CHECK((MPI_Count)strlen(text) == length);
   CHECK(strstr(text, "4 nodes") && strstr(text, "copy") && strstr(text, "nop"));
-  CHECK(MPCX_Schedule_dump(s, MPCX_FORM_TEXT, small, sizeof small, &again) == MPI_SUCCESS);
+  CHECK(MPCX_Schedule_dump(s, MPCX_FORM_TEXT, small, sizeof small, &again) ==
+        MPI_SUCCESS);
   CHECK(again == length && strlen(small) == 7 && strncmp(small, text, 7) == 0);
   CHECK(MPCX_Schedule_dump(s, MPCX_FORM_DOT, text, sizeof text, NULL) == MPI_SUCCESS);
   CHECK(strncmp(text, "digraph", 7) == 0 && strstr(text, "n2 -> n3"));
@@ -239,11 +246,15 @@ static int proof(int what, MPI_Comm comm, char* text) {
   MPCX_Builder_create(comm, &b);
   MPCX_Send(b, what == kLarge ? data : other, sent, MPI_INT, right, 3, &out);
   if (what != kNobodyReceives || rank != size - 1) {
-    if (what == kLarge) MPCX_Recv(b, data, sent, MPI_INT, left, 3, &in);
-    else MPCX_Recv(b, data + 10, 1, gaps, left, 3, &in);
+    if (what == kLarge)
+      MPCX_Recv(b, data, sent, MPI_INT, left, 3, &in);
+    else
+      MPCX_Recv(b, data + 10, 1, gaps, left, 3, &in);
     if (what == kCircle) MPCX_Connect(b, in, out);
-    if (what == kRace) MPCX_Copy(b, data + 12, 1, MPI_INT, data + 50, 1, MPI_INT, &again);
-    if (what == kRight) MPCX_Copy(b, data + 11, 1, MPI_INT, data + 50, 1, MPI_INT, &again);
+    if (what == kRace)
+      MPCX_Copy(b, data + 12, 1, MPI_INT, data + 50, 1, MPI_INT, &again);
+    if (what == kRight)
+      MPCX_Copy(b, data + 11, 1, MPI_INT, data + 50, 1, MPI_INT, &again);
   }
   if (what == kChance) {
     MPCX_Send(b, other, sent, MPI_INT, right, 3, &again);
@@ -265,10 +276,13 @@ static void test_proofs(void) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   CHECK(proof(kRight, comm, text) == MPI_SUCCESS);
   CHECK(proof(kShort, comm, text) == MPI_SUCCESS);
-  CHECK(proof(kLong, comm, text) == MPI_ERR_ARG && strstr(text, "expects 16 bytes, gets 20"));
-  CHECK(proof(kNobodyReceives, comm, text) == MPI_ERR_ARG && strstr(text, "without its partner"));
+  CHECK(proof(kLong, comm, text) == MPI_ERR_ARG &&
+        strstr(text, "expects 16 bytes, gets 20"));
+  CHECK(proof(kNobodyReceives, comm, text) == MPI_ERR_ARG &&
+        strstr(text, "without its partner"));
   CHECK(proof(kCircle, comm, text) == MPI_ERR_ARG && strstr(text, "deadlock"));
-  CHECK(proof(kChance, comm, text) == MPI_ERR_ARG && strstr(text, "no order between them"));
+  CHECK(proof(kChance, comm, text) == MPI_ERR_ARG &&
+        strstr(text, "no order between them"));
   CHECK(proof(kRace, comm, text) == MPI_ERR_ARG && strstr(text, "races with node 1"));
   CHECK(proof(kLarge, comm, text) == MPI_ERR_COUNT);
   CHECK(proof(kRight, comm, text) == MPI_SUCCESS);

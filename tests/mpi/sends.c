@@ -5,7 +5,8 @@
 #include "check.h"
 
 static int rank, size, to, from;
-static const int counts[] = {1, 60, 1000, 100000}; /* cell, cells, block, by reference */
+static const int counts[] = {1, 60, 1000,
+                             100000}; /* cell, cells, block, by reference */
 static int out[100000], in[100000], third[100000];
 
 static int is_cancelled(MPI_Request* request) {
@@ -103,16 +104,19 @@ static void send_and_receive(void) {
   for (int i = 0; i < 4; ++i) {
     const int n = counts[i];
     for (int k = 0; k < n; ++k) out[k] = rank + k;
-    MPI_Isendrecv(out, n, MPI_INT, to, 8, in, n, MPI_INT, from, 8, MPI_COMM_WORLD, requests);
+    MPI_Isendrecv(out, n, MPI_INT, to, 8, in, n, MPI_INT, from, 8, MPI_COMM_WORLD,
+                  requests);
     MPI_Wait(requests, &status);
     MPI_Get_count(&status, MPI_INT, &count);
     CHECK(count == n && status.MPI_SOURCE == from && status.MPI_TAG == 8);
     CHECK(in[0] == from && in[n - 1] == from + n - 1);
-    MPI_Isendrecv_replace(out, n, MPI_INT, to, 9, from, 9, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isendrecv_replace(out, n, MPI_INT, to, 9, from, 9, MPI_COMM_WORLD,
+                          &requests[0]);
     MPI_Isendrecv_c(in, n, MPI_INT, to, 10, in + n / 2, 0, MPI_INT, MPI_PROC_NULL, 10,
                     MPI_COMM_WORLD, &requests[1]);
     int index;
-    MPI_Waitany(2, requests, &index, &status); /* a long second one is not received yet */
+    MPI_Waitany(2, requests, &index,
+                &status); /* a long second one is not received yet */
     if (index == 0) {
       CHECK(out[0] == from && out[n - 1] == from + n - 1);
     } else {

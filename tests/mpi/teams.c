@@ -41,7 +41,8 @@ static void check_regions(int rank, int size) {
 // Rank 0's team works alone while the others wait for it, then the next one.
 static void check_turns(int rank, int size) {
   long token = 0;
-  if (rank > 0) MPI_Recv(&token, 1, MPI_LONG, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank > 0)
+    MPI_Recv(&token, 1, MPI_LONG, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   for (int region = 0; region < REGIONS; ++region)
 #pragma omp parallel for reduction(+ : token)
     for (int i = 0; i < 4; ++i) token += 1;

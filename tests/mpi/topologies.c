@@ -67,7 +67,8 @@ static void graphs(int rank, int size) {
   free(edges);
 
   /* Every rank gives the edge of the rank after it. */
-  int source = (rank + 1) % size, degree = 1, destination = (rank + 3) % size, weight = rank;
+  int source = (rank + 1) % size, degree = 1, destination = (rank + 3) % size,
+      weight = rank;
   int in, out, weighted, s, sw, d, dw;
   MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, &destination, &weight,
                         MPI_INFO_NULL, 0, &graph);
@@ -81,8 +82,8 @@ static void graphs(int rank, int size) {
   CHECK(got == s);
   MPI_Comm_free(&graph);
 
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &s, MPI_UNWEIGHTED, 1, &d, MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 0, &graph);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &s, MPI_UNWEIGHTED, 1, &d,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
   MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted);
   CHECK(in == 1 && out == 1 && !weighted);
   MPI_Comm_free(&graph);

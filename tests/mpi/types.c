@@ -91,10 +91,12 @@ int main(int argc, char** argv) {
   MPI_Type_get_contents(type, 3, 2, 2, integers, addresses, got);
   CHECK(integers[0] == 2 && integers[2] == 3 && addresses[1] == places[1]);
   CHECK(got[0] == MPI_CHAR && got[1] == MPI_DOUBLE);
-  CHECK(MPI_Type_get_contents(MPI_INT, 1, 1, 1, integers, addresses, got) == MPI_ERR_TYPE);
+  CHECK(MPI_Type_get_contents(MPI_INT, 1, 1, 1, integers, addresses, got) ==
+        MPI_ERR_TYPE);
   MPI_Datatype constant = MPI_INT;
   CHECK(MPI_Type_free(&constant) == MPI_ERR_TYPE);
-  CHECK(MPI_Send(NULL, 0, type, 0, 0, MPI_COMM_SELF) == MPI_ERR_TYPE); /* not committed */
+  CHECK(MPI_Send(NULL, 0, type, 0, 0, MPI_COMM_SELF) ==
+        MPI_ERR_TYPE); /* not committed */
 
   MPI_Type_commit(&type);
   item a[2] = {{'a', {1, 2, 3}}, {'b', {4, 5, 6}}}, b[2];
@@ -142,6 +144,7 @@ int main(int argc, char** argv) {
   MPI_Type_free(&type);
   MPI_Op_free(&op);
   CHECK(op == MPI_OP_NULL);
-  CHECK(MPI_Allreduce(mine, best, 1, MPI_DOUBLE, MPI_BXOR, MPI_COMM_SELF) == MPI_ERR_OP);
+  CHECK(MPI_Allreduce(mine, best, 1, MPI_DOUBLE, MPI_BXOR, MPI_COMM_SELF) ==
+        MPI_ERR_OP);
   return finish();
 }

@@ -11,7 +11,7 @@ enum { kFlying = 6, kCount = 60000, kRounds = 6 };
 static int inside, clashes, trespasses;
 static int in_background;     /* the argument */
 static volatile int computes; /* the rank is not in an MPI call */
-static int scratch[kCount]; /* no use in two of them at once */
+static int scratch[kCount];   /* no use in two of them at once */
 
 static void add_by_way_of_scratch(void* in, void* inout, int* n, MPI_Datatype* type) {
   const int* x = in;
@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
     for (int k = 0; k < kFlying; ++k) {
       for (int i = 0; i < kCount; ++i) in[k * kCount + i] = rank + i + k;
       /* of different lengths: short ones are not left to another core */
-      MPI_Iallreduce(in + k * kCount, out + k * kCount, k % 3 == 2 ? 50 : kCount, MPI_INT, op,
-                     MPI_COMM_WORLD, &requests[k]);
+      MPI_Iallreduce(in + k * kCount, out + k * kCount, k % 3 == 2 ? 50 : kCount,
+                     MPI_INT, op, MPI_COMM_WORLD, &requests[k]);
     }
     if (round % 2) { /* other ways to the function meanwhile */
       int mine[40], sum[40];

@@ -25,7 +25,8 @@ static void post(int i) {
 static void check(int i, const MPI_Status* status) {
   int count = -1;
   MPI_Get_count(status, MPI_INT, &count);
-  CHECK(count > 0 && in[i][0] == status->MPI_SOURCE && in[i][count - 1] == status->MPI_SOURCE);
+  CHECK(count > 0 && in[i][0] == status->MPI_SOURCE &&
+        in[i][count - 1] == status->MPI_SOURCE);
 }
 
 /* Takes `missing` messages, by the call that `how` names. */

@@ -45,10 +45,12 @@ static cpu_set_t seen_by_thread(const pthread_attr_t* attributes) {
 static void check_answers(const cpu_set_t* all) {
   cpu_set_t set;
   CHECK_THAT(sched_getaffinity(getpid(), sizeof set, &set) == 0 && is(&set, *all));
-  CHECK_THAT(pthread_getaffinity_np(pthread_self(), sizeof set, &set) == 0 && is(&set, *all));
+  CHECK_THAT(pthread_getaffinity_np(pthread_self(), sizeof set, &set) == 0 &&
+             is(&set, *all));
   pthread_attr_t attributes;
   CHECK_THAT(pthread_getattr_np(pthread_self(), &attributes) == 0);
-  CHECK_THAT(pthread_attr_getaffinity_np(&attributes, sizeof set, &set) == 0 && is(&set, *all));
+  CHECK_THAT(pthread_attr_getaffinity_np(&attributes, sizeof set, &set) == 0 &&
+             is(&set, *all));
   pthread_attr_destroy(&attributes);
 }
 

@@ -55,11 +55,13 @@ void check_waits() {
       CHECK_THAT(any.wait_for(lock, std::chrono::seconds(50), [&] { return is_done; }));
   }
   std::unique_lock lock(mutex);
-  CHECK_THAT(one.wait_for(lock, std::chrono::milliseconds(2), [] { return false; }) == false);
+  CHECK_THAT(one.wait_for(lock, std::chrono::milliseconds(2), [] { return false; }) ==
+             false);
 }
 
 void check_others() {
-  CHECK_THAT(std::async(std::launch::async, [] { return test_rank(); }).get() == test_rank());
+  CHECK_THAT(std::async(std::launch::async, [] { return test_rank(); }).get() ==
+             test_rank());
   std::counting_semaphore<> tokens(0);
   std::latch latch(1);
   std::jthread thread([&] {

@@ -42,7 +42,8 @@ static void check_joins(void) {
     struct timespec soon = in_ms(CLOCK_REALTIME, 20);
     CHECK_THAT(pthread_timedjoin_np(thread, &value, &soon) == ETIMEDOUT);
     soon = in_ms(CLOCK_MONOTONIC, 20);
-    CHECK_THAT(pthread_clockjoin_np(thread, &value, CLOCK_MONOTONIC, &soon) == ETIMEDOUT);
+    CHECK_THAT(pthread_clockjoin_np(thread, &value, CLOCK_MONOTONIC, &soon) ==
+               ETIMEDOUT);
     value = NULL;
     sem_post(&go);
     struct timespec late = in_ms(CLOCK_REALTIME, 100000);
@@ -51,7 +52,8 @@ static void check_joins(void) {
     if (way == 1) error = pthread_timedjoin_np(thread, &value, NULL);
     late = in_ms(CLOCK_MONOTONIC, 100000);
     if (way == 2) error = pthread_clockjoin_np(thread, &value, CLOCK_MONOTONIC, &late);
-    while (way == 3 && (error = pthread_tryjoin_np(thread, &value)) == EBUSY) test_yield();
+    while (way == 3 && (error = pthread_tryjoin_np(thread, &value)) == EBUSY)
+      test_yield();
     CHECK_THAT(error == 0 && value == &go);
   }
   sem_destroy(&go);
@@ -123,7 +125,9 @@ static void check_stack_of_main(void) {
 }
 
 // Libc may take a larger stack that it has, and counts the guard or does not.
-static int is_enough(size_t bytes, size_t wanted) { return bytes >= wanted - (64 << 10); }
+static int is_enough(size_t bytes, size_t wanted) {
+  return bytes >= wanted - (64 << 10);
+}
 
 static void check_attributes(void) {
   pthread_t thread;
@@ -134,14 +138,16 @@ static void check_attributes(void) {
   CHECK_THAT(pthread_attr_setstacksize(&wanted, 13 << 20) == 0);
   CHECK_THAT(pthread_create(&thread, &wanted, own_attributes, &got) == 0);
   pthread_join(thread, NULL);
-  CHECK_THAT(pthread_attr_getstacksize(&got, &bytes) == 0 && is_enough(bytes, 13 << 20));
+  CHECK_THAT(pthread_attr_getstacksize(&got, &bytes) == 0 &&
+             is_enough(bytes, 13 << 20));
   pthread_attr_destroy(&got);
   enum { kOwn = 1 << 20 };
   void* own = aligned_alloc(4096, kOwn);
   CHECK_THAT(pthread_attr_setstack(&wanted, own, kOwn) == 0);
   CHECK_THAT(pthread_create(&thread, &wanted, own_attributes, &got) == 0);
   pthread_join(thread, NULL);
-  CHECK_THAT(pthread_attr_getstack(&got, &low, &bytes) == 0 && low == own && bytes == kOwn);
+  CHECK_THAT(pthread_attr_getstack(&got, &low, &bytes) == 0 && low == own &&
+             bytes == kOwn);
   pthread_attr_destroy(&got);
   pthread_attr_destroy(&wanted);
   free(own);
@@ -181,7 +187,8 @@ static void check_names(void) {
 
 static void* join_main(void* main_thread) {
   void* value = NULL;
-  if (pthread_join(*(pthread_t*)main_thread, &value) != 0 || value != main_thread) abort();
+  if (pthread_join(*(pthread_t*)main_thread, &value) != 0 || value != main_thread)
+    abort();
   return NULL;
 }
 

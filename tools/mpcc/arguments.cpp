@@ -163,19 +163,22 @@ bool is_export_flag(std::string_view a) {
   for (const std::string_view flag :
        {"-rdynamic", "-Wl,-E", "-Wl,-export-dynamic", "-Wl,--export-dynamic"})
     if (a == flag) return true;
-  return starts_with(a, "-Wl,") && (a.find(",--export-dynamic,") != a.npos ||
-                                    a.find(",-E,") != a.npos);
+  return starts_with(a, "-Wl,") &&
+         (a.find(",--export-dynamic,") != a.npos || a.find(",-E,") != a.npos);
 }
 
 // mpcxx -cc=clang-14 means clang++-14: the C driver would not link the C++ library.
 std::string cxx_driver(const std::string& compiler) {
   const size_t slash = compiler.rfind('/');
   const size_t name = slash == std::string::npos ? 0 : slash + 1;
-  for (const auto& [c, cxx] : {std::pair{"clang", "clang++"}, std::pair{"gcc", "g++"}}) {
+  for (const auto& [c, cxx] :
+       {std::pair{"clang", "clang++"}, std::pair{"gcc", "g++"}}) {
     const size_t length = std::strlen(c);
     if (compiler.compare(name, length, c) != 0) continue;
-    const bool is_whole = name + length == compiler.size() || compiler[name + length] == '-';
-    if (is_whole) return compiler.substr(0, name) + cxx + compiler.substr(name + length);
+    const bool is_whole =
+        name + length == compiler.size() || compiler[name + length] == '-';
+    if (is_whole)
+      return compiler.substr(0, name) + cxx + compiler.substr(name + length);
   }
   return compiler;
 }
@@ -199,7 +202,8 @@ bool take_own(const std::string& a, Arguments& result) {
     result.help = true;
   } else if (starts_with(a, "-cc=") && result.language != Language::kFortran) {
     result.compiler = value_of("-cc=");
-    if (result.language == Language::kCxx) result.compiler = cxx_driver(result.compiler);
+    if (result.language == Language::kCxx)
+      result.compiler = cxx_driver(result.compiler);
   } else if (starts_with(a, "-CC=") || starts_with(a, "-cxx=")) {
     result.compiler = a.substr(a.find('=') + 1);
   } else if (starts_with(a, "-fc=") || starts_with(a, "-f90=") ||
@@ -232,9 +236,10 @@ Arguments parse(int argc, char** argv) {
                      "rank; leave it out (static libraries, -static-libgcc and "
                      "-static-libstdc++ are fine)";
     if (a == "-pg" || a == "-p")
-      result.note = a +
-                    ": ranks of one process write no gmon.out; use 'perf record -g mpcrun ...', "
-                    "which sees the functions of all ranks";
+      result.note =
+          a +
+          ": ranks of one process write no gmon.out; use 'perf record -g mpcrun ...', "
+          "which sees the functions of all ranks";
     result.user.push_back(a);
     if (a.empty() || a[0] != '-' || a == "-") {
       result.has_input = true;

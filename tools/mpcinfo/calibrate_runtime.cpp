@@ -13,7 +13,7 @@ namespace mpc::tools {
 namespace {
 
 constexpr int kRounds = 41;
-constexpr int kFew = 8, kMany = 136;  // nodes or messages
+constexpr int kFew = 8, kMany = 136;    // nodes or messages
 constexpr MPI_Count kBytes = 16 << 10;  // enough for the way that large messages go
 
 double now_us() {

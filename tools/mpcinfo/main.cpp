@@ -93,9 +93,10 @@ void declare(CLI::App& app, Options& o) {
                  "default: 1.2 "
                  "times the blocking collective")
       ->type_name("TIME");
-  app.add_option("--shared-copy", m.shared_copy,
-                 "With --possible: copies from this size on are made by waiting ranks, too, as "
-                 "message.shared_copy says; 0: none")
+  app.add_option(
+         "--shared-copy", m.shared_copy,
+         "With --possible: copies from this size on are made by waiting ranks, too, as "
+         "message.shared_copy says; 0: none")
       ->type_name("BYTES")
       ->capture_default_str();
   app.add_option("--output", m.output,
@@ -169,7 +170,8 @@ std::string lonely_option(const CLI::App& app) {
 }
 
 int usage_error(const std::string& message) {
-  std::fprintf(stderr, "mpcinfo: %s\nmpcinfo --help shows all options\n", message.c_str());
+  std::fprintf(stderr, "mpcinfo: %s\nmpcinfo --help shows all options\n",
+               message.c_str());
   return 2;
 }
 
@@ -186,15 +188,17 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
     const std::string word = app.remaining().front();
-    return usage_error((word.starts_with('-') ? "unknown option '" : "unknown argument '") + word +
-                       "'");
+    return usage_error(
+        (word.starts_with('-') ? "unknown option '" : "unknown argument '") + word +
+        "'");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return usage_error(error.what());
   }
   if (app.count("--machine") > 0 && options.models.machine.empty())
     return usage_error("--machine wants a name, and there is none");
-  if (const std::string lonely = lonely_option(app); !lonely.empty()) return usage_error(lonely);
+  if (const std::string lonely = lonely_option(app); !lonely.empty())
+    return usage_error(lonely);
   if (options.calibrate) return mpc::tools::calibrate_command(options.models);
   if (options.possible) return mpc::tools::possible_command(options.models);
   if (options.simulate) return mpc::tools::simulate_command(options.models);

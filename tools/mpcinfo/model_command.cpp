@@ -255,8 +255,8 @@ void print_possible(const Setting& setting, const nbc::Situation& s,
   std::printf(
       "%s of %lld bytes, %d ranks on %d core%s, %d for communication (model; %s: %s)\n",
       setting.operation.name.c_str(), static_cast<long long>(s.bytes), s.ranks,
-      s.application_cores, s.application_cores == 1 ? "" : "s", s.communication_cores, setting.parameters.machine.c_str(),
-      setting.parameters.source.c_str());
+      s.application_cores, s.application_cores == 1 ? "" : "s", s.communication_cores,
+      setting.parameters.machine.c_str(), setting.parameters.source.c_str());
   if (setting.parameters.caches.empty())
     std::printf("What caches cost was not measured: mpcinfo --calibrate\n");
   std::printf(
@@ -349,8 +349,8 @@ int possible_command(const ModelOptions& options) {
   s.communication_cores = options.comm_cores;
   s.application_cores = std::min(s.ranks, cores - s.communication_cores);
   if (s.ranks > kMostRanks)
-    return complain({Errc::kArg, fmt::format("--ranks {}: a job has at most {}", s.ranks,
-                                             kMostRanks)});
+    return complain({Errc::kArg, fmt::format("--ranks {}: a job has at most {}",
+                                             s.ranks, kMostRanks)});
   if (s.ranks < 2 || s.communication_cores < 0 || s.application_cores < 1)
     return complain(
         {Errc::kArg,

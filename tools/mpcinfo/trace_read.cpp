@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kCores = 1;       // the first of the file's "processes"; 2: ranks
+constexpr int kCores = 1;          // the first of the file's "processes"; 2: ranks
 constexpr int kTracksPerRank = 2;  // a rank's main execution and its progress thread
 
 int64_t number_in(const Json& args, const char* name, int64_t fallback) {
@@ -209,7 +209,8 @@ void Reader::read(const Json& file) {
 Result<TraceData> read_trace(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (exists(status) && !is_regular_file(status))  // a FIFO would wait for who writes to it
+  if (exists(status) &&
+      !is_regular_file(status))  // a FIFO would wait for who writes to it
     return {Errc::kArg, path + " is no regular file"};
   std::ifstream file(path);
   if (!file)
@@ -218,7 +219,8 @@ Result<TraceData> read_trace(const std::string& path) {
   try {
     Reader(data).read(Json::parse(file));
   } catch (const Json::parse_error&) {
-    return {Errc::kArg, path + " is no file of mpcrun --trace: it is no JSON, or was cut"};
+    return {Errc::kArg,
+            path + " is no file of mpcrun --trace: it is no JSON, or was cut"};
   } catch (const std::exception&) {
     return {Errc::kArg, path + " is no file of mpcrun --trace"};
   }

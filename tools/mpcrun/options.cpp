@@ -29,18 +29,24 @@ constexpr char kDescription[] =
 constexpr char kExamples[] =
     "Examples:\n"
     "  mpcrun -n 16 ./ring                    16 ranks on the cores of this machine\n"
-    "  mpcrun -n 4096 ./ring                  the same on a laptop: ranks may outnumber cores\n"
+    "  mpcrun -n 4096 ./ring                  the same on a laptop: ranks may "
+    "outnumber cores\n"
     "  mpcrun -n 1 ./boss : -n 7 ./worker     one job of two programs (MPMD)\n"
     "  mpcrun -n 8 --cores 1 ./prog           all ranks share one core\n"
     "  mpcrun -n 8 --cores 0,2,3 ./prog       the cores with these logical numbers\n"
-    "  mpcrun -n 14 --cores 16 --comm-cores 2 ./prog   two cores for communication only\n"
+    "  mpcrun -n 14 --cores 16 --comm-cores 2 ./prog   two cores for communication "
+    "only\n"
     "  mpcrun -n 4 --show ./prog              where ranks would run; runs nothing\n"
     "  mpcrun -n 4 --set log.level=info ./prog\n"
     "\n"
-    "Ctrl-\\ prints what each rank is doing; Ctrl-C ends the job, a second one at once.\n"
-    "Exit status: 0, or the status of the first rank that ended with another one; 2 wrong\n"
-    "options, 3 the job could not start, 122 output was lost, 123 MPI error, 124 --timeout,\n"
-    "125 deadlock, 126 the program cannot be run as ranks, or called exec, 127 not found,\n"
+    "Ctrl-\\ prints what each rank is doing; Ctrl-C ends the job, a second one at "
+    "once.\n"
+    "Exit status: 0, or the status of the first rank that ended with another one; 2 "
+    "wrong\n"
+    "options, 3 the job could not start, 122 output was lost, 123 MPI error, 124 "
+    "--timeout,\n"
+    "125 deadlock, 126 the program cannot be run as ranks, or called exec, 127 not "
+    "found,\n"
     "128+N died of signal N.\n"
     "Settings: mpcinfo --settings. Machine: mpcinfo --topology.\n";
 
@@ -70,7 +76,8 @@ auto number_of(const char* what, int low) {
 }
 
 void declare(CLI::App& app, Parsed& p, bool first) {
-  app.add_option("-n,--np,-c", p.ranks, "Number of ranks of this program; -np is the same")
+  app.add_option("-n,--np,-c", p.ranks,
+                 "Number of ranks of this program; -np is the same")
       ->type_name("N")
       ->check(number_of("ranks", 1));
   app.add_option("-x,--export", p.exports,
@@ -78,38 +85,46 @@ void declare(CLI::App& app, Parsed& p, bool first) {
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   if (first) {
-    app.add_option("--cores", p.cores,
-                   "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
-                   "that are allowed, at most one per rank")
+    app.add_option(
+           "--cores", p.cores,
+           "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
+           "that are allowed, at most one per rank")
         ->type_name("N|LIST");
-    app.add_option("--comm-cores", p.comm_cores,
-                   "How many of these cores (the last ones of a list, else evenly between the "
-                   "others) have no ranks and move the ranks' communication on in the "
-                   "background; default: what the ranks leave free")
+    app.add_option(
+           "--comm-cores", p.comm_cores,
+           "How many of these cores (the last ones of a list, else evenly between the "
+           "others) have no ranks and move the ranks' communication on in the "
+           "background; default: what the ranks leave free")
         ->type_name("P")
         ->check(number_of("cores", 0));
     app.add_option("--progress", p.progress,
-                   "Where a rank's progress thread runs: closest (idle core; the default), same, "
+                   "Where a rank's progress thread runs: closest (idle core; the "
+                   "default), same, "
                    "next, numa, list:WORKERS, tasks, off")
         ->type_name("POLICY");
-    app.add_option("--emulate", p.emulate,
-                   "Run as if on another machine, slowed down: knl64, skylake48, an hwloc XML "
-                   "file or synthetic string; copies and computation take its time, asleep")
+    app.add_option(
+           "--emulate", p.emulate,
+           "Run as if on another machine, slowed down: knl64, skylake48, an hwloc XML "
+           "file or synthetic string; copies and computation take its time, asleep")
         ->type_name("MACHINE");
-    app.add_option("--bind", p.bind,
-                   "Bind each worker to its core, or leave it to the system; auto (the default): "
-                   "bind it to a core that no other job holds, unless these are too few")
+    app.add_option(
+           "--bind", p.bind,
+           "Bind each worker to its core, or leave it to the system; auto (the "
+           "default): "
+           "bind it to a core that no other job holds, unless these are too few")
         ->type_name("auto|core|none")
         ->check([](const std::string& text) -> std::string {
           const bool is_good = text == "auto" || text == "core" || text == "none";
           return is_good ? "" : fmt::format("wants auto, core or none, not '{}'", text);
         });
-    app.add_option("--placement", p.placement,
-                   "Ranks on workers: compact (neighbours together), scatter (far apart), "
-                   "or a list of workers 0,1,1,0")
+    app.add_option(
+           "--placement", p.placement,
+           "Ranks on workers: compact (neighbours together), scatter (far apart), "
+           "or a list of workers 0,1,1,0")
         ->type_name("compact|scatter|LIST");
     app.add_option("--stack-size", p.stack_size,
-                   "Stack of each rank, or unlimited; memory is used only when touched; default: "
+                   "Stack of each rank, or unlimited; memory is used only when "
+                   "touched; default: "
                    "8M, or `ulimit -s` if that is more")
         ->type_name("BYTES[k|M|G]");
     app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
@@ -118,10 +133,14 @@ void declare(CLI::App& app, Parsed& p, bool first) {
         ->check([](const std::string& text) -> std::string {
           char* end = nullptr;
           const double seconds = std::strtod(text.c_str(), &end);
-          const bool is_good = end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
-          return is_good ? "" : fmt::format("wants a number of seconds above 0, not '{}'", text);
+          const bool is_good =
+              end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
+          return is_good
+                     ? ""
+                     : fmt::format("wants a number of seconds above 0, not '{}'", text);
         });
-    app.add_option("--set", p.settings, "A setting of the runtime; mpcinfo --settings lists them")
+    app.add_option("--set", p.settings,
+                   "A setting of the runtime; mpcinfo --settings lists them")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
     app.add_option("--trace", p.trace,
@@ -134,7 +153,8 @@ void declare(CLI::App& app, Parsed& p, bool first) {
     app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
     app.set_version_flag("-V,--version", std::string("mpcrun ") + MPC_VERSION_TEXT);
   }
-  app.add_option("program", p.shown, "The program and its arguments")->type_name("PROGRAM [ARG...]");
+  app.add_option("program", p.shown, "The program and its arguments")
+      ->type_name("PROGRAM [ARG...]");
 }
 
 // The options that `all` has; those that `app` lacks are not allowed here.
@@ -175,10 +195,12 @@ Result<std::vector<int>> parse_list(const std::string& text) {
     if (has_low && *end == '-') {
       const char* second = end + 1;
       high = std::strtol(second, &end, 10);
-      if (end == second) return {Errc::kArg, fmt::format("'{}' is not a list of numbers", text)};
+      if (end == second)
+        return {Errc::kArg, fmt::format("'{}' is not a list of numbers", text)};
     }
     if (!has_low || *end != 0 || low < 0 || high < low || high > kMaxRanks) {
-      return {Errc::kArg, fmt::format("'{}' is not a list of numbers such as 0,2,5-7", text)};
+      return {Errc::kArg,
+              fmt::format("'{}' is not a list of numbers such as 0,2,5-7", text)};
     }
     for (long i = low; i <= high; ++i) out.push_back(static_cast<int>(i));
   }
@@ -191,34 +213,56 @@ Result<size_t> parse_bytes(const std::string& text) {
   const double number = std::strtod(text.c_str(), &end);
   double factor = 1;
   switch (end == text.c_str() ? '?' : *end) {
-    case 0: break;
-    case 'k': case 'K': factor = 1024.0; ++end; break;
-    case 'm': case 'M': factor = 1024.0 * 1024; ++end; break;
-    case 'g': case 'G': factor = 1024.0 * 1024 * 1024; ++end; break;
-    default: return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
+    case 0:
+      break;
+    case 'k':
+    case 'K':
+      factor = 1024.0;
+      ++end;
+      break;
+    case 'm':
+    case 'M':
+      factor = 1024.0 * 1024;
+      ++end;
+      break;
+    case 'g':
+    case 'G':
+      factor = 1024.0 * 1024 * 1024;
+      ++end;
+      break;
+    default:
+      return {Errc::kArg,
+              fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
   }
-  if (*end != 0) return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
+  if (*end != 0)
+    return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
   const double bytes = number * factor;
-  constexpr double kLeastBytes = 256 << 10;  // about half of it is the thread's own data
+  constexpr double kLeastBytes = 256
+                                 << 10;  // about half of it is the thread's own data
   if (!(bytes >= kLeastBytes) || bytes > 1e12) {
-    return {Errc::kArg, fmt::format("'{}': a stack has 256k or more, and less than 1000G", text)};
+    return {Errc::kArg,
+            fmt::format("'{}': a stack has 256k or more, and less than 1000G", text)};
   }
   return static_cast<size_t>(bytes);
 }
 
-Result<> fill_app(const Parsed& p, const std::vector<std::string>& command, JobSpec& spec) {
+Result<> fill_app(const Parsed& p, const std::vector<std::string>& command,
+                  JobSpec& spec) {
   AppSpec app;
   app.ranks = p.ranks;
-  if (command.empty()) return {Errc::kArg, "no program given; mpcrun --help shows examples"};
+  if (command.empty())
+    return {Errc::kArg, "no program given; mpcrun --help shows examples"};
   app.program = command.front();
   app.args.assign(command.begin() + 1, command.end());
   for (const std::string& item : p.exports) {
     const size_t equals = item.find('=');
-    if (equals == 0) return {Errc::kArg, fmt::format("-x {}: a variable has a name", item)};
+    if (equals == 0)
+      return {Errc::kArg, fmt::format("-x {}: a variable has a name", item)};
     if (equals != std::string::npos) {
       app.environment.emplace_back(item.substr(0, equals), item.substr(equals + 1));
     } else if (std::getenv(item.c_str()) == nullptr) {
-      return {Errc::kArg, fmt::format("-x {}: there is no such environment variable", item)};
+      return {Errc::kArg,
+              fmt::format("-x {}: there is no such environment variable", item)};
     }  // a variable that exists is passed on anyway
   }
   spec.apps.push_back(std::move(app));
@@ -229,9 +273,11 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   if (!p.cores.empty()) {
     const bool is_count = p.cores.find_first_not_of("0123456789") == std::string::npos;
     if (is_count) {
-      const long count = std::strtol(p.cores.c_str(), nullptr, 10);  // LONG_MAX for more
+      const long count =
+          std::strtol(p.cores.c_str(), nullptr, 10);  // LONG_MAX for more
       if (count < 1) return {Errc::kArg, "--cores 0: a job needs a core"};
-      if (count > kMaxRanks) return {Errc::kArg, fmt::format("--cores {}: no machine has so many", p.cores)};
+      if (count > kMaxRanks)
+        return {Errc::kArg, fmt::format("--cores {}: no machine has so many", p.cores)};
       spec.core_count = static_cast<int>(count);
     } else {
       auto list = parse_list(p.cores);
@@ -249,7 +295,8 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   } else if (p.placement != "compact") {
     auto list = parse_list(p.placement);
     if (!list) {
-      return {Errc::kArg, "--placement " + list.error().message + ", nor compact or scatter"};
+      return {Errc::kArg,
+              "--placement " + list.error().message + ", nor compact or scatter"};
     }
     spec.placement = job::Placement::kList;
     spec.placement_list = *list;
@@ -264,7 +311,8 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   spec.timeout_seconds = p.timeout;
   spec.show_only = p.show;
   spec.working_directory = p.wdir;
-  if (!p.trace.empty()) spec.trace_file = std::filesystem::absolute(p.trace);  // see --wdir
+  if (!p.trace.empty())
+    spec.trace_file = std::filesystem::absolute(p.trace);  // see --wdir
   spec.settings = p.settings;
   if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
   if (p.counters) spec.settings.emplace_back("job.counters=1");

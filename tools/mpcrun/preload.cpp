@@ -27,7 +27,8 @@ bool uses_mpi(const link_map& library) noexcept {
 // Where the library lies if it uses MPI, else "".
 std::string path_if_uses_mpi(const std::string& name) {
   void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return "";  // the dynamic linker has complained about it already
+  if (handle == nullptr)
+    return "";  // the dynamic linker has complained about it already
   link_map* library = nullptr;
   std::string path;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &library) == 0 && uses_mpi(*library)) {

@@ -8,9 +8,10 @@ namespace {
 IntSetting g_size{"test.size_bytes", 4096, "bytes", "A size.", 0, 1 << 20};
 BoolSetting g_flag{"test.flag", false, "A flag."};
 const char* const kColours[] = {"red", "green"};
-StringSetting g_path{"test.path", "/", "A path.", "a path from the root", [](std::string_view text) {
-                       return std::string(text.starts_with('/') ? "" : "it has no root");
-                     }};
+StringSetting g_path{
+    "test.path", "/", "A path.", "a path from the root", [](std::string_view text) {
+      return std::string(text.starts_with('/') ? "" : "it has no root");
+    }};
 EnumSetting g_colour{"test.colour", 1, kColours, 2, "A colour."};
 
 TEST(Settings, TakeSuffixesAndKeepTheirBounds) {

@@ -62,8 +62,7 @@ TEST(Markers, OfPartsHideWhatLiesOutsideOfThem) {
 }
 
 TEST(Markers, OfMpi1SetOneBoundEach) {
-  const Datatype* parts[] = {&type(abi::kLb), &type(abi::kInt),
-                             &type(abi::kUb)};
+  const Datatype* parts[] = {&type(abi::kLb), &type(abi::kInt), &type(abi::kUb)};
   const std::vector<int> one{1, 1, 1};
   auto padded = make_struct(one, std::vector<int>{-3, 0, 6}, parts);
   ASSERT_TRUE(padded.ok());

@@ -207,7 +207,8 @@ TEST(Image, SharesWhatACopyDoesNotChange) {
   const long before = rss_kib();
   load_copies(*image, 200);
 #ifdef __SANITIZE_THREAD__
-  constexpr long kWithShadow = 6;  // four bytes of shadow and half a byte of meta for each
+  constexpr long kWithShadow =
+      6;  // four bytes of shadow and half a byte of meta for each
 #else
   constexpr long kWithShadow = 1;
 #endif
@@ -252,7 +253,8 @@ TEST(Plugin, IsRefusedWithTheReason) {
       const std::string message = refusal(*copy, name);
       EXPECT_NE(message.find(text), std::string::npos) << message;
     };
-    has(program("plain_pie"), "cannot dynamically load position-independent executable");
+    has(program("plain_pie"),
+        "cannot dynamically load position-independent executable");
     has(program("plain_no_pie"), "cannot dynamically load executable");
     has(program("plain_object"), "object file");
     has(program("libtext_relocation.so"), "text relocations");
@@ -267,9 +269,11 @@ TEST(Plugin, IsAHandleOfTheRankAlone) {
   const auto copies = load_copies(*image, 2);
   std::vector<void*> handles;
   for (Copy* copy : copies) {
-    const auto first = copy->linker().open(program("libpreloaded.so"), RTLD_NOW, nullptr);
+    const auto first =
+        copy->linker().open(program("libpreloaded.so"), RTLD_NOW, nullptr);
     ASSERT_TRUE(first.ok()) << first.error().message;
-    const auto again = copy->linker().open(program("libpreloaded.so"), RTLD_LAZY, nullptr);
+    const auto again =
+        copy->linker().open(program("libpreloaded.so"), RTLD_LAZY, nullptr);
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*first, *again);
     handles.push_back(*first);
@@ -364,7 +368,8 @@ class Environment : public testing::Environment {
     make("not_executable", std::string(std::istreambuf_iterator<char>(from), {}), 0644);
   }
   static void make(const char* name, const std::string& content, mode_t mode) {
-    const std::string whole = program(name), part = whole + "." + std::to_string(::getpid());
+    const std::string whole = program(name),
+                      part = whole + "." + std::to_string(::getpid());
     std::ofstream(part, std::ios::binary) << content;
     ASSERT_EQ(::chmod(part.c_str(), mode), 0);
     ASSERT_EQ(::rename(part.c_str(), whole.c_str()), 0);

@@ -24,8 +24,9 @@ std::vector<char> pattern(size_t bytes, int seed) {
   return data;
 }
 
-constexpr size_t kSizes[] = {0,   1,   8,    43,   44,   45,   104,   105,   224,    225,
-                             226, 500, 1000, 4096, 8192, 8193, 65536, 100000, 1 << 20};
+constexpr size_t kSizes[] = {0,    1,    8,     43,     44,     45,   104,
+                             105,  224,  225,   226,    500,    1000, 4096,
+                             8192, 8193, 65536, 100000, 1 << 20};
 
 TEST_P(Messages, OfEverySizeArriveWhole) {
   run(2, [&](job::Rank& me) {
@@ -91,7 +92,8 @@ TEST_P(Messages, NonblockingOnesCompleteInAnyOrderOfWaiting) {
         start_recv(me, request, from(0, &value, sizeof value, i));
       }
     }
-    for (int i = kCount - 1; i >= 0; --i) wait(me, requests[static_cast<size_t>(i)], why_);
+    for (int i = kCount - 1; i >= 0; --i)
+      wait(me, requests[static_cast<size_t>(i)], why_);
     if (me.world_rank == 1) {
       for (int i = 0; i < kCount; ++i) EXPECT_EQ(values[static_cast<size_t>(i)], i * 3);
     }
@@ -182,7 +184,8 @@ TEST_P(Messages, AreCutToTheReceiversBuffer) {
           EXPECT_EQ(r.status().error, Errc::kTruncate);
           EXPECT_EQ(r.status().bytes, static_cast<int64_t>(bytes / 2));
           auto expected = pattern(bytes, 2);
-          std::fill(expected.begin() + static_cast<long>(bytes / 2), expected.end(), 'x');
+          std::fill(expected.begin() + static_cast<long>(bytes / 2), expected.end(),
+                    'x');
           EXPECT_EQ(in, expected);
         }
       }
@@ -212,7 +215,8 @@ TEST_P(Messages, BlockingReceivesTakeTheirTurn) {
         if (round % 2 != 0) send(me, to(other, &token, 1, 9, 1), why_);
         const Status third_status = recv(me, from(other, late.data(), bytes, 1), why_);
         EXPECT_EQ(third_status.bytes, static_cast<int64_t>(bytes));
-        const Status second_status = recv(me, from(other, cut.data(), 2, kAnyTag), why_);
+        const Status second_status =
+            recv(me, from(other, cut.data(), 2, kAnyTag), why_);
         wait(me, posted, why_);
         EXPECT_EQ(early, first);
         EXPECT_EQ(late, third);

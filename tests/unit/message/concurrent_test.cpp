@@ -60,7 +60,11 @@ TEST_P(Concurrent, AFullRingThatIsEmptiedMeanwhileLetsItsSenderGoOn) {
   constexpr int kWindows = 1000;
   std::atomic<bool> is_over{false};
   std::vector<std::thread> others;
-  for (int i = 0; i < 2; ++i) others.emplace_back([&] { while (!is_over.load()) {} });
+  for (int i = 0; i < 2; ++i)
+    others.emplace_back([&] {
+      while (!is_over.load()) {
+      }
+    });
   run(2, [&](job::Rank& me) {
     struct TwoCells {
       int number;
@@ -124,7 +128,8 @@ TEST_P(Concurrent, WhatCompletesWhileAConditionIsEvaluatedIsSeen) {
         sched::sleep_until(sched::now_ns() + 20'000);
       send(me, to(0, &i, sizeof i, 1, 1), why_);
       const uint64_t end = sched::now_ns() + 3'000'000'000;
-      while (seen.load() <= i && sched::now_ns() < end) sched::sleep_until(sched::now_ns() + 20'000);
+      while (seen.load() <= i && sched::now_ns() < end)
+        sched::sleep_until(sched::now_ns() + 20'000);
       if (seen.load() > i) continue;
       ADD_FAILURE() << "round " << i << ": the receiver sleeps";
       receiver.load()->unpark();
@@ -212,7 +217,8 @@ TEST_P(Concurrent, WaitAllWakesWhenTheLastOneIsThere) {
     }
     if (me.world_rank == 1) {
       for (size_t i = 0; i < kCount; ++i) {
-        if (pointers[i] != nullptr && (kCount - 1 - i) % 7 == 3) cancel(me, requests[i]);
+        if (pointers[i] != nullptr && (kCount - 1 - i) % 7 == 3)
+          cancel(me, requests[i]);
         if (pointers[i] == nullptr) {  // whose message has no receive yet
           int value = -1;
           recv(me, from(0, &value, 4, static_cast<int>(kCount - 1 - i)), why_);
@@ -254,7 +260,8 @@ TEST_P(Concurrent, WaitUntilSeesTheFirstOfSeveral) {
         if (seen[k] == kRounds || !requests[k].is_complete()) continue;
         EXPECT_EQ(values[k], seen[k]++);
         send(me, to(k + 1, nullptr, 0, 2, 0), why_);
-        if (seen[k] < kRounds) start_recv(me, requests[k], from(k + 1, &values[k], 4, 1));
+        if (seen[k] < kRounds)
+          start_recv(me, requests[k], from(k + 1, &values[k], 4, 1));
       }
     }
   });
@@ -270,8 +277,10 @@ TEST_P(Concurrent, WaitUntilIsNotLostBetweenWakeUpAndCompletion) {
     std::mt19937 random(static_cast<unsigned>(me.world_rank) + 5);
     for (int round = 0; round < kRounds; ++round) {
       Request request;
-      const uint64_t end = sched::now_ns() + random() % 60'000;  // about as long as a wait polls
-      while (sched::now_ns() < end) {}
+      const uint64_t end =
+          sched::now_ns() + random() % 60'000;  // about as long as a wait polls
+      while (sched::now_ns() < end) {
+      }
       if (me.world_rank == 0)
         start_send(me, request, to(1, out.data(), kBytes, 1, 0));
       else
@@ -398,7 +407,8 @@ TEST_P(Concurrent, CancelTakesBackTheRightOneOfEqualMessages) {
     for (const Count bytes : kBytes) {
       std::vector<int> values(5000);
       if (me.world_rank == 0) {
-        constexpr int kCount = 40;  // fewer cells than the ring has, so both ways are taken
+        constexpr int kCount =
+            40;  // fewer cells than the ring has, so both ways are taken
         std::vector<Request> requests(kCount);
         std::vector<std::vector<int>> buffers(kCount, values);
         for (int i = 0; i < kCount; ++i) {

@@ -26,14 +26,42 @@ class Model {
   void play(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
       switch (pick(20)) {
-        case 0: case 1: case 2: case 3: case 4: case 5: case 6: send_one(); break;
-        case 7: case 8: case 9: case 10: case 11: case 12: receive_one(); break;
-        case 13: case 14: probe_one(false); break;
-        case 15: probe_one(true); break;
-        case 16: cancel_receive(); break;
-        case 17: cancel_send(); break;
-        case 18: relax(self_); break;  // now and then changes who looks at the ring
-        default: progress(self_); break;
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+        case 4:
+        case 5:
+        case 6:
+          send_one();
+          break;
+        case 7:
+        case 8:
+        case 9:
+        case 10:
+        case 11:
+        case 12:
+          receive_one();
+          break;
+        case 13:
+        case 14:
+          probe_one(false);
+          break;
+        case 15:
+          probe_one(true);
+          break;
+        case 16:
+          cancel_receive();
+          break;
+        case 17:
+          cancel_send();
+          break;
+        case 18:
+          relax(self_);
+          break;  // now and then changes who looks at the ring
+        default:
+          progress(self_);
+          break;
       }
       check_completions();
     }
@@ -108,8 +136,8 @@ class Model {
     Receive& r = *owned;
     r.key = random_key(true);
     r.data.assign(3000, -1);
-    start_recv(self_, r.request, from(r.key.source, r.data.data(), 3000 * 8, r.key.tag,
-                                      r.key.context));
+    start_recv(self_, r.request,
+               from(r.key.source, r.data.data(), 3000 * 8, r.key.tag, r.key.context));
     all_receives_.push_back(std::move(owned));
     r.from = take_unexpected(r.key, true);
     if (r.from != nullptr) {
@@ -142,7 +170,8 @@ class Model {
     owned->data.assign(3000, -1);
     owned->from = expected;
     expected->is_over = true;
-    start_mrecv(self_, owned->request, message, owned->data.data(), 3000 * 8, byte_type());
+    start_mrecv(self_, owned->request, message, owned->data.data(), 3000 * 8,
+                byte_type());
     all_receives_.push_back(std::move(owned));
   }
 
@@ -232,7 +261,8 @@ TEST_P(RandomPrograms, AgreeWithTheModel) {
   std::printf("MPC_TEST_SEED=%u\n", seed);
   for (unsigned round = 0; round < 10; ++round) {
     World world(1, GetParam());
-    EXPECT_EQ(world.run([&](job::Rank& self) { Model(self, seed + round).play(2000); }), "");
+    EXPECT_EQ(world.run([&](job::Rank& self) { Model(self, seed + round).play(2000); }),
+              "");
     if (HasFailure()) break;
   }
 }
@@ -246,7 +276,9 @@ TEST_P(RandomPrograms, KeepEveryStreamInOrder) {
   const std::string left = world.run([&](job::Rank& self) {
     const int me = self.world_rank;
     std::mt19937 random(seed + static_cast<unsigned>(me));
-    auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    auto pick = [&](int n) {
+      return static_cast<int>(random() % static_cast<unsigned>(n));
+    };
     const Why why;
     constexpr size_t kWords[] = {1, 6, 30, 200, 1024, 2000};
     struct Out {
@@ -270,7 +302,8 @@ TEST_P(RandomPrograms, KeepEveryStreamInOrder) {
       if (sent < total && (received == total || pick(2) == 0)) {
         const int dest = sent % kRanks, tag = pick(kTags);
         Out& out = outs.emplace_back();
-        out.data.assign(kWords[pick(6)], next_out[static_cast<size_t>(dest * kTags + tag)]++);
+        out.data.assign(kWords[pick(6)],
+                        next_out[static_cast<size_t>(dest * kTags + tag)]++);
         start_send(self, out.request,
                    to(dest, out.data.data(), out.data.size() * 8, tag, me,
                       pick(8) == 0 ? Mode::kSynchronous : Mode::kStandard));

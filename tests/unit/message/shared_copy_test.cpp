@@ -22,13 +22,15 @@ uint64_t helped_pieces() {
 
 std::vector<uint32_t> pattern(size_t words, uint32_t seed) {
   std::vector<uint32_t> data(words);
-  for (size_t i = 0; i < words; ++i) data[i] = static_cast<uint32_t>(i) * 2654435761u + seed;
+  for (size_t i = 0; i < words; ++i)
+    data[i] = static_cast<uint32_t>(i) * 2654435761u + seed;
   return data;
 }
 
 TEST(SharedCopy, NobodyHelps) {
   SharedCopy shared;
-  for (size_t bytes : {size_t{0}, size_t{1}, size_t{16383}, size_t{16384}, size_t{3 << 20}}) {
+  for (size_t bytes :
+       {size_t{0}, size_t{1}, size_t{16383}, size_t{16384}, size_t{3 << 20}}) {
     const std::vector<char> from(bytes + 1, 'x');
     std::vector<char> to(bytes + 1, '-');
     EXPECT_TRUE(shared.offer(to.data(), from.data(), bytes));
@@ -55,7 +57,8 @@ TEST(SharedCopy, CopiersAndHelpersAtTheSameTime) {
         const size_t words = random() % to.size();
         const auto from = pattern(words, static_cast<uint32_t>(random()));
         std::fill(to.begin(), to.end(), 0);
-        while (!shared.offer(to.data(), from.data(), words * 4)) std::this_thread::yield();
+        while (!shared.offer(to.data(), from.data(), words * 4))
+          std::this_thread::yield();
         offered.fetch_add(1);
         ASSERT_EQ(0, std::memcmp(to.data(), from.data(), words * 4)) << c << " " << i;
         ASSERT_TRUE(words == to.size() || to[words] == 0);
@@ -96,10 +99,12 @@ TEST_P(SharedMessages, ArriveWhole) {
       const bool is_first = (me.world_rank + i) % 2 == 0;
       switch (i % 4) {
         case 0:  // one after the other
-          if (is_first) send(me, to(other, out.data(), words * 4, 1, me.world_rank), why);
+          if (is_first)
+            send(me, to(other, out.data(), words * 4, 1, me.world_rank), why);
           start_recv(me, receiving, from(other, in.data(), room * 4, 1));
           wait(me, receiving, why);
-          if (!is_first) send(me, to(other, out.data(), words * 4, 1, me.world_rank), why);
+          if (!is_first)
+            send(me, to(other, out.data(), words * 4, 1, me.world_rank), why);
           break;
         case 1:
           start_recv(me, receiving, from(other, in.data(), room * 4, 1));
@@ -126,7 +131,8 @@ TEST_P(SharedMessages, ArriveWhole) {
       ASSERT_EQ(0, std::memcmp(in.data(), out.data(), room * 4)) << i;
       ASSERT_TRUE(room == words || in[room] == 0) << i;
     }
-  }), "");
+  }),
+            "");
 }
 
 }  // namespace

@@ -32,7 +32,9 @@ class World {
  public:
   // Rank r runs on worker r % workers, or as `place` says.
   World(int ranks, int workers, std::function<int(int)> place = nullptr)
-      : workers_(workers), place_(std::move(place)), ranks_(static_cast<size_t>(ranks)) {
+      : workers_(workers),
+        place_(std::move(place)),
+        ranks_(static_cast<size_t>(ranks)) {
     for (int r = 0; r < ranks; ++r) {
       rank(r).world_rank = r;
       rank(r).world_size = ranks;
@@ -62,7 +64,8 @@ class World {
     std::unique_ptr<sched::ProgressCores> cores;
     std::vector<std::unique_ptr<sched::ProgressThread>> threads;
     if (has_progress_) {
-      auto made = topo::Machine::by_name("core:" + std::to_string(all_workers) + " pu:1");
+      auto made =
+          topo::Machine::by_name("core:" + std::to_string(all_workers) + " pu:1");
       if (!made.ok()) return made.error().message;
       machine = std::move(*made);
       cores = sched::ProgressCores::make(*scheduler, *machine, {policy_, {}, workers_});
@@ -77,7 +80,8 @@ class World {
         body(r);
         if (r.progress != nullptr) r.progress->stop();
       };
-      auto ult = scheduler->spawn({.entry = main, .worker = home_of(r), .identity = &r, .name = "rank"});
+      auto ult = scheduler->spawn(
+          {.entry = main, .worker = home_of(r), .identity = &r, .name = "rank"});
       if (!ult.ok()) return ult.error().message;
       r.execution = *ult;
     }

@@ -14,7 +14,9 @@ constexpr double kWindow_us = 100;
 constexpr int kRanks = 4;
 
 // S = 0 hides everything, S = 1 keeps 20 us, S = 2 everything.
-std::vector<SplitTime> model() { return {{0, 0, 90, 90}, {1, 20, 50, 70}, {2, 60, 0, 60}}; }
+std::vector<SplitTime> model() {
+  return {{0, 0, 90, 90}, {1, 20, 50, 70}, {2, 60, 0, 60}};
+}
 
 // Plays calls in which S takes what `truth` says; returns S of the last one.
 template <class Truth>
@@ -89,7 +91,8 @@ TEST(SplitMemory, GivesRanksThatAskAtTheSameTimeTheSameS) {
   const auto slowest = [&] {
     uint64_t least = kCalls;
     // acquire and release: the order of the ranks' calls, as messages would make it.
-    for (const auto& calls : done) least = std::min(least, calls.load(std::memory_order_acquire));
+    for (const auto& calls : done)
+      least = std::min(least, calls.load(std::memory_order_acquire));
     return least;
   };
   std::vector<std::thread> threads;

@@ -34,7 +34,8 @@ TEST(BalancedFactors, HaveTheLeastSpreadOfAllFactorisations) {
       int least = INT_MAX;
       for (const auto& v : all) least = std::min(least, spread(v));
       const std::vector<int> got = balanced_factors(nodes, count);
-      ASSERT_NE(std::find(all.begin(), all.end(), got), all.end()) << nodes << ' ' << count;
+      ASSERT_NE(std::find(all.begin(), all.end(), got), all.end())
+          << nodes << ' ' << count;
       ASSERT_EQ(spread(got), least) << nodes << ' ' << count;
     }
   }

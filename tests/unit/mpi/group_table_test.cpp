@@ -22,7 +22,8 @@ TEST(GroupTable, FindsMembersInAnyOrder) {
     ASSERT_EQ(table->size(), static_cast<int>(ranks.size()));
     for (int world = -2; world < 12; ++world) {
       const auto it = std::find(ranks.begin(), ranks.end(), world);
-      const int expected = it == ranks.end() ? -1 : static_cast<int>(it - ranks.begin());
+      const int expected =
+          it == ranks.end() ? -1 : static_cast<int>(it - ranks.begin());
       EXPECT_EQ(table->index_of(world), expected) << world;
     }
   }

@@ -291,7 +291,8 @@ TEST(Sleeper, LosesNoWakeUpOfAKernelThreadThatIsOneFlagAhead) {
     flag.store(number, std::memory_order_seq_cst);
     sleeper.wake();
     const uint64_t limit = sched::now_ns() + kLostNs;
-    for (int turn = 0; seen.load(std::memory_order_acquire) < number && !is_lost; ++turn) {
+    for (int turn = 0; seen.load(std::memory_order_acquire) < number && !is_lost;
+         ++turn) {
       if (turn > 1000) sched::Execution::self().yield();
       is_lost = sched::now_ns() > limit;
     }

@@ -1,7 +1,7 @@
 // The engine on the real scheduler and message layer.
+#include "nbc/engine/engine.h"
 #include "base/counter.h"
 #include "base/settings.h"
-#include "nbc/engine/engine.h"
 
 #include <gtest/gtest.h>
 
@@ -96,8 +96,8 @@ TEST(Engine, ReducesWhileItCopies) {
   const uint64_t before = fused();
   for (const Algorithm& algorithm : algorithms(Coll::kAllreduce)) {
     for (int turn = 0; turn < 6; ++turn) {
-      Player player(test::random_case(Coll::kAllreduce, kRanks, random, 20000), algorithm,
-                    false, identity(kRanks), turn * kTagsPerCollective);
+      Player player(test::random_case(Coll::kAllreduce, kRanks, random, 20000),
+                    algorithm, false, identity(kRanks), turn * kTagsPerCollective);
       if (!is_applicable(algorithm, player.description().ranks[0].shape)) continue;
       Findings findings;
       World world(kRanks, 2);
@@ -198,10 +198,12 @@ TEST(Engine, KeepsThemApartInTheBackground) {
 }
 
 // Persistent ones: made, not started.
-std::vector<CollectivePtr> create_all(job::Rank& rank, const std::deque<Player>& players) {
+std::vector<CollectivePtr> create_all(job::Rank& rank,
+                                      const std::deque<Player>& players) {
   std::vector<CollectivePtr> made;
   for (const Player& player : players)
-    made.push_back(create(rank, player.schedule(rank.world_rank), player.binding(rank.world_rank)));
+    made.push_back(create(rank, player.schedule(rank.world_rank),
+                          player.binding(rank.world_rank)));
   return made;
 }
 
@@ -265,7 +267,8 @@ TEST(Engine, AStartLeavesOthersNodesToThoseWhoWait) {
     for (int turn = 0; turn < kMostTurns; ++turn) {
       for (size_t i = 0; i < kept.size(); ++i) {
         if (me == 0 && i + 1 == kept.size() && turn > 10)
-          is_enough.store(counted("nbc.relays") >= before + 100, std::memory_order_relaxed);
+          is_enough.store(counted("nbc.relays") >= before + 100,
+                          std::memory_order_relaxed);
         players[i].fill(me, static_cast<unsigned>(turn));
         one[0] = std::move(kept[i]);
         start(*one[0]);

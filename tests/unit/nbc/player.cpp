@@ -83,7 +83,8 @@ void Player::apply(void* context, const void* in, void* inout, Count n) {
     }
     if (!p.player->may_run_in_background_ && rank->progress != nullptr &&
         rank->progress->is_running_here()) {
-      std::fprintf(stderr, "a user operation of rank %d ran in the background\n", p.world_rank);
+      std::fprintf(stderr, "a user operation of rank %d ran in the background\n",
+                   p.world_rank);
       std::abort();
     }
   }
@@ -111,8 +112,9 @@ Binding Player::binding(int rank) const {
   Binding b;
   b.buffers = p.buffers;
   b.types = p.types;
-  b.reduction = {apply, const_cast<PerRank*>(&p), is_user_operation_,
-                 case_.is_commutative, nullptr, may_run_in_background_};
+  b.reduction = {
+      apply,   const_cast<PerRank*>(&p), is_user_operation_, case_.is_commutative,
+      nullptr, may_run_in_background_};
   if (p.type == 0 && !is_user_operation_ && tag_base_ / kTagsPerCollective % 2 != 0)
     b.reduction.apply3 = apply3;
   b.world_ranks = world_ranks_;

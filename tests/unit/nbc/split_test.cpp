@@ -12,8 +12,9 @@
 namespace mpc::nbc {
 namespace {
 
-constexpr Coll kSplit[] = {Coll::kBcast,   Coll::kGather, Coll::kGatherv,  Coll::kScatter,
-                           Coll::kScatterv, Coll::kReduce, Coll::kAllreduce};
+constexpr Coll kSplit[] = {Coll::kBcast,    Coll::kGather,   Coll::kGatherv,
+                           Coll::kScatter,  Coll::kScatterv, Coll::kReduce,
+                           Coll::kAllreduce};
 
 bool is_message(const Node& node) {
   return node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv;
@@ -23,16 +24,18 @@ auto fields(const Place& p) { return std::tuple(p.slot, p.type, p.offset, p.coun
 auto fields(const Node& n) {  // all but `where`
   return std::tuple(n.kind, n.level, n.peer, n.tag_offset, fields(n.from), fields(n.to),
                     n.repeat.times, n.repeat.from_stride, n.repeat.to_stride,
-                    n.first_successor, n.successor_count, n.predecessor_count, n.request);
+                    n.first_successor, n.successor_count, n.predecessor_count,
+                    n.request);
 }
 
-std::shared_ptr<const Schedule> with_split(Shape shape, int split, const Algorithm& how) {
+std::shared_ptr<const Schedule> with_split(Shape shape, int split,
+                                           const Algorithm& how) {
   shape.split = split;
   return build(shape, how).value();
 }
 
 int height_of(std::string_view algorithm, const Shape& s) {
-  const TreeKind kind = algorithm.starts_with("knomial") ? TreeKind::kKnomial
+  const TreeKind kind = algorithm.starts_with("knomial")  ? TreeKind::kKnomial
                         : algorithm.starts_with("linear") ? TreeKind::kFlat
                         : algorithm.starts_with("chain")  ? TreeKind::kChain
                         : algorithm.starts_with("tree")   ? TreeKind::kPlaces
@@ -79,7 +82,7 @@ TEST(Split, ChangesMarksAndNothingElse) {
         if (!is_applicable(how, c.ranks[0].shape)) continue;
         for (int split = 1; split <= tree_height(n) + 1; ++split)
           // Another S at each rank, as nothing depends on what the others have.
-          for (int rank = n > 40 ? split : 0; rank < n; rank += n > 40 ? 17 : 1)
+          for (int rank = n > 40 ? split : 0; rank<n; rank += n> 40 ? 17 : 1)
             check(c.ranks[static_cast<size_t>(rank)].shape, how,
                   1 + (rank + split) % (tree_height(n) + 1));
         ASSERT_FALSE(HasFailure()) << how.name << ": " << c.text();
@@ -107,7 +110,8 @@ TEST(Split, KeepsTheLeavesFirstOrLast) {
                 if (!is_upwards && node.where == Where::kApplication)
                   EXPECT_EQ(later.where, Where::kApplication) << schedule->dump();
               }
-            ASSERT_FALSE(HasFailure()) << how.name << " S " << split << ": " << c.text();
+            ASSERT_FALSE(HasFailure())
+                << how.name << " S " << split << ": " << c.text();
           }
       }
 }

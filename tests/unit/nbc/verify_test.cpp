@@ -109,14 +109,16 @@ Case any_case(Coll coll, int n, std::mt19937& random, int unit = 2) {
   for (RankCase& r : c.ranks) {
     r.shape.arity = arity < 2 ? 0 : arity;
     r.shape.segment_bytes = segment;
-    r.shape.split = static_cast<int>(random() % static_cast<unsigned>(tree_height(n) + 2));
+    r.shape.split =
+        static_cast<int>(random() % static_cast<unsigned>(tree_height(n) + 2));
   }
   return c;
 }
 
 unsigned seed_of(Coll coll) {
   const char* text = std::getenv("MPC_TEST_SEED");
-  const unsigned base = text != nullptr ? static_cast<unsigned>(std::atoi(text)) : 20240;
+  const unsigned base =
+      text != nullptr ? static_cast<unsigned>(std::atoi(text)) : 20240;
   return base + static_cast<unsigned>(coll);
 }
 

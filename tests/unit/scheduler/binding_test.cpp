@@ -50,8 +50,7 @@ TEST(Bindings, AThreadThatHasGoneOnToAnotherWorkerStaysThere) {
   in_thread([] {
     auto machine = std::move(topo::Machine::detect()).value();
     const int last = machine->core_count() - 1;
-    const cpu_set_t first = cpus_of(*machine, {0}),
-                    second = cpus_of(*machine, {last});
+    const cpu_set_t first = cpus_of(*machine, {0}), second = cpus_of(*machine, {last});
     Bindings bindings;
     bindings.add(first);
     bindings.add(second);

@@ -34,7 +34,8 @@ TEST(Shares, ArePartsOfTheMachineForWorkersEvenlyApart) {
 
 TEST(Shares, AreEqualAndDisjointAndBeginWithTheWorkersCore) {
   auto knl = named("knl64");
-  for (const Table& cores : {Table{0}, {0, 1}, {5, 3, 60}, {0, 2, 4, 6, 8, 10, 12}, all_cores(*knl)}) {
+  for (const Table& cores :
+       {Table{0}, {0, 1}, {5, 3, 60}, {0, 2, 4, 6, 8, 10, 12}, all_cores(*knl)}) {
     const auto shares = share_cores(*knl, cores, all_cores(*knl));
     std::set<int> taken;
     for (size_t i = 0; i < cores.size(); ++i) {
@@ -65,7 +66,8 @@ TEST(Placement, GivesNoWorkerTwoRanksWhileOneIsFree) {
     auto machine = named(name);
     for (Placement placement : {Placement::kScatter, Placement::kCompact}) {
       for (int ranks : {1, 2, 7, machine->core_count()}) {
-        const Table table = *place_ranks(*machine, all_cores(*machine), ranks, placement);
+        const Table table =
+            *place_ranks(*machine, all_cores(*machine), ranks, placement);
         EXPECT_EQ(std::set<int>(table.begin(), table.end()).size(), table.size());
       }
     }

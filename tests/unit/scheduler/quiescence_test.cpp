@@ -192,7 +192,8 @@ TEST_F(Quiescence, AWaitingJobUsesNoCpu) {
   });
   scheduler_->wait_all();
 #ifdef __SANITIZE_THREAD__
-  constexpr double kMost = 0.1;  // the monitor's few looks take longer; the sanitizer's thread
+  constexpr double kMost =
+      0.1;  // the monitor's few looks take longer; the sanitizer's thread
 #else
   constexpr double kMost = 0.02;
 #endif

@@ -86,7 +86,8 @@ TEST(Rhythm, IrregularWorkIsNotExpected) {
   int steady = 0;
   for (int i = 0; i < 200; ++i) {
     // Each differs from the last 16 by more than a sixteenth.
-    interval = interval > 9'000 * kUs ? 150 * kUs + random() % 1000 : interval * 115 / 100;
+    interval =
+        interval > 9'000 * kUs ? 150 * kUs + random() % 1000 : interval * 115 / 100;
     rhythm.note_burst(now += interval);
     if (rhythm.is_steady()) ++steady;
   }

@@ -99,7 +99,8 @@ TEST_P(SchedulerTest, YieldIsFair) {
   scheduler_->wait_all();
   ASSERT_EQ(order.size(), static_cast<size_t>(kUlts * kRounds));
   for (int round = 0; round < kRounds; ++round) {
-    std::set<int> seen(order.begin() + round * kUlts, order.begin() + (round + 1) * kUlts);
+    std::set<int> seen(order.begin() + round * kUlts,
+                       order.begin() + (round + 1) * kUlts);
     EXPECT_EQ(seen.size(), static_cast<size_t>(kUlts));
   }
 }
@@ -227,14 +228,18 @@ TEST_P(SchedulerTest, StacksAreLargeAndGuarded) {
 TEST_P(SchedulerTest, ReportsHoldParkedExecutions) {
   int identity = 0;
   std::atomic<bool> go{false};
-  Execution* parked = spawn(0, [&] {
-    while (!go) Execution::self().park(Waiting{"a letter"});
-  }, &identity);
+  Execution* parked = spawn(
+      0,
+      [&] {
+        while (!go) Execution::self().park(Waiting{"a letter"});
+      },
+      &identity);
   std::string seen;
   while (seen.empty()) {
     usleep(1000);
     scheduler_->for_each_execution([&](const Execution& execution) {
-      if (execution.identity() != &identity || execution.wait_reason() == nullptr) return;
+      if (execution.identity() != &identity || execution.wait_reason() == nullptr)
+        return;
       seen = execution.wait_reason()->text();
       go = true;
       parked->unpark();  // during the visit: it stays parked until we leave
@@ -407,11 +412,16 @@ TEST_F(Stealing, NothingIsLostWhileTheMonitorTakesWorkersToo) {
           }
           case 1:
           case 2:
-          case 3: Execution::self().yield(); break;
+          case 3:
+            Execution::self().yield();
+            break;
           case 4:
           case 5:
-          case 6: Execution::self().park_until(now_ns() + 20'000, Waiting{}); break;
-          default: compute_ns((random >> 20) % 40'000);
+          case 6:
+            Execution::self().park_until(now_ns() + 20'000, Waiting{});
+            break;
+          default:
+            compute_ns((random >> 20) % 40'000);
         }
         if (mine == i) ++rounds[i];
       }
@@ -428,7 +438,8 @@ TEST(Scheduler, NamesTheLimitThatStopsAHugeJob) {
   EXPECT_TRUE(Scheduler::check_limits(10).ok());
   auto huge = Scheduler::check_limits(100'000'000);
   ASSERT_FALSE(huge.ok());
-  EXPECT_NE(huge.error().message.find("remedy"), std::string::npos) << huge.error().message;
+  EXPECT_NE(huge.error().message.find("remedy"), std::string::npos)
+      << huge.error().message;
 }
 
 TEST(Scheduler, SpawnRefusesAWorkerThatIsNotThere) {

@@ -41,9 +41,10 @@ class Fixture : public testing::Test {
     scheduler_ = std::move(started).value();
   }
   Execution* spawn(int worker, std::function<void()> entry, void* identity = nullptr) {
-    auto ult = scheduler_->spawn(
-        {.entry = std::move(entry), .worker = worker % scheduler_->worker_count(),
-         .identity = identity, .name = "test"});
+    auto ult = scheduler_->spawn({.entry = std::move(entry),
+                                  .worker = worker % scheduler_->worker_count(),
+                                  .identity = identity,
+                                  .name = "test"});
     EXPECT_TRUE(ult.ok()) << ult.error().message;
     return *ult;
   }

@@ -55,7 +55,8 @@ TEST_P(Tasks, ATaskOfACoreThatComputesRunsAtATick) {
   std::atomic<bool> is_computing{false};
   spawn(0, [&] {
     is_computing.store(true);
-    while (!probe.is_done()) {}
+    while (!probe.is_done()) {
+    }
   });
   wait_until([&] { return is_computing.load(); });
   tasks().submit_near(probe, 0, TaskScope::kCore);
@@ -360,7 +361,8 @@ TEST_F(TaskTree, ATaskStaysBelowItsObject) {
 TEST_F(TaskTree, OfOneCoreIsOneQueue) {
   TaskQueues& tasks = build("pack:1 core:1 pu:1");
   EXPECT_EQ(tasks.level_count(0), 1);
-  EXPECT_EQ(&tasks.queue_of(0, TaskScope::kCore), &tasks.queue_of(0, TaskScope::kMachine));
+  EXPECT_EQ(&tasks.queue_of(0, TaskScope::kCore),
+            &tasks.queue_of(0, TaskScope::kMachine));
 }
 
 }  // namespace

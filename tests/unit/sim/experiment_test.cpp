@@ -56,9 +56,9 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& test) {
 }
 
 const Case kBinomial[] = {
-    {"knl64", "bcast", "binomial"},     {"knl64", "reduce", "binomial"},
-    {"knl64", "scatter", "binomial"},   {"knl64", "gather", "binomial"},
-    {"knl64", "allreduce", "binomial"}, {"skylake48", "bcast", "binomial"},
+    {"knl64", "bcast", "binomial"},      {"knl64", "reduce", "binomial"},
+    {"knl64", "scatter", "binomial"},    {"knl64", "gather", "binomial"},
+    {"knl64", "allreduce", "binomial"},  {"skylake48", "bcast", "binomial"},
     {"skylake48", "reduce", "binomial"}, {"skylake48", "scatter", "binomial"},
     {"skylake48", "gather", "binomial"}, {"skylake48", "allreduce", "binomial"}};
 const Case kSegmented[] = {{"knl64", "bcast", "binomial_segmented"},
@@ -66,8 +66,10 @@ const Case kSegmented[] = {{"knl64", "bcast", "binomial_segmented"},
                            {"skylake48", "bcast", "binomial_segmented"},
                            {"skylake48", "reduce", "binomial_segmented"}};
 
-INSTANTIATE_TEST_SUITE_P(Machines, Chosen, ::testing::ValuesIn(kBinomial), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Segmented, Chosen, ::testing::ValuesIn(kSegmented), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Machines, Chosen, ::testing::ValuesIn(kBinomial),
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Segmented, Chosen, ::testing::ValuesIn(kSegmented),
+                         name_of_case);
 
 class Predicted : public ::testing::TestWithParam<Case> {};
 
@@ -111,7 +113,8 @@ TEST_P(Predicted, TimesAreNearTheSimulatorsForShortComputation) {
   expect_agreement(GetParam(), 0.25, half, 0.1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Machines, Predicted, ::testing::ValuesIn(kBinomial), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Machines, Predicted, ::testing::ValuesIn(kBinomial),
+                         name_of_case);
 
 TEST(Simulator, IsThePapersModelWhenOnlyBandwidthCounts) {
   const auto machine = machine_named("pack:1 numa:1 core:64 pu:1");

@@ -46,7 +46,8 @@ TEST(Machine, SkylakeHasTwoPackagesOf24) {
 }
 
 TEST(Machine, DistanceIsAMetric) {
-  for (const char* name : {"knl64", "skylake48", "pack:2 numa:2 l3:1 l2:2 core:2 pu:1"}) {
+  for (const char* name :
+       {"knl64", "skylake48", "pack:2 numa:2 l3:1 l2:2 core:2 pu:1"}) {
     auto machine = named(name);
     const int n = machine->core_count();
     for (int a = 0; a < n; ++a) {
@@ -157,7 +158,8 @@ TEST(Machine, TheDrawingNamesEachCoreOnceAndStaysNarrow) {
       EXPECT_EQ(drawing.find(label, at + 1), std::string::npos) << label << drawing;
     }
     std::istringstream lines(drawing);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 88u) << line;
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(line.size(), 88u) << line;
   }
 }
 
