@@ -176,14 +176,16 @@ void* Heap::allocate_aligned(size_t bytes, size_t alignment) noexcept {
 // ---- freeing ----
 
 void Heap::free_with_care(Chunk& chunk, Span* in_use, char* pointer) noexcept {
-  if (in_use == nullptr || in_use->used == 0) die_of_double_free(pointer);
+  auto* block = reinterpret_cast<Block*>(pointer);
+  if (in_use == nullptr || in_use->used == 0 || block->is_misaligned())
+    die_of_bad_free(block);
   Span& span = *in_use;
   if (span.is_medium) {
     free_span(chunk, span);
     return;
   }
-  auto* block = reinterpret_cast<Block*>(span.block_of(pointer));
-  if (block->is_marked()) die_of_double_free(pointer);
+  block = reinterpret_cast<Block*>(span.block_of(pointer));
+  if (block->is_marked()) die_of_bad_free(block);
   block->next = span.free;
   block->set_mark();
   span.free = block;
@@ -196,8 +198,10 @@ void Heap::free_with_care(Chunk& chunk, Span* in_use, char* pointer) noexcept {
   }
 }
 
-void Heap::die_of_double_free(const void* pointer) noexcept {
-  die("free(): the memory is free already", pointer);
+void Heap::die_of_bad_free(const Block* block) noexcept {
+  die(block->is_misaligned() ? "free(): not the beginning of an allocation"
+                             : "free(): the memory is free already",
+      block);
 }
 
 void Heap::free_span(Chunk& chunk, Span& span) noexcept {

@@ -31,6 +31,10 @@ struct Block {
   uintptr_t mark;
 
   bool is_marked() const noexcept { return mark == mark_here(); }
+  // Of a pointer that no allocation has returned.
+  bool is_misaligned() const noexcept {
+    return reinterpret_cast<uintptr_t>(this) % kAlignment != 0;
+  }
   void set_mark() noexcept { mark = mark_here(); }
   void clear_mark() noexcept { mark = 0; }
 
@@ -98,8 +102,8 @@ class Heap {
   void free_own(Chunk& chunk, void* pointer) noexcept {
     auto* span = reinterpret_cast<Span*>(chunk.run_of(pointer));
     auto* block = static_cast<Block*>(pointer);
-    if (span == nullptr || !span->is_plain || span->used <= 1 || block->is_marked())
-        [[unlikely]] {
+    if (span == nullptr || !span->is_plain || span->used <= 1 ||
+        block->is_misaligned() || block->is_marked()) [[unlikely]] {
       free_with_care(chunk, span, static_cast<char*>(pointer));
       return;
     }
@@ -111,8 +115,8 @@ class Heap {
   // Caller: a thread that has another heap, or none.
   void free_remote(void* pointer) noexcept {
     auto* block = static_cast<Block*>(pointer);
-    if (block->is_marked()) [[unlikely]]
-      die_of_double_free(pointer);
+    if (block->is_misaligned() || block->is_marked()) [[unlikely]]
+      die_of_bad_free(block);
     block->set_mark();  // until collect_remote()
     Block* top = remote_.load(std::memory_order_relaxed);
     do {
@@ -147,7 +151,7 @@ class Heap {
   bool extend(Span& span) noexcept;
   void free_with_care(Chunk& chunk, Span* span, char* pointer) noexcept;
   void free_span(Chunk& chunk, Span& span) noexcept;
-  [[noreturn, gnu::cold]] static void die_of_double_free(const void* pointer) noexcept;
+  [[noreturn, gnu::cold]] static void die_of_bad_free(const Block* block) noexcept;
   void collect_remote() noexcept;
 
   Span* take_run(size_t granules, bool is_large_array) noexcept;

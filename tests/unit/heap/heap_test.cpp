@@ -254,6 +254,17 @@ TEST(HeapDeathTest, NoticesASecondFreeAfterOthers) {
       "rank 43: free\\(\\): the memory is free already");
 }
 
+TEST(HeapDeathTest, NoticesAPointerIntoABlock) {
+  EXPECT_DEATH(
+      {
+        enter_owner(45, -1);
+        auto* block = static_cast<char*>(thread_heap()->allocate(100));
+        static_cast<void>(thread_heap()->allocate(100));
+        give_back(block + 8);
+      },
+      "rank 45: free\\(\\): not the beginning of an allocation");
+}
+
 TEST(HeapDeathTest, NoticesASecondFreeByAnotherThread) {
   void* block = nullptr;
   as_thread_of(kManyRanks + 12, [&] {
