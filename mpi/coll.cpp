@@ -16,6 +16,7 @@
 #include "mpi/api/impl_nbc.h"
 #include "mpi/api/impl_neighborhood.h"
 #include "mpi/api/impl_persistent_coll.h"
+#include "mpi/check.h"
 #include "mpi/comm.h"
 #include "mpi/direct.h"
 #include "mpi/op.h"
@@ -133,10 +134,19 @@ Result<std::shared_ptr<const nbc::Schedule>> schedule_of(Call& call) {
   return comm.schedules().get(call.shape);
 }
 
+// The call as the user made it; with mpi.check, compared with those of the others.
+template <class Describe>
+Err describe_and_check(const char* name, Call& call, Describe& describe) {
+  const Err error = describe(call);
+  if (error || !is_checking()) return error;
+  return compare_with_others(
+      call.comm, {name, call.shape, call.pair[0], call.pair[1], call.op.op()});
+}
+
 template <class Describe>
 Err run(const char* name, Comm& comm, Coll coll, Describe&& describe) {
   Call call(comm, coll);
-  if (const Err error = describe(call)) return error;
+  if (const Err error = describe_and_check(name, call, describe)) return error;
   auto schedule = schedule_of(call);
   if (!schedule) return fail(schedule.error());
   const CollectiveReason reason(name, comm);
@@ -150,7 +160,7 @@ template <class Describe>
 Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** out,
          Describe&& describe) {
   auto call = std::make_unique<Call>(comm, coll);
-  if (const Err error = describe(*call)) return error;
+  if (const Err error = describe_and_check(name, *call, describe)) return error;
   call->shape.is_nonblocking = true;
   MPC_TRACE("mpi", "describe", coll);
   call->split = Splitter::choose(comm, call->shape);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/settings.h"
+#include "mpi/check.h"
 #include "mpi/wait_reasons.h"
 #include "nbc/direct/direct.h"
 #include "runtime/datatype/reduce.h"
@@ -38,7 +39,7 @@ class TeamReason final : public sched::WaitReason {
 };
 
 bool is_possible(const Comm& comm) noexcept {
-  return is_on.get() && !comm.is_inter() && comm.size() > 1;
+  return is_on.get() && !is_checking() && !comm.is_inter() && comm.size() > 1;
 }
 
 [[gnu::cold]] Err error_of_outcome(const nbc::direct::Outcome& outcome,

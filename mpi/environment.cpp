@@ -11,6 +11,7 @@
 #include "mpi/api/impl_environment.h"
 #include "mpi/api/impl_profiling.h"
 #include "mpi/buffered.h"
+#include "mpi/check.h"
 #include "mpi/comm.h"
 #include "mpi/errhandler.h"
 #include "mpi/info.h"
@@ -29,6 +30,7 @@ Info& info_env() {
   job::Rank& rank = *state.rank;
   auto* env = new Info(rank.world_rank);
   env->is_env = true;
+  env->exempt();
   const std::string& program = rank.job->program(rank.app_index);
   env->hints.set("command", program);
   env->hints.set("maxprocs", std::to_string(rank.world_size));
@@ -57,6 +59,7 @@ Err start(int thread_level) {
   if (state->initialised.load(std::memory_order_relaxed))  // likewise
     return fail(MPI_ERR_OTHER, "MPI is initialized already");
   job::Rank& rank = *state->rank;
+  count_objects(rank.world_size);
   state->thread_level = thread_level;
   state->main_thread = &sched::Execution::self();
   state->predefined = {
@@ -124,6 +127,7 @@ Err finalize() {
   reap_abandoned(state, true);
   if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
   meet_all(rank, MeetingKind::kFinalize, "MPI_Finalize");
+  report_what_is_left(state);
   state.finalised.store(true, std::memory_order_release);            // see finalized()
   rank.phase.store(job::kAfterFinalize, std::memory_order_relaxed);  // for reports only
   return kSuccess;

@@ -205,6 +205,7 @@ Err lookup(MPI_Group handle, Group** out) {
     if (state.empty_group == nullptr) {
       state.empty_group = new Group(this_world_rank(), GroupTable::empty());
       state.empty_group->is_empty_constant = true;
+      state.empty_group->exempt();
     }
     *out = state.empty_group;
     return kSuccess;

@@ -47,6 +47,7 @@ enum class MeetingKind : uint8_t {
   kFile,
   kTeam,
   kVerify,
+  kCheck,
 };
 
 struct MeetingKey {

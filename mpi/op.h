@@ -59,6 +59,7 @@ class BoundOp {
   // defined for the type (the message names both).
   Err bind(Op& op, const dt::Datatype& type, MPI_Datatype handle);
   nbc::Reduction reduction() const noexcept { return reduction_; }
+  const Op* op() const noexcept { return op_; }  // null: not bound
   // For calls outside of schedules: as reduction().apply, but a user's function waits until
   // nobody else of the rank is in one. Caller: an execution of the rank. Switches: yes.
   static void apply_alone(void* context, const void* in, void* inout, dt::Count n);

@@ -63,11 +63,13 @@ void create_predefined_comms(RankState& state) {
   world.context = kWorldContext;
   state.world = new Comm(rank, world);
   state.world->name = "MPI_COMM_WORLD";
+  state.world->exempt();
   Comm::Spec self;
   self.predefined = MPI_COMM_SELF;
   self.group = GroupTable::make({rank.world_rank});
   self.context = kSelfContext;
   state.self = new Comm(rank, self);
+  state.self->exempt();
   state.self->name = "MPI_COMM_SELF";
 }
 

@@ -16,6 +16,7 @@ DatatypeObject* permanent_object(const dt::Datatype& type, MPI_Datatype constant
   if (!object)
     object = std::make_unique<DatatypeObject>(this_world_rank(), dt::TypeRef(&type),
                                               constant);
+  object->exempt();
   return object.get();
 }
 
