@@ -69,9 +69,10 @@ int main(int argc, char **argv) {
 """
 
 
-def leave_out(why):
+def leave_out(why, is_tool=False):
+    """MPC_TEST_STRICT asks for all tools, not for what a kernel or a container forbids."""
     print(why)
-    sys.exit(1 if os.environ.get("MPC_TEST_STRICT") else 77)
+    sys.exit(1 if is_tool and os.environ.get("MPC_TEST_STRICT") else 77)
 
 
 class Said:
@@ -118,9 +119,9 @@ def gdb(*commands, before=(), words=(), folder="."):
 
 def need_gdb():
     if shutil.which("gdb") is None:
-        leave_out("gdb is not installed")
+        leave_out("gdb is not installed", is_tool=True)
     if "here" not in gdb("python print('he' + 're')").text:
-        leave_out("this gdb has no Python")
+        leave_out("this gdb has no Python", is_tool=True)
 
 
 def need_ptrace(said):
