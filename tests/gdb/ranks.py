@@ -201,20 +201,26 @@ def check_live(said):
     said.has("show may-call-functions", r" on\.$")
 
 
+def started_by_gdb(folder, patterns, *commands):
+    """gdb starts the job; again if `mpc ranks` does not say that: on a busy machine the runtime may
+    see that a rank is stopped before gdb stops the runtime, and lends its core to the next one."""
+    for _ in range(6):
+        said = gdb(*commands, words=("--args", *JOB), folder=folder)
+        need_ptrace(said)
+        if all(re.search(pattern, said.of("mpc ranks"), re.M) for pattern in patterns):
+            break
+    said.has("mpc ranks", *patterns)
+    return said
+
+
 def breakpoint_case(folder):
     """Started by gdb; a rank that is ready; the end of a selection; a program that runs alone."""
     begin = (f"source {SCRIPT}", "set breakpoint pending on", "break computes", "run")
-    ready = r"^1 +ready on core \d+ +MPI_Recv +- +receives at prog.c:10"
-    for _ in range(10):
-        said = gdb(*begin, "mpc ranks", "mpc bt 1", "mpc rank 3", "set var go = 1", "mpc rank 0",
-                   "continue", "mpc rank", "mpc ranks", "show may-call-functions",
-                   words=("--args", *JOB), folder=folder)
-        need_ptrace(said)
-        # On a busy machine the runtime may see the stopped rank before gdb stops the runtime:
-        # then its core was lent to rank 1.
-        if re.search(ready, said.of("mpc ranks"), re.M):
-            break
-    said.has("mpc ranks", r"^0 +waiting", ready, r"^3 +running on core \d+ +- .*computes at")
+    patterns = (r"^0 +waiting", r"^1 +ready on core \d+ +MPI_Recv +- +receives at prog.c:10",
+                r"^3 +running on core \d+ +- .*computes at")
+    said = started_by_gdb(folder, patterns, *begin, "mpc ranks", "mpc bt 1", "mpc rank 3",
+                          "set var go = 1", "mpc rank 0", "continue", "mpc rank", "mpc ranks",
+                          "show may-call-functions")
     said.has("mpc bt 1", r"in P?MPI_Recv", r"in receives \(from=3, tag=6\)")
     said.has("mpc rank 0", r"^Rank 0: waiting")
     said.has("continue", r"exited normally")
@@ -222,10 +228,10 @@ def breakpoint_case(folder):
     said.has("mpc ranks", r"there is no process", which=1)
     said.has("show may-call-functions", r" on\.$")
 
-    said = gdb(*begin[:2], "tbreak begins", "run", "mpc ranks", "mpc bt 0", "mpc bt 3", "mpc apply 3 bt",
-               "mpc rank 3", words=("--args", *JOB), folder=folder)
-    said.has("mpc ranks", r"^0 +running on core \d+, before MPI_Init +- .* begins at prog.c",
-             r"^3 +(not started|ready on core \d+, not begun)")
+    patterns = (r"^0 +running on core \d+, before MPI_Init +- .* begins at prog.c",
+                r"^3 +(not started|ready on core \d+, not begun)")
+    said = started_by_gdb(folder, patterns, *begin[:2], "tbreak begins", "run", "mpc ranks", "mpc bt 0",
+                          "mpc bt 3", "mpc apply 3 bt", "mpc rank 3")
     said.has("mpc bt 0", r"^#0 +begins", r"in main")
     for command in ("mpc bt 3", "mpc apply 3 bt", "mpc rank 3"):
         said.has(command, r"^mpc: rank 3 has not begun to run$")
