@@ -21,7 +21,7 @@ TOOLS = {
                         "a case of mpcrun.cases"),
     "lld": ("ld.lld", "wrappers.lld, Loader.*lld*"),
     "libomp-dev": ("/usr/lib/llvm-*/lib/libomp.so", "wrappers.openmp_clang"),
-    "gdb": ("gdb", "wrappers.debug_entry, wrappers.gdb_copies, a part of mpcrun.failures"),
+    "gdb": ("gdb", "gdb.*, wrappers.debug_entry, wrappers.gdb_copies, a part of mpcrun.failures"),
     "gnuplot-nox": ("gnuplot", "bench.overlap, pictures of mpcinfo.models"),
     "libpython3-dev": ("/usr/lib/*/pkgconfig/python3-embed.pc", "private.python*"),
     "python3-numpy": ("/usr/lib/python3/dist-packages/numpy", "private.python_numpy"),
