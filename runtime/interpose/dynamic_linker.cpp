@@ -63,10 +63,44 @@ int visit_unless_master(dl_phdr_info* info, size_t size, void* argument) {
 
 }  // namespace
 
+namespace {
+
+// The code of a sanitizer's runtime, if there is one.
+struct SanitizerCode {
+  uintptr_t begin = 0, end = 0;
+};
+SanitizerCode find_sanitizer() {
+  SanitizerCode found;
+  NEXT(dl_iterate_phdr)
+  (
+      [](dl_phdr_info* info, size_t, void* out) {
+        if (std::strstr(info->dlpi_name, "/libtsan.so") == nullptr &&
+            std::strstr(info->dlpi_name, "/libasan.so") == nullptr)
+          return 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+          const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+          *static_cast<SanitizerCode*>(out) = {begin, begin + segment.p_memsz};
+        }
+        return 1;
+      },
+      &found);
+  return found;
+}
+// It calls while it makes a report, and must not come into instrumented code then.
+bool is_of_sanitizer(const void* return_address) {
+  static const SanitizerCode code = find_sanitizer();
+  const auto address = reinterpret_cast<uintptr_t>(return_address);
+  return address >= code.begin && address < code.end;
+}
+
+}  // namespace
+
 MPC_EXPORT int dl_iterate_phdr(PhdrVisitor visitor, void* argument) {
   Visit visit{visitor, argument};
   const int result = NEXT(dl_iterate_phdr)(visit_unless_master, &visit);
-  Copy* copy = own_copy();
+  Copy* copy = is_of_sanitizer(__builtin_return_address(0)) ? nullptr : own_copy();
   if (result != 0 || copy == nullptr) return result;
   RankLinker& linker = copy->linker();
   const auto kept = linker.keep_modules();

@@ -301,7 +301,7 @@ bool Mailbox::poll() noexcept {
 }
 
 void Mailbox::delegate() noexcept {
-  backlog_receives = 0;
+  backlog_receives.store(0, std::memory_order_relaxed);
   // seq_cst: the look of an execution that parks, see start_polling().
   if ((tail.load(std::memory_order_seq_cst) & kDelegated) != 0) return;
   // Claims before this one in the order of `tail`'s modifications did not see the flag:

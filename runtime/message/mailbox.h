@@ -164,7 +164,10 @@ struct alignas(64) Mailbox {
   // one wants, nor a block. Caller: the owner's main execution.
   void note_backlog() noexcept {
     constexpr unsigned kReceives = 8;
-    if (++backlog_receives == kReceives) start_polling();
+    // Relaxed, one writer but for delegate(): a receive more or less does not matter.
+    const unsigned receives = backlog_receives.load(std::memory_order_relaxed) + 1;
+    backlog_receives.store(receives, std::memory_order_relaxed);
+    if (receives == kReceives) start_polling();
   }
 
   // Line of the senders.
@@ -199,8 +202,8 @@ struct alignas(64) Mailbox {
   std::atomic<const void*> next_line{
       nullptr};  // where our next message will stand; a hint
   AnswerTime answer_time;
-  unsigned empty_polls = 0;       // see relax(); a hint, main execution only
-  unsigned backlog_receives = 0;  // see note_backlog(); a hint, main execution only
+  unsigned empty_polls = 0;  // see relax(); a hint, main execution only
+  std::atomic<unsigned> backlog_receives{0};  // see note_backlog(); a hint
   std::atomic<unsigned> sent_ahead{
       0};  // messages that receivers were not waiting for, since we
            // last gave way; a hint, see send()
