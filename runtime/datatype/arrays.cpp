@@ -33,9 +33,13 @@ Part repeat(LayoutArena& arena, const Part& part, Count count, Wide stride,
             Wide offset) {
   if (count <= 0 || part.elements == 0) return {};
   const Wide reach = (count - 1) * stride;
-  Part all{make_loop(arena, count, static_cast<Count>(stride), part.layout),
-           part.low + offset + std::min<Wide>(0, reach),
-           part.high + offset + std::max<Wide>(0, reach), part.elements * count};
+  const Wide low = part.low + offset + std::min<Wide>(0, reach);
+  const Wide high = part.high + offset + std::max<Wide>(0, reach);
+  const Wide elements = part.elements * count;
+  if (!fits(low) || !fits(high) || !fits(high - low))
+    return {{}, -kFar, kFar, elements};  // finish() refuses that
+  Part all{make_loop(arena, count, static_cast<Count>(stride), part.layout), low, high,
+           elements};
   all.layout.offset += static_cast<Count>(offset);
   return all;
 }
@@ -123,14 +127,16 @@ Part distribute(LayoutArena& arena, const Part& part, const Distribution& d,
   const bool is_default = d.darg == abi::kDistributeDfltDarg;
   Count block = d.size;  // kDistributeNone
   if (d.distrib == abi::kDistributeBlock)
-    block = is_default ? (d.size + d.processes - 1) / d.processes : d.darg;
+    block = is_default ? (d.size - 1) / d.processes + 1 : d.darg;
   else if (d.distrib == abi::kDistributeCyclic)
     block = is_default ? 1 : d.darg;
   // In one round every process gets a block; the last round may be cut short.
   const Wide round = Wide{block} * d.processes, first = Wide{block} * d.coordinate;
   const Wide rounds = d.size / round, rest_at = rounds * round + first;
-  const Part whole = repeat(arena, repeat(arena, part, block, stride, 0),
-                            static_cast<Count>(rounds), round * stride, first * stride);
+  Part whole;
+  if (rounds > 0)  // else a round may be longer than any array
+    whole = repeat(arena, repeat(arena, part, block, stride, 0),
+                   static_cast<Count>(rounds), round * stride, first * stride);
   const Wide rest = std::min<Wide>(block, d.size - rest_at);
   if (rest <= 0) return whole;
   return join(arena, whole,

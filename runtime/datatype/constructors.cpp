@@ -35,23 +35,35 @@ Error size_overflow() {
   return {Errc::kCount, "the size of the datatype does not fit in 63 bits"};
 }
 
+Error bound_overflow() {
+  return {Errc::kCount, "a bound of the datatype does not fit in 63 bits"};
+}
+
+// Layouts, which hold bounds of 63 bits, must not be made of these.
+bool are_far(const Bounds& bounds) {
+  return bounds.any_data && (too_large(bounds.true_ub) || too_large(-bounds.true_lb) ||
+                             too_large(bounds.true_ub - bounds.true_lb));
+}
+
 // `outer` blocks of `block_length` old elements, `stride` bytes apart.
 Result<TypeRef> strided(TypeBuilder& builder, Count count, Count block_length,
                         Wide stride, const Datatype& old) {
   Bounds bounds;
   if (count > 0 && block_length > 0) {
     bounds.add(old, 0, block_length, old.extent());
-    bounds.add(old, (Wide{count} - 1) * stride, block_length, old.extent());
+    bounds.add(old, far_product(Wide{count} - 1, stride), block_length, old.extent());
   }
-  const Wide elements = Wide{count} * block_length, size = elements * old.size();
-  if (too_large(size) || too_large(elements)) return size_overflow();
+  const Wide elements = Wide{count} * block_length;
+  if (too_large(elements) || too_large(elements * old.size())) return size_overflow();
+  if (are_far(bounds)) return bound_overflow();
   const auto n = static_cast<Count>(elements);
-  const Layout block =
-      make_loop(builder.layouts(), block_length, old.extent(), old.layout());
+  Layout block;  // of none, however long they would be
+  if (n > 0)
+    block = make_loop(builder.layouts(), block_length, old.extent(), old.layout());
   return builder.finish(
       make_loop(builder.layouts(), count, static_cast<Count>(stride), block),
       make_repeat(builder.signatures(), n, old.signature()),
-      hash_repeat(old.signature_hash(), n), bounds, size);
+      hash_repeat(old.signature_hash(), n), bounds, elements * old.size());
 }
 
 // Blocks of one old type at byte displacements; `length(i)` and `place(i)` describe
@@ -66,8 +78,7 @@ Result<TypeRef> scattered(TypeBuilder& builder, size_t count, Length length,
     elements += length(i);
   }
   if (too_large(elements) || too_large(elements * old.size())) return size_overflow();
-  if (bounds.any_data && (too_large(bounds.true_ub) || too_large(-bounds.true_lb)))
-    return {Errc::kCount, "a bound of the datatype does not fit in 63 bits"};
+  if (are_far(bounds)) return bound_overflow();
   const bool dense = old.is_contiguous();
   ListBuilder list(builder.layouts());
   Count last_length = 0;
@@ -203,8 +214,9 @@ Result<TypeRef> make_struct(CountArray block_lengths, CountArray displacements,
     bounds.add(*types[i], displacements[i], block_lengths[i], types[i]->extent());
     size += Wide{block_lengths[i]} * types[i]->size();
     elements += Wide{block_lengths[i]} * types[i]->elements();
+    if (too_large(size) || too_large(elements)) return size_overflow();
   }
-  if (too_large(size) || too_large(elements)) return size_overflow();
+  if (are_far(bounds)) return bound_overflow();
   // As a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6, not where a
   // marker says where it ends. A struct of one part keeps that part's bounds.
   const Wide over = (bounds.ub - bounds.lb) % bounds.alignment;

@@ -85,7 +85,8 @@ Wide larger(Wide a, Wide b) noexcept { return std::max(a, b); }
 
 void Bounds::add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept {
   if (count <= 0) return;
-  const Wide reach = (count - 1) * stride;
+  const Wide reach = far_at_most((count - 1) * stride);
+  at = far_at_most(at);
   const Wide low = at + std::min<Wide>(0, reach), high = at + std::max<Wide>(0, reach);
   // MPI_UB has no lb to give, nor has a type that is made of nothing else; so for MPI_LB.
   const bool marks_lb = type.has_lb_marker(), marks_ub = type.has_ub_marker();

@@ -12,6 +12,18 @@ namespace mpc::dt {
 
 __extension__ typedef __int128 Wide;  // bounds are computed in 128 bits, then checked
 
+// Farther than any bound, and near enough that sums and differences of such values fit.
+inline constexpr Wide kFar = Wide{1} << 120;
+constexpr Wide far_at_most(Wide value) noexcept {
+  return value > kFar ? kFar : value < -kFar ? -kFar : value;
+}
+// What does not fit in 128 bits is far as well.
+inline Wide far_product(Wide a, Wide b) noexcept {
+  Wide product;
+  if (__builtin_mul_overflow(a, b, &product)) return (a < 0) == (b < 0) ? kFar : -kFar;
+  return far_at_most(product);
+}
+
 struct Details {
   LayoutArena layouts;
   SignatureArena signatures;
@@ -27,7 +39,8 @@ struct Bounds {
   Wide lb = 0, ub = 0, true_lb = 0, true_ub = 0;
   Count alignment = 1;
 
-  // `count` copies of `type`, `stride` bytes apart, the first one at `at`.
+  // `count` copies of `type`, `stride` bytes apart, the first one at `at`. Requires: the product
+  // of count and stride fits.
   void add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept;
   // Sets lb and ub by markers, whatever was added.
   void mark(Wide new_lb, Wide new_ub) noexcept;

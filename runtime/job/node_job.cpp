@@ -21,6 +21,7 @@
 #include "runtime/job/console.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/hooks.h"
+#include "runtime/job/loading.h"
 #include "runtime/job/openmp.h"
 #include "runtime/job/registry.h"
 #include "runtime/job/report.h"
@@ -92,6 +93,12 @@ std::vector<std::string> preloads(const AppSpec& app) {
     }
   }
   return out;
+}
+
+Result<std::unique_ptr<loader::Image>> load(const std::string& path,
+                                            const AppSpec& app) {
+  const Loading loading(path, kExitNotExecutable);
+  return loader::Image::open(path, {preloads(app)});
 }
 
 // What happened how often, for `mpcrun --counters`.
@@ -339,7 +346,7 @@ Result<> NodeJob::prepare() {
     const AppSpec& wanted = spec_.apps[app];
     auto path = find_program(wanted.program);
     MPC_TRY(path);
-    auto image = loader::Image::open(*path, {preloads(wanted)});
+    auto image = load(*path, wanted);
     MPC_TRY(image);
     Program program{std::move(*image),
                     *path,

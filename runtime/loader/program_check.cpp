@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/loader/integrity.h"
 #include "runtime/loader/tool_hints.h"
 
 namespace mpc::loader {
@@ -98,6 +99,9 @@ Result<> check_common(const ElfFile& file) {
     return refuse(file, "it is marked as not loadable (-z nodlopen)",
                   "link without that flag");
   for (const std::string& name : file.needed()) MPC_TRY(check_needed_name(name, file));
+  if (const char* damage = find_damage(file))
+    return refuse(file, fmt::format("it is damaged: {}", damage),
+                  "make or copy it anew");
   return check_sanitizer(file);
 }
 

@@ -16,9 +16,10 @@ from pathlib import Path
 TOOLS = {
     "make": ("make", "wrappers.makefile, wrappers.autoconf, wrappers.cmake*"),
     "autoconf": ("autoconf", "wrappers.autoconf"),
-    "clang": ("clang", "wrappers.clang, wrappers.cmake_clang, Loader.*clang*, Loader.*lld*"),
+    "clang": ("clang", "wrappers.clang, wrappers.cmake_clang, Loader.*clang*, Loader.*lld*, "
+                        "./run fuzz"),
     "libclang-rt-dev": ("/usr/lib/clang/*/lib/linux/libclang_rt.asan-x86_64.so",
-                        "a case of mpcrun.cases"),
+                        "a case of mpcrun.cases, ./run fuzz"),
     "lld": ("ld.lld", "wrappers.lld, Loader.*lld*"),
     "libomp-dev": ("/usr/lib/llvm-*/lib/libomp.so", "wrappers.openmp_clang"),
     "gdb": ("gdb", "gdb.*, wrappers.debug_entry, wrappers.gdb_copies, a part of mpcrun.failures"),

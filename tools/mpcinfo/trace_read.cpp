@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <system_error>
 
 #include "nbc/schedule/schedule.h"
@@ -21,9 +22,28 @@ using Json = nlohmann::json;
 constexpr int kCores = 1;          // the first of the file's "processes"; 2: ranks
 constexpr int kTracksPerRank = 2;  // a rank's main execution and its progress thread
 
+// No trace has as many tracks or lasts as long; sums of what is smaller do not overflow.
+constexpr int kMostTracks = 1 << 20;
+constexpr double kLatestUs = 1e15;
+constexpr int64_t kMostNumber = int64_t{1} << 53;
+
 int64_t number_in(const Json& args, const char* name, int64_t fallback) {
   const auto found = args.find(name);
-  return found != args.end() && found->is_number() ? found->get<int64_t>() : fallback;
+  if (found == args.end() || !found->is_number_integer()) return fallback;
+  const auto number = found->get<int64_t>();
+  return number >= -kMostNumber && number <= kMostNumber ? number : fallback;
+}
+
+// These two throw, as nlohmann-json does where something is missing.
+int track_in(const Json& object, const char* name) {
+  const int64_t number = number_in(object, name, 0);
+  if (number < 0 || number > kMostTracks) throw std::out_of_range(name);
+  return static_cast<int>(number);
+}
+double time_of(const Json& event) {
+  const double time = event.value("ts", 0.0);
+  if (!(time >= 0 && time <= kLatestUs)) throw std::out_of_range("ts");
+  return time;
 }
 
 RunSlice run_of(const std::string& name, double begin) {
@@ -66,12 +86,12 @@ class Reader {
 };
 
 void Reader::name_track(const Json& event) {
-  if (event.value("name", "") != "thread_name" || event.value("pid", 0) != kCores)
+  if (event.value("name", "") != "thread_name" || track_in(event, "pid") != kCores)
     return;
-  const auto core = static_cast<size_t>(event.value("tid", 0));
+  const auto core = static_cast<size_t>(track_in(event, "tid"));
   if (data_.cores.size() <= core) data_.cores.resize(core + 1);
   CoreTrack& track = data_.cores[core];
-  track.name = event["args"].value("name", "");
+  track.name = event.at("args").value("name", "");
   track.is_communication = track.name.find("communication") != std::string::npos;
 }
 
@@ -84,6 +104,7 @@ void Reader::begin(const Json& event, int pid, int tid, double time) {
     open.index = runs.size();
     runs.push_back(run_of(event.value("name", ""), time));
   } else if (pid == kCores) {
+    (void)data_.cores.at(static_cast<size_t>(tid));  // the picture has a row for it
     const Json args = event.value("args", Json::object());
     WorkSlice work;
     work.begin = time;
@@ -133,7 +154,7 @@ void Reader::flight(const Json& event, double time, bool is_begin) {
       nodes_[number].end = time;
     return;
   }
-  const Json& args = event["args"];
+  const Json& args = event.at("args");
   if (is_collective) {
     Flight& flight = flights_[number];
     flight.part.begin = time;
@@ -188,12 +209,12 @@ void Reader::group() {
 void Reader::read(const Json& file) {
   const Json& other = file.at("otherData");
   data_.program = other.value("program", "");
-  data_.ranks = other.value("ranks", 0);
-  data_.lost = other.value("lost_events", int64_t{0});
+  data_.ranks = track_in(other, "ranks");
+  data_.lost = number_in(other, "lost_events", 0);
   for (const Json& event : file.at("traceEvents")) {
     const std::string phase = event.value("ph", "");
-    const double time = event.value("ts", 0.0);
-    const int pid = event.value("pid", 0), tid = event.value("tid", 0);
+    const double time = time_of(event);
+    const int pid = track_in(event, "pid"), tid = track_in(event, "tid");
     data_.end = std::max(data_.end, time);
     if (phase == "M") name_track(event);
     if (phase == "B") begin(event, pid, tid, time);

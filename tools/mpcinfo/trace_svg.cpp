@@ -57,6 +57,8 @@ class Picture {
     const double air = (window_.end - window_.begin) * 0.03 + 1;
     window_.begin = std::max(0.0, window_.begin - air);
     window_.end = std::min(data.end, window_.end + air);
+    // Not of no width, as of one that took no time: it is divided by that.
+    window_.end = std::max(window_.end, window_.begin + 1);
   }
   std::string draw();
 
@@ -267,6 +269,8 @@ std::string bytes_text(int64_t bytes) {
 Summary summarize(const TraceData& data, const CollectiveTrace& collective) {
   Summary summary;
   summary.window = collective;
+  // A file may say that it ended before it began.
+  summary.window.end = std::max(summary.window.end, summary.window.begin);
   for (const Part& part : collective.parts) {
     for (const NodeFlight& node : part.nodes)
       summary.bytes = std::max(summary.bytes, node.bytes);

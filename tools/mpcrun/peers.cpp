@@ -95,7 +95,8 @@ constexpr Row kRows[] = {
 }  // namespace
 
 const char* advice_for_peer_option(std::string_view name) {
-  if (name.empty()) return nullptr;
+  // What has a blank may be a part of the rows; it is nobody's option.
+  if (name.empty() || name.find(' ') != std::string_view::npos) return nullptr;
   for (const Row& row : kRows) {
     const std::string_view names = row.names;
     for (size_t at = names.find(name); at != std::string_view::npos;

@@ -292,6 +292,56 @@ TEST(Errors, NameTheArgument) {
   EXPECT_EQ(far.error().code, Errc::kCount);
 }
 
+// Of the fuzzer (tests/fuzz/datatype.cpp): numbers whose products do not fit in 128 bits, or
+// whose sums wrap around back to small ones.
+TEST(Constructors, RefuseWhatIsFarOutOfRange) {
+  constexpr Count kMost = INT64_MAX, kLeast = INT64_MIN;
+  const auto large = Binding::kLarge;
+  const Datatype& integer = type(abi::kInt);
+  const auto refused = [](const Result<TypeRef>& made) {
+    return !made.ok() && made.error().code == Errc::kCount;
+  };
+  EXPECT_TRUE(refused(make_vector(kMost, kMost, 1, integer, large)));
+  EXPECT_TRUE(refused(make_vector(kMost, 1, kMost, integer, large)));
+  EXPECT_TRUE(refused(make_vector(kMost, 1, kLeast, integer, large)));
+  const std::vector<Count> lengths = {kMost, kMost}, places = {kLeast, kMost};
+  EXPECT_TRUE(refused(make_indexed(lengths, places, integer, large)));
+  const std::vector<const Datatype*> types = {&integer, &integer};
+  EXPECT_TRUE(refused(make_struct(lengths, places, types, large)));
+  const TypeRef wide = make_resized(integer, 0, kMost, large).value();
+  EXPECT_TRUE(refused(make_vector(kMost, 1, kMost, *wide, large)));
+  // 16 * 2^62 * 2^62 is 0 in 128 bits.
+  constexpr Count kHuge = Count{1} << 62;
+  const TypeRef huge = make_resized(integer, 0, kHuge, large).value();
+  EXPECT_TRUE(refused(make_vector(17, 1, kHuge, *huge, large)));
+  const TypeRef back = make_resized(integer, 0, kLeast, large).value();
+  EXPECT_TRUE(refused(make_vector(kMost, kMost, kMost, *back, large)));
+  const std::vector<Count> ones = {1, 1}, apart = {kLeast, kMost - 8};
+  EXPECT_TRUE(refused(make_hindexed(ones, apart, integer, large)));
+  const std::vector<Count> sizes = {kMost}, parts = {1}, starts = {kMost - 1};
+  const TypeRef behind = make_hindexed(parts, starts, type(abi::kByte), large).value();
+  const TypeRef narrow = make_resized(*behind, 0, 1, large).value();
+  EXPECT_TRUE(
+      refused(make_subarray(sizes, parts, starts, abi::kOrderC, *narrow, large)));
+}
+
+TEST(Constructors, TakeNoneOfBlocksOfAnyLength) {
+  const auto none = make_vector(0, INT64_MAX, 3, type(abi::kInt), Binding::kLarge);
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ((*none)->size(), 0);
+}
+
+// A block for each process is longer than any array; the first one has all of it.
+TEST(Constructors, DealOutAnArrayOfAnyLength) {
+  const std::vector<Count> sizes = {INT64_MAX};
+  const std::vector<int> block = {abi::kDistributeBlock},
+                         dflt = {abi::kDistributeDfltDarg}, two = {2};
+  const auto half = make_darray(2, 0, sizes, block, dflt, two, abi::kOrderC,
+                                type(abi::kByte), Binding::kLarge);
+  ASSERT_TRUE(half.ok()) << half.error().message;
+  EXPECT_EQ((*half)->size(), INT64_MAX / 2 + 1);
+}
+
 TEST(Counting, ElementsOfAPartialStruct) {
   const Datatype* parts[] = {&type(abi::kInt), &type(abi::kDouble)};
   auto both = make_struct(std::vector<int>{2, 1}, std::vector<Count>{0, 8}, parts);

@@ -2,7 +2,7 @@
 // The byte-by-byte model of a datatype: its type map written out, element by element.
 //
 // Role:      the reference that random datatypes are compared with.
-// Users:     tests/unit/datatype.
+// Users:     tests/unit/datatype, tests/fuzz.
 // Threads:   none.
 // See also:  MPI-4.1 section 5.1, whose definitions these functions repeat literally.
 

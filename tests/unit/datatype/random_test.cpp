@@ -9,6 +9,7 @@
 
 #include "runtime/datatype/external32.h"
 #include "tests/unit/datatype/random_types.h"
+#include "tests/unit/datatype/room.h"
 
 namespace mpc::dt {
 namespace {
@@ -22,33 +23,8 @@ int rounds() {
   return text != nullptr ? std::atoi(text) : 500;
 }
 
-// A buffer in which `count` elements of the model lie, with the address of their
-// origin.
-struct Room {
-  Room(const Model& model, Count count, char fill) {
-    const std::vector<Count> places = model.bytes(count);
-    Count low = 0, high = 0;
-    for (Count at : places) {
-      low = std::min(low, at);
-      high = std::max(high, at + 1);
-    }
-    bytes.assign(static_cast<size_t>(high - low), fill);
-    origin = -low;
-  }
-  char* at(Count offset = 0) { return address(offset); }
-  char* address(Count offset) { return bytes.data() + origin + offset; }
-  std::vector<char> bytes;
-  Count origin = 0;
-};
-
 void fill_random(RandomTypes& random, std::vector<char>& bytes) {
   for (char& byte : bytes) byte = static_cast<char>(random.pick(0, 255));
-}
-
-std::vector<char> gather(Room& room, const Model& model, Count count) {
-  std::vector<char> packed;
-  for (Count at : model.bytes(count)) packed.push_back(*room.at(at));
-  return packed;
 }
 
 class RandomDatatypes : public testing::Test {

@@ -1,15 +1,13 @@
 #include "tests/unit/datatype/random_types.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
 
 namespace mpc::dt {
 namespace {
 
 TypeRef checked(Result<TypeRef> result) {
-  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
-  return result.value();
+  CHECK(result.ok(), result.error().message.c_str());
+  return std::move(result).value();
 }
 
 // Row-major walk over all index tuples below `sizes`, fastest dimension per `order`.
@@ -253,7 +251,10 @@ RandomType RandomTypes::same_signature(const Model& model, Count count) {
   }
   std::vector<size_t> order(types.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (pick(0, 1) == 0) std::shuffle(order.begin(), order.end(), source_);
+  if (pick(0, 1) == 0)
+    for (size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1],
+                order[static_cast<size_t>(pick(0, static_cast<Count>(i) - 1))]);
   std::vector<Count> places(types.size());
   Count next = 0;
   for (size_t i : order) {

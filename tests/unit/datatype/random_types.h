@@ -2,11 +2,12 @@
 // Random datatypes, each with its model, of bounded size and without overlapping bytes
 // checked.
 //
-// Role:      the source of the random tests.
-// Users:     tests/unit/datatype.
+// Role:      the source of the random tests, and of the fuzzer, which says what is random.
+// Users:     tests/unit/datatype, tests/fuzz.
 // Threads:   one generator per test.
 // See also:  model.h.
 
+#include <functional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -22,11 +23,16 @@ struct RandomType {
 
 class RandomTypes {
  public:
-  explicit RandomTypes(uint64_t seed) : source_(seed) {}
+  // Any number from `low` to `high`.
+  using Pick = std::function<Count(Count low, Count high)>;
 
-  Count pick(Count low, Count high) {
-    return std::uniform_int_distribution<Count>(low, high)(source_);
-  }
+  explicit RandomTypes(Pick pick) : pick_(std::move(pick)) {}
+  explicit RandomTypes(uint64_t seed)
+      : pick_([source = std::mt19937_64(seed)](Count low, Count high) mutable {
+          return std::uniform_int_distribution<Count>(low, high)(source);
+        }) {}
+
+  Count pick(Count low, Count high) { return pick_(low, high); }
   RandomType make(int depth, Count max_elements = 400);
   // True if no byte belongs to two elements of `count`.
   static bool is_disjoint(const Model& model, Count count);
@@ -44,7 +50,7 @@ class RandomTypes {
   RandomType subarray(const RandomType& old);
   RandomType darray(const RandomType& old);
 
-  std::mt19937_64 source_;
+  Pick pick_;
 };
 
 }  // namespace mpc::dt

@@ -1,0 +1,32 @@
+// Options of mpcrun: any words give a job that can be described, or a message and a status.
+
+#include "tools/mpcrun/options.h"
+
+#include <vector>
+
+#include "tests/fuzz/bytes.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  mpc::fuzz::Bytes bytes(data, size);
+  std::vector<std::string> words{"mpcrun"};
+  while (!bytes.is_empty()) words.push_back(bytes.word());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+
+  const auto parsed =
+      mpc::tools::parse_options(static_cast<int>(words.size()), argv.data());
+  if (const auto* finished = std::get_if<mpc::tools::Finished>(&parsed)) {
+    FUZZ_CLAIM(!finished->out.empty() || !finished->err.empty());
+    FUZZ_CLAIM((finished->exit_status == 0) == finished->err.empty());
+    return 0;
+  }
+  const auto& spec = std::get<mpc::job::JobSpec>(parsed);
+  FUZZ_CLAIM(!spec.apps.empty());
+  for (const auto& app : spec.apps) FUZZ_CLAIM(app.ranks >= 1 && app.ranks <= 100000);
+  for (const int core : spec.core_list) FUZZ_CLAIM(core >= 0);
+  for (const int worker : spec.placement_list) FUZZ_CLAIM(worker >= 0);
+  FUZZ_CLAIM(spec.core_count >= 0 && spec.comm_cores >= -1);
+  FUZZ_CLAIM(spec.timeout_seconds >= 0);
+  return 0;
+}
