@@ -38,7 +38,8 @@ static void leave_nothing(void) {
   MPI_Info_create(&info);
   /* The same signature, told in two ways. */
   MPI_Bcast(vector, rank == 0 ? 1 : 3, rank == 0 ? type : MPI_DOUBLE, 0, comm);
-  MPI_Ibcast(&in, 1, MPI_INT, size - 1, part == MPI_COMM_NULL ? comm : MPI_COMM_WORLD, &request);
+  MPI_Ibcast(&in, 1, MPI_INT, size - 1, part == MPI_COMM_NULL ? comm : MPI_COMM_WORLD,
+             &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Allreduce(MPI_IN_PLACE, vector, 6, MPI_DOUBLE, MPI_SUM, comm);
   MPI_Allreduce(MPI_IN_PLACE, vector, 6, MPI_DOUBLE, MPI_MAX, part);
@@ -63,8 +64,7 @@ int main(int argc, char** argv) {
   int number = rank, all = 0;
   float real = 0;
   MPI_Request request;
-  if (!strcmp(how, "root"))
-    MPI_Bcast(&number, 1, MPI_INT, odd_one, MPI_COMM_WORLD);
+  if (!strcmp(how, "root")) MPI_Bcast(&number, 1, MPI_INT, odd_one, MPI_COMM_WORLD);
   if (!strcmp(how, "function")) {
     if (odd_one)
       MPI_Reduce(&number, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -75,8 +75,8 @@ int main(int argc, char** argv) {
     MPI_Allreduce(odd_one ? (void*)&real : (void*)&number, &all, 1,
                   odd_one ? MPI_FLOAT : MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (!strcmp(how, "operation")) {
-    MPI_Iallreduce(&number, &all, 1, MPI_INT, odd_one ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD,
-                   &request);
+    MPI_Iallreduce(&number, &all, 1, MPI_INT, odd_one ? MPI_MAX : MPI_SUM,
+                   MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
   if (!strcmp(how, "left")) leave_things();
