@@ -94,10 +94,7 @@ std::string difference(const Claim& mine, const Claim& other) {
   if (mine.root != other.root)
     return fmt::format("root {} here, {} on rank {}", mine.root, other.root,
                        other.rank);
-  const bool is_same_op =
-      mine.op == other.op ||
-      (mine.op != nullptr && other.op != nullptr && name_of_op(mine) == other.op);
-  if (mine.has_op && other.has_op && !is_same_op)
+  if (mine.has_op && other.has_op && name_of_op(mine) != name_of_op(other))
     return fmt::format("{} here, {} on rank {}", name_of_op(mine), name_of_op(other),
                        other.rank);
   if (mine.has_data && other.has_data && mine.data != other.data)
