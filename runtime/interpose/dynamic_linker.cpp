@@ -65,35 +65,38 @@ int visit_unless_master(dl_phdr_info* info, size_t size, void* argument) {
 
 namespace {
 
-// The code of a sanitizer's runtime, if there is one.
+// A sanitizer's runtime asks while it starts and while it makes a report: it must not come into
+// instrumented code then, nor be told of a rank's copies.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define MPC_NOT_INSTRUMENTED __attribute__((no_sanitize("thread", "address")))
+
 struct SanitizerCode {
   uintptr_t begin = 0, end = 0;
 };
-SanitizerCode find_sanitizer() {
-  SanitizerCode found;
-  NEXT(dl_iterate_phdr)
-  (
-      [](dl_phdr_info* info, size_t, void* out) {
-        if (std::strstr(info->dlpi_name, "/libtsan.so") == nullptr &&
-            std::strstr(info->dlpi_name, "/libasan.so") == nullptr)
-          return 0;
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-          const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-          *static_cast<SanitizerCode*>(out) = {begin, begin + segment.p_memsz};
-        }
-        return 1;
-      },
-      &found);
-  return found;
+// No local static, whose guard the sanitizer would watch. Set by the sanitizer's own start, when
+// there is one thread.
+constinit SanitizerCode g_sanitizer;
+
+MPC_NOT_INSTRUMENTED int note_if_sanitizer(dl_phdr_info* info, size_t, void*) {
+  if (std::strstr(info->dlpi_name, "/libtsan.so") == nullptr &&
+      std::strstr(info->dlpi_name, "/libasan.so") == nullptr)
+    return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    g_sanitizer.begin = info->dlpi_addr + segment.p_vaddr;
+    g_sanitizer.end = g_sanitizer.begin + segment.p_memsz;
+  }
+  return 1;
 }
-// It calls while it makes a report, and must not come into instrumented code then.
-bool is_of_sanitizer(const void* return_address) {
-  static const SanitizerCode code = find_sanitizer();
+MPC_NOT_INSTRUMENTED bool is_of_sanitizer(const void* return_address) {
+  if (g_sanitizer.end == 0) NEXT(dl_iterate_phdr)(note_if_sanitizer, nullptr);
   const auto address = reinterpret_cast<uintptr_t>(return_address);
-  return address >= code.begin && address < code.end;
+  return address >= g_sanitizer.begin && address < g_sanitizer.end;
 }
+#else
+constexpr bool is_of_sanitizer(const void*) noexcept { return false; }
+#endif
 
 }  // namespace
 
