@@ -3,7 +3,7 @@
 //
 // Role:      finds the file of measurements that belongs to a machine; gives models, which know
 //            no topology, the numbers they need.
-// Users:     tools/mpcinfo, sim, mpi.
+// Users:     tools/mpcinfo, sim, nbc/overlap.
 // Threads:   pure functions.
 // See also:  nbc/model/machine_file.h.
 

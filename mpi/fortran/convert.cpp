@@ -2,13 +2,15 @@
 
 #include <cstring>
 
-#include "mpi/attributes.h"
-#include "mpi/comm.h"
-#include "mpi/entry.h"
-#include "mpi/errhandler.h"
-#include "mpi/op.h"
-#include "mpi/rank_state.h"
-#include "mpi/type_object.h"
+#include "mpi/api/checks.h"
+#include "mpi/api/entry_scope.h"
+#include "mpi/objects/attributes.h"
+#include "mpi/objects/comm.h"
+#include "mpi/objects/errhandler.h"
+#include "mpi/objects/lookup.h"
+#include "mpi/objects/op.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/type_object.h"
 
 extern "C" {
 alignas(64) constinit MpcFortranIntegers mpc_f_integers_{};

@@ -15,8 +15,8 @@
 #include <memory>
 
 #include "mpi.h"
-#include "mpi/handles.h"
-#include "mpi/views.h"
+#include "mpi/objects/handles.h"
+#include "mpi/objects/views.h"
 
 // The COMMON blocks of mpif.h. A program's own COMMON of that name is bound to these (mpcc
 // links it so), hence an argument is a sentinel when it has the address.

@@ -3,7 +3,7 @@
 //
 // Role:      a barrier, an allreduce ... of all members of a Team: arrive, move data straight
 //            between the members' buffers, be released.
-// Users:     mpi/direct.cpp, which decides when it is taken.
+// Users:     mpi/coll/direct.cpp, which decides when it is taken.
 // Threads:   any execution of a member; one collective of a team at a time per member.
 // See also:  docs/design/0007-direct-collectives.md, nbc/direct/team.h (how they meet).
 

@@ -2,7 +2,7 @@
 // Chooser: S, the tree's arity, the segment size and the algorithm of a collective.
 //
 // Role:      what `nbc.split=auto` asks.
-// Users:     mpi (a Chooser per communicator), tools/mpcinfo, sim.
+// Users:     nbc/overlap (a Chooser per communicator), tools/mpcinfo, sim.
 // Threads:   choose() is pure; a Chooser belongs to one rank.
 // See also:  docs/overlap-model.md, nbc/model/calibrated.h.
 //

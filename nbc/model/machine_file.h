@@ -2,7 +2,7 @@
 // MachineFile: a machine's measured parameters, kept as JSON.
 //
 // Role:      what `mpcinfo --calibrate` writes and the runtime reads.
-// Users:     tools/mpcinfo, mpi.
+// Users:     tools/mpcinfo, nbc/overlap.
 // Threads:   any.
 // See also:  docs/overlap-model.md (the fields).
 

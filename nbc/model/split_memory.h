@@ -3,7 +3,7 @@
 //
 // Role:      the history of `nbc.split=auto`. All ranks of a process that make the same call share
 //            one memory: who asks first for a call decides, so that all have the same S.
-// Users:     mpi/split.cpp.
+// Users:     nbc/overlap/tree_split.cpp.
 // Threads:   any. A rank that comes very late may be told another S: that is allowed, since S
 //            says who does a level, not what is sent.
 // See also:  nbc/model/chooser.h, docs/overlap-model.md.

@@ -115,7 +115,7 @@ void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message,
 void cancel(job::Rank& self, Request& request);
 
 // Buffered mode: runtime/message treats kBuffered as kStandard; the user's buffers, and who
-// waits for them, are mpi/buffered.h.
+// waits for them, are mpi/objects/buffered.h.
 
 // Allocates context ids that are unique in the job; call it at one member and broadcast.
 // The first of them is even; those below 64 are never given out.

@@ -193,9 +193,9 @@ def impl_header(chapter, functions):
         "#include <span>",
         "",
         '#include "mpi.h"',
-        '#include "mpi/error.h"',
-        '#include "mpi/handles.h"',
-        '#include "mpi/views.h"',
+        '#include "mpi/objects/error.h"',
+        '#include "mpi/objects/handles.h"',
+        '#include "mpi/objects/views.h"',
         "",
         "namespace mpc::mpi::impl {",
         "",
@@ -215,9 +215,10 @@ def impl_header(chapter, functions):
 def entry_file(api, chapter, functions):
     out = [
         BANNER.format(chapter=chapter).rstrip(),
-        f'#include "mpi/api/impl_{identifier(chapter)}.h"',
+        f'#include "mpi/impl/{identifier(chapter)}.h"',
         "",
-        '#include "mpi/entry.h"',
+        '#include "mpi/api/checks.h"',
+        '#include "mpi/api/entry_scope.h"',
         "",
         "using namespace mpc;",
         "using namespace mpc::mpi;",
@@ -237,6 +238,6 @@ def generate(api):
     files = {}
     for chapter, functions in api.chapters.items():
         name = identifier(chapter)
-        files[f"generated/mpi/api/impl_{name}.h"] = impl_header(chapter, functions)
+        files[f"generated/mpi/impl/{name}.h"] = impl_header(chapter, functions)
         files[f"generated/mpi/api/entry_{name}.cpp"] = entry_file(api, chapter, functions)
     return files

@@ -1,4 +1,4 @@
-#include "mpi/dims.h"
+#include "mpi/topo/dims.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "mpi/error.h"
+#include "mpi/objects/error.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <thread>
 
-#include "mpi/errhandler.h"
+#include "mpi/objects/errhandler.h"
 
 namespace mpc::mpi {
 namespace {

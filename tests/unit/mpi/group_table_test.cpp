@@ -1,4 +1,4 @@
-#include "mpi/group_table.h"
+#include "mpi/objects/group_table.h"
 
 #include <gtest/gtest.h>
 

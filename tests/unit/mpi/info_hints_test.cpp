@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "mpi/info.h"
+#include "mpi/objects/info.h"
 
 namespace mpc::mpi {
 namespace {

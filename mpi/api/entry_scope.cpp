@@ -1,0 +1,36 @@
+#include "mpi/api/entry_scope.h"
+
+#include <fmt/format.h>
+
+#include "mpi/objects/blame.h"
+#include "mpi/objects/errhandler.h"
+
+namespace mpc::mpi {
+
+int EntryScope::not_running() const {
+  const RankState* state = rank_state();
+  const bool after =
+      state != nullptr && state->finalised.load(std::memory_order_relaxed);
+  return handle_error(mpi::fail(MPI_ERR_OTHER, after ? "called after MPI_Finalize"
+                                                     : "called before MPI_Init"),
+                      function_);
+}
+
+int EntryScope::fail(Err error) const { return handle_error(error, function_); }
+int EntryScope::fail(Err error, Comm* comm) const {
+  return comm == nullptr ? fail(error) : handle_error(error, *comm, function_);
+}
+// Windows and sessions have no bodies yet, so there is none whose handler could be asked.
+int EntryScope::fail(Err error, Win*) const { return fail(error); }
+int EntryScope::fail(Err error, Session*) const { return fail(error); }
+// MPI-4.1 section 14.7: the handler of MPI_FILE_NULL is MPI_ERRORS_RETURN at first.
+int EntryScope::fail(Err error, File*) const {
+  return handle_error(error, *Errhandler::returning(), nullptr, "", function_);
+}
+
+Err EntryScope::unsupported() const {
+  return mpi::fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                   fmt::format("{} is not built yet", function_));
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,72 @@
+#pragma once
+// EntryScope: one MPI call in progress, which every generated entry point opens.
+//
+// Role:      the call's name for reports, "is MPI running", and the way of an error to the right
+//            handler.
+// Users:     generated entry points (mpi/api), mpi/ext.
+// Threads:   any execution of the rank; before MPI_Init any thread.
+// See also:  mpi/api/checks.h, mpi/objects/blame.h, docs/mpi-api.md.
+
+#include "base/trace.h"
+#include "mpi.h"
+#include "mpi/objects/error.h"
+#include "mpi/objects/rank_state.h"
+#include "scheduler/execution.h"
+
+namespace mpc::mpi {
+
+class Comm;
+class Win;
+class File;
+class Session;
+
+inline constexpr trace::Site kCall{
+    "mpi", "call", {"name", nullptr, nullptr, nullptr, "repeated"}, true};
+
+// One MPI call in progress. Nests: a user's callback may call MPI.
+class EntryScope {
+ public:
+  explicit EntryScope(const char* function) noexcept
+      : execution_(sched::Execution::self()),
+        outer_(execution_.call()),
+        function_(function) {
+    execution_.set_call(function);
+    trace::begin(kCall, {trace::text(function)});
+  }
+  ~EntryScope() {
+    trace::end(kCall);
+    execution_.set_call(outer_);
+  }
+  EntryScope(const EntryScope&) = delete;
+  EntryScope& operator=(const EntryScope&) = delete;
+
+  // Between MPI_Init and MPI_Finalize (or inside a session).
+  bool is_running() const noexcept {
+    const auto* rank = static_cast<const job::Rank*>(execution_.identity());
+    if (rank == nullptr)
+      rank = job::current_rank();  // a thread seen for the first time
+    if (rank == nullptr || rank->mpi == nullptr) return false;
+    const auto* state = static_cast<const RankState*>(rank->mpi);
+    // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
+    return state->initialised.load(std::memory_order_relaxed) &&
+           !state->finalised.load(std::memory_order_relaxed);
+  }
+
+  // Each calls the error handler of its object; the result is what the MPI function returns,
+  // should the handler come back.
+  [[gnu::cold]] int not_running() const;
+  [[gnu::cold]] int fail(Err error) const;  // no object: MPI_COMM_SELF's handler
+  [[gnu::cold]] int fail(Err error, Comm* comm) const;  // null: as above
+  [[gnu::cold]] int fail(Err error, Win* win) const;
+  [[gnu::cold]] int fail(Err error, File* file) const;  // null: MPI_FILE_NULL's handler
+  [[gnu::cold]] int fail(Err error, Session* session) const;
+  // The function is in the list but has no body yet.
+  [[gnu::cold]] Err unsupported() const;
+
+ private:
+  sched::Execution& execution_;
+  const char* outer_;
+  const char* function_;
+};
+
+}  // namespace mpc::mpi

@@ -1,0 +1,297 @@
+#include "mpi/coll/direct.h"
+
+#include <fmt/format.h>
+
+#include "base/settings.h"
+#include "mpi/objects/check.h"
+#include "mpi/objects/wait_reasons.h"
+#include "nbc/direct/direct.h"
+#include "runtime/datatype/reduce.h"
+
+namespace mpc::mpi {
+namespace {
+
+using nbc::direct::Team;
+
+BoolSetting is_on(
+    "nbc.direct", true,
+    "Blocking collectives whose members all wait for each other copy straight "
+    "between the members' buffers; 0: by messages");
+
+// Of a blocking collective without messages.
+class TeamReason final : public sched::WaitReason {
+ public:
+  TeamReason(const char* call, const Comm& comm, Team& team) noexcept
+      : call_(call),
+        comm_(comm),
+        team_(team),
+        epoch_(team.member(comm.rank()).epoch + 1) {}
+  std::string text() const override {
+    return fmt::format("{} on {}: {} of {} members are there", call_,
+                       comm_.display_name(), team_.arrived(epoch_), team_.size());
+  }
+
+ private:
+  const char* call_;
+  const Comm& comm_;
+  Team& team_;
+  const uint64_t epoch_;
+};
+
+bool is_possible(const Comm& comm) noexcept {
+  return is_on.get() && !is_checking() && !comm.is_inter() && comm.size() > 1;
+}
+
+[[gnu::cold]] Err error_of_outcome(const nbc::direct::Outcome& outcome,
+                                   const char* name) {
+  if (outcome.mismatch != nullptr) {
+    return fail(
+        outcome.calls_differ ? MPI_ERR_NOT_SAME : MPI_ERR_TRUNCATE,
+        fmt::format("{}: {} differ between the ranks: {}", name,
+                    outcome.calls_differ ? "calls or operations" : "counts or types",
+                    *outcome.mismatch));
+  }
+  return fail(MPI_ERR_TRUNCATE,
+              fmt::format("{}: a message from rank {} is longer than this "
+                          "rank's buffer: counts or types differ between "
+                          "the ranks",
+                          name, outcome.truncated_by));
+}
+
+Err run(const char* name, Comm& comm, Team& team, const nbc::direct::Call& call) {
+  const TeamReason reason(name, comm, team);
+  const auto outcome = nbc::direct::run(team, comm.rank(), comm.self(), call, reason);
+  if (outcome.mismatch == nullptr && outcome.truncated_by < 0) [[likely]]
+    return kSuccess;
+  return error_of_outcome(outcome, name);
+}
+
+}  // namespace
+
+std::optional<Err> direct_barrier(Comm& comm) {
+  if (!is_possible(comm)) return {};
+  return run("MPI_Barrier", comm, comm.team(), {});
+}
+
+namespace {
+
+// The parts of a call that all reductions have. False: the schedule's way.
+bool describe_reduction(nbc::direct::Call& call, Team& team, const void* sendbuf,
+                        void* recvbuf, dt::Count count, TypeArg type, Op& op) {
+  if (!nbc::direct::can_reduce(team, *type, op.commutes())) return false;
+  call.op_code = static_cast<uint8_t>(op.code());
+  call.send = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  call.recv = recvbuf;
+  call.count = count;
+  call.element_bytes = static_cast<size_t>(type->size());
+  if (!op.is_predefined()) return true;  // see run_reduction()
+  if (!op.is_reduction()) return false;
+  call.op.kernel = dt::reduction(op.code(), type->abi_code());
+  call.op.kernel3 = dt::reduction3(op.code(), type->abi_code());
+  return call.op.kernel != nullptr;  // else the schedule's way makes the error
+}
+
+Err run_reduction(const char* name, Comm& comm, nbc::direct::Call& call, TypeArg type,
+                  Op& op) {
+  if (op.is_predefined()) return run(name, comm, comm.team(), call);
+  BoundOp bound;
+  MPC_MPI_TRY(bound.bind(op, *type, type.handle));
+  call.op.apply = BoundOp::apply_alone;
+  call.op.context = &bound;
+  return run(name, comm, comm.team(), call);
+}
+
+}  // namespace
+
+std::optional<Err> direct_allreduce(const void* sendbuf, void* recvbuf, dt::Count count,
+                                    TypeArg type, Op& op, Comm& comm) {
+  if (!is_possible(comm) || count == 0) return {};
+  nbc::direct::Call call;
+  call.coll = nbc::Coll::kAllreduce;
+  if (!describe_reduction(call, comm.team(), sendbuf, recvbuf, count, type, op))
+    return {};
+  return run_reduction("MPI_Allreduce", comm, call, type, op);
+}
+
+std::optional<Err> direct_reduce_scatter_block(const void* sendbuf, void* recvbuf,
+                                               dt::Count count, TypeArg type, Op& op,
+                                               Comm& comm) {
+  // In place, results would be written over what others still have to read.
+  if (!is_possible(comm) || count == 0 || sendbuf == MPI_IN_PLACE) return {};
+  nbc::direct::Call call;
+  call.coll = nbc::Coll::kReduceScatterBlock;
+  const dt::Count all = count * comm.size();
+  if (!describe_reduction(call, comm.team(), sendbuf, recvbuf, all, type, op))
+    return {};
+  return run_reduction("MPI_Reduce_scatter_block", comm, call, type, op);
+}
+
+namespace {
+
+struct PartsCall final : nbc::direct::Call {
+  explicit PartsCall(const CountView& parts) : counts(parts) {
+    coll = nbc::Coll::kReduceScatter;
+    part = [](const nbc::direct::Call& call, int member) -> dt::Count {
+      return static_cast<const PartsCall&>(call).counts[static_cast<size_t>(member)];
+    };
+  }
+  const CountView& counts;
+};
+
+}  // namespace
+
+std::optional<Err> direct_reduce_scatter(const void* sendbuf, void* recvbuf,
+                                         CountView recvcounts, TypeArg type, Op& op,
+                                         Comm& comm) {
+  if (!is_possible(comm) || sendbuf == MPI_IN_PLACE) return {};
+  dt::Count all = 0;
+  for (size_t i = 0; i < recvcounts.size(); ++i) all += recvcounts[i];
+  PartsCall call(recvcounts);
+  if (all == 0 ||
+      !describe_reduction(call, comm.team(), sendbuf, recvbuf, all, type, op))
+    return {};
+  return run_reduction("MPI_Reduce_scatter", comm, call, type, op);
+}
+
+// ---- exchanges ---------------------------------------------------------------------------
+
+namespace {
+
+using nbc::direct::Block;
+
+// The base may be MPI_BOTTOM, a null pointer.
+void* shifted(void* base, dt::Count bytes) noexcept {
+  return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(base) +
+                                 static_cast<uintptr_t>(bytes));
+}
+
+// One side of an exchange with blocks of equal counts.
+struct Side {
+  void* buffer;
+  dt::Count count;
+  const dt::Datatype* type;
+
+  dt::Count step() const noexcept { return count * type->extent(); }
+  Block block(int i) const noexcept {
+    return {shifted(buffer, step() * i), count, type};
+  }
+  size_t bytes() const noexcept {
+    return static_cast<size_t>(count) * static_cast<size_t>(type->size());
+  }
+};
+
+Side side(const void* buffer, dt::Count count, const dt::Datatype* type) noexcept {
+  return {const_cast<void*>(buffer), count, type};
+}
+
+// Both sides with equal counts.
+struct EvenCall final : nbc::direct::Call {
+  EvenCall(nbc::Coll which, const Side& from, const Side& to) noexcept
+      : out(from), in(to) {
+    coll = which;
+    const bool sends_one = which == nbc::Coll::kAllgather;
+    send = from.buffer;
+    is_send_plain = from.type->is_contiguous();
+    send_block = from.bytes();
+    send_step = sends_one ? 0 : from.step();
+    block_to = [](const Call& call, int member) {
+      const auto& self = static_cast<const EvenCall&>(call);
+      return self.out.block(self.coll == nbc::Coll::kAllgather ? 0 : member);
+    };
+    recv = to.buffer;
+    is_recv_plain = to.type->is_contiguous();
+    recv_block = to.bytes();
+    recv_step = to.step();
+    block_from = [](const Call& call, int member) {
+      return static_cast<const EvenCall&>(call).in.block(member);
+    };
+  }
+  Side out, in;
+};
+
+// Receives blocks of different counts; sends one block, or blocks of different counts.
+struct UnevenCall final : nbc::direct::Call {
+  UnevenCall(nbc::Coll which, void* recvbuf, const CountView& counts,
+             const CountView& displs, const dt::Datatype& type) noexcept
+      : recv_counts(counts), recv_displs(displs), recv_type(type) {
+    coll = which;
+    recv = recvbuf;
+    block_from = [](const Call& call, int member) {
+      return static_cast<const UnevenCall&>(call).incoming(member);
+    };
+    block_to = [](const Call& call, int member) {
+      const auto& self = static_cast<const UnevenCall&>(call);
+      return self.send_counts != nullptr ? self.outgoing(member) : self.one;
+    };
+  }
+  Block incoming(int member) const noexcept {
+    const auto i = static_cast<size_t>(member);
+    return {shifted(recv, recv_displs[i] * recv_type.extent()), recv_counts[i],
+            &recv_type};
+  }
+  Block outgoing(int member) const noexcept {
+    const auto i = static_cast<size_t>(member);
+    return {shifted(one.data, (*send_displs)[i] * one.type->extent()),
+            (*send_counts)[i], one.type};
+  }
+  const CountView& recv_counts;
+  const CountView& recv_displs;
+  const dt::Datatype& recv_type;
+  Block one;  // what an allgatherv sends; alltoallv: buffer and type
+  const CountView* send_counts = nullptr;
+  const CountView* send_displs = nullptr;
+};
+
+}  // namespace
+
+std::optional<Err> direct_allgather(const void* sendbuf, dt::Count sendcount,
+                                    const dt::Datatype* sendtype, void* recvbuf,
+                                    dt::Count recvcount, const dt::Datatype& recvtype,
+                                    Comm& comm) {
+  if (!is_possible(comm)) return {};
+  const Side in = side(recvbuf, recvcount, &recvtype);
+  Side out = side(sendbuf, sendcount, sendtype);
+  if (sendbuf == MPI_IN_PLACE) {
+    out = in;
+    out.buffer = in.block(comm.rank()).data;
+  }
+  const EvenCall call(nbc::Coll::kAllgather, out, in);
+  return run("MPI_Allgather", comm, comm.team(), call);
+}
+
+std::optional<Err> direct_alltoall(const void* sendbuf, dt::Count sendcount,
+                                   const dt::Datatype* sendtype, void* recvbuf,
+                                   dt::Count recvcount, const dt::Datatype& recvtype,
+                                   Comm& comm) {
+  if (!is_possible(comm) || sendbuf == MPI_IN_PLACE) return {};
+  const EvenCall call(nbc::Coll::kAlltoall, side(sendbuf, sendcount, sendtype),
+                      side(recvbuf, recvcount, &recvtype));
+  return run("MPI_Alltoall", comm, comm.team(), call);
+}
+
+std::optional<Err> direct_allgatherv(const void* sendbuf, dt::Count sendcount,
+                                     const dt::Datatype* sendtype, void* recvbuf,
+                                     CountView recvcounts, CountView displs,
+                                     const dt::Datatype& recvtype, Comm& comm) {
+  if (!is_possible(comm)) return {};
+  UnevenCall call(nbc::Coll::kAllgatherv, recvbuf, recvcounts, displs, recvtype);
+  call.one = sendbuf == MPI_IN_PLACE
+                 ? call.incoming(comm.rank())
+                 : Block{const_cast<void*>(sendbuf), sendcount, sendtype};
+  return run("MPI_Allgatherv", comm, comm.team(), call);
+}
+
+std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
+                                    CountView sdispls, const dt::Datatype* sendtype,
+                                    void* recvbuf, CountView recvcounts,
+                                    CountView rdispls, const dt::Datatype& recvtype,
+                                    Comm& comm) {
+  if (!is_possible(comm) || sendbuf == MPI_IN_PLACE) return {};
+  UnevenCall call(nbc::Coll::kAlltoallv, recvbuf, recvcounts, rdispls, recvtype);
+  call.one = {const_cast<void*>(sendbuf), 0, sendtype};
+  call.send_counts = &sendcounts;
+  call.send_displs = &sdispls;
+  return run("MPI_Alltoallv", comm, comm.team(), call);
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,47 @@
+#pragma once
+// Direct collectives of MPI: which blocking calls go without messages, and how.
+//
+// Role:      from MPI's arguments to nbc/direct; an empty result says that the call takes its
+//            schedule. The choice depends only on what all members know alike.
+// Users:     mpi/coll/coll.cpp.
+// Threads:   any execution of the rank.
+// See also:  docs/collectives.md, docs/design/0007-direct-collectives.md.
+
+#include <optional>
+
+#include "mpi/objects/comm.h"
+#include "mpi/objects/error.h"
+#include "mpi/objects/op.h"
+#include "mpi/objects/views.h"
+#include "runtime/datatype/datatype.h"
+
+namespace mpc::mpi {
+
+std::optional<Err> direct_barrier(Comm& comm);
+std::optional<Err> direct_allreduce(const void* sendbuf, void* recvbuf, dt::Count count,
+                                    TypeArg type, Op& op, Comm& comm);
+std::optional<Err> direct_reduce_scatter_block(const void* sendbuf, void* recvbuf,
+                                               dt::Count count, TypeArg type, Op& op,
+                                               Comm& comm);
+std::optional<Err> direct_reduce_scatter(const void* sendbuf, void* recvbuf,
+                                         CountView recvcounts, TypeArg type, Op& op,
+                                         Comm& comm);
+std::optional<Err> direct_allgather(const void* sendbuf, dt::Count sendcount,
+                                    const dt::Datatype* sendtype, void* recvbuf,
+                                    dt::Count recvcount, const dt::Datatype& recvtype,
+                                    Comm& comm);
+std::optional<Err> direct_allgatherv(const void* sendbuf, dt::Count sendcount,
+                                     const dt::Datatype* sendtype, void* recvbuf,
+                                     CountView recvcounts, CountView displs,
+                                     const dt::Datatype& recvtype, Comm& comm);
+std::optional<Err> direct_alltoall(const void* sendbuf, dt::Count sendcount,
+                                   const dt::Datatype* sendtype, void* recvbuf,
+                                   dt::Count recvcount, const dt::Datatype& recvtype,
+                                   Comm& comm);
+std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
+                                    CountView sdispls, const dt::Datatype* sendtype,
+                                    void* recvbuf, CountView recvcounts,
+                                    CountView rdispls, const dt::Datatype& recvtype,
+                                    Comm& comm);
+
+}  // namespace mpc::mpi

@@ -1,0 +1,255 @@
+// Bodies of MPI-4.1 section 7.4: communicators.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/mpi_constants.h"
+#include "base/mpi_handle_names.h"
+#include "mpi/impl/group_comm.h"
+#include "mpi/objects/comm.h"
+#include "mpi/objects/comm_make.h"
+#include "mpi/objects/errhandler.h"
+#include "mpi/objects/group.h"
+#include "mpi/objects/info.h"
+#include "mpi/objects/meeting.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/request.h"
+#include "mpi/objects/topology.h"
+#include "nbc/overlap/tree_split.h"
+#include "runtime/job/job.h"
+
+namespace mpc::mpi::impl {
+namespace {
+
+// The hints that a communicator keeps: those that MPI-4.1 section 7.4.4 defines, and our own
+// (nbc/overlap/tree_split.h). Others are ignored, as MPI_Comm_get_info then says.
+void keep_hints(Comm& comm, const InfoHints& given) {
+  for (const auto& [key, value] : given.entries()) {
+    const bool is_ours = key == "mpc_nbc_split" && nbc::parse_split(value) >= -1;
+    if (!is_ours && !key.starts_with("mpi_assert_") && key != "mpi_memory_alloc_kinds")
+      continue;
+    if (!comm.hints) comm.hints = std::make_unique<InfoHints>();
+    comm.hints->set(key, value);
+  }
+}
+
+// With the attributes of `comm`; destroyed again if a copy function fails.
+Err duplicate(Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
+  Comm* made = duplicate_plain(comm);
+  made->topology = comm.topology;
+  if (hints != nullptr) keep_hints(*made, *hints);
+  if (Err e = comm.attributes.copy_to(made->attributes, comm.handle())) {
+    end_comm(made);
+    *newcomm = MPI_COMM_NULL;
+    return e;
+  }
+  *newcomm = made->handle();
+  return kSuccess;
+}
+
+// The part of the machine that a rank belongs to, by the name of a hardware resource;
+// MPI_UNDEFINED for an unknown name.
+int resource_of(job::Rank& rank, std::string_view resource) {
+  if (resource == "mpi_shared_memory" || resource == "machine" || resource == "node" ||
+      resource == "hwloc://Machine")
+    return 0;
+  if (resource == "core" || resource == "hwloc://Core")
+    return rank.job->worker_of(rank.world_rank);
+  return MPI_UNDEFINED;
+}
+
+}  // namespace
+
+Err comm_rank(Comm& comm, int* rank) {
+  *rank = comm.rank();
+  return kSuccess;
+}
+
+Err comm_size(Comm& comm, int* size) {
+  *size = comm.size();
+  return kSuccess;
+}
+
+Err comm_group(Comm& comm, MPI_Group* group) {
+  *group = create_group(comm.group());
+  return kSuccess;
+}
+
+Err comm_compare(Comm& a, Comm& b, int* result) {
+  if (&a == &b) {
+    *result = MPI_IDENT;
+  } else if (a.is_inter() != b.is_inter()) {
+    *result = MPI_UNEQUAL;
+  } else {
+    const int local = compare_groups(*a.group(), *b.group());
+    const int remote = compare_groups(*a.remote_group(), *b.remote_group());
+    const int worse = std::max(local, remote);
+    *result = worse == MPI_IDENT ? MPI_CONGRUENT : worse;
+  }
+  return kSuccess;
+}
+static_assert(MPI_IDENT < MPI_CONGRUENT && MPI_CONGRUENT < MPI_SIMILAR &&
+              MPI_SIMILAR < MPI_UNEQUAL);
+
+Err comm_dup(Comm& comm, MPI_Comm* newcomm) {
+  return duplicate(comm, comm.hints.get(), newcomm);
+}
+
+Err comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
+  return duplicate(comm, info == nullptr ? nullptr : &info->hints, newcomm);
+}
+
+// The duplicate is made without waiting for the other members, so it is complete at once.
+Err comm_idup(Comm& comm, MPI_Comm* newcomm, Request** request) {
+  MPC_MPI_TRY(comm_dup(comm, newcomm));
+  *request = Request::make(this_rank(), RequestKind::kDone, &comm, "MPI_Comm_idup");
+  return kSuccess;
+}
+
+Err comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, Request** request) {
+  MPC_MPI_TRY(comm_dup_with_info(comm, info, newcomm));
+  *request =
+      Request::make(this_rank(), RequestKind::kDone, &comm, "MPI_Comm_idup_with_info");
+  return kSuccess;
+}
+
+Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
+  if (color < 0 && color != MPI_UNDEFINED)
+    return fail(MPI_ERR_ARG, fmt::format("color {} is negative", color));
+  Comm* made = nullptr;
+  split_comm(comm, color, key, "MPI_Comm_split", &made);
+  *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
+  return kSuccess;
+}
+
+Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm) {
+  int color = MPI_UNDEFINED;
+  job::Rank& rank = comm.self();
+  const std::string* resource =
+      info == nullptr ? nullptr : info->hints.find("mpi_hw_resource_type");
+  switch (type) {
+    case MPI_COMM_TYPE_SHARED:
+      color = 0;
+      break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+      if (resource != nullptr) color = resource_of(rank, *resource);
+      break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+      // The next smaller part of the machine that we know is the core.
+      color = rank.job->worker_of(rank.world_rank);
+      break;
+    case MPI_UNDEFINED:
+      break;
+    default:
+      return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
+  }
+  Comm* made = nullptr;
+  split_comm(comm, color, key, "MPI_Comm_split_type", &made);
+  if (made != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED &&
+      made->size() == comm.size()) {
+    // It must be a strict subset (MPI-4.1 section 7.4.2).
+    end_comm(made);
+    made = nullptr;
+  }
+  if (made != nullptr && info != nullptr) keep_hints(*made, info->hints);
+  // Says which part of the machine it was (MPI-4.1 section 7.4.2).
+  if (made != nullptr && info != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED)
+    info->hints.set("mpi_hw_resource_type", "hwloc://Core");
+  *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
+  return kSuccess;
+}
+
+Err comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
+  const GroupTable& table = *group.table();
+  for (const int world_rank : table.world_ranks())
+    if (comm.group()->index_of(world_rank) < 0)
+      return fail(MPI_ERR_GROUP, fmt::format("world rank {} of the group is not in {}",
+                                             world_rank, comm.display_name()));
+  if (comm.is_inter()) {
+    // Both groups take part, each with its own subgroup.
+    const int index = table.index_of(comm.self().world_rank);
+    Comm* made = nullptr;
+    split_comm(comm, index < 0 ? MPI_UNDEFINED : 0, index, "MPI_Comm_create", &made);
+    *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
+    return kSuccess;
+  }
+  // Disjoint groups in one call are told apart by their first member (MPI-4.1 section 7.4.2).
+  const uint64_t sequence = comm.next_meeting();
+  const int me = table.index_of(comm.self().world_rank);
+  *newcomm = MPI_COMM_NULL;
+  if (me < 0) return kSuccess;
+  const auto first = static_cast<uint64_t>(table.world_rank(0));
+  auto room = agree<ContextRoom>(
+      comm.self(),
+      {MeetingKind::kCreate, comm.local_context() | first << 32, sequence, {}},
+      table.size(), [](ContextRoom& r) { r.context = new_context(); });
+  Comm::Spec spec;
+  spec.group = group.table();
+  spec.rank = me;
+  spec.context = room->context;
+  *newcomm = create_comm(comm, spec)->handle();
+  return kSuccess;
+}
+
+Err comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
+  const GroupRef& table = group.table();
+  const int me = table->index_of(comm.self().world_rank);
+  *newcomm = MPI_COMM_NULL;
+  if (me < 0) return kSuccess;
+  for (const int world_rank : table->world_ranks())
+    if (comm.group()->index_of(world_rank) < 0)
+      return fail(MPI_ERR_GROUP, fmt::format("world rank {} of the group is not in {}",
+                                             world_rank, comm.display_name()));
+  // Only the members meet: the key is what they have in common. Equal tables are one object.
+  const auto place = reinterpret_cast<uintptr_t>(table.get());
+  const uint64_t sequence =
+      static_cast<uint64_t>(comm.context()) << 32 | static_cast<uint32_t>(tag);
+  auto room = meet<ContextRoom>(
+      comm.self(), {MeetingKind::kCreateGroup, place, sequence, {}}, table->size(),
+      [](ContextRoom&) {}, [](ContextRoom& r) { r.context = new_context(); },
+      "MPI_Comm_create_group");
+  Comm::Spec spec;
+  spec.group = table;
+  spec.rank = me;
+  spec.context = room->context;
+  *newcomm = create_comm(comm, spec)->handle();
+  return kSuccess;
+}
+
+Err comm_free(HandleRef<Comm, MPI_Comm> ref) {
+  Comm& comm = *ref.object;
+  if (comm.is_predefined())
+    return fail(MPI_ERR_COMM, fmt::format("{} cannot be freed", comm.display_name()));
+  MPC_MPI_TRY(comm.attributes.remove_all(comm.handle()));
+  end_comm(&comm);
+  *ref.handle = MPI_COMM_NULL;
+  return kSuccess;
+}
+
+Err comm_set_name(Comm& comm, const char* name) {
+  comm.name.assign(name, std::min<size_t>(std::strlen(name), MPI_MAX_OBJECT_NAME - 1));
+  return kSuccess;
+}
+
+Err comm_get_name(Comm* comm, char* name, int* length) {
+  const std::string& text =
+      comm != nullptr ? comm->name : abi::handle_name(abi::kCommNull);
+  std::memcpy(name, text.c_str(), text.size() + 1);
+  *length = static_cast<int>(text.size());
+  return kSuccess;
+}
+
+Err comm_set_info(Comm& comm, Info* info) {
+  if (info != nullptr) keep_hints(comm, info->hints);
+  return kSuccess;
+}
+
+Err comm_get_info(Comm& comm, MPI_Info* info_used) {
+  *info_used = create_info(comm.hints ? *comm.hints : InfoHints{})->handle();
+  return kSuccess;
+}
+
+}  // namespace mpc::mpi::impl

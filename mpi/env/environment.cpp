@@ -1,0 +1,209 @@
+// Bodies of MPI-4.1 chapters 9 and 11: start, end, versions, clock, memory.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "mpi/impl/abi.h"
+#include "mpi/impl/environment.h"
+#include "mpi/impl/profiling.h"
+#include "mpi/objects/buffered.h"
+#include "mpi/objects/check.h"
+#include "mpi/objects/comm.h"
+#include "mpi/objects/errhandler.h"
+#include "mpi/objects/info.h"
+#include "mpi/objects/meeting.h"
+#include "mpi/objects/rank_life.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/request.h"
+#include "runtime/job/job.h"
+#include "scheduler/emulation/emulation.h"
+
+namespace mpc::mpi {
+
+namespace impl {
+namespace {
+
+// Message queues exist only once a rank has started: nobody leaves MPI_Init before all have.
+void meet_all(job::Rank& rank, MeetingKind kind, const char* what) {
+  if (rank.world_size == 1) return;
+  meet<Room>(
+      rank, {kind, 0, 0, {}}, rank.world_size, [](Room&) {}, [](Room&) {}, what);
+}
+
+Err start(int thread_level) {
+  RankState* state = &attached_rank();
+  if (state->finalised.load(std::memory_order_relaxed))  // the rank's own flag
+    return fail(MPI_ERR_OTHER, "MPI was finalized: it cannot be initialized again");
+  if (state->initialised.load(std::memory_order_relaxed))  // likewise
+    return fail(MPI_ERR_OTHER, "MPI is initialized already");
+  job::Rank& rank = *state->rank;
+  count_objects(rank.world_size);
+  state->thread_level = thread_level;
+  state->main_thread = &sched::Execution::self();
+  state->predefined = {
+      .tag_ub = 0x7fffffff,
+      .io = MPI_ANY_SOURCE,
+      .host = MPI_PROC_NULL,
+      .wtime_is_global = 1,
+      .appnum = rank.app_index,
+      .last_used_code = MPI_ERR_LASTCODE,
+      .universe_size = rank.world_size,
+  };
+  create_predefined_comms(*state);
+  meet_all(rank, MeetingKind::kInit, "MPI_Init");
+  state->initialised.store(true, std::memory_order_release);  // for threads of the rank
+  rank.phase.store(job::kInMpi, std::memory_order_relaxed);   // for reports only
+  return kSuccess;
+}
+
+int clamp_thread_level(int required) noexcept {
+  if (required >= MPI_THREAD_MULTIPLE) return MPI_THREAD_MULTIPLE;
+  if (required >= MPI_THREAD_SERIALIZED) return MPI_THREAD_SERIALIZED;
+  if (required >= MPI_THREAD_FUNNELED) return MPI_THREAD_FUNNELED;
+  return MPI_THREAD_SINGLE;
+}
+
+void copy_text(const char* text, char* out, int* length, size_t room) noexcept {
+  const size_t n = std::min(std::strlen(text), room - 1);
+  std::memcpy(out, text, n);
+  out[n] = '\0';
+  *length = static_cast<int>(n);
+}
+
+}  // namespace
+
+Err init(int*, char***) { return start(MPI_THREAD_SINGLE); }
+
+Err init_thread(int*, char***, int required, int* provided) {
+  const int level = clamp_thread_level(required);
+  MPC_MPI_TRY(start(level));
+  *provided = level;
+  return kSuccess;
+}
+
+Err initialized(int* flag) {
+  RankState* state = rank_state();
+  *flag = state != nullptr &&
+          state->initialised.load(std::memory_order_acquire);  // start()
+  return kSuccess;
+}
+
+Err finalized(int* flag) {
+  RankState* state = rank_state();
+  // Pairs with finalize().
+  *flag = state != nullptr && state->finalised.load(std::memory_order_acquire);
+  return kSuccess;
+}
+
+Err finalize() {
+  RankState& state = this_rank();
+  job::Rank& rank = *state.rank;
+  // First of all, in reverse order of setting, while everything still works (section 11.2.2).
+  MPC_MPI_TRY(state.self->attributes.remove_all(MPI_COMM_SELF));
+  MPC_MPI_TRY(state.world->attributes.remove_all(MPI_COMM_WORLD));
+  // What the user has left to the library: freed requests, buffered messages.
+  reap_abandoned(state, true);
+  if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
+  meet_all(rank, MeetingKind::kFinalize, "MPI_Finalize");
+  report_what_is_left(state);
+  state.finalised.store(true, std::memory_order_release);            // see finalized()
+  rank.phase.store(job::kAfterFinalize, std::memory_order_relaxed);  // for reports only
+  return kSuccess;
+}
+
+Err query_thread(int* provided) {
+  *provided = this_rank().thread_level;
+  return kSuccess;
+}
+
+Err is_thread_main(int* flag) {
+  *flag = this_rank().main_thread == &sched::Execution::self();
+  return kSuccess;
+}
+
+Err abort(Comm& comm, int code) {
+  job::Rank& rank = comm.self();
+  const std::string text = fmt::format("mpc: rank {}: MPI_Abort({}, {})",
+                                       rank.world_rank, comm.display_name(), code);
+  // A process has eight bits of status: a code that is not 0 must not look like success.
+  const int status = code & 0xff;
+  rank.job->abort(code != 0 && status == 0 ? 1 : status, text);
+  __builtin_unreachable();  // gcc 12 forgets [[noreturn]] in virtual calls
+}
+
+double wtime() {
+  if (sched::Emulation::is_on())
+    return static_cast<double>(sched::Emulation::emulated_now_ns()) * 1e-9;
+  // One origin for all ranks, so that MPI_WTIME_IS_GLOBAL holds.
+  return static_cast<double>(sched::now_ns()) * 1e-9;
+}
+double wtick() { return 1e-9; }
+
+Err get_version(int* version, int* subversion) {
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return kSuccess;
+}
+
+Err get_library_version(char* version, int* length) {
+  copy_text("mpc 0.1.0, ranks as user-level threads, MPI 4.1, MPI 5.0 ABI", version,
+            length, MPI_MAX_LIBRARY_VERSION_STRING);
+  return kSuccess;
+}
+
+Err get_processor_name(char* name, int* length) {
+  char host[MPI_MAX_PROCESSOR_NAME] = "localhost";
+  if (::gethostname(host, sizeof host) != 0) std::strcpy(host, "localhost");
+  host[sizeof host - 1] = '\0';
+  copy_text(host, name, length, MPI_MAX_PROCESSOR_NAME);
+  return kSuccess;
+}
+
+Err alloc_mem(Count size, Info*, void* base) {
+  if (size < 0) return fail(MPI_ERR_ARG, fmt::format("size {} is negative", size));
+  // A cache line's alignment serves every datatype and keeps ranks' buffers apart.
+  const size_t bytes = (static_cast<size_t>(size) + 63) & ~size_t{63};
+  void* memory = bytes < static_cast<size_t>(size)
+                     ? nullptr
+                     : std::aligned_alloc(64, bytes == 0 ? 64 : bytes);
+  if (memory == nullptr)
+    return fail(MPI_ERR_NO_MEM, fmt::format("no memory for {} bytes", size));
+  *static_cast<void**>(base) = memory;
+  return kSuccess;
+}
+
+Err free_mem(void* base) {
+  std::free(base);
+  return kSuccess;
+}
+
+Err pcontrol(int) { return kSuccess; }
+
+Err get_hw_resource_info(MPI_Info* hw_info) {
+  InfoHints hints;
+  hints.set("mpi_shared_memory", "true");
+  *hw_info = create_info(std::move(hints))->handle();
+  return kSuccess;
+}
+
+Err abi_get_version(int* major, int* minor) {
+  *major = MPI_ABI_VERSION;
+  *minor = MPI_ABI_SUBVERSION;
+  return kSuccess;
+}
+
+Err abi_get_info(MPI_Info* info) {
+  InfoHints hints;
+  hints.set("mpi_aint_size", std::to_string(sizeof(MPI_Aint)));
+  hints.set("mpi_count_size", std::to_string(sizeof(MPI_Count)));
+  hints.set("mpi_offset_size", std::to_string(sizeof(MPI_Offset)));
+  *info = create_info(std::move(hints))->handle();
+  return kSuccess;
+}
+
+}  // namespace impl
+}  // namespace mpc::mpi

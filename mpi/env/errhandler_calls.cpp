@@ -1,0 +1,183 @@
+// Bodies of MPI-4.1 sections 9.3 to 9.5: error handlers, classes, codes and strings.
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "mpi/impl/errhandler.h"
+#include "mpi/objects/blame.h"
+#include "mpi/objects/comm.h"
+#include "mpi/objects/errhandler.h"
+#include "mpi/objects/error_codes.h"
+#include "mpi/objects/rank_state.h"
+
+namespace mpc::mpi {
+
+Errhandler* create_errhandler(ErrhandlerTarget target, Language language,
+                              AnyFunction* function) {
+  auto* handler =
+      new Errhandler(Errhandler::Policy::kUser, attached_rank().rank->world_rank);
+  handler->target = target;
+  handler->language = language;
+  handler->function = function;
+  return handler;
+}
+
+namespace impl {
+namespace {
+
+constexpr int kFirstUserCode = MPI_ERR_LASTCODE + 1;
+
+template <class Function>
+Err create(ErrhandlerTarget target, Function* function, MPI_Errhandler* out) {
+  *out = create_errhandler(target, Language::kC, any_function(function))->handle();
+  return kSuccess;
+}
+
+// Adds a code; its class is itself if `error_class` is 0.
+int add_code(int error_class) {
+  RankState& state = attached_rank();
+  const std::lock_guard lock(state.mutex);
+  if (!state.errors) state.errors = std::make_shared<ErrorTable>();
+  ErrorTable& table = *state.errors;
+  // Freed numbers are used again from the end, so that MPI_LASTUSEDCODE stays small.
+  while (!table.codes.empty() && !table.codes.back().live) table.codes.pop_back();
+  const int code = kFirstUserCode + static_cast<int>(table.codes.size());
+  table.codes.push_back({error_class == 0 ? code : error_class, {}, true});
+  table.last_used = std::max(table.last_used, code);
+  state.predefined.last_used_code = table.last_used;
+  return code;
+}
+
+// The user's code under the lock, or the error.
+template <class Change>
+Err change_code(int code, const char* what, Change&& change) {
+  if (code >= 0 && code < kFirstUserCode)
+    return fail(MPI_ERR_ARG, fmt::format("{} {} is predefined", what, code));
+  RankState& state = attached_rank();
+  const std::lock_guard lock(state.mutex);
+  const auto index = static_cast<size_t>(code - kFirstUserCode);
+  if (code < 0 || !state.errors || index >= state.errors->codes.size() ||
+      !state.errors->codes[index].live)
+    return fail(MPI_ERR_ARG, fmt::format("{} {} does not exist", what, code));
+  return change(*state.errors, state.errors->codes[index]);
+}
+
+}  // namespace
+
+Err comm_create_errhandler(MPI_Comm_errhandler_function* function,
+                           MPI_Errhandler* out) {
+  return create(ErrhandlerTarget::kComm, function, out);
+}
+Err win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* out) {
+  return create(ErrhandlerTarget::kWin, function, out);
+}
+Err file_create_errhandler(MPI_File_errhandler_function* function,
+                           MPI_Errhandler* out) {
+  return create(ErrhandlerTarget::kFile, function, out);
+}
+Err session_create_errhandler(MPI_Session_errhandler_function* function,
+                              MPI_Errhandler* out) {
+  return create(ErrhandlerTarget::kSession, function, out);
+}
+
+Err comm_set_errhandler(Comm& comm, Errhandler& handler) {
+  if (handler.target != ErrhandlerTarget::kAny &&
+      handler.target != ErrhandlerTarget::kComm)
+    return fail(MPI_ERR_ARG, "the error handler was not made for communicators");
+  comm.set_errhandler(handler);
+  return kSuccess;
+}
+
+Err comm_get_errhandler(Comm& comm, MPI_Errhandler* out) {
+  comm.errhandler().retain();  // the new handle's; MPI_Errhandler_free gives it back
+  *out = comm.errhandler().handle();
+  return kSuccess;
+}
+
+Err comm_call_errhandler(Comm& comm, int code) {
+  // What the handler returns, if anything, is not the result of this call.
+  handle_error(fail_with_code(code), comm, "MPI_Comm_call_errhandler");
+  return kSuccess;
+}
+
+Err errhandler_free(HandleRef<Errhandler, MPI_Errhandler> ref) {
+  ref->drop();
+  *ref.handle = MPI_ERRHANDLER_NULL;
+  return kSuccess;
+}
+
+Err error_class(int code, int* result) {
+  if (!is_error_code(code))
+    return fail(MPI_ERR_ARG, fmt::format("error code {} does not exist", code));
+  *result = class_of_code(code);
+  return kSuccess;
+}
+
+Err error_string(int code, char* string, int* length) {
+  if (!is_error_code(code))
+    return fail(MPI_ERR_ARG, fmt::format("error code {} does not exist", code));
+  std::string text = text_of_code(code);
+  if (code != MPI_SUCCESS && code == last_error_code() && !last_error_message().empty())
+    text += ": " + last_error_message();
+  const size_t n = std::min<size_t>(text.size(), MPI_MAX_ERROR_STRING - 1);
+  std::memcpy(string, text.data(), n);
+  string[n] = '\0';
+  *length = static_cast<int>(n);
+  return kSuccess;
+}
+
+Err add_error_class(int* result) {
+  *result = add_code(0);
+  return kSuccess;
+}
+
+Err add_error_code(int error_class, int* result) {
+  if (!is_error_code(error_class) || class_of_code(error_class) != error_class)
+    return fail(MPI_ERR_ARG, fmt::format("error class {} does not exist", error_class));
+  *result = add_code(error_class);
+  return kSuccess;
+}
+
+Err add_error_string(int code, const char* string) {
+  return change_code(code, "error code", [&](ErrorTable&, ErrorTable::Code& c) {
+    c.text.assign(string, ::strnlen(string, MPI_MAX_ERROR_STRING - 1));
+    return kSuccess;
+  });
+}
+
+Err remove_error_class(int error_class) {
+  return change_code(
+      error_class, "error class", [&](ErrorTable& table, ErrorTable::Code& c) {
+        if (c.error_class != error_class)
+          return fail(MPI_ERR_ARG,
+                      fmt::format("{} is a code, not a class", error_class));
+        for (const ErrorTable::Code& other : table.codes)
+          if (&other != &c && other.live && other.error_class == error_class)
+            return fail(MPI_ERR_ARG,
+                        fmt::format("class {} still has codes", error_class));
+        c = {};
+        return kSuccess;
+      });
+}
+
+Err remove_error_code(int code) {
+  return change_code(code, "error code", [&](ErrorTable&, ErrorTable::Code& c) {
+    if (c.error_class == code)
+      return fail(MPI_ERR_ARG, fmt::format("{} is a class, not a code", code));
+    c = {};
+    return kSuccess;
+  });
+}
+
+Err remove_error_string(int code) {
+  return change_code(code, "error code", [&](ErrorTable&, ErrorTable::Code& c) {
+    if (c.text.empty())
+      return fail(MPI_ERR_ARG, fmt::format("code {} has no string", code));
+    c.text.clear();
+    return kSuccess;
+  });
+}
+
+}  // namespace impl
+}  // namespace mpc::mpi

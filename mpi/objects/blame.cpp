@@ -1,0 +1,60 @@
+#include "mpi/objects/blame.h"
+
+#include <utility>
+
+#include "mpi/objects/comm.h"
+#include "mpi/objects/errhandler.h"
+#include "mpi/objects/rank_state.h"
+
+namespace mpc::mpi {
+
+int handle_error(Err error, Comm& comm, const char* function) {
+  const std::string name = comm.display_name();
+  return handle_error(error, comm.errhandler(), comm.handle(), name.c_str(), function);
+}
+
+namespace {
+
+// The communicator of the error with this number; the reference keeps it until the next one.
+struct Blamed {
+  Comm* comm = nullptr;
+  unsigned number = 0;
+};
+thread_local constinit Blamed t_blamed;
+
+}  // namespace
+
+Err blame(Err error, Comm* comm) {
+  if (comm != nullptr) comm->retain();
+  if (t_blamed.comm != nullptr) t_blamed.comm->drop();
+  t_blamed = {comm, last_error_number()};
+  return error;
+}
+
+Err blame_same(Err error, unsigned replaced_number) {
+  if (t_blamed.number == replaced_number) t_blamed.number = last_error_number();
+  return error;
+}
+
+int handle_error(Err error, const char* function) {
+  if (t_blamed.comm != nullptr) {
+    Comm& comm = *std::exchange(t_blamed.comm, nullptr);
+    const bool is_current = t_blamed.number == last_error_number();
+    const int code = is_current ? handle_error(error, comm, function) : 0;
+    comm.drop();
+    if (is_current) return code;
+  }
+  RankState* state = rank_state();
+  if (state == nullptr || state->self == nullptr ||
+      state->finalised.load(std::memory_order_relaxed))  // written by the rank itself
+    return handle_error(error, *Errhandler::fatal(), nullptr, nullptr, function);
+  // Programs older than MPI-4 set the handler of MPI_COMM_WORLD for these errors; it counts as
+  // long as they have left that of MPI_COMM_SELF alone.
+  Errhandler& own = state->self->errhandler();
+  Errhandler& handler =
+      own.policy == Errhandler::Policy::kFatal ? state->world->errhandler() : own;
+  const MPI_Comm comm = &handler == &own ? MPI_COMM_SELF : MPI_COMM_WORLD;
+  return handle_error(error, handler, comm, nullptr, function);
+}
+
+}  // namespace mpc::mpi

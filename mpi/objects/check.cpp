@@ -1,0 +1,186 @@
+#include "mpi/objects/check.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <string>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "mpi/objects/meeting.h"
+#include "mpi/objects/rank_state.h"
+
+namespace mpc::mpi {
+namespace {
+
+using dt::Count;
+using nbc::Coll;
+
+BoolSetting setting_check(
+    "mpi.check", false,
+    "Compare what the members of each collective call, and list at MPI_Finalize what "
+    "was left: handles, requests, messages. For debugging: collectives take longer");
+
+// What all members have to agree on; has_data is false where amounts may differ.
+struct Claim {
+  std::string name;
+  int rank = 0;
+  int root = 0;
+  const char* op = nullptr;  // null: none, or the user's
+  bool has_op = false;
+  bool has_data = false;
+  dt::SignatureHash data;
+  Count elements = 0;
+};
+
+struct CheckRoom final : Room {
+  Claim first;
+};
+
+struct Amount {
+  const dt::Datatype* type;
+  Count count;
+};
+
+// Of MPI-4.1 chapter 6: the side whose type signature is the same at all members.
+Amount common_amount(const CollectiveCall& call) {
+  const nbc::Shape& shape = call.shape;
+  const bool is_root = shape.rank == shape.root;
+  switch (shape.coll) {
+    case Coll::kBcast:
+    case Coll::kReduce:
+    case Coll::kAllreduce:
+    case Coll::kReduceScatterBlock:
+    case Coll::kScan:
+    case Coll::kExscan:
+    case Coll::kAllgather:
+    case Coll::kAlltoall:
+      return {call.recv_type, shape.recv_count};
+    case Coll::kGather:
+      return is_root ? Amount{call.recv_type, shape.recv_count}
+                     : Amount{call.send_type, shape.send_count};
+    case Coll::kScatter:
+      return is_root ? Amount{call.send_type, shape.send_count}
+                     : Amount{call.recv_type, shape.recv_count};
+    default:
+      return {nullptr, 0};
+  }
+}
+
+Claim claim_of(const CollectiveCall& call) {
+  Claim claim;
+  claim.name = call.name;
+  claim.rank = call.shape.rank;
+  claim.root = call.shape.root;
+  claim.has_op = call.op != nullptr;
+  if (call.op != nullptr) claim.op = call.op->name();
+  const Amount amount = common_amount(call);
+  claim.has_data = amount.type != nullptr;
+  if (claim.has_data) {
+    claim.data = dt::hash_repeat(amount.type->signature_hash(), amount.count);
+    claim.elements = amount.count;
+  }
+  return claim;
+}
+
+std::string name_of_op(const Claim& claim) {
+  return claim.op != nullptr ? claim.op : "an operation of the user's";
+}
+
+// "" or how the two differ, as this rank sees it.
+std::string difference(const Claim& mine, const Claim& other) {
+  if (mine.name != other.name)
+    return fmt::format("rank {} calls {} there", other.rank, other.name);
+  if (mine.root != other.root)
+    return fmt::format("root {} here, {} on rank {}", mine.root, other.root,
+                       other.rank);
+  if (mine.has_op && other.has_op && name_of_op(mine) != name_of_op(other))
+    return fmt::format("{} here, {} on rank {}", name_of_op(mine), name_of_op(other),
+                       other.rank);
+  if (mine.has_data && other.has_data && mine.data != other.data)
+    return fmt::format(
+        "the data differ in number or basic types: a count of {} here, of {} on rank "
+        "{}",
+        mine.elements, other.elements, other.rank);
+  return {};
+}
+
+struct KindName {
+  Kind kind;
+  const char* one;
+  const char* many;
+};
+constexpr KindName kKindNames[] = {
+    {Kind::kComm, "communicator", "communicators"},
+    {Kind::kGroup, "group", "groups"},
+    {Kind::kDatatype, "datatype", "datatypes"},
+    {Kind::kOp, "operation", "operations"},
+    {Kind::kRequest, "request", "requests"},
+    {Kind::kMessage, "message of MPI_Mprobe", "messages of MPI_Mprobe"},
+    {Kind::kInfo, "info object", "info objects"},
+    {Kind::kErrhandler, "error handler", "error handlers"},
+};
+
+std::string handles_left(int world_rank) {
+  const std::atomic<int>* counts = g_object_counts.load(std::memory_order_acquire);
+  std::string text;
+  for (const KindName& name : kKindNames) {
+    const int n = counts[world_rank * kKindCount + static_cast<int>(name.kind)].load(
+        std::memory_order_relaxed);
+    if (n <= 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n,
+                        n == 1 ? name.one : name.many);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_checking() noexcept { return setting_check.get(); }
+
+Err compare_with_others(Comm& comm, const CollectiveCall& call) {
+  if (comm.is_inter() || comm.size() == 1) return kSuccess;
+  const Claim mine = claim_of(call);
+  std::string text;
+  detail::enter(
+      comm.self(), meeting_key(MeetingKind::kCheck, comm), comm.size(),
+      []() -> std::shared_ptr<Room> { return std::make_shared<CheckRoom>(); }, false,
+      [&](Room& room, bool is_first, bool) {
+        Claim& first = static_cast<CheckRoom&>(room).first;
+        if (is_first)
+          first = mine;
+        else
+          text = difference(mine, first);
+      });
+  if (text.empty()) return kSuccess;
+  return fail(MPI_ERR_NOT_SAME, fmt::format("{}: {} (mpi.check)", call.name, text));
+}
+
+void count_objects(int ranks) {
+  static std::once_flag once;
+  if (!is_checking()) return;
+  std::call_once(once, [ranks] {
+    // For ever: objects may end after main().
+    auto* counts = new std::atomic<int>[static_cast<size_t>(ranks) * kKindCount] {};
+    g_object_counts.store(counts, std::memory_order_release);
+  });
+}
+
+void report_what_is_left(RankState& state) {
+  if (!is_checking()) return;
+  const std::string handles = handles_left(state.rank->world_rank);
+  if (!handles.empty())
+    log::line(log::Level::kWarn,
+              fmt::format("MPI_Finalize: not freed, or not completed: {}", handles));
+  const msg::Unreceived messages = msg::unreceived(*state.rank);
+  if (messages.count > 0)
+    log::line(log::Level::kWarn,
+              fmt::format("MPI_Finalize: {} never received; the oldest: {} bytes from "
+                          "rank {} of its communicator, tag {}",
+                          messages.count == 1
+                              ? std::string("a message was")
+                              : fmt::format("{} messages were", messages.count),
+                          messages.bytes, messages.source, messages.tag));
+}
+
+}  // namespace mpc::mpi

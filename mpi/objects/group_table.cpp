@@ -1,0 +1,125 @@
+#include "mpi/objects/group_table.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "runtime/job/job.h"
+
+namespace mpc::mpi {
+namespace {
+
+// All live tables by the hash of their content. Never destroyed: tables may outlive main().
+struct Registry {
+  std::mutex mutex;
+  std::unordered_multimap<uint64_t, std::weak_ptr<const GroupTable>> tables;
+  GroupRef world;  // the last one asked for
+};
+Registry& registry() {
+  static Registry* const r = new Registry;
+  return *r;
+}
+
+uint64_t hash_of(std::span<const int> ranks) noexcept {
+  uint64_t h = 0xcbf29ce484222325u ^ ranks.size();
+  for (const int rank : ranks) {
+    h = (h ^ static_cast<uint32_t>(rank)) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+void forget(const GroupTable* table, uint64_t hash) {
+  {
+    Registry& r = registry();
+    const std::lock_guard lock(r.mutex);
+    const auto [first, last] = r.tables.equal_range(hash);
+    // Any expired entry of this hash will do: each dead table removes one.
+    for (auto it = first; it != last; ++it) {
+      if (it->second.expired()) {
+        r.tables.erase(it);
+        break;
+      }
+    }
+  }
+  delete table;
+}
+
+}  // namespace
+
+GroupTable::GroupTable(PrivateTag, std::vector<int> world_ranks)
+    : ranks_(std::move(world_ranks)) {
+  if (ranks_.size() < 2) {
+    stride_ = 1;
+    return;
+  }
+  const int stride = ranks_[1] - ranks_[0];
+  for (size_t i = 2; i < ranks_.size(); ++i)
+    if (ranks_[i] - ranks_[i - 1] != stride) return;
+  stride_ = stride;
+}
+
+GroupRef GroupTable::make(std::vector<int> world_ranks) {
+  const uint64_t hash = hash_of(world_ranks);
+  Registry& r = registry();
+  // Others of the same hash: dropped after the lock, as the last reference calls forget().
+  std::vector<GroupRef> others;
+  const std::lock_guard lock(r.mutex);
+  const auto [first, last] = r.tables.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    GroupRef known = it->second.lock();
+    if (!known) continue;
+    if (known->ranks_ == world_ranks) return known;
+    others.push_back(std::move(known));
+  }
+  GroupRef made(new GroupTable(PrivateTag{}, std::move(world_ranks)),
+                [hash](const GroupTable* table) { forget(table, hash); });
+  r.tables.emplace(hash, made);
+  return made;
+}
+
+GroupRef GroupTable::world(int size) {
+  Registry& r = registry();
+  {
+    const std::lock_guard lock(r.mutex);
+    if (r.world && r.world->size() == size) return r.world;
+  }
+  std::vector<int> ranks(static_cast<size_t>(size));
+  for (int i = 0; i < size; ++i) ranks[static_cast<size_t>(i)] = i;
+  GroupRef made = make(std::move(ranks));
+  GroupRef old;  // dropped after the lock
+  const std::lock_guard lock(r.mutex);
+  old = std::exchange(r.world, made);
+  return made;
+}
+
+GroupRef GroupTable::empty() { return make({}); }
+
+int GroupTable::index_of(int world_rank) const noexcept {
+  if (ranks_.empty()) return -1;
+  if (stride_ != 0) {
+    const int distance = world_rank - ranks_[0];
+    const int index = distance / stride_;
+    return index >= 0 && index < size() && index * stride_ == distance ? index : -1;
+  }
+  std::call_once(sorting_, [this] {
+    sorted_.reserve(ranks_.size());
+    for (int i = 0; i < size(); ++i)
+      sorted_.emplace_back(ranks_[static_cast<size_t>(i)], i);
+    std::sort(sorted_.begin(), sorted_.end());
+  });
+  const auto it = std::lower_bound(sorted_.begin(), sorted_.end(),
+                                   std::pair<int, int>(world_rank, -1));
+  return it != sorted_.end() && it->first == world_rank ? it->second : -1;
+}
+
+std::span<const int> GroupTable::places() const {
+  std::call_once(placing_, [this] {
+    const job::Job* job = job::Job::existing();
+    if (job == nullptr || job->is_singleton()) return;
+    places_.reserve(ranks_.size());
+    for (const int rank : ranks_) places_.push_back(job->worker_of(rank));
+  });
+  return places_;
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,54 @@
+#pragma once
+// GroupTable: which world ranks a group consists of, in order; one object for all who share it.
+//
+// Role:      communicator rank <-> world rank. Tables of equal content are one object of the
+//            process, so that 10,000 ranks with a WORLD each hold one table between them.
+// Users:     mpi (Group, Comm); collectives are told the span of world ranks.
+// Threads:   immutable; make() may be called by any.
+// See also:  mpi/objects/group.h, mpi/objects/comm.h.
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace mpc::mpi {
+
+class GroupTable;
+using GroupRef = std::shared_ptr<const GroupTable>;
+
+class GroupTable {
+ public:
+  // World ranks, all different. The same content gives the same object.
+  // Cost: O(size); one lock.
+  static GroupRef make(std::vector<int> world_ranks);
+  static GroupRef world(int size);  // 0 .. size - 1; O(1) while such a table lives
+  static GroupRef empty();
+
+  int size() const noexcept { return static_cast<int>(ranks_.size()); }
+  int world_rank(int index) const noexcept {
+    return ranks_[static_cast<size_t>(index)];
+  }
+  std::span<const int> world_ranks() const noexcept { return ranks_; }
+  // -1: not a member. Cost: O(1) for world ranks that form an arithmetic progression (WORLD and
+  // most of what split and incl make of it), else O(log size).
+  int index_of(int world_rank) const noexcept;
+
+  // The worker that each member was placed on at its start, for hierarchical schedules; made at
+  // the first use. Empty in a singleton.
+  std::span<const int> places() const;
+
+  struct PrivateTag {};
+  GroupTable(PrivateTag, std::vector<int> world_ranks);
+
+ private:
+  std::vector<int> ranks_;
+  int stride_ = 0;  // of the progression; 0: none, look up in sorted_
+  mutable std::once_flag placing_;
+  mutable std::vector<int> places_;
+  mutable std::once_flag sorting_;
+  mutable std::vector<std::pair<int, int>> sorted_;  // (world rank, index)
+};
+
+}  // namespace mpc::mpi

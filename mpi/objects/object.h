@@ -1,0 +1,93 @@
+#pragma once
+// Object: what every dynamic MPI object begins with, so that a wrong handle is found out.
+//
+// Role:      kind, owner rank, magic word, reference count, Fortran index.
+// Users:     all object types of mpi/.
+// Threads:   reference counts are atomic; the rest belongs to the owner rank unless said.
+// See also:  mpi/objects/handles.h (from handle to object).
+
+#include <atomic>
+#include <cstdint>
+
+namespace mpc::mpi {
+
+enum class Kind : uint8_t {
+  kComm = 1,
+  kGroup,
+  kDatatype,
+  kOp,
+  kRequest,
+  kMessage,
+  kInfo,
+  kErrhandler,
+  kWin,
+  kFile,
+  kSession,
+  kUserBuilder,
+  kUserSchedule,  // <mpc/schedule.h>: no handles of MPI, never converted to integers
+};
+inline constexpr int kKindCount = 14;  // with the unused 0
+
+// mpi.check: how many objects of each kind a rank has; null: nobody counts. Set once, in the first
+// MPI_Init, with release; counters by rank, then by kind, relaxed as nothing hangs on them.
+inline constinit std::atomic<std::atomic<int>*> g_object_counts{nullptr};
+
+class Object {
+ public:
+  static constexpr uint32_t kAlive = 0x4d50434f;  // "MPCO"
+  static constexpr uint32_t kFreed = 0xdeadf7ee;
+
+  explicit Object(Kind kind, int owner_world_rank) noexcept
+      : kind_(kind), owner_(owner_world_rank) {
+    if (std::atomic<int>* counts = g_object_counts.load(std::memory_order_acquire);
+        counts != nullptr && owner_ >= 0) [[unlikely]] {
+      is_counted_ = true;
+      counter(counts).fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  Kind kind() const noexcept { return kind_; }
+  int owner() const noexcept { return owner_; }  // world rank; -1: of the process
+  bool is_alive() const noexcept { return magic_ == kAlive; }
+
+  // The user freed the handle; the object lives on while operations hold references.
+  void mark_freed() noexcept {
+    magic_ = kFreed;
+    exempt();
+  }
+  // It is not the user's to free.
+  void exempt() noexcept {
+    if (!is_counted_) [[likely]]
+      return;
+    is_counted_ = false;
+    counter(g_object_counts.load(std::memory_order_relaxed))
+        .fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  // Handles and pending operations hold references. (Groups, types and ops may be shared.)
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  // True when this was the last reference; acq_rel: the deleter sees all earlier writes.
+  [[nodiscard]] bool release() noexcept {
+    return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+  int fortran_index = -1;  // index of MPI_*_toint / c2f, -1 until asked for
+
+ protected:
+  ~Object() { mark_freed(); }
+
+ private:
+  std::atomic<int>& counter(std::atomic<int>* counts) const noexcept {
+    return counts[owner_ * kKindCount + static_cast<int>(kind_)];
+  }
+
+  volatile uint32_t magic_ = kAlive;
+  Kind kind_;
+  bool is_counted_ = false;
+  int owner_;
+  std::atomic<uint32_t> references_{1};
+};
+
+}  // namespace mpc::mpi

@@ -1,0 +1,58 @@
+#include "mpi/objects/rank_life.h"
+
+#include "mpi/objects/comm.h"
+#include "mpi/objects/group.h"
+#include "mpi/objects/info.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/request.h"
+#include "runtime/job/job.h"
+
+namespace mpc::mpi {
+namespace {
+
+void rank_starts(job::Rank& rank) {
+  msg::create_mailbox(rank);
+  auto* state = new RankState;
+  state->rank = &rank;
+  state->requests = std::make_shared<RequestPool>();
+  rank.mpi = state;
+}
+
+void rank_ends(job::Rank& rank) {
+  auto* state = static_cast<RankState*>(rank.mpi);
+  if (state->world != nullptr) state->world->drop();
+  if (state->self != nullptr) state->self->drop();
+  delete state->empty_group;
+  delete state->env;
+  delete state;
+  rank.mpi = nullptr;
+  msg::destroy_mailbox(rank);
+}
+
+[[gnu::constructor]] void register_hooks() {
+  job::Job::at_rank_start(rank_starts);
+  job::Job::at_rank_end(rank_ends);
+}
+
+}  // namespace
+
+void create_predefined_comms(RankState& state) {
+  job::Rank& rank = *state.rank;
+  Comm::Spec world;
+  world.predefined = MPI_COMM_WORLD;
+  world.group = GroupTable::world(rank.world_size);
+  world.rank = rank.world_rank;
+  world.context = kWorldContext;
+  state.world = new Comm(rank, world);
+  state.world->name = "MPI_COMM_WORLD";
+  state.world->exempt();
+  Comm::Spec self;
+  self.predefined = MPI_COMM_SELF;
+  self.group = GroupTable::make({rank.world_rank});
+  self.context = kSelfContext;
+  state.self = new Comm(rank, self);
+  state.self->exempt();
+  state.self->name = "MPI_COMM_SELF";
+}
+
+}  // namespace mpc::mpi

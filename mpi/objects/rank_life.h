@@ -1,0 +1,17 @@
+#pragma once
+// Rank life: how MPI begins and ends in a rank.
+//
+// Role:      makes the RankState and the mailbox when a rank starts and takes them away when it
+//            ends; WORLD and SELF.
+// Users:     mpi (MPI_Init); the job's hooks run the rest.
+// Threads:   the rank's main thread.
+// See also:  mpi/objects/rank_state.h, runtime/job/job.h (hooks).
+
+namespace mpc::mpi {
+
+struct RankState;
+
+// WORLD and SELF; part of MPI_Init.
+void create_predefined_comms(RankState& state);
+
+}  // namespace mpc::mpi

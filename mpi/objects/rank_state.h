@@ -1,0 +1,74 @@
+#pragma once
+// RankState: everything MPI that belongs to one rank.
+//
+// Role:      init phase, thread level, COMM_WORLD and COMM_SELF, attributes' keyvals, error
+//            classes, handle tables. Reached through job::Rank::mpi.
+// Users:     mpi.
+// Threads:   thread-multiple: the tables are under `mutex`; hot fields are read-only after
+//            MPI_Init.
+// See also:  mpi/objects/rank_life.h (its begin and end), mpi/objects/handles.h.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "runtime/job/rank.h"
+
+namespace mpc::mpi {
+
+class Comm;
+class Errhandler;
+class Group;
+class Info;
+class SendBuffer;
+struct RequestPool;
+struct HandleTables;
+struct KeyvalTable;
+struct ErrorTable;
+struct TypeTable;
+
+struct RankState {
+  job::Rank* rank = nullptr;
+  std::atomic<bool> initialised{false};
+  std::atomic<bool> finalised{false};
+  int thread_level = 0;                     // an ABI constant
+  sched::Execution* main_thread = nullptr;  // who called MPI_Init
+  Comm* world = nullptr;                    // null before MPI_Init
+  Comm* self = nullptr;
+
+  // Owned by their own parts of mpi/, which alone know what they are: a shared_ptr remembers how
+  // its object ends.
+  std::mutex mutex;  // of the tables below, which are made at their first use
+  std::shared_ptr<HandleTables> handles;
+  std::shared_ptr<KeyvalTable> keyvals;
+  std::shared_ptr<ErrorTable> errors;
+  std::shared_ptr<TypeTable> types;  // names and attributes of predefined types
+  Group* empty_group = nullptr;      // MPI_GROUP_EMPTY
+  Info* env = nullptr;               // MPI_INFO_ENV
+
+  // Values of predefined attributes: MPI hands out their addresses.
+  struct {
+    int tag_ub, io, host, wtime_is_global, appnum, last_used_code, universe_size;
+  } predefined{};
+
+  // Owned by the point-to-point bodies: the buffer of MPI_Buffer_attach, requests ...
+  std::shared_ptr<SendBuffer> send_buffer;
+  std::shared_ptr<RequestPool> requests;
+};
+
+// Of the calling thread's rank; null when the thread belongs to no rank (before a singleton's
+// MPI_Init). Cost: three loads.
+inline RankState* rank_state() noexcept {
+  job::Rank* rank = job::current_rank();
+  return rank == nullptr ? nullptr : static_cast<RankState*>(rank->mpi);
+}
+// The same for bodies, whose entry point has checked that there is one.
+inline RankState& this_rank() noexcept { return *rank_state(); }
+inline int this_world_rank() noexcept { return job::current_rank()->world_rank; }
+// For calls that are allowed before MPI_Init: a program without launcher becomes a job.
+RankState& attached_rank();
+
+// Of another rank of this process; null when it has ended.
+RankState* rank_state_of(int world_rank) noexcept;
+
+}  // namespace mpc::mpi

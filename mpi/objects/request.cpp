@@ -1,0 +1,331 @@
+#include "mpi/objects/request.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "mpi/objects/blame.h"
+#include "mpi/objects/comm.h"
+#include "mpi/objects/handles.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/status.h"
+#include "mpi/objects/wait_reasons.h"
+#include "runtime/message/background.h"
+
+namespace mpc::mpi {
+namespace {
+
+// A few instructions under it, no call, no switch. Only threads of one rank meet here, and only
+// with MPI_THREAD_MULTIPLE: else the program lets them in one after the other.
+class PoolLock {
+ public:
+  explicit PoolLock(const RankState& state) noexcept
+      : pool_(*state.requests), is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
+    if (!is_needed_) return;
+    while (pool_.is_locked.exchange(true, std::memory_order_acquire))
+      __builtin_ia32_pause();
+  }
+  ~PoolLock() {
+    if (is_needed_) pool_.is_locked.store(false, std::memory_order_release);
+  }
+  PoolLock(const PoolLock&) = delete;
+  PoolLock& operator=(const PoolLock&) = delete;
+
+ private:
+  RequestPool& pool_;
+  const bool is_needed_;
+};
+
+// WORLD and SELF are there until the rank's MPI ends, so nobody need count who uses them.
+bool is_counted(const Comm* comm) noexcept {
+  return comm != nullptr && !comm->is_predefined();
+}
+
+}  // namespace
+
+Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept
+    : Object(Kind::kRequest, owner), kind_(kind), comm_(comm), call_(call) {
+  if (is_counted(comm_)) comm_->retain();
+}
+
+RequestPool::~RequestPool() {
+  while (free != nullptr) ::operator delete(std::exchange(free, free->next));
+}
+
+Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
+                       const char* call) {
+  RequestPool& pool = *state.requests;
+  if (pool.abandoned != nullptr) [[unlikely]]
+    reap_abandoned(state, false);
+  void* memory = nullptr;
+  {
+    const PoolLock lock(state);
+    if (pool.free != nullptr) memory = std::exchange(pool.free, pool.free->next);
+  }
+  if (memory == nullptr) memory = ::operator new(sizeof(Request));
+  return new (memory) Request(state.rank->world_rank, kind, comm, call);
+}
+
+void Request::destroy(RankState& state, Request* request) noexcept {
+  if (request->fortran_index >= 0) [[unlikely]]
+    forget_handle(*request);
+  if (is_counted(request->comm_)) request->comm_->drop();
+  request->~Request();
+  RequestPool& pool = *state.requests;
+  const PoolLock lock(state);
+  request->next = pool.free;
+  pool.free = request;
+}
+
+void Request::abandon(RankState& state, Request* request) noexcept {
+  if (!request->is_active || request->is_done()) {
+    destroy(state, request);
+    return;
+  }
+  RequestPool& pool = *state.requests;
+  const PoolLock lock(state);
+  request->next = pool.abandoned;
+  pool.abandoned = request;
+}
+
+void reap_abandoned(RankState& state, bool wait) {
+  RequestPool& pool = *state.requests;
+  Request* list = nullptr;
+  {
+    const PoolLock lock(state);
+    list = std::exchange(pool.abandoned, nullptr);
+  }
+  while (list != nullptr) {
+    Request* request = std::exchange(list, list->next);
+    if (wait) wait_done(state, *request, "MPI_Finalize");
+    Request::abandon(state, request);  // frees it, or puts it back
+  }
+}
+
+bool Request::is_done() const noexcept {
+  switch (kind_) {
+    case RequestKind::kDone:
+    case RequestKind::kBuffered:
+      return true;
+    case RequestKind::kSend:
+    case RequestKind::kRecv:
+      return message.is_complete();
+    case RequestKind::kSeveral:
+      for (const msg::Request* part : several->messages) {
+        if (!part->is_complete()) return false;
+      }
+      return true;
+    case RequestKind::kCollective:
+      return collective->collective == nullptr ||
+             nbc::is_complete(*collective->collective);
+    case RequestKind::kGeneralized:
+      return generalized->is_complete.load(std::memory_order_acquire);
+  }
+  return true;
+}
+
+const msg::Status& Request::result() const noexcept {
+  switch (kind_) {
+    case RequestKind::kSend:
+    case RequestKind::kRecv:
+      return message.status();
+    case RequestKind::kSeveral:
+      if (several->receive == nullptr) break;
+      return several->receive->status();
+    case RequestKind::kCollective:
+      return collective->collective == nullptr ? done_status
+                                               : nbc::status(*collective->collective);
+    case RequestKind::kDone:
+    case RequestKind::kBuffered:
+    case RequestKind::kGeneralized:
+      break;
+  }
+  return done_status;
+}
+
+std::string Request::text() const {
+  switch (kind_) {
+    case RequestKind::kSend:
+    case RequestKind::kBuffered:
+      return describe_p2p("send", send.count, "to", peer, send.tag, comm_);
+    case RequestKind::kRecv:
+      return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
+    case RequestKind::kSeveral:
+      return several->text();
+    case RequestKind::kCollective:
+      return fmt::format("{} on {}", call_, comm_->display_name());
+    case RequestKind::kGeneralized:
+      return "generalized request";
+    case RequestKind::kDone:
+      break;
+  }
+  return call_;
+}
+
+namespace {
+
+void start_collective(CollectiveState& state) {
+  if (state.collective == nullptr) return;
+  state.split.note_start();
+  nbc::start(*state.collective);
+  state.split.note_started();
+}
+
+// One request.
+class RequestReason final : public sched::WaitReason {
+ public:
+  RequestReason(const char* call, const Request& request) noexcept
+      : call_(call), request_(request) {}
+  std::string text() const override {
+    return fmt::format("{}: {}", call_, request_.text());
+  }
+  // A generalized request ends when any thread of the program says so.
+  bool can_end_by_itself() const override {
+    return request_.kind() == RequestKind::kGeneralized;
+  }
+
+ private:
+  const char* call_;
+  const Request& request_;
+};
+
+// The program has done what it wanted to do meanwhile.
+void close_window(CollectiveState& state) { state.split.note_wait(); }
+
+}  // namespace
+
+Err start_request(RankState& state, Request& request) {
+  if (request.is_active) {
+    return fail(MPI_ERR_REQUEST,
+                fmt::format("the persistent request of {} is active already; "
+                            "complete it before it is started again",
+                            request.call()));
+  }
+  request.is_active = true;
+  const msg::ShortCall short_call;
+  switch (request.kind()) {
+    case RequestKind::kSend:
+      msg::start_send(*state.rank, request.message, request.send);
+      break;
+    case RequestKind::kRecv:
+      msg::start_recv(*state.rank, request.message, request.recv);
+      break;
+    case RequestKind::kBuffered:
+      request.done_status = msg::Status{};
+      if (Err error = buffered_send(request.send, *request.comm(), &request.buffered)) {
+        request.is_active = false;
+        return error;
+      }
+      break;
+    case RequestKind::kCollective:
+      start_collective(*request.collective);
+      break;
+    case RequestKind::kDone:
+    case RequestKind::kSeveral:  // are started when they are made
+    case RequestKind::kGeneralized:
+      break;
+  }
+  return kSuccess;
+}
+
+void wait_done(RankState& state, Request& request, const char* call) {
+  if (request.kind() == RequestKind::kCollective) close_window(*request.collective);
+  if (request.is_done()) return;
+  const RequestReason reason(call, request);
+  if (request.kind() == RequestKind::kSend || request.kind() == RequestKind::kRecv) {
+    msg::wait(*state.rank, request.message, reason);
+    return;
+  }
+  if (request.kind() == RequestKind::kSeveral) {
+    const auto& parts = request.several->messages;
+    msg::wait_all(*state.rank, parts.data(), parts.size(), reason);
+    return;
+  }
+  msg::wait_until(
+      *state.rank, nullptr, 0,
+      [](void* argument) { return static_cast<Request*>(argument)->is_done(); },
+      &request, reason);
+}
+
+Err error_of(const msg::Status& status) {
+  if (!status.failed) return kSuccess;
+  if (status.error == Errc::kTruncate) {
+    return fail(
+        MPI_ERR_TRUNCATE,
+        fmt::format("a message from rank {} with tag {} is longer than the receive "
+                    "buffer of {} bytes",
+                    status.source, status.tag, status.bytes));
+  }
+  return fail(Error{status.error, "the operation failed"});
+}
+
+Err error_of_collective(const msg::Status& status, const char* call) {
+  if (status.failed && status.error == Errc::kCount) {
+    return fail(
+        MPI_ERR_NOT_SAME,
+        fmt::format("{}: a message is shorter than this rank's buffer: counts or types "
+                    "differ between the ranks",
+                    call));
+  }
+  if (!status.failed || status.error != Errc::kTruncate) return error_of(status);
+  const std::string sender =
+      status.source < 0 ? std::string() : fmt::format(" from rank {}", status.source);
+  return fail(MPI_ERR_TRUNCATE,
+              fmt::format("{}: a message{} is longer than this rank's buffer: "
+                          "counts or types differ between the ranks",
+                          call, sender));
+}
+
+namespace {
+
+// MPI-4.1 section 13.2: query_fn fills the status, free_fn ends it; both when it is complete.
+Err finish_generalized(Request& request, MPI_Status* status) {
+  MPI_Status own{};
+  set_empty(&own);
+  const Generalized& fns = *request.generalized;
+  int code = fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
+  if (status != MPI_STATUS_IGNORE) {
+    const int kept = status->MPI_ERROR;
+    *status = own;
+    status->MPI_ERROR = kept;
+  }
+  const int freed = fns.free == nullptr ? MPI_SUCCESS : fns.free(fns.extra_state);
+  if (code == MPI_SUCCESS) code = freed;
+  return Err{code};
+}
+
+}  // namespace
+
+Err finish(RankState& state, MPI_Request* handle, Request& request,
+           MPI_Status* status) {
+  if (request.is_persistent && !request.is_active) {
+    set_empty(status);
+    return kSuccess;
+  }
+  Err error;
+  if (request.kind() == RequestKind::kCollective) {
+    close_window(*request.collective);
+    if (request.is_active) request.collective->split.note_end();
+  }
+  if (request.kind() == RequestKind::kGeneralized) {
+    error = finish_generalized(request, status);
+  } else {
+    const msg::Status& result = request.result();
+    set_status(status, result);
+    if (result.failed) [[unlikely]] {
+      error = request.kind() == RequestKind::kCollective
+                  ? error_of_collective(result, request.call())
+                  : error_of(result);
+      error = blame(error, request.comm());
+    }
+  }
+  if (request.is_persistent) {
+    request.is_active = false;
+  } else {
+    *handle = MPI_REQUEST_NULL;
+    Request::destroy(state, &request);
+  }
+  return error;
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,142 @@
+#pragma once
+// Request: the object behind an MPI_Request.
+//
+// Role:      one operation that was started and is not yet completed by its owner: point to
+//            point, collective, generalized; persistent or not.
+// Users:     mpi/p2p/p2p.cpp, mpi/p2p/completion.cpp, mpi/coll*.cpp.
+// Threads:   any execution of the owning rank; two of them may not complete the same request
+//            at once (MPI-4.1 section 11.6.2). The operation itself may finish anywhere.
+// See also:  runtime/message/message.h, nbc/engine/engine.h; MPI-4.1 sections 3.7, 3.9, 13.2.
+//
+//                start                         the operation ends        wait/test
+//   inactive -------------> active, not done -----------------> active, done ------> inactive
+//      ^                                                                             |
+//      +----------- persistent requests only; others are freed instead <-------------+
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpi.h"
+#include "mpi/objects/buffered.h"
+#include "mpi/objects/error.h"
+#include "mpi/objects/object.h"
+#include "nbc/engine/engine.h"
+#include "nbc/overlap/tree_split.h"
+#include "runtime/message/message.h"
+
+namespace mpc::mpi {
+
+class Comm;
+struct RankState;
+
+enum class RequestKind : uint8_t {
+  kDone,  // complete from the start: MPI_PROC_NULL, collectives without work
+  kSend,
+  kRecv,
+  kSeveral,  // more than one message: MPI_Isendrecv, MPI_Buffer_iflush
+  kBuffered,  // MPI_Ibsend, MPI_Bsend_init: the data are copied at the start, then it is done
+  kCollective,
+  kGeneralized,
+};
+
+// What the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
+struct Generalized {
+  MPI_Grequest_query_function* query = nullptr;
+  MPI_Grequest_free_function* free = nullptr;
+  MPI_Grequest_cancel_function* cancel = nullptr;
+  void* extra_state = nullptr;
+  std::atomic<bool> is_complete{
+      false};  // MPI_Grequest_complete: release, is_done: acquire
+};
+
+// The messages of a kSeveral request, and what they need until they are complete.
+struct Several {
+  virtual ~Several() = default;
+  virtual std::string text() const = 0;
+  std::vector<msg::Request*> messages;
+  const msg::Request* receive = nullptr;  // one of them, whose status is the request's
+};
+
+// What a collective holds until it ends: schedule in flight, temporary arrays. Owned by the
+// request, made by mpi/coll*.cpp.
+struct CollectiveState {
+  virtual ~CollectiveState() = default;
+  nbc::CollectivePtr collective;
+  nbc::SplitCall split;  // wants to know how long the program computes before it waits
+};
+
+class Request final : public Object {
+ public:
+  // Both: caller is an execution of the rank. Cost: a free list of the rank.
+  static Request* make(RankState& state, RequestKind kind, Comm* comm,
+                       const char* call);
+  static void destroy(RankState& state, Request* request) noexcept;
+  // The user no longer wants it: frees it when the operation has ended.
+  static void abandon(RankState& state, Request* request) noexcept;
+
+  RequestKind kind() const noexcept { return kind_; }
+  bool is_done() const noexcept;  // false for inactive ones too
+  const msg::Status& result() const noexcept;
+  Comm* comm() const noexcept { return comm_; }
+  const char* call() const noexcept { return call_; }  // "MPI_Isend"
+  // "receive of 4 elements from rank 3, tag 7, MPI_COMM_WORLD"
+  std::string text() const;
+  MPI_Request handle() noexcept { return reinterpret_cast<MPI_Request>(this); }
+
+  bool is_persistent = false;
+  bool is_active = false;
+  msg::Request message;  // kSend, kRecv
+  union {                // kSend, kBuffered, kRecv: for restarts and text()
+    msg::SendArgs send;
+    msg::RecvArgs recv;
+  };
+  int peer = MPI_PROC_NULL;                     // rank in comm, as the user gave it
+  dt::TypeRef type;                             // keeps a derived type alive
+  std::unique_ptr<CollectiveState> collective;  // kCollective
+  std::unique_ptr<Generalized> generalized;     // kGeneralized
+  std::unique_ptr<Several> several;             // kSeveral
+  BufferedMessage buffered;                     // kBuffered
+  msg::Status done_status;                      // others, and where there is no receive
+  Request* next = nullptr;  // of the free list or the abandoned ones
+
+ private:
+  friend struct RequestPool;
+  Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept;
+  ~Request() = default;
+
+  RequestKind kind_;
+  Comm* comm_;
+  const char* call_;
+};
+
+// Free and abandoned requests of one rank.
+struct RequestPool {
+  Request* free = nullptr;
+  Request* abandoned = nullptr;
+  std::atomic<bool> is_locked{false};  // several threads of the rank
+  ~RequestPool();
+};
+
+// Starts what `request` describes: first start and restarts alike.
+// Errors: MPI_ERR_REQUEST if it is active already; MPI_ERR_BUFFER if it is buffered and there is
+// no room.
+Err start_request(RankState& state, Request& request);
+
+// Waits until the active request is done. Switches: yes.
+void wait_done(RankState& state, Request& request, const char* call);
+
+// Finishes a done (or inactive) request: fills `status` but for MPI_ERROR, then frees it and
+// sets *handle to MPI_REQUEST_NULL, or makes a persistent one inactive.
+// Returns the operation's error.
+Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* status);
+
+// The error of an operation's status as an MPI error.
+Err error_of(const msg::Status& status);
+// The same for a collective, whose messages have ranks and tags that the user does not know.
+Err error_of_collective(const msg::Status& status, const char* call);
+
+// Ends the requests that were abandoned and are done; all of them if `wait`.
+void reap_abandoned(RankState& state, bool wait);
+
+}  // namespace mpc::mpi

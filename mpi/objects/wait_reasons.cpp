@@ -1,0 +1,30 @@
+#include "mpi/objects/wait_reasons.h"
+
+namespace mpc::mpi {
+namespace {
+
+std::string rank_text(int rank) {
+  switch (rank) {
+    case MPI_ANY_SOURCE:
+      return "MPI_ANY_SOURCE";
+    case MPI_PROC_NULL:
+      return "MPI_PROC_NULL";
+    default:
+      return fmt::format("rank {}", rank);
+  }
+}
+
+}  // namespace
+
+std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
+                         int tag, const Comm* comm) {
+  const std::string length =
+      count == kNoCount ? std::string()
+                        : fmt::format(" of {} element{}", count, count == 1 ? "" : "s");
+  return fmt::format(
+      "{}{} {} {}, tag {}, {}", what, length, direction, rank_text(peer),
+      tag == MPI_ANY_TAG ? std::string("MPI_ANY_TAG") : fmt::format("{}", tag),
+      comm == nullptr ? std::string("no communicator") : comm->display_name());
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,68 @@
+#pragma once
+// Wait reasons of MPI calls: the lines of the deadlock report and of the Ctrl-\ table.
+//
+// Role:      the name of the call and what it waits for, in the user's terms. Making one costs
+//            a few stores; the text is made only for a report.
+// Users:     mpi/objects/request.cpp, mpi/p2p/p2p.cpp, mpi/p2p/completion.cpp, mpi/coll*.cpp.
+// Threads:   text() runs on a reporting thread while the waiter is held.
+// See also:  scheduler/execution.h, runtime/job/report.h.
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "mpi/objects/comm.h"
+#include "runtime/datatype/datatype.h"
+#include "scheduler/execution.h"
+
+namespace mpc::mpi {
+
+using dt::Count;
+
+inline constexpr Count kNoCount = -1;  // of a probe
+
+// "receive of 4 elements from rank 3, tag 7, MPI_COMM_WORLD".
+std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
+                         int tag, const Comm* comm);
+
+// A blocking send, receive or probe.
+class P2pReason final : public sched::WaitReason {
+ public:
+  P2pReason(const char* call, const char* what, Count count, const char* direction,
+            int peer, int tag, const Comm& comm) noexcept
+      : call_(call),
+        what_(what),
+        direction_(direction),
+        count_(count),
+        peer_(peer),
+        tag_(tag),
+        comm_(comm) {}
+  std::string text() const override {
+    return fmt::format("{}: {}", call_,
+                       describe_p2p(what_, count_, direction_, peer_, tag_, &comm_));
+  }
+
+ private:
+  const char* call_;
+  const char* what_;
+  const char* direction_;
+  Count count_;
+  int peer_, tag_;
+  const Comm& comm_;
+};
+
+// A collective on a communicator.
+class CollectiveReason final : public sched::WaitReason {
+ public:
+  CollectiveReason(const char* call, const Comm& comm) noexcept
+      : call_(call), comm_(comm) {}
+  std::string text() const override {
+    return fmt::format("{} on {}", call_, comm_.display_name());
+  }
+
+ private:
+  const char* call_;
+  const Comm& comm_;
+};
+
+}  // namespace mpc::mpi

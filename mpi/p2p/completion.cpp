@@ -1,0 +1,252 @@
+// Bodies of MPI-4.1 section 3.7: completion of requests: one, any, some or all.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "mpi/impl/p2p.h"
+#include "mpi/objects/blame.h"
+#include "mpi/objects/comm.h"
+#include "mpi/objects/errhandler.h"
+#include "mpi/objects/handles.h"
+#include "mpi/objects/lookup.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/request.h"
+#include "mpi/objects/status.h"
+#include "mpi/objects/wait_reasons.h"
+#include "mpi/p2p/request_array.h"
+
+namespace mpc::mpi::impl {
+namespace {
+
+// Several requests, any of which may end the wait.
+class AnyReason final : public sched::WaitReason {
+ public:
+  AnyReason(const char* call, const RequestArray& requests) noexcept
+      : call_(call), requests_(requests) {}
+  std::string text() const override {
+    for (int i = 0; i < requests_.count(); ++i) {
+      if (requests_[i] == nullptr) continue;
+      return fmt::format("{} of {} requests, the first of them: {}", call_,
+                         requests_.active(), requests_[i]->text());
+    }
+    return call_;
+  }
+  bool can_end_by_itself() const override {
+    for (int i = 0; i < requests_.count(); ++i) {
+      if (requests_[i] != nullptr &&
+          requests_[i]->kind() == RequestKind::kGeneralized) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  const char* call_;
+  const RequestArray& requests_;
+};
+
+void wait_any_done(RankState& state, const RequestArray& requests, const char* call) {
+  if (requests.find_done() >= 0) return;
+  std::vector<msg::Request*> messages;
+  for (int i = 0; i < requests.count(); ++i) {
+    Request* request = requests[i];
+    if (request == nullptr) continue;
+    if (request->kind() == RequestKind::kSend ||
+        request->kind() == RequestKind::kRecv) {
+      messages.push_back(&request->message);
+    } else if (request->kind() == RequestKind::kSeveral) {
+      const auto& parts = request->several->messages;
+      messages.insert(messages.end(), parts.begin(), parts.end());
+    }
+  }
+  // Two flushes may wait for the same message.
+  std::sort(messages.begin(), messages.end());
+  messages.erase(std::unique(messages.begin(), messages.end()), messages.end());
+  const AnyReason reason(call, requests);
+  msg::wait_until(
+      *state.rank, messages.data(), messages.size(),
+      [](void* argument) {
+        return static_cast<const RequestArray*>(argument)->find_done() >= 0;
+      },
+      const_cast<RequestArray*>(&requests), reason);
+}
+
+// One of the array calls' entries, with its MPI_ERROR. Counts failures.
+void finish_entry(RankState& state, MPI_Request* handles, const RequestArray& requests,
+                  int i, MPI_Status* status, int* failures) {
+  Err error;
+  if (requests[i] == nullptr) {
+    set_empty(status);
+  } else {
+    error = finish(state, &handles[i], *requests[i], status);
+  }
+  if (error) ++*failures;
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = error.code;
+}
+
+// MPI-4.1 section 3.7.5: MPI_ERROR of the statuses is set only when the call fails with
+// MPI_ERR_IN_STATUS; so entries are finished first, and reset when all went well.
+Err in_status(int failures) {
+  if (failures == 0) return kSuccess;
+  const unsigned last = last_error_number();
+  return blame_same(
+      fail(MPI_ERR_IN_STATUS, fmt::format("{} of the requests failed: {}", failures,
+                                          last_error_message())),
+      last);
+}
+
+Err finish_all(RankState& state, int count, MPI_Request* handles,
+               const RequestArray& requests, MPI_Status* statuses) {
+  int failures = 0;
+  for (int i = 0; i < count; ++i) {
+    finish_entry(state, handles, requests, i, at(statuses, i), &failures);
+  }
+  return in_status(failures);
+}
+
+Err finish_some(RankState& state, MPI_Request* handles, const RequestArray& requests,
+                int* outcount, int* indices, MPI_Status* statuses) {
+  int failures = 0;
+  *outcount = 0;
+  for (int i = 0; i < requests.count(); ++i) {
+    if (requests[i] == nullptr || !requests[i]->is_done()) continue;
+    finish_entry(state, handles, requests, i, at(statuses, *outcount), &failures);
+    indices[(*outcount)++] = i;
+  }
+  return in_status(failures);
+}
+
+}  // namespace
+
+// --- one ------------------------------------------------------------------------------------
+
+Err wait(MPI_Request* handle, MPI_Status* status) {
+  if (*handle == MPI_REQUEST_NULL) {
+    set_empty(status);
+    return kSuccess;
+  }
+  Request* request = nullptr;
+  if (const Err error = lookup(*handle, &request)) return error;
+  RankState& state = *rank_state();
+  if (request->is_active) wait_done(state, *request, "MPI_Wait");
+  return finish(state, handle, *request, status);
+}
+
+Err test(MPI_Request* handle, int* flag, MPI_Status* status) {
+  *flag = 1;
+  if (*handle == MPI_REQUEST_NULL) {
+    set_empty(status);
+    return kSuccess;
+  }
+  Request* request = nullptr;
+  if (const Err error = lookup(*handle, &request)) return error;
+  RankState& state = *rank_state();
+  if (request->is_active && !request->is_done()) {
+    msg::progress(*state.rank);
+    if (!request->is_done()) {
+      *flag = 0;
+      msg::relax(*state.rank);
+      return kSuccess;
+    }
+  }
+  return finish(state, handle, *request, status);
+}
+
+// --- all ------------------------------------------------------------------------------------
+
+Err waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
+  RequestArray requests;
+  if (const Err error = requests.open(count, handles)) return error;
+  RankState& state = *rank_state();
+  // In order: each wait wakes for its own request only, later ones are done by then.
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] != nullptr) wait_done(state, *requests[i], "MPI_Waitall");
+  }
+  return finish_all(state, count, handles, requests, statuses);
+}
+
+Err testall(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) {
+  RequestArray requests;
+  if (const Err error = requests.open(count, handles)) return error;
+  RankState& state = *rank_state();
+  if (!requests.all_done()) msg::progress(*state.rank);
+  *flag = requests.all_done();
+  if (!*flag) {
+    msg::relax(*state.rank);
+    return kSuccess;
+  }
+  return finish_all(state, count, handles, requests, statuses);
+}
+
+// --- any ------------------------------------------------------------------------------------
+
+Err waitany(int count, MPI_Request* handles, int* index, MPI_Status* status) {
+  RequestArray requests;
+  if (const Err error = requests.open(count, handles)) return error;
+  if (requests.active() == 0) {
+    *index = MPI_UNDEFINED;
+    set_empty(status);
+    return kSuccess;
+  }
+  RankState& state = *rank_state();
+  wait_any_done(state, requests, "MPI_Waitany");
+  *index = requests.find_done();
+  return finish(state, &handles[*index], *requests[*index], status);
+}
+
+Err testany(int count, MPI_Request* handles, int* index, int* flag,
+            MPI_Status* status) {
+  RequestArray requests;
+  if (const Err error = requests.open(count, handles)) return error;
+  *index = MPI_UNDEFINED;
+  if (requests.active() == 0) {
+    *flag = 1;
+    set_empty(status);
+    return kSuccess;
+  }
+  RankState& state = *rank_state();
+  if (requests.find_done() < 0) msg::progress(*state.rank);
+  const int done = requests.find_done();
+  *flag = done >= 0;
+  if (done < 0) {
+    msg::relax(*state.rank);
+    return kSuccess;
+  }
+  *index = done;
+  return finish(state, &handles[done], *requests[done], status);
+}
+
+// --- some -----------------------------------------------------------------------------------
+
+Err waitsome(int count, MPI_Request* handles, int* outcount, int* indices,
+             MPI_Status* statuses) {
+  RequestArray requests;
+  if (const Err error = requests.open(count, handles)) return error;
+  if (requests.active() == 0) {
+    *outcount = MPI_UNDEFINED;
+    return kSuccess;
+  }
+  RankState& state = *rank_state();
+  wait_any_done(state, requests, "MPI_Waitsome");
+  return finish_some(state, handles, requests, outcount, indices, statuses);
+}
+
+Err testsome(int count, MPI_Request* handles, int* outcount, int* indices,
+             MPI_Status* statuses) {
+  RequestArray requests;
+  if (const Err error = requests.open(count, handles)) return error;
+  if (requests.active() == 0) {
+    *outcount = MPI_UNDEFINED;
+    return kSuccess;
+  }
+  RankState& state = *rank_state();
+  if (requests.find_done() < 0) msg::progress(*state.rank);
+  if (requests.find_done() < 0) msg::relax(*state.rank);
+  return finish_some(state, handles, requests, outcount, indices, statuses);
+}
+
+}  // namespace mpc::mpi::impl

@@ -1,0 +1,74 @@
+#pragma once
+// Make: from arguments of MPI to requests and messages of runtime/message.
+//
+// Role:      what blocking, non-blocking and persistent point-to-point calls have in common.
+// Users:     mpi/p2p.
+// Threads:   any execution of the rank.
+// See also:  mpi/objects/request.h, runtime/message/message.h.
+
+#include "mpi/objects/comm.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/request.h"
+#include "mpi/objects/status.h"
+#include "runtime/message/message.h"
+
+namespace mpc::mpi::impl {
+
+using dt::Count;
+
+inline msg::SendArgs send_args(const void* buffer, Count count,
+                               const dt::Datatype& type, int dest, int tag,
+                               const Comm& comm, msg::Mode mode) noexcept {
+  return {buffer,         count, &type,       comm.peer_world_rank(dest),
+          comm.context(), tag,   comm.rank(), mode};
+}
+inline msg::RecvArgs recv_args(void* buffer, Count count, const dt::Datatype& type,
+                               int source, int tag, const Comm& comm) noexcept {
+  return {buffer, count, &type, source, comm.context(), tag};
+}
+
+// Requests that are not started yet; with MPI_PROC_NULL they are complete from the start. Inline,
+// as every MPI_Isend comes by.
+
+// A request that is complete from the start: communication with MPI_PROC_NULL.
+inline Request* proc_null_request(RankState& state, Comm& comm, const char* call) {
+  Request* request = Request::make(state, RequestKind::kDone, &comm, call);
+  request->done_status = proc_null_status();
+  return request;
+}
+
+inline Request* make_send(RequestKind kind, const char* call, const void* buffer,
+                          Count count, const dt::Datatype& type, int dest, int tag,
+                          Comm& comm, msg::Mode mode) {
+  RankState& state = *rank_state();
+  if (dest == MPI_PROC_NULL) return proc_null_request(state, comm, call);
+  Request* request = Request::make(state, kind, &comm, call);
+  request->send = send_args(buffer, count, type, dest, tag, comm, mode);
+  request->peer = dest;
+  request->type = dt::TypeRef(&type);
+  return request;
+}
+inline Request* make_send(const char* call, const void* buffer, Count count,
+                          const dt::Datatype& type, int dest, int tag, Comm& comm,
+                          msg::Mode mode) {
+  return make_send(RequestKind::kSend, call, buffer, count, type, dest, tag, comm,
+                   mode);
+}
+inline Request* make_bsend(const char* call, const void* buffer, Count count,
+                           const dt::Datatype& type, int dest, int tag, Comm& comm) {
+  return make_send(RequestKind::kBuffered, call, buffer, count, type, dest, tag, comm,
+                   msg::Mode::kStandard);
+}
+
+inline Request* make_recv(const char* call, void* buffer, Count count,
+                          const dt::Datatype& type, int source, int tag, Comm& comm) {
+  RankState& state = *rank_state();
+  if (source == MPI_PROC_NULL) return proc_null_request(state, comm, call);
+  Request* request = Request::make(state, RequestKind::kRecv, &comm, call);
+  request->recv = recv_args(buffer, count, type, source, tag, comm);
+  request->peer = source;
+  request->type = dt::TypeRef(&type);
+  return request;
+}
+
+}  // namespace mpc::mpi::impl

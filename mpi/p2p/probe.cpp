@@ -1,0 +1,149 @@
+// Bodies of MPI-4.1 section 3.8: probes, and receives of probed messages.
+
+#include "mpi/impl/p2p.h"
+#include "mpi/objects/comm.h"
+#include "mpi/objects/lookup.h"
+#include "mpi/objects/message.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/request.h"
+#include "mpi/objects/status.h"
+#include "mpi/objects/wait_reasons.h"
+#include "mpi/p2p/make.h"
+
+namespace mpc::mpi::impl {
+namespace {
+
+struct ProbeArgs {
+  job::Rank& self;
+  int source;
+  msg::ContextId context;
+  int tag;
+  msg::Status status;
+  msg::MatchedMessage* matched = nullptr;
+};
+
+bool try_probe(void* argument) {
+  auto& args = *static_cast<ProbeArgs*>(argument);
+  return msg::iprobe(args.self, args.source, args.context, args.tag, &args.status);
+}
+bool try_mprobe(void* argument) {
+  auto& args = *static_cast<ProbeArgs*>(argument);
+  args.matched =
+      msg::improbe(args.self, args.source, args.context, args.tag, &args.status);
+  return args.matched != nullptr;
+}
+
+MPI_Message message_handle(Comm& comm, msg::MatchedMessage* matched) {
+  return (new Message(comm, matched))->handle();
+}
+
+}  // namespace
+
+Err probe(int source, int tag, Comm& comm, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    set_status(status, proc_null_status());
+    return kSuccess;
+  }
+  ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
+  const P2pReason reason("MPI_Probe", "probe", kNoCount, "from", source, tag, comm);
+  msg::wait_until(comm.self(), nullptr, 0, try_probe, &args, reason);
+  set_status(status, args.status);
+  return kSuccess;
+}
+
+Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    set_status(status, proc_null_status());
+    *flag = 1;
+    return kSuccess;
+  }
+  msg::progress(comm.self());
+  ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
+  *flag = try_probe(&args);
+  if (*flag) {
+    set_status(status, args.status);
+  } else {
+    msg::relax(comm.self());
+  }
+  return kSuccess;
+}
+
+Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    set_status(status, proc_null_status());
+    *message = MPI_MESSAGE_NO_PROC;
+    return kSuccess;
+  }
+  ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
+  const P2pReason reason("MPI_Mprobe", "probe", kNoCount, "from", source, tag, comm);
+  msg::wait_until(comm.self(), nullptr, 0, try_mprobe, &args, reason);
+  set_status(status, args.status);
+  *message = message_handle(comm, args.matched);
+  return kSuccess;
+}
+
+Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message,
+            MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    set_status(status, proc_null_status());
+    *message = MPI_MESSAGE_NO_PROC;
+    *flag = 1;
+    return kSuccess;
+  }
+  msg::progress(comm.self());
+  ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
+  *flag = try_mprobe(&args);
+  if (*flag) {
+    set_status(status, args.status);
+    *message = message_handle(comm, args.matched);
+  } else {
+    *message = MPI_MESSAGE_NULL;
+    msg::relax(comm.self());
+  }
+  return kSuccess;
+}
+
+namespace {
+
+Request* make_mrecv(const char* call, void* buffer, Count count,
+                    const dt::Datatype& type, Message& message) {
+  RankState& state = *rank_state();
+  Comm& comm = message.comm();
+  Request* request = Request::make(state, RequestKind::kRecv, &comm, call);
+  request->recv = recv_args(buffer, count, type, MPI_ANY_SOURCE, MPI_ANY_TAG, comm);
+  request->peer = MPI_ANY_SOURCE;
+  request->type = dt::TypeRef(&type);
+  request->is_active = true;
+  msg::start_mrecv(comm.self(), request->message, message.take(), buffer, count, &type);
+  message.drop();
+  return request;
+}
+
+}  // namespace
+
+Err mrecv(void* buf, Count count, const dt::Datatype& type, MPI_Message* message,
+          MPI_Status* status) {
+  Request* request = nullptr;
+  if (const Err error = imrecv(buf, count, type, message, &request)) return error;
+  RankState& state = *rank_state();
+  wait_done(state, *request, "MPI_Mrecv");
+  MPI_Request handle = request->handle();
+  return finish(state, &handle, *request, status);
+}
+
+Err imrecv(void* buf, Count count, const dt::Datatype& type, MPI_Message* message,
+           Request** request) {
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    *request = Request::make(*rank_state(), RequestKind::kDone, nullptr, "MPI_Imrecv");
+    (*request)->done_status = proc_null_status();
+    return kSuccess;
+  }
+  Message* object = nullptr;
+  if (const Err error = lookup(*message, &object)) return error;
+  *request = make_mrecv("MPI_Imrecv", buf, count, type, *object);
+  *message = MPI_MESSAGE_NULL;
+  return kSuccess;
+}
+
+}  // namespace mpc::mpi::impl
