@@ -4,11 +4,12 @@
 // Role:      a user-level thread runs on a parked pthread's control block and stack, so a
 //            sanitizer takes it for an ordinary thread; only "this happens before that" of
 //            the worker's own data must be said. Nothing in other builds.
-// Users:     scheduler.
+// Users:     scheduler, runtime/interpose.
 // Threads:   any.
 // See also:  docs/scheduler.md, section "Sanitizers".
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(MPC_TSAN)  // for code that is not instrumented in a build that is
+#elif defined(__SANITIZE_THREAD__)
 #define MPC_TSAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)

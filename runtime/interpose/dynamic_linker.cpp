@@ -66,18 +66,16 @@ int visit_unless_master(dl_phdr_info* info, size_t size, void* argument) {
 namespace {
 
 // A sanitizer's runtime asks while it starts and while it makes a report: it must not come into
-// instrumented code then, nor be told of a rank's copies.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define MPC_NOT_INSTRUMENTED __attribute__((no_sanitize("thread", "address")))
-
+// instrumented code then (the loader).
+#ifdef MPC_SANITIZED
 struct SanitizerCode {
   uintptr_t begin = 0, end = 0;
 };
-// No local static, whose guard the sanitizer would watch. Set by the sanitizer's own start, when
-// there is one thread.
+// No local static, whose guard the sanitizer watches before it can. Set by the sanitizer's own
+// start, when there is one thread.
 constinit SanitizerCode g_sanitizer;
 
-MPC_NOT_INSTRUMENTED int note_if_sanitizer(dl_phdr_info* info, size_t, void*) {
+int note_if_sanitizer(dl_phdr_info* info, size_t, void*) {
   if (std::strstr(info->dlpi_name, "/libtsan.so") == nullptr &&
       std::strstr(info->dlpi_name, "/libasan.so") == nullptr)
     return 0;
@@ -89,7 +87,7 @@ MPC_NOT_INSTRUMENTED int note_if_sanitizer(dl_phdr_info* info, size_t, void*) {
   }
   return 1;
 }
-MPC_NOT_INSTRUMENTED bool is_of_sanitizer(const void* return_address) {
+bool is_of_sanitizer(const void* return_address) {
   if (g_sanitizer.end == 0) NEXT(dl_iterate_phdr)(note_if_sanitizer, nullptr);
   const auto address = reinterpret_cast<uintptr_t>(return_address);
   return address >= g_sanitizer.begin && address < g_sanitizer.end;

@@ -17,6 +17,7 @@
 #include "runtime/job/crash.h"
 #include "runtime/job/job.h"
 #include "runtime/job/report.h"
+#include "scheduler/annotate.h"
 
 // glibc's two output streams and its list of all open FILEs; exported, but declared in no public
 // header (or with a type that is not).
@@ -81,8 +82,10 @@ struct RankStreams {
 
 RankStreams* existing_streams(job::Rank& rank) noexcept {
   // Pairs with the release of streams_of(): the streams are complete.
-  return static_cast<RankStreams*>(
+  auto* streams = static_cast<RankStreams*>(
       std::atomic_ref<void*>(rank.streams).load(std::memory_order_acquire));
+  MPC_HAPPENS_AFTER(&rank.streams);
+  return streams;
 }
 
 RankStreams* streams_of(job::Rank& rank) noexcept {
@@ -91,6 +94,7 @@ RankStreams* streams_of(job::Rank& rank) noexcept {
   auto* made = new RankStreams(rank);
   errno = error;
   void* expected = nullptr;
+  MPC_HAPPENS_BEFORE(&rank.streams);
   if (std::atomic_ref<void*>(rank.streams)
           .compare_exchange_strong(expected, made, std::memory_order_acq_rel,
                                    std::memory_order_acquire)) {

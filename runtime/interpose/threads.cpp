@@ -298,11 +298,13 @@ void delist(Joiner& joiner) {
 
 // A rank that waits for one of its threads gives its core away: the thread may wait for another
 // rank of this core. Returns when the thread has ended or the time is over; libc does the rest.
-void wait_for_end(pthread_t thread, uint64_t deadline_ns) {
-  if (rank_of_caller() == nullptr || !mpc::sched::Execution::self().is_ult()) return;
-  if (mpc::interpose::is_forked_child()) return;  // it must run no other ranks
+// True: it is known that the thread has ended.
+bool wait_for_end(pthread_t thread, uint64_t deadline_ns) {
+  if (rank_of_caller() == nullptr || !mpc::sched::Execution::self().is_ult())
+    return false;
+  if (mpc::interpose::is_forked_child()) return false;  // it must run no other ranks
   Joiner joiner;
-  if (!enlist(joiner, thread)) return;
+  if (!enlist(joiner, thread)) return false;
   bool is_over = false;
   while (!is_over && !joiner.has_ended.load(std::memory_order_acquire)) {
     if (deadline_ns == kForEver)
@@ -311,6 +313,7 @@ void wait_for_end(pthread_t thread, uint64_t deadline_ns) {
       is_over = !joiner.execution->park_until(deadline_ns, joiner);
   }
   if (is_over) delist(joiner);
+  return !is_over;
 }
 
 // One of the rank's threads waits for its main thread, which is in pthread_exit() in the end.
@@ -355,7 +358,9 @@ MPC_EXPORT int pthread_clockjoin_np(pthread_t thread, void** value, clockid_t cl
                                     const timespec* time) {
   const uint64_t deadline_ns = time == nullptr ? kForEver : deadline_of(clock, time);
   if (auto* main = main_thread(thread)) return join_main(*main, value, deadline_ns);
-  if (deadline_ns != 0) wait_for_end(thread, deadline_ns);
+  // ThreadSanitizer does not know pthread_clockjoin_np().
+  if (deadline_ns != 0 && wait_for_end(thread, deadline_ns))
+    return NEXT(pthread_join)(thread, value);
   return NEXT(pthread_clockjoin_np)(thread, value, clock, time);
 }
 MPC_EXPORT int pthread_timedjoin_np(pthread_t thread, void** value,

@@ -311,6 +311,8 @@ class Output(unittest.TestCase):
             self.assertEqual(found, wanted, how)
 
     @no_gfortran
+    @unittest.skipIf("thread" in cases.sanitize_of_command_line(),
+                     "the sanitizer does not know the threads of libmpi_abi in such a process")
     def test_fortran_s_last_words_without_mpcrun(self):
         program = self.fortran("alone", " print *, 'last words'\n"
                                " call mpi_abort(MPI_COMM_WORLD, 3, error)\n")

@@ -105,7 +105,8 @@ static void check_conditions(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-// A handler may post what the rank waits for. One rank only: handlers are the process's.
+// A handler may post what the rank waits for. One rank only: handlers are the process's. Not with
+// an argument, as with ThreadSanitizer, which has handlers run at the next call that it replaces.
 static sem_t from_handler;
 static void post(int number) {
   (void)number;
@@ -136,6 +137,6 @@ int main(int argc, char** argv) {
   check_conditions();
   for (int round = 0; round < ROUNDS / 10; ++round) pthread_barrier_wait(&both);
   pthread_join(thread, NULL);
-  check_handler();
+  if (argc == 1) check_handler();
   return finish();
 }
