@@ -298,13 +298,11 @@ void delist(Joiner& joiner) {
 
 // A rank that waits for one of its threads gives its core away: the thread may wait for another
 // rank of this core. Returns when the thread has ended or the time is over; libc does the rest.
-// True: it is known that the thread has ended.
-bool wait_for_end(pthread_t thread, uint64_t deadline_ns) {
-  if (rank_of_caller() == nullptr || !mpc::sched::Execution::self().is_ult())
-    return false;
-  if (mpc::interpose::is_forked_child()) return false;  // it must run no other ranks
+void wait_for_end(pthread_t thread, uint64_t deadline_ns) {
+  if (rank_of_caller() == nullptr || !mpc::sched::Execution::self().is_ult()) return;
+  if (mpc::interpose::is_forked_child()) return;  // it must run no other ranks
   Joiner joiner;
-  if (!enlist(joiner, thread)) return false;
+  if (!enlist(joiner, thread)) return;
   bool is_over = false;
   while (!is_over && !joiner.has_ended.load(std::memory_order_acquire)) {
     if (deadline_ns == kForEver)
@@ -313,7 +311,6 @@ bool wait_for_end(pthread_t thread, uint64_t deadline_ns) {
       is_over = !joiner.execution->park_until(deadline_ns, joiner);
   }
   if (is_over) delist(joiner);
-  return !is_over;
 }
 
 // One of the rank's threads waits for its main thread, which is in pthread_exit() in the end.
@@ -358,9 +355,10 @@ MPC_EXPORT int pthread_clockjoin_np(pthread_t thread, void** value, clockid_t cl
                                     const timespec* time) {
   const uint64_t deadline_ns = time == nullptr ? kForEver : deadline_of(clock, time);
   if (auto* main = main_thread(thread)) return join_main(*main, value, deadline_ns);
-  // ThreadSanitizer does not know pthread_clockjoin_np().
-  if (deadline_ns != 0 && wait_for_end(thread, deadline_ns))
-    return NEXT(pthread_join)(thread, value);
+  if (deadline_ns != 0) wait_for_end(thread, deadline_ns);
+  // Most have ended by now. ThreadSanitizer does not know pthread_clockjoin_np().
+  const int error = NEXT(pthread_tryjoin_np)(thread, value);
+  if (error != EBUSY) return error;
   return NEXT(pthread_clockjoin_np)(thread, value, clock, time);
 }
 MPC_EXPORT int pthread_timedjoin_np(pthread_t thread, void** value,
@@ -368,8 +366,10 @@ MPC_EXPORT int pthread_timedjoin_np(pthread_t thread, void** value,
   return pthread_clockjoin_np(thread, value, CLOCK_REALTIME, time);
 }
 MPC_EXPORT int thrd_join(thrd_t thread, int* result) {
-  wait_for_end(thread, kForEver);
-  return NEXT(thrd_join)(thread, result);
+  void* value = nullptr;
+  if (::pthread_join(thread, &value) != 0) return thrd_error;  // ours, as in thrd_create()
+  if (result != nullptr) *result = static_cast<int>(reinterpret_cast<intptr_t>(value));
+  return thrd_success;
 }
 
 // Libc's calls its own pthread_create, not ours.
