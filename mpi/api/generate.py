@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generator import constants, edit, entries, fortran, header, tables  # noqa: E402
+from generator import collectives, constants, edit, entries, fortran, header, tables  # noqa: E402
 from generator.model import Api, ListError  # noqa: E402
 
 
@@ -36,6 +36,7 @@ def outputs(api):
     files = {"include/mpi.h": header.generate(api)}
     files.update(entries.generate(api))
     files.update(fortran.generate(api))
+    files.update(collectives.generate(api))
     files["generated/base/mpi_constants.h"] = constants.constants(api)
     files["generated/base/mpi_handle_names.h"] = constants.handle_names(api)
     files["generated/mpi/api/api_table.inc"] = tables.api_table(api)

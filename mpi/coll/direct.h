@@ -3,7 +3,7 @@
 //
 // Role:      from MPI's arguments to nbc/direct; an empty result says that the call takes its
 //            schedule. The choice depends only on what all members know alike.
-// Users:     mpi/coll/coll.cpp.
+// Users:     mpi/coll: the generated blocking forms.
 // Threads:   any execution of the rank.
 // See also:  docs/collectives.md, docs/design/0007-direct-collectives.md.
 

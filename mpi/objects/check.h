@@ -3,7 +3,7 @@
 //
 // Role:      compares what the members of a collective call: function, root, operation, data;
 //            lists at MPI_Finalize what the rank has left: handles, requests, messages.
-// Users:     mpi/coll/coll.cpp, mpi/env/environment.cpp, mpi/coll/direct.cpp.
+// Users:     mpi/coll, mpi/env.
 // Threads:   any execution of the rank.
 // See also:  docs/mpi.md, section "Checks"; mpi/objects/object.h (counts).
 

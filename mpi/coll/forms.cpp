@@ -1,0 +1,24 @@
+#include "mpi/coll/forms.h"
+
+#include "mpi/objects/info.h"
+#include "nbc/algorithms/cache.h"
+#include "nbc/algorithms/inter.h"
+
+namespace mpc::mpi::impl {
+
+Result<std::shared_ptr<const nbc::Schedule>> schedule_of(Call& call) {
+  Comm& comm = call.comm;
+  if (comm.is_inter()) return nbc::build_inter(call.shape, comm.remote_size());
+  return comm.schedules().get(call.shape);
+}
+
+nbc::SplitCall choose_split(Comm& comm, nbc::Shape& shape) {
+  if (comm.is_inter()) return {};
+  const std::string* hint = comm.hints ? comm.hints->find("mpc_nbc_split") : nullptr;
+  const nbc::CommView view{*comm.self().job, comm.collective_context(), comm.peers()[0],
+                           comm.size(), hint};
+  return nbc::needs_choice(view, shape) ? comm.tree_splitter().choose(view, shape)
+                                        : nbc::SplitCall();
+}
+
+}  // namespace mpc::mpi::impl

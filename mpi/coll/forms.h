@@ -1,0 +1,86 @@
+#pragma once
+// Forms: the three ways of a collective call: blocking, non-blocking, persistent.
+//
+// Role:      run(), start() and prepare() do with a description what the form of the call asks.
+// Users:     the generated functions of mpi/coll (generated/mpi/coll/forms.cpp), three for each
+//            collective of mpi/api/functions that has a description.
+// Threads:   any execution of the rank.
+// See also:  mpi/coll/describe.h; nbc/engine/engine.h for how schedules are run.
+
+#include <memory>
+#include <utility>
+
+#include "base/trace.h"
+#include "mpi/coll/describe.h"
+#include "mpi/objects/check.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/wait_reasons.h"
+
+namespace mpc::mpi::impl {
+
+// The schedule of the call: kept by the communicator; made anew for two groups.
+Result<std::shared_ptr<const nbc::Schedule>> schedule_of(Call& call);
+// How many levels of the tree stay with the ranks. Intercommunicators have no trees.
+nbc::SplitCall choose_split(Comm& comm, nbc::Shape& shape);
+
+// The call as the user made it; with mpi.check, compared with those of the others.
+template <class Describe>
+Err describe_and_check(const char* name, Call& call, Describe& describe) {
+  const Err error = describe(call);
+  if (error || !is_checking()) return error;
+  return compare_with_others(
+      call.comm, {name, call.shape, call.pair[0], call.pair[1], call.op.op()});
+}
+
+template <class Describe>
+Err run(const char* name, Comm& comm, Coll coll, Describe&& describe) {
+  Call call(comm, coll);
+  if (const Err error = describe_and_check(name, call, describe)) return error;
+  auto schedule = schedule_of(call);
+  if (!schedule) return fail(schedule.error());
+  const CollectiveReason reason(name, comm);
+  const msg::Status status =
+      nbc::run(comm.self(), **schedule,
+               call.binding(nbc::tag_base(comm.next_collective())), reason);
+  return error_of_collective(status, name);
+}
+
+template <class Describe>
+Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** out,
+         Describe&& describe) {
+  auto call = std::make_unique<Call>(comm, coll);
+  if (const Err error = describe_and_check(name, *call, describe)) return error;
+  call->shape.is_nonblocking = true;
+  MPC_TRACE("mpi", "describe", coll);
+  call->split = choose_split(comm, call->shape);
+  auto schedule = schedule_of(*call);
+  if (!schedule) return fail(schedule.error());
+  call->keep_types();
+  const uint32_t sequence =
+      is_persistent ? comm.next_persistent() : comm.next_collective();
+  call->collective = nbc::create(comm.self(), std::move(*schedule),
+                                 call->binding(nbc::tag_base(sequence, is_persistent)));
+  nbc::set_on_complete(
+      *call->collective,
+      [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); }, &comm.self());
+  *out = Request::make(*rank_state(), RequestKind::kCollective, &comm, name);
+  (*out)->collective = std::move(call);
+  return kSuccess;
+}
+
+template <class Describe>
+Err start(const char* name, Comm& comm, Coll coll, Request** request,
+          Describe&& describe) {
+  if (const Err error = make(name, comm, coll, false, request, describe)) return error;
+  return start_request(*rank_state(), **request);
+}
+
+template <class Describe>
+Err prepare(const char* name, Comm& comm, Coll coll, Request** request,
+            Describe&& describe) {
+  if (const Err error = make(name, comm, coll, true, request, describe)) return error;
+  (*request)->is_persistent = true;
+  return kSuccess;
+}
+
+}  // namespace mpc::mpi::impl
