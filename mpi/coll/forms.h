@@ -2,8 +2,8 @@
 // Forms: the three ways of a collective call: blocking, non-blocking, persistent.
 //
 // Role:      run(), start() and prepare() do with a description what the form of the call asks.
-// Users:     the generated functions of mpi/coll (generated/mpi/coll/forms.cpp), three for each
-//            collective of mpi/api/functions that has a description.
+// Users:     mpi/coll: its generated functions (forms.cpp), three for each collective of the list
+//            that has a description.
 // Threads:   any execution of the rank.
 // See also:  mpi/coll/describe.h; nbc/engine/engine.h for how schedules are run.
 
