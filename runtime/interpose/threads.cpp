@@ -367,7 +367,8 @@ MPC_EXPORT int pthread_timedjoin_np(pthread_t thread, void** value,
 }
 MPC_EXPORT int thrd_join(thrd_t thread, int* result) {
   void* value = nullptr;
-  if (::pthread_join(thread, &value) != 0) return thrd_error;  // ours, as in thrd_create()
+  if (::pthread_join(thread, &value) != 0)
+    return thrd_error;  // ours, as in thrd_create()
   if (result != nullptr) *result = static_cast<int>(reinterpret_cast<intptr_t>(value));
   return thrd_success;
 }
