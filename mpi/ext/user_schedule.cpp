@@ -86,6 +86,8 @@ Err UserSchedule::make_request(bool is_persistent, Request** out) {
       is_persistent ? comm_->next_persistent() : comm_->next_collective();
   binding.tag_base = nbc::tag_base(sequence, is_persistent);
   call->collective = nbc::create(comm_->self(), schedule_, binding);
+  if (call->collective == nullptr)
+    return fail(MPI_ERR_NO_MEM, "no memory for a collective in flight");
   nbc::set_on_complete(
       *call->collective,
       [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); }, &comm_->self());
