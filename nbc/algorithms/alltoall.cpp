@@ -9,39 +9,14 @@ namespace {
 class Blocks {
  public:
   explicit Blocks(const Shape& s) : s_(s) {}
-  Place in(int peer) const {
-    const auto i = static_cast<size_t>(peer);
-    if (s_.coll == Coll::kAlltoall)
-      return elements(kRecvBuffer, kRecvType, s_.recv_type, peer * s_.recv_count,
-                      s_.recv_count);
-    if (s_.coll == Coll::kAlltoallv)
-      return elements(kRecvBuffer, kRecvType, s_.recv_type, s_.recv_displs[i],
-                      s_.recv_counts[i]);
-    return {kRecvBuffer, static_cast<uint16_t>(s_.size + peer), s_.recv_displs[i],
-            s_.recv_counts[i]};
-  }
-  Place out(int peer) const {
-    if (s_.is_in_place) return in(peer);
-    const auto i = static_cast<size_t>(peer);
-    if (s_.coll == Coll::kAlltoall)
-      return elements(kSendBuffer, kSendType, s_.send_type, peer * s_.send_count,
-                      s_.send_count);
-    if (s_.coll == Coll::kAlltoallv)
-      return elements(kSendBuffer, kSendType, s_.send_type, s_.send_displs[i],
-                      s_.send_counts[i]);
-    return {kSendBuffer, static_cast<uint16_t>(peer), s_.send_displs[i],
-            s_.send_counts[i]};
-  }
+  Place in(int peer) const { return recv_block(s_, peer, s_.size); }
+  Place out(int peer) const { return s_.is_in_place ? in(peer) : send_block(s_, peer); }
   int64_t in_bytes(int peer) const {
-    const auto i = static_cast<size_t>(peer);
-    return total_bytes(in(peer).count,
-                       s_.coll == Coll::kAlltoallw ? s_.recv_types[i] : s_.recv_type);
+    return total_bytes(in(peer).count, recv_block_type(s_, peer));
   }
   int64_t out_bytes(int peer) const {
     if (s_.is_in_place) return in_bytes(peer);
-    const auto i = static_cast<size_t>(peer);
-    return total_bytes(out(peer).count,
-                       s_.coll == Coll::kAlltoallw ? s_.send_types[i] : s_.send_type);
+    return total_bytes(out(peer).count, send_block_type(s_, peer));
   }
 
  private:

@@ -12,42 +12,6 @@ NodeId recv_if_any(B& b, int peer, const Place& place, const TypeShape& type) {
   return total_bytes(place.count, type) > 0 ? b.recv(peer, place) : kNoNode;
 }
 
-// Where the data for (from) each remote rank lies.
-Place send_block(const Shape& s, int peer) {
-  const auto i = static_cast<size_t>(peer);
-  switch (s.coll) {
-    case Coll::kScatterv:
-    case Coll::kAlltoallv:
-      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[i],
-                      s.send_counts[i]);
-    case Coll::kAlltoallw:
-      return {kSendBuffer, static_cast<uint16_t>(peer), s.send_displs[i],
-              s.send_counts[i]};
-    case Coll::kScatter:
-    case Coll::kAlltoall:
-      return elements(kSendBuffer, kSendType, s.send_type, peer * s.send_count,
-                      s.send_count);
-    default:  // the same to everyone
-      return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
-  }
-}
-Place recv_block(const Shape& s, int peer, int remote_size) {
-  const auto i = static_cast<size_t>(peer);
-  switch (s.coll) {
-    case Coll::kGatherv:
-    case Coll::kAllgatherv:
-    case Coll::kAlltoallv:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[i],
-                      s.recv_counts[i]);
-    case Coll::kAlltoallw:
-      return {kRecvBuffer, static_cast<uint16_t>(remote_size + peer), s.recv_displs[i],
-              s.recv_counts[i]};
-    default:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, peer * s.recv_count,
-                      s.recv_count);
-  }
-}
-
 void barrier(B& b, int remote_size) {
   const Place nothing{kScratch, kByteType, 0, 0};
   for (int peer = 0; peer < remote_size; ++peer) {
@@ -81,12 +45,9 @@ void scatter(B& b, const Shape& s, int remote_size) {
 
 // Allgather and alltoall in all forms.
 void exchange(B& b, const Shape& s, int remote_size) {
-  const bool is_w = s.coll == Coll::kAlltoallw;
   for (int peer = 0; peer < remote_size; ++peer) {
-    const auto i = static_cast<size_t>(peer);
-    recv_if_any(b, peer, recv_block(s, peer, remote_size),
-                is_w ? s.recv_types[i] : s.recv_type);
-    send_if_any(b, peer, send_block(s, peer), is_w ? s.send_types[i] : s.send_type);
+    recv_if_any(b, peer, recv_block(s, peer, remote_size), recv_block_type(s, peer));
+    send_if_any(b, peer, send_block(s, peer), send_block_type(s, peer));
   }
 }
 

@@ -33,39 +33,6 @@ class EdgeTags {
   std::map<std::pair<int, int>, NodeId> last_;
 };
 
-Place out_block(const Shape& s, int i) {
-  const auto at = static_cast<size_t>(i);
-  switch (s.coll) {
-    case Coll::kNeighborAlltoall:
-      return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count,
-                      s.send_count);
-    case Coll::kNeighborAlltoallv:
-      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
-                      s.send_counts[at]);
-    case Coll::kNeighborAlltoallw:
-      return {kSendBuffer, static_cast<uint16_t>(i), s.send_displs[at],
-              s.send_counts[at]};
-    default:  // allgather(v): the same to everyone
-      return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
-  }
-}
-
-Place in_block(const Shape& s, int i) {
-  const auto at = static_cast<size_t>(i);
-  switch (s.coll) {
-    case Coll::kNeighborAllgather:
-    case Coll::kNeighborAlltoall:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, i * s.recv_count,
-                      s.recv_count);
-    case Coll::kNeighborAlltoallw:
-      return {kRecvBuffer, static_cast<uint16_t>(s.destinations.size() + at),
-              s.recv_displs[at], s.recv_counts[at]};
-    default:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[at],
-                      s.recv_counts[at]);
-  }
-}
-
 // An edge with data.
 struct Edge {
   int peer, tag;
@@ -84,7 +51,7 @@ void make_pass(const std::vector<Edge>& edges, int pass, EdgeTags& tags, B& b,
 }
 
 void neighbor_linear(B& b, const Shape& s) {
-  const bool is_w = s.coll == Coll::kNeighborAlltoallw;
+  const int destinations = static_cast<int>(s.destinations.size());
   EdgeTags in_tags(s.is_cartesian, true), out_tags(s.is_cartesian, false);
   std::vector<Edge> in, out;
   int passes = 1;
@@ -92,8 +59,8 @@ void neighbor_linear(B& b, const Shape& s) {
     const int peer = s.sources[i], index = static_cast<int>(i);
     if (peer < 0) continue;
     const int tag = in_tags.next(index, peer);
-    const Place place = in_block(s, index);
-    if (total_bytes(place.count, is_w ? s.recv_types[i] : s.recv_type) > 0)
+    const Place place = recv_block(s, index, destinations);
+    if (total_bytes(place.count, recv_block_type(s, index)) > 0)
       in.push_back({peer, tag, place});
     passes = std::max(passes, tag / kTagsPerCollective + 1);
   }
@@ -101,8 +68,8 @@ void neighbor_linear(B& b, const Shape& s) {
     const int peer = s.destinations[i], index = static_cast<int>(i);
     if (peer < 0) continue;
     const int tag = out_tags.next(index, peer);
-    const Place place = out_block(s, index);
-    if (total_bytes(place.count, is_w ? s.send_types[i] : s.send_type) > 0)
+    const Place place = send_block(s, index);
+    if (total_bytes(place.count, send_block_type(s, index)) > 0)
       out.push_back({peer, tag, place});
     passes = std::max(passes, tag / kTagsPerCollective + 1);
   }

@@ -4,6 +4,44 @@
 
 namespace mpc::nbc {
 
+Place send_block(const Shape& s, int i) {
+  const auto at = static_cast<size_t>(i);
+  switch (traits_of(s.coll).send) {
+    case Layout::kCounted:
+      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
+                      s.send_counts[at]);
+    case Layout::kTyped:
+      return {kSendBuffer, static_cast<uint16_t>(i), s.send_displs[at],
+              s.send_counts[at]};
+    case Layout::kBlocks:
+      return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count,
+                      s.send_count);
+    case Layout::kWhole:
+    case Layout::kNone:
+      break;
+  }
+  return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
+}
+
+Place recv_block(const Shape& s, int i, int send_count) {
+  const auto at = static_cast<size_t>(i);
+  switch (traits_of(s.coll).recv) {
+    case Layout::kCounted:
+      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[at],
+                      s.recv_counts[at]);
+    case Layout::kTyped:
+      return {kRecvBuffer, static_cast<uint16_t>(send_count + i), s.recv_displs[at],
+              s.recv_counts[at]};
+    case Layout::kBlocks:
+      return elements(kRecvBuffer, kRecvType, s.recv_type, i * s.recv_count,
+                      s.recv_count);
+    case Layout::kWhole:
+    case Layout::kNone:
+      break;
+  }
+  return elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+}
+
 namespace {
 
 IntSetting segment_setting{"nbc.segment_bytes", 64 << 10, "bytes",

@@ -49,6 +49,20 @@ inline Place elements(uint16_t slot, uint16_t type, const TypeShape& shape, Coun
                       Count count) {
   return {slot, type, first * shape.extent, count};
 }
+// Where the block for rank (neighbour, rank of the other group) `i` lies, and the shape of its
+// type, by the layouts of the collective. With kWhole there is one block: `i` means nothing.
+Place send_block(const Shape& s, int i);
+inline const TypeShape& send_block_type(const Shape& s, int i) {
+  return traits_of(s.coll).send == Layout::kTyped ? s.send_types[static_cast<size_t>(i)]
+                                                  : s.send_type;
+}
+// ... and that from rank `i`. `send_count`: in w forms the types of so many send blocks are bound
+// before those of the receive blocks.
+Place recv_block(const Shape& s, int i, int send_count);
+inline const TypeShape& recv_block_type(const Shape& s, int i) {
+  return traits_of(s.coll).recv == Layout::kTyped ? s.recv_types[static_cast<size_t>(i)]
+                                                  : s.recv_type;
+}
 // The same array seen from a Place: skip `first` elements, take `count`.
 inline Place part(const Place& array, const TypeShape& shape, Count first,
                   Count count) {
@@ -116,6 +130,15 @@ Chunks segments(const Shape& s);
 
 inline int64_t total_bytes(Count count, const TypeShape& type) {
   return count * type.size;
+}
+// What this rank has for one block of a gather or scatter without sizes of its own: the root on
+// its side, the others on theirs; of other collectives, the receive side.
+inline int64_t block_bytes(const Shape& s) {
+  const CollTraits& traits = traits_of(s.coll);
+  const bool sends = traits.gathers_on_the_way() &&
+                     (s.rank == s.root) == (traits.root == RootRole::kSends);
+  return sends ? total_bytes(s.send_count, s.send_type)
+               : total_bytes(s.recv_count, s.recv_type);
 }
 inline int log2_ceil(int n) {
   return n <= 1 ? 0 : 32 - __builtin_clz(static_cast<unsigned>(n - 1));

@@ -93,21 +93,10 @@ double finished_us(double window_us, double work_us, double unshared_us,
 double own_blocks_us(const Situation& s, const Plan& plan, const Parameters& p,
                      int cores) {
   const double one = p.node_us + copy_us(p, Reach::kCache, s.bytes);
-  switch (s.coll) {
-    case Coll::kGather:
-    case Coll::kGatherv:
-    case Coll::kScatter:
-    case Coll::kScatterv:
-      return plan.form == Form::kSerial ? one : 0;  // the root's
-    case Coll::kAlltoall:
-    case Coll::kAlltoallv:
-    case Coll::kAlltoallw:
-    case Coll::kAllgather:
-    case Coll::kAllgatherv:
-      return one * s.ranks / cores;
-    default:
-      return 0;
-  }
+  const CollTraits& traits = traits_of(s.coll);
+  if (!traits.has_blocks() || traits.is_neighborhood) return 0;
+  if (traits.is_rooted()) return plan.form == Form::kSerial ? one : 0;  // the root's
+  return one * s.ranks / cores;
 }
 
 }  // namespace
