@@ -9,8 +9,10 @@ namespace {
 class Blocks {
  public:
   explicit Blocks(const Shape& s) : s_(s) {}
-  Place in(int peer) const { return recv_block(s_, peer, s_.size); }
-  Place out(int peer) const { return s_.is_in_place ? in(peer) : send_block(s_, peer); }
+  BufferRef in(int peer) const { return recv_block(s_, peer, s_.size); }
+  BufferRef out(int peer) const {
+    return s_.is_in_place ? in(peer) : send_block(s_, peer);
+  }
   int64_t in_bytes(int peer) const {
     return total_bytes(in(peer).count, recv_block_type(s_, peer));
   }
@@ -27,7 +29,7 @@ class Blocks {
 // from that peer then waits for the copy.
 Value outgoing(B& b, const Shape& s, const Blocks& blocks, int peer) {
   if (!s.is_in_place) return {blocks.out(peer)};
-  const Place packed = byte_scratch(b, blocks.out_bytes(peer));
+  const BufferRef packed = byte_scratch(b, blocks.out_bytes(peer));
   return {packed, b.copy(blocks.out(peer), packed)};
 }
 
@@ -52,7 +54,7 @@ void alltoall_linear(B& b, const Shape& s) {
   for (int i = 1; i < n; ++i) {
     const int to = (s.rank + i) % n;
     const Value& value = out[static_cast<size_t>(to)];
-    if (blocks.out_bytes(to) > 0) after(b, value.ready, b.send(to, value.place));
+    if (blocks.out_bytes(to) > 0) after(b, value.ready, b.send(to, value.ref));
   }
   copy_own(b, s, blocks);
 }
@@ -81,7 +83,7 @@ void alltoall_pairwise(B& b, const Shape& s) {
     if (blocks.out_bytes(to) > 0) {
       const Value value =
           s.is_in_place ? out[static_cast<size_t>(to)] : Value{blocks.out(to)};
-      const NodeId sent = after(b, gate, b.send(to, value.place));
+      const NodeId sent = after(b, gate, b.send(to, value.ref));
       b.connect(value.ready, sent);
       b.connect(sent, both);
     }
@@ -92,12 +94,12 @@ void alltoall_pairwise(B& b, const Shape& s) {
 
 // Copies the blocks i of 0..n-1 that have bit `distance` set between the array of all blocks
 // and a packed one. They come in runs of `distance` blocks.
-void copy_runs(B& b, int n, int distance, int64_t block, Place all, Place packed,
-               bool is_pack, NodeId before, NodeId after_copy) {
+void copy_runs(B& b, int n, int distance, int64_t block, BufferRef all,
+               BufferRef packed, bool is_pack, NodeId before, NodeId after_copy) {
   const int period = 2 * distance;
   auto emit = [&](int first_block, int packed_block, int length, Repeat strides) {
-    const Place in_all = bytes_at(all, first_block * block, length * block);
-    const Place in_packed = bytes_at(packed, packed_block * block, length * block);
+    const BufferRef in_all = bytes_at(all, first_block * block, length * block);
+    const BufferRef in_packed = bytes_at(packed, packed_block * block, length * block);
     const NodeId node =
         is_pack ? b.copy(in_all, in_packed, strides)
                 : b.copy(in_packed, in_all,
@@ -118,7 +120,7 @@ void alltoall_bruck(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size;
   const int64_t block = blocks.in_bytes(s.rank);
-  const Place all = byte_scratch(b, n * block);
+  const BufferRef all = byte_scratch(b, n * block);
   const uint16_t slot = s.is_in_place ? kRecvBuffer : kSendBuffer;
   const uint16_t type = s.is_in_place ? kRecvType : kSendType;
   const TypeShape& shape = s.is_in_place ? s.recv_type : s.send_type;
@@ -136,8 +138,8 @@ void alltoall_bruck(B& b, const Shape& s) {
   for (int distance = 1; distance < n; distance *= 2, ++step) {
     const int period = 2 * distance;
     const int moving = n / period * distance + std::max(0, n % period - distance);
-    const Place out = byte_scratch(b, moving * block),
-                in = byte_scratch(b, moving * block);
+    const BufferRef out = byte_scratch(b, moving * block),
+                    in = byte_scratch(b, moving * block);
     const NodeId sent = with_level(b, b.send((s.rank + distance) % n, out, step), step);
     copy_runs(b, n, distance, block, all, out, true, ready, sent);
     const NodeId received =
@@ -151,7 +153,8 @@ void alltoall_bruck(B& b, const Shape& s) {
     copy_runs(b, n, distance, block, all, in, false, arrived, ready);
   }
   // The block in place i came from rank - i: ranks rank..0, then n-1..rank+1.
-  const Place first = elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+  const BufferRef first =
+      elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
   const int64_t stride = s.recv_count * s.recv_type.extent;
   after(b, ready,
         b.copy(bytes_at(all, s.rank * block, block), first,

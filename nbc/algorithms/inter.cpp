@@ -5,15 +5,15 @@
 namespace mpc::nbc {
 namespace {
 
-void send_if_any(B& b, int peer, const Place& place, const TypeShape& type) {
-  if (total_bytes(place.count, type) > 0) b.send(peer, place);
+void send_if_any(B& b, int peer, const BufferRef& ref, const TypeShape& type) {
+  if (total_bytes(ref.count, type) > 0) b.send(peer, ref);
 }
-NodeId recv_if_any(B& b, int peer, const Place& place, const TypeShape& type) {
-  return total_bytes(place.count, type) > 0 ? b.recv(peer, place) : kNoNode;
+NodeId recv_if_any(B& b, int peer, const BufferRef& ref, const TypeShape& type) {
+  return total_bytes(ref.count, type) > 0 ? b.recv(peer, ref) : kNoNode;
 }
 
 void barrier(B& b, int remote_size) {
-  const Place nothing{kScratch, kByteType, 0, 0};
+  const BufferRef nothing{kScratch, kByteType, 0, 0};
   for (int peer = 0; peer < remote_size; ++peer) {
     b.recv(peer, nothing);
     b.send(peer, nothing);
@@ -22,7 +22,8 @@ void barrier(B& b, int remote_size) {
 
 // The buffer of a broadcast stands on the receive side at all ranks.
 void bcast(B& b, const Shape& s, int remote_size) {
-  const Place buffer = elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+  const BufferRef buffer =
+      elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
   if (s.root >= 0) recv_if_any(b, s.root, buffer, s.recv_type);
   if (s.root != kIsRoot) return;
   for (int peer = 0; peer < remote_size; ++peer)
@@ -55,9 +56,9 @@ void exchange(B& b, const Shape& s, int remote_size) {
 // of them, in rank order, into the receive buffer. One vector is in memory at a time.
 void reduce_remote(B& b, const Shape& s, int remote_size, Count all, Count first,
                    Count count) {
-  const Place target = elements(kRecvBuffer, kRecvType, s.recv_type, 0, count);
-  const Place whole = typed_scratch(b, kRecvType, s.recv_type, all);
-  const Place mine = part(whole, s.recv_type, first, count);
+  const BufferRef target = elements(kRecvBuffer, kRecvType, s.recv_type, 0, count);
+  const BufferRef whole = typed_scratch(b, kRecvType, s.recv_type, all);
+  const BufferRef mine = part(whole, s.recv_type, first, count);
   NodeId last = kNoNode;  // what uses `whole`
   for (int peer = remote_size - 1; peer >= 0; --peer) {
     const NodeId received = after(b, last, b.recv(peer, whole));
@@ -77,7 +78,7 @@ Count sum(std::span<const Count> counts) {
 }
 
 void reduce(B& b, const Shape& s, int remote_size) {
-  const Place mine = elements(kSendBuffer, kSendType, s.send_type, 0, s.recv_count);
+  const BufferRef mine = elements(kSendBuffer, kSendType, s.send_type, 0, s.recv_count);
   if (total_bytes(s.recv_count, s.recv_type) == 0) return;
   if (s.root >= 0) b.send(s.root, mine);
   if (s.root == kIsRoot)
@@ -97,7 +98,7 @@ void reduce_all(B& b, const Shape& s, int remote_size) {
     count = s.recv_counts[me];
   }
   if (total_bytes(all, s.recv_type) == 0) return;
-  const Place mine = elements(kSendBuffer, kSendType, s.send_type, 0, all);
+  const BufferRef mine = elements(kSendBuffer, kSendType, s.send_type, 0, all);
   for (int peer = 0; peer < remote_size; ++peer) b.send(peer, mine);
   reduce_remote(b, s, remote_size, all, first, count);
 }

@@ -36,7 +36,7 @@ class EdgeTags {
 // An edge with data.
 struct Edge {
   int peer, tag;
-  Place place;
+  BufferRef ref;
 };
 
 // In passes, so that edges whose tags come again are made after all those of the pass before.
@@ -46,7 +46,7 @@ void make_pass(const std::vector<Edge>& edges, int pass, EdgeTags& tags, B& b,
   for (const Edge& e : edges) {
     if (e.tag / kTagsPerCollective != pass) continue;
     const int tag = e.tag % kTagsPerCollective;
-    tags.keep_order(b, e.peer, tag, make(e.peer, e.place, tag));
+    tags.keep_order(b, e.peer, tag, make(e.peer, e.ref, tag));
   }
 }
 
@@ -59,25 +59,26 @@ void neighbor_linear(B& b, const Shape& s) {
     const int peer = s.sources[i], index = static_cast<int>(i);
     if (peer < 0) continue;
     const int tag = in_tags.next(index, peer);
-    const Place place = recv_block(s, index, destinations);
-    if (total_bytes(place.count, recv_block_type(s, index)) > 0)
-      in.push_back({peer, tag, place});
+    const BufferRef ref = recv_block(s, index, destinations);
+    if (total_bytes(ref.count, recv_block_type(s, index)) > 0)
+      in.push_back({peer, tag, ref});
     passes = std::max(passes, tag / kTagsPerCollective + 1);
   }
   for (size_t i = 0; i < s.destinations.size(); ++i) {
     const int peer = s.destinations[i], index = static_cast<int>(i);
     if (peer < 0) continue;
     const int tag = out_tags.next(index, peer);
-    const Place place = send_block(s, index);
-    if (total_bytes(place.count, send_block_type(s, index)) > 0)
-      out.push_back({peer, tag, place});
+    const BufferRef ref = send_block(s, index);
+    if (total_bytes(ref.count, send_block_type(s, index)) > 0)
+      out.push_back({peer, tag, ref});
     passes = std::max(passes, tag / kTagsPerCollective + 1);
   }
   for (int pass = 0; pass < passes; ++pass) {
     make_pass(in, pass, in_tags, b,
-              [&](int peer, Place to, int tag) { return b.recv(peer, to, tag); });
-    make_pass(out, pass, out_tags, b,
-              [&](int peer, Place from, int tag) { return b.send(peer, from, tag); });
+              [&](int peer, BufferRef to, int tag) { return b.recv(peer, to, tag); });
+    make_pass(out, pass, out_tags, b, [&](int peer, BufferRef from, int tag) {
+      return b.send(peer, from, tag);
+    });
   }
 }
 

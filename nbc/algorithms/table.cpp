@@ -90,7 +90,7 @@ Result<std::shared_ptr<const Schedule>> build(const Shape& shape,
                                               const Algorithm& algorithm) {
   ScheduleBuilder builder;
   if (moves_nothing(shape)) return builder.finish();
-  // Of one rank there is only the local part, which the first algorithm of each has.
+  // One rank alone has the local part only, which the first algorithm of each collective does.
   const Algorithm& chosen = shape.size == 1 ? algorithms(shape.coll)[0] : algorithm;
   chosen.build(builder, shape);
   auto graph = builder.finish();

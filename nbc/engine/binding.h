@@ -33,7 +33,7 @@ struct Reduction {
 // for which buffers and types a collective wants.
 struct Binding {
   std::span<void* const> buffers;              // by slot (slot kScratch is ignored)
-  std::span<const dt::Datatype* const> types;  // by Place::type
+  std::span<const dt::Datatype* const> types;  // by BufferRef::type
   Reduction reduction;
   std::span<const int> world_ranks;  // communicator rank -> world rank
   int my_rank = 0;                   // in the communicator

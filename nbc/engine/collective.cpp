@@ -12,9 +12,9 @@ constexpr size_t kKeptMessages = 256;
 
 }  // namespace
 
-const dt::Datatype& Collective::type(const Place& place) const noexcept {
+const dt::Datatype& Collective::type(const BufferRef& ref) const noexcept {
   static const dt::Datatype* const bytes = dt::predefined(dt::abi::kByte);
-  return place.type == kByteType ? *bytes : *binding.types[place.type];
+  return ref.type == kByteType ? *bytes : *binding.types[ref.type];
 }
 
 bool Collective::bind(const Schedule& s, const Binding& b) noexcept {

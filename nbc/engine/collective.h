@@ -26,7 +26,7 @@ namespace mpc::nbc {
 struct Collective;
 class RankEngine;
 
-// A node's counter, and its place in the list of nodes that are ready, or in the queue of its
+// A node's counter, and its link in the list of nodes that are ready, or in the queue of its
 // rank's progress thread.
 struct NodeState : sched::ProgressItem {
   std::atomic<uint32_t> waiting{0};  // predecessors to come; used with two or more
@@ -97,14 +97,14 @@ struct Collective {
   // Gives large memory back before the collective goes to the pool.
   void trim() noexcept;
 
-  // The memory that a place means.
-  void* address(const Place& place) const noexcept {
-    const auto base = place.slot == kScratch
+  // The memory that `ref` names.
+  void* address(const BufferRef& ref) const noexcept {
+    const auto base = ref.slot == kScratch
                           ? reinterpret_cast<uintptr_t>(scratch.data())
-                          : reinterpret_cast<uintptr_t>(binding.buffers[place.slot]);
-    return reinterpret_cast<void*>(base + static_cast<uintptr_t>(place.offset));
+                          : reinterpret_cast<uintptr_t>(binding.buffers[ref.slot]);
+    return reinterpret_cast<void*>(base + static_cast<uintptr_t>(ref.offset));
   }
-  const dt::Datatype& type(const Place& place) const noexcept;
+  const dt::Datatype& type(const BufferRef& ref) const noexcept;
   void fail(Errc error) noexcept;
   // All that the rank receives in it. Cost: the first time after bind(), all nodes.
   int64_t received_bytes() const noexcept;

@@ -35,7 +35,7 @@ void start(Collective& collective);
 bool is_complete(const Collective& collective) noexcept;
 // First error of a node, if any. Valid once complete.
 const msg::Status& status(const Collective& collective) noexcept;
-// Called by whoever completes it (any execution) when is_complete() has turned true; then
+// `fn` is called by the execution that completes it (any) when is_complete() has turned true; then
 // msg::notify() wakes the rank, in any case. Short, must not wait, must not drop the
 // collective; `argument` must live until the collective has been dropped. Set before start();
 // stays for later starts.

@@ -62,7 +62,7 @@ inline constexpr ExecutorRow kExecutorRows[] = {
      "a rank goes on towards the root"},
     {Executor::kRank, kKeptForRank, 0, "kept for the rank"},
     // A send copies if its receive is posted. Large work of a blocking call goes to the rank: it
-    // has a core of its own, and whoever completed the message has other things to do.
+    // has a core of its own, and the execution that completed the message has other things to do.
     {Executor::kRank, kSend | kBlocking | kLarge, kWaiterHere,
      "the rank waits, and may copy"},
     {Executor::kHere, 0, kLocalWork, "messages are only started"},

@@ -13,7 +13,7 @@ namespace {
 Counter fused_counter{"nbc.fused_reductions",
                       "Reductions done together with a message's copy"};
 
-bool is_same(const Place& a, const Place& b) noexcept {
+bool is_same(const BufferRef& a, const BufferRef& b) noexcept {
   return a.slot == b.slot && a.offset == b.offset && a.count == b.count &&
          a.type == b.type;
 }
@@ -73,6 +73,6 @@ bool take_and_reduce(msg::Request*, void* argument, const void* data) noexcept {
 
 }  // namespace
 
-constinit const msg::Sequel kFusedReduction{&take_and_reduce};
+constinit const msg::FusedReduction kFusedReduction{&take_and_reduce};
 
 }  // namespace mpc::nbc

@@ -6,7 +6,7 @@
 //            core, it is done there and then, so that each byte comes from memory once less.
 // Users:     nbc/engine.
 // Threads:   the execution that copies the message.
-// See also:  runtime/message/request.h (Sequel), docs/collectives.md.
+// See also:  runtime/message/request.h (FusedReduction), docs/collectives.md.
 
 #include "nbc/engine/collective.h"
 
@@ -14,6 +14,6 @@ namespace mpc::nbc {
 
 // For receives of schedules with reductions; its argument is the Message. Sets Message::fused
 // if it has done the reduction.
-extern const msg::Sequel kFusedReduction;
+extern const msg::FusedReduction kFusedReduction;
 
 }  // namespace mpc::nbc

@@ -11,7 +11,7 @@ namespace mpc::nbc {
 namespace {
 
 void copy_blocks(const Collective& c, const Node& node) {
-  Place from = node.from, to = node.to;
+  BufferRef from = node.from, to = node.to;
   const dt::Datatype &from_type = c.type(from), &to_type = c.type(to);
   const bool is_plain = from_type.is_contiguous() && to_type.is_contiguous();
   const int64_t bytes =

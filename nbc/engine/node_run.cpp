@@ -47,8 +47,8 @@ void start_message(Collective& c, const Node& node, NodeId id) {
                      b.world_ranks[static_cast<size_t>(node.peer)], b.context,
                      b.tag_base + node.tag_offset, b.my_rank, msg::Mode::kStandard});
   } else {
-    message.request.set_sequel(c.schedule->has_reductions() ? &kFusedReduction
-                                                            : nullptr);
+    message.request.set_fused_reduction(c.schedule->has_reductions() ? &kFusedReduction
+                                                                     : nullptr);
     const bool is_large =
         node.to.count * c.type(node.to).size() >= local_work_setting.get();
     message.request.set_whole_bytes(is_large ? c.received_bytes() : 0);

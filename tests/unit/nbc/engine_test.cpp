@@ -372,7 +372,7 @@ TEST(Engine, SaysThatAMessageWasTruncated) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Engine, SaysThatThereIsNoMemory) {
   ScheduleBuilder b;
-  const Place huge = b.scratch(int64_t{1} << 55, 8, kByteType);
+  const BufferRef huge = b.scratch(int64_t{1} << 55, 8, kByteType);
   b.copy(huge, b.scratch(8, 8, kByteType));
   const auto schedule = b.finish().value();
   b.copy(b.scratch(8, 8, kByteType), b.scratch(8, 8, kByteType));
@@ -398,8 +398,8 @@ TEST(Engine, SaysThatThereIsNoMemory) {
 TEST(Engine, RunsLongChainsWithoutRecursion) {
   ScheduleBuilder b;
   NodeId last = kNoNode;
-  const Place here = b.scratch(8, 8, kByteType);
-  const Place there = b.scratch(8, 8, kByteType);
+  const BufferRef here = b.scratch(8, 8, kByteType);
+  const BufferRef there = b.scratch(8, 8, kByteType);
   for (int i = 0; i < 200000; ++i) {
     const NodeId next = i % 2 == 0 ? b.copy(here, there) : b.send(0, here, 0);
     b.connect(last, next);

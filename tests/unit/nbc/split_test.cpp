@@ -16,7 +16,9 @@ bool is_message(const Node& node) {
   return node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv;
 }
 
-auto fields(const Place& p) { return std::tuple(p.slot, p.type, p.offset, p.count); }
+auto fields(const BufferRef& p) {
+  return std::tuple(p.slot, p.type, p.offset, p.count);
+}
 auto fields(const Node& n) {  // all but `where`
   return std::tuple(n.kind, n.level, n.peer, n.tag_offset, fields(n.from), fields(n.to),
                     n.repeat.times, n.repeat.from_stride, n.repeat.to_stride,
