@@ -105,10 +105,10 @@ int64_t segment_count(int64_t bytes, int64_t segment_bytes) {
 struct TreePass {
   static constexpr int kMostPlayed = 1024;  // ranks; beyond, levels are counted
 
-  // Many segments behave like some: so many are played, with the overhead of all.
+  // Many segments behave like a few: at most kMostSegments are played, with the overhead of all.
   static constexpr int64_t kMostSegments = 8, kMostTasks = 2048;
 
-  // Of the levels [first, end) those below `kept` are on communication cores.
+  // The time of the levels [first, end), of which those below `kept` are on communication cores.
   double played_us(int first_level, int kept_level, int end_level) const {
     TreeWork work;
     work.ranks = s.ranks;
@@ -291,7 +291,7 @@ std::vector<SplitTime> predict_balanced(const Situation& s, const Costs& costs) 
 
 constexpr int kWideArity = 4;
 
-// The same plan in pieces of several sizes.
+// Adds `plan` with several segment sizes, or with the one that is settled.
 void add_segmented(std::vector<Plan>& plans, const Situation& s, Plan plan) {
   constexpr int64_t kSegments[] = {16 << 10, 64 << 10, 256 << 10};
   if (s.segment_bytes > 0) {

@@ -70,7 +70,8 @@ std::vector<SplitTime> times_of(const Situation& s, const Plan& plan,
   return times;
 }
 
-// Of the folded levels: sums, which one core makes. An allreduce over a tree begins with them.
+// The part of the folded levels that is sums, which one core makes. An allreduce over a tree
+// begins with them.
 double sums_us(const Situation& s, const Plan& plan, const Parameters& p, size_t split,
                double folded_us) {
   if (s.coll != Coll::kReduce && s.coll != Coll::kAllreduce) return 0;

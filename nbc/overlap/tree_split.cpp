@@ -33,7 +33,7 @@ StringSetting split_setting{
       return std::string(
           parse_split(text) == kInvalid ? "neither auto nor a number of levels" : "");
     }};
-// Of the file that nbc.machine_file names: read when the setting is made, before the ranks start
+// The parameters in the file that nbc.machine_file names: read when the setting is made, before the ranks start
 // and before --wdir, so that a wrong one is refused as any other wrong value is.
 std::optional<Parameters>& asked_parameters() {
   static std::optional<Parameters> parameters;
