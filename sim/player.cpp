@@ -122,8 +122,8 @@ class Simulation {
             uint32_t version = 0) {
     events_.push({at, order_++, kind, core, node, copy, version});
   }
-  int64_t bytes_of(const nbc::Place& place) const {
-    return place.count * (place.type == nbc::kByteType ? 1 : run_.element_bytes);
+  int64_t bytes_of(const nbc::BufferRef& ref) const {
+    return ref.count * (ref.type == nbc::kByteType ? 1 : run_.element_bytes);
   }
 
   void load();

@@ -48,7 +48,7 @@ struct Run {
   const Placement* placement = nullptr;
   const std::vector<std::shared_ptr<const nbc::Schedule>>* schedules =
       nullptr;  // by rank
-  // Bytes of one element, by Place::type; kByteType has 1.
+  // Bytes of one element, by BufferRef::type; kByteType has 1.
   int64_t element_bytes = 1;
   double compute_us = 0;  // between start and wait
   Rules rules;

@@ -60,6 +60,8 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
       is_persistent ? comm.next_persistent() : comm.next_collective();
   call->collective = nbc::create(comm.self(), std::move(*schedule),
                                  call->binding(nbc::tag_base(sequence, is_persistent)));
+  if (call->collective == nullptr)
+    return fail(MPI_ERR_NO_MEM, "no memory for a collective in flight");
   nbc::set_on_complete(
       *call->collective,
       [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); }, &comm.self());

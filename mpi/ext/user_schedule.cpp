@@ -15,14 +15,14 @@ namespace {
 constexpr uint16_t kFirstSlot = nbc::kScratch + 1;
 constexpr size_t kMaxSlots = 60000;
 
-// The bytes that a place touches: addresses [low, high).
+// The bytes that `ref` touches: addresses [low, high).
 struct Range {
   int64_t low, high;
 };
 
-Range range_of(const nbc::Place& place, const dt::Datatype& type) {
-  const int64_t first = place.offset + type.true_lb();
-  const int64_t last = first + (place.count - 1) * type.extent();
+Range range_of(const nbc::BufferRef& ref, const dt::Datatype& type) {
+  const int64_t first = ref.offset + type.true_lb();
+  const int64_t last = first + (ref.count - 1) * type.extent();
   return {std::min(first, last), std::max(first, last) + type.true_extent()};
 }
 
@@ -86,6 +86,8 @@ Err UserSchedule::make_request(bool is_persistent, Request** out) {
       is_persistent ? comm_->next_persistent() : comm_->next_collective();
   binding.tag_base = nbc::tag_base(sequence, is_persistent);
   call->collective = nbc::create(comm_->self(), schedule_, binding);
+  if (call->collective == nullptr)
+    return fail(MPI_ERR_NO_MEM, "no memory for a collective in flight");
   nbc::set_on_complete(
       *call->collective,
       [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); }, &comm_->self());
@@ -105,7 +107,7 @@ UserBuilder::~UserBuilder() {
 }
 
 // Until commit() the offset is the address itself.
-nbc::Place UserBuilder::place(const Region& region) {
+nbc::BufferRef UserBuilder::ref_of(const Region& region) {
   auto& types = result_->types_;
   auto known = std::find(types.begin(), types.end(), region.type);
   if (known == types.end()) {
@@ -120,13 +122,13 @@ nbc::Place UserBuilder::place(const Region& region) {
 
 Err UserBuilder::send(const Region& from, int peer, int tag, nbc::NodeId* out) {
   MPC_MPI_TRY(check_tag(tag));
-  *out = peer == MPI_PROC_NULL ? nop() : builder_.send(peer, place(from), tag);
+  *out = peer == MPI_PROC_NULL ? nop() : builder_.send(peer, ref_of(from), tag);
   return kSuccess;
 }
 
 Err UserBuilder::recv(const Region& to, int peer, int tag, nbc::NodeId* out) {
   MPC_MPI_TRY(check_tag(tag));
-  *out = peer == MPI_PROC_NULL ? nop() : builder_.recv(peer, place(to), tag);
+  *out = peer == MPI_PROC_NULL ? nop() : builder_.recv(peer, ref_of(to), tag);
   return kSuccess;
 }
 
@@ -134,13 +136,13 @@ Err UserBuilder::copy(const Region& from, const Region& to, nbc::NodeId* out) {
   if (from.count * from.type->size() > to.count * to.type->size())
     return fail(MPI_ERR_TRUNCATE,
                 "MPCX_Copy: the source has more bytes than the target");
-  *out = builder_.copy(place(from), place(to));
+  *out = builder_.copy(ref_of(from), ref_of(to));
   return kSuccess;
 }
 
 Err UserBuilder::reduce(const Region& in, const Region& inout, Op& op,
                         MPI_Datatype handle, nbc::NodeId* out) {
-  const nbc::Place first = place(in), second = place(inout);
+  const nbc::BufferRef first = ref_of(in), second = ref_of(inout);
   if (result_->reduces_with_ == nullptr) {
     MPC_MPI_TRY(result_->op_.bind(op, *inout.type, handle));
     result_->reduces_with_ = &op;
@@ -168,24 +170,24 @@ Err UserBuilder::connect(int before, int after) {
 // Buffers become slots, one for each stretch of memory without holes, so that a dump shows
 // offsets that mean something.
 void UserBuilder::rebase() {
-  std::vector<nbc::Place*> places;
+  std::vector<nbc::BufferRef*> refs;
   for (nbc::NodeId id = 0; id < builder_.node_count(); ++id) {
     nbc::Node& node = builder_.node(id);
-    for (nbc::Place* p : {&node.from, &node.to})
-      if (p->count > 0) places.push_back(p);
+    for (nbc::BufferRef* p : {&node.from, &node.to})
+      if (p->count > 0) refs.push_back(p);
   }
-  const auto range = [&](const nbc::Place* p) {
+  const auto range = [&](const nbc::BufferRef* p) {
     return range_of(*p, *result_->types_[p->type]);
   };
-  std::sort(places.begin(), places.end(),
-            [&](const nbc::Place* a, const nbc::Place* b) {
+  std::sort(refs.begin(), refs.end(),
+            [&](const nbc::BufferRef* a, const nbc::BufferRef* b) {
               return range(a).low < range(b).low;
             });
   result_->buffers_.assign(kFirstSlot, nullptr);
   result_->slot_bytes_.assign(kFirstSlot, 0);
   int64_t end = 0, base = 0;
   size_t slots = 0;
-  for (nbc::Place* p : places) {
+  for (nbc::BufferRef* p : refs) {
     const Range r = range(p);
     if (slots == 0 || (r.low > end && slots < kMaxSlots)) {
       ++slots;

@@ -78,7 +78,7 @@ class UserBuilder final : public Object {
   Err commit(UserSchedule** out);
 
  private:
-  nbc::Place place(const Region& region);
+  nbc::BufferRef ref_of(const Region& region);
   void rebase();
 
   nbc::ScheduleBuilder builder_;

@@ -10,7 +10,7 @@ namespace {
 class Blocks {
  public:
   explicit Blocks(const Shape& s) : s_(s), is_v_(s.coll == Coll::kAllgatherv) {}
-  Place at(int i) const {
+  BufferRef at(int i) const {
     const auto n = static_cast<size_t>(i);
     if (is_v_)
       return elements(kRecvBuffer, kRecvType, s_.recv_type, s_.recv_displs[n],
@@ -20,7 +20,7 @@ class Blocks {
   }
   int64_t bytes(int i) const { return total_bytes(at(i).count, s_.recv_type); }
   // This rank's block before anything has happened.
-  Place own() const {
+  BufferRef own() const {
     if (s_.is_in_place) return at(s_.rank);
     return elements(kSendBuffer, kSendType, s_.send_type, 0, s_.send_count);
   }
@@ -56,13 +56,13 @@ void allgather_ring(B& b, const Shape& s) {
   for (int step = 0; step < n - 1; ++step) {
     const int out = (s.rank - step + n) % n, in = (s.rank - step - 1 + n) % n;
     if (blocks.bytes(out) > 0) {
-      const NodeId node = b.send(right, value.place, sends.tag(sent++));
+      const NodeId node = b.send(right, value.ref, sends.tag(sent++));
       sends.add(b, node);
       b.connect(value.ready, node);
     }
     value = {blocks.at(in)};
     if (blocks.bytes(in) == 0) continue;
-    value.ready = b.recv(left, value.place, recvs.tag(received++));
+    value.ready = b.recv(left, value.ref, recvs.tag(received++));
     recvs.add(b, value.ready);
   }
   blocks.copy_own(b);
@@ -77,7 +77,7 @@ void allgather_gather_bcast(B& b, const Shape& s) {
   const Tree tree = make_tree(fit_tree(TreeKind::kPlaces, s, all_bytes), s.rank, s.size,
                               0, s.place_of_rank);
   // The v form has a block anywhere, so the whole goes down packed.
-  const Place whole =
+  const BufferRef whole =
       is_v ? byte_scratch(b, all_bytes)
            : elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.size * s.recv_count);
   if (s.rank != 0) {
@@ -120,7 +120,7 @@ void allgather_bruck(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size;
   const int64_t block = blocks.bytes(s.rank);
-  const Place all = byte_scratch(b, n * block);
+  const BufferRef all = byte_scratch(b, n * block);
   std::vector<NodeId> have{b.copy(blocks.own(), bytes_at(all, 0, block))};
   int step = 0;
   for (int distance = 1; distance < n; distance *= 2, ++step) {
@@ -172,7 +172,7 @@ std::vector<int64_t> packed_offsets(const Blocks& blocks, int first, int n) {
 }
 
 // Block i of the packed ones is that of rank first + i: to where the user wants them.
-void unpack(B& b, const Shape& s, const Blocks& blocks, const Place& all,
+void unpack(B& b, const Shape& s, const Blocks& blocks, const BufferRef& all,
             const std::vector<int64_t>& offsets, int first,
             const std::vector<NodeId>& have) {
   const NodeId complete = b.nop();
@@ -192,7 +192,7 @@ void allgatherv_bruck(B& b, const Shape& s) {
   const int n = s.size;
   const auto offsets = packed_offsets(blocks, s.rank, n);
   auto offset = [&](int i) { return offsets[static_cast<size_t>(i)]; };
-  const Place all = byte_scratch(b, offset(n));
+  const BufferRef all = byte_scratch(b, offset(n));
   auto range = [&](int from, int to) {
     return bytes_at(all, offset(from), offset(to) - offset(from));
   };
@@ -206,7 +206,7 @@ void allgatherv_bruck(B& b, const Shape& s) {
       const NodeId sent = with_level(b, b.send(to, range(0, count), step), step);
       for (NodeId node : have) b.connect(node, sent);
     }
-    const Place in = range(distance, distance + count);
+    const BufferRef in = range(distance, distance + count);
     if (in.count > 0) have.push_back(with_level(b, b.recv(from, in, step), step));
   }
   unpack(b, s, blocks, all, offsets, s.rank, have);
@@ -217,7 +217,7 @@ void allgatherv_recursive_doubling(B& b, const Shape& s) {
   const Blocks blocks(s);
   const auto offsets = packed_offsets(blocks, 0, s.size);
   auto offset = [&](int i) { return offsets[static_cast<size_t>(i)]; };
-  const Place all = byte_scratch(b, offset(s.size));
+  const BufferRef all = byte_scratch(b, offset(s.size));
   auto range = [&](int from, int count) {
     return bytes_at(all, offset(from), offset(from + count) - offset(from));
   };
@@ -226,8 +226,8 @@ void allgatherv_recursive_doubling(B& b, const Shape& s) {
   int step = 0;
   for (int distance = 1; distance < s.size; distance *= 2, ++step) {
     const int partner = s.rank ^ distance;
-    const Place out = range(s.rank & ~(distance - 1), distance);
-    const Place in = range(partner & ~(distance - 1), distance);
+    const BufferRef out = range(s.rank & ~(distance - 1), distance);
+    const BufferRef in = range(partner & ~(distance - 1), distance);
     if (out.count > 0) {
       const NodeId sent = with_level(b, b.send(partner, out, step), step);
       for (NodeId node : have) b.connect(node, sent);

@@ -9,39 +9,16 @@ namespace {
 class Blocks {
  public:
   explicit Blocks(const Shape& s) : s_(s) {}
-  Place in(int peer) const {
-    const auto i = static_cast<size_t>(peer);
-    if (s_.coll == Coll::kAlltoall)
-      return elements(kRecvBuffer, kRecvType, s_.recv_type, peer * s_.recv_count,
-                      s_.recv_count);
-    if (s_.coll == Coll::kAlltoallv)
-      return elements(kRecvBuffer, kRecvType, s_.recv_type, s_.recv_displs[i],
-                      s_.recv_counts[i]);
-    return {kRecvBuffer, static_cast<uint16_t>(s_.size + peer), s_.recv_displs[i],
-            s_.recv_counts[i]};
-  }
-  Place out(int peer) const {
-    if (s_.is_in_place) return in(peer);
-    const auto i = static_cast<size_t>(peer);
-    if (s_.coll == Coll::kAlltoall)
-      return elements(kSendBuffer, kSendType, s_.send_type, peer * s_.send_count,
-                      s_.send_count);
-    if (s_.coll == Coll::kAlltoallv)
-      return elements(kSendBuffer, kSendType, s_.send_type, s_.send_displs[i],
-                      s_.send_counts[i]);
-    return {kSendBuffer, static_cast<uint16_t>(peer), s_.send_displs[i],
-            s_.send_counts[i]};
+  BufferRef in(int peer) const { return recv_block(s_, peer, s_.size); }
+  BufferRef out(int peer) const {
+    return s_.is_in_place ? in(peer) : send_block(s_, peer);
   }
   int64_t in_bytes(int peer) const {
-    const auto i = static_cast<size_t>(peer);
-    return total_bytes(in(peer).count,
-                       s_.coll == Coll::kAlltoallw ? s_.recv_types[i] : s_.recv_type);
+    return total_bytes(in(peer).count, recv_block_type(s_, peer));
   }
   int64_t out_bytes(int peer) const {
     if (s_.is_in_place) return in_bytes(peer);
-    const auto i = static_cast<size_t>(peer);
-    return total_bytes(out(peer).count,
-                       s_.coll == Coll::kAlltoallw ? s_.send_types[i] : s_.send_type);
+    return total_bytes(out(peer).count, send_block_type(s_, peer));
   }
 
  private:
@@ -52,7 +29,7 @@ class Blocks {
 // from that peer then waits for the copy.
 Value outgoing(B& b, const Shape& s, const Blocks& blocks, int peer) {
   if (!s.is_in_place) return {blocks.out(peer)};
-  const Place packed = byte_scratch(b, blocks.out_bytes(peer));
+  const BufferRef packed = byte_scratch(b, blocks.out_bytes(peer));
   return {packed, b.copy(blocks.out(peer), packed)};
 }
 
@@ -77,7 +54,7 @@ void alltoall_linear(B& b, const Shape& s) {
   for (int i = 1; i < n; ++i) {
     const int to = (s.rank + i) % n;
     const Value& value = out[static_cast<size_t>(to)];
-    if (blocks.out_bytes(to) > 0) after(b, value.ready, b.send(to, value.place));
+    if (blocks.out_bytes(to) > 0) after(b, value.ready, b.send(to, value.ref));
   }
   copy_own(b, s, blocks);
 }
@@ -106,7 +83,7 @@ void alltoall_pairwise(B& b, const Shape& s) {
     if (blocks.out_bytes(to) > 0) {
       const Value value =
           s.is_in_place ? out[static_cast<size_t>(to)] : Value{blocks.out(to)};
-      const NodeId sent = after(b, gate, b.send(to, value.place));
+      const NodeId sent = after(b, gate, b.send(to, value.ref));
       b.connect(value.ready, sent);
       b.connect(sent, both);
     }
@@ -117,12 +94,12 @@ void alltoall_pairwise(B& b, const Shape& s) {
 
 // Copies the blocks i of 0..n-1 that have bit `distance` set between the array of all blocks
 // and a packed one. They come in runs of `distance` blocks.
-void copy_runs(B& b, int n, int distance, int64_t block, Place all, Place packed,
-               bool is_pack, NodeId before, NodeId after_copy) {
+void copy_runs(B& b, int n, int distance, int64_t block, BufferRef all,
+               BufferRef packed, bool is_pack, NodeId before, NodeId after_copy) {
   const int period = 2 * distance;
   auto emit = [&](int first_block, int packed_block, int length, Repeat strides) {
-    const Place in_all = bytes_at(all, first_block * block, length * block);
-    const Place in_packed = bytes_at(packed, packed_block * block, length * block);
+    const BufferRef in_all = bytes_at(all, first_block * block, length * block);
+    const BufferRef in_packed = bytes_at(packed, packed_block * block, length * block);
     const NodeId node =
         is_pack ? b.copy(in_all, in_packed, strides)
                 : b.copy(in_packed, in_all,
@@ -143,7 +120,7 @@ void alltoall_bruck(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size;
   const int64_t block = blocks.in_bytes(s.rank);
-  const Place all = byte_scratch(b, n * block);
+  const BufferRef all = byte_scratch(b, n * block);
   const uint16_t slot = s.is_in_place ? kRecvBuffer : kSendBuffer;
   const uint16_t type = s.is_in_place ? kRecvType : kSendType;
   const TypeShape& shape = s.is_in_place ? s.recv_type : s.send_type;
@@ -161,8 +138,8 @@ void alltoall_bruck(B& b, const Shape& s) {
   for (int distance = 1; distance < n; distance *= 2, ++step) {
     const int period = 2 * distance;
     const int moving = n / period * distance + std::max(0, n % period - distance);
-    const Place out = byte_scratch(b, moving * block),
-                in = byte_scratch(b, moving * block);
+    const BufferRef out = byte_scratch(b, moving * block),
+                    in = byte_scratch(b, moving * block);
     const NodeId sent = with_level(b, b.send((s.rank + distance) % n, out, step), step);
     copy_runs(b, n, distance, block, all, out, true, ready, sent);
     const NodeId received =
@@ -176,7 +153,8 @@ void alltoall_bruck(B& b, const Shape& s) {
     copy_runs(b, n, distance, block, all, in, false, arrived, ready);
   }
   // The block in place i came from rank - i: ranks rank..0, then n-1..rank+1.
-  const Place first = elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+  const BufferRef first =
+      elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
   const int64_t stride = s.recv_count * s.recv_type.extent;
   after(b, ready,
         b.copy(bytes_at(all, s.rank * block, block), first,

@@ -9,7 +9,7 @@ namespace {
 template <TreeKind kind>
 void barrier_tree(B& b, const Shape& s) {
   const Tree tree = make_tree(kind, s.rank, s.size, 0, s.place_of_rank, arity_of(s));
-  const Place nothing{kRecvBuffer, kByteType, 0, 0};
+  const BufferRef nothing{kRecvBuffer, kByteType, 0, 0};
   NodeId up = tree.children.empty() ? kNoNode : b.nop();
   for (const TreeChild& child : tree.children)
     b.connect(with_level(b, b.recv(child.rank, nothing), child.level), up);
@@ -22,7 +22,7 @@ void barrier_tree(B& b, const Shape& s) {
 
 // Round k: a signal to rank + 2^k after all signals of the rounds before.
 void barrier_dissemination(B& b, const Shape& s) {
-  const Place nothing{kRecvBuffer, kByteType, 0, 0};
+  const BufferRef nothing{kRecvBuffer, kByteType, 0, 0};
   NodeId done = kNoNode;
   int round = 0;
   for (int distance = 1; distance < s.size; distance *= 2, ++round) {

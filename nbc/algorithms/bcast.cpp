@@ -21,10 +21,11 @@ class ByteBuffer {
       : builder_(b), user_(result(s)), is_root_(s.rank == s.root) {
     const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
     packed_ = !s.recv_type.is_contiguous;
-    bytes_ = packed_ ? byte_scratch(b, bytes) : Place{user_.slot, kByteType, 0, bytes};
+    bytes_ =
+        packed_ ? byte_scratch(b, bytes) : BufferRef{user_.slot, kByteType, 0, bytes};
     if (packed_) moved_ = is_root_ ? b.copy(user_, bytes_) : b.copy(bytes_, user_);
   }
-  Place at(int64_t offset, int64_t bytes) const {
+  BufferRef at(int64_t offset, int64_t bytes) const {
     return bytes_at(bytes_, offset, bytes);
   }
   // What must be complete before the root's bytes are read.
@@ -39,12 +40,12 @@ class ByteBuffer {
 
  private:
   B& builder_;
-  Place user_, bytes_;
+  BufferRef user_, bytes_;
   bool packed_, is_root_;
   NodeId moved_ = kNoNode;
 };
 
-// A tree in which every segment is passed on as soon as it is there (paper 002, figure 2).
+// A tree in which every segment is passed on as soon as it is there (Nomura et al., figure 2).
 template <TreeKind kind>
 void bcast_segmented(B& b, const Shape& s) {
   const Tree tree = split_tree(kind, s, s.root);
@@ -81,7 +82,7 @@ void bcast_scatter_ring(B& b, const Shape& s) {
   for (size_t i = tree.children.size(); i-- > 0;) {
     const TreeChild& child = tree.children[i];
     if (chunks.size(child.first, child.first + child.count) == 0) continue;
-    const Place data = piece(child.first, child.first + child.count);
+    const BufferRef data = piece(child.first, child.first + child.count);
     after(b, have, with_level(b, b.send(child.rank, data, 0), child.level));
   }
   const int right = (s.rank + 1) % n, left = (s.rank - 1 + n) % n;

@@ -9,7 +9,7 @@
 //            nbc/algorithms/cache.h, docs/design/0004-schedules.md.
 //
 // A call is described by one Shape: counts, displacements and the shape of the types, never an
-// address. What the schedule's Places refer to, and what a Binding must therefore give:
+// address. What the schedule's BufferRefs name, and what a Binding must therefore give:
 //
 //   collective            slot 0 (send)  slot 1 (recv)   types bound, in this order
 //   barrier               -              -               none
@@ -117,7 +117,7 @@ const Algorithm& select(const Shape& shape);
 // What that setting names for this collective, if it can be used; null: nothing.
 const Algorithm* wanted_algorithm(const Shape& shape);
 
-// Of the shape, or of the settings.
+// What the shape says, or the settings where it says nothing.
 int arity_of(const Shape& shape);
 int64_t segment_bytes_of(const Shape& shape);
 

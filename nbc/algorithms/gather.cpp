@@ -5,7 +5,7 @@ namespace mpc::nbc {
 
 namespace {
 
-Place own_block(const Shape& s) {
+BufferRef own_block(const Shape& s) {
   return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
 }
 
@@ -18,13 +18,13 @@ void gather_linear(B& b, const Shape& s) {
   }
   for (int i = 1; i < s.size; ++i) {
     const int from = (s.root + i) % s.size;
-    const Place block = elements(kRecvBuffer, kRecvType, s.recv_type,
-                                 from * s.recv_count, s.recv_count);
+    const BufferRef block = elements(kRecvBuffer, kRecvType, s.recv_type,
+                                     from * s.recv_count, s.recv_count);
     on_edge(b, tree, b.recv(from, block), 0);
   }
   if (s.is_in_place) return;
-  const Place block = elements(kRecvBuffer, kRecvType, s.recv_type,
-                               s.rank * s.recv_count, s.recv_count);
+  const BufferRef block = elements(kRecvBuffer, kRecvType, s.recv_type,
+                                   s.rank * s.recv_count, s.recv_count);
   on_edge(b, tree, b.copy(own_block(s), block), 0);
 }
 
@@ -60,12 +60,13 @@ void gather_tree(B& b, const Shape& s) {
   }
   if (tree.parent >= 0) {
     const int64_t block = total_bytes(s.send_count, s.send_type);
-    const Place all = byte_scratch(b, block * tree.span);
+    const BufferRef all = byte_scratch(b, block * tree.span);
     const NodeId sent = on_edge(b, tree, b.send(tree.parent, all), tree.level);
     const NodeId own = b.copy(own_block(s), bytes_at(all, 0, block));
     b.connect(on_edge(b, tree, own, tree.level), sent);
     for (const TreeChild& child : tree.children) {
-      const Place data = bytes_at(all, (child.first - v) * block, child.count * block);
+      const BufferRef data =
+          bytes_at(all, (child.first - v) * block, child.count * block);
       b.connect(on_edge(b, tree, b.recv(child.rank, data), child.level), sent);
     }
     return;
@@ -83,7 +84,7 @@ void gather_tree(B& b, const Shape& s) {
       continue;
     }
     // The blocks of this subtree are the last ranks' and the first ones'.
-    const Place data = byte_scratch(b, child.count * block);
+    const BufferRef data = byte_scratch(b, child.count * block);
     const NodeId received = on_edge(b, tree, b.recv(child.rank, data), child.level);
     const int rest = child.count - before_end;
     for (const NodeId copied :

@@ -5,51 +5,15 @@
 namespace mpc::nbc {
 namespace {
 
-void send_if_any(B& b, int peer, const Place& place, const TypeShape& type) {
-  if (total_bytes(place.count, type) > 0) b.send(peer, place);
+void send_if_any(B& b, int peer, const BufferRef& ref, const TypeShape& type) {
+  if (total_bytes(ref.count, type) > 0) b.send(peer, ref);
 }
-NodeId recv_if_any(B& b, int peer, const Place& place, const TypeShape& type) {
-  return total_bytes(place.count, type) > 0 ? b.recv(peer, place) : kNoNode;
-}
-
-// Where the data for (from) each remote rank lies.
-Place send_block(const Shape& s, int peer) {
-  const auto i = static_cast<size_t>(peer);
-  switch (s.coll) {
-    case Coll::kScatterv:
-    case Coll::kAlltoallv:
-      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[i],
-                      s.send_counts[i]);
-    case Coll::kAlltoallw:
-      return {kSendBuffer, static_cast<uint16_t>(peer), s.send_displs[i],
-              s.send_counts[i]};
-    case Coll::kScatter:
-    case Coll::kAlltoall:
-      return elements(kSendBuffer, kSendType, s.send_type, peer * s.send_count,
-                      s.send_count);
-    default:  // the same to everyone
-      return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
-  }
-}
-Place recv_block(const Shape& s, int peer, int remote_size) {
-  const auto i = static_cast<size_t>(peer);
-  switch (s.coll) {
-    case Coll::kGatherv:
-    case Coll::kAllgatherv:
-    case Coll::kAlltoallv:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[i],
-                      s.recv_counts[i]);
-    case Coll::kAlltoallw:
-      return {kRecvBuffer, static_cast<uint16_t>(remote_size + peer), s.recv_displs[i],
-              s.recv_counts[i]};
-    default:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, peer * s.recv_count,
-                      s.recv_count);
-  }
+NodeId recv_if_any(B& b, int peer, const BufferRef& ref, const TypeShape& type) {
+  return total_bytes(ref.count, type) > 0 ? b.recv(peer, ref) : kNoNode;
 }
 
 void barrier(B& b, int remote_size) {
-  const Place nothing{kScratch, kByteType, 0, 0};
+  const BufferRef nothing{kScratch, kByteType, 0, 0};
   for (int peer = 0; peer < remote_size; ++peer) {
     b.recv(peer, nothing);
     b.send(peer, nothing);
@@ -58,7 +22,8 @@ void barrier(B& b, int remote_size) {
 
 // The buffer of a broadcast stands on the receive side at all ranks.
 void bcast(B& b, const Shape& s, int remote_size) {
-  const Place buffer = elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+  const BufferRef buffer =
+      elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
   if (s.root >= 0) recv_if_any(b, s.root, buffer, s.recv_type);
   if (s.root != kIsRoot) return;
   for (int peer = 0; peer < remote_size; ++peer)
@@ -81,12 +46,9 @@ void scatter(B& b, const Shape& s, int remote_size) {
 
 // Allgather and alltoall in all forms.
 void exchange(B& b, const Shape& s, int remote_size) {
-  const bool is_w = s.coll == Coll::kAlltoallw;
   for (int peer = 0; peer < remote_size; ++peer) {
-    const auto i = static_cast<size_t>(peer);
-    recv_if_any(b, peer, recv_block(s, peer, remote_size),
-                is_w ? s.recv_types[i] : s.recv_type);
-    send_if_any(b, peer, send_block(s, peer), is_w ? s.send_types[i] : s.send_type);
+    recv_if_any(b, peer, recv_block(s, peer, remote_size), recv_block_type(s, peer));
+    send_if_any(b, peer, send_block(s, peer), send_block_type(s, peer));
   }
 }
 
@@ -94,9 +56,9 @@ void exchange(B& b, const Shape& s, int remote_size) {
 // of them, in rank order, into the receive buffer. One vector is in memory at a time.
 void reduce_remote(B& b, const Shape& s, int remote_size, Count all, Count first,
                    Count count) {
-  const Place target = elements(kRecvBuffer, kRecvType, s.recv_type, 0, count);
-  const Place whole = typed_scratch(b, kRecvType, s.recv_type, all);
-  const Place mine = part(whole, s.recv_type, first, count);
+  const BufferRef target = elements(kRecvBuffer, kRecvType, s.recv_type, 0, count);
+  const BufferRef whole = typed_scratch(b, kRecvType, s.recv_type, all);
+  const BufferRef mine = part(whole, s.recv_type, first, count);
   NodeId last = kNoNode;  // what uses `whole`
   for (int peer = remote_size - 1; peer >= 0; --peer) {
     const NodeId received = after(b, last, b.recv(peer, whole));
@@ -116,7 +78,7 @@ Count sum(std::span<const Count> counts) {
 }
 
 void reduce(B& b, const Shape& s, int remote_size) {
-  const Place mine = elements(kSendBuffer, kSendType, s.send_type, 0, s.recv_count);
+  const BufferRef mine = elements(kSendBuffer, kSendType, s.send_type, 0, s.recv_count);
   if (total_bytes(s.recv_count, s.recv_type) == 0) return;
   if (s.root >= 0) b.send(s.root, mine);
   if (s.root == kIsRoot)
@@ -136,7 +98,7 @@ void reduce_all(B& b, const Shape& s, int remote_size) {
     count = s.recv_counts[me];
   }
   if (total_bytes(all, s.recv_type) == 0) return;
-  const Place mine = elements(kSendBuffer, kSendType, s.send_type, 0, all);
+  const BufferRef mine = elements(kSendBuffer, kSendType, s.send_type, 0, all);
   for (int peer = 0; peer < remote_size; ++peer) b.send(peer, mine);
   reduce_remote(b, s, remote_size, all, first, count);
 }

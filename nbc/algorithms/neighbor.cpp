@@ -33,43 +33,10 @@ class EdgeTags {
   std::map<std::pair<int, int>, NodeId> last_;
 };
 
-Place out_block(const Shape& s, int i) {
-  const auto at = static_cast<size_t>(i);
-  switch (s.coll) {
-    case Coll::kNeighborAlltoall:
-      return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count,
-                      s.send_count);
-    case Coll::kNeighborAlltoallv:
-      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
-                      s.send_counts[at]);
-    case Coll::kNeighborAlltoallw:
-      return {kSendBuffer, static_cast<uint16_t>(i), s.send_displs[at],
-              s.send_counts[at]};
-    default:  // allgather(v): the same to everyone
-      return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
-  }
-}
-
-Place in_block(const Shape& s, int i) {
-  const auto at = static_cast<size_t>(i);
-  switch (s.coll) {
-    case Coll::kNeighborAllgather:
-    case Coll::kNeighborAlltoall:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, i * s.recv_count,
-                      s.recv_count);
-    case Coll::kNeighborAlltoallw:
-      return {kRecvBuffer, static_cast<uint16_t>(s.destinations.size() + at),
-              s.recv_displs[at], s.recv_counts[at]};
-    default:
-      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[at],
-                      s.recv_counts[at]);
-  }
-}
-
 // An edge with data.
 struct Edge {
   int peer, tag;
-  Place place;
+  BufferRef ref;
 };
 
 // In passes, so that edges whose tags come again are made after all those of the pass before.
@@ -79,12 +46,12 @@ void make_pass(const std::vector<Edge>& edges, int pass, EdgeTags& tags, B& b,
   for (const Edge& e : edges) {
     if (e.tag / kTagsPerCollective != pass) continue;
     const int tag = e.tag % kTagsPerCollective;
-    tags.keep_order(b, e.peer, tag, make(e.peer, e.place, tag));
+    tags.keep_order(b, e.peer, tag, make(e.peer, e.ref, tag));
   }
 }
 
 void neighbor_linear(B& b, const Shape& s) {
-  const bool is_w = s.coll == Coll::kNeighborAlltoallw;
+  const int destinations = static_cast<int>(s.destinations.size());
   EdgeTags in_tags(s.is_cartesian, true), out_tags(s.is_cartesian, false);
   std::vector<Edge> in, out;
   int passes = 1;
@@ -92,25 +59,26 @@ void neighbor_linear(B& b, const Shape& s) {
     const int peer = s.sources[i], index = static_cast<int>(i);
     if (peer < 0) continue;
     const int tag = in_tags.next(index, peer);
-    const Place place = in_block(s, index);
-    if (total_bytes(place.count, is_w ? s.recv_types[i] : s.recv_type) > 0)
-      in.push_back({peer, tag, place});
+    const BufferRef ref = recv_block(s, index, destinations);
+    if (total_bytes(ref.count, recv_block_type(s, index)) > 0)
+      in.push_back({peer, tag, ref});
     passes = std::max(passes, tag / kTagsPerCollective + 1);
   }
   for (size_t i = 0; i < s.destinations.size(); ++i) {
     const int peer = s.destinations[i], index = static_cast<int>(i);
     if (peer < 0) continue;
     const int tag = out_tags.next(index, peer);
-    const Place place = out_block(s, index);
-    if (total_bytes(place.count, is_w ? s.send_types[i] : s.send_type) > 0)
-      out.push_back({peer, tag, place});
+    const BufferRef ref = send_block(s, index);
+    if (total_bytes(ref.count, send_block_type(s, index)) > 0)
+      out.push_back({peer, tag, ref});
     passes = std::max(passes, tag / kTagsPerCollective + 1);
   }
   for (int pass = 0; pass < passes; ++pass) {
     make_pass(in, pass, in_tags, b,
-              [&](int peer, Place to, int tag) { return b.recv(peer, to, tag); });
-    make_pass(out, pass, out_tags, b,
-              [&](int peer, Place from, int tag) { return b.send(peer, from, tag); });
+              [&](int peer, BufferRef to, int tag) { return b.recv(peer, to, tag); });
+    make_pass(out, pass, out_tags, b, [&](int peer, BufferRef from, int tag) {
+      return b.send(peer, from, tag);
+    });
   }
 }
 

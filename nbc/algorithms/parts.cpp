@@ -4,6 +4,44 @@
 
 namespace mpc::nbc {
 
+BufferRef send_block(const Shape& s, int i) {
+  const auto at = static_cast<size_t>(i);
+  switch (traits_of(s.coll).send) {
+    case Layout::kCounted:
+      return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
+                      s.send_counts[at]);
+    case Layout::kTyped:
+      return {kSendBuffer, static_cast<uint16_t>(i), s.send_displs[at],
+              s.send_counts[at]};
+    case Layout::kBlocks:
+      return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count,
+                      s.send_count);
+    case Layout::kWhole:
+    case Layout::kNone:
+      break;
+  }
+  return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
+}
+
+BufferRef recv_block(const Shape& s, int i, int send_count) {
+  const auto at = static_cast<size_t>(i);
+  switch (traits_of(s.coll).recv) {
+    case Layout::kCounted:
+      return elements(kRecvBuffer, kRecvType, s.recv_type, s.recv_displs[at],
+                      s.recv_counts[at]);
+    case Layout::kTyped:
+      return {kRecvBuffer, static_cast<uint16_t>(send_count + i), s.recv_displs[at],
+              s.recv_counts[at]};
+    case Layout::kBlocks:
+      return elements(kRecvBuffer, kRecvType, s.recv_type, i * s.recv_count,
+                      s.recv_count);
+    case Layout::kWhole:
+    case Layout::kNone:
+      break;
+  }
+  return elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+}
+
 namespace {
 
 IntSetting segment_setting{"nbc.segment_bytes", 64 << 10, "bytes",
@@ -42,9 +80,11 @@ Chunks segments(const Shape& s) {
   return {s.recv_count, static_cast<int>(std::clamp<int64_t>(wanted, 1, kMaxSegments))};
 }
 
-Place byte_scratch(B& b, int64_t bytes) { return b.scratch(bytes, bytes, kByteType); }
+BufferRef byte_scratch(B& b, int64_t bytes) {
+  return b.scratch(bytes, bytes, kByteType);
+}
 
-Place typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count) {
+BufferRef typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count) {
   // The extent may be negative or zero, so the first byte may belong to the last element.
   int64_t low = shape.true_lb, high = shape.true_lb + shape.true_extent;
   int64_t reach;
@@ -55,14 +95,14 @@ Place typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count) {
     return b.scratch(-1, count, type);
   // Whole alignment units below, so that the elements stay aligned as in the user's buffer.
   const int64_t shift = low & 63;
-  Place place = b.scratch(high - low + shift, count, type);
-  place.offset += shift - low;
-  return place;
+  BufferRef ref = b.scratch(high - low + shift, count, type);
+  ref.offset += shift - low;
+  return ref;
 }
 
 NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_writable,
-                 const Place* result, int tag) {
-  const Count count = mine.place.count;
+                 const BufferRef* result, int tag) {
+  const Count count = mine.ref.count;
   const bool keep_here = is_writable && s.is_commutative;
   // The last child's value is received where the result belongs, unless that is in use.
   const bool last_in_result = tree.parent < 0 && !is_writable;
@@ -70,30 +110,30 @@ NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_wri
   for (size_t i = 0; i < tree.children.size(); ++i) {
     const TreeChild& child = tree.children[i];
     const bool is_last = i + 1 == tree.children.size();
-    const Place other = is_last && last_in_result
-                            ? *result
-                            : typed_scratch(b, mine.place.type, s.recv_type, count);
+    const BufferRef other = is_last && last_in_result
+                                ? *result
+                                : typed_scratch(b, mine.ref.type, s.recv_type, count);
     const NodeId received =
         on_edge(b, tree, b.recv(child.rank, other, tag), child.level);
     const NodeId reduced =
-        keep_here ? b.reduce(other, value.place) : b.reduce(value.place, other);
+        keep_here ? b.reduce(other, value.ref) : b.reduce(value.ref, other);
     on_edge(b, tree, reduced, child.level);
     b.connect(received, reduced);
     b.connect(value.ready, reduced);
-    value = {keep_here ? value.place : other, reduced};
+    value = {keep_here ? value.ref : other, reduced};
   }
   if (tree.parent >= 0) {
     const NodeId sent =
-        on_edge(b, tree, b.send(tree.parent, value.place, tag), tree.level);
+        on_edge(b, tree, b.send(tree.parent, value.ref, tag), tree.level);
     return after(b, value.ready, sent);
   }
   const bool is_there =
-      value.place.slot == result->slot && value.place.offset == result->offset;
+      value.ref.slot == result->slot && value.ref.offset == result->offset;
   if (is_there) return value.ready;
-  return after(b, value.ready, on_edge(b, tree, b.copy(value.place, *result), 0));
+  return after(b, value.ready, on_edge(b, tree, b.copy(value.ref, *result), 0));
 }
 
-NodeId bcast_down(B& b, const Tree& tree, Place buffer, NodeId guard, int tag) {
+NodeId bcast_down(B& b, const Tree& tree, BufferRef buffer, NodeId guard, int tag) {
   NodeId have = guard;
   if (tree.parent >= 0) {
     have = on_edge(b, tree, b.recv(tree.parent, buffer, tag), tree.level);

@@ -1,7 +1,7 @@
 #pragma once
 // Parts: what the builders of nbc/algorithms share.
 //
-// Role:      places in buffers, scratch memory for elements with gaps, chunks, the two halves
+// Role:      references to parts of buffers, scratch memory for elements with gaps, chunks, the two halves
 //            of tree collectives.
 // Users:     nbc/algorithms only.
 // Threads:   pure functions.
@@ -17,9 +17,9 @@ namespace mpc::nbc {
 
 using B = ScheduleBuilder;
 
-// Something that lies at `place` once `ready` is complete.
+// Something that lies at `ref` once `ready` is complete.
 struct Value {
-  Place place;
+  BufferRef ref;
   NodeId ready = kNoNode;
 };
 
@@ -45,23 +45,37 @@ inline NodeId on_edge(B& b, const Tree& tree, NodeId id, int level) {
 }
 
 // `count` elements from the `first`-th on of an array of elements at the slot's address.
-inline Place elements(uint16_t slot, uint16_t type, const TypeShape& shape, Count first,
-                      Count count) {
+inline BufferRef elements(uint16_t slot, uint16_t type, const TypeShape& shape,
+                          Count first, Count count) {
   return {slot, type, first * shape.extent, count};
 }
-// The same array seen from a Place: skip `first` elements, take `count`.
-inline Place part(const Place& array, const TypeShape& shape, Count first,
-                  Count count) {
+// Where the block for rank (neighbour, rank of the other group) `i` lies, and the shape of its
+// type, by the layouts of the collective. With kWhole there is one block: `i` means nothing.
+BufferRef send_block(const Shape& s, int i);
+inline const TypeShape& send_block_type(const Shape& s, int i) {
+  return traits_of(s.coll).send == Layout::kTyped ? s.send_types[static_cast<size_t>(i)]
+                                                  : s.send_type;
+}
+// ... and that from rank `i`. `send_count`: in w forms the types of so many send blocks are bound
+// before those of the receive blocks.
+BufferRef recv_block(const Shape& s, int i, int send_count);
+inline const TypeShape& recv_block_type(const Shape& s, int i) {
+  return traits_of(s.coll).recv == Layout::kTyped ? s.recv_types[static_cast<size_t>(i)]
+                                                  : s.recv_type;
+}
+// The same array seen from a BufferRef: skip `first` elements, take `count`.
+inline BufferRef part(const BufferRef& array, const TypeShape& shape, Count first,
+                      Count count) {
   return {array.slot, array.type, array.offset + first * shape.extent, count};
 }
-inline Place bytes_at(const Place& base, int64_t offset, int64_t bytes) {
+inline BufferRef bytes_at(const BufferRef& base, int64_t offset, int64_t bytes) {
   return {base.slot, kByteType, base.offset + offset, bytes};
 }
 // Packed data.
-Place byte_scratch(B& b, int64_t bytes);
-// `count` elements with their gaps; the Place's offset is that of the first element's address,
+BufferRef byte_scratch(B& b, int64_t bytes);
+// `count` elements with their gaps; the BufferRef's offset is that of the first element's address,
 // which need not be its first byte (true lower bound).
-Place typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count);
+BufferRef typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count);
 
 // Elements [first(i), first(i+1)) of `count` are part i of `parts`; sizes differ by one at most.
 struct Chunks {
@@ -91,11 +105,11 @@ class TagStream {
 };
 
 // This rank's contribution to a reduction.
-inline Place contribution(const Shape& s) {
+inline BufferRef contribution(const Shape& s) {
   const uint16_t slot = s.is_in_place ? kRecvBuffer : kSendBuffer;
   return elements(slot, kRecvType, s.recv_type, 0, s.recv_count);
 }
-inline Place result(const Shape& s) {
+inline BufferRef result(const Shape& s) {
   return elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
 }
 
@@ -104,18 +118,27 @@ inline Place result(const Shape& s) {
 // *result names, or scratch: it may be overwritten.
 // Returns: the last node here: the send, or what completes *result.
 NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_writable,
-                 const Place* result, int tag);
+                 const BufferRef* result, int tag);
 
 // Receives `buffer` from the parent (not before `guard`) and sends it to the children. At the
 // root `guard` is what completes the buffer.
 // Returns: the receive; at the root `guard`.
-NodeId bcast_down(B& b, const Tree& tree, Place buffer, NodeId guard, int tag);
+NodeId bcast_down(B& b, const Tree& tree, BufferRef buffer, NodeId guard, int tag);
 
 // A reduction's vector in segments of whole elements, 64 at most.
 Chunks segments(const Shape& s);
 
 inline int64_t total_bytes(Count count, const TypeShape& type) {
   return count * type.size;
+}
+// What this rank has for one block of a gather or scatter without sizes of its own: the root on
+// its side, the others on theirs; of other collectives, the receive side.
+inline int64_t block_bytes(const Shape& s) {
+  const CollTraits& traits = traits_of(s.coll);
+  const bool sends = traits.gathers_on_the_way() &&
+                     (s.rank == s.root) == (traits.root == RootRole::kSends);
+  return sends ? total_bytes(s.send_count, s.send_type)
+               : total_bytes(s.recv_count, s.recv_type);
 }
 inline int log2_ceil(int n) {
   return n <= 1 ? 0 : 32 - __builtin_clz(static_cast<unsigned>(n - 1));

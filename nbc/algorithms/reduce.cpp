@@ -14,14 +14,14 @@ void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count,
   const bool shifted = s.is_commutative || s.root == 0;
   const int top = shifted ? s.root : 0;
   const Tree tree = split_tree(kind, s, top);
-  const Place mine = part(contribution(s), s.recv_type, first, count);
-  const Place target = part(result(s), s.recv_type, first, count);
+  const BufferRef mine = part(contribution(s), s.recv_type, first, count);
+  const BufferRef target = part(result(s), s.recv_type, first, count);
   const bool is_writable = s.is_in_place && s.rank == s.root;
   if (shifted) {
     reduce_up(b, s, tree, {mine}, is_writable, &target, tag);
     return;
   }
-  const Place top_result =
+  const BufferRef top_result =
       s.rank == top ? typed_scratch(b, kRecvType, s.recv_type, count) : target;
   const NodeId up = reduce_up(b, s, tree, {mine}, false, &top_result, tag);
   if (s.rank == top) after(b, up, on_edge(b, tree, b.send(s.root, top_result, tag), 0));
@@ -47,8 +47,8 @@ void reduce_segmented(B& b, const Shape& s) {
 // Elements [first, first + count) up and down the tree, with the tags `tag` and `tag` + 1.
 void allreduce_part(B& b, const Shape& s, const Tree& tree, Count first, Count count,
                     int tag) {
-  const Place mine = part(contribution(s), s.recv_type, first, count);
-  const Place target = part(result(s), s.recv_type, first, count);
+  const BufferRef mine = part(contribution(s), s.recv_type, first, count);
+  const BufferRef target = part(result(s), s.recv_type, first, count);
   const NodeId up = reduce_up(b, s, tree, {mine}, s.is_in_place, &target, tag);
   // In place, the contribution must have left the buffer before the result enters it.
   const bool is_free = tree.parent >= 0 && !s.is_in_place;
@@ -78,9 +78,9 @@ void folded_out(B& b, const Shape& s) {
 
 // This rank's value with that of its folded partner, if it has one.
 Value folded_in(B& b, const Shape& s, const Fold& fold) {
-  const Place mine = contribution(s);
+  const BufferRef mine = contribution(s);
   if (s.rank >= 2 * fold.extra) return {mine};
-  const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+  const BufferRef other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
   const NodeId received = b.recv(s.rank + 1, other, kFoldTag);
   return {other, after(b, received, b.reduce(mine, other))};
 }
@@ -92,37 +92,36 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
   if (fold.is_out(s.rank)) return folded_out(b, s);
   Value value = folded_in(b, s, fold);
   const int v = fold.folded(s.rank);
-  bool is_users = value.place.slot != kScratch;
+  bool is_users = value.ref.slot != kScratch;
   int round = 0;
   for (int distance = 1; distance < fold.pow2; distance *= 2, ++round) {
     const int partner = fold.unfolded(v ^ distance);
     const bool am_lower = (v & distance) == 0;
     if (!am_lower &&
         is_users) {  // the reduction goes to this side's value: make a copy
-      const Place own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
-      value = {own, b.copy(value.place, own)};
+      const BufferRef own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+      value = {own, b.copy(value.ref, own)};
       is_users = false;
     }
-    const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
-    const NodeId sent = after(
-        b, value.ready, with_level(b, b.send(partner, value.place, round), round));
+    const BufferRef other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+    const NodeId sent =
+        after(b, value.ready, with_level(b, b.send(partner, value.ref, round), round));
     const NodeId received = with_level(b, b.recv(partner, other, round), round);
     const NodeId reduced = with_level(
-        b, am_lower ? b.reduce(value.place, other) : b.reduce(other, value.place),
-        round);
+        b, am_lower ? b.reduce(value.ref, other) : b.reduce(other, value.ref), round);
     b.connect(received, reduced);
     b.connect(value.ready, reduced);
     if (!am_lower) b.connect(sent, reduced);  // it overwrites what is being sent
     // In place, the user's buffer is overwritten at the end only: let the send be part of it.
     if (am_lower && is_users) b.connect(sent, reduced);
-    if (am_lower) value.place = other;
+    if (am_lower) value.ref = other;
     value.ready = reduced;
     is_users = false;
   }
-  const Place target = result(s);
-  const bool is_there = value.place.slot == target.slot;
+  const BufferRef target = result(s);
+  const bool is_there = value.ref.slot == target.slot;
   const NodeId done =
-      is_there ? value.ready : after(b, value.ready, b.copy(value.place, target));
+      is_there ? value.ready : after(b, value.ready, b.copy(value.ref, target));
   if (s.rank < 2 * fold.extra) after(b, done, b.send(s.rank + 1, target, kUnfoldTag));
 }
 
@@ -141,7 +140,7 @@ Halved halve(B& b, const Shape& s, const Fold& fold, const Chunks& chunks) {
   const int v = fold.folded(s.rank);
   const Value whole = folded_in(b, s, fold);
   Value value = whole;
-  bool is_users = whole.place.slot == kSendBuffer;
+  bool is_users = whole.ref.slot == kSendBuffer;
   int low = 0, high = fold.pow2, round = 0;
   std::vector<NodeId> halves;
   for (int distance = 1; distance < fold.pow2; distance *= 2, ++round) {
@@ -153,7 +152,7 @@ Halved halve(B& b, const Shape& s, const Fold& fold, const Chunks& chunks) {
     const Count kept = chunks.size(keep_low, keep_high);
     const Count given = chunks.size(give_low, give_high);
     auto within = [&](int chunk, Count count) {
-      return part(value.place, s.recv_type, chunks.size(low, chunk), count);
+      return part(value.ref, s.recv_type, chunks.size(low, chunk), count);
     };
     NodeId sent = kNoNode;
     if (given > 0)
@@ -163,20 +162,19 @@ Halved halve(B& b, const Shape& s, const Fold& fold, const Chunks& chunks) {
     halves.push_back(sent);
     Value half{within(keep_low, kept), value.ready};
     if (kept > 0) {
-      const Place other = typed_scratch(b, kRecvType, s.recv_type, kept);
+      const BufferRef other = typed_scratch(b, kRecvType, s.recv_type, kept);
       const NodeId received = with_level(b, b.recv(partner, other, round), round);
       const bool into_own = !is_users && (s.is_commutative || !am_lower);
       if (!into_own && !am_lower && !s.is_commutative) {
-        const Place own = typed_scratch(b, kRecvType, s.recv_type, kept);
-        half = {own, after(b, half.ready, b.copy(half.place, own))};
+        const BufferRef own = typed_scratch(b, kRecvType, s.recv_type, kept);
+        half = {own, after(b, half.ready, b.copy(half.ref, own))};
       }
       const bool to_half = into_own || (!am_lower && !s.is_commutative);
       const NodeId reduced = with_level(
-          b, to_half ? b.reduce(other, half.place) : b.reduce(half.place, other),
-          round);
+          b, to_half ? b.reduce(other, half.ref) : b.reduce(half.ref, other), round);
       b.connect(received, reduced);
       b.connect(half.ready, reduced);
-      half = {to_half ? half.place : other, reduced};
+      half = {to_half ? half.ref : other, reduced};
       is_users = false;
     }
     value = half;
@@ -191,7 +189,7 @@ void allreduce_halving(B& b, const Shape& s) {
   const Fold fold(s.size);
   if (fold.is_out(s.rank)) return folded_out(b, s);
   const Chunks chunks{s.recv_count, fold.pow2};
-  const Place target = result(s);
+  const BufferRef target = result(s);
   const int v = fold.folded(s.rank);
   Halved mine = halve(b, s, fold, chunks);
   Value& value = mine.value;
@@ -200,11 +198,11 @@ void allreduce_halving(B& b, const Shape& s) {
   auto in_target = [&](int from, int to) {
     return part(target, s.recv_type, chunks.first(from), chunks.size(from, to));
   };
-  const Place home = in_target(low, high);
+  const BufferRef home = in_target(low, high);
   std::vector<NodeId> have;
   if (home.count > 0 &&
-      (value.place.slot != home.slot || value.place.offset != home.offset))
-    value.ready = after(b, value.ready, b.copy(value.place, home));
+      (value.ref.slot != home.slot || value.ref.offset != home.offset))
+    value.ready = after(b, value.ready, b.copy(value.ref, home));
   have.push_back(value.ready);
   for (int distance = fold.pow2 / 2; distance > 0; distance /= 2) {
     --round;
@@ -256,7 +254,7 @@ void reduce_halving(B& b, const Shape& s) {
   int low = mine.low, high = mine.high, round = mine.rounds;
   const bool collects =
       (v ^ root_v) < fold.pow2 / 2;  // the rest sends its piece at once
-  Place whole{};
+  BufferRef whole{};
   if (collects)
     whole =
         is_root ? result(s) : typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
@@ -264,18 +262,18 @@ void reduce_halving(B& b, const Shape& s) {
     return part(whole, s.recv_type, chunks.first(from), chunks.size(from, to));
   };
   if (collects) {
-    const Place home = within(low, high);
+    const BufferRef home = within(low, high);
     if (home.count > 0 &&
-        (value.place.slot != home.slot || value.place.offset != home.offset))
-      value.ready = after(b, value.ready, b.copy(value.place, home));
-    value.place = home;
+        (value.ref.slot != home.slot || value.ref.offset != home.offset))
+      value.ready = after(b, value.ready, b.copy(value.ref, home));
+    value.ref = home;
   }
   std::vector<NodeId> have{value.ready};
   for (int distance = fold.pow2 / 2; distance > 0; distance /= 2) {
     --round;
     const int partner = fold.unfolded(v ^ distance), tag = 100 + round;
     if (((v ^ root_v) & distance) != 0) {
-      const Place piece = collects ? within(low, high) : value.place;
+      const BufferRef piece = collects ? within(low, high) : value.ref;
       if (piece.count == 0) return;
       const NodeId sent = with_level(b, b.send(partner, piece, tag), round);
       for (NodeId node : have) b.connect(node, sent);
@@ -283,7 +281,7 @@ void reduce_halving(B& b, const Shape& s) {
     }
     const bool am_lower = (v & distance) == 0;
     const int other_low = am_lower ? high : low - (high - low);
-    const Place piece = within(other_low, other_low + (high - low));
+    const BufferRef piece = within(other_low, other_low + (high - low));
     if (piece.count > 0) {
       const NodeId received = with_level(b, b.recv(partner, piece, tag), round);
       if (is_root && s.is_in_place) {  // what was there has been read
@@ -306,10 +304,10 @@ void allreduce_ring(B& b, const Shape& s) {
   const int n = s.size;
   const Chunks chunks{s.recv_count, n};
   const int right = (s.rank + 1) % n, left = (s.rank - 1 + n) % n;
-  auto at = [&](const Place& array, int chunk) {
+  auto at = [&](const BufferRef& array, int chunk) {
     return part(array, s.recv_type, chunks.first(chunk), chunks.size(chunk, chunk + 1));
   };
-  const Place mine = contribution(s), target = result(s);
+  const BufferRef mine = contribution(s), target = result(s);
   TagStream sends(0, 1000), recvs(0, 1000);
   int sent = 0, received = 0;
   std::vector<NodeId> passed(static_cast<size_t>(n),
@@ -317,34 +315,34 @@ void allreduce_ring(B& b, const Shape& s) {
   Value value{at(mine, s.rank)};
   for (int step = 0; step < n - 1; ++step) {
     const int out = (s.rank - step + n) % n, in = (s.rank - step - 1 + n) % n;
-    if (value.place.count > 0) {
-      const NodeId node = b.send(right, value.place, sends.tag(sent++));
+    if (value.ref.count > 0) {
+      const NodeId node = b.send(right, value.ref, sends.tag(sent++));
       sends.add(b, node);
       passed[static_cast<size_t>(out)] = after(b, value.ready, node);
     }
     value = {at(mine, in)};
-    if (value.place.count == 0) continue;
+    if (value.ref.count == 0) continue;
     // Not in place: received where the result will be, so the contribution stays untouched.
-    const Place other =
-        s.is_in_place ? typed_scratch(b, kRecvType, s.recv_type, value.place.count)
+    const BufferRef other =
+        s.is_in_place ? typed_scratch(b, kRecvType, s.recv_type, value.ref.count)
                       : at(target, in);
     const NodeId node = b.recv(left, other, recvs.tag(received++));
     recvs.add(b, node);
-    value.ready = after(
-        b, node,
-        s.is_in_place ? b.reduce(other, value.place) : b.reduce(value.place, other));
-    if (!s.is_in_place) value.place = other;
+    value.ready =
+        after(b, node,
+              s.is_in_place ? b.reduce(other, value.ref) : b.reduce(value.ref, other));
+    if (!s.is_in_place) value.ref = other;
   }
   for (int step = 0; step < n - 1; ++step) {
     const int in = (s.rank - step + n) % n;
-    if (value.place.count > 0) {
-      const NodeId node = b.send(right, value.place, sends.tag(sent++));
+    if (value.ref.count > 0) {
+      const NodeId node = b.send(right, value.ref, sends.tag(sent++));
       sends.add(b, node);
       b.connect(value.ready, node);
     }
     value = {at(target, in)};
-    if (value.place.count == 0) continue;
-    const NodeId node = b.recv(left, value.place, recvs.tag(received++));
+    if (value.ref.count == 0) continue;
+    const NodeId node = b.recv(left, value.ref, recvs.tag(received++));
     recvs.add(b, node);
     b.connect(passed[static_cast<size_t>(in)], node);
     value.ready = node;

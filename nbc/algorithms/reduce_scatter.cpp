@@ -23,7 +23,7 @@ class Blocks {
   std::vector<Count> first_;
 };
 
-Place whole_contribution(const Shape& s, const Blocks& blocks) {
+BufferRef whole_contribution(const Shape& s, const Blocks& blocks) {
   return elements(s.is_in_place ? kRecvBuffer : kSendBuffer, kRecvType, s.recv_type, 0,
                   blocks.all());
 }
@@ -32,10 +32,10 @@ Place whole_contribution(const Shape& s, const Blocks& blocks) {
 void reduce_scatter_tree(B& b, const Shape& s) {
   const Blocks blocks(s);
   const Tree tree = make_tree(TreeKind::kBinomial, s.rank, s.size, 0, {});
-  const Place mine = whole_contribution(s, blocks);
-  const Place target =
+  const BufferRef mine = whole_contribution(s, blocks);
+  const BufferRef target =
       elements(kRecvBuffer, kRecvType, s.recv_type, 0, blocks.count(s.rank));
-  Place whole{};
+  BufferRef whole{};
   if (s.rank == 0) whole = typed_scratch(b, kRecvType, s.recv_type, blocks.all());
   const NodeId up =
       reduce_up(b, s, tree, {mine}, false, s.rank == 0 ? &whole : nullptr, 0);
@@ -58,11 +58,11 @@ void reduce_scatter_tree(B& b, const Shape& s) {
 void reduce_scatter_linear(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size;
-  const Place mine = whole_contribution(s, blocks);
+  const BufferRef mine = whole_contribution(s, blocks);
   auto block = [&](int i) {
     return part(mine, s.recv_type, blocks.first(i), blocks.count(i));
   };
-  const Place target =
+  const BufferRef target =
       elements(kRecvBuffer, kRecvType, s.recv_type, 0, blocks.count(s.rank));
   std::vector<NodeId> sends;
   for (int i = 1; i < n; ++i) {
@@ -78,27 +78,28 @@ void reduce_scatter_linear(B& b, const Shape& s) {
     Value next{block(i)};
     const bool is_last = i == n - 1;
     if (i != s.rank) {
-      next.place = is_last && !s.is_in_place
-                       ? target
-                       : typed_scratch(b, kRecvType, s.recv_type, target.count);
-      next.ready = b.recv(i, next.place);
+      next.ref = is_last && !s.is_in_place
+                     ? target
+                     : typed_scratch(b, kRecvType, s.recv_type, target.count);
+      next.ready = b.recv(i, next.ref);
     } else if (i > 0) {
-      const Place own = is_last && !s.is_in_place
-                            ? target
-                            : typed_scratch(b, kRecvType, s.recv_type, target.count);
+      const BufferRef own =
+          is_last && !s.is_in_place
+              ? target
+              : typed_scratch(b, kRecvType, s.recv_type, target.count);
       next = {own, b.copy(block(i), own)};
     }
     if (i == 0) {
       value = next;
       continue;
     }
-    const NodeId reduced = b.reduce(value.place, next.place);
+    const NodeId reduced = b.reduce(value.ref, next.ref);
     b.connect(value.ready, reduced);
     b.connect(next.ready, reduced);
-    value = {next.place, reduced};
+    value = {next.ref, reduced};
   }
-  if (value.place.slot == target.slot && value.place.offset == target.offset) return;
-  const NodeId copied = after(b, value.ready, b.copy(value.place, target));
+  if (value.ref.slot == target.slot && value.ref.offset == target.offset) return;
+  const NodeId copied = after(b, value.ready, b.copy(value.ref, target));
   if (s.is_in_place)
     for (NodeId node : sends) b.connect(node, copied);
 }
@@ -109,8 +110,8 @@ void reduce_scatter_linear(B& b, const Shape& s) {
 void reduce_scatter_halving(B& b, const Shape& s) {
   const Blocks blocks(s);
   const Fold fold(s.size);
-  const Place mine = whole_contribution(s, blocks);
-  const Place target =
+  const BufferRef mine = whole_contribution(s, blocks);
+  const BufferRef target =
       elements(kRecvBuffer, kRecvType, s.recv_type, 0, blocks.count(s.rank));
   if (fold.is_out(s.rank)) {
     const NodeId sent = b.send(s.rank - 1, mine, kFoldTag);
@@ -121,7 +122,7 @@ void reduce_scatter_halving(B& b, const Shape& s) {
   }
   Value value{mine};
   if (s.rank < 2 * fold.extra) {
-    const Place other = typed_scratch(b, kRecvType, s.recv_type, blocks.all());
+    const BufferRef other = typed_scratch(b, kRecvType, s.recv_type, blocks.all());
     const NodeId received = b.recv(s.rank + 1, other, kFoldTag);
     value = {other, after(b, received, b.reduce(mine, other))};
   }
@@ -138,16 +139,17 @@ void reduce_scatter_halving(B& b, const Shape& s) {
     const int keep_low = am_lower ? low : middle, keep_high = am_lower ? middle : high;
     const int give_low = am_lower ? middle : low, give_high = am_lower ? high : middle;
     auto within = [&](int from, int to) {
-      return part(value.place, s.recv_type, first(from) - first(low),
+      return part(value.ref, s.recv_type, first(from) - first(low),
                   first(to) - first(from));
     };
-    const Place given = within(give_low, give_high), kept = within(keep_low, keep_high);
+    const BufferRef given = within(give_low, give_high),
+                    kept = within(keep_low, keep_high);
     if (given.count > 0)
       sends.push_back(
           after(b, value.ready, with_level(b, b.send(partner, given, round), round)));
     Value half{kept, value.ready};
     if (kept.count > 0) {
-      const Place other = typed_scratch(b, kRecvType, s.recv_type, kept.count);
+      const BufferRef other = typed_scratch(b, kRecvType, s.recv_type, kept.count);
       const NodeId received = with_level(b, b.recv(partner, other, round), round);
       const bool is_own = kept.slot == kScratch;
       const NodeId reduced = is_own ? b.reduce(other, kept) : b.reduce(kept, other);
@@ -160,16 +162,15 @@ void reduce_scatter_halving(B& b, const Shape& s) {
     high = keep_high;
   }
   if (target.count > 0) {
-    const NodeId copied =
-        after(b, value.ready,
-              b.copy(part(value.place, s.recv_type, 0, target.count), target));
+    const NodeId copied = after(
+        b, value.ready, b.copy(part(value.ref, s.recv_type, 0, target.count), target));
     if (s.is_in_place)
       for (NodeId node : sends) b.connect(node, copied);
   }
   if (s.rank < 2 * fold.extra && blocks.count(s.rank + 1) > 0)
     after(b, value.ready,
           b.send(s.rank + 1,
-                 part(value.place, s.recv_type, target.count, blocks.count(s.rank + 1)),
+                 part(value.ref, s.recv_type, target.count, blocks.count(s.rank + 1)),
                  kUnfoldTag));
 }
 
@@ -178,27 +179,27 @@ void reduce_scatter_halving(B& b, const Shape& s) {
 void reduce_scatter_ring(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size, right = (s.rank + 1) % n, left = (s.rank - 1 + n) % n;
-  const Place mine = whole_contribution(s, blocks);
+  const BufferRef mine = whole_contribution(s, blocks);
   auto block = [&](int i) {
     return part(mine, s.recv_type, blocks.first(i), blocks.count(i));
   };
-  const Place target =
+  const BufferRef target =
       elements(kRecvBuffer, kRecvType, s.recv_type, 0, blocks.count(s.rank));
   TagStream sends(0, 1000), recvs(0, 1000);
   int sent = 0, received = 0;
   std::vector<NodeId> readers;  // of the contribution
   Value value{block(left)};
   for (int step = 0; step < n - 1; ++step) {
-    if (value.place.count > 0) {
-      const NodeId node = b.send(right, value.place, sends.tag(sent++));
+    if (value.ref.count > 0) {
+      const NodeId node = b.send(right, value.ref, sends.tag(sent++));
       sends.add(b, node);
       b.connect(value.ready, node);
       if (step == 0) readers.push_back(node);
     }
     const int in = (s.rank - 2 - step + 2 * n) % n;
     value = {block(in)};
-    if (value.place.count == 0) continue;
-    const Place other =
+    if (value.ref.count == 0) continue;
+    const BufferRef other =
         in == s.rank && !s.is_in_place
             ? target
             : typed_scratch(b, kRecvType, s.recv_type, blocks.count(in));
@@ -208,7 +209,7 @@ void reduce_scatter_ring(B& b, const Shape& s) {
     readers.push_back(value.ready);
   }
   if (!s.is_in_place || target.count == 0) return;
-  const NodeId copied = b.copy(value.place, target);
+  const NodeId copied = b.copy(value.ref, target);
   for (NodeId node : readers) b.connect(node, copied);
 }
 

@@ -7,11 +7,11 @@ namespace {
 
 // Elements [first, first + count) along the chain of ranks.
 void scan_part(B& b, const Shape& s, Count first, Count count, int tag) {
-  const Place target = part(result(s), s.recv_type, first, count);
-  const Place mine = part(contribution(s), s.recv_type, first, count);
+  const BufferRef target = part(result(s), s.recv_type, first, count);
+  const BufferRef mine = part(contribution(s), s.recv_type, first, count);
   NodeId ready = s.is_in_place ? kNoNode : b.copy(mine, target);
   if (s.rank > 0) {
-    const Place before = typed_scratch(b, kRecvType, s.recv_type, count);
+    const BufferRef before = typed_scratch(b, kRecvType, s.recv_type, count);
     const NodeId received = b.recv(s.rank - 1, before, tag);
     const NodeId reduced = b.reduce(before, target);
     b.connect(ready, reduced);
@@ -21,8 +21,8 @@ void scan_part(B& b, const Shape& s, Count first, Count count, int tag) {
 }
 
 void exscan_part(B& b, const Shape& s, Count first, Count count, int tag) {
-  const Place target = part(result(s), s.recv_type, first, count);
-  const Place mine = part(contribution(s), s.recv_type, first, count);
+  const BufferRef target = part(result(s), s.recv_type, first, count);
+  const BufferRef mine = part(contribution(s), s.recv_type, first, count);
   const bool is_last = s.rank + 1 == s.size;
   if (s.rank == 0) {
     if (!is_last) b.send(1, mine, tag);
@@ -32,7 +32,7 @@ void exscan_part(B& b, const Shape& s, Count first, Count count, int tag) {
     b.recv(s.rank - 1, target, tag);
     return;
   }
-  const Place other = typed_scratch(b, kRecvType, s.recv_type, count);
+  const BufferRef other = typed_scratch(b, kRecvType, s.recv_type, count);
   if (!s.is_in_place) {
     const NodeId received = b.recv(s.rank - 1, target, tag);
     const NodeId copied = b.copy(mine, other);
@@ -60,7 +60,7 @@ void scan_chain(B& b, const Shape& s) {
 // Step k: the sum of the last 2^k ranks goes to rank + 2^k.
 void scan_doubling(B& b, const Shape& s) {
   const bool is_exclusive = s.coll == Coll::kExscan;
-  const Place target = result(s), mine = contribution(s);
+  const BufferRef target = result(s), mine = contribution(s);
   // `sum`: of the ranks (rank - distance, rank]. `before`: of those below this rank.
   Value sum{mine}, before{};
   bool has_before = false, sum_is_users = true;
@@ -69,36 +69,36 @@ void scan_doubling(B& b, const Shape& s) {
     NodeId sent = kNoNode;
     if (s.rank + distance < s.size)
       sent = after(b, sum.ready,
-                   with_level(b, b.send(s.rank + distance, sum.place, step), step));
+                   with_level(b, b.send(s.rank + distance, sum.ref, step), step));
     if (s.rank < distance) continue;
-    const Place other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+    const BufferRef other = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
     const NodeId received = with_level(b, b.recv(s.rank - distance, other, step), step);
     if (is_exclusive) {
       if (!has_before) {
-        const Place own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+        const BufferRef own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
         before = {own, after(b, received, b.copy(other, own))};
         has_before = true;
       } else {
-        const NodeId reduced = after(b, received, b.reduce(other, before.place));
+        const NodeId reduced = after(b, received, b.reduce(other, before.ref));
         b.connect(before.ready, reduced);
         before.ready = reduced;
       }
     }
     if (sum_is_users) {
-      const Place own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
-      sum = {own, after(b, sum.ready, b.copy(sum.place, own))};
+      const BufferRef own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
+      sum = {own, after(b, sum.ready, b.copy(sum.ref, own))};
       sum_is_users = false;
     }
-    const NodeId reduced = after(b, received, b.reduce(other, sum.place));
+    const NodeId reduced = after(b, received, b.reduce(other, sum.ref));
     b.connect(sum.ready, reduced);
     b.connect(sent, reduced);
     sum.ready = reduced;
   }
   const Value value = is_exclusive ? before : sum;
   if (is_exclusive && !has_before) return;
-  const bool is_there = value.place.slot == target.slot;
+  const bool is_there = value.ref.slot == target.slot;
   if (is_there) return;
-  const NodeId copied = after(b, value.ready, b.copy(value.place, target));
+  const NodeId copied = after(b, value.ready, b.copy(value.ref, target));
   if (is_exclusive) b.connect(sum.ready, copied);  // the contribution has been read
 }
 

@@ -5,7 +5,7 @@ namespace mpc::nbc {
 
 namespace {
 
-Place own_block(const Shape& s) {
+BufferRef own_block(const Shape& s) {
   return elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
 }
 
@@ -58,11 +58,12 @@ void scatter_tree(B& b, const Shape& s) {
   }
   if (tree.parent >= 0) {
     const int64_t block = total_bytes(s.recv_count, s.recv_type);
-    const Place all = byte_scratch(b, block * tree.span);
+    const BufferRef all = byte_scratch(b, block * tree.span);
     const NodeId received = on_edge(b, tree, b.recv(tree.parent, all), tree.level);
     for (size_t i = tree.children.size(); i-- > 0;) {
       const TreeChild& child = tree.children[i];
-      const Place data = bytes_at(all, (child.first - v) * block, child.count * block);
+      const BufferRef data =
+          bytes_at(all, (child.first - v) * block, child.count * block);
       after(b, received, on_edge(b, tree, b.send(child.rank, data), child.level));
     }
     const NodeId own = b.copy(bytes_at(all, 0, block), own_block(s));
@@ -83,7 +84,7 @@ void scatter_tree(B& b, const Shape& s) {
       continue;
     }
     // The blocks of this subtree are the last ranks' and the first ones'.
-    const Place data = byte_scratch(b, child.count * block);
+    const BufferRef data = byte_scratch(b, child.count * block);
     const NodeId sent = on_edge(b, tree, b.send(child.rank, data), child.level);
     const int rest = child.count - before_end;
     for (const NodeId copied :

@@ -75,12 +75,6 @@ namespace {
 // Bytes of what decides: one block of gather-like collectives, the vector of reductions.
 int64_t deciding_bytes(const Shape& s) {
   switch (s.coll) {
-    case Coll::kGather:
-      return s.rank == s.root ? total_bytes(s.recv_count, s.recv_type)
-                              : total_bytes(s.send_count, s.send_type);
-    case Coll::kScatter:
-      return s.rank == s.root ? total_bytes(s.send_count, s.send_type)
-                              : total_bytes(s.recv_count, s.recv_type);
     case Coll::kReduceScatterBlock:
       return s.size * total_bytes(s.recv_count, s.recv_type);
     case Coll::kReduceScatter:
@@ -90,7 +84,7 @@ int64_t deciding_bytes(const Shape& s) {
       return all;
     }
     default:
-      return total_bytes(s.recv_count, s.recv_type);
+      return block_bytes(s);
   }
 }
 

@@ -1,4 +1,5 @@
 // The table of all algorithms, and building from it.
+#include <algorithm>
 #include <vector>
 
 #include "base/settings.h"
@@ -45,32 +46,15 @@ const Table& table() {
 // True if every rank can see that no rank has anything to do. (The v and w forms look at each
 // block for itself.)
 bool moves_nothing(const Shape& s) {
-  const int64_t send = total_bytes(s.send_count, s.send_type);
-  const int64_t recv = total_bytes(s.recv_count, s.recv_type);
-  switch (s.coll) {
-    case Coll::kBarrier:
-      return s.size == 1;
-    case Coll::kBcast:
-      return s.size == 1 || recv == 0;
-    case Coll::kGather:
-      return (s.rank == s.root ? recv : send) == 0;
-    case Coll::kScatter:
-      return (s.rank == s.root ? send : recv) == 0;
-    case Coll::kAllgather:
-    case Coll::kAlltoall:
-    case Coll::kReduce:
-    case Coll::kAllreduce:
-    case Coll::kReduceScatterBlock:
-    case Coll::kScan:
-    case Coll::kExscan:
-      return recv == 0;
-    case Coll::kReduceScatter:
-      for (Count count : s.recv_counts)
-        if (total_bytes(count, s.recv_type) > 0) return false;
-      return true;
-    default:
-      return false;
+  if (s.coll == Coll::kBarrier) return s.size == 1;
+  if (s.coll == Coll::kBcast && s.size == 1) return true;
+  if (s.coll == Coll::kReduceScatter) {
+    return std::all_of(s.recv_counts.begin(), s.recv_counts.end(), [&](Count count) {
+      return total_bytes(count, s.recv_type) <= 0;
+    });
   }
+  const CollTraits& traits = traits_of(s.coll);
+  return !traits.is_irregular() && !traits.is_neighborhood && block_bytes(s) == 0;
 }
 
 }  // namespace
@@ -106,7 +90,7 @@ Result<std::shared_ptr<const Schedule>> build(const Shape& shape,
                                               const Algorithm& algorithm) {
   ScheduleBuilder builder;
   if (moves_nothing(shape)) return builder.finish();
-  // Of one rank there is only the local part, which the first algorithm of each has.
+  // One rank alone has the local part only, which the first algorithm of each collective does.
   const Algorithm& chosen = shape.size == 1 ? algorithms(shape.coll)[0] : algorithm;
   chosen.build(builder, shape);
   auto graph = builder.finish();

@@ -1,8 +1,8 @@
 #pragma once
 // Call: what one member brings to a direct collective.
 //
-// Role:      buffers, counts, types and the operation; posted by address, read by whoever acts
-//            for the member's place or for all.
+// Role:      buffers, counts, types and the operation; posted by address, read by the member
+//            that acts for the place or for all.
 // Users:     mpi makes it on the stack of the call; nbc/direct reads it.
 // Threads:   constant from the member's arrival to its release; then the member's again.
 // See also:  nbc/direct/direct.h.
@@ -18,7 +18,7 @@ namespace mpc::nbc::direct {
 using dt::Count;
 
 // inout = in op inout over `n` elements: a predefined kernel, or a user's function (then
-// `kernel` is null). The member's own: whoever acts uses the one of its own call.
+// `kernel` is null). The member's own: the acting member uses that of its own call.
 struct Operation {
   dt::ReduceFn kernel = nullptr;
   dt::Reduce3Fn kernel3 =

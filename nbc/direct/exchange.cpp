@@ -57,7 +57,7 @@ void copy_from(Actor& actor, int s) {
   }
 }
 
-// Of one member in its place's room.
+// What one member takes in its place's room.
 size_t row_bytes(const Team& team, const Call& call) noexcept {
   return call.coll == Coll::kAllgather
              ? call.send_block

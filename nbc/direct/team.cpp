@@ -44,8 +44,8 @@ void Sleeper::wake() noexcept {
   for (;;) {
     if (who == 0) return;
     if (who == kWaking) {
-      // Somebody who comes late from the collective before: his unpark() may have been too
-      // early for our flag, so it does not count for ours.
+      // A member that comes late from the collective before is about to unpark. Its unpark() may
+      // have been too early for our flag, so it does not count for ours.
       sched::Execution::self().yield();
       who = who_.load(std::memory_order_seq_cst);
     } else if ((who & kKernelThread) == 0) {
@@ -58,7 +58,7 @@ void Sleeper::wake() noexcept {
   }
   reinterpret_cast<sched::Execution*>(who & ~kKernelThread)->unpark();
   // It stays armed: if we are the late one, the thread waits for another flag by now, and
-  // whoever sets that must find it. release pairs with disarm(): the thread may end.
+  // the member that sets that flag must find it. release pairs with disarm(): the thread may end.
   who_.store(who, std::memory_order_release);
 }
 
@@ -151,8 +151,8 @@ Actor::Actor(Team& team, int member, job::Rank& self,
       epoch_(me_.epoch),
       round_(epoch_ * kRounds) {}
 
-// Shows `flag_of(my place)`, and waits for the others'. Whoever sees all of them there wakes
-// those who sleep: the last one in the single order of the seq_cst stores does see it, and a
+// Shows `flag_of(my place)`, and waits for the others'. A member that sees all of them there
+// wakes those that sleep: the last one in the single order of the seq_cst stores does see it, and a
 // sleeper that arms after it looked sees all flags itself.
 template <class FlagOf>
 void Actor::join_others(FlagOf flag_of) {

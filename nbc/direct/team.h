@@ -28,7 +28,8 @@
 
 namespace mpc::nbc::direct {
 
-// Who waits at one flag: whoever sets the flag looks here and unparks. See wake().
+// The execution that waits at one flag; the member that sets the flag looks here and unparks it.
+// See wake().
 class Sleeper {
  public:
   void arm(sched::Execution& waiter) noexcept;
@@ -48,7 +49,7 @@ struct alignas(64) Member {
   uint64_t epoch = 0;          // the member's own: collectives begun
   Sleeper sleeper;             // waits for Place::released
   int place = 0;
-  // By who acts for the place, read by the member once released:
+  // Written by the member that acts for the place, read by the member once released:
   bool has_mismatch = false;  // see Place::complaint
   int truncated_by = -1;  // the rank whose data were longer than this member's buffer
 };
@@ -73,9 +74,9 @@ struct Place {
   alignas(64) std::atomic<uint64_t> released{0};  // last collective that is over here
   alignas(64) std::atomic<uint64_t> round{0};  // later rounds of the collective in hand
   Post posts[2];
-  Sleeper sleeper;           // whoever acts for the place waits for other places
+  Sleeper sleeper;           // the acting member waits here for other places
   std::vector<int> members;  // ascending
-  // Written by who acts, which is nobody before all members have come again:
+  // Written by the acting member; there is none before all members have come again:
   std::string complaint;
   bool calls_differ = false;  // the complaint is not about amounts of data only
   std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes, in turn

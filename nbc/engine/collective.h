@@ -1,37 +1,41 @@
 #pragma once
 // Collective: a schedule in flight: counters of nodes, requests of messages, scratch memory.
 //
-// Role:      the state that nbc/engine/engine.cpp moves; kept in a pool per rank, so that a
+// Role:      the state that the units of nbc/engine move; kept in a pool per rank, so that a
 //            blocking collective allocates nothing once its like has been run before.
 // Users:     nbc/engine.
 // Threads:   bind() and prepare() by the owning rank while nothing is in flight; afterwards
 //            each field as it says.
-// See also:  nbc/engine/engine.h (contract), docs/collectives.md (states).
+// See also:  nbc/engine/engine.h (contract), docs/collectives.md (phases).
 //
 //   kIdle --start()--> kRunning --last node--> kFinishing --> kDone
-//   kFinishing: complete for the owner; whoever completed the last node still wakes the
-//   waiter or calls the callback. The owner does not reuse or free the collective before kDone,
-//   and after kDone (release) nobody else touches it.
+//   kFinishing: complete for the owner; the execution that completed the last node still wakes
+//   the waiter or calls the callback. The owner does not reuse or free the collective before
+//   kDone, and after kDone (release) nobody else touches it.
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <vector>
 
-#include "nbc/engine/engine.h"
+#include "nbc/engine/binding.h"
+#include "runtime/job/rank.h"
 
 namespace mpc::nbc {
 
-class Collective;
+struct Collective;
+class RankEngine;
 
-// A node's counter, and its place in the list of nodes that are ready, or in the queue of its
+// A node's counter, and its link in the list of nodes that are ready, or in the queue of its
 // rank's progress thread.
 struct NodeState : sched::ProgressItem {
   std::atomic<uint32_t> waiting{0};  // predecessors to come; used with two or more
+  // Set when the node becomes ready:
   NodeId id = 0;
   Collective* owner = nullptr;
   NodeState* next_ready = nullptr;
-  bool goes_up =
-      false;  // what it waited for last was a reduction, or further from the root
+  // The last predecessor was a reduction, or an edge of the tree further from the root.
+  bool goes_up = false;
 };
 
 // A send's or receive's request; the completion finds the node through it.
@@ -43,65 +47,94 @@ struct Message {
   NodeId fused = kNoNode;
 };
 
-enum CollectiveState : uint32_t { kIdle = 0, kRunning, kFinishing, kDone };
+enum CollectivePhase : uint32_t { kIdle = 0, kRunning, kFinishing, kDone };
 
-class Collective {
+// An array that only grows; what it holds is lost then.
+template <class T>
+class Room {
  public:
-  explicit Collective(job::Rank& owner) noexcept : rank(&owner) {}
+  // Errors: false if there is no memory; it is empty then.
+  bool reserve(size_t count) noexcept {
+    if (count <= capacity_) return true;
+    items_.reset();
+    items_.reset(new (std::nothrow) T[count]);
+    capacity_ = items_ != nullptr ? count : 0;
+    return items_ != nullptr;
+  }
+  // Gives the memory back if it is for more than `most`.
+  void trim(size_t most) noexcept {
+    if (capacity_ <= most) return;
+    items_.reset();
+    capacity_ = 0;
+  }
+  T* data() const noexcept { return items_.get(); }
+  T& operator[](size_t i) const noexcept { return items_[i]; }
+
+ private:
+  std::unique_ptr<T[]> items_;
+  size_t capacity_ = 0;
+};
+
+// A cache line of scratch memory.
+struct alignas(64) ScratchLine {
+  std::byte bytes[64];
+};
+
+// A plain struct: the units of nbc/engine are what acts on it.
+struct Collective {
+  Collective(job::Rank& owner, RankEngine& home) noexcept
+      : rank(&owner), engine(&home) {}
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
-  ~Collective();
 
   // Makes room for the schedule and remembers the binding; the binding's spans are used as
   // they are. Errors: false if there is no memory.
-  bool bind(const Schedule& s, const Binding& b);
+  bool bind(const Schedule& s, const Binding& b) noexcept;
   // The same with copies of the spans.
-  bool bind_copy(std::shared_ptr<const Schedule> s, const Binding& b);
+  bool bind_copy(std::shared_ptr<const Schedule> s, const Binding& b) noexcept;
   // Counters as at the beginning.
   void prepare() noexcept;
   // Gives large memory back before the collective goes to the pool.
   void trim() noexcept;
 
-  // What a place refers to.
-  void* address(const Place& place) const noexcept {
-    const auto base = place.slot == kScratch
-                          ? reinterpret_cast<uintptr_t>(scratch)
-                          : reinterpret_cast<uintptr_t>(binding.buffers[place.slot]);
-    return reinterpret_cast<void*>(base + static_cast<uintptr_t>(place.offset));
+  // The memory that `ref` names.
+  void* address(const BufferRef& ref) const noexcept {
+    const auto base = ref.slot == kScratch
+                          ? reinterpret_cast<uintptr_t>(scratch.data())
+                          : reinterpret_cast<uintptr_t>(binding.buffers[ref.slot]);
+    return reinterpret_cast<void*>(base + static_cast<uintptr_t>(ref.offset));
   }
-  const dt::Datatype& type(const Place& place) const noexcept;
+  const dt::Datatype& type(const BufferRef& ref) const noexcept;
   void fail(Errc error) noexcept;
-  // Of all that the rank receives in it. Cost: the first time after a start, all nodes.
+  // All that the rank receives in it. Cost: the first time after bind(), all nodes.
   int64_t received_bytes() const noexcept;
 
   // Read-only while in flight.
   job::Rank* rank;
+  RankEngine* engine;  // the rank's
   const Schedule* schedule = nullptr;
   const Node* nodes = nullptr;
   Binding binding;
-  sched::Execution* waiter = nullptr;  // of a blocking call
+  sched::Execution* waiter = nullptr;  // a blocking call's; null: the call has returned
   void (*on_complete)(void*) = nullptr;
   void* on_complete_argument = nullptr;
-  std::byte* scratch = nullptr;
-  NodeState* states = nullptr;
-  Message* messages = nullptr;
+  Room<ScratchLine> scratch;
+  Room<NodeState> states;
+  Room<Message> messages;
 
-  std::atomic<uint32_t> state{kIdle};
+  std::atomic<uint32_t> phase{kIdle};
   std::atomic<uint32_t> sinks_left{0};
   std::atomic<bool> has_failed{false};
-  mutable std::atomic<int64_t> received_bytes_{-1};  // not known yet
+  mutable std::atomic<int64_t> known_received_bytes{-1};  // -1: not counted yet
   msg::Status status;  // written by the first that fails; read after kDone
   Collective* next_free = nullptr;
   uint32_t trace_number = 0;         // of this start; 0: not traced
   const char* trace_call = nullptr;  // the MPI call that started it
 
- private:
-  bool reserve(const Schedule& s);
-
-  size_t node_capacity_ = 0, message_capacity_ = 0, scratch_capacity_ = 0;
-  std::shared_ptr<const Schedule> kept_schedule_;
-  std::vector<void*> kept_buffers_;
-  std::vector<const dt::Datatype*> kept_types_;
+  // What bind_copy() has copied.
+  std::shared_ptr<const Schedule> kept_schedule;
+  std::vector<void*> kept_buffers;
+  std::vector<const dt::Datatype*> kept_types;
 };
 
 }  // namespace mpc::nbc

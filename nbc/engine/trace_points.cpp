@@ -30,8 +30,8 @@ const char* name_of(const Node& node) noexcept {
 
 uint64_t bytes_of(const Collective& c, const Node& node) noexcept {
   if (node.kind == NodeKind::kNop) return 0;
-  const Place& place = node.kind == NodeKind::kSend ? node.from : node.to;
-  return static_cast<uint64_t>(place.count * c.type(place).size() * node.repeat.times);
+  const BufferRef& ref = node.kind == NodeKind::kSend ? node.from : node.to;
+  return static_cast<uint64_t>(ref.count * c.type(ref).size() * node.repeat.times);
 }
 
 uint64_t number_of(const Collective& c, NodeId id) noexcept {

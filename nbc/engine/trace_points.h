@@ -2,7 +2,7 @@
 // Trace points of the engine: a collective's start and end, its nodes, its local work.
 //
 // Role:      keeps what is recorded apart from what is done; all of it is cold.
-// Users:     nbc/engine/engine.cpp.
+// Users:     nbc/engine.
 // Threads:   any; the collective is alive during the call.
 // See also:  base/trace.h, docs/tracing.md (what the values mean).
 

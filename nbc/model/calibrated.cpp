@@ -14,23 +14,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-bool is_reduction(Coll coll) {
-  switch (coll) {
-    case Coll::kReduce:
-    case Coll::kAllreduce:
-    case Coll::kReduceScatter:
-    case Coll::kReduceScatterBlock:
-    case Coll::kScan:
-    case Coll::kExscan:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool has_doubling_weight(Coll coll) {
-  return coll == Coll::kScatter || coll == Coll::kGather;
-}
+bool is_reduction(Coll coll) { return traits_of(coll).is_reduction; }
 
 // Share of the pairs (r, r + distance) that lie in one domain of `per_domain` of `all` cores,
 // over which `ranks` are spread evenly.
@@ -49,7 +33,8 @@ class Costs {
   // One edge of a tree, played exactly, for one of `played` segments, which have the overhead of
   // `parts` together.
   EdgeCost edge_cost(const TreeEdge& e, bool reduces, int64_t parts, int played) const {
-    const int64_t bytes = has_doubling_weight(s_.coll) ? s_.bytes * e.span : s_.bytes;
+    const int64_t bytes =
+        traits_of(s_.coll).gathers_on_the_way() ? s_.bytes * e.span : s_.bytes;
     const auto domain = [&](int v, int per_domain) {
       return static_cast<int64_t>(v) * p_.shape.cores / s_.ranks / per_domain;
     };
@@ -120,10 +105,10 @@ int64_t segment_count(int64_t bytes, int64_t segment_bytes) {
 struct TreePass {
   static constexpr int kMostPlayed = 1024;  // ranks; beyond, levels are counted
 
-  // Many segments behave like some: so many are played, with the overhead of all.
+  // Many segments behave like a few: at most kMostSegments are played, with the overhead of all.
   static constexpr int64_t kMostSegments = 8, kMostTasks = 2048;
 
-  // Of the levels [first, end) those below `kept` are on communication cores.
+  // The time of the levels [first, end), of which those below `kept` are on communication cores.
   double played_us(int first_level, int kept_level, int end_level) const {
     TreeWork work;
     work.ranks = s.ranks;
@@ -138,7 +123,7 @@ struct TreePass {
     work.segments = static_cast<int>(std::min(
         segments, std::clamp<int64_t>(kMostTasks / s.ranks, 1, kMostSegments)));
     work.numa_gbs = costs.numa_gbs();
-    if (has_doubling_weight(s.coll)) work.own_block = costs.own_block();
+    if (traits_of(s.coll).gathers_on_the_way()) work.own_block = costs.own_block();
     return tree_us(work, [&](const TreeEdge& e) {
       return costs.edge_cost(e, reduces, segments, work.segments);
     });
@@ -168,8 +153,9 @@ struct TreePass {
     return std::min<int64_t>(arity - 1, (s.ranks + d - 1) / d - 1);
   }
   double edge_us(int level, int cores) const {
-    const int64_t weight =
-        has_doubling_weight(s.coll) ? std::min(step(level), s.ranks - step(level)) : 1;
+    const int64_t weight = traits_of(s.coll).gathers_on_the_way()
+                               ? std::min(step(level), s.ranks - step(level))
+                               : 1;
     const int active = static_cast<int>(std::min<int64_t>(edges(level), cores));
     return costs.message_us(s.bytes * weight, segments, step(level), active, reduces);
   }
@@ -218,7 +204,8 @@ struct TreePass {
 std::vector<SplitTime> predict_tree(const Situation& s, const Plan& plan,
                                     const Costs& costs) {
   const int64_t segments = segment_count(s.bytes, plan.segment_bytes);
-  const bool is_upwards = is_reduction(s.coll) || s.coll == Coll::kGather;
+  const bool is_upwards =
+      is_reduction(s.coll) || traits_of(s.coll).root == RootRole::kReceives;
   const TreePass pass{s, costs, plan.arity, segments, is_upwards, is_reduction(s.coll)};
   TreePass down = pass;
   down.is_upwards = down.reduces = false;
@@ -284,13 +271,9 @@ Load load_of(const Situation& s) {
     case Coll::kReduceScatter:
     case Coll::kReduceScatterBlock:
       return {others, others * b, others * b};
-    case Coll::kNeighborAllgather:
-    case Coll::kNeighborAllgatherv:
-    case Coll::kNeighborAlltoall:
-    case Coll::kNeighborAlltoallv:
-    case Coll::kNeighborAlltoallw:
-      return {4, 4 * b, 0};  // a plane's neighbours; the real number is not known here
     default:
+      // The number of neighbours is not known here: those of a plane.
+      if (traits_of(s.coll).is_neighborhood) return {4, 4 * b, 0};
       return {others, others * b, 0};
   }
 }
@@ -308,7 +291,7 @@ std::vector<SplitTime> predict_balanced(const Situation& s, const Costs& costs) 
 
 constexpr int kWideArity = 4;
 
-// The same plan in pieces of several sizes.
+// Adds `plan` with several segment sizes, or with the one that is settled.
 void add_segmented(std::vector<Plan>& plans, const Situation& s, Plan plan) {
   constexpr int64_t kSegments[] = {16 << 10, 64 << 10, 256 << 10};
   if (s.segment_bytes > 0) {
@@ -349,19 +332,16 @@ std::vector<Plan> free_plans(const Situation& s) {
 // A tree over places counts as binomial: places are not known here.
 std::vector<Plan> settled_plans(const Situation& s) {
   const std::string_view name = s.algorithm;
-  const bool is_segmented =
-      name.ends_with("_segmented") ||
-      (name == "chain" && (s.coll == Coll::kBcast || s.coll == Coll::kReduce));
+  const bool is_segmented = name.ends_with("_segmented") ||
+                            (name == "chain" && traits_of(s.coll).is_rooted() &&
+                             !traits_of(s.coll).has_blocks());
   Plan plan{s.algorithm, Form::kBalanced, 0, 0};
   if (name.starts_with("binomial") || name.starts_with("tree"))
     plan = {s.algorithm, Form::kTree, 2, 0};
   if (name.starts_with("knomial"))
     plan = {s.algorithm, Form::kTree, s.arity >= 2 ? s.arity : kWideArity, 0};
   if (name == "chain") plan = {s.algorithm, Form::kChain, 1, 0};
-  const bool is_rooted = s.coll == Coll::kBcast || s.coll == Coll::kReduce ||
-                         s.coll == Coll::kGather || s.coll == Coll::kGatherv ||
-                         s.coll == Coll::kScatter || s.coll == Coll::kScatterv;
-  if (name == "linear" && is_rooted) plan.form = Form::kSerial;
+  if (name == "linear" && traits_of(s.coll).is_rooted()) plan.form = Form::kSerial;
   std::vector<Plan> plans;
   if (is_segmented) add_segmented(plans, s, plan);
   if (plans.empty()) plans.push_back(plan);

@@ -44,8 +44,8 @@ Prediction predict_best(const Situation& situation, const Parameters& parameters
 // Cost: some 200 us for 64 ranks (binomial tree), some 10 ms for 1000; see Chooser.
 Choice choose(const Situation& situation, const Parameters& parameters);
 
-// choose() with a memory of the last questions; windows do not count as different questions.
-// Behind it is a memory for all ranks of the process.
+// choose() with a cache of the last situations; a situation with another window is the same one.
+// A prediction is computed once for all ranks of the process.
 class Chooser {
  public:
   explicit Chooser(const Parameters& parameters) : parameters_(parameters) {}

@@ -142,7 +142,7 @@ Result<Parameters> from_json(const std::string& text) {
 }
 
 Result<Parameters> read_parameters(const std::string& path) {
-  // Opening a FIFO would wait for who writes to it.
+  // Opening a FIFO would wait for a writer.
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (exists(status) && !is_regular_file(status))

@@ -10,7 +10,7 @@ namespace mpc::nbc {
 
 namespace {
 
-// Of one edge of level `level` (0 at the root) in a tree of height `height`.
+// The weight of one edge of level `level` (0 at the root) in a tree of height `height`.
 double edge_weight(Weight weight, int height, int level) {
   return weight == Weight::kConstant ? 1.0 : std::ldexp(1.0, height - 1 - level);
 }

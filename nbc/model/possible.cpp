@@ -70,7 +70,8 @@ std::vector<SplitTime> times_of(const Situation& s, const Plan& plan,
   return times;
 }
 
-// Of the folded levels: sums, which one core makes. An allreduce over a tree begins with them.
+// The part of the folded levels that is sums, which one core makes. An allreduce over a tree
+// begins with them.
 double sums_us(const Situation& s, const Plan& plan, const Parameters& p, size_t split,
                double folded_us) {
   if (s.coll != Coll::kReduce && s.coll != Coll::kAllreduce) return 0;
@@ -93,21 +94,10 @@ double finished_us(double window_us, double work_us, double unshared_us,
 double own_blocks_us(const Situation& s, const Plan& plan, const Parameters& p,
                      int cores) {
   const double one = p.node_us + copy_us(p, Reach::kCache, s.bytes);
-  switch (s.coll) {
-    case Coll::kGather:
-    case Coll::kGatherv:
-    case Coll::kScatter:
-    case Coll::kScatterv:
-      return plan.form == Form::kSerial ? one : 0;  // the root's
-    case Coll::kAlltoall:
-    case Coll::kAlltoallv:
-    case Coll::kAlltoallw:
-    case Coll::kAllgather:
-    case Coll::kAllgatherv:
-      return one * s.ranks / cores;
-    default:
-      return 0;
-  }
+  const CollTraits& traits = traits_of(s.coll);
+  if (!traits.has_blocks() || traits.is_neighborhood) return 0;
+  if (traits.is_rooted()) return plan.form == Form::kSerial ? one : 0;  // the root's
+  return one * s.ranks / cores;
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ struct Possible {
 
   bool hands_over() const noexcept { return handed_us < kept_us; }
   double shortest_us() const noexcept { return std::min(kept_us, handed_us); }
-  // Of the blocking collective, or of the window if that is shorter, 0 to 1: as bench/overlap
-  // counts what it measures. 0 where handing over does not pay.
+  // The share that is hidden of the blocking collective, or of the window if that is shorter: 0
+  // to 1, counted as bench/overlap counts what it measures. 0 where handing over does not pay.
   double hidden_share() const noexcept;
 };
 

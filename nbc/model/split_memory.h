@@ -2,10 +2,10 @@
 // SplitMemory: what the calls of one site have taken so far, and the S of the next one.
 //
 // Role:      the history of `nbc.split=auto`. All ranks of a process that make the same call share
-//            one memory: who asks first for a call decides, so that all have the same S.
+//            one memory: the first to ask for a call decides, so that all have the same S.
 // Users:     nbc/overlap/tree_split.cpp.
 // Threads:   any. A rank that comes very late may be told another S: that is allowed, since S
-//            says who does a level, not what is sent.
+//            says which cores do a level, not what is sent.
 // See also:  nbc/model/chooser.h, docs/overlap-model.md.
 //
 // An S that has been measured counts with what it took, another one with what the model says

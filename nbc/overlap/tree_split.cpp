@@ -33,7 +33,7 @@ StringSetting split_setting{
       return std::string(
           parse_split(text) == kInvalid ? "neither auto nor a number of levels" : "");
     }};
-// Of the file that nbc.machine_file names: read when the setting is made, before the ranks start
+// The parameters in the file that nbc.machine_file names: read when the setting is made, before the ranks start
 // and before --wdir, so that a wrong one is refused as any other wrong value is.
 std::optional<Parameters>& asked_parameters() {
   static std::optional<Parameters> parameters;
@@ -73,29 +73,15 @@ Counter measured_counter{
     "nbc.measured_us",
     "Time of collectives that the model predicted, start to end, as measured"};
 
-bool has_tree(Coll coll) noexcept {
-  switch (coll) {
-    case Coll::kBcast:
-    case Coll::kReduce:
-    case Coll::kAllreduce:
-    case Coll::kGather:
-    case Coll::kGatherv:
-    case Coll::kScatter:
-    case Coll::kScatterv:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // One rank's buffer, or its block: alike at all ranks for the collectives with a tree.
 int64_t bytes_of(const Shape& s) noexcept {
-  const bool is_scatter = s.coll == Coll::kScatter || s.coll == Coll::kScatterv;
-  const bool is_gather = s.coll == Coll::kGather || s.coll == Coll::kGatherv;
+  const CollTraits& traits = traits_of(s.coll);
   const int64_t received = s.recv_count * s.recv_type.size;
   const int64_t sent = s.send_count * s.send_type.size;
-  if (is_gather) return std::max(sent, s.rank == s.root ? received : 0);
-  if (is_scatter) return std::max(received, s.rank == s.root ? sent : 0);
+  if (traits.has_blocks() && traits.root == RootRole::kReceives)
+    return std::max(sent, s.rank == s.root ? received : 0);
+  if (traits.has_blocks() && traits.root == RootRole::kSends)
+    return std::max(received, s.rank == s.root ? sent : 0);
   return received;
 }
 
@@ -298,7 +284,7 @@ int TreeSplitter::split_of(SplitCall& call, const CommView& comm) {
 }
 
 bool needs_choice(const CommView& comm, Shape& shape) {
-  if (!has_tree(shape.coll) || shape.size < 2) return false;
+  if (!traits_of(shape.coll).has_split_tree || shape.size < 2) return false;
   const int given = given_split(comm);
   if (given >= 0) {
     shape.split = given;

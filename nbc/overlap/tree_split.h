@@ -35,7 +35,7 @@ struct CommView {
   const std::string* hint;  // "mpc_nbc_split"; null: none
 };
 
-// Calls alike: the same collective of the same size and root on one communicator.
+// Calls that are alike: the same collective of the same size and root on one communicator.
 struct SplitSite {
   Coll coll;
   int root;
@@ -58,7 +58,8 @@ struct SplitSite {
 class SplitCall {
  public:
   bool is_chosen() const noexcept { return site_ != nullptr; }
-  // The start begins, and has returned; a wait begins; it has ended.
+  // To be called when the start begins, when it has returned, when a wait begins and when it has
+  // ended.
   void note_start() noexcept;
   void note_started() noexcept;
   void note_wait() noexcept;

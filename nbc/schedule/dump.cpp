@@ -7,13 +7,13 @@ namespace mpc::nbc {
 
 namespace {
 
-std::string text(const Place& place) {
+std::string text(const BufferRef& ref) {
   static constexpr const char* kSlots[] = {"send", "recv", "scratch"};
   const std::string slot =
-      place.slot < 3 ? kSlots[place.slot] : fmt::format("slot{}", place.slot);
+      ref.slot < 3 ? kSlots[ref.slot] : fmt::format("slot{}", ref.slot);
   const std::string type =
-      place.type == kByteType ? "byte" : fmt::format("type{}", place.type);
-  return fmt::format("{}+{}[{} {}]", slot, place.offset, place.count, type);
+      ref.type == kByteType ? "byte" : fmt::format("type{}", ref.type);
+  return fmt::format("{}+{}[{} {}]", slot, ref.offset, ref.count, type);
 }
 
 std::string text(const Node& node) {

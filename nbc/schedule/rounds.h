@@ -31,7 +31,7 @@ namespace mpc::nbc {
 // The round of each node.
 std::vector<int> rounds_of(const Schedule& schedule);
 
-// The same nodes under the same numbers, then one nop after each round but the last.
+// A schedule with the same nodes under the same numbers, then one nop after each round but the last.
 Result<std::shared_ptr<const Schedule>> to_rounds(const Schedule& schedule);
 
 }  // namespace mpc::nbc

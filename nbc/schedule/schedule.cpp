@@ -27,7 +27,7 @@ NodeId ScheduleBuilder::add(const Node& node) {
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
-NodeId ScheduleBuilder::send(int peer, Place from, int tag_offset) {
+NodeId ScheduleBuilder::send(int peer, BufferRef from, int tag_offset) {
   Node node = make_node(NodeKind::kSend);
   node.peer = peer;
   node.tag_offset = tag_offset;
@@ -35,7 +35,7 @@ NodeId ScheduleBuilder::send(int peer, Place from, int tag_offset) {
   return add(node);
 }
 
-NodeId ScheduleBuilder::recv(int peer, Place to, int tag_offset) {
+NodeId ScheduleBuilder::recv(int peer, BufferRef to, int tag_offset) {
   Node node = make_node(NodeKind::kRecv);
   node.peer = peer;
   node.tag_offset = tag_offset;
@@ -43,14 +43,14 @@ NodeId ScheduleBuilder::recv(int peer, Place to, int tag_offset) {
   return add(node);
 }
 
-NodeId ScheduleBuilder::reduce(Place in, Place inout) {
+NodeId ScheduleBuilder::reduce(BufferRef in, BufferRef inout) {
   Node node = make_node(NodeKind::kReduce);
   node.from = in;
   node.to = inout;
   return add(node);
 }
 
-NodeId ScheduleBuilder::copy(Place from, Place to, Repeat repeat) {
+NodeId ScheduleBuilder::copy(BufferRef from, BufferRef to, Repeat repeat) {
   Node node = make_node(NodeKind::kCopy);
   node.from = from;
   node.to = to;
@@ -65,20 +65,20 @@ void ScheduleBuilder::connect(NodeId before, NodeId after) {
   edges_.emplace_back(before, after);
 }
 
-Place ScheduleBuilder::scratch(int64_t bytes, Count count, uint16_t type) {
-  Place place;
-  place.slot = kScratch;
-  place.type = type;
-  place.count = count;
-  place.offset = scratch_bytes_;
+BufferRef ScheduleBuilder::scratch(int64_t bytes, Count count, uint16_t type) {
+  BufferRef ref;
+  ref.slot = kScratch;
+  ref.type = type;
+  ref.count = count;
+  ref.offset = scratch_bytes_;
   int64_t end;
   if (bytes < 0 || __builtin_add_overflow(scratch_bytes_, bytes, &end) ||
       end > INT64_MAX - kScratchAlignment) {
     too_large_ = true;
-    return place;
+    return ref;
   }
   scratch_bytes_ = align_up(end);
-  return place;
+  return ref;
 }
 
 namespace {

@@ -9,7 +9,7 @@
 //
 // Buffers are named by slots, not addresses: slot 0 the user's send buffer, slot 1 the receive
 // buffer, slot 2 the schedule's own scratch memory (allocated per start), further slots for
-// alltoallw-like calls. A Place is slot + byte offset, with a count and a type index into the
+// alltoallw-like calls. A BufferRef is slot + byte offset, with a count and a type index into the
 // types bound at the start, so that a cached schedule serves any buffer and any datatype of
 // the same shape.
 
@@ -39,7 +39,7 @@ enum Slot : uint16_t { kSendBuffer = 0, kRecvBuffer = 1, kScratch = 2 };
 // for packed data.
 enum TypeIndex : uint16_t { kSendType = 0, kRecvType = 1, kByteType = 0xffff };
 
-struct Place {
+struct BufferRef {
   uint16_t slot = kRecvBuffer;
   uint16_t type = 0;   // index into the types bound at start
   int64_t offset = 0;  // bytes from the slot's address
@@ -64,10 +64,10 @@ struct Node {
   int level = 0;  // tree level of this edge, 0 at the root; for the split and the trace
   int peer = -1;  // rank in the communicator, of send and recv
   int tag_offset =
-      0;          // distinguishes messages of one collective between the same ranks
-  Place from;     // send, copy: source; reduce: the operand `in`
-  Place to;       // recv, copy: destination; reduce: `inout`: to = from op to
-  Repeat repeat;  // copy only
+      0;           // distinguishes messages of one collective between the same ranks
+  BufferRef from;  // send, copy: source; reduce: the operand `in`
+  BufferRef to;    // recv, copy: destination; reduce: `inout`: to = from op to
+  Repeat repeat;   // copy only
   uint32_t first_successor = 0, successor_count = 0;  // in Schedule::successors()
   uint32_t predecessor_count = 0;
   uint32_t request = 0;  // number of this message among the schedule's messages
@@ -104,21 +104,21 @@ class Schedule {
   bool has_reductions_ = false;
 };
 
-// The builder (paper 002: Init, MakeSend/Recv/CalcNode, ConnectNode, Issue).
+// The builder, as in uKACC (Nomura et al.: Init, MakeSend/Recv/CalcNode, ConnectNode, Issue).
 class ScheduleBuilder {
  public:
-  NodeId send(int peer, Place from, int tag_offset = 0);
-  NodeId recv(int peer, Place to, int tag_offset = 0);
-  NodeId reduce(Place in,
-                Place inout);  // inout = in op inout (MPI's order of operands)
-  NodeId copy(Place from, Place to, Repeat repeat = {});
+  NodeId send(int peer, BufferRef from, int tag_offset = 0);
+  NodeId recv(int peer, BufferRef to, int tag_offset = 0);
+  NodeId reduce(BufferRef in,
+                BufferRef inout);  // inout = in op inout (MPI's order of operands)
+  NodeId copy(BufferRef from, BufferRef to, Repeat repeat = {});
   NodeId nop();
   // `after` may start only when `before` is complete. kNoNode on either side: nothing to do.
   void connect(NodeId before, NodeId after);
   Node& node(NodeId id) noexcept { return nodes_[id]; }
   size_t node_count() const noexcept { return nodes_.size(); }
-  // Bytes of scratch memory, aligned to 64; the returned Place has slot kScratch.
-  Place scratch(int64_t bytes, Count count, uint16_t type);
+  // Bytes of scratch memory, aligned to 64; the returned BufferRef has slot kScratch.
+  BufferRef scratch(int64_t bytes, Count count, uint16_t type);
   // The builder is empty afterwards.
   // Errors: kInternal (a cycle, a node that does not exist, a tag or count out of range).
   Result<std::shared_ptr<const Schedule>> finish();

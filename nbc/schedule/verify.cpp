@@ -126,31 +126,31 @@ struct Verifier::State {
     if (index == kByteType) return &byte_type();
     return index < part.types.size() ? part.types[index] : nullptr;
   }
-  // Offsets of the bytes of a place, in packed order.
-  Result<std::vector<int64_t>> bytes_of(int rank, NodeId id, const Place& place) {
+  // Offsets of the bytes that `ref` names, in packed order.
+  Result<std::vector<int64_t>> bytes_of(int rank, NodeId id, const BufferRef& ref) {
     Part& part = parts[static_cast<size_t>(rank)];
     std::vector<int64_t> out;
-    if (place.count == 0) return out;
-    const VerifyType* type = type_of(part, place.type);
+    if (ref.count == 0) return out;
+    const VerifyType* type = type_of(part, ref.type);
     if (type == nullptr) return error(rank, id, "uses a type that is not bound");
-    const auto memory = part.memory.find(place.slot);
+    const auto memory = part.memory.find(ref.slot);
     if (memory == part.memory.end())
       return error(rank, id, "uses a slot that is not bound");
-    for (Count i = 0; i < place.count; ++i)
+    for (Count i = 0; i < ref.count; ++i)
       for (const auto& [offset, length] : type->blocks)
         for (int64_t k = 0; k < length; ++k) {
-          out.push_back(place.offset + i * type->extent + offset + k);
+          out.push_back(ref.offset + i * type->extent + offset + k);
           if (!memory->second.contains(out.back()))
             return error(
                 rank, id,
-                fmt::format("outside of slot {} at byte {}", place.slot, out.back()));
+                fmt::format("outside of slot {} at byte {}", ref.slot, out.back()));
         }
     return out;
   }
   Result<> check_races(int rank);
   Result<> check_order(int rank, const Reachability& reach);
-  Result<> transfer(int from_rank, NodeId from_id, const Place& from, int to_rank,
-                    NodeId to_id, const Place& to);
+  Result<> transfer(int from_rank, NodeId from_id, const BufferRef& from, int to_rank,
+                    NodeId to_id, const BufferRef& to);
   Result<> run_local(int rank, NodeId id);
   Result<> simulate();
 
@@ -223,12 +223,12 @@ Result<> Verifier::State::check_races(int rank) {
   std::map<uint16_t, std::vector<std::vector<Access>>> touched;  // by slot and byte
   for (const auto& [slot, memory] : parts[static_cast<size_t>(rank)].memory)
     touched[slot].resize(memory.cells.size());
-  auto touch = [&](NodeId id, const Place& place, bool is_write) -> Result<> {
-    auto bytes = bytes_of(rank, id, place);
+  auto touch = [&](NodeId id, const BufferRef& ref, bool is_write) -> Result<> {
+    auto bytes = bytes_of(rank, id, ref);
     if (!bytes) return bytes.error();
     if (bytes->empty()) return {};
-    const int64_t low = parts[static_cast<size_t>(rank)].memory[place.slot].low;
-    auto& of_slot = touched[place.slot];
+    const int64_t low = parts[static_cast<size_t>(rank)].memory[ref.slot].low;
+    auto& of_slot = touched[ref.slot];
     for (int64_t offset : *bytes) {
       auto& list = of_slot[static_cast<size_t>(offset - low)];
       for (const Access& other : list)
@@ -236,7 +236,7 @@ Result<> Verifier::State::check_races(int rank) {
             !reach.are_ordered(other.node, id))
           return error(rank, id,
                        fmt::format("races with node {} for slot {} byte {}", other.node,
-                                   place.slot, offset));
+                                   ref.slot, offset));
       list.push_back({id, is_write});
     }
     return {};
@@ -247,7 +247,7 @@ Result<> Verifier::State::check_races(int rank) {
                        node.kind == NodeKind::kReduce;
     const bool writes = node.kind == NodeKind::kRecv || node.kind == NodeKind::kCopy ||
                         node.kind == NodeKind::kReduce;
-    Place from = node.from, to = node.to;
+    BufferRef from = node.from, to = node.to;
     for (Count i = 0; i < node.repeat.times; ++i) {
       if (reads) MPC_TRY(touch(id, from, false));
       if (writes) MPC_TRY(touch(id, to, true));
@@ -258,8 +258,8 @@ Result<> Verifier::State::check_races(int rank) {
   return {};
 }
 
-Result<> Verifier::State::transfer(int from_rank, NodeId from_id, const Place& from,
-                                   int to_rank, NodeId to_id, const Place& to) {
+Result<> Verifier::State::transfer(int from_rank, NodeId from_id, const BufferRef& from,
+                                   int to_rank, NodeId to_id, const BufferRef& to) {
   auto sources = bytes_of(from_rank, from_id, from);
   if (!sources) return sources.error();
   auto targets = bytes_of(to_rank, to_id, to);
@@ -287,7 +287,7 @@ Result<> Verifier::State::run_local(int rank, NodeId id) {
   Part& part = parts[static_cast<size_t>(rank)];
   const Node& node = part.schedule->nodes()[id];
   if (node.kind == NodeKind::kCopy) {
-    Place from = node.from, to = node.to;
+    BufferRef from = node.from, to = node.to;
     for (Count i = 0; i < node.repeat.times; ++i) {
       MPC_TRY(transfer(rank, id, from, rank, id, to));
       from.offset += node.repeat.from_stride;

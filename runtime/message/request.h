@@ -51,12 +51,11 @@ class Request;
 // who sets a callback frees the request only after the callback has run.
 using CompletionFn = void (*)(Request*, void* argument);
 
-// What else is to be done with the data of a receive while it passes through the cache of the
-// core that copies it: a reduction into or out of the buffer. Offered long contiguous messages
-// that fill the receive's buffer.
-struct Sequel {
-  // Copies `data` (the message, in the sender's memory) into the receive's buffer and does the
-  // rest. False: nothing was done, and the data is copied as usual.
+// A reduction into or out of a receive's buffer, done while the data pass through the cache of
+// the core that copies them. It is offered long contiguous messages that fill the buffer.
+struct FusedReduction {
+  // Copies `data` (the message, in the sender's memory) into the receive's buffer, and reduces.
+  // False: nothing was done, and the data is copied as usual.
   bool (*take)(Request*, void* argument, const void* data) noexcept;
 };
 
@@ -124,8 +123,8 @@ struct Operation : Entry {
   bool is_woken = false;    // ... and its waiter is awake
   Status status;
   CompletionFn on_complete = nullptr;
-  void* argument = nullptr;  // of on_complete and sequel
-  const Sequel* sequel = nullptr;
+  void* argument = nullptr;  // of on_complete and fused_reduction
+  const FusedReduction* fused_reduction = nullptr;
   Waiter* waiter = nullptr;
   Mailbox* mailbox = nullptr;  // the receiver's
   Mailbox* origin = nullptr;   // the sender's; rendezvous only
@@ -183,7 +182,7 @@ class Request : private Operation {
   }
   // Of a receive, before the start; stays for later starts. Null: none. Its argument is that
   // of set_on_complete().
-  void set_sequel(const Sequel* to) noexcept { sequel = to; }
+  void set_fused_reduction(const FusedReduction* to) noexcept { fused_reduction = to; }
 
   friend Operation& operation_of(Request& request) noexcept { return request; }
   friend Request& request_of(Operation& op) noexcept {

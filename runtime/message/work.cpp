@@ -287,13 +287,14 @@ void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept
 
 namespace {
 
-// The copy, together with what comes after it. False: nothing was done.
-bool take_with_sequel(Operation& receive, const Operation& send) noexcept {
-  if (receive.sequel == nullptr || send.bytes < kShortCopyBytes ||
+// The copy, together with the reduction that follows it. False: nothing was done.
+bool copy_and_reduce(Operation& receive, const Operation& send) noexcept {
+  if (receive.fused_reduction == nullptr || send.bytes < kShortCopyBytes ||
       send.bytes != receive.bytes || sched::Emulation::is_on() ||
       !receive.type->is_contiguous() || !send.type->is_contiguous())
     return false;
-  return receive.sequel->take(&request_of(receive), receive.argument, send.buffer);
+  return receive.fused_reduction->take(&request_of(receive), receive.argument,
+                                       send.buffer);
 }
 
 bool is_awaited(const Operation& op) noexcept {
@@ -322,7 +323,7 @@ Mailbox* helper_for(const Operation& receive, const Operation& send) noexcept {
 
 void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexcept {
   const CopyScope scope(&receive, &send);
-  if (take_with_sequel(receive, send)) return;
+  if (copy_and_reduce(receive, send)) return;
   if (helper != nullptr) {
     const int64_t n = std::min(send.bytes, receive.bytes);
     const SharedCopyScope shared(receive, send);

@@ -16,6 +16,8 @@ import unittest
 import xml.etree.ElementTree
 
 options = None
+# Named on a line of another function; their files are in the tables of the page.
+ELSEWHERE_IN_THE_PICTURE = ("finish", "progress_rank", "run_in_background")
 CORES, RANKS = 1, 2  # the "processes" of the file
 
 PROGRAM = r"""
@@ -334,6 +336,27 @@ class Case(unittest.TestCase):
                 code = file.read()
             for function in re.findall(r"`(?:\w+::)*(\w+)`", functions):
                 self.assertRegex(code, rf"\b{function}\b", f"{function} is not in {name}")
+
+    # --- docs/completion.md --------------------------------------------------------------------
+
+    def test_the_picture_of_a_completion_names_files_and_functions_that_exist(self):
+        with open(os.path.join(options.source, "docs", "completion.md"), encoding="utf-8") as file:
+            text = file.read()
+        picture = re.search(r"```\n(.*?)```", text, re.DOTALL)[1]
+        named = re.findall(r"\b(\w+)\(\) +([\w/]+\.\w+)", picture)
+        self.assertGreater(len(named), 15)
+        # Each function of the picture has its file beside it, or is that of another line.
+        self.assertEqual({name for name in re.findall(r"\b(\w+)\(\)", picture)},
+                         {name for name, _ in named} | set(ELSEWHERE_IN_THE_PICTURE))
+        for functions, path in re.findall(r"((?:`[\w:]+`(?:, )?)+) in `([\w/]+\.\w+)`", text):
+            named += [(name, path) for name in re.findall(r"`(?:\w+::)*(\w+)`", functions)]
+        for name, path in named:
+            with open(os.path.join(options.source, path), encoding="utf-8") as file:
+                # A definition or a call: not a word of a comment.
+                code = re.sub(r"//.*", "", file.read())
+            self.assertRegex(code, rf"\b{name}\b", f"{name} is not in {path}")
+        for path in re.findall(r"\b(?:nbc|runtime)/[\w/]+\.\w+", text):
+            self.assertTrue(os.path.exists(os.path.join(options.source, path)), path)
 
     @unittest.skipIf(os.cpu_count() < 2, "needs a core for communication")
     def test_the_guided_path_is_true(self):

@@ -42,7 +42,7 @@ struct Want {
 struct RankCase {
   Shape shape;
   std::vector<Block> send, recv;  // the user's blocks by slot, without overlap
-  std::vector<int> type_indices;  // of case_type, by Place::type
+  std::vector<int> type_indices;  // of case_type, by BufferRef::type
   bool input_in_recv = false;     // MPI_IN_PLACE: the input lies in `recv`
   int64_t input_offset = 0;       // where the input begins in the packed bytes of it
   int64_t input_bytes = 0;

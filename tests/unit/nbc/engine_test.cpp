@@ -368,12 +368,38 @@ TEST(Engine, SaysThatAMessageWasTruncated) {
   EXPECT_EQ(statuses[1].error, Errc::kTruncate);
 }
 
+// Sanitizers end a program that asks for so much.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Engine, SaysThatThereIsNoMemory) {
+  ScheduleBuilder b;
+  const BufferRef huge = b.scratch(int64_t{1} << 55, 8, kByteType);
+  b.copy(huge, b.scratch(8, 8, kByteType));
+  const auto schedule = b.finish().value();
+  b.copy(b.scratch(8, 8, kByteType), b.scratch(8, 8, kByteType));
+  const auto small = b.finish().value();
+  const std::vector<int> ranks = {0};
+  World world(1, 1);
+  const std::string left = world.run([&](job::Rank& rank) {
+    Binding binding;
+    binding.world_ranks = ranks;
+    const msg::Status status = run(rank, *schedule, binding, kWhy);
+    EXPECT_TRUE(status.failed);
+    EXPECT_EQ(status.error, Errc::kNoMem);
+    EXPECT_EQ(create(rank, schedule, binding), nullptr);
+    // What is left in the pool can be used.
+    EXPECT_FALSE(run(rank, *small, binding, kWhy).failed);
+    forget_rank(rank);
+  });
+  EXPECT_EQ(left, "");
+}
+#endif
+
 // A chain of thousands of local nodes does not grow the stack.
 TEST(Engine, RunsLongChainsWithoutRecursion) {
   ScheduleBuilder b;
   NodeId last = kNoNode;
-  const Place here = b.scratch(8, 8, kByteType);
-  const Place there = b.scratch(8, 8, kByteType);
+  const BufferRef here = b.scratch(8, 8, kByteType);
+  const BufferRef there = b.scratch(8, 8, kByteType);
   for (int i = 0; i < 200000; ++i) {
     const NodeId next = i % 2 == 0 ? b.copy(here, there) : b.send(0, here, 0);
     b.connect(last, next);

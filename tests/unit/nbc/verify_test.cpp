@@ -188,8 +188,8 @@ struct Pair {
   }
 };
 
-const Place kSend1{kSendBuffer, kByteType, 0, 1};
-const Place kRecv1{kRecvBuffer, kByteType, 0, 1};
+const BufferRef kSend1{kSendBuffer, kByteType, 0, 1};
+const BufferRef kRecv1{kRecvBuffer, kByteType, 0, 1};
 
 TEST(Verifier, FindsADeadlockOfSendsBeforeReceives) {
   ScheduleBuilder x, y;
@@ -245,7 +245,7 @@ TEST(Verifier, FindsAccessOutsideOfABuffer) {
 
 TEST(Verifier, FindsReadsOfUnwrittenScratch) {
   ScheduleBuilder x, y;
-  const Place scratch = x.scratch(1, 1, kByteType);
+  const BufferRef scratch = x.scratch(1, 1, kByteType);
   x.copy(scratch, kRecv1);
   EXPECT_FALSE(Pair().run(x, y).ok());
 }

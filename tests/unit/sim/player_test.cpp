@@ -19,7 +19,9 @@ nbc::Parameters simple() {
   return p;
 }
 
-nbc::Place block(int64_t bytes) { return {nbc::kRecvBuffer, nbc::kByteType, 0, bytes}; }
+nbc::BufferRef block(int64_t bytes) {
+  return {nbc::kRecvBuffer, nbc::kByteType, 0, bytes};
+}
 
 std::shared_ptr<const nbc::Schedule> finish(nbc::ScheduleBuilder& b) {
   auto schedule = b.finish();

@@ -1,0 +1,110 @@
+#pragma once
+// RankEngine: a rank's pool of collectives, and the nodes that must run on it.
+//
+// Role:      what job::Rank::nbc points to; made at the first collective, freed at the end.
+// Users:     nbc/engine.
+// Threads:   keep_node(), keep_user_node() and HandOffScope any execution; the rest by
+//            executions of the rank.
+// See also:  nbc/engine/collective.h, nbc/engine/user_code.h, nbc/engine/hand_off.h.
+
+#include <atomic>
+
+#include "nbc/engine/collective.h"
+
+namespace mpc::nbc {
+
+// The nodes kept for a rank as a piece of background work; see nbc/engine/overdue_nodes.h.
+struct OverdueItem : sched::ProgressItem {
+  job::Rank* rank = nullptr;
+  std::atomic<bool> is_queued{false};
+  const void* seen = nullptr;  // at the last tick; the monitor's
+};
+
+class RankEngine {
+ public:
+  // The rank's, made if need be. Null if there is no memory.
+  static RankEngine* of(job::Rank& rank) noexcept;
+  // Null if none was made.
+  static RankEngine* find(job::Rank& rank) noexcept;
+  // A collective of the rank, whose engine is made if need be. Null if there is no memory.
+  static Collective* take(job::Rank& rank) noexcept;
+  ~RankEngine();
+
+  void give_back(Collective* collective) noexcept;
+
+  // A node of one of the rank's collectives waits for the rank.
+  void keep_node(NodeState& node) noexcept;
+  bool has_kept_nodes() const noexcept {
+    return kept_.load(std::memory_order_relaxed) != nullptr;  // a hint
+  }
+  // All of them, the oldest first.
+  NodeState* take_kept_nodes() noexcept;
+  // Differs from what it was if nodes have come since. The pointer is only compared: its node may
+  // be gone. Caller: any.
+  const void* newest_kept() const noexcept {
+    return kept_.load(std::memory_order_relaxed);
+  }
+  OverdueItem overdue;
+
+  // Nodes with a function of the user, and whether one is being run: see nbc/engine/user_code.h.
+  // Caller: executions that act as the rank; of keep_user_node(): any.
+  // All seq_cst: either the one that leaves sees the node that was pushed, or the one that pushed
+  // can enter.
+  void keep_user_node(NodeState& node) noexcept;
+  NodeState* take_user_nodes() noexcept;
+  bool has_user_nodes() const noexcept {
+    return user_.load(std::memory_order_seq_cst) != nullptr;
+  }
+  bool enter_user_code() noexcept {
+    sched::Execution* nobody = nullptr;
+    return in_user_code_.compare_exchange_strong(nobody, &sched::Execution::self(),
+                                                 std::memory_order_seq_cst);
+  }
+  void leave_user_code() noexcept {
+    in_user_code_.store(nullptr, std::memory_order_seq_cst);
+  }
+  // Relaxed: only the caller itself can have put its address there.
+  bool is_in_user_code_here() const noexcept {
+    return in_user_code_.load(std::memory_order_relaxed) == &sched::Execution::self();
+  }
+
+  // Ready nodes of any ranks' collectives, which another rank's start hands to this rank: a
+  // chain by next_ready. While a HandOffScope lives, forget_rank() waits.
+  class HandOffScope {
+   public:
+    // Caller: holds a node of the rank that is not complete, so that the rank does not end.
+    explicit HandOffScope(RankEngine& to) noexcept : to_(to) {
+      to_.hand_offs_.fetch_add(1, std::memory_order_relaxed);
+    }
+    // release pairs with await_hand_offs(): the last touch.
+    ~HandOffScope() { to_.hand_offs_.fetch_sub(1, std::memory_order_release); }
+    HandOffScope(const HandOffScope&) = delete;
+    HandOffScope& operator=(const HandOffScope&) = delete;
+    void push(NodeState& first, NodeState& last) noexcept;
+
+   private:
+    RankEngine& to_;
+  };
+  bool has_handed_over() const noexcept {
+    return handed_over_.load(std::memory_order_relaxed) != nullptr;  // a hint
+  }
+  NodeState* take_handed_over() noexcept {
+    // acquire pairs with HandOffScope::push().
+    return handed_over_.exchange(nullptr, std::memory_order_acquire);
+  }
+  void await_hand_offs() const noexcept;
+
+ private:
+  void lock() noexcept;
+  void unlock() noexcept { lock_.store(false, std::memory_order_release); }
+
+  std::atomic<NodeState*> kept_{nullptr}, user_{nullptr};
+  std::atomic<sched::Execution*> in_user_code_{nullptr};
+  std::atomic<NodeState*> handed_over_{nullptr};
+  std::atomic<int> hand_offs_{0};
+  // The lock of free_; contended only by several threads of one rank.
+  std::atomic<bool> lock_{false};
+  Collective* free_ = nullptr;
+};
+
+}  // namespace mpc::nbc

@@ -1,0 +1,37 @@
+#pragma once
+// RunContext: what an execution that runs nodes has in hand: the ready nodes, and its limits.
+//
+// Role:      the trampoline of the engine: a completion that arrives while nodes are being run
+//            adds to the list that is worked off further up the stack, so that the stack does
+//            not grow with the length of a chain of nodes.
+// Users:     nbc/engine.
+// Threads:   each execution has its own.
+// See also:  docs/completion.md (picture).
+
+#include "nbc/engine/ready_list.h"
+
+namespace mpc::nbc {
+
+struct RunContext {
+  ReadyList ready;
+  // run_all() is working the list off, perhaps further up the stack.
+  bool is_running = false;
+  // The rank whose non-blocking start this is, and how many nodes of other ranks it still runs
+  // before it hands them off; null: no such start.
+  const job::Rank* starter = nullptr;
+  int64_t budget = 0;
+
+  // The caller's. Functions of the engine pass it on as an argument. A thread_local must hold it
+  // all the same: between a start and the completions inside of it lies runtime/message, whose
+  // callback carries the request and nothing of its caller. (It belongs to the user-level
+  // thread, as every thread_local here.)
+  static RunContext& here() noexcept { return t_here; }
+
+ private:
+  static thread_local constinit RunContext t_here
+      __attribute__((tls_model("initial-exec")));
+};
+
+inline thread_local constinit RunContext RunContext::t_here;
+
+}  // namespace mpc::nbc

@@ -1,0 +1,23 @@
+#pragma once
+// User code: nodes that call a function of the user, one at a time in a rank.
+//
+// Role:      a user's function may keep state of its own, as programs without threads may. The
+//            rank, its progress thread and its other threads may all have one to run: the first
+//            to come runs it, and what others leave meanwhile.
+// Users:     nbc/engine.
+// Threads:   executions that act as the rank.
+// See also:  nbc/engine/engine.h (UserCode: functions that no schedule calls).
+
+#include "nbc/engine/rank_engine.h"
+#include "nbc/engine/ready_list.h"
+
+namespace mpc::nbc {
+
+// Runs the rank's nodes with user code, unless another execution is in user code: that one runs
+// them when it leaves. Successors are appended to `ready`. Returns true if any node has run.
+bool run_user_nodes(RankEngine& engine, ReadyList& ready);
+
+// The same with one node more. Its collective may be complete and reused at the return.
+void run_user_node(NodeState& node, ReadyList& ready);
+
+}  // namespace mpc::nbc
