@@ -9,7 +9,10 @@
 #include <sstream>
 #include <vector>
 
+#include "base/index_list.h"
 #include "base/result.h"
+#include "base/sizes.h"
+#include "base/version.h"
 #include "tools/mpcrun/words.h"
 
 namespace mpc::tools {
@@ -48,7 +51,7 @@ constexpr char kExamples[] =
     "125 deadlock, 126 the program cannot be run as ranks, or called exec, 127 not "
     "found,\n"
     "128+N died of signal N.\n"
-    "Settings: mpcinfo --settings. Machine: mpcinfo --topology.\n";
+    "Settings: mpcinfo settings. Machine: mpcinfo topology.\n";
 
 struct Parsed {
   int ranks = 1;
@@ -140,18 +143,18 @@ void declare(CLI::App& app, Parsed& p, bool first) {
                      : fmt::format("wants a number of seconds above 0, not '{}'", text);
         });
     app.add_option("--set", p.settings,
-                   "A setting of the runtime; mpcinfo --settings lists them")
+                   "A setting of the runtime; mpcinfo settings lists them")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
     app.add_option("--trace", p.trace,
                    "Write a timeline of ranks, MPI calls and background work, for "
-                   "ui.perfetto.dev or mpcinfo --trace")
+                   "ui.perfetto.dev or mpcinfo trace")
         ->type_name("FILE.json");
     app.add_flag("--counters", p.counters,
                  "Print at the end how often the runtime did what (to standard error)");
     app.add_flag("--show", p.show, "Print placement and settings, run nothing");
     app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
-    app.set_version_flag("-V,--version", std::string("mpcrun ") + MPC_VERSION_TEXT);
+    app.set_version_flag("-V,--version", std::string("mpcrun ") + version_text());
   }
   app.add_option("program", p.shown, "The program and its arguments")
       ->type_name("PROGRAM [ARG...]");
@@ -184,66 +187,16 @@ std::string with_typed_name(const std::string& text, const Words& words) {
   return found->second + " " + text.substr(colon + 2);
 }
 
-Result<std::vector<int>> parse_list(const std::string& text) {
-  std::vector<int> out;
-  std::stringstream stream(text);
-  for (std::string item; std::getline(stream, item, ',');) {
-    char* end = nullptr;
-    const long low = std::strtol(item.c_str(), &end, 10);
-    long high = low;
-    const bool has_low = end != item.c_str();
-    if (has_low && *end == '-') {
-      const char* second = end + 1;
-      high = std::strtol(second, &end, 10);
-      if (end == second)
-        return {Errc::kArg, fmt::format("'{}' is not a list of numbers", text)};
-    }
-    if (!has_low || *end != 0 || low < 0 || high < low || high > kMaxRanks) {
-      return {Errc::kArg,
-              fmt::format("'{}' is not a list of numbers such as 0,2,5-7", text)};
-    }
-    for (long i = low; i <= high; ++i) out.push_back(static_cast<int>(i));
-  }
-  if (out.empty()) return {Errc::kArg, fmt::format("'{}' is an empty list", text)};
-  return out;
-}
-
-Result<size_t> parse_bytes(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  double factor = 1;
-  switch (end == text.c_str() ? '?' : *end) {
-    case 0:
-      break;
-    case 'k':
-    case 'K':
-      factor = 1024.0;
-      ++end;
-      break;
-    case 'm':
-    case 'M':
-      factor = 1024.0 * 1024;
-      ++end;
-      break;
-    case 'g':
-    case 'G':
-      factor = 1024.0 * 1024 * 1024;
-      ++end;
-      break;
-    default:
-      return {Errc::kArg,
-              fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
-  }
-  if (*end != 0)
+Result<size_t> parse_stack_size(const std::string& text) {
+  const std::optional<int64_t> bytes = parse_size(text);
+  if (!bytes)
     return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
-  const double bytes = number * factor;
-  constexpr double kLeastBytes = 256
-                                 << 10;  // about half of it is the thread's own data
-  if (!(bytes >= kLeastBytes) || bytes > 1e12) {
+  // About half of the least is the thread's own data.
+  constexpr int64_t kLeastBytes = 256 << 10, kMostBytes = 1'000'000'000'000;
+  if (*bytes < kLeastBytes || *bytes > kMostBytes)
     return {Errc::kArg,
             fmt::format("'{}': a stack has 256k or more, and less than 1000G", text)};
-  }
-  return static_cast<size_t>(bytes);
+  return static_cast<size_t>(*bytes);
 }
 
 Result<> fill_app(const Parsed& p, const std::vector<std::string>& command,
@@ -280,7 +233,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
         return {Errc::kArg, fmt::format("--cores {}: no machine has so many", p.cores)};
       spec.core_count = static_cast<int>(count);
     } else {
-      auto list = parse_list(p.cores);
+      auto list = parse_index_list(p.cores);
       if (!list) return {Errc::kArg, "--cores " + list.error().message};
       spec.core_list = *list;
     }
@@ -293,7 +246,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   if (p.placement == "scatter") {
     spec.placement = job::Placement::kScatter;
   } else if (p.placement != "compact") {
-    auto list = parse_list(p.placement);
+    auto list = parse_index_list(p.placement);
     if (!list) {
       return {Errc::kArg,
               "--placement " + list.error().message + ", nor compact or scatter"};
@@ -304,7 +257,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   if (p.stack_size == "unlimited") {
     spec.stack_bytes = SIZE_MAX;
   } else if (!p.stack_size.empty()) {
-    auto stack = parse_bytes(p.stack_size);
+    auto stack = parse_stack_size(p.stack_size);
     if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
     spec.stack_bytes = *stack;
   }
