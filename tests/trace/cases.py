@@ -269,7 +269,7 @@ class Case(unittest.TestCase):
 
     def test_list_of_collectives(self):
         self.run_job("bcast", 3)
-        lines = self.info("--trace", self.file).stdout.splitlines()
+        lines = self.info("trace", self.file).stdout.splitlines()
         broadcasts = [line.split() for line in lines if " MPI_Ibcast " in line]
         self.assertEqual(len(broadcasts), 3)
         for fields in broadcasts:
@@ -280,7 +280,7 @@ class Case(unittest.TestCase):
     def test_picture_of_a_collective(self):
         self.run_job("bcast", 2)
         picture = os.path.join(self.folder.name, "out.svg")
-        self.info("--trace", self.file, "--collective", 1, "--svg", picture)
+        self.info("trace", self.file, "--collective", 1, "--svg", picture)
         root = xml.etree.ElementTree.parse(picture).getroot()
         space = "{http://www.w3.org/2000/svg}"
         self.assertEqual(root.tag, space + "svg")
@@ -295,12 +295,12 @@ class Case(unittest.TestCase):
     def test_bad_input_of_the_picture(self):
         self.run_job("bcast", 1)
         self.assertIn("no collective 99", self.info(
-            "--trace", self.file, "--collective", 99, "--svg", "x.svg", status=2).stderr)
-        self.assertIn("No such file", self.info("--trace", "nothing.json", status=2).stderr)
+            "trace", self.file, "--collective", 99, "--svg", "x.svg", status=2).stderr)
+        self.assertIn("No such file", self.info("trace", "nothing.json", status=2).stderr)
         with open(os.path.join(self.folder.name, "bad.json"), "w", encoding="utf-8") as file:
             file.write("{")
         self.assertIn("no file of mpcrun --trace",
-                      self.info("--trace", "bad.json", status=2).stderr)
+                      self.info("trace", "bad.json", status=2).stderr)
 
     # --- docs/ibcast-to-memcpy.md ------------------------------------------------------------
 
