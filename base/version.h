@@ -2,7 +2,7 @@
 // The version of this project as text ("1.2.3"), which stands in CMakeLists.txt and nowhere else.
 //
 // Role:      text for people.
-// Users:     mpi, tools/mpcrun, tools/mpcinfo.
+// Users:     mpi/env, tools/mpcrun, tools/mpcinfo.
 // Threads:   any.
 
 namespace mpc {
