@@ -11,6 +11,7 @@ import importlib.util
 import io
 import math
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -60,9 +61,9 @@ class History(Fake):
             return self.sample(program, {("pingpong", 8): (0.25, "us")})
 
         self.replace(program.experiments, EXPERIMENTS={"latency": ("one way", latency, floor)})
-        self.replace(program.machine, describe=lambda: MACHINE.split("; "))
+        self.replace(program.machine, describe=lambda: MACHINE.split("; "),
+                     revision=lambda: "abc1234")
         self.replace(program.report, plot=lambda *_: [])
-        self.replace(program, revision=lambda: "abc1234")
         context = types.SimpleNamespace(
             mpis=[types.SimpleNamespace(name=name) for name in values], build=self.folder / "out",
             quick=False)
@@ -107,6 +108,28 @@ class History(Fake):
         self.assertEqual(text.count("date,revision,machine"), 1)
         self.assertEqual([row["value"] for row in self.rows() if row["implementation"] == "ours" and
                           row["unit"] == "us"], ["0.4", "0.3"])
+
+    def test_overlap_adds_medians_of_its_rounds(self):
+        program = load("overlap")
+        rows = [program.rowlib.Row("real", "2 cores", "ours", "ireduce", 65536, 2, 2, "", number, name,
+                                   value)
+                for number, (total, hidden) in enumerate(((10, 0.9), (30, 0.5), (11, 0.88)))
+                for name, value in (("total", total), ("overlap", hidden))]
+        lines = program.history.overlap_rows(rows, ("2026-01-02", "abc1234", MACHINE))
+        self.assertEqual(lines, [
+            ("2026-01-02", "abc1234", MACHINE, "overlap", "ireduce 65536 B, 2 ranks: total", "ours", "11",
+             "us", 0, "", ""),
+            ("2026-01-02", "abc1234", MACHINE, "overlap", "ireduce 65536 B, 2 ranks: overlap", "ours",
+             "0.88", "of 1", 0, "", "")])
+
+    def test_progress_cost_adds_its_ratios(self):
+        program = load("progress-cost")
+        samples = {(("barrier", 16), "without"): [(0, 1.0, "us"), (1, 2.0, "us")],
+                   (("barrier", 16), "off"): [(0, 1.1, "us"), (1, 2.2, "us")]}
+        lines = program.history_lines(samples)
+        self.assertEqual([row[3:8] + row[9:10] for row in lines], [
+            ("progress-cost", "barrier 16 ranks", "build without", "1.5", "us", ""),
+            ("progress-cost", "barrier 16 ranks", "progress.policy=off", "1.65", "us", "1.100")])
 
     def test_the_history_of_the_repository_can_be_read(self):
         program = load("compare")
@@ -181,6 +204,50 @@ class Pairs(Fake):
         with contextlib.redirect_stderr(io.StringIO()):
             samples, errors = self.program.take(types.SimpleNamespace(pairs=1, names=["idle"]), contexts)
         self.assertEqual((samples, errors), ({}, {"idle, old build: status 1"}))
+
+
+class Revision(unittest.TestCase):
+    """build_revision of ./run, with a project that has nothing to compile."""
+
+    @unittest.skipUnless(shutil.which("git") and shutil.which("ninja"), "needs git and ninja")
+    def test_is_built_from_a_copy_of_its_files(self):
+        folder = Path(tempfile.mkdtemp(prefix="bench-revision-test-"))
+        self.addCleanup(shutil.rmtree, folder)
+        text = (OPTIONS.source / "run").read_text(encoding="utf-8")
+        function = re.search(r"^build_revision\(\) \{.*?^\}", text, re.M | re.S)[0]
+        script = f"""set -eu
+jobs=1
+say() {{ printf '== %s\\n' "$*"; }}
+fail() {{ printf 'run: %s\\n' "$*" >&2; exit 1; }}
+{function}
+build_revision "$1" "$2"
+"""
+
+        def git(*words):
+            subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder,
+                           check=True, capture_output=True)
+
+        def build(revision):
+            return subprocess.run(["sh", "-c", script, "sh", revision, "build/out"], cwd=folder,
+                                  capture_output=True, text=True, check=False, timeout=60)
+
+        git("init", "-q")
+        project = folder / "CMakeLists.txt"
+        project.write_text("cmake_minimum_required(VERSION 3.25)\nproject(old NONE)\n"
+                           "install(PROGRAMS mpcrun DESTINATION bin)\n", encoding="utf-8")
+        (folder / "mpcrun").write_text("old", encoding="utf-8")
+        git("add", ".")
+        git("commit", "-qm", "old")
+        git("tag", "old")
+        project.write_text("broken", encoding="utf-8")
+        git("commit", "-qam", "new")
+        done = build("old")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual((folder / "build/out/prefix/bin/mpcrun").read_text(), "old")
+        done = build("HEAD")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be built, see build/out/log", done.stderr)
+        self.assertFalse((folder / "build/out/prefix").exists())
 
 
 class CommandLine(unittest.TestCase):
