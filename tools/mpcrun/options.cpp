@@ -78,6 +78,81 @@ auto number_of(const char* what, int low) {
   };
 }
 
+// A check of CLI11, as the one above.
+std::string fault_of_binding(const std::string& text) {
+  const bool is_good = text == "auto" || text == "core" || text == "none";
+  return is_good ? "" : fmt::format("wants auto, core or none, not '{}'", text);
+}
+
+std::string fault_of_timeout(const std::string& text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  const bool is_good = end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
+  return is_good ? ""
+                 : fmt::format("wants a number of seconds above 0, not '{}'", text);
+}
+
+void declare_cores(CLI::App& app, Parsed& p) {
+  app.add_option(
+         "--cores", p.cores,
+         "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
+         "that are allowed, at most one per rank")
+      ->type_name("N|LIST");
+  app.add_option(
+         "--comm-cores", p.comm_cores,
+         "How many of these cores (the last ones of a list, else evenly between the "
+         "others) have no ranks and move the ranks' communication on in the "
+         "background; default: what the ranks leave free")
+      ->type_name("P")
+      ->check(number_of("cores", 0));
+  app.add_option("--progress", p.progress,
+                 "Where a rank's progress thread runs: closest (idle core; the "
+                 "default), same, "
+                 "next, numa, list:WORKERS, tasks, off")
+      ->type_name("POLICY");
+  app.add_option(
+         "--emulate", p.emulate,
+         "Run as if on another machine, slowed down: knl64, skylake48, an hwloc XML "
+         "file or synthetic string; copies and computation take its time, asleep")
+      ->type_name("MACHINE");
+  app.add_option("--bind", p.bind,
+                 "Bind each worker to its core, or leave it to the system; auto (the "
+                 "default): "
+                 "bind it to a core that no other job holds, unless these are too few")
+      ->type_name("auto|core|none")
+      ->check(fault_of_binding);
+  app.add_option(
+         "--placement", p.placement,
+         "Ranks on workers: compact (neighbours together), scatter (far apart), "
+         "or a list of workers 0,1,1,0")
+      ->type_name("compact|scatter|LIST");
+}
+
+void declare_job(CLI::App& app, Parsed& p) {
+  app.add_option("--stack-size", p.stack_size,
+                 "Stack of each rank, or unlimited; memory is used only when "
+                 "touched; default: "
+                 "8M, or `ulimit -s` if that is more")
+      ->type_name("BYTES[k|M|G]");
+  app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
+  app.add_option("--timeout", p.timeout, "End the job after that many seconds")
+      ->type_name("SECONDS")
+      ->check(fault_of_timeout);
+  app.add_option("--set", p.settings,
+                 "A setting of the runtime; mpcinfo settings lists them")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--trace", p.trace,
+                 "Write a timeline of ranks, MPI calls and background work, for "
+                 "ui.perfetto.dev or mpcinfo trace")
+      ->type_name("FILE.json");
+  app.add_flag("--counters", p.counters,
+               "Print at the end how often the runtime did what (to standard error)");
+  app.add_flag("--show", p.show, "Print placement and settings, run nothing");
+  app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
+  app.set_version_flag("-V,--version", std::string("mpcrun ") + version_text());
+}
+
 void declare(CLI::App& app, Parsed& p, bool first) {
   app.add_option("-n,--np,-c", p.ranks,
                  "Number of ranks of this program; -np is the same")
@@ -88,73 +163,8 @@ void declare(CLI::App& app, Parsed& p, bool first) {
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   if (first) {
-    app.add_option(
-           "--cores", p.cores,
-           "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
-           "that are allowed, at most one per rank")
-        ->type_name("N|LIST");
-    app.add_option(
-           "--comm-cores", p.comm_cores,
-           "How many of these cores (the last ones of a list, else evenly between the "
-           "others) have no ranks and move the ranks' communication on in the "
-           "background; default: what the ranks leave free")
-        ->type_name("P")
-        ->check(number_of("cores", 0));
-    app.add_option("--progress", p.progress,
-                   "Where a rank's progress thread runs: closest (idle core; the "
-                   "default), same, "
-                   "next, numa, list:WORKERS, tasks, off")
-        ->type_name("POLICY");
-    app.add_option(
-           "--emulate", p.emulate,
-           "Run as if on another machine, slowed down: knl64, skylake48, an hwloc XML "
-           "file or synthetic string; copies and computation take its time, asleep")
-        ->type_name("MACHINE");
-    app.add_option(
-           "--bind", p.bind,
-           "Bind each worker to its core, or leave it to the system; auto (the "
-           "default): "
-           "bind it to a core that no other job holds, unless these are too few")
-        ->type_name("auto|core|none")
-        ->check([](const std::string& text) -> std::string {
-          const bool is_good = text == "auto" || text == "core" || text == "none";
-          return is_good ? "" : fmt::format("wants auto, core or none, not '{}'", text);
-        });
-    app.add_option(
-           "--placement", p.placement,
-           "Ranks on workers: compact (neighbours together), scatter (far apart), "
-           "or a list of workers 0,1,1,0")
-        ->type_name("compact|scatter|LIST");
-    app.add_option("--stack-size", p.stack_size,
-                   "Stack of each rank, or unlimited; memory is used only when "
-                   "touched; default: "
-                   "8M, or `ulimit -s` if that is more")
-        ->type_name("BYTES[k|M|G]");
-    app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
-    app.add_option("--timeout", p.timeout, "End the job after that many seconds")
-        ->type_name("SECONDS")
-        ->check([](const std::string& text) -> std::string {
-          char* end = nullptr;
-          const double seconds = std::strtod(text.c_str(), &end);
-          const bool is_good =
-              end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
-          return is_good
-                     ? ""
-                     : fmt::format("wants a number of seconds above 0, not '{}'", text);
-        });
-    app.add_option("--set", p.settings,
-                   "A setting of the runtime; mpcinfo settings lists them")
-        ->type_name("NAME=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--trace", p.trace,
-                   "Write a timeline of ranks, MPI calls and background work, for "
-                   "ui.perfetto.dev or mpcinfo trace")
-        ->type_name("FILE.json");
-    app.add_flag("--counters", p.counters,
-                 "Print at the end how often the runtime did what (to standard error)");
-    app.add_flag("--show", p.show, "Print placement and settings, run nothing");
-    app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
-    app.set_version_flag("-V,--version", std::string("mpcrun ") + version_text());
+    declare_cores(app, p);
+    declare_job(app, p);
   }
   app.add_option("program", p.shown, "The program and its arguments")
       ->type_name("PROGRAM [ARG...]");
