@@ -29,7 +29,7 @@ def second_copies(folder, version):
     pattern = re.compile(r"(?<![\w.])v?" + re.escape(version) + r"(?![\w]|\.\d)")
     found = []
     for root, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith("build-")]
         for name in files:
             path = Path(root, name)
             relative = path.relative_to(folder).as_posix()
