@@ -5,29 +5,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdlib>
+
+#include "base/nearest.h"
+#include "base/sizes.h"
 
 namespace mpc {
 namespace {
 
 constinit SettingBase* g_first = nullptr;
-
-int edit_distance(std::string_view a, std::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int up = row[j];
-      row[j] = std::min(
-          {row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = up;
-    }
-  }
-  return row[b.size()];
-}
 
 Error bad_value(const SettingBase& setting, std::string_view text,
                 std::string_view reason = {}) {
@@ -37,20 +23,12 @@ Error bad_value(const SettingBase& setting, std::string_view text,
                       setting.accepted())};
 }
 
-// ", did you mean '...'?" with the nearest of the names that `name_of` gives the settings; empty
-// if none is near.
+// The names that `name_of` gives the settings.
 template <typename NameOf>
-std::string suggestion(std::string_view name, NameOf name_of) {
-  std::string nearest;
-  int best = 4;  // farther than this is no help
-  for (const SettingBase* s : Settings::all()) {
-    const std::string candidate = name_of(*s);
-    if (const int d = edit_distance(name, candidate); d < best) {
-      best = d;
-      nearest = candidate;
-    }
-  }
-  return nearest.empty() ? std::string() : fmt::format(", did you mean '{}'?", nearest);
+std::vector<std::string> names(NameOf name_of) {
+  std::vector<std::string> out;
+  for (const SettingBase* s : Settings::all()) out.emplace_back(name_of(*s));
+  return out;
 }
 
 // Variables of others than the runtime.
@@ -81,38 +59,9 @@ std::string SettingBase::environment_name() const {
 }
 
 Result<> IntSetting::set(std::string_view text) {
-  const std::string copy(text);
-  char* end = nullptr;
-  errno = 0;
-  const long long parsed = std::strtoll(copy.c_str(), &end, 0);
-  if (end == copy.c_str() || errno != 0) return bad_value(*this, text);
-  int shift = 0;
-  switch (*end) {
-    case 'k':
-    case 'K':
-      shift = 10;
-      ++end;
-      break;
-    case 'm':
-    case 'M':
-      shift = 20;
-      ++end;
-      break;
-    case 'g':
-    case 'G':
-      shift = 30;
-      ++end;
-      break;
-    default:
-      break;
-  }
-  int64_t value = 0;
-  if (*end != 0 || __builtin_mul_overflow(static_cast<int64_t>(parsed),
-                                          int64_t{1} << shift, &value)) {
-    return bad_value(*this, text);
-  }
-  if (value < low_ || value > high_) return bad_value(*this, text);
-  value_.store(value, std::memory_order_relaxed);
+  const std::optional<int64_t> value = parse_size(text);
+  if (!value || *value < low_ || *value > high_) return bad_value(*this, text);
+  value_.store(*value, std::memory_order_relaxed);
   changed_ = true;
   return {};
 }
@@ -190,10 +139,10 @@ Result<> Settings::assign(std::string_view assignment) {
   const std::string_view name = assignment.substr(0, equals);
   if (SettingBase* setting = find(name))
     return setting->set(assignment.substr(equals + 1));
-  return {
-      Errc::kArg,
-      fmt::format("there is no setting '{}'{}; `mpcinfo --settings` lists all", name,
-                  suggestion(name, [](const SettingBase& s) { return s.name(); }))};
+  return {Errc::kArg,
+          fmt::format("there is no setting '{}'{}; `mpcinfo settings` lists all", name,
+                      did_you_mean(
+                          name, names([](const SettingBase& s) { return s.name(); })))};
 }
 
 Result<> Settings::load_environment() {
@@ -224,8 +173,8 @@ std::vector<std::string> Settings::unknown_in_environment() {
       continue;
     out.push_back(
         fmt::format("there is no setting for the environment variable {}{}; "
-                    "`mpcinfo --settings` lists all",
-                    name, suggestion(name, name_of)));
+                    "`mpcinfo settings` lists all",
+                    name, did_you_mean(name, names(name_of))));
   }
   return out;
 }

@@ -3,7 +3,7 @@
 //
 // Role:      `Setting<T> s{"sched.spin_us", 20, "us", "help"}` at namespace scope gives the
 //            environment variable MPC_SCHED_SPIN_US, `mpcrun --set sched.spin_us=40`, the
-//            listing of `mpcinfo --settings`, docs/settings.md and later an MPI_T cvar.
+//            listing of `mpcinfo settings`, docs/settings.md and later an MPI_T cvar.
 // Users:     every layer registers its own; the command-line programs list and set them.
 // Threads:   reads are relaxed loads, from anywhere. set() happens before the ranks start.
 // See also:  docs/settings.md (generated).
@@ -51,7 +51,7 @@ class SettingBase {
   friend class Settings;
 };
 
-// An integer with bounds. Accepts the suffixes k, M, G (powers of 1024).
+// An integer with bounds, written as base/sizes.h says: k, M and G are powers of 1024.
 class IntSetting final : public SettingBase {
  public:
   IntSetting(const char* name, int64_t fallback, const char* unit, const char* help,

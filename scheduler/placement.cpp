@@ -3,27 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
 #include <numeric>
 #include <utility>
 
 namespace mpc::sched {
 namespace {
-
-Error bad_list(std::string_view text) {
-  return {Errc::kArg,
-          fmt::format("'{}' is no list of numbers such as 0-3,8,10-11", text)};
-}
-
-// Parses a number at the beginning of `text` and removes it.
-bool take_number(std::string_view& text, int& number) {
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || number < 0) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return true;
-}
 
 // Workers in the order in which kScatter fills them: each next one is as far as possible from
 // all that come before it (ties: the lowest number).
@@ -82,26 +67,6 @@ Result<std::vector<int>> place_by_list(const std::vector<int>& worker_cores,
 }
 
 }  // namespace
-
-Result<std::vector<int>> parse_index_list(std::string_view text) {
-  std::vector<int> result;
-  std::string_view rest = text;
-  for (;;) {
-    int first = 0;
-    if (!take_number(rest, first)) return bad_list(text);
-    int last = first;
-    if (rest.starts_with('-')) {
-      rest.remove_prefix(1);
-      if (!take_number(rest, last) || last < first) return bad_list(text);
-    }
-    constexpr int kLongestRange = 1 << 20;
-    if (last - first > kLongestRange) return bad_list(text);
-    for (int i = first; i <= last; ++i) result.push_back(i);
-    if (rest.empty()) return result;
-    if (!rest.starts_with(',')) return bad_list(text);
-    rest.remove_prefix(1);
-  }
-}
 
 Result<std::vector<int>> place_ranks(const topo::Machine& machine,
                                      const std::vector<int>& worker_cores,

@@ -6,7 +6,6 @@
 // Threads:   any (pure).
 // See also:  docs/scheduler.md section "Placement".
 
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,9 +18,6 @@ enum class Placement {
   kCompact,  // consecutive ranks together: blocks of ranks on neighbouring cores
   kList,     // as the user says: rank r on list[r % size]
 };
-
-// Parses "0-3,8,10-11" (order and repetitions are kept). Errors: kArg.
-Result<std::vector<int>> parse_index_list(std::string_view text);
 
 // The worker of each rank 0..rank_count-1, where worker i is bound to core worker_cores[i].
 // `list` (kList only) names cores of the machine, each one the core of some worker.

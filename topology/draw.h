@@ -1,7 +1,7 @@
 #pragma once
 // draw_tree: a machine's topology as nested boxes of text.
 //
-// Role:      what `mpcinfo --topology` prints.
+// Role:      what `mpcinfo topology` prints.
 // Users:     topology/machine.cpp.
 // Threads:   any.
 // See also:  docs/topology.md shows an example.

@@ -41,7 +41,7 @@ class Machine {
   virtual Level shared_level(int core_a, int core_b) const = 0;
   // A metric: 0 for the same core, growing with the depth of the common ancestor.
   virtual int distance(int core_a, int core_b) const = 0;
-  virtual std::string draw() const = 0;  // the text picture of `mpcinfo --topology`
+  virtual std::string draw() const = 0;  // the text picture of `mpcinfo topology`
 };
 
 }  // namespace mpc::topo

@@ -2,7 +2,7 @@
 
 Role:     starts jobs with a time limit, reads their figures, and says for each how much CPU
           time other programs and the hypervisor took meanwhile.
-Users:    bench/compare.
+Users:    bench/compare, bench/against, bench/progress-cost, bench/overlap.
 """
 import os
 import re
@@ -183,6 +183,12 @@ def pss_kib(pids):
         found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
         total += int(found.group(1)) if found else 0
     return total
+
+
+def revision():
+    """The revision of this repository that is checked out, in short."""
+    return subprocess.run(["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"],
+                          capture_output=True, text=True, check=False).stdout.strip()
 
 
 def describe():

@@ -1,7 +1,7 @@
 """Figures to tables: medians, spread, ratios, goals; Markdown, CSV and plots.
 
 Role:     turns the samples of all MPIs into what bench/RESULTS.md shows.
-Users:    bench/compare.
+Users:    bench/compare, bench/progress-cost, comparelib/history.py, comparelib/pairs.py.
 """
 import csv
 import statistics
@@ -128,8 +128,17 @@ def ratio(ours, other):
 
 # ---- goals -----------------------------------------------------------------------------
 
+@dataclass
+class Goal:
+    text: str
+    measured: str
+    is_met: bool
+    experiment: str
+    key: tuple          # (name, parameter) of the figure
+
+
 def goals(data):
-    """[(goal, what was measured, met)] for the goals whose figures are there."""
+    """The Goals whose figures are there."""
     rows = []
 
     def add(text, experiment, key, against, limit, unit=""):
@@ -139,7 +148,7 @@ def goals(data):
         if not ours or (against and not other):
             return
         value = ours.value / other.value if other else ours.value
-        rows.append((text, f"{number(value)}{unit}", value <= limit))
+        rows.append(Goal(text, f"{number(value)}{unit}", value <= limit, experiment, key))
 
     def peer(figures, key):
         found = better_peer(figures, key)
@@ -192,8 +201,8 @@ def goals(data):
 def goals_table(data):
     rows = goals(data)
     lines = ["| goal | measured | met |", "|---|---|---|"]
-    lines += [f"| {text} | {value} | {'yes' if met else '**no**'} |"
-              for text, value, met in rows]
+    lines += [f"| {goal.text} | {goal.measured} | {'yes' if goal.is_met else '**no**'} |"
+              for goal in rows]
     return "\n".join(lines) if rows else ""
 
 

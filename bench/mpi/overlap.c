@@ -30,6 +30,8 @@
  * Standard C11 and MPI-3 only. All times are from the first rank's start to the last one's
  * end, by the node's monotonic clock: one node only. On an emulated machine
  * (mpcrun --emulate) MPI_Wtime and MPCX_Emulated_compute() stand for clock and computation.
+ *
+ * One long file: the wrapper of each MPI compiles it by itself.
  */
 #include <mpi.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 """Curves of the models and the simulator, from mpcinfo, to Rows.
 
-Role:     runs `mpcinfo --model` and `--simulate` and gives their CSV the form of measured data.
+Role:     runs `mpcinfo model` and `simulate` and gives their CSV the form of measured data.
 Users:    bench/overlap.
 See also: docs/overlap-model.md
 """
@@ -12,9 +12,9 @@ import subprocess
 from overlaplib.rows import Row
 
 KINDS = {   # kind of row -> arguments of mpcinfo
-    "paper": ["--model", "--kind", "PAPER"],
-    "model": ["--model", "--kind", "calibrated"],
-    "simulated": ["--simulate"],
+    "paper": ["model", "--kind", "PAPER"],
+    "model": ["model", "--kind", "calibrated"],
+    "simulated": ["simulate"],
 }
 DOUBLING = ("igather", "iscatter")
 

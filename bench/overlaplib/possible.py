@@ -1,6 +1,6 @@
 """What the calibrated model says is possible, beside what was measured.
 
-Role:     asks `mpcinfo --possible` with this machine's calibration and the computation that was
+Role:     asks `mpcinfo possible` with this machine's calibration and the computation that was
           measured, never with a measured collective; Rows of kind "model".
 Users:    bench/overlap.
 See also: nbc/model/possible.h, docs/overlap-model.md
@@ -17,16 +17,16 @@ FIGURES = ("blocking_us", "kept_us", "handed_us", "possible_us", "hidden_percent
 
 def calibrate(mpcinfo, path, prefix=()):
     """Measures the machine into this file. Returns "" or what went wrong."""
-    done = subprocess.run([*prefix, str(mpcinfo), "--calibrate", "--output", str(path)],
+    done = subprocess.run([*prefix, str(mpcinfo), "calibrate", "--output", str(path)],
                           capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stderr.strip() or "mpcinfo --calibrate failed"
+    return "" if done.returncode == 0 else done.stderr.strip() or "mpcinfo calibrate failed"
 
 
 def ask(mpcinfo, parameters, op, size, ranks, cores, communication, window_us):
     """{column: number} of one row, or None."""
     block = size // ranks if op == "ialltoall" else size    # the benchmark's buffer is of all
     done = subprocess.run(
-        [str(mpcinfo), "--possible", "--csv", "--parameters", str(parameters), "--op", op,
+        [str(mpcinfo), "possible", "--csv", "--parameters", str(parameters), "--op", op,
          "--bytes", str(block), "--ranks", str(ranks), "--cores", str(cores),
          "--comm-cores", str(communication), "--window", f"{window_us:.6f}us"],
         capture_output=True, text=True, check=False)

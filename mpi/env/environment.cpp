@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/version.h"
 #include "mpi/impl/abi.h"
 #include "mpi/impl/environment.h"
 #include "mpi/impl/profiling.h"
@@ -150,8 +151,10 @@ Err get_version(int* version, int* subversion) {
 }
 
 Err get_library_version(char* version, int* length) {
-  copy_text("mpc 0.1.0, ranks as user-level threads, MPI 4.1, MPI 5.0 ABI", version,
-            length, MPI_MAX_LIBRARY_VERSION_STRING);
+  copy_text(fmt::format("mpc {}, ranks as user-level threads, MPI 4.1, MPI 5.0 ABI",
+                        version_text())
+                .c_str(),
+            version, length, MPI_MAX_LIBRARY_VERSION_STRING);
   return kSuccess;
 }
 

@@ -133,7 +133,7 @@ Result<Parameters> from_json(const std::string& text) {
   if (const int version = reader.integer(json, "version");
       reader.problem().empty() && version != kVersion)
     return {Errc::kArg,
-            "written by another version (mpcinfo --calibrate makes a new one)"};
+            "written by another version (mpcinfo calibrate makes a new one)"};
   const Parameters p = read(json, reader);
   if (!reader.problem().empty()) return {Errc::kArg, reader.problem()};
   if (std::string problem = problem_of(p); !problem.empty())

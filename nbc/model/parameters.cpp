@@ -129,7 +129,7 @@ Parameters guess_parameters(const MachineShape& shape) {
   if (shape.cores >= 24) closest = shape.cores_per_cache <= 4 ? "knl64" : "skylake48";
   Parameters p = *builtin_parameters(closest);
   p.source =
-      "numbers of " + p.machine + " for another machine (mpcinfo --calibrate measures)";
+      "numbers of " + p.machine + " for another machine (mpcinfo calibrate measures)";
   p.machine = "like " + p.machine;
   p.shape = shape;
   return p;
@@ -140,7 +140,7 @@ Parameters from_measured(const MachineShape& shape, const Measured& measured,
   Parameters p = guess_parameters(shape);
   const std::string base = p.machine;
   p.machine = "measured";
-  p.source = "mpcinfo --calibrate, " + when;
+  p.source = "mpcinfo calibrate, " + when;
   if (measured.node_us <= 0 || measured.message_us <= 0)
     p.source += "; cost of a node or a message: " + base;
   // A reach that this machine does not have costs what the next smaller one does.

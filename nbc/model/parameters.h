@@ -74,7 +74,7 @@ const Parameters* builtin_parameters(std::string_view machine) noexcept;
 // The built-in set whose shape is closest, with `shape` in place of its own: a guess for a
 // machine that nobody has measured.
 Parameters guess_parameters(const MachineShape& shape);
-// What a measuring program finds out (mpcinfo --calibrate).
+// What a measuring program finds out (mpcinfo calibrate).
 struct Measured {
   // Bandwidth 0: the machine has no such pair of cores.
   CopyCost copy[kReachCount] = {{0, 0}, {0, 0}, {0, 0}};

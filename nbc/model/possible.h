@@ -5,7 +5,7 @@
 // Role:      what a measured overlap is compared with. Communication may stay on the ranks' own
 //            cores (nothing is hidden) or be handed over, which costs the handing over and the
 //            way of the data out of the caches of the ranks' cores.
-// Users:     tools/mpcinfo (--possible), which the overlap benchmark calls.
+// Users:     tools/mpcinfo (mpcinfo possible), which the overlap benchmark calls.
 // Threads:   pure functions.
 // See also:  docs/overlap-model.md (section "What is possible"), nbc/model/calibrated.h.
 //

@@ -48,10 +48,9 @@ std::string read_asked_parameters(std::string_view path) {
 }
 StringSetting parameters_setting{"nbc.machine_file", "",
                                  "File of the machine's parameters (mpcinfo "
-                                 "--calibrate) for the model; empty: the one "
+                                 "calibrate) for the model; empty: the one "
                                  "in the user's cache, or a guess from the topology",
-                                 "a file of mpcinfo --calibrate",
-                                 read_asked_parameters};
+                                 "a file of mpcinfo calibrate", read_asked_parameters};
 
 enum Plan { kTable, kModel };
 constexpr const char* kPlans[] = {"table", "model"};

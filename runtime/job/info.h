@@ -11,6 +11,7 @@
 extern "C" __attribute__((visibility("default"))) int mpc_info_topology(
     const char* machine);
 
-// All settings with defaults, units and meaning; as Markdown for docs/settings.md.
+// Settings with defaults, units and meaning, as text or as Markdown for docs/settings.md: those
+// whose names begin with `name`, "" for all. Returns an exit status.
 extern "C" __attribute__((visibility("default"))) int mpc_info_settings(
-    bool as_markdown);
+    const char* name, bool as_markdown);

@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "base/counter.h"
+#include "base/index_list.h"
 #include "base/log.h"
 #include "base/rank_heap.h"
 #include "base/settings.h"
@@ -127,8 +128,8 @@ Result<> choose_policy(sched::ProgressCores::Config* out) {
                         text)};
   out->policy = *policy;
   if (*policy != sched::ProgressPolicy::kList) return {};
-  auto list = sched::parse_index_list(
-      is_list ? std::string_view(text).substr(kList.size()) : std::string_view());
+  auto list = parse_index_list(is_list ? std::string_view(text).substr(kList.size())
+                                       : std::string_view());
   if (!list || list->empty()) {
     return {Errc::kArg,
             fmt::format("progress.policy={}: a list of workers is wanted, such as "

@@ -548,18 +548,18 @@ class Case(unittest.TestCase):
         self.assertEqual(alone(MPC_SCHED_STEAL="2", MPC_LOG_LEVEL="error"), "")
 
     def test_the_page_of_settings_is_current(self):
-        done = subprocess.run([tool("mpcinfo"), "--settings", "--markdown"], capture_output=True,
+        done = subprocess.run([tool("mpcinfo"), "settings", "--markdown"], capture_output=True,
                               text=True, check=True)
         with open(os.path.join(options.source, "docs", "settings.md"), encoding="utf-8") as file:
             self.assertEqual(file.read(), done.stdout,
-                             "run: mpcinfo --settings --markdown > docs/settings.md")
+                             "run: mpcinfo settings --markdown > docs/settings.md")
 
     def test_topology_of_named_machines(self):
         for machine, cores in (("knl64", 64), ("skylake48", 48)):
-            done = subprocess.run([tool("mpcinfo"), "--topology", "--machine", machine],
+            done = subprocess.run([tool("mpcinfo"), "topology", machine],
                                   capture_output=True, text=True, check=True)
             self.assertIn(str(cores), done.stdout)
-        done = subprocess.run([tool("mpcinfo"), "--topology", "--machine", "no-such-machine"],
+        done = subprocess.run([tool("mpcinfo"), "topology", "no-such-machine"],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("knl64", done.stderr)

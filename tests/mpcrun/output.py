@@ -105,7 +105,7 @@ class Output(unittest.TestCase):
         self.assertEqual(err.count("could not be written"), 1, err)
 
     def test_tools_say_that_their_output_was_cut(self):
-        for words in (["mpcinfo", "--settings"], ["mpcinfo", "--model", "--machine", "knl64", "--csv"],
+        for words in (["mpcinfo", "settings"], ["mpcinfo", "model", "--machine", "knl64", "--csv"],
                       ["mpcrun", "--help"], ["mpcrun", "-n", "1", "--show", cases.example("hello")]):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run([tool(words[0]), *words[1:]], stdout=full,

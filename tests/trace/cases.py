@@ -49,8 +49,18 @@ static void take_turns(int rank, double *data, int count, int rounds) {
   MPI_Finalize();
 }
 
+/* Long messages from rank 0 to rank 1. */
+static void send(int rank, char *data, int bytes, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) MPI_Send(data, bytes, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(data, bytes, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Finalize();
+}
+
 /* bcast N: N overlapped broadcasts.  abort: one rank ends the job.  poll: MPI_Test in a loop.
-   turns N: see there. */
+   turns N, send N: see there. */
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   int rank;
@@ -60,6 +70,10 @@ int main(int argc, char **argv) {
   memset(buffer, rank, bytes);
   if (strcmp(argv[1], "turns") == 0) {
     take_turns(rank, (double *)buffer, bytes / 8, atoi(argv[2]));
+    return 0;
+  }
+  if (strcmp(argv[1], "send") == 0) {
+    send(rank, buffer, 100000, atoi(argv[2]));
     return 0;
   }
   for (int i = 0; i < atoi(argv[2]); ++i) {
@@ -271,7 +285,7 @@ class Case(unittest.TestCase):
 
     def test_list_of_collectives(self):
         self.run_job("bcast", 3)
-        lines = self.info("--trace", self.file).stdout.splitlines()
+        lines = self.info("trace", self.file).stdout.splitlines()
         broadcasts = [line.split() for line in lines if " MPI_Ibcast " in line]
         self.assertEqual(len(broadcasts), 3)
         for fields in broadcasts:
@@ -282,7 +296,7 @@ class Case(unittest.TestCase):
     def test_picture_of_a_collective(self):
         self.run_job("bcast", 2)
         picture = os.path.join(self.folder.name, "out.svg")
-        self.info("--trace", self.file, "--collective", 1, "--svg", picture)
+        self.info("trace", self.file, "--collective", 1, "--svg", picture)
         root = xml.etree.ElementTree.parse(picture).getroot()
         space = "{http://www.w3.org/2000/svg}"
         self.assertEqual(root.tag, space + "svg")
@@ -297,45 +311,26 @@ class Case(unittest.TestCase):
     def test_bad_input_of_the_picture(self):
         self.run_job("bcast", 1)
         self.assertIn("no collective 99", self.info(
-            "--trace", self.file, "--collective", 99, "--svg", "x.svg", status=2).stderr)
-        self.assertIn("No such file", self.info("--trace", "nothing.json", status=2).stderr)
+            "trace", self.file, "--collective", 99, "--svg", "x.svg", status=2).stderr)
+        self.assertIn("No such file", self.info("trace", "nothing.json", status=2).stderr)
         with open(os.path.join(self.folder.name, "bad.json"), "w", encoding="utf-8") as file:
             file.write("{")
         self.assertIn("no file of mpcrun --trace",
-                      self.info("--trace", "bad.json", status=2).stderr)
+                      self.info("trace", "bad.json", status=2).stderr)
 
-    # --- docs/ibcast-to-memcpy.md ------------------------------------------------------------
+    # --- docs/ibcast-to-memcpy.md, docs/send-to-memcpy.md ------------------------------------
 
-    def stages(self):
-        """The last column of the page's table: for each stage, its events (any of them)."""
+    def stages(self, page):
+        """The column "In the trace" of the page: for each stage, its events (any of them)."""
         found = []
-        path = os.path.join(options.source, "docs", "ibcast-to-memcpy.md")
+        path = os.path.join(options.source, "docs", page)
         with open(path, encoding="utf-8") as file:
             for line in file:
                 if re.match(r"\| \d+ \|", line):
                     cell = line.rstrip().rstrip("|").split("|")[-1]
-                    found.append([tuple(event.split(" ", 2))
-                                  for event in re.findall(r"`([^`]+)`", cell)])
-        return found
-
-    @staticmethod
-    def path_of(name):
-        """Of a file that the page names: generated ones lie in the build folder."""
-        return os.path.join(options.build if name.startswith("generated/") else options.source, name)
-
-    def test_the_guided_path_names_files_and_functions_that_exist(self):
-        path = os.path.join(options.source, "docs", "ibcast-to-memcpy.md")
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        for name in re.findall(r"`((?:\w+/)+\w+(?:\.\w+)?)`", text):
-            self.assertTrue(os.path.exists(self.path_of(name)), name)
-        pairs = re.findall(r"((?:`[\w:]+`(?:, )?)+) in `([\w/]+\.\w+)`", text)
-        self.assertGreater(len(pairs), 10)
-        for functions, name in pairs:
-            with open(self.path_of(name), encoding="utf-8") as file:
-                code = file.read()
-            for function in re.findall(r"`(?:\w+::)*(\w+)`", functions):
-                self.assertRegex(code, rf"\b{function}\b", f"{function} is not in {name}")
+                    found.append([tuple(event.split(" ", 2)) for event in
+                                  re.findall(r"`([BEbei] \w+ [^`]+)`", cell)])
+        return [events for events in found if events]
 
     # --- docs/completion.md --------------------------------------------------------------------
 
@@ -360,7 +355,7 @@ class Case(unittest.TestCase):
 
     @unittest.skipIf(os.cpu_count() < 2, "needs a core for communication")
     def test_the_guided_path_is_true(self):
-        stages = self.stages()
+        stages = self.stages("ibcast-to-memcpy.md")
         self.assertGreaterEqual(len(stages), 10)
         # On a busy machine a rank may be in MPI_Wait before the other core has begun, and
         # takes its copies back: one broadcast of many is to show the whole way.
@@ -381,6 +376,25 @@ class Case(unittest.TestCase):
                     best = max(best, passed, key=len)
         self.assertEqual(len(best), len(stages),
                          f"after {best} this did not come: {stages[len(best):][:1]}")
+
+    def test_the_guided_path_of_a_message_is_true(self):
+        stages = self.stages("send-to-memcpy.md")
+        self.assertEqual(len(stages), 4)
+        self.run_job("send", 5)
+        passed, whole = None, 0
+        events = [event for event in load(self.file)["traceEvents"]
+                  if event["pid"] == RANKS and event["ph"] in "Bi"]
+        for event in sorted(events, key=lambda event: event["ts"]):
+            what = (event["ph"], event.get("cat"), event.get("name"))
+            if what in stages[0]:
+                passed = 0
+            if passed is not None and what in stages[passed]:
+                # The call and the send are the sender's, match and copy are about the receiver.
+                self.assertEqual(about(event), 0 if passed < 2 else 1, event)
+                passed += 1
+            if passed == len(stages):
+                passed, whole = None, whole + 1
+        self.assertEqual(whole, 5)
 
 
 def main():

@@ -215,6 +215,20 @@ bool take_own(const std::string& a, Arguments& result) {
   return true;
 }
 
+// What cannot be, or does not do what one expects of it.
+void judge(const std::string& a, Arguments& result) {
+  if (a == "-static" || a == "--static" || a == "-static-pie" || a == "-Wl,-static")
+    result.error = a +
+                   ": a statically linked program cannot have private data for each "
+                   "rank; leave it out (static libraries, -static-libgcc and "
+                   "-static-libstdc++ are fine)";
+  if (a == "-pg" || a == "-p")
+    result.note =
+        a +
+        ": ranks of one process write no gmon.out; use 'perf record -g mpcrun ...', "
+        "which sees the functions of all ranks";
+}
+
 }  // namespace
 
 Arguments parse(int argc, char** argv) {
@@ -230,16 +244,7 @@ Arguments parse(int argc, char** argv) {
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string& a = all[i];
     if (take_own(a, result) || is_dropped(a)) continue;
-    if (a == "-static" || a == "--static" || a == "-static-pie" || a == "-Wl,-static")
-      result.error = a +
-                     ": a statically linked program cannot have private data for each "
-                     "rank; leave it out (static libraries, -static-libgcc and "
-                     "-static-libstdc++ are fine)";
-    if (a == "-pg" || a == "-p")
-      result.note =
-          a +
-          ": ranks of one process write no gmon.out; use 'perf record -g mpcrun ...', "
-          "which sees the functions of all ranks";
+    judge(a, result);
     result.user.push_back(a);
     if (a.empty() || a[0] != '-' || a == "-") {
       result.has_input = true;

@@ -1,8 +1,8 @@
 #pragma once
 // calibrate: measures what copies cost on this machine.
 //
-// Role:      the numbers of `mpcinfo --calibrate`.
-// Users:     tools/mpcinfo/model_command.cpp.
+// Role:      the numbers of `mpcinfo calibrate`.
+// Users:     tools/mpcinfo/calibrate_command.cpp.
 // Threads:   starts threads of its own, bound to cores; the caller waits.
 // See also:  nbc/model/machine_file.h, docs/overlap-model.md.
 

@@ -1,8 +1,8 @@
 #pragma once
 // calibrate_runtime: measures what the runtime itself costs: a node of a schedule, a message.
 //
-// Role:      the numbers of `mpcinfo --calibrate` that no loop of plain copies shows.
-// Users:     tools/mpcinfo/model_command.cpp.
+// Role:      the numbers of `mpcinfo calibrate` that no loop of plain copies shows.
+// Users:     tools/mpcinfo/calibrate_command.cpp.
 // Threads:   one; it is an MPI program of one rank from its first call on.
 // See also:  tools/mpcinfo/calibrate.h, docs/overlap-model.md.
 

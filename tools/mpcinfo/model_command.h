@@ -1,10 +1,10 @@
 #pragma once
 // The models as commands of mpcinfo.
 //
-// Role:      --model, --advise, --simulate, --possible and --calibrate, after their options have been read.
-// Users:     tools/mpcinfo/main.cpp.
+// Role:      model, advise, simulate, possible and calibrate, after their options have been read.
+// Users:     tools/mpcinfo/command_line.cpp.
 // Threads:   one.
-// See also:  docs/man/mpcinfo.1, docs/overlap-model.md.
+// See also:  docs/man/mpcinfo.1.in, docs/overlap-model.md.
 
 #include <string>
 
@@ -18,14 +18,12 @@ struct ModelOptions {
   std::string algorithm;   // "": a binomial tree
   std::string parameters;  // file of measured parameters; "": found or guessed
   std::string plot;        // path; "": none
-  std::string ops = "ibcast:2MB:1";  // the mix of --advise
-  std::string compute = "2ms";       // computation of a round on all cores
-  std::string output;                // of --calibrate; "": in the user's cache
-  int first_ranks = 0, last_ranks = 0, step = 1;  // of --simulate; 0: all
-  int ranks = 2, comm_cores = 1, cores = 0;       // of --possible; 0 cores: all
-  std::string
-      window;  // of --possible: computation of each rank; "": 1.2 times blocking
-  std::string shared_copy = "512KB";  // of --possible: message.shared_copy
+  std::string ops = "ibcast:2MB:1";               // the mix of advise
+  std::string compute = "2ms";                    // computation of a round on all cores
+  int first_ranks = 0, last_ranks = 0, step = 1;  // of simulate; 0: all
+  int ranks = 2, comm_cores = 1, cores = 0;       // of possible; 0 cores: all
+  std::string window;  // of possible: computation of each rank; "": 1.2 times blocking
+  std::string shared_copy = "512KB";  // of possible: message.shared_copy
   bool waits_help = false;
   bool is_csv = false;
 };
@@ -35,6 +33,7 @@ int model_command(const ModelOptions& options);
 int advise_command(const ModelOptions& options);
 int simulate_command(const ModelOptions& options);
 int possible_command(const ModelOptions& options);
-int calibrate_command(const ModelOptions& options);
+// `output`: path; "": in the user's cache.
+int calibrate_command(const std::string& output);
 
 }  // namespace mpc::tools

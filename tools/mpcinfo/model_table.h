@@ -1,7 +1,7 @@
 #pragma once
 // ModelTable: a model's times for every number of ranks and every S, as CSV, text or a plot.
 //
-// Role:      what `mpcinfo --model` and `--simulate` print.
+// Role:      what `mpcinfo model` and `simulate` print.
 // Users:     tools/mpcinfo.
 // Threads:   one.
 // See also:  docs/overlap-model.md.

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "base/sizes.h"
+
 namespace mpc::tools {
 
 namespace {
@@ -113,15 +115,12 @@ Result<std::vector<Operation>> parse_mix(const std::string& text) {
 }
 
 Result<int64_t> parse_bytes(const std::string& text) {
-  constexpr Unit kUnits[] = {{"", 1},        {"b", 1},        {"k", 0x1p10},
-                             {"kb", 0x1p10}, {"kib", 0x1p10}, {"m", 0x1p20},
-                             {"mb", 0x1p20}, {"mib", 0x1p20}, {"g", 0x1p30},
-                             {"gb", 0x1p30}, {"gib", 0x1p30}};
-  double value;
-  if (!parse_number(text, kUnits, &value) || value > 0x1p40)
+  constexpr int64_t kMostBytes = int64_t{1} << 40;
+  const std::optional<int64_t> bytes = parse_size(text);
+  if (!bytes || *bytes < 0 || *bytes > kMostBytes)
     return {Errc::kArg,
             fmt::format("'{}': expected bytes such as 4096, 64KB or 2MB", text)};
-  return static_cast<int64_t>(value);
+  return *bytes;
 }
 
 Result<double> parse_time_us(const std::string& text) {

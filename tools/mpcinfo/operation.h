@@ -31,7 +31,7 @@ struct Operation {
 Result<Operation> parse_operation(const std::string& text, bool needs_tree = true);
 // "ibcast:2MB:1,ireduce:2MB:2": operation[:bytes[:count]], separated by commas.
 Result<std::vector<Operation>> parse_mix(const std::string& text);
-// "64", "64KiB", "2MB", "1.5m": powers of 1024 in every spelling.
+// As base/sizes.h says, not negative: "64", "64KiB", "2MB", "1.5m".
 Result<int64_t> parse_bytes(const std::string& text);
 // "2ms", "150us", "1.5s"; a bare number is microseconds.
 Result<double> parse_time_us(const std::string& text);

@@ -1,7 +1,7 @@
 #pragma once
 // SpinBarrier: threads that wait for each other and stay awake.
 //
-// Role:      what the threads of `mpcinfo --calibrate` meet at.
+// Role:      what the threads of `mpcinfo calibrate` meet at.
 // Users:     tools/mpcinfo/calibrate.cpp.
 // Threads:   as many as it was made for.
 // See also:  docs/overlap-model.md (section "Where the numbers come from").

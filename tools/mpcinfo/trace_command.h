@@ -1,8 +1,8 @@
 #pragma once
-// mpcinfo --trace: the collectives of a traced job, as a list or as a picture of one of them.
+// mpcinfo trace: the collectives of a traced job, as a list or as a picture of one of them.
 //
 // Role:      what a user asks after `mpcrun --trace FILE`.
-// Users:     tools/mpcinfo/main.cpp.
+// Users:     tools/mpcinfo/command_line.cpp.
 // Threads:   one.
 // See also:  docs/tracing.md, tools/mpcinfo/trace_svg.h.
 

@@ -9,7 +9,10 @@
 #include <sstream>
 #include <vector>
 
+#include "base/index_list.h"
 #include "base/result.h"
+#include "base/sizes.h"
+#include "base/version.h"
 #include "tools/mpcrun/words.h"
 
 namespace mpc::tools {
@@ -48,7 +51,7 @@ constexpr char kExamples[] =
     "125 deadlock, 126 the program cannot be run as ranks, or called exec, 127 not "
     "found,\n"
     "128+N died of signal N.\n"
-    "Settings: mpcinfo --settings. Machine: mpcinfo --topology.\n";
+    "Settings: mpcinfo settings. Machine: mpcinfo topology.\n";
 
 struct Parsed {
   int ranks = 1;
@@ -75,6 +78,81 @@ auto number_of(const char* what, int low) {
   };
 }
 
+// A check of CLI11, as the one above.
+std::string fault_of_binding(const std::string& text) {
+  const bool is_good = text == "auto" || text == "core" || text == "none";
+  return is_good ? "" : fmt::format("wants auto, core or none, not '{}'", text);
+}
+
+std::string fault_of_timeout(const std::string& text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  const bool is_good = end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
+  return is_good ? ""
+                 : fmt::format("wants a number of seconds above 0, not '{}'", text);
+}
+
+void declare_cores(CLI::App& app, Parsed& p) {
+  app.add_option(
+         "--cores", p.cores,
+         "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
+         "that are allowed, at most one per rank")
+      ->type_name("N|LIST");
+  app.add_option(
+         "--comm-cores", p.comm_cores,
+         "How many of these cores (the last ones of a list, else evenly between the "
+         "others) have no ranks and move the ranks' communication on in the "
+         "background; default: what the ranks leave free")
+      ->type_name("P")
+      ->check(number_of("cores", 0));
+  app.add_option("--progress", p.progress,
+                 "Where a rank's progress thread runs: closest (idle core; the "
+                 "default), same, "
+                 "next, numa, list:WORKERS, tasks, off")
+      ->type_name("POLICY");
+  app.add_option(
+         "--emulate", p.emulate,
+         "Run as if on another machine, slowed down: knl64, skylake48, an hwloc XML "
+         "file or synthetic string; copies and computation take its time, asleep")
+      ->type_name("MACHINE");
+  app.add_option("--bind", p.bind,
+                 "Bind each worker to its core, or leave it to the system; auto (the "
+                 "default): "
+                 "bind it to a core that no other job holds, unless these are too few")
+      ->type_name("auto|core|none")
+      ->check(fault_of_binding);
+  app.add_option(
+         "--placement", p.placement,
+         "Ranks on workers: compact (neighbours together), scatter (far apart), "
+         "or a list of workers 0,1,1,0")
+      ->type_name("compact|scatter|LIST");
+}
+
+void declare_job(CLI::App& app, Parsed& p) {
+  app.add_option("--stack-size", p.stack_size,
+                 "Stack of each rank, or unlimited; memory is used only when "
+                 "touched; default: "
+                 "8M, or `ulimit -s` if that is more")
+      ->type_name("BYTES[k|M|G]");
+  app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
+  app.add_option("--timeout", p.timeout, "End the job after that many seconds")
+      ->type_name("SECONDS")
+      ->check(fault_of_timeout);
+  app.add_option("--set", p.settings,
+                 "A setting of the runtime; mpcinfo settings lists them")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--trace", p.trace,
+                 "Write a timeline of ranks, MPI calls and background work, for "
+                 "ui.perfetto.dev or mpcinfo trace")
+      ->type_name("FILE.json");
+  app.add_flag("--counters", p.counters,
+               "Print at the end how often the runtime did what (to standard error)");
+  app.add_flag("--show", p.show, "Print placement and settings, run nothing");
+  app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
+  app.set_version_flag("-V,--version", std::string("mpcrun ") + version_text());
+}
+
 void declare(CLI::App& app, Parsed& p, bool first) {
   app.add_option("-n,--np,-c", p.ranks,
                  "Number of ranks of this program; -np is the same")
@@ -85,73 +163,8 @@ void declare(CLI::App& app, Parsed& p, bool first) {
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   if (first) {
-    app.add_option(
-           "--cores", p.cores,
-           "How many cores to use, or which (0,2,5-7: logical numbers); default: all "
-           "that are allowed, at most one per rank")
-        ->type_name("N|LIST");
-    app.add_option(
-           "--comm-cores", p.comm_cores,
-           "How many of these cores (the last ones of a list, else evenly between the "
-           "others) have no ranks and move the ranks' communication on in the "
-           "background; default: what the ranks leave free")
-        ->type_name("P")
-        ->check(number_of("cores", 0));
-    app.add_option("--progress", p.progress,
-                   "Where a rank's progress thread runs: closest (idle core; the "
-                   "default), same, "
-                   "next, numa, list:WORKERS, tasks, off")
-        ->type_name("POLICY");
-    app.add_option(
-           "--emulate", p.emulate,
-           "Run as if on another machine, slowed down: knl64, skylake48, an hwloc XML "
-           "file or synthetic string; copies and computation take its time, asleep")
-        ->type_name("MACHINE");
-    app.add_option(
-           "--bind", p.bind,
-           "Bind each worker to its core, or leave it to the system; auto (the "
-           "default): "
-           "bind it to a core that no other job holds, unless these are too few")
-        ->type_name("auto|core|none")
-        ->check([](const std::string& text) -> std::string {
-          const bool is_good = text == "auto" || text == "core" || text == "none";
-          return is_good ? "" : fmt::format("wants auto, core or none, not '{}'", text);
-        });
-    app.add_option(
-           "--placement", p.placement,
-           "Ranks on workers: compact (neighbours together), scatter (far apart), "
-           "or a list of workers 0,1,1,0")
-        ->type_name("compact|scatter|LIST");
-    app.add_option("--stack-size", p.stack_size,
-                   "Stack of each rank, or unlimited; memory is used only when "
-                   "touched; default: "
-                   "8M, or `ulimit -s` if that is more")
-        ->type_name("BYTES[k|M|G]");
-    app.add_flag("-l,--label", p.label, "Begin each line of output with its rank");
-    app.add_option("--timeout", p.timeout, "End the job after that many seconds")
-        ->type_name("SECONDS")
-        ->check([](const std::string& text) -> std::string {
-          char* end = nullptr;
-          const double seconds = std::strtod(text.c_str(), &end);
-          const bool is_good =
-              end != text.c_str() && *end == 0 && seconds > 0 && seconds < 1e9;
-          return is_good
-                     ? ""
-                     : fmt::format("wants a number of seconds above 0, not '{}'", text);
-        });
-    app.add_option("--set", p.settings,
-                   "A setting of the runtime; mpcinfo --settings lists them")
-        ->type_name("NAME=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--trace", p.trace,
-                   "Write a timeline of ranks, MPI calls and background work, for "
-                   "ui.perfetto.dev or mpcinfo --trace")
-        ->type_name("FILE.json");
-    app.add_flag("--counters", p.counters,
-                 "Print at the end how often the runtime did what (to standard error)");
-    app.add_flag("--show", p.show, "Print placement and settings, run nothing");
-    app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
-    app.set_version_flag("-V,--version", std::string("mpcrun ") + MPC_VERSION_TEXT);
+    declare_cores(app, p);
+    declare_job(app, p);
   }
   app.add_option("program", p.shown, "The program and its arguments")
       ->type_name("PROGRAM [ARG...]");
@@ -184,66 +197,16 @@ std::string with_typed_name(const std::string& text, const Words& words) {
   return found->second + " " + text.substr(colon + 2);
 }
 
-Result<std::vector<int>> parse_list(const std::string& text) {
-  std::vector<int> out;
-  std::stringstream stream(text);
-  for (std::string item; std::getline(stream, item, ',');) {
-    char* end = nullptr;
-    const long low = std::strtol(item.c_str(), &end, 10);
-    long high = low;
-    const bool has_low = end != item.c_str();
-    if (has_low && *end == '-') {
-      const char* second = end + 1;
-      high = std::strtol(second, &end, 10);
-      if (end == second)
-        return {Errc::kArg, fmt::format("'{}' is not a list of numbers", text)};
-    }
-    if (!has_low || *end != 0 || low < 0 || high < low || high > kMaxRanks) {
-      return {Errc::kArg,
-              fmt::format("'{}' is not a list of numbers such as 0,2,5-7", text)};
-    }
-    for (long i = low; i <= high; ++i) out.push_back(static_cast<int>(i));
-  }
-  if (out.empty()) return {Errc::kArg, fmt::format("'{}' is an empty list", text)};
-  return out;
-}
-
-Result<size_t> parse_bytes(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  double factor = 1;
-  switch (end == text.c_str() ? '?' : *end) {
-    case 0:
-      break;
-    case 'k':
-    case 'K':
-      factor = 1024.0;
-      ++end;
-      break;
-    case 'm':
-    case 'M':
-      factor = 1024.0 * 1024;
-      ++end;
-      break;
-    case 'g':
-    case 'G':
-      factor = 1024.0 * 1024 * 1024;
-      ++end;
-      break;
-    default:
-      return {Errc::kArg,
-              fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
-  }
-  if (*end != 0)
+Result<size_t> parse_stack_size(const std::string& text) {
+  const std::optional<int64_t> bytes = parse_size(text);
+  if (!bytes)
     return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
-  const double bytes = number * factor;
-  constexpr double kLeastBytes = 256
-                                 << 10;  // about half of it is the thread's own data
-  if (!(bytes >= kLeastBytes) || bytes > 1e12) {
+  // About half of the least is the thread's own data.
+  constexpr int64_t kLeastBytes = 256 << 10, kMostBytes = 1'000'000'000'000;
+  if (*bytes < kLeastBytes || *bytes > kMostBytes)
     return {Errc::kArg,
             fmt::format("'{}': a stack has 256k or more, and less than 1000G", text)};
-  }
-  return static_cast<size_t>(bytes);
+  return static_cast<size_t>(*bytes);
 }
 
 Result<> fill_app(const Parsed& p, const std::vector<std::string>& command,
@@ -280,7 +243,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
         return {Errc::kArg, fmt::format("--cores {}: no machine has so many", p.cores)};
       spec.core_count = static_cast<int>(count);
     } else {
-      auto list = parse_list(p.cores);
+      auto list = parse_index_list(p.cores);
       if (!list) return {Errc::kArg, "--cores " + list.error().message};
       spec.core_list = *list;
     }
@@ -293,7 +256,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   if (p.placement == "scatter") {
     spec.placement = job::Placement::kScatter;
   } else if (p.placement != "compact") {
-    auto list = parse_list(p.placement);
+    auto list = parse_index_list(p.placement);
     if (!list) {
       return {Errc::kArg,
               "--placement " + list.error().message + ", nor compact or scatter"};
@@ -304,7 +267,7 @@ Result<> fill_job(const Parsed& p, JobSpec& spec) {
   if (p.stack_size == "unlimited") {
     spec.stack_bytes = SIZE_MAX;
   } else if (!p.stack_size.empty()) {
-    auto stack = parse_bytes(p.stack_size);
+    auto stack = parse_stack_size(p.stack_size);
     if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
     spec.stack_bytes = *stack;
   }

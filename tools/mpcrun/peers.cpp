@@ -18,7 +18,7 @@ constexpr char kDebugger[] =
     "put the debugger before mpcrun: 'gdb --args mpcrun -n 4 ./prog' stops in each "
     "rank";
 constexpr char kSettings[] =
-    "settings of another MPI mean nothing here: leave it out; 'mpcinfo --settings' "
+    "settings of another MPI mean nothing here: leave it out; 'mpcinfo settings' "
     "lists those "
     "for --set NAME=VALUE";
 constexpr char kNoMeaning[] = "it means nothing to this mpcrun: leave it out";

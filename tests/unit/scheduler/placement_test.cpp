@@ -53,14 +53,6 @@ TEST(Shares, AreTakenFromThePoolOnly) {
   EXPECT_EQ(share_cores(*skylake, {4, 6}, {}), (std::vector<Table>{{4}, {6}}));
 }
 
-TEST(Placement, ParsesLists) {
-  EXPECT_EQ(*parse_index_list("3"), (Table{3}));
-  EXPECT_EQ(*parse_index_list("0-3,8,10-11,8"), (Table{0, 1, 2, 3, 8, 10, 11, 8}));
-  for (const char* bad : {"", ",", "1,", "a", "3-1", "1-", "-1", "1 2", "1-2-3",
-                          "99999999999", "0-99999999"})
-    EXPECT_FALSE(parse_index_list(bad).ok()) << bad;
-}
-
 TEST(Placement, GivesNoWorkerTwoRanksWhileOneIsFree) {
   for (const char* name : {"knl64", "skylake48"}) {
     auto machine = named(name);

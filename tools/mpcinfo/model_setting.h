@@ -1,0 +1,36 @@
+#pragma once
+// ModelSetting: what all commands of mpcinfo that predict something start from.
+//
+// Role:      machine, costs and operation, from their names.
+// Users:     the commands of tools/mpcinfo.
+// Threads:   one.
+// See also:  docs/overlap-model.md, section "Where the numbers come from".
+
+#include <memory>
+
+#include "base/result.h"
+#include "nbc/model/calibrated.h"
+#include "nbc/model/parameters.h"
+#include "tools/mpcinfo/model_command.h"
+#include "tools/mpcinfo/operation.h"
+#include "topology/machine.h"
+
+namespace mpc::tools {
+
+struct ModelSetting {
+  std::unique_ptr<topo::Machine> machine;
+  nbc::Parameters parameters;
+  Operation operation;
+  int cores() const { return machine->core_count(); }
+};
+
+// `needs_tree`: only operations that go through a tree. Errors: kArg, kNotFound, kSystem.
+Result<ModelSetting> find_setting(const ModelOptions& options, bool needs_tree);
+// The same for numbers of ranks that each have a core. Errors: also kArg for too few cores.
+Result<ModelSetting> find_overlap_setting(const ModelOptions& options);
+// `ranks` of all cores have a rank, the others communicate.
+nbc::Situation situation_of(const Operation& operation, int cores, int ranks);
+// Says on stderr what is wrong. Returns: the exit status.
+int complain(const Error& error);
+
+}  // namespace mpc::tools
