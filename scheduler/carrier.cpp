@@ -201,9 +201,6 @@ void Carrier::run_worker() noexcept {
 }
 
 void Carrier::idle() noexcept {
-  if (IdleHook hook = scheduler_.idle_hook())
-    while (hook(*held_))
-      if (held_->has_ready()) return;
   TaskQueues& tasks = scheduler_.tasks();
   Worker& worker = *held_;
   // The last of several ranks has parked, at once, as others were ready then: somebody has to

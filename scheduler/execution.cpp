@@ -22,7 +22,7 @@ Carrier& enter_home(Ult& self, Carrier*& carrier) noexcept {
 
 // A carrier that slept here would stop a whole worker.
 void check_is_no_task(const Carrier* carrier) noexcept {
-  CHECK(carrier == nullptr, "a task or an idle hook must not park");
+  CHECK(carrier == nullptr, "a task must not park");
 }
 
 }  // namespace

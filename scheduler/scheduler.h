@@ -46,9 +46,6 @@ struct UltSpec {
 // itself, none running. Called at most once per quiescent state, on a kernel thread of ours.
 using QuiescenceHandler = std::function<void()>;
 
-// Work for an idle worker (progress of communication). True: something was done.
-using IdleHook = bool (*)(Worker& worker);
-
 class Scheduler {
  public:
   // Errors: kNoMem, kSystem (which limit stopped it and how to raise it).
@@ -79,10 +76,6 @@ class Scheduler {
   // state (a parked one stays parked) during the call. Caller: a kernel thread of ours.
   virtual void for_each_execution(
       const std::function<void(const Execution&)>& visit) = 0;
-
-  // Called by each idle worker before it sleeps, and again until it returns false. The hook
-  // must not block. Null: none. Caller: any; a hook that runs may still be the old one.
-  virtual void set_idle_hook(IdleHook hook) = 0;
 
   // Small pieces of work for whoever has time. The destructor runs what is still queued, and
   // drops tasks that want to be run again.

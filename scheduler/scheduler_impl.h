@@ -38,9 +38,6 @@ class SchedulerImpl final : public Scheduler {
   void wait_all() override;
   int worker_count() const override { return static_cast<int>(workers_.size()); }
   int core_of_worker(int worker) const override { return workers_[worker]->core(); }
-  void set_idle_hook(IdleHook hook) override {
-    idle_hook_.store(hook, std::memory_order_release);
-  }
   TaskQueues& tasks() noexcept override { return tasks_; }
   void set_tick_hook(TickHook hook) override { monitor_.set_tick_hook(hook); }
   uint64_t handover_count() const override { return monitor_.handover_count(); }
@@ -74,9 +71,6 @@ class SchedulerImpl final : public Scheduler {
   // A carrier without a worker, created if there is none; null if that fails.
   Carrier* take_spare() noexcept;
   Monitor& monitor() noexcept { return monitor_; }
-  IdleHook idle_hook() const noexcept {
-    return idle_hook_.load(std::memory_order_acquire);
-  }
 
   // ---- for the monitor ----
   std::vector<std::unique_ptr<Worker>>& workers() noexcept { return workers_; }
@@ -130,7 +124,6 @@ class SchedulerImpl final : public Scheduler {
 
   std::mutex handler_lock_;
   QuiescenceHandler handler_;  // guarded by handler_lock_
-  std::atomic<IdleHook> idle_hook_{nullptr};
   Monitor monitor_{*this};
 };
 

@@ -95,7 +95,7 @@ class Worker {
   // Makes every Ult ready whose time has come. Caller: the owner.
   void fire_timers() noexcept;
 
-  // The carrier that holds this worker; changed by adopt() and retake() only.
+  // The carrier that holds this worker; changed by Carrier::adopt() only.
   std::atomic<Carrier*> carrier{nullptr};
   // Number of switches done here; the monitor's sign of life. Written by the owner.
   std::atomic<uint64_t> switch_count{0};

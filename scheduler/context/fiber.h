@@ -22,9 +22,6 @@ struct Fiber {
 // FS base of the caller.
 uintptr_t current_fs() noexcept;
 
-// True if wrfsbase works here; otherwise each switch costs a system call (about 100 ns more).
-bool has_fast_fs_switch() noexcept;
-
 // Prepares a fiber that will call entry(message) on the stack that ends at `top`.
 // entry never returns. Ownership: the caller keeps the stack.
 void prepare(Fiber& fiber, void* top, size_t size, uintptr_t fs,

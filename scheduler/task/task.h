@@ -39,11 +39,6 @@ class WorkerSet {
     return word < words_.size() &&
            (words_[word] >> (static_cast<size_t>(worker) % 64) & 1) != 0;
   }
-  bool is_empty() const noexcept {
-    for (uint64_t word : words_)
-      if (word != 0) return false;
-    return true;
-  }
 
  private:
   std::vector<uint64_t> words_;
