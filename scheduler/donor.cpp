@@ -31,7 +31,7 @@ void ult_main(void* message);  // carrier.cpp
 // no instrumentation. Only for that reason the push repeats Worker::push_remote().
 [[gnu::noinline]] MPC_NO_SANITIZE void Donor::publish_and_sleep(
     Ult& ult, Worker& first) noexcept {
-  auto* inbox = reinterpret_cast<Ult**>(&first.inbox_);
+  Ult** inbox = first.inbox_.raw();
   auto* sleeping = reinterpret_cast<uint32_t*>(&first.sleeping_);
   auto* gate = reinterpret_cast<uint32_t*>(&ult.donor_gate);
   Ult* top = __atomic_load_n(inbox, __ATOMIC_RELAXED);

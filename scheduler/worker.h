@@ -9,10 +9,13 @@
 // See also:  scheduler/carrier.h, docs/scheduler.md.
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include "base/futex.h"
+#include "base/mpsc_stack.h"
+#include "base/mutex.h"
+#include "base/spin_lock.h"
+#include "base/thread_safety.h"
 #include "scheduler/task/queue.h"
 #include "scheduler/ult.h"
 
@@ -65,8 +68,7 @@ class Worker {
   void push_remote(Ult& ult) noexcept;
   // Something to run? Caller: any (a hint unless the caller is the owner).
   bool has_ready() const noexcept {
-    return head_.load(std::memory_order_relaxed) != nullptr ||
-           inbox_.load(std::memory_order_relaxed) != nullptr;
+    return head_.load(std::memory_order_relaxed) != nullptr || !inbox_.is_empty();
   }
 
   // The same for a chain (linked by Ult::next, the first one runs first).
@@ -119,45 +121,45 @@ class Worker {
  private:
   friend class Donor;
   void drain_inbox() noexcept;
-  void append(Ult& ult) noexcept;
-  Ult* take_oldest() noexcept;
+  void append(Ult& ult) noexcept MPC_REQUIRES(queue_lock_);
+  Ult* take_oldest() noexcept MPC_REQUIRES(queue_lock_);
 
-  // Held by the owner, or by a thief; not taken at all unless shared_.
-  class QueueLock {
+  // Held by the owner, or by a thief. Unless shared_ only the owner comes here, or the thread that
+  // holds it still, and nothing is locked: the analysis cannot know that.
+  class MPC_SCOPED_CAPABILITY QueueLock {
    public:
-    explicit QueueLock(Worker& worker) noexcept : worker_(worker) {
-      if (worker_.shared_) worker_.lock_queue();
+    explicit QueueLock(Worker& worker) noexcept
+        MPC_ACQUIRE(worker.queue_lock_) MPC_NO_THREAD_SAFETY_ANALYSIS
+        : worker_(worker) {
+      if (worker_.shared_) worker_.queue_lock_.lock();
     }
-    ~QueueLock() {
-      // Release pairs with the acquire in lock_queue().
-      if (worker_.shared_)
-        worker_.queue_locked_.store(false, std::memory_order_release);
+    ~QueueLock() MPC_RELEASE() MPC_NO_THREAD_SAFETY_ANALYSIS {
+      if (worker_.shared_) worker_.queue_lock_.unlock();
     }
     QueueLock(const QueueLock&) = delete;
 
    private:
     Worker& worker_;
   };
-  void lock_queue() noexcept;
 
   // The owner's line. head_ is atomic because hints read it.
   std::atomic<Ult*> head_{nullptr};
-  Ult* tail_ = nullptr;
+  Ult* tail_ MPC_GUARDED_BY(queue_lock_) = nullptr;
   const TaskQueue* own_tasks_ = nullptr;  // the queue of this core
   std::atomic<uint64_t> spun_at_{0};      // a switch_count; see has_spun()
   int index_;
   int core_;
   SchedulerImpl& scheduler_;
   const bool shared_;
-  std::atomic<bool> queue_locked_{false};
+  SpinLock<YieldAtOnce> queue_lock_;  // it is hardly ever found held
 
-  // Everybody's line: a stack of Ults (newest first), taken whole by the owner.
-  alignas(64) std::atomic<Ult*> inbox_{nullptr};
+  // Everybody's line.
+  alignas(64) MpscStack<Ult, &Ult::next> inbox_;
   alignas(64) FutexWord sleeping_{0};  // 1: the owner sleeps or is about to
 
   alignas(64) std::atomic<uint64_t> next_deadline_ns_{kNever};
-  std::mutex timer_lock_;
-  std::vector<Ult*> timers_;  // heap, the earliest first
+  Mutex timer_lock_;
+  std::vector<Ult*> timers_ MPC_GUARDED_BY(timer_lock_);  // heap, the earliest first
 };
 
 }  // namespace mpc::sched
