@@ -3,7 +3,7 @@
 //
 // Role:      each new value counts an eighth, so that one odd value changes little and eight in a
 //            row change most. For durations that decide what is worth its price.
-// Users:     every layer.
+// Users:     scheduler/progress.
 // Threads:   any. It is a hint: of two values that are noted at once one may be lost.
 // See also:  base/counter.h for sums.
 

@@ -3,7 +3,7 @@
 //
 // Role:      hands objects to another thread without a lock: an inbox. The objects are linked by a
 //            member of their own.
-// Users:     every layer.
+// Users:     scheduler (inboxes), runtime/heap (blocks that other threads free).
 // Threads:   every function by any thread, any number of takers included.
 // See also:  docs/scheduler.md section "Queues".
 //

@@ -3,7 +3,7 @@
 //
 // Role:      std::mutex with thread-safety annotations, for locks that are held for longer than
 //            some instructions. A lock that is held for less is a SpinLock.
-// Users:     every layer.
+// Users:     scheduler.
 // Threads:   any kernel thread or user-level thread. No lock is held over a context switch.
 // See also:  base/spin_lock.h, base/thread_safety.h.
 

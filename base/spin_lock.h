@@ -2,7 +2,7 @@
 // SpinLock: a lock that is held for some instructions, and what a thread does that finds it held.
 //
 // Role:      one byte, one exchange. The back-off is a choice of the place, made by its type.
-// Users:     every layer.
+// Users:     scheduler, runtime/message.
 // Threads:   lock() and try_lock() by any thread; unlock() by the one that holds it. The holder
 //            neither waits, nor switches, nor allocates.
 // See also:  base/mutex.h (held for longer), base/thread_safety.h (Locked).
@@ -11,10 +11,9 @@
 //
 //   PauseThenYield   the usual one: after some pauses the system may run the holder
 //   YieldAtOnce      contention is so rare that the lock is probably held by a thread without a core
-//   (a type with once() of a higher layer)
-//                    the lock is held by a rank's user-level thread which may have been switched
-//                    away inside, so the kernel cannot know whom to run: the waiting thread lets the
-//                    other user-level threads of its worker run (msg::ShortWait)
+//   a type of a higher layer, whose once() calls Execution::yield()
+//                    where the holder may be a user-level thread that was switched away while it held
+//                    the lock: the system does not know whom to run then, the worker does
 //
 // To pause without an end is no choice: with more threads than cores the holder would wait for the
 // end of the pausing thread's time slice.
@@ -53,11 +52,8 @@ class MPC_CAPABILITY("spin lock") SpinLock {
 
   // Order: acquire, pairs with unlock(): what the previous holder wrote.
   void lock() noexcept MPC_ACQUIRE() {
-    if (try_lock()) return;
-    Backoff backoff;
-    do {
-      backoff.once();
-    } while (!try_lock());
+    if (!try_lock()) [[unlikely]]
+      wait();
   }
   // The same without waiting. It writes the lock's line even in vain: where that matters ask
   // is_locked() first.
@@ -73,6 +69,13 @@ class MPC_CAPABILITY("spin lock") SpinLock {
   }
 
  private:
+  [[gnu::noinline, gnu::cold]] void wait() noexcept MPC_ACQUIRE() {
+    Backoff backoff;
+    do {
+      backoff.once();
+    } while (!try_lock());
+  }
+
   std::atomic<bool> locked_{false};
 };
 
