@@ -165,7 +165,6 @@ class Execution {
   enum State : uint32_t { kActive, kPermit, kParked, kHeld, kHeldPermit };
   friend class Donor;
   friend void ult_main(void* message);
-  friend class SchedulerImpl;
   friend class Worker;
   friend class Carrier;
   friend class Hold;
@@ -217,6 +216,10 @@ class SpinBudget {
   uint64_t end_ns_ = 0;
 };
 
+// Would SpinBudget allow an Ult to spin right now? False for executions without a worker.
+// Cost: a few loads of lines of our own.
+bool spinning_pays() noexcept;
+
 // A blocking system call or pthread wait of a rank: while it lasts, the worker's other ranks
 // run on a spare kernel thread. Nesting is allowed. Caller: any. Switches: at the end, if the
 // worker was handed over. The scheduler also retakes workers that block without it.
@@ -236,5 +239,9 @@ void expected_kernel_thread_is_here() noexcept;
 
 // Sleeps; other user-level threads of the worker run. Switches: yes.
 void sleep_until(uint64_t deadline_ns) noexcept;
+// Sleeps and keeps the core meanwhile, as a computation would: no other user-level thread runs there,
+// and the monitor does not take the worker away. For emulated machines.
+// Switches: no, unless the worker was taken away before.
+void sleep_on_core(uint64_t deadline_ns) noexcept;
 
 }  // namespace mpc::sched

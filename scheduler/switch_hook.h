@@ -36,7 +36,8 @@ inline bool kernel_threads_have_directories() noexcept {
 // Caller: a kernel thread, for itself.
 void take_own_directory() noexcept;
 
-// The state of the calling user-level thread's kernel thread. Caller: a user-level thread.
+// The state of the calling user-level thread's kernel thread, which carrier.cpp knows.
+// Caller: a user-level thread.
 uint64_t& switch_hook_state() noexcept;
 
 }  // namespace mpc::sched

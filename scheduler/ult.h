@@ -19,8 +19,6 @@
 
 namespace mpc::sched {
 
-class SchedulerImpl;
-
 class Ult final : public Execution {
  public:
   Ult() { is_ult_ = true; }
@@ -37,10 +35,20 @@ class Ult final : public Execution {
   // Queues the Ult on its worker after its kernel thread has lost that. Switches: yes; comes
   // back inside the runtime (enter() holds).
   void return_to_worker() noexcept;
+  // The stack has been left for good: the donor wakes, runs the thread's destructors and ends. After
+  // the last Ult of a scheduler that one may end, too: nothing is touched afterwards.
+  // Caller: the carrier that has left it.
+  void end() noexcept {
+    ended.store(true, std::memory_order_release);
+    donor_gate.store(1, std::memory_order_release);  // pairs with the donor's acquire
+    futex_wake(donor_gate);
+    FutexWord& live = *live_count;
+    // Release pairs with the acquire in UltList::wait_for_all().
+    if (live.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(live);
+  }
 
   context::Fiber fiber;
   Ult* next = nullptr;  // in a run queue or an inbox
-  SchedulerImpl* scheduler = nullptr;
   std::function<void()> entry;
   std::string name;
   uint64_t number = 0;        // in the order of spawn()
@@ -57,6 +65,7 @@ class Ult final : public Execution {
   char* stack = nullptr;          // lowest usable address
   size_t stack_bytes = 0, guard_bytes = 0;
   std::atomic<bool> ended{false};
+  FutexWord* live_count = nullptr;  // of the UltList that it is in
 
   // park_until(): the entry in the worker's timers, guarded by their lock.
   uint64_t deadline_ns = 0;

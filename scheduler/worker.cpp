@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "scheduler/annotate.h"
-#include "scheduler/scheduler_impl.h"
 
 namespace mpc::sched {
 
@@ -109,28 +108,24 @@ void Worker::push_chain(Ult& first) noexcept {
 
 // ---- sleeping ----------------------------------------------------------------------------
 
-bool Worker::has_task() const noexcept {
-  return !scheduler_.tasks().looks_empty(*this);
-}
+bool Worker::has_task() const noexcept { return !task_path_->looks_empty(); }
 
 bool Worker::sleep() noexcept {
   sleeping_.exchange(1, std::memory_order_seq_cst);  // partner: push_remote()
   const uint64_t deadline = next_deadline_ns();
-  // A pen (see SchedulerImpl) has no tasks.
-  const bool runs_tasks = own_tasks_ != nullptr;
-  const bool has_task = runs_tasks && scheduler_.tasks().begin_sleep(*this);
+  const bool has_task = task_path_ != nullptr && task_path_->begin_sleep(index_);
   // seq_cst like the exchange above, or it could be done before that. What a thief carries into
   // head_ is ordered by the exchange alone: see steal().
   const bool has_mail = !inbox_.is_empty(std::memory_order_seq_cst);
   // The stop flag is the second thing that a waker may set before it looks at sleeping_.
-  const bool sleeps =
-      !has_task && !has_mail && !has_ready() && !scheduler_.is_stopping();
+  const bool sleeps = !has_task && !has_mail && !has_ready() &&
+                      !stopping_.load(std::memory_order_seq_cst);
   if (sleeps && deadline == kNever)
     futex_wait(sleeping_, 1);
   else if (sleeps)
     futex_wait_until(sleeping_, 1, deadline);
   sleeping_.store(0, std::memory_order_relaxed);
-  if (runs_tasks) scheduler_.tasks().end_sleep(*this);
+  if (task_path_ != nullptr) task_path_->end_sleep();
   return sleeps;
 }
 

@@ -16,22 +16,31 @@
 #include "base/mutex.h"
 #include "base/spin_lock.h"
 #include "base/thread_safety.h"
-#include "scheduler/task/queue.h"
+#include "scheduler/task/path.h"
 #include "scheduler/ult.h"
 
 namespace mpc::sched {
 
 inline constexpr uint64_t kNever = ~uint64_t{0};
 
+class SchedulerImpl;
+
 class Worker {
  public:
+  // stopping: of the scheduler, which has set it before it wakes all workers for the last time.
   // shared: other workers may steal(); then the run queue is locked.
-  Worker(SchedulerImpl& scheduler, int index, int core, bool shared)
-      : index_(index), core_(core), scheduler_(scheduler), shared_(shared) {}
+  Worker(SchedulerImpl& scheduler, const std::atomic<bool>& stopping, int index,
+         int core, bool shared)
+      : index_(index),
+        core_(core),
+        scheduler_(scheduler),
+        shared_(shared),
+        stopping_(stopping) {}
   Worker(const Worker&) = delete;
 
   int index() const noexcept { return index_; }
   int core() const noexcept { return core_; }
+  // Whose it is; the worker itself asks it nothing.
   SchedulerImpl& scheduler() const noexcept { return scheduler_; }
 
   // Appends to the run queue. Caller: the owner. Cost: 2 ns.
@@ -49,7 +58,10 @@ class Worker {
   }
   // The same at once. Caller: any, a hint.
   bool has_task() const noexcept;
-  void set_tasks(const TaskQueue& own) noexcept { own_tasks_ = &own; }
+  void set_tasks(const TaskPath& path) noexcept {
+    own_tasks_ = path.queues[0];
+    task_path_ = &path;
+  }
 
   // Is there anything else to do than to go on? Caller: the owner.
   bool needs_switch() noexcept {
@@ -152,6 +164,9 @@ class Worker {
   SchedulerImpl& scheduler_;
   const bool shared_;
   SpinLock<YieldAtOnce> queue_lock_;  // it is hardly ever found held
+  const std::atomic<bool>& stopping_;
+  const TaskPath* task_path_ =
+      nullptr;  // null: a pen (see SchedulerImpl), without tasks
 
   // Everybody's line.
   alignas(64) MpscStack<Ult, &Ult::next> inbox_;
