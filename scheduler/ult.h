@@ -5,7 +5,7 @@
 //            sleeps with all signals blocked from its creation to the Ult's end; then it wakes,
 //            runs the destructors of the Ult's thread_locals, and exits.
 // Users:     scheduler only.
-// Threads:   the fields of a ready or parked Ult belong to whoever made it so.
+// Threads:   the fields of a ready or parked Ult belong to the thread that made it so.
 // See also:  scheduler/worker.h, docs/scheduler.md.
 
 #include <pthread.h>
@@ -29,8 +29,8 @@ class Ult final : public Execution {
   void place_on(Worker& worker) noexcept {
     worker_.store(&worker, std::memory_order_relaxed);
   }
-  // It is away from its origin and becomes ready: goes back if a thief took it long ago. Caller: who
-  // has woken it.
+  // It is away from its origin and becomes ready: goes back if a thief took it long ago.
+  // Caller: the thread that has woken it.
   void consider_return() noexcept;
   // Queues the Ult on its worker after its kernel thread has lost that. Switches: yes; comes
   // back inside the runtime (enter() holds).
@@ -56,7 +56,7 @@ class Ult final : public Execution {
   bool may_move = true;       // to an idle worker, while it is ready
   Worker* origin = nullptr;   // the worker it was made for
   uint64_t taken_ns = 0;  // when a thief took it from there; 0: it is where it is to be
-  std::atomic<uint64_t> cpu_time_ns{0};  // see cpu_time.h; written by who runs it
+  std::atomic<uint64_t> cpu_time_ns{0};  // see cpu_time.h; written by its carrier
 
   // The donor sleeps here until the Ult has ended.
   FutexWord donor_gate{0};

@@ -56,7 +56,7 @@ class Worker {
     return switch_count.load(std::memory_order_relaxed) % kSwitchesPerLook == 0 &&
            has_task();
   }
-  // The same at once. Caller: any, a hint.
+  // Is a task here that this worker may run? A hint. Caller: any.
   bool has_task() const noexcept;
   void set_tasks(const TaskPath& path) noexcept {
     own_tasks_ = path.queues[0];
@@ -72,7 +72,7 @@ class Worker {
   // this worker. Both must have been made with shared = true.
   Ult* steal(Worker& victim) noexcept;
   // Takes the oldest ready Ult that may move, or null; empties the inbox first.
-  // Caller: the owner, or whoever holds it still (Carrier::take_ready_of).
+  // Caller: the owner, or the thief that holds it still (Carrier::take_ready_of).
   Ult* take_movable() noexcept;
   // Takes everything that is ready, as a chain, the oldest first. Caller: the owner.
   Ult* pop_all() noexcept;
@@ -83,7 +83,7 @@ class Worker {
     return head_.load(std::memory_order_relaxed) != nullptr || !inbox_.is_empty();
   }
 
-  // The same for a chain (linked by Ult::next, the first one runs first).
+  // push_remote() for a chain (linked by Ult::next, the first one runs first).
   void push_chain(Ult& first) noexcept;
 
   // Sleeps until push_remote(), wake() or the next timer. Caller: the owner, with an empty queue.
@@ -118,7 +118,7 @@ class Worker {
                        std::memory_order_relaxed);
   }
 
-  // Whoever ran last here has waited actively in vain, so its worker need not do so again
+  // The Ult that ran last here has waited actively in vain, so its worker need not do so again
   // before it sleeps. Caller: that Ult, before it parks.
   void note_spun() noexcept {
     spun_at_.store(switch_count.load(std::memory_order_relaxed) + 1,

@@ -60,7 +60,7 @@ class CoreChoice {
 
   const ProgressCores::Config config_;
   std::vector<ProgressCore> cores_;               // by worker
-  MovingAverage wake_cost_ns_{kFirstWakeCostNs};  // of the one who wakes
+  MovingAverage wake_cost_ns_{kFirstWakeCostNs};  // paid by the thread that wakes
   // By home, each with the closest first: communication cores, application cores.
   std::vector<std::vector<int>> near_;
   std::vector<std::vector<int>> near_application_;

@@ -123,7 +123,7 @@ class ProgressThreadImpl final : public ProgressThread {
   bool is_broken_ MPC_GUARDED_BY(lock_) = false;  // it could not be made
   std::atomic<bool> is_napping_hint_{false};      // is_napping_, for others
   std::atomic<bool> is_stopping_{false};          // written under the lock
-  // Written by whoever sets is_active_; read by the thread afterwards.
+  // Written by the thread that sets is_active_; read by the progress thread afterwards.
   std::atomic<ProgressCore*> place_{nullptr};
   OwnTask task_;
 

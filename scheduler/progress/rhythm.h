@@ -94,8 +94,8 @@ class Rhythm {
   static uint64_t margin_of(uint64_t interval) noexcept {
     return std::clamp(interval / 16, kLeastMargin, kMostMargin);
   }
-  // {0, 0} for 0, which stands for no interval. Who comes early waits for the usual deviation;
-  // who comes late has missed nothing yet, and stays for the whole margin.
+  // {0, 0} for 0, which stands for no interval. A core that is awake early waits
+  // for the usual deviation; one that is late has missed nothing yet, and stays for the whole margin.
   Window around(uint64_t interval) const noexcept {
     if (interval == 0) return {};
     const uint64_t margin = margin_of(interval);

@@ -1,7 +1,7 @@
 #pragma once
 // TaskQueues: a queue per core, shared cache, NUMA node, chip and one for the machine.
 //
-// Role:      PIOMan's hierarchical task lists: where a task is queued says who may run it. A
+// Role:      PIOMan's hierarchical task lists: the queue of a task says which workers may run it. A
 //            worker looks from its core's queue up to the machine's: when it has nothing to
 //            run, and (a bounded look) when it switches.
 // Users:     scheduler/progress submits (policy `tasks`); workers run them.
@@ -27,7 +27,7 @@ class TaskQueues {
   // A sleeping worker that may run it is woken, unless one is awake and looks for work.
   // Switches: no. Ownership: see Task. Cost: some 10 ns; a system call if somebody is woken.
   void submit(Task& task, TaskScope scope) noexcept;
-  // The same around another worker.
+  // submit() around another worker.
   void submit_near(Task& task, int worker, TaskScope scope) noexcept;
   // Only workers of the set may run it: queued at the smallest object that covers all of them.
   // Ownership: `allowed` (not empty) must live as long as the task is queued.

@@ -21,7 +21,8 @@ enum class TaskResult : uint8_t {
   kAgain,  // the paper's repeat option: put it back into its queue, run it again later
 };
 
-// Who may run a task, seen from one worker: itself, or also those that share ... with it.
+// The workers that may run a task, seen from one of them: only itself, or all that share a cache, a NUMA
+// node, a chip, the machine with it.
 // Levels that the machine lacks, or that say the same as a smaller one, are one queue.
 enum class TaskScope : uint8_t { kCore, kCache, kNuma, kChip, kMachine };
 inline constexpr int kTaskScopes = 5;
