@@ -137,7 +137,7 @@ void Carrier::adopt(Worker& worker) noexcept {
   worker_.store(&worker, std::memory_order_relaxed);
   in_region_.store(false, std::memory_order_relaxed);
   in_runtime_.store(1, std::memory_order_relaxed);
-  // Both release: who holds us from now on (try_hold, take_ready_of) sees the worker.
+  // Both release: a thread that holds us from now on (try_hold, take_ready_of) sees the worker.
   claim_.store(kMine, std::memory_order_release);
   worker.carrier.store(this, std::memory_order_release);
   gate_.store(
@@ -203,7 +203,7 @@ bool Carrier::try_hold() noexcept {
   return false;
 }
 
-// Release: who enters next (acquire in enter(), enter_slowly()) sees what was taken.
+// Release: the Ult that enters next (acquire in enter(), enter_slowly()) sees what was taken.
 void Carrier::let_go() noexcept { claim_.store(kMine, std::memory_order_release); }
 
 Worker* Carrier::try_retake() noexcept {

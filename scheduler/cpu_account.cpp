@@ -48,7 +48,7 @@ void CpuAccount::charge(std::atomic<uint64_t>* ran) noexcept {
   } else {
     counted_ns_ += elapsed;
   }
-  // One writer at a time: who switches it away, or it itself.
+  // One writer at a time: the carrier that switches the Ult away, or the Ult itself.
   if (ran != nullptr)
     ran->store(ran->load(std::memory_order_relaxed) + used, std::memory_order_relaxed);
 }

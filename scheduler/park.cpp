@@ -55,7 +55,7 @@ bool Execution::take_permit() noexcept {
 
 bool Execution::publish_parked() noexcept {
   uint32_t expected = kActive;
-  // Release: whoever wakes it (acquire in unpark) sees everything that it did before.
+  // Release: the thread that wakes it (acquire in unpark) sees everything that it did before.
   if (state_.compare_exchange_strong(expected, kParked, std::memory_order_acq_rel,
                                      std::memory_order_relaxed))
     return true;

@@ -3,7 +3,7 @@
 namespace mpc::sched {
 
 void TaskQueue::push(Task& task) noexcept {
-  // Counted first: who sees the task in the inbox sees the count.
+  // Counted first: a taker that sees the task in the inbox sees the count.
   if (task.allowed_ != nullptr)
     restricted_count_.fetch_add(1, std::memory_order_relaxed);
   inbox_.push(task, std::memory_order_seq_cst);
@@ -45,7 +45,7 @@ Task* TaskQueue::unlink(int worker) noexcept {
   if (task->allowed_ != nullptr)
     restricted_count_.fetch_sub(1, std::memory_order_relaxed);
   if (before == nullptr)
-    // Release: who sees the list empty sees that its taker is busy (TaskQueues::is_at_rest).
+    // Release: a thread that sees the list empty sees that its taker is busy (TaskQueues::is_at_rest).
     head_.store(task->next_, std::memory_order_release);
   else
     before->next_ = task->next_;

@@ -54,7 +54,9 @@ void exchange_between_threads(int takers) {
         for (Item* item = stack.take_oldest_first(); item != nullptr;) {
           Item* following = item->next;
           const auto pusher = static_cast<size_t>(item->value / kEach);
-          if (last[pusher] >= 0) EXPECT_EQ(item->value, last[pusher] + 1);
+          if (last[pusher] >= 0) {
+            EXPECT_EQ(item->value, last[pusher] + 1);
+          }
           last[pusher] = item->value;
           times[static_cast<size_t>(item->value)].fetch_add(1);
           taken.fetch_add(1);
