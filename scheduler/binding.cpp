@@ -45,7 +45,7 @@ void Bindings::share_out(const topo::Machine& machine, const std::vector<int>& c
 
 void Bindings::follow(int worker) noexcept {
   const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
-  const std::lock_guard lock(lock_);
+  const Locked lock(lock_);
   const auto known =
       std::find_if(followers_.begin(), followers_.end(),
                    [&](const Follower& one) { return one.thread == thread; });
@@ -57,7 +57,7 @@ void Bindings::follow(int worker) noexcept {
 }
 
 void Bindings::set(int worker, const cpu_set_t& set) noexcept {
-  const std::lock_guard lock(lock_);
+  const Locked lock(lock_);
   Place& place = places_[index(worker)];
   place.is_wide.store(true, std::memory_order_relaxed);
   if (CPU_EQUAL(&place.now, &set)) return;

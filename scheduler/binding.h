@@ -13,9 +13,10 @@
 
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/thread_safety.h"
 #include "topology/machine.h"
 
 namespace mpc::sched {
@@ -68,7 +69,8 @@ class Bindings {
 
  private:
   struct Place {
-    cpu_set_t now, share;
+    cpu_set_t now;  // guarded by lock_ of the Bindings
+    cpu_set_t share;
     int share_cores = 1;
     const Place* borrower = nullptr;
     std::atomic<int> threads{0};
@@ -83,8 +85,8 @@ class Bindings {
   static size_t index(int worker) noexcept { return static_cast<size_t>(worker); }
 
   std::deque<Place> places_;  // by worker; none of them moves
-  std::mutex lock_;
-  std::vector<Follower> followers_;  // guarded by lock_, as Place::now
+  Mutex lock_;
+  std::vector<Follower> followers_ MPC_GUARDED_BY(lock_);
 };
 
 }  // namespace mpc::sched

@@ -1,24 +1,18 @@
 #include "scheduler/carrier.h"
 
-#include <immintrin.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "base/check.h"
 #include "base/trace.h"
 #include "scheduler/annotate.h"
-#include "scheduler/donor.h"
 #include "scheduler/emulation/emulation.h"
-#include "scheduler/scheduler_impl.h"
-#include "scheduler/spin.h"
 #include "scheduler/switch_hook.h"
 #include "scheduler/worker.h"
 
@@ -72,7 +66,7 @@ void Carrier::settle(Ult& from, After after) noexcept {
       from.origin->push_remote(from);
       return;
     case After::kEnded:
-      scheduler_.on_ended(from);
+      from.end();
       return;
     case After::kLost:
       from.worker_.load(std::memory_order_relaxed)->push_remote(from);
@@ -124,7 +118,7 @@ Result<> Carrier::start(Worker* worker) {
   if (worker != nullptr) adopt(*worker);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setsigmask_np(&attributes, &scheduler_.signal_mask());
+  pthread_attr_setsigmask_np(&attributes, &plan_.signal_mask);
   const int error = pthread_create(&thread_, &attributes, &thread_main, this);
   pthread_attr_destroy(&attributes);
   if (error == 0) return {};
@@ -143,10 +137,11 @@ void Carrier::adopt(Worker& worker) noexcept {
   worker_.store(&worker, std::memory_order_relaxed);
   in_region_.store(false, std::memory_order_relaxed);
   in_runtime_.store(1, std::memory_order_relaxed);
-  // Both release: who holds us from now on (try_hold, take_ready_of) sees the worker.
+  // Both release: a thread that holds us from now on (try_hold, take_ready_of) sees the worker.
   claim_.store(kMine, std::memory_order_release);
   worker.carrier.store(this, std::memory_order_release);
-  gate_.store(1, std::memory_order_release);  // pairs with the acquire in run()
+  gate_.store(
+      1, std::memory_order_release);  // pairs with the acquire in wait_for_worker()
   futex_wake(gate_);
 }
 
@@ -156,7 +151,7 @@ void* Carrier::thread_main(void* self) {
 }
 
 void Carrier::run() noexcept {
-  scheduler_.greet_kernel_thread();
+  if (plan_.on_kernel_thread != nullptr) plan_.on_kernel_thread();
   take_own_directory();
   current_ = this;
   run_on(this);
@@ -167,105 +162,13 @@ void Carrier::run() noexcept {
   // start inherit it.
   constexpr unsigned long kSlackNs = 1'000;
   if (!Emulation::is_on()) prctl(PR_SET_TIMERSLACK, kSlackNs, 0, 0, 0);
-  for (;;) {
-    if (gate_.load(std::memory_order_acquire) == 0) {
-      futex_wait(gate_, 0);
-      continue;
-    }
-    gate_.store(0, std::memory_order_relaxed);
-    if (scheduler_.is_stopping()) break;
-    scheduler_.bindings().follow(held_->index());
-    run_worker();
-    if (!scheduler_.is_stopping()) scheduler_.add_spare(*this);
-  }
+  plan_.run(*this, plan_.scheduler);
   current_ = nullptr;
 }
 
-void Carrier::run_worker() noexcept {
-  trace::runs();
-  while (!scheduler_.is_stopping()) {
-    if (held_->has_ready() && held_->has_task()) scheduler_.tasks().run_one(*held_);
-    Ult* ult = held_->pop();
-    if (ult == nullptr) ult = scheduler_.steal_for(*held_);
-    if (ult == nullptr) {
-      idle();
-      continue;
-    }
-    if (owes_look_) scheduler_.tasks().pass_on(*held_);
-    owes_look_ = false;
-    held_->is_idle.store(false, std::memory_order_relaxed);
-    resume(*ult);
-    // The Ult that came back may have lost the worker: then this thread is a spare.
-    if (claim_.load(std::memory_order_acquire) == kLostWorker) return;
-  }
-}
-
-void Carrier::idle() noexcept {
-  if (IdleHook hook = scheduler_.idle_hook())
-    while (hook(*held_))
-      if (held_->has_ready()) return;
-  TaskQueues& tasks = scheduler_.tasks();
-  Worker& worker = *held_;
-  // The last of several ranks has parked, at once, as others were ready then: somebody has to
-  // wait actively before this core sleeps.
-  const uint64_t switches = worker.switch_count.load(std::memory_order_relaxed);
-  if (switches != idle_since_switch_ && !worker.has_spun() &&
-      scheduler_.worker_count() > 1)
-    task_spin_end_ns_ = now_ns() + spin_budget_ns();
-  idle_since_switch_ = switches;
-  worker.is_idle.store(true, std::memory_order_relaxed);
-  tasks.begin_idle(worker);
-  const TaskQueues::Taken taken = look_for_task(worker);
-  if (taken.task == nullptr && !may_steal_soon(worker) && worker.sleep())
-    scheduler_.monitor().nudge();
-  tasks.end_idle(worker);
-  owes_look_ = true;
-  if (taken.task == nullptr) return;
-  worker.is_idle.store(false, std::memory_order_relaxed);
-  tasks.pass_on(worker);  // the others, while this one runs
-  tasks.run(worker, taken);
-  task_spin_end_ns_ = now_ns() + spin_budget_ns();
-}
-
-// Does another worker have a ready thread that it will not run soon? Waits until that is clear; not
-// for one that goes on switching, whose threads are ready for an instant each.
-bool Carrier::may_steal_soon(Worker& worker) noexcept {
-  Theft* theft = scheduler_.theft_of(worker);
-  if (theft == nullptr) return false;
-  const uint64_t end = now_ns() + theft->longest_patience_ns();
-  for (;;) {
-    const uint64_t now = now_ns();
-    const Theft::Verdict verdict = theft->look(now);
-    if (verdict != Theft::Verdict::kSoon) return verdict == Theft::Verdict::kDue;
-    if (now >= end || worker.has_ready() || worker.has_task() ||
-        worker.next_deadline_ns() <= now || scheduler_.is_stopping())
-      return false;  // sleep() sees all of these but the first
-    constexpr int kPausesPerClockRead = 16;
-    for (int i = 0; i < kPausesPerClockRead; ++i) _mm_pause();
-  }
-}
-
-// The next task. After one has run, another is likely: looks as long as a rank would poll.
-TaskQueues::Taken Carrier::look_for_task(Worker& worker) noexcept {
-  constexpr int kPausesPerClockRead = 16;
-  TaskQueues& tasks = scheduler_.tasks();
-  Theft* theft = scheduler_.theft_of(worker);
-  const uint64_t look_ns =
-      task_spin_end_ns_ - spin_budget_ns() + Theft::kWaitBeforeLookNs;
-  for (;;) {
-    const TaskQueues::Taken taken = tasks.take(worker);
-    if (taken.task != nullptr || worker.has_ready() || task_spin_end_ns_ == 0)
-      return taken;
-    for (int i = 0; i < kPausesPerClockRead; ++i) {
-      if (worker.has_task() || worker.has_ready()) break;
-      _mm_pause();
-    }
-    const uint64_t now = now_ns();
-    if (theft != nullptr && now >= look_ns && theft->look(now) == Theft::Verdict::kDue)
-      task_spin_end_ns_ = 0;
-    if (now < task_spin_end_ns_ && now < worker.next_deadline_ns()) continue;
-    task_spin_end_ns_ = 0;
-  }
+void Carrier::wait_for_worker() noexcept {
+  while (gate_.load(std::memory_order_acquire) == 0) futex_wait(gate_, 0);
+  gate_.store(0, std::memory_order_relaxed);
 }
 
 // ---- retaking ----------------------------------------------------------------------------
@@ -285,17 +188,6 @@ bool Carrier::enter_slowly() noexcept {
   }
 }
 
-void Carrier::sleep_on_core(uint64_t deadline_ns) noexcept {
-  Execution& self = Execution::self();
-  const bool is_ult = self.is_ult();
-  if (is_ult && !self.carrier_->enter()) static_cast<Ult&>(self).return_to_worker();
-  const timespec until{static_cast<time_t>(deadline_ns / 1'000'000'000),
-                       static_cast<long>(deadline_ns % 1'000'000'000)};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-  }
-  if (is_ult) self.carrier_->leave();  // re-read: it may be another one now
-}
-
 bool Carrier::try_hold() noexcept {
   uint32_t expected = kMine;
   // Acquire pairs with the releases in let_go() and adopt(): one holder after the other.
@@ -311,7 +203,7 @@ bool Carrier::try_hold() noexcept {
   return false;
 }
 
-// Release: who enters next (acquire in enter(), enter_slowly()) sees what was taken.
+// Release: the Ult that enters next (acquire in enter(), enter_slowly()) sees what was taken.
 void Carrier::let_go() noexcept { claim_.store(kMine, std::memory_order_release); }
 
 Worker* Carrier::try_retake() noexcept {
@@ -332,6 +224,12 @@ Ult* Carrier::take_ready_of(Worker& victim) noexcept {
   carrier->let_go();
   if (ult != nullptr) ult->taken_ns = coarse_now_ns();
   return ult;
+}
+
+// ---- switch_hook.h -----------------------------------------------------------------------
+
+uint64_t& switch_hook_state() noexcept {
+  return static_cast<Ult&>(Execution::self()).carrier().hook_state;
 }
 
 }  // namespace mpc::sched

@@ -1,35 +1,56 @@
 #pragma once
 // Carrier: a kernel thread that can run a worker's user-level threads.
 //
-// Role:      the "M" of the P/M/G scheme. Holds a worker, or is a spare. Its own stack and
-//            control block run the idle loop only.
+// Role:      the "M" of the P/M/G scheme. It holds a worker, or is a spare. Its own stack and
+//            control block run WorkerLoop only.
 // Users:     scheduler only.
-// Threads:   see each function. in_runtime_ and claim_ are the two sides of a biased lock:
-//            cheap for the carrier, dear (membarrier) for the monitor that takes the worker.
+// Threads:   see each function. in_runtime_ and claim_ are the two sides of a biased lock: the carrier
+//            pays a store and a load, the thread that takes its worker a system call (membarrier).
 // See also:  scheduler/monitor.h, docs/scheduler.md section "Hand-over".
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <atomic>
 
 #include "base/futex.h"
 #include "base/result.h"
 #include "scheduler/context/fiber.h"
-#include "scheduler/cpu_time.h"
-#include "scheduler/task/queues.h"
+#include "scheduler/cpu_account.h"
 #include "scheduler/ult.h"
 
 namespace mpc::sched {
 
+// First frame of each Ult.
+void ult_main(void* message);
+
 class Carrier final : public Execution {
  public:
-  explicit Carrier(SchedulerImpl& scheduler) : scheduler_(scheduler) {}
+  // What all carriers of a scheduler have in common.
+  struct Plan {
+    sigset_t signal_mask;        // of the thread that started the scheduler
+    void (*on_kernel_thread)();  // called by each one first; may be null
+    void (*run)(Carrier& carrier,
+                void* scheduler);  // its work, to the end of the scheduler
+    void* scheduler;
+  };
+  explicit Carrier(const Plan& plan) : plan_(plan) {}
   ~Carrier() = default;
 
   Result<> start(Worker* worker);
   void stop() noexcept;  // with join
-  // Gives a spare carrier a worker. Caller: whoever took it from the list of spares.
+  // Gives a spare carrier a worker. Caller: the thread that took it from the list of spares.
   void adopt(Worker& worker) noexcept;
+  // Sleeps until adopt() or stop(). Caller: the carrier itself.
+  void wait_for_worker() noexcept;
+  // Its worker was taken away while its Ult was outside of the runtime: it is a spare now.
+  // Caller: the carrier itself.
+  bool has_lost_worker() const noexcept {
+    return claim_.load(std::memory_order_acquire) == kLostWorker;
+  }
+  // Runs an Ult, and those after it, until nothing is ready or the worker is lost. Caller: the carrier
+  // itself, on its own stack.
+  void resume(Ult& ult) noexcept;
 
   // Caller: the Ult that runs on this carrier. True: the worker is ours until leave().
   // False: the worker was retaken; the Ult runs on alone. Cost: 1-2 ns.
@@ -46,9 +67,6 @@ class Carrier final : public Execution {
     // Pairs with the acquire in try_retake().
     in_runtime_.store(0, std::memory_order_release);
   }
-  // The calling thread sleeps and keeps its core meanwhile as a computation would: nobody else
-  // runs there, and the monitor does not take the worker away. For emulated machines.
-  static void sleep_on_core(uint64_t deadline_ns) noexcept;
   // Takes the worker away if the carrier is outside of the runtime. Caller: the monitor.
   Worker* try_retake() noexcept;
   // Takes a ready Ult of a worker that computes, or null. The worker is held still for that: its Ult
@@ -91,32 +109,21 @@ class Carrier final : public Execution {
   enum Claim : uint32_t { kMine, kTaking, kLostWorker };
   static void* thread_main(void* self);
   void run() noexcept;
-  void run_worker() noexcept;
-  void resume(Ult& ult) noexcept;
   bool enter_slowly() noexcept;
   // Keeps the carrier out of the runtime until it is let go (or has lost its worker). False: it is in
   // there, or somebody else holds it. Caller: monitor, thieves.
   bool try_hold() noexcept;
   void let_go() noexcept;
-  void idle() noexcept;
-  bool may_steal_soon(Worker& worker) noexcept;
-  TaskQueues::Taken look_for_task(Worker& worker) noexcept;
   friend void ult_main(void* message);
 
-  SchedulerImpl& scheduler_;
+  const Plan& plan_;
   Worker* held_ = nullptr;
   context::Fiber native_;
   std::atomic<uint32_t> in_runtime_{1};
   std::atomic<uint32_t> claim_{kMine};
   std::atomic<bool> in_region_{false};
-  // Tasks may have come while idle() counted as looking; see TaskQueues::pass_on().
-  bool owes_look_ = false;
-  uint64_t task_spin_end_ns_ = 0;  // idle(): looks for tasks and ranks until then
-  uint64_t idle_since_switch_ =
-      0;               // idle(): the worker's switch_count when it came there last
   FutexWord gate_{0};  // a spare sleeps here; 1: go on
   std::atomic<int> tid_{0};
-  std::atomic<bool> stop_{false};
   pthread_t thread_{};
 };
 

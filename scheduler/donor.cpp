@@ -10,7 +10,6 @@
 #include "scheduler/annotate.h"
 #include "scheduler/carrier.h"
 #include "scheduler/limits.h"
-#include "scheduler/scheduler_impl.h"
 #include "scheduler/worker.h"
 
 namespace mpc::sched {
@@ -24,14 +23,12 @@ constexpr size_t kRedZoneBytes = 64 * 1024;
 constexpr size_t kRedZoneBytes = 2048;
 #endif
 
-void ult_main(void* message);  // carrier.cpp
-
 // From the push on, the Ult may run with this thread's control block, and below this frame on
 // this thread's stack. So until the gate opens: no call that is not inlined, no thread_local,
 // no instrumentation. Only for that reason the push repeats Worker::push_remote().
 [[gnu::noinline]] MPC_NO_SANITIZE void Donor::publish_and_sleep(
     Ult& ult, Worker& first) noexcept {
-  auto* inbox = reinterpret_cast<Ult**>(&first.inbox_);
+  Ult** inbox = first.inbox_.raw();
   auto* sleeping = reinterpret_cast<uint32_t*>(&first.sleeping_);
   auto* gate = reinterpret_cast<uint32_t*>(&ult.donor_gate);
   Ult* top = __atomic_load_n(inbox, __ATOMIC_RELAXED);
@@ -42,7 +39,7 @@ void ult_main(void* message);  // carrier.cpp
   if (__atomic_load_n(sleeping, __ATOMIC_SEQ_CST) != 0 &&
       __atomic_exchange_n(sleeping, 0, __ATOMIC_SEQ_CST) != 0)
     raw_syscall(SYS_futex, reinterpret_cast<long>(sleeping), FUTEX_WAKE_PRIVATE, 1);
-  // Acquire pairs with the release in dismiss().
+  // Acquire pairs with the release in Ult::end().
   while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) == 0)
     raw_syscall(SYS_futex, reinterpret_cast<long>(gate), FUTEX_WAIT_PRIVATE, 0);
 }
@@ -78,7 +75,7 @@ bool is_affinity_here(const cpu_set_t& wanted) noexcept {
 
 }  // namespace
 
-Result<> Donor::start(Ult& ult, Worker& first) {
+Result<> Donor::start(Ult& ult, Worker& first, const cpu_set_t& allowed) {
   ult.first_inbox = &first;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -88,7 +85,6 @@ Result<> Donor::start(Ult& ult, Worker& first) {
   pthread_attr_setsigmask_np(&attributes, &all);
   // Not only on the core of the rank that makes a progress thread: that core computes. Else the
   // creator's will do: with an affinity of its own a thread first waits until it has it.
-  const cpu_set_t& allowed = first.scheduler().allowed_cpus();
   if (CPU_COUNT(&allowed) > 0 && !is_affinity_here(allowed))
     pthread_attr_setaffinity_np(&attributes, sizeof allowed, &allowed);
   const int error = pthread_create(&ult.donor, &attributes, &thread_main, &ult);
@@ -104,11 +100,6 @@ Result<> Donor::start(Ult& ult, Worker& first) {
   }
   return {Errc::kNoMem, fmt::format("cannot create the thread of a rank ({}): {}",
                                     std::strerror(error), thread_limit_advice(1))};
-}
-
-void Donor::dismiss(Ult& ult) noexcept {
-  ult.donor_gate.store(1, std::memory_order_release);
-  futex_wake(ult.donor_gate);
 }
 
 }  // namespace mpc::sched

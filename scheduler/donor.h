@@ -7,6 +7,8 @@
 // Threads:   any.
 // See also:  docs/design/0001-context-switch.md.
 
+#include <sched.h>
+
 #include "base/result.h"
 #include "scheduler/ult.h"
 
@@ -17,11 +19,8 @@ class Donor {
   // Starts the donor of `ult` (stack, worker and entry are set). Once the donor sleeps, the
   // Ult is in the inbox of `first`.
   // Errors: kNoMem, with the limit that stops it and the remedy.
-  static Result<> start(Ult& ult, Worker& first);
-
-  // Wakes the donor, which runs the thread's destructors and ends.
-  // Caller: the worker, after the Ult has been left for good.
-  static void dismiss(Ult& ult) noexcept;
+  // `allowed`: where the donor may run; empty: where the caller may. Ult::end() wakes it at the end.
+  static Result<> start(Ult& ult, Worker& first, const cpu_set_t& allowed);
 
  private:
   static void* thread_main(void* ult);

@@ -4,7 +4,8 @@
 // Role:      identity (which rank runs here) and blocking for user-level threads and kernel
 //            threads alike. A user-level thread (Ult) gives its worker to another one when it
 //            parks; a kernel thread (a singleton's main thread, a pthread started by a rank,
-//            a thread of our own) sleeps on a futex.
+//            a thread of our own) sleeps on a futex. The functions are defined in park.cpp,
+//            kernel_thread.cpp, blocking.cpp and spin_budget.cpp.
 // Users:     every layer above.
 // Threads:   self() belongs to the caller; unpark() may be called by anyone.
 // See also:  scheduler/scheduler.h (workers, spawning), docs/design/0002-identity.md.
@@ -66,14 +67,14 @@ class Execution {
   // from an earlier wait.
   // Switches: yes (an Ult). Order: everything before unpark() happens before the return.
   void park(const WaitReason& reason) noexcept;
-  // The same with an end; returns false when the time ran out.
+  // Like park(), until a time at the latest; returns false when the time ran out.
   bool park_until(uint64_t deadline_ns, const WaitReason& reason) noexcept;
 
   // Gives a permit; wakes the execution if it is parked.
   // Caller: any thread (not a signal handler). Switches: no. Order: release, see park().
   // Returns true if it was parked, so that this call has woken it.
   bool unpark() noexcept;
-  // The same; if it was parked, it goes on on `worker`, of the same scheduler. For user-level
+  // Like unpark(); if it was parked, it goes on on `worker`, of the same scheduler. For user-level
   // threads that do not mind where they run.
   void unpark_on(Worker& worker) noexcept;
 
@@ -155,7 +156,7 @@ class Execution {
   static thread_local constinit Execution* current_
       __attribute__((tls_model("initial-exec")));
 
-  // The permit and the parked state in one word. Who moves it:
+  // The permit and the parked state in one word, and the functions that move it:
   //   kActive -> kPermit      unpark()
   //   kPermit -> kActive      park(), which then returns at once
   //   kActive -> kParked      park(), after the stack has been left (an Ult)
@@ -165,7 +166,6 @@ class Execution {
   enum State : uint32_t { kActive, kPermit, kParked, kHeld, kHeldPermit };
   friend class Donor;
   friend void ult_main(void* message);
-  friend class SchedulerImpl;
   friend class Worker;
   friend class Carrier;
   friend class Hold;
@@ -217,6 +217,10 @@ class SpinBudget {
   uint64_t end_ns_ = 0;
 };
 
+// Would SpinBudget allow an Ult to spin right now? False for executions without a worker.
+// Cost: a few loads of lines of our own.
+bool spinning_pays() noexcept;
+
 // A blocking system call or pthread wait of a rank: while it lasts, the worker's other ranks
 // run on a spare kernel thread. Nesting is allowed. Caller: any. Switches: at the end, if the
 // worker was handed over. The scheduler also retakes workers that block without it.
@@ -228,13 +232,18 @@ class BlockingRegion {
   BlockingRegion& operator=(const BlockingRegion&) = delete;
 };
 
-// A kernel thread that is to have an identity is on its way: until it is there, whoever waits for
-// it is not deadlocked. The first is called before the thread is created; the second by the thread
-// once it has its identity, or by its creator if none was created. Caller: any. Switches: no.
+// A kernel thread that is to have an identity is on its way: until it is there, executions that wait
+// for it are not deadlocked. The first function is called before the thread is created; the second by
+// the thread once it has its identity, or by its creator if none was created.
+// Caller: any. Switches: no.
 void expect_kernel_thread() noexcept;
 void expected_kernel_thread_is_here() noexcept;
 
 // Sleeps; other user-level threads of the worker run. Switches: yes.
 void sleep_until(uint64_t deadline_ns) noexcept;
+// Sleeps and keeps the core meanwhile, as a computation would: no other user-level thread runs there,
+// and the monitor does not take the worker away. For emulated machines.
+// Switches: no, unless the worker was taken away before.
+void sleep_on_core(uint64_t deadline_ns) noexcept;
 
 }  // namespace mpc::sched

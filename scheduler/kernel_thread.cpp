@@ -3,31 +3,34 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <mutex>
+
+#include "base/mutex.h"
+#include "base/thread_safety.h"
 
 namespace mpc::sched {
 namespace {
 
 // Both live as long as the process: threads may end after the destructors of statics.
-constinit std::mutex registry_lock;
-constinit KernelThread* registry = nullptr;
+constinit Mutex registry_lock;
+constinit KernelThread* registry MPC_GUARDED_BY(registry_lock) = nullptr;
 constinit std::atomic<int> expected{0};
 
 // A forked child must find it free. No other mutex is taken under it that fork() takes, too.
 __attribute__((constructor)) void register_lock() {
-  const auto unlock = [] { registry_lock.unlock(); };
-  ::pthread_atfork([] { registry_lock.lock(); }, unlock, unlock);
+  const auto lock = []() MPC_NO_THREAD_SAFETY_ANALYSIS { registry_lock.lock(); };
+  const auto unlock = []() MPC_NO_THREAD_SAFETY_ANALYSIS { registry_lock.unlock(); };
+  ::pthread_atfork(lock, unlock, unlock);  // held from one function to another
 }
 
 void enlist(KernelThread& thread) {
-  std::lock_guard lock(registry_lock);
+  const Locked lock(registry_lock);
   thread.next = registry;
   if (registry != nullptr) registry->previous = &thread;
   registry = &thread;
 }
 
 void delist(KernelThread& thread) {
-  std::lock_guard lock(registry_lock);
+  const Locked lock(registry_lock);
   if (thread.next != nullptr) thread.next->previous = thread.previous;
   if (thread.previous != nullptr)
     thread.previous->next = thread.next;
@@ -81,7 +84,7 @@ bool is_kernel_thread_expected() noexcept {
 }
 
 void for_each_kernel_thread(const std::function<void(KernelThread&)>& visit) {
-  std::lock_guard lock(registry_lock);
+  const Locked lock(registry_lock);
   for (KernelThread* thread = registry; thread != nullptr; thread = thread->next)
     visit(*thread);
 }

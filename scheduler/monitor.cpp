@@ -10,7 +10,7 @@
 #include "base/counter.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "scheduler/scheduler_impl.h"
+#include "scheduler/carrier.h"
 
 namespace mpc::sched {
 namespace {
@@ -71,7 +71,7 @@ uint64_t coarse_now_ns() noexcept {
 }
 
 Result<> Monitor::start() {
-  seen_.resize(scheduler_.workers().size());
+  seen_.resize(workers_.size());
   coarse_clock_ns.store(now_ns(), std::memory_order_relaxed);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -133,7 +133,7 @@ void Monitor::tick() noexcept {
   bool all_asleep = true;
   region_seen_ = false;
   if (hasty_ticks_ > 0) --hasty_ticks_;
-  for (auto& worker : scheduler_.workers()) {
+  for (const auto& worker : workers_) {
     watch(*worker, seen_[static_cast<size_t>(worker->index())]);
     epoch += worker->switch_count.load(std::memory_order_relaxed);
     all_asleep = all_asleep && worker->is_sleeping() && !worker->has_ready();
@@ -154,7 +154,7 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   seen.has_ready = worker.has_ready();
   seen.stuck = false;
   // It has more to do than to run what it runs, though it may switch now and then.
-  if (had_ready && seen.has_ready) scheduler_.wake_thief(worker);
+  if (had_ready && seen.has_ready) stealing_.wake_thief(worker);
   if (worker.is_sleeping()) return;
   Carrier& carrier = *worker.carrier.load(std::memory_order_relaxed);
   const bool in_region = carrier.in_region();
@@ -184,14 +184,14 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
 }
 
 void Monitor::hand_over(Worker& worker) noexcept {
-  Carrier* spare = scheduler_.take_spare();
+  Carrier* spare = carriers_.take_spare();
   if (spare == nullptr) {
     log::warn("worker {} blocks and no spare thread can be created for it",
               worker.index());
     return;
   }
   if (worker.carrier.load(std::memory_order_relaxed)->try_retake() == nullptr) {
-    scheduler_.add_spare(*spare);
+    carriers_.add_spare(*spare);
     return;
   }
   handovers_.fetch_add(1, std::memory_order_relaxed);
@@ -204,7 +204,7 @@ void Monitor::hand_over(Worker& worker) noexcept {
 void Monitor::watch_quiescence() noexcept {
   if (reported_epoch_ == epoch_) return;
   uint64_t activity = 0;
-  if (!scheduler_.is_quiescent(activity)) {
+  if (!quiescence_.is_reached(activity)) {
     quiescent_epoch_ = kNoEpoch;
     return;
   }
@@ -214,7 +214,7 @@ void Monitor::watch_quiescence() noexcept {
     return;
   }
   reported_epoch_ = epoch_;
-  scheduler_.call_quiescence_handler();
+  quiescence_.call_handler();
 }
 
 }  // namespace mpc::sched

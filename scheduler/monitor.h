@@ -12,19 +12,27 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/futex.h"
 #include "base/result.h"
+#include "scheduler/carrier_pool.h"
+#include "scheduler/quiescence.h"
+#include "scheduler/stealing.h"
+#include "scheduler/worker.h"
 
 namespace mpc::sched {
 
-class SchedulerImpl;
-class Worker;
-
 class Monitor {
  public:
-  explicit Monitor(SchedulerImpl& scheduler) : scheduler_(scheduler) {}
+  // Ownership: all of them outlive it.
+  Monitor(const std::vector<std::unique_ptr<Worker>>& workers, Stealing& stealing,
+          CarrierPool& carriers, Quiescence& quiescence)
+      : workers_(workers),
+        stealing_(stealing),
+        carriers_(carriers),
+        quiescence_(quiescence) {}
   Result<> start();
   void stop() noexcept;
 
@@ -60,7 +68,10 @@ class Monitor {
   void watch_quiescence() noexcept;
   uint64_t next_tick_ns() const noexcept;
 
-  SchedulerImpl& scheduler_;
+  const std::vector<std::unique_ptr<Worker>>& workers_;
+  Stealing& stealing_;
+  CarrierPool& carriers_;
+  Quiescence& quiescence_;
   std::vector<Seen> seen_;
   bool all_asleep_ = false;  // at the last tick
   bool region_seen_ = false;

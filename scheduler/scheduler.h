@@ -27,8 +27,9 @@ struct SchedulerConfig {
   // Called first on every kernel thread that runs Ults (workers and spares): signal stacks.
   void (*on_kernel_thread)() = nullptr;
   bool steal = false;  // idle workers may take runnable Ults of others
-  // Likewise the workers before this one among themselves (application cores), and those from
-  // this one on, which take them at once; 0 and -1: none. Communication cores.
+  // The same for a part of the workers. Those below steal_below (application cores) take from each
+  // other; 0: none. Those from steal_from on (communication cores) take from each other at once,
+  // without waiting whether the owner runs the Ult soon; -1: none.
   int steal_below = 0;
   int steal_from = -1;
 };
@@ -42,12 +43,9 @@ struct UltSpec {
   const char* name = "";  // copied
 };
 
-// Why nothing will ever happen again: all executions with a reason, none of which can end by
-// itself, none running. Called at most once per quiescent state, on a kernel thread of ours.
+// Called when nothing will ever happen again: no execution runs, and each waits for a reason that
+// cannot end by itself. At most once per such state, on a kernel thread of ours.
 using QuiescenceHandler = std::function<void()>;
-
-// Work for an idle worker (progress of communication). True: something was done.
-using IdleHook = bool (*)(Worker& worker);
 
 class Scheduler {
  public:
@@ -80,11 +78,7 @@ class Scheduler {
   virtual void for_each_execution(
       const std::function<void(const Execution&)>& visit) = 0;
 
-  // Called by each idle worker before it sleeps, and again until it returns false. The hook
-  // must not block. Null: none. Caller: any; a hook that runs may still be the old one.
-  virtual void set_idle_hook(IdleHook hook) = 0;
-
-  // Small pieces of work for whoever has time. The destructor runs what is still queued, and
+  // Small pieces of work for any core that has time. The destructor runs what is still queued, and
   // drops tasks that want to be run again.
   virtual TaskQueues& tasks() = 0;
 

@@ -1,19 +1,23 @@
 #pragma once
-// Spin: how long whoever waits may poll before it sleeps (setting sched.spin_us).
+// Spin: how long a waiting thread may poll before it sleeps (setting sched.spin_us).
 //
-// Role:      the budget behind SpinBudget and of a worker that looks for tasks.
-// Users:     scheduler; runtime/message for a wait too short to read a clock.
+// Role:      the budget behind SpinBudget, and of a worker that looks for tasks.
+// Users:     scheduler.
 // Threads:   any.
 // See also:  scheduler/execution.h (SpinBudget), docs/scheduler.md section "Spinning".
 
 #include <cstdint>
 
+#include "base/settings.h"
+
 namespace mpc::sched {
 
-uint64_t spin_budget_ns() noexcept;
+namespace detail {
+extern IntSetting spin_us;
+}
 
-// Would SpinBudget allow an Ult to spin right now? False for executions without a worker.
-// Cost: a few loads of lines of our own.
-bool spinning_pays() noexcept;
+inline uint64_t spin_budget_ns() noexcept {
+  return static_cast<uint64_t>(detail::spin_us.get()) * 1000;
+}
 
 }  // namespace mpc::sched

@@ -159,7 +159,7 @@ Result<char*> StackArena::take_slot(int node, bool is_wide) {
 }
 
 Result<char*> StackArena::allocate(int node) {
-  std::lock_guard lock(lock_);
+  const Locked lock(lock_);
   for (size_t i = free_.size(); i-- > 0;) {
     if (free_[i].node != node) continue;
     char* stack = free_[i].stack;
@@ -179,7 +179,7 @@ Result<char*> StackArena::allocate(int node) {
 
 void StackArena::release(char* stack) noexcept {
   madvise(stack, stack_bytes_, MADV_DONTNEED);
-  std::lock_guard lock(lock_);
+  const Locked lock(lock_);
   free_.push_back({stack, piece_of(stack)->node});
 }
 

@@ -10,10 +10,11 @@
 
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
+#include "base/thread_safety.h"
 
 namespace mpc::sched {
 
@@ -46,6 +47,7 @@ class StackArena {
 
   // For tests: at most this many stacks more have wide guards, if there is another kind.
   void limit_wide_guards(size_t count) noexcept {
+    const Locked lock(lock_);
     if (can_mark_) wide_left_ = count;
   }
 
@@ -63,11 +65,11 @@ class StackArena {
     char* stack;
     int node;
   };
-  Piece* piece_with_room(int node, bool is_wide);
+  Piece* piece_with_room(int node, bool is_wide) MPC_REQUIRES(lock_);
   const Piece* piece_of(const void* address) const noexcept;
-  Result<> add_piece(int node, bool is_wide);
+  Result<> add_piece(int node, bool is_wide) MPC_REQUIRES(lock_);
   bool map_piece(Piece& piece) const noexcept;
-  Result<char*> take_slot(int node, bool is_wide);
+  Result<char*> take_slot(int node, bool is_wide) MPC_REQUIRES(lock_);
   size_t slot_bytes(const Piece& piece) const noexcept {
     return piece.guard_bytes + stack_bytes_;
   }
@@ -76,10 +78,11 @@ class StackArena {
   const size_t stack_bytes_;
   const size_t wide_guard_bytes_;
   const bool can_mark_;  // MADV_GUARD_INSTALL is there
-  size_t
-      wide_left_;  // stacks that may still have mappings of their own; guarded by lock_
-  mutable std::mutex lock_;
-  std::vector<Free> free_;
+  Mutex lock_;
+  size_t wide_left_
+      MPC_GUARDED_BY(lock_);  // stacks that may have mappings of their own
+  std::vector<Free> free_ MPC_GUARDED_BY(lock_);
+  // Written under the lock, each but `used` before piece_count_ says that it is there.
   Piece pieces_[kMaxPieces];
   std::atomic<size_t> piece_count_{0};
 };

@@ -2,9 +2,6 @@
 
 #include <sched.h>
 
-#include "scheduler/carrier.h"
-#include "scheduler/ult.h"
-
 namespace mpc::sched {
 
 namespace detail {
@@ -15,10 +12,6 @@ constinit std::atomic<bool> g_directories_are_shared{false};
 void take_own_directory() noexcept {
   if (::unshare(CLONE_FS) != 0)
     detail::g_directories_are_shared.store(true, std::memory_order_relaxed);
-}
-
-uint64_t& switch_hook_state() noexcept {
-  return static_cast<Ult&>(Execution::self()).carrier().hook_state;
 }
 
 }  // namespace mpc::sched

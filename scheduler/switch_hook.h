@@ -19,7 +19,7 @@ extern std::atomic<SwitchHook> g_switch_hook;
 extern std::atomic<bool> g_directories_are_shared;
 }  // namespace detail
 
-// Relaxed: who sets it has not yet changed what it restores.
+// Relaxed: the thread that sets the hook has not yet changed what the hook restores.
 inline SwitchHook switch_hook() noexcept {
   return detail::g_switch_hook.load(std::memory_order_relaxed);
 }
@@ -29,14 +29,15 @@ inline void set_switch_hook(SwitchHook hook) noexcept {
 }
 
 // Has each kernel thread that runs user-level threads a working directory and umask of its own?
-// (Not where unshare(2) is forbidden.) Caller: any.
+// False where unshare(2) is forbidden. Caller: any.
 inline bool kernel_threads_have_directories() noexcept {
   return !detail::g_directories_are_shared.load(std::memory_order_relaxed);
 }
 // Caller: a kernel thread, for itself.
 void take_own_directory() noexcept;
 
-// The state of the calling user-level thread's kernel thread. Caller: a user-level thread.
+// The state of the calling user-level thread's kernel thread, which carrier.cpp knows.
+// Caller: a user-level thread.
 uint64_t& switch_hook_state() noexcept;
 
 }  // namespace mpc::sched

@@ -7,7 +7,7 @@
 namespace mpc::sched {
 namespace {
 
-// A thread that becomes ready usually runs within a microsecond: who woke it waits itself. After
+// A thread that becomes ready usually runs within a microsecond, as the one that woke it waits itself. After
 // this time without a switch its worker computes. A look costs the victim a miss of its caches, at
 // this pace one per cent of its time at most.
 constexpr uint64_t kLookNs = 4'000;

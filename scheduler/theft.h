@@ -2,9 +2,9 @@
 // Theft: which ready user-level threads of other workers an idle worker takes, and when.
 //
 // Role:      a user-level thread that is ready while its worker computes with another one, and for
-//            longer than a wait usually lasts, moves to a worker that has nothing to do. Who sends
-//            to a rank of its own core and goes on computing so gives work to the other cores.
-// Users:     Carrier (its idle loop), SpinBudget (a rank that polls while others might be taken).
+//            longer than a wait usually lasts, moves to a worker that has nothing to do. So a rank that
+//            sends to a rank of its own core and goes on computing gives work to the other cores.
+// Users:     WorkerLoop (when it is idle), SpinBudget (a rank that polls while others might be taken).
 // Threads:   look() and take() by whatever runs on the worker; what it remembers are hints, which two
 //            threads may write while a worker changes hands.
 // See also:  docs/scheduler.md section "Stealing".
@@ -30,8 +30,8 @@ class Theft {
   explicit Theft(const std::vector<Neighbour>& neighbours);
   Theft(const Theft&) = delete;
 
-  // Who waits for less than this does not look at all: waits of a collective are shorter, and a look
-  // costs the one that is waited for.
+  // A thread that has waited for less than this does not look at all: waits of a collective are
+  // shorter, and a look costs the thread that is waited for.
   static constexpr uint64_t kWaitBeforeLookNs = 4'000;
 
   enum class Verdict : uint8_t {

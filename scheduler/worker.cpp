@@ -1,12 +1,9 @@
 #include "scheduler/worker.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/check.h"
 #include "scheduler/annotate.h"
-#include "scheduler/scheduler_impl.h"
 
 namespace mpc::sched {
 
@@ -33,16 +30,11 @@ void Worker::push_local(Ult& ult) noexcept {
 }
 
 Ult* Worker::pop() noexcept {
-  if (inbox_.load(std::memory_order_relaxed) != nullptr) drain_inbox();
+  if (!inbox_.is_empty()) drain_inbox();
   if (next_deadline_ns() != kNever) fire_timers();
   if (head_.load(std::memory_order_relaxed) == nullptr) return nullptr;
   QueueLock lock(*this);
   return take_oldest();
-}
-
-void Worker::lock_queue() noexcept {
-  while (queue_locked_.exchange(true, std::memory_order_acquire))
-    sched_yield();  // held for a few ns, unless its holder has lost its core
 }
 
 Ult* Worker::steal(Worker& victim) noexcept {
@@ -89,18 +81,9 @@ Ult* Worker::pop_all() noexcept {
   return head_.exchange(nullptr, std::memory_order_relaxed);
 }
 
-// The inbox is a stack; pushers only add, the owner only takes everything, so there is no ABA.
 void Worker::drain_inbox() noexcept {
-  // Acquire pairs with the release in push_remote() and Donor. Each pusher's
-  // exchange is a read-modify-write, thus the whole chain is in the release sequence.
-  Ult* newest = inbox_.exchange(nullptr, std::memory_order_acquire);
-  Ult* oldest_first = nullptr;
-  while (newest != nullptr) {
-    Ult* next = newest->next;
-    newest->next = oldest_first;
-    oldest_first = newest;
-    newest = next;
-  }
+  // Acquire pairs with the seq_cst pushes in push_chain() and Donor.
+  Ult* oldest_first = inbox_.take_oldest_first();
   if (oldest_first == nullptr) return;
   QueueLock lock(*this);
   while (oldest_first != nullptr) {
@@ -116,48 +99,33 @@ void Worker::push_remote(Ult& ult) noexcept {
 }
 
 void Worker::push_chain(Ult& first) noexcept {
-  // The inbox has the newest on top: turn the chain round.
-  Ult* newest = nullptr;
-  for (Ult* ult = &first; ult != nullptr;) {
-    Ult* next = ult->next;
-    ult->next = newest;
-    newest = ult;
-    ult = next;
-  }
-  Ult* top = inbox_.load(std::memory_order_relaxed);
-  do {
-    first.next = top;
-    // seq_cst: either the owner sees this push after it has set sleeping_, or we see
-    // sleeping_ below (Dekker; partner in sleep()). It is also the release for drain_inbox().
-  } while (!inbox_.compare_exchange_weak(top, newest, std::memory_order_seq_cst,
-                                         std::memory_order_relaxed));
+  Ult* newest = inbox_.reversed(&first);
+  // seq_cst: either the owner sees this push after it has set sleeping_, or we see
+  // sleeping_ below (Dekker; partner in sleep()). It is also the release for drain_inbox().
+  inbox_.push_chain(*newest, first, std::memory_order_seq_cst);
   if (sleeping_.load(std::memory_order_seq_cst) != 0) wake();
 }
 
 // ---- sleeping ----------------------------------------------------------------------------
 
-bool Worker::has_task() const noexcept {
-  return !scheduler_.tasks().looks_empty(*this);
-}
+bool Worker::has_task() const noexcept { return !task_path_->looks_empty(); }
 
 bool Worker::sleep() noexcept {
   sleeping_.exchange(1, std::memory_order_seq_cst);  // partner: push_remote()
   const uint64_t deadline = next_deadline_ns();
-  // A pen (see SchedulerImpl) has no tasks.
-  const bool runs_tasks = own_tasks_ != nullptr;
-  const bool has_task = runs_tasks && scheduler_.tasks().begin_sleep(*this);
+  const bool has_task = task_path_ != nullptr && task_path_->begin_sleep(index_);
   // seq_cst like the exchange above, or it could be done before that. What a thief carries into
   // head_ is ordered by the exchange alone: see steal().
-  const bool has_mail = inbox_.load(std::memory_order_seq_cst) != nullptr;
+  const bool has_mail = !inbox_.is_empty(std::memory_order_seq_cst);
   // The stop flag is the second thing that a waker may set before it looks at sleeping_.
-  const bool sleeps =
-      !has_task && !has_mail && !has_ready() && !scheduler_.is_stopping();
+  const bool sleeps = !has_task && !has_mail && !has_ready() &&
+                      !stopping_.load(std::memory_order_seq_cst);
   if (sleeps && deadline == kNever)
     futex_wait(sleeping_, 1);
   else if (sleeps)
     futex_wait_until(sleeping_, 1, deadline);
   sleeping_.store(0, std::memory_order_relaxed);
-  if (runs_tasks) scheduler_.tasks().end_sleep(*this);
+  if (task_path_ != nullptr) task_path_->end_sleep();
   return sleeps;
 }
 
@@ -214,7 +182,7 @@ void remove_at(std::vector<Ult*>& heap, size_t index) {
 }  // namespace
 
 void Worker::add_timer(Ult& ult, uint64_t deadline_ns) noexcept {
-  std::lock_guard lock(timer_lock_);
+  const Locked lock(timer_lock_);
   ult.deadline_ns = deadline_ns;
   ult.timer_worker.store(this, std::memory_order_relaxed);
   timers_.push_back(&ult);
@@ -223,7 +191,7 @@ void Worker::add_timer(Ult& ult, uint64_t deadline_ns) noexcept {
 }
 
 void Worker::remove_timer(Ult& ult) noexcept {
-  std::lock_guard lock(timer_lock_);
+  const Locked lock(timer_lock_);
   if (ult.timer_worker.load(std::memory_order_relaxed) != this) return;  // it has fired
   remove_at(timers_, ult.timer_index);
   ult.timer_worker.store(nullptr, std::memory_order_relaxed);
@@ -234,7 +202,7 @@ void Worker::remove_timer(Ult& ult) noexcept {
 void Worker::fire_timers() noexcept {
   const uint64_t now = now_ns();
   if (next_deadline_ns() > now) return;
-  std::lock_guard lock(timer_lock_);
+  const Locked lock(timer_lock_);
   while (!timers_.empty() && timers_.front()->deadline_ns <= now) {
     Ult& ult = *timers_.front();
     uint32_t seen = Execution::kParked;

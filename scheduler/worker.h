@@ -9,26 +9,38 @@
 // See also:  scheduler/carrier.h, docs/scheduler.md.
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include "base/futex.h"
-#include "scheduler/task/queue.h"
+#include "base/mpsc_stack.h"
+#include "base/mutex.h"
+#include "base/spin_lock.h"
+#include "base/thread_safety.h"
+#include "scheduler/task/path.h"
 #include "scheduler/ult.h"
 
 namespace mpc::sched {
 
 inline constexpr uint64_t kNever = ~uint64_t{0};
 
+class SchedulerImpl;
+
 class Worker {
  public:
+  // stopping: of the scheduler, which has set it before it wakes all workers for the last time.
   // shared: other workers may steal(); then the run queue is locked.
-  Worker(SchedulerImpl& scheduler, int index, int core, bool shared)
-      : index_(index), core_(core), scheduler_(scheduler), shared_(shared) {}
+  Worker(SchedulerImpl& scheduler, const std::atomic<bool>& stopping, int index,
+         int core, bool shared)
+      : index_(index),
+        core_(core),
+        scheduler_(scheduler),
+        shared_(shared),
+        stopping_(stopping) {}
   Worker(const Worker&) = delete;
 
   int index() const noexcept { return index_; }
   int core() const noexcept { return core_; }
+  // Whose it is; the worker itself asks it nothing.
   SchedulerImpl& scheduler() const noexcept { return scheduler_; }
 
   // Appends to the run queue. Caller: the owner. Cost: 2 ns.
@@ -44,9 +56,12 @@ class Worker {
     return switch_count.load(std::memory_order_relaxed) % kSwitchesPerLook == 0 &&
            has_task();
   }
-  // The same at once. Caller: any, a hint.
+  // Is a task here that this worker may run? A hint. Caller: any.
   bool has_task() const noexcept;
-  void set_tasks(const TaskQueue& own) noexcept { own_tasks_ = &own; }
+  void set_tasks(const TaskPath& path) noexcept {
+    own_tasks_ = path.queues[0];
+    task_path_ = &path;
+  }
 
   // Is there anything else to do than to go on? Caller: the owner.
   bool needs_switch() noexcept {
@@ -57,7 +72,7 @@ class Worker {
   // this worker. Both must have been made with shared = true.
   Ult* steal(Worker& victim) noexcept;
   // Takes the oldest ready Ult that may move, or null; empties the inbox first.
-  // Caller: the owner, or whoever holds it still (Carrier::take_ready_of).
+  // Caller: the owner, or the thief that holds it still (Carrier::take_ready_of).
   Ult* take_movable() noexcept;
   // Takes everything that is ready, as a chain, the oldest first. Caller: the owner.
   Ult* pop_all() noexcept;
@@ -65,11 +80,10 @@ class Worker {
   void push_remote(Ult& ult) noexcept;
   // Something to run? Caller: any (a hint unless the caller is the owner).
   bool has_ready() const noexcept {
-    return head_.load(std::memory_order_relaxed) != nullptr ||
-           inbox_.load(std::memory_order_relaxed) != nullptr;
+    return head_.load(std::memory_order_relaxed) != nullptr || !inbox_.is_empty();
   }
 
-  // The same for a chain (linked by Ult::next, the first one runs first).
+  // push_remote() for a chain (linked by Ult::next, the first one runs first).
   void push_chain(Ult& first) noexcept;
 
   // Sleeps until push_remote(), wake() or the next timer. Caller: the owner, with an empty queue.
@@ -95,7 +109,7 @@ class Worker {
   // Makes every Ult ready whose time has come. Caller: the owner.
   void fire_timers() noexcept;
 
-  // The carrier that holds this worker; changed by adopt() and retake() only.
+  // The carrier that holds this worker; changed by Carrier::adopt() only.
   std::atomic<Carrier*> carrier{nullptr};
   // Number of switches done here; the monitor's sign of life. Written by the owner.
   std::atomic<uint64_t> switch_count{0};
@@ -104,7 +118,7 @@ class Worker {
                        std::memory_order_relaxed);
   }
 
-  // Whoever ran last here has waited actively in vain, so its worker need not do so again
+  // The Ult that ran last here has waited actively in vain, so its worker need not do so again
   // before it sleeps. Caller: that Ult, before it parks.
   void note_spun() noexcept {
     spun_at_.store(switch_count.load(std::memory_order_relaxed) + 1,
@@ -119,45 +133,48 @@ class Worker {
  private:
   friend class Donor;
   void drain_inbox() noexcept;
-  void append(Ult& ult) noexcept;
-  Ult* take_oldest() noexcept;
+  void append(Ult& ult) noexcept MPC_REQUIRES(queue_lock_);
+  Ult* take_oldest() noexcept MPC_REQUIRES(queue_lock_);
 
-  // Held by the owner, or by a thief; not taken at all unless shared_.
-  class QueueLock {
+  // Held by the owner, or by a thief. Unless shared_ only the owner comes here, or the thread that
+  // holds it still, and nothing is locked: the analysis cannot know that.
+  class MPC_SCOPED_CAPABILITY QueueLock {
    public:
-    explicit QueueLock(Worker& worker) noexcept : worker_(worker) {
-      if (worker_.shared_) worker_.lock_queue();
+    explicit QueueLock(Worker& worker) noexcept
+        MPC_ACQUIRE(worker.queue_lock_) MPC_NO_THREAD_SAFETY_ANALYSIS
+        : worker_(worker) {
+      if (worker_.shared_) worker_.queue_lock_.lock();
     }
-    ~QueueLock() {
-      // Release pairs with the acquire in lock_queue().
-      if (worker_.shared_)
-        worker_.queue_locked_.store(false, std::memory_order_release);
+    ~QueueLock() MPC_RELEASE() MPC_NO_THREAD_SAFETY_ANALYSIS {
+      if (worker_.shared_) worker_.queue_lock_.unlock();
     }
     QueueLock(const QueueLock&) = delete;
 
    private:
     Worker& worker_;
   };
-  void lock_queue() noexcept;
 
   // The owner's line. head_ is atomic because hints read it.
   std::atomic<Ult*> head_{nullptr};
-  Ult* tail_ = nullptr;
+  Ult* tail_ MPC_GUARDED_BY(queue_lock_) = nullptr;
   const TaskQueue* own_tasks_ = nullptr;  // the queue of this core
   std::atomic<uint64_t> spun_at_{0};      // a switch_count; see has_spun()
   int index_;
   int core_;
   SchedulerImpl& scheduler_;
   const bool shared_;
-  std::atomic<bool> queue_locked_{false};
+  SpinLock<YieldAtOnce> queue_lock_;  // it is hardly ever found held
+  const std::atomic<bool>& stopping_;
+  const TaskPath* task_path_ =
+      nullptr;  // null: a pen (see SchedulerImpl), without tasks
 
-  // Everybody's line: a stack of Ults (newest first), taken whole by the owner.
-  alignas(64) std::atomic<Ult*> inbox_{nullptr};
+  // Everybody's line.
+  alignas(64) MpscStack<Ult, &Ult::next> inbox_;
   alignas(64) FutexWord sleeping_{0};  // 1: the owner sleeps or is about to
 
   alignas(64) std::atomic<uint64_t> next_deadline_ns_{kNever};
-  std::mutex timer_lock_;
-  std::vector<Ult*> timers_;  // heap, the earliest first
+  Mutex timer_lock_;
+  std::vector<Ult*> timers_ MPC_GUARDED_BY(timer_lock_);  // heap, the earliest first
 };
 
 }  // namespace mpc::sched

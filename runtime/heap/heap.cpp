@@ -223,10 +223,9 @@ void Heap::free_span(Chunk& chunk, Span& span) noexcept {
 }
 
 void Heap::collect_remote() noexcept {
-  if (remote_.load(std::memory_order_relaxed) == nullptr) [[likely]]
+  if (remote_.is_empty()) [[likely]]
     return;
-  // Acquire pairs with the release in free_remote().
-  Block* block = remote_.exchange(nullptr, std::memory_order_acquire);
+  Block* block = remote_.take_newest_first();
   while (block != nullptr) {
     Block* next = block->next;
     block->clear_mark();

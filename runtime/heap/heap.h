@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/mpsc_stack.h"
 #include "runtime/heap/chunk.h"
 #include "runtime/heap/size_class.h"
 
@@ -118,12 +119,7 @@ class Heap {
     if (block->is_misaligned() || block->is_marked()) [[unlikely]]
       die_of_bad_free(block);
     block->set_mark();  // until collect_remote()
-    Block* top = remote_.load(std::memory_order_relaxed);
-    do {
-      block->next = top;
-      // Release pairs with the acquire in collect_remote().
-    } while (!remote_.compare_exchange_weak(top, block, std::memory_order_release,
-                                            std::memory_order_relaxed));
+    remote_.push(*block);
   }
 
   // A large block that is kept for reuse with at least so many bytes, or null.
@@ -183,7 +179,7 @@ class Heap {
   std::atomic<size_t> mapped_bytes_{0};  // written by the heap's thread only
   std::atomic<size_t> used_bytes_{0};
   // Blocks that others have freed. On a line of its own.
-  alignas(64) std::atomic<Block*> remote_{nullptr};
+  alignas(64) MpscStack<Block, &Block::next> remote_;
 };
 
 // Says on standard error what is wrong with a pointer, and aborts.

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/spin_lock.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/answer_time.h"
 #include "runtime/message/eager_pool.h"
@@ -69,19 +70,16 @@ struct alignas(64) Mailbox {
   explicit Mailbox(int world) : world_rank(world) {}
 
   // --- lock ---
-  bool try_lock() noexcept {
-    // acquire pairs with the release in unlock(): queues and cells of the previous holder.
-    return !lock.load(std::memory_order_relaxed) &&
-           !lock.exchange(true, std::memory_order_acquire);
+  bool try_lock() noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+    // Looks first: a sender that tries in vain leaves the line to the holder.
+    return !lock.is_locked() && lock.try_lock();
   }
   void lock_now() noexcept;  // spins; holders never switch or wait
   // Somebody is in lock_now(): quick_receive(), which keeps the lock for longer, gives way.
   bool is_wanted() const noexcept {
     return wanted.load(std::memory_order_relaxed) != 0;
   }
-  void unlock() noexcept {
-    lock.store(false, std::memory_order_release);  // pairs with try_lock()
-  }
+  void unlock() noexcept MPC_NO_THREAD_SAFETY_ANALYSIS { lock.unlock(); }
 
   // --- senders ---
   struct Sent {
@@ -176,7 +174,7 @@ struct alignas(64) Mailbox {
       0};  // a lower bound of head, refreshed when it seems full
 
   // Lines of the lock's holder.
-  alignas(64) std::atomic<bool> lock{false};
+  alignas(64) SpinLock<ShortWait> lock;
   std::atomic<bool> closed{false};  // written under the lock
   std::atomic<uint64_t> head{0};    // written under the lock
   PostedQueue posted;
@@ -213,7 +211,7 @@ struct alignas(64) Mailbox {
   std::atomic<bool> has_sent_pointers{
       false};                            // others may refer to memory of this rank
   std::atomic<Waiter*> others{nullptr};  // list of parked_others, under others_lock
-  std::atomic<unsigned> others_lock{0};
+  SpinLock<ShortWait> others_lock;
   SharedCopy shared_copy;  // what this rank may help to copy while it waits
   alignas(64) EagerPool eager;
 

@@ -4,7 +4,7 @@
 
 #include "runtime/message/small_copy.h"
 #include "runtime/message/waiting.h"
-#include "scheduler/spin.h"
+#include "scheduler/execution.h"
 
 namespace mpc::msg {
 namespace {

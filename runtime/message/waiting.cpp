@@ -10,15 +10,6 @@ constexpr int kMaxHooks = 8;
 ProgressHook g_hooks[kMaxHooks];
 std::atomic<int> g_hook_count{0};
 
-void lock_others(Mailbox& mine) noexcept {
-  ShortWait wait;
-  // acquire pairs with unlock_others(): the list of the previous holder.
-  while (mine.others_lock.exchange(1, std::memory_order_acquire) != 0) wait.once();
-}
-void unlock_others(Mailbox& mine) noexcept {
-  mine.others_lock.store(0, std::memory_order_release);  // pairs with lock_others()
-}
-
 // While it lives this execution may be parked: senders match for it, notify() finds it.
 class Parking {
  public:
@@ -30,10 +21,10 @@ class Parking {
       // seq_cst: either start_polling() sees us, or delegate() below sees the cleared flag;
       // acquire: see notify().
       mine.parked_others.fetch_add(1, std::memory_order_seq_cst);
-      lock_others(mine);
+      mine.others_lock.lock();
       waiter.next = mine.others.load(std::memory_order_relaxed);
       mine.others.store(&waiter, std::memory_order_relaxed);
-      unlock_others(mine);
+      mine.others_lock.unlock();
     }
     mine.delegate();
   }
@@ -42,7 +33,7 @@ class Parking {
       mine_.is_parking.store(false, std::memory_order_relaxed);
       return;
     }
-    lock_others(mine_);
+    mine_.others_lock.lock();
     Waiter* at = mine_.others.load(std::memory_order_relaxed);
     if (at == &waiter_) {
       mine_.others.store(waiter_.next, std::memory_order_relaxed);
@@ -50,7 +41,7 @@ class Parking {
       while (at->next != &waiter_) at = at->next;
       at->next = waiter_.next;
     }
-    unlock_others(mine_);
+    mine_.others_lock.unlock();
     mine_.parked_others.fetch_sub(1, std::memory_order_relaxed);
   }
   Parking(const Parking&) = delete;
@@ -431,12 +422,12 @@ void notify(job::Rank& self) {
   // synchronises with it and sees `attention` and what its condition reads; an earlier one is
   // counted.
   if (mine.parked_others.fetch_add(0, std::memory_order_acq_rel) == 0) return;
-  lock_others(mine);
+  mine.others_lock.lock();
   for (Waiter* w = mine.others.load(std::memory_order_relaxed); w != nullptr;
        w = w->next) {
     w->execution->unpark();
   }
-  unlock_others(mine);
+  mine.others_lock.unlock();
 }
 
 namespace {

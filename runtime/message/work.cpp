@@ -1,7 +1,5 @@
 #include "runtime/message/work.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/check.h"
@@ -114,14 +112,6 @@ void announce(Operation& op) noexcept {
 }
 
 }  // namespace
-
-void ShortWait::once() noexcept {
-  if (++turns_ < 1000) {
-    __builtin_ia32_pause();
-  } else {
-    sched_yield();  // its core may be ours
-  }
-}
 
 void Work::append(Operation& receive, Entry* message) noexcept {
   receive.match = message;

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/spin_lock.h"
 #include "runtime/message/request.h"
 #include "scheduler/execution.h"
 
@@ -94,12 +95,6 @@ void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept
 
 // One turn of waiting for something that another kernel thread does within nanoseconds,
 // unless the system took its core away.
-class ShortWait {
- public:
-  void once() noexcept;
-
- private:
-  unsigned turns_ = 0;
-};
+using ShortWait = PauseThenYield;
 
 }  // namespace mpc::msg

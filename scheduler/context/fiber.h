@@ -22,16 +22,13 @@ struct Fiber {
 // FS base of the caller.
 uintptr_t current_fs() noexcept;
 
-// True if wrfsbase works here; otherwise each switch costs a system call (about 100 ns more).
-bool has_fast_fs_switch() noexcept;
-
 // Prepares a fiber that will call entry(message) on the stack that ends at `top`.
 // entry never returns. Ownership: the caller keeps the stack.
 void prepare(Fiber& fiber, void* top, size_t size, uintptr_t fs,
              void (*entry)(void* message)) noexcept;
 
 // Suspends the caller in `from` and goes on with `to`, which receives `message`. Returns the
-// message of whoever resumes `from`. `from.sp` is valid for others once the resumed side has
+// message of the thread that resumes `from`. `from.sp` is valid for others once the resumed side has
 // begun to run: it is the resumed side that may publish `from`.
 // Switches: yes. Cost: about 9 ns.
 void* switch_to(Fiber& from, Fiber& to, void* message) noexcept;

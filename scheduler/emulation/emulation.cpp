@@ -6,7 +6,6 @@
 
 #include "base/counter.h"
 #include "base/settings.h"
-#include "scheduler/carrier.h"
 #include "scheduler/execution.h"
 
 namespace mpc::sched {
@@ -79,7 +78,7 @@ uint64_t Emulation::emulated_now_ns() noexcept {
 
 void Emulation::occupy(uint64_t real_begin_ns, double emulated_ns) noexcept {
   const uint64_t end = real_begin_ns + static_cast<uint64_t>(emulated_ns * g_stretch);
-  Carrier::sleep_on_core(end);
+  sleep_on_core(end);
   work_counter.add();
   const uint64_t now = now_ns();
   if (now > end) late_counter.add(static_cast<int64_t>(now - end));

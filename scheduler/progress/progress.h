@@ -6,7 +6,7 @@
 //            the core that the policy says, and moves when cores become idle or busy.
 // Users:     runtime/job makes one per rank; runtime/message and nbc/engine submit items.
 // Threads:   submit(), take(), take_any() any; stop() the rank. Items run one after the other
-//            on the progress thread, or earlier on whoever takes them back.
+//            on the progress thread, or earlier on the thread that takes them back.
 // See also:  docs/overlap.md; Denis et al. 2018, sections 3 and 5; Trahay and Denis 2009.
 //
 // A communication core is a worker without ranks (`mpcrun --comm-cores`, or what the ranks
@@ -63,7 +63,7 @@ struct ProgressData {
 };
 
 // True if submit() refuses an item with such data in any case: it is too small, or its data are in
-// the caller's cache. Who asks first does not prepare for a hand-over. Caller: any.
+// the caller's cache. A caller that asks first saves the preparations of a hand-over. Caller: any.
 #ifdef MPC_WITHOUT_PROGRESS
 constexpr bool is_kept_here(int64_t, ProgressData) noexcept { return true; }
 #else

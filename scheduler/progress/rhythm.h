@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/moving_average.h"
+
 namespace mpc::sched {
 
 // How long a nap lasts that begins at `now`: the longer nothing has come, the later the next
@@ -92,13 +94,12 @@ class Rhythm {
   static uint64_t margin_of(uint64_t interval) noexcept {
     return std::clamp(interval / 16, kLeastMargin, kMostMargin);
   }
-  // {0, 0} for 0, which stands for no interval. Who comes early waits for the usual deviation;
-  // who comes late has missed nothing yet, and stays for the whole margin.
+  // {0, 0} for 0, which stands for no interval. A core that is awake early waits
+  // for the usual deviation; one that is late has missed nothing yet, and stays for the whole margin.
   Window around(uint64_t interval) const noexcept {
     if (interval == 0) return {};
     const uint64_t margin = margin_of(interval);
-    const uint64_t lead = std::min<uint64_t>(
-        margin, 2 * deviation_.load(std::memory_order_relaxed) + kLeastLead);
+    const uint64_t lead = std::min<uint64_t>(margin, 2 * deviation_.get() + kLeastLead);
     return {interval - std::min(lead, interval), interval + margin};
   }
   // Between this interval and the one most like it.
@@ -117,15 +118,13 @@ class Rhythm {
   }
   void note_deviation(uint64_t interval) noexcept {
     const uint64_t now = std::min(distance(interval), kMostMargin);
-    const uint64_t usual = deviation_.load(std::memory_order_relaxed);
-    deviation_.store((7 * usual + now) / 8, std::memory_order_relaxed);
+    deviation_.note(now);
   }
 
   std::atomic<uint64_t> last_{0};
   std::atomic<unsigned> next_{0};
   std::atomic<int> hits_{0};
-  std::atomic<uint64_t> deviation_{
-      kMostMargin};  // usual, of an interval from one remembered
+  MovingAverage deviation_{kMostMargin};  // of an interval from one remembered
   std::array<std::atomic<uint32_t>, kMemory> intervals_{};
 };
 

@@ -3,42 +3,29 @@
 namespace mpc::sched {
 
 void TaskQueue::push(Task& task) noexcept {
-  // Counted first: who sees the task in the inbox sees the count.
+  // Counted first: a taker that sees the task in the inbox sees the count.
   if (task.allowed_ != nullptr)
     restricted_count_.fetch_add(1, std::memory_order_relaxed);
-  Task* top = inbox_.load(std::memory_order_relaxed);
-  do {
-    task.next_ = top;
-    // Release for the acquire in drain_inbox(); pushers only add and takers take everything,
-    // so there is no ABA.
-  } while (!inbox_.compare_exchange_weak(top, &task, std::memory_order_seq_cst,
-                                         std::memory_order_relaxed));
+  inbox_.push(task, std::memory_order_seq_cst);
 }
 
 Task* TaskQueue::take(int worker) noexcept {
   if (looks_empty()) return nullptr;
-  // Acquire pairs with the release below: the list is the previous taker's work.
-  if (locked_.exchange(true, std::memory_order_acquire)) return nullptr;
+  if (!lock_.try_lock()) return nullptr;
   Task* task = unlink(worker);
-  if (task == nullptr && inbox_.load(std::memory_order_relaxed) != nullptr) {
+  if (task == nullptr && !inbox_.is_empty()) {
     drain_inbox();
     task = unlink(worker);
   }
-  locked_.store(false, std::memory_order_release);
+  lock_.unlock();
   return task;
 }
 
-// Appends the inbox to the list, the oldest first. Caller: holds locked_.
+// Appends the inbox to the list, the oldest first.
 void TaskQueue::drain_inbox() noexcept {
-  Task* newest = inbox_.exchange(nullptr, std::memory_order_acq_rel);
-  Task* last = newest;
-  Task* first = nullptr;
-  while (newest != nullptr) {
-    Task* next = newest->next_;
-    newest->next_ = first;
-    first = newest;
-    newest = next;
-  }
+  // Release: a thread that sees the inbox emptied sees the queue locked (may_have_work).
+  Task* last = inbox_.take_newest_first(std::memory_order_acq_rel);
+  Task* first = inbox_.reversed(last);
   if (first == nullptr) return;
   if (head_.load(std::memory_order_relaxed) == nullptr)
     head_.store(first, std::memory_order_release);
@@ -47,7 +34,6 @@ void TaskQueue::drain_inbox() noexcept {
   tail_ = last;
 }
 
-// Caller: holds locked_.
 Task* TaskQueue::unlink(int worker) noexcept {
   Task* before = nullptr;
   Task* task = head_.load(std::memory_order_relaxed);
@@ -59,7 +45,7 @@ Task* TaskQueue::unlink(int worker) noexcept {
   if (task->allowed_ != nullptr)
     restricted_count_.fetch_sub(1, std::memory_order_relaxed);
   if (before == nullptr)
-    // Release: who sees the list empty sees that its taker is busy (TaskQueues::is_at_rest).
+    // Release: a thread that sees the list empty sees that its taker is busy (TaskQueues::is_at_rest).
     head_.store(task->next_, std::memory_order_release);
   else
     before->next_ = task->next_;
@@ -67,23 +53,23 @@ Task* TaskQueue::unlink(int worker) noexcept {
   return task;
 }
 
-// The inbox first: a taker sets locked_ before it empties the inbox, and fills the list before
-// it clears locked_. So whoever sees the inbox emptied sees it locked, or sees the list.
+// The inbox first: a taker locks the queue before it empties the inbox, and fills the list before
+// it unlocks it. So a thread that sees the inbox emptied sees the queue locked, or sees the list.
 bool TaskQueue::may_have_work() const noexcept {
-  return inbox_.load(std::memory_order_seq_cst) != nullptr ||
-         locked_.load(std::memory_order_acquire) ||
+  return !inbox_.is_empty(std::memory_order_seq_cst) ||
+         lock_.is_locked(std::memory_order_acquire) ||
          head_.load(std::memory_order_acquire) != nullptr;
 }
 
 bool TaskQueue::may_have_work(int worker) noexcept {
   if (!may_have_work()) return false;
-  if (locked_.exchange(true, std::memory_order_acquire)) return true;
+  if (!lock_.try_lock()) return true;
   drain_inbox();
   bool found = false;
   for (Task* task = head_.load(std::memory_order_relaxed); task != nullptr && !found;
        task = task->next_)
     found = may_run(*task, worker);
-  locked_.store(false, std::memory_order_release);
+  lock_.unlock();
   return found;
 }
 

@@ -3,7 +3,7 @@
 //
 // Role:      anybody adds without waiting; the workers below the object take, the oldest first.
 //            Two parts: a stack that submitters push to with one compare-and-exchange, and a
-//            list that takers fill from it under a lock. Nobody waits for that lock: a taker
+//            list that takers fill from it under a lock. No thread waits for that lock: a taker
 //            that finds it held goes on to the next queue.
 // Users:     TaskQueues.
 // Threads:   any, unless a function says otherwise.
@@ -13,6 +13,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/mpsc_stack.h"
+#include "base/spin_lock.h"
+#include "base/thread_safety.h"
 #include "scheduler/task/task.h"
 #include "topology/machine.h"
 
@@ -27,7 +30,7 @@ class alignas(64) TaskQueue {
   // queue is empty, so it stays in the caches of all cores that look.
   bool looks_empty() const noexcept {
     // One branch for both.
-    return (reinterpret_cast<uintptr_t>(inbox_.load(std::memory_order_relaxed)) |
+    return (reinterpret_cast<uintptr_t>(inbox_.top()) |
             reinterpret_cast<uintptr_t>(head_.load(std::memory_order_relaxed))) == 0;
   }
 
@@ -74,15 +77,15 @@ class alignas(64) TaskQueue {
   static bool may_run(const Task& task, int worker) noexcept {
     return task.allowed_ == nullptr || task.allowed_->contains(worker);
   }
-  void drain_inbox() noexcept;
-  Task* unlink(int worker) noexcept;
+  void drain_inbox() noexcept MPC_REQUIRES(lock_);
+  Task* unlink(int worker) noexcept MPC_REQUIRES(lock_);
 
-  // One line: pushers write inbox_, the taker that holds locked_ writes the rest. head_ is
+  // One line: pushers write inbox_, the taker that holds lock_ writes the rest. head_ is
   // atomic because hints read it.
-  alignas(64) std::atomic<Task*> inbox_{nullptr};
+  alignas(64) MpscStack<Task, &Task::next_> inbox_;
   std::atomic<Task*> head_{nullptr};
-  Task* tail_ = nullptr;
-  std::atomic<bool> locked_{false};
+  Task* tail_ MPC_GUARDED_BY(lock_) = nullptr;
+  SpinLock<> lock_;  // only tried, never waited for
   std::atomic<uint32_t> restricted_count_{0};
 
   // Another line: written when a worker becomes idle or busy.

@@ -108,7 +108,7 @@ void TaskQueues::build(const topo::Machine* machine,
   };
   const auto add = [&](TaskQueue& queue, topo::Level level, int worker) {
     queue.high = level;
-    Path& path = shares_[static_cast<size_t>(worker)].path;
+    TaskPath& path = shares_[static_cast<size_t>(worker)].path;
     if (path.count == 0 || path.queues[path.count - 1] != &queue)
       path.queues[path.count++] = &queue;
   };
@@ -121,7 +121,7 @@ void TaskQueues::build(const topo::Machine* machine,
       for (int other = first; other < count; ++other)
         if (level == topo::Level::kMachine || level_between(first, other) <= level)
           members.push_back(other);
-      const Path& below = shares_[static_cast<size_t>(first)].path;
+      const TaskPath& below = shares_[static_cast<size_t>(first)].path;
       TaskQueue* queue = below.count > 0 ? below.queues[below.count - 1] : nullptr;
       if (queue == nullptr || queue->workers != members) {
         queues_.push_back(std::make_unique<TaskQueue>());
@@ -138,7 +138,7 @@ void TaskQueues::build(const topo::Machine* machine,
   }
   for (auto& queue : queues_) queue->scope = scope_of(*queue);
   for (int worker = 0; worker < count; ++worker) {
-    workers_[static_cast<size_t>(worker)]->set_tasks(*path(worker).queues[0]);
+    workers_[static_cast<size_t>(worker)]->set_tasks(path(worker));
     std::vector<int>& nearest = shares_[static_cast<size_t>(worker)].nearest;
     for (int other = 0; other < count; ++other) nearest.push_back(other);
     std::stable_sort(nearest.begin(), nearest.end(), [&](int a, int b) {
@@ -147,7 +147,7 @@ void TaskQueues::build(const topo::Machine* machine,
   }
 }
 
-TaskQueue& TaskQueues::select(const Path& path, TaskScope scope) noexcept {
+TaskQueue& TaskQueues::select(const TaskPath& path, TaskScope scope) noexcept {
   int level = path.count - 1;
   while (level > 0 && path.queues[level]->low > level_of(scope)) --level;
   return *path.queues[level];
@@ -195,7 +195,7 @@ void TaskQueues::submit_to(Task& task, const WorkerSet& allowed) noexcept {
       first = std::min(first, i);
       last = std::max(last, i);
     }
-  const Path& up = path(near);
+  const TaskPath& up = path(near);
   int level = 0;
   const auto covers = [&](const TaskQueue& queue) {
     for (int i = first; i <= last; ++i)
@@ -278,15 +278,8 @@ void TaskQueues::run_one(Worker& worker) noexcept {
   if (run(worker, taken)) pass_on(worker);
 }
 
-bool TaskQueues::looks_empty(const Worker& worker) const noexcept {
-  const Path& up = path(worker.index());
-  for (int level = 0; level < up.count; ++level)
-    if (!up.queues[level]->looks_empty()) return false;
-  return true;
-}
-
 void TaskQueues::pass_on(Worker& worker) noexcept {
-  const Path& up = path(worker.index());
+  const TaskPath& up = path(worker.index());
   // The core's own queue waits for this worker whatever happens.
   for (int level = 1; level < up.count; ++level) {
     TaskQueue& queue = *up.queues[level];
@@ -306,26 +299,16 @@ void TaskQueues::wake_eligible(TaskQueue& queue) noexcept {
 
 // ---- idle workers ------------------------------------------------------------------------
 
-void TaskQueues::change_idle(Worker& worker, uint64_t difference) noexcept {
-  const Path& up = path(worker.index());
-  for (int level = 0; level < up.count; ++level)
-    up.queues[level]->change_idle(difference);
+void TaskQueues::begin_idle(const Worker& worker) noexcept {
+  path(worker.index()).change_idle(TaskQueue::kSpinner);
 }
 
-bool TaskQueues::begin_sleep(Worker& worker) noexcept {
-  flush_counts(share(worker));
-  change_idle(worker, TaskQueue::kSleeper - TaskQueue::kSpinner);
-  const Path& up = path(worker.index());
-  for (int level = 0; level < up.count; ++level)
-    if (up.queues[level]->may_have_work(worker.index())) return true;
-  return false;
+void TaskQueues::end_idle(const Worker& worker) noexcept {
+  path(worker.index()).change_idle(0 - TaskQueue::kSpinner);
 }
 
-void TaskQueues::end_sleep(Worker& worker) noexcept {
-  change_idle(worker, TaskQueue::kSpinner - TaskQueue::kSleeper);
-}
-
-void TaskQueues::flush_counts(Share& share) noexcept {
+void TaskQueues::flush_counts(const Worker& worker) noexcept {
+  Share& share = this->share(worker);
   for (size_t scope = 0; scope < kTaskScopes; ++scope) {
     if (share.run_count[scope] == 0) continue;
     run_counters[scope].add(share.run_count[scope]);

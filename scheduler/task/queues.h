@@ -1,10 +1,10 @@
 #pragma once
 // TaskQueues: a queue per core, shared cache, NUMA node, chip and one for the machine.
 //
-// Role:      PIOMan's hierarchical task lists: where a task is queued says who may run it. A
+// Role:      PIOMan's hierarchical task lists: the queue of a task says which workers may run it. A
 //            worker looks from its core's queue up to the machine's: when it has nothing to
 //            run, and (a bounded look) when it switches.
-// Users:     nbc/engine, runtime/message: Scheduler::tasks(). Workers run them.
+// Users:     scheduler/progress submits (policy `tasks`); workers run them.
 // Threads:   submit functions: any thread and task, no signal handler. The rest as they say.
 // See also:  scheduler/task/task.h, docs/design/0010-task-queues.md.
 
@@ -13,12 +13,11 @@
 #include <memory>
 #include <vector>
 
-#include "scheduler/task/queue.h"
+#include "scheduler/task/path.h"
 #include "scheduler/task/task.h"
 
 namespace mpc::sched {
 
-class SchedulerImpl;
 class Worker;
 
 class TaskQueues {
@@ -28,7 +27,7 @@ class TaskQueues {
   // A sleeping worker that may run it is woken, unless one is awake and looks for work.
   // Switches: no. Ownership: see Task. Cost: some 10 ns; a system call if somebody is woken.
   void submit(Task& task, TaskScope scope) noexcept;
-  // The same around another worker.
+  // submit() around another worker.
   void submit_near(Task& task, int worker, TaskScope scope) noexcept;
   // Only workers of the set may run it: queued at the smallest object that covers all of them.
   // Ownership: `allowed` (not empty) must live as long as the task is queued.
@@ -43,15 +42,10 @@ class TaskQueues {
   const TaskQueue& queue_of(int worker, TaskScope scope) const noexcept;
 
   // ---- for the scheduler ----
-  static constexpr int kMaxLevels = 7;
-  struct Path {
-    TaskQueue* queues[kMaxLevels];
-    int count;
-  };
   // Builds the tree over the workers' cores. machine null: cores and the machine only.
   void build(const topo::Machine* machine,
              std::vector<std::unique_ptr<Worker>>& workers);
-  const Path& path(int worker) const noexcept {
+  const TaskPath& path(int worker) const noexcept {
     return shares_[static_cast<size_t>(worker)].path;
   }
 
@@ -61,10 +55,8 @@ class TaskQueues {
   void run_one(Worker& worker) noexcept;
   // A worker without ready Ults: between begin_idle() and end_idle() submitters count on it
   // to look. Afterwards it calls begin_idle() again soon, or pass_on().
-  void begin_idle(Worker& worker) noexcept { change_idle(worker, TaskQueue::kSpinner); }
-  void end_idle(Worker& worker) noexcept {
-    change_idle(worker, 0 - TaskQueue::kSpinner);
-  }
+  void begin_idle(const Worker& worker) noexcept;
+  void end_idle(const Worker& worker) noexcept;
   // The next task, removed from its queue. Null: none.
   struct Taken {
     Task* task = nullptr;
@@ -74,15 +66,10 @@ class TaskQueues {
   // Runs it. True: it wants to run again, and is queued without waking anybody: the worker
   // calls begin_idle() soon, or pass_on().
   bool run(Worker& worker, Taken taken) noexcept;
-  // Could take() find something? Two loads per level.
-  bool looks_empty(const Worker& worker) const noexcept;
   // Wakes somebody for what is queued on the worker's path and will not be looked at here.
   void pass_on(Worker& worker) noexcept;
-  // Around the sleep of a worker: spinning -> sleeping -> spinning.
-  // begin_sleep() true: something may be here to run, do not sleep. Caller: Worker::sleep(),
-  // after it has said that it sleeps.
-  bool begin_sleep(Worker& worker) noexcept;
-  void end_sleep(Worker& worker) noexcept;
+  // Brings the counters up to date. Before the worker sleeps.
+  void flush_counts(const Worker& worker) noexcept;
 
   // No task is queued or taken. Two calls with equal finished() around prove that none was
   // meanwhile.
@@ -95,19 +82,17 @@ class TaskQueues {
  private:
   // A worker's part. Written by its owner, read by the monitor.
   struct alignas(64) Share {
-    Path path{};
+    TaskPath path{};
     std::vector<int> nearest;  // all workers, the nearest first, itself included
     alignas(64) std::atomic<bool> busy{false};  // a task is being taken or runs
     std::atomic<uint64_t> finished{0};
     uint64_t run_count[kTaskScopes] = {};  // since the last flush
     uint64_t moved_count = 0;
   };
-  static TaskQueue& select(const Path& path, TaskScope scope) noexcept;
+  static TaskQueue& select(const TaskPath& path, TaskScope scope) noexcept;
   void enqueue(Task& task, TaskQueue& queue, int near) noexcept;
   void wake_one(const TaskQueue& queue, int near, const WorkerSet* allowed) noexcept;
   void wake_eligible(TaskQueue& queue) noexcept;
-  void change_idle(Worker& worker, uint64_t difference) noexcept;
-  void flush_counts(Share& share) noexcept;
   Share& share(const Worker& worker) noexcept;
 
   std::vector<std::unique_ptr<TaskQueue>> queues_;

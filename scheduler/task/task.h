@@ -4,7 +4,7 @@
 // Role:      what communication leaves behind for a core that has time: match an envelope, copy
 //            a piece, go on with a schedule. Embedded in the owner's object, so that handing
 //            it over allocates nothing.
-// Users:     nbc/engine and runtime/message submit; the scheduler's workers run.
+// Users:     scheduler/progress submits (policy `tasks`); the scheduler's workers run.
 // Threads:   see TaskQueues. A task that is queued or runs belongs to the queues.
 // See also:  scheduler/task/queues.h; docs/scheduler.md section "Tasks"; Trahay & Denis 2009,
 //            section III.
@@ -21,7 +21,8 @@ enum class TaskResult : uint8_t {
   kAgain,  // the paper's repeat option: put it back into its queue, run it again later
 };
 
-// Who may run a task, seen from one worker: itself, or also those that share ... with it.
+// The workers that may run a task, seen from one of them: only itself, or all that share a cache, a NUMA
+// node, a chip, the machine with it.
 // Levels that the machine lacks, or that say the same as a smaller one, are one queue.
 enum class TaskScope : uint8_t { kCore, kCache, kNuma, kChip, kMachine };
 inline constexpr int kTaskScopes = 5;
@@ -38,11 +39,6 @@ class WorkerSet {
     const size_t word = static_cast<size_t>(worker) / 64;
     return word < words_.size() &&
            (words_[word] >> (static_cast<size_t>(worker) % 64) & 1) != 0;
-  }
-  bool is_empty() const noexcept {
-    for (uint64_t word : words_)
-      if (word != 0) return false;
-    return true;
   }
 
  private:

@@ -1,117 +1,167 @@
-// Promises of lists, pools, the MPSC queue, and counters.
+// Promises of the stack of many pushers, the spin lock, the moving average, and counters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/counter.h"
-#include "base/list.h"
-#include "base/mpsc_queue.h"
-#include "base/pool.h"
+#include "base/moving_average.h"
+#include "base/mpsc_stack.h"
+#include "base/mutex.h"
+#include "base/spin_lock.h"
 
 namespace mpc {
 namespace {
 
 struct Item {
   int value = 0;
-  ListLink link;
-  ListLink other;
   Item* next = nullptr;
 };
-using Items = List<Item, &Item::link>;
-using Others = List<Item, &Item::other>;
+using Stack = MpscStack<Item, &Item::next>;
 
-std::vector<int> values(Items& list) {
+std::vector<int> values(const Item* chain) {
   std::vector<int> result;
-  for (Item& item : list) result.push_back(item.value);
+  for (; chain != nullptr; chain = chain->next) result.push_back(chain->value);
   return result;
 }
 
-TEST(List, KeepsOrderAndRemovesFromTheMiddle) {
-  Item items[4];
-  Items list;
-  Others others;
-  for (int i = 0; i < 4; ++i) {
-    items[i].value = i;
-    list.push_back(items[i]);
-    others.push_front(items[i]);
-  }
-  EXPECT_EQ(values(list), (std::vector<int>{0, 1, 2, 3}));
-  EXPECT_EQ(others.front()->value, 3);
-  Items::remove(items[2]);
-  EXPECT_FALSE(items[2].link.is_linked());
-  EXPECT_TRUE(items[2].other.is_linked());
-  list.push_front(items[2]);
-  EXPECT_EQ(values(list), (std::vector<int>{2, 0, 1, 3}));
-  EXPECT_EQ(list.back()->value, 3);
-  while (list.pop_front() != nullptr) {
-  }
-  while (others.pop_front() != nullptr) {
-  }
-  EXPECT_TRUE(list.empty());
-  EXPECT_EQ(list.front(), nullptr);
-}
-
-TEST(ListDeathTest, NoticesObjectsThatOutliveIt) {
-  EXPECT_DEATH(
-      {
-        Item item;
-        Items list;
-        list.push_back(item);
-      },
-      "list dies");
-}
-
-TEST(Pool, ReusesAndCounts) {
-  Pool<std::string, 4> pool;
-  std::vector<std::string*> strings;
-  for (int i = 0; i < 10; ++i) strings.push_back(pool.create(40, 'a'));
-  EXPECT_EQ(pool.live_count(), 10u);
-  std::string* last = strings.back();
-  pool.destroy(last);
-  EXPECT_EQ(pool.create("b"), last);
-  for (std::string* string : strings) pool.destroy(string);
-  EXPECT_EQ(pool.live_count(), 0u);
-}
-
-TEST(MpscQueue, GivesEachObjectOnceInEachPushersOrder) {
-  constexpr int kPushers = 3, kEach = 5000;
-  MpscQueue<Item, &Item::next> queue;
+// Pushers that push single items and chains of two, and a number of takers.
+void exchange_between_threads(int takers) {
+  constexpr int kPushers = 3, kEach = 6000;
+  Stack stack;
   std::vector<std::vector<Item>> items(kPushers, std::vector<Item>(kEach));
-  std::vector<std::thread> pushers;
+  std::vector<std::atomic<int>> times(kPushers * kEach);
+  std::atomic<int> taken{0};
+  std::vector<std::thread> threads;
   for (int p = 0; p < kPushers; ++p)
-    pushers.emplace_back([&, p] {
-      for (int i = 0; i < kEach; ++i) {
-        items[static_cast<size_t>(p)][static_cast<size_t>(i)].value = p * kEach + i;
-        queue.push(items[static_cast<size_t>(p)][static_cast<size_t>(i)]);
+    threads.emplace_back([&, p] {
+      auto& mine = items[static_cast<size_t>(p)];
+      for (size_t i = 0; i < kEach; ++i)
+        mine[i].value = p * kEach + static_cast<int>(i);
+      for (size_t i = 0; i < kEach; i += 3) {
+        stack.push(mine[i]);
+        mine[i + 2].next = &mine[i + 1];
+        stack.push_chain(mine[i + 2], mine[i + 1], std::memory_order_seq_cst);
       }
     });
-  int taken = 0;
-  std::vector<int> next(kPushers, 0);
-  while (taken < kPushers * kEach) {
-    for (Item* item = queue.take_all(); item != nullptr;) {
-      Item* following = item->next;
-      const auto pusher = static_cast<size_t>(item->value / kEach);
-      EXPECT_EQ(item->value % kEach, next[pusher]++);
-      ++taken;
-      item = following;
-    }
-    std::this_thread::yield();
-  }
-  for (auto& pusher : pushers) pusher.join();
-  EXPECT_TRUE(queue.empty());
+  for (int t = 0; t < takers; ++t)
+    threads.emplace_back([&] {
+      while (taken.load() < kPushers * kEach) {
+        // What one take gives of one pusher is in the order of its pushes, and without a hole.
+        std::vector<int> last(kPushers, -1);
+        for (Item* item = stack.take_oldest_first(); item != nullptr;) {
+          Item* following = item->next;
+          const auto pusher = static_cast<size_t>(item->value / kEach);
+          if (last[pusher] >= 0) {
+            EXPECT_EQ(item->value, last[pusher] + 1);
+          }
+          last[pusher] = item->value;
+          times[static_cast<size_t>(item->value)].fetch_add(1);
+          taken.fetch_add(1);
+          item = following;
+        }
+        std::this_thread::yield();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_TRUE(stack.is_empty());
+  for (auto& count : times) ASSERT_EQ(count.load(), 1);
 }
 
-TEST(MpscQueue, TellsTheFirstPusher) {
-  MpscQueue<Item, &Item::next> queue;
+TEST(MpscStack, GivesEachObjectOnceInEachPushersOrder) { exchange_between_threads(1); }
+
+TEST(MpscStack, GivesEachObjectToOneOfSeveralTakers) { exchange_between_threads(2); }
+
+TEST(MpscStack, TellsTheFirstPusher) {
+  Stack stack;
   Item a, b;
-  EXPECT_TRUE(queue.push(a));
-  EXPECT_FALSE(queue.push(b));
-  EXPECT_EQ(queue.take_all(), &a);
-  EXPECT_TRUE(queue.push(a));
+  EXPECT_TRUE(stack.push(a));
+  EXPECT_FALSE(stack.push(b));
+  EXPECT_EQ(stack.take_oldest_first(), &a);
+  EXPECT_TRUE(stack.push(a));
+}
+
+TEST(MpscStack, GivesChainsInBothOrders) {
+  Item items[5];
+  for (int i = 0; i < 5; ++i) items[i].value = i;
+  Stack stack;
+  const auto push_all = [&] {
+    stack.push(items[0]);
+    for (int i = 3; i > 1; --i) items[i].next = &items[i - 1];
+    stack.push_chain(items[3], items[1]);
+    stack.push(items[4]);
+  };
+  push_all();
+  EXPECT_EQ(values(stack.take_newest_first()), (std::vector<int>{4, 3, 2, 1, 0}));
+  push_all();
+  EXPECT_EQ(*stack.raw(), &items[4]);
+  EXPECT_EQ(values(stack.take_oldest_first()), (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(stack.take_oldest_first(), nullptr);
+}
+
+template <class Backoff>
+class SpinLocks : public testing::Test {};
+using Backoffs = testing::Types<PauseThenYield, YieldAtOnce>;
+TYPED_TEST_SUITE(SpinLocks, Backoffs);
+
+TYPED_TEST(SpinLocks, LetOneThreadInAtATime) {
+  constexpr int kThreads = 4, kEach = 20000;
+  SpinLock<TypeParam> lock;
+  int count = 0;  // not atomic
+  int tried = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) {
+        if (t % 2 == 0 || !lock.try_lock()) lock.lock();
+        ++count;
+        lock.unlock();
+        const Locked<SpinLock<TypeParam>> locked(lock);
+        ++tried;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(count, kThreads * kEach);
+  EXPECT_EQ(tried, kThreads * kEach);
+  EXPECT_FALSE(lock.is_locked());
+}
+
+TEST(Mutex, LetsOneThreadInAtATime) {
+  constexpr int kThreads = 3, kEach = 5000;
+  Mutex mutex;
+  int count = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) {
+        const Locked lock(mutex);
+        ++count;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(count, kThreads * kEach);
+}
+
+TYPED_TEST(SpinLocks, AreNotTakenTwice) {
+  SpinLock<TypeParam> lock;
+  if (!lock.try_lock()) FAIL();
+  EXPECT_TRUE(lock.is_locked());
+  std::thread([&] {
+    if (lock.try_lock()) lock.unlock(), ADD_FAILURE();
+  }).join();
+  lock.unlock();
+  if (!lock.try_lock()) FAIL();
+  lock.unlock();
+}
+
+TEST(MovingAverage, ComesCloserByAnEighth) {
+  MovingAverage average(800);
+  average.note(0);
+  EXPECT_EQ(average.get(), 700u);
+  for (int i = 0; i < 200; ++i) average.note(5000);
+  EXPECT_NEAR(static_cast<double>(average.get()), 5000, 10);
 }
 
 Counter test_counter{"test.count", "Counts in a test."};

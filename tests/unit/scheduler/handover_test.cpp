@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "support.h"
+#include "tests/unit/scheduler/support.h"
 
 namespace mpc::sched {
 namespace {

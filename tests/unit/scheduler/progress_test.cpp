@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/settings.h"
-#include "support.h"
+#include "tests/unit/scheduler/support.h"
 
 namespace mpc::sched {
 namespace {

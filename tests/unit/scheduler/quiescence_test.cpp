@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "support.h"
+#include "tests/unit/scheduler/support.h"
 
 namespace {
 std::atomic<useconds_t> delay_of_threads_us{0};

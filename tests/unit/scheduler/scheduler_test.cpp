@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "support.h"
+#include "tests/unit/scheduler/support.h"
 
 namespace mpc::sched {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "scheduler/task/queues.h"
-#include "support.h"
+#include "tests/unit/scheduler/support.h"
 #include "topology/machine.h"
 
 namespace mpc::sched {

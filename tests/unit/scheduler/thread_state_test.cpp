@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "support.h"
+#include "tests/unit/scheduler/support.h"
 
 namespace mpc::sched {
 namespace {

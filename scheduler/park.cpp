@@ -1,11 +1,13 @@
-#include "scheduler/execution.h"
-
+// How an execution waits and is woken: park, unpark, yield, sleep; and what others may ask about it.
 #include <sched.h>
+#include <time.h>
+
+#include <cerrno>
 
 #include "base/check.h"
 #include "base/futex.h"
 #include "scheduler/carrier.h"
-#include "scheduler/stacks.h"
+#include "scheduler/execution.h"
 #include "scheduler/ult.h"
 #include "scheduler/worker.h"
 
@@ -22,7 +24,7 @@ Carrier& enter_home(Ult& self, Carrier*& carrier) noexcept {
 
 // A carrier that slept here would stop a whole worker.
 void check_is_no_task(const Carrier* carrier) noexcept {
-  CHECK(carrier == nullptr, "a task or an idle hook must not park");
+  CHECK(carrier == nullptr, "a task must not park");
 }
 
 }  // namespace
@@ -53,7 +55,7 @@ bool Execution::take_permit() noexcept {
 
 bool Execution::publish_parked() noexcept {
   uint32_t expected = kActive;
-  // Release: whoever wakes it (acquire in unpark) sees everything that it did before.
+  // Release: the thread that wakes it (acquire in unpark) sees everything that it did before.
   if (state_.compare_exchange_strong(expected, kParked, std::memory_order_acq_rel,
                                      std::memory_order_relaxed))
     return true;
@@ -218,6 +220,17 @@ Execution::StackRange Execution::stack() const noexcept {
 int Execution::core() const noexcept {
   const Worker* worker = this->worker();
   return worker != nullptr ? worker->core() : -1;
+}
+
+void sleep_on_core(uint64_t deadline_ns) noexcept {
+  Execution& self = Execution::self();
+  Ult* const ult = self.is_ult() ? static_cast<Ult*>(&self) : nullptr;
+  if (ult != nullptr && !ult->carrier().enter()) ult->return_to_worker();
+  const timespec until{static_cast<time_t>(deadline_ns / 1'000'000'000),
+                       static_cast<long>(deadline_ns % 1'000'000'000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+  if (ult != nullptr) ult->carrier().leave();  // re-read: it may be another one now
 }
 
 void sleep_until(uint64_t deadline_ns) noexcept {

@@ -1,0 +1,86 @@
+#pragma once
+// MpscStack: many threads push, one thread at a time takes everything.
+//
+// Role:      hands objects to another thread without a lock: an inbox. The objects are linked by a
+//            member of their own.
+// Users:     scheduler (inboxes), runtime/heap (blocks that other threads free).
+// Threads:   every function by any thread, any number of takers included.
+// See also:  docs/scheduler.md section "Queues".
+//
+// Why no object is lost or seen twice: pushers only add at the top, takers only take the whole
+// chain by one exchange. No pop compares a top that it has read before with the present one, so an
+// object that leaves and comes back (ABA) harms nobody.
+//
+// Why the taker sees what all pushers wrote: each push is a read-modify-write with release order.
+// The taker's exchange reads the last push, which is in the release sequence of all pushes before
+// it, so its acquire pairs with each of them.
+
+#include <atomic>
+
+namespace mpc {
+
+// T has a member `T* T::*Next`, which is the stack's while the object is in it.
+template <class T, T* T::*Next>
+class MpscStack {
+ public:
+  constexpr MpscStack() noexcept = default;
+  MpscStack(const MpscStack&) = delete;
+  MpscStack& operator=(const MpscStack&) = delete;
+
+  // Returns true if the stack was empty: the one pusher who must wake the taker.
+  // Order: release at least, pairs with the take functions. seq_cst where the pusher then looks at
+  // something that the taker writes before it looks here (Dekker: one of them sees the other).
+  bool push(T& item, std::memory_order order = std::memory_order_release) noexcept {
+    return push_chain(item, item, order);
+  }
+  // The same for a chain, linked from its newest object to its oldest one.
+  bool push_chain(T& newest, T& oldest,
+                  std::memory_order order = std::memory_order_release) noexcept {
+    T* top = top_.load(std::memory_order_relaxed);
+    do {
+      oldest.*Next = top;
+    } while (
+        !top_.compare_exchange_weak(top, &newest, order, std::memory_order_relaxed));
+    return top == nullptr;
+  }
+
+  // Everything, linked from the newest object to the oldest one; null if there is nothing.
+  // Order: acquire at least. Cost: an exchange, also if there is nothing: ask is_empty() first.
+  T* take_newest_first(std::memory_order order = std::memory_order_acquire) noexcept {
+    return top_.exchange(nullptr, order);
+  }
+  // The same in the order of the pushes.
+  T* take_oldest_first(std::memory_order order = std::memory_order_acquire) noexcept {
+    return reversed(take_newest_first(order));
+  }
+
+  // A hint. seq_cst: a push that is not seen comes later in the order of the seq_cst operations.
+  bool is_empty(std::memory_order order = std::memory_order_relaxed) const noexcept {
+    return top(order) == nullptr;
+  }
+  // The newest object, to be compared only: it may be gone already.
+  T* top(std::memory_order order = std::memory_order_relaxed) const noexcept {
+    return top_.load(order);
+  }
+
+  // The chain turned round; null for null.
+  static T* reversed(T* chain) noexcept {
+    T* turned = nullptr;
+    while (chain != nullptr) {
+      T* next = chain->*Next;
+      chain->*Next = turned;
+      turned = chain;
+      chain = next;
+    }
+    return turned;
+  }
+
+  // The place of the top, for code that may call nothing, not even a member of std::atomic.
+  T** raw() noexcept { return reinterpret_cast<T**>(&top_); }
+
+ private:
+  static_assert(sizeof(std::atomic<T*>) == sizeof(T*));
+  std::atomic<T*> top_{nullptr};
+};
+
+}  // namespace mpc

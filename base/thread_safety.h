@@ -1,0 +1,48 @@
+#pragma once
+// Thread-safety annotations: which lock guards what, checked by clang (-Wthread-safety); and Locked.
+//
+// Role:      names for clang's attributes; nothing with other compilers. A lock is a capability; a
+//            member says by which one it is guarded, and a function which ones its caller holds.
+// Users:     base/mutex.h, base/spin_lock.h, and every layer that has locks.
+// Threads:   no state of its own.
+// See also:  base/spin_lock.h, base/mutex.h; "Thread Safety Analysis" in clang's manual.
+
+#if defined(__clang__)
+#define MPC_THREAD_SAFETY(attribute) __attribute__((attribute))
+#else
+#define MPC_THREAD_SAFETY(attribute)
+#endif
+
+// Of a class: its objects are locks; objects of it hold a lock while they live.
+#define MPC_CAPABILITY(name) MPC_THREAD_SAFETY(capability(name))
+#define MPC_SCOPED_CAPABILITY MPC_THREAD_SAFETY(scoped_lockable)
+
+// Of a variable: it, or what it points to, is touched only by a thread that holds the lock.
+#define MPC_GUARDED_BY(lock) MPC_THREAD_SAFETY(guarded_by(lock))
+#define MPC_PT_GUARDED_BY(lock) MPC_THREAD_SAFETY(pt_guarded_by(lock))
+
+// Of a function: the caller holds the lock; it takes the lock, gives it back, or tries to take it.
+#define MPC_REQUIRES(...) MPC_THREAD_SAFETY(requires_capability(__VA_ARGS__))
+#define MPC_ACQUIRE(...) MPC_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
+#define MPC_RELEASE(...) MPC_THREAD_SAFETY(release_capability(__VA_ARGS__))
+#define MPC_TRY_ACQUIRE(...) MPC_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
+
+// Of a function that the analysis cannot follow. A comment says why it is right all the same.
+#define MPC_NO_THREAD_SAFETY_ANALYSIS MPC_THREAD_SAFETY(no_thread_safety_analysis)
+
+namespace mpc {
+
+// Holds a Mutex or a SpinLock while it lives.
+template <class Lock>
+class MPC_SCOPED_CAPABILITY Locked {
+ public:
+  explicit Locked(Lock& lock) MPC_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
+  ~Locked() MPC_RELEASE() { lock_.unlock(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace mpc

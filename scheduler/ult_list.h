@@ -1,0 +1,52 @@
+#pragma once
+// UltList: all user-level threads of a scheduler, and how many of them have not ended.
+//
+// Role:      keeps each Ult from spawn() until wait_all() frees it; reports walk along it.
+// Users:     scheduler only.
+// Threads:   any. Ult::end() counts down without the lock.
+// See also:  scheduler/quiescence.h.
+
+#include <vector>
+
+#include "base/futex.h"
+#include "base/mutex.h"
+#include "base/thread_safety.h"
+#include "scheduler/ult.h"
+
+namespace mpc::sched {
+
+class UltList {
+ public:
+  // Before the donor starts, which may take long: a report must not miss a live Ult, nor take the
+  // parked ones for all while another one is on its way.
+  void add(Ult& ult);
+  // It could not be started.
+  void remove(Ult& ult);
+
+  // Waits until all have ended, and gives them away. Caller: a kernel thread.
+  std::vector<Ult*> wait_for_all();
+
+  // Calls visit(Ult&) for each that has not ended. None is freed meanwhile.
+  template <class Visit>
+  void for_each(Visit visit) {
+    const Locked lock(lock_);
+    for (Ult* ult : ults_)
+      if (!ult->ended.load(std::memory_order_acquire)) visit(*ult);
+  }
+  // Is there one that has not ended, and does test(Ult&) hold for all of these?
+  template <class Test>
+  bool has_only(Test test) {
+    const Locked lock(lock_);
+    if (live_.load(std::memory_order_relaxed) == 0) return false;
+    for (Ult* ult : ults_)
+      if (!ult->ended.load(std::memory_order_acquire) && !test(*ult)) return false;
+    return true;
+  }
+
+ private:
+  Mutex lock_;
+  std::vector<Ult*> ults_ MPC_GUARDED_BY(lock_);
+  FutexWord live_{0};  // that have not ended
+};
+
+}  // namespace mpc::sched

@@ -1,0 +1,108 @@
+#include "scheduler/worker_loop.h"
+
+#include <immintrin.h>
+
+#include "base/trace.h"
+#include "scheduler/spin.h"
+
+namespace mpc::sched {
+
+void WorkerLoop::run() noexcept {
+  for (;;) {
+    carrier_.wait_for_worker();
+    if (is_stopping()) return;
+    parts_.bindings.follow(carrier_.worker()->index());
+    run_worker();
+    if (!is_stopping()) parts_.carriers.add_spare(carrier_);
+  }
+}
+
+void WorkerLoop::run_worker() noexcept {
+  Worker& worker = *carrier_.worker();
+  trace::runs();
+  while (!is_stopping()) {
+    if (worker.has_ready() && worker.has_task()) parts_.tasks.run_one(worker);
+    Ult* ult = worker.pop();
+    if (ult == nullptr) ult = parts_.stealing.take_for(worker);
+    if (ult == nullptr) {
+      idle(worker);
+      continue;
+    }
+    if (owes_look_) parts_.tasks.pass_on(worker);
+    owes_look_ = false;
+    worker.is_idle.store(false, std::memory_order_relaxed);
+    carrier_.resume(*ult);
+    // The Ult that came back may have lost the worker: then this thread is a spare.
+    if (carrier_.has_lost_worker()) return;
+  }
+}
+
+void WorkerLoop::idle(Worker& worker) noexcept {
+  TaskQueues& tasks = parts_.tasks;
+  // The last of several ranks has parked, at once, as others were ready then: somebody has to
+  // wait actively before this core sleeps.
+  const uint64_t switches = worker.switch_count.load(std::memory_order_relaxed);
+  if (switches != idle_since_switch_ && !worker.has_spun() && parts_.worker_count > 1)
+    task_spin_end_ns_ = now_ns() + spin_budget_ns();
+  idle_since_switch_ = switches;
+  worker.is_idle.store(true, std::memory_order_relaxed);
+  tasks.begin_idle(worker);
+  const TaskQueues::Taken taken = look_for_task(worker);
+  if (taken.task == nullptr && !may_steal_soon(worker) && sleep(worker))
+    parts_.monitor.nudge();
+  tasks.end_idle(worker);
+  owes_look_ = true;
+  if (taken.task == nullptr) return;
+  worker.is_idle.store(false, std::memory_order_relaxed);
+  tasks.pass_on(worker);  // the others, while this one runs
+  tasks.run(worker, taken);
+  task_spin_end_ns_ = now_ns() + spin_budget_ns();
+}
+
+// False: it did not sleep.
+bool WorkerLoop::sleep(Worker& worker) noexcept {
+  parts_.tasks.flush_counts(worker);
+  return worker.sleep();
+}
+
+// Does another worker have a ready thread that it will not run soon? Waits until that is clear; not
+// for one that goes on switching, whose threads are ready for an instant each.
+bool WorkerLoop::may_steal_soon(Worker& worker) noexcept {
+  Theft* theft = parts_.stealing.theft_of(worker);
+  if (theft == nullptr) return false;
+  const uint64_t end = now_ns() + theft->longest_patience_ns();
+  for (;;) {
+    const uint64_t now = now_ns();
+    const Theft::Verdict verdict = theft->look(now);
+    if (verdict != Theft::Verdict::kSoon) return verdict == Theft::Verdict::kDue;
+    if (now >= end || worker.has_ready() || worker.has_task() ||
+        worker.next_deadline_ns() <= now || is_stopping())
+      return false;  // sleep() sees all of these but the first
+    constexpr int kPausesPerClockRead = 16;
+    for (int i = 0; i < kPausesPerClockRead; ++i) _mm_pause();
+  }
+}
+
+// The next task. After one has run, another is likely: looks as long as a rank would poll.
+TaskQueues::Taken WorkerLoop::look_for_task(Worker& worker) noexcept {
+  constexpr int kPausesPerClockRead = 16;
+  Theft* theft = parts_.stealing.theft_of(worker);
+  const uint64_t look_ns =
+      task_spin_end_ns_ - spin_budget_ns() + Theft::kWaitBeforeLookNs;
+  for (;;) {
+    const TaskQueues::Taken taken = parts_.tasks.take(worker);
+    if (taken.task != nullptr || worker.has_ready() || task_spin_end_ns_ == 0)
+      return taken;
+    for (int i = 0; i < kPausesPerClockRead; ++i) {
+      if (worker.has_task() || worker.has_ready()) break;
+      _mm_pause();
+    }
+    const uint64_t now = now_ns();
+    if (theft != nullptr && now >= look_ns && theft->look(now) == Theft::Verdict::kDue)
+      task_spin_end_ns_ = 0;
+    if (now < task_spin_end_ns_ && now < worker.next_deadline_ns()) continue;
+    task_spin_end_ns_ = 0;
+  }
+}
+
+}  // namespace mpc::sched

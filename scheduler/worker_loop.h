@@ -1,0 +1,69 @@
+#pragma once
+// WorkerLoop: what one of our kernel threads does between user-level threads.
+//
+// Role:      waits for a worker, and runs what is ready on it: its own Ults, tasks, Ults of others;
+//            when there is nothing it waits actively for a while, then sleeps.
+// Users:     scheduler only: one on the stack of each carrier.
+// Threads:   the carrier's.
+// See also:  scheduler/carrier.h (the thread, the switch), docs/scheduler.md.
+//
+//     wait for a worker <------------------------------------- become a spare
+//            |                                                       ^
+//            v                                                       | the worker was taken away
+//     run one task, if Ults are ready, too                           |
+//     next Ult: own run queue, inbox, timers; else one of others ----+--> resume() it
+//            | none                                                  |
+//            v                                                       |
+//     idle: look for a task, as long as polling pays                 |
+//           wait until it is clear whether an Ult can be stolen      |
+//           sleep until a push, a wake-up or a timer; or run the task --> from the top
+
+#include <atomic>
+#include <cstdint>
+
+#include "scheduler/binding.h"
+#include "scheduler/carrier.h"
+#include "scheduler/carrier_pool.h"
+#include "scheduler/monitor.h"
+#include "scheduler/stealing.h"
+#include "scheduler/task/queues.h"
+
+namespace mpc::sched {
+
+class WorkerLoop {
+ public:
+  // The parts of a scheduler that it needs.
+  struct Parts {
+    TaskQueues& tasks;
+    Stealing& stealing;
+    Bindings& bindings;
+    CarrierPool& carriers;
+    Monitor& monitor;
+    const std::atomic<bool>& stopping;
+    int worker_count;
+  };
+  WorkerLoop(Carrier& carrier, const Parts& parts) : carrier_(carrier), parts_(parts) {}
+  WorkerLoop(const WorkerLoop&) = delete;
+
+  // Returns when the scheduler ends.
+  void run() noexcept;
+
+ private:
+  bool is_stopping() const noexcept {
+    return parts_.stopping.load(std::memory_order_seq_cst);
+  }
+  void run_worker() noexcept;
+  void idle(Worker& worker) noexcept;
+  bool sleep(Worker& worker) noexcept;
+  bool may_steal_soon(Worker& worker) noexcept;
+  TaskQueues::Taken look_for_task(Worker& worker) noexcept;
+
+  Carrier& carrier_;
+  const Parts parts_;
+  // Tasks may have come while idle() counted as looking; see TaskQueues::pass_on().
+  bool owes_look_ = false;
+  uint64_t task_spin_end_ns_ = 0;   // idle() looks for tasks and Ults until then
+  uint64_t idle_since_switch_ = 0;  // the worker's switch_count at the last idle()
+};
+
+}  // namespace mpc::sched
