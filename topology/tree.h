@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "topology/machine.h"
+#include "topology/core.h"
 
 namespace mpc::topo {
 
