@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "runtime/loader/blueprint.h"
+#include "runtime/loader/blueprint_maker.h"
 #include "runtime/loader/debugger_view.h"
 #include "runtime/loader/module_layout.h"
 #include "runtime/loader/registry.h"
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Image>> Image::open(const std::string& path,
   blueprint_options.preload = options.preload;
   blueprint_options.sharing = sharing_rules();
   auto blueprint =
-      Blueprint::make(path, blueprint_options, variables().list, variables().bytes);
+      make_blueprint(path, blueprint_options, variables().list, variables().bytes);
   if (!blueprint) return blueprint.error();
   std::unique_ptr<Image> image(new Image);
   image->blueprint_ = std::move(*blueprint);
