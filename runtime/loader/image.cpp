@@ -250,7 +250,7 @@ Result<Copy*> Image::load_copy(int rank) {
   copies_.emplace_back(new Copy(*this, rank, base));
   Copy* copy = copies_.back().get();
   Registry::instance().set_copy(base, copy);
-  DebuggerView::add_copy(*copy);
+  DebuggerView::add_copy(*copy, blueprint_->modules, base);
   return copy;
 }
 
