@@ -28,7 +28,9 @@ namespace mpc::loader {
 
 class Blueprint;
 class Copy;
+class Plugin;
 class RankLinker;
+struct LateSymbol;
 struct Module;
 
 struct ImageOptions {
@@ -157,6 +159,10 @@ class Copy {
   RankLinker* existing_linker() const noexcept {
     return linker_.load(std::memory_order_acquire);  // pairs with linker()
   }
+  // Base and generation of this rank's copy of a plugin; null, 0: it has none.
+  std::pair<char*, uint64_t> instance_of(const Plugin& plugin);
+  // The function for a stub of this rank (see late_binding.h), or null.
+  void* bind_late(const LateSymbol& late);
   // What the rank's main() got.
   std::pair<int, char**> arguments() const noexcept { return {argc_, argv_}; }
   // What the program or a private library that it is linked with defines under this name; null:
