@@ -152,21 +152,33 @@ void Copy::run_exit(int status) {
   run_destructors();
 }
 
-void Copy::run_exit_handlers() {
+void ExitEntry::call(int status) const {
+  switch (kind) {
+    case Kind::kCxa:
+      return reinterpret_cast<void (*)(void*)>(function)(argument);
+    case Kind::kOnExit:
+      return reinterpret_cast<void (*)(int, void*)>(function)(status, argument);
+    case Kind::kQuick:
+      return reinterpret_cast<void (*)()>(function)();
+  }
+}
+
+// One at a time: a function may register others, or call exit().
+template <class IsWanted>
+void Copy::call_last_of(IsWanted is_wanted) {
   for (;;) {
     std::unique_lock lock(mutex_);
-    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [](auto& e) {
-      return e.kind != ExitEntry::Kind::kQuick;
-    });
+    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), is_wanted);
     if (it == exit_list_.rend()) return;
     const ExitEntry entry = *it;
     exit_list_.erase(std::next(it).base());
     lock.unlock();
-    if (entry.kind == ExitEntry::Kind::kCxa)
-      reinterpret_cast<void (*)(void*)>(entry.function)(entry.argument);
-    else
-      reinterpret_cast<void (*)(int, void*)>(entry.function)(status_, entry.argument);
+    entry.call(status_);
   }
+}
+
+void Copy::run_exit_handlers() {
+  call_last_of([](const ExitEntry& e) { return e.kind != ExitEntry::Kind::kQuick; });
 }
 
 void Copy::run_destructors() {
@@ -187,17 +199,7 @@ void Copy::exit(int status) {
 
 void Copy::exit_quick(int status) {
   status_ = status;
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [](auto& e) {
-      return e.kind == ExitEntry::Kind::kQuick;
-    });
-    if (it == exit_list_.rend()) break;
-    const ExitEntry entry = *it;
-    exit_list_.erase(std::next(it).base());
-    lock.unlock();
-    reinterpret_cast<void (*)()>(entry.function)();
-  }
+  call_last_of([](const ExitEntry& e) { return e.kind == ExitEntry::Kind::kQuick; });
   leave(status);
 }
 
@@ -223,19 +225,15 @@ bool Copy::finalize(void* dso) {
   return true;
 }
 
+// A library's handlers of quick_exit() are forgotten with it.
 void Copy::finalize_range(const char* begin, const char* end) {
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [&](auto& e) {
-      return e.kind != ExitEntry::Kind::kOnExit && e.dso >= begin && e.dso < end;
-    });
-    if (it == exit_list_.rend()) return;
-    const ExitEntry entry = *it;
-    exit_list_.erase(std::next(it).base());
-    lock.unlock();
-    if (entry.kind == ExitEntry::Kind::kCxa)
-      reinterpret_cast<void (*)(void*)>(entry.function)(entry.argument);
-  }
+  const auto is_of = [&](const ExitEntry& e, ExitEntry::Kind kind) {
+    return e.kind == kind && e.dso >= begin && e.dso < end;
+  };
+  call_last_of([&](const ExitEntry& e) { return is_of(e, ExitEntry::Kind::kCxa); });
+  const std::lock_guard lock(mutex_);
+  std::erase_if(exit_list_,
+                [&](const ExitEntry& e) { return is_of(e, ExitEntry::Kind::kQuick); });
 }
 
 void Copy::at_main_thread_exit(void (*function)(void*), void* object) {

@@ -101,6 +101,8 @@ struct ExitEntry {
   void* function;
   void* argument;
   void* dso;  // identifies the module that registered it; null: the program
+
+  void call(int status) const;
 };
 
 // The module that contains an address, and where it lies.
@@ -180,6 +182,9 @@ class Copy {
   friend class Image;
   Copy(Image& image, int rank, char* base) : image_(image), rank_(rank), base_(base) {}
   void run_constructors(int argc, char** argv, char** envp);
+  // Takes those entries out of exit_list_, the last one first, and calls them.
+  template <class IsWanted>
+  void call_last_of(IsWanted is_wanted);
   void run_exit_handlers();
   void run_destructors();
   [[noreturn]] void leave(int status);
