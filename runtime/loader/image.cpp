@@ -188,7 +188,6 @@ bool Image::needs_executable_stack() const noexcept {
   return blueprint_->needs_executable_stack;
 }
 int Image::maps_per_copy() const noexcept { return blueprint_->maps_per_copy; }
-size_t Image::bytes_per_copy() const noexcept { return blueprint_->bundle_bytes; }
 
 Result<> Image::reserve(size_t copies) {
   std::lock_guard lock(mutex_);
@@ -277,10 +276,6 @@ AddressInfo describe_address(const void* address) noexcept {
           static_cast<const char*>(address) - static_cast<const char*>(dl.dli_saddr));
   }
   return info;
-}
-
-void for_each_copy(void (*visit)(Copy&, void*), void* argument) {
-  Registry::instance().for_each(visit, argument);
 }
 
 }  // namespace mpc::loader

@@ -66,7 +66,6 @@ class Image {
   bool needs_executable_stack() const noexcept;
   // Mappings of the process per copy; vm.max_map_count bounds their sum.
   int maps_per_copy() const noexcept;
-  size_t bytes_per_copy() const noexcept;  // of address space
   const Blueprint& blueprint() const noexcept { return *blueprint_; }
   uint64_t id() const noexcept { return id_; }  // unique in the process
   // Libraries that are loaded later see the program's symbols before their own (-rdynamic).
@@ -248,8 +247,5 @@ struct AddressInfo {
 };
 // Async-signal-safe for addresses in copies; others ask the dynamic linker.
 AddressInfo describe_address(const void* address) noexcept;
-
-// Calls visit(copy) for all copies; for debuggers and reports.
-void for_each_copy(void (*visit)(Copy&, void*), void* argument);
 
 }  // namespace mpc::loader
