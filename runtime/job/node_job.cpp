@@ -20,6 +20,7 @@
 #include "base/trace.h"
 #include "runtime/job/console.h"
 #include "runtime/job/crash.h"
+#include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/loading.h"
 #include "runtime/job/openmp.h"
