@@ -102,6 +102,7 @@ class NodeJob final : public EndableJob {
   int node_of(const Rank& rank) const;
   void rank_ended(Rank& rank, int status);
   int count_that_can_go_on() const;
+  static void print_counters();
   int exit_status() const;
 
   JobSpec spec_;
