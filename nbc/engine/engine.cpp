@@ -12,6 +12,7 @@
 #include "nbc/engine/trace_points.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
+#include "runtime/message/copy_batch.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::nbc {

@@ -27,9 +27,11 @@
 #include "runtime/message/request.h"
 #include "runtime/message/shared_copy.h"
 #include "runtime/message/small_copy.h"
-#include "runtime/message/work.h"
+#include "runtime/message/waiter.h"
 
 namespace mpc::msg {
+
+class Work;
 
 inline constexpr size_t kCellBytes = 64;
 inline constexpr uint64_t kCells = 64;  // 4 KiB a rank

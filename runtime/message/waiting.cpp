@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 #include "runtime/message/background.h"
+#include "runtime/message/short_wait.h"
+#include "runtime/message/work.h"
 
 namespace mpc::msg {
 namespace {

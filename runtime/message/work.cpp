@@ -1,7 +1,5 @@
 #include "runtime/message/work.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/check.h"
@@ -114,14 +112,6 @@ void announce(Operation& op) noexcept {
 }
 
 }  // namespace
-
-void ShortWait::once() noexcept {
-  if (++turns_ < 1000) {
-    __builtin_ia32_pause();
-  } else {
-    sched_yield();  // its core may be ours
-  }
-}
 
 void Work::append(Operation& receive, Entry* message) noexcept {
   receive.match = message;
@@ -294,10 +284,6 @@ bool take_with_sequel(Operation& receive, const Operation& send) noexcept {
       !receive.type->is_contiguous() || !send.type->is_contiguous())
     return false;
   return receive.sequel->take(&request_of(receive), receive.argument, send.buffer);
-}
-
-bool is_awaited(const Operation& op) noexcept {
-  return op.waiter_is_preset || op.state.load(std::memory_order_relaxed) != kActive;
 }
 
 // The mailbox of a rank that waits and could take part in the copy, or null. In the background it
