@@ -10,18 +10,18 @@ namespace mpc::nbc {
 
 RankState* RankState::find(job::Rank& rank) noexcept {
   // acquire pairs with the release in of().
-  return static_cast<RankState*>(rank.nbc.load(std::memory_order_acquire));
+  return rank.nbc.load(std::memory_order_acquire);
 }
 
 RankState& RankState::of(job::Rank& rank) {
   if (RankState* known = find(rank)) return *known;
   auto* fresh = new (std::nothrow) RankState;
   CHECK(fresh != nullptr, "no memory for a rank's collectives");
-  void* expected = nullptr;
+  RankState* expected = nullptr;
   if (rank.nbc.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel))
     return *fresh;
   delete fresh;  // another thread of the rank was first
-  return *static_cast<RankState*>(expected);
+  return *expected;
 }
 
 RankState::~RankState() {

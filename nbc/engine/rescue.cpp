@@ -17,7 +17,7 @@ namespace mpc::nbc {
 void expect_rescues(job::Rank&) noexcept {}
 
 RankState* take_state(job::Rank& rank) noexcept {
-  return static_cast<RankState*>(rank.nbc.exchange(nullptr, std::memory_order_acq_rel));
+  return rank.nbc.exchange(nullptr, std::memory_order_acq_rel);
 }
 
 #else
@@ -102,8 +102,7 @@ RankState* take_state(job::Rank& rank) noexcept {
   RankState* state = nullptr;
   {
     const std::lock_guard lock(g_ranks_mutex);
-    state =
-        static_cast<RankState*>(rank.nbc.exchange(nullptr, std::memory_order_acq_rel));
+    state = rank.nbc.exchange(nullptr, std::memory_order_acq_rel);
   }
   if (state == nullptr || !state->rescue.is_queued.load(std::memory_order_acquire))
     return state;

@@ -25,6 +25,13 @@
 #include "scheduler/limits.h"
 
 namespace mpc::job {
+
+// Where exit() of a rank returns to: the first frame of its user-level thread.
+struct RankRun {
+  jmp_buf first_frame;
+  int status = 0;
+};
+
 namespace {
 
 const char* const kAllocators[] = {"rank", "system"};
@@ -34,12 +41,6 @@ EnumSetting allocator_setting{"job.allocator", 0, kAllocators, 2,
                               "own, with huge pages for large arrays, "
                               "unless another allocator is preloaded) or system "
                               "(libc's malloc, one for all ranks)"};
-
-// Where exit() of a rank returns to: the first frame of its user-level thread.
-struct RankRun {
-  jmp_buf first_frame;
-  int status = 0;
-};
 
 Result<std::unique_ptr<loader::Image>> load(const std::string& path,
                                             const AppSpec& app) {
@@ -138,7 +139,7 @@ void NodeJob::rank_main(Rank& rank) {
     hooks::run_rank_start(rank);
     run.status = rank.copy->run_main(start.argc(), start.argv(), start.envp());
   }
-  rank_ended(rank, static_cast<RankRun*>(rank.run)->status);
+  rank_ended(rank, rank.run->status);
 }
 
 void NodeJob::end_rank(int status) {
@@ -151,7 +152,7 @@ void NodeJob::end_rank(int status) {
               "thread; the job is ended",
               rank->world_rank, status));
   }
-  auto* run = static_cast<RankRun*>(rank->run);
+  auto* run = rank->run;
   run->status = status;
   _longjmp(run->first_frame, 1);
 }

@@ -245,8 +245,6 @@ struct alignas(64) Mailbox {
 
 // The mailbox of a world rank; made at the first use, by whoever comes first.
 Mailbox& mailbox_of(int world_rank);
-inline Mailbox& mailbox_of(job::Rank& rank) noexcept {
-  return *static_cast<Mailbox*>(rank.mailbox);
-}
+inline Mailbox& mailbox_of(job::Rank& rank) noexcept { return *rank.mailbox; }
 
 }  // namespace mpc::msg
