@@ -14,8 +14,8 @@ struct Core {
   int index;          // logical index among the machine's cores, 0..core_count()-1
   int os_pu;          // operating system's number of its first processing unit
   int pu_count;       // hardware threads
-  int numa, package;  // logical indices
-  int os_numa;        // operating system's number of the NUMA node, for mbind
+  int numa, package;  // logical indices; of cores without a node: docs/topology.md
+  int os_numa;        // operating system's number of the NUMA node, for mbind; -1: none
 };
 
 }  // namespace mpc::topo
