@@ -4,9 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-
-#include "topology/units.h"
-
 namespace mpc::sched {
 namespace {
 
@@ -21,8 +18,7 @@ cpu_set_t cpus_of(const topo::Machine& machine, const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int core : cores)
-    for (const int unit : topo::units_of(machine, core))
-      CPU_SET(static_cast<size_t>(unit), &set);
+    for (const int unit : machine.units(core)) CPU_SET(static_cast<size_t>(unit), &set);
   return set;
 }
 

@@ -19,6 +19,17 @@ std::string size_text(uint64_t bytes) {
   return "";
 }
 
+// "; node 4, 16 GiB": other memory of the same cores.
+std::string further_text(const Node& node) {
+  constexpr size_t kMostNamed = 2;
+  if (node.further.size() > kMostNamed)
+    return fmt::format("; {} more nodes", node.further.size());
+  std::string text;
+  for (const Memory& memory : node.further)
+    text += fmt::format("; node {}{}", memory.index, size_text(memory.bytes));
+  return text;
+}
+
 std::string title(const Node& node) {
   const char* kind = "machine";
   switch (node.level) {
@@ -43,7 +54,8 @@ std::string title(const Node& node) {
       kind = "core";
       break;
   }
-  return fmt::format("{} {}{}", kind, node.index, size_text(node.bytes));
+  return fmt::format("{} {}{}{}", kind, node.index, size_text(node.bytes),
+                     further_text(node));
 }
 
 std::string core_text(const Core& core) {
@@ -111,7 +123,7 @@ Lines draw_node(const Node& node, const Tree& tree, size_t width) {
 }
 
 int count(const Node& node, Level level) {
-  int found = node.level == level ? 1 : 0;
+  int found = node.level == level ? 1 + static_cast<int>(node.further.size()) : 0;
   for (const auto& child : node.children) found += count(*child, level);
   return found;
 }

@@ -123,17 +123,20 @@ class Reader {
                      ? HWLOC_OBJ_CORE
                      : HWLOC_OBJ_PU;
     const int count = hwloc_get_nbobjs_by_type(topology_, core_type_);
+    const int node_count = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_NUMANODE);
     for (int i = 0; i < count; ++i) {
       hwloc_obj_t core =
           hwloc_get_obj_by_type(topology_, core_type_, static_cast<unsigned>(i));
       hwloc_obj_t package =
           hwloc_get_ancestor_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, core);
+      const int package_index =
+          package != nullptr ? static_cast<int>(package->logical_index) : 0;
       hwloc_obj_t node = numa_of(core);
       cores_.push_back(
           {i, hwloc_bitmap_first(core->cpuset), hwloc_bitmap_weight(core->cpuset),
-           node != nullptr ? static_cast<int>(node->logical_index) : 0,
-           package != nullptr ? static_cast<int>(package->logical_index) : 0,
-           node != nullptr ? static_cast<int>(node->os_index) : 0});
+           node != nullptr ? static_cast<int>(node->logical_index)
+                           : node_count + package_index,
+           package_index, node != nullptr ? static_cast<int>(node->os_index) : -1});
       units_.push_back(numbers_in(core->cpuset));
     }
   }
@@ -164,21 +167,39 @@ class Reader {
     return result;
   }
 
-  // hwloc hangs a NUMA node beside its cores ("memory child"); here it contains them.
+  // Behind memory-side caches, too (a Xeon Phi's fast memory as a cache).
+  static void collect_memory(hwloc_obj_t object, std::vector<hwloc_obj_t>& nodes) {
+    for (hwloc_obj_t child = object->memory_first_child; child != nullptr;
+         child = child->next_sibling) {
+      if (child->type == HWLOC_OBJ_NUMANODE) nodes.push_back(child);
+      collect_memory(child, nodes);
+    }
+  }
+
+  // hwloc hangs a NUMA node beside its cores ("memory child"); here it contains them. The first
+  // one does, which is the usual memory.
+  Node& enter_memory(hwloc_obj_t object, Node& parent) {
+    std::vector<hwloc_obj_t> nodes;
+    collect_memory(object, nodes);
+    if (nodes.empty()) return parent;
+    Node& first = add(nodes.front(), Level::kNuma, parent);
+    for (size_t i = 1; i < nodes.size(); ++i)
+      first.further.push_back({static_cast<int>(nodes[i]->logical_index),
+                               nodes[i]->attr->numanode.local_memory});
+    return first;
+  }
+
   void copy_children(hwloc_obj_t object, Node& into) {
-    Node* parent = &into;
-    if (object->memory_first_child != nullptr &&
-        object->memory_first_child->type == HWLOC_OBJ_NUMANODE)
-      parent = &add(object->memory_first_child, Level::kNuma, into);
+    Node& parent = enter_memory(object, into);
     for (hwloc_obj_t child = object->first_child; child != nullptr;
          child = child->next_sibling)
-      copy(child, *parent);
+      copy(child, parent);
   }
 
   void copy(hwloc_obj_t object, Node& parent) {
     Level level;
     if (object->type == core_type_) {
-      add(object, Level::kCore, parent);
+      add(object, Level::kCore, enter_memory(object, parent));
     } else if (level_of(object, level)) {
       copy_children(object, add(object, level, parent));
     } else {  // a group, die or instruction cache: its children belong to the parent

@@ -9,7 +9,6 @@
 #include "base/check.h"
 #include "topology/draw.h"
 #include "topology/tree.h"
-#include "topology/units.h"
 
 namespace mpc::topo {
 namespace {
@@ -40,10 +39,6 @@ class MachineImpl final : public Machine {
       objects_[i][static_cast<size_t>(Level::kCore)] = static_cast<int>(i);
   }
 
-  const std::vector<int>& units(int index) const {
-    CHECK(index >= 0 && index < core_count(), "no such core");
-    return tree_.units[static_cast<size_t>(index)];
-  }
   bool is_real() const override { return real_; }
   const std::string& name() const override { return name_; }
   int core_count() const override { return static_cast<int>(tree_.cores.size()); }
@@ -51,6 +46,10 @@ class MachineImpl final : public Machine {
   const Core& core(int index) const override {
     CHECK(index >= 0 && index < core_count(), "no such core");
     return tree_.cores[static_cast<size_t>(index)];
+  }
+  const std::vector<int>& units(int index) const override {
+    CHECK(index >= 0 && index < core_count(), "no such core");
+    return tree_.units[static_cast<size_t>(index)];
   }
 
   Level shared_level(int core_a, int core_b) const override {
@@ -117,11 +116,6 @@ Result<std::unique_ptr<Machine>> Machine::by_name(const std::string& name) {
               "machine '{}': neither a known name ({}), nor an hwloc XML file, nor a "
               "synthetic description such as \"pack:2 core:4 pu:2\"",
               name, known_names())};
-}
-
-// There is no other kind of machine.
-const std::vector<int>& units_of(const Machine& machine, int core) {
-  return static_cast<const MachineImpl&>(machine).units(core);
 }
 
 }  // namespace mpc::topo

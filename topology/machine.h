@@ -11,18 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "topology/core.h"
 
 namespace mpc::topo {
-
-enum class Level { kCore, kL1, kL2, kL3, kNuma, kPackage, kMachine };
-
-struct Core {
-  int index;          // logical index among the machine's cores, 0..core_count()-1
-  int os_pu;          // operating system's number of its first processing unit
-  int pu_count;       // hardware threads
-  int numa, package;  // logical indices
-  int os_numa;        // operating system's number of the NUMA node, for mbind
-};
 
 class Machine {
  public:
@@ -37,6 +28,8 @@ class Machine {
   virtual const std::string& name() const = 0;
   virtual int core_count() const = 0;
   virtual const Core& core(int index) const = 0;
+  // The system's numbers of all processing units of a core, Core::os_pu first.
+  virtual const std::vector<int>& units(int index) const = 0;
   // Smallest level that contains both cores.
   virtual Level shared_level(int core_a, int core_b) const = 0;
   // A metric: 0 for the same core, growing with the depth of the common ancestor.

@@ -12,9 +12,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "topology/machine.h"
+#include "topology/core.h"
 
 namespace mpc::topo {
+
+struct Memory {
+  int index;  // logical, among the NUMA nodes
+  uint64_t bytes;
+};
 
 // A machine, package, NUMA node, cache or core. Objects that contain one object of the same
 // cores are kept: the drawing shows them.
@@ -22,6 +27,8 @@ struct Node {
   Level level = Level::kMachine;
   int index = 0;       // logical, among the objects of its level
   uint64_t bytes = 0;  // size of a cache or of a node's memory; 0: unknown
+  // Of a NUMA node: others with the same cores (high-bandwidth memory, memory of a device).
+  std::vector<Memory> further;
   std::vector<int> cores;
   std::vector<std::unique_ptr<Node>> children;
 };

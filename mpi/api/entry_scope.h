@@ -46,7 +46,7 @@ class EntryScope {
     if (rank == nullptr)
       rank = job::current_rank();  // a thread seen for the first time
     if (rank == nullptr || rank->mpi == nullptr) return false;
-    const auto* state = static_cast<const RankState*>(rank->mpi);
+    const auto* state = rank->mpi;
     // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
     return state->initialised.load(std::memory_order_relaxed) &&
            !state->finalised.load(std::memory_order_relaxed);

@@ -19,7 +19,7 @@ void rank_starts(job::Rank& rank) {
 }
 
 void rank_ends(job::Rank& rank) {
-  auto* state = static_cast<RankState*>(rank.mpi);
+  auto* state = rank.mpi;
   if (state->world != nullptr) state->world->drop();
   if (state->self != nullptr) state->self->drop();
   delete state->empty_group;

@@ -8,7 +8,7 @@ namespace mpc::mpi {
 RankState* rank_state_of(int world_rank) noexcept {
   job::Job* job = job::Job::existing();
   if (job == nullptr || world_rank < 0 || world_rank >= job->size()) return nullptr;
-  return static_cast<RankState*>(job->rank(world_rank).mpi);
+  return job->rank(world_rank).mpi;
 }
 
 RankState& attached_rank() {

@@ -60,7 +60,7 @@ struct RankState {
 // MPI_Init). Cost: three loads.
 inline RankState* rank_state() noexcept {
   job::Rank* rank = job::current_rank();
-  return rank == nullptr ? nullptr : static_cast<RankState*>(rank->mpi);
+  return rank == nullptr ? nullptr : rank->mpi;
 }
 // The same for bodies, whose entry point has checked that there is one.
 inline RankState& this_rank() noexcept { return *rank_state(); }

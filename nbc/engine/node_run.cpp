@@ -9,6 +9,7 @@
 #include "nbc/engine/trace_points.h"
 #include "nbc/engine/user_code.h"
 #include "runtime/message/background.h"
+#include "runtime/message/copy_batch.h"
 
 namespace mpc::nbc {
 namespace {

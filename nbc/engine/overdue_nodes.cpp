@@ -15,8 +15,7 @@ namespace mpc::nbc {
 void expect_overdue_nodes(job::Rank&, RunKeptNodes) noexcept {}
 
 RankEngine* take_engine(job::Rank& rank) noexcept {
-  return static_cast<RankEngine*>(
-      rank.nbc.exchange(nullptr, std::memory_order_acq_rel));
+  return rank.nbc.exchange(nullptr, std::memory_order_acq_rel);
 }
 
 #else
@@ -103,8 +102,7 @@ RankEngine* take_engine(job::Rank& rank) noexcept {
   RankEngine* engine = nullptr;
   {
     const std::lock_guard lock(g_ranks_mutex);
-    engine =
-        static_cast<RankEngine*>(rank.nbc.exchange(nullptr, std::memory_order_acq_rel));
+    engine = rank.nbc.exchange(nullptr, std::memory_order_acq_rel);
   }
   if (engine == nullptr || !engine->overdue.is_queued.load(std::memory_order_acquire))
     return engine;

@@ -6,18 +6,18 @@ namespace mpc::nbc {
 
 RankEngine* RankEngine::find(job::Rank& rank) noexcept {
   // acquire pairs with the release in of().
-  return static_cast<RankEngine*>(rank.nbc.load(std::memory_order_acquire));
+  return rank.nbc.load(std::memory_order_acquire);
 }
 
 RankEngine* RankEngine::of(job::Rank& rank) noexcept {
   if (RankEngine* known = find(rank)) return known;
   auto* fresh = new (std::nothrow) RankEngine;
   if (fresh == nullptr) return nullptr;
-  void* expected = nullptr;
+  RankEngine* expected = nullptr;
   if (rank.nbc.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel))
     return fresh;
   delete fresh;  // another thread of the rank was first
-  return static_cast<RankEngine*>(expected);
+  return expected;
 }
 
 RankEngine::~RankEngine() {

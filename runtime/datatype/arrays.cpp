@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/datatype/details.h"
+#include "runtime/datatype/type_builder.h"
 
 namespace mpc::dt {
 namespace {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/datatype/details.h"
+#include "runtime/datatype/type_builder.h"
 
 namespace mpc::dt {
 namespace {

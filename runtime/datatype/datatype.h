@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "runtime/datatype/abi.h"
+#include "runtime/datatype/contents.h"
 #include "runtime/datatype/layout.h"
 #include "runtime/datatype/signature.h"
 
@@ -32,16 +33,7 @@ struct Details;
 // Cost: one load.
 const Datatype* predefined(uint32_t abi_code) noexcept;
 
-// --- history (MPI_Type_get_envelope, MPI_Type_get_contents) ---------------------------------
 class TypeRef;
-struct Contents {
-  int combiner = abi::kCombinerNamed;
-  bool large = false;         // made by a `_c` constructor: counts are in large_counts
-  std::vector<int> integers;  // in the order of MPI-4.1 section 5.1.13
-  std::vector<Count> addresses;
-  std::vector<Count> large_counts;
-  std::vector<const Datatype*> types;  // the datatype holds a reference to each
-};
 
 class Datatype {
  public:

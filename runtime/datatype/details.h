@@ -1,78 +1,21 @@
 #pragma once
-// Details: what a derived datatype owns, and the builder that finishes a Datatype.
+// Details: what a derived datatype owns.
 //
-// Role:      the seam between the constructors and the immutable Datatype.
-// Users:     runtime/datatype only.
-// Threads:   a builder belongs to its caller until finish().
-// See also:  datatype.h, constructors.cpp.
+// Role:      the memory behind a Datatype's layout, signature and history.
+// Users:     runtime/datatype/datatype.cpp, runtime/datatype/type_builder.cpp.
+// Threads:   immutable once its datatype is made.
+// See also:  datatype.h, type_builder.h.
 
-#include "runtime/datatype/datatype.h"
+#include "runtime/datatype/contents.h"
+#include "runtime/datatype/layout.h"
+#include "runtime/datatype/signature.h"
 
 namespace mpc::dt {
-
-__extension__ typedef __int128 Wide;  // bounds are computed in 128 bits, then checked
-
-// Farther than any bound, and near enough that sums and differences of such values fit.
-inline constexpr Wide kFar = Wide{1} << 120;
-constexpr Wide far_at_most(Wide value) noexcept {
-  return value > kFar ? kFar : value < -kFar ? -kFar : value;
-}
-// What does not fit in 128 bits is far as well.
-inline Wide far_product(Wide a, Wide b) noexcept {
-  Wide product;
-  if (__builtin_mul_overflow(a, b, &product)) return (a < 0) == (b < 0) ? kFar : -kFar;
-  return far_at_most(product);
-}
 
 struct Details {
   LayoutArena layouts;
   SignatureArena signatures;
   Contents contents;
-};
-
-// The four bounds of a type map under construction; grows part by part. As soon as one
-// part has a marker, only markers count for that bound (MPI-4.1 section 5.1.6). A bound
-// that nothing gives is 0.
-struct Bounds {
-  bool any_lb = false, any_ub = false, any_data = false;
-  bool lb_is_marked = false, ub_is_marked = false;
-  Wide lb = 0, ub = 0, true_lb = 0, true_ub = 0;
-  Count alignment = 1;
-
-  // `count` copies of `type`, `stride` bytes apart, the first one at `at`. Requires: the product
-  // of count and stride fits.
-  void add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept;
-  // Sets lb and ub by markers, whatever was added.
-  void mark(Wide new_lb, Wide new_ub) noexcept;
-};
-
-class TypeBuilder {
- public:
-  explicit TypeBuilder(int combiner, Binding binding);
-  ~TypeBuilder();
-  TypeBuilder(const TypeBuilder&) = delete;
-  TypeBuilder& operator=(const TypeBuilder&) = delete;
-
-  LayoutArena& layouts() noexcept { return details_->layouts; }
-  SignatureArena& signatures() noexcept { return details_->signatures; }
-
-  // History, in the standard's order. A count goes where the binding puts it.
-  void history(Count count_argument);
-  void history(CountArray count_arguments);
-  void history_integer(int value) { details_->contents.integers.push_back(value); }
-  void history_address(Count value);
-  void history_addresses(CountArray values);
-  void history_type(const Datatype& type);
-
-  // Makes the Datatype. Errors: kCount if a bound or the size does not fit.
-  Result<TypeRef> finish(const Layout& layout, const Signature& signature,
-                         SignatureHash hash, const Bounds& bounds, Wide size);
-
-  // The same, never to be freed, and committed.
-  const Datatype* finish_permanent(const Datatype& same_as);
-
- private:
-  Details* details_;
 };
 
 }  // namespace mpc::dt

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <tuple>
 
-#include "runtime/datatype/details.h"
+#include "runtime/datatype/type_builder.h"
 
 namespace mpc::dt {
 namespace {

@@ -12,14 +12,9 @@
 
 #include <cstdint>
 
-#include "runtime/datatype/layout.h"
+#include "runtime/datatype/reduce_function.h"
 
 namespace mpc::dt {
-
-// inout[i] = in[i] op inout[i] for i < n, elements lying `extent` apart. No overlap.
-using ReduceFn = void (*)(const void* in, void* inout, Count n);
-// out[i] = left[i] op right[i]. `out` may be `right` or `left`, or overlap neither.
-using Reduce3Fn = void (*)(const void* left, const void* right, void* out, Count n);
 
 // The function for an operation and a predefined datatype (ABI codes); null if MPI does not
 // allow that pair. MPI_REPLACE and MPI_NO_OP take every predefined datatype except MPI_PACKED.

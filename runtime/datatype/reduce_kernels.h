@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "runtime/datatype/abi.h"
-#include "runtime/datatype/reduce.h"
+#include "runtime/datatype/reduce_function.h"
 #include "runtime/datatype/reduce_table.h"
 
 #if defined(__clang__)

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "runtime/datatype/abi.h"
-#include "runtime/datatype/reduce.h"
+#include "runtime/datatype/reduce_function.h"
 
 namespace mpc::dt {
 

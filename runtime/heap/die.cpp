@@ -5,6 +5,7 @@
 
 #include "runtime/heap/heap.h"
 #include "runtime/heap/owner.h"
+#include "runtime/heap/thread_heap.h"
 
 namespace mpc::heap {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "runtime/heap/first_chunk.h"
 #include "runtime/heap/large.h"
 #include "runtime/heap/owner.h"
 

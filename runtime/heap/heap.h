@@ -4,7 +4,7 @@
 // Role:      small blocks (spans of one size class), medium ones (a run each) and large ones (a
 //            mapping each). A block stays its heap's, whoever frees it, and a heap belongs to one
 //            owner (a rank) for ever: memory of different ranks never mixes.
-// Users:     runtime/heap/malloc.cpp, runtime/heap/owner.cpp.
+// Users:     runtime/heap/malloc.cpp, runtime/heap/thread_heap.cpp.
 // Threads:   allocate(), free_own() and what says so: the thread that has the heap; free_remote():
 //            any other. No function waits for another thread.
 // See also:  docs/design/0017-heaps.md.
@@ -132,7 +132,7 @@ class Heap {
   // Caller: any; a snapshot.
   Usage usage() const noexcept;
 
-  // For runtime/heap/owner.cpp.
+  // For runtime/heap/thread_heap.cpp.
   std::atomic<Heap*> next_idle{
       nullptr};  // a pop that is overtaken reads it, too: relaxed
   Heap* next_of_owner = nullptr;

@@ -11,8 +11,9 @@
 
 #include "base/rank_heap.h"
 #include "runtime/heap/heap.h"
-#include "runtime/heap/large.h"
+#include "runtime/heap/large_blocks.h"
 #include "runtime/heap/owner.h"
+#include "runtime/heap/thread_heap.h"
 
 #define MPC_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -36,7 +37,7 @@ Found find_memory(size_t bytes, size_t alignment) noexcept {
     return {out_of_memory(), false};
   Found found{nullptr, false};
   if (bytes + alignment > kMediumBytes) {
-    found.block = Large::allocate(*heap, bytes, alignment, &found.is_zero);
+    found.block = allocate_large(*heap, bytes, alignment, &found.is_zero);
   } else if (alignment > kAlignment) {
     found.block = heap->allocate_aligned(std::max(bytes, kAlignment), alignment);
   } else {
@@ -98,7 +99,7 @@ MPC_EXPORT void free(void* pointer) noexcept {
   if (pointer == nullptr) return;
   Region& region = region_of(pointer, "free(): not allocated by malloc");
   if (region.kind == RegionKind::kLarge) [[unlikely]] {
-    Large::release(static_cast<Large&>(region), pointer, t_heap);
+    release_large(static_cast<Large&>(region), pointer, t_heap);
   } else if (region.heap == t_heap) [[likely]] {
     t_heap->free_own(static_cast<Chunk&>(region), pointer);
   } else {
@@ -125,7 +126,7 @@ MPC_EXPORT void* realloc(void* pointer, size_t bytes) noexcept {
   if (bytes <= usable && bytes >= usable / 2) return pointer;
   if (region.kind == RegionKind::kLarge && bytes > kMediumBytes &&
       bytes <= PTRDIFF_MAX / 2) {
-    if (void* same = Large::resize(static_cast<Large&>(region), bytes)) return same;
+    if (void* same = resize_large(static_cast<Large&>(region), bytes)) return same;
   }
   void* fresh = malloc(bytes);
   if (fresh == nullptr) return bytes <= usable ? pointer : nullptr;

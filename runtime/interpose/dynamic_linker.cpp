@@ -18,6 +18,7 @@
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/loader/blueprint.h"
+#include "runtime/loader/linker_error.h"
 #include "runtime/loader/rank_linker.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))

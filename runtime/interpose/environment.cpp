@@ -33,9 +33,7 @@ struct Own {
   bool is_rank() const {
     return rank != nullptr && rank->copy != nullptr && rank->libc;
   }
-  Environment get() const {
-    return {*static_cast<LibcState*>(rank->libc), rank->copy->environment()};
-  }
+  Environment get() const { return {*rank->libc, rank->copy->environment()}; }
 };
 
 char** find(char** array, std::string_view name) {

@@ -19,7 +19,7 @@
 #include "runtime/interpose/environment.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
-#include "runtime/job/launch.h"
+#include "runtime/job/exit_status.h"
 #include "runtime/job/start_block.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))

@@ -136,7 +136,7 @@ struct RankIostreams {
 void make_streams(job::Rank& rank) {
   if (rank.copy == nullptr || !rank.copy->image().uses_library("libstdc++.so")) return;
   auto* made = new RankIostreams(*rank.copy);
-  static_cast<LibcState*>(rank.libc)->iostreams = made;
+  rank.libc->iostreams = made;
   // First registered, last called: after the program's own destructors, as with libstdc++'s.
   rank.copy->at_exit({loader::ExitEntry::Kind::kCxa,
                       reinterpret_cast<void*>(+[](void* streams) {

@@ -112,7 +112,7 @@ inline loader::Copy* own_copy() noexcept {
 // Made when the rank starts; null outside of a job.
 inline LibcState* libc_state() noexcept {
   job::Rank* rank = own_rank();
-  return rank != nullptr ? static_cast<LibcState*>(rank->libc) : nullptr;
+  return rank != nullptr ? rank->libc : nullptr;
 }
 
 }  // namespace mpc::interpose

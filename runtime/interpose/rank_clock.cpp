@@ -73,7 +73,7 @@ uint64_t main_thread_ns(const job::Rank& rank) noexcept {
 }
 
 uint64_t rank_ns(const job::Rank& rank) noexcept {
-  const auto* state = static_cast<const LibcState*>(rank.libc);
+  const auto* state = rank.libc;
   const uint64_t ended =
       state != nullptr ? state->ended_threads_ns.load(std::memory_order_relaxed) : 0;
   return main_thread_ns(rank) + ended + live_threads_ns(rank);
@@ -125,7 +125,7 @@ ThreadClock::~ThreadClock() {
   const std::lock_guard lock(g_mutex);
   (previous_ != nullptr ? previous_->next_ : g_clocks) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
-  if (auto* state = static_cast<LibcState*>(rank_->libc))
+  if (auto* state = rank_->libc)
     state->ended_threads_ns.fetch_add(used, std::memory_order_relaxed);
 }
 

@@ -133,7 +133,7 @@ std::mbstate_t* state_or_own(std::mbstate_t* given, State which) {
 }  // namespace
 
 void use_rank_locale_here(const job::Rank& rank) noexcept {
-  const auto* state = static_cast<const LibcState*>(rank.libc);
+  const auto* state = rank.libc;
   if (state != nullptr && state->locale != nullptr && state->locale->locale != nullptr)
     MPC_NEXT(uselocale, locale_t(*)(locale_t))(state->locale->locale);
 }

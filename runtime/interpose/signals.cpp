@@ -53,7 +53,7 @@ std::array<Shared, NSIG>& shared() {
 constinit std::atomic<const job::Rank*> g_timer_owners[3] = {};
 
 RankSignals::Entry* entry_of(const job::Rank* rank, int signal) noexcept {
-  auto* state = rank != nullptr ? static_cast<LibcState*>(rank->libc) : nullptr;
+  auto* state = rank != nullptr ? rank->libc : nullptr;
   return state != nullptr && state->signals != nullptr
              ? &state->signals->entries[static_cast<size_t>(signal)]
              : nullptr;
@@ -161,8 +161,7 @@ void dispatch(int signal, siginfo_t* info, void* context) {
   if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN) return;
   // Relaxed: a waiting call looks for a change, again and again.
   if ((action.sa_flags & SA_RESTART) == 0)
-    static_cast<LibcState*>(rank->libc)
-        ->signals->interruptions.fetch_add(1, std::memory_order_relaxed);
+    rank->libc->signals->interruptions.fetch_add(1, std::memory_order_relaxed);
   call(action, signal, info, context);
 }
 
@@ -198,7 +197,7 @@ bool is_default(const Action& action) {
 }
 
 int set_action(job::Rank& rank, int signal, const Action* wanted, Action* before) {
-  auto& state = *static_cast<LibcState*>(rank.libc);
+  auto& state = *rank.libc;
   const std::lock_guard lock(g_mutex);
   if (state.signals == nullptr)
     state.signals = new RankSignals;  // lives on with its threads
@@ -267,7 +266,7 @@ void owns_timer(int which) {
 }  // namespace
 
 uint32_t interruptions_of(const job::Rank& rank) noexcept {
-  const auto* state = static_cast<const LibcState*>(rank.libc);
+  const auto* state = rank.libc;
   return state != nullptr && state->signals != nullptr
              ? state->signals->interruptions.load(std::memory_order_relaxed)
              : 0;

@@ -68,10 +68,10 @@ MPC_EXPORT int __printf_chk(int flag, const char* format, ...) {
 MPC_EXPORT int puts(const char* text) {
   FILE* file = stream_for(stdout);
   if (file == stdout) return NEXT(puts)(text);
-  ::flockfile(file);
+  NEXT(flockfile)(file);
   const int failed = NEXT(fputs)(text, file);
   const int result = failed == EOF ? EOF : NEXT(fputc)('\n', file);
-  ::funlockfile(file);
+  NEXT(funlockfile)(file);
   return result;
 }
 MPC_EXPORT int fputs(const char* text, FILE* file) {

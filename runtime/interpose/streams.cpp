@@ -21,6 +21,8 @@
 
 // glibc's two output streams and its list of all open FILEs; exported, but declared in no public
 // header (or with a type that is not).
+#define NEXT(name) MPC_NEXT(name, decltype(&::name))
+
 extern "C" {
 extern char _IO_2_1_stdout_[], _IO_2_1_stderr_[];
 void _IO_list_lock();
@@ -36,6 +38,8 @@ namespace {
 
 // A child that a rank forked has the streams of all ranks, and writes only its own.
 const job::Rank* g_forking_rank = nullptr;
+
+}  // namespace
 
 struct RankStreams {
   explicit RankStreams(const job::Rank& rank)
@@ -59,7 +63,7 @@ struct RankStreams {
  private:
   FILE* open(cookie_write_function_t* function, int mode) {
     FILE* file = ::fopencookie(this, "w", {nullptr, function, nullptr, nullptr});
-    if (file != nullptr) ::setvbuf(file, nullptr, mode, 1024);
+    if (file != nullptr) NEXT(setvbuf)(file, nullptr, mode, 1024);
     return file;
   }
 
@@ -80,10 +84,11 @@ struct RankStreams {
   }
 };
 
+namespace {
+
 RankStreams* existing_streams(job::Rank& rank) noexcept {
   // Pairs with the release of streams_of(): the streams are complete.
-  auto* streams = static_cast<RankStreams*>(
-      std::atomic_ref<void*>(rank.streams).load(std::memory_order_acquire));
+  auto* streams = std::atomic_ref(rank.streams).load(std::memory_order_acquire);
   MPC_HAPPENS_AFTER(&rank.streams);
   return streams;
 }
@@ -93,15 +98,14 @@ RankStreams* streams_of(job::Rank& rank) noexcept {
   const int error = errno;  // perror() may be the first to print
   auto* made = new RankStreams(rank);
   errno = error;
-  void* expected = nullptr;
+  RankStreams* expected = nullptr;
   MPC_HAPPENS_BEFORE(&rank.streams);
-  if (std::atomic_ref<void*>(rank.streams)
+  if (std::atomic_ref(rank.streams)
           .compare_exchange_strong(expected, made, std::memory_order_acq_rel,
                                    std::memory_order_acquire)) {
     return made;
   }
-  return static_cast<RankStreams*>(
-      expected);  // another thread of the rank was first; ours leaks once
+  return expected;  // another thread of the rank was first; ours leaks once
 }
 
 // Returns 0, STDOUT_FILENO or STDERR_FILENO. Besides the variables, libc's own two, which std::cout
@@ -130,7 +134,7 @@ void replace_streams_of_libc() {
   FILE* err = ::fopencookie(
       nullptr, "w", {nullptr, &write_for_caller<STDERR_FILENO>, nullptr, nullptr});
   if (out == nullptr || err == nullptr) return;
-  for (FILE* file : {out, err}) ::setvbuf(file, nullptr, _IONBF, 0);
+  for (FILE* file : {out, err}) NEXT(setvbuf)(file, nullptr, _IONBF, 0);
   stdout = out;
   stderr = err;
 }
@@ -145,12 +149,12 @@ RankStreams* own_streams() noexcept {
 int flush(FILE* file, bool may_wait) {
   if (file == nullptr) return 0;
   if (may_wait) {
-    ::flockfile(file);
-  } else if (::ftrylockfile(file) != 0) {
+    NEXT(flockfile)(file);
+  } else if (NEXT(ftrylockfile)(file) != 0) {
     return EBUSY;
   }
   const int result = MPC_NEXT(fflush_unlocked, int (*)(FILE*))(file);
-  ::funlockfile(file);
+  NEXT(funlockfile)(file);
   return result;
 }
 
@@ -293,7 +297,8 @@ bool replace_stream(FILE* file, FILE* replacement) noexcept {
   if (output != 0) {  // as in a process, whose descriptor it is, too
     LineStream& lines =
         output == STDOUT_FILENO ? streams->out_lines : streams->err_lines;
-    lines.redirect(::fcntl(::fileno(replacement), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    lines.redirect(
+        NEXT(fcntl)(NEXT(fileno)(replacement), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   }
   return true;
 }

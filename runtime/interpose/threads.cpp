@@ -93,7 +93,7 @@ int count_thread(Rank& rank, int change) {
   if (mpc::sched::Scheduler* scheduler = rank.job->scheduler())
     mpc::sched::bindings_of(*scheduler)
         .count_threads(rank.job->worker_of(rank.world_rank), change);
-  auto* state = static_cast<mpc::interpose::LibcState*>(rank.libc);
+  auto* state = rank.libc;
   if (state == nullptr) return 0;
   // Release pairs with the acquire in pthread_exit().
   return state->thread_count.fetch_add(change, std::memory_order_release) + change;
@@ -148,7 +148,7 @@ bool have_affinity(const pthread_attr_t& attributes) {
 
 // What pthread_setattr_default_np() of the rank said, or null.
 const pthread_attr_t* default_attributes(const Rank& rank) {
-  const auto* state = static_cast<const mpc::interpose::LibcState*>(rank.libc);
+  const auto* state = rank.libc;
   return state != nullptr && state->has_thread_defaults ? &state->thread_defaults
                                                         : nullptr;
 }

@@ -36,8 +36,7 @@ constinit Place g_start;
 constinit std::atomic<uint64_t> g_changes{0};
 
 const Place& place_of(const job::Rank* rank) noexcept {
-  const auto* state =
-      rank != nullptr ? static_cast<const LibcState*>(rank->libc) : nullptr;
+  const auto* state = rank != nullptr ? rank->libc : nullptr;
   return state != nullptr && state->place != nullptr ? *state->place : g_start;
 }
 
@@ -81,7 +80,7 @@ void remember_start() {
 
 // After the calling kernel thread has changed its own.
 void remember_change(job::Rank& rank) {
-  auto& state = *static_cast<LibcState*>(rank.libc);
+  auto& state = *rank.libc;
   if (state.place == nullptr) state.place = new Place;  // lives on with its threads
   const int before = state.place->directory.load(std::memory_order_relaxed);
   state.place->directory.store(open_here(), std::memory_order_relaxed);

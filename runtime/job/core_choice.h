@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/job/launch.h"
+#include "runtime/job/job_spec.h"
 #include "topology/machine.h"
 
 namespace mpc::job {

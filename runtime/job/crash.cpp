@@ -20,10 +20,10 @@
 #include "runtime/job/addr2line.h"
 #include "runtime/job/backtrace.h"
 #include "runtime/job/console.h"
+#include "runtime/job/endable_job.h"
+#include "runtime/job/exit_status.h"
 #include "runtime/job/guarded.h"
 #include "runtime/job/hooks.h"
-#include "runtime/job/launch.h"
-#include "runtime/job/node_job.h"
 #include "runtime/job/overflow.h"
 #include "runtime/job/raw_signal.h"
 #include "runtime/job/report.h"
@@ -42,7 +42,7 @@ constexpr unsigned kFlushMs = 2000, kLookMs = 200, kTraceMs = 30'000, kOtherEndS
                    kGraceMs = 5'000;
 constexpr int kMaxHooks = 4;
 
-NodeJob* g_job = nullptr;
+EndableJob* g_job = nullptr;
 constinit FaultHook g_hooks[kMaxHooks]{};
 constinit int g_hook_count = 0;
 
@@ -63,7 +63,7 @@ void write_out() noexcept {
 
 bool is_of_memory(int signal) { return signal == SIGSEGV || signal == SIGBUS; }
 
-bool is_rank(NodeJob& job, const void* identity) {
+bool is_rank(EndableJob& job, const void* identity) {
   for (int r = 0; r < job.size(); ++r)
     if (&job.rank(r) == identity) return true;
   return false;
@@ -71,7 +71,7 @@ bool is_rank(NodeJob& job, const void* identity) {
 
 // Who crashed. A rank may have overwritten its thread_locals, which lie at the top of its stack:
 // then it is known by its stack. Null: a thread of the runtime.
-const sched::Execution* who_runs(NodeJob& job, const void* sp) {
+const sched::Execution* who_runs(EndableJob& job, const void* sp) {
   const sched::Execution* self = nullptr;
   guarded(kLookMs, [&] {
     const sched::Execution& current = sched::Execution::self();
@@ -136,7 +136,7 @@ void add_why(const sched::Execution& self, int signal, const siginfo_t& info,
 }
 
 // Another thread is ending the process already, and says why. Unless it is this one.
-void wait_for_other_end(const NodeJob& job, int status) {
+void wait_for_other_end(const EndableJob& job, int status) {
   if (job.ends_here()) return;
   const timespec limit{kOtherEndS, 0};
   ::nanosleep(&limit, nullptr);
@@ -173,7 +173,7 @@ void add_frames(int signal, const siginfo_t& info, void* context) {
 }
 
 void report(int signal, const siginfo_t& info, void* context) {
-  NodeJob& job = *g_job;
+  EndableJob& job = *g_job;
   if (!job.claim_end()) wait_for_other_end(job, kExitSignal + signal);
   const void* const sp = stack_pointer_of(context);
   const sched::Execution* const self = who_runs(job, sp);
@@ -266,7 +266,7 @@ SignalStack::~SignalStack() {
   ::munmap(memory_, kSignalStackBytes);
 }
 
-void install(NodeJob& job) {
+void install(EndableJob& job) {
   g_job = &job;
   set_check_reporter(&describe_for_check);
   log::set_prefix_source(&describe_rank);

@@ -12,7 +12,7 @@
 #include <cstddef>
 
 namespace mpc::job {
-class NodeJob;
+class EndableJob;
 class ReportText;
 }  // namespace mpc::job
 namespace mpc::sched {
@@ -42,7 +42,7 @@ bool is_reporting_thread() noexcept;
 const sched::Execution* reporter() noexcept;
 
 // Installs the handlers and the CHECK and log prefixes. Caller: once, before ranks start.
-void install(NodeJob& job);
+void install(EndableJob& job);
 
 // What a layer above knows about an address that the calling thread could not access: adds
 // words such as ", copying to the buffer of rank 1's MPI_Recv", if it was for another rank.

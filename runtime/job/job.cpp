@@ -2,49 +2,10 @@
 
 #include <unistd.h>
 
-#include <mutex>
-
-#include "runtime/job/hooks.h"
-#include "runtime/job/registry.h"
-#include "runtime/job/singleton.h"
-
 namespace mpc::job {
-namespace {
-
-constinit std::atomic<Job*> g_job{nullptr};
-constinit std::mutex g_creating;
-
-}  // namespace
-
-void set_current_job(Job* job) noexcept {
-  g_job.store(job, std::memory_order_release);  // pairs with existing()
-}
-
-Job* Job::existing() noexcept { return g_job.load(std::memory_order_acquire); }
-
-// All threads of a singleton's process act for its rank, whoever started them.
-Rank* adopt_singleton_thread() noexcept {
-  Job* job = Job::existing();
-  if (job == nullptr || !job->is_singleton()) return nullptr;
-  Rank& rank = job->rank(0);
-  sched::Execution::self().set_identity(&rank);
-  return &rank;
-}
 
 void Job::wait_for_end() noexcept {
   for (;;) ::pause();
-}
-
-Job& Job::instance() {
-  if (Job* job = existing()) return *job;
-  std::unique_lock lock(g_creating);
-  if (Job* job = existing()) return *job;
-  Job* job = create_singleton();
-  // Published before the hooks run: they call instance() themselves.
-  set_current_job(job);
-  lock.unlock();
-  hooks::run_rank_start(job->rank(0));
-  return *job;
 }
 
 }  // namespace mpc::job

@@ -14,9 +14,9 @@
 
 #include "runtime/job/core_choice.h"
 #include "runtime/job/core_leases.h"
+#include "runtime/job/endable_job.h"
 #include "runtime/job/ending.h"
-#include "runtime/job/job.h"
-#include "runtime/job/launch.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/job/openmp.h"
 #include "runtime/loader/image.h"
 #include "scheduler/progress/progress.h"
@@ -26,7 +26,9 @@ namespace mpc::job {
 
 class SignalThread;
 
-class NodeJob final : public Job {
+// Its functions are in four files: loading and running in node_job.cpp, the others in
+// node_job_cores.cpp, node_job_end.cpp and node_job_text.cpp.
+class NodeJob final : public EndableJob {
  public:
   explicit NodeJob(const JobSpec& spec);
   ~NodeJob() override;
@@ -63,19 +65,12 @@ class NodeJob final : public Job {
   [[noreturn]] void wait_for_end() noexcept override;
   [[noreturn]] void end_rank(int status) override;
 
-  // abort() in two steps: the second may wait for others, and wants a thread that holds no lock.
-  // Caller: the SignalThread.
-  bool request_end(int exit_code, const std::string& message) noexcept;
-  [[noreturn]] void finish();
-  // For reports that make their text and end the process themselves. False: somebody does so
-  // already. Caller: any, signal handlers too.
-  bool claim_end() noexcept;
-  // Is the calling thread the one that ends the process?
-  bool ends_here() const noexcept;
-  // Before everything is flushed: the other ranks have job.grace_ms. Caller: who ends the process.
-  void let_others_go_on();
-  // What comes behind a report: counters, the file of --trace.
-  void last_words() noexcept;
+  bool request_end(int exit_code, const std::string& message) noexcept override;
+  [[noreturn]] void finish() override;
+  bool claim_end() noexcept override;
+  bool ends_here() const noexcept override;
+  void let_others_go_on() override;
+  void last_words() noexcept override;
 
   const JobSpec& spec() const noexcept { return spec_; }
 
@@ -107,6 +102,7 @@ class NodeJob final : public Job {
   int node_of(const Rank& rank) const;
   void rank_ended(Rank& rank, int status);
   int count_that_can_go_on() const;
+  static void print_counters();
   int exit_status() const;
 
   JobSpec spec_;

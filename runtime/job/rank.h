@@ -17,10 +17,25 @@ class Copy;
 namespace mpc::sched {
 class ProgressThread;
 }
+// What the layers above keep for a rank; known to this one by name only.
+namespace mpc::msg {
+struct Mailbox;
+}
+namespace mpc::nbc {
+class RankEngine;
+}
+namespace mpc::mpi {
+struct RankState;
+}
+namespace mpc::interpose {
+struct LibcState;
+struct RankStreams;
+}  // namespace mpc::interpose
 
 namespace mpc::job {
 
 class Job;
+struct RankRun;
 
 struct Rank {
   int world_rank = 0;
@@ -37,12 +52,12 @@ struct Rank {
 
   // One slot per upper layer; each layer owns what it puts there, and frees it at the end of
   // the rank through Job::at_rank_end.
-  void* mailbox = nullptr;          // runtime/message
-  std::atomic<void*> nbc{nullptr};  // nbc/engine: made at the first use
-  void* mpi = nullptr;              // mpi::RankState
-  void* streams = nullptr;          // runtime/interpose: per-rank stdout, stderr
-  void* run = nullptr;   // runtime/job: how exit() gets back to the rank's first frame
-  void* libc = nullptr;  // runtime/interpose: getopt, rand, environ ...
+  msg::Mailbox* mailbox = nullptr;
+  std::atomic<nbc::RankEngine*> nbc{nullptr};  // made at the first use
+  mpi::RankState* mpi = nullptr;
+  interpose::RankStreams* streams = nullptr;  // stdout, stderr
+  interpose::LibcState* libc = nullptr;       // getopt, rand, environ ...
+  RankRun* run = nullptr;  // how exit() gets back to the rank's first frame
 
   std::atomic<int> phase{0};  // Phase below; written by the rank, read by reports
 };

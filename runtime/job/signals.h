@@ -14,7 +14,7 @@
 
 namespace mpc::job {
 
-class NodeJob;
+class EndableJob;
 
 class SignalThread {
  public:
@@ -23,9 +23,9 @@ class SignalThread {
   static void block_in_this_thread();
 
   // timeout_seconds: the job is ended with kExitTimeout after that time; 0: never.
-  SignalThread(NodeJob& job, double timeout_seconds);
+  SignalThread(EndableJob& job, double timeout_seconds);
   ~SignalThread();
-  // The end of the job was requested: the thread calls NodeJob::finish(). Caller: any, a signal
+  // The end of the job was requested: the thread calls EndableJob::finish(). Caller: any, a signal
   // handler included.
   void finish_job() noexcept;
   SignalThread(const SignalThread&) = delete;
@@ -37,7 +37,7 @@ class SignalThread {
   [[noreturn]] void finish();
   [[noreturn]] void end_job(int status, const std::string& message);
 
-  NodeJob& job_;
+  EndableJob& job_;
   double timeout_seconds_;
   pthread_t thread_{};
   std::atomic<bool> stop_{false};

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "runtime/loader/image.h"
+#include "runtime/loader/plugin.h"
 #include "runtime/loader/plugin_tls.h"
 #include "runtime/loader/relocation.h"
 

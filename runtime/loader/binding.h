@@ -4,7 +4,7 @@
 // Role:      the dynamic linker's symbol lookup, over the modules of one rank instead of those of
 //            the process. The result names modules by their place in the rank's list, so that
 //            all ranks that loaded the same libraries in the same order use one result.
-// Users:     runtime/loader/rank_linker.cpp.
+// Users:     runtime/loader/rank_linker.h.
 // Threads:   bind() under the rank's lock; the result is immutable.
 // See also:  System V ABI, chapter 5 (shared object dependencies, symbol tables); dlopen(3).
 //
@@ -24,44 +24,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/loader/blueprint.h"
-#include "runtime/loader/plugin.h"
-#include "runtime/loader/plugin_space.h"
+#include "runtime/loader/loaded_module.h"
 
 namespace mpc::loader {
 
 class Copy;
-
-// A module of a rank: of its program's bundle, or its copy of a plugin.
-struct LoadedModule {
-  link_map map{};  // first: its address is the handle that the program gets
-  const Module* module = nullptr;
-  Plugin* plugin = nullptr;  // null: in the program's bundle
-  char* base = nullptr;
-  PluginPlace place;
-  size_t position = 0;      // in the rank's list
-  uint64_t generation = 0;  // unique in the process
-  int opens = 0;
-  bool is_global = false;
-  bool is_pinned = false;    // stays for ever
-  bool has_started = false;  // its constructors ran, or run
-  uint64_t start_order = 0;
-  LoadedModule* root = nullptr;            // the opened library that brought it
-  std::vector<std::string> inherited;      // RPATHs for what it needs
-  std::vector<LoadedModule*> needs;        // private ones, in the order of its file
-  std::vector<LoadedModule*> search_list;  // itself, then what it needs, breadth first
-  std::vector<LoadedModule*> uses;         // others whose symbols it was bound to
-  char* stubs = nullptr;                   // see LateSymbol
-  size_t stubs_bytes = 0;
-  std::vector<struct LateSymbol> late;
-};
-
-// A function that was not found when a library was opened with RTLD_LAZY.
-struct LateSymbol {
-  LoadedModule* user;
-  uint32_t index;
-  size_t vaddr;
-};
 
 // Where a rank looks.
 struct LookupScope {

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "runtime/loader/blueprint.h"
 #include "runtime/loader/debugger_view.h"
+#include "runtime/loader/hook_calls.h"
 #include "runtime/loader/image.h"
 #include "runtime/loader/plugin_space.h"
 #include "runtime/loader/rank_linker.h"
@@ -20,14 +21,6 @@ thread_local constinit Copy* t_running __attribute__((tls_model("initial-exec"))
     nullptr;
 
 std::atomic<ForeignExit> g_foreign_exit{nullptr};
-
-template <class Function>
-Function function_at(char* address) {
-  return reinterpret_cast<Function>(reinterpret_cast<uintptr_t>(address));
-}
-
-using StartHook = void (*)(int, char**, char**);
-using EndHook = void (*)();
 
 }  // namespace
 
@@ -52,6 +45,13 @@ RankLinker& Copy::linker() {
     linker_.store(new RankLinker(*this), std::memory_order_release);  // existing_linker
   return *existing_linker();
 }
+
+std::pair<char*, uint64_t> Copy::instance_of(const Plugin& plugin) {
+  RankLinker* linker = existing_linker();
+  return linker != nullptr ? linker->instance_of(plugin)
+                           : std::pair<char*, uint64_t>{nullptr, 0};
+}
+void* Copy::bind_late(const LateSymbol& late) { return linker().bind_late(late); }
 
 void* Copy::variable(size_t offset) const noexcept {
   return base_ + image_.blueprint().variables_offset + offset;
@@ -123,7 +123,8 @@ int Copy::run_main(int argc, char** argv, char** envp) {
   if (__builtin_setjmp(jump_) == 0) {
     run_constructors(argc, argv, envp);
     using Main = int (*)(int, char**, char**);
-    const auto main = function_at<Main>(base_ + image_.blueprint().main_offset);
+    char* const at = base_ + image_.blueprint().main_offset;
+    const auto main = reinterpret_cast<Main>(reinterpret_cast<uintptr_t>(at));
     run_exit(main(argc, argv, envp));
   }
   t_running = nullptr;
@@ -134,11 +135,7 @@ void Copy::run_constructors(int argc, char** argv, char** envp) {
   const Blueprint& blueprint = image_.blueprint();
   for (const size_t index : blueprint.init_order) {
     const Module& m = blueprint.modules[index];
-    char* base = base_ + m.bundle_offset;
-    if (m.hooks.init != 0)
-      function_at<StartHook>(base + m.hooks.init)(argc, argv, envp);
-    const auto* hooks = reinterpret_cast<StartHook*>(base + m.hooks.init_array);
-    for (size_t i = 0; i < m.hooks.init_count; ++i) hooks[i](argc, argv, envp);
+    call_start_hooks(m.hooks, base_ + m.bundle_offset, argc, argv, envp);
   }
 }
 
@@ -155,21 +152,33 @@ void Copy::run_exit(int status) {
   run_destructors();
 }
 
-void Copy::run_exit_handlers() {
+void ExitEntry::call(int status) const {
+  switch (kind) {
+    case Kind::kCxa:
+      return reinterpret_cast<void (*)(void*)>(function)(argument);
+    case Kind::kOnExit:
+      return reinterpret_cast<void (*)(int, void*)>(function)(status, argument);
+    case Kind::kQuick:
+      return reinterpret_cast<void (*)()>(function)();
+  }
+}
+
+// One at a time: a function may register others, or call exit().
+template <class IsWanted>
+void Copy::call_last_of(IsWanted is_wanted) {
   for (;;) {
     std::unique_lock lock(mutex_);
-    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [](auto& e) {
-      return e.kind != ExitEntry::Kind::kQuick;
-    });
+    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), is_wanted);
     if (it == exit_list_.rend()) return;
     const ExitEntry entry = *it;
     exit_list_.erase(std::next(it).base());
     lock.unlock();
-    if (entry.kind == ExitEntry::Kind::kCxa)
-      reinterpret_cast<void (*)(void*)>(entry.function)(entry.argument);
-    else
-      reinterpret_cast<void (*)(int, void*)>(entry.function)(status_, entry.argument);
+    entry.call(status_);
   }
+}
+
+void Copy::run_exit_handlers() {
+  call_last_of([](const ExitEntry& e) { return e.kind != ExitEntry::Kind::kQuick; });
 }
 
 void Copy::run_destructors() {
@@ -179,10 +188,7 @@ void Copy::run_destructors() {
     const size_t last = blueprint.init_order.size() - 1;
     const Module& m = blueprint.modules[blueprint.init_order[last - ended_modules_]];
     ++ended_modules_;  // first: a destructor may call exit()
-    char* base = base_ + m.bundle_offset;
-    const auto* hooks = reinterpret_cast<EndHook*>(base + m.hooks.fini_array);
-    for (size_t i = m.hooks.fini_count; i-- > 0;) hooks[i]();
-    if (m.hooks.fini != 0) function_at<EndHook>(base + m.hooks.fini)();
+    call_end_hooks(m.hooks, base_ + m.bundle_offset);
   }
 }
 
@@ -193,17 +199,7 @@ void Copy::exit(int status) {
 
 void Copy::exit_quick(int status) {
   status_ = status;
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [](auto& e) {
-      return e.kind == ExitEntry::Kind::kQuick;
-    });
-    if (it == exit_list_.rend()) break;
-    const ExitEntry entry = *it;
-    exit_list_.erase(std::next(it).base());
-    lock.unlock();
-    reinterpret_cast<void (*)()>(entry.function)();
-  }
+  call_last_of([](const ExitEntry& e) { return e.kind == ExitEntry::Kind::kQuick; });
   leave(status);
 }
 
@@ -229,19 +225,15 @@ bool Copy::finalize(void* dso) {
   return true;
 }
 
+// A library's handlers of quick_exit() are forgotten with it.
 void Copy::finalize_range(const char* begin, const char* end) {
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), [&](auto& e) {
-      return e.kind != ExitEntry::Kind::kOnExit && e.dso >= begin && e.dso < end;
-    });
-    if (it == exit_list_.rend()) return;
-    const ExitEntry entry = *it;
-    exit_list_.erase(std::next(it).base());
-    lock.unlock();
-    if (entry.kind == ExitEntry::Kind::kCxa)
-      reinterpret_cast<void (*)(void*)>(entry.function)(entry.argument);
-  }
+  const auto is_of = [&](const ExitEntry& e, ExitEntry::Kind kind) {
+    return e.kind == kind && e.dso >= begin && e.dso < end;
+  };
+  call_last_of([&](const ExitEntry& e) { return is_of(e, ExitEntry::Kind::kCxa); });
+  const std::lock_guard lock(mutex_);
+  std::erase_if(exit_list_,
+                [&](const ExitEntry& e) { return is_of(e, ExitEntry::Kind::kQuick); });
 }
 
 void Copy::at_main_thread_exit(void (*function)(void*), void* object) {

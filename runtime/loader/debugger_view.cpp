@@ -15,8 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/loader/blueprint.h"
-#include "runtime/loader/image.h"
+#include "runtime/loader/module.h"
 #include "runtime/loader/plugin_space.h"
 
 namespace mpc::loader {
@@ -119,14 +118,14 @@ void remove(const void* key) {
 
 }  // namespace
 
-void DebuggerView::add_copy(const Copy& copy) {
+void DebuggerView::add_copy(const Copy& copy, const std::vector<Module>& modules,
+                            char* base) {
   View& v = view();
   std::lock_guard lock(v.mutex);
   link_namespace(v);
   std::vector<link_map>& nodes = v.nodes[&copy];
-  nodes.reserve(copy.image().blueprint().modules.size());
-  for (const Module& m : copy.image().blueprint().modules)
-    append(v, nodes, m, copy.base() + m.bundle_offset);
+  nodes.reserve(modules.size());
+  for (const Module& m : modules) append(v, nodes, m, base + m.bundle_offset);
 }
 
 void DebuggerView::add_plugin(const PluginPlace& place) {

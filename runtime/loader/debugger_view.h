@@ -4,18 +4,23 @@
 // Role:      gdb reads the dynamic linker's lists of objects, one per namespace, from the
 //            process. One more list, of our own, holds the program and the private libraries
 //            of each copy; breakpoints, backtraces and variables then work in every rank.
-// Users:     runtime/loader/image.cpp, copy.cpp and rank_linker.cpp.
+// Users:     runtime/loader (image.cpp, copy.cpp, rank_linker*.cpp).
 // Threads:   any, serialised inside.
 // See also:  <link.h>, r_debug; glibc 2.35 and gdb 13 know lists of several namespaces.
+
+#include <vector>
 
 namespace mpc::loader {
 
 class Copy;
+struct Module;
 struct PluginPlace;
 
 class DebuggerView {
  public:
-  static void add_copy(const Copy& copy);
+  // `modules` lie at their bundle offsets from `base`.
+  static void add_copy(const Copy& copy, const std::vector<Module>& modules,
+                       char* base);
   static void remove_copy(const Copy& copy);
   static void add_plugin(const PluginPlace& place);
   static void remove_plugin(const PluginPlace& place);

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "runtime/loader/blueprint.h"
+#include "runtime/loader/blueprint_maker.h"
 #include "runtime/loader/debugger_view.h"
 #include "runtime/loader/module_layout.h"
 #include "runtime/loader/registry.h"
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Image>> Image::open(const std::string& path,
   blueprint_options.preload = options.preload;
   blueprint_options.sharing = sharing_rules();
   auto blueprint =
-      Blueprint::make(path, blueprint_options, variables().list, variables().bytes);
+      make_blueprint(path, blueprint_options, variables().list, variables().bytes);
   if (!blueprint) return blueprint.error();
   std::unique_ptr<Image> image(new Image);
   image->blueprint_ = std::move(*blueprint);
@@ -188,7 +188,6 @@ bool Image::needs_executable_stack() const noexcept {
   return blueprint_->needs_executable_stack;
 }
 int Image::maps_per_copy() const noexcept { return blueprint_->maps_per_copy; }
-size_t Image::bytes_per_copy() const noexcept { return blueprint_->bundle_bytes; }
 
 Result<> Image::reserve(size_t copies) {
   std::lock_guard lock(mutex_);
@@ -250,7 +249,7 @@ Result<Copy*> Image::load_copy(int rank) {
   copies_.emplace_back(new Copy(*this, rank, base));
   Copy* copy = copies_.back().get();
   Registry::instance().set_copy(base, copy);
-  DebuggerView::add_copy(*copy);
+  DebuggerView::add_copy(*copy, blueprint_->modules, base);
   return copy;
 }
 
@@ -277,10 +276,6 @@ AddressInfo describe_address(const void* address) noexcept {
           static_cast<const char*>(address) - static_cast<const char*>(dl.dli_saddr));
   }
   return info;
-}
-
-void for_each_copy(void (*visit)(Copy&, void*), void* argument) {
-  Registry::instance().for_each(visit, argument);
 }
 
 }  // namespace mpc::loader

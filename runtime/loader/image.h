@@ -28,7 +28,9 @@ namespace mpc::loader {
 
 class Blueprint;
 class Copy;
+class Plugin;
 class RankLinker;
+struct LateSymbol;
 struct Module;
 
 struct ImageOptions {
@@ -64,7 +66,6 @@ class Image {
   bool needs_executable_stack() const noexcept;
   // Mappings of the process per copy; vm.max_map_count bounds their sum.
   int maps_per_copy() const noexcept;
-  size_t bytes_per_copy() const noexcept;  // of address space
   const Blueprint& blueprint() const noexcept { return *blueprint_; }
   uint64_t id() const noexcept { return id_; }  // unique in the process
   // Libraries that are loaded later see the program's symbols before their own (-rdynamic).
@@ -99,6 +100,8 @@ struct ExitEntry {
   void* function;
   void* argument;
   void* dso;  // identifies the module that registered it; null: the program
+
+  void call(int status) const;
 };
 
 // The module that contains an address, and where it lies.
@@ -157,6 +160,10 @@ class Copy {
   RankLinker* existing_linker() const noexcept {
     return linker_.load(std::memory_order_acquire);  // pairs with linker()
   }
+  // Base and generation of this rank's copy of a plugin; null, 0: it has none.
+  std::pair<char*, uint64_t> instance_of(const Plugin& plugin);
+  // The function for a stub of this rank (see late_binding.h), or null.
+  void* bind_late(const LateSymbol& late);
   // What the rank's main() got.
   std::pair<int, char**> arguments() const noexcept { return {argc_, argv_}; }
   // What the program or a private library that it is linked with defines under this name; null:
@@ -174,6 +181,9 @@ class Copy {
   friend class Image;
   Copy(Image& image, int rank, char* base) : image_(image), rank_(rank), base_(base) {}
   void run_constructors(int argc, char** argv, char** envp);
+  // Takes those entries out of exit_list_, the last one first, and calls them.
+  template <class IsWanted>
+  void call_last_of(IsWanted is_wanted);
   void run_exit_handlers();
   void run_destructors();
   [[noreturn]] void leave(int status);
@@ -237,8 +247,5 @@ struct AddressInfo {
 };
 // Async-signal-safe for addresses in copies; others ask the dynamic linker.
 AddressInfo describe_address(const void* address) noexcept;
-
-// Calls visit(copy) for all copies; for debuggers and reports.
-void for_each_copy(void (*visit)(Copy&, void*), void* argument);
 
 }  // namespace mpc::loader

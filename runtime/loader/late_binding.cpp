@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "runtime/loader/image.h"
-#include "runtime/loader/rank_linker.h"
 
 extern "C" __attribute__((visibility("hidden"))) void mpc_late_call();
 
@@ -14,7 +13,7 @@ extern "C" __attribute__((visibility("hidden"))) void mpc_late_call();
 extern "C" __attribute__((visibility("hidden"), used)) void* mpc_find_late(
     const mpc::loader::LateSymbol* late) {
   mpc::loader::Copy& copy = *late->user->place.copy;
-  if (void* function = copy.linker().bind_late(*late)) return function;
+  if (void* function = copy.bind_late(*late)) return function;
   const mpc::loader::ElfFile& file = *late->user->module->file;
   std::fprintf(stderr, "%s: symbol lookup error: %s: undefined symbol: %s\n",
                copy.image().path().c_str(), file.path().c_str(),

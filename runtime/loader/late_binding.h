@@ -3,13 +3,13 @@
 //
 // Role:      a stub for each; its first call looks the function up, or ends the rank with the
 //            dynamic linker's message.
-// Users:     runtime/loader/rank_linker.cpp.
+// Users:     runtime/loader/rank_linker_open.cpp.
 // Threads:   any.
 // See also:  dlopen(3), RTLD_LAZY. What is there is bound when the library is opened.
 
 #include <cstddef>
 
-#include "runtime/loader/binding.h"
+#include "runtime/loader/loaded_module.h"
 
 namespace mpc::loader {
 

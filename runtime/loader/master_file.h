@@ -4,7 +4,7 @@
 // Role:      the dynamic linker loads this instead of the file, so that constructors do not
 //            run, the program may be opened like a library, and its own libraries are found
 //            as master files, too.
-// Users:     runtime/loader/blueprint.cpp.
+// Users:     runtime/loader/blueprint_maker.cpp.
 // Threads:   one.
 // See also:  runtime/loader/blueprint.h.
 

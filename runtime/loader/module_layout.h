@@ -2,13 +2,13 @@
 // Module layout: which parts of a file are shared text, which are data, and how they are mapped.
 //
 // Role:      the same for what starts with a program and for what is loaded later.
-// Users:     runtime/loader/blueprint.cpp, image.cpp, plugin.cpp.
+// Users:     runtime/loader/blueprint_maker.cpp, image.cpp, plugin_maker.cpp.
 // Threads:   any.
-// See also:  runtime/loader/blueprint.h.
+// See also:  runtime/loader/module.h.
 
 #include <functional>
 
-#include "runtime/loader/blueprint.h"
+#include "runtime/loader/module.h"
 
 namespace mpc::loader {
 

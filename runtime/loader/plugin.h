@@ -4,11 +4,10 @@
 // Role:      what Blueprint is for a program, for one library that dlopen() brings (or that such
 //            a library needs): its master, the image of its data, the words that depend on where
 //            a copy lies, and the words that name symbols, which each rank resolves by itself.
-// Users:     runtime/loader/rank_linker.cpp, binding.cpp, plugin_tls.cpp.
-// Threads:   Plugin::get() by any, serialised inside; immutable afterwards but for `binding`.
+// Users:     runtime/loader.
+// Threads:   immutable once it is made, but for `bindings`. Never destroyed then: threads may be
+//            anywhere in it.
 // See also:  docs/loader.md (libraries that are loaded later); docs/design/0018-dlopen.md.
-
-#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
@@ -18,8 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "runtime/loader/blueprint.h"
+#include "runtime/loader/module.h"
 
 namespace mpc::loader {
 
@@ -42,12 +40,9 @@ struct Binding;  // binding.h
 
 class Plugin {
  public:
-  // Prepared at the first call for this file. `inherited`: RPATHs of its loaders, expanded.
-  // Errors: kNotFound, kPermission, kImage, kNoMem, kSystem; texts as dlerror() shows them.
-  static Result<Plugin*> get(const std::string& path,
-                             const std::vector<std::string>& inherited);
-  // Was it prepared already, as it is now?
-  static Plugin* find(const std::string& path);
+  Plugin() = default;
+  Plugin(const Plugin&) = delete;
+  Plugin& operator=(const Plugin&) = delete;
 
   const std::string& path() const noexcept { return module.file->path(); }
 
@@ -69,11 +64,6 @@ class Plugin {
   // Results of symbol lookups, which ranks with the same history share. See binding.h.
   std::mutex binding_mutex;
   std::map<std::vector<uint64_t>, std::shared_ptr<const Binding>> bindings;
-
- private:
-  Plugin();
-  ~Plugin();  // never: threads may be anywhere in it
-  friend class PluginMaker;
 };
 
 }  // namespace mpc::loader

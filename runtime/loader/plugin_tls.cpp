@@ -8,7 +8,6 @@
 #include "runtime/loader/image.h"
 #include "runtime/loader/plugin.h"
 #include "runtime/loader/plugin_space.h"
-#include "runtime/loader/rank_linker.h"
 
 extern "C" void* __tls_get_addr(size_t module_and_offset[2]);
 
@@ -33,9 +32,8 @@ void fill(const Plugin& plugin, const char* base, char* block) {
 [[gnu::noinline, gnu::cold]] void fill_for(const Plugin& plugin, char* block,
                                            const void* caller) {
   const PluginPlace* place = PluginSpace::instance().find(caller);
-  RankLinker* linker = place != nullptr ? place->copy->existing_linker() : nullptr;
-  if (linker == nullptr) return;
-  const auto [base, generation] = linker->instance_of(plugin);
+  if (place == nullptr) return;
+  const auto [base, generation] = place->copy->instance_of(plugin);
   if (base == nullptr || *mark_of(plugin, block) == generation) return;
   fill(plugin, base, block);
   *mark_of(plugin, block) = generation;

@@ -4,7 +4,7 @@
 // Role:      the dynamic linker makes a thread's block of a library's thread_locals at the first
 //            access, as the master's relocations left it. Copies of plugins ask us instead of
 //            __tls_get_addr(); we fill a new block from the copy of the thread's own rank.
-// Users:     runtime/loader/binding.cpp, rank_linker.cpp, plugin.cpp.
+// Users:     runtime/loader/binding.cpp, rank_linker.cpp, rank_linker_open.cpp, plugin_maker.cpp.
 // Threads:   any.
 // See also:  docs/design/0018-dlopen.md; Drepper, ELF Handling For Thread-Local Storage.
 //

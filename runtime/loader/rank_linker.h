@@ -3,7 +3,7 @@
 //
 // Role:      the list of modules of a rank (its program's, and its copies of plugins), what a
 //            program asks of it, and the start and end of what is loaded later.
-// Users:     runtime/loader/copy.cpp, plugin_tls.cpp; runtime/interpose/dynamic_linker.cpp.
+// Users:     runtime/loader/copy.cpp, runtime/interpose/dynamic_linker.cpp.
 // Threads:   any thread of the rank; open() and close() one at a time, their constructors and
 //            destructors included, as with the dynamic linker.
 // See also:  docs/loader.md; docs/design/0018-dlopen.md; dlopen(3).
@@ -22,6 +22,8 @@
 
 namespace mpc::loader {
 
+// Its functions are in four files: the list of modules in rank_linker.cpp, the others in
+// rank_linker_open.cpp, rank_linker_close.cpp and rank_linker_symbol.cpp.
 class RankLinker {
  public:
   explicit RankLinker(Copy& copy);
@@ -64,7 +66,7 @@ class RankLinker {
   void* bind_late(const LateSymbol& late);
 
  private:
-  using Modules = std::vector<LoadedModule*>;
+  using Modules = LoadedModules;
   struct Opening;
 
   void add_program();
@@ -112,10 +114,5 @@ class RankLinker {
 
 // The calling thread's block of a module's thread_locals, or null.
 void* thread_locals_of(const LoadedModule& module);
-
-// The text of the latest failure of the calling thread, for dlerror(); it is taken away.
-const char* take_error() noexcept;
-void set_error(const std::string& text) noexcept;
-void clear_error() noexcept;
 
 }  // namespace mpc::loader

@@ -25,14 +25,6 @@ bool Registry::add_chunk(char* begin, size_t stride, size_t copies) noexcept {
   return true;
 }
 
-void Registry::remove_chunk(char* begin) noexcept {
-  for (size_t i = 0; i < count_.load(std::memory_order_relaxed); ++i)
-    if (chunks_[i].begin == reinterpret_cast<uintptr_t>(begin)) {
-      chunks_[i].end = chunks_[i].begin;  // matches nothing any more
-      return;
-    }
-}
-
 const Chunk* Registry::chunk_of(uintptr_t address) const noexcept {
   const size_t count = count_.load(std::memory_order_acquire);  // pairs with add_chunk
   for (size_t i = 0; i < count; ++i)
@@ -53,14 +45,6 @@ Copy* Registry::find(const void* address) const noexcept {
   if (chunk == nullptr) return nullptr;
   return chunk->copies[(a - chunk->begin) / chunk->stride].load(
       std::memory_order_acquire);  // pairs with set_copy
-}
-
-void Registry::for_each(void (*visit)(Copy&, void*), void* argument) const {
-  const size_t count = count_.load(std::memory_order_acquire);  // pairs with add_chunk
-  for (size_t i = 0; i < count; ++i)
-    for (size_t k = 0; k < (chunks_[i].end - chunks_[i].begin) / chunks_[i].stride; ++k)
-      if (Copy* copy = chunks_[i].copies[k].load(std::memory_order_acquire))
-        visit(*copy, argument);
 }
 
 bool Registry::add_master(const void* handle, uintptr_t load_address) noexcept {

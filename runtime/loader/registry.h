@@ -28,13 +28,11 @@ class Registry {
   static Registry& instance() noexcept;
   // False if the table is full.
   bool add_chunk(char* begin, size_t stride, size_t copies) noexcept;
-  void remove_chunk(char* begin) noexcept;
   void set_copy(char* base, Copy* copy) noexcept;
   Copy* find(const void* address) const noexcept;
   bool add_master(const void* handle, uintptr_t load_address) noexcept;
   bool is_master(uintptr_t load_address) const noexcept;
   bool is_master_handle(const void* handle) const noexcept;
-  void for_each(void (*visit)(Copy&, void*), void* argument) const;
 
  private:
   static constexpr size_t kMaxChunks = 512;

@@ -4,7 +4,7 @@
 // Role:      reads the relocation tables; a word that the dynamic linker pointed into one of
 //            the private modules becomes a bundle offset and is noted as a slot; all others
 //            keep the value that the dynamic linker gave them.
-// Users:     runtime/loader/blueprint.cpp.
+// Users:     runtime/loader/blueprint_maker.cpp.
 // Threads:   one.
 // See also:  System V ABI for x86-64, table 4.9; docs/loader.md.
 
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "runtime/loader/blueprint.h"
 
 namespace mpc::loader {

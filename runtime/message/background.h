@@ -9,7 +9,6 @@
 
 #include "runtime/job/rank.h"
 #include "runtime/message/request.h"
-#include "runtime/message/work.h"
 
 namespace mpc::msg {
 
@@ -19,10 +18,6 @@ class ShortCall {
  public:
   ShortCall() noexcept {}  // not trivial: no warning about variables that nobody reads
   static constexpr bool is_inside() noexcept { return false; }
-};
-class CopyBatch {
- public:
-  CopyBatch() noexcept {}
 };
 constexpr bool leave_to_progress(Operation&, Entry&, bool) noexcept { return false; }
 constexpr bool waits_help() noexcept { return true; }
@@ -51,21 +46,6 @@ class ShortCall {
   static thread_local constinit bool t_inside
       __attribute__((tls_model("initial-exec")));
   const bool outer_;
-};
-
-// While it lives, copies that this execution finds are collected; at its end they are done, or
-// left to progress threads if there are several and cores are free. For a background node that
-// starts several messages.
-class CopyBatch {
- public:
-  CopyBatch() noexcept;
-  ~CopyBatch();
-  CopyBatch(const CopyBatch&) = delete;
-  CopyBatch& operator=(const CopyBatch&) = delete;
-
- private:
-  Work work_;
-  const bool is_outermost_;
 };
 
 // Leaves the copy of `message` into `receive` to the receiver's progress thread, or to the

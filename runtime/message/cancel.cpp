@@ -1,5 +1,7 @@
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
+#include "runtime/message/short_wait.h"
+#include "runtime/message/work.h"
 
 namespace mpc::msg {
 namespace {

@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
+#include "runtime/message/short_wait.h"
+#include "runtime/message/work.h"
 
 namespace mpc::msg {
 namespace {

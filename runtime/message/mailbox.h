@@ -27,10 +27,13 @@
 #include "runtime/message/match_queue.h"
 #include "runtime/message/request.h"
 #include "runtime/message/shared_copy.h"
+#include "runtime/message/short_wait.h"
 #include "runtime/message/small_copy.h"
-#include "runtime/message/work.h"
+#include "runtime/message/waiter.h"
 
 namespace mpc::msg {
+
+class Work;
 
 inline constexpr size_t kCellBytes = 64;
 inline constexpr uint64_t kCells = 64;  // 4 KiB a rank
@@ -241,8 +244,6 @@ struct alignas(64) Mailbox {
 
 // The mailbox of a world rank; made at the first use, by whoever comes first.
 Mailbox& mailbox_of(int world_rank);
-inline Mailbox& mailbox_of(job::Rank& rank) noexcept {
-  return *static_cast<Mailbox*>(rank.mailbox);
-}
+inline Mailbox& mailbox_of(job::Rank& rank) noexcept { return *rank.mailbox; }
 
 }  // namespace mpc::msg

@@ -2,6 +2,7 @@
 #include "runtime/message/message.h"
 #include "runtime/message/quick_receive.h"
 #include "runtime/message/waiting.h"
+#include "runtime/message/work.h"
 
 namespace mpc::msg {
 namespace {

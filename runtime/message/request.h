@@ -193,4 +193,9 @@ class Request : private Operation {
 Operation& operation_of(Request& request) noexcept;
 Request& request_of(Operation& op) noexcept;
 
+// Does an execution wait for it, or is it complete already?
+inline bool is_awaited(const Operation& op) noexcept {
+  return op.waiter_is_preset || op.state.load(std::memory_order_relaxed) != kActive;
+}
+
 }  // namespace mpc::msg

@@ -6,6 +6,7 @@
 #include "runtime/message/mailbox.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/waiting.h"
+#include "runtime/message/work.h"
 
 namespace mpc::msg {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/counter.h"
-#include "runtime/message/work.h"
+#include "runtime/message/short_wait.h"
 #include "runtime/transport/memory/copy.h"
 
 namespace mpc::msg {

@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 #include "runtime/message/background.h"
+#include "runtime/message/short_wait.h"
+#include "runtime/message/work.h"
 
 namespace mpc::msg {
 namespace {
@@ -434,9 +436,8 @@ namespace {
 
 // Relaxed: the rank may end at this moment. The mailbox itself stays until all ranks have ended.
 Mailbox* mailbox_hint(const job::Rank& rank) noexcept {
-  void* const& mailbox = rank.mailbox;
-  return static_cast<Mailbox*>(
-      std::atomic_ref(const_cast<void*&>(mailbox)).load(std::memory_order_relaxed));
+  return std::atomic_ref(const_cast<Mailbox*&>(rank.mailbox))
+      .load(std::memory_order_relaxed);
 }
 
 }  // namespace

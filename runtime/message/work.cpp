@@ -287,10 +287,6 @@ bool copy_and_reduce(Operation& receive, const Operation& send) noexcept {
                                        send.buffer);
 }
 
-bool is_awaited(const Operation& op) noexcept {
-  return op.waiter_is_preset || op.state.load(std::memory_order_relaxed) != kActive;
-}
-
 // The mailbox of a rank that waits and could take part in the copy, or null. In the background it
 // is offered to the receiver in any case: it may come to its wait meanwhile.
 Mailbox* helper_for(const Operation& receive, const Operation& send) noexcept {

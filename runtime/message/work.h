@@ -8,25 +8,14 @@
 // Threads:   lives on the stack of one execution.
 // See also:  runtime/message/mailbox.h.
 
-#include <atomic>
 #include <cstdint>
 
 #include "base/spin_lock.h"
 #include "runtime/message/request.h"
-#include "scheduler/execution.h"
 
 namespace mpc::msg {
 
 struct Mailbox;
-
-// An execution that waits for one of several operations, or for all of them.
-struct Waiter {
-  sched::Execution* execution = nullptr;
-  std::atomic<int64_t> missing{
-      1};  // completions until it is woken; 0 or less: wake at each
-  bool wakes_at_each = false;
-  Waiter* next = nullptr;  // in Mailbox::others
-};
 
 class Work {
  public:
@@ -92,9 +81,5 @@ inline void complete_at_start(Operation& op) noexcept {
 void take_data(Operation& receive, Entry& message) noexcept;
 // Packed bytes into the receive's buffer, cut to its capacity.
 void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept;
-
-// One turn of waiting for something that another kernel thread does within nanoseconds,
-// unless the system took its core away.
-using ShortWait = PauseThenYield;
 
 }  // namespace mpc::msg

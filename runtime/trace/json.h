@@ -7,7 +7,7 @@
 // Threads:   one, after trace::stop().
 // See also:  docs/tracing.md; "Trace Event Format" (Google, 2016) for the letters.
 
-#include "runtime/trace/trace_file.h"
+#include "runtime/trace/job_outline.h"
 
 namespace mpc::trace {
 

@@ -7,22 +7,12 @@
 // Threads:   open() before the job; write() once, by whoever ends the job.
 // See also:  docs/tracing.md (what is in the file), base/trace.h (who records).
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
+#include "runtime/trace/job_outline.h"
 
 namespace mpc::trace {
-
-// What the tracks are called.
-struct Job {
-  std::string command;
-  int rank_count = 0;
-  int application_workers = 0;
-  std::vector<int> cores;               // of each worker
-  int (*rank_of)(void* who) = nullptr;  // -1: no rank
-};
 
 class TraceFile {
  public:

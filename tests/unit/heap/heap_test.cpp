@@ -14,8 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/heap/large.h"
+#include "runtime/heap/first_chunk.h"
+#include "runtime/heap/large_blocks.h"
 #include "runtime/heap/owner.h"
+#include "runtime/heap/thread_heap.h"
 
 namespace mpc::heap {
 namespace {
@@ -30,7 +32,7 @@ void give_back(void* block) {
   Region* region = AddressMap::find(block);
   ASSERT_NE(region, nullptr);
   if (region->kind == RegionKind::kLarge) {
-    Large::release(*static_cast<Large*>(region), block, t_heap);
+    release_large(*static_cast<Large*>(region), block, t_heap);
   } else if (region->heap == t_heap) {
     t_heap->free_own(*static_cast<Chunk*>(region), block);
   } else {
@@ -194,7 +196,7 @@ TEST(Heap, LiesOnTheNodeOfItsRank) {
     EXPECT_EQ(policy_at(thread_heap()->allocate(kMediumBytes)), 0);
     bool is_zero = false;
     void* large =
-        Large::allocate(*thread_heap(), 2 * kMediumBytes, kAlignment, &is_zero);
+        allocate_large(*thread_heap(), 2 * kMediumBytes, kAlignment, &is_zero);
     EXPECT_EQ(policy_at(large), 0);
     give_back(large);
   }).join();
@@ -205,19 +207,19 @@ TEST(Large, IsZeroUnlessItIsUsedAgainAndKeepsItsContentWhenItGrows) {
     constexpr size_t kBytes = 10 << 20;
     bool is_zero = false;
     auto* block =
-        static_cast<char*>(Large::allocate(*thread_heap(), kBytes, 16, &is_zero));
+        static_cast<char*>(allocate_large(*thread_heap(), kBytes, 16, &is_zero));
     ASSERT_NE(block, nullptr);
     EXPECT_TRUE(is_zero);
     std::memset(block, 5, kBytes);
     for (const size_t bytes : {3 * kBytes, 20 * kBytes, 2 * kBytes}) {
       auto& large = *static_cast<Large*>(AddressMap::find(block));
-      block = static_cast<char*>(Large::resize(large, bytes));
+      block = static_cast<char*>(resize_large(large, bytes));
       ASSERT_NE(block, nullptr);
       EXPECT_GE(static_cast<Large*>(AddressMap::find(block))->usable_bytes(), bytes);
       EXPECT_EQ(std::count(block, block + kBytes, 5), static_cast<ptrdiff_t>(kBytes));
     }
     give_back(block);
-    void* again = Large::allocate(*thread_heap(), 2 * kBytes, 16, &is_zero);
+    void* again = allocate_large(*thread_heap(), 2 * kBytes, 16, &is_zero);
     EXPECT_EQ(again, block);
     EXPECT_FALSE(is_zero);
     give_back(again);
@@ -227,7 +229,7 @@ TEST(Large, IsZeroUnlessItIsUsedAgainAndKeepsItsContentWhenItGrows) {
 TEST(Large, HasNoMemoryForWhatNoMachineHas) {
   as_thread_of(kManyRanks + 11, [] {
     bool is_zero = false;
-    EXPECT_EQ(Large::allocate(*thread_heap(), size_t{1} << 50, 16, &is_zero), nullptr);
+    EXPECT_EQ(allocate_large(*thread_heap(), size_t{1} << 50, 16, &is_zero), nullptr);
   });
 }
 

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "topology/units.h"
+#include "topology/machine.h"
 
 namespace mpc::sched {
 namespace {
@@ -81,7 +81,7 @@ TEST(Bindings, ACoreIsTakenWhenTheThreadsOfItsShareNeedIt) {
 
 TEST(Units, AreAllHardwareThreadsOfTheCores) {
   auto knl = std::move(topo::Machine::by_name("knl64")).value();
-  EXPECT_EQ(topo::units_of(*knl, 2), (std::vector<int>{8, 9, 10, 11}));
+  EXPECT_EQ(knl->units(2), (std::vector<int>{8, 9, 10, 11}));
   const cpu_set_t set = cpus_of(*knl, {0, 2});
   EXPECT_EQ(CPU_COUNT(&set), 8);
 }

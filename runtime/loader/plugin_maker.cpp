@@ -1,4 +1,4 @@
-#include "runtime/loader/plugin.h"
+#include "runtime/loader/plugin_maker.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "runtime/loader/binding.h"
 #include "runtime/loader/library_search.h"
 #include "runtime/loader/library_sharing.h"
 #include "runtime/loader/master_file.h"
@@ -24,9 +23,7 @@
 #include "runtime/loader/registry.h"
 
 namespace mpc::loader {
-
-Plugin::Plugin() = default;
-Plugin::~Plugin() = default;
+namespace {
 
 class PluginMaker {
  public:
@@ -237,8 +234,6 @@ class PluginMaker {
   char* image_ = nullptr;
 };
 
-namespace {
-
 // What tells a file from one that replaced it under the same name.
 struct FileKey {
   dev_t device;
@@ -262,7 +257,7 @@ Plugins& plugins() {
 
 }  // namespace
 
-Plugin* Plugin::find(const std::string& path) {
+Plugin* find_plugin(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return nullptr;
   std::lock_guard lock(dynamic_linker_mutex());
@@ -270,9 +265,9 @@ Plugin* Plugin::find(const std::string& path) {
   return known != plugins().end() ? known->second : nullptr;
 }
 
-Result<Plugin*> Plugin::get(const std::string& path,
-                            const std::vector<std::string>& inherited) {
-  if (Plugin* known = find(path)) return known;
+Result<Plugin*> get_plugin(const std::string& path,
+                           const std::vector<std::string>& inherited) {
+  if (Plugin* known = find_plugin(path)) return known;
   std::lock_guard lock(dynamic_linker_mutex());
   auto file = ElfFile::open(path);
   if (!file) return file.error();

@@ -17,7 +17,7 @@
 namespace mpc::interpose {
 
 MainThread& main_thread_of(const job::Rank& rank) noexcept {
-  return static_cast<LibcState*>(rank.libc)->main_thread;
+  return rank.libc->main_thread;
 }
 
 job::Rank* rank_with_main_thread(pthread_t thread) noexcept {

@@ -1,9 +1,11 @@
-#include "runtime/message/mailbox.h"
-#include "runtime/message/copy_scope.h"
-
+// Mailbox: its lock, its ring, and the matching of what comes with what is posted.
 #include <algorithm>
 
+#include "runtime/message/copy_scope.h"
+#include "runtime/message/mailbox.h"
 #include "runtime/message/packing.h"
+#include "runtime/message/short_wait.h"
+#include "runtime/message/work.h"
 
 namespace mpc::msg {
 

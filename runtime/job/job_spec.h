@@ -1,0 +1,52 @@
+#pragma once
+// JobSpec: a job as the command line describes it.
+//
+// Role:      what mpcrun hands to the library.
+// Users:     runtime/job, tools/mpcrun.
+// Threads:   plain data.
+// See also:  docs/mpcrun.md (options).
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mpc::job {
+
+// One program of the job (":"-separated on the command line).
+struct AppSpec {
+  int ranks = 1;
+  std::string program;            // as typed; looked up along PATH
+  std::vector<std::string> args;  // without argv[0]
+  std::vector<std::pair<std::string, std::string>> environment;  // -x NAME=VALUE
+};
+
+enum class Placement { kScatter, kCompact, kList };
+
+// kAuto: each worker to a core of its own, unless other jobs leave too few.
+enum class Bind { kAuto, kCore, kNone };
+
+struct JobSpec;
+inline size_t size_of_job_spec() noexcept;
+
+struct JobSpec {
+  size_t own_bytes = size_of_job_spec();  // first: tells an mpcrun of another build
+  std::vector<AppSpec> apps;
+  int core_count = 0;          // --cores N: use N cores; 0: all that are allowed
+  std::vector<int> core_list;  // --cores LIST: logical cores, in this order
+  int comm_cores = -1;  // --comm-cores N: cores without ranks; -1: what is left over
+  std::string emulate;  // --emulate NAME: the machine; empty: this one
+  Bind bind = Bind::kAuto;  // --bind
+  Placement placement = Placement::kCompact;
+  std::vector<int> placement_list;  // worker of each rank, repeated cyclically
+  size_t stack_bytes = 0;      // --stack-size; 0: as `ulimit -s`, SIZE_MAX: unlimited
+  double timeout_seconds = 0;  // --timeout; 0: none
+  bool show_only = false;      // --show
+  std::string working_directory;      // --wdir
+  std::vector<std::string> settings;  // --set name=value
+  std::string trace_file;             // --trace, an absolute path; "": none
+};
+
+inline size_t size_of_job_spec() noexcept { return sizeof(JobSpec); }
+
+}  // namespace mpc::job

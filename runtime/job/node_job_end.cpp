@@ -1,0 +1,154 @@
+// How a NodeJob ends before its ranks have ended, and what is written last.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "base/counter.h"
+#include "base/settings.h"
+#include "runtime/job/console.h"
+#include "runtime/job/crash.h"
+#include "runtime/job/exit_status.h"
+#include "runtime/job/hooks.h"
+#include "runtime/job/node_job.h"
+#include "runtime/job/signals.h"
+#include "runtime/trace/trace_file.h"
+
+namespace mpc::job {
+namespace {
+
+BoolSetting show_counters{
+    "job.counters", false,
+    "Print the runtime's counters that are not zero when the job ends"};
+
+}  // namespace
+
+// What happened how often, for `mpcrun --counters`.
+void NodeJob::print_counters() {
+  if (!show_counters.get()) return;
+  std::string text;
+  for (const Counter* counter : Counter::all()) {
+    if (counter->get() == 0) continue;
+    text += fmt::format("{:<28} {:>14}  {}\n", counter->name(), counter->get(),
+                        counter->help());
+  }
+  console::say(text);
+}
+
+// The status of the job's end, when all has been written that can be.
+int NodeJob::exit_status() const {
+  const int status = ending_.status();
+  return status == 0 && !ending_.is_abort() && !console::loss().empty() ? kExitOutput
+                                                                        : status;
+}
+
+void NodeJob::abort(int exit_code, const std::string& message) {
+  if (console::is_forked_child()) {  // a process of its own: it ends alone
+    hooks::run_job_end(*this);
+    console::say(message);
+    ::_exit(exit_code);
+  }
+  Rank* rank = current_rank();
+  if (rank != nullptr && !crash::is_reporting_thread()) hooks::run_rank_failure(*rank);
+  if (ending_.request(exit_code, &message, rank != nullptr)) signals_->finish_job();
+  wait_for_end();
+}
+
+bool NodeJob::request_end(int exit_code, const std::string& message) noexcept {
+  return ending_.request(exit_code, &message, false);
+}
+
+bool NodeJob::claim_end() noexcept {
+  if (!ending_.request(0, nullptr, true)) return false;
+  ending_thread_.store(::gettid(), std::memory_order_relaxed);
+  return true;
+}
+
+bool NodeJob::ends_here() const noexcept {
+  return ending_thread_.load(std::memory_order_relaxed) == ::gettid();
+}
+
+void NodeJob::last_words() noexcept {
+  print_counters();
+  trace::TraceFile::write();
+}
+
+namespace {
+
+struct EndOfJob final : sched::WaitReason {
+  std::string text() const override { return "the end of the job"; }
+};
+
+}  // namespace
+
+void NodeJob::wait_for_end() noexcept {
+  const EndOfJob reason;
+  sched::Execution& self = sched::Execution::self();
+  const bool can_park = self.identity() != nullptr && !crash::is_reporting_thread();
+  for (;;) {
+    if (can_park)
+      self.park(reason);
+    else
+      ::pause();
+  }
+}
+
+// Threads of ranks that run, or whose wait ends by itself.
+int NodeJob::count_that_can_go_on() const {
+  int count = 0;
+  scheduler_->for_each_execution([&](const sched::Execution& execution) {
+    if (execution.identity() == nullptr || &execution == crash::reporter()) return;
+    const sched::WaitReason* reason = execution.wait_reason();
+    if (reason == nullptr || execution.has_deadline() || reason->can_end_by_itself())
+      ++count;
+  });
+  return count;
+}
+
+// What the others are about to say belongs to the failure: often all ranks find the same error,
+// and one of them says what it is. They go on until all have failed, too, ended or wait for
+// another one (seen twice: background work may be about to wake one), or the time is over. It
+// begins anew, not without end, with each that is through: the system may let us run but little.
+void NodeJob::let_others_go_on() {
+  const uint64_t grace_ns = ending_.grace_ns();
+  if (grace_ns == 0) return;
+  // Ranks behind one that computes shall have their turn within this time.
+  [[maybe_unused]] const auto ignored = Settings::assign("sched.preempt_ms=10");
+  constexpr uint64_t kFirstPauseNs = 250'000, kLastPauseNs = 5'000'000,
+                     kMostGraces = 10;
+  const uint64_t last_ns = sched::now_ns() + kMostGraces * grace_ns;
+  uint64_t end_ns = sched::now_ns() + grace_ns;
+  int fewest = std::numeric_limits<int>::max();
+  int quiet_looks = 0;
+  for (uint64_t pause_ns = kFirstPauseNs; quiet_looks < 2;
+       pause_ns = std::min(2 * pause_ns, kLastPauseNs)) {
+    const uint64_t now = sched::now_ns();
+    if (now >= end_ns) return;
+    // The second quiet look comes late enough for one that the system has not let run meanwhile.
+    const uint64_t next_ns = quiet_looks == 0 ? pause_ns : kLastPauseNs;
+    const timespec pause{0, static_cast<long>(std::min(next_ns, end_ns - now))};
+    ::nanosleep(&pause, nullptr);
+    const int count = count_that_can_go_on();
+    quiet_looks = count == 0 ? quiet_looks + 1 : 0;
+    if (count >= fewest) continue;
+    fewest = count;
+    end_ns = std::min(sched::now_ns() + grace_ns, last_ns);
+  }
+}
+
+void NodeJob::finish() {
+  ending_thread_.store(::gettid(), std::memory_order_relaxed);
+  let_others_go_on();
+  hooks::run_job_end(*this);
+  print_counters();
+  console::say(console::loss());
+  console::say(ending_.messages());
+  const bool is_traced =
+      trace::TraceFile::write();  // last: the report does not wait for it
+  const int status = exit_status();
+  ::_exit(status == 0 && !is_traced ? kExitOutput : status);
+}
+
+}  // namespace mpc::job

@@ -1,0 +1,80 @@
+// What mpcrun --show and --trace say about a NodeJob.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/settings.h"
+#include "base/trace.h"
+#include "runtime/job/node_job.h"
+#include "runtime/job/report.h"
+#include "runtime/trace/trace_file.h"
+#include "scheduler/limits.h"
+
+namespace mpc::job {
+
+std::string NodeJob::describe() const {
+  std::string out =
+      fmt::format("{} rank{} on {} worker{}\n", size(), size() == 1 ? "" : "s",
+                  choice_.cores.size(), choice_.cores.size() == 1 ? "" : "s");
+  if (!spec_.emulate.empty()) {
+    out += fmt::format("emulated machine: {}, {} cores\n", machine_->name(),
+                       machine_->core_count());
+  }
+  for (size_t app = 0; app < programs_.size(); ++app) {
+    out += fmt::format("program {}:", app);
+    for (const std::string& word : programs_[app].arguments) out += " " + word;
+    out += fmt::format("   ({})\n", programs_[app].path);
+  }
+  for (size_t worker = 0; worker < choice_.cores.size(); ++worker) {
+    std::vector<int> ranks;
+    for (int r = 0; r < size(); ++r) {
+      if (worker_of_[r] == static_cast<int>(worker)) ranks.push_back(r);
+    }
+    const bool is_dedicated = static_cast<int>(worker) >= choice_.application_workers;
+    out +=
+        fmt::format("worker {} on core {} (PU {}): {}", worker, choice_.cores[worker],
+                    machine_->core(choice_.cores[worker]).os_pu,
+                    is_dedicated ? "communication" : "ranks " + format_ranks(ranks));
+    if (worker < shares_.size() && shares_[worker].size() > 1) {
+      std::vector<int> share = shares_[worker];
+      std::sort(share.begin(), share.end());
+      out += "; their threads on cores " + format_ranks(share);
+    }
+    out += '\n';
+  }
+  out += fmt::format("stack of each rank: {} KiB ({})\n", stack_bytes() >> 10,
+                     spec_.stack_bytes != 0                       ? "--stack-size"
+                     : stack_bytes() == sched::kDefaultStackBytes ? "the default"
+                                                                  : "ulimit -s");
+  out += fmt::format("binding: {}{}{}\n", choice_.is_bound ? "core" : "none",
+                     choice_.reason.empty() ? "" : "; ", choice_.reason);
+  out += fmt::format("progress threads: {}\n", sched::name_of(progress_config_.policy));
+  out += "settings changed from their defaults:";
+  bool any = false;
+  for (const SettingBase* setting : Settings::all()) {
+    if (setting->is_default()) continue;
+    any = true;
+    out += fmt::format("\n  {} = {} {}", setting->name(), setting->text(),
+                       setting->unit());
+  }
+  out += any ? "\n" : " none\n";
+  return out;
+}
+
+Result<> NodeJob::open_trace() {
+  if (spec_.trace_file.empty()) return {};
+  trace::Job job;
+  for (const Program& program : programs_) {
+    if (!job.command.empty()) job.command += " :";
+    for (const std::string& word : program.arguments)
+      job.command += (job.command.empty() ? "" : " ") + word;
+  }
+  job.rank_count = size();
+  job.application_workers = choice_.application_workers;
+  job.cores = choice_.cores;
+  job.rank_of = [](void* who) { return static_cast<const Rank*>(who)->world_rank; };
+  trace::set_who_source([] { return sched::Execution::self().identity(); });
+  return trace::TraceFile::open(spec_.trace_file, job);
+}
+
+}  // namespace mpc::job

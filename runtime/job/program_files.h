@@ -1,0 +1,27 @@
+#pragma once
+// Program files: what a user's command line means: which file, which environment.
+//
+// Role:      as a shell and execvp(3) would have it.
+// Users:     runtime/job/node_job.cpp.
+// Threads:   before ranks start.
+// See also:  docs/mpcrun.md.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/job/job_spec.h"
+
+namespace mpc::job {
+
+// Along PATH, as execvp(3) does it; then in this folder. Errors: kNotFound.
+Result<std::string> find_program(const std::string& name);
+// Without links, as /proc/PID/exe shows it.
+std::string absolute(const std::string& path);
+// mpcrun's own environment with the changes of -x.
+std::vector<std::string> merged_environment(const AppSpec& app);
+// The libraries of -x LD_PRELOAD, to which mpcrun adds what it finds in its own: the dynamic
+// linker never sees it, so the loader takes the libraries, a copy per rank, or says why it cannot.
+std::vector<std::string> preloads(const AppSpec& app);
+
+}  // namespace mpc::job

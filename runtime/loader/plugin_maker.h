@@ -1,0 +1,24 @@
+#pragma once
+// The plugins of the process: found by their files, prepared at the first request.
+//
+// Role:      loads the master, makes the image of its data, reads its relocations.
+// Users:     runtime/loader (rank_linker_open.cpp).
+// Threads:   any, serialised inside.
+// See also:  runtime/loader/plugin.h (what comes out).
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/loader/plugin.h"
+
+namespace mpc::loader {
+
+// Prepared at the first call for this file. `inherited`: RPATHs of its loaders, expanded.
+// Errors: kNotFound, kPermission, kImage, kNoMem, kSystem; texts as dlerror() shows them.
+Result<Plugin*> get_plugin(const std::string& path,
+                           const std::vector<std::string>& inherited);
+// Was it prepared already, as it is now? Null: no.
+Plugin* find_plugin(const std::string& path);
+
+}  // namespace mpc::loader

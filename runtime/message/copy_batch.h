@@ -1,0 +1,42 @@
+#pragma once
+// CopyBatch: the copies of several messages that are started together.
+//
+// Role:      a node that starts several messages in the background has their copies spread over
+//            free cores.
+// Users:     nbc/engine.
+// Threads:   lives on the stack of one execution.
+// See also:  runtime/message/background.h.
+
+#include "runtime/message/work.h"
+
+namespace mpc::msg {
+
+#ifdef MPC_WITHOUT_PROGRESS  // see scheduler/progress/progress.h
+
+class CopyBatch {
+ public:
+  CopyBatch() noexcept {}  // not trivial: no warning about variables that nobody reads
+};
+
+#else
+
+// While it lives, copies that this execution finds are collected; at its end they are done, or
+// left to progress threads if there are several and cores are free. For a background node that
+// starts several messages.
+class CopyBatch {
+ public:
+  CopyBatch() noexcept : is_outermost_(work_.begin_collecting()) {}
+  ~CopyBatch() {
+    if (is_outermost_) work_.end_collecting();
+  }
+  CopyBatch(const CopyBatch&) = delete;
+  CopyBatch& operator=(const CopyBatch&) = delete;
+
+ private:
+  Work work_;
+  const bool is_outermost_;
+};
+
+#endif
+
+}  // namespace mpc::msg
