@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -62,10 +63,12 @@ class Bytes {
 
   // The message about the damaged file, or "".
   std::string refusal() const {
-    const std::string path = kPrograms + "/damaged_tables";
+    // Other tests of this file run at the same time, as processes of their own.
+    const std::string path = kPrograms + "/damaged_tables" + std::to_string(::getpid());
     std::ofstream(path, std::ios::binary) << text_;
     ::chmod(path.c_str(), 0755);
     const auto file = ElfFile::open(path);
+    ::unlink(path.c_str());
     if (!file) return file.error().message;
     const auto checked = check_program(**file);
     return checked ? "" : checked.error().message;
