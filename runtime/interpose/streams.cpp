@@ -19,10 +19,10 @@
 #include "runtime/job/report.h"
 #include "scheduler/annotate.h"
 
-// glibc's two output streams and its list of all open FILEs; exported, but declared in no public
-// header (or with a type that is not).
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
+// glibc's two output streams and its list of all open FILEs; exported, but declared in no public
+// header (or with a type that is not).
 extern "C" {
 extern char _IO_2_1_stdout_[], _IO_2_1_stderr_[];
 void _IO_list_lock();
