@@ -39,7 +39,9 @@ void rank_starts(job::Rank&) {
   });
 }
 
-[[gnu::constructor]] void register_hook() { job::Job::at_rank_start(rank_starts); }
+[[gnu::constructor]] void register_hook() {
+  job::Job::at_rank_start(job::HookOrder::kEmulatedMachine, rank_starts);
+}
 
 }  // namespace
 }  // namespace mpc::mpi

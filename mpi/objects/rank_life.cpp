@@ -30,8 +30,8 @@ void rank_ends(job::Rank& rank) {
 }
 
 [[gnu::constructor]] void register_hooks() {
-  job::Job::at_rank_start(rank_starts);
-  job::Job::at_rank_end(rank_ends);
+  job::Job::at_rank_start(job::HookOrder::kMpi, rank_starts);
+  job::Job::at_rank_end(job::HookOrder::kMpi, rank_ends);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ RankEngine& engine_or_end(job::Rank& rank) {
 // Before any rank starts, as job::Job::at_rank_end wants.
 [[gnu::constructor]] void register_hooks() {
   msg::add_progress_hook(progress_rank);
-  job::Job::at_rank_end([](job::Rank& rank) { forget_rank(rank); });
+  job::Job::at_rank_end(job::HookOrder::kCollectives,
+                        [](job::Rank& rank) { forget_rank(rank); });
 }
 
 }  // namespace

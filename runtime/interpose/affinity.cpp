@@ -69,7 +69,7 @@ int set_main_thread(Rank& rank, size_t size, const cpu_set_t* set) noexcept {
 
 // Before main(): the share, unless that is everything.
 __attribute__((constructor)) void register_hook() {
-  job::Job::at_rank_start([](Rank& rank) {
+  job::Job::at_rank_start(job::HookOrder::kAffinity, [](Rank& rank) {
     if (rank.copy == nullptr) return;
     const cpu_set_t share = share_of(rank);
     if (CPU_COUNT(&share) > 0 && !CPU_EQUAL(&share, &g_allowed))

@@ -49,7 +49,7 @@ void register_end(mpc::job::Rank& rank) {
 }
 
 __attribute__((constructor)) void register_hooks() {
-  mpc::job::Job::at_rank_start(&register_end);
+  mpc::job::Job::at_rank_start(mpc::job::HookOrder::kExit, &register_end);
 }
 
 // Objects of this library that are made while ranks run live to the end of the process, which a

@@ -384,7 +384,7 @@ void leave_locks_to_parent() {
 }
 
 __attribute__((constructor)) void register_hooks() {
-  job::Job::at_rank_end(&drop_locks_of_rank);
+  job::Job::at_rank_end(job::HookOrder::kFileLocks, &drop_locks_of_rank);
   ::pthread_atfork([] { g_mutex.lock(); }, [] { g_mutex.unlock(); },
                    &leave_locks_to_parent);
 }

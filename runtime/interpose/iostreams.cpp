@@ -157,7 +157,7 @@ __attribute__((constructor)) void register_streams() {
             variable("_ZSt5wcout", sizeof std::wcout),
             variable("_ZSt5wcerr", sizeof std::wcerr),
             variable("_ZSt5wclog", sizeof std::wclog)};
-  job::Job::at_rank_start(&make_streams);
+  job::Job::at_rank_start(job::HookOrder::kIostreams, &make_streams);
 }
 
 }  // namespace

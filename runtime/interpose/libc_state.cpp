@@ -17,7 +17,8 @@ const pid_t g_process = ::getpid();
 
 // First: the hooks of the other files need what this one makes.
 __attribute__((constructor(200))) void register_hooks() {
-  job::Job::at_rank_start([](job::Rank& rank) { rank.libc = new LibcState; });
+  job::Job::at_rank_start(job::HookOrder::kLibcState,
+                          [](job::Rank& rank) { rank.libc = new LibcState; });
   g_is_ready = true;
   // Not freed at the rank's end: threads that it left behind may still use it.
 }

@@ -51,7 +51,7 @@ __attribute__((constructor)) void register_names() {
                loader::private_variable({"error_one_per_line"}, &zero, sizeof zero),
                loader::private_variable({"error_print_progname"}, &no_function,
                                         sizeof no_function)};
-  job::Job::at_rank_start(&name_after_its_program);
+  job::Job::at_rank_start(job::HookOrder::kMessages, &name_after_its_program);
 }
 
 // What the caller's rank has instead of libc's variables; libc's own outside of a rank.

@@ -80,7 +80,7 @@ uint64_t rank_ns(const job::Rank& rank) noexcept {
 }
 
 __attribute__((constructor)) void register_hooks() {
-  job::Job::at_rank_start(&count_if_asked_for);
+  job::Job::at_rank_start(job::HookOrder::kRankClock, &count_if_asked_for);
 }
 
 // The caller's rank, if it is in one and no child of it.

@@ -239,13 +239,13 @@ void after_fork_in_child() {
 
 __attribute__((constructor)) void register_hooks() {
   ::pthread_atfork(&before_fork, nullptr, &after_fork_in_child);
-  job::Job::at_rank_start([](job::Rank& rank) {
+  job::Job::at_rank_start(job::HookOrder::kStreams, [](job::Rank& rank) {
     static std::once_flag once;
     if (!rank.job->is_singleton()) std::call_once(once, &replace_streams_of_libc);
   });
-  job::Job::at_rank_end(&rank_ends);
-  job::Job::at_rank_failure(&rank_fails);
-  job::Job::at_job_end(&flush_job);
+  job::Job::at_rank_end(job::HookOrder::kStreams, &rank_ends);
+  job::Job::at_rank_failure(job::HookOrder::kStreams, &rank_fails);
+  job::Job::at_job_end(job::HookOrder::kStreams, &flush_job);
 }
 
 }  // namespace

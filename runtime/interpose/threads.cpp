@@ -419,7 +419,7 @@ void make_stack_executable(mpc::job::Rank& rank) {
 }
 
 __attribute__((constructor)) void register_stack_hook() {
-  mpc::job::Job::at_rank_start(&make_stack_executable);
+  mpc::job::Job::at_rank_start(mpc::job::HookOrder::kThreads, &make_stack_executable);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void delete_timers_of(job::Rank& rank) {
 }
 
 __attribute__((constructor)) void register_hooks() {
-  job::Job::at_rank_end(&delete_timers_of);
+  job::Job::at_rank_end(job::HookOrder::kTimers, &delete_timers_of);
 }
 
 }  // namespace

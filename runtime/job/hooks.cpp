@@ -3,44 +3,45 @@
 namespace mpc::job {
 namespace {
 
-constexpr int kMaxHooks = 16;
+constexpr int kSlots = static_cast<int>(HookOrder::kCount);
 
-template <class Hook>
+template <class Argument>
 struct Table {
-  Hook entries[kMaxHooks];
-  int count;
-  void add(Hook hook) {
-    CHECK(count < kMaxHooks, "too many hooks: raise kMaxHooks");
-    entries[count++] = hook;
+  using Hook = void (*)(Argument&);
+  Hook slots[kSlots];
+  void add(HookOrder who, Hook hook) {
+    Hook& slot = slots[static_cast<int>(who)];
+    CHECK(slot == nullptr, "a hook is registered twice");
+    slot = hook;
+  }
+  void run(Argument& argument) const {
+    for (int i = 0; i < kSlots; ++i)
+      if (slots[i] != nullptr) slots[i](argument);
+  }
+  void run_backwards(Argument& argument) const {
+    for (int i = kSlots - 1; i >= 0; --i)
+      if (slots[i] != nullptr) slots[i](argument);
   }
 };
 
-constinit Table<Job::RankHook> g_start{};
-constinit Table<Job::RankHook> g_end{};
-constinit Table<Job::RankHook> g_failure{};
-constinit Table<void (*)(Job&)> g_job_end{};
+constinit Table<Rank> g_start{};
+constinit Table<Rank> g_end{};
+constinit Table<Rank> g_failure{};
+constinit Table<Job> g_job_end{};
 
 }  // namespace
 
-void Job::at_rank_start(RankHook hook) { g_start.add(hook); }
-void Job::at_rank_end(RankHook hook) { g_end.add(hook); }
-void Job::at_rank_failure(RankHook hook) { g_failure.add(hook); }
-void Job::at_job_end(void (*hook)(Job&)) { g_job_end.add(hook); }
+void Job::at_rank_start(HookOrder who, RankHook hook) { g_start.add(who, hook); }
+void Job::at_rank_end(HookOrder who, RankHook hook) { g_end.add(who, hook); }
+void Job::at_rank_failure(HookOrder who, RankHook hook) { g_failure.add(who, hook); }
+void Job::at_job_end(HookOrder who, void (*hook)(Job&)) { g_job_end.add(who, hook); }
 
 namespace hooks {
 
-void run_rank_start(Rank& rank) {
-  for (int i = 0; i < g_start.count; ++i) g_start.entries[i](rank);
-}
-void run_rank_end(Rank& rank) {
-  for (int i = g_end.count - 1; i >= 0; --i) g_end.entries[i](rank);
-}
-void run_rank_failure(Rank& rank) {
-  for (int i = 0; i < g_failure.count; ++i) g_failure.entries[i](rank);
-}
-void run_job_end(Job& job) {
-  for (int i = 0; i < g_job_end.count; ++i) g_job_end.entries[i](job);
-}
+void run_rank_start(Rank& rank) { g_start.run(rank); }
+void run_rank_end(Rank& rank) { g_end.run_backwards(rank); }
+void run_rank_failure(Rank& rank) { g_failure.run(rank); }
+void run_job_end(Job& job) { g_job_end.run(job); }
 
 }  // namespace hooks
 }  // namespace mpc::job

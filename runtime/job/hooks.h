@@ -1,7 +1,7 @@
 #pragma once
 // Hooks: the functions that upper layers want called at the start and the end of ranks.
 //
-// Role:      the upcalls of runtime/job, in fixed tables (no allocation, no static order).
+// Role:      the upcalls of runtime/job, in fixed tables: no allocation, one order (hook_order.h).
 // Users:     runtime/job only; others register through Job::at_rank_start and friends.
 // Threads:   registration before main(); reading afterwards.
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "runtime/job/hook_order.h"
 #include "runtime/job/rank.h"
 #include "scheduler/scheduler.h"
 
@@ -56,17 +57,17 @@ class Job {
   // Caller: the rank's main execution.
   [[noreturn]] virtual void end_rank(int status) = 0;
 
-  // Hooks of upper layers, registered by a constructor function of the library, called in
-  // order on the rank's own execution before main, and in reverse order after its exit
-  // handlers.
+  // Hooks of upper layers, registered by a constructor function of the library, each once; called
+  // in the order of HookOrder on the rank's own execution before main, and in reverse order after
+  // its exit handlers.
   using RankHook = void (*)(Rank&);
-  static void at_rank_start(RankHook hook);
-  static void at_rank_end(RankHook hook);
+  static void at_rank_start(HookOrder who, RankHook hook);
+  static void at_rank_end(HookOrder who, RankHook hook);
   // Called instead when the rank ends the job, on its own execution: abort() may have been
   // called from anywhere in it, so wait for no lock.
-  static void at_rank_failure(RankHook hook);
+  static void at_rank_failure(HookOrder who, RankHook hook);
   // Called with the job's end, on any thread, when ranks may still be running: best effort.
-  static void at_job_end(void (*hook)(Job&));
+  static void at_job_end(HookOrder who, void (*hook)(Job&));
 };
 
 }  // namespace mpc::job

@@ -61,17 +61,21 @@ class Bytes {
   }
   size_t symbols() const { return original_->dynamic_symbols().size(); }
 
+  static std::string refusal_of(const std::string& path) {
+    const auto file = ElfFile::open(path);
+    if (!file) return file.error().message;
+    const auto checked = check_program(**file);
+    return checked ? "" : checked.error().message;
+  }
   // The message about the damaged file, or "".
   std::string refusal() const {
     // Other tests of this file run at the same time, as processes of their own.
     const std::string path = kPrograms + "/damaged_tables" + std::to_string(::getpid());
     std::ofstream(path, std::ios::binary) << text_;
     ::chmod(path.c_str(), 0755);
-    const auto file = ElfFile::open(path);
+    const std::string message = refusal_of(path);
     ::unlink(path.c_str());
-    if (!file) return file.error().message;
-    const auto checked = check_program(**file);
-    return checked ? "" : checked.error().message;
+    return message;
   }
 
  private:
