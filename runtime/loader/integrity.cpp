@@ -117,6 +117,13 @@ bool names_string(int64_t tag) noexcept {
          tag == DT_DEPAUDIT;
 }
 
+// With an empty name the dynamic linker takes the program for a library of itself.
+bool names_nothing(const ElfFile& file, const Elf64_Dyn& entry) noexcept {
+  const int64_t tag = entry.d_tag;
+  return (tag == DT_NEEDED || tag == DT_AUXILIARY || tag == DT_FILTER) &&
+         *file.dynamic_string(entry.d_un.d_val) == '\0';
+}
+
 const char* find_damaged_dynamic(const ElfFile& file) noexcept {
   const auto entries = file.dynamic();
   // The dynamic linker reads on to the entry that ends it.
@@ -128,7 +135,8 @@ const char* find_damaged_dynamic(const ElfFile& file) noexcept {
     return "its table of strings";
   for (size_t i = 0; i < entries.size(); ++i) {
     const int64_t tag = entries[i].d_tag;
-    if (names_string(tag) && !is_string(file, entries[i].d_un.d_val))
+    if ((names_string(tag) && !is_string(file, entries[i].d_un.d_val)) ||
+        names_nothing(file, entries[i]))
       return "the name of a library or path";
     const auto rest = entries.subspan(i + 1);
     if (!may_repeat(tag) &&

@@ -145,6 +145,11 @@ TEST(Integrity, FindsADamagedDynamicSection) {
       {{"strings", [](Bytes& b) { b.entry(DT_STRSZ).d_un.d_val = 1 << 30; }},
        {"strings", [](Bytes& b) { b.entry(DT_STRTAB).d_tag = kOtherTag; }},
        {"name of a library", [](Bytes& b) { b.entry(DT_NEEDED).d_un.d_val = 1 << 30; }},
+       {"name of a library",
+        [](Bytes& b) {
+          b.entry(DT_DEBUG).d_un.d_val = 0;
+          b.entry(DT_DEBUG).d_tag = DT_FILTER;
+        }},
        {"twice", [](Bytes& b) { b.entry(DT_RELAENT).d_tag = DT_RELASZ; }},
        {"symbols", [](Bytes& b) { b.entry(DT_SYMENT).d_un.d_val = 7; }},
        {"symbols", [](Bytes& b) { b.entry(DT_SYMTAB).d_un.d_ptr = 1 << 30; }}});
