@@ -144,7 +144,7 @@ using mpc::interpose::is_for_rank;
 MPC_EXPORT int posix_spawn(pid_t* child, const char* path,
                            const posix_spawn_file_actions_t* actions,
                            const posix_spawnattr_t* attributes, char* const argv[],
-                           char* const envp[]) noexcept {
+                           char* const envp[]) {
   if (!is_for_rank())
     return NEXT(posix_spawn)(child, path, actions, attributes, argv, envp);
   const auto* block = mpc::job::StartBlock::of(*mpc::interpose::own_rank());
@@ -155,7 +155,7 @@ MPC_EXPORT int posix_spawn(pid_t* child, const char* path,
 MPC_EXPORT int posix_spawnp(pid_t* child, const char* file,
                             const posix_spawn_file_actions_t* actions,
                             const posix_spawnattr_t* attributes, char* const argv[],
-                            char* const envp[]) noexcept {
+                            char* const envp[]) {
   if (!is_for_rank())
     return NEXT(posix_spawnp)(child, file, actions, attributes, argv, envp);
   const mpc::interpose::BorrowedEnvironment environment;  // PATH
