@@ -6,7 +6,7 @@
 // Users:     sim/experiment.h, tests.
 // Threads:   one; deterministic: the same input gives the same times.
 // See also:  docs/overlap-model.md (what is simulated and what is not), sim/placement.h,
-//            sim/traffic.h.
+//            sim/node_table.h, sim/progress_threads.h, sim/events.h, sim/traffic.h.
 //
 // Who runs a node:
 //   Where::kAny          a progress thread, of a message the receiver's or the sender's, on a

@@ -31,7 +31,7 @@
  * end, by the node's monotonic clock: one node only. On an emulated machine
  * (mpcrun --emulate) MPI_Wtime and MPCX_Emulated_compute() stand for clock and computation.
  *
- * One long file: the wrapper of each MPI compiles it by itself.
+ * Long: the wrapper of each MPI compiles it by itself.
  */
 #include <mpi.h>
 #include <unistd.h>

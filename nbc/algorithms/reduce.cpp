@@ -237,6 +237,7 @@ void allreduce_halving(B& b, const Shape& s) {
 // Recursive halving, then the pieces are gathered along the same pairs, farthest first
 // (Rabenseifner): of two partners the one nearer to the root goes on. A root that was folded
 // gets the result from its partner, which stands in for it.
+// Long: the way back up uses what the way down has left at each level.
 void reduce_halving(B& b, const Shape& s) {
   const Fold fold(s.size);
   const bool is_root = s.rank == s.root;

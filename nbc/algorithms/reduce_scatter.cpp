@@ -107,6 +107,7 @@ void reduce_scatter_linear(B& b, const Shape& s) {
 // Recursive halving over whole blocks, farthest partner first, so that a rank ends with its own
 // block (and that of a partner that was folded). What is summed up are not ranks in a row: for
 // commutative operations.
+// Long: fold, halving and unfolding share the blocks that a rank still has.
 void reduce_scatter_halving(B& b, const Shape& s) {
   const Blocks blocks(s);
   const Fold fold(s.size);

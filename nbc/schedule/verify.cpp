@@ -311,6 +311,7 @@ Result<> Verifier::State::run_local(int rank, NodeId id) {
 }
 
 // Runs all schedules with synchronous sends.
+// Long: one loop; what is ready, complete and stuck is its own state.
 Result<> Verifier::State::simulate() {
   std::deque<std::pair<int, NodeId>> ready, complete;
   std::unordered_map<uint64_t, Channel> channels;

@@ -1,3 +1,4 @@
+// Long: each way of waiting beside the others; being taken apart.
 #include "runtime/message/waiting.h"
 
 #include "base/check.h"

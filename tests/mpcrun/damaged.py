@@ -15,11 +15,11 @@ import subprocess
 import sys
 import unittest
 
-import cases
-from cases import run
+import support
+from support import run
 
 SEED = int(os.environ.get("MPC_TEST_SEED", random.SystemRandom().randrange(1 << 30)))
-ROUNDS = int(os.environ.get("MPC_TEST_ROUNDS", 30 if cases.SANITIZED else 180))
+ROUNDS = int(os.environ.get("MPC_TEST_ROUNDS", 30 if support.SANITIZED else 180))
 PT_DYNAMIC = 2
 PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")  # type, flags, offset, vaddr, paddr, filesz, memsz, align
 FIELDS = ((0, 4), (4, 4), (8, 8), (16, 8), (32, 8), (40, 8), (48, 8))  # of it: place and bytes
@@ -83,7 +83,7 @@ class File:
 class Damaged(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.programs = cases.Programs()
+        cls.programs = support.Programs()
 
     def run_file(self, data, name):
         path = os.path.join(self.programs.folder.name, name)
@@ -115,7 +115,7 @@ class Damaged(unittest.TestCase):
 
     @staticmethod
     def keep(data):
-        path = os.path.join(cases.options.build, "damaged-program")
+        path = os.path.join(support.options.build, "damaged-program")
         with open(path, "wb") as file:
             file.write(data)
         return path
@@ -134,7 +134,7 @@ class Damaged(unittest.TestCase):
 
 
 def main():
-    unittest.main(argv=[sys.argv[0], *cases.parse_options()], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *support.parse_options()], verbosity=2)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ import sys
 import tempfile
 import unittest
 
-import cases
-from cases import END, INIT, run
+import support
+from support import END, INIT, run
 
 SEGV = 128 + signal.SIGSEGV
 ABRT = 128 + signal.SIGABRT
@@ -51,7 +51,7 @@ def sanitized(*names):
 class Failures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.programs = cases.Programs()
+        cls.programs = support.Programs()
 
     def overflows(self, program, *args, rank=3, ranks=4, **kwargs):
         status, out, err = run("-n", ranks, program, *args, **kwargs)
@@ -144,7 +144,7 @@ class Failures(unittest.TestCase):
 
     @unittest.skipIf(sanitized("address", "thread"), "the sanitizer needs terabytes of addresses")
     def test_little_address_space_costs_guards_and_not_the_job(self):
-        hello = cases.example("hello")
+        hello = support.example("hello")
         for megabytes, ranks in ((2000, 4), (4000, 100)):
             status, _, err = run("-n", ranks, hello,
                                  preexec_fn=with_limit(resource.RLIMIT_AS, megabytes << 20))
@@ -240,13 +240,13 @@ class Failures(unittest.TestCase):
         program = self.programs.build(
             "no_newline", INIT + 'if (rank == 1) { printf("no newline"); fflush(stdout); '
             "*(volatile int *)8 = 1; } MPI_Barrier(MPI_COMM_WORLD);" + END)
-        done = subprocess.run([cases.tool("mpcrun"), "-n", "2", program], stdout=subprocess.PIPE,
+        done = subprocess.run([support.tool("mpcrun"), "-n", "2", program], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60)
         self.assertIn("no newline\nmpcrun: rank 1 of 2", done.stdout)
         program = self.programs.build(
             "no_newline_exit", INIT + 'if (rank == 1) { printf("no newline"); exit(3); }'
             "MPI_Barrier(MPI_COMM_WORLD);" + END)
-        done = subprocess.run([cases.tool("mpcrun"), "-n", "2", program], stdout=subprocess.PIPE,
+        done = subprocess.run([support.tool("mpcrun"), "-n", "2", program], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60)
         self.assertIn("no newline\nmpcrun: rank 1 of 2", done.stdout)
 
@@ -275,7 +275,7 @@ class Failures(unittest.TestCase):
                     continue
                 seen = subprocess.run(
                     ["gdb", "-batch", "-ex", "bt 3", "-ex", "x/s &mpc_crash_report",
-                     cases.tool("mpcrun"), cores[0]], capture_output=True, text=True, timeout=120)
+                     support.tool("mpcrun"), cores[0]], capture_output=True, text=True, timeout=120)
                 self.assertIn("rank 1 of 2", seen.stdout, seen.stderr)
         status, _, err = run("-n", 2, program, preexec_fn=with_limit(resource.RLIMIT_CORE, 0))
         self.assertEqual(status, SEGV, err)
@@ -310,7 +310,7 @@ class Failures(unittest.TestCase):
 
 
 def main():
-    unittest.main(argv=[sys.argv[0], *cases.parse_options()], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *support.parse_options()], verbosity=2)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ static int at_end(MPI_Comm comm, int key, void* value, void* extra) {
   return MPI_SUCCESS;
 }
 
+/* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int flag, keys[3], size;

@@ -163,6 +163,7 @@ static void check(Flight* f, int salt) {
   free(f->recv);
 }
 
+/* Long: one round, drawn, started, tested and waited for. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;

@@ -5,6 +5,7 @@
 
 #define N 128
 
+/* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int expected = argc > 1 ? MPI_SUCCESS : MPI_ERR_BUFFER;

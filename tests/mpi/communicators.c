@@ -14,6 +14,7 @@ static void ring(MPI_Comm comm) {
   CHECK(got == (rank + size - 1) % size);
 }
 
+/* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, result, n, len;

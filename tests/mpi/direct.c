@@ -104,6 +104,7 @@ static void exchange(MPI_Comm comm, int round, int n, int is_strided, int is_all
   free(out);
 }
 
+/* Long: four calls that share counts and displacements. */
 static void uneven(MPI_Comm comm, int round, int most) {
   int size, rank, wrong = 0;
   MPI_Comm_size(comm, &size);

@@ -99,6 +99,7 @@ static void nothing_of_no_type(int rank) {
   MPI_Comm_free(&comm);
 }
 
+/* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, len, class, code, other;

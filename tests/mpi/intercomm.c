@@ -1,6 +1,7 @@
 /* Intercommunicators: creation, traffic, collectives, split, dup, merge. */
 #include "check.h"
 
+/* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, n, flag;

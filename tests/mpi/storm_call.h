@@ -18,6 +18,7 @@
 #define SENT_W in, s->called, s->byte_displs, s->types
 #define RECEIVED_W out, r->called, r->byte_displs, r->types
 
+/* Long: one line or two for each collective. */
 static void call(const collective* o, MPI_Request* request) {
   const MPI_Comm comm = o->where->comm;
   const side *s = &o->send, *r = &o->receive;

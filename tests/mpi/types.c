@@ -64,6 +64,7 @@ static void markers(void) {
   MPI_Type_free(&wide);
 }
 
+/* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size, len, ni, na, nt, combiner;

@@ -4,177 +4,18 @@
 usage: cases.py --build BUILD --source SOURCE [unittest arguments]
 """
 
-import argparse
 import collections
-import json
 import os
-import re
 import subprocess
 import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-options = None
-# Named on a line of another function; their files are in the tables of the page.
-ELSEWHERE_IN_THE_PICTURE = ("finish", "progress_rank", "run_in_background")
-CORES, RANKS = 1, 2  # the "processes" of the file
-
-PROGRAM = r"""
-#include <mpi.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec + 1e-9 * t.tv_nsec;
-}
-
-extern int MPCX_Emulated_compute(double seconds);
-
-/* Ranks 0 and 1 communicate while they compute; of 2 and 3 one computes, the other one waits. */
-static void take_turns(int rank, double *data, int count, int rounds) {
-  MPI_Comm pair;
-  MPI_Comm_split(MPI_COMM_WORLD, rank < 2, 0, &pair);
-  for (int i = 0; i < rounds; ++i) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (rank < 2)
-      MPI_Iallreduce(MPI_IN_PLACE, data, count, MPI_DOUBLE, MPI_SUM, pair, &request);
-    if (rank < 2 || (rank + i) % 2) MPCX_Emulated_compute(2e-3);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  MPI_Finalize();
-}
-
-/* Long messages from rank 0 to rank 1. */
-static void send(int rank, char *data, int bytes, int rounds) {
-  for (int i = 0; i < rounds; ++i) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) MPI_Send(data, bytes, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
-    if (rank == 1) MPI_Recv(data, bytes, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  }
-  MPI_Finalize();
-}
-
-/* bcast N: N overlapped broadcasts.  abort: one rank ends the job.  poll: MPI_Test in a loop.
-   turns N, send N: see there. */
-int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const int bytes = 2 << 20;
-  char *buffer = malloc(bytes);
-  memset(buffer, rank, bytes);
-  if (strcmp(argv[1], "turns") == 0) {
-    take_turns(rank, (double *)buffer, bytes / 8, atoi(argv[2]));
-    return 0;
-  }
-  if (strcmp(argv[1], "send") == 0) {
-    send(rank, buffer, 100000, atoi(argv[2]));
-    return 0;
-  }
-  for (int i = 0; i < atoi(argv[2]); ++i) {
-    MPI_Request request;
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Ibcast(buffer, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-    const double end = now() + 0.003;
-    while (now() < end) {
-    }
-    int done = strcmp(argv[1], "poll") != 0;
-    while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
-  if (strcmp(argv[1], "abort") == 0) {
-    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 9);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  MPI_Finalize();
-  return 0;
-}
-"""
+from guides import Guides  # noqa: F401
+from support import CORES, Case, load, parse_options, tool
 
 
-def tool(name):
-    return os.path.join(options.build, "bin", name)
-
-
-def load(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def about(event):
-    """The rank that an event of the ranks' tracks is about."""
-    return event.get("args", {}).get("rank", event["tid"] // 2)
-
-
-class Case(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.home = tempfile.TemporaryDirectory(prefix="trace-cases-")
-        source = os.path.join(cls.home.name, "program.c")
-        cls.program = source[:-2]
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(PROGRAM)
-        subprocess.run([tool("mpcc"), "-O1", "-o", cls.program, source], check=True)
-
-    def setUp(self):
-        # Empty, so that one sees what is written.
-        self.folder = tempfile.TemporaryDirectory(prefix="trace-case-")
-        self.file = os.path.join(self.folder.name, "job.json")
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def run_job(self, *args, before=(), traced=True, status=0):
-        cores = min(2, os.cpu_count())
-        command = [tool("mpcrun"), "-n", "4", "--cores", str(cores), "--comm-cores",
-                   str(cores - 1), *before]
-        if traced:
-            command += ["--trace", self.file]
-        done = subprocess.run([*command, self.program, *map(str, args)], capture_output=True,
-                              text=True, timeout=120, cwd=self.folder.name)
-        self.assertEqual(done.returncode, status, done.stderr)
-        return done
-
-    def check(self, file):
-        """Balanced, in order of time on each track, with names for all tracks."""
-        stacks = collections.defaultdict(int)
-        flights = {}
-        last = {}
-        named = set()
-        for event in file["traceEvents"]:
-            track = (event["pid"], event["tid"])
-            if event["ph"] == "M":
-                if event["name"] == "thread_name":
-                    named.add(track)
-                continue
-            self.assertGreaterEqual(event["ts"], last.get(track, 0), event)
-            last[track] = event["ts"]
-            if event["ph"] == "B":
-                stacks[track] += 1
-            elif event["ph"] == "E":
-                stacks[track] -= 1
-                self.assertGreaterEqual(stacks[track], 0, event)
-            elif event["ph"] in "be":
-                key = (event["cat"], event["id"])
-                self.assertEqual(key in flights, event["ph"] == "e", event)
-                if event["ph"] == "b":
-                    flights[key] = event
-                else:
-                    del flights[key]
-            elif event["ph"] not in "isf":
-                self.fail(f"unknown phase: {event}")
-        self.assertEqual({track for track, depth in stacks.items() if depth}, set())
-        self.assertEqual(flights, {})
-        self.assertLessEqual(set(last), named)
-
-    def names(self, file, phase="B"):
-        return {event["name"] for event in file["traceEvents"] if event["ph"] == phase}
-
+class Files(Case):
     # --- the file --------------------------------------------------------------------------
 
     def test_shows_cores_ranks_calls_nodes_and_copies(self):
@@ -318,92 +159,9 @@ class Case(unittest.TestCase):
         self.assertIn("no file of mpcrun --trace",
                       self.info("trace", "bad.json", status=2).stderr)
 
-    # --- docs/ibcast-to-memcpy.md, docs/send-to-memcpy.md ------------------------------------
-
-    def stages(self, page):
-        """The column "In the trace" of the page: for each stage, its events (any of them)."""
-        found = []
-        path = os.path.join(options.source, "docs", page)
-        with open(path, encoding="utf-8") as file:
-            for line in file:
-                if re.match(r"\| \d+ \|", line):
-                    cell = line.rstrip().rstrip("|").split("|")[-1]
-                    found.append([tuple(event.split(" ", 2)) for event in
-                                  re.findall(r"`([BEbei] \w+ [^`]+)`", cell)])
-        return [events for events in found if events]
-
-    # --- docs/completion.md --------------------------------------------------------------------
-
-    def test_the_picture_of_a_completion_names_files_and_functions_that_exist(self):
-        with open(os.path.join(options.source, "docs", "completion.md"), encoding="utf-8") as file:
-            text = file.read()
-        picture = re.search(r"```\n(.*?)```", text, re.DOTALL)[1]
-        named = re.findall(r"\b(\w+)\(\) +([\w/]+\.\w+)", picture)
-        self.assertGreater(len(named), 15)
-        # Each function of the picture has its file beside it, or is that of another line.
-        self.assertEqual({name for name in re.findall(r"\b(\w+)\(\)", picture)},
-                         {name for name, _ in named} | set(ELSEWHERE_IN_THE_PICTURE))
-        for functions, path in re.findall(r"((?:`[\w:]+`(?:, )?)+) in `([\w/]+\.\w+)`", text):
-            named += [(name, path) for name in re.findall(r"`(?:\w+::)*(\w+)`", functions)]
-        for name, path in named:
-            with open(os.path.join(options.source, path), encoding="utf-8") as file:
-                # A definition or a call: not a word of a comment.
-                code = re.sub(r"//.*", "", file.read())
-            self.assertRegex(code, rf"\b{name}\b", f"{name} is not in {path}")
-        for path in re.findall(r"\b(?:nbc|runtime)/[\w/]+\.\w+", text):
-            self.assertTrue(os.path.exists(os.path.join(options.source, path)), path)
-
-    @unittest.skipIf(os.cpu_count() < 2, "needs a core for communication")
-    def test_the_guided_path_is_true(self):
-        stages = self.stages("ibcast-to-memcpy.md")
-        self.assertGreaterEqual(len(stages), 10)
-        # On a busy machine a rank may be in MPI_Wait before the other core has begun, and
-        # takes its copies back: one broadcast of many is to show the whole way.
-        # The data are in the cache of the ranks' core, and would be left to it otherwise.
-        self.run_job("bcast", 30, before=("--set", "progress.near_bytes=0"))
-        best = []
-        for rank in range(1, 4):
-            passed = None
-            for event in load(self.file)["traceEvents"]:
-                if event["pid"] != RANKS or event["ph"] == "M" or about(event) != rank:
-                    continue
-                what = (event["ph"], event.get("cat"), event.get("name"))
-                if what == ("B", "mpi", "MPI_Ibcast"):
-                    passed = []
-                if passed is not None and len(passed) < len(stages) and \
-                        what in stages[len(passed)]:
-                    passed.append(what)
-                    best = max(best, passed, key=len)
-        self.assertEqual(len(best), len(stages),
-                         f"after {best} this did not come: {stages[len(best):][:1]}")
-
-    def test_the_guided_path_of_a_message_is_true(self):
-        stages = self.stages("send-to-memcpy.md")
-        self.assertEqual(len(stages), 4)
-        self.run_job("send", 5)
-        passed, whole = None, 0
-        events = [event for event in load(self.file)["traceEvents"]
-                  if event["pid"] == RANKS and event["ph"] in "Bi"]
-        for event in sorted(events, key=lambda event: event["ts"]):
-            what = (event["ph"], event.get("cat"), event.get("name"))
-            if what in stages[0]:
-                passed = 0
-            if passed is not None and what in stages[passed]:
-                # The call and the send are the sender's, match and copy are about the receiver.
-                self.assertEqual(about(event), 0 if passed < 2 else 1, event)
-                passed += 1
-            if passed == len(stages):
-                passed, whole = None, whole + 1
-        self.assertEqual(whole, 5)
-
 
 def main():
-    global options
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--source", required=True)
-    options, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *parse_options()], verbosity=2)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 // Many things at once: threads of one rank, callbacks, cancel and probe races, ends.
+// Long: its promises share one fixture, and threads that act for a rank.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,0 +1,120 @@
+// What a program asks about an address of its code: dladdr, backtrace_symbols. The dynamic linker
+// knows the master of a program; these know the copies.
+//
+// See also: runtime/loader/blueprint.h.
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "runtime/interpose/libc_state.h"
+#include "runtime/interpose/next.h"
+#include "runtime/loader/blueprint.h"
+#include "runtime/loader/rank_linker.h"
+
+#define NEXT(name) MPC_NEXT(name, decltype(&::name))
+
+using mpc::interpose::copy_at;
+using mpc::loader::Copy;
+using mpc::loader::LoadedModule;
+using mpc::loader::Place;
+
+namespace {
+
+void* in_master(const Place& place, const void* address) {
+  return reinterpret_cast<void*>(
+      place.module->master_base() +
+      static_cast<uintptr_t>(static_cast<const char*>(address) - place.base));
+}
+
+// The master's answer, moved to the copy.
+void move_to_copy(const Place& place, Dl_info* info) {
+  info->dli_fname = place.module->file->path().c_str();
+  info->dli_fbase = place.base;
+  if (info->dli_saddr != nullptr)
+    info->dli_saddr = place.base + (reinterpret_cast<uintptr_t>(info->dli_saddr) -
+                                    place.module->master_base());
+}
+
+}  // namespace
+
+MPC_EXPORT int dladdr(const void* address, Dl_info* info) noexcept {
+  const Copy* copy = copy_at(address);
+  const Place place = copy != nullptr ? copy->place_of(address) : Place{};
+  if (place.module == nullptr) return NEXT(dladdr)(address, info);
+  const int result = NEXT(dladdr)(in_master(place, address), info);
+  if (result != 0) move_to_copy(place, info);
+  return result;
+}
+MPC_EXPORT int dladdr1(const void* address, Dl_info* info, void** extra,
+                       int flags) noexcept {
+  Copy* copy = copy_at(address);
+  const Place place = copy != nullptr ? copy->place_of(address) : Place{};
+  if (place.module == nullptr) return NEXT(dladdr1)(address, info, extra, flags);
+  const int result = NEXT(dladdr1)(in_master(place, address), info, extra, flags);
+  if (result == 0) return result;
+  move_to_copy(place, info);
+  if (flags == RTLD_DL_LINKMAP)
+    if (LoadedModule* m = copy->linker().module_at(address)) *extra = &m->map;
+  return result;
+}
+
+namespace {
+
+std::string describe(void* address) {
+  Dl_info info{};
+  char text[64];
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
+    std::snprintf(text, sizeof text, "[%p]", address);
+    return text;
+  }
+  std::string line = info.dli_fname;
+  const char* origin = static_cast<const char*>(
+      info.dli_saddr != nullptr ? info.dli_saddr : info.dli_fbase);
+  std::snprintf(text, sizeof text, "+0x%tx) [%p]",
+                static_cast<const char*>(address) - origin, address);
+  return line + "(" + (info.dli_sname != nullptr ? info.dli_sname : "") + text;
+}
+
+bool has_copies(void* const* addresses, int count) {
+  for (int i = 0; i < count; ++i)
+    if (copy_at(addresses[i]) != nullptr) return true;
+  return false;
+}
+
+}  // namespace
+
+MPC_EXPORT char** backtrace_symbols(void* const* addresses, int count) noexcept {
+  if (!has_copies(addresses, count)) return NEXT(backtrace_symbols)(addresses, count);
+  std::vector<std::string> lines;
+  size_t bytes = 0;
+  for (int i = 0; i < count; ++i) {
+    lines.push_back(describe(addresses[i]));
+    bytes += sizeof(char*) + lines.back().size() + 1;
+  }
+  auto** result = static_cast<char**>(std::malloc(bytes));
+  if (result == nullptr) return nullptr;
+  char* text = reinterpret_cast<char*>(result + count);
+  for (int i = 0; i < count; ++i) {
+    result[i] = text;
+    std::memcpy(text, lines[i].c_str(), lines[i].size() + 1);
+    text += lines[i].size() + 1;
+  }
+  return result;
+}
+MPC_EXPORT void backtrace_symbols_fd(void* const* addresses, int count,
+                                     int fd) noexcept {
+  if (!has_copies(addresses, count))
+    return NEXT(backtrace_symbols_fd)(addresses, count, fd);
+  for (int i = 0; i < count; ++i) {
+    const std::string line = describe(addresses[i]) + "\n";
+    if (::write(fd, line.data(), line.size()) < 0) return;
+  }
+}

@@ -1,0 +1,206 @@
+"""How jobs end: statuses, reports of crashes and deadlocks, signals, time limits."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from support import END, INIT, WORDS, Case, example, run, tool
+
+
+class Ends(Case):
+    def test_status_of_a_rank(self):
+        program = self.programs.build("seven", INIT + "MPI_Finalize(); return rank == 1 ? 7 : 0;")
+        status, _, err = run("-n", 3, program)
+        self.assertEqual(status, 7)
+        self.assertIn("rank 1", err)
+
+    def test_exit_without_finalize_ends_the_job(self):
+        program = self.programs.build(
+            "early", INIT + "if (rank == 1) exit(3); MPI_Barrier(MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 3, program)
+        self.assertEqual(status, 3)
+        self.assertIn("rank 1", err)
+        self.assertIn("MPI_Finalize", err)
+
+    def test_abort(self):
+        program = self.programs.build(
+            "abort", INIT + "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, atoi(argv[1]));"
+            "MPI_Barrier(MPI_COMM_WORLD);" + END)
+        for code, wanted in ((42, 42), (0, 0), (256, 1), (300, 44), (-1, 255)):
+            status, _, err = run("-n", 4, program, code)
+            self.assertEqual(status, wanted, code)
+            self.assertIn("rank 2", err)
+            self.assertIn(f"MPI_Abort(MPI_COMM_WORLD, {code})", err)
+
+    def test_wrong_mpi_call(self):
+        program = self.programs.build(
+            "wrong", INIT + "int v = 0; MPI_Send(&v, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 2, program)
+        self.assertEqual(status, 123)
+        for text in ("MPI_Send", "MPI_ERR_RANK", "99", "rank "):
+            self.assertIn(text, err)
+
+    @unittest.skipIf({"address", "thread"} & WORDS,
+                     "the sanitizer has its own report of signals")
+    def test_crash_report(self):
+        status, _, err = run("-n", 2, example("crash"))
+        self.assertEqual(status, 128 + signal.SIGSEGV)
+        for text in ("rank 1 of 2", "Segmentation fault", "broken", "#0"):
+            self.assertIn(text, err)
+
+    @unittest.skipIf({"address", "thread"} & WORDS,
+                     "the sanitizer has its own report of signals")
+    def test_stack_overflow_report(self):
+        status, _, err = run("-n", 2, "--stack-size", "256k", example("crash"), "stack")
+        self.assertEqual(status, 128 + signal.SIGSEGV)
+        for text in ("rank 1 of 2", "stack overflow", "--stack-size"):
+            self.assertIn(text, err)
+
+    @unittest.skipIf({"address", "thread"} & WORDS,
+                     "the sanitizer has its own report of signals")
+    def test_crash_by_a_call_of_no_function_names_the_caller(self):
+        program = self.programs.build(
+            "wild", INIT + "if (rank == 1) ((void (*)(void))0)(); MPI_Barrier(MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 2, program)
+        self.assertEqual(status, 128 + signal.SIGSEGV)
+        self.assertRegex(err, r"0x0 is no function; it was called by\n  #0 main\+")
+
+    @unittest.skipIf({"address", "thread"} & WORDS,
+                     "the sanitizer has its own report of signals")
+    def test_crash_report_of_a_fortran_program(self):
+        if shutil.which("gfortran") is None:
+            self.skipTest("no gfortran")
+        program = self.programs.compile(
+            "crash.f90",
+            "subroutine broken(rank)\n integer :: rank\n integer, pointer :: p(:)\n"
+            " nullify(p)\n if (rank == 1) p(1) = 5\nend subroutine\n"
+            "program main\n include 'mpif.h'\n integer :: error, rank\n"
+            " call mpi_init(error)\n call mpi_comm_rank(MPI_COMM_WORLD, rank, error)\n"
+            " call broken(rank)\n call mpi_barrier(MPI_COMM_WORLD, error)\n"
+            " call mpi_finalize(error)\nend program\n")
+        status, _, err = run("-n", 3, program)
+        self.assertEqual(status, 128 + signal.SIGSEGV, err)
+        self.assertIn("rank 1 of 3", err)
+        self.assertIn("#0 broken_", err)
+
+    def test_deadlock_report(self):
+        status, _, err = run("-n", 3, example("deadlock"), timeout=30)
+        self.assertEqual(status, 125)
+        self.assertIn("deadlock", err)
+        for rank in range(3):
+            self.assertRegex(err, rf"rank {rank}: .*MPI_Recv.*from rank {(rank + 1) % 3}.*tag 7")
+
+    @unittest.skipIf({"address", "thread"} & WORDS,
+                     "the sanitizer has its own report of signals")
+    def test_crash_of_a_thread_and_with_a_broken_heap(self):
+        program = self.programs.compile(
+            "in_thread.c",
+            "#include <mpi.h>\n#include <pthread.h>\n#include <stdlib.h>\n"
+            "#include <string.h>\nstatic void *t(void *v) { char *p = malloc(10);"
+            "if (v == 0) *(volatile int *)8 = 1;"
+            "memset(p - 8, 255, 400000); for (;;) free(malloc(100000)); }\n"
+            "int main(int c, char **v) { MPI_Init(&c, &v); pthread_t id; int r;"
+            "MPI_Comm_rank(MPI_COMM_WORLD, &r);"
+            "if (r == 1) { pthread_create(&id, 0, t, c > 1 ? &id : 0);"
+            "pthread_join(id, 0); } MPI_Barrier(MPI_COMM_WORLD);"
+            "MPI_Finalize(); return 0; }\n",
+            "-w", "-O0", "-pthread")
+        status, _, err = run("-n", 3, program)
+        self.assertEqual(status, 128 + signal.SIGSEGV)
+        self.assertIn("rank 1 of 3", err)
+        self.assertIn("in a thread that it started", err)
+        self.assertRegex(err, r"#0 t\+0x")
+        begin = time.monotonic()
+        status, _, err = run("-n", 3, program, "heap")
+        self.assertIn(status, (128 + signal.SIGSEGV, 128 + signal.SIGABRT))
+        self.assertIn("rank 1 of 3", err)
+        self.assertLess(time.monotonic() - begin, 20)
+
+    def test_deadlock_report_counts_the_members_that_are_there(self):
+        program = self.programs.build(
+            "missing", INIT + "if (rank == size - 1) MPI_Recv(&size, 1, MPI_INT, 0, 3, "
+            "MPI_COMM_WORLD, MPI_STATUS_IGNORE); MPI_Barrier(MPI_COMM_WORLD);" + END)
+        for cores in (1, 2):
+            for ranks in (2, 3, 4):
+                status, _, err = run("-n", ranks, "--cores", min(cores, os.cpu_count()), program)
+                self.assertEqual(status, 125)
+                self.assertIn(f"{ranks - 1} of {ranks} members are there", err)
+
+    def test_deadlock_report_says_which_communicator(self):
+        program = self.programs.build(
+            "splitted", INIT + "MPI_Comm half; MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);"
+            'if (rank % 2) MPI_Comm_set_name(half, "odd ones"); if (rank > 1) MPI_Barrier(half);'
+            "MPI_Barrier(MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 6, program)
+        self.assertEqual(status, 125)
+        self.assertRegex(err, r"ranks 2,4: waits in MPI_Barrier on communicator \d+ "
+                              r"\(ranks 0,2,4\): 2 of 3 members are there")
+        self.assertRegex(err, r"ranks 3,5: waits in MPI_Barrier on odd ones: 2 of 3 members")
+
+    def test_a_rank_stands_once_in_a_line_of_the_table(self):
+        program = self.programs.compile(
+            "receivers.c",
+            "#include <mpi.h>\n#include <pthread.h>\nstatic void *get(void *v) {"
+            "MPI_Recv(&v, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+            "return 0; }\nint main(int c, char **v) { int level; pthread_t t[3];"
+            "MPI_Init_thread(&c, &v, MPI_THREAD_MULTIPLE, &level);"
+            "for (int i = 0; i < 3; ++i) pthread_create(t + i, 0, get, 0);"
+            "for (int i = 0; i < 3; ++i) pthread_join(t[i], 0); return 0; }\n",
+            "-pthread")
+        status, _, err = run("-n", 2, program)
+        self.assertEqual(status, 125)
+        self.assertRegex(err, r"ranks 0-1: a thread of the rank waits in MPI_Recv.*\(6 threads\)")
+
+    def test_sleeping_rank_is_no_deadlock(self):
+        program = self.programs.build(
+            "sleepy", INIT + "int v = 0; if (rank == 0) { sleep(2);"
+            "MPI_Send(&v, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); } else if (rank == 1)"
+            "MPI_Recv(&v, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);" + END)
+        for cores in (1, 2):
+            status, _, err = run("-n", 3, "--cores", min(cores, os.cpu_count()), program)
+            self.assertEqual((status, err), (0, ""))
+
+    def test_sleeping_rank_does_not_stop_its_neighbours(self):
+        program = self.programs.build(
+            "sleepers", INIT + "sleep(1);" + END)
+        begin = time.monotonic()
+        status, _, _ = run("-n", 8, "--cores", 1, program)
+        self.assertEqual(status, 0)
+        self.assertLess(time.monotonic() - begin, 4, "8 ranks slept one after the other")
+
+    def test_timeout(self):
+        program = self.programs.build("forever", INIT + "for (;;) sleep(1);" + END)
+        status, _, err = run("-n", 2, "--timeout", 1, program, timeout=30)
+        self.assertEqual(status, 124)
+        self.assertIn("--timeout", err)
+
+    def start(self, *args):
+        return subprocess.Popen([tool("mpcrun"), *map(str, args)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def test_interrupt(self):
+        program = self.programs.build(
+            "waiting", INIT + 'if (rank == 0) printf("ready\\n"); for (;;) sleep(1);' + END)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("-n", 2, program)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(number)
+            _, err = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 128 + number)
+            self.assertIn("mpcrun: ", err)
+
+    def test_quit_prints_the_table_and_goes_on(self):
+        program = self.programs.build(
+            "table", INIT + 'int v = 0; if (rank == 0) { printf("ready\\n"); sleep(3);'
+            "MPI_Send(&v, 1, MPI_INT, 1, 5, MPI_COMM_WORLD); } else"
+            " MPI_Recv(&v, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);" + END)
+        process = self.start("-n", 2, program)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        time.sleep(0.5)
+        process.send_signal(signal.SIGQUIT)
+        _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(err, r"rank 1: .*MPI_Recv.*tag 5")
