@@ -15,18 +15,17 @@
 namespace mpc::mpi {
 namespace {
 
-// A few instructions under it, no call, no switch. Only threads of one rank meet here, and only
-// with MPI_THREAD_MULTIPLE: else the program lets them in one after the other.
+// Only threads of one rank meet here, and only with MPI_THREAD_MULTIPLE: else the program lets
+// them in one after the other, and the lock is not taken. Clang cannot follow that.
 class PoolLock {
  public:
-  explicit PoolLock(const RankState& state) noexcept
-      : pool_(*state.requests), is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
-    if (!is_needed_) return;
-    while (pool_.is_locked.exchange(true, std::memory_order_acquire))
-      __builtin_ia32_pause();
+  explicit PoolLock(const RankState& state) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS
+      : pool_(*state.requests),
+        is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
+    if (is_needed_) pool_.lock.lock();
   }
-  ~PoolLock() {
-    if (is_needed_) pool_.is_locked.store(false, std::memory_order_release);
+  ~PoolLock() MPC_NO_THREAD_SAFETY_ANALYSIS {
+    if (is_needed_) pool_.lock.unlock();
   }
   PoolLock(const PoolLock&) = delete;
   PoolLock& operator=(const PoolLock&) = delete;

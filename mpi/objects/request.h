@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/spin_lock.h"
 #include "mpi.h"
 #include "mpi/objects/buffered.h"
 #include "mpi/objects/error.h"
@@ -114,7 +115,8 @@ class Request final : public Object {
 struct RequestPool {
   Request* free = nullptr;
   Request* abandoned = nullptr;
-  std::atomic<bool> is_locked{false};  // several threads of the rank
+  SpinLock<>
+      lock;  // of both lists, where several threads of the rank make calls at once
   ~RequestPool();
 };
 
