@@ -275,19 +275,24 @@ Err error_of_collective(const msg::Status& status, const char* call) {
                           call, sender));
 }
 
+int query_status(const Generalized& fns, MPI_Status* status) {
+  MPI_Status own{};
+  set_empty(&own);
+  const int code =
+      fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
+  if (status != MPI_STATUS_IGNORE) {
+    own.MPI_ERROR = status->MPI_ERROR;
+    *status = own;
+  }
+  return code;
+}
+
 namespace {
 
 // MPI-4.1 section 13.2: query_fn fills the status, free_fn ends it; both when it is complete.
 Err finish_generalized(Request& request, MPI_Status* status) {
-  MPI_Status own{};
-  set_empty(&own);
   const Generalized& fns = *request.generalized;
-  int code = fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
-  if (status != MPI_STATUS_IGNORE) {
-    const int kept = status->MPI_ERROR;
-    *status = own;
-    status->MPI_ERROR = kept;
-  }
+  int code = query_status(fns, status);
   const int freed = fns.free == nullptr ? MPI_SUCCESS : fns.free(fns.extra_state);
   if (code == MPI_SUCCESS) code = freed;
   return Err{code};

@@ -133,6 +133,9 @@ void wait_done(RankState& state, Request& request, const char* call);
 // Returns the operation's error.
 Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* status);
 
+// Has the user's function fill `status`, but for MPI_ERROR. Returns its code.
+int query_status(const Generalized& fns, MPI_Status* status);
+
 // The error of an operation's status as an MPI error.
 Err error_of(const msg::Status& status);
 // The same for a collective, whose messages have ranks and tags that the user does not know.
