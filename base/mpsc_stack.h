@@ -3,7 +3,8 @@
 //
 // Role:      hands objects to another thread without a lock: an inbox. The objects are linked by a
 //            member of their own.
-// Users:     scheduler (inboxes), runtime/heap (blocks that other threads free).
+// Users:     scheduler (inboxes), runtime/heap (blocks that other threads free), runtime/message
+//            (eager blocks that come back), nbc/engine (nodes that wait for their rank).
 // Threads:   every function by any thread, any number of takers included.
 // See also:  docs/scheduler.md section "Queues".
 //

@@ -2,7 +2,7 @@
 // SpinLock: a lock that is held for some instructions, and what a thread does that finds it held.
 //
 // Role:      one byte, one exchange. The back-off is a choice of the place, made by its type.
-// Users:     scheduler, runtime/message.
+// Users:     scheduler, runtime/message, runtime/interpose, nbc/engine, mpi/objects.
 // Threads:   lock() and try_lock() by any thread; unlock() by the one that holds it. The holder
 //            neither waits, nor switches, nor allocates.
 // See also:  base/mutex.h (held for longer), base/thread_safety.h (Locked).

@@ -108,8 +108,6 @@ void Worker::push_chain(Ult& first) noexcept {
 
 // ---- sleeping ----------------------------------------------------------------------------
 
-bool Worker::has_task() const noexcept { return !task_path_->looks_empty(); }
-
 bool Worker::sleep() noexcept {
   sleeping_.exchange(1, std::memory_order_seq_cst);  // partner: push_remote()
   const uint64_t deadline = next_deadline_ns();

@@ -49,18 +49,26 @@ class Worker {
   // Caller: the owner.
   Ult* pop() noexcept;
   // Should a switch go to the carrier, which runs a task? The core's own queue is looked at
-  // each time, the shared ones now and then. Caller: the owner. Cost: 1 ns.
+  // each time, the shared ones now and then. Caller: the owner.
+  // Cost: one load of the owner's line until a first task is submitted; then 1 ns.
   bool wants_task() const noexcept {
     constexpr uint64_t kSwitchesPerLook = 16;
-    if (!own_tasks_->looks_empty()) return true;
+    const TaskPath* const path = used_path_.load(std::memory_order_relaxed);
+    if (path == nullptr) [[likely]]
+      return false;
+    if (!path->queues[0]->looks_empty()) return true;
     return switch_count.load(std::memory_order_relaxed) % kSwitchesPerLook == 0 &&
-           has_task();
+           !path->looks_empty();
   }
-  // Is a task here that this worker may run? A hint. Caller: any.
-  bool has_task() const noexcept;
-  void set_tasks(const TaskPath& path) noexcept {
-    own_tasks_ = path.queues[0];
-    task_path_ = &path;
+  // Is a task here that this worker may run? A hint. Caller: any. Cost: as wants_task().
+  bool has_task() const noexcept {
+    const TaskPath* const path = used_path_.load(std::memory_order_relaxed);
+    return path != nullptr && !path->looks_empty();
+  }
+  void set_tasks(const TaskPath& path) noexcept { task_path_ = &path; }
+  // The first task of the scheduler is about to be queued: look for tasks from now on. Caller: any.
+  void begin_tasks() noexcept {
+    used_path_.store(task_path_, std::memory_order_relaxed);
   }
 
   // Is there anything else to do than to go on? Caller: the owner.
@@ -157,8 +165,8 @@ class Worker {
   // The owner's line. head_ is atomic because hints read it.
   std::atomic<Ult*> head_{nullptr};
   Ult* tail_ MPC_GUARDED_BY(queue_lock_) = nullptr;
-  const TaskQueue* own_tasks_ = nullptr;  // the queue of this core
-  std::atomic<uint64_t> spun_at_{0};      // a switch_count; see has_spun()
+  std::atomic<const TaskPath*> used_path_{nullptr};  // null: nobody submits tasks
+  std::atomic<uint64_t> spun_at_{0};                 // a switch_count; see has_spun()
   int index_;
   int core_;
   SchedulerImpl& scheduler_;

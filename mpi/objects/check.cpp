@@ -42,29 +42,19 @@ struct Amount {
   Count count;
 };
 
-// Of MPI-4.1 chapter 6: the side whose type signature is the same at all members.
+// Of MPI-4.1 chapter 6: the side whose type signature is the same at all members. At the root of a
+// gather or scatter it is what each of the others has one block of. None where counts differ.
 Amount common_amount(const CollectiveCall& call) {
   const nbc::Shape& shape = call.shape;
+  const nbc::CollTraits& traits = nbc::traits_of(shape.coll);
+  const bool has_counts = traits.is_irregular() || shape.coll == Coll::kReduceScatter;
+  if (traits.recv == nbc::Layout::kNone || has_counts || traits.is_neighborhood)
+    return {nullptr, 0};
   const bool is_root = shape.rank == shape.root;
-  switch (shape.coll) {
-    case Coll::kBcast:
-    case Coll::kReduce:
-    case Coll::kAllreduce:
-    case Coll::kReduceScatterBlock:
-    case Coll::kScan:
-    case Coll::kExscan:
-    case Coll::kAllgather:
-    case Coll::kAlltoall:
-      return {call.recv_type, shape.recv_count};
-    case Coll::kGather:
-      return is_root ? Amount{call.recv_type, shape.recv_count}
-                     : Amount{call.send_type, shape.send_count};
-    case Coll::kScatter:
-      return is_root ? Amount{call.send_type, shape.send_count}
-                     : Amount{call.recv_type, shape.recv_count};
-    default:
-      return {nullptr, 0};
-  }
+  const bool is_sent = traits.gathers_on_the_way() &&
+                       is_root != (traits.root == nbc::RootRole::kReceives);
+  return is_sent ? Amount{call.send_type, shape.send_count}
+                 : Amount{call.recv_type, shape.recv_count};
 }
 
 Claim claim_of(const CollectiveCall& call) {

@@ -11,98 +11,42 @@
 namespace mpc::mpi {
 namespace {
 
-const char* kind_name(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::kComm:
-      return "communicator";
-    case Kind::kGroup:
-      return "group";
-    case Kind::kDatatype:
-      return "datatype";
-    case Kind::kOp:
-      return "operation";
-    case Kind::kRequest:
-      return "request";
-    case Kind::kMessage:
-      return "message";
-    case Kind::kInfo:
-      return "info";
-    case Kind::kErrhandler:
-      return "error handler";
-    case Kind::kWin:
-      return "window";
-    case Kind::kFile:
-      return "file";
-    case Kind::kSession:
-      return "session";
-    case Kind::kUserBuilder:
-      return "schedule builder";
-    case Kind::kUserSchedule:
-      return "schedule";
-  }
-  return "object";
-}
+struct KindFacts {
+  Kind kind;
+  const char* name;
+  int error_class;      // of what is no handle of the kind
+  uintptr_t null_code;  // of the ABI's null handle; 0: there is none
+};
+// clang-format off
+constexpr KindFacts kFacts[kKindCount] = {
+    {Kind{}, "object", MPI_ERR_ARG, 0},
+    {Kind::kComm, "communicator", MPI_ERR_COMM, abi::kCommNull},
+    {Kind::kGroup, "group", MPI_ERR_GROUP, abi::kGroupNull},
+    {Kind::kDatatype, "datatype", MPI_ERR_TYPE, abi::kDatatypeNull},
+    {Kind::kOp, "operation", MPI_ERR_OP, abi::kOpNull},
+    {Kind::kRequest, "request", MPI_ERR_REQUEST, abi::kRequestNull},
+    {Kind::kMessage, "message", MPI_ERR_REQUEST, abi::kMessageNull},
+    {Kind::kInfo, "info", MPI_ERR_INFO, abi::kInfoNull},
+    {Kind::kErrhandler, "error handler", MPI_ERR_ERRHANDLER, abi::kErrhandlerNull},
+    {Kind::kWin, "window", MPI_ERR_WIN, abi::kWinNull},
+    {Kind::kFile, "file", MPI_ERR_FILE, abi::kFileNull},
+    {Kind::kSession, "session", MPI_ERR_SESSION, abi::kSessionNull},
+    {Kind::kUserBuilder, "schedule builder", MPI_ERR_ARG, 0},
+    {Kind::kUserSchedule, "schedule", MPI_ERR_ARG, 0},
+};
+// clang-format on
 
-int class_of(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::kComm:
-      return MPI_ERR_COMM;
-    case Kind::kGroup:
-      return MPI_ERR_GROUP;
-    case Kind::kDatatype:
-      return MPI_ERR_TYPE;
-    case Kind::kOp:
-      return MPI_ERR_OP;
-    case Kind::kRequest:
-    case Kind::kMessage:
-      return MPI_ERR_REQUEST;
-    case Kind::kInfo:
-      return MPI_ERR_INFO;
-    case Kind::kErrhandler:
-      return MPI_ERR_ERRHANDLER;
-    case Kind::kWin:
-      return MPI_ERR_WIN;
-    case Kind::kFile:
-      return MPI_ERR_FILE;
-    case Kind::kSession:
-      return MPI_ERR_SESSION;
-    case Kind::kUserBuilder:
-    case Kind::kUserSchedule:
-      return MPI_ERR_ARG;
-  }
-  return MPI_ERR_ARG;
+constexpr bool is_in_order() {
+  for (int i = 0; i < kKindCount; ++i)
+    if (static_cast<int>(kFacts[i].kind) != i) return false;
+  return true;
 }
+static_assert(is_in_order());
 
-// The codes of the null handles, by kind.
-uintptr_t null_code(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::kComm:
-      return abi::kCommNull;
-    case Kind::kGroup:
-      return abi::kGroupNull;
-    case Kind::kDatatype:
-      return abi::kDatatypeNull;
-    case Kind::kOp:
-      return abi::kOpNull;
-    case Kind::kRequest:
-      return abi::kRequestNull;
-    case Kind::kMessage:
-      return abi::kMessageNull;
-    case Kind::kInfo:
-      return abi::kInfoNull;
-    case Kind::kErrhandler:
-      return abi::kErrhandlerNull;
-    case Kind::kWin:
-      return abi::kWinNull;
-    case Kind::kFile:
-      return abi::kFileNull;
-    case Kind::kSession:
-      return abi::kSessionNull;
-    case Kind::kUserBuilder:
-    case Kind::kUserSchedule:
-      return 0;
-  }
-  return 0;
+// An object that was overwritten may say anything.
+const KindFacts& facts_of(Kind kind) noexcept {
+  const auto index = static_cast<size_t>(kind);
+  return kFacts[index < kKindCount ? index : 0];
 }
 
 // "MPI_INT", or the number where the ABI has no such handle.
@@ -116,29 +60,31 @@ uintptr_t null_code(Kind kind) noexcept {
 
 Err bad_handle(const void* handle, Kind kind) {
   const auto code = reinterpret_cast<uintptr_t>(handle);
-  const char* what = kind_name(kind);
-  if (code == null_code(kind))
-    return fail(class_of(kind), fmt::format("the {} is the null handle", what));
+  const auto& [same_kind, what, error_class, null_code] = facts_of(kind);
+  if (code == null_code)
+    return fail(error_class, fmt::format("the {} is the null handle", what));
   if (code == 0)
-    return fail(class_of(kind), fmt::format("the {} was never set (it is 0)", what));
+    return fail(error_class, fmt::format("the {} was never set (it is 0)", what));
   if (const char* name = abi::handle_name(code))
-    return fail(class_of(kind),
+    return fail(error_class,
                 fmt::format("{} was given where a {} is needed", name, what));
   if (code < kPredefinedEnd)
-    return fail(class_of(kind),
+    return fail(error_class,
                 fmt::format("{} is no predefined {}", name_of_constant(code), what));
-  return fail(class_of(kind), fmt::format("{} is no {} handle", handle, what));
+  return fail(error_class, fmt::format("{} is no {} handle", handle, what));
 }
 
 Err bad_object(const Object& object, Kind kind) {
-  const char* what = kind_name(kind);
+  const KindFacts& wanted = facts_of(kind);
   if (!object.is_alive())
-    return fail(class_of(kind), fmt::format("the {} is freed, or never was one", what));
+    return fail(wanted.error_class,
+                fmt::format("the {} is freed, or never was one", wanted.name));
   if (object.kind() != kind)
-    return fail(class_of(kind), fmt::format("a {} was given where a {} is needed",
-                                            kind_name(object.kind()), what));
-  return fail(class_of(kind),
-              fmt::format("the {} belongs to rank {}", what, object.owner()));
+    return fail(wanted.error_class,
+                fmt::format("a {} was given where a {} is needed",
+                            facts_of(object.kind()).name, wanted.name));
+  return fail(wanted.error_class,
+              fmt::format("the {} belongs to rank {}", wanted.name, object.owner()));
 }
 
 constinit uintptr_t g_lowest_object = kHighHeap;

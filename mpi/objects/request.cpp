@@ -15,18 +15,17 @@
 namespace mpc::mpi {
 namespace {
 
-// A few instructions under it, no call, no switch. Only threads of one rank meet here, and only
-// with MPI_THREAD_MULTIPLE: else the program lets them in one after the other.
+// Only threads of one rank meet here, and only with MPI_THREAD_MULTIPLE: else the program lets
+// them in one after the other, and the lock is not taken. Clang cannot follow that.
 class PoolLock {
  public:
-  explicit PoolLock(const RankState& state) noexcept
-      : pool_(*state.requests), is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
-    if (!is_needed_) return;
-    while (pool_.is_locked.exchange(true, std::memory_order_acquire))
-      __builtin_ia32_pause();
+  explicit PoolLock(const RankState& state) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS
+      : pool_(*state.requests),
+        is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
+    if (is_needed_) pool_.lock.lock();
   }
-  ~PoolLock() {
-    if (is_needed_) pool_.is_locked.store(false, std::memory_order_release);
+  ~PoolLock() MPC_NO_THREAD_SAFETY_ANALYSIS {
+    if (is_needed_) pool_.lock.unlock();
   }
   PoolLock(const PoolLock&) = delete;
   PoolLock& operator=(const PoolLock&) = delete;
@@ -276,19 +275,24 @@ Err error_of_collective(const msg::Status& status, const char* call) {
                           call, sender));
 }
 
+int query_status(const Generalized& fns, MPI_Status* status) {
+  MPI_Status own{};
+  set_empty(&own);
+  const int code =
+      fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
+  if (status != MPI_STATUS_IGNORE) {
+    own.MPI_ERROR = status->MPI_ERROR;
+    *status = own;
+  }
+  return code;
+}
+
 namespace {
 
 // MPI-4.1 section 13.2: query_fn fills the status, free_fn ends it; both when it is complete.
 Err finish_generalized(Request& request, MPI_Status* status) {
-  MPI_Status own{};
-  set_empty(&own);
   const Generalized& fns = *request.generalized;
-  int code = fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
-  if (status != MPI_STATUS_IGNORE) {
-    const int kept = status->MPI_ERROR;
-    *status = own;
-    status->MPI_ERROR = kept;
-  }
+  int code = query_status(fns, status);
   const int freed = fns.free == nullptr ? MPI_SUCCESS : fns.free(fns.extra_state);
   if (code == MPI_SUCCESS) code = freed;
   return Err{code};

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/spin_lock.h"
 #include "mpi.h"
 #include "mpi/objects/buffered.h"
 #include "mpi/objects/error.h"
@@ -114,7 +115,8 @@ class Request final : public Object {
 struct RequestPool {
   Request* free = nullptr;
   Request* abandoned = nullptr;
-  std::atomic<bool> is_locked{false};  // several threads of the rank
+  SpinLock<>
+      lock;  // of both lists, where several threads of the rank make calls at once
   ~RequestPool();
 };
 
@@ -130,6 +132,9 @@ void wait_done(RankState& state, Request& request, const char* call);
 // sets *handle to MPI_REQUEST_NULL, or makes a persistent one inactive.
 // Returns the operation's error.
 Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* status);
+
+// Has the user's function fill `status`, but for MPI_ERROR. Returns its code.
+int query_status(const Generalized& fns, MPI_Status* status);
 
 // The error of an operation's status as an MPI error.
 Err error_of(const msg::Status& status);

@@ -144,16 +144,8 @@ Err test(MPI_Request* handle, int* flag, MPI_Status* status) {
   }
   Request* request = nullptr;
   if (const Err error = lookup(*handle, &request)) return error;
-  RankState& state = *rank_state();
-  if (request->is_active && !request->is_done()) {
-    msg::progress(*state.rank);
-    if (!request->is_done()) {
-      *flag = 0;
-      msg::relax(*state.rank);
-      return kSuccess;
-    }
-  }
-  return finish(state, handle, *request, status);
+  *flag = !request->is_active || test_for([&] { return request->is_done(); });
+  return *flag ? finish(*rank_state(), handle, *request, status) : kSuccess;
 }
 
 // --- all ------------------------------------------------------------------------------------
@@ -172,14 +164,9 @@ Err waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
 Err testall(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;
-  RankState& state = *rank_state();
-  if (!requests.all_done()) msg::progress(*state.rank);
-  *flag = requests.all_done();
-  if (!*flag) {
-    msg::relax(*state.rank);
-    return kSuccess;
-  }
-  return finish_all(state, count, handles, requests, statuses);
+  *flag = test_for([&] { return requests.all_done(); });
+  if (!*flag) return kSuccess;
+  return finish_all(*rank_state(), count, handles, requests, statuses);
 }
 
 // --- any ------------------------------------------------------------------------------------
@@ -208,16 +195,11 @@ Err testany(int count, MPI_Request* handles, int* index, int* flag,
     set_empty(status);
     return kSuccess;
   }
-  RankState& state = *rank_state();
-  if (requests.find_done() < 0) msg::progress(*state.rank);
-  const int done = requests.find_done();
-  *flag = done >= 0;
-  if (done < 0) {
-    msg::relax(*state.rank);
-    return kSuccess;
-  }
+  int done = -1;
+  *flag = test_for([&] { return (done = requests.find_done()) >= 0; });
+  if (!*flag) return kSuccess;
   *index = done;
-  return finish(state, &handles[done], *requests[done], status);
+  return finish(*rank_state(), &handles[done], *requests[done], status);
 }
 
 // --- some -----------------------------------------------------------------------------------
@@ -243,10 +225,8 @@ Err testsome(int count, MPI_Request* handles, int* outcount, int* indices,
     *outcount = MPI_UNDEFINED;
     return kSuccess;
   }
-  RankState& state = *rank_state();
-  if (requests.find_done() < 0) msg::progress(*state.rank);
-  if (requests.find_done() < 0) msg::relax(*state.rank);
-  return finish_some(state, handles, requests, outcount, indices, statuses);
+  test_for([&] { return requests.find_done() >= 0; });
+  return finish_some(*rank_state(), handles, requests, outcount, indices, statuses);
 }
 
 }  // namespace mpc::mpi::impl

@@ -9,6 +9,7 @@
 #include "mpi/objects/status.h"
 #include "mpi/objects/wait_reasons.h"
 #include "mpi/p2p/make.h"
+#include "mpi/p2p/request_array.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -57,14 +58,9 @@ Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
     *flag = 1;
     return kSuccess;
   }
-  msg::progress(comm.self());
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
-  *flag = try_probe(&args);
-  if (*flag) {
-    set_status(status, args.status);
-  } else {
-    msg::relax(comm.self());
-  }
+  *flag = test_after_progress(args.self, [&] { return try_probe(&args); });
+  if (*flag) set_status(status, args.status);
   return kSuccess;
 }
 
@@ -90,16 +86,12 @@ Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message,
     *flag = 1;
     return kSuccess;
   }
-  msg::progress(comm.self());
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
-  *flag = try_mprobe(&args);
-  if (*flag) {
-    set_status(status, args.status);
-    *message = message_handle(comm, args.matched);
-  } else {
-    *message = MPI_MESSAGE_NULL;
-    msg::relax(comm.self());
-  }
+  *message = MPI_MESSAGE_NULL;
+  *flag = test_after_progress(args.self, [&] { return try_mprobe(&args); });
+  if (!*flag) return kSuccess;
+  set_status(status, args.status);
+  *message = message_handle(comm, args.matched);
   return kSuccess;
 }
 

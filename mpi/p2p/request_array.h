@@ -1,9 +1,9 @@
 #pragma once
-// RequestArray: the requests of MPI_Waitall and its kin.
+// RequestArray: the requests of MPI_Waitall and its kin; and how a call looks that must not wait.
 //
-// Role:      looks each handle up once.
+// Role:      looks each handle up once; what MPI_Test, MPI_Iprobe and their kin have in common.
 // Users:     mpi/p2p.
-// Threads:   a local variable of one call.
+// Threads:   a local variable of one call; test_for() any execution of the rank.
 // See also:  MPI-4.1 section 3.7.5.
 
 #include <memory>
@@ -11,7 +11,9 @@
 #include "mpi.h"
 #include "mpi/objects/error.h"
 #include "mpi/objects/lookup.h"
+#include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
+#include "runtime/message/message.h"
 
 namespace mpc::mpi::impl {
 
@@ -60,6 +62,21 @@ class RequestArray {
   Request** requests_ = inline_;
   int count_ = 0, active_ = 0;
 };
+
+// A look that comes after the messages that have arrived; in vain, the caller's next look comes
+// after other ranks of its core have had a turn. True if done.
+template <class IsDone>
+bool test_after_progress(job::Rank& self, IsDone is_done) {
+  msg::progress(self);
+  if (is_done()) return true;
+  msg::relax(self);
+  return false;
+}
+// The same for what may be done already.
+template <class IsDone>
+bool test_for(IsDone is_done) {
+  return is_done() || test_after_progress(*rank_state()->rank, is_done);
+}
 
 inline MPI_Status* at(MPI_Status* statuses, int i) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;

@@ -15,25 +15,10 @@ Err request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   Request* request = nullptr;
   if (const Err error = lookup(handle, &request)) return error;
   if (!request->is_active) return kSuccess;
-  RankState& state = *rank_state();
-  if (!request->is_done()) msg::progress(*state.rank);
-  if (!request->is_done()) {
-    *flag = 0;
-    msg::relax(*state.rank);
-    return kSuccess;
-  }
-  if (request->kind() == RequestKind::kGeneralized) {
-    MPI_Status own{};
-    set_empty(&own);
-    const Generalized& fns = *request->generalized;
-    const int code =
-        fns.query == nullptr ? MPI_SUCCESS : fns.query(fns.extra_state, &own);
-    if (status != MPI_STATUS_IGNORE) {
-      own.MPI_ERROR = status->MPI_ERROR;
-      *status = own;
-    }
-    return Err{code};
-  }
+  *flag = test_for([&] { return request->is_done(); });
+  if (!*flag) return kSuccess;
+  if (request->kind() == RequestKind::kGeneralized)
+    return Err{query_status(*request->generalized, status)};
   set_status(status, request->result());
   return kSuccess;
 }
@@ -48,14 +33,9 @@ Err request_get_status_any(int count, const MPI_Request* handles, int* index, in
     *flag = 1;
     return kSuccess;
   }
-  RankState& state = *rank_state();
-  if (requests.find_done() < 0) msg::progress(*state.rank);
-  const int done = requests.find_done();
-  *flag = done >= 0;
-  if (done < 0) {
-    msg::relax(*state.rank);
-    return kSuccess;
-  }
+  int done = -1;
+  *flag = test_for([&] { return (done = requests.find_done()) >= 0; });
+  if (!*flag) return kSuccess;
   *index = done;
   return request_get_status(handles[done], flag, status);
 }
@@ -64,13 +44,8 @@ Err request_get_status_all(int count, const MPI_Request* handles, int* flag,
                            MPI_Status* statuses) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;
-  RankState& state = *rank_state();
-  if (!requests.all_done()) msg::progress(*state.rank);
-  *flag = requests.all_done();
-  if (!*flag) {
-    msg::relax(*state.rank);
-    return kSuccess;
-  }
+  *flag = test_for([&] { return requests.all_done(); });
+  if (!*flag) return kSuccess;
   for (int i = 0; i < count; ++i) {
     int done = 0;
     if (const Err error = request_get_status(handles[i], &done, at(statuses, i)))
@@ -85,9 +60,7 @@ Err request_get_status_some(int count, const MPI_Request* handles, int* outcount
   if (const Err error = requests.open(count, handles)) return error;
   *outcount = requests.active() == 0 ? MPI_UNDEFINED : 0;
   if (requests.active() == 0) return kSuccess;
-  RankState& state = *rank_state();
-  if (requests.find_done() < 0) msg::progress(*state.rank);
-  if (requests.find_done() < 0) msg::relax(*state.rank);
+  test_for([&] { return requests.find_done() >= 0; });
   for (int i = 0; i < count; ++i) {
     if (requests[i] == nullptr || !requests[i]->is_done()) continue;
     int done = 0;

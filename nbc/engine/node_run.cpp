@@ -86,12 +86,6 @@ void keep_for_rank(NodeState& state) {
   if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
 }
 
-#ifdef MPC_WITHOUT_PROGRESS
-
-constexpr bool leave_to_progress(NodeState&) noexcept { return false; }
-
-#else
-
 // A node on the rank's progress thread, or on the rank that took it back.
 void run_in_background(sched::ProgressItem& item) noexcept {
   RunContext& run = RunContext::here();
@@ -115,8 +109,6 @@ bool leave_to_progress(NodeState& state) noexcept {
   msg::call_waiting(rank);  // the collective may be gone
   return true;
 }
-
-#endif
 
 void run_node(NodeState& state, ReadyList& ready) {
   const Collective& c = *state.owner;

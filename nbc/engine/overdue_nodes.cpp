@@ -10,16 +10,6 @@
 
 namespace mpc::nbc {
 
-#ifdef MPC_WITHOUT_PROGRESS  // see scheduler/progress/progress.h
-
-void expect_overdue_nodes(job::Rank&, RunKeptNodes) noexcept {}
-
-RankEngine* take_engine(job::Rank& rank) noexcept {
-  return rank.nbc.exchange(nullptr, std::memory_order_acq_rel);
-}
-
-#else
-
 namespace {
 
 BoolSetting tick_setting{
@@ -112,7 +102,5 @@ RankEngine* take_engine(job::Rank& rank) noexcept {
     sched::Execution::self().yield();
   return engine;
 }
-
-#endif
 
 }  // namespace mpc::nbc

@@ -28,73 +28,34 @@ RankEngine::~RankEngine() {
   }
 }
 
-void RankEngine::lock() noexcept {
-  // acquire pairs with unlock(): the list. Held for a few instructions, never over a switch.
-  while (lock_.exchange(true, std::memory_order_acquire))
-    sched::Execution::self().yield();
-}
-
 Collective* RankEngine::take(job::Rank& rank) noexcept {
   RankEngine* const engine = of(rank);
   if (engine == nullptr) return nullptr;
-  engine->lock();
-  Collective* found = engine->free_;
-  if (found != nullptr) engine->free_ = found->next_free;
-  engine->unlock();
+  Collective* const found = engine->take_free();
   return found != nullptr ? found : new (std::nothrow) Collective(rank, *engine);
 }
 
 void RankEngine::give_back(Collective* collective) noexcept {
   collective->trim();
-  lock();
+  const Locked locked(lock_);
   collective->next_free = free_;
   free_ = collective;
-  unlock();
 }
 
-namespace {
-
-// `order` pairs with that of the exchange that takes the chain: what the nodes' predecessors
-// wrote.
-void push_chain(std::atomic<NodeState*>& list, NodeState& first, NodeState& last,
-                std::memory_order order) noexcept {
-  NodeState* head = list.load(std::memory_order_relaxed);
-  do {
-    last.next_ready = head;
-  } while (!list.compare_exchange_weak(head, &first, order, std::memory_order_relaxed));
-}
-
-NodeState* oldest_first(NodeState* newest) noexcept {
-  NodeState* oldest = nullptr;
-  while (newest != nullptr) {
-    NodeState* next = newest->next_ready;
-    newest->next_ready = oldest;
-    oldest = newest;
-    newest = next;
-  }
-  return oldest;
-}
-
-}  // namespace
-
-void RankEngine::keep_node(NodeState& node) noexcept {
-  push_chain(kept_, node, node, std::memory_order_release);
-}
+void RankEngine::keep_node(NodeState& node) noexcept { kept_.push(node); }
 
 void RankEngine::keep_user_node(NodeState& node) noexcept {
-  push_chain(user_, node, node, std::memory_order_seq_cst);
+  user_.push(node, std::memory_order_seq_cst);
 }
 
-NodeState* RankEngine::take_kept_nodes() noexcept {
-  return oldest_first(kept_.exchange(nullptr, std::memory_order_acquire));
-}
+NodeState* RankEngine::take_kept_nodes() noexcept { return kept_.take_oldest_first(); }
 
 NodeState* RankEngine::take_user_nodes() noexcept {
-  return oldest_first(user_.exchange(nullptr, std::memory_order_seq_cst));
+  return user_.take_oldest_first(std::memory_order_seq_cst);
 }
 
 void RankEngine::HandOffScope::push(NodeState& first, NodeState& last) noexcept {
-  push_chain(to_.handed_over_, first, last, std::memory_order_release);
+  to_.handed_over_.push_chain(first, last);
 }
 
 void RankEngine::await_hand_offs() const noexcept {

@@ -9,6 +9,8 @@
 
 #include <atomic>
 
+#include "base/mpsc_stack.h"
+#include "base/spin_lock.h"
 #include "nbc/engine/collective.h"
 
 namespace mpc::nbc {
@@ -35,15 +37,13 @@ class RankEngine {
   // A node of one of the rank's collectives waits for the rank.
   void keep_node(NodeState& node) noexcept;
   bool has_kept_nodes() const noexcept {
-    return kept_.load(std::memory_order_relaxed) != nullptr;  // a hint
+    return !kept_.is_empty();  // a hint
   }
   // All of them, the oldest first.
   NodeState* take_kept_nodes() noexcept;
   // Differs from what it was if nodes have come since. The pointer is only compared: its node may
   // be gone. Caller: any.
-  const void* newest_kept() const noexcept {
-    return kept_.load(std::memory_order_relaxed);
-  }
+  const void* newest_kept() const noexcept { return kept_.top(); }
   OverdueItem overdue;
 
   // Nodes with a function of the user, and whether one is being run: see nbc/engine/user_code.h.
@@ -53,7 +53,7 @@ class RankEngine {
   void keep_user_node(NodeState& node) noexcept;
   NodeState* take_user_nodes() noexcept;
   bool has_user_nodes() const noexcept {
-    return user_.load(std::memory_order_seq_cst) != nullptr;
+    return !user_.is_empty(std::memory_order_seq_cst);
   }
   bool enter_user_code() noexcept {
     sched::Execution* nobody = nullptr;
@@ -86,25 +86,27 @@ class RankEngine {
     RankEngine& to_;
   };
   bool has_handed_over() const noexcept {
-    return handed_over_.load(std::memory_order_relaxed) != nullptr;  // a hint
+    return !handed_over_.is_empty();  // a hint
   }
-  NodeState* take_handed_over() noexcept {
-    // acquire pairs with HandOffScope::push().
-    return handed_over_.exchange(nullptr, std::memory_order_acquire);
-  }
+  NodeState* take_handed_over() noexcept { return handed_over_.take_newest_first(); }
   void await_hand_offs() const noexcept;
 
  private:
-  void lock() noexcept;
-  void unlock() noexcept { lock_.store(false, std::memory_order_release); }
+  // Null: there is none.
+  Collective* take_free() noexcept {
+    const Locked locked(lock_);
+    Collective* const found = free_;
+    if (found != nullptr) free_ = found->next_free;
+    return found;
+  }
 
-  std::atomic<NodeState*> kept_{nullptr}, user_{nullptr};
+  using NodeStack = MpscStack<NodeState, &NodeState::next_ready>;
+
+  NodeStack kept_, user_, handed_over_;
   std::atomic<sched::Execution*> in_user_code_{nullptr};
-  std::atomic<NodeState*> handed_over_{nullptr};
   std::atomic<int> hand_offs_{0};
-  // The lock of free_; contended only by several threads of one rank.
-  std::atomic<bool> lock_{false};
-  Collective* free_ = nullptr;
+  SpinLock<> lock_;  // contended only by several threads of one rank
+  Collective* free_ MPC_GUARDED_BY(lock_) = nullptr;
 };
 
 }  // namespace mpc::nbc

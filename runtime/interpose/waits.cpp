@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/spin_lock.h"
+#include "base/thread_safety.h"
 #include "runtime/interpose/clock.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/main_thread.h"
@@ -50,43 +52,52 @@ struct Waiter {
 class alignas(64) Lot {
  public:
   void add(Waiter& waiter) noexcept {
-    lock(kForEver);
+    const mpc::Locked locked(lock_);
     waiter.next = first_;
     first_ = &waiter;
     // seq_cst: before the waiter looks at its object again; pairs with has_waiters().
     count_.fetch_add(1, std::memory_order_seq_cst);
-    unlock();
   }
   // False: it had been woken.
   bool remove(Waiter& waiter) noexcept {
-    lock(kForEver);
-    const bool was_there =
-        unlink([&](const Waiter& one) { return &one == &waiter; }) != nullptr;
-    unlock();
-    return was_there;
+    const mpc::Locked locked(lock_);
+    return unlink([&](const Waiter& one) { return &one == &waiter; }) != nullptr;
   }
   // Caller: after the object has changed.
   bool has_waiters() const noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return count_.load(std::memory_order_relaxed) != 0;
   }
-  // Wakes one of those who wait for `object`. False: there is none, or the lock was not to be had
-  // in `turns` turns.
-  bool wake(const void* object, uint64_t turns) noexcept {
-    if (!lock(turns)) return false;
-    Waiter* waiter = unlink([&](const Waiter& one) { return one.object == object; });
-    if (waiter != nullptr) {
-      Execution* execution = waiter->execution;  // the waiter may go right away
-      waiter->is_woken.store(true, std::memory_order_release);
-      execution->unpark();
+  // Wakes one of those who wait for `object`. False: there is none.
+  bool wake(const void* object) noexcept {
+    const mpc::Locked locked(lock_);
+    return wake_locked(object);
+  }
+  // The same where a signal handler may be the caller, and may have interrupted the thread that
+  // holds the lock: false also if the lock was not to be had.
+  bool try_wake(const void* object) noexcept {
+    constexpr int kYields = 10;  // to a holder that has lost its core
+    mpc::PauseThenYield backoff;
+    for (int left = backoff.kPauses + kYields; !lock_.try_lock(); --left) {
+      if (left == 0) return false;
+      backoff.once();
     }
-    unlock();
-    return waiter != nullptr;
+    const bool has_woken = wake_locked(object);
+    lock_.unlock();
+    return has_woken;
   }
 
  private:
+  bool wake_locked(const void* object) noexcept MPC_REQUIRES(lock_) {
+    Waiter* waiter = unlink([&](const Waiter& one) { return one.object == object; });
+    if (waiter == nullptr) return false;
+    Execution* execution = waiter->execution;  // the waiter may go right away
+    waiter->is_woken.store(true, std::memory_order_release);
+    execution->unpark();
+    return true;
+  }
   template <typename IsWanted>
-  Waiter* unlink(IsWanted is_wanted) noexcept {
+  Waiter* unlink(IsWanted is_wanted) noexcept MPC_REQUIRES(lock_) {
     for (Waiter** link = &first_; *link != nullptr; link = &(*link)->next) {
       Waiter* found = *link;
       if (!is_wanted(*found)) continue;
@@ -96,23 +107,10 @@ class alignas(64) Lot {
     }
     return nullptr;
   }
-  // Held for some instructions. Acquire pairs with the release in unlock().
-  bool lock(uint64_t turns) noexcept {
-    constexpr uint64_t kTurnsBeforeYield = 100;
-    for (uint64_t turn = 0; locked_.exchange(true, std::memory_order_acquire); ++turn) {
-      if (turn >= turns) return false;
-      if (turn % kTurnsBeforeYield == kTurnsBeforeYield - 1)
-        sched_yield();
-      else
-        __builtin_ia32_pause();
-    }
-    return true;
-  }
-  void unlock() noexcept { locked_.store(false, std::memory_order_release); }
 
-  std::atomic<bool> locked_{false};
+  mpc::SpinLock<> lock_;
   std::atomic<int> count_{0};
-  Waiter* first_ = nullptr;
+  Waiter* first_ MPC_GUARDED_BY(lock_) = nullptr;
 };
 
 constinit std::array<Lot, 256> g_lots{};
@@ -179,7 +177,7 @@ int wait_for(sem_t* semaphore, uint64_t deadline_ns) noexcept {
     lot.add(waiter);
     if (NEXT(sem_trywait)(semaphore) == 0) {
       // Who has woken it meanwhile did so for a post that somebody else may take now.
-      if (!lot.remove(waiter)) lot.wake(semaphore, kForEver);
+      if (!lot.remove(waiter)) lot.wake(semaphore);
       return 0;
     }
     if (errno != EAGAIN) {
@@ -241,9 +239,8 @@ MPC_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* time) {
 MPC_EXPORT int sem_post(sem_t* semaphore) noexcept {
   const int result = NEXT(sem_post)(semaphore);
   Lot& lot = lot_of(semaphore);
-  constexpr uint64_t kTurns = 1000;
   if (result == 0 && may_wake(lot) && Execution::self().worker() == nullptr)
-    lot.wake(semaphore, kTurns);
+    lot.try_wake(semaphore);
   return result;
 }
 
@@ -272,13 +269,13 @@ MPC_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t
 MPC_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   const int result = NEXT(pthread_cond_signal)(condition);
   Lot& lot = lot_of(condition);
-  if (may_wake(lot)) lot.wake(condition, kForEver);
+  if (may_wake(lot)) lot.wake(condition);
   return result;
 }
 MPC_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
   const int result = NEXT(pthread_cond_broadcast)(condition);
   Lot& lot = lot_of(condition);
-  while (may_wake(lot) && lot.wake(condition, kForEver)) {
+  while (may_wake(lot) && lot.wake(condition)) {
   }
   return result;
 }

@@ -20,7 +20,7 @@ BoolSetting steals{
     "their worker computes. Off by default with --placement LIST and --emulate"};
 
 StringSetting progress_policy{
-    "progress.policy", sched::kHasProgressThreads ? "closest" : "off",
+    "progress.policy", "closest",
     "Where progress threads run: closest (idle core), same (core), next (core), numa, "
     "list:WORKERS, tasks (any idle core), or off",
     "closest|same|next|numa|list:0,1,...|tasks|off"};
@@ -32,11 +32,6 @@ Result<> choose_policy(sched::ProgressCores::Config* out) {
   const bool is_list = text.starts_with(kList);
   auto policy = sched::parse_progress_policy(is_list ? "list" : text);
   if (!policy) return {Errc::kArg, "progress.policy: " + policy.error().message};
-  if (!sched::kHasProgressThreads && *policy != sched::ProgressPolicy::kOff)
-    return {Errc::kArg,
-            fmt::format("progress.policy={}: this build has no progress threads "
-                        "(CMake option MPC_PROGRESS)",
-                        text)};
   out->policy = *policy;
   if (*policy != sched::ProgressPolicy::kList) return {};
   auto list = parse_index_list(is_list ? std::string_view(text).substr(kList.size())
@@ -195,7 +190,6 @@ void NodeJob::bind_workers() {
 }
 
 void NodeJob::make_progress_threads() {
-#ifndef MPC_WITHOUT_PROGRESS
   if (progress_config_.policy == sched::ProgressPolicy::kOff) return;
   progress_cores_ =
       sched::ProgressCores::make(*scheduler_, *machine_, progress_config_);
@@ -204,7 +198,6 @@ void NodeJob::make_progress_threads() {
         rank.get(), rank->world_rank, worker_of_[rank->world_rank]));
     rank->progress = progress_threads_.back().get();
   }
-#endif
 }
 
 // The worker of each rank.

@@ -42,13 +42,9 @@ struct Rank {
   int world_size = 1;
   int app_index = 0;  // which program of an MPMD job
   Job* job = nullptr;
-  sched::Execution* execution = nullptr;  // its main thread
-  loader::Copy* copy = nullptr;           // private image; null for a singleton
-#ifdef MPC_WITHOUT_PROGRESS               // the compiler sees that nobody has one
-  static constexpr sched::ProgressThread* progress = nullptr;
-#else
+  sched::Execution* execution = nullptr;      // its main thread
+  loader::Copy* copy = nullptr;               // private image; null for a singleton
   sched::ProgressThread* progress = nullptr;  // background work; null for a singleton
-#endif
 
   // One slot per upper layer; each layer owns what it puts there, and frees it at the end of
   // the rank through Job::at_rank_end.

@@ -79,7 +79,9 @@ class AnswerTime {
   static constexpr int kDirectSeries = 120;  // receives between two comparisons
   static constexpr int kComparison = 4;      // receives that wait for one
 
-  // A mean of the latest times.
+  // A mean of the latest times. No base/moving_average.h: here the first value counts as a whole, as
+  // nothing can be assumed before, and later ones a quarter, as a series to compare has few; and the
+  // mailbox's lock keeps it, so it need not be atomic.
   struct Usual {
     int64_t ticks = 0;  // 0: none yet
     void add(int64_t value) noexcept {

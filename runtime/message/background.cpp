@@ -13,8 +13,6 @@ void leave(job::Rank& self) {
     mine.delegate();
 }
 
-#ifndef MPC_WITHOUT_PROGRESS
-
 namespace {
 
 BoolSetting help_setting{
@@ -61,7 +59,5 @@ bool do_own_progress(job::Rank& self) noexcept {
   item->run(*item);
   return true;
 }
-
-#endif
 
 }  // namespace mpc::msg

@@ -12,24 +12,6 @@
 
 namespace mpc::msg {
 
-#ifdef MPC_WITHOUT_PROGRESS  // see scheduler/progress/progress.h
-
-class ShortCall {
- public:
-  ShortCall() noexcept {}  // not trivial: no warning about variables that nobody reads
-  static constexpr bool is_inside() noexcept { return false; }
-};
-constexpr bool leave_to_progress(Operation&, Entry&, bool) noexcept { return false; }
-constexpr bool waits_help() noexcept { return true; }
-constexpr bool take_back(Operation&) noexcept { return false; }
-constexpr bool help_progress(job::Rank&) noexcept { return false; }
-constexpr sched::ProgressData place_of_data(const job::Rank&, const job::Rank&,
-                                            int64_t) noexcept {
-  return {};
-}
-
-#else
-
 // While it lives, this execution is in a call that is to return soon: long copies that it
 // finds are left to progress threads, if there is a core for them. May be nested.
 class ShortCall {
@@ -80,8 +62,6 @@ inline bool help_progress(job::Rank& self) noexcept {
   return self.progress != nullptr && self.progress->has_items() &&
          do_own_progress(self);
 }
-
-#endif
 
 // At the end of a non-blocking start whose operation goes on: from now on those who send to
 // this rank also match for it. Caller: an execution of `self`. Switches: no.

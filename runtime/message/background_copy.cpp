@@ -5,8 +5,6 @@
 #include "runtime/message/mailbox.h"
 #include "runtime/message/work.h"
 
-#ifndef MPC_WITHOUT_PROGRESS
-
 namespace mpc::msg {
 namespace {
 
@@ -87,5 +85,3 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
 }
 
 }  // namespace mpc::msg
-
-#endif

@@ -11,15 +11,6 @@
 
 namespace mpc::msg {
 
-#ifdef MPC_WITHOUT_PROGRESS  // see scheduler/progress/progress.h
-
-class CopyBatch {
- public:
-  CopyBatch() noexcept {}  // not trivial: no warning about variables that nobody reads
-};
-
-#else
-
 // While it lives, copies that this execution finds are collected; at its end they are done, or
 // left to progress threads if there are several and cores are free. For a background node that
 // starts several messages.
@@ -36,7 +27,5 @@ class CopyBatch {
   Work work_;
   const bool is_outermost_;
 };
-
-#endif
 
 }  // namespace mpc::msg

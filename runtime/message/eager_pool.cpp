@@ -26,22 +26,19 @@ Block* EagerPool::make(int size_class, EagerPool* owner) {
 
 Block* EagerPool::take(size_t bytes) {
   const int size_class = class_of(bytes);
-  // acquire pairs with the release below: the lists of the previous holder.
-  if (busy_.exchange(1, std::memory_order_acquire) != 0)
-    return make(size_class, nullptr);
+  if (!lock_.try_lock()) return make(size_class, nullptr);
   if (free_[size_class] == nullptr) collect();
   Block* block = free_[size_class];
   if (block != nullptr) {
     free_[size_class] = block->next_free;
     --free_counts_[size_class];
   }
-  busy_.store(0, std::memory_order_release);  // pairs with the exchange above
+  lock_.unlock();
   return block != nullptr ? block : make(size_class, this);
 }
 
 void EagerPool::collect() noexcept {
-  // acquire pairs with the release in give_back().
-  Block* block = returned_.exchange(nullptr, std::memory_order_acquire);
+  Block* block = returned_.take_newest_first();
   while (block != nullptr) {
     Block* next = block->next_free;
     const int c = block->size_class;
@@ -62,15 +59,11 @@ void EagerPool::give_back(Block* block) noexcept {
     ::operator delete (block, std::align_val_t{alignof(Block)});
     return;
   }
-  Block* top = owner->returned_.load(std::memory_order_relaxed);
-  do {
-    block->next_free = top;
-    // release pairs with the acquire in collect(): the block is no longer read.
-  } while (!owner->returned_.compare_exchange_weak(
-      top, block, std::memory_order_release, std::memory_order_relaxed));
+  owner->returned_.push(*block);
 }
 
 void EagerPool::clear() noexcept {
+  const Locked locked(lock_);
   collect();
   for (int c = 0; c < kClasses; ++c) {
     while (Block* block = free_[c]) {

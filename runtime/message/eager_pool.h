@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/mpsc_stack.h"
+#include "base/spin_lock.h"
 #include "runtime/message/request.h"
 
 namespace mpc::msg {
@@ -52,14 +54,15 @@ class EagerPool {
 
   static int class_of(size_t bytes) noexcept;
   Block* make(int size_class, EagerPool* owner);
-  void collect() noexcept;
+  void collect() noexcept MPC_REQUIRES(lock_);
 
-  // 0: free, 1: taken. Contended only by several kernel threads of one rank.
-  std::atomic<unsigned> busy_{0};
-  // What others gave back; emptied as a whole, so that there is no ABA.
-  std::atomic<Block*> returned_{nullptr};
-  Block* free_[kClasses] = {};
-  size_t free_counts_[kClasses] = {};
+  // Only tried: contended only by several kernel threads of one rank, of which all but one then
+  // do without the pool.
+  SpinLock<> lock_;
+  // What others gave back.
+  MpscStack<Block, &Block::next_free> returned_;
+  Block* free_[kClasses] MPC_GUARDED_BY(lock_) = {};
+  size_t free_counts_[kClasses] MPC_GUARDED_BY(lock_) = {};
 };
 
 }  // namespace mpc::msg

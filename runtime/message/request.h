@@ -139,15 +139,11 @@ struct Operation : Entry {
   // behind what only background work needs, or each large message would move one line more.
   Entry* match = nullptr;  // of a receive in a copy job
   Operation* next_work = nullptr;
-#ifdef MPC_WITHOUT_PROGRESS
-  void forget_background() noexcept {}
-#else
   void forget_background() noexcept {
     background.store(nullptr, std::memory_order_relaxed);  // not shared yet
   }
   // The copy was left to this progress thread, as in_background.item.
   std::atomic<sched::ProgressThread*> background{nullptr};
-#endif
 };
 
 // One operation in flight. Embeddable: mpi::Request and nbc nodes contain one.

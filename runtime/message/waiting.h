@@ -1,12 +1,14 @@
 #pragma once
-// Waiting: the one loop in which an execution of a rank looks, spins and parks.
+// Waiting: the one way in which an execution of a rank looks, spins and parks.
 //
 // Role:      what wait(), wait_until(), wait_all() and the blocking calls share.
 // Users:     runtime/message.
 // Threads:   several executions of one rank may wait at the same time.
-// See also:  scheduler/execution.h (park), docs/design/0003-mailbox.md.
+// See also:  runtime/message/spinning.h and parking.h (the two halves), scheduler/execution.h (park),
+//            docs/design/0003-mailbox.md.
 
 #include "runtime/message/mailbox.h"
+#include "runtime/message/main_execution.h"
 #include "runtime/message/message.h"
 #include "scheduler/execution.h"
 
@@ -38,13 +40,5 @@ class BlockingOperation {
 // A send whose pointer still lies in the receiver's ring: does for the receiver what it has
 // not done itself. After it the send is matched, copied away, or in the unexpected queue.
 void help_receiver(Operation& op) noexcept;
-
-// Calls the hooks of upper layers if notify() asked for it. True if anything happened.
-bool run_hooks(Mailbox& mine) noexcept;
-
-// Is `me` the rank's main execution, the only one that looks at the ring for long?
-inline bool is_main(const Mailbox& mine, const sched::Execution& me) noexcept {
-  return mine.owner.load(std::memory_order_relaxed)->execution == &me;
-}
 
 }  // namespace mpc::msg

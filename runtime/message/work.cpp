@@ -220,7 +220,7 @@ void Work::end_collecting() noexcept {
 namespace {
 
 // True: it is complete, and nobody waited. False: claimed (kCompleting), and op.waiter is to be
-// woken. The waiter may take back its kWaited meanwhile (disarm() in waiting.cpp), and its
+// woken. The waiter may take back its kWaited meanwhile (disarm() in arming.h), and its
 // Waiter is gone then: only who has moved kWaited to kCompleting may touch it.
 bool finish_or_claim(Operation& op) noexcept {
   for (;;) {

@@ -29,14 +29,6 @@ namespace mpc::sched {
 class Scheduler;
 class ProgressThread;
 
-// False: a build that measures what progress threads cost others (CMake option MPC_PROGRESS).
-// Nothing of them is then left in messages and collectives, and no rank has one.
-#ifdef MPC_WITHOUT_PROGRESS
-inline constexpr bool kHasProgressThreads = false;
-#else
-inline constexpr bool kHasProgressThreads = true;
-#endif
-
 enum class ProgressPolicy : uint8_t {
   kOff,      // no background work: it is done in MPI calls only
   kClosest,  // the closest idle core, communication cores first; chosen anew each time
@@ -64,11 +56,7 @@ struct ProgressData {
 
 // True if submit() refuses an item with such data in any case: it is too small, or its data are in
 // the caller's cache. A caller that asks first saves the preparations of a hand-over. Caller: any.
-#ifdef MPC_WITHOUT_PROGRESS
-constexpr bool is_kept_here(int64_t, ProgressData) noexcept { return true; }
-#else
 bool is_kept_here(int64_t bytes, ProgressData data) noexcept;
-#endif
 
 // One piece of background work, embedded in its owner's memory. The queue does not touch it
 // after `run` has begun, nor after take() has returned it.

@@ -210,7 +210,16 @@ void TaskQueues::submit_to(Task& task, const WorkerSet& allowed) noexcept {
   enqueue(task, queue, near);
 }
 
+// Relaxed: switches and polling ranks only hint at tasks. A worker that becomes idle looks at the
+// queues themselves, so the argument at the top holds whatever it sees of this.
+void TaskQueues::begin_use() noexcept {
+  for (Worker* worker : workers_) worker->begin_tasks();
+  is_in_use_.store(true, std::memory_order_relaxed);
+}
+
 void TaskQueues::enqueue(Task& task, TaskQueue& queue, int near) noexcept {
+  if (!is_in_use()) [[unlikely]]
+    begin_use();
   const WorkerSet* allowed = task.allowed_;  // the task may be gone once it is queued
   trace::instant(kSubmit, {static_cast<uint64_t>(queue.scope)});
   queue.push(task);

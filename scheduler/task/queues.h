@@ -4,7 +4,10 @@
 // Role:      PIOMan's hierarchical task lists: the queue of a task says which workers may run it. A
 //            worker looks from its core's queue up to the machine's: when it has nothing to
 //            run, and (a bounded look) when it switches.
-// Users:     scheduler/progress submits (policy `tasks`); workers run them.
+// Users:     In a job: scheduler/progress with progress.policy=tasks, by submit_near() and with
+//            TaskScope::kMachine. Tests and benchmarks only: submit(), submit_to() and so sets of
+//            workers, the other scopes, kAgain. Workers run them; one of a job that submits none
+//            looks at no queue when it switches (Worker::wants_task), it loads one word.
 // Threads:   submit functions: any thread and task, no signal handler. The rest as they say.
 // See also:  scheduler/task/task.h, docs/design/0010-task-queues.md.
 
@@ -34,6 +37,8 @@ class TaskQueues {
   void submit_to(Task& task, const WorkerSet& allowed) noexcept;
 
   // ---- what a worker's path looks like (benchmarks, tests, reports) ----
+  // Was a task ever submitted? Until then no switch looks at a queue.
+  bool is_in_use() const noexcept { return is_in_use_.load(std::memory_order_relaxed); }
   int level_count(int worker) const noexcept { return path(worker).count; }
   // `level` 0 is the core's own queue, the last one the machine's.
   const TaskQueue& queue(int worker, int level) const noexcept {
@@ -90,6 +95,7 @@ class TaskQueues {
     uint64_t moved_count = 0;
   };
   static TaskQueue& select(const TaskPath& path, TaskScope scope) noexcept;
+  void begin_use() noexcept;
   void enqueue(Task& task, TaskQueue& queue, int near) noexcept;
   void wake_one(const TaskQueue& queue, int near, const WorkerSet* allowed) noexcept;
   void wake_eligible(TaskQueue& queue) noexcept;
@@ -98,7 +104,7 @@ class TaskQueues {
   std::vector<std::unique_ptr<TaskQueue>> queues_;
   std::vector<Share> shares_;
   std::vector<Worker*> workers_;
-  std::atomic<bool> finishing_{false};
+  std::atomic<bool> is_in_use_{false}, finishing_{false};
 };
 
 }  // namespace mpc::sched

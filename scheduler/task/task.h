@@ -4,7 +4,7 @@
 // Role:      what communication leaves behind for a core that has time: match an envelope, copy
 //            a piece, go on with a schedule. Embedded in the owner's object, so that handing
 //            it over allocates nothing.
-// Users:     scheduler/progress submits (policy `tasks`); the scheduler's workers run.
+// Users:     scheduler/progress submits, with progress.policy=tasks only; the scheduler's workers run.
 // Threads:   see TaskQueues. A task that is queued or runs belongs to the queues.
 // See also:  scheduler/task/queues.h; docs/scheduler.md section "Tasks"; Trahay & Denis 2009,
 //            section III.

@@ -124,12 +124,12 @@ class History(Fake):
 
     def test_progress_cost_adds_its_ratios(self):
         program = load("progress-cost")
-        samples = {(("barrier", 16), "without"): [(0, 1.0, "us"), (1, 2.0, "us")],
-                   (("barrier", 16), "off"): [(0, 1.1, "us"), (1, 2.2, "us")]}
+        samples = {(("barrier", 16), "off"): [(0, 1.0, "us"), (1, 2.0, "us")],
+                   (("barrier", 16), "default"): [(0, 1.1, "us"), (1, 2.2, "us")]}
         lines = program.history_lines(samples)
         self.assertEqual([row[3:8] + row[9:10] for row in lines], [
-            ("progress-cost", "barrier 16 ranks", "build without", "1.5", "us", ""),
-            ("progress-cost", "barrier 16 ranks", "progress.policy=off", "1.65", "us", "1.100")])
+            ("progress-cost", "barrier 16 ranks", "progress.policy=off", "1.5", "us", ""),
+            ("progress-cost", "barrier 16 ranks", "default, no spare core", "1.65", "us", "1.100")])
 
     def test_the_history_of_the_repository_can_be_read(self):
         program = load("compare")

@@ -21,6 +21,25 @@ static void leave_things(void) {
     MPI_Send(&rank, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD);
 }
 
+/* Blocks of which only some members give the size, and sizes that may differ. */
+static void exchange_blocks(void) {
+  int one = rank, blocks[3] = {0}, back[3] = {0};
+  int counts[3] = {1, 1, 1}, places[3] = {0, 1, 2}, parts[3] = {size, 0, 0};
+  const int is_root = rank == 2;
+  MPI_Gather(&one, 1, MPI_INT, blocks, is_root ? 1 : 77, is_root ? MPI_INT : MPI_DOUBLE,
+             2, MPI_COMM_WORLD);
+  MPI_Scatter(blocks, is_root ? 1 : 77, is_root ? MPI_INT : MPI_DOUBLE, &one, 1,
+              MPI_INT, 2, MPI_COMM_WORLD);
+  MPI_Allgather(&one, 1, MPI_INT, blocks, 1, MPI_INT, MPI_COMM_WORLD);
+  MPI_Alltoall(blocks, 1, MPI_INT, back, 1, MPI_INT, MPI_COMM_WORLD);
+  if (rank == 1) counts[1] = 0; /* nothing from itself to itself */
+  MPI_Alltoallv(blocks, counts, places, MPI_INT, back, counts, places, MPI_INT,
+                MPI_COMM_WORLD);
+  MPI_Gatherv(places, rank, MPI_INT, back, (int[]){0, 1, 2}, (int[]){0, 0, 1}, MPI_INT,
+              0, MPI_COMM_WORLD);
+  MPI_Reduce_scatter(blocks, back, parts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 /* Made, used and given back: nothing is left. */
 static void leave_nothing(void) {
   MPI_Comm comm, part;
@@ -79,8 +98,16 @@ int main(int argc, char** argv) {
                    MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+  int blocks[6] = {0}, mine[2] = {0};
+  if (!strcmp(how, "gather"))
+    MPI_Gather(mine, odd_one ? 2 : 1, MPI_INT, blocks, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (!strcmp(how, "scatter"))
+    MPI_Scatter(blocks, 2, MPI_INT, mine, odd_one ? 1 : 2, MPI_INT, 2, MPI_COMM_WORLD);
   if (!strcmp(how, "left")) leave_things();
-  if (!strcmp(how, "nothing")) leave_nothing();
+  if (!strcmp(how, "nothing")) {
+    exchange_blocks();
+    leave_nothing();
+  }
   MPI_Finalize();
   if (rank == 0) puts("done");
   return 0;

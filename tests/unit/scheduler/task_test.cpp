@@ -49,6 +49,20 @@ TEST_P(Tasks, ATaskWakesASleepingWorker) {
   }
 }
 
+TEST_P(Tasks, CostASchedulerNothingUntilTheFirstOneIsSubmitted) {
+  std::atomic<bool> has_switched{false};
+  spawn(0, [&] {
+    Execution::self().yield();
+    has_switched.store(true);
+  });
+  wait_until([&] { return has_switched.load(); });
+  EXPECT_FALSE(tasks().is_in_use());
+  Probe probe;
+  tasks().submit(probe, TaskScope::kCore);
+  EXPECT_TRUE(tasks().is_in_use());
+  wait_until([&] { return probe.is_done(); });
+}
+
 // A rank that makes no call at all: a task of its core runs at a tick.
 TEST_P(Tasks, ATaskOfACoreThatComputesRunsAtATick) {
   Probe probe;

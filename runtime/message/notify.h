@@ -1,0 +1,23 @@
+#pragma once
+// Notify: a rank that waits is told to look, and what it runs then.
+//
+// Role:      upper layers leave something to a rank and call notify() or call_parked(), both in
+//            runtime/message/message.h; the rank's waits call the layers' hooks.
+// Users:     runtime/message.
+// Threads:   run_hooks() executions of the rank.
+// See also:  runtime/message/parking.h (who is told), docs/messages.md.
+
+#include "runtime/message/mailbox.h"
+
+namespace mpc::msg {
+
+// The hooks of upper layers, unless somebody else was quicker. True if they were called.
+bool call_hooks(Mailbox& mine) noexcept;
+
+// Calls the hooks of upper layers if notify() asked for it. True if anything happened.
+// Cost: a load, as long as it has not.
+inline bool run_hooks(Mailbox& mine) noexcept {
+  return mine.attention.load(std::memory_order_relaxed) && call_hooks(mine);
+}
+
+}  // namespace mpc::msg
