@@ -1,4 +1,3 @@
-// Long: each way of waiting beside the others; being taken apart.
 #include "runtime/message/waiting.h"
 
 #include "runtime/message/arming.h"
