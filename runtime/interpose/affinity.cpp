@@ -70,7 +70,7 @@ int set_main_thread(Rank& rank, size_t size, const cpu_set_t* set) noexcept {
 // Before main(): the share, unless that is everything.
 __attribute__((constructor)) void register_hook() {
   job::Job::at_rank_start(job::HookOrder::kAffinity, [](Rank& rank) {
-    if (rank.copy == nullptr) return;
+    if (rank.instance == nullptr) return;
     const cpu_set_t share = share_of(rank);
     if (CPU_COUNT(&share) > 0 && !CPU_EQUAL(&share, &g_allowed))
       NEXT(pthread_setaffinity_np)(pthread_self(), sizeof share, &share);
@@ -98,14 +98,14 @@ int nth_from_here(const cpu_set_t& cpus, int number) noexcept {
 // process the main thread's number is that of the process.
 Rank* rank_of_main_thread(pid_t thread) noexcept {
   if (!g_is_ready) return nullptr;
-  const bool is_main = loader::running_copy() != nullptr;
+  const bool is_main = loader::running_instance() != nullptr;
   if (thread == 0 && !is_main) return nullptr;
   if (thread != 0 && thread != ::getpid() &&
       (!is_main || thread != static_cast<pid_t>(::syscall(SYS_gettid))))
     return nullptr;
   Rank* rank = own_rank();
-  return rank != nullptr && rank->copy != nullptr && !is_forked_child() ? rank
-                                                                        : nullptr;
+  return rank != nullptr && rank->instance != nullptr && !is_forked_child() ? rank
+                                                                            : nullptr;
 }
 
 }  // namespace
@@ -117,7 +117,8 @@ CpusOfThread cpus_for_thread(Rank& rank, int number) noexcept {
       rank.execution->core() == rank.job->scheduler()->core_of_worker(home))
     bindings.widen(home);
   CpusOfThread cpus{cpus_of_main_thread(rank)};
-  if (job::has_openmp(rank.copy->image())) cpus.first = nth_from_here(cpus.all, number);
+  if (job::has_openmp(rank.instance->image()))
+    cpus.first = nth_from_here(cpus.all, number);
   return cpus;
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 // All ranks of a program write the same, with their own addresses of the same texts.
 template <class T>
-void take(const mpc::loader::Copy& copy, const char* name, T& of_libc) {
-  if (const void* own = copy.definition_of(name))
+void take(const mpc::loader::ProgramInstance& instance, const char* name, T& of_libc) {
+  if (const void* own = instance.definition_of(name))
     std::memcpy(&of_libc, own, sizeof of_libc);
 }
 
@@ -21,11 +21,11 @@ void take(const mpc::loader::Copy& copy, const char* name, T& of_libc) {
 
 MPC_EXPORT error_t argp_parse(const argp* parser, int argc, char** argv, unsigned flags,
                               int* index, void* input) {
-  if (const mpc::loader::Copy* copy = mpc::interpose::own_copy()) {
-    take(*copy, "argp_program_version", ::argp_program_version);
-    take(*copy, "argp_program_version_hook", ::argp_program_version_hook);
-    take(*copy, "argp_program_bug_address", ::argp_program_bug_address);
-    take(*copy, "argp_err_exit_status", ::argp_err_exit_status);
+  if (const mpc::loader::ProgramInstance* instance = mpc::interpose::own_instance()) {
+    take(*instance, "argp_program_version", ::argp_program_version);
+    take(*instance, "argp_program_version_hook", ::argp_program_version_hook);
+    take(*instance, "argp_program_bug_address", ::argp_program_bug_address);
+    take(*instance, "argp_err_exit_status", ::argp_err_exit_status);
   }
   return MPC_NEXT(argp_parse, decltype(&::argp_parse))(parser, argc, argv, flags, index,
                                                        input);

@@ -21,10 +21,10 @@
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
-using mpc::interpose::copy_at;
-using mpc::loader::Copy;
+using mpc::interpose::instance_at;
 using mpc::loader::LoadedModule;
 using mpc::loader::Place;
+using mpc::loader::ProgramInstance;
 
 namespace {
 
@@ -35,7 +35,7 @@ void* in_master(const Place& place, const void* address) {
 }
 
 // The master's answer, moved to the copy.
-void move_to_copy(const Place& place, Dl_info* info) {
+void move_to_instance(const Place& place, Dl_info* info) {
   info->dli_fname = place.module->file->path().c_str();
   info->dli_fbase = place.base;
   if (info->dli_saddr != nullptr)
@@ -46,23 +46,23 @@ void move_to_copy(const Place& place, Dl_info* info) {
 }  // namespace
 
 MPC_EXPORT int dladdr(const void* address, Dl_info* info) noexcept {
-  const Copy* copy = copy_at(address);
-  const Place place = copy != nullptr ? copy->place_of(address) : Place{};
+  const ProgramInstance* instance = instance_at(address);
+  const Place place = instance != nullptr ? instance->place_of(address) : Place{};
   if (place.module == nullptr) return NEXT(dladdr)(address, info);
   const int result = NEXT(dladdr)(in_master(place, address), info);
-  if (result != 0) move_to_copy(place, info);
+  if (result != 0) move_to_instance(place, info);
   return result;
 }
 MPC_EXPORT int dladdr1(const void* address, Dl_info* info, void** extra,
                        int flags) noexcept {
-  Copy* copy = copy_at(address);
-  const Place place = copy != nullptr ? copy->place_of(address) : Place{};
+  ProgramInstance* instance = instance_at(address);
+  const Place place = instance != nullptr ? instance->place_of(address) : Place{};
   if (place.module == nullptr) return NEXT(dladdr1)(address, info, extra, flags);
   const int result = NEXT(dladdr1)(in_master(place, address), info, extra, flags);
   if (result == 0) return result;
-  move_to_copy(place, info);
+  move_to_instance(place, info);
   if (flags == RTLD_DL_LINKMAP)
-    if (LoadedModule* m = copy->linker().module_at(address)) *extra = &m->map;
+    if (LoadedModule* m = instance->linker().module_at(address)) *extra = &m->map;
   return result;
 }
 
@@ -83,16 +83,17 @@ std::string describe(void* address) {
   return line + "(" + (info.dli_sname != nullptr ? info.dli_sname : "") + text;
 }
 
-bool has_copies(void* const* addresses, int count) {
+bool has_instances(void* const* addresses, int count) {
   for (int i = 0; i < count; ++i)
-    if (copy_at(addresses[i]) != nullptr) return true;
+    if (instance_at(addresses[i]) != nullptr) return true;
   return false;
 }
 
 }  // namespace
 
 MPC_EXPORT char** backtrace_symbols(void* const* addresses, int count) noexcept {
-  if (!has_copies(addresses, count)) return NEXT(backtrace_symbols)(addresses, count);
+  if (!has_instances(addresses, count))
+    return NEXT(backtrace_symbols)(addresses, count);
   std::vector<std::string> lines;
   size_t bytes = 0;
   for (int i = 0; i < count; ++i) {
@@ -111,7 +112,7 @@ MPC_EXPORT char** backtrace_symbols(void* const* addresses, int count) noexcept 
 }
 MPC_EXPORT void backtrace_symbols_fd(void* const* addresses, int count,
                                      int fd) noexcept {
-  if (!has_copies(addresses, count))
+  if (!has_instances(addresses, count))
     return NEXT(backtrace_symbols_fd)(addresses, count, fd);
   for (int i = 0; i < count; ++i) {
     const std::string line = describe(addresses[i]) + "\n";

@@ -14,10 +14,10 @@
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
-using mpc::interpose::copy_at;
-using mpc::interpose::own_copy;
-using mpc::loader::Copy;
+using mpc::interpose::instance_at;
+using mpc::interpose::own_instance;
 using mpc::loader::LoadedModule;
+using mpc::loader::ProgramInstance;
 using mpc::loader::RankLinker;
 
 // Libc's own; the assembly below jumps there.
@@ -129,52 +129,54 @@ Answer answer(mpc::Result<void*> result) {
 }
 
 // A call from a copy is its rank's. So is one with a handle of the calling rank, from wherever.
-Copy* copy_of_call(const void* caller, const void* handle) {
-  if (Copy* copy = copy_at(caller)) return copy;
-  Copy* own = own_copy();
+ProgramInstance* instance_of_call(const void* caller, const void* handle) {
+  if (ProgramInstance* instance = instance_at(caller)) return instance;
+  ProgramInstance* own = own_instance();
   RankLinker* linker = own != nullptr ? own->existing_linker() : nullptr;
   return linker != nullptr && linker->module_of_handle(handle) != nullptr ? own
                                                                           : nullptr;
 }
 
-Answer open_in_copy(const char* path, int flags, const void* caller) {
-  Copy* copy = copy_at(caller);
-  if (copy == nullptr) return kNotOurs;
-  return answer(copy->linker().open(path != nullptr ? path : "", flags, caller));
+Answer open_in_instance(const char* path, int flags, const void* caller) {
+  ProgramInstance* instance = instance_at(caller);
+  if (instance == nullptr) return kNotOurs;
+  return answer(instance->linker().open(path != nullptr ? path : "", flags, caller));
 }
 
-Answer find_in_copy(void* handle, const char* name, const char* version,
-                    const void* caller) {
-  Copy* copy = copy_of_call(caller, handle);
-  if (copy == nullptr || name == nullptr) return kNotOurs;
-  return answer(copy->linker().symbol(handle, name, version, caller));
+Answer find_in_instance(void* handle, const char* name, const char* version,
+                        const void* caller) {
+  ProgramInstance* instance = instance_of_call(caller, handle);
+  if (instance == nullptr || name == nullptr) return kNotOurs;
+  return answer(instance->linker().symbol(handle, name, version, caller));
 }
 
 }  // namespace
 
 // Called by the assembly below, with the caller's arguments and address.
 #define MPC_HELPER extern "C" __attribute__((visibility("hidden"), used))
-MPC_HELPER Answer mpc_dlsym_in_copy(void* handle, const char* name, void*,
-                                    const void* caller) noexcept {
+MPC_HELPER Answer mpc_dlsym_in_instance(void* handle, const char* name, void*,
+                                        const void* caller) noexcept {
   find_real_functions();
-  return find_in_copy(handle, name, "", caller);
+  return find_in_instance(handle, name, "", caller);
 }
-MPC_HELPER Answer mpc_dlvsym_in_copy(void* handle, const char* name,
-                                     const char* version, const void* caller) noexcept {
+MPC_HELPER Answer mpc_dlvsym_in_instance(void* handle, const char* name,
+                                         const char* version,
+                                         const void* caller) noexcept {
   find_real_functions();
-  return version != nullptr ? find_in_copy(handle, name, version, caller) : kNotOurs;
+  return version != nullptr ? find_in_instance(handle, name, version, caller)
+                            : kNotOurs;
 }
 // A constructor may throw through these two.
-MPC_HELPER Answer mpc_dlopen_in_copy(const char* path, int flags, void*,
-                                     const void* caller) {
+MPC_HELPER Answer mpc_dlopen_in_instance(const char* path, int flags, void*,
+                                         const void* caller) {
   find_real_functions();
-  return open_in_copy(path, flags, caller);
+  return open_in_instance(path, flags, caller);
 }
-MPC_HELPER Answer mpc_dlmopen_in_copy(Lmid_t space, const char* path, int flags,
-                                      const void* caller) {
+MPC_HELPER Answer mpc_dlmopen_in_instance(Lmid_t space, const char* path, int flags,
+                                          const void* caller) {
   find_real_functions();
-  if (space == LM_ID_BASE || copy_at(caller) == nullptr)
-    return open_in_copy(path, flags, caller);
+  if (space == LM_ID_BASE || instance_at(caller) == nullptr)
+    return open_in_instance(path, flags, caller);
   return answer(
       mpc::Error{mpc::Errc::kUnsupported,
                  "dlmopen: a rank has one namespace, LM_ID_BASE; each rank has "
@@ -184,9 +186,10 @@ MPC_HELPER Answer mpc_dlmopen_in_copy(Lmid_t space, const char* path, int flags,
 
 MPC_EXPORT int dlclose(void* handle) noexcept {
   find_real_functions();
-  if (Copy* copy = copy_of_call(__builtin_return_address(0), handle)) {
+  if (ProgramInstance* instance =
+          instance_of_call(__builtin_return_address(0), handle)) {
     mpc::loader::clear_error();
-    const auto closed = copy->linker().close(handle);
+    const auto closed = instance->linker().close(handle);
     if (!closed.ok()) mpc::loader::set_error(closed.error().message);
     return closed.ok() ? 0 : -1;
   }
@@ -198,15 +201,15 @@ MPC_EXPORT int dlclose(void* handle) noexcept {
 // Outside of ranks the failure is libc's, the memory of the text ours: see next.h.
 void mpc::interpose::keep_error_of_program() noexcept {
   find_real_functions();
-  if (!g_is_ready || mpc::loader::running_copy() != nullptr) return;
+  if (!g_is_ready || mpc::loader::running_instance() != nullptr) return;
   if (const char* text = g_real_dlerror()) mpc::loader::set_error(text);
 }
 
 MPC_EXPORT char* dlerror() noexcept {
-  const bool is_of_copy = copy_at(__builtin_return_address(0)) != nullptr;
-  if (!is_of_copy) find_real_functions();
+  const bool is_of_instance = instance_at(__builtin_return_address(0)) != nullptr;
+  if (!is_of_instance) find_real_functions();
   if (!mpc::interpose::g_is_ready) return g_real_dlerror();
-  if (const char* text = is_of_copy ? nullptr : g_real_dlerror())
+  if (const char* text = is_of_instance ? nullptr : g_real_dlerror())
     mpc::loader::set_error(text);
   return const_cast<char*>(mpc::loader::take_error());
 }
@@ -244,10 +247,10 @@ int describe_module(LoadedModule& m, int request, void* result) {
 
 MPC_EXPORT int dlinfo(void* handle, int request, void* result) noexcept {
   find_real_functions();
-  Copy* copy = copy_of_call(__builtin_return_address(0), handle);
-  if (copy == nullptr) return NEXT(dlinfo)(handle, request, result);
+  ProgramInstance* instance = instance_of_call(__builtin_return_address(0), handle);
+  if (instance == nullptr) return NEXT(dlinfo)(handle, request, result);
   mpc::loader::clear_error();
-  if (LoadedModule* m = copy->linker().module_of_handle(handle))
+  if (LoadedModule* m = instance->linker().module_of_handle(handle))
     return describe_module(*m, request, result);
   const int status = NEXT(dlinfo)(handle, request, result);
   if (const char* text = status != 0 ? g_real_dlerror() : nullptr)
@@ -272,7 +275,7 @@ asm(R"(
         .cfi_adjust_cfa_offset 8
         pushq   %rdx
         .cfi_adjust_cfa_offset 8
-        call    mpc_\name\()_in_copy
+        call    mpc_\name\()_in_instance
         movq    %rdx, %rcx              # second word of the answer
         popq    %rdx
         .cfi_adjust_cfa_offset -8

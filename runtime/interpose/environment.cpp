@@ -31,9 +31,9 @@ struct Environment {
 struct Own {
   job::Rank* rank = own_rank();
   bool is_rank() const {
-    return rank != nullptr && rank->copy != nullptr && rank->libc;
+    return rank != nullptr && rank->instance != nullptr && rank->libc;
   }
-  Environment get() const { return {*rank->libc, rank->copy->environment()}; }
+  Environment get() const { return {*rank->libc, rank->instance->environment()}; }
 };
 
 char** find(char** array, std::string_view name) {

@@ -15,35 +15,36 @@
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
-using mpc::interpose::copy_at;
+using mpc::interpose::instance_at;
 using mpc::interpose::is_forked_child;  // it ends as a process of its own
-using mpc::interpose::own_copy;
-using mpc::loader::Copy;
+using mpc::interpose::own_instance;
 using mpc::loader::ExitEntry;
+using mpc::loader::ProgramInstance;
 
 extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
 
 namespace {
 
 // Calls from our own library and from others' (crash handlers, abort) mean the process.
-Copy* copy_of_caller(void* return_address) {
-  return is_forked_child() ? nullptr : copy_at(return_address);
+ProgramInstance* instance_of_caller(void* return_address) {
+  return is_forked_child() ? nullptr : instance_at(return_address);
 }
 
 // exit() of libc itself (argp's --help, libraries that bind it) does not come to ours; but it
 // calls this, on the thread of the rank, which then ends as it should. That way there is no
 // return, so the entry in libc's list is made anew.
 void end_rank_instead(int status, void*) {
-  Copy* copy = mpc::interpose::g_is_ready && !is_forked_child() ? own_copy() : nullptr;
-  if (copy == nullptr) return;
+  ProgramInstance* instance =
+      mpc::interpose::g_is_ready && !is_forked_child() ? own_instance() : nullptr;
+  if (instance == nullptr) return;
   NEXT(on_exit)(&end_rank_instead, nullptr);
   NEXT(fflush)(nullptr);  // what libc has printed past the rank's streams
-  copy->exit(status);
+  instance->exit(status);
 }
 
 // After all others that the process has: it is called first, and they are not.
 void register_end(mpc::job::Rank& rank) {
-  if (rank.copy == nullptr) return;
+  if (rank.instance == nullptr) return;
   static std::once_flag once;
   std::call_once(once, [] { NEXT(on_exit)(&end_rank_instead, nullptr); });
 }
@@ -63,28 +64,28 @@ bool is_own_object(const void* dso) {
 }  // namespace
 
 MPC_EXPORT void exit(int status) {
-  if (Copy* copy = own_copy()) {
-    if (!is_forked_child()) copy->exit(status);
-    copy->run_exit(status);
+  if (ProgramInstance* instance = own_instance()) {
+    if (!is_forked_child()) instance->exit(status);
+    instance->run_exit(status);
   }
   NEXT(exit)(status);
   __builtin_unreachable();
 }
 MPC_EXPORT void quick_exit(int status) noexcept {
-  Copy* copy = own_copy();
-  if (copy != nullptr && !is_forked_child()) copy->exit_quick(status);
+  ProgramInstance* instance = own_instance();
+  if (instance != nullptr && !is_forked_child()) instance->exit_quick(status);
   NEXT(quick_exit)(status);
   __builtin_unreachable();
 }
 MPC_EXPORT void _exit(int status) {
-  if (copy_of_caller(__builtin_return_address(0)) != nullptr) {
-    if (Copy* copy = own_copy()) copy->exit_now(status);
+  if (instance_of_caller(__builtin_return_address(0)) != nullptr) {
+    if (ProgramInstance* instance = own_instance()) instance->exit_now(status);
   }
   for (;;) ::syscall(SYS_exit_group, status);
 }
 MPC_EXPORT void _Exit(int status) noexcept {
-  if (copy_of_caller(__builtin_return_address(0)) != nullptr) {
-    if (Copy* copy = own_copy()) copy->exit_now(status);
+  if (instance_of_caller(__builtin_return_address(0)) != nullptr) {
+    if (ProgramInstance* instance = own_instance()) instance->exit_now(status);
   }
   for (;;) ::syscall(SYS_exit_group, status);
 }
@@ -99,28 +100,29 @@ extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*) noexcept;
 MPC_EXPORT int __cxa_atexit(void (*function)(void*), void* argument,
                             void* dso) noexcept {
   if (is_own_object(dso)) return 0;
-  Copy* copy = copy_at(dso);
-  if (copy == nullptr) return NEXT(__cxa_atexit)(function, argument, dso);
-  copy->at_exit(
+  ProgramInstance* instance = instance_at(dso);
+  if (instance == nullptr) return NEXT(__cxa_atexit)(function, argument, dso);
+  instance->at_exit(
       {ExitEntry::Kind::kCxa, reinterpret_cast<void*>(function), argument, dso});
   return 0;
 }
 MPC_EXPORT int on_exit(void (*function)(int, void*), void* argument) noexcept {
-  Copy* copy = copy_at(reinterpret_cast<void*>(function));
-  if (copy == nullptr) return NEXT(on_exit)(function, argument);
-  copy->at_exit(
+  ProgramInstance* instance = instance_at(reinterpret_cast<void*>(function));
+  if (instance == nullptr) return NEXT(on_exit)(function, argument);
+  instance->at_exit(
       {ExitEntry::Kind::kOnExit, reinterpret_cast<void*>(function), argument, nullptr});
   return 0;
 }
 MPC_EXPORT int __cxa_at_quick_exit(void (*function)(void*), void* dso) noexcept {
-  Copy* copy = copy_at(dso);
-  if (copy == nullptr) return NEXT(__cxa_at_quick_exit)(function, dso);
-  copy->at_exit(
+  ProgramInstance* instance = instance_at(dso);
+  if (instance == nullptr) return NEXT(__cxa_at_quick_exit)(function, dso);
+  instance->at_exit(
       {ExitEntry::Kind::kQuick, reinterpret_cast<void*>(function), nullptr, dso});
   return 0;
 }
 MPC_EXPORT void __cxa_finalize(void* dso) noexcept {
-  if (Copy* copy = dso != nullptr ? copy_at(dso) : nullptr) copy->finalize(dso);
+  if (ProgramInstance* instance = dso != nullptr ? instance_at(dso) : nullptr)
+    instance->finalize(dso);
   NEXT(__cxa_finalize)(dso);  // for a copy: handlers of fork()
 }
 // Destructors of thread_locals: those of a rank's main thread run when the rank ends, not
@@ -128,11 +130,13 @@ MPC_EXPORT void __cxa_finalize(void* dso) noexcept {
 MPC_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* object,
                                         void* dso) noexcept {
   // The library stays: the destructor is called at a time that nobody knows now.
-  if (Copy* owner = copy_at(dso); owner != nullptr && owner->module_of(dso) == nullptr)
+  if (ProgramInstance* owner = instance_at(dso);
+      owner != nullptr && owner->module_of(dso) == nullptr)
     owner->linker().pin(dso);
-  Copy* copy = mpc::interpose::g_is_ready ? mpc::loader::running_copy() : nullptr;
-  if (copy == nullptr) return NEXT(__cxa_thread_atexit_impl)(function, object, dso);
-  copy->at_main_thread_exit(function, object);
+  ProgramInstance* instance =
+      mpc::interpose::g_is_ready ? mpc::loader::running_instance() : nullptr;
+  if (instance == nullptr) return NEXT(__cxa_thread_atexit_impl)(function, object, dso);
+  instance->at_main_thread_exit(function, object);
   return 0;
 }
 

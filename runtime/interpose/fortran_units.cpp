@@ -22,8 +22,8 @@ using Flush = void (*)(const int* unit);
 // The rank's own instance: the Fortran runtime is one of its program's private libraries.
 Flush flush_of(const job::Rank& rank) noexcept {
   constexpr char kName[] = "_gfortran_flush_i4";
-  void* found = rank.copy != nullptr ? rank.copy->definition_of(kName)
-                                     : ::dlsym(RTLD_DEFAULT, kName);  // a singleton
+  void* found = rank.instance != nullptr ? rank.instance->definition_of(kName)
+                                         : ::dlsym(RTLD_DEFAULT, kName);  // a singleton
   return reinterpret_cast<Flush>(found);
 }
 
@@ -40,7 +40,7 @@ void flush_units_of(job::Rank& rank) {
   const Flush flush = flush_of(rank);
   if (phase == job::kStarting || phase == job::kEnded || flush == nullptr) return;
   sched::Execution::self().set_identity(&rank);  // whose output it is
-  if (rank.copy != nullptr) rank.copy->enter_thread();
+  if (rank.instance != nullptr) rank.instance->enter_thread();
   for (const int& unit : {kStandardOutput, kStandardError}) flush(&unit);
   flush(nullptr);  // all units: one that is in use comes last
 }

@@ -42,17 +42,17 @@ constexpr int kNoLongOption = -2;  // of "-xyz" with getopt_long_only: try short
 
 class OptionParser {
  public:
-  OptionParser(loader::Copy& copy, LibcState& state, int argc, char** argv,
-               const char* accepted)
+  OptionParser(loader::ProgramInstance& instance, LibcState& state, int argc,
+               char** argv, const char* accepted)
       : state_(state),
         argc_(argc),
         argv_(argv),
         accepted_(accepted),
-        argument_(*static_cast<char**>(copy.variable(g_offsets.argument))),
-        index_(*static_cast<int*>(copy.variable(g_offsets.index))),
-        shown_unknown_(*static_cast<int*>(copy.variable(g_offsets.unknown))),
+        argument_(*static_cast<char**>(instance.variable(g_offsets.argument))),
+        index_(*static_cast<int*>(instance.variable(g_offsets.index))),
+        shown_unknown_(*static_cast<int*>(instance.variable(g_offsets.unknown))),
         unknown_(state.unknown_option),
-        prints_(*static_cast<int*>(copy.variable(g_offsets.prints)) != 0) {}
+        prints_(*static_cast<int*>(instance.variable(g_offsets.prints)) != 0) {}
 
   void use_long(const option* options, int* found, bool only) {
     long_options_ = options;
@@ -310,14 +310,15 @@ class OptionParser {
 };
 
 // Null: not in a rank, libc's function is right.
-loader::Copy* copy_with_options(LibcState*& state) {
+loader::ProgramInstance* instance_with_options(LibcState*& state) {
   state = libc_state();
-  return state != nullptr ? own_copy() : nullptr;
+  return state != nullptr ? own_instance() : nullptr;
 }
 
-int parse_long(loader::Copy& copy, LibcState& state, int argc, char* const* argv,
-               const char* accepted, const option* options, int* found, bool only) {
-  OptionParser parser(copy, state, argc, const_cast<char**>(argv), accepted);
+int parse_long(loader::ProgramInstance& instance, LibcState& state, int argc,
+               char* const* argv, const char* accepted, const option* options,
+               int* found, bool only) {
+  OptionParser parser(instance, state, argc, const_cast<char**>(argv), accepted);
   parser.use_long(options, found, only);
   return parser.next(false);
 }
@@ -326,7 +327,7 @@ int parse_long(loader::Copy& copy, LibcState& state, int argc, char* const* argv
 }  // namespace mpc::interpose
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
-using mpc::interpose::copy_with_options;
+using mpc::interpose::instance_with_options;
 using mpc::interpose::LibcState;
 using mpc::interpose::OptionParser;
 
@@ -334,34 +335,35 @@ extern "C" int __posix_getopt(int, char* const*, const char*) noexcept;
 
 MPC_EXPORT int getopt(int argc, char* const* argv, const char* accepted) noexcept {
   LibcState* state;
-  auto* copy = copy_with_options(state);
-  if (copy == nullptr) return NEXT(getopt)(argc, argv, accepted);
-  return OptionParser(*copy, *state, argc, const_cast<char**>(argv), accepted)
+  auto* instance = instance_with_options(state);
+  if (instance == nullptr) return NEXT(getopt)(argc, argv, accepted);
+  return OptionParser(*instance, *state, argc, const_cast<char**>(argv), accepted)
       .next(false);
 }
 // What getopt() is for programs that ask for POSIX only.
 MPC_EXPORT int __posix_getopt(int argc, char* const* argv,
                               const char* accepted) noexcept {
   LibcState* state;
-  auto* copy = copy_with_options(state);
-  if (copy == nullptr) return NEXT(__posix_getopt)(argc, argv, accepted);
-  return OptionParser(*copy, *state, argc, const_cast<char**>(argv), accepted)
+  auto* instance = instance_with_options(state);
+  if (instance == nullptr) return NEXT(__posix_getopt)(argc, argv, accepted);
+  return OptionParser(*instance, *state, argc, const_cast<char**>(argv), accepted)
       .next(true);
 }
 MPC_EXPORT int getopt_long(int argc, char* const* argv, const char* accepted,
                            const option* options, int* found) noexcept {
   LibcState* state;
-  auto* copy = copy_with_options(state);
-  if (copy == nullptr) return NEXT(getopt_long)(argc, argv, accepted, options, found);
-  return mpc::interpose::parse_long(*copy, *state, argc, argv, accepted, options, found,
-                                    false);
+  auto* instance = instance_with_options(state);
+  if (instance == nullptr)
+    return NEXT(getopt_long)(argc, argv, accepted, options, found);
+  return mpc::interpose::parse_long(*instance, *state, argc, argv, accepted, options,
+                                    found, false);
 }
 MPC_EXPORT int getopt_long_only(int argc, char* const* argv, const char* accepted,
                                 const option* options, int* found) noexcept {
   LibcState* state;
-  auto* copy = copy_with_options(state);
-  if (copy == nullptr)
+  auto* instance = instance_with_options(state);
+  if (instance == nullptr)
     return NEXT(getopt_long_only)(argc, argv, accepted, options, found);
-  return mpc::interpose::parse_long(*copy, *state, argc, argv, accepted, options, found,
-                                    true);
+  return mpc::interpose::parse_long(*instance, *state, argc, argv, accepted, options,
+                                    found, true);
 }

@@ -88,12 +88,12 @@ class Streams {
 
  public:
   // Source: std::ios_base::Init; C++20 [iostream.objects].
-  Streams(const loader::Copy& copy, const Offsets& at)
+  Streams(const loader::ProgramInstance& instance, const Offsets& at)
       : in_buffer_(stdin), out_buffer_(stdout), err_buffer_(stderr) {
-    out_ = new (copy.variable(at.out)) Out(&out_buffer_);
-    in_ = new (copy.variable(at.in)) In(&in_buffer_);
-    err_ = new (copy.variable(at.err)) Out(&err_buffer_);
-    log_ = new (copy.variable(at.log)) Out(&err_buffer_);
+    out_ = new (instance.variable(at.out)) Out(&out_buffer_);
+    in_ = new (instance.variable(at.in)) In(&in_buffer_);
+    err_ = new (instance.variable(at.err)) Out(&err_buffer_);
+    log_ = new (instance.variable(at.log)) Out(&err_buffer_);
     in_->tie(out_);
     err_->tie(out_);
     err_->setf(std::ios_base::unitbuf);
@@ -126,24 +126,25 @@ class Streams {
 
 // Not freed at the rank's end: threads that it left behind may still use them.
 struct RankIostreams {
-  explicit RankIostreams(const loader::Copy& copy)
-      : narrow(copy, g_narrow), wide(copy, g_wide) {}
+  explicit RankIostreams(const loader::ProgramInstance& instance)
+      : narrow(instance, g_narrow), wide(instance, g_wide) {}
   Streams<char> narrow;
   Streams<wchar_t> wide;
   bool are_synced = true;
 };
 
 void make_streams(job::Rank& rank) {
-  if (rank.copy == nullptr || !rank.copy->image().uses_library("libstdc++.so")) return;
-  auto* made = new RankIostreams(*rank.copy);
+  if (rank.instance == nullptr || !rank.instance->image().uses_library("libstdc++.so"))
+    return;
+  auto* made = new RankIostreams(*rank.instance);
   rank.libc->iostreams = made;
   // First registered, last called: after the program's own destructors, as with libstdc++'s.
-  rank.copy->at_exit({loader::ExitEntry::Kind::kCxa,
-                      reinterpret_cast<void*>(+[](void* streams) {
-                        static_cast<RankIostreams*>(streams)->narrow.flush();
-                        static_cast<RankIostreams*>(streams)->wide.flush();
-                      }),
-                      made, nullptr});
+  rank.instance->at_exit({loader::ExitEntry::Kind::kCxa,
+                          reinterpret_cast<void*>(+[](void* streams) {
+                            static_cast<RankIostreams*>(streams)->narrow.flush();
+                            static_cast<RankIostreams*>(streams)->wide.flush();
+                          }),
+                          made, nullptr});
 }
 
 __attribute__((constructor)) void register_streams() {

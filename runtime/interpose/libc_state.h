@@ -91,8 +91,8 @@ extern bool g_is_ready;
 bool is_forked_child() noexcept;
 
 // The copy that contains this address, or null.
-inline loader::Copy* copy_at(const void* address) noexcept {
-  return g_is_ready ? loader::find_copy(address) : nullptr;
+inline loader::ProgramInstance* instance_at(const void* address) noexcept {
+  return g_is_ready ? loader::find_instance(address) : nullptr;
 }
 
 // The rank of a job (not of a singleton) that the caller acts for, or null.
@@ -103,11 +103,11 @@ inline job::Rank* own_rank() noexcept {
   if (job == nullptr || job->is_singleton()) return nullptr;
   return job::current_rank();
 }
-inline loader::Copy* own_copy() noexcept {
+inline loader::ProgramInstance* own_instance() noexcept {
   if (!g_is_ready) return nullptr;
-  if (loader::Copy* copy = loader::running_copy()) return copy;
+  if (loader::ProgramInstance* instance = loader::running_instance()) return instance;
   job::Rank* rank = own_rank();
-  return rank != nullptr ? rank->copy : nullptr;
+  return rank != nullptr ? rank->instance : nullptr;
 }
 // Made when the rank starts; null outside of a job.
 inline LibcState* libc_state() noexcept {

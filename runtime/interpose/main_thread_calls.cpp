@@ -22,7 +22,8 @@ MainThread& main_thread_of(const job::Rank& rank) noexcept {
 
 job::Rank* rank_with_main_thread(pthread_t thread) noexcept {
   job::Rank* rank = own_rank();
-  if (rank == nullptr || rank->copy == nullptr || rank->libc == nullptr) return nullptr;
+  if (rank == nullptr || rank->instance == nullptr || rank->libc == nullptr)
+    return nullptr;
   if (pthread_equal(main_thread_of(*rank).id, thread) == 0 || is_forked_child())
     return nullptr;
   return rank;

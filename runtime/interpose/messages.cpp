@@ -31,11 +31,11 @@ Offsets g_offsets;
 
 void name_after_its_program(job::Rank& rank) {
   const job::StartBlock* start = job::StartBlock::of(rank);
-  if (rank.copy == nullptr || start == nullptr) return;
+  if (rank.instance == nullptr || start == nullptr) return;
   char* name = start->argv()[0];
   char* slash = std::strrchr(name, '/');
-  *static_cast<char**>(rank.copy->variable(g_offsets.name)) = name;
-  *static_cast<char**>(rank.copy->variable(g_offsets.short_name)) =
+  *static_cast<char**>(rank.instance->variable(g_offsets.name)) = name;
+  *static_cast<char**>(rank.instance->variable(g_offsets.short_name)) =
       slash != nullptr ? slash + 1 : name;
 }
 
@@ -57,7 +57,7 @@ __attribute__((constructor)) void register_names() {
 // What the caller's rank has instead of libc's variables; libc's own outside of a rank.
 class Program {
  public:
-  bool is_rank() const { return copy_ != nullptr; }
+  bool is_rank() const { return instance_ != nullptr; }
   const char* name() const { return get<const char*>(g_offsets.name); }
   const char* short_name() const { return get<const char*>(g_offsets.short_name); }
   unsigned& message_count() const { return get<unsigned>(g_offsets.count); }
@@ -67,9 +67,9 @@ class Program {
  private:
   template <class T>
   T& get(size_t offset) const {
-    return *static_cast<T*>(copy_->variable(offset));
+    return *static_cast<T*>(instance_->variable(offset));
   }
-  loader::Copy* copy_ = own_copy();
+  loader::ProgramInstance* instance_ = own_instance();
 };
 
 // "name: text: what errno says"

@@ -46,10 +46,11 @@ void count_if_asked_for(job::Rank& rank) {
   const bool is_first =  // of its program
       rank.world_rank == 0 ||
       rank.job->rank(rank.world_rank - 1).app_index != rank.app_index;
-  if (is_first && rank.copy != nullptr && !sched::counts_cpu_time() &&
-      rank.copy->image().imports({"clock", "times", "getrusage", "_gfortran_cpu_time_4",
-                                  "_gfortran_cpu_time_8", "_gfortran_dtime_sub",
-                                  "_gfortran_etime_sub", "_gfortran_second"}))
+  if (is_first && rank.instance != nullptr && !sched::counts_cpu_time() &&
+      rank.instance->image().imports({"clock", "times", "getrusage",
+                                      "_gfortran_cpu_time_4", "_gfortran_cpu_time_8",
+                                      "_gfortran_dtime_sub", "_gfortran_etime_sub",
+                                      "_gfortran_second"}))
     sched::count_cpu_time();
 }
 

@@ -97,8 +97,8 @@ __attribute__((constructor)) void register_variables() {
       loader::private_variable({"signgam", "__signgam"}, nullptr, sizeof(int));
 }
 void set_sign(int sign) noexcept {
-  if (const loader::Copy* copy = own_copy())
-    *static_cast<int*>(copy->variable(g_sign_offset)) = sign;
+  if (const loader::ProgramInstance* instance = own_instance())
+    *static_cast<int*>(instance->variable(g_sign_offset)) = sign;
   else
     ::signgam = sign;
 }

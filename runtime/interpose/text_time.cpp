@@ -67,11 +67,11 @@ class BorrowedZone {
  public:
   BorrowedZone() {
     NEXT(tzset)();
-    const mpc::loader::Copy* copy = mpc::interpose::own_copy();
-    if (copy == nullptr) return;
-    std::memcpy(copy->variable(g_offsets.names), ::tzname, sizeof ::tzname);
-    *static_cast<long*>(copy->variable(g_offsets.seconds_west)) = ::timezone;
-    *static_cast<int*>(copy->variable(g_offsets.has_daylight)) = ::daylight;
+    const mpc::loader::ProgramInstance* instance = mpc::interpose::own_instance();
+    if (instance == nullptr) return;
+    std::memcpy(instance->variable(g_offsets.names), ::tzname, sizeof ::tzname);
+    *static_cast<long*>(instance->variable(g_offsets.seconds_west)) = ::timezone;
+    *static_cast<int*>(instance->variable(g_offsets.has_daylight)) = ::daylight;
   }
 
  private:

@@ -107,8 +107,8 @@ MPC_EXPORT int thrd_join(thrd_t thread, int* result) {
 // rank ends when its last thread has; cleanup handlers of the main thread do not run.
 MPC_EXPORT void pthread_exit(void* value) {
   mpc::interpose::LibcState* state = mpc::interpose::libc_state();
-  mpc::loader::Copy* copy = mpc::loader::running_copy();
-  if (copy == nullptr || state == nullptr) NEXT(pthread_exit)(value);
+  mpc::loader::ProgramInstance* instance = mpc::loader::running_instance();
+  if (instance == nullptr || state == nullptr) NEXT(pthread_exit)(value);
   if (auto* main = main_thread(pthread_self())) {  // somebody may join it
     main->value = value;
     main->has_ended.store(1, std::memory_order_release);
@@ -118,5 +118,5 @@ MPC_EXPORT void pthread_exit(void* value) {
   while (state->thread_count.load(std::memory_order_acquire) >
          0)  // pairs with ~Counted
     mpc::sched::sleep_until(mpc::sched::now_ns() + kPollNs);
-  copy->exit(0);
+  instance->exit(0);
 }

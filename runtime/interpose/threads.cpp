@@ -80,7 +80,7 @@ void* run_as_rank(void* argument) {
   mpc::sched::Execution::self().set_identity(start->rank);
   mpc::sched::expected_kernel_thread_is_here();
   if (start->cpus) mpc::interpose::bind_this_thread(*start->cpus);
-  if (start->rank->copy != nullptr) start->rank->copy->enter_thread();
+  if (start->rank->instance != nullptr) start->rank->instance->enter_thread();
   mpc::interpose::enter_working_directory(*start->rank);
   const mpc::interpose::ThreadClock clock(*start->rank);
   mpc::interpose::use_rank_locale_here(*start->rank);
@@ -141,7 +141,7 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
   if (attributes == nullptr) attributes = wide_guard.get();
   const int number = count_thread(*rank, 1);
   // A kernel thread gives its own affinity on; the one below a rank has its worker's.
-  if (rank->copy != nullptr && mpc::sched::Execution::self().is_ult() &&
+  if (rank->instance != nullptr && mpc::sched::Execution::self().is_ult() &&
       !have_affinity(*attributes))
     start->cpus = mpc::interpose::cpus_for_thread(*rank, number);
   int error = 0;

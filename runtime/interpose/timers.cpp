@@ -39,7 +39,7 @@ void call_as_rank(sigval argument) {
   }
   sched::Execution::self().set_identity(timer.rank);
   const ThreadClock clock(*timer.rank);
-  if (timer.rank->copy != nullptr) timer.rank->copy->enter_thread();
+  if (timer.rank->instance != nullptr) timer.rank->instance->enter_thread();
   use_rank_locale_here(*timer.rank);
   timer.function(timer.value);
 }

@@ -15,16 +15,16 @@
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
-using mpc::interpose::copy_at;
-using mpc::interpose::own_copy;
-using mpc::loader::Copy;
+using mpc::interpose::instance_at;
+using mpc::interpose::own_instance;
 using mpc::loader::LoadedModule;
+using mpc::loader::ProgramInstance;
 using mpc::loader::RankLinker;
 
 MPC_EXPORT int _dl_find_object(void* address, dl_find_object* result) noexcept {
-  const Copy* copy = copy_at(address);
-  if (copy == nullptr) return NEXT(_dl_find_object)(address, result);
-  const auto [m, base] = copy->place_of(address);
+  const ProgramInstance* instance = instance_at(address);
+  if (instance == nullptr) return NEXT(_dl_find_object)(address, result);
+  const auto [m, base] = instance->place_of(address);
   const Elf64_Phdr* frames = m != nullptr ? m->file->segment(PT_GNU_EH_FRAME) : nullptr;
   if (frames == nullptr) return -1;
   result->dlfo_flags = 0;
@@ -86,9 +86,10 @@ constexpr bool is_of_sanitizer(const void*) noexcept { return false; }
 MPC_EXPORT int dl_iterate_phdr(PhdrVisitor visitor, void* argument) {
   Visit visit{visitor, argument};
   const int result = NEXT(dl_iterate_phdr)(visit_unless_master, &visit);
-  Copy* copy = is_of_sanitizer(__builtin_return_address(0)) ? nullptr : own_copy();
-  if (result != 0 || copy == nullptr) return result;
-  RankLinker& linker = copy->linker();
+  ProgramInstance* instance =
+      is_of_sanitizer(__builtin_return_address(0)) ? nullptr : own_instance();
+  if (result != 0 || instance == nullptr) return result;
+  RankLinker& linker = instance->linker();
   const auto kept = linker.keep_modules();
   for (const LoadedModule* m : linker.modules()) {
     const mpc::loader::ElfFile& file = *m->module->file;

@@ -127,7 +127,7 @@ bool may_wake(const Lot& lot) noexcept {
 
 // Only a rank's main thread is worth it.
 bool is_main_thread() noexcept {
-  return mpc::interpose::g_is_ready && mpc::loader::running_copy() != nullptr &&
+  return mpc::interpose::g_is_ready && mpc::loader::running_instance() != nullptr &&
          Execution::self().is_ult() && !mpc::interpose::is_forked_child();
 }
 

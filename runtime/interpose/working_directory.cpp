@@ -65,7 +65,7 @@ mode_t mask_here() {
 job::Rank* asking_rank() {
   job::Rank* rank = is_forked_child() ? nullptr : own_rank();
   const bool can_have = rank != nullptr && rank->libc != nullptr &&
-                        rank->copy != nullptr &&
+                        rank->instance != nullptr &&
                         sched::kernel_threads_have_directories();
   return can_have ? rank : nullptr;
 }
@@ -110,7 +110,7 @@ auto change(Change call) {
 }  // namespace
 
 void enter_working_directory(const job::Rank& rank) noexcept {
-  if (rank.copy == nullptr) return;  // a singleton is a process
+  if (rank.instance == nullptr) return;  // a singleton is a process
   sched::take_own_directory();
   if (sched::switch_hook() != nullptr) move_to(place_of(&rank));
 }

@@ -86,7 +86,7 @@ void Backtrace::walk_frame_pointers() noexcept {
   count_ = 1;
   // A function of libc without a frame, called by the program.
   const auto* caller = *reinterpret_cast<const char* const*>(registers[REG_RSP]);
-  if (loader::find_copy(caller) != nullptr) frames_[count_++].address = caller;
+  if (loader::find_instance(caller) != nullptr) frames_[count_++].address = caller;
   const auto* frame = reinterpret_cast<const uintptr_t*>(registers[REG_RBP]);
   auto last = static_cast<uintptr_t>(registers[REG_RSP]);
   while (count_ < kMaxFrames) {
@@ -108,7 +108,7 @@ void Backtrace::describe() noexcept {
   for (int i = 0; i < count_; ++i) {
     Frame& frame = frames_[i];
     loader::AddressInfo info;
-    frame.is_of_program = loader::find_copy(frame.address) != nullptr;
+    frame.is_of_program = loader::find_instance(frame.address) != nullptr;
     if (may_ask || frame.is_of_program)
       may_ask =
           guarded(kNameMs, [&] { info = loader::describe_address(frame.address); });

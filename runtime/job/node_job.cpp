@@ -103,24 +103,24 @@ size_t NodeJob::stack_bytes() const {
       static_cast<size_t>(size()));
 }
 
-Result<> NodeJob::load_copies() {
-  loader::set_foreign_exit([](loader::Copy& copy, int status) {
+Result<> NodeJob::load_instances() {
+  loader::set_foreign_exit([](loader::ProgramInstance& instance, int status) {
     existing()->abort(
         status & 0xff,
         fmt::format("mpcrun: rank {} called exit({}) from a thread that is not "
                     "its main thread; the job is ended",
-                    copy.rank(), status));
+                    instance.rank(), status));
   });
   for (size_t app = 0; app < programs_.size(); ++app) {
     MPC_TRY(programs_[app].image->reserve(static_cast<size_t>(spec_.apps[app].ranks)));
   }
   for (auto& rank : ranks_) {
-    auto copy = programs_[rank->app_index].image->load_copy(rank->world_rank);
-    if (!copy) {
-      return {copy.error().code, fmt::format("rank {} of {}: {}", rank->world_rank,
-                                             size(), copy.error().message)};
+    auto instance = programs_[rank->app_index].image->load_instance(rank->world_rank);
+    if (!instance) {
+      return {instance.error().code, fmt::format("rank {} of {}: {}", rank->world_rank,
+                                                 size(), instance.error().message)};
     }
-    rank->copy = *copy;
+    rank->instance = *instance;
   }
   return {};
 }
@@ -137,7 +137,7 @@ void NodeJob::rank_main(Rank& rank) {
         rank, std::make_unique<StartBlock>(program.arguments, program.environment,
                                            program.path, program.file));
     hooks::run_rank_start(rank);
-    run.status = rank.copy->run_main(start.argc(), start.argv(), start.envp());
+    run.status = rank.instance->run_main(start.argc(), start.argv(), start.envp());
   }
   rank_ended(rank, rank.run->status);
 }
@@ -197,7 +197,7 @@ Result<int> NodeJob::run() {
   if (programs_.size() == 1) name_process_after(programs_.front().path);
   start_ns_ = sched::now_ns();
   StartBlock::reserve(size());
-  MPC_TRY(load_copies());
+  MPC_TRY(load_instances());
   sched::SchedulerConfig config;
   config.machine = machine_.get();
   config.cores = choice_.cores;

@@ -97,7 +97,7 @@ class NodeJob final : public EndableJob {
   void bind_workers();
   void make_progress_threads();
   size_t stack_bytes() const;  // of each rank
-  Result<> load_copies();
+  Result<> load_instances();
   void rank_main(Rank& rank);
   int node_of(const Rank& rank) const;
   void rank_ended(Rank& rank, int status);

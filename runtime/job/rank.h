@@ -12,7 +12,7 @@
 #include "scheduler/execution.h"
 
 namespace mpc::loader {
-class Copy;
+class ProgramInstance;
 }
 namespace mpc::sched {
 class ProgressThread;
@@ -42,9 +42,9 @@ struct Rank {
   int world_size = 1;
   int app_index = 0;  // which program of an MPMD job
   Job* job = nullptr;
-  sched::Execution* execution = nullptr;      // its main thread
-  loader::Copy* copy = nullptr;               // private image; null for a singleton
-  sched::ProgressThread* progress = nullptr;  // background work; null for a singleton
+  sched::Execution* execution = nullptr;        // its main thread
+  loader::ProgramInstance* instance = nullptr;  // private image; null for a singleton
+  sched::ProgressThread* progress = nullptr;    // background work; null for a singleton
 
   // One slot per upper layer; each layer owns what it puts there, and frees it at the end of
   // the rank through Job::at_rank_end.

@@ -165,7 +165,7 @@ class Binder {
                        user_.plugin->binds_to_self))
       return {self, &wanted, nullptr};
     if (name == "__tls_get_addr") return {nullptr, nullptr, thread_local_function()};
-    if (void* variable = Image::find_variable(scope_.copy, name.c_str()))
+    if (void* variable = Image::find_variable(scope_.instance, name.c_str()))
       return variable_of_program(variable);
     const std::string version(file().wanted_version(r.index));
     return find_for_master(name, version, shared_in_master(r), !is_thread_local(r));
@@ -229,7 +229,8 @@ class Binder {
 
   // A program's symbols are seen by libraries if it was linked so (-rdynamic).
   std::span<LoadedModule* const> exporting() const {
-    return scope_.copy.image().exports_all() ? scope_.global : scope_.global.subspan(1);
+    return scope_.instance.image().exports_all() ? scope_.global
+                                                 : scope_.global.subspan(1);
   }
 
   const LoadedModule& user_;
@@ -242,7 +243,7 @@ class Binder {
 
 // All that a result depends on.
 std::vector<uint64_t> key_of(const LookupScope& scope, bool binds_now) {
-  std::vector<uint64_t> key = {scope.copy.image().id(),
+  std::vector<uint64_t> key = {scope.instance.image().id(),
                                uint64_t{scope.is_deep} * 2 + binds_now};
   for (const LoadedModule* m : scope.all)
     if (m->plugin != nullptr) key.push_back(m->plugin->id);

@@ -28,11 +28,11 @@
 
 namespace mpc::loader {
 
-class Copy;
+class ProgramInstance;
 
 // Where a rank looks.
 struct LookupScope {
-  const Copy& copy;
+  const ProgramInstance& instance;
   std::span<LoadedModule* const> all;     // in the order of loading
   std::span<LoadedModule* const> global;  // begins with the program
   std::span<LoadedModule* const> local;

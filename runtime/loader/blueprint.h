@@ -46,7 +46,7 @@ class Blueprint {
   size_t variables_offset = 0;  // bundle offset of the variables
   size_t main_offset = 0;       // bundle offset of main()
   bool needs_executable_stack = false;
-  int maps_per_copy = 0;
+  int maps_per_instance = 0;
 };
 
 }  // namespace mpc::loader

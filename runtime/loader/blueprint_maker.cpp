@@ -238,9 +238,9 @@ class BlueprintMaker {
 
   void count_maps() {
     for (const Module& m : modules()) {
-      blueprint_->maps_per_copy += static_cast<int>(m.text.size()) +
-                                   (m.data_file_end > m.data_begin) +
-                                   (!m.is_bss_in_image && m.data_end > m.data_file_end);
+      blueprint_->maps_per_instance +=
+          static_cast<int>(m.text.size()) + (m.data_file_end > m.data_begin) +
+          (!m.is_bss_in_image && m.data_end > m.data_file_end);
     }
   }
 

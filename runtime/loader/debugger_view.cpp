@@ -118,12 +118,12 @@ void remove(const void* key) {
 
 }  // namespace
 
-void DebuggerView::add_copy(const Copy& copy, const std::vector<Module>& modules,
-                            char* base) {
+void DebuggerView::add_instance(const ProgramInstance& instance,
+                                const std::vector<Module>& modules, char* base) {
   View& v = view();
   std::lock_guard lock(v.mutex);
   link_namespace(v);
-  std::vector<link_map>& nodes = v.nodes[&copy];
+  std::vector<link_map>& nodes = v.nodes[&instance];
   nodes.reserve(modules.size());
   for (const Module& m : modules) append(v, nodes, m, base + m.bundle_offset);
 }
@@ -135,7 +135,9 @@ void DebuggerView::add_plugin(const PluginPlace& place) {
   append(v, v.nodes[&place], *place.module, place.base);
 }
 
-void DebuggerView::remove_copy(const Copy& copy) { remove(&copy); }
+void DebuggerView::remove_instance(const ProgramInstance& instance) {
+  remove(&instance);
+}
 void DebuggerView::remove_plugin(const PluginPlace& place) { remove(&place); }
 
 void DebuggerView::announce() {

@@ -12,16 +12,16 @@
 
 namespace mpc::loader {
 
-class Copy;
+class ProgramInstance;
 struct Module;
 struct PluginPlace;
 
 class DebuggerView {
  public:
   // `modules` lie at their bundle offsets from `base`.
-  static void add_copy(const Copy& copy, const std::vector<Module>& modules,
-                       char* base);
-  static void remove_copy(const Copy& copy);
+  static void add_instance(const ProgramInstance& instance,
+                           const std::vector<Module>& modules, char* base);
+  static void remove_instance(const ProgramInstance& instance);
   static void add_plugin(const PluginPlace& place);
   static void remove_plugin(const PluginPlace& place);
   // Makes a debugger that controls this process read the lists anew. Does nothing without.

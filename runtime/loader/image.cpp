@@ -20,7 +20,7 @@
 namespace mpc::loader {
 namespace {
 
-constexpr size_t kFirstChunkCopies = 16;
+constexpr size_t kFirstChunkInstances = 16;
 
 // One dlopen at a time, and no two blueprints at once.
 std::mutex g_open_mutex;
@@ -36,19 +36,19 @@ struct Variables {
   size_t bytes = 0;
 };
 Variables& variables() {
-  // `environ` comes first: Copy::environment().
+  // `environ` comes first: ProgramInstance::environment().
   static Variables instance{
       {{{"environ", "__environ", "_environ"}, std::vector<char>(sizeof(char**)), 0}},
       sizeof(char**)};
   return instance;
 }
 
-Error no_room(const std::string& path, size_t copies) {
+Error no_room(const std::string& path, size_t instances) {
   const int error = errno;
   return Error{Errc::kNoMem,
                fmt::format("{}: cannot map {} more copies: {}; raise vm.max_map_count "
                            "(sysctl) or the limit of virtual memory (ulimit -v)",
-                           path, copies, std::strerror(error))};
+                           path, instances, std::strerror(error))};
 }
 
 }  // namespace
@@ -122,10 +122,10 @@ void Image::move_text_to_memory() {
       log::error("loader: {}; the file is about to change, which may crash the job",
                  moved.error().message);
     } else {
-      for (const auto& copy : copies_)
+      for (const auto& instance : instances_)
         for (const FileMap& t : m.text)
           // Not mmap(), which ThreadSanitizer takes for a write of what ranks read.
-          ::syscall(SYS_mmap, copy->base() + m.bundle_offset + t.vaddr, t.bytes,
+          ::syscall(SYS_mmap, instance->base() + m.bundle_offset + t.vaddr, t.bytes,
                     t.protection, MAP_PRIVATE | MAP_FIXED, m.file->fd(),
                     static_cast<off_t>(t.file_offset));
     }
@@ -134,14 +134,14 @@ void Image::move_text_to_memory() {
   }
 }
 
-void* Image::find_variable(const Copy& copy, const char* name) noexcept {
+void* Image::find_variable(const ProgramInstance& instance, const char* name) noexcept {
   for (const PrivateVariable& v : variables().list)
     for (const std::string& n : v.names)
-      if (n == name) return copy.variable(v.offset);
+      if (n == name) return instance.variable(v.offset);
   return nullptr;
 }
 
-char**& Copy::environment() const noexcept {
+char**& ProgramInstance::environment() const noexcept {
   return *static_cast<char***>(variable(0));
 }
 
@@ -157,10 +157,10 @@ Image::~Image() {
     std::lock_guard lock(g_images_mutex);
     std::erase(images(), this);
   }
-  for (const auto& copy : copies_) {
-    DebuggerView::remove_copy(*copy);
-    Registry::instance().set_copy(copy->base(), nullptr);
-    ::munmap(copy->base(), blueprint_->bundle_bytes);
+  for (const auto& instance : instances_) {
+    DebuggerView::remove_instance(*instance);
+    Registry::instance().set_instance(instance->base(), nullptr);
+    ::munmap(instance->base(), blueprint_->bundle_bytes);
   }
 }
 
@@ -187,25 +187,25 @@ bool Image::imports(std::initializer_list<std::string_view> names) const noexcep
 bool Image::needs_executable_stack() const noexcept {
   return blueprint_->needs_executable_stack;
 }
-int Image::maps_per_copy() const noexcept { return blueprint_->maps_per_copy; }
+int Image::maps_per_instance() const noexcept { return blueprint_->maps_per_instance; }
 
-Result<> Image::reserve(size_t copies) {
+Result<> Image::reserve(size_t instances) {
   std::lock_guard lock(mutex_);
-  return copies > left_ ? reserve_locked(copies - left_) : Result<>();
+  return instances > left_ ? reserve_locked(instances - left_) : Result<>();
 }
 
-Result<> Image::reserve_locked(size_t copies) {
+Result<> Image::reserve_locked(size_t instances) {
   if (left_ > 0) {  // chunks are contiguous: give the rest of the old one back
     ::munmap(next_, left_ * blueprint_->bundle_bytes);
-    copies += left_;
+    instances += left_;
     left_ = 0;
   }
   const size_t alignment = blueprint_->alignment;
-  const size_t bytes = copies * blueprint_->bundle_bytes;
+  const size_t bytes = instances * blueprint_->bundle_bytes;
   const size_t room = bytes + (alignment - kPageBytes);
   void* map = ::mmap(nullptr, room, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (map == MAP_FAILED) return no_room(path_, copies);
+  if (map == MAP_FAILED) return no_room(path_, instances);
   const auto begin = reinterpret_cast<uintptr_t>(map);
   const uintptr_t aligned = (begin + alignment - 1) & ~(alignment - 1);
   if (aligned > begin) ::munmap(map, aligned - begin);
@@ -213,15 +213,15 @@ Result<> Image::reserve_locked(size_t copies) {
     ::munmap(reinterpret_cast<char*>(aligned + bytes),
              room - (aligned - begin) - bytes);
   next_ = reinterpret_cast<char*>(aligned);
-  if (!Registry::instance().add_chunk(next_, blueprint_->bundle_bytes, copies)) {
+  if (!Registry::instance().add_chunk(next_, blueprint_->bundle_bytes, instances)) {
     ::munmap(next_, bytes);
     return Error{Errc::kNoMem, fmt::format("{}: too many groups of copies", path_)};
   }
-  left_ = chunk_ = copies;
+  left_ = chunk_ = instances;
   return {};
 }
 
-Result<> Image::map_copy(char* base) {
+Result<> Image::map_instance(char* base) {
   for (const Module& m : blueprint_->modules)
     if (!map_module(m, base + m.bundle_offset, blueprint_->image_fd))
       return no_room(path_, 1);
@@ -239,25 +239,25 @@ Result<> Image::map_copy(char* base) {
   return {};
 }
 
-Result<Copy*> Image::load_copy(int rank) {
+Result<ProgramInstance*> Image::load_instance(int rank) {
   std::lock_guard lock(mutex_);
-  if (left_ == 0) MPC_TRY(reserve_locked(std::max(kFirstChunkCopies, 2 * chunk_)));
+  if (left_ == 0) MPC_TRY(reserve_locked(std::max(kFirstChunkInstances, 2 * chunk_)));
   char* base = next_;
-  MPC_TRY(map_copy(base));
+  MPC_TRY(map_instance(base));
   next_ += blueprint_->bundle_bytes;
   --left_;
-  copies_.emplace_back(new Copy(*this, rank, base));
-  Copy* copy = copies_.back().get();
-  Registry::instance().set_copy(base, copy);
-  DebuggerView::add_copy(*copy, blueprint_->modules, base);
-  return copy;
+  instances_.emplace_back(new ProgramInstance(*this, rank, base));
+  ProgramInstance* instance = instances_.back().get();
+  Registry::instance().set_instance(base, instance);
+  DebuggerView::add_instance(*instance, blueprint_->modules, base);
+  return instance;
 }
 
 AddressInfo describe_address(const void* address) noexcept {
   AddressInfo info;
-  if (const Copy* copy = find_copy(address)) {
-    info.rank = copy->rank();
-    const auto [m, base] = copy->place_of(address);
+  if (const ProgramInstance* instance = find_instance(address)) {
+    info.rank = instance->rank();
+    const auto [m, base] = instance->place_of(address);
     if (m == nullptr) return info;
     info.path = m->file->path().c_str();
     info.offset = static_cast<uintptr_t>(static_cast<const char*>(address) - base);

@@ -1,12 +1,12 @@
 #pragma once
-// Image: one program, prepared once; Copy: its private instance for one rank.
+// Image: one program, prepared once; ProgramInstance: its private instance for one rank.
 //
 // Role:      gives each rank its own globals, statics, C++ inline statics, COMMON blocks and
 //            thread_locals, while the code is shared; runs constructors, main, exit handlers
 //            and destructors once for each rank.
 // Users:     runtime/job (launch), runtime/interpose (exit, dlsym ...).
-// Threads:   load_copy() by any kernel thread (serialised inside); a Copy belongs to its rank;
-//            find_copy() and describe_address() by anyone.
+// Threads:   load_instance() by any kernel thread (serialised inside); a ProgramInstance belongs to its rank;
+//            find_instance() and describe_address() by anyone.
 // See also:  docs/loader.md, docs/limits.md; runtime/loader/blueprint.h.
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct link_map;
 namespace mpc::loader {
 
 class Blueprint;
-class Copy;
+class ProgramInstance;
 class Plugin;
 class RankLinker;
 struct LateSymbol;
@@ -49,11 +49,11 @@ class Image {
   ~Image();
 
   // Makes room for this many copies at once: fewer, larger mappings. Optional.
-  Result<> reserve(size_t copies);
+  Result<> reserve(size_t instances);
   // A fresh instance: data as after relocation, no constructor has run.
   // Errors: kNoMem (which limit, and how to raise it).
   // Ownership: the Image's; copies live as long as it does.
-  Result<Copy*> load_copy(int rank);
+  Result<ProgramInstance*> load_instance(int rank);
 
   const std::string& path() const noexcept { return path_; }
   // Each copy has its own instance of a library whose name begins so.
@@ -65,21 +65,22 @@ class Image {
   // A rank's stack must be executable (nested functions whose address is taken).
   bool needs_executable_stack() const noexcept;
   // Mappings of the process per copy; vm.max_map_count bounds their sum.
-  int maps_per_copy() const noexcept;
+  int maps_per_instance() const noexcept;
   const Blueprint& blueprint() const noexcept { return *blueprint_; }
   uint64_t id() const noexcept { return id_; }  // unique in the process
   // Libraries that are loaded later see the program's symbols before their own (-rdynamic).
   bool exports_all() const noexcept { return exports_all_; }
   // A copy's instance of a variable registered by private_variable(), or null.
-  static void* find_variable(const Copy& copy, const char* name) noexcept;
+  static void* find_variable(const ProgramInstance& instance,
+                             const char* name) noexcept;
 
  private:
   Image() = default;
   friend void guard_files(int tid, int signal) noexcept;
   friend void leave_files() noexcept;
   void move_text_to_memory();
-  Result<> reserve_locked(size_t copies);
-  Result<> map_copy(char* base);
+  Result<> reserve_locked(size_t instances);
+  Result<> map_instance(char* base);
 
   std::string path_;
   std::vector<std::string> needed_;  // by all modules; a name may come twice
@@ -87,7 +88,7 @@ class Image {
   bool exports_all_ = false;
   std::unique_ptr<Blueprint> blueprint_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Copy>> copies_;
+  std::vector<std::unique_ptr<ProgramInstance>> instances_;
   char* next_ = nullptr;  // room that reserve() left
   size_t left_ = 0;       // copies that fit there
   size_t chunk_ = 0;      // copies of the latest chunk
@@ -110,9 +111,9 @@ struct Place {
   char* base = nullptr;
 };
 
-class Copy {
+class ProgramInstance {
  public:
-  ~Copy();
+  ~ProgramInstance();
 
   // Runs constructors (libraries first), main and exit(); returns the exit status, no
   // matter whether main returned or something below called exit().
@@ -179,7 +180,8 @@ class Copy {
 
  private:
   friend class Image;
-  Copy(Image& image, int rank, char* base) : image_(image), rank_(rank), base_(base) {}
+  ProgramInstance(Image& image, int rank, char* base)
+      : image_(image), rank_(rank), base_(base) {}
   void run_constructors(int argc, char** argv, char** envp);
   // Takes those entries out of exit_list_, the last one first, and calls them.
   template <class IsWanted>
@@ -217,9 +219,9 @@ void guard_files(int tid, int signal) noexcept;
 void leave_files() noexcept;
 
 // The copy that contains this address, in its program or its plugins, or null. Async-signal-safe. Cost: a few loads.
-Copy* find_copy(const void* address) noexcept;
+ProgramInstance* find_instance(const void* address) noexcept;
 // The copy whose run_main() the calling thread is in, or null.
-Copy* running_copy() noexcept;
+ProgramInstance* running_instance() noexcept;
 
 // Does an object of the dynamic linker belong to a master, of which only copies run?
 bool is_master(uintptr_t load_address) noexcept;
@@ -227,11 +229,11 @@ bool is_master_handle(const void* handle) noexcept;
 
 // Called when another thread of a rank than its main one calls exit(): end the rank, keep
 // the calling thread from running on.
-using ForeignExit = void (*)(Copy& copy, int status);
+using ForeignExit = void (*)(ProgramInstance& instance, int status);
 void set_foreign_exit(ForeignExit upcall) noexcept;
 
 // Gives each copy its own instance of a variable of libc that programs read directly
-// (environ, optind). Returns its offset for Copy::variable(). Without an initial value (null) it
+// (environ, optind). Returns its offset for ProgramInstance::variable(). Without an initial value (null) it
 // is zero, and takes no memory until it is used.
 // Caller: at start-up, before the first Image::open().
 size_t private_variable(std::initializer_list<const char*> names, const void* initial,

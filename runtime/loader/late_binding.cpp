@@ -12,14 +12,14 @@ extern "C" __attribute__((visibility("hidden"))) void mpc_late_call();
 // Called by the assembly below: where the call goes.
 extern "C" __attribute__((visibility("hidden"), used)) void* mpc_find_late(
     const mpc::loader::LateSymbol* late) {
-  mpc::loader::Copy& copy = *late->user->place.copy;
-  if (void* function = copy.bind_late(*late)) return function;
+  mpc::loader::ProgramInstance& instance = *late->user->place.instance;
+  if (void* function = instance.bind_late(*late)) return function;
   const mpc::loader::ElfFile& file = *late->user->module->file;
   std::fprintf(stderr, "%s: symbol lookup error: %s: undefined symbol: %s\n",
-               copy.image().path().c_str(), file.path().c_str(),
+               instance.image().path().c_str(), file.path().c_str(),
                file.dynamic_string(file.dynamic_symbols()[late->index].st_name));
   constexpr int kStatus = 127;  // as the dynamic linker ends a process
-  copy.exit_now(kStatus);
+  instance.exit_now(kStatus);
 }
 
 namespace mpc::loader {

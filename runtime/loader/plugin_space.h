@@ -13,12 +13,12 @@
 
 namespace mpc::loader {
 
-class Copy;
+class ProgramInstance;
 struct Module;
 
 // One rank's copy of a plugin, as far as others must know it.
 struct PluginPlace {
-  Copy* copy = nullptr;  // the rank's program
+  ProgramInstance* instance = nullptr;  // the rank's program
   const Module* module = nullptr;
   char* base = nullptr;
 };

@@ -33,7 +33,7 @@ void fill(const Plugin& plugin, const char* base, char* block) {
                                            const void* caller) {
   const PluginPlace* place = PluginSpace::instance().find(caller);
   if (place == nullptr) return;
-  const auto [base, generation] = place->copy->instance_of(plugin);
+  const auto [base, generation] = place->instance->instance_of(plugin);
   if (base == nullptr || *mark_of(plugin, block) == generation) return;
   fill(plugin, base, block);
   *mark_of(plugin, block) = generation;

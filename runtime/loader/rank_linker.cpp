@@ -11,7 +11,9 @@
 
 namespace mpc::loader {
 
-RankLinker::RankLinker(Copy& copy) : copy_(copy) { add_program(); }
+RankLinker::RankLinker(ProgramInstance& instance) : instance_(instance) {
+  add_program();
+}
 
 RankLinker::~RankLinker() {
   for (const auto& module : owned_)
@@ -23,11 +25,11 @@ RankLinker::~RankLinker() {
 }
 
 void RankLinker::add_program() {
-  const std::vector<Module>& modules = copy_.image().blueprint().modules;
+  const std::vector<Module>& modules = instance_.image().blueprint().modules;
   for (const Module& m : modules) {
     auto loaded = std::make_unique<LoadedModule>();
     loaded->module = &m;
-    loaded->base = copy_.base() + m.bundle_offset;
+    loaded->base = instance_.base() + m.bundle_offset;
     loaded->is_global = loaded->is_pinned = loaded->has_started = true;
     append(std::move(loaded));
   }

@@ -3,7 +3,7 @@
 //
 // Role:      the list of modules of a rank (its program's, and its copies of plugins), what a
 //            program asks of it, and the start and end of what is loaded later.
-// Users:     runtime/loader/copy.cpp, runtime/interpose/dynamic_linker.cpp.
+// Users:     runtime/loader/program_instance.cpp, runtime/interpose/dynamic_linker.cpp.
 // Threads:   any thread of the rank; open() and close() one at a time, their constructors and
 //            destructors included, as with the dynamic linker.
 // See also:  docs/loader.md; docs/design/0018-dlopen.md; dlopen(3).
@@ -26,7 +26,7 @@ namespace mpc::loader {
 // rank_linker_open.cpp, rank_linker_close.cpp and rank_linker_symbol.cpp.
 class RankLinker {
  public:
-  explicit RankLinker(Copy& copy);
+  explicit RankLinker(ProgramInstance& instance);
   ~RankLinker();
   RankLinker(const RankLinker&) = delete;
   RankLinker& operator=(const RankLinker&) = delete;
@@ -95,7 +95,7 @@ class RankLinker {
   void remove(LoadedModule* module);
   Modules unreachable();
 
-  Copy& copy_;
+  ProgramInstance& instance_;
   std::recursive_mutex
       load_mutex_;  // held by open() and close(), constructors included
   std::recursive_mutex list_mutex_;  // guards modules_; taken after load_mutex_

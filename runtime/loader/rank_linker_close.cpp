@@ -88,7 +88,7 @@ void RankLinker::end(LoadedModule& module) {
   if (!module.has_started || module.plugin == nullptr) return;
   module.has_started = false;  // first: a destructor may call exit()
   call_end_hooks(module.module->hooks, module.base);
-  copy_.finalize_range(module.base, module.base + module.module->span_bytes);
+  instance_.finalize_range(module.base, module.base + module.module->span_bytes);
 }
 
 void RankLinker::remove(LoadedModule* module) {

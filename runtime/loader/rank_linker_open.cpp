@@ -167,7 +167,7 @@ Result<LoadedModule*> RankLinker::add_plugin(const std::string& path,
   auto plugin = get_plugin(path, inherited);
   if (!plugin) return plugin.error();
   const Module& m = (*plugin)->module;
-  if ((*plugin)->needs_executable_stack && !copy_.image().needs_executable_stack())
+  if ((*plugin)->needs_executable_stack && !instance_.image().needs_executable_stack())
     return Error{
         Errc::kImage,
         fmt::format("{}: needs an executable stack (nested functions whose address "
@@ -175,7 +175,7 @@ Result<LoadedModule*> RankLinker::add_plugin(const std::string& path,
                     "-z execstack",
                     path)};
   if ((*plugin)->has_static_tls && m.file->segment(PT_TLS) != nullptr &&
-      copy_.has_had_threads() && (*plugin)->has_thread_pointers)
+      instance_.has_had_threads() && (*plugin)->has_thread_pointers)
     return Error{
         Errc::kImage,
         fmt::format("{}: its thread_locals hold addresses and lie in static TLS, which "
@@ -198,7 +198,7 @@ Result<LoadedModule*> RankLinker::add_plugin(const std::string& path,
   loaded->module = &m;
   loaded->plugin = *plugin;
   loaded->base = base;
-  loaded->place = {&copy_, &m, base};
+  loaded->place = {&instance_, &m, base};
   loaded->generation = next_generation();
   loaded->root = root != nullptr ? root : added;
   loaded->inherited = std::move(inherited);
@@ -236,7 +236,7 @@ void RankLinker::abandon(const Modules& fresh) {
 }
 
 LookupScope RankLinker::scope_for(const LoadedModule& user, bool is_deep) const {
-  return {copy_, modules_, {}, user.root->search_list, is_deep};
+  return {instance_, modules_, {}, user.root->search_list, is_deep};
 }
 
 Result<> RankLinker::relocate(LoadedModule& module, bool is_deep, bool binds_now) {
@@ -313,8 +313,8 @@ void RankLinker::start(LoadedModule& root) {
   add_in_start_order(&root, order);
   for (LoadedModule* m : order) {
     m->start_order = ++starts_;
-    const auto [argc, argv] = copy_.arguments();
-    call_start_hooks(m->module->hooks, m->base, argc, argv, copy_.environment());
+    const auto [argc, argv] = instance_.arguments();
+    call_start_hooks(m->module->hooks, m->base, argc, argv, instance_.environment());
   }
 }
 

@@ -37,7 +37,7 @@ Result<void*> RankLinker::symbol(void* handle, const std::string& name,
   Definition found;
   const bool is_whole = handle == RTLD_DEFAULT || handle == &modules_.front()->map;
   if (is_whole)
-    if (void* variable = Image::find_variable(copy_, name.c_str())) return variable;
+    if (void* variable = Image::find_variable(instance_, name.c_str())) return variable;
   found = find_private(where, name, version);
   if (!found.is_found()) {
     const bool is_own =

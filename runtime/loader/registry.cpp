@@ -9,18 +9,18 @@ Registry& Registry::instance() noexcept {
   return registry;
 }
 
-bool Registry::add_chunk(char* begin, size_t stride, size_t copies) noexcept {
+bool Registry::add_chunk(char* begin, size_t stride, size_t instances) noexcept {
   const size_t index = count_.load(std::memory_order_relaxed);  // callers hold a lock
   if (index == kMaxChunks) return false;
-  auto* table = new (std::nothrow) std::atomic<Copy*>[copies];
+  auto* table = new (std::nothrow) std::atomic<ProgramInstance*>[instances];
   if (table == nullptr) return false;
-  for (size_t i = 0; i < copies; ++i)
+  for (size_t i = 0; i < instances; ++i)
     table[i].store(nullptr, std::memory_order_relaxed);
   Chunk& chunk = chunks_[index];
   chunk.begin = reinterpret_cast<uintptr_t>(begin);
-  chunk.end = chunk.begin + stride * copies;
+  chunk.end = chunk.begin + stride * instances;
   chunk.stride = stride;
-  chunk.copies = table;
+  chunk.instances = table;
   count_.store(index + 1, std::memory_order_release);  // pairs with chunk_of
   return true;
 }
@@ -32,19 +32,19 @@ const Chunk* Registry::chunk_of(uintptr_t address) const noexcept {
   return nullptr;
 }
 
-void Registry::set_copy(char* base, Copy* copy) noexcept {
+void Registry::set_instance(char* base, ProgramInstance* instance) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(base);
   if (const Chunk* chunk = chunk_of(address))
-    chunk->copies[(address - chunk->begin) / chunk->stride].store(
-        copy, std::memory_order_release);  // pairs with find
+    chunk->instances[(address - chunk->begin) / chunk->stride].store(
+        instance, std::memory_order_release);  // pairs with find
 }
 
-Copy* Registry::find(const void* address) const noexcept {
+ProgramInstance* Registry::find(const void* address) const noexcept {
   const auto a = reinterpret_cast<uintptr_t>(address);
   const Chunk* chunk = chunk_of(a);
   if (chunk == nullptr) return nullptr;
-  return chunk->copies[(a - chunk->begin) / chunk->stride].load(
-      std::memory_order_acquire);  // pairs with set_copy
+  return chunk->instances[(a - chunk->begin) / chunk->stride].load(
+      std::memory_order_acquire);  // pairs with set_instance
 }
 
 bool Registry::add_master(const void* handle, uintptr_t load_address) noexcept {

@@ -3,7 +3,7 @@
 //
 // Role:      lets the unwinder, dladdr and the crash report find a copy in a few loads.
 // Users:     runtime/loader.
-// Threads:   add_chunk() and set_copy() under the Image's lock; find() by anyone, signal
+// Threads:   add_chunk() and set_instance() under the Image's lock; find() by anyone, signal
 //            handlers included.
 // See also:  runtime/loader/image.h.
 
@@ -13,23 +13,24 @@
 
 namespace mpc::loader {
 
-class Copy;
+class ProgramInstance;
 
 // A contiguous run of bundles of one image.
 struct Chunk {
   uintptr_t begin = 0;
   uintptr_t end = 0;
   size_t stride = 0;
-  std::atomic<Copy*>* copies = nullptr;  // one per bundle; null: not yet loaded
+  std::atomic<ProgramInstance*>* instances =
+      nullptr;  // one per bundle; null: not yet loaded
 };
 
 class Registry {
  public:
   static Registry& instance() noexcept;
   // False if the table is full.
-  bool add_chunk(char* begin, size_t stride, size_t copies) noexcept;
-  void set_copy(char* base, Copy* copy) noexcept;
-  Copy* find(const void* address) const noexcept;
+  bool add_chunk(char* begin, size_t stride, size_t instances) noexcept;
+  void set_instance(char* base, ProgramInstance* instance) noexcept;
+  ProgramInstance* find(const void* address) const noexcept;
   bool add_master(const void* handle, uintptr_t load_address) noexcept;
   bool is_master(uintptr_t load_address) const noexcept;
   bool is_master_handle(const void* handle) const noexcept;

@@ -25,33 +25,34 @@ std::unique_ptr<Image> open_image(const std::string& name, ImageOptions options 
   return image.ok() ? std::move(*image) : nullptr;
 }
 
-std::vector<Copy*> load_copies(Image& image, int count) {
-  std::vector<Copy*> copies;
+std::vector<ProgramInstance*> load_instances(Image& image, int count) {
+  std::vector<ProgramInstance*> instances;
   for (int rank = 0; rank < count; ++rank) {
-    auto copy = image.load_copy(rank);
-    EXPECT_TRUE(copy.ok()) << copy.error().message;
-    if (copy.ok()) copies.push_back(*copy);
+    auto instance = image.load_instance(rank);
+    EXPECT_TRUE(instance.ok()) << instance.error().message;
+    if (instance.ok()) instances.push_back(*instance);
   }
-  return copies;
+  return instances;
 }
 
-char* find(Copy& copy, const char* symbol) {
-  const auto found = copy.linker().symbol(RTLD_DEFAULT, symbol, "", nullptr);
+char* find(ProgramInstance& instance, const char* symbol) {
+  const auto found = instance.linker().symbol(RTLD_DEFAULT, symbol, "", nullptr);
   EXPECT_TRUE(found.ok()) << found.error().message;
   return found.ok() ? static_cast<char*>(*found) : nullptr;
 }
 
 // All copies at once, each on its own thread; their exit statuses.
-std::vector<int> run_copies(const std::vector<Copy*>& copies, const char* argument) {
-  std::vector<int> statuses(copies.size(), -1);
+std::vector<int> run_instances(const std::vector<ProgramInstance*>& instances,
+                               const char* argument) {
+  std::vector<int> statuses(instances.size(), -1);
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < copies.size(); ++i)
+  for (size_t i = 0; i < instances.size(); ++i)
     threads.emplace_back([&, i] {
-      test_set_rank(copies[i]->rank());
+      test_set_rank(instances[i]->rank());
       std::string name = "program", word = argument != nullptr ? argument : "";
       char* argv[] = {name.data(), argument != nullptr ? word.data() : nullptr,
                       nullptr};
-      statuses[i] = copies[i]->run_main(argument != nullptr ? 2 : 1, argv, environ);
+      statuses[i] = instances[i]->run_main(argument != nullptr ? 2 : 1, argv, environ);
     });
   for (std::thread& thread : threads) thread.join();
   return statuses;
@@ -62,8 +63,9 @@ void expect_all_succeed(const std::string& name, int count, const char* argument
   test_clear_traces();
   const auto image = open_image(name, options);
   ASSERT_NE(image, nullptr);
-  const auto copies = load_copies(*image, count);
-  EXPECT_EQ(run_copies(copies, argument), std::vector<int>(copies.size(), 0)) << name;
+  const auto instances = load_instances(*image, count);
+  EXPECT_EQ(run_instances(instances, argument), std::vector<int>(instances.size(), 0))
+      << name;
 }
 
 class Copies : public testing::TestWithParam<int> {};
@@ -119,52 +121,52 @@ TEST_P(Copies, HaveTheirOwnGlobalsLinkedByLld) {
 }
 #endif
 
-TEST(Copy, RunsConstructorsMainAndDestructorsOnceInOrder) {
+TEST(ProgramInstance, RunsConstructorsMainAndDestructorsOnceInOrder) {
   test_clear_traces();
   const auto image = open_image("hooks");
-  const auto copies = load_copies(*image, 3);
-  EXPECT_EQ(run_copies(copies, nullptr), std::vector<int>(3, 9));
+  const auto instances = load_instances(*image, 3);
+  EXPECT_EQ(run_instances(instances, nullptr), std::vector<int>(3, 9));
   for (int rank = 0; rank < 3; ++rank)
     EXPECT_EQ(std::string(test_get_trace(rank)), "c200 c main d d200 ");
 }
 
-TEST(Copy, ExitsFromANestedCallWithTheLowByteOfTheStatus) {
+TEST(ProgramInstance, ExitsFromANestedCallWithTheLowByteOfTheStatus) {
   test_clear_traces();
-  test_set_exit([](int status) { running_copy()->exit(status); });
+  test_set_exit([](int status) { running_instance()->exit(status); });
   const auto image = open_image("hooks");
-  const auto copies = load_copies(*image, 3);
-  EXPECT_EQ(run_copies(copies, "exit"), std::vector<int>(3, (300 + 5) & 0xff));
+  const auto instances = load_instances(*image, 3);
+  EXPECT_EQ(run_instances(instances, "exit"), std::vector<int>(3, (300 + 5) & 0xff));
   for (int rank = 0; rank < 3; ++rank)
     EXPECT_EQ(std::string(test_get_trace(rank)), "c200 c main d d200 ");
 }
 
-TEST(Copy, ExitsAtOnceWithoutHandlers) {
+TEST(ProgramInstance, ExitsAtOnceWithoutHandlers) {
   test_clear_traces();
-  test_set_exit([](int status) { running_copy()->exit_now(status); });
+  test_set_exit([](int status) { running_instance()->exit_now(status); });
   const auto image = open_image("hooks");
-  const auto copies = load_copies(*image, 1);
-  EXPECT_EQ(run_copies(copies, "exit"), std::vector<int>(1, (300 + 5) & 0xff));
+  const auto instances = load_instances(*image, 1);
+  EXPECT_EQ(run_instances(instances, "exit"), std::vector<int>(1, (300 + 5) & 0xff));
   EXPECT_EQ(std::string(test_get_trace(0)), "c200 c main ");
 }
 
-TEST(Copy, RunsExitEntriesLastInFirstOut) {
+TEST(ProgramInstance, RunsExitEntriesLastInFirstOut) {
   const auto image = open_image("hooks");
-  Copy* copy = load_copies(*image, 1)[0];
+  ProgramInstance* instance = load_instances(*image, 1)[0];
   static std::string order;
   order.clear();
   const auto add = [&](const char* word) {
-    copy->at_exit({ExitEntry::Kind::kCxa, reinterpret_cast<void*>(+[](void* text) {
-                     order += static_cast<const char*>(text);
-                   }),
-                   const_cast<char*>(word), copy->base()});
+    instance->at_exit({ExitEntry::Kind::kCxa, reinterpret_cast<void*>(+[](void* text) {
+                         order += static_cast<const char*>(text);
+                       }),
+                       const_cast<char*>(word), instance->base()});
   };
   add("a");
   add("b");
-  copy->at_exit({ExitEntry::Kind::kOnExit,
-                 reinterpret_cast<void*>(
-                     +[](int status, void*) { order += std::to_string(status); }),
-                 nullptr, nullptr});
-  run_copies({copy}, nullptr);
+  instance->at_exit({ExitEntry::Kind::kOnExit,
+                     reinterpret_cast<void*>(
+                         +[](int status, void*) { order += std::to_string(status); }),
+                     nullptr, nullptr});
+  run_instances({instance}, nullptr);
   EXPECT_EQ(order, "9ba");
 }
 
@@ -173,16 +175,17 @@ TEST(Image, TwoProgramsRunInOneProcess) {
   const auto one = open_image("globals");
   const auto two = open_image("cxx");
   const auto three = open_image("globals");  // the same file once more
-  auto copies = load_copies(*one, 3);
-  for (Copy* copy : load_copies(*three, 3)) copies.push_back(copy);
-  EXPECT_EQ(run_copies(copies, "argument"), std::vector<int>(6, 0));
-  EXPECT_EQ(run_copies(load_copies(*two, 3), nullptr), std::vector<int>(3, 0));
+  auto instances = load_instances(*one, 3);
+  for (ProgramInstance* instance : load_instances(*three, 3))
+    instances.push_back(instance);
+  EXPECT_EQ(run_instances(instances, "argument"), std::vector<int>(6, 0));
+  EXPECT_EQ(run_instances(load_instances(*two, 3), nullptr), std::vector<int>(3, 0));
 }
 
 TEST(Image, CostsAtMostThreeMappingsPerCopy) {
-  EXPECT_LE(open_image("globals")->maps_per_copy(), 2);
-  EXPECT_LE(open_image("cxx")->maps_per_copy(), 2);
-  EXPECT_LE(open_image("globals_large")->maps_per_copy(), 3);
+  EXPECT_LE(open_image("globals")->maps_per_instance(), 2);
+  EXPECT_LE(open_image("cxx")->maps_per_instance(), 2);
+  EXPECT_LE(open_image("globals_large")->maps_per_instance(), 3);
   const auto count_lines = [] {
     std::ifstream maps("/proc/self/maps");
     return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
@@ -190,7 +193,7 @@ TEST(Image, CostsAtMostThreeMappingsPerCopy) {
   const auto image = open_image("globals");
   ASSERT_TRUE(image->reserve(500).ok());
   const auto before = count_lines();
-  load_copies(*image, 500);
+  load_instances(*image, 500);
   EXPECT_LE(count_lines() - before, 2 * 500 + 8);
 }
 
@@ -203,9 +206,9 @@ TEST(Image, SharesWhatACopyDoesNotChange) {
     return 0L;
   };
   const auto image = open_image("globals_large");
-  load_copies(*image, 10);
+  load_instances(*image, 10);
   const long before = rss_kib();
-  load_copies(*image, 200);
+  load_instances(*image, 200);
 #ifdef __SANITIZE_THREAD__
   constexpr long kWithShadow =
       6;  // four bytes of shadow and half a byte of meta for each
@@ -217,40 +220,40 @@ TEST(Image, SharesWhatACopyDoesNotChange) {
 
 TEST(Image, FindsCopiesAndSymbolsByAddress) {
   const auto image = open_image("with_library");
-  const auto copies = load_copies(*image, 20);
-  for (Copy* copy : copies) {
-    char* symbol = find(*copy, "program_callback");
+  const auto instances = load_instances(*image, 20);
+  for (ProgramInstance* instance : instances) {
+    char* symbol = find(*instance, "program_callback");
     ASSERT_NE(symbol, nullptr);
-    EXPECT_EQ(find_copy(symbol), copy);
+    EXPECT_EQ(find_instance(symbol), instance);
     const AddressInfo info = describe_address(symbol + 2);
-    EXPECT_EQ(info.rank, copy->rank());
+    EXPECT_EQ(info.rank, instance->rank());
     EXPECT_EQ(std::string(info.path), program("with_library"));
     ASSERT_NE(info.symbol, nullptr);
     EXPECT_EQ(std::string(info.symbol), "program_callback");
     EXPECT_EQ(info.symbol_offset, 2U);
-    char* library = find(*copy, "library_add");
+    char* library = find(*instance, "library_add");
     EXPECT_EQ(std::string(describe_address(library).path), program("other/libuser.so"));
-    EXPECT_EQ(copy->from_master(copy->to_master(library)), library);
+    EXPECT_EQ(instance->from_master(instance->to_master(library)), library);
   }
   int local;
-  EXPECT_EQ(find_copy(&local), nullptr);
-  EXPECT_EQ(find_copy(nullptr), nullptr);
+  EXPECT_EQ(find_instance(&local), nullptr);
+  EXPECT_EQ(find_instance(nullptr), nullptr);
   EXPECT_EQ(describe_address(reinterpret_cast<void*>(&std::printf)).rank, -1);
 }
 
 // What a rank opens later and that cannot be its own: the reason, as dlerror() gives it.
-std::string refusal(Copy& copy, const std::string& name) {
-  const auto opened = copy.linker().open(name, RTLD_LAZY, nullptr);
+std::string refusal(ProgramInstance& instance, const std::string& name) {
+  const auto opened = instance.linker().open(name, RTLD_LAZY, nullptr);
   EXPECT_FALSE(opened.ok()) << name;
   return opened.ok() ? "" : opened.error().message;
 }
 
 TEST(Plugin, IsRefusedWithTheReason) {
   const auto image = open_image("with_library");
-  const auto copies = load_copies(*image, 2);
-  for (Copy* copy : copies) {
+  const auto instances = load_instances(*image, 2);
+  for (ProgramInstance* instance : instances) {
     const auto has = [&](const std::string& name, const std::string& text) {
-      const std::string message = refusal(*copy, name);
+      const std::string message = refusal(*instance, name);
       EXPECT_NE(message.find(text), std::string::npos) << message;
     };
     has(program("plain_pie"),
@@ -266,31 +269,31 @@ TEST(Plugin, IsRefusedWithTheReason) {
 
 TEST(Plugin, IsAHandleOfTheRankAlone) {
   const auto image = open_image("with_library");
-  const auto copies = load_copies(*image, 2);
+  const auto instances = load_instances(*image, 2);
   std::vector<void*> handles;
-  for (Copy* copy : copies) {
+  for (ProgramInstance* instance : instances) {
     const auto first =
-        copy->linker().open(program("libpreloaded.so"), RTLD_NOW, nullptr);
+        instance->linker().open(program("libpreloaded.so"), RTLD_NOW, nullptr);
     ASSERT_TRUE(first.ok()) << first.error().message;
     const auto again =
-        copy->linker().open(program("libpreloaded.so"), RTLD_LAZY, nullptr);
+        instance->linker().open(program("libpreloaded.so"), RTLD_LAZY, nullptr);
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*first, *again);
     handles.push_back(*first);
   }
   EXPECT_NE(handles[0], handles[1]);
-  LoadedModule* module = copies[0]->linker().module_of_handle(handles[0]);
+  LoadedModule* module = instances[0]->linker().module_of_handle(handles[0]);
   ASSERT_NE(module, nullptr);
-  EXPECT_EQ(copies[1]->linker().module_of_handle(handles[0]), nullptr);
-  EXPECT_EQ(find_copy(module->base + 1), copies[0]);
+  EXPECT_EQ(instances[1]->linker().module_of_handle(handles[0]), nullptr);
+  EXPECT_EQ(find_instance(module->base + 1), instances[0]);
   EXPECT_EQ(describe_address(module->base + 1).rank, 0);
   char* base = module->base;
-  EXPECT_TRUE(copies[0]->linker().close(handles[0]).ok());
-  EXPECT_EQ(find_copy(base + 1), copies[0]);
-  EXPECT_TRUE(copies[0]->linker().close(handles[0]).ok());
-  EXPECT_EQ(find_copy(base + 1), nullptr);
-  EXPECT_FALSE(copies[0]->linker().close(handles[0]).ok());
-  EXPECT_NE(copies[1]->linker().module_of_handle(handles[1]), nullptr);
+  EXPECT_TRUE(instances[0]->linker().close(handles[0]).ok());
+  EXPECT_EQ(find_instance(base + 1), instances[0]);
+  EXPECT_TRUE(instances[0]->linker().close(handles[0]).ok());
+  EXPECT_EQ(find_instance(base + 1), nullptr);
+  EXPECT_FALSE(instances[0]->linker().close(handles[0]).ok());
+  EXPECT_NE(instances[1]->linker().module_of_handle(handles[1]), nullptr);
 }
 
 TEST(Image, LoadsCopiesFromSeveralThreads) {
@@ -300,7 +303,8 @@ TEST(Image, LoadsCopiesFromSeveralThreads) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i)
-        loaded += image->load_copy(t * 50 + i).ok();  // sequentially consistent: a test
+        loaded +=
+            image->load_instance(t * 50 + i).ok();  // sequentially consistent: a test
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(loaded, 200);
@@ -379,13 +383,13 @@ class Environment : public testing::Environment {
     testing::AddGlobalTestEnvironment(new Environment);
 
 TEST(Image, RefusesAProgramWhoseLibraryIsMissing) {
-  const auto copy = program("library_missing");
+  const auto duplicate = program("library_missing");
   std::ifstream from(program("with_library"), std::ios::binary);
-  std::ofstream(copy, std::ios::binary) << from.rdbuf();
-  ::chmod(copy.c_str(), 0755);
+  std::ofstream(duplicate, std::ios::binary) << from.rdbuf();
+  ::chmod(duplicate.c_str(), 0755);
   ASSERT_EQ(::mkdir(program("nowhere").c_str(), 0755) == 0 || errno == EEXIST, true);
   const std::string moved = program("nowhere/library_missing");
-  ASSERT_EQ(::rename(copy.c_str(), moved.c_str()), 0);
+  ASSERT_EQ(::rename(duplicate.c_str(), moved.c_str()), 0);
   const auto image = Image::open(moved);
   ASSERT_FALSE(image.ok());
   EXPECT_NE(image.error().message.find("libuser.so"), std::string::npos)

@@ -1,4 +1,4 @@
-// Copy: start and end of one rank's instance of the program.
+// ProgramInstance: start and end of one rank's instance of the program.
 #include <algorithm>
 #include <cstring>
 
@@ -17,28 +17,29 @@ namespace mpc::loader {
 namespace {
 
 // FS base is switched with the rank, so this belongs to the rank's main thread.
-thread_local constinit Copy* t_running __attribute__((tls_model("initial-exec"))) =
-    nullptr;
+thread_local constinit ProgramInstance* t_running
+    __attribute__((tls_model("initial-exec"))) = nullptr;
 
 std::atomic<ForeignExit> g_foreign_exit{nullptr};
 
 }  // namespace
 
-Copy* find_copy(const void* address) noexcept {
-  if (Copy* copy = Registry::instance().find(address)) return copy;
+ProgramInstance* find_instance(const void* address) noexcept {
+  if (ProgramInstance* instance = Registry::instance().find(address)) return instance;
   const PluginPlace* place = PluginSpace::instance().find(address);
-  return place != nullptr ? place->copy : nullptr;
+  return place != nullptr ? place->instance : nullptr;
 }
 
-Copy* running_copy() noexcept { return t_running; }
+ProgramInstance* running_instance() noexcept { return t_running; }
 
 void set_foreign_exit(ForeignExit upcall) noexcept {
-  g_foreign_exit.store(upcall, std::memory_order_release);  // pairs with Copy::leave
+  g_foreign_exit.store(upcall,
+                       std::memory_order_release);  // pairs with ProgramInstance::leave
 }
 
-Copy::~Copy() { delete existing_linker(); }
+ProgramInstance::~ProgramInstance() { delete existing_linker(); }
 
-RankLinker& Copy::linker() {
+RankLinker& ProgramInstance::linker() {
   if (RankLinker* linker = existing_linker()) return *linker;
   std::lock_guard lock(mutex_);
   if (existing_linker() == nullptr)
@@ -46,39 +47,41 @@ RankLinker& Copy::linker() {
   return *existing_linker();
 }
 
-std::pair<char*, uint64_t> Copy::instance_of(const Plugin& plugin) {
+std::pair<char*, uint64_t> ProgramInstance::instance_of(const Plugin& plugin) {
   RankLinker* linker = existing_linker();
   return linker != nullptr ? linker->instance_of(plugin)
                            : std::pair<char*, uint64_t>{nullptr, 0};
 }
-void* Copy::bind_late(const LateSymbol& late) { return linker().bind_late(late); }
+void* ProgramInstance::bind_late(const LateSymbol& late) {
+  return linker().bind_late(late);
+}
 
-void* Copy::variable(size_t offset) const noexcept {
+void* ProgramInstance::variable(size_t offset) const noexcept {
   return base_ + image_.blueprint().variables_offset + offset;
 }
 
-const Module* Copy::module_of(const void* address) const noexcept {
+const Module* ProgramInstance::module_of(const void* address) const noexcept {
   const auto offset = static_cast<size_t>(static_cast<const char*>(address) - base_);
   for (const Module& m : image_.blueprint().modules)
     if (offset >= m.bundle_offset && offset < m.bundle_offset + m.span_bytes) return &m;
   return nullptr;
 }
 
-Place Copy::place_of(const void* address) const noexcept {
+Place ProgramInstance::place_of(const void* address) const noexcept {
   if (const Module* m = module_of(address)) return {m, base_ + m->bundle_offset};
   const PluginPlace* place = PluginSpace::instance().find(address);
-  return place != nullptr && place->copy == this ? Place{place->module, place->base}
-                                                 : Place{};
+  return place != nullptr && place->instance == this ? Place{place->module, place->base}
+                                                     : Place{};
 }
 
-void* Copy::definition_of(const char* name) const noexcept {
+void* ProgramInstance::definition_of(const char* name) const noexcept {
   for (const Module& m : image_.blueprint().modules)
     if (const Elf64_Sym* symbol = m.file->find_definition(name))
       return base_ + m.bundle_offset + symbol->st_value;
   return nullptr;
 }
 
-void* Copy::from_master(const void* address) const noexcept {
+void* ProgramInstance::from_master(const void* address) const noexcept {
   const auto a = reinterpret_cast<uintptr_t>(address);
   for (const Module& m : image_.blueprint().modules)
     if (a >= m.master_base() && a <= m.master_base() + m.file->memory_end())
@@ -86,7 +89,7 @@ void* Copy::from_master(const void* address) const noexcept {
   return const_cast<void*>(address);
 }
 
-void* Copy::to_master(const void* address) const noexcept {
+void* ProgramInstance::to_master(const void* address) const noexcept {
   const Module* m = module_of(address);
   if (m == nullptr) return const_cast<void*>(address);
   const char* begin = base_ + m->bundle_offset;
@@ -95,9 +98,9 @@ void* Copy::to_master(const void* address) const noexcept {
       static_cast<uintptr_t>(static_cast<const char*>(address) - begin));
 }
 
-bool Copy::is_main_thread() const noexcept { return t_running == this; }
+bool ProgramInstance::is_main_thread() const noexcept { return t_running == this; }
 
-void Copy::enter_thread() noexcept {
+void ProgramInstance::enter_thread() noexcept {
   if (!is_main_thread()) has_had_threads_.store(true, std::memory_order_relaxed);
   if (RankLinker* linker = existing_linker()) linker->enter_thread();
   for (const Module& m : image_.blueprint().modules) {
@@ -111,7 +114,7 @@ void Copy::enter_thread() noexcept {
   }
 }
 
-int Copy::run_main(int argc, char** argv, char** envp) {
+int ProgramInstance::run_main(int argc, char** argv, char** envp) {
   CHECK(t_running == nullptr, "run_main() inside of run_main()");
   t_running = this;
   environment() = envp;
@@ -131,7 +134,7 @@ int Copy::run_main(int argc, char** argv, char** envp) {
   return status_ & 0xff;  // as the kernel reports it to a waiting parent
 }
 
-void Copy::run_constructors(int argc, char** argv, char** envp) {
+void ProgramInstance::run_constructors(int argc, char** argv, char** envp) {
   const Blueprint& blueprint = image_.blueprint();
   for (const size_t index : blueprint.init_order) {
     const Module& m = blueprint.modules[index];
@@ -141,7 +144,7 @@ void Copy::run_constructors(int argc, char** argv, char** envp) {
 
 // Source: C11 7.22.4.4: handlers in reverse order; one that calls exit() again, or that
 // registers others, is followed by the remaining ones.
-void Copy::run_exit(int status) {
+void ProgramInstance::run_exit(int status) {
   status_ = status;
   while (!thread_exit_list_.empty()) {
     const ThreadExit entry = thread_exit_list_.back();
@@ -165,7 +168,7 @@ void ExitEntry::call(int status) const {
 
 // One at a time: a function may register others, or call exit().
 template <class IsWanted>
-void Copy::call_last_of(IsWanted is_wanted) {
+void ProgramInstance::call_last_of(IsWanted is_wanted) {
   for (;;) {
     std::unique_lock lock(mutex_);
     const auto it = std::find_if(exit_list_.rbegin(), exit_list_.rend(), is_wanted);
@@ -177,11 +180,11 @@ void Copy::call_last_of(IsWanted is_wanted) {
   }
 }
 
-void Copy::run_exit_handlers() {
+void ProgramInstance::run_exit_handlers() {
   call_last_of([](const ExitEntry& e) { return e.kind != ExitEntry::Kind::kQuick; });
 }
 
-void Copy::run_destructors() {
+void ProgramInstance::run_destructors() {
   if (RankLinker* linker = existing_linker()) linker->finish();
   const Blueprint& blueprint = image_.blueprint();
   while (ended_modules_ < blueprint.init_order.size()) {
@@ -192,20 +195,20 @@ void Copy::run_destructors() {
   }
 }
 
-void Copy::exit(int status) {
+void ProgramInstance::exit(int status) {
   run_exit(status);
   leave(status_);
 }
 
-void Copy::exit_quick(int status) {
+void ProgramInstance::exit_quick(int status) {
   status_ = status;
   call_last_of([](const ExitEntry& e) { return e.kind == ExitEntry::Kind::kQuick; });
   leave(status);
 }
 
-void Copy::exit_now(int status) { leave(status); }
+void ProgramInstance::exit_now(int status) { leave(status); }
 
-void Copy::leave(int status) {
+void ProgramInstance::leave(int status) {
   status_ = status;
   if (is_main_thread()) __builtin_longjmp(jump_, 1);
   if (const ForeignExit upcall = g_foreign_exit.load(std::memory_order_acquire))
@@ -214,19 +217,19 @@ void Copy::leave(int status) {
   __builtin_unreachable();
 }
 
-void Copy::at_exit(const ExitEntry& entry) {
+void ProgramInstance::at_exit(const ExitEntry& entry) {
   std::lock_guard lock(mutex_);
   exit_list_.push_back(entry);
 }
 
-bool Copy::finalize(void* dso) {
+bool ProgramInstance::finalize(void* dso) {
   if (place_of(dso).module == nullptr) return false;
   finalize_range(static_cast<char*>(dso), static_cast<char*>(dso) + 1);
   return true;
 }
 
 // A library's handlers of quick_exit() are forgotten with it.
-void Copy::finalize_range(const char* begin, const char* end) {
+void ProgramInstance::finalize_range(const char* begin, const char* end) {
   const auto is_of = [&](const ExitEntry& e, ExitEntry::Kind kind) {
     return e.kind == kind && e.dso >= begin && e.dso < end;
   };
@@ -236,7 +239,7 @@ void Copy::finalize_range(const char* begin, const char* end) {
                 [&](const ExitEntry& e) { return is_of(e, ExitEntry::Kind::kQuick); });
 }
 
-void Copy::at_main_thread_exit(void (*function)(void*), void* object) {
+void ProgramInstance::at_main_thread_exit(void (*function)(void*), void* object) {
   thread_exit_list_.push_back({function, object});
 }
 
