@@ -120,6 +120,8 @@ bool Request::is_done() const noexcept {
              nbc::is_complete(*collective->collective);
     case RequestKind::kGeneralized:
       return generalized->is_complete.load(std::memory_order_acquire);
+    case RequestKind::kMeeting:
+      return several->is_over();
   }
   return true;
 }
@@ -138,6 +140,7 @@ const msg::Status& Request::result() const noexcept {
     case RequestKind::kDone:
     case RequestKind::kBuffered:
     case RequestKind::kGeneralized:
+    case RequestKind::kMeeting:
       break;
   }
   return done_status;
@@ -151,6 +154,7 @@ std::string Request::text() const {
     case RequestKind::kRecv:
       return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
     case RequestKind::kSeveral:
+    case RequestKind::kMeeting:
       return several->text();
     case RequestKind::kCollective:
       return fmt::format("{} on {}", call_, comm_->display_name());
@@ -222,6 +226,7 @@ Err start_request(RankState& state, Request& request) {
       break;
     case RequestKind::kDone:
     case RequestKind::kSeveral:  // are started when they are made
+    case RequestKind::kMeeting:
     case RequestKind::kGeneralized:
       break;
   }

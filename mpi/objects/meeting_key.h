@@ -1,0 +1,63 @@
+#pragma once
+// MeetingKey: the name of one meeting, which each member can compute alone.
+//
+// Role:      members of a process find their room by it, processes each other's contributions. It
+//            holds values only, no addresses: it means the same in every process.
+// Users:     mpi/objects/meeting.h, mpi/objects/exchange.h.
+// Threads:   values.
+// See also:  docs/design/0006-meetings.md.
+
+#include <cstdint>
+#include <string>
+
+#include "mpi/objects/group_table.h"
+
+namespace mpc::mpi {
+
+enum class MeetingKind : uint8_t {
+  kInit,
+  kFinalize,
+  kBarrier,
+  kDup,
+  kSplit,
+  kCreate,
+  kCreateGroup,
+  kFromGroup,
+  kTopology,
+  kMerge,
+  kInterCreate,
+  kReserve,
+  kWindow,
+  kFile,
+  kTeam,
+  kVerify,
+  kCheck,
+};
+
+struct MeetingKey {
+  MeetingKind kind = MeetingKind::kBarrier;
+  // Context id and first member of a communicator (place_of), as communicators without a
+  // common member may have the same id; or the hash of `members`.
+  uint64_t place = 0;
+  uint64_t sequence = 0;  // Comm::next_meeting(), a tag ...
+  std::string label;      // MPI_Comm_create_from_group's string
+  // Who meets, where no communicator is common to exactly them; null: the rest says it. Compared
+  // by content, so that two groups of the same hash never share a room.
+  GroupRef members;
+};
+
+bool operator==(const MeetingKey& a, const MeetingKey& b) noexcept;
+
+// The meeting of these members in a communicator with this context id.
+MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
+                          uint32_t tag);
+// Of the communicator with this context id whose first member is `first_world_rank`.
+inline uint64_t place_of(uint32_t context, int first_world_rank) noexcept {
+  return static_cast<uint64_t>(static_cast<uint32_t>(first_world_rank)) << 32 | context;
+}
+
+struct MeetingKeyHash {
+  size_t operator()(const MeetingKey& key) const noexcept;
+};
+
+}  // namespace mpc::mpi
