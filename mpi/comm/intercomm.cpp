@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "mpi/comm/intercomm_rooms.h"
 #include "mpi/impl/inter_comm.h"
 #include "mpi/objects/comm.h"
@@ -38,10 +41,10 @@ void exchange(Comm& local, Comm& peer, int remote_leader, int tag, Learnt* out) 
     out->message = "the remote leader is the caller itself";
     return;
   }
+  // The leaders' ranks tell apart who meets over one communicator, or over two of the same id.
   const MeetingKey key{MeetingKind::kInterCreate,
-                       peer.context(),
-                       static_cast<uint64_t>(tag),
-                       fmt::format("{},{}", std::min(me, other), std::max(me, other)),
+                       place_of(peer.context(), std::min(me, other)),
+                       place_of(static_cast<uint32_t>(tag), std::max(me, other)),
                        {}};
   const job::ProcessMap& map = local.self().job->processes();
   const ProcessList list = processes_of(map, me, other);

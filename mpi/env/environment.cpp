@@ -33,7 +33,7 @@ void meet_all(const RankState& state, MeetingKind kind, const char* what) {
   job::Rank& rank = *state.rank;
   if (rank.world_size == 1) return;
   meet<Room>(
-      rank, {kind, 0, 0, {}, {}}, state.world->members(), [](Room&) {}, what);
+      rank, {kind, 0, 0, {}}, state.world->members(), [](Room&) {}, what);
 }
 
 Err start(int thread_level) {

@@ -35,39 +35,43 @@ Comm::Comm(job::Rank& owner, const Spec& spec)
       group_(spec.group),
       remote_(spec.remote),
       predefined_(spec.predefined),
-      errhandler_(Errhandler::fatal()),
-      reserve_(spec.reserve) {
+      errhandler_(Errhandler::fatal()) {
   const job::ProcessMap& map = owner.job->processes();
   if (!map.is_one_process()) [[unlikely]]
-    find_processes(map);
-  has_team_ = !is_inter_ && !spans_processes_ && size_ > 1;
+    find_processes(map, spec.reserve);
+  has_team_ = !is_inter_ && is_in_one_process() && size_ > 1;
 }
 
-void Comm::find_processes(const job::ProcessMap& map) {
-  if (!is_inter_) {
-    spans_processes_ = !group_->processes(map).is_one_process();
-    return;
+void Comm::find_processes(const job::ProcessMap& map, ContextGrant reserve) {
+  std::unique_ptr<const ProcessList> both;
+  const ProcessList* all = nullptr;
+  if (is_inter_) {
+    both = std::make_unique<const ProcessList>(
+        map, std::initializer_list<std::span<const int>>{group_->world_ranks(),
+                                                         remote_->world_ranks()});
+    all = both.get();
+  } else {
+    all = &group_->processes(map);
   }
-  auto both = std::make_unique<const ProcessList>(
-      map, std::initializer_list<std::span<const int>>{group_->world_ranks(),
-                                                       remote_->world_ranks()});
-  spans_processes_ = !both->is_one_process();
-  if (spans_processes_) both_groups_ = std::move(both);
+  if (!all->is_one_process())
+    spanning_.reset(new Spanning{std::move(both), ContextReserve(reserve)});
 }
 
 Members Comm::everyone() const {
-  if (!spans_processes_) return {is_inter_ ? size_ + remote_size_ : size_, nullptr};
+  if (is_in_one_process()) return {is_inter_ ? size_ + remote_size_ : size_, nullptr};
   if (!is_inter_) return members();
+  const ProcessList& both = *spanning_->both_groups;
   const int process = self_->job->processes().process_of(self_->world_rank);
-  return {both_groups_->members_in(process), both_groups_.get()};
+  return {both.members_in(process), &both};
 }
 
 ContextSlot Comm::next_slot() {
-  if (reserve_.is_empty())
-    reserve_.refill(start_to_meet<ReserveRoom>(
+  ContextReserve& reserve = spanning_->reserve;
+  if (reserve.is_empty())
+    reserve.refill(start_to_meet<ReserveRoom>(
         *self_, meeting_key_of_everyone(MeetingKind::kReserve, *this), everyone(),
         [](ReserveRoom&) {}));
-  return reserve_.take();
+  return reserve.take();
 }
 
 void Comm::set_contexts(msg::ContextId context, msg::ContextId local_context) noexcept {
@@ -110,7 +114,7 @@ struct TeamRoom final : Room {
 
 void Comm::join_team() {
   const MeetingKey key{
-      MeetingKind::kTeam, place_of(local_context_, group_->world_rank(0)), 0, {}, {}};
+      MeetingKind::kTeam, place_of(local_context_, group_->world_rank(0)), 0, {}};
   team_ = agree<TeamRoom>(*self_, key, size_, [&](TeamRoom& room) {
             // Without a scheduler all members are in one place.
             const std::span<const int> known = places();
@@ -142,15 +146,13 @@ MeetingKey meeting_key(MeetingKind kind, Comm& comm) {
   return {kind,
           place_of(comm.local_context(), comm.group()->world_rank(0)),
           comm.next_meeting(),
-          {},
           {}};
 }
 
 MeetingKey meeting_key_of_everyone(MeetingKind kind, Comm& comm) {
   if (!comm.is_inter()) return meeting_key(kind, comm);
   const GroupTable& low = comm.is_low_group() ? *comm.group() : *comm.remote_group();
-  return {
-      kind, place_of(comm.context(), low.world_rank(0)), comm.next_meeting(), {}, {}};
+  return {kind, place_of(comm.context(), low.world_rank(0)), comm.next_meeting(), {}};
 }
 
 msg::ContextId new_context(const job::Rank& self) {

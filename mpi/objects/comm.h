@@ -91,8 +91,8 @@ class Comm final : public Object {
   // Who comes to a meeting: the local group; both groups of an intercommunicator.
   Members members() const { return members_of(*self_, *group_); }
   Members everyone() const;
-  bool is_in_one_process() const noexcept { return !spans_processes_; }
-  // A context id from the reserve. Caller: all members alike, both groups of an intercommunicator.
+  bool is_in_one_process() const noexcept { return spanning_ == nullptr; }
+  // A context id from the reserve of a communicator of several processes. Caller: all members alike, both groups of an intercommunicator.
   // Switches: no: if the reserve is empty, the members begin to agree on more.
   ContextSlot next_slot();
   // The ids of a communicator that was made before they were known.
@@ -139,12 +139,12 @@ class Comm final : public Object {
   friend struct CommDeleter;
   ~Comm();
   void join_team();
-  void find_processes(const job::ProcessMap& map);
+  void find_processes(const job::ProcessMap& map, ContextGrant reserve);
 
   job::Rank* self_;
   int rank_, size_, remote_size_;
   bool is_inter_ = false, is_low_group_ = false;
-  bool spans_processes_ = false, has_team_ = false;
+  bool has_team_ = false;
   msg::ContextId context_, local_context_;
   const int* peers_;
   std::atomic<uint32_t> collectives_{0}, persistents_{0};
@@ -155,8 +155,12 @@ class Comm final : public Object {
   GroupRef group_, remote_;
   MPI_Comm predefined_;
   Errhandler* errhandler_;
-  std::unique_ptr<const ProcessList> both_groups_;  // if they span processes
-  ContextReserve reserve_;
+  // What only a communicator of several processes has.
+  struct Spanning {
+    std::unique_ptr<const ProcessList> both_groups;  // of an intercommunicator
+    ContextReserve reserve;
+  };
+  std::unique_ptr<Spanning> spanning_;  // null: all members live in one process
 };
 
 // Of a meeting of its members, or of both groups of an intercommunicator; draws the next number.

@@ -110,16 +110,16 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
   bool is_last = false;
   {
     std::unique_lock table(shard.mutex);
-    auto& entry = shard.rooms[key];
-    if (!entry) {
-      entry = make();
-      entry->expected = members.here;
+    auto entry = shard.rooms.find(key);
+    if (entry == shard.rooms.end()) {
+      entry = shard.rooms.emplace(key, make()).first;
+      entry->second->expected = members.here;
     }
-    room = entry;
+    room = entry->second;
     const std::lock_guard inside(room->mutex);
     const bool is_first = room->arrived == 0;
     is_last = ++room->arrived == room->expected;
-    if (is_last) shard.rooms.erase(key);
+    if (is_last) shard.rooms.erase(entry);
     table.unlock();
     visit(*room, is_first);
     if (is_last && members.processes == nullptr) {

@@ -8,7 +8,6 @@
 // See also:  docs/design/0006-meetings.md.
 
 #include <cstdint>
-#include <string>
 
 #include "mpi/objects/group_table.h"
 
@@ -39,14 +38,18 @@ struct MeetingKey {
   // Context id and first member of a communicator (place_of), as communicators without a
   // common member may have the same id; or the hash of `members`.
   uint64_t place = 0;
-  uint64_t sequence = 0;  // Comm::next_meeting(), a tag ...
-  std::string label;      // MPI_Comm_create_from_group's string
+  // Comm::next_meeting(), a tag ...
+  uint64_t sequence = 0;
   // Who meets, where no communicator is common to exactly them; null: the rest says it. Compared
   // by content, so that two groups of the same hash never share a room.
   GroupRef members;
 };
 
-bool operator==(const MeetingKey& a, const MeetingKey& b) noexcept;
+bool are_the_same(const GroupRef& a, const GroupRef& b) noexcept;  // by content
+inline bool operator==(const MeetingKey& a, const MeetingKey& b) noexcept {
+  return a.place == b.place && a.sequence == b.sequence && a.kind == b.kind &&
+         (a.members == b.members || are_the_same(a.members, b.members));
+}
 
 // The meeting of these members in a communicator with this context id.
 MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
@@ -57,7 +60,11 @@ inline uint64_t place_of(uint32_t context, int first_world_rank) noexcept {
 }
 
 struct MeetingKeyHash {
-  size_t operator()(const MeetingKey& key) const noexcept;
+  size_t operator()(const MeetingKey& key) const noexcept {
+    const uint64_t h = (key.place * 0x9e3779b97f4a7c15u) ^ (key.sequence << 8) ^
+                       static_cast<uint64_t>(key.kind);
+    return static_cast<size_t>(h ^ (h >> 31));
+  }
 };
 
 }  // namespace mpc::mpi

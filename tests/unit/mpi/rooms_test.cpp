@@ -262,10 +262,10 @@ TEST(MemoryExchange, GivesEachProcessAllBytesInOrderAndForgetsTheKey) {
   MemoryExchange exchange;
   const int processes[] = {2, 5, 9};
   // One that nobody else comes to.
-  exchange.allgather({MeetingKind::kSplit, 4, 2, {}, {}}, processes, 0, {},
+  exchange.allgather({MeetingKind::kSplit, 4, 2, {}}, processes, 0, {},
                      [](std::vector<Bytes>) { FAIL(); });
   for (int round = 0; round < 3; ++round) {  // the same key serves again
-    const MeetingKey key{MeetingKind::kSplit, 4, 1, {}, {}};
+    const MeetingKey key{MeetingKind::kSplit, 4, 1, {}};
     std::vector<std::vector<Bytes>> told(3);
     for (const int index : {1, 2, 0}) {
       for (const auto& each : told) ASSERT_TRUE(each.empty());
