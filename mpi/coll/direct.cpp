@@ -38,8 +38,10 @@ class TeamReason final : public sched::WaitReason {
   const uint64_t epoch_;
 };
 
+// The one place that decides. All members know it alike: the setting, and where they live. Members
+// of several processes take schedules, whose messages can leave a process.
 bool is_possible(const Comm& comm) noexcept {
-  return is_on.get() && !is_checking() && !comm.is_inter() && comm.size() > 1;
+  return is_on.get() && !is_checking() && comm.has_team();
 }
 
 [[gnu::cold]] Err error_of_outcome(const nbc::direct::Outcome& outcome,

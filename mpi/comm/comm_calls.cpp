@@ -35,9 +35,8 @@ void keep_hints(Comm& comm, const InfoHints& given) {
   }
 }
 
-// With the attributes of `comm`; destroyed again if a copy function fails.
-Err duplicate(Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
-  Comm* made = duplicate_plain(comm);
+// What a duplicate has of `comm`, attributes included; destroyed again if a copy function fails.
+Err furnish(Comm* made, Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
   made->topology = comm.topology;
   if (hints != nullptr) keep_hints(*made, *hints);
   if (Err e = comm.attributes.copy_to(made->attributes, comm.handle())) {
@@ -49,8 +48,43 @@ Err duplicate(Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
   return kSuccess;
 }
 
+Err duplicate(Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
+  return furnish(duplicate_plain(comm), comm, hints, newcomm);
+}
+
+// A duplicate whose context ids may come later, when all members have asked for more of them.
+struct PendingDuplicate final : Several {
+  PendingDuplicate(Duplication duplication, const char* name)
+      : later(std::move(duplication)), call(name) {
+    later.made()->retain();
+  }
+  ~PendingDuplicate() override { later.made()->drop(); }
+  bool is_over() override { return later.is_over(); }
+  std::string text() const override {
+    return fmt::format("{}: waits for the other members", call);
+  }
+  Duplication later;
+  const char* call;
+};
+
+// Complete at once, unless context ids have to be agreed on.
+Err start_duplicate(const char* call, Comm& comm, const InfoHints* hints,
+                    MPI_Comm* newcomm, Request** request) {
+  Duplication duplication(comm);
+  MPC_MPI_TRY(furnish(duplication.made(), comm, hints, newcomm));
+  const bool is_over = duplication.is_over();
+  *request = Request::make(
+      this_rank(), is_over ? RequestKind::kDone : RequestKind::kMeeting, &comm, call);
+  (*request)->is_active = true;
+  if (!is_over)
+    (*request)->several =
+        std::make_unique<PendingDuplicate>(std::move(duplication), call);
+  return kSuccess;
+}
+
 // The part of the machine that a rank belongs to, by the name of a hardware resource;
-// MPI_UNDEFINED for an unknown name.
+// MPI_UNDEFINED for an unknown name. All processes are on one host, and each core is a worker of
+// one of them; with several hosts this becomes the number of the host, and of the core among all.
 int resource_of(job::Rank& rank, std::string_view resource) {
   if (resource == "mpi_shared_memory" || resource == "machine" || resource == "node" ||
       resource == "hwloc://Machine")
@@ -101,18 +135,13 @@ Err comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
   return duplicate(comm, info == nullptr ? nullptr : &info->hints, newcomm);
 }
 
-// The duplicate is made without waiting for the other members, so it is complete at once.
 Err comm_idup(Comm& comm, MPI_Comm* newcomm, Request** request) {
-  MPC_MPI_TRY(comm_dup(comm, newcomm));
-  *request = Request::make(this_rank(), RequestKind::kDone, &comm, "MPI_Comm_idup");
-  return kSuccess;
+  return start_duplicate("MPI_Comm_idup", comm, comm.hints.get(), newcomm, request);
 }
 
 Err comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, Request** request) {
-  MPC_MPI_TRY(comm_dup_with_info(comm, info, newcomm));
-  *request =
-      Request::make(this_rank(), RequestKind::kDone, &comm, "MPI_Comm_idup_with_info");
-  return kSuccess;
+  return start_duplicate("MPI_Comm_idup_with_info", comm,
+                         info == nullptr ? nullptr : &info->hints, newcomm, request);
 }
 
 Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
@@ -131,6 +160,8 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
       info == nullptr ? nullptr : info->hints.find("mpi_hw_resource_type");
   switch (type) {
     case MPI_COMM_TYPE_SHARED:
+      // By host, whatever processes its ranks live in: windows between processes of a host can
+      // share memory. There is one host; with several this is its number.
       color = 0;
       break;
     case MPI_COMM_TYPE_HW_GUIDED:
@@ -177,19 +208,24 @@ Err comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
     return kSuccess;
   }
   // Disjoint groups in one call are told apart by their first member (MPI-4.1 section 7.4.2).
-  const uint64_t sequence = comm.next_meeting();
+  MeetingKey key = meeting_key(MeetingKind::kCreate, comm);
+  const bool is_alone = comm.is_in_one_process();
+  // In several processes the disjoint groups have the same id.
+  const msg::ContextId reserved = is_alone ? 0 : next_context(comm, "MPI_Comm_create");
   const int me = table.index_of(comm.self().world_rank);
   *newcomm = MPI_COMM_NULL;
   if (me < 0) return kSuccess;
-  const auto first = static_cast<uint64_t>(table.world_rank(0));
-  auto room = agree<ContextRoom>(
-      comm.self(),
-      {MeetingKind::kCreate, comm.local_context() | first << 32, sequence, {}},
-      table.size(), [](ContextRoom& r) { r.context = new_context(); });
   Comm::Spec spec;
   spec.group = group.table();
   spec.rank = me;
-  spec.context = room->context;
+  spec.context = reserved;
+  if (is_alone) {
+    key.place = place_of(comm.local_context(), table.world_rank(0));
+    spec.context =
+        agree<ContextRoom>(comm.self(), key, table.size(), [&](ContextRoom& r) {
+          r.context = new_context(comm.self());
+        })->context;
+  }
   *newcomm = create_comm(comm, spec)->handle();
   return kSuccess;
 }
@@ -203,18 +239,17 @@ Err comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
     if (comm.group()->index_of(world_rank) < 0)
       return fail(MPI_ERR_GROUP, fmt::format("world rank {} of the group is not in {}",
                                              world_rank, comm.display_name()));
-  // Only the members meet: the key is what they have in common. Equal tables are one object.
-  const auto place = reinterpret_cast<uintptr_t>(table.get());
-  const uint64_t sequence =
-      static_cast<uint64_t>(comm.context()) << 32 | static_cast<uint32_t>(tag);
-  auto room = meet<ContextRoom>(
-      comm.self(), {MeetingKind::kCreateGroup, place, sequence, {}}, table->size(),
-      [](ContextRoom&) {}, [](ContextRoom& r) { r.context = new_context(); },
-      "MPI_Comm_create_group");
+  // Only the members meet: the key is what they have in common.
+  auto room = meet<FoundingRoom>(
+      comm.self(),
+      key_of_members(MeetingKind::kCreateGroup, table, comm.context(),
+                     static_cast<uint32_t>(tag)),
+      members_of(comm.self(), *table), [](FoundingRoom&) {}, "MPI_Comm_create_group");
   Comm::Spec spec;
   spec.group = table;
   spec.rank = me;
-  spec.context = room->context;
+  spec.context = room->ids.first;
+  spec.reserve = room->ids.after(1);
   *newcomm = create_comm(comm, spec)->handle();
   return kSuccess;
 }

@@ -29,10 +29,11 @@ namespace impl {
 namespace {
 
 // Message queues exist only once a rank has started: nobody leaves MPI_Init before all have.
-void meet_all(job::Rank& rank, MeetingKind kind, const char* what) {
+void meet_all(const RankState& state, MeetingKind kind, const char* what) {
+  job::Rank& rank = *state.rank;
   if (rank.world_size == 1) return;
   meet<Room>(
-      rank, {kind, 0, 0, {}}, rank.world_size, [](Room&) {}, [](Room&) {}, what);
+      rank, {kind, 0, 0, {}}, state.world->members(), [](Room&) {}, what);
 }
 
 Err start(int thread_level) {
@@ -55,7 +56,7 @@ Err start(int thread_level) {
       .universe_size = rank.world_size,
   };
   create_predefined_comms(*state);
-  meet_all(rank, MeetingKind::kInit, "MPI_Init");
+  meet_all(*state, MeetingKind::kInit, "MPI_Init");
   state->initialised.store(true, std::memory_order_release);  // for threads of the rank
   rank.phase.store(job::kInMpi, std::memory_order_relaxed);   // for reports only
   return kSuccess;
@@ -109,7 +110,7 @@ Err finalize() {
   // What the user has left to the library: freed requests, buffered messages.
   reap_abandoned(state, true);
   if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
-  meet_all(rank, MeetingKind::kFinalize, "MPI_Finalize");
+  meet_all(state, MeetingKind::kFinalize, "MPI_Finalize");
   report_what_is_left(state);
   state.finalised.store(true, std::memory_order_release);            // see finalized()
   rank.phase.store(job::kAfterFinalize, std::memory_order_relaxed);  // for reports only

@@ -57,12 +57,14 @@ struct MemberSchedule {
   }
 };
 
+// Holds pointers to what its members have, so it works in one address space only; see
+// is_in_one_memory() in mpi/objects/meeting.cpp.
 struct VerifyRoom final : Room {
   std::vector<MemberSchedule> members;
   int error = MPI_SUCCESS;
   std::string text;
 
-  void conclude() {
+  void conclude(Ids&) override {
     for (size_t rank = 0; rank < members.size(); ++rank) {
       if (!members[rank].is_too_large()) continue;
       error = MPI_ERR_COUNT;
@@ -93,12 +95,13 @@ Err UserSchedule::verify() {
   MemberSchedule mine{schedule_.get(), &slot_bytes_, {}};
   for (const dt::Datatype* type : types_) mine.types.push_back(describe(*type));
   const auto room = meet<VerifyRoom>(
-      comm_->self(), meeting_key(MeetingKind::kVerify, *comm_), comm_->size(),
+      comm_->self(), meeting_key(MeetingKind::kVerify, *comm_),
+      {comm_->size(), nullptr},
       [&](VerifyRoom& r) {
         r.members.resize(static_cast<size_t>(comm_->size()));
         r.members[static_cast<size_t>(comm_->rank())] = std::move(mine);
       },
-      [](VerifyRoom& r) { r.conclude(); }, "MPCX_Schedule_verify");
+      "MPCX_Schedule_verify");
   if (room->error == MPI_SUCCESS) return kSuccess;
   return fail(room->error, room->text);
 }

@@ -132,10 +132,11 @@ Err compare_with_others(Comm& comm, const CollectiveCall& call) {
   if (comm.is_inter() || comm.size() == 1) return kSuccess;
   const Claim mine = claim_of(call);
   std::string text;
+  // In one room of the whole job, see is_in_one_memory() in meeting.cpp.
   detail::enter(
-      comm.self(), meeting_key(MeetingKind::kCheck, comm), comm.size(),
+      comm.self(), meeting_key(MeetingKind::kCheck, comm), {comm.size(), nullptr},
       []() -> std::shared_ptr<Room> { return std::make_shared<CheckRoom>(); }, false,
-      [&](Room& room, bool is_first, bool) {
+      [&](Room& room, bool is_first) {
         Claim& first = static_cast<CheckRoom&>(room).first;
         if (is_first)
           first = mine;

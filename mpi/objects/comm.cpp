@@ -8,8 +8,10 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/process.h"
 #include "nbc/direct/team.h"
 #include "nbc/overlap/tree_split.h"
+#include "runtime/job/job.h"
 #include "runtime/job/report.h"
 
 namespace mpc::mpi {
@@ -33,7 +35,49 @@ Comm::Comm(job::Rank& owner, const Spec& spec)
       group_(spec.group),
       remote_(spec.remote),
       predefined_(spec.predefined),
-      errhandler_(Errhandler::fatal()) {}
+      errhandler_(Errhandler::fatal()) {
+  const job::ProcessMap& map = owner.job->processes();
+  if (!map.is_one_process()) [[unlikely]]
+    find_processes(map, spec.reserve);
+  has_team_ = !is_inter_ && is_in_one_process() && size_ > 1;
+}
+
+void Comm::find_processes(const job::ProcessMap& map, ContextGrant reserve) {
+  std::unique_ptr<const ProcessList> both;
+  const ProcessList* all = nullptr;
+  if (is_inter_) {
+    both = std::make_unique<const ProcessList>(
+        map, std::initializer_list<std::span<const int>>{group_->world_ranks(),
+                                                         remote_->world_ranks()});
+    all = both.get();
+  } else {
+    all = &group_->processes(map);
+  }
+  if (!all->is_one_process())
+    spanning_.reset(new Spanning{std::move(both), ContextReserve(reserve)});
+}
+
+Members Comm::everyone() const {
+  if (is_in_one_process()) return {is_inter_ ? size_ + remote_size_ : size_, nullptr};
+  if (!is_inter_) return members();
+  const ProcessList& both = *spanning_->both_groups;
+  const int process = self_->job->processes().process_of(self_->world_rank);
+  return {both.members_in(process), &both};
+}
+
+ContextSlot Comm::next_slot() {
+  ContextReserve& reserve = spanning_->reserve;
+  if (reserve.is_empty())
+    reserve.refill(start_to_meet<ReserveRoom>(
+        *self_, meeting_key_of_everyone(MeetingKind::kReserve, *this), everyone(),
+        [](ReserveRoom&) {}));
+  return reserve.take();
+}
+
+void Comm::set_contexts(msg::ContextId context, msg::ContextId local_context) noexcept {
+  context_ = context;
+  local_context_ = (is_inter_ ? local_context : context) + 1;
+}
 
 Comm::~Comm() {
   // The last reference is ours.
@@ -69,7 +113,8 @@ struct TeamRoom final : Room {
 }  // namespace
 
 void Comm::join_team() {
-  const MeetingKey key{MeetingKind::kTeam, local_context_, 0, {}};
+  const MeetingKey key{
+      MeetingKind::kTeam, place_of(local_context_, group_->world_rank(0)), 0, {}};
   team_ = agree<TeamRoom>(*self_, key, size_, [&](TeamRoom& room) {
             // Without a scheduler all members are in one place.
             const std::span<const int> known = places();
@@ -98,16 +143,20 @@ void Comm::set_errhandler(Errhandler& handler) noexcept {
 }
 
 MeetingKey meeting_key(MeetingKind kind, Comm& comm) {
-  return {kind, comm.local_context(), comm.next_meeting(), {}};
+  return {kind,
+          place_of(comm.local_context(), comm.group()->world_rank(0)),
+          comm.next_meeting(),
+          {}};
 }
 
-msg::ContextId new_context() {
-  // Ids below 4 are those of WORLD and SELF; the counter of the message layer may start at 0.
-  for (;;) {
-    const msg::ContextId id = msg::new_context_ids(2);
-    if (id > kSelfContext + 1 && id % 2 == 0) return id;
-    if (id > kSelfContext + 1) msg::new_context_ids(1);  // back to even ids
-  }
+MeetingKey meeting_key_of_everyone(MeetingKind kind, Comm& comm) {
+  if (!comm.is_inter()) return meeting_key(kind, comm);
+  const GroupTable& low = comm.is_low_group() ? *comm.group() : *comm.remote_group();
+  return {kind, place_of(comm.context(), low.world_rank(0)), comm.next_meeting(), {}};
+}
+
+msg::ContextId new_context(const job::Rank& self) {
+  return Process::of(self).ids.take(1).first;
 }
 
 Comm* create_comm(const Comm& parent, const Comm::Spec& spec) {

@@ -15,6 +15,7 @@
 
 #include "mpi.h"
 #include "mpi/objects/attributes.h"
+#include "mpi/objects/context_reserve.h"
 #include "mpi/objects/error.h"
 #include "mpi/objects/group_table.h"
 #include "mpi/objects/meeting.h"
@@ -49,7 +50,8 @@ class Comm final : public Object {
         false;                // intercommunicators: comes first in MPI_Intercomm_merge
     GroupRef local_of_inter;  // = group
     msg::ContextId local_context =
-        0;  // intercommunicators: for traffic inside the local group
+        0;                 // intercommunicators: for traffic inside the local group
+    ContextGrant reserve;  // of a communicator of several processes; may be empty
   };
   Comm(job::Rank& owner, const Spec& spec);
 
@@ -86,10 +88,22 @@ class Comm final : public Object {
   uint64_t next_meeting() noexcept {
     return meetings_.fetch_add(1, std::memory_order_relaxed);  // one rank's count only
   }
+  // Who comes to a meeting: the local group; both groups of an intercommunicator.
+  Members members() const { return members_of(*self_, *group_); }
+  Members everyone() const;
+  bool is_in_one_process() const noexcept { return spanning_ == nullptr; }
+  // A context id from the reserve of a communicator of several processes. Caller: all members alike, both groups of an intercommunicator.
+  // Switches: no: if the reserve is empty, the members begin to agree on more.
+  ContextSlot next_slot();
+  // The ids of a communicator that was made before they were known.
+  void set_contexts(msg::ContextId context, msg::ContextId local_context) noexcept;
+
   // Made at the first use.
   nbc::ScheduleCache& schedules();
-  // What the members of an intracommunicator share for collectives without messages; found or
-  // made at the first use. Caller: in a blocking collective, of which a rank has one at a time.
+  // True if the members can do collectives without messages: they are several, of one group and
+  // of one process, which all of them know alike.
+  bool has_team() const noexcept { return has_team_; }
+  // What they share for that; found or made at the first use. Caller: in a blocking collective, of which a rank has one at a time.
   nbc::direct::Team& team() {
     if (team_ == nullptr) [[unlikely]]
       join_team();
@@ -125,10 +139,12 @@ class Comm final : public Object {
   friend struct CommDeleter;
   ~Comm();
   void join_team();
+  void find_processes(const job::ProcessMap& map, ContextGrant reserve);
 
   job::Rank* self_;
   int rank_, size_, remote_size_;
   bool is_inter_ = false, is_low_group_ = false;
+  bool has_team_ = false;
   msg::ContextId context_, local_context_;
   const int* peers_;
   std::atomic<uint32_t> collectives_{0}, persistents_{0};
@@ -139,14 +155,20 @@ class Comm final : public Object {
   GroupRef group_, remote_;
   MPI_Comm predefined_;
   Errhandler* errhandler_;
+  // What only a communicator of several processes has.
+  struct Spanning {
+    std::unique_ptr<const ProcessList> both_groups;  // of an intercommunicator
+    ContextReserve reserve;
+  };
+  std::unique_ptr<Spanning> spanning_;  // null: all members live in one process
 };
 
-// Of a meeting of its members; draws the next number.
+// Of a meeting of its members, or of both groups of an intercommunicator; draws the next number.
 MeetingKey meeting_key(MeetingKind kind, Comm& comm);
+MeetingKey meeting_key_of_everyone(MeetingKind kind, Comm& comm);
 
-// Unique ids: an even one for point-to-point, the next for collectives.
-msg::ContextId new_context();
-inline constexpr msg::ContextId kWorldContext = 0, kSelfContext = 2;
+// An id of the process's own, for a communicator whose members are all in it.
+msg::ContextId new_context(const job::Rank& self);
 
 // `self` must be a member. The handler and nothing else comes from `parent` (MPI-4.1 9.3.1).
 Comm* create_comm(const Comm& parent, const Comm::Spec& spec);

@@ -122,4 +122,14 @@ std::span<const int> GroupTable::places() const {
   return places_;
 }
 
+uint64_t GroupTable::hash() const noexcept { return hash_of(ranks_); }
+
+const ProcessList& GroupTable::processes(const job::ProcessMap& map) const {
+  std::call_once(listing_, [&] {
+    processes_ = std::make_unique<ProcessList>(
+        map, std::initializer_list<std::span<const int>>{ranks_});
+  });
+  return *processes_;
+}
+
 }  // namespace mpc::mpi

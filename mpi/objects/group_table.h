@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/objects/process_list.h"
+
 namespace mpc::mpi {
 
 class GroupTable;
@@ -39,6 +41,11 @@ class GroupTable {
   // the first use. Empty in a singleton.
   std::span<const int> places() const;
 
+  // Of the content: the same in every process.
+  uint64_t hash() const noexcept;
+  // Where the members live; made at the first use. `map`: the job's.
+  const ProcessList& processes(const job::ProcessMap& map) const;
+
   struct PrivateTag {};
   GroupTable(PrivateTag, std::vector<int> world_ranks);
 
@@ -47,6 +54,8 @@ class GroupTable {
   int stride_ = 0;  // of the progression; 0: none, look up in sorted_
   mutable std::once_flag placing_;
   mutable std::vector<int> places_;
+  mutable std::once_flag listing_;
+  mutable std::unique_ptr<const ProcessList> processes_;
   mutable std::once_flag sorting_;
   mutable std::vector<std::pair<int, int>> sorted_;  // (world rank, index)
 };

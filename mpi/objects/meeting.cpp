@@ -2,31 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <unordered_map>
-
+#include "base/check.h"
+#include "mpi/objects/process.h"
+#include "runtime/job/job.h"
 #include "runtime/message/message.h"
 
 namespace mpc::mpi {
 namespace {
 
-struct KeyHash {
-  size_t operator()(const MeetingKey& key) const noexcept {
-    uint64_t h = (key.place * 0x9e3779b97f4a7c15u) ^ (key.sequence << 8) ^
-                 static_cast<uint64_t>(key.kind);
-    if (!key.label.empty()) h ^= std::hash<std::string>{}(key.label);
-    return static_cast<size_t>(h ^ (h >> 31));
-  }
-};
-
-struct Shard {
-  std::mutex mutex;
-  std::unordered_map<MeetingKey, std::shared_ptr<Room>, KeyHash> rooms;
-};
-// Never destroyed: ranks may still meet while main()'s statics go.
-std::array<Shard, 16>& shards() {
-  static auto* const all = new std::array<Shard, 16>;
-  return *all;
+// These are tools that look for mistakes in a program. What their members bring are pointers into
+// their own memory (schedules, names), so all of them meet in one room of the whole job. That works
+// between virtual processes only.
+constexpr bool is_in_one_memory(MeetingKind kind) noexcept {
+  return kind == MeetingKind::kVerify || kind == MeetingKind::kCheck;
 }
 
 class MeetingReason final : public sched::WaitReason {
@@ -43,52 +31,125 @@ class MeetingReason final : public sched::WaitReason {
   const char* what_;
 };
 
-}  // namespace
-
-namespace detail {
-
-std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, int expected,
-                            MakeRoom make, bool will_wait,
-                            const std::function<void(Room&, bool, bool)>& visit) {
-  Shard& shard = shards()[KeyHash{}(key) % 16];
-  std::shared_ptr<Room> room;
-  std::vector<job::Rank*> to_wake;
-  {
-    std::unique_lock table(shard.mutex);
-    auto& entry = shard.rooms[key];
-    if (!entry) {
-      entry = make();
-      entry->expected = expected;
-    }
-    room = entry;
-    const std::lock_guard inside(room->mutex);
-    const bool first = room->arrived == 0;
-    const bool last = ++room->arrived == room->expected;
-    if (last) shard.rooms.erase(key);
-    table.unlock();
-    visit(*room, first, last);
-    if (last) {
-      to_wake.swap(room->waiting);
-      // Pairs with the acquire in wait_for_end(): the conclusion is visible to all.
-      room->is_over.store(true, std::memory_order_release);
-    } else if (will_wait) {
-      room->waiting.push_back(&self);
-    }
-    // Under the room's lock: see wait_for_end().
-    for (job::Rank* rank : to_wake) msg::notify(*rank);
-  }
-  return room;
+bool is_ready(const Room& room) noexcept {
+  return room.is_over.load(std::memory_order_acquire) ||
+         room.is_told.load(std::memory_order_acquire);
 }
 
-void wait_for_end(job::Rank& self, Room& room, const char* what) {
-  auto is_over = [](void* argument) {
-    return static_cast<Room*>(argument)->is_over.load(std::memory_order_acquire);
-  };
-  if (!is_over(&room))
-    msg::wait_until(self, nullptr, 0, is_over, &room, MeetingReason(room, what));
+// All processes' bytes are there: on any thread, perhaps one of another process. Who waits
+// concludes, and not this thread: it may have come from a network and have more to deliver.
+void deliver(Room& room, std::vector<Bytes> told) {
+  const std::lock_guard inside(room.mutex);
+  room.told = std::move(told);
+  // Pairs with the acquire in is_ready().
+  room.is_told.store(true, std::memory_order_release);
+  // Under the room's lock: see finish().
+  for (job::Rank* rank : room.waiting) msg::notify(*rank);
+}
+
+// The last one of this process has come: nobody but this thread uses what the room holds until
+// the bytes of all processes are there.
+[[gnu::cold]] void tell(Process& process, const std::shared_ptr<Room>& room,
+                        const MeetingKey& key, const ProcessList& list) {
+  ByteWriter out;
+  room->index = list.index_of(process.index);
+  if (room->index == 0 && room->pairs_wanted() > 0)
+    out.put(process.ids.take(room->pairs_wanted()));
+  room->pack(out);
+  process.exchange->allgather(
+      key, list.processes(), room->index, out.take(),
+      [room](std::vector<Bytes> told) { deliver(*room, std::move(told)); });
+}
+
+// Under the room's mutex.
+void merge_and_conclude(Room& room) {
+  ContextGrant grant;
+  for (size_t i = 0; i < room.told.size(); ++i) {
+    ByteReader in(room.told[i]);
+    if (i == 0 && room.pairs_wanted() > 0) grant = in.get<ContextGrant>();
+    if (static_cast<int>(i) == room.index) continue;
+    room.merge(in);
+    CHECK(in.is_at_end() && !in.has_failed(),
+          "a process of the job has told something else in a meeting");
+  }
+  room.told.clear();
+  Ids ids(grant);
+  room.conclude(ids);
+}
+
+// Of a room that is_ready().
+void finish(Room& room) {
   // A rank that polls may see the end before it is notified. It must not go on to its own end,
   // as after MPI_Finalize, while the last member still notifies it.
   const std::lock_guard inside(room.mutex);
+  if (room.is_over.load(std::memory_order_relaxed)) return;  // under the mutex
+  merge_and_conclude(room);
+  room.is_over.store(true, std::memory_order_release);
+}
+
+}  // namespace
+
+Members members_of(const job::Rank& self, const GroupTable& group) {
+  const job::ProcessMap& map = self.job->processes();
+  if (map.is_one_process()) [[likely]]
+    return {group.size(), nullptr};
+  const ProcessList& list = group.processes(map);
+  if (list.is_one_process()) return {group.size(), nullptr};
+  return {list.members_in(map.process_of(self.world_rank)), &list};
+}
+
+namespace detail {
+
+std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members members,
+                            MakeRoom make, bool will_wait,
+                            const std::function<void(Room&, bool)>& visit) {
+  Process& process =
+      is_in_one_memory(key.kind) ? Process::of_all(self) : Process::of(self);
+  Hall::Shard& shard = process.hall.shard_of(key);
+  std::shared_ptr<Room> room;
+  bool is_last = false;
+  {
+    std::unique_lock table(shard.mutex);
+    auto entry = shard.rooms.find(key);
+    if (entry == shard.rooms.end()) {
+      entry = shard.rooms.emplace(key, make()).first;
+      entry->second->expected = members.here;
+    }
+    room = entry->second;
+    const std::lock_guard inside(room->mutex);
+    const bool is_first = room->arrived == 0;
+    is_last = ++room->arrived == room->expected;
+    if (is_last) shard.rooms.erase(entry);
+    table.unlock();
+    visit(*room, is_first);
+    if (is_last && members.processes == nullptr) {
+      Ids ids(process.ids);
+      room->conclude(ids);
+      // Pairs with the acquire in is_ready(): the conclusion is visible to all.
+      room->is_over.store(true, std::memory_order_release);
+      // Under the room's lock: see finish().
+      for (job::Rank* rank : room->waiting) msg::notify(*rank);
+      room->waiting.clear();
+    } else if (will_wait) {
+      room->waiting.push_back(&self);
+    }
+  }
+  if (is_last && members.processes != nullptr) [[unlikely]]
+    tell(process, room, key, *members.processes);
+  return room;
+}
+
+bool is_over(Room& room) {
+  if (!is_ready(room)) return false;
+  finish(room);
+  return true;
+}
+
+void wait_for_end(job::Rank& self, Room& room, const char* what) {
+  auto ready = [](void* argument) { return is_ready(*static_cast<Room*>(argument)); };
+  if (!ready(&room))
+    msg::wait_until(self, nullptr, 0, ready, &room, MeetingReason(room, what));
+  finish(room);
 }
 
 }  // namespace detail

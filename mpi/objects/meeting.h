@@ -3,19 +3,19 @@
 //
 // Role:      a room for each (kind, place, sequence) in which the members leave what they bring;
 //            the last one to come concludes for all. Costs one lock and one wake-up a member,
-//            no messages: all members live in this process.
+//            no messages, where all members live in one process. Otherwise each process has a
+//            room for its own members; the rooms tell each other what they hold, as bytes, and
+//            each concludes for itself, from the same and so alike.
 // Users:     creation of communicators, topologies, windows; MPI_Init, MPI_Finalize.
 // Threads:   any execution of the member ranks.
-// See also:  docs/design/0006-meetings.md (why not messages; what several processes need).
+// See also:  docs/design/0006-meetings.md (why not messages; the second storey), exchange.h.
 //
-//   struct SplitRoom : Room { std::vector<Choice> choices; ... };
-//   auto room = meet<SplitRoom>(self, key, n,
+//   struct SplitRoom : Room { std::vector<Choice> choices; ... void conclude(Ids&) override; };
+//   auto room = meet<SplitRoom>(self, key, comm.members(),
 //                               [&](SplitRoom& r) { r.choices[me] = mine; },   // each member
-//                               [](SplitRoom& r) { ... results ... },         // the last one
 //                               "MPI_Comm_split on MPI_COMM_WORLD");
 //
-// When only something that the first member can decide alone is needed (a context id), agree()
-// does not wait at all.
+// When only something that the first member can decide alone is needed, agree() does not wait.
 
 #include <atomic>
 #include <cstdint>
@@ -25,80 +25,109 @@
 #include <string>
 #include <vector>
 
+#include "mpi/objects/byte_stream.h"
+#include "mpi/objects/context_ids.h"
+#include "mpi/objects/meeting_key.h"
+#include "mpi/objects/process_list.h"
 #include "runtime/job/rank.h"
 
 namespace mpc::mpi {
 
-enum class MeetingKind : uint8_t {
-  kInit,
-  kFinalize,
-  kBarrier,
-  kDup,
-  kSplit,
-  kCreate,
-  kCreateGroup,
-  kFromGroup,
-  kTopology,
-  kMerge,
-  kInterCreate,
-  kWindow,
-  kFile,
-  kTeam,
-  kVerify,
-  kCheck,
+// Who comes to a meeting.
+struct Members {
+  int here = 0;                            // so many in the caller's process
+  const ProcessList* processes = nullptr;  // null: all of them are in it
 };
+Members members_of(const job::Rank& self, const GroupTable& group);
 
-struct MeetingKey {
-  MeetingKind kind = MeetingKind::kBarrier;
-  uint64_t place = 0;     // context id, or a table's address: the same at all members
-  uint64_t sequence = 0;  // Comm::next_meeting(), a tag ...
-  std::string label;      // MPI_Comm_create_from_group's string
-  bool operator==(const MeetingKey&) const = default;
+// The context ids for what a meeting makes.
+class Ids {
+ public:
+  // All members are in one process: drawn as they are needed.
+  explicit Ids(ContextIds& source) noexcept : source_(&source) {}
+  // Members of several processes: what the first process has drawn for the meeting.
+  explicit Ids(ContextGrant agreed) noexcept : agreed_(agreed) {}
+
+  // At least `pairs`, to be used for communicators without a common member only: in several
+  // processes it is always the same grant, of Room::pairs_wanted() pairs.
+  ContextGrant draw(int pairs) noexcept {
+    return source_ != nullptr ? source_->take(pairs) : agreed_;
+  }
+
+ private:
+  ContextIds* source_ = nullptr;
+  ContextGrant agreed_;
 };
 
 struct Room {
   virtual ~Room() = default;
+
+  // What the members of this process have left, for the rooms of the other processes; called
+  // when the last of them has come. merge() gets what another room has packed; those of all
+  // others come in the order of processes. The result must not depend on which of them is ours.
+  virtual void pack(ByteWriter&) const {}
+  virtual void merge(ByteReader&) {}
+  // Context ids that the conclusion of a meeting of several processes needs.
+  virtual int pairs_wanted() const { return 0; }
+  // All have come, and what they brought is here: the same in the rooms of all processes.
+  virtual void conclude(Ids&) {}
+
   std::mutex mutex;
   int expected = 0;
   int arrived = 0;  // under the mutex
-  std::atomic<bool> is_over{
-      false};                       // release by the last member, acquire by the others
+  // release by who concludes, acquire by the others
+  std::atomic<bool> is_over{false};
   std::vector<job::Rank*> waiting;  // under the mutex
+
+  // Of several processes; set under the mutex.
+  std::vector<Bytes> told;           // by process
+  int index = 0;                     // of this process in it
+  std::atomic<bool> is_told{false};  // all have come, in all processes; as is_over
 };
 
 namespace detail {
 using MakeRoom = std::shared_ptr<Room> (*)();
 // Enters: finds or makes the room and calls `visit` under its lock with whether the caller is
-// the first and the last one there. The last one closes the room: the key is free again.
-std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, int expected,
+// the first one there. The last one closes the room: the key is free again. It concludes, or
+// tells the other processes, without waiting for them.
+std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members members,
                             MakeRoom make, bool will_wait,
-                            const std::function<void(Room&, bool, bool)>& visit);
+                            const std::function<void(Room&, bool)>& visit);
+// True when the meeting is over; with several processes whoever asks first concludes. The caller
+// has entered with `will_wait`, and may go to its end when this has said yes.
+bool is_over(Room& room);
+// Switches: yes.
 void wait_for_end(job::Rank& self, Room& room, const char* what);
 }  // namespace detail
 
-// Switches: yes. `expected` members must come, each once.
-template <class R, class Visit, class Conclude>
-std::shared_ptr<R> meet(job::Rank& self, const MeetingKey& key, int expected,
-                        Visit&& visit, Conclude&& conclude, const char* what) {
-  auto room = std::static_pointer_cast<R>(detail::enter(
-      self, key, expected,
+// Comes and does not wait for the others: detail::is_over() tells when all have come, and the rank
+// is notified then. Switches: no.
+template <class R, class Visit>
+std::shared_ptr<R> start_to_meet(job::Rank& self, const MeetingKey& key,
+                                 Members members, Visit&& visit) {
+  return std::static_pointer_cast<R>(detail::enter(
+      self, key, members,
       []() -> std::shared_ptr<Room> { return std::make_shared<R>(); }, true,
-      [&](Room& r, bool, bool last) {
-        visit(static_cast<R&>(r));
-        if (last) conclude(static_cast<R&>(r));
-      }));
+      [&](Room& r, bool) { visit(static_cast<R&>(r)); }));
+}
+
+// All members must come, each once. Switches: yes.
+template <class R, class Visit>
+std::shared_ptr<R> meet(job::Rank& self, const MeetingKey& key, Members members,
+                        Visit&& visit, const char* what) {
+  auto room = start_to_meet<R>(self, key, members, std::forward<Visit>(visit));
   detail::wait_for_end(self, *room, what);
   return room;
 }
 
-// The first member decides; nobody waits. Switches: no.
+// The first of the caller's process decides; nobody waits. `here` members come. Switches: no.
 template <class R, class Decide>
-std::shared_ptr<R> agree(job::Rank& self, const MeetingKey& key, int expected,
+std::shared_ptr<R> agree(job::Rank& self, const MeetingKey& key, int here,
                          Decide&& decide) {
   return std::static_pointer_cast<R>(detail::enter(
-      self, key, expected,
+      self, key, {here, nullptr},
       []() -> std::shared_ptr<Room> { return std::make_shared<R>(); }, false,
-      [&](Room& r, bool first, bool) {
+      [&](Room& r, bool first) {
         if (first) decide(static_cast<R&>(r));
       }));
 }

@@ -43,6 +43,7 @@ void create_predefined_comms(RankState& state) {
   world.group = GroupTable::world(rank.world_size);
   world.rank = rank.world_rank;
   world.context = kWorldContext;
+  world.reserve = kWorldReserve;
   state.world = new Comm(rank, world);
   state.world->name = "MPI_COMM_WORLD";
   state.world->exempt();

@@ -119,6 +119,8 @@ bool Request::is_done() const noexcept {
              nbc::is_complete(*collective->collective);
     case RequestKind::kGeneralized:
       return generalized->is_complete.load(std::memory_order_acquire);
+    case RequestKind::kMeeting:
+      return several->is_over();
   }
   return true;
 }
@@ -137,6 +139,7 @@ const msg::Status& Request::result() const noexcept {
     case RequestKind::kDone:
     case RequestKind::kBuffered:
     case RequestKind::kGeneralized:
+    case RequestKind::kMeeting:
       break;
   }
   return done_status;
@@ -150,6 +153,7 @@ std::string Request::text() const {
     case RequestKind::kRecv:
       return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
     case RequestKind::kSeveral:
+    case RequestKind::kMeeting:
       return several->text();
     case RequestKind::kCollective:
       return fmt::format("{} on {}", call_, comm_->display_name());
@@ -221,6 +225,7 @@ Err start_request(RankState& state, Request& request) {
       break;
     case RequestKind::kDone:
     case RequestKind::kSeveral:  // are started when they are made
+    case RequestKind::kMeeting:
     case RequestKind::kGeneralized:
       break;
   }

@@ -39,6 +39,7 @@ enum class RequestKind : uint8_t {
   kBuffered,  // MPI_Ibsend, MPI_Bsend_init: the data are copied at the start, then it is done
   kCollective,
   kGeneralized,
+  kMeeting,  // of members of several processes: MPI_Comm_idup when ids have to be agreed on
 };
 
 // What the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
@@ -51,9 +52,11 @@ struct Generalized {
       false};  // MPI_Grequest_complete: release, is_done: acquire
 };
 
-// The messages of a kSeveral request, and what they need until they are complete.
+// The messages of a kSeveral request, and what they need until they are complete; of a kMeeting
+// one, which has no messages, how to find out that it is over.
 struct Several {
   virtual ~Several() = default;
+  virtual bool is_over() { return true; }
   virtual std::string text() const = 0;
   std::vector<msg::Request*> messages;
   const msg::Request* receive = nullptr;  // one of them, whose status is the request's
@@ -96,7 +99,7 @@ class Request final : public Object {
   dt::TypeRef type;                             // keeps a derived type alive
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
-  std::unique_ptr<Several> several;             // kSeveral
+  std::unique_ptr<Several> several;             // kSeveral, kMeeting
   BufferedMessage buffered;                     // kBuffered
   msg::Status done_status;                      // others, and where there is no receive
   Request* next = nullptr;  // of the free list or the abandoned ones

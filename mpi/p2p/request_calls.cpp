@@ -76,6 +76,7 @@ Err cancel(MPI_Request* handle) {
                               "cancelled",
                               request->call()));
     case RequestKind::kCollective:
+    case RequestKind::kMeeting:
       return fail(MPI_ERR_REQUEST,
                   "MPI_Cancel: collective operations cannot be cancelled");
     case RequestKind::kDone:

@@ -8,6 +8,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/topology.h"
+#include "mpi/topo/graph_room.h"
 
 namespace mpc::mpi {
 namespace impl {
@@ -54,28 +55,6 @@ void copy_weights(const std::vector<int>& from, int room, int* to) {
   std::copy_n(from.begin(),
               std::min(from.size(), static_cast<size_t>(std::max(room, 0))), to);
 }
-
-// The edges of a distributed graph, put together from what all ranks gave.
-struct GraphRoom : Room {
-  struct Half {
-    int peer, weight;
-  };
-  struct Given {
-    int source, destination, weight;
-  };
-  std::vector<std::vector<Given>> given;   // by the rank that gave them
-  std::vector<std::vector<Half>> in, out;  // by rank
-  void conclude() {
-    in.resize(given.size());
-    out.resize(given.size());
-    for (const auto& edges : given) {
-      for (const Given& e : edges) {
-        out[static_cast<size_t>(e.source)].push_back({e.destination, e.weight});
-        in[static_cast<size_t>(e.destination)].push_back({e.source, e.weight});
-      }
-    }
-  }
-};
 
 Err make_dist_graph(Comm& comm, std::shared_ptr<Topology> topology, Info*,
                     MPI_Comm* out) {
@@ -191,12 +170,9 @@ Err dist_graph_create(Comm& comm, int, std::span<const int> sources,
   }
   const auto me = static_cast<size_t>(comm.rank());
   auto room = meet<GraphRoom>(
-      comm.self(), meeting_key(MeetingKind::kTopology, comm), comm.size(),
-      [&](GraphRoom& r) {
-        r.given.resize(static_cast<size_t>(comm.size()));
-        r.given[me] = std::move(mine);
-      },
-      [](GraphRoom& r) { r.conclude(); }, "MPI_Dist_graph_create");
+      comm.self(), meeting_key(MeetingKind::kTopology, comm), comm.members(),
+      [&](GraphRoom& r) { r.visit(comm.size(), comm.rank(), std::move(mine)); },
+      "MPI_Dist_graph_create");
   auto topology = std::make_shared<Topology>();
   topology->kind = MPI_DIST_GRAPH;
   topology->is_weighted = weights != MPI_UNWEIGHTED;

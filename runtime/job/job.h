@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "runtime/job/hook_order.h"
+#include "runtime/job/process_map.h"
 #include "runtime/job/rank.h"
 #include "scheduler/scheduler.h"
 
@@ -32,6 +33,8 @@ class Job {
   virtual bool is_singleton() const noexcept = 0;
   virtual const std::string& program(int app_index) const = 0;
   virtual uint64_t start_ns() const noexcept = 0;  // one origin of time for all ranks
+  // Which ranks share memory. Complete before the first rank starts.
+  const ProcessMap& processes() const noexcept { return processes_; }
   // Null for a singleton.
   virtual sched::Scheduler* scheduler() noexcept = 0;
   // The machine whose cores the workers have. Null for a singleton.
@@ -68,6 +71,9 @@ class Job {
   static void at_rank_failure(HookOrder who, RankHook hook);
   // Called with the job's end, on any thread, when ranks may still be running: best effort.
   static void at_job_end(HookOrder who, void (*hook)(Job&));
+
+ protected:
+  ProcessMap processes_{1};  // of a singleton; others set it
 };
 
 }  // namespace mpc::job

@@ -42,6 +42,16 @@ EnumSetting allocator_setting{"job.allocator", 0, kAllocators, 2,
                               "unless another allocator is preloaded) or system "
                               "(libc's malloc, one for all ranks)"};
 
+// For the tests of what crosses processes, on every machine.
+IntSetting virtual_processes{
+    "job.virtual_processes",
+    1,
+    "processes",
+    "For testing: the job behaves as if its ranks lived in so many processes: messages "
+    "between them are encoded and pass a network, though it is only a queue in memory",
+    1,
+    1 << 20};
+
 Result<std::unique_ptr<loader::Image>> load(const std::string& path,
                                             const AppSpec& app) {
   const Loading loading(path, kExitNotExecutable);
@@ -84,6 +94,7 @@ Result<> NodeJob::prepare() {
     }
   }
   for (auto& rank : ranks_) rank->world_size = size();
+  processes_ = ProcessMap::in_blocks(size(), static_cast<int>(virtual_processes.get()));
   MPC_TRY(choose_cores());
   auto placed = place();
   MPC_TRY(placed);

@@ -16,10 +16,6 @@ namespace {
 constexpr int kMaxRanks = 1 << 20;
 std::atomic<Mailbox*> g_table[kMaxRanks];
 
-// Context ids below are for the layers above to give out themselves (world, self).
-constexpr ContextId kFirstDynamicContext = 64;
-std::atomic<ContextId> g_next_context{kFirstDynamicContext};
-
 std::mutex g_lifetime;  // of the numbers below
 int g_created = 0;      // ranks that called create_mailbox()
 int g_ended = 0;        // of these, destroyed
@@ -162,12 +158,6 @@ int64_t operations_in_flight() noexcept {
     work.run();
   });
   return total;
-}
-
-ContextId new_context_ids(int how_many) {
-  const auto n =
-      static_cast<ContextId>((how_many + 1) & ~1);  // the next one stays even
-  return g_next_context.fetch_add(n, std::memory_order_relaxed);
 }
 
 Unreceived unreceived(job::Rank& self) {

@@ -117,10 +117,6 @@ void cancel(job::Rank& self, Request& request);
 // Buffered mode: runtime/message treats kBuffered as kStandard; the user's buffers, and who
 // waits for them, are mpi/objects/buffered.h.
 
-// Allocates context ids that are unique in the job; call it at one member and broadcast.
-// The first of them is even; those below 64 are never given out.
-ContextId new_context_ids(int how_many);
-
 // Mailbox of a rank: created at its start, torn down at its end. Messages may be sent to a rank
 // before its start, and wait for it. A rank that ends with operations under way is an error of
 // the program, but harms nobody: its receives are forgotten, its sends withdrawn; small messages

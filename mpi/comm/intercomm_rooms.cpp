@@ -1,0 +1,80 @@
+#include "mpi/comm/intercomm_rooms.h"
+
+#include <span>
+#include <utility>
+
+namespace mpc::mpi {
+
+void put_group(ByteWriter& out, const GroupRef& group) {
+  out.put(group != nullptr);
+  if (group) out.put_all(group->world_ranks());
+}
+
+GroupRef get_group(ByteReader& in) {
+  return in.get<bool>() ? GroupTable::make(in.get_all<int>()) : nullptr;
+}
+
+void LeadersRoom::pack(ByteWriter& out) const {
+  for (const Side& side : sides) {
+    put_group(out, side.group);
+    out.put(side.local_context);
+  }
+}
+
+void LeadersRoom::merge(ByteReader& in) {
+  for (Side& side : sides) {
+    GroupRef group = get_group(in);
+    const auto local_context = in.get<msg::ContextId>();
+    if (group) side = {std::move(group), local_context};
+  }
+}
+
+void Learnt::put_to(ByteWriter& out) const {
+  put_group(out, remote);
+  out.put(ids);
+  out.put(local_context);
+  out.put(error);
+  out.put_text(message);
+}
+
+Learnt Learnt::get_from(ByteReader& in) {
+  Learnt learnt;
+  learnt.remote = get_group(in);
+  learnt.ids = in.get<ContextGrant>();
+  learnt.local_context = in.get<msg::ContextId>();
+  learnt.error = in.get<int>();
+  learnt.message = in.get_text();
+  return learnt;
+}
+
+void LocalRoom::pack(ByteWriter& out) const {
+  out.put(is_learnt);
+  if (is_learnt) learnt.put_to(out);
+}
+
+void LocalRoom::merge(ByteReader& in) {
+  if (!in.get<bool>()) return;
+  learnt = Learnt::get_from(in);
+  is_learnt = true;
+}
+
+void MergeRoom::pack(ByteWriter& out) const {
+  for (const bool is_high : high) out.put(is_high);
+}
+
+void MergeRoom::merge(ByteReader& in) {
+  // All members of a group say the same; a process without some of them says false.
+  for (bool& is_high : high) is_high |= in.get<bool>();
+}
+
+void MergeRoom::conclude(Ids& from) {
+  // Equal flags: the order is arbitrary (MPI-4.1 section 7.6.2); the low group is first.
+  const int first = high[0] && !high[1] ? 1 : 0;
+  std::vector<int> ranks;
+  for (const int side : {first, 1 - first})
+    for (const int rank : groups[side]->world_ranks()) ranks.push_back(rank);
+  merged = GroupTable::make(std::move(ranks));
+  ids = from.draw(1);
+}
+
+}  // namespace mpc::mpi

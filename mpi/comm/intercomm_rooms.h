@@ -1,0 +1,74 @@
+#pragma once
+// LeadersRoom, LocalRoom, MergeRoom: where intercommunicators are agreed on.
+//
+// Role:      what the leaders tell each other, what a leader tells its group, what two groups
+//            need to become one.
+// Users:     mpi/comm/intercomm.cpp.
+// Threads:   as rooms (mpi/objects/meeting.h).
+// See also:  MPI-4.1 section 7.6.
+
+#include <string>
+#include <vector>
+
+#include "mpi.h"
+#include "mpi/objects/group_table.h"
+#include "mpi/objects/meeting.h"
+
+namespace mpc::mpi {
+
+// A group in bytes; null stays null.
+void put_group(ByteWriter& out, const GroupRef& group);
+GroupRef get_group(ByteReader& in);
+
+// The two leaders meet here; neither is first by right.
+struct LeadersRoom final : Room {
+  struct Side {
+    GroupRef group;  // null: the leader has not come, or is in another process
+    msg::ContextId local_context = 0;
+  };
+  Side sides[2];             // that of the leader with the smaller world rank first
+  bool is_reserved = false;  // the new communicator may span processes
+  ContextGrant ids;          // its context, then a reserve
+
+  void pack(ByteWriter& out) const override;
+  void merge(ByteReader& in) override;
+  int pairs_wanted() const override { return 1 + kReservePairs; }
+  void conclude(Ids& from) override {
+    ids = from.draw(is_reserved ? pairs_wanted() : 1);
+  }
+};
+
+// What a leader has learnt: the other group, or why not.
+struct Learnt {
+  GroupRef remote;
+  ContextGrant ids;  // as LeadersRoom
+  msg::ContextId local_context = 0;
+  int error = MPI_SUCCESS;
+  std::string message;
+
+  void put_to(ByteWriter& out) const;
+  static Learnt get_from(ByteReader& in);
+};
+
+// A local group meets here, and its leader brings what it has learnt.
+struct LocalRoom final : Room {
+  Learnt learnt;
+  bool is_learnt = false;  // the leader has come
+  void pack(ByteWriter& out) const override;
+  void merge(ByteReader& in) override;
+};
+
+// All members of both groups of an intercommunicator.
+struct MergeRoom final : Room {
+  GroupRef groups[2];  // the low group first
+  bool high[2] = {false, false};
+  GroupRef merged;
+  ContextGrant ids;  // the context, then a reserve if there are several processes
+
+  void pack(ByteWriter& out) const override;
+  void merge(ByteReader& in) override;
+  int pairs_wanted() const override { return 1 + kReservePairs; }
+  void conclude(Ids& from) override;
+};
+
+}  // namespace mpc::mpi

@@ -1,0 +1,51 @@
+#pragma once
+// Exchange: the second storey of a meeting: what each process has gathered, told to all of them.
+//
+// Role:      an allgather of bytes among processes. A room of one process hands over what its
+//            members have left, and is called when the other processes' bytes are there.
+// Users:     mpi/objects/meeting.cpp.
+// Threads:   any.
+// See also:  docs/design/0006-meetings.md; runtime/job/process_map.h.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi/objects/byte_stream.h"
+#include "mpi/objects/meeting_key.h"
+
+namespace mpc::mpi {
+
+class Exchange {
+ public:
+  // Gets the bytes of all processes in the order in which they were named. Called once, on any
+  // thread, perhaps before allgather() returns, and without a lock of the exchange. It may not
+  // wait for anything.
+  using Deliver = std::function<void(std::vector<Bytes>)>;
+
+  virtual ~Exchange() = default;
+  // The part of the process at `index` of `processes`; all of them must name the same key and
+  // the same processes, each once. Returns at once. Caller: any, without locks. Switches: no.
+  virtual void allgather(const MeetingKey& key, std::span<const int> processes,
+                         int index, Bytes mine, Deliver deliver) = 0;
+};
+
+// Between virtual processes: all bytes pass one table in memory.
+class MemoryExchange final : public Exchange {
+ public:
+  void allgather(const MeetingKey& key, std::span<const int> processes, int index,
+                 Bytes mine, Deliver deliver) override;
+
+ private:
+  struct Pending {
+    std::vector<Bytes> bytes;
+    std::vector<Deliver> deliveries;
+  };
+  std::mutex mutex_;
+  std::unordered_map<MeetingKey, Pending, MeetingKeyHash> pending_;
+};
+
+}  // namespace mpc::mpi

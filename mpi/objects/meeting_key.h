@@ -1,0 +1,70 @@
+#pragma once
+// MeetingKey: the name of one meeting, which each member can compute alone.
+//
+// Role:      members of a process find their room by it, processes each other's contributions. It
+//            holds values only, no addresses: it means the same in every process.
+// Users:     mpi/objects/meeting.h, mpi/objects/exchange.h.
+// Threads:   values.
+// See also:  docs/design/0006-meetings.md.
+
+#include <cstdint>
+
+#include "mpi/objects/group_table.h"
+
+namespace mpc::mpi {
+
+enum class MeetingKind : uint8_t {
+  kInit,
+  kFinalize,
+  kBarrier,
+  kDup,
+  kSplit,
+  kCreate,
+  kCreateGroup,
+  kFromGroup,
+  kTopology,
+  kMerge,
+  kInterCreate,
+  kReserve,
+  kWindow,
+  kFile,
+  kTeam,
+  kVerify,
+  kCheck,
+};
+
+struct MeetingKey {
+  MeetingKind kind = MeetingKind::kBarrier;
+  // Context id and first member of a communicator (place_of), as communicators without a
+  // common member may have the same id; or the hash of `members`.
+  uint64_t place = 0;
+  // Comm::next_meeting(), a tag ...
+  uint64_t sequence = 0;
+  // Who meets, where no communicator is common to exactly them; null: the rest says it. Compared
+  // by content, so that two groups of the same hash never share a room.
+  GroupRef members;
+};
+
+bool are_the_same(const GroupRef& a, const GroupRef& b) noexcept;  // by content
+inline bool operator==(const MeetingKey& a, const MeetingKey& b) noexcept {
+  return a.place == b.place && a.sequence == b.sequence && a.kind == b.kind &&
+         (a.members == b.members || are_the_same(a.members, b.members));
+}
+
+// The meeting of these members in a communicator with this context id.
+MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
+                          uint32_t tag);
+// Of the communicator with this context id whose first member is `first_world_rank`.
+inline uint64_t place_of(uint32_t context, int first_world_rank) noexcept {
+  return static_cast<uint64_t>(static_cast<uint32_t>(first_world_rank)) << 32 | context;
+}
+
+struct MeetingKeyHash {
+  size_t operator()(const MeetingKey& key) const noexcept {
+    const uint64_t h = (key.place * 0x9e3779b97f4a7c15u) ^ (key.sequence << 8) ^
+                       static_cast<uint64_t>(key.kind);
+    return static_cast<size_t>(h ^ (h >> 31));
+  }
+};
+
+}  // namespace mpc::mpi

@@ -1,0 +1,35 @@
+#pragma once
+// ProcessList: the processes that the members of a group live in, and how many in each.
+//
+// Role:      who has to come to a meeting in this process, and which other processes take part.
+// Users:     mpi: groups and communicators have one, meetings read it.
+// Threads:   immutable.
+// See also:  runtime/job/process_map.h, mpi/objects/meeting.h.
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "runtime/job/process_map.h"
+
+namespace mpc::mpi {
+
+class ProcessList {
+ public:
+  // Of all members of all groups, which have no member in common. Cost: O(members).
+  ProcessList(const job::ProcessMap& map,
+              std::initializer_list<std::span<const int>> groups);
+
+  // Ascending: the order in which contributions are merged.
+  std::span<const int> processes() const noexcept { return processes_; }
+  bool is_one_process() const noexcept { return processes_.size() <= 1; }
+  int first() const noexcept { return processes_.front(); }
+  // -1: no member lives there. Cost: O(log processes).
+  int index_of(int process) const noexcept;
+  int members_in(int process) const noexcept;
+
+ private:
+  std::vector<int> processes_, members_;  // the same order
+};
+
+}  // namespace mpc::mpi

@@ -1,0 +1,27 @@
+#include "runtime/job/process_map.h"
+
+#include <algorithm>
+
+namespace mpc::job {
+
+ProcessMap::ProcessMap(int ranks) : starts_{0, ranks} {}
+
+ProcessMap ProcessMap::in_blocks(int ranks, int processes) {
+  ProcessMap map(ranks);
+  const int n = std::clamp(processes, 1, std::max(ranks, 1));
+  map.starts_.clear();
+  for (int process = 0; process < n; ++process) {
+    map.starts_.push_back(
+        static_cast<int>(static_cast<long long>(ranks) * process / n));
+  }
+  map.starts_.push_back(ranks);
+  return map;
+}
+
+int ProcessMap::process_of(int world_rank) const noexcept {
+  if (is_one_process()) return 0;
+  const auto after = std::upper_bound(starts_.begin(), starts_.end() - 1, world_rank);
+  return static_cast<int>(after - starts_.begin()) - 1;
+}
+
+}  // namespace mpc::job
