@@ -2,6 +2,7 @@
 
 #include "scheduler/hold.h"
 #include "scheduler/kernel_thread.h"
+#include "scheduler/outside_work.h"
 
 namespace mpc::sched {
 namespace {
@@ -37,6 +38,9 @@ void Quiescence::call_handler() noexcept {
 bool Quiescence::is_reached(uint64_t& activity) noexcept {
   activity = 0;
   if (!has_handler()) return false;
+  const OutsideWork outside = outside_work();
+  if (outside.is_under_way) return false;
+  activity += outside.begun;
   for (const auto& worker : workers_) {
     activity += worker->switch_count.load(std::memory_order_relaxed);
     if (worker->next_deadline_ns() != kNever) return false;

@@ -6,6 +6,7 @@
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "runtime/job/job.h"
+#include "runtime/message/network.h"
 
 namespace mpc::mpi {
 namespace {
@@ -29,7 +30,15 @@ void rank_ends(job::Rank& rank) {
   msg::destroy_mailbox(rank);
 }
 
+Result<> job_starts(job::Job& job) {
+  return msg::open_network(job.processes(), transport::LoopbackConfig::from_settings());
+}
+
+void job_ends(job::Job&) { msg::close_network(); }
+
 [[gnu::constructor]] void register_hooks() {
+  job::Job::at_job_start(job::HookOrder::kMpi, job_starts);
+  job::Job::at_job_end(job::HookOrder::kMpi, job_ends);
   job::Job::at_rank_start(job::HookOrder::kMpi, rank_starts);
   job::Job::at_rank_end(job::HookOrder::kMpi, rank_ends);
 }

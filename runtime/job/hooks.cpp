@@ -5,9 +5,9 @@ namespace {
 
 constexpr int kSlots = static_cast<int>(HookOrder::kCount);
 
-template <class Argument>
+template <class Argument, class Returned = void>
 struct Table {
-  using Hook = void (*)(Argument&);
+  using Hook = Returned (*)(Argument&);
   Hook slots[kSlots];
   void add(HookOrder who, Hook hook) {
     Hook& slot = slots[static_cast<int>(who)];
@@ -24,6 +24,7 @@ struct Table {
   }
 };
 
+constinit Table<Job, Result<>> g_job_start{};
 constinit Table<Rank> g_start{};
 constinit Table<Rank> g_end{};
 constinit Table<Rank> g_failure{};
@@ -31,6 +32,9 @@ constinit Table<Job> g_job_end{};
 
 }  // namespace
 
+void Job::at_job_start(HookOrder who, Result<> (*hook)(Job&)) {
+  g_job_start.add(who, hook);
+}
 void Job::at_rank_start(HookOrder who, RankHook hook) { g_start.add(who, hook); }
 void Job::at_rank_end(HookOrder who, RankHook hook) { g_end.add(who, hook); }
 void Job::at_rank_failure(HookOrder who, RankHook hook) { g_failure.add(who, hook); }
@@ -38,6 +42,11 @@ void Job::at_job_end(HookOrder who, void (*hook)(Job&)) { g_job_end.add(who, hoo
 
 namespace hooks {
 
+Result<> run_job_start(Job& job) {
+  for (const auto hook : g_job_start.slots)
+    if (hook != nullptr) MPC_TRY(hook(job));
+  return {};
+}
 void run_rank_start(Rank& rank) { g_start.run(rank); }
 void run_rank_end(Rank& rank) { g_end.run_backwards(rank); }
 void run_rank_failure(Rank& rank) { g_failure.run(rank); }

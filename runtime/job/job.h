@@ -69,6 +69,9 @@ class Job {
   // Called instead when the rank ends the job, on its own execution: abort() may have been
   // called from anywhere in it, so wait for no lock.
   static void at_rank_failure(HookOrder who, RankHook hook);
+  // Called once on the thread that runs the job, when all is known of its ranks and before any of
+  // them starts; not for a singleton. An error ends the job.
+  static void at_job_start(HookOrder who, Result<> (*hook)(Job&));
   // Called with the job's end, on any thread, when ranks may still be running: best effort.
   static void at_job_end(HookOrder who, void (*hook)(Job&));
 

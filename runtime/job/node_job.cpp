@@ -231,6 +231,7 @@ Result<int> NodeJob::run() {
   signals_ = &signals;
   make_progress_threads();
   bind_workers();
+  MPC_TRY(hooks::run_job_start(*this));
   scheduler_->hold();
   for (auto& rank : ranks_) {
     sched::UltSpec ult;

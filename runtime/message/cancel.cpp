@@ -1,5 +1,6 @@
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
+#include "runtime/message/remote.h"
 #include "runtime/message/short_wait.h"
 #include "runtime/message/work.h"
 
@@ -75,6 +76,7 @@ void cancel_send(Operation& op) {
 
 void cancel(job::Rank& self, Request& request) {
   Operation& op = operation_of(request);
+  if (remote::is_remote(op)) return remote::cancel(self, op);
   const uint32_t state = op.state.load(std::memory_order_acquire);
   if (state == kComplete && op.is_send && op.kind == Entry::kBlock) {
     if (op.order != 0) take_back(op);  // 0: it has met its receive at once

@@ -1,57 +1,35 @@
-#include <array>
 #include <atomic>
-#include <memory>
 #include <mutex>
 
-#include "base/check.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
+#include "runtime/message/network.h"
+#include "runtime/message/parcel.h"
+#include "runtime/message/remote.h"
+#include "runtime/message/routes.h"
 #include "runtime/message/short_wait.h"
 #include "runtime/message/work.h"
 
 namespace mpc::msg {
 namespace {
 
-// One pointer for each world rank that could ever be; only touched pages cost memory.
-constexpr int kMaxRanks = 1 << 20;
-std::atomic<Mailbox*> g_table[kMaxRanks];
-
 std::mutex g_lifetime;  // of the numbers below
 int g_created = 0;      // ranks that called create_mailbox()
 int g_ended = 0;        // of these, destroyed
-int g_table_end = 0;    // highest world rank with a mailbox, plus one
 
-Mailbox* make_mailbox(int world_rank) {
-  auto fresh = std::make_unique<Mailbox>(world_rank);
-  Mailbox* expected = nullptr;
-  // release pairs with the acquire in mailbox_of().
-  if (!g_table[world_rank].compare_exchange_strong(expected, fresh.get(),
-                                                   std::memory_order_acq_rel,
-                                                   std::memory_order_acquire)) {
-    return expected;  // another rank was first
-  }
-  std::lock_guard guard(g_lifetime);
-  if (g_table_end <= world_rank) g_table_end = world_rank + 1;
-  return fresh.release();
-}
+enum class Discard { kOfEndedRank, kAll };
 
-// Calls `visit(mailbox)` for each one there is.
-template <class Visit>
-void for_each_mailbox(Visit visit) {
-  int end;
-  {
-    std::lock_guard guard(g_lifetime);
-    end = g_table_end;
-  }
-  for (int i = 0; i < end; ++i) {
-    if (Mailbox* mailbox = g_table[i].load(std::memory_order_acquire)) visit(*mailbox);
-  }
-}
-
-void discard_unexpected(Mailbox& mailbox) {
-  while (Entry* entry = mailbox.unexpected.first()) {
+// What waits for an answer stays: its sender may ask for it, and is named by a deadlock report.
+void discard_unexpected(Mailbox& mailbox, Discard what) {
+  Entry* next;
+  for (Entry* entry = mailbox.unexpected.first(); entry != nullptr; entry = next) {
+    next = entry->next[0];
+    const bool is_parcel = entry->kind == Entry::kParcel;
+    if (is_parcel && what == Discard::kOfEndedRank &&
+        head_of(static_cast<Block&>(*entry)).expects_answer())
+      continue;
     mailbox.unexpected.remove(*entry);
-    if (entry->kind == Entry::kBlock) {
+    if (is_parcel || entry->kind == Entry::kBlock) {
       EagerPool::give_back(static_cast<Block*>(entry));
     } else {
       static_cast<Operation*>(entry)->is_orphan = true;
@@ -72,10 +50,23 @@ void wait_for_copies(Mailbox& mailbox) noexcept {
   }
 }
 
+// No other process has anything of the rank any more. Receives whose data are asked for at this
+// moment are counted in `copies`, and known to remote::forget() soon.
+void forget_remote(Mailbox& mine) {
+  if (!has_network()) return;
+  ShortWait wait;
+  remote::forget(mine);
+  // acquire pairs with the release in Work::run_all().
+  while (mine.copies.load(std::memory_order_acquire) != 0) {
+    wait.once();
+    remote::forget(mine);
+  }
+}
+
 // The sends of an ending rank that others have not taken: no pointer to them may be left.
 // Slow, but a rank that has called MPI_Finalize has none.
 void withdraw_sends(Mailbox& mine) {
-  for_each_mailbox([&](Mailbox& other) {
+  const auto withdraw = [](Mailbox& other, void* from) {
     Work work;
     other.lock_now();
     other.drain(work);
@@ -83,36 +74,32 @@ void withdraw_sends(Mailbox& mine) {
     for (Entry* e = other.unexpected.first(); e != nullptr; e = next) {
       next = e->next[0];
       if (e->kind != Entry::kRendezvous) continue;
-      if (static_cast<Operation*>(e)->origin == &mine) other.unexpected.remove(*e);
+      if (static_cast<Operation*>(e)->origin == from) other.unexpected.remove(*e);
     }
     other.unlock();
     work.run();
     wait_for_copies(other);
-  });
-}
-
-void free_all_mailboxes() {
-  for (int i = 0; i < g_table_end; ++i) {
-    Mailbox* mailbox = g_table[i].load(std::memory_order_relaxed);
-    if (mailbox != nullptr) discard_unexpected(*mailbox);
-  }
-  for (int i = 0; i < g_table_end; ++i) {  // blocks have gone back to their pools now
-    delete g_table[i].exchange(nullptr, std::memory_order_relaxed);
-  }
-  g_table_end = g_created = g_ended = 0;
+  };
+  for_each_mailbox(mine.world_rank, withdraw, &mine);
 }
 
 }  // namespace
 
-Mailbox& mailbox_of(int world_rank) {
-  DCHECK(world_rank >= 0 && world_rank < kMaxRanks, "no such world rank");
-  Mailbox* mailbox = g_table[world_rank].load(std::memory_order_acquire);
-  return mailbox != nullptr ? *mailbox : *make_mailbox(world_rank);
+bool have_all_ended() noexcept {
+  const std::lock_guard guard(g_lifetime);
+  return g_ended == g_created;
+}
+
+void free_all_mailboxes() {
+  for_each_mailbox(
+      [](Mailbox& mailbox, void*) { discard_unexpected(mailbox, Discard::kAll); },
+      nullptr);
+  free_mailboxes();  // blocks have gone back to their pools now
+  g_created = g_ended = 0;
 }
 
 void create_mailbox(job::Rank& rank) {
-  CHECK(rank.world_rank >= 0 && rank.world_rank < kMaxRanks, "world rank out of range");
-  Mailbox& mailbox = mailbox_of(rank.world_rank);
+  Mailbox& mailbox = own_mailbox(rank.world_rank);
   mailbox.owner.store(&rank, std::memory_order_relaxed);  // read by itself, or compared
   std::atomic_ref(rank.mailbox)
       .store(&mailbox, std::memory_order_relaxed);  // see notify()
@@ -131,9 +118,10 @@ void destroy_mailbox(job::Rank& rank) {
   while (Entry* entry = mine.posted.first()) {
     mine.posted.remove(static_cast<Operation&>(*entry));
   }
-  discard_unexpected(mine);
+  discard_unexpected(mine, Discard::kOfEndedRank);
   mine.unlock();
   work.run();
+  forget_remote(mine);
   wait_for_copies(mine);
   if (mine.has_sent_pointers.load(std::memory_order_relaxed) &&
       rank.phase.load(std::memory_order_relaxed) != job::kAfterFinalize) {
@@ -142,21 +130,28 @@ void destroy_mailbox(job::Rank& rank) {
   std::atomic_ref(rank.mailbox)
       .store(nullptr, std::memory_order_relaxed);  // see notify()
   std::lock_guard guard(g_lifetime);
-  if (++g_ended == g_created && g_ended >= rank.world_size) free_all_mailboxes();
+  // A network may still hold messages for them: close_network() frees them.
+  if (++g_ended == g_created && g_ended >= rank.world_size && !has_network())
+    free_all_mailboxes();
 }
 
 int64_t operations_in_flight() noexcept {
   int64_t total = 0;
-  for_each_mailbox([&](Mailbox& mailbox) {
-    Work work;
+  const auto count = [](Mailbox& mailbox, void* sum) {
     mailbox.lock_now();
-    total += static_cast<int64_t>(mailbox.posted.size());
+    auto operations = static_cast<int64_t>(mailbox.posted.size());
     for (Entry* e = mailbox.unexpected.first(); e != nullptr; e = e->next[0]) {
-      total += e->kind == Entry::kRendezvous ? 1 : 0;
+      const bool is_parcel = e->kind == Entry::kParcel;
+      const bool is_send = is_parcel
+                               ? head_of(static_cast<Block&>(*e)).expects_answer() &&
+                                     !mailbox.closed.load(std::memory_order_relaxed)
+                               : e->kind == Entry::kRendezvous;
+      operations += is_send ? 1 : 0;
     }
     mailbox.unlock();
-    work.run();
-  });
+    *static_cast<int64_t*>(sum) += operations;
+  };
+  for_each_mailbox(count, &total);
   return total;
 }
 

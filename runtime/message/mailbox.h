@@ -242,8 +242,6 @@ struct alignas(64) Mailbox {
   const char* gather(const Cell& cell, uint64_t position, char* room) const noexcept;
 };
 
-// The mailbox of a world rank; made at the first use, by whoever comes first.
-Mailbox& mailbox_of(int world_rank);
 inline Mailbox& mailbox_of(job::Rank& rank) noexcept { return *rank.mailbox; }
 
 }  // namespace mpc::msg

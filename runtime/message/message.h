@@ -112,6 +112,7 @@ void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message,
                  void* buffer, Count count, const dt::Datatype* type);
 // A receive not yet matched becomes complete with status.cancelled; otherwise it completes
 // normally. A send not yet matched is withdrawn from the receiver's queue likewise.
+// Switches: if the receiver lives in another process, which is asked.
 void cancel(job::Rank& self, Request& request);
 
 // Buffered mode: runtime/message treats kBuffered as kStandard; the user's buffers, and who
@@ -122,6 +123,7 @@ void cancel(job::Rank& self, Request& request);
 // the program, but harms nobody: its receives are forgotten, its sends withdrawn; small messages
 // sent to it are dropped, large and synchronous ones stay incomplete (a deadlock report then
 // names them).
+// In a job of several processes the same holds for their messages on the way.
 void create_mailbox(job::Rank& rank);
 void destroy_mailbox(job::Rank& rank);
 // Number of sends/receives posted and not complete in the whole job (deadlock detection).

@@ -21,6 +21,7 @@
 #include "base/mpi_constants.h"
 #include "base/result.h"
 #include "runtime/datatype/datatype.h"
+#include "runtime/transport/completion.h"
 #include "scheduler/progress/progress.h"
 
 namespace mpc::msg {
@@ -82,12 +83,29 @@ struct Background {
   sched::ProgressItem* item;  // the receive's `copy`, in both operations
 };
 
+// Of an operation whose other side lives in another process, when it stands in no queue.
+struct Remote {
+  transport::Completion completion;  // of an offer or a fetch
+  Operation* operation;
+  uint64_t
+      id;  // of the message in the sender's process, or of the fetch in the receiver's
+  int32_t peer;
+  int32_t dest_world;
+  bool is_offer;
+  // Of an offer, all under the lock of its endpoint:
+  bool is_asked;      // cancel() has asked for it; the answer is not there
+  bool is_withdrawn;  // the answer: no receive will match it
+  bool is_over;       // its data are no longer needed
+};
+
 // What stands in a posted or unexpected queue.
 struct Entry {
   enum Kind : uint8_t {
     kReceive,     // posted: an Operation
     kRendezvous,  // unexpected: the sender's Operation, data still in its buffer
     kBlock,       // unexpected: a Block with the data
+    kParcel,  // unexpected: a Block that stands for a message of another process, see
+              // parcel.h; of a send: that its receiver lives in another process
   };
   static constexpr int kPatterns = 4;  // wildcards in: nothing, source, tag, both
 
@@ -101,9 +119,12 @@ struct Entry {
   union {
     Entry* prev[1 + kPatterns];
     Background in_background;  // after it has left the queue; see Operation::background
+    Remote remote;             // the same
   };
 };
-static_assert(sizeof(Background) <= sizeof(Entry::prev), "or requests get larger");
+static_assert(sizeof(Background) <= sizeof(Entry::prev) &&
+                  sizeof(Remote) <= sizeof(Entry::prev),
+              "or requests get larger");
 
 enum OperationState : uint32_t { kIdle = 0, kActive, kWaited, kCompleting, kComplete };
 
@@ -126,8 +147,8 @@ struct Operation : Entry {
   void* argument = nullptr;  // of on_complete and fused_reduction
   const FusedReduction* fused_reduction = nullptr;
   Waiter* waiter = nullptr;
-  Mailbox* mailbox = nullptr;  // the receiver's
-  Mailbox* origin = nullptr;   // the sender's; rendezvous only
+  Mailbox* mailbox = nullptr;  // the receiver's; null: it is in another process
+  Mailbox* origin = nullptr;   // the sender's; rendezvous and remote only
   void* buffer = nullptr;      // never written if is_send
   Count count = 0;
   const dt::Datatype* type = nullptr;

@@ -5,6 +5,8 @@
 #include "runtime/message/copy_scope.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/packing.h"
+#include "runtime/message/remote.h"
+#include "runtime/message/routes.h"
 #include "runtime/message/waiting.h"
 #include "runtime/message/work.h"
 
@@ -216,10 +218,19 @@ size_t bytes_of(const SendArgs& args) noexcept {
 
 }  // namespace
 
+size_t remote::eager_limit() noexcept {
+  return static_cast<size_t>(s_eager_limit.get());
+}
+
 void start_send(job::Rank& self, Request& request, const SendArgs& args) {
+  Mailbox* found = find_mailbox(args.dest_world);
+  if (found == nullptr) [[unlikely]] {
+    found = resolve(self, args.dest_world);
+    if (found == nullptr) return remote::start_send(self, request, args);
+  }
+  Mailbox& to = *found;
   Operation& op = operation_of(request);
   Mailbox& mine = mailbox_of(self);
-  Mailbox& to = mailbox_of(args.dest_world);
   const size_t bytes = bytes_of(args);
   op.waiter_is_preset = false;
   op.is_send = true;
@@ -238,8 +249,13 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
 }
 
 Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why) {
+  Mailbox* found = find_mailbox(args.dest_world);
+  if (found == nullptr) [[unlikely]] {
+    found = resolve(self, args.dest_world);
+    if (found == nullptr) return remote::send(self, args, why);
+  }
+  Mailbox& to = *found;
   Mailbox& mine = mailbox_of(self);
-  Mailbox& to = mailbox_of(args.dest_world);
   const size_t bytes = bytes_of(args);
   const bool eager = is_eager(args, bytes);
   uint64_t ticket;

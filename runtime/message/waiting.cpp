@@ -266,14 +266,14 @@ void wait_for(job::Rank& self, const Condition& condition,
 
 void help_receiver(Operation& op) noexcept {
   if (!op.is_send || op.state.load(std::memory_order_relaxed) == kComplete) return;
-  Mailbox& to = *op.mailbox;
+  Mailbox* const to = op.mailbox;  // null: in another process, and in no ring
   ShortWait wait;
   // acquire pairs with accept_send().
   while (op.in_ring.load(std::memory_order_acquire)) {
     Work work;
-    to.lock_now();
-    to.drain(work);
-    to.unlock();
+    to->lock_now();
+    to->drain(work);
+    to->unlock();
     work.run();
     wait.once();
   }

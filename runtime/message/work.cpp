@@ -11,6 +11,7 @@
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
+#include "runtime/message/remote.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::msg {
@@ -113,6 +114,12 @@ void announce(Operation& op) noexcept {
 
 }  // namespace
 
+namespace {
+// Not a part of run_all(), most of whose completions copy nothing.
+[[gnu::noinline]] void take_block(Operation& receive, Block& block) noexcept;
+[[gnu::noinline]] void take_send(Operation& receive, Operation& send) noexcept;
+}  // namespace
+
 void Work::append(Operation& receive, Entry* message) noexcept {
   receive.match = message;
   receive.next_work = nullptr;
@@ -180,7 +187,15 @@ void Work::run_all() noexcept {
     }
     keeps_copies_ = false;
     Mailbox* counted = op->is_counted ? op->mailbox : nullptr;
-    if (op->match != nullptr) take_data(*op, *op->match);
+    if (Entry* const message = op->match; message != nullptr) {
+      if (message->kind == Entry::kBlock) {
+        take_block(*op, static_cast<Block&>(*message));
+      } else if (message->kind == Entry::kRendezvous) {
+        take_send(*op, static_cast<Operation&>(*message));
+      } else if (!remote::take_parcel(*op, static_cast<Block&>(*message))) {
+        continue;  // its data are on their way: remote.h completes it
+      }
+    }
     complete(*op);
     // release pairs with destroy_mailbox(): the receiver's memory is no longer touched.
     if (counted != nullptr) counted->copies.fetch_sub(1, std::memory_order_release);
@@ -320,30 +335,32 @@ void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexc
                          *send.type, send.count);
 }
 
-}  // namespace
-
-void take_data(Operation& receive, Entry& message) noexcept {
-  fill_status(receive, message.key, message.bytes);
+// Copies the message into the receive's buffer.
+void take_block(Operation& receive, Block& block) noexcept {
+  fill_status(receive, block.key, block.bytes);
   const bool is_traced = trace::enabled();
   if (is_traced) [[unlikely]]
-    trace_copy(receive, message);
-  if (message.kind == Entry::kBlock) {
-    auto& block = static_cast<Block&>(message);
-    unpack_into(receive, block.data(), block.bytes);
-    if (is_traced) [[unlikely]]
-      trace::end(kCopy);
-    EagerPool::give_back(&block);
-    return;
-  }
-  auto& send = static_cast<Operation&>(message);
+    trace_copy(receive, block);
+  unpack_into(receive, block.data(), block.bytes);
+  if (is_traced) [[unlikely]]
+    trace::end(kCopy);
+  EagerPool::give_back(&block);
+}
+
+// The same, and completes the sender's side.
+void take_send(Operation& receive, Operation& send) noexcept {
+  fill_status(receive, send.key, send.bytes);
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]]
+    trace_copy(receive, send);
   Mailbox* const helper = helper_for(receive, send);
   // On an emulated machine a copy takes long: nobody waits actively for its end.
-  if (message.bytes >= kLongCopyBytes && !sched::Emulation::is_on()) {
+  if (send.bytes >= kLongCopyBytes && !sched::Emulation::is_on()) {
     announce(send);
     announce(receive);
   }
   {
-    const sched::EmulatedCopy emulated(message.bytes, core_of(send.origin),
+    const sched::EmulatedCopy emulated(send.bytes, core_of(send.origin),
                                        core_of(receive.mailbox));
     copy_rendezvous(receive, send, helper);
   }
@@ -352,5 +369,7 @@ void take_data(Operation& receive, Entry& message) noexcept {
   send.status = Status{};
   complete(send);
 }
+
+}  // namespace
 
 }  // namespace mpc::msg

@@ -9,6 +9,7 @@
 // See also:  runtime/message/mailbox.h.
 
 #include <cstdint>
+#include <utility>
 
 #include "base/spin_lock.h"
 #include "runtime/message/request.h"
@@ -39,6 +40,8 @@ class Work {
   void add_sent(Operation& send) noexcept;
   // A message has come for which an execution parked in wait_until() may be looking.
   void add_news(Mailbox& mailbox) noexcept { news_ = &mailbox; }
+  // The same, for a list that has work for several mailboxes: the caller notifies the owner.
+  Mailbox* take_news() noexcept { return std::exchange(news_, nullptr); }
   bool empty() const noexcept { return first_ == nullptr && news_ == nullptr; }
   // Copies, completes, calls back. Caller: holds no lock. Switches: no.
   void run() noexcept;
@@ -77,8 +80,6 @@ inline void complete_at_start(Operation& op) noexcept {
   op.state.store(kComplete, std::memory_order_release);  // pairs with is_complete()
   if (op.on_complete != nullptr) op.on_complete(&request_of(op), op.argument);
 }
-// Copies the message into the receive's buffer and completes the sender's side.
-void take_data(Operation& receive, Entry& message) noexcept;
 // Packed bytes into the receive's buffer, cut to its capacity.
 void unpack_into(Operation& receive, const void* packed, int64_t bytes) noexcept;
 

@@ -128,6 +128,7 @@ TEST_P(SharedMessages, ArriveWhole) {
         }
       }
       ASSERT_EQ(receiving.status().failed, room < words) << i;
+      if (has_network() && room < words) continue;  // is not fetched
       ASSERT_EQ(0, std::memcmp(in.data(), out.data(), room * 4)) << i;
       ASSERT_TRUE(room == words || in[room] == 0) << i;
     }

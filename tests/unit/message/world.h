@@ -8,12 +8,15 @@
 // See also:  runtime/job for the real thing.
 
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/message/message.h"
+#include "runtime/message/network.h"
+#include "scheduler/outside_work.h"
 #include "scheduler/progress/progress.h"
 #include "scheduler/scheduler.h"
 
@@ -39,6 +42,9 @@ class World {
       rank(r).world_rank = r;
       rank(r).world_size = ranks;
     }
+    const int processes = number_from("MPC_TEST_PROCESSES", 1);
+    with_processes(processes != 0 ? processes : ranks,
+                   static_cast<uint64_t>(number_from("MPC_TEST_NET_SEED", 0)));
   }
   // Gives the ranks progress threads, and adds workers that have no ranks.
   World& with_progress(sched::ProgressPolicy policy, int communication_workers) {
@@ -47,6 +53,22 @@ class World {
     communication_workers_ = communication_workers;
     return *this;
   }
+  // The ranks live in so many processes, in blocks; their messages pass a network.
+  World& with_processes(int processes, uint64_t seed = 0) {
+    processes_ = processes;
+    net_.seed = seed;
+    net_.delay_ns = 100'000;
+    return *this;
+  }
+  World& with_network(const transport::LoopbackConfig& config) {
+    net_ = config;
+    return *this;
+  }
+  // Called when all ranks wait for each other.
+  void on_quiescence(std::function<void()> handler) {
+    quiescence_ = std::move(handler);
+  }
+  bool is_over_network() const { return processes_ > 1 && size() > 1; }
   job::Rank& rank(int r) { return ranks_[static_cast<size_t>(r)]; }
   int size() const { return static_cast<int>(ranks_.size()); }
 
@@ -59,6 +81,10 @@ class World {
     auto started = sched::Scheduler::start(config);
     if (!started.ok()) return started.error().message;
     auto scheduler = std::move(*started);
+    if (quiescence_) scheduler->set_quiescence_handler(quiescence_);
+    const auto map = job::ProcessMap::in_blocks(size(), processes_);
+    if (auto opened = open_network(map, net_); !opened.ok())
+      return opened.error().message;
     for (auto& r : ranks_) create_mailbox(r);
     std::unique_ptr<topo::Machine> machine;
     std::unique_ptr<sched::ProgressCores> cores;
@@ -96,6 +122,8 @@ class World {
     for (auto& r : ranks_) {
       if (r.mailbox != nullptr) destroy_mailbox(r);
     }
+    close_network();
+    if (sched::outside_work().is_under_way) left += " work left in the network";
     return left;
   }
 
@@ -104,6 +132,15 @@ class World {
     return place_ ? place_(r.world_rank) : r.world_rank % workers_;
   }
 
+  // All tests over a network: MPC_TEST_PROCESSES=2, or 0 for one per rank; MPC_TEST_NET_SEED.
+  static int number_from(const char* variable, int fallback) {
+    const char* text = std::getenv(variable);
+    return text != nullptr ? std::atoi(text) : fallback;
+  }
+
+  std::function<void()> quiescence_;
+  int processes_ = 1;
+  transport::LoopbackConfig net_;
   bool has_progress_ = false;
   sched::ProgressPolicy policy_ = sched::ProgressPolicy::kClosest;
   int communication_workers_ = 0;

@@ -1,0 +1,148 @@
+#pragma once
+// Endpoint: what the ranks of one process have under way with other processes.
+//
+// Role:      gives messages their place in the order of sending, and takes them in that order;
+//            knows by number the operations that wait for an answer of another process.
+// Users:     runtime/message.
+// Threads:   take() and finish() by the net; the rest any.
+// See also:  runtime/transport/net.h, docs/design/0019-virtual-processes.md.
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "runtime/message/mailbox.h"
+#include "runtime/message/work.h"
+#include "runtime/transport/net.h"
+
+namespace mpc::msg {
+
+// MPI_Cancel of a send waits for the answer. On the stack of who waits.
+struct Question {
+  enum Answer : int { kNone, kMatched, kWithdrawn };
+  std::atomic<int> answer{kNone};
+  std::atomic<sched::Execution*> waiter{nullptr};
+};
+
+class Endpoint final : public transport::Receiver {
+ public:
+  Endpoint(int processes, transport::Net& net);
+  ~Endpoint();
+  transport::Net& net() const noexcept { return net_; }
+
+  // --- sending ---
+  // Never 0, never the same.
+  uint64_t new_id() noexcept {
+    return last_id_.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  // In the order in which one execution calls them.
+  void post(int peer, transport::Envelope envelope, const transport::Source& source);
+  void offer(int peer, transport::Envelope envelope, const transport::Source& source,
+             Operation& op);
+
+  // An answer: may overtake others.
+  void post_at_once(int peer, transport::PacketKind kind, uint64_t id, bool flag);
+
+  // --- operations that another process will end ---
+  // `op.remote.id` names it from now on. Before the message goes.
+  void add_send(Operation& op);
+  void add_fetch(Operation& receive);
+  // The net has been given its memory. If it has ended meanwhile the operation is gone.
+  void started_send(uint64_t id);
+  void started_fetch(uint64_t id);
+  // Its data are no longer needed. Caller: Completion::done().
+  void ended_offer(Operation& op, transport::Outcome outcome) noexcept;
+  void ended_fetch(Operation& receive, transport::Outcome outcome) noexcept;
+  // True: the other process is to be asked.
+  bool begin_withdraw(uint64_t id) noexcept;
+  void ask(uint64_t id, Question& question);
+  // After the answer: whoever has given it no longer touches the question.
+  void end_question() noexcept;
+  void forget(const Mailbox& mine) noexcept;
+
+  // --- transport::Receiver: remote_arrival.cpp ---
+  bool take(int from, const transport::Envelope& envelope, const void* data,
+            size_t bytes, transport::Bulk bulk) noexcept override;
+  bool finish() noexcept override;
+
+ private:
+  using Envelope = transport::Envelope;
+  struct Early {
+    Envelope envelope;
+    std::vector<char> data;
+    transport::Bulk bulk;
+  };
+  // Another process. What is sent by any rank, what is received by the net's thread.
+  struct Peer {
+    std::atomic<uint32_t> sent{0};
+    uint32_t expected = 0;
+    bool is_stuck =
+        false;  // its next message is in `early`, and its mailbox was locked
+    Mailbox* wanted = nullptr;                         // where we have said so
+    std::unique_ptr<std::map<uint32_t, Early>> early;  // what has overtaken others
+  };
+  struct UnderWay {
+    Operation* operation;
+    bool is_started;  // the net has its memory, and forget() may be asked for it
+  };
+  using Table = std::unordered_map<uint64_t, UnderWay>;
+
+  bool deliver(int from, const Envelope& envelope, const void* data, size_t bytes,
+               transport::Bulk bulk);
+  bool deliver_message(int from, const Envelope& envelope, const void* data,
+                       size_t bytes, transport::Bulk bulk);
+  bool deliver_withdraw(int from, const Envelope& envelope);
+  void fill_now(Mailbox& to, Operation& receive, int from, const Envelope& envelope,
+                const void* data, size_t bytes);
+  void keep_early(Peer& peer, const Envelope& envelope, const void* data, size_t bytes,
+                  transport::Bulk bulk);
+  void deliver_early(int from);
+  bool lock(Peer& peer, Mailbox& mailbox) noexcept;
+  void note_news() noexcept;
+  void take_ack(uint64_t id);
+  void take_answer(uint64_t id, bool is_withdrawn);
+  void send_answers();
+  // Takes it out of the table; end_completing() when it is complete.
+  Operation* remove_send(Table::iterator entry) MPC_REQUIRES(lock_);
+  void end_completing(int operations) noexcept;
+  bool forget_some(const Mailbox& mine) noexcept;
+
+  transport::Net& net_;
+  const int processes_;
+  std::unique_ptr<Peer[]> peers_;
+  std::atomic<uint64_t> last_id_{0};
+  // Sends that stand in no table any more and are not complete yet: forget() waits for them.
+  std::atomic<int> completing_{0};
+
+  Mutex lock_;
+  Table sends_ MPC_GUARDED_BY(lock_);
+  Table fetches_ MPC_GUARDED_BY(lock_);
+  std::unordered_map<uint64_t, Question*> questions_ MPC_GUARDED_BY(lock_);
+
+  // Between take() and finish(); the net's thread only.
+  struct Answer {
+    int peer;
+    transport::PacketKind kind;
+    uint64_t id;
+    bool flag;
+  };
+  struct Refusal {
+    int peer;
+    transport::Bulk bulk;
+  };
+  Work work_;
+  std::vector<Mailbox*> news_;
+  std::vector<Answer> answers_;
+  std::vector<Refusal> refusals_;
+  std::vector<int> stuck_;
+  int completed_sends_ = 0;
+  int64_t delivered_early_ = 0;
+};
+
+// The one of the process in which this rank lives. Caller: there is a network.
+Endpoint& endpoint_of(int world_rank) noexcept;
+
+}  // namespace mpc::msg

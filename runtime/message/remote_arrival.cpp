@@ -1,0 +1,185 @@
+// What comes from other processes, and meets the receives of this one's ranks.
+#include "runtime/message/endpoint.h"
+#include "runtime/message/message.h"
+#include "runtime/message/parcel.h"
+#include "runtime/message/routes.h"
+#include "scheduler/outside_work.h"
+
+namespace mpc::msg {
+
+using transport::Bulk;
+using transport::PacketKind;
+
+bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t bytes,
+                    Bulk bulk) noexcept {
+  if (envelope.kind == PacketKind::kAck) return take_ack(envelope.id), true;
+  if (envelope.kind == PacketKind::kWithdrawn)
+    return take_answer(envelope.id, envelope.flag), true;
+  Peer& peer = peers_[from];
+  if (envelope.sequence != peer.expected || peer.is_stuck) {
+    keep_early(peer, envelope, data, bytes, bulk);
+    return true;
+  }
+  if (!deliver(from, envelope, data, bytes, bulk)) return false;
+  ++peer.expected;
+  if (peer.early) deliver_early(from);
+  return true;
+}
+
+void Endpoint::keep_early(Peer& peer, const Envelope& envelope, const void* data,
+                          size_t bytes, Bulk bulk) {
+  if (!peer.early) peer.early = std::make_unique<std::map<uint32_t, Early>>();
+  const char* const first = static_cast<const char*>(data);
+  (*peer.early)[envelope.sequence] = {envelope, {first, first + bytes}, bulk};
+  sched::begin_outside_work();  // the net is through with it, and nobody else has it
+}
+
+// Those that only waited for what has been delivered now.
+void Endpoint::deliver_early(int from) {
+  Peer& peer = peers_[from];
+  peer.is_stuck = false;
+  while (!peer.early->empty()) {
+    const auto next = peer.early->find(peer.expected);
+    if (next == peer.early->end()) return;
+    const Early& early = next->second;
+    if (!deliver(from, early.envelope, early.data.data(), early.data.size(),
+                 early.bulk)) {
+      peer.is_stuck = true;
+      stuck_.push_back(from);
+      return;
+    }
+    peer.early->erase(next);
+    ++peer.expected;
+    ++delivered_early_;
+  }
+}
+
+bool Endpoint::deliver(int from, const Envelope& envelope, const void* data,
+                       size_t bytes, Bulk bulk) {
+  switch (envelope.kind) {
+    case PacketKind::kEager:
+    case PacketKind::kEagerSync:
+    case PacketKind::kOffer:
+      return deliver_message(from, envelope, data, bytes, bulk);
+    case PacketKind::kWithdraw:
+    case PacketKind::kForget:
+      return deliver_withdraw(from, envelope);
+    default:
+      return true;  // answers have no place in the order
+  }
+}
+
+// By try only: its holder may be a thread without a core, and everybody else's messages would
+// wait for it.
+bool Endpoint::lock(Peer& peer, Mailbox& mailbox) noexcept {
+  const bool is_locked = mailbox.try_lock();
+  if (is_locked && peer.wanted != nullptr) {
+    peer.wanted->wanted.fetch_sub(1, std::memory_order_relaxed);
+    peer.wanted = nullptr;
+  } else if (!is_locked && peer.wanted == nullptr) {
+    mailbox.wanted.fetch_add(1, std::memory_order_relaxed);  // see quick_receive()
+    peer.wanted = &mailbox;
+  }
+  return is_locked;
+}
+
+void Endpoint::note_news() noexcept {
+  if (Mailbox* mailbox = work_.take_news()) news_.push_back(mailbox);
+}
+
+bool Endpoint::deliver_message(int from, const Envelope& envelope, const void* data,
+                               size_t bytes, Bulk bulk) {
+  Mailbox& to = own_mailbox(static_cast<int>(envelope.dest_world));
+  if (!lock(peers_[from], to)) return false;
+  // Messages that stand in the ring are of ranks of this process: neither comes before the other.
+  const Key key{envelope.context, envelope.source, envelope.tag};
+  Operation* const receive = to.take_posted(key);
+  const bool is_offer = envelope.kind == PacketKind::kOffer;
+  if (receive != nullptr && !is_offer) {
+    to.copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
+    to.unlock();
+    fill_now(to, *receive, from, envelope, data, bytes);
+    return true;
+  }
+  const ParcelHead head{bulk, envelope.id, from,
+                        envelope.kind == PacketKind::kEagerSync};
+  const bool is_dropped =
+      to.closed.load(std::memory_order_relaxed) && !head.expects_answer();
+  if (!is_dropped) {
+    Block* const parcel =
+        make_parcel(to.eager, envelope, head, data, is_offer ? 0 : bytes);
+    if (receive != nullptr) {
+      work_.add_copy(*receive, *parcel);
+    } else {
+      to.keep(*parcel, work_);
+    }
+  }
+  to.unlock();
+  note_news();
+  return true;
+}
+
+void Endpoint::fill_now(Mailbox&, Operation& receive, int from,
+                        const Envelope& envelope, const void* data, size_t bytes) {
+  fill_status(receive, {envelope.context, envelope.source, envelope.tag},
+              static_cast<int64_t>(bytes));
+  unpack_into(receive, data, static_cast<int64_t>(bytes));
+  work_.add_filled(receive);
+  if (envelope.kind == PacketKind::kEagerSync)
+    answers_.push_back({from, PacketKind::kAck, envelope.id, false});
+}
+
+namespace {
+
+Block* find_parcel(const Mailbox& mailbox, int from, uint64_t id) noexcept {
+  for (Entry* entry = mailbox.unexpected.first(); entry != nullptr;
+       entry = entry->next[0]) {
+    if (entry->kind != Entry::kParcel) continue;
+    auto* const parcel = static_cast<Block*>(entry);
+    const ParcelHead& head = head_of(*parcel);
+    if (head.from == from && head.id == id) return parcel;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// What is not in the queue has met its receive, or MPI_Mprobe has taken it.
+bool Endpoint::deliver_withdraw(int from, const Envelope& envelope) {
+  Mailbox& to = own_mailbox(static_cast<int>(envelope.dest_world));
+  if (!lock(peers_[from], to)) return false;
+  Block* const parcel = find_parcel(to, from, envelope.id);
+  if (parcel != nullptr) to.unexpected.remove(*parcel);
+  to.unlock();
+  if (envelope.kind == PacketKind::kWithdraw)
+    answers_.push_back({from, PacketKind::kWithdrawn, envelope.id, parcel != nullptr});
+  if (parcel == nullptr) return true;
+  if (const Bulk bulk = head_of(*parcel).bulk) refusals_.push_back({from, bulk});
+  EagerPool::give_back(parcel);
+  return true;
+}
+
+void Endpoint::send_answers() {
+  for (const Answer& a : answers_) post_at_once(a.peer, a.kind, a.id, a.flag);
+  answers_.clear();
+  for (const Refusal& r : refusals_) net_.refuse(r.peer, r.bulk);
+  refusals_.clear();
+}
+
+bool Endpoint::finish() noexcept {
+  std::vector<int> stuck;
+  stuck.swap(stuck_);
+  for (const int from : stuck) deliver_early(from);
+  send_answers();
+  work_.run();
+  for (Mailbox* mailbox : news_) {
+    if (job::Rank* owner = mailbox->owner.load(std::memory_order_relaxed))
+      notify(*owner);
+  }
+  news_.clear();
+  end_completing(std::exchange(completed_sends_, 0));
+  sched::end_outside_work(std::exchange(delivered_early_, 0));
+  return stuck_.empty();
+}
+
+}  // namespace mpc::msg

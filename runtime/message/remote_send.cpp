@@ -1,0 +1,149 @@
+// Sends to ranks of other processes: which way a message goes, and what stays behind of it.
+#include <algorithm>
+
+#include "runtime/message/endpoint.h"
+#include "runtime/message/parcel.h"
+#include "runtime/message/remote.h"
+#include "runtime/message/routes.h"
+#include "runtime/message/waiting.h"
+
+namespace mpc::msg::remote {
+namespace {
+
+using transport::Envelope;
+using transport::PacketKind;
+using transport::Source;
+
+struct Plan {
+  PacketKind kind;
+  int peer;
+  size_t bytes;
+};
+
+Plan plan_of(Endpoint& mine, const SendArgs& args) {
+  Plan plan;
+  plan.peer = process_of(args.dest_world);
+  plan.bytes = static_cast<size_t>(args.type->size() * args.count);
+  const size_t limit = std::min(
+      {eager_limit(), mine.net().limits(plan.peer).eager_bytes, kMostParcelData});
+  if (plan.bytes > limit) {
+    plan.kind = PacketKind::kOffer;
+  } else {
+    plan.kind =
+        args.mode == Mode::kSynchronous ? PacketKind::kEagerSync : PacketKind::kEager;
+  }
+  return plan;
+}
+
+Envelope envelope_of(const SendArgs& args, const Plan& plan, uint64_t id) noexcept {
+  Envelope envelope;
+  envelope.dest_world = static_cast<uint32_t>(args.dest_world);
+  envelope.context = args.context;
+  envelope.source = args.source_in_comm;
+  envelope.tag = args.tag;
+  envelope.kind = plan.kind;
+  envelope.id = id;
+  envelope.bytes = plan.bytes;
+  return envelope;
+}
+
+void pack_args(const void* data, size_t offset, void* out, size_t n) noexcept {
+  const auto& args = *static_cast<const SendArgs*>(data);
+  dt::pack(args.buffer, *args.type, args.count, offset, out, n);
+}
+
+void pack_operation(const void* data, size_t offset, void* out, size_t n) noexcept {
+  const auto& op = *static_cast<const Operation*>(data);
+  dt::pack(op.buffer, *op.type, op.count, offset, out, n);
+}
+
+void offer_is_over(transport::Completion& completion,
+                   transport::Outcome outcome) noexcept {
+  // The first member: see static_assert.
+  Operation& op = *reinterpret_cast<Remote&>(completion).operation;
+  endpoint_of(op.origin->world_rank).ended_offer(op, outcome);
+}
+static_assert(offsetof(Remote, completion) == 0);
+
+// The data leave while it runs.
+void post_data(Endpoint& mine, const SendArgs& args, const Plan& plan, uint64_t id) {
+  const Source source = args.type->is_contiguous()
+                            ? Source{args.buffer, plan.bytes, nullptr}
+                            : Source{&args, plan.bytes, &pack_args};
+  mine.post(plan.peer, envelope_of(args, plan, id), source);
+}
+
+void describe(Operation& op, Mailbox& from, const SendArgs& args, const Plan& plan,
+              uint64_t id) noexcept {
+  op.key = {args.context, args.source_in_comm, args.tag};
+  op.kind = Entry::kParcel;
+  op.order = 0;
+  op.bytes = static_cast<int64_t>(plan.bytes);
+  op.buffer = const_cast<void*>(args.buffer);
+  op.count = args.count;
+  op.type = args.type;
+  op.mailbox = nullptr;
+  op.origin = &from;
+  op.is_send = true;
+  op.queued = false;
+  op.is_orphan = false;
+  op.may_buffer = false;
+  op.in_ring.store(false, std::memory_order_relaxed);
+  op.is_copying.store(false, std::memory_order_relaxed);
+  op.is_claimed = op.is_woken = false;
+  op.forget_background();
+  op.remote = {{&offer_is_over},
+               &op,
+               id,
+               plan.peer,
+               args.dest_world,
+               plan.kind == PacketKind::kOffer,
+               false,
+               false,
+               false};
+}
+
+// One that another process will end. `op` may be complete, and gone, when it returns.
+void launch(Endpoint& mine, Operation& op, const SendArgs& args, const Plan& plan) {
+  const uint64_t id = op.remote.id;
+  mine.add_send(op);
+  if (plan.kind != PacketKind::kOffer) return post_data(mine, args, plan, id);
+  const Source source = args.type->is_contiguous()
+                            ? Source{args.buffer, plan.bytes, nullptr}
+                            : Source{&op, plan.bytes, &pack_operation};
+  mine.offer(plan.peer, envelope_of(args, plan, id), source, op);
+}
+
+}  // namespace
+
+void start_send(job::Rank& self, Request& request, const SendArgs& args) {
+  Operation& op = operation_of(request);
+  Endpoint& mine = endpoint_of(self.world_rank);
+  const Plan plan = plan_of(mine, args);
+  const uint64_t id = mine.new_id();
+  op.waiter_is_preset = false;
+  op.status = Status{};
+  op.state.store(kActive, std::memory_order_relaxed);
+  describe(op, mailbox_of(self), args, plan, id);
+  if (plan.kind != PacketKind::kEager) return launch(mine, op, args, plan);
+  post_data(mine, args, plan, id);
+  op.order = id;  // for cancel()
+  complete_at_start(op);
+}
+
+Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why) {
+  Endpoint& mine = endpoint_of(self.world_rank);
+  const Plan plan = plan_of(mine, args);
+  const uint64_t id = mine.new_id();
+  if (plan.kind == PacketKind::kEager) {
+    post_data(mine, args, plan, id);
+    return Status{};
+  }
+  BlockingOperation blocking(BlockingOperation::kSend);
+  describe(blocking.op(), mailbox_of(self), args, plan, id);
+  launch(mine, blocking.op(), args, plan);
+  blocking.wait(self, mailbox_of(self), why);
+  return blocking.op().status;
+}
+
+}  // namespace mpc::msg::remote

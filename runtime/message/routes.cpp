@@ -1,0 +1,92 @@
+#include "runtime/message/routes.h"
+
+#include <memory>
+
+#include "base/mutex.h"
+#include "runtime/message/mailbox.h"
+
+namespace mpc::msg {
+
+constinit std::atomic<Mailbox*> g_routes[kMaxRanks]{};
+
+namespace {
+
+// All mailboxes, whoever may use them.
+constinit std::atomic<Mailbox*> g_mailboxes[kMaxRanks]{};
+
+constinit Mutex g_lock;
+int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plus one
+
+// Set before ranks run. Null: all ranks share memory.
+constinit const job::ProcessMap* g_processes = nullptr;
+
+int table_end() {
+  const Locked lock(g_lock);
+  return g_end;
+}
+
+void visit_range(int first, int end, void (*visit)(Mailbox&, void*), void* argument) {
+  for (int i = first; i < end; ++i) {
+    // acquire pairs with own_mailbox().
+    if (Mailbox* mailbox = g_mailboxes[i].load(std::memory_order_acquire))
+      visit(*mailbox, argument);
+  }
+}
+
+}  // namespace
+
+Mailbox& own_mailbox(int world_rank) {
+  CHECK(world_rank >= 0 && world_rank < kMaxRanks, "world rank out of range");
+  // acquire pairs with the release below.
+  Mailbox* mailbox = g_mailboxes[world_rank].load(std::memory_order_acquire);
+  if (mailbox == nullptr) {
+    auto fresh = std::make_unique<Mailbox>(world_rank);
+    if (g_mailboxes[world_rank].compare_exchange_strong(mailbox, fresh.get(),
+                                                        std::memory_order_acq_rel,
+                                                        std::memory_order_acquire)) {
+      mailbox = fresh.release();
+      const Locked lock(g_lock);
+      g_end = g_end > world_rank ? g_end : world_rank + 1;
+    }  // else another rank was first
+  }
+  if (g_processes == nullptr)
+    g_routes[world_rank].store(mailbox, std::memory_order_release);
+  return *mailbox;
+}
+
+Mailbox* resolve(const job::Rank& self, int world_rank) {
+  if (g_processes != nullptr && !g_processes->share_memory(self.world_rank, world_rank))
+    return nullptr;
+  return &own_mailbox(world_rank);
+}
+
+void for_each_mailbox(int world_rank, void (*visit)(Mailbox&, void*), void* argument) {
+  if (g_processes == nullptr) return for_each_mailbox(visit, argument);
+  const auto range = g_processes->ranks_of(g_processes->process_of(world_rank));
+  visit_range(range.first, range.end, visit, argument);
+}
+
+void for_each_mailbox(void (*visit)(Mailbox&, void*), void* argument) {
+  visit_range(0, table_end(), visit, argument);
+}
+
+void free_mailboxes() {
+  const int end = table_end();
+  for (int i = 0; i < end; ++i) {
+    g_routes[i].store(nullptr, std::memory_order_relaxed);
+    delete g_mailboxes[i].exchange(nullptr, std::memory_order_relaxed);
+  }
+  const Locked lock(g_lock);
+  g_end = 0;
+}
+
+void set_processes(const job::ProcessMap& map) {
+  CHECK(table_end() == 0, "the processes come after the first mailbox");
+  g_processes = map.is_one_process() ? nullptr : &map;
+}
+
+int process_of(int world_rank) noexcept {
+  return g_processes != nullptr ? g_processes->process_of(world_rank) : 0;
+}
+
+}  // namespace mpc::msg

@@ -1,0 +1,69 @@
+#pragma once
+// Envelope: what stands in front of a message that crosses processes, and its form in bytes.
+//
+// Role:      all that the other process learns of a message: numbers, never an address.
+// Users:     runtime/message fills and reads it; a net carries it.
+// Threads:   plain data.
+// See also:  runtime/transport/net.h, docs/design/0019-virtual-processes.md.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace mpc::transport {
+
+enum class PacketKind : uint8_t {
+  // In the order of `sequence`:
+  kEager,      // the message
+  kEagerSync,  // the same, of a sender that waits for kAck
+  kOffer,  // a message that stays with its sender until the receiver fetches or refuses it
+  kWithdraw,  // take message `id` back if no receive has matched it; answered by kWithdrawn
+  kForget,  // the same when the sender has ended: no answer
+  // In any order, at once:
+  kAck,        // message `id` has met its receive
+  kWithdrawn,  // the answer: `flag` says that it was taken back
+};
+inline constexpr uint8_t kLastPacketKind = static_cast<uint8_t>(PacketKind::kWithdrawn);
+
+struct Envelope {
+  uint32_t dest_world = 0;  // the rank whose messages it is among, or that has sent it
+  uint32_t context = 0;
+  int32_t source = 0;  // the sender's rank in the communicator
+  int32_t tag = 0;
+  uint32_t sequence = 0;  // among what this process has sent to that one
+  PacketKind kind{};
+  bool flag = false;
+  uint16_t lane = 0;   // of several that are in order each; only 0 is in use
+  uint64_t id = 0;     // of the message: the sender's process never uses it again
+  uint64_t bytes = 0;  // length of the message
+};
+
+inline constexpr size_t kEnvelopeBytes = 40;
+
+// Little-endian, without gaps.
+inline void encode(const Envelope& e, char* out) noexcept {
+  const auto put = [&out](auto value) {
+    std::memcpy(out, &value, sizeof value);
+    out += sizeof value;
+  };
+  put(e.dest_world), put(e.context), put(e.source), put(e.tag), put(e.sequence);
+  put(static_cast<uint8_t>(e.kind)), put(static_cast<uint8_t>(e.flag)), put(e.lane);
+  put(e.id), put(e.bytes);
+}
+
+// False: no envelope of ours.
+inline bool decode(const char* in, size_t bytes, Envelope* e) noexcept {
+  if (bytes < kEnvelopeBytes) return false;
+  const auto get = [&in](auto& value) {
+    std::memcpy(&value, in, sizeof value);
+    in += sizeof value;
+  };
+  uint8_t kind, flag;
+  get(e->dest_world), get(e->context), get(e->source), get(e->tag), get(e->sequence);
+  get(kind), get(flag), get(e->lane), get(e->id), get(e->bytes);
+  e->kind = static_cast<PacketKind>(kind);
+  e->flag = flag != 0;
+  return kind <= kLastPacketKind && flag <= 1;
+}
+
+}  // namespace mpc::transport
