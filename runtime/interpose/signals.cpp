@@ -14,6 +14,7 @@
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
+#include "runtime/job/crash.h"
 #include "runtime/loader/image.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
@@ -84,7 +85,8 @@ bool is_of_caller(int signal, const siginfo_t& info) noexcept {
 const job::Rank* rank_for(int signal, const siginfo_t& info) noexcept {
   const job::Rank* current = own_rank();
   if (current != nullptr && is_of_caller(signal, info)) return current;
-  if (const job::Rank* owner = timer_owner(signal); has_set(owner, signal))
+  const job::Rank* owner = timer_owner(signal);
+  if (has_set(owner, signal) || (owner != nullptr && info.si_code == SI_KERNEL))
     return owner;
   return shared()[static_cast<size_t>(signal)].last.load(std::memory_order_relaxed);
 }
@@ -161,6 +163,12 @@ void run_handler(const job::Rank* rank, int signal, siginfo_t* info, void* conte
 }
 
 void at_child_signal(ChildDispatch dispatch) noexcept { g_child_dispatch = dispatch; }
+
+bool has_any_handler(int signal) noexcept {
+  return signal > 0 && signal < NSIG &&
+         shared()[static_cast<size_t>(signal)].users.load(std::memory_order_relaxed) !=
+             0;
+}
 
 uint32_t handler_runs_of(const job::Rank& rank) noexcept {
   const auto* state = rank.libc;
@@ -290,6 +298,10 @@ sighandler_t set_handler(job::Rank& rank, int signal, sighandler_t handler, int 
   Action before{};
   set_action(rank, signal, &action, &before);
   return before.sa_handler;
+}
+
+__attribute__((constructor)) void register_timer_owner() {
+  job::crash::set_timer_owner(&timer_owner);
 }
 
 void owns_timer(int which) {

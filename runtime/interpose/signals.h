@@ -27,6 +27,8 @@ bool run_handler_here(int signal) noexcept;
 
 // What the rank has installed for this signal; null: nothing. Caller: any, signal handlers too.
 const struct sigaction* handler_of(const job::Rank* rank, int signal) noexcept;
+// Has any rank? Caller: any.
+bool has_any_handler(int signal) noexcept;
 // Runs it here. Caller: a signal handler, or a rank for itself.
 void run_handler(const job::Rank* rank, int signal, siginfo_t* info, void* context);
 // How many handlers have run for this rank. Caller: any.

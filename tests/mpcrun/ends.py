@@ -192,6 +192,27 @@ class Ends(Case):
             self.assertEqual(process.returncode, 128 + number)
             self.assertIn("mpcrun: ", err)
 
+    @unittest.skipIf({"address", "thread"} & WORDS,
+                     "the sanitizer has its own report of signals")
+    def test_signal_without_handler_names_the_rank(self):
+        program = self.programs.build(
+            "deadly", INIT + "MPI_Barrier(MPI_COMM_WORLD); int number = atoi(argv[1]);"
+            "if (rank == 2 && !strcmp(argv[2], \"raise\")) raise(number);"
+            "if (rank == 2 && !strcmp(argv[2], \"kill\")) kill(getpid(), number);"
+            "if (rank == 2 && !strcmp(argv[2], \"alarm\")) { alarm(1); for (;;) pause(); }"
+            "if (rank == 2 && !strcmp(argv[2], \"pipe\")) { int ends[2]; if (pipe(ends)) return 9;"
+            "close(ends[0]); if (write(ends[1], \"x\", 1)) return 8; }"
+            "MPI_Barrier(MPI_COMM_WORLD);" + END)
+        cases = [(number, "raise") for number in (
+            signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGRTMIN, signal.SIGQUIT,
+            signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
+        for number, how in cases + [(signal.SIGUSR1, "kill"), (signal.SIGALRM, "alarm"),
+                                    (signal.SIGPIPE, "pipe")]:
+            status, _, err = run("-n", 3, program, int(number), how,
+                                 preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+            self.assertEqual(status, 128 + number, (number, how, err))
+            self.assertRegex(err, rf"mpcrun: rank 2 of 3 .*died of signal {int(number)} ")
+
     def test_quit_prints_the_table_and_goes_on(self):
         program = self.programs.build(
             "table", INIT + 'int v = 0; if (rank == 0) { printf("ready\\n"); sleep(3);'
