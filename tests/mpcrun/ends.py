@@ -136,9 +136,9 @@ class Ends(Case):
             "MPI_Barrier(MPI_COMM_WORLD);" + END)
         status, _, err = run("-n", 6, program)
         self.assertEqual(status, 125)
-        self.assertRegex(err, r"ranks 2,4: waits in MPI_Barrier on communicator \d+ "
+        self.assertRegex(err, r"ranks 2,4: wait in MPI_Barrier on communicator \d+ "
                               r"\(ranks 0,2,4\): 2 of 3 members are there")
-        self.assertRegex(err, r"ranks 3,5: waits in MPI_Barrier on odd ones: 2 of 3 members")
+        self.assertRegex(err, r"ranks 3,5: wait in MPI_Barrier on odd ones: 2 of 3 members")
 
     def test_a_rank_stands_once_in_a_line_of_the_table(self):
         program = self.programs.compile(
