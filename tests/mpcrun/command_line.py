@@ -90,6 +90,9 @@ class CommandLine(Case):
             err = self.refused(2, *words, "-n", 1, example("hello"), says=[says])
             self.assertTrue(err.startswith(f"mpcrun: {words[0].split('=')[0].rstrip('1')}: "), err)
 
+    def test_unknown_policy_of_progress_threads_is_refused_with_all_names(self):
+        self.refused(2, "--progress", "bogus", example("hello"), says=["closest", "list:WORKERS"])
+
     def test_no_word_with_a_dash_ends_with_0(self):
         for word in ("-hosts", "-helper", "-versions", "-np4x", "-x4", "-l2", "-", "-=", "--=x",
                      "---", "-ln", "-Vn", "-\t", "-n", "--n 3"):
