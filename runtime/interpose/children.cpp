@@ -15,6 +15,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/interpose/child_signals.h"
 #include "runtime/interpose/environment.h"
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
@@ -40,6 +41,7 @@ class Attributes {
     sigset_t mask;
     ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
     job::inherited::unblock_taken(&mask);
+    if (child_signals::is_blocked()) ::sigaddset(&mask, SIGCHLD);
     ::posix_spawnattr_setsigmask(&own_, &mask);
     ::posix_spawnattr_setflags(&own_,
                                static_cast<short>(flags | POSIX_SPAWN_SETSIGMASK));
@@ -56,9 +58,13 @@ pid_t start_shell(const char* command, const posix_spawn_file_actions_t* actions
                         const_cast<char*>(command), nullptr};
   const Attributes attributes(nullptr);
   pid_t child = -1;
+  child_signals::Starting starting;
   const int error = NEXT(posix_spawn)(&child, "/bin/sh", actions, attributes.get(),
                                       argv, present_environment());
-  if (error == 0) return child;
+  if (error == 0) {
+    starting.note(child);
+    return child;
+  }
   errno = error;
   return -1;
 }
@@ -127,6 +133,12 @@ bool is_for_rank() { return own_rank() != nullptr && !is_forked_child(); }
 void become_a_process() {
   ::environ = present_environment();
   job::inherited::restore_in_child();
+  if (child_signals::is_blocked()) {
+    sigset_t only;
+    ::sigemptyset(&only);
+    ::sigaddset(&only, SIGCHLD);
+    ::pthread_sigmask(SIG_BLOCK, &only, nullptr);
+  }
   g_pipes_mutex.unlock();
 }
 
@@ -149,8 +161,15 @@ MPC_EXPORT int posix_spawn(pid_t* child, const char* path,
     return NEXT(posix_spawn)(child, path, actions, attributes, argv, envp);
   const auto* block = mpc::job::StartBlock::of(*mpc::interpose::own_rank());
   const bool is_own = block != nullptr && std::strcmp(path, "/proc/self/exe") == 0;
-  return NEXT(posix_spawn)(child, is_own ? block->file().c_str() : path, actions,
-                           Attributes(attributes).get(), argv, envp);
+  mpc::interpose::child_signals::Starting starting;
+  pid_t made = -1;
+  const int error =
+      NEXT(posix_spawn)(&made, is_own ? block->file().c_str() : path, actions,
+                        Attributes(attributes).get(), argv, envp);
+  if (error != 0) return error;
+  if (child != nullptr) *child = made;
+  starting.note(made);
+  return 0;
 }
 MPC_EXPORT int posix_spawnp(pid_t* child, const char* file,
                             const posix_spawn_file_actions_t* actions,
@@ -159,13 +178,20 @@ MPC_EXPORT int posix_spawnp(pid_t* child, const char* file,
   if (!is_for_rank())
     return NEXT(posix_spawnp)(child, file, actions, attributes, argv, envp);
   const mpc::interpose::BorrowedEnvironment environment;  // PATH
-  return NEXT(posix_spawnp)(child, file, actions, Attributes(attributes).get(), argv,
-                            envp);
+  mpc::interpose::child_signals::Starting starting;
+  pid_t made = -1;
+  const int error = NEXT(posix_spawnp)(&made, file, actions,
+                                       Attributes(attributes).get(), argv, envp);
+  if (error != 0) return error;
+  if (child != nullptr) *child = made;
+  starting.note(made);
+  return 0;
 }
 
 MPC_EXPORT int system(const char* command) {
   if (!is_for_rank()) return NEXT(system)(command);
-  if (command == nullptr) return 1;  // there is a shell
+  if (command == nullptr) return 1;                      // there is a shell
+  const mpc::interpose::child_signals::Blocked blocked;  // POSIX.1 system()
   const pid_t child = mpc::interpose::start_shell(command, nullptr);
   return child >= 0 ? mpc::interpose::wait_for(child) : -1;
 }

@@ -39,7 +39,7 @@ int refuse(const job::Rank& rank, const char* call, const char* program) {
       rank.world_rank, rank.world_size, call, program);
   [[maybe_unused]] const ssize_t ignored =
       ::write(STDERR_FILENO, text.data(), text.size());
-  rank.job->note_failure(job::kExitNotExecutable,
+  rank.job->note_refusal(job::kExitNotExecutable,
                          fmt::format("mpcrun: {} of rank {} was refused, see above",
                                      call, rank.world_rank));
   errno = ENOTSUP;

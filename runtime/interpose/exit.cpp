@@ -1,16 +1,20 @@
 // exit() and what runs at it: of a rank, not of the process. See runtime/loader/image.h.
 
+#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/interpose/signals.h"
+#include "runtime/job/exit_status.h"
+#include "runtime/job/inherited.h"
 #include "runtime/loader/rank_linker.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
@@ -51,6 +55,20 @@ void register_end(mpc::job::Rank& rank) {
 
 __attribute__((constructor)) void register_hooks() {
   mpc::job::Job::at_rank_start(mpc::job::HookOrder::kExit, &register_end);
+}
+
+bool is_of_mpcrun(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+[[noreturn]] void die_of(const mpc::job::Rank& rank, int signal) {
+  rank.job->abort(
+      mpc::job::kExitSignal + signal,
+      fmt::format("mpcrun: rank {} of {} ({}) died of signal {} ({}); the "
+                  "job is ended",
+                  rank.world_rank, rank.world_size, rank.job->program(rank.app_index),
+                  signal, ::sigdescr_np(signal)));
+  __builtin_unreachable();  // gcc forgets that of virtual functions
 }
 
 // Objects of this library that are made while ranks run live to the end of the process, which a
@@ -148,11 +166,21 @@ MPC_EXPORT int raise(int signal) noexcept {
   if (mpc::interpose::own_rank() == nullptr || is_forked_child())
     return NEXT(raise)(signal);
   if (mpc::interpose::run_handler_here(signal)) return 0;
-  // The runtime has blocked them in all threads, to end the job in order.
-  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
-    return ::kill(::getpid(), signal);
+  // The runtime has blocked them in all threads: from outside they are for mpcrun itself.
+  if (is_of_mpcrun(signal)) {
+    if (mpc::job::inherited::is_ignored(signal)) return 0;
+    die_of(*mpc::interpose::own_rank(), signal);
+  }
   return static_cast<int>(
       ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), signal));
+}
+// To its own process: to itself, unless another rank has a handler for it.
+MPC_EXPORT int kill(pid_t process, int signal) noexcept {
+  const bool is_for_itself =
+      process == ::getpid() && signal > 0 && mpc::interpose::own_rank() != nullptr &&
+      !is_forked_child() && !mpc::interpose::is_own_call(__builtin_return_address(0)) &&
+      (is_of_mpcrun(signal) || !mpc::interpose::has_any_handler(signal));
+  return is_for_itself ? raise(signal) : NEXT(kill)(process, signal);
 }
 MPC_EXPORT void abort() noexcept {
   if (mpc::interpose::own_rank() != nullptr) {

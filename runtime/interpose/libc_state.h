@@ -59,6 +59,8 @@ struct LibcState {
   Place* place = nullptr;
   // Handlers that the rank has installed; null until it does.
   RankSignals* signals = nullptr;
+  // The main thread has blocked SIGCHLD (child_signals.cpp).
+  std::atomic<bool> blocks_child_signal{false};
 
   // What setlocale() has chosen; null until something of it is used.
   RankLocale* locale = nullptr;

@@ -14,6 +14,7 @@
 
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
+#include "runtime/job/crash.h"
 #include "runtime/loader/image.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
@@ -31,6 +32,7 @@ struct RankSignals {
   std::array<Entry, NSIG> entries{};
   // Runs of handlers after which waiting calls end with EINTR.
   std::atomic<uint32_t> interruptions{0};
+  std::atomic<uint32_t> runs{0};
 };
 
 namespace {
@@ -49,6 +51,7 @@ std::array<Shared, NSIG>& shared() {
   static auto* const all = new std::array<Shared, NSIG>;
   return *all;
 }
+constinit ChildDispatch g_child_dispatch = nullptr;
 // Whose alarm() or setitimer() it is: ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF.
 constinit std::atomic<const job::Rank*> g_timer_owners[3] = {};
 
@@ -82,7 +85,8 @@ bool is_of_caller(int signal, const siginfo_t& info) noexcept {
 const job::Rank* rank_for(int signal, const siginfo_t& info) noexcept {
   const job::Rank* current = own_rank();
   if (current != nullptr && is_of_caller(signal, info)) return current;
-  if (const job::Rank* owner = timer_owner(signal); has_set(owner, signal))
+  const job::Rank* owner = timer_owner(signal);
+  if (has_set(owner, signal) || (owner != nullptr && info.si_code == SI_KERNEL))
     return owner;
   return shared()[static_cast<size_t>(signal)].last.load(std::memory_order_relaxed);
 }
@@ -120,6 +124,8 @@ void act_as_process(int signal, siginfo_t* info, void* context) {
 // as only codes of signals that programs queue may be sent.
 constexpr unsigned kPassedOn = 0x4d500000, kCodeBits = 0xffff;
 
+}  // namespace
+
 // A signal to the process interrupts any of its threads. It goes on to the kernel thread that runs
 // the main thread of the rank that is meant, or ran it last: a call in which the rank sleeps there
 // ends with EINTR, and the handler may jump out of what the rank computes. Once only: where it arrives
@@ -137,6 +143,47 @@ bool pass_on(const job::Rank* rank, int signal, const siginfo_t& info) noexcept 
   return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, signal, &copy) == 0;
 }
 
+const Action* handler_of(const job::Rank* rank, int signal) noexcept {
+  const RankSignals::Entry* entry = entry_of(rank, signal);
+  return entry != nullptr && entry->is_set ? &entry->action : nullptr;
+}
+
+void run_handler(const job::Rank* rank, int signal, siginfo_t* info, void* context) {
+  RankSignals::Entry* entry = entry_of(rank, signal);
+  if (entry == nullptr || !entry->is_set) return;
+  const Action action = entry->action;
+  if ((action.sa_flags & SA_RESETHAND) != 0) entry->is_set = false;
+  if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN) return;
+  // Relaxed: a waiting call looks for a change, again and again.
+  RankSignals& all = *rank->libc->signals;
+  if ((action.sa_flags & SA_RESTART) == 0)
+    all.interruptions.fetch_add(1, std::memory_order_relaxed);
+  all.runs.fetch_add(1, std::memory_order_relaxed);
+  call(action, signal, info, context);
+}
+
+void at_child_signal(ChildDispatch dispatch) noexcept { g_child_dispatch = dispatch; }
+
+bool has_any_handler(int signal) noexcept {
+  return signal > 0 && signal < NSIG &&
+         shared()[static_cast<size_t>(signal)].users.load(std::memory_order_relaxed) !=
+             0;
+}
+
+uint32_t handler_runs_of(const job::Rank& rank) noexcept {
+  const auto* state = rank.libc;
+  return state != nullptr && state->signals != nullptr
+             ? state->signals->runs.load(std::memory_order_relaxed)
+             : 0;
+}
+
+bool is_own_call(const void* return_address) noexcept {
+  const auto* address = static_cast<const char*>(return_address);
+  return address >= __ehdr_start && address < _end;
+}
+
+namespace {
+
 // True: the signal has been passed on; then `info` is again what the kernel gave.
 bool restore_if_passed_on(siginfo_t& info) noexcept {
   const auto mark = static_cast<unsigned>(info.si_errno);
@@ -149,20 +196,16 @@ bool restore_if_passed_on(siginfo_t& info) noexcept {
 void dispatch(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const bool was_passed_on = restore_if_passed_on(*info);
+  if (signal == SIGCHLD && g_child_dispatch != nullptr &&
+      g_child_dispatch(*info, was_passed_on, context))
+    return;
   const job::Rank* rank = rank_for(signal, *info);
   const bool is_passed_on =
       !was_passed_on && !is_of_caller(signal, *info) && pass_on(rank, signal, *info);
   errno = error;
   if (is_passed_on) return;
-  RankSignals::Entry* entry = entry_of(rank, signal);
-  if (entry == nullptr || !entry->is_set) return act_as_process(signal, info, context);
-  const Action action = entry->action;
-  if ((action.sa_flags & SA_RESETHAND) != 0) entry->is_set = false;
-  if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN) return;
-  // Relaxed: a waiting call looks for a change, again and again.
-  if ((action.sa_flags & SA_RESTART) == 0)
-    rank->libc->signals->interruptions.fetch_add(1, std::memory_order_relaxed);
-  call(action, signal, info, context);
+  if (handler_of(rank, signal) == nullptr) return act_as_process(signal, info, context);
+  run_handler(rank, signal, info, context);
 }
 
 // The process's action for a signal that ranks handle, with the flags of who came last; on the
@@ -176,6 +219,11 @@ void install(int signal, const Action& wanted) {
   action.sa_sigaction = &dispatch;
   action.sa_flags =
       (wanted.sa_flags & ~SA_RESETHAND) | (all.base.sa_flags & SA_ONSTACK) | SA_SIGINFO;
+  if (signal == SIGCHLD) {  // children of the others stay as they are
+    action.sa_flags &= ~(SA_NOCLDWAIT | SA_NOCLDSTOP);
+    if (!(wanted.sa_flags & SA_SIGINFO) && wanted.sa_handler == SIG_IGN)
+      action.sa_flags |= SA_RESTART;
+  }
   NEXT(sigaction)(signal, &action, nullptr);
 }
 
@@ -223,12 +271,6 @@ int set_action(job::Rank& rank, int signal, const Action* wanted, Action* before
   return 0;
 }
 
-// The runtime's own calls mean the process, whichever rank they are made for.
-bool is_own_call(const void* return_address) {
-  const auto* address = static_cast<const char*>(return_address);
-  return address >= __ehdr_start && address < _end;
-}
-
 // The handlers with which the Fortran runtime reports a crash stay out of a job, where they would
 // take the place of its own report (runtime/job/crash.h).
 bool is_of_fortran_runtime(sighandler_t handler) noexcept {
@@ -256,6 +298,10 @@ sighandler_t set_handler(job::Rank& rank, int signal, sighandler_t handler, int 
   Action before{};
   set_action(rank, signal, &action, &before);
   return before.sa_handler;
+}
+
+__attribute__((constructor)) void register_timer_owner() {
+  job::crash::set_timer_owner(&timer_owner);
 }
 
 void owns_timer(int which) {

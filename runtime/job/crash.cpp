@@ -2,6 +2,7 @@
 
 #include <execinfo.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,6 +46,11 @@ constexpr int kMaxHooks = 4;
 EndableJob* g_job = nullptr;
 constinit FaultHook g_hooks[kMaxHooks]{};
 constinit int g_hook_count = 0;
+constinit TimerOwner g_timer_owner = nullptr;
+
+// They end a process that has no handler, without a fault of its code. Real-time signals, too.
+constexpr int kPlainSignals[] = {SIGUSR1,   SIGUSR2, SIGPIPE, SIGALRM,
+                                 SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ};
 
 constinit std::atomic<bool> g_reporting{false};
 constinit std::atomic<pid_t> g_reporter{0};  // the kernel thread that makes the report
@@ -92,10 +98,10 @@ const void* stack_pointer_of(void* context) {
 }
 
 // "mpcrun: rank 1 of 2 (./prog) on core 0 died of signal 11 (Segmentation fault)".
-void add_who(const sched::Execution* self, int signal) {
+void add_who(const sched::Execution* self, int signal, const char* nobody) {
   g_text.add(FMT_STRING("{}mpcrun: "), console::is_line_open() ? "\n" : "");
   if (self == nullptr) {
-    g_text.add(FMT_STRING("a thread of the runtime"));
+    g_text.add(FMT_STRING("{}"), nobody);
   } else {
     const auto* rank = static_cast<const Rank*>(self->identity());
     g_text.add(FMT_STRING("rank {} of {} ({})"), rank->world_rank, rank->world_size,
@@ -105,7 +111,9 @@ void add_who(const sched::Execution* self, int signal) {
     else
       g_text.add(FMT_STRING(", in a thread that it started,"));
   }
-  g_text.add(FMT_STRING(" died of signal {} ({})"), signal, ::sigdescr_np(signal));
+  const char* name = ::sigdescr_np(signal);
+  g_text.add(FMT_STRING(" died of signal {} ({})"), signal,
+             name != nullptr ? name : "a real-time signal");
 }
 
 void add_why(const sched::Execution& self, int signal, const siginfo_t& info,
@@ -172,26 +180,57 @@ void add_frames(int signal, const siginfo_t& info, void* context) {
                    "docs/mpcrun.md.\n"));
 }
 
-void report(int signal, const siginfo_t& info, void* context) {
+// Whom a signal meets.
+struct Victim {
+  const sched::Execution* execution;  // null: `nobody`
+  const char* nobody;
+  bool is_here;  // it is what the signal interrupted: there are frames to show
+};
+
+Victim victim_of_fault(int, const siginfo_t&, void* context) {
+  return {who_runs(*g_job, stack_pointer_of(context)), "a thread of the runtime", true};
+}
+
+const Rank* owner_of_timer(int signal, const siginfo_t& info) {
+  return info.si_code == SI_KERNEL && g_timer_owner != nullptr ? g_timer_owner(signal)
+                                                               : nullptr;
+}
+
+Victim victim_of_plain(int signal, const siginfo_t& info, void* context) {
+  if (const Rank* owner = owner_of_timer(signal, info); owner != nullptr)
+    return {owner->execution, "a rank", false};
+  const bool is_own =
+      info.si_code == SI_TKILL || info.si_code == SI_USER || info.si_code == SI_QUEUE;
+  if (is_own && info.si_pid != ::getpid())
+    return {nullptr, "the job", false};  // from outside
+  // The kernel tells SIGPIPE and SIGXFSZ to the thread that writes, with its own process as sender.
+  if (info.si_code == SI_TKILL || signal == SIGPIPE || signal == SIGXFSZ)
+    return {who_runs(*g_job, stack_pointer_of(context)), "a rank", true};
+  return {nullptr, "a rank", false};
+}
+
+void report(int signal, const siginfo_t& info, void* context,
+            Victim (*find)(int, const siginfo_t&, void*)) {
   EndableJob& job = *g_job;
   if (!job.claim_end()) wait_for_other_end(job, kExitSignal + signal);
   const void* const sp = stack_pointer_of(context);
-  const sched::Execution* const self = who_runs(job, sp);
+  const Victim victim = find(signal, info, context);
+  const sched::Execution* const self = victim.execution;
   g_reporter_execution.store(self, std::memory_order_relaxed);
   // What the ranks have written, or are about to, comes before the report.
   guarded(kGraceMs, [&] { job.let_others_go_on(); });
   guarded(kFlushMs, [&] { hooks::run_job_end(job); });
-  add_who(self, signal);
+  add_who(self, signal, victim.nobody);
   if (self != nullptr) add_why(*self, signal, info, sp);
   g_text.add(FMT_STRING("; the job is ended\n"));
   write_out();
-  add_frames(signal, info, context);
+  if (victim.is_here) add_frames(signal, info, context);
   write_out();
   guarded(kTraceMs, [&] { job.last_words(); });
 }
 
-void handle(int signal, siginfo_t* info, void* context) {
-  if (console::is_forked_child()) return die_with_core_file(signal, *info, context);
+void report_and_end(int signal, const siginfo_t& info, void* context,
+                    Victim (*find)(int, const siginfo_t&, void*)) {
   leave_guarded();
   const int status = kExitSignal + signal;
   if (g_reporting.exchange(true, std::memory_order_relaxed)) {
@@ -203,9 +242,31 @@ void handle(int signal, siginfo_t* info, void* context) {
     ::_exit(status);
   }
   g_reporter.store(::gettid(), std::memory_order_relaxed);
-  report(signal, *info, context);
-  if (!wants_core_file()) ::_exit(status);
-  die_with_core_file(signal, *info, context);
+  report(signal, info, context, find);
+  const bool has_core_file = find != &victim_of_plain;
+  if (!has_core_file || !wants_core_file()) ::_exit(status);
+  die_with_core_file(signal, info, context);
+}
+
+void handle(int signal, siginfo_t* info, void* context) {
+  if (console::is_forked_child()) return die_with_core_file(signal, *info, context);
+  report_and_end(signal, *info, context, &victim_of_fault);
+}
+
+// Who reads mpcrun's own output has gone (mpcrun ... | head): nobody is to be told.
+bool has_lost_its_reader() {
+  pollfd output = {STDOUT_FILENO, 0, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+void handle_plain(int signal, siginfo_t* info, void* context) {
+  if (console::is_forked_child() || (signal == SIGPIPE && has_lost_its_reader()))
+    return die_with_core_file(signal, *info, context);
+  // An alarm ends with the process that has set it.
+  const Rank* owner = owner_of_timer(signal, *info);
+  if (owner != nullptr && owner->phase.load(std::memory_order_relaxed) >= kEnded)
+    return;
+  report_and_end(signal, *info, context, &victim_of_plain);
 }
 
 size_t describe_rank(char* buffer, size_t size) {
@@ -244,6 +305,8 @@ void at_fault(FaultHook hook) noexcept {
   g_hooks[g_hook_count++] = hook;
 }
 
+void set_timer_owner(TimerOwner owner) noexcept { g_timer_owner = owner; }
+
 bool is_reporting_thread() noexcept {
   return is_reporting() && g_reporter.load(std::memory_order_relaxed) == ::gettid();
 }
@@ -280,6 +343,15 @@ void install(EndableJob& job) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     ::sigaction(signal, &action, nullptr);
   }
+  action.sa_sigaction = handle_plain;
+  const auto install_plain = [&](int signal) {
+    struct sigaction present {};
+    ::sigaction(signal, nullptr, &present);
+    if ((present.sa_flags & SA_SIGINFO) == 0 && present.sa_handler == SIG_DFL)
+      ::sigaction(signal, &action, nullptr);
+  };
+  for (const int signal : kPlainSignals) install_plain(signal);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) install_plain(signal);
 }
 
 }  // namespace mpc::job::crash

@@ -14,6 +14,7 @@
 namespace mpc::job {
 class EndableJob;
 class ReportText;
+struct Rank;
 }  // namespace mpc::job
 namespace mpc::sched {
 class Execution;
@@ -43,6 +44,11 @@ const sched::Execution* reporter() noexcept;
 
 // Installs the handlers and the CHECK and log prefixes. Caller: once, before ranks start.
 void install(EndableJob& job);
+
+// Which rank has set the timer of SIGALRM, SIGVTALRM or SIGPROF; null: none. Called in the signal handler.
+using TimerOwner = const Rank* (*)(int signal) noexcept;
+// Caller: a constructor function of the library.
+void set_timer_owner(TimerOwner owner) noexcept;
 
 // What a layer above knows about an address that the calling thread could not access: adds
 // words such as ", copying to the buffer of rank 1's MPI_Recv", if it was for another rank.

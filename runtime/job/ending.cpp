@@ -28,18 +28,28 @@ bool Ending::request(int status, const std::string* message, bool with_grace) no
   return true;
 }
 
-void Ending::note_failure(int status, const std::string& message) {
+void Ending::note(Note& where, int status, const std::string& message) {
   int expected = kRunning;
-  if (!failure_.compare_exchange_strong(expected, kClaimed, std::memory_order_relaxed))
+  if (!where.state.compare_exchange_strong(expected, kClaimed,
+                                           std::memory_order_relaxed))
     return;
-  failure_status_ = status;
-  failure_message_ = message;
-  failure_.store(kRequested, std::memory_order_release);  // pairs with the loads below
+  where.status = status;
+  where.message = message;
+  where.state.store(kRequested, std::memory_order_release);  // pairs with is_there()
+}
+
+void Ending::note_failure(int status, const std::string& message) {
+  note(failure_, status, message);
+}
+void Ending::note_refusal(int status, const std::string& message) {
+  note(refusal_, status, message);
 }
 
 int Ending::status() const noexcept {
-  if (failure_.load(std::memory_order_acquire) == kRequested) return failure_status_;
-  return state_.load(std::memory_order_acquire) == kRequested ? status_ : 0;
+  if (failure_.is_there()) return failure_.status;
+  if (state_.load(std::memory_order_acquire) == kRequested && status_ != 0)
+    return status_;
+  return refusal_.is_there() ? refusal_.status : 0;
 }
 
 std::string Ending::messages() const {
@@ -48,7 +58,8 @@ std::string Ending::messages() const {
     out += message;
     if (!out.empty() && out.back() != '\n') out += '\n';
   };
-  if (failure_.load(std::memory_order_acquire) == kRequested) add(failure_message_);
+  if (refusal_.is_there()) add(refusal_.message);
+  if (failure_.is_there()) add(failure_.message);
   if (state_.load(std::memory_order_acquire) == kRequested && message_ != nullptr)
     add(*message_);
   return out;

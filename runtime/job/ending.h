@@ -4,7 +4,7 @@
 // Role:      keeps the first report, whose status and message are the job's, and statuses of
 //            ranks that failed when nobody needed them any more (after MPI_Finalize).
 // Users:     runtime/job/node_job.cpp.
-// Threads:   request() and note_failure() any, a crash's signal handler included; the rest by
+// Threads:   request(), note_failure() and note_refusal() any, a crash's signal handler included; the rest by
 //            the thread that ends the process.
 // See also:  docs/mpcrun.md (the end of a job).
 
@@ -25,6 +25,8 @@ class Ending {
 
   // A rank ended with this status, and the job goes on. The first one counts.
   void note_failure(int status, const std::string& message);
+  // The same for a job that would end with 0: any other status comes before this one.
+  void note_refusal(int status, const std::string& message);
 
   // Asked to end, rather than all ranks at their end.
   bool is_abort() const noexcept {
@@ -45,10 +47,18 @@ class Ending {
   int status_ = 0;
   bool has_grace_ = false;
   const std::string* message_ = nullptr;
-  // kRunning -> kClaimed -> kRequested, note_failure().
-  std::atomic<int> failure_{kRunning};
-  int failure_status_ = 0;
-  std::string failure_message_;
+  // kRunning -> kClaimed -> kRequested, by Ending::note().
+  struct Note {
+    std::atomic<int> state{kRunning};
+    int status = 0;
+    std::string message;
+    bool is_there() const noexcept {
+      return state.load(std::memory_order_acquire) == kRequested;  // pairs with note()
+    }
+  };
+  static void note(Note& where, int status, const std::string& message);
+  Note failure_;
+  Note refusal_;
 };
 
 }  // namespace mpc::job

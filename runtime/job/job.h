@@ -52,6 +52,8 @@ class Job {
   // The job goes on, but ends with this status, unless another one was noted before, and says
   // why. Caller: any thread of a rank.
   virtual void note_failure(int exit_code, const std::string& message) = 0;
+  // The same, but the job ends with this status only if it would end with 0. Caller: as above.
+  virtual void note_refusal(int exit_code, const std::string& message) = 0;
   // The job is about to end before its ranks have ended; they may write a little more.
   virtual bool is_ending() const noexcept { return false; }
   // Waits for that end. Caller: any. Switches: yes.

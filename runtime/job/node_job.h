@@ -61,6 +61,9 @@ class NodeJob final : public EndableJob {
   void note_failure(int exit_code, const std::string& message) override {
     ending_.note_failure(exit_code, message);
   }
+  void note_refusal(int exit_code, const std::string& message) override {
+    ending_.note_refusal(exit_code, message);
+  }
   bool is_ending() const noexcept override { return ending_.is_requested(); }
   [[noreturn]] void wait_for_end() noexcept override;
   [[noreturn]] void end_rank(int status) override;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
+#include <utility>
 
 namespace mpc::job {
 namespace {
@@ -44,6 +46,17 @@ std::string describe(const sched::Execution& execution, Rank& rank) {
     text = phase_text(rank.phase.load(std::memory_order_acquire));
   }
   return main_thread ? text : "a thread of the rank " + text;
+}
+
+// The same of several ranks. A thread of a rank stays one.
+std::string plural(std::string text) {
+  constexpr std::pair<const char*, const char*> kWords[] = {
+      {"waits in", "wait in"},
+      {"runs in", "run in"},
+      {"running in its own code", "running in their own code"}};
+  for (const auto& [one, many] : kWords)
+    if (text.rfind(one, 0) == 0) text.replace(0, std::strlen(one), many);
+  return text;
 }
 
 }  // namespace
@@ -100,7 +113,8 @@ std::string state_table(Job& job) {
   std::string out;
   for (const auto& [text, group] : lines) {
     out += fmt::format("  rank{} {}: {}", group.ranks.size() == 1 ? "" : "s",
-                       format_ranks(group.ranks), text);
+                       format_ranks(group.ranks),
+                       group.ranks.size() == 1 ? text : plural(text));
     if (group.threads > group.ranks.size())
       out += fmt::format(" ({} threads)", group.threads);
     if (group.oldest_ns != UINT64_MAX && now > group.oldest_ns) {

@@ -32,6 +32,7 @@ class SingletonJob final : public Job {
   bool is_singleton() const noexcept override { return true; }
   void note_failure(int, const std::string&) override {
   }  // it ends with the program's own status
+  void note_refusal(int, const std::string&) override {}
   const std::string& program(int) const override { return program_; }
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return nullptr; }

@@ -26,7 +26,7 @@ Result<ProgressPolicy> parse_progress_policy(std::string_view text) {
   for (const PolicyName& entry : kPolicyNames) {
     if (text == entry.name) return entry.policy;
     known += known.empty() ? "" : ", ";
-    known += entry.name;
+    known += entry.policy == ProgressPolicy::kList ? "list:WORKERS" : entry.name;
   }
   return {Errc::kArg, fmt::format("'{}' is no policy for progress threads; known: {}",
                                   text, known)};

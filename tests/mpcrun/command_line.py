@@ -75,7 +75,10 @@ class CommandLine(Case):
                 (["-H", "a"], one_host), (["-machinefile", "f"], one_host), (["-f", "f"], one_host),
                 (["-nolocal"], one_host), (["-npernode", "2"], one_host), (["-ppn", "2"], one_host),
                 (["-N", "2"], one_host), (["-ntasks", "2"], "-n N"), (["-configfile", "f"], "':'"),
-                (["-cpus-per-proc", "2"], "leave it out"), (["--oversubscribe"], "leave it out"),
+                (["-cpus-per-proc", "2"], "--bind none"), (["--cpus-per-rank=2"], "share of the cores"),
+                (["--cpus-per-task", "2"], "--cores"), (["-soft", "3"], "-n N"), (["-arch", "x"], one_host),
+                (["-file", "f"], "':'"), (["--mem-bind", "x"], "--bind core"), (["-N1"], one_host),
+                (["--map-by", "ppr:1:socket"], one_host), (["--map-by=ppr:2:node"], one_host), (["--oversubscribe"], "leave it out"),
                 (["--allow-run-as-root"], "leave it out"), (["--bind-to", "core"], "--bind core"),
                 (["-bind-to-core"], "--bind core"), (["--map-by", "node"], "--placement"),
                 (["--rank-by", "slot"], "--placement"), (["--report-bindings"], "--show"),
@@ -85,7 +88,10 @@ class CommandLine(Case):
                 (["-q"], "leave it out"), (["-v"], "log.level"), (["-gdb"], "before mpcrun"),
                 (["--use-hwthread-cpus"], "--bind")):
             err = self.refused(2, *words, "-n", 1, example("hello"), says=[says])
-            self.assertTrue(err.startswith(f"mpcrun: {words[0].split('=')[0]}: "), err)
+            self.assertTrue(err.startswith(f"mpcrun: {words[0].split('=')[0].rstrip('1')}: "), err)
+
+    def test_unknown_policy_of_progress_threads_is_refused_with_all_names(self):
+        self.refused(2, "--progress", "bogus", example("hello"), says=["closest", "list:WORKERS"])
 
     def test_no_word_with_a_dash_ends_with_0(self):
         for word in ("-hosts", "-helper", "-versions", "-np4x", "-x4", "-l2", "-", "-=", "--=x",

@@ -136,9 +136,9 @@ class Ends(Case):
             "MPI_Barrier(MPI_COMM_WORLD);" + END)
         status, _, err = run("-n", 6, program)
         self.assertEqual(status, 125)
-        self.assertRegex(err, r"ranks 2,4: waits in MPI_Barrier on communicator \d+ "
+        self.assertRegex(err, r"ranks 2,4: wait in MPI_Barrier on communicator \d+ "
                               r"\(ranks 0,2,4\): 2 of 3 members are there")
-        self.assertRegex(err, r"ranks 3,5: waits in MPI_Barrier on odd ones: 2 of 3 members")
+        self.assertRegex(err, r"ranks 3,5: wait in MPI_Barrier on odd ones: 2 of 3 members")
 
     def test_a_rank_stands_once_in_a_line_of_the_table(self):
         program = self.programs.compile(
@@ -191,6 +191,27 @@ class Ends(Case):
             _, err = process.communicate(timeout=20)
             self.assertEqual(process.returncode, 128 + number)
             self.assertIn("mpcrun: ", err)
+
+    @unittest.skipIf({"address", "thread"} & WORDS,
+                     "the sanitizer has its own report of signals")
+    def test_signal_without_handler_names_the_rank(self):
+        program = self.programs.build(
+            "deadly", INIT + "MPI_Barrier(MPI_COMM_WORLD); int number = atoi(argv[1]);"
+            "if (rank == 2 && !strcmp(argv[2], \"raise\")) raise(number);"
+            "if (rank == 2 && !strcmp(argv[2], \"kill\")) kill(getpid(), number);"
+            "if (rank == 2 && !strcmp(argv[2], \"alarm\")) { alarm(1); for (;;) pause(); }"
+            "if (rank == 2 && !strcmp(argv[2], \"pipe\")) { int ends[2]; if (pipe(ends)) return 9;"
+            "close(ends[0]); if (write(ends[1], \"x\", 1)) return 8; }"
+            "MPI_Barrier(MPI_COMM_WORLD);" + END)
+        cases = [(number, "raise") for number in (
+            signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGRTMIN, signal.SIGQUIT,
+            signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
+        for number, how in cases + [(signal.SIGUSR1, "kill"), (signal.SIGALRM, "alarm"),
+                                    (signal.SIGPIPE, "pipe")]:
+            status, _, err = run("-n", 3, program, int(number), how,
+                                 preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+            self.assertEqual(status, 128 + number, (number, how, err))
+            self.assertRegex(err, rf"mpcrun: rank 2 of 3 .*died of signal {int(number)} ")
 
     def test_quit_prints_the_table_and_goes_on(self):
         program = self.programs.build(

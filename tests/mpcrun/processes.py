@@ -63,6 +63,42 @@ class Processes(Case):
             self.assertIn(f'mpcrun: rank {rank} of 3 called execv("{program}"): refused', err)
         self.assertEqual(err.count("exec: Operation not supported"), 3)
 
+    def test_a_refused_exec_leaves_the_status_of_a_rank(self):
+        program = self.programs.build(
+            "exec_then", INIT + 'if (rank == 1) execlp("echo", "echo", "x", (char*)0);'
+            "MPI_Finalize(); return rank == 1 ? 5 : 0;")
+        status, _, err = run("-n", 2, program)
+        self.assertEqual(status, 5, err)
+        self.assertIn("refused", err)
+
+    def test_the_end_of_a_child_is_told_to_its_rank_only(self):
+        program = self.programs.build(
+            "told", INIT + "static volatile sig_atomic_t count, seen; void handle(int s, siginfo_t *i, void *c) {"
+            "(void)s; (void)c; seen = i->si_pid; ++count; }"
+            "struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART};"
+            "sigaction(SIGCHLD, &action, NULL); MPI_Barrier(MPI_COMM_WORLD);"
+            "pid_t child = fork(); if (child == 0) { usleep(atoi(argv[1]) * (rank + 1)); _exit(0); }"
+            "for (int i = 0; i < 3000 && !count; ++i) usleep(1000);"
+            "int ended = waitpid(child, NULL, 0) == child; MPI_Barrier(MPI_COMM_WORLD);"
+            'printf("%d %d %d\\n", (int)count, seen == child, ended);' + END)
+        for pause in (0, 20000):  # together, and one after the other
+            status, out, err = run("-n", 4, "--timeout", 20, program, pause)
+            self.assertEqual((status, out), (0, "1 1 1\n" * 4), err)
+
+    def test_ranks_that_block_the_signal_of_children_wait_for_it(self):
+        program = self.programs.build(
+            "suspends", INIT + "static volatile sig_atomic_t got; void handle(int s) { (void)s; got = 1; }"
+            "sigset_t only, before; siginfo_t info; sigemptyset(&only); sigaddset(&only, SIGCHLD);"
+            "signal(SIGCHLD, handle); sigprocmask(SIG_BLOCK, &only, &before); MPI_Barrier(MPI_COMM_WORLD);"
+            "if (sigismember(&before, SIGCHLD)) return 2;"
+            "pid_t child = fork(); if (child == 0) { usleep(100000); _exit(0); }"
+            "if (argc == 1) while (!got) { if (sigsuspend(&before) != -1 || errno != EINTR) return 3; }"
+            "else if (sigwaitinfo(&only, &info) != SIGCHLD || info.si_pid != child || got) return 4;"
+            "return waitpid(child, NULL, 0) != child || MPI_Finalize();")
+        for words in ((), ("waits",)):
+            status, _, err = run("-n", 4, "--timeout", 20, program, *words)
+            self.assertEqual(status, 0, err)
+
     def test_closed_standard_streams_are_dev_null(self):
         program = self.programs.build(
             "closed", INIT + "char link[100] = \"\";"

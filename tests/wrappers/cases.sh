@@ -374,6 +374,10 @@ program main
 end program
 END
   mpcfort -O2 main.f90 -o prog && runs ./prog
+  # A source in C gets no flag of Fortran's (CMake compiles one to know the compiler).
+  echo 'int f(void) { return 1; }' >inc.c
+  mpcfort -c inc.c 2>said
+  has_not "$(cat said)" "-fallow-argument-mismatch"
   # Buffers of two types in one routine, as in many old programs.
   cat >types.f <<'END'
       program types

@@ -229,6 +229,21 @@ void judge(const std::string& a, Arguments& result) {
         "which sees the functions of all ranks";
 }
 
+bool has_ending_of(const std::string& file,
+                   std::initializer_list<const char*> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](const char* ending) { return ends_with(file, ending); });
+}
+bool is_c_source(const std::string& file) {
+  return has_ending_of(file,
+                       {".c", ".i", ".S", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C"});
+}
+bool is_fortran_source(const std::string& file) {
+  const size_t dot = file.rfind('.');
+  return dot != std::string::npos && dot + 1 < file.size() &&
+         (file[dot + 1] == 'f' || file[dot + 1] == 'F');
+}
+
 }  // namespace
 
 Arguments parse(int argc, char** argv) {
@@ -240,7 +255,7 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) expand(argv[i], all, 0);
 
   bool compile_only = false, inquiry = false, shared = false, partial = false;
-  bool assembles = false, compiles = false;
+  bool assembles = false, compiles = false, has_c = false, has_fortran = false;
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string& a = all[i];
     if (take_own(a, result) || is_dropped(a)) continue;
@@ -248,6 +263,8 @@ Arguments parse(int argc, char** argv) {
     result.user.push_back(a);
     if (a.empty() || a[0] != '-' || a == "-") {
       result.has_input = true;
+      has_c = has_c || is_c_source(a);
+      has_fortran = has_fortran || is_fortran_source(a);
       if (ends_with(a, ".s")) {
         assembles = true;
       } else if (!is_for_linker(a)) {
@@ -281,6 +298,7 @@ Arguments parse(int argc, char** argv) {
     }
   }
   result.only_assembles = assembles && !compiles;
+  result.has_fortran = has_fortran || !has_c;
   result.step = inquiry || !result.has_input ? Step::kInquiry
                 : compile_only               ? Step::kCompile
                 : partial                    ? Step::kLinkPartial

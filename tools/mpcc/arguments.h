@@ -33,6 +33,7 @@ struct Arguments {
   bool keeps_interposition = false;  // -fsemantic-interposition
   bool exports_all = false;          // -rdynamic, -Wl,--export-dynamic
   bool only_assembles = false;       // all files that it reads are *.s
+  bool has_fortran = true;           // false: sources in C or C++ and none in Fortran
   // Of the wrapper itself:
   bool show = false;  // -show: print the command
   std::string query;  // "compile", "link", "incdirs", ... : print a part

@@ -67,7 +67,8 @@ Words compile_flags(const Arguments& a, const Prefix& prefix) {
   // A frame larger than the guard of a stack must not step over it: below lies another rank's.
   if (!a.only_assembles) flags.push_back("-fstack-clash-protection");
   // mpif.h declares no interfaces, so calls with buffers of different types look like mistakes.
-  if (a.language == Language::kFortran &&
+  // gfortran compiles C, too, and says there that it does not know the flag.
+  if (a.language == Language::kFortran && a.has_fortran &&
       a.compiler.find("gfortran") != std::string::npos)
     flags.push_back("-fallow-argument-mismatch");
   flags.push_back("-I" + prefix.include);

@@ -37,26 +37,31 @@ constexpr Row kRows[] = {
      "noprefix "
      "leave-session-attached novm ",
      kOneHost},
-    {" N ppn perhost npernode npersocket pernode rr grr map-by-node tasks-per-node "
+    {" N ppn ppr perhost npernode npersocket pernode rr grr map-by-node tasks-per-node "
      "ntasks-per-node ",
      kPerHost},
     {" ntasks nprocs ", "write -n N"},
-    {" configfile app appfile ",
+    {" soft ", "a job has as many ranks as -n says: write -n N"},
+    {" arch ", kOneHost},
+    {" mem-bind membind ",
+     "a rank's memory is on the NUMA node where it runs: write --bind core"},
+    {" configfile app appfile file ",
      "write the programs on the command line, a ':' between them: mpcrun -n 1 ./a : -n "
      "7 ./b"},
     {" cpus-per-proc cpus-per-rank cpus-per-task ",
-     "the threads of a rank may run on all cores of the job: leave it out"},
+     "each rank's threads have a share of the cores: --cores says how many there are, "
+     "--bind none lets all threads run on all of them"},
     {" oversubscribe nooversubscribe no-oversubscribe overload-allowed ",
      "ranks may outnumber cores here: leave it out"},
     {" allow-run-as-root ", "root needs no leave here: leave it out"},
     {" bind-to bind-to-core bind-to-none bind-to-socket bind-to-board binding "
      "bind-targets cpu-bind "
-     "membind use-hwthread-cpus use-hwthreads-as-cpus ",
+     "use-hwthread-cpus use-hwthreads-as-cpus ",
      kBind},
     {" cpu-set cpu-list cpuset slot-list rankfile rf ",
      "write --cores LIST, as in --cores 0,2,5-7"},
     {" map-by rank-by ranks-by bycore byslot bysocket bynode byboard distribution "
-     "topolib ppr "
+     "topolib "
      "rankmap ",
      kPlacement},
     {" env genv E ", kExport},

@@ -17,14 +17,14 @@ struct Word {
   std::optional<std::string> value;
 };
 
-// "-n4" and "-np4" as "-n 4". No other option has its value attached: most launchers' names
+// "-n4" and "-np4" as "-n 4"; srun's "-N1" is refused as "-N 1" is. No other option has its value attached: most launchers' names
 // begin with a letter that is an option of ours.
 void split_attached_number(Word& word) {
   const size_t digits = word.name.find_first_of(kDigits);
   if (word.value || digits == std::string::npos) return;
   if (word.name.find_first_not_of(kDigits, digits) != std::string::npos) return;
   const std::string letters = word.name.substr(0, digits);
-  if (letters != "n" && letters != "c" && letters != "np") return;
+  if (letters != "n" && letters != "c" && letters != "np" && letters != "N") return;
   word.value = word.name.substr(digits);
   word.typed.resize(word.typed.size() - word.value->size());
   word.name = letters;
@@ -49,8 +49,12 @@ const KnownOption* find(const std::vector<KnownOption>& known,
   return nullptr;
 }
 
-Error unknown(const Word& word) {
-  if (const char* advice = advice_for_peer_option(word.name)) {
+// `next`: the word behind it, which may be its value.
+Error unknown(const Word& word, const std::string& next) {
+  // Open MPI's --map-by ppr:2:socket says how many ranks there are, and not where.
+  const bool is_count =
+      word.name == "map-by" && word.value.value_or(next).compare(0, 3, "ppr") == 0;
+  if (const char* advice = advice_for_peer_option(is_count ? "ppr" : word.name)) {
     return {Errc::kArg, fmt::format("{}: {}", word.typed, advice)};
   }
   return {
@@ -90,7 +94,7 @@ Result<Words> read_words(const std::vector<std::string>& words,
     Word word = read_word(*next++);
     if (word.typed == "--" && !word.value) break;
     const KnownOption* option = find(known, word.name);
-    if (option == nullptr) return unknown(word);
+    if (option == nullptr) return unknown(word, next != words.end() ? *next : "");
     const bool wants_value = !option->value.empty();
     if (wants_value && !word.value && next != words.end()) word.value = *next++;
     if (auto added = add(word, *option, out); !added) return added.error();
