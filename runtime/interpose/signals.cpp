@@ -193,6 +193,17 @@ bool restore_if_passed_on(siginfo_t& info) noexcept {
   return true;
 }
 
+// A child has stopped or goes on, and the rank does not want to know: install() tells the kernel
+// nothing of that, as other ranks may.
+bool is_unwanted_stop(const job::Rank* rank, int signal, const siginfo_t& info) {
+  if (signal != SIGCHLD ||
+      (info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED &&
+       info.si_code != CLD_CONTINUED))
+    return false;
+  const Action* action = handler_of(rank, signal);
+  return action != nullptr && (action->sa_flags & SA_NOCLDSTOP) != 0;
+}
+
 void dispatch(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const bool was_passed_on = restore_if_passed_on(*info);
@@ -200,6 +211,7 @@ void dispatch(int signal, siginfo_t* info, void* context) {
       g_child_dispatch(*info, was_passed_on, context))
     return;
   const job::Rank* rank = rank_for(signal, *info);
+  if (is_unwanted_stop(rank, signal, *info)) return;
   const bool is_passed_on =
       !was_passed_on && !is_of_caller(signal, *info) && pass_on(rank, signal, *info);
   errno = error;

@@ -71,6 +71,20 @@ class Processes(Case):
         self.assertEqual(status, 5, err)
         self.assertIn("refused", err)
 
+    def test_a_stopped_child_is_told_to_who_wants_to_know(self):
+        program = self.programs.build(
+            "stops", "static volatile sig_atomic_t count; void handle(int s) { (void)s; ++count; }"
+            "struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};"
+            "if (argv[1][0] == 'n') action.sa_flags |= SA_NOCLDSTOP;"
+            "sigaction(SIGCHLD, &action, NULL); pid_t child = fork();"
+            "if (child == 0) { raise(SIGSTOP); _exit(0); }"
+            "int status; waitpid(child, &status, WUNTRACED); usleep(50000);"
+            "printf(\"%d \", (int)count); kill(child, SIGCONT); waitpid(child, &status, 0);"
+            "usleep(50000); printf(\"%d\\n\", count > 0); return 0;")
+        for argument, expected in (("no", "0 1\n"), ("yes", "1 1\n")):
+            status, out, err = run("-n", 1, program, argument)
+            self.assertEqual((status, out), (0, expected), err)
+
     def test_the_end_of_a_child_is_told_to_its_rank_only(self):
         program = self.programs.build(
             "told", INIT + "static volatile sig_atomic_t count, seen; void handle(int s, siginfo_t *i, void *c) {"
