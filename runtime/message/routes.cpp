@@ -7,12 +7,12 @@
 
 namespace mpc::msg {
 
-constinit std::atomic<Mailbox*> g_routes[kMaxRanks]{};
+constinit Mailbox* g_routes[kMaxRanks] = {};
 
 namespace {
 
 // All mailboxes, whoever may use them.
-constinit std::atomic<Mailbox*> g_mailboxes[kMaxRanks]{};
+constinit Mailbox* g_mailboxes[kMaxRanks] = {};  // used by atomic_ref
 
 constinit Mutex g_lock;
 int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plus one
@@ -28,7 +28,8 @@ int table_end() {
 void visit_range(int first, int end, void (*visit)(Mailbox&, void*), void* argument) {
   for (int i = first; i < end; ++i) {
     // acquire pairs with own_mailbox().
-    if (Mailbox* mailbox = g_mailboxes[i].load(std::memory_order_acquire))
+    if (Mailbox* mailbox =
+            std::atomic_ref(g_mailboxes[i]).load(std::memory_order_acquire))
       visit(*mailbox, argument);
   }
 }
@@ -38,19 +39,20 @@ void visit_range(int first, int end, void (*visit)(Mailbox&, void*), void* argum
 Mailbox& own_mailbox(int world_rank) {
   CHECK(world_rank >= 0 && world_rank < kMaxRanks, "world rank out of range");
   // acquire pairs with the release below.
-  Mailbox* mailbox = g_mailboxes[world_rank].load(std::memory_order_acquire);
+  Mailbox* mailbox =
+      std::atomic_ref(g_mailboxes[world_rank]).load(std::memory_order_acquire);
   if (mailbox == nullptr) {
     auto fresh = std::make_unique<Mailbox>(world_rank);
-    if (g_mailboxes[world_rank].compare_exchange_strong(mailbox, fresh.get(),
-                                                        std::memory_order_acq_rel,
-                                                        std::memory_order_acquire)) {
+    if (std::atomic_ref(g_mailboxes[world_rank])
+            .compare_exchange_strong(mailbox, fresh.get(), std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
       mailbox = fresh.release();
       const Locked lock(g_lock);
       g_end = g_end > world_rank ? g_end : world_rank + 1;
     }  // else another rank was first
   }
   if (g_processes == nullptr)
-    g_routes[world_rank].store(mailbox, std::memory_order_release);
+    std::atomic_ref(g_routes[world_rank]).store(mailbox, std::memory_order_release);
   return *mailbox;
 }
 
@@ -73,8 +75,8 @@ void for_each_mailbox(void (*visit)(Mailbox&, void*), void* argument) {
 void free_mailboxes() {
   const int end = table_end();
   for (int i = 0; i < end; ++i) {
-    g_routes[i].store(nullptr, std::memory_order_relaxed);
-    delete g_mailboxes[i].exchange(nullptr, std::memory_order_relaxed);
+    std::atomic_ref(g_routes[i]).store(nullptr, std::memory_order_relaxed);
+    delete std::atomic_ref(g_mailboxes[i]).exchange(nullptr, std::memory_order_relaxed);
   }
   const Locked lock(g_lock);
   g_end = 0;

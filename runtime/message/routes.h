@@ -21,16 +21,17 @@ namespace mpc::msg {
 struct Mailbox;
 class Endpoint;
 
-// One pointer for each world rank that could ever be; only touched pages cost memory.
+// One pointer for each world rank that could ever be; only touched pages cost memory. Plain, and used
+// by atomic_ref: a million atomic objects are too many for clang to make when it compiles.
 inline constexpr int kMaxRanks = 1 << 20;
 // Hidden: found without the table of global names.
-[[gnu::visibility("hidden")]] extern std::atomic<Mailbox*> g_routes[kMaxRanks];
+[[gnu::visibility("hidden")]] extern Mailbox* g_routes[kMaxRanks];
 
 // Null: ask resolve().
 inline Mailbox* find_mailbox(int world_rank) noexcept {
   DCHECK(world_rank >= 0 && world_rank < kMaxRanks, "no such world rank");
   // acquire pairs with the release in own_mailbox().
-  return g_routes[world_rank].load(std::memory_order_acquire);
+  return std::atomic_ref(g_routes[world_rank]).load(std::memory_order_acquire);
 }
 // Null: `self` reaches the rank through a network.
 [[gnu::cold]] Mailbox* resolve(const job::Rank& self, int world_rank);

@@ -216,9 +216,10 @@ bool Fabric::give(const Packet& packet) noexcept {
 
 // Takes the entry out of its table; until end_use() forget() waits for it.
 template <class Table>
-bool Fabric::begin_use(Table& table, uint64_t number,
+bool Fabric::begin_use(Table Fabric::*which, uint64_t number,
                        typename Table::mapped_type& found) {
   const Locked lock(lock_);
+  Table& table = this->*which;
   const auto entry = table.find(number);
   if (entry == table.end()) return false;
   found = entry->second;
@@ -239,7 +240,7 @@ void Fabric::answer(const Packet& request) noexcept {
   packet.fetch = request.fetch;
   packet.wire = Wire::kNoData;
   Offer offer;
-  const bool is_there = begin_use(offers_, request.handle, offer);
+  const bool is_there = begin_use(&Fabric::offers_, request.handle, offer);
   if (is_there) {
     packet.wire = Wire::kData;
     packet.bytes = pack(offer.source, 0);
@@ -252,14 +253,14 @@ void Fabric::answer(const Packet& request) noexcept {
 
 void Fabric::refused(const Packet& packet) noexcept {
   Offer offer;
-  if (!begin_use(offers_, packet.handle, offer)) return;
+  if (!begin_use(&Fabric::offers_, packet.handle, offer)) return;
   offer.completion->done(*offer.completion, Outcome::kRefused);
   end_use();
 }
 
 void Fabric::fill(const Packet& packet) noexcept {
   Fetch fetch;
-  if (!begin_use(fetches_, packet.fetch, fetch)) return;
+  if (!begin_use(&Fabric::fetches_, packet.fetch, fetch)) return;
   if (packet.wire == Wire::kData) unpack(fetch.target, packet.bytes);
   fetch.completion->done(*fetch.completion,
                          packet.wire == Wire::kData ? Outcome::kDone : Outcome::kGone);

@@ -111,7 +111,8 @@ class Fabric final : public Loopback {
   void fill(const Packet& packet) noexcept;
   void retry() noexcept;
   template <class Table>
-  bool begin_use(Table& table, uint64_t number, typename Table::mapped_type& found);
+  bool begin_use(Table Fabric::*which, uint64_t number,
+                 typename Table::mapped_type& found);
   void end_use() noexcept;
 
   const LoopbackConfig config_;
