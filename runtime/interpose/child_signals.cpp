@@ -51,6 +51,22 @@ void for_each_child(Visit visit) noexcept {
     for (Child& child : chunk->children) visit(child);
 }
 
+// What a handler is told of a child's end: written by who has found it, read by who runs the handler.
+void note_end(Child& child, const siginfo_t& info) noexcept {
+  child.code.store(info.si_code, std::memory_order_relaxed);
+  child.status.store(info.si_status, std::memory_order_relaxed);
+  child.uid.store(static_cast<int>(info.si_uid), std::memory_order_relaxed);
+}
+siginfo_t how_it_ended(const Child& child) noexcept {
+  siginfo_t info{};
+  info.si_signo = SIGCHLD;
+  info.si_code = child.code.load(std::memory_order_relaxed);
+  info.si_pid = child.pid.load(std::memory_order_relaxed);
+  info.si_status = child.status.load(std::memory_order_relaxed);
+  info.si_uid = static_cast<uid_t>(child.uid.load(std::memory_order_relaxed));
+  return info;
+}
+
 int own_thread() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
 
 enum class Life { kRuns, kEnded, kGone };
@@ -85,9 +101,7 @@ void send(Child& child, const siginfo_t& info) noexcept {
     reap(child);
   if (!takes_handlers(rank) || is_ignored || (action == nullptr && !is_blocked))
     return child.state.store(kFree, std::memory_order_release);
-  child.code.store(info.si_code, std::memory_order_relaxed);
-  child.status.store(info.si_status, std::memory_order_relaxed);
-  child.uid.store(static_cast<int>(info.si_uid), std::memory_order_relaxed);
+  note_end(child, info);
   const int own = own_thread();
   const int thread = rank->execution != nullptr ? rank->execution->kernel_thread() : 0;
   child.thread.store(thread != 0 ? thread : own, std::memory_order_relaxed);
@@ -127,12 +141,7 @@ void run_here(void* context) noexcept {
       child.moves(kSent, kKept);
       return;
     }
-    siginfo_t info{};
-    info.si_signo = SIGCHLD;
-    info.si_code = child.code.load(std::memory_order_relaxed);
-    info.si_pid = child.pid.load(std::memory_order_relaxed);
-    info.si_status = child.status.load(std::memory_order_relaxed);
-    info.si_uid = static_cast<uid_t>(child.uid.load(std::memory_order_relaxed));
+    siginfo_t info = how_it_ended(child);
     if (child.moves(kSent, kFree)) run_handler(rank, SIGCHLD, &info, context);
   });
 }
@@ -145,12 +154,7 @@ bool take_kept(const job::Rank& rank, siginfo_t& info) noexcept {
     if (child.state.load(std::memory_order_acquire) != kKept ||
         child.rank.load(std::memory_order_relaxed) != &rank)
       return;
-    siginfo_t own{};
-    own.si_signo = SIGCHLD;
-    own.si_code = child.code.load(std::memory_order_relaxed);
-    own.si_pid = child.pid.load(std::memory_order_relaxed);
-    own.si_status = child.status.load(std::memory_order_relaxed);
-    own.si_uid = static_cast<uid_t>(child.uid.load(std::memory_order_relaxed));
+    const siginfo_t own = how_it_ended(child);
     if (!child.moves(kKept, kFree)) return;
     if (!has_one) info = own;
     has_one = true;
@@ -210,9 +214,7 @@ bool take_ended(const job::Rank& rank, siginfo_t& info) noexcept {
     if (child.state.load(std::memory_order_acquire) == kRuns &&
         child.rank.load(std::memory_order_relaxed) == &rank &&
         look_at(child, own) == Life::kEnded && child.moves(kRuns, kFound)) {
-      child.code.store(own.si_code, std::memory_order_relaxed);
-      child.status.store(own.si_status, std::memory_order_relaxed);
-      child.uid.store(static_cast<int>(own.si_uid), std::memory_order_relaxed);
+      note_end(child, own);
       child.state.store(kKept, std::memory_order_release);
     }
   });

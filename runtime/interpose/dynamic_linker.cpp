@@ -1,5 +1,5 @@
-// dlopen and its relatives, of a rank: runtime/loader/rank_linker.h. Libc's own are for who is no
-// copy of a program.
+// dlopen and its relatives, of a rank: runtime/loader/rank_linker.h. Libc's own serve callers that are
+// no instance of a program.
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,5 +1,5 @@
 // What the unwinder (C++ exceptions, backtraces) asks: which module contains an address, and which
-// modules there are. The linker knows the master of a program; these know the copies.
+// modules there are. The linker knows the master of a program; these know its instances.
 //
 // See also: runtime/loader/blueprint.h.
 
