@@ -1,0 +1,53 @@
+#pragma once
+// NetModule: a network between real processes, in a library that is loaded when there are several.
+//
+// Role:      what such a library returns: a net, a source of events, an address. A job of one
+//            process loads none of them, and no library behind them.
+// Users:     whoever opens the network of a process; implemented by nets between real processes.
+// Threads:   see each function.
+// See also:  runtime/transport/net.h, scheduler/poll/event_source.h.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/transport/net.h"
+#include "scheduler/poll/event_source.h"
+
+namespace mpc::transport {
+
+// How a process is reached: bytes that only the module understands.
+using NetAddress = std::vector<std::byte>;
+
+struct NetPeer {
+  NetAddress address;
+  bool is_same_host = false;
+};
+
+struct NetConfig {
+  int process = 0;  // this one
+  int processes = 1;
+  size_t eager_bytes = 0;  // the longest message that should be posted
+};
+
+class NetModule {
+ public:
+  // Ends the connections. Caller: no other call runs, no operation is under way.
+  virtual ~NetModule() = default;
+  // To be told all other processes.
+  virtual const NetAddress& address() const noexcept = 0;
+  // All processes by their index, this one too (its address is not used). Connections may be
+  // made lazily. Caller: once, before ranks run; both receiver and module outlive each other's
+  // calls. Errors: kSystem.
+  virtual Result<> connect(std::vector<NetPeer> peers, Receiver& receiver) = 0;
+  virtual Net& net() noexcept = 0;
+  virtual sched::EventSource& events() noexcept = 0;
+};
+
+// What the library exports under this name. Null: *problem says why, in one line.
+// Caller: the main thread, before a program is loaded. Ownership: the caller's, to delete.
+inline constexpr char kOpenNet[] = "mpc_open_net";
+using OpenNet = NetModule* (*)(const NetConfig& config, std::string* problem);
+
+}  // namespace mpc::transport
