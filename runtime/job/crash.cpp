@@ -76,8 +76,8 @@ bool is_rank(EndableJob& job, const void* identity) {
   return false;
 }
 
-// Who crashed. A rank may have overwritten its thread_locals, which lie at the top of its stack:
-// then it is known by its stack. Null: a thread of the runtime.
+// Who crashed. A rank may have overwritten its thread_locals, which lie at the top of its stack, or
+// act for nobody: then it is known by its stack. Null: a thread of the runtime.
 const sched::Execution* who_runs(EndableJob& job, const void* sp) {
   const sched::Execution* self = nullptr;
   guarded(kLookMs, [&] {
@@ -86,10 +86,13 @@ const sched::Execution* who_runs(EndableJob& job, const void* sp) {
   });
   const RankRange local = job.local_ranks();
   for (int r = local.first; self == nullptr && r < local.end; ++r) {
-    const sched::Execution* execution = job.rank(r).execution;
+    sched::Execution* execution = job.rank(r).execution;
     if (execution == nullptr) continue;
     const auto stack = execution->stack();
-    if (sp >= stack.low && sp < stack.low + stack.bytes) self = execution;
+    if (sp < stack.low || sp >= stack.low + stack.bytes) continue;
+    // In a call of the network it acts for nobody (runtime/transport/shielded_net.h).
+    if (execution->identity() == nullptr) execution->set_identity(&job.rank(r));
+    self = execution;
   }
   return self;
 }

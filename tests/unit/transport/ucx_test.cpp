@@ -1,0 +1,107 @@
+// What the network of UCX does beyond the contract of all: sleeping, broken peers, ranks that call it.
+#include <gtest/gtest.h>
+
+#include <poll.h>
+
+#include "scheduler/execution.h"
+#include "tests/unit/transport/nets.h"
+
+#ifdef MPC_TEST_NET_LIBRARY
+namespace mpc::transport::test {
+namespace {
+
+class UcxNetwork : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(Nets::make(GetParam(), 2, nets_), "");
+    ASSERT_EQ(nets_->start({&inboxes_[0], &inboxes_[1]}), "");
+  }
+  bool wait_for(const std::function<bool()>& condition) {
+    return eventually(*nets_, 2, condition);
+  }
+  // Of process 1. Sleeping is not always possible at once: connections are being made.
+  bool becomes_armed() {
+    for (int i = 0; i < 10000; ++i) {
+      if (nets_->events(1)->arm()) return true;
+      nets_->events(1)->poll();
+      nets_->events(0)->poll();
+    }
+    return false;
+  }
+  bool is_readable(int ms) {
+    pollfd one{nets_->events(1)->descriptor(), POLLIN, 0};
+    return ::poll(&one, 1, ms) == 1;
+  }
+  void meet() {
+    for (const int p : {0, 1}) nets_->net(p).post(1 - p, {}, {});
+    ASSERT_TRUE(
+        wait_for([&] { return inboxes_[0].count() == 1 && inboxes_[1].count() == 1; }));
+  }
+
+  Inbox inboxes_[2];
+  std::unique_ptr<Nets> nets_;
+};
+
+TEST_P(UcxNetwork, TheDescriptorIsQuietUntilSomethingComes) {
+  meet();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(becomes_armed());
+    EXPECT_FALSE(is_readable(5));
+    nets_->net(0).post(1, {}, {});
+    ASSERT_TRUE(is_readable(5000));
+    const size_t before = inboxes_[1].count();
+    ASSERT_TRUE(wait_for([&] { return inboxes_[1].count() == before + 1; }));
+  }
+}
+
+TEST_P(UcxNetwork, WhatIsKeptIsNews) {
+  meet();
+  inboxes_[1].refuse_one_of(1, 1);  // nothing is taken
+  nets_->net(0).post(1, {}, {});
+  for (int i = 0; i < 1000; ++i) nets_->events(1)->poll();
+  EXPECT_FALSE(nets_->events(1)->arm());
+  inboxes_[1].refuse_one_of(0, 1);
+  ASSERT_TRUE(wait_for([&] { return inboxes_[1].count() == 2; }));
+  EXPECT_TRUE(becomes_armed());
+}
+
+// UCX would write behind the end of the target.
+TEST_P(UcxNetwork, AFetchIntoATooShortTargetFetchesNothing) {
+  Counted sent, fetched;
+  const std::vector<char> out = message(20000, 1);
+  std::vector<char> in(20000, 'x');
+  nets_->net(0).offer(1, {}, {out.data(), out.size(), nullptr}, sent);
+  ASSERT_TRUE(wait_for([&] { return inboxes_[1].count() == 1; }));
+  nets_->net(1).fetch(0, inboxes_[1].all()[0].bulk, {in.data(), 10000, nullptr},
+                      fetched);
+  ASSERT_TRUE(wait_for([&] { return sent.is_done() && fetched.is_done(); }));
+  EXPECT_EQ(fetched.outcome, Outcome::kGone);
+  EXPECT_EQ(sent.outcome, Outcome::kRefused);
+  EXPECT_EQ(in, std::vector<char>(20000, 'x'));
+}
+
+// Libraries behind the network would take a rank's environment and threads for those of the process.
+TEST_P(UcxNetwork, CallsActForNobody) {
+  int rank = 0;
+  auto& self = sched::Execution::self();
+  self.set_identity(&rank);
+  const void* seen = &rank;
+  inboxes_[1].on_arrival([&](Arrival&) { seen = self.identity(); });
+  nets_->net(0).post(1, {}, {});
+  EXPECT_EQ(self.identity(), &rank);
+  EXPECT_TRUE(wait_for([&] { return seen == nullptr; }));
+  EXPECT_EQ(self.identity(), &rank);
+  self.set_identity(nullptr);
+}
+
+std::string name_of(const testing::TestParamInfo<Kind>& parameter) {
+  return parameter.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Networks, UcxNetwork,
+                         testing::Values(Kind{"SharedMemory", "posix,self", 0, true},
+                                         Kind{"Tcp", "tcp,self", 0, true}),
+                         name_of);
+
+}  // namespace
+}  // namespace mpc::transport::test
+#endif
