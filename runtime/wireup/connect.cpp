@@ -61,7 +61,7 @@ Result<std::unique_ptr<Wireup>> Wireup::connect() {
   int socket = -1, memory = -1;
   if (std::sscanf(launcher, "%d,%d", &socket, &memory) != 2 ||
       ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0 ||
-      ::fcntl(memory, F_SETFD, FD_CLOEXEC) != 0)
+      (memory >= 0 && ::fcntl(memory, F_SETFD, FD_CLOEXEC) != 0))
     return {Errc::kSystem,
             std::string(kLauncherVariable) +
                 " is set, but names no launcher: only mpcrun sets it, unset it"};

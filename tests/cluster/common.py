@@ -23,6 +23,13 @@ def files_left():
     return found
 
 
+def segments_left():
+    """System V shared memory that no process has any more: it stays until the machine stops."""
+    with open("/proc/sysvipc/shm", encoding="utf-8") as file:
+        head, *lines = [line.split() for line in file]
+    return {line[head.index("shmid")] for line in lines if line[head.index("nattch")] == "0"}
+
+
 def processes_of(mark):
     """Processes with this word on their command line: {pid: command line}."""
     found = {}
@@ -56,10 +63,11 @@ class ClusterCase(Case):
         Case.shared = cls.programs
 
     def setUp(self):
-        self.before = files_left()
+        self.before = files_left() | segments_left()
 
     def tearDown(self):
-        self.assertEqual(files_left() - self.before, set(), "the job has left files behind")
+        left = (files_left() | segments_left()) - self.before
+        self.assertEqual(left, set(), "the job has left this behind")
 
     def build(self, name, body):
         return self.programs.build(name, body)

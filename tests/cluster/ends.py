@@ -2,6 +2,7 @@
 """How a job of several processes ends: one report, one status, nothing left behind, within a second."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -115,6 +116,37 @@ class Ends(ClusterCase):
         os.killpg(job.pid, signal.SIGINT)
         status, _, err = self.finish(job, program)
         self.assertEqual((status, err), (130, "mpcrun: Interrupt: the job is ended\n"))
+
+    def test_keys_of_a_terminal(self):
+        program = self.build("waits", INIT + READY + STUCK + END)
+        job, terminal = pty.fork()
+        if job == 0:
+            os.execv(tool("mpcrun"), ["mpcrun", "-n", "4", "-p", "2", program])
+        self.assertEqual(self.read(terminal, "ready\r\n").count("ready"), 1)
+        time.sleep(0.3)
+        os.write(terminal, b"\x1c")  # Ctrl-\
+        table = self.read(terminal, "ranks 2-3: wait in MPI_Recv")
+        self.assertEqual(table.count("state of the job"), 1)
+        os.write(terminal, b"\x03")  # Ctrl-C
+        rest = self.read(terminal, None)
+        self.assertEqual(rest.count("Interrupt: the job is ended"), 1, rest)
+        _, status = os.waitpid(job, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 130)
+        self.gone(program)
+
+    def read(self, terminal, until):
+        """What the terminal shows, until this text or the end."""
+        text = ""
+        while until is None or until not in text:
+            try:
+                part = os.read(terminal, 4096).decode(errors="replace")
+            except OSError:
+                part = ""
+            if not part:
+                self.assertIsNone(until, text)
+                return text
+            text += part
+        return text
 
     def test_one_process_that_is_told_to_end_ends_the_job(self):
         job, program = self.start("waits", STUCK)

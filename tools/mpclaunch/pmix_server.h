@@ -4,7 +4,7 @@
 // Role:      tells each process which one it is, and collects what they put. One host.
 // Users:     tools/mpclaunch/main.cpp.
 // Threads:   the main thread; the library answers on one of its own.
-// See also:  runtime/wireup/pmix (the client), docs/cluster.md.
+// See also:  runtime/wireup/pmix (the client), docs/design/0022-launcher.md.
 
 #include <string>
 #include <vector>
