@@ -31,12 +31,20 @@ int exit_status_of(Errc code) {
   }
 }
 
+// What the libraries behind several processes do at exit() is not for us to wait for.
+int end_process(int status, wireup::Wireup& wireup) {
+  if (wireup.has_launcher()) ::_exit(status);
+  return status;
+}
+
 // Several processes fail alike: their launcher says it once.
 int report(const Error& error, wireup::Wireup* wireup) {
   const int status = exit_status_of(error.code);
-  if (wireup != nullptr && wireup->has_launcher())
+  if (wireup != nullptr && wireup->has_launcher()) {
     wireup->tell(wireup::Report::kEnding, status, "mpcrun: " + error.message);
-  else if (!error.message.empty())
+    return end_process(status, *wireup);
+  }
+  if (!error.message.empty())
     std::fprintf(stderr, "mpcrun: %s\n", error.message.c_str());
   return status;
 }
@@ -60,7 +68,7 @@ int show(NodeJob& job) {
   }
   job.wireup()->tell(wireup::Report::kFinished, 0, {});
   job.wireup()->finalize();
-  return 0;
+  return end_process(0, *job.wireup());
 }
 
 }  // namespace

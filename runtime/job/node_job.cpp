@@ -191,7 +191,7 @@ void NodeJob::rank_ended(Rank& rank, int status) {
   }
   // After MPI_Finalize nobody waits for it, and the others may be writing their results.
   if (status != 0)
-    ending_.note_failure(status, fmt::format("{} exited with status {}", who, status));
+    note_failure(status, fmt::format("{} exited with status {}", who, status));
   // Before the mailboxes go: an item wakes other ranks after it has completed what they wait for.
   if (rank.progress != nullptr) rank.progress->stop();
   hooks::run_rank_end(rank);

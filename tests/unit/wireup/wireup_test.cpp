@@ -116,7 +116,7 @@ TEST_F(LinkDeathTest, TheProcessEndsWithItsLauncher) {
   EXPECT_EXIT(
       {
         static_cast<void>(link_->start());
-        ::close(ends_[0]);
+        ::shutdown(ends_[0], SHUT_RDWR);  // the test has it, too
         ::sleep(10);
       },
       testing::ExitedWithCode(1), "");
