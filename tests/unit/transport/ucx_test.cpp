@@ -3,6 +3,10 @@
 
 #include <poll.h>
 
+#include <chrono>
+#include <cstdlib>
+
+#include "runtime/transport/load_net.h"
 #include "scheduler/execution.h"
 #include "tests/unit/transport/nets.h"
 
@@ -101,6 +105,81 @@ INSTANTIATE_TEST_SUITE_P(Networks, UcxNetwork,
                          testing::Values(Kind{"SharedMemory", "posix,self", 0, true},
                                          Kind{"Tcp", "tcp,self", 0, true}),
                          name_of);
+
+// --- a process that is gone ----------------------------------------------------------------------
+
+struct Report {
+  static void note(void* self, int peer, const char* problem) noexcept {
+    auto& report = *static_cast<Report*>(self);
+    report.peer = peer;
+    report.text = problem;
+    ++report.count;
+  }
+  int count = 0;
+  int peer = -1;
+  std::string text;
+};
+
+// Two ends, of which the second is destroyed.
+class LostPeer : public testing::Test {
+ protected:
+  void meet(const char* networks, bool is_same_host) {
+    ::setenv("UCX_TLS", networks, 1);
+    std::vector<NetPeer> peers;
+    for (int p = 0; p < 2; ++p) {
+      auto loaded = load_net({p, 2, 0, &Report::note, &reports_[p]});
+      ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+      ends_[p] = std::move(*loaded);
+      peers.push_back({ends_[p]->address(), is_same_host});
+    }
+    for (int p = 0; p < 2; ++p) ASSERT_TRUE(ends_[p]->connect(peers, inboxes_[p]).ok());
+    for (int p = 0; p < 2; ++p) ends_[p]->net().post(1 - p, {}, {});
+    for (int i = 0; i < 1000000 && inboxes_[0].count() + inboxes_[1].count() != 2; ++i)
+      for (auto& end : ends_) end->events().poll();
+    ASSERT_EQ(inboxes_[0].count() + inboxes_[1].count(), 2U);
+  }
+  void poll_until(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < end)
+      ends_[0]->events().poll();
+  }
+
+  Report reports_[2];
+  Inbox inboxes_[2];
+  std::unique_ptr<NetModule> ends_[2];
+};
+
+TEST_F(LostPeer, IsReportedAndWhatWasUnderWayEnds) {
+  meet("tcp,self", false);
+  const std::vector<char> out = message(1000000, 1);
+  Counted sent;
+  ends_[0]->net().offer(1, {}, {out.data(), out.size(), nullptr}, sent);
+  ends_[1].reset();
+  poll_until([&] { return reports_[0].count != 0 && sent.is_done(); });
+  EXPECT_GE(reports_[0].count, 1);
+  EXPECT_EQ(reports_[0].peer, 1);
+  EXPECT_NE(reports_[0].text.find("connection lost"), std::string::npos)
+      << reports_[0].text;
+  EXPECT_EQ(reports_[0].text.find('\n'), std::string::npos);
+  EXPECT_TRUE(sent.is_done());
+  const int before = reports_[0].count;
+  for (int i = 0; i < 10; ++i) ends_[0]->net().post(1, {}, {});  // into the void
+  poll_until([&] { return true; });
+  EXPECT_EQ(reports_[0].count, before);  // once is enough
+}
+
+TEST_F(LostPeer, WithinAHostEndsNobodyElse) {
+  for (const char* networks : {"posix,self", "tcp,self"}) {
+    meet(networks, true);
+    ends_[1].reset();
+    for (int i = 0; i < 100; ++i) {
+      ends_[0]->net().post(1, {}, {});
+      ends_[0]->events().poll();
+    }
+    ends_[0].reset();
+    for (Inbox& inbox : inboxes_) inbox.all();
+  }
+}
 
 }  // namespace
 }  // namespace mpc::transport::test
