@@ -16,37 +16,17 @@
 
 #include "runtime/datatype/reduce.h"
 #include "tests/unit/message/world.h"
+#include "tests/unit/nbc/findings.h"
 
 namespace mpc::nbc::direct {
 namespace {
 
 using msg::test::Why;
 using msg::test::World;
+using nbc::test::Findings;
+using nbc::test::seed;
 
 const Why kWhy{"a direct collective"};
-
-unsigned seed() {
-  const char* text = std::getenv("MPC_TEST_SEED");
-  return text != nullptr ? static_cast<unsigned>(std::atoi(text)) : 4711;
-}
-
-// What ranks found wrong.
-class Findings {
- public:
-  void add(const std::string& text) {
-    std::lock_guard guard(mutex_);
-    if (texts_.size() < 5) texts_.push_back(text);
-  }
-  std::string all() const {
-    std::string out;
-    for (const auto& text : texts_) out += text + "\n";
-    return out;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> texts_;
-};
 
 Call allreduce_of(const std::vector<int64_t>& in, std::vector<int64_t>& out) {
   Call call;
@@ -238,7 +218,7 @@ TEST_P(DirectStress, KeepsRandomTeamsApart) {
       const bool on_thread = mine() % 40 == 0;
       const std::string text = (on_thread ? play_on_thread : play)(
           static_cast<int>(s), steps[s], member, self);
-      if (!text.empty()) findings.add(text);
+      findings.add(text);
     }
   });
   EXPECT_EQ(left, "");
