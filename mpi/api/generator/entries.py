@@ -1,5 +1,7 @@
 """Entry points and declarations of bodies, one pair of files per chapter."""
 
+import re
+
 from generator.model import ListError, identifier
 
 BANNER = "// Generated from mpi/api/functions/{chapter}.json; do not edit.\n"
@@ -183,6 +185,21 @@ def body_declaration(function):
     return f"{returns} {function.body}({', '.join(params)});"
 
 
+# Types that MPI-2.0 renamed.
+OLD_TYPES = {
+    "MPI_Copy_function": "MPI_Comm_copy_attr_function",
+    "MPI_Delete_function": "MPI_Comm_delete_attr_function",
+}
+
+
+def without_names(declaration):
+    """What the compiler tells declarations apart by: types, without parameters' names."""
+    head, parameters = declaration.rstrip(");").split("(", 1)
+    types = [re.sub(r"\w+$", "", parameter).strip() for parameter in parameters.split(", ")]
+    return head, tuple(" ".join(OLD_TYPES.get(word, word) for word in kind.split())
+                       for kind in types)
+
+
 def impl_header(chapter, functions):
     out = [
         "#pragma once",
@@ -199,16 +216,18 @@ def impl_header(chapter, functions):
         "",
         "namespace mpc::mpi::impl {",
         "",
+        "// Chapters may share a body: NOLINTBEGIN(readability-redundant-declaration)",
     ]
     seen = set()
     for function in functions:
         line = body_declaration(function)
-        if line in seen:
-            continue
-        seen.add(line)
+        if (signature := without_names(line)) in seen:
+            continue  # functions that were renamed share their bodies
+        seen.add(signature)
         note = "  // no body yet" if function.is_stub else ""
         out.append(line + note)
-    out += ["", "}  // namespace mpc::mpi::impl", ""]
+    out += ["// NOLINTEND(readability-redundant-declaration)", "",
+            "}  // namespace mpc::mpi::impl", ""]
     return "\n".join(out)
 
 

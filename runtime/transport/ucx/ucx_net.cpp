@@ -105,8 +105,13 @@ void UcxNet::serve_outbox() noexcept {
 
 void UcxNet::serve(Task& task) noexcept {
   switch (task.kind) {
-    case Task::Kind::kPosting:
-      return send(static_cast<Posting&>(task));
+    case Task::Kind::kPosting: {
+      auto& posting = static_cast<Posting&>(task);
+      if (!ucp_->send_short(posting.peer, posting.head, posting.head_bytes,
+                            posting.data, posting.bytes))
+        return send(posting);
+      return give_back(posting);
+    }
     case Task::Kind::kOffer:
       return start(static_cast<Offer&>(task));
     case Task::Kind::kFetch:

@@ -15,7 +15,16 @@
 namespace mpc::transport::test {
 namespace {
 
-TEST(LoadNet, SaysWhatIsMissingAndWhichPackageHelps) {
+class LoadNet : public testing::Test {
+ protected:
+  ~LoadNet() override {
+#ifdef MPC_TEST_NET_LIBRARY
+    static_cast<void>(Settings::assign("net.library=" MPC_TEST_NET_LIBRARY).ok());
+#endif
+  }
+};
+
+TEST_F(LoadNet, SaysWhatIsMissingAndWhichPackageHelps) {
   ASSERT_TRUE(Settings::assign("net.library=/nowhere/libmpc-net-ucx.so").ok());
   const auto loaded = load_net({});
   ASSERT_FALSE(loaded.ok());
@@ -25,7 +34,7 @@ TEST(LoadNet, SaysWhatIsMissingAndWhichPackageHelps) {
   EXPECT_NE(loaded.error().message.find("libucx-dev"), std::string::npos);
 }
 
-TEST(LoadNet, SaysWhyALibraryCannotBeLoaded) {
+TEST_F(LoadNet, SaysWhyALibraryCannotBeLoaded) {
   ASSERT_TRUE(Settings::assign("net.library=/proc/self/status").ok());
   const auto loaded = load_net({});
   ASSERT_FALSE(loaded.ok());
@@ -33,13 +42,6 @@ TEST(LoadNet, SaysWhyALibraryCannotBeLoaded) {
 }
 
 #ifdef MPC_TEST_NET_LIBRARY
-
-class LoadUcx : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(Settings::assign("net.library=" MPC_TEST_NET_LIBRARY).ok());
-  }
-};
 
 constexpr const char* kVariables[] = {"UCX_HANDLE_ERRORS", "UCX_ERROR_SIGNALS",
                                       "UCX_DEBUG_SIGNO", "UCX_MEM_EVENTS"};
@@ -65,7 +67,7 @@ std::string beginnings() {
   return all;
 }
 
-TEST_F(LoadUcx, LeavesSignalsMappingsAndEnvironmentAlone) {
+TEST(LoadUcx, LeavesSignalsMappingsAndEnvironmentAlone) {
   for (const char* variable : kVariables) ::unsetenv(variable);
   ::setenv("UCX_DEBUG_SIGNO", "0", 1);  // the user's own stays
   const std::string handlers_before = handlers(), beginnings_before = beginnings();
@@ -97,7 +99,7 @@ std::vector<std::string> masks_of_threads() {
   return masks;
 }
 
-TEST_F(LoadUcx, ItsThreadsTakeNoSignals) {
+TEST(LoadUcx, ItsThreadsTakeNoSignals) {
   const size_t before = masks_of_threads().size();
   auto loaded = load_net({0, 2, 0, nullptr, nullptr});
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
@@ -110,7 +112,7 @@ TEST_F(LoadUcx, ItsThreadsTakeNoSignals) {
   }
 }
 
-TEST_F(LoadUcx, SaysWhatUcxSaysIfThereIsNoSuchNetwork) {
+TEST(LoadUcx, SaysWhatUcxSaysIfThereIsNoSuchNetwork) {
   ::setenv("UCX_TLS", "carrier_pigeon", 1);
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
