@@ -59,6 +59,16 @@ class MpscStack {
   bool is_empty(std::memory_order order = std::memory_order_relaxed) const noexcept {
     return top(order) == nullptr;
   }
+  // No hint: a push with acq_rel that is not seen here sees all that the caller has written before.
+  // For who gives a lock back and then asks whether somebody has pushed who found it held.
+  // Order: acq_rel if it is empty. Why: the compare-and-exchange writes, too, so of it and the push
+  // one reads what the other has written, or something later of that release sequence.
+  // Cost: a read-modify-write if it is empty.
+  bool confirm_empty() noexcept {
+    T* top = nullptr;
+    return top_.compare_exchange_strong(top, nullptr, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed);
+  }
   // The newest object, to be compared only: it may be gone already.
   T* top(std::memory_order order = std::memory_order_relaxed) const noexcept {
     return top_.load(order);

@@ -70,24 +70,29 @@ void write_out() noexcept {
 bool is_of_memory(int signal) { return signal == SIGSEGV || signal == SIGBUS; }
 
 bool is_rank(EndableJob& job, const void* identity) {
-  for (int r = 0; r < job.size(); ++r)
+  const RankRange local = job.local_ranks();
+  for (int r = local.first; r < local.end; ++r)
     if (&job.rank(r) == identity) return true;
   return false;
 }
 
-// Who crashed. A rank may have overwritten its thread_locals, which lie at the top of its stack:
-// then it is known by its stack. Null: a thread of the runtime.
+// Who crashed. A rank may have overwritten its thread_locals, which lie at the top of its stack, or
+// act for nobody: then it is known by its stack. Null: a thread of the runtime.
 const sched::Execution* who_runs(EndableJob& job, const void* sp) {
   const sched::Execution* self = nullptr;
   guarded(kLookMs, [&] {
     const sched::Execution& current = sched::Execution::self();
     if (is_rank(job, current.identity())) self = &current;
   });
-  for (int r = 0; self == nullptr && r < job.size(); ++r) {
-    const sched::Execution* execution = job.rank(r).execution;
+  const RankRange local = job.local_ranks();
+  for (int r = local.first; self == nullptr && r < local.end; ++r) {
+    sched::Execution* execution = job.rank(r).execution;
     if (execution == nullptr) continue;
     const auto stack = execution->stack();
-    if (sp >= stack.low && sp < stack.low + stack.bytes) self = execution;
+    if (sp < stack.low || sp >= stack.low + stack.bytes) continue;
+    // In a call of the network it acts for nobody (runtime/transport/shielded_net.h).
+    if (execution->identity() == nullptr) execution->set_identity(&job.rank(r));
+    self = execution;
   }
   return self;
 }

@@ -19,6 +19,7 @@ int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plu
 
 // Set before ranks run. Null: all ranks share memory.
 constinit const job::ProcessMap* g_processes = nullptr;
+constinit bool g_are_virtual = false;
 
 int table_end() {
   const Locked lock(g_lock);
@@ -51,7 +52,7 @@ Mailbox& own_mailbox(int world_rank) {
       g_end = g_end > world_rank ? g_end : world_rank + 1;
     }  // else another rank was first
   }
-  if (g_processes == nullptr)
+  if (!g_are_virtual)
     std::atomic_ref(g_routes[world_rank]).store(mailbox, std::memory_order_release);
   return *mailbox;
 }
@@ -82,9 +83,10 @@ void free_mailboxes() {
   g_end = 0;
 }
 
-void set_processes(const job::ProcessMap& map) {
+void set_processes(const job::ProcessMap& map, bool are_virtual) {
   CHECK(table_end() == 0, "the processes come after the first mailbox");
   g_processes = map.is_one_process() ? nullptr : &map;
+  g_are_virtual = are_virtual && g_processes != nullptr;
 }
 
 int process_of(int world_rank) noexcept {

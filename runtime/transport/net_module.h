@@ -3,7 +3,7 @@
 //
 // Role:      what such a library returns: a net, a source of events, an address. A job of one
 //            process loads none of them, and no library behind them.
-// Users:     whoever opens the network of a process; implemented by nets between real processes.
+// Users:     runtime/transport/load_net.h opens one; runtime/transport/ucx is one.
 // Threads:   see each function.
 // See also:  runtime/transport/net.h, scheduler/poll/event_source.h.
 
@@ -25,10 +25,17 @@ struct NetPeer {
   bool is_same_host = false;
 };
 
+// Something of the network is broken, and messages to or from process `peer` may be lost (-1: not
+// known whose). `problem`: one line. What follows from it is decided by whoever opened the network.
+// Caller: who polls, without locks. Must not wait for the net.
+using NetReport = void (*)(void* context, int peer, const char* problem) noexcept;
+
 struct NetConfig {
   int process = 0;  // this one
   int processes = 1;
-  size_t eager_bytes = 0;  // the longest message that should be posted
+  size_t eager_bytes = 0;      // the longest message that should be posted
+  NetReport report = nullptr;  // null: nobody wants to know
+  void* report_context = nullptr;
 };
 
 class NetModule {
@@ -45,7 +52,8 @@ class NetModule {
   virtual sched::EventSource& events() noexcept = 0;
 };
 
-// What the library exports under this name. Null: *problem says why, in one line.
+// What the library exports under this name. Null: *problem says why, in one line. It prints nothing,
+// installs no signal handler and leaves no thread that takes signals.
 // Caller: the main thread, before a program is loaded. Ownership: the caller's, to delete.
 inline constexpr char kOpenNet[] = "mpc_open_net";
 using OpenNet = NetModule* (*)(const NetConfig& config, std::string* problem);

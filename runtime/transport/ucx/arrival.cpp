@@ -1,0 +1,205 @@
+// What comes: from UCX within progress(), and what a poll makes of it.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/transport/ucx/ucx_net.h"
+
+namespace mpc::transport::ucx {
+namespace {
+
+// So many steps of UCX, at most, before what they have brought is finished.
+constexpr int kMostSteps = 16;
+
+// Offers of all processes in one table. Numbers count offers, so 2^44 are enough.
+uint64_t key_of(uint64_t from, uint64_t number) {
+  constexpr int kNumberBits = 44;
+  return from << kNumberBits | number;
+}
+
+}  // namespace
+
+// --- within progress(): its caller has both locks, which the analysis does not see ---------------
+
+void UcxNet::came(const void* header, size_t header_bytes, const void* data,
+                  size_t bytes) noexcept {
+  Head head;
+  if (!decode(header, header_bytes, &head))
+    return failed(-1, "a message that is not of this MPI");
+  switch (head.kind) {
+    case HeadKind::kMessage:
+      return take(head, data, bytes, 0);
+    case HeadKind::kRefuse:
+      return take_refusal(head);
+    case HeadKind::kRefusalSeen:
+    case HeadKind::kRecall:
+      return take_recall(head);
+    case HeadKind::kOffer:
+    case HeadKind::kEmptyOffer:
+      break;  // come as offered()
+  }
+}
+
+bool UcxNet::offered(const void* header, size_t header_bytes, void* descriptor,
+                     size_t bytes) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+  Head head;
+  if (!decode(header, header_bytes, &head)) {
+    failed(-1, "an offer that is not of this MPI");
+    return false;
+  }
+  if (receiver_ == nullptr) return false;
+  const uint64_t key = key_of(head.from, head.number);
+  const bool is_recalled = recalled_.erase(key) != 0;
+  auto* const arrived = new Arrived{static_cast<int>(head.from), head.number,
+                                    is_recalled ? nullptr : descriptor,
+                                    head.kind == HeadKind::kEmptyOffer ? 0 : bytes};
+  arrived_.emplace(key, arrived);
+  take(head, nullptr, 0, reinterpret_cast<Bulk>(arrived));
+  return !is_recalled;
+}
+
+void UcxNet::take(const Head& head, const void* data, size_t bytes,
+                  Bulk bulk) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+  if (receiver_ == nullptr) return;
+  const int from = static_cast<int>(head.from);
+  is_finish_due_ = true;
+  if (receiver_->take(from, head.envelope, data, bytes, bulk)) return;
+  // A copy: what UCX lends is counted, and others wait for it.
+  const char* const first = static_cast<const char*>(data);
+  kept_.push_back({from, head.envelope, {first, first + bytes}, bulk});
+}
+
+// The offer is there: its rendezvous does not end before the answer.
+void UcxNet::take_refusal(const Head& head) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+  const auto found = offers_.find(head.number);
+  if (found == offers_.end()) return;  // its peer was lost
+  found->second->is_refused = true;
+  send_note(static_cast<int>(head.from), HeadKind::kRefusalSeen, head.number);
+}
+
+// Of what this process has refused, or what the sender wants back.
+void UcxNet::take_recall(const Head& head) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+  const uint64_t key = key_of(head.from, head.number);
+  const auto found = arrived_.find(key);
+  if (head.kind == HeadKind::kRefusalSeen) {
+    if (found == arrived_.end()) return;
+    Arrived& arrived = *found->second;
+    if (arrived.descriptor != nullptr) ucp_->release(arrived.descriptor);
+    return drop(arrived);
+  }
+  if (found == arrived_.end()) {
+    // Not here yet, or fetched already: then the number stays, which costs some bytes.
+    recalled_.insert(key);
+  } else if (!found->second->is_refused) {
+    ucp_->release(std::exchange(found->second->descriptor, nullptr));
+  }
+}
+
+void UcxNet::ended(Transfer& transfer,
+                   bool is_ok) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+  auto& task = static_cast<Task&>(transfer);
+  if (task.kind == Task::Kind::kPosting) return give_back(static_cast<Posting&>(task));
+  if (task.kind == Task::Kind::kFetch)
+    return end_operation(static_cast<Fetch&>(task),
+                         is_ok ? Outcome::kDone : Outcome::kGone);
+  auto& offer = static_cast<Offer&>(task);
+  offers_.erase(offer.number);
+  end_operation(offer, is_ok && !offer.is_refused ? Outcome::kDone : Outcome::kRefused);
+}
+
+void UcxNet::failed(int peer,
+                    const std::string& why) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+  problems_.push_back({peer, why});
+  is_poll_due_ = true;
+}
+
+void UcxNet::drop(Arrived& arrived) noexcept {
+  arrived_.erase(key_of(static_cast<uint64_t>(arrived.from), arrived.number));
+  delete &arrived;
+}
+
+// --- polling -----------------------------------------------------------------------------------
+
+bool UcxNet::poll() noexcept {
+  if (receiver_ == nullptr || turn_.is_locked() || !turn_.try_lock()) return false;
+  bool has_news = take_kept();
+  Operation* ended = nullptr;
+  std::vector<Problem> problems;
+  if (try_begin()) {
+    is_armed_ = false;
+    for (int step = 0; step < kMostSteps && ucp_->progress(); ++step) {
+      has_news = true;
+      serve_outbox();
+    }
+    serve_outbox();
+    is_poll_due_ = false;
+    ended = std::exchange(first_ended_, nullptr);
+    problems.swap(problems_);
+    end();
+  }
+  has_news = run_ended(ended) || has_news;
+  if (is_finish_due_) is_finish_due_ = !receiver_->finish();
+  report(problems);
+  turn_.unlock();
+  return has_news;
+}
+
+bool UcxNet::take_kept() noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
+  if (kept_.empty()) return false;
+  is_finish_due_ = true;
+  const auto is_taken = [this](const Kept& k) {
+    return receiver_->take(k.from, k.envelope, k.data.data(), k.data.size(), k.bulk);
+  };
+  return std::erase_if(kept_, is_taken) != 0;
+}
+
+bool UcxNet::run_ended(Operation* first) noexcept {
+  // The list has the last one first.
+  Operation* in_order = nullptr;
+  while (first != nullptr) {
+    Operation* const next = first->next_ended;
+    first->next_ended = in_order;
+    in_order = first;
+    first = next;
+  }
+  const bool has_news = in_order != nullptr;
+  while (in_order != nullptr) {
+    Operation& op = *in_order;
+    in_order = op.next_ended;
+    if (Completion* const completion = under_way_.begin_done(op))
+      completion->done(*completion, op.outcome);
+    under_way_.end_done();
+    if (op.kind == Task::Kind::kOffer) {
+      delete &static_cast<Offer&>(op);
+    } else {
+      delete &static_cast<Fetch&>(op);
+    }
+  }
+  return has_news;
+}
+
+void UcxNet::report(const std::vector<Problem>& problems) noexcept {
+  if (config_.report == nullptr) return;
+  for (const Problem& problem : problems)
+    config_.report(config_.report_context, problem.peer, problem.text.c_str());
+}
+
+// Nothing but UCX could make a poll useful.
+bool UcxNet::is_at_rest() const noexcept {
+  return kept_.empty() && !is_finish_due_ && first_ended_ == nullptr &&
+         problems_.empty() && outbox_.is_empty();
+}
+
+bool UcxNet::arm() noexcept {
+  if (receiver_ == nullptr || !turn_.try_lock()) return false;
+  bool is_armed = false;
+  if (try_begin()) {
+    is_armed = is_at_rest() && ucp_->arm();
+    is_armed_ = is_armed;
+    is_poll_due_ = false;
+    end();
+  }
+  turn_.unlock();
+  return is_armed;
+}
+
+}  // namespace mpc::transport::ucx

@@ -1,0 +1,95 @@
+#pragma once
+// UcpWorker: UCX as this module uses it, without its types.
+//
+// Role:      one context, one worker and an endpoint for each peer: active messages that are short,
+//            eager or rendezvous, and what they become at the other side. Knows bytes, not messages.
+// Users:     runtime/transport/ucx; the only place that knows UCX.
+// Threads:   one call at a time, by any thread (UCX's SERIALIZED mode): the caller has a lock. Nothing
+//            switches or parks meanwhile: UCX's own locks are those of a kernel thread.
+// See also:  docs/design/0021-ucx.md; UCX's ucp.h, version 1.13.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/transport/net_module.h"
+
+namespace mpc::transport::ucx {
+
+// The data of a message while UCX may read or fill them. Whoever gives it to the worker keeps it, and
+// the data, until ended().
+class UcpEvents;
+struct Transfer {
+  void* data = nullptr;  // contiguous, or what pack or unpack know it by
+  size_t bytes = 0;
+  void (*pack)(const void* data, size_t offset, void* out, size_t n) noexcept = nullptr;
+  void (*unpack)(void* data, size_t offset, const void* in,
+                 size_t n) noexcept = nullptr;
+  UcpEvents* events = nullptr;  // the worker's
+};
+
+enum class Progress : unsigned char {
+  kDone,      // the transfer is the caller's again
+  kUnderWay,  // ended() will be called
+  kFailed,    // the peer cannot be reached; the transfer is the caller's again
+};
+
+// What comes out of progress(), under the caller's lock. Calls nothing of the worker but release() of
+// what has been offered before.
+class UcpEvents {
+ public:
+  // Header and data are gone afterwards.
+  virtual void came(const void* header, size_t header_bytes, const void* data,
+                    size_t bytes) noexcept = 0;
+  // True: `descriptor` is for receive() or release(), one of them, once, and not from here. False: as
+  // if it had been released.
+  virtual bool offered(const void* header, size_t header_bytes, void* descriptor,
+                       size_t bytes) noexcept = 0;
+  virtual void ended(Transfer& transfer, bool is_ok) noexcept = 0;
+  // Also from a send that makes the connection. peer -1: not known.
+  virtual void failed(int peer, const std::string& why) noexcept = 0;
+
+ protected:
+  ~UcpEvents() = default;
+};
+
+class UcpWorker {
+ public:
+  // Errors: kSystem, with what UCX says.
+  static Result<std::unique_ptr<UcpWorker>> open(UcpEvents& events, int processes);
+  virtual ~UcpWorker() = default;
+
+  virtual const NetAddress& address() const noexcept = 0;
+  // The longest header and data together that are one piece on every network that is in use.
+  virtual size_t piece_bytes() const noexcept = 0;
+  // Connections are made at the first send.
+  virtual void set_peers(std::vector<NetPeer> peers) = 0;
+
+  // False: too long for a short message, or no room; nothing has happened. Header and data are the
+  // caller's again.
+  virtual bool send_short(int peer, const void* header, size_t header_bytes,
+                          const void* data, size_t bytes) noexcept = 0;
+  // `header` lives as long as the transfer.
+  virtual Progress send_eager(int peer, const void* header, size_t header_bytes,
+                              Transfer& transfer) noexcept = 0;
+  // At least one byte. Arrives as offered(); ends when it has been received or released there.
+  virtual Progress send_rendezvous(int peer, const void* header, size_t header_bytes,
+                                   Transfer& transfer) noexcept = 0;
+  // `transfer` has the length that was offered: UCX does not look.
+  virtual Progress receive(void* descriptor, Transfer& transfer) noexcept = 0;
+  virtual void release(void* descriptor) noexcept = 0;
+
+  // Something has happened. Never from within an event.
+  virtual bool progress() noexcept = 0;
+  virtual int descriptor() const noexcept = 0;
+  // False: there is news already.
+  virtual bool arm() noexcept = 0;
+  // Makes the descriptor readable.
+  virtual void signal() noexcept = 0;
+  // Until what has been sent has left, or for so long.
+  virtual void flush(uint64_t longest_ns) noexcept = 0;
+};
+
+}  // namespace mpc::transport::ucx
