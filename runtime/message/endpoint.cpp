@@ -9,10 +9,11 @@ using transport::Outcome;
 using transport::PacketKind;
 using transport::Source;
 
-Endpoint::Endpoint(int processes, transport::Net& net)
+Endpoint::Endpoint(int here, int processes, transport::Net& net)
     : net_(net),
       processes_(processes),
-      peers_(std::make_unique<Peer[]>(static_cast<size_t>(processes))) {}
+      peers_(std::make_unique<Peer[]>(static_cast<size_t>(processes))),
+      control_(here, processes, net) {}
 
 Endpoint::~Endpoint() {
   for (int p = 0; p < processes_; ++p) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "runtime/message/control_end.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/work.h"
 #include "runtime/transport/net.h"
@@ -29,9 +30,11 @@ struct Question {
 
 class Endpoint final : public transport::Receiver {
  public:
-  Endpoint(int processes, transport::Net& net);
+  // Of process `here` of so many.
+  Endpoint(int here, int processes, transport::Net& net);
   ~Endpoint();
   transport::Net& net() const noexcept { return net_; }
+  ControlEnd& control() noexcept { return control_; }
 
   // --- sending ---
   // Never 0, never the same.
@@ -140,9 +143,13 @@ class Endpoint final : public transport::Receiver {
   std::vector<int> stuck_;
   int completed_sends_ = 0;
   int64_t delivered_early_ = 0;
+
+  ControlEnd control_;
 };
 
 // The one of the process in which this rank lives. Caller: there is a network.
 Endpoint& endpoint_of(int world_rank) noexcept;
+// Caller: there is a network, and the process is one of this address space.
+Endpoint& endpoint_of_process(int process) noexcept;
 
 }  // namespace mpc::msg

@@ -1,6 +1,7 @@
 #include "runtime/message/network.h"
 
 #include "runtime/job/crash.h"
+#include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/message.h"
 #include "runtime/message/routes.h"
@@ -21,7 +22,7 @@ Result<> open_network(const job::ProcessMap& map,
   std::vector<transport::Receiver*> receivers;
   for (int p = 0; p < map.processes(); ++p) {
     g_endpoints.push_back(
-        std::make_unique<Endpoint>(map.processes(), g_loopback->end_of(p)));
+        std::make_unique<Endpoint>(p, map.processes(), g_loopback->end_of(p)));
     receivers.push_back(g_endpoints.back().get());
   }
   return g_loopback->start(std::move(receivers), &job::crash::prepare_kernel_thread);
@@ -38,7 +39,16 @@ void close_network() {
 bool has_network() noexcept { return g_loopback != nullptr; }
 
 Endpoint& endpoint_of(int world_rank) noexcept {
-  return *g_endpoints[static_cast<size_t>(process_of(world_rank))];
+  return endpoint_of_process(process_of(world_rank));
+}
+
+Endpoint& endpoint_of_process(int process) noexcept {
+  return *g_endpoints[static_cast<size_t>(process)];
+}
+
+void send_control(int here, int to, ControlChannel channel,
+                  std::span<const std::byte> message) {
+  endpoint_of_process(here).control().send(to, channel, message);
 }
 
 }  // namespace mpc::msg

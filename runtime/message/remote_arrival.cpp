@@ -15,6 +15,8 @@ bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t
   if (envelope.kind == PacketKind::kAck) return take_ack(envelope.id), true;
   if (envelope.kind == PacketKind::kWithdrawn)
     return take_answer(envelope.id, envelope.flag), true;
+  if (envelope.kind == PacketKind::kControl)
+    return control_.take(from, envelope, data, bytes), true;
   Peer& peer = peers_[from];
   if (envelope.sequence != peer.expected || peer.is_stuck) {
     keep_early(peer, envelope, data, bytes, bulk);
@@ -177,6 +179,7 @@ bool Endpoint::finish() noexcept {
       notify(*owner);
   }
   news_.clear();
+  control_.deliver();
   end_completing(std::exchange(completed_sends_, 0));
   sched::end_outside_work(std::exchange(delivered_early_, 0));
   return stuck_.empty();

@@ -22,8 +22,9 @@ enum class PacketKind : uint8_t {
   // In any order, at once:
   kAck,        // message `id` has met its receive
   kWithdrawn,  // the answer: `flag` says that it was taken back
+  kControl,  // of the process, for no rank; with an order of its own: message/control_end.h
 };
-inline constexpr uint8_t kLastPacketKind = static_cast<uint8_t>(PacketKind::kWithdrawn);
+inline constexpr uint8_t kLastPacketKind = static_cast<uint8_t>(PacketKind::kControl);
 
 struct Envelope {
   uint32_t dest_world = 0;  // the rank whose messages it is among, or that has sent it
