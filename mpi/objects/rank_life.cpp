@@ -3,6 +3,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/process.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "runtime/job/job.h"
@@ -31,6 +32,7 @@ void rank_ends(job::Rank& rank) {
 }
 
 Result<> job_starts(job::Job& job) {
+  Process::listen(job.processes());
   return msg::open_network(job.processes(), transport::LoopbackConfig::from_settings());
 }
 
