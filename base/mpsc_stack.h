@@ -4,7 +4,8 @@
 // Role:      hands objects to another thread without a lock: an inbox. The objects are linked by a
 //            member of their own.
 // Users:     scheduler (inboxes), runtime/heap (blocks that other threads free), runtime/message
-//            (eager blocks that come back), nbc/engine (nodes that wait for their rank).
+//            (eager blocks that come back), runtime/transport/ucx (what waits for its lock),
+//            nbc/engine (nodes that wait for their rank).
 // Threads:   every function by any thread, any number of takers included.
 // See also:  docs/scheduler.md section "Queues".
 //

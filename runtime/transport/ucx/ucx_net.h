@@ -6,7 +6,7 @@
 // Threads:   as Net, EventSource and NetModule say.
 // See also:  docs/design/0021-ucx.md (locks, messages, why nothing is lost).
 //
-// Two locks, both by try only:
+// Two locks, both by try only: nobody waits for them, so they may be held for long.
 //   turn_   who polls. Held over take(), finish() and completions: never two at a time.
 //   lock_   UCX and the tables. Held by who polls while UCX works, and by who sends. Who does not get
 //           it leaves a task in the outbox, which the holder empties before and after it unlocks.

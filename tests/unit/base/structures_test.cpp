@@ -101,6 +101,42 @@ TEST(MpscStack, GivesChainsInBothOrders) {
   EXPECT_EQ(stack.take_oldest_first(), nullptr);
 }
 
+// Who finds the lock held leaves the object to its holder, who asks again after the unlock.
+TEST(MpscStack, ConfirmsThatItIsEmptyOnlyIfALaterPusherSeesTheUnlock) {
+  constexpr int kRounds = 20000;
+  Stack stack;
+  EXPECT_TRUE(stack.confirm_empty());
+  SpinLock<> lock;
+  int taken = 0;  // under the lock
+  std::atomic<int> arrived{0}, left_behind{0};
+  std::vector<Item> items(2 * kRounds);
+  const auto run = [&](int thread) {
+    for (int round = 0; round < kRounds; ++round) {
+      arrived.fetch_add(1);
+      while (arrived.load() < 4 * round + 2) std::this_thread::yield();
+      stack.push(items[static_cast<size_t>(2 * round + thread)],
+                 std::memory_order_acq_rel);
+      while (lock.try_lock()) {
+        for (Item* item = stack.take_newest_first(); item != nullptr; item = item->next)
+          ++taken;
+        lock.unlock();
+        if (stack.confirm_empty()) break;
+      }
+      arrived.fetch_add(1);
+      while (arrived.load() < 4 * round + 4) std::this_thread::yield();
+      if (!stack.is_empty()) left_behind.fetch_add(1);
+    }
+  };
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+  EXPECT_EQ(left_behind.load(), 0);
+  EXPECT_EQ(taken, 2 * kRounds);
+  Item item;
+  stack.push(item);
+  EXPECT_FALSE(stack.confirm_empty());
+}
+
 template <class Backoff>
 class SpinLocks : public testing::Test {};
 using Backoffs = testing::Types<PauseThenYield, YieldAtOnce>;
