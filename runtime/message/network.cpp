@@ -20,8 +20,7 @@ Result<> open_network(const job::ProcessMap& map,
   g_loopback = transport::Loopback::make(map.processes(), config);
   std::vector<transport::Receiver*> receivers;
   for (int p = 0; p < map.processes(); ++p) {
-    g_endpoints.push_back(
-        std::make_unique<Endpoint>(map.processes(), g_loopback->end_of(p)));
+    g_endpoints.push_back(std::make_unique<Endpoint>(map, p, g_loopback->end_of(p)));
     receivers.push_back(g_endpoints.back().get());
   }
   return g_loopback->start(std::move(receivers), &job::crash::prepare_kernel_thread);

@@ -29,6 +29,9 @@ void cancel(job::Rank& self, Operation& send);
 // Caller: no lock held.
 [[gnu::cold]] bool take_parcel(Operation& receive, Block& parcel) noexcept;
 
+// Parcels with their data, chained by next_free, that no receive will take. Caller: no lock held.
+void release(Block* parcels, int own_rank) noexcept;
+
 // The rank of this mailbox ends: no process reads or writes memory of its operations any more.
 // Caller: no lock held.
 void forget(Mailbox& mine) noexcept;
