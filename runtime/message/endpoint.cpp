@@ -163,7 +163,7 @@ void Endpoint::ended_fetch(Operation& receive, Outcome outcome) noexcept {
   if (trace::enabled()) [[unlikely]]
     remote::trace_fetched(receive);
   Work work;
-  work.add_filled(receive);  // counted since the match
+  work.add_fetched(receive);  // counted since the match
   work.run();
 }
 

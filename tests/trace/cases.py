@@ -12,7 +12,7 @@ import unittest
 import xml.etree.ElementTree
 
 from guides import Guides  # noqa: F401
-from support import CORES, Case, about, load, parse_options, tool
+from support import CORES, RANKS, Case, about, load, parse_options, tool
 
 
 class Files(Case):
@@ -71,7 +71,8 @@ class Files(Case):
             self.assertLessEqual(begins[number], time)
         counts = collections.Counter(
             (event["ph"], event["name"], about(event)) for event in file["traceEvents"]
-            if event.get("cat") == "message" and event.get("args", {}).get("bytes") == 100000)
+            if event["pid"] == RANKS and event.get("cat") == "message" and
+            event.get("args", {}).get("bytes") == 100000)
         for event in (("i", "send", 0), ("i", "match", 1), ("B", "fetch", 1), ("i", "fetched", 1)):
             self.assertEqual(counts[event], 5, event)
 
