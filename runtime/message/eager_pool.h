@@ -9,6 +9,7 @@
 // See also:  docs/messages.md (protocols).
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -67,7 +68,10 @@ class EagerPool {
   static constexpr int kClasses = 11;  // 64 B ... 64 KiB
   static constexpr size_t kSmallest = 64;
 
-  static int class_of(size_t bytes) noexcept;
+  static int class_of(size_t bytes) noexcept {
+    if (bytes <= kSmallest) return 0;
+    return static_cast<int>(std::bit_width(bytes - 1) - std::bit_width(kSmallest - 1));
+  }
   Block* make(int size_class, EagerPool* owner);
   void collect() noexcept MPC_REQUIRES(lock_);
 

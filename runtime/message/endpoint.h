@@ -111,8 +111,7 @@ class Endpoint final : public transport::Receiver {
   bool deliver_withdraw(int from, const Envelope& envelope);
   void fill_now(Mailbox& to, Operation& receive, int from, const Envelope& envelope,
                 const void* data, size_t bytes);
-  bool take_in_order(int from, const Envelope& envelope, const void* data, size_t bytes,
-                     transport::Bulk bulk);
+  void take_at_once(const Envelope& envelope);
   void note_received(int from, int own_rank, size_t bytes);
   void keep_early(Peer& peer, const Envelope& envelope, const void* data, size_t bytes,
                   transport::Bulk bulk);

@@ -13,35 +13,24 @@ using transport::PacketKind;
 
 bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t bytes,
                     Bulk bulk) noexcept {
-  switch (envelope.kind) {
-    case PacketKind::kAck:
-      take_ack(envelope.id);
-      break;
-    case PacketKind::kWithdrawn:
-      take_answer(envelope.id, envelope.flag);
-      break;
-    case PacketKind::kCredit:
-      break;
-    default:
-      if (!take_in_order(from, envelope, data, bytes, bulk)) return false;
+  if (envelope.kind > transport::kLastKindInOrder) {
+    take_at_once(envelope);
+  } else if (Peer& peer = peers_[from];
+             envelope.sequence != peer.expected || peer.is_stuck) {
+    keep_early(peer, envelope, data, bytes, bulk);
+  } else {
+    if (!deliver(from, envelope, data, bytes, bulk)) return false;
+    ++peer.expected;
+    if (peer.early) deliver_early(from);
   }
   // Now: what is offered again brings it once.
   if (envelope.credit != 0) credit_.give_back(envelope.from_world, envelope.credit);
   return true;
 }
 
-// False: nothing has changed.
-bool Endpoint::take_in_order(int from, const Envelope& envelope, const void* data,
-                             size_t bytes, Bulk bulk) {
-  Peer& peer = peers_[from];
-  if (envelope.sequence != peer.expected || peer.is_stuck) {
-    keep_early(peer, envelope, data, bytes, bulk);
-    return true;
-  }
-  if (!deliver(from, envelope, data, bytes, bulk)) return false;
-  ++peer.expected;
-  if (peer.early) deliver_early(from);
-  return true;
+void Endpoint::take_at_once(const Envelope& envelope) {
+  if (envelope.kind == PacketKind::kAck) take_ack(envelope.id);
+  if (envelope.kind == PacketKind::kWithdrawn) take_answer(envelope.id, envelope.flag);
 }
 
 void Endpoint::keep_early(Peer& peer, const Envelope& envelope, const void* data,
@@ -149,11 +138,12 @@ void Endpoint::fill_now(Mailbox& to, Operation& receive, int from,
   const Key key{envelope.context, envelope.source, envelope.tag};
   const auto n = static_cast<int64_t>(bytes);
   fill_status(receive, key, n);
-  {
-    const remote::TracedStep step(remote::kCopySite, to.world_rank, key, n, from,
-                                  envelope.id);
-    unpack_into(receive, data, n);
-  }
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]]
+    remote::trace_begin(remote::kCopySite, to.world_rank, key, n, from, envelope.id);
+  unpack_into(receive, data, n);
+  if (is_traced) [[unlikely]]
+    trace::end(remote::kCopySite);
   work_.add_filled(receive);
   if (envelope.kind == PacketKind::kEagerSync)
     answers_.push_back({from, PacketKind::kAck, envelope.id, false, to.world_rank});

@@ -41,6 +41,23 @@ void fetch(Endpoint& mine, Operation& receive, int from, transport::Bulk bulk,
   mine.started_fetch(id);  // the receive may be complete, and gone
 }
 
+// False: there is nothing to fetch, or no room for any of it; its sender is done.
+bool fetch_or_refuse(Endpoint& mine, Operation& receive, const Key& key,
+                     const ParcelHead& head, int64_t bytes) {
+  if (bytes == 0 || receive.bytes == 0) {
+    mine.net().refuse(head.from, head.bulk);
+    return false;
+  }
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]]
+    trace_begin(kFetchSite, receive.mailbox->world_rank, key, bytes, head.from,
+                head.id);
+  fetch(mine, receive, head.from, head.bulk, static_cast<size_t>(bytes));
+  if (is_traced) [[unlikely]]
+    trace::end(kFetchSite);  // the receive may be gone
+  return true;
+}
+
 }  // namespace
 
 bool take_parcel(Operation& receive, Block& parcel) noexcept {
@@ -50,25 +67,21 @@ bool take_parcel(Operation& receive, Block& parcel) noexcept {
   const Key key = parcel.key;
   const int64_t bytes = parcel.bytes;
   fill_status(receive, key, bytes);
-  if (head.bulk == 0) {
-    {
-      const TracedStep step(kCopySite, own_rank, key, bytes, head.from, head.id);
-      unpack_into(receive, parcel.data(), bytes);
-    }
+  if (head.bulk != 0) {
     mine.release(parcel, own_rank);
-    if (head.is_awaited)
-      mine.post_at_once(
-          {head.from, transport::PacketKind::kAck, head.id, false, own_rank});
-    return true;
+    return !fetch_or_refuse(mine, receive, key, head, bytes);
   }
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]]
+    trace_begin(kCopySite, own_rank, key, bytes, head.from, head.id);
+  unpack_into(receive, parcel.data(), bytes);
+  if (is_traced) [[unlikely]]
+    trace::end(kCopySite);
   mine.release(parcel, own_rank);
-  if (bytes == 0 || receive.bytes == 0) {  // its sender is done
-    mine.net().refuse(head.from, head.bulk);
-    return true;
-  }
-  const TracedStep step(kFetchSite, own_rank, key, bytes, head.from, head.id);
-  fetch(mine, receive, head.from, head.bulk, static_cast<size_t>(bytes));
-  return false;
+  if (head.is_awaited)
+    mine.post_at_once(
+        {head.from, transport::PacketKind::kAck, head.id, false, own_rank});
+  return true;
 }
 
 void release(Block* parcels, int own_rank) noexcept {

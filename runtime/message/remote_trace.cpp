@@ -18,6 +18,14 @@ void trace_send(const job::Rank& self, const SendArgs& args, size_t bytes, int p
                  self.world_rank);
 }
 
+void trace_begin(const trace::Site& site, int own_rank, const Key& key, int64_t bytes,
+                 int from, uint64_t id) noexcept {
+  trace::begin(site,
+               {static_cast<uint64_t>(bytes), static_cast<uint64_t>(key.source),
+                static_cast<uint64_t>(key.tag), key.context, flow_of(from, id)},
+               own_rank);
+}
+
 void trace_fetched(const Operation& receive) noexcept {
   const Status& status = receive.status;
   trace::instant(

@@ -27,20 +27,10 @@ inline uint64_t flow_of(int process, uint64_t id) noexcept {
   return uint64_t{1} << 63 | static_cast<uint64_t>(process) << kIdBits | id;
 }
 
-// What is done for a receive of this rank with message `id` of process `from`.
-class TracedStep {
- public:
-  TracedStep(const trace::Site& site, int own_rank, const Key& key, int64_t bytes,
-             int from, uint64_t id) noexcept
-      : span_(site,
-              {static_cast<uint64_t>(bytes), static_cast<uint64_t>(key.source),
-               static_cast<uint64_t>(key.tag), key.context, flow_of(from, id)},
-              own_rank) {}
-
- private:
-  trace::Span span_;
-};
-
+// What is done for a receive of this rank with message `id` of process `from`: begins; trace::end()
+// ends it. Caller: if trace::enabled().
+[[gnu::cold]] void trace_begin(const trace::Site& site, int own_rank, const Key& key,
+                               int64_t bytes, int from, uint64_t id) noexcept;
 [[gnu::cold]] void trace_send(const job::Rank& self, const SendArgs& args, size_t bytes,
                               int process, uint64_t id) noexcept;
 [[gnu::cold]] void trace_fetched(const Operation& receive) noexcept;

@@ -24,6 +24,7 @@ enum class PacketKind : uint8_t {
   kWithdrawn,  // the answer: `flag` says that it was taken back
   kCredit,     // nothing but `credit`
 };
+inline constexpr PacketKind kLastKindInOrder = PacketKind::kForget;
 inline constexpr uint8_t kLastPacketKind = static_cast<uint8_t>(PacketKind::kCredit);
 
 struct Envelope {
