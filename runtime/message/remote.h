@@ -18,8 +18,9 @@ namespace mpc::msg::remote {
                           const sched::WaitReason& why);
 // send.cpp: the setting message.eager_limit.
 size_t eager_limit() noexcept;
-inline bool is_remote(const Operation& send) noexcept {
-  return send.is_send && send.kind == Entry::kParcel;
+// Not by `kind`: of a send within this process a receiver may be changing it.
+inline bool is_remote(const Operation& op) noexcept {
+  return op.is_send && op.mailbox == nullptr;
 }
 // A send in any state: the other process is asked, not the rank. Switches: yes.
 void cancel(job::Rank& self, Operation& send);
