@@ -24,8 +24,7 @@ Result<> open_network(const job::ProcessMap& map,
   g_loopback = transport::Loopback::make(map.processes(), config);
   std::vector<transport::Receiver*> receivers;
   for (int p = 0; p < map.processes(); ++p) {
-    g_endpoints.push_back(
-        std::make_unique<Endpoint>(p, map.processes(), g_loopback->end_of(p)));
+    g_endpoints.push_back(std::make_unique<Endpoint>(map, p, g_loopback->end_of(p)));
     receivers.push_back(g_endpoints.back().get());
   }
   return g_loopback->start(std::move(receivers), &job::crash::prepare_kernel_thread);
@@ -44,7 +43,7 @@ Result<> open_process_network(job::Job& job) {
   set_processes(map, false);
   g_endpoints.resize(static_cast<size_t>(map.processes()));
   auto& mine = g_endpoints[static_cast<size_t>(process)];
-  mine = std::make_unique<Endpoint>(process, map.processes(), g_process_net->net());
+  mine = std::make_unique<Endpoint>(map, process, g_process_net->net());
   return g_process_net->connect(*mine);
 }
 
