@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "base/spin_lock.h"
 #include "base/thread_safety.h"
+#include "scheduler/poll/poller.h"
 #include "scheduler/task/path.h"
 #include "scheduler/ult.h"
 
@@ -71,6 +72,14 @@ class Worker {
     used_path_.store(task_path_, std::memory_order_relaxed);
   }
 
+  // Who looks at sources of events; null: there is none, so nobody does. Caller: any.
+  Poller* poller() const noexcept {
+    return poller_.load(std::memory_order_acquire);  // pairs with set_poller()
+  }
+  void set_poller(Poller& poller) noexcept {
+    poller_.store(&poller, std::memory_order_release);
+  }
+
   // Is there anything else to do than to go on? Caller: the owner.
   bool needs_switch() noexcept {
     return has_ready() || has_task() ||
@@ -94,9 +103,10 @@ class Worker {
   // push_remote() for a chain (linked by Ult::next, the first one runs first).
   void push_chain(Ult& first) noexcept;
 
-  // Sleeps until push_remote(), wake() or the next timer. Caller: the owner, with an empty queue.
-  // Returns false if it did not sleep.
-  bool sleep() noexcept;
+  // Sleeps until push_remote(), wake() or the next timer; where `descriptors` are given, on these and
+  // not on the futex, so that what comes there ends it, too. Caller: the owner, with an empty queue.
+  enum class Slept : uint8_t { kNot, kUntilWoken, kUntilCalled };
+  Slept sleep(WakeSet* descriptors = nullptr) noexcept;
   // Ends sleep(). Returns false if it did not sleep, or somebody else was first. Caller: any.
   bool wake() noexcept;
   bool is_sleeping() const noexcept {
@@ -175,10 +185,13 @@ class Worker {
   const std::atomic<bool>& stopping_;
   const TaskPath* task_path_ =
       nullptr;  // null: a pen (see SchedulerImpl), without tasks
+  std::atomic<Poller*> poller_{nullptr};
 
   // Everybody's line.
   alignas(64) MpscStack<Ult, &Ult::next> inbox_;
-  alignas(64) FutexWord sleeping_{0};  // 1: the owner sleeps or is about to
+  // Not 0: the owner sleeps or is about to; the value says on what.
+  static constexpr uint32_t kOnFutex = 1, kOnDescriptors = 2;
+  alignas(64) FutexWord sleeping_{0};
 
   alignas(64) std::atomic<uint64_t> next_deadline_ns_{kNever};
   Mutex timer_lock_;
