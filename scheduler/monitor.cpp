@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "scheduler/carrier.h"
+#include "scheduler/poll/poller.h"
 
 namespace mpc::sched {
 namespace {

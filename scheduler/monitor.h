@@ -18,7 +18,6 @@
 #include "base/futex.h"
 #include "base/result.h"
 #include "scheduler/carrier_pool.h"
-#include "scheduler/poll/poller.h"
 #include "scheduler/quiescence.h"
 #include "scheduler/stealing.h"
 #include "scheduler/worker.h"

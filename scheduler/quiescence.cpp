@@ -3,6 +3,7 @@
 #include "scheduler/hold.h"
 #include "scheduler/kernel_thread.h"
 #include "scheduler/outside_work.h"
+#include "scheduler/poll/poller.h"
 
 namespace mpc::sched {
 namespace {

@@ -14,11 +14,12 @@
 
 #include "base/result.h"
 #include "scheduler/execution.h"
-#include "scheduler/poll/poller.h"
 #include "scheduler/task/queues.h"
 #include "topology/machine.h"
 
 namespace mpc::sched {
+
+class Poller;
 
 struct SchedulerConfig {
   const topo::Machine* machine = nullptr;  // outlives the scheduler
@@ -91,7 +92,7 @@ class Scheduler {
   // drops tasks that want to be run again.
   virtual TaskQueues& tasks() = 0;
 
-  // Sources of events outside of the job's memory: who looks at them, and when.
+  // Sources of events outside of the job's memory: who looks at them, and when (poll/poller.h).
   virtual Poller& poller() = 0;
   // What of a deadlock over several processes can be seen in this one: all of its ranks wait for each
   // other or for other processes. What has arrived, and nobody has polled, is not seen.

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "scheduler/annotate.h"
+#include "scheduler/poll/wake_set.h"
 
 namespace mpc::sched {
 
@@ -110,8 +111,10 @@ void Worker::push_chain(Ult& first) noexcept {
 
 Worker::Slept Worker::sleep(WakeSet* descriptors) noexcept {
   // seq_cst; partner: push_remote()
-  sleeping_.exchange(descriptors == nullptr ? kOnFutex : kOnDescriptors,
-                     std::memory_order_seq_cst);
+  const uint32_t on = descriptors == nullptr
+                          ? kOnFutex
+                          : kOnDescriptors + static_cast<uint32_t>(descriptors->bell());
+  sleeping_.exchange(on, std::memory_order_seq_cst);
   const uint64_t deadline = next_deadline_ns();
   const bool has_task = task_path_ != nullptr && task_path_->begin_sleep(index_);
   // seq_cst like the exchange above, or it could be done before that. What a thief carries into
@@ -137,11 +140,7 @@ Worker::Slept Worker::sleep(WakeSet* descriptors) noexcept {
 bool Worker::wake() noexcept {
   const uint32_t on = sleeping_.exchange(0, std::memory_order_seq_cst);
   if (on == 0) return false;
-  // A bell that comes after the end of this sleep ends the next one, which then is in vain.
-  if (on == kOnDescriptors)
-    poller()->ring();
-  else
-    futex_wake(sleeping_);
+  end_sleep(sleeping_, on);
   return true;
 }
 

@@ -16,7 +16,6 @@
 #include "base/mutex.h"
 #include "base/spin_lock.h"
 #include "base/thread_safety.h"
-#include "scheduler/poll/poller.h"
 #include "scheduler/task/path.h"
 #include "scheduler/ult.h"
 
@@ -24,7 +23,9 @@ namespace mpc::sched {
 
 inline constexpr uint64_t kNever = ~uint64_t{0};
 
+class Poller;
 class SchedulerImpl;
+class WakeSet;
 
 class Worker {
  public:
@@ -189,8 +190,20 @@ class Worker {
 
   // Everybody's line.
   alignas(64) MpscStack<Ult, &Ult::next> inbox_;
-  // Not 0: the owner sleeps or is about to; the value says on what.
+  // Not 0: the owner sleeps or is about to; on the futex, or on descriptors: then the bell's is added.
   static constexpr uint32_t kOnFutex = 1, kOnDescriptors = 2;
+  // What a waker does who has found `on` there. Also in a place where nothing may be called: Donor.
+  [[gnu::always_inline]] static void end_sleep(const FutexWord& sleeping,
+                                               uint32_t on) noexcept {
+    // A bell that comes after the end of this sleep ends the next one, which then is in vain.
+    if (on >= kOnDescriptors) {
+      const uint64_t one = 1;
+      raw_syscall(SYS_write, static_cast<long>(on - kOnDescriptors),
+                  reinterpret_cast<long>(&one), sizeof one);
+    } else {
+      futex_wake(sleeping);
+    }
+  }
   alignas(64) FutexWord sleeping_{0};
 
   alignas(64) std::atomic<uint64_t> next_deadline_ns_{kNever};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/trace.h"
+#include "scheduler/poll/poller.h"
 #include "scheduler/spin.h"
 
 namespace mpc::sched {
@@ -83,6 +84,10 @@ void WorkerLoop::idle(Worker& worker) noexcept {
   tasks.run(worker, taken);
   was_idle_ = true;
   task_spin_end_ns_ = now_ns() + spin_ns();
+}
+
+inline bool WorkerLoop::look_outside(uint64_t now) noexcept {
+  return looks_at_ != nullptr && looks_at_->turn(now, Poller::Looker::kIdle);
 }
 
 // False: it did not sleep.

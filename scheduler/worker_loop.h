@@ -25,7 +25,6 @@
 #include "scheduler/carrier.h"
 #include "scheduler/carrier_pool.h"
 #include "scheduler/monitor.h"
-#include "scheduler/poll/poller.h"
 #include "scheduler/stealing.h"
 #include "scheduler/task/queues.h"
 
@@ -58,9 +57,7 @@ class WorkerLoop {
   void end_idle(Worker& worker) noexcept;
   void begin_spinning(const Worker& worker) noexcept;
   uint64_t spin_ns() const noexcept;
-  bool look_outside(uint64_t now) noexcept {
-    return looks_at_ != nullptr && looks_at_->turn(now, Poller::Looker::kIdle);
-  }
+  bool look_outside(uint64_t now) noexcept;
   bool sleep(Worker& worker) noexcept;
   bool may_steal_soon(Worker& worker) noexcept;
   TaskQueues::Taken look_for_task(Worker& worker) noexcept;

@@ -86,8 +86,6 @@ class Poller final : private Demand {
   Bed go_to_sleep() noexcept;
   // is_called: a descriptor has ended its sleep.
   void wake_up(Bed bed, bool is_called) noexcept;
-  // What a waker of a worker that sleeps on descriptors does.
-  void ring() noexcept { sleepers_.ring(); }
 
   // The monitor's: looks if nobody has looked for long, whatever the state says.
   void tick(uint64_t now_ns) noexcept;

@@ -24,6 +24,8 @@ class WakeSet {
 
   Result<> open();
   bool is_open() const noexcept { return epoll_ >= 0; }
+  // The eventfd that ring() writes.
+  int bell() const noexcept { return bell_; }
   // Not listened to yet. Errors: kSystem.
   Result<> add(int descriptor) noexcept;
   void remove(int descriptor) noexcept;

@@ -85,12 +85,10 @@ class Watch {
   void lower(uint32_t things) noexcept { word_.fetch_sub(things * kDemand, kOrder); }
 
   void set_interrupts(Interrupts interrupts) noexcept {
-    uint64_t word = word_.load(std::memory_order_relaxed);
-    uint64_t next;
-    do {
-      next = (word & ~kMode) | bits_of(interrupts);
-    } while (!word_.compare_exchange_weak(word, next, kOrder));
-    if (take_over(next)) cover();
+    begin_look();  // what was armed under the old rule is void
+    word_.fetch_and(~kMode, kOrder);
+    word_.fetch_or(bits_of(interrupts), kOrder);
+    end_look();
   }
 
   // Hints, unless nothing moves.

@@ -3,6 +3,7 @@
 
 #include "base/counter.h"
 #include "base/trace.h"
+#include "scheduler/poll/poller.h"
 #include "scheduler/progress/progress_thread.h"
 
 namespace mpc::sched {
