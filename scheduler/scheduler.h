@@ -54,7 +54,7 @@ using QuiescenceHandler = std::function<void()>;
 // Two answers with the same epoch: nothing has happened between them either.
 struct Quiet {
   bool is_quiet = false;
-  uint64_t epoch = 0;  // never smaller than before
+  uint64_t epoch = 0;
 };
 
 class Scheduler {

@@ -3,7 +3,8 @@
 //
 // Role:      the condition under which ranks that compute are interrupted (net.interrupts=auto): a
 //            posted receive that a message of another process may fill, an offer or a fetch under
-//            way, a question that waits for its answer.
+//            way, a question that waits for its answer. Until it is raised for the first time nobody
+//            keeps account of it, and all that comes interrupts.
 // Users:     runtime/message and nets raise and lower it; scheduler/poll asks.
 // Threads:   any.
 // See also:  scheduler/poll/poller.h, docs/design/0020-polling.md.

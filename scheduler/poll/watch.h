@@ -8,7 +8,7 @@
 //
 //   lookers   who will poll again by himself: a rank that waits actively, a worker without work
 //   sleepers  workers that sleep
-//   demand    what an arrival could move on
+//   demand    what an arrival could move on; whether anybody keeps account of it
 //   seat      a worker sleeps on the descriptors; there is one such seat
 //   covered   somebody has taken over to arm the sources since the last looker has left
 //
@@ -42,9 +42,9 @@ namespace mpc::sched {
 
 // When ranks are interrupted that compute, no core being idle.
 enum class Interrupts : uint8_t {
-  kAuto,    // while there is demand
+  kAuto,  // while there is demand; as kAlways until somebody raises it for the first time
   kAlways,  // whenever something comes
-  kNever    // they find what has come when they wait, test, or at a tick
+  kNone     // they find what has come when they wait, test, or at a tick
 };
 
 // Who hears the descriptors.
@@ -80,7 +80,10 @@ class Watch {
 
   void raise(uint32_t things) noexcept {
     const uint64_t more = things * kDemand;
-    if (take_over(word_.fetch_add(more, kOrder) + more)) cover();
+    const uint64_t before = word_.fetch_add(more, kOrder);
+    if ((before & kKept) == 0) [[unlikely]]
+      word_.fetch_or(kKept, kOrder);
+    if (take_over(before + more)) cover();
   }
   void lower(uint32_t things) noexcept { word_.fetch_sub(things * kDemand, kOrder); }
 
@@ -97,7 +100,7 @@ class Watch {
   }
   uint32_t lookers() const noexcept { return field(kLooker, load()); }
   uint32_t sleepers() const noexcept { return field(kSleeper, load()); }
-  uint32_t demand() const noexcept { return static_cast<uint32_t>(load() >> 36); }
+  uint32_t demand() const noexcept { return static_cast<uint32_t>(load() / kDemand); }
   bool is_covered() const noexcept { return (load() & kCovered) != 0; }
 
  private:
@@ -106,7 +109,8 @@ class Watch {
   static constexpr uint64_t kFieldBits = 0xffff;
   static constexpr uint64_t kSeat = uint64_t{1} << 32, kCovered = uint64_t{1} << 33;
   static constexpr uint64_t kFirstMode = uint64_t{1} << 34, kMode = 3 * kFirstMode;
-  static constexpr uint64_t kDemand = uint64_t{1} << 36;  // 28 bits
+  static constexpr uint64_t kKept = uint64_t{1} << 36;    // demand has been raised once
+  static constexpr uint64_t kDemand = uint64_t{1} << 37;  // 27 bits
   static constexpr int kMostTurns = 8;
 
   static constexpr uint64_t bits_of(Interrupts interrupts) noexcept {
@@ -122,7 +126,8 @@ class Watch {
     if (field(kSleeper, word) != 0) return true;
     const auto interrupts = static_cast<Interrupts>((word & kMode) / kFirstMode);
     return interrupts == Interrupts::kAlways ||
-           (interrupts == Interrupts::kAuto && word >= kDemand);
+           (interrupts == Interrupts::kAuto &&
+            (word >= kDemand || (word & kKept) == 0));
   }
   static bool is_uncovered(uint64_t word) noexcept {
     return field(kLooker, word) == 0 && (word & kCovered) == 0 && wants_call(word);

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Storm{.workers = 2, .ranks = 6, .with_pipe = true},
                     Storm{.workers = 4, .ranks = 4, .refusals = 3},
                     Storm{.workers = 2, .ranks = 4, .refusals = 40},
-                    Storm{.workers = 2, .ranks = 4, .interrupts = Interrupts::kNever},
+                    Storm{.workers = 2, .ranks = 4, .interrupts = Interrupts::kNone},
                     Storm{.workers = 3,
                           .ranks = 6,
                           .with_pipe = true,

@@ -55,16 +55,26 @@ TEST_P(PollingWorkers, RanksThatComputeAreInterruptedIfSomethingOfTheirsWaits) {
 
 TEST_P(PollingWorkers, OthersAreLeftAloneUntilATick) {
   start_with_net(GetParam());
+  scheduler_->poller().demand().raise();
+  scheduler_->poller().demand().lower();
+  scheduler_->poller().set_interrupts(Interrupts::kAuto);  // nothing is armed any more
   interrupt_all(5000 * kMs);
   EXPECT_EQ(since().interrupts, 0u);
   EXPECT_GE(since().late_finds, 1u);
+}
+
+TEST_P(PollingWorkers, WhereNobodyKeepsAccountOfDemandAllAreInterrupted) {
+  start_with_net(GetParam());
+  interrupt_all(5000 * kMs);
+  EXPECT_GE(since().interrupts, 1u);
+  EXPECT_EQ(since().late_finds, 0u);
 }
 
 TEST_P(PollingWorkers, InterruptsAreSwitchedAtRunTime) {
   start_with_net(GetParam());
   Poller& poller = scheduler_->poller();
   poller.demand().raise();
-  poller.set_interrupts(Interrupts::kNever);
+  poller.set_interrupts(Interrupts::kNone);
   interrupt_all(5000 * kMs);
   EXPECT_EQ(since().interrupts, 0u);
   poller.demand().lower();

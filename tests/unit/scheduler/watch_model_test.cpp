@@ -72,8 +72,10 @@ struct Plan {
       0;  // ranks that wait for each of their messages, on a worker of their own
   int computers =
       0;  // ranks that compute until an interrupt has brought them each of theirs
-  int both = 0;      // ranks that ask, compute for a while, and wait then
-  int messages = 1;  // for each rank
+  int both = 0;               // ranks that ask, compute for a while, and wait then
+  int messages = 1;           // for each rank
+  bool keeps_account = true;  // of demand, from the start
+  int refusals = 0;           // so many times arm() says that there is news
   Interrupts interrupts = Interrupts::kAuto;
 };
 
@@ -94,6 +96,10 @@ class Model {
     for (int r = 0; r < ranks; ++r) add("rank", [this, r] { play_rank(r); });
     add("net", [this] { play_net(); });
     add("listener", [this] { play_listener(); });
+    if (plan_.keeps_account) {
+      watch_.raise(1);
+      watch_.lower(1);
+    }
     constexpr int kMostSteps = 20'000;
     for (int steps = 0; steps < kMostSteps; ++steps) {
       if (are_ranks_done()) return "";
@@ -107,7 +113,9 @@ class Model {
     return "it does not end: " + describe();
   }
 
-  void step() { suspend(nullptr); }
+  void step() {
+    if (running_ != nullptr) suspend(nullptr);
+  }
 
  private:
   struct Thread {
@@ -208,7 +216,7 @@ class Model {
   }
   bool arm() {
     step();
-    if (is_polling_ || !news_.empty()) return false;
+    if (is_polling_ || !news_.empty() || refused_++ < plan_.refusals) return false;
     is_armed_ = true;
     return true;
   }
@@ -308,6 +316,7 @@ class Model {
   std::vector<int> news_;
   bool is_polling_ = false, is_armed_ = false, is_called_ = false;
   bool listens_[2] = {false, false};
+  int refused_ = 0;
 };
 
 void step() { g_model->step(); }
@@ -336,7 +345,7 @@ void try_some(const Plan& plan) {
 }
 
 constexpr Interrupts kModes[] = {Interrupts::kAuto, Interrupts::kAlways,
-                                 Interrupts::kNever};
+                                 Interrupts::kNone};
 
 TEST(WatchModel, ARankThatWaitsGetsItsMessages) {
   for (const Interrupts interrupts : kModes)
@@ -344,7 +353,7 @@ TEST(WatchModel, ARankThatWaitsGetsItsMessages) {
 }
 
 TEST(WatchModel, RanksThatWaitHearForEachOther) {
-  try_all({.waiters = 2}, 3);
+  try_all({.waiters = 2}, 2);
   for (const Interrupts interrupts : kModes)
     try_some({.waiters = 3, .messages = 3, .interrupts = interrupts});
 }
@@ -352,6 +361,7 @@ TEST(WatchModel, RanksThatWaitHearForEachOther) {
 TEST(WatchModel, ARankThatComputesIsInterrupted) {
   try_all({.computers = 1, .messages = 2}, 3);
   try_all({.computers = 2}, 2);
+  try_all({.computers = 2, .keeps_account = false}, 2);
   try_all({.computers = 1, .interrupts = Interrupts::kAlways}, 3);
   try_some({.computers = 3, .messages = 3});
 }
@@ -359,6 +369,12 @@ TEST(WatchModel, ARankThatComputesIsInterrupted) {
 TEST(WatchModel, OneComputesWhileAnotherWaits) {
   try_all({.waiters = 1, .computers = 1}, 3);
   try_some({.waiters = 2, .computers = 2, .messages = 3});
+}
+
+TEST(WatchModel, ASourceThatCannotBeArmedIsAskedAgain) {
+  try_all({.computers = 1, .refusals = 20}, 1);
+  try_all({.waiters = 1, .refusals = 20}, 1);
+  try_some({.waiters = 1, .computers = 1, .both = 1, .refusals = 10});
 }
 
 TEST(WatchModel, RanksThatAskAndWaitLater) {
