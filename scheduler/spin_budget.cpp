@@ -42,11 +42,14 @@ void SpinBudget::end() noexcept {
     stop_looking();
 }
 
-// The first turn comes after a microsecond or two, when a message of the same process would be there.
+// Not before a message of the same process would be there: to begin and to end a look may cost system
+// calls, as much as that takes.
 void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
-  if (!poller.is_due(now, Poller::Looker::kWaits)) return;
-  if ((count_ & kLooks) == 0) poller.begin_look();
-  count_ |= kLooks;
+  if ((count_ & kLooks) == 0) {
+    if (end_ns_ - now + Theft::kWaitBeforeLookNs > spin_budget_ns()) return;
+    poller.begin_look();
+    count_ |= kLooks;
+  }
   poller.turn(now, Poller::Looker::kWaits);
 }
 

@@ -5,7 +5,7 @@
 //            posted receive that a message of another process may fill, an offer or a fetch under
 //            way, a question that waits for its answer. Until it is raised for the first time nobody
 //            keeps account of it, and all that comes interrupts.
-// Users:     runtime/message and nets raise and lower it; scheduler/poll asks.
+// Users:     scheduler/poll asks. Whoever starts what an arrival moves on is to raise it: messages, nets.
 // Threads:   any.
 // See also:  scheduler/poll/poller.h, docs/design/0020-polling.md.
 

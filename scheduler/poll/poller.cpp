@@ -39,8 +39,8 @@ Counter arm_counter{"net.arms", "Times that the network was told to wake somebod
 Counter late_counter{"net.late_finds",
                      "What has come and was found by the monitor's tick only"};
 
-// A poll of a network over sockets is a system call, 0.3 to 1 us. A message of the same process takes
-// 0.2 us, so that who waits for one has gone on long before his first turn.
+// A poll of a network over sockets is a system call, 0.3 to 1 us. Who waits for a message of the same
+// process has gone on before his first turn: SpinBudget::look_outside().
 constexpr uint64_t kPeriodNs = 1'000;
 constexpr uint64_t kPeriodWithoutDemandNs = 8'000;
 // Of who comes by, and arms again afterwards: some microseconds.

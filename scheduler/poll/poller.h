@@ -4,8 +4,7 @@
 // Role:      ranks that wait and workers without work poll for all ranks of the process. Where nobody
 //            does, a worker that sleeps is woken by the sources' descriptors, or a thread of the
 //            scheduler's own, the listener, if all workers compute and that is wanted.
-// Users:     who opens a net of several processes adds its source; runtime/message has its Demand;
-//            the rest is the scheduler's.
+// Users:     scheduler. Who opens a network between processes adds its source.
 // Threads:   see each function.
 // See also:  scheduler/poll/watch.h (the state, and why no wake-up is lost),
 //            docs/scheduler.md section "Polling", docs/design/0020-polling.md.
