@@ -17,7 +17,8 @@ namespace mpc::sched {
 
 class Listener {
  public:
-  // Looks, on the listener's thread, because of a descriptor or of call(). False: found nothing.
+  // Looks, on the listener's thread, because of a descriptor or of call(). False: found nothing,
+  // though nobody else looked.
   using Answer = bool (*)(void* argument, bool by_descriptor) noexcept;
   Listener() = default;
   ~Listener() { stop(); }

@@ -221,10 +221,9 @@ bool Poller::answer_call(bool by_descriptor) noexcept {
   const bool is_alone = watch_.begin_look();
   const bool found = is_alone && poll_at(now_ns());
   end_look();
-  if (!by_descriptor) return found;
-  interrupt_counter.add();
-  if (!found) futile_counter.add();
-  return found;
+  if (by_descriptor) interrupt_counter.add();
+  if (by_descriptor && !found) futile_counter.add();
+  return found || !is_alone;
 }
 
 }  // namespace mpc::sched
