@@ -23,11 +23,14 @@ inline constexpr uint64_t kMs = 1'000'000;
 // What a rank of a test waits for.
 class Inbox {
  public:
+  ~Inbox() { leave(); }
   // From within poll().
   void deliver() noexcept {
+    delivering_.fetch_add(1, std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_seq_cst);
     // seq_cst: it sees the waiter, or the waiter sees the count.
     if (Execution* waiter = waiter_.load(std::memory_order_seq_cst)) waiter->unpark();
+    delivering_.fetch_sub(1, std::memory_order_release);  // pairs with leave()
   }
   int count() const noexcept { return count_.load(std::memory_order_seq_cst); }
   // As waits of the message layer do it.
@@ -39,14 +42,21 @@ class Inbox {
     waiter_.store(&Execution::self(), std::memory_order_seq_cst);
     while (count() < wanted) Execution::self().park(why);
     waiter_.store(nullptr, std::memory_order_seq_cst);
+    leave();
   }
   // Without any call.
   void compute_until(int wanted, uint64_t end_ns = ~uint64_t{0}) const noexcept {
     while (count() < wanted && now_ns() < end_ns) __builtin_ia32_pause();
+    leave();
   }
 
  private:
-  std::atomic<int> count_{0};
+  // Who has brought a message may still look for the waiter.
+  void leave() const noexcept {
+    while (delivering_.load(std::memory_order_acquire) != 0) __builtin_ia32_pause();
+  }
+
+  std::atomic<int> count_{0}, delivering_{0};
   std::atomic<Execution*> waiter_{nullptr};
 };
 
@@ -151,11 +161,10 @@ class Polling : public Fixture {
     }
     Fixture::TearDown();
   }
-  // All workers compute until they get a message; returns how long after its being sent, in ms.
-  uint64_t interrupt_all(uint64_t patience_ns) {
+  // All workers compute until they get a message.
+  void interrupt_all(uint64_t patience_ns) {
     std::vector<Inbox> inboxes(static_cast<size_t>(scheduler_->worker_count()));
     std::atomic<int> begun{0};
-    uint64_t sent = 0;
     for (size_t i = 0; i < inboxes.size(); ++i)
       spawn(static_cast<int>(i), [&, i] {
         begun.fetch_add(1);
@@ -163,10 +172,18 @@ class Polling : public Fixture {
       });
     while (begun.load() != scheduler_->worker_count()) usleep(100);
     usleep(1000);
-    sent = now_ns();
     for (Inbox& inbox : inboxes) net_.send(inbox);
     scheduler_->wait_all();
-    return (now_ns() - sent) / kMs;
+  }
+  // A thread that looks may lose its core to one that computes: then a tick is first.
+  bool are_interrupted() {
+    constexpr int kTries = 20;
+    for (int i = 0; i < kTries; ++i) {
+      before_ = Poller::counts();
+      interrupt_all(5000 * kMs);
+      if (since().interrupts != 0) return true;
+    }
+    return false;
   }
   PollCounts since() const {
     const PollCounts now = Poller::counts();
