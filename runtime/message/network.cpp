@@ -44,12 +44,13 @@ Result<> open_process_network(job::Job& job) {
   g_endpoints.resize(static_cast<size_t>(map.processes()));
   auto& mine = g_endpoints[static_cast<size_t>(process)];
   mine = std::make_unique<Endpoint>(map, process, g_process_net->net());
-  return g_process_net->connect(*mine);
+  return g_process_net->connect(*mine, *job.scheduler());
 }
 
 void close_network() {
   if (!has_network() || !have_all_ended()) return;
   g_loopback.reset();  // ends its thread
+  if (g_process_net) g_process_net->disconnect();
   g_process_net.reset();
   g_endpoints.clear();
   free_all_mailboxes();

@@ -6,6 +6,7 @@
 
 #include "runtime/message/remote.h"
 #include "runtime/transport/load_net.h"
+#include "scheduler/poll/poller.h"
 
 namespace mpc::msg {
 namespace {
@@ -35,7 +36,8 @@ Result<std::unique_ptr<ProcessNet>> ProcessNet::load(wireup::Wireup& wireup) {
   return std::unique_ptr<ProcessNet>(new ProcessNet(wireup, std::move(*module)));
 }
 
-Result<> ProcessNet::connect(transport::Receiver& receiver) {
+Result<> ProcessNet::connect(transport::Receiver& receiver,
+                             sched::Scheduler& scheduler) {
   std::vector<transport::NetPeer> peers;
   for (int process = 0; process < wireup_.size(); ++process) {
     auto address = wireup_.get(process, kAddress);
@@ -44,7 +46,15 @@ Result<> ProcessNet::connect(transport::Receiver& receiver) {
     peers.push_back({std::move(*address), true});
   }
   MPC_TRY(module_->connect(std::move(peers), receiver));
-  return driver_.start();
+  MPC_TRY(
+      scheduler.poller().add(module_->events(), sched::EventReach::kOtherProcesses));
+  poller_ = &scheduler.poller();
+  return {};
+}
+
+void ProcessNet::disconnect() noexcept {
+  if (poller_ != nullptr) poller_->remove(module_->events());
+  poller_ = nullptr;
 }
 
 }  // namespace mpc::msg

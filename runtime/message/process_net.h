@@ -5,14 +5,14 @@
 //            connects it with them.
 // Users:     runtime/message/network.cpp.
 // Threads:   the process's main thread; net() any.
-// See also:  runtime/transport/load_net.h, runtime/wireup/wireup.h.
+// See also:  runtime/transport/load_net.h, runtime/wireup/wireup.h, scheduler/poll/poller.h.
 
 #include <memory>
 
 #include "base/result.h"
-#include "runtime/message/net_driver.h"
 #include "runtime/transport/net_module.h"
 #include "runtime/wireup/wireup.h"
+#include "scheduler/scheduler.h"
 
 namespace mpc::msg {
 
@@ -20,18 +20,21 @@ class ProcessNet {
  public:
   // Before a program is loaded. Errors: kNotFound, kSystem.
   static Result<std::unique_ptr<ProcessNet>> load(wireup::Wireup& wireup);
-  // After the exchange. Ownership: the receiver outlives it. Errors: kSystem.
-  Result<> connect(transport::Receiver& receiver);
+  // After the exchange. From now on the scheduler's workers and the ranks that wait poll.
+  // Ownership: the receiver and the scheduler outlive the connection. Errors: kSystem.
+  Result<> connect(transport::Receiver& receiver, sched::Scheduler& scheduler);
+  // Nobody polls any more.
+  void disconnect() noexcept;
   transport::Net& net() const noexcept { return module_->net(); }
 
  private:
   ProcessNet(wireup::Wireup& wireup,
              std::unique_ptr<transport::NetModule> module) noexcept
-      : wireup_(wireup), module_(std::move(module)), driver_(module_->events()) {}
+      : wireup_(wireup), module_(std::move(module)) {}
 
   wireup::Wireup& wireup_;
   const std::unique_ptr<transport::NetModule> module_;
-  NetDriver driver_;  // ends before the module
+  sched::Poller* poller_ = nullptr;  // of who is connected
 };
 
 }  // namespace mpc::msg
