@@ -29,16 +29,18 @@ constexpr size_t kRedZoneBytes = 2048;
 [[gnu::noinline]] MPC_NO_SANITIZE void Donor::publish_and_sleep(
     Ult& ult, Worker& first) noexcept {
   Ult** inbox = first.inbox_.raw();
-  auto* sleeping = reinterpret_cast<uint32_t*>(&first.sleeping_);
+  FutexWord& sleeping_word = first.sleeping_;
+  auto* sleeping = reinterpret_cast<uint32_t*>(&sleeping_word);
   auto* gate = reinterpret_cast<uint32_t*>(&ult.donor_gate);
   Ult* top = __atomic_load_n(inbox, __ATOMIC_RELAXED);
   do {
     ult.next = top;
   } while (!__atomic_compare_exchange_n(inbox, &top, &ult, true, __ATOMIC_SEQ_CST,
                                         __ATOMIC_RELAXED));
-  if (__atomic_load_n(sleeping, __ATOMIC_SEQ_CST) != 0 &&
-      __atomic_exchange_n(sleeping, 0, __ATOMIC_SEQ_CST) != 0)
-    raw_syscall(SYS_futex, reinterpret_cast<long>(sleeping), FUTEX_WAKE_PRIVATE, 1);
+  if (__atomic_load_n(sleeping, __ATOMIC_SEQ_CST) != 0) {
+    const uint32_t on = __atomic_exchange_n(sleeping, 0, __ATOMIC_SEQ_CST);
+    if (on != 0) Worker::end_sleep(sleeping_word, on);
+  }
   // Acquire pairs with the release in Ult::end().
   while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) == 0)
     raw_syscall(SYS_futex, reinterpret_cast<long>(gate), FUTEX_WAIT_PRIVATE, 0);

@@ -26,6 +26,7 @@ namespace mpc::sched {
 
 class Worker;
 class Carrier;
+class Poller;
 class Ult;
 
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
@@ -206,20 +207,41 @@ class SpinBudget {
   ~SpinBudget() {
     if (count_ != 0) end();
   }
+  // A new budget, instead of what is left of this one.
+  SpinBudget& operator=(SpinBudget&& other) noexcept {
+    if (count_ != 0) end();
+    count_ = other.count_;
+    end_ns_ = other.end_ns_;
+    other.count_ = 0;
+    return *this;
+  }
   // One pause of a few ns. False when it is time to park: another Ult is ready here (checked
   // at every call, one load of a line of our own), or the budget is used up.
+  // While it spins it polls sources of events now and then, if there are any.
   bool once() noexcept;
 
  private:
   void end() noexcept;
+  void look_outside(Poller& poller, uint64_t now) noexcept;
+  void stop_looking() noexcept;
+  bool give_up() noexcept {
+    if ((count_ & kLooks) != 0) [[unlikely]]
+      stop_looking();
+    return false;
+  }
 
+  static constexpr uint32_t kLooks = uint32_t{1} << 31;  // a bit of count_: see Poller
   uint32_t count_ = 0;
   uint64_t end_ns_ = 0;
 };
 
-// Would SpinBudget allow an Ult to spin right now? False for executions without a worker.
-// Cost: a few loads of lines of our own.
+// Would SpinBudget allow an Ult to spin right now, for what another worker of the process may do?
+// False for executions without a worker. Cost: a few loads of lines of our own.
 bool spinning_pays() noexcept;
+
+// Polls sources of events, if there are any and nobody has for long. For calls that test and come
+// back empty-handed. Caller: any execution without locks. Switches: no.
+void look_outside() noexcept;
 
 // A blocking system call or pthread wait of a rank: while it lasts, the worker's other ranks
 // run on a spare kernel thread. Nesting is allowed. Caller: any. Switches: at the end, if the

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "scheduler/carrier.h"
+#include "scheduler/poll/poller.h"
 
 namespace mpc::sched {
 namespace {
@@ -140,6 +141,7 @@ void Monitor::tick() noexcept {
   }
   all_asleep_ = all_asleep && epoch == epoch_;
   epoch_ = epoch;
+  poller_.tick(coarse_clock_ns.load(std::memory_order_relaxed));
   if (all_asleep_) watch_quiescence();
   if (auto hook = tick_hook_.load(std::memory_order_acquire)) hook();
 }
@@ -202,7 +204,7 @@ void Monitor::hand_over(Worker& worker) noexcept {
 // ---- deadlock ----------------------------------------------------------------------------
 
 void Monitor::watch_quiescence() noexcept {
-  if (reported_epoch_ == epoch_) return;
+  if (reported_epoch_ == epoch_ || poller_.reaches_other_processes()) return;
   uint64_t activity = 0;
   if (!quiescence_.is_reached(activity)) {
     quiescent_epoch_ = kNoEpoch;

@@ -2,8 +2,8 @@
 // Monitor: the kernel thread that watches workers from outside.
 //
 // Role:      takes the worker from a kernel thread that blocks while other Ults are ready, and
-//            gives it to a spare one; notices when nothing will ever happen again; keeps the
-//            coarse clock. Ticks every 10 ms while some worker runs, rarely otherwise.
+//            gives it to a spare one; notices when nothing will ever happen again; polls if
+//            nobody else has for long; keeps the coarse clock. Ticks every 10 ms while some worker runs, rarely otherwise.
 // Users:     scheduler only.
 // Threads:   one thread; nudge() from any.
 // See also:  docs/scheduler.md sections "Hand-over" and "Deadlock".
@@ -28,10 +28,11 @@ class Monitor {
  public:
   // Ownership: all of them outlive it.
   Monitor(const std::vector<std::unique_ptr<Worker>>& workers, Stealing& stealing,
-          CarrierPool& carriers, Quiescence& quiescence)
+          CarrierPool& carriers, Poller& poller, Quiescence& quiescence)
       : workers_(workers),
         stealing_(stealing),
         carriers_(carriers),
+        poller_(poller),
         quiescence_(quiescence) {}
   Result<> start();
   void stop() noexcept;
@@ -71,6 +72,7 @@ class Monitor {
   const std::vector<std::unique_ptr<Worker>>& workers_;
   Stealing& stealing_;
   CarrierPool& carriers_;
+  Poller& poller_;
   Quiescence& quiescence_;
   std::vector<Seen> seen_;
   bool all_asleep_ = false;  // at the last tick

@@ -3,6 +3,7 @@
 #include "scheduler/hold.h"
 #include "scheduler/kernel_thread.h"
 #include "scheduler/outside_work.h"
+#include "scheduler/poll/poller.h"
 
 namespace mpc::sched {
 namespace {
@@ -35,9 +36,11 @@ void Quiescence::call_handler() noexcept {
   if (handler) handler();
 }
 
-bool Quiescence::is_reached(uint64_t& activity) noexcept {
-  activity = 0;
-  if (!has_handler()) return false;
+// `activity` is complete only if it says yes.
+bool Quiescence::is_quiet(uint64_t& activity) noexcept {
+  // Before all others: what a poll has made ready is seen below, or moves a count.
+  if (!poller_.is_at_rest()) return false;
+  activity += poller_.activity();
   const OutsideWork outside = outside_work();
   if (outside.is_under_way) return false;
   activity += outside.begun;
@@ -55,6 +58,15 @@ bool Quiescence::is_reached(uint64_t& activity) noexcept {
     if (!waits_for_others(thread)) is_quiet = false;
   });
   return is_quiet;
+}
+
+// The monitor knows from its ticks that no worker runs; this one looks at each.
+Quiet Quiescence::quiet() noexcept {
+  Quiet quiet;
+  for (const auto& worker : workers_)
+    if (!worker->is_sleeping() || worker->has_ready()) return quiet;
+  quiet.is_quiet = is_quiet(quiet.epoch);
+  return quiet;
 }
 
 }  // namespace mpc::sched

@@ -19,6 +19,8 @@
 
 namespace mpc::sched {
 
+class Poller;
+
 struct SchedulerConfig {
   const topo::Machine* machine = nullptr;  // outlives the scheduler
   std::vector<int> cores;         // logical core of each worker; empty: all allowed
@@ -45,7 +47,15 @@ struct UltSpec {
 
 // Called when nothing will ever happen again: no execution runs, and each waits for a reason that
 // cannot end by itself. At most once per such state, on a kernel thread of ours.
+// Not called while there is a source of events that reaches other processes: see Quiet.
 using QuiescenceHandler = std::function<void()>;
+
+// Is nothing going on in this process, and would nothing ever happen here if nothing came from outside?
+// Two answers with the same epoch: nothing has happened between them either.
+struct Quiet {
+  bool is_quiet = false;
+  uint64_t epoch = 0;
+};
 
 class Scheduler {
  public:
@@ -81,6 +91,13 @@ class Scheduler {
   // Small pieces of work for any core that has time. The destructor runs what is still queued, and
   // drops tasks that want to be run again.
   virtual TaskQueues& tasks() = 0;
+
+  // Sources of events outside of the job's memory: who looks at them, and when (poll/poller.h).
+  virtual Poller& poller() = 0;
+  // What of a deadlock over several processes can be seen in this one: all of its ranks wait for each
+  // other or for other processes. What has arrived, and nobody has polled, is not seen.
+  // Caller: any kernel thread, not from poll(). Switches: no. Cost: looks at each Ult.
+  virtual Quiet quiet() = 0;
 
   // Called at each tick of the monitor (10 ms while ranks run), on its thread. Short. Null: none.
   using TickHook = void (*)() noexcept;

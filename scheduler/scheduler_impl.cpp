@@ -48,8 +48,9 @@ SchedulerImpl::SchedulerImpl(const SchedulerConfig& config)
                 bindings_),
       carriers_(plan_of_carriers()),
       pen_(*this, stopping_, -1, -1, false),
-      quiescence_(workers_, tasks_, ults_),
-      monitor_(workers_, stealing_, carriers_, quiescence_) {
+      poller_([this] { begin_polling(); }, config.on_kernel_thread),
+      quiescence_(workers_, tasks_, ults_, poller_),
+      monitor_(workers_, stealing_, carriers_, poller_, quiescence_) {
   if (sched_getaffinity(0, sizeof allowed_cpus_, &allowed_cpus_) != 0)
     CPU_ZERO(&allowed_cpus_);
 }
@@ -94,6 +95,14 @@ SchedulerImpl::~SchedulerImpl() {
   stopping_.store(true, std::memory_order_seq_cst);
   for (auto& worker : workers_) worker->wake();
   carriers_.stop();
+}
+
+// Those that sleep already sleep anew, where they hear.
+void SchedulerImpl::begin_polling() noexcept {
+  for (auto& worker : workers_) {
+    worker->set_poller(poller_);
+    worker->wake();
+  }
 }
 
 int SchedulerImpl::node_of(const Worker& worker) const {

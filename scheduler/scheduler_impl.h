@@ -11,8 +11,9 @@
 //     Carrier <- CarrierPool                      kernel threads
 //     Theft   <- Stealing                         who takes ready Ults from whom
 //     UltList <- Quiescence                       all Ults | is there a deadlock?
-//     Monitor: watches workers, uses Stealing, CarrierPool, Quiescence
-//     WorkerLoop: what a carrier does, uses TaskQueues, Stealing, Bindings, CarrierPool, Monitor
+//     Poller                                   sources of events outside, and who looks at them
+//     Monitor: watches workers, uses Stealing, CarrierPool, Poller, Quiescence
+//     WorkerLoop: what a carrier does, uses TaskQueues, Stealing, Bindings, CarrierPool, Monitor, Poller
 
 #include <sched.h>
 
@@ -25,6 +26,7 @@
 #include "scheduler/binding.h"
 #include "scheduler/carrier_pool.h"
 #include "scheduler/monitor.h"
+#include "scheduler/poll/poller.h"
 #include "scheduler/quiescence.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/stacks.h"
@@ -48,6 +50,8 @@ class SchedulerImpl final : public Scheduler {
   int worker_count() const override { return static_cast<int>(workers_.size()); }
   int core_of_worker(int worker) const override { return workers_[worker]->core(); }
   TaskQueues& tasks() noexcept override { return tasks_; }
+  Poller& poller() noexcept override { return poller_; }
+  Quiet quiet() override { return quiescence_.quiet(); }
   void set_tick_hook(TickHook hook) override { monitor_.set_tick_hook(hook); }
   uint64_t handover_count() const override { return monitor_.handover_count(); }
   void set_quiescence_handler(QuiescenceHandler handler) override {
@@ -65,6 +69,7 @@ class SchedulerImpl final : public Scheduler {
   Carrier::Plan plan_of_carriers();
   static void run_carrier(Carrier& carrier, void* scheduler);
   void add_bindings();
+  void begin_polling() noexcept;
   int node_of(const Worker& worker) const;
 
   const SchedulerConfig config_;
@@ -87,6 +92,7 @@ class SchedulerImpl final : public Scheduler {
   bool held_ MPC_GUARDED_BY(hold_lock_) = false;
   size_t penned_ MPC_GUARDED_BY(hold_lock_) = 0;
 
+  Poller poller_;
   Quiescence quiescence_;
   Monitor monitor_;
 };

@@ -11,9 +11,13 @@ namespace {
 
 // Without a second worker nobody can make the condition true while we poll; a kernel thread
 // of the rank will wake us.
+bool is_alone(const Worker* worker) noexcept {
+  return worker != nullptr && worker->scheduler().worker_count() == 1;
+}
+
+// Alone, we poll if that may bring what we wait for from outside.
 uint64_t budget_ns(const Worker* worker) noexcept {
-  if (worker != nullptr && worker->scheduler().worker_count() == 1) return 0;
-  return spin_budget_ns();
+  return is_alone(worker) && worker->poller() == nullptr ? 0 : spin_budget_ns();
 }
 
 // Something better to do than to spin.
@@ -27,12 +31,37 @@ SpinBudget::SpinBudget() noexcept = default;
 
 bool spinning_pays() noexcept {
   const Worker* worker = Execution::self().worker();
-  return worker != nullptr && !must_run(*worker) && budget_ns(worker) != 0;
+  return worker != nullptr && !must_run(*worker) && !is_alone(worker) &&
+         spin_budget_ns() != 0;
 }
 
 void SpinBudget::end() noexcept {
   if (Worker* worker = Execution::self().worker(); worker != nullptr)
     worker->is_spinning.store(false, std::memory_order_relaxed);
+  if ((count_ & kLooks) != 0) [[unlikely]]
+    stop_looking();
+}
+
+// Not before a message of the same process would be there: to begin and to end a look may cost system
+// calls, as much as that takes.
+void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
+  if ((count_ & kLooks) == 0) {
+    if (end_ns_ - now + Theft::kWaitBeforeLookNs > spin_budget_ns()) return;
+    poller.begin_look();
+    count_ |= kLooks;
+  }
+  poller.turn(now, Poller::Looker::kWaits);
+}
+
+void SpinBudget::stop_looking() noexcept {
+  count_ &= ~kLooks;
+  Execution::self().worker()->poller()->end_look();
+}
+
+void look_outside() noexcept {
+  const Worker* worker = Execution::self().worker();
+  if (worker == nullptr) return;
+  if (Poller* poller = worker->poller()) poller->come_by(now_ns());
 }
 
 namespace {
@@ -48,7 +77,7 @@ bool can_steal(Worker& worker, uint64_t now_ns, uint64_t left_ns) noexcept {
 
 bool SpinBudget::once() noexcept {
   Worker* worker = Execution::self().worker();
-  if (worker != nullptr && must_run(*worker)) return false;
+  if (worker != nullptr && must_run(*worker)) return give_up();
   if (count_ == 0) {
     const uint64_t budget = budget_ns(worker);
     if (budget == 0) return false;
@@ -60,9 +89,11 @@ bool SpinBudget::once() noexcept {
     const uint64_t now = now_ns();
     if (now >= end_ns_) {
       if (worker != nullptr) worker->note_spun();
-      return false;
+      return give_up();
     }
-    if (worker != nullptr && can_steal(*worker, now, end_ns_ - now)) return false;
+    if (Poller* poller = worker != nullptr ? worker->poller() : nullptr) [[unlikely]]
+      look_outside(*poller, now);
+    if (worker != nullptr && can_steal(*worker, now, end_ns_ - now)) return give_up();
   }
   _mm_pause();
   return true;

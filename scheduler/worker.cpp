@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "scheduler/annotate.h"
+#include "scheduler/poll/wake_set.h"
 
 namespace mpc::sched {
 
@@ -108,8 +109,12 @@ void Worker::push_chain(Ult& first) noexcept {
 
 // ---- sleeping ----------------------------------------------------------------------------
 
-bool Worker::sleep() noexcept {
-  sleeping_.exchange(1, std::memory_order_seq_cst);  // partner: push_remote()
+Worker::Slept Worker::sleep(WakeSet* descriptors) noexcept {
+  // seq_cst; partner: push_remote()
+  const uint32_t on = descriptors == nullptr
+                          ? kOnFutex
+                          : kOnDescriptors + static_cast<uint32_t>(descriptors->bell());
+  sleeping_.exchange(on, std::memory_order_seq_cst);
   const uint64_t deadline = next_deadline_ns();
   const bool has_task = task_path_ != nullptr && task_path_->begin_sleep(index_);
   // seq_cst like the exchange above, or it could be done before that. What a thief carries into
@@ -118,18 +123,24 @@ bool Worker::sleep() noexcept {
   // The stop flag is the second thing that a waker may set before it looks at sleeping_.
   const bool sleeps = !has_task && !has_mail && !has_ready() &&
                       !stopping_.load(std::memory_order_seq_cst);
-  if (sleeps && deadline == kNever)
-    futex_wait(sleeping_, 1);
-  else if (sleeps)
-    futex_wait_until(sleeping_, 1, deadline);
+  Slept slept = sleeps ? Slept::kUntilWoken : Slept::kNot;
+  if (sleeps && descriptors != nullptr) {
+    if (descriptors->sleep(deadline) == WakeSet::kDescriptor)
+      slept = Slept::kUntilCalled;
+  } else if (sleeps && deadline == kNever) {
+    futex_wait(sleeping_, kOnFutex);
+  } else if (sleeps) {
+    futex_wait_until(sleeping_, kOnFutex, deadline);
+  }
   sleeping_.store(0, std::memory_order_relaxed);
   if (task_path_ != nullptr) task_path_->end_sleep();
-  return sleeps;
+  return slept;
 }
 
 bool Worker::wake() noexcept {
-  if (sleeping_.exchange(0, std::memory_order_seq_cst) == 0) return false;
-  futex_wake(sleeping_);
+  const uint32_t on = sleeping_.exchange(0, std::memory_order_seq_cst);
+  if (on == 0) return false;
+  end_sleep(sleeping_, on);
   return true;
 }
 

@@ -23,7 +23,9 @@ namespace mpc::sched {
 
 inline constexpr uint64_t kNever = ~uint64_t{0};
 
+class Poller;
 class SchedulerImpl;
+class WakeSet;
 
 class Worker {
  public:
@@ -71,6 +73,14 @@ class Worker {
     used_path_.store(task_path_, std::memory_order_relaxed);
   }
 
+  // Who looks at sources of events; null: there is none, so nobody does. Caller: any.
+  Poller* poller() const noexcept {
+    return poller_.load(std::memory_order_acquire);  // pairs with set_poller()
+  }
+  void set_poller(Poller& poller) noexcept {
+    poller_.store(&poller, std::memory_order_release);
+  }
+
   // Is there anything else to do than to go on? Caller: the owner.
   bool needs_switch() noexcept {
     return has_ready() || has_task() ||
@@ -94,9 +104,10 @@ class Worker {
   // push_remote() for a chain (linked by Ult::next, the first one runs first).
   void push_chain(Ult& first) noexcept;
 
-  // Sleeps until push_remote(), wake() or the next timer. Caller: the owner, with an empty queue.
-  // Returns false if it did not sleep.
-  bool sleep() noexcept;
+  // Sleeps until push_remote(), wake() or the next timer; where `descriptors` are given, on these and
+  // not on the futex, so that what comes there ends it, too. Caller: the owner, with an empty queue.
+  enum class Slept : uint8_t { kNot, kUntilWoken, kUntilCalled };
+  Slept sleep(WakeSet* descriptors = nullptr) noexcept;
   // Ends sleep(). Returns false if it did not sleep, or somebody else was first. Caller: any.
   bool wake() noexcept;
   bool is_sleeping() const noexcept {
@@ -175,10 +186,25 @@ class Worker {
   const std::atomic<bool>& stopping_;
   const TaskPath* task_path_ =
       nullptr;  // null: a pen (see SchedulerImpl), without tasks
+  std::atomic<Poller*> poller_{nullptr};
 
   // Everybody's line.
   alignas(64) MpscStack<Ult, &Ult::next> inbox_;
-  alignas(64) FutexWord sleeping_{0};  // 1: the owner sleeps or is about to
+  // Not 0: the owner sleeps or is about to; on the futex, or on descriptors: then the bell's is added.
+  static constexpr uint32_t kOnFutex = 1, kOnDescriptors = 2;
+  // What a waker does who has found `on` there. Also in a place where nothing may be called: Donor.
+  [[gnu::always_inline]] static void end_sleep(const FutexWord& sleeping,
+                                               uint32_t on) noexcept {
+    // A bell that comes after the end of this sleep ends the next one, which then is in vain.
+    if (on >= kOnDescriptors) {
+      const uint64_t one = 1;
+      raw_syscall(SYS_write, static_cast<long>(on - kOnDescriptors),
+                  reinterpret_cast<long>(&one), sizeof one);
+    } else {
+      futex_wake(sleeping);
+    }
+  }
+  alignas(64) FutexWord sleeping_{0};
 
   alignas(64) std::atomic<uint64_t> next_deadline_ns_{kNever};
   Mutex timer_lock_;

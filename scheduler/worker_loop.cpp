@@ -2,7 +2,10 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+
 #include "base/trace.h"
+#include "scheduler/poll/poller.h"
 #include "scheduler/spin.h"
 
 namespace mpc::sched {
@@ -21,15 +24,17 @@ void WorkerLoop::run_worker() noexcept {
   Worker& worker = *carrier_.worker();
   trace::runs();
   while (!is_stopping()) {
-    if (worker.has_ready() && worker.has_task()) parts_.tasks.run_one(worker);
+    if (worker.has_ready() && worker.has_task()) {
+      if (was_idle_) end_idle(worker);
+      parts_.tasks.run_one(worker);
+    }
     Ult* ult = worker.pop();
     if (ult == nullptr) ult = parts_.stealing.take_for(worker);
     if (ult == nullptr) {
       idle(worker);
       continue;
     }
-    if (owes_look_) parts_.tasks.pass_on(worker);
-    owes_look_ = false;
+    if (was_idle_) end_idle(worker);
     worker.is_idle.store(false, std::memory_order_relaxed);
     carrier_.resume(*ult);
     // The Ult that came back may have lost the worker: then this thread is a spare.
@@ -37,32 +42,62 @@ void WorkerLoop::run_worker() noexcept {
   }
 }
 
+// What is over when this thread goes on with something else than to look for it.
+void WorkerLoop::end_idle(Worker& worker) noexcept {
+  parts_.tasks.pass_on(worker);
+  was_idle_ = false;
+  if (looks_at_ != nullptr) looks_at_->end_look();
+  looks_at_ = nullptr;
+}
+
+uint64_t WorkerLoop::spin_ns() const noexcept {
+  return looks_at_ == nullptr ? spin_budget_ns()
+                              : std::max(spin_budget_ns(), Poller::idle_spin_ns());
+}
+
+// The last of several ranks has parked, at once, as others were ready then: somebody has to
+// wait actively before this core sleeps. For what comes from outside in any case, also on a single
+// core: to be woken for it takes long.
+void WorkerLoop::begin_spinning(const Worker& worker) noexcept {
+  const uint64_t switches = worker.switch_count.load(std::memory_order_relaxed);
+  const bool has_waited = worker.has_spun() || parts_.worker_count == 1;
+  if (switches != idle_since_switch_ && (!has_waited || looks_at_ != nullptr))
+    task_spin_end_ns_ = now_ns() + spin_ns();
+  idle_since_switch_ = switches;
+}
+
 void WorkerLoop::idle(Worker& worker) noexcept {
   TaskQueues& tasks = parts_.tasks;
-  // The last of several ranks has parked, at once, as others were ready then: somebody has to
-  // wait actively before this core sleeps.
-  const uint64_t switches = worker.switch_count.load(std::memory_order_relaxed);
-  if (switches != idle_since_switch_ && !worker.has_spun() && parts_.worker_count > 1)
-    task_spin_end_ns_ = now_ns() + spin_budget_ns();
-  idle_since_switch_ = switches;
+  if (looks_at_ == nullptr && (looks_at_ = worker.poller()) != nullptr) [[unlikely]]
+    looks_at_->begin_look();
+  begin_spinning(worker);
   worker.is_idle.store(true, std::memory_order_relaxed);
   tasks.begin_idle(worker);
   const TaskQueues::Taken taken = look_for_task(worker);
   if (taken.task == nullptr && !may_steal_soon(worker) && sleep(worker))
     parts_.monitor.nudge();
   tasks.end_idle(worker);
-  owes_look_ = true;
+  was_idle_ = true;
   if (taken.task == nullptr) return;
   worker.is_idle.store(false, std::memory_order_relaxed);
-  tasks.pass_on(worker);  // the others, while this one runs
+  end_idle(worker);  // others take the other tasks, while this one runs
   tasks.run(worker, taken);
-  task_spin_end_ns_ = now_ns() + spin_budget_ns();
+  was_idle_ = true;
+  task_spin_end_ns_ = now_ns() + spin_ns();
+}
+
+inline bool WorkerLoop::look_outside(uint64_t now) noexcept {
+  return looks_at_ != nullptr && looks_at_->turn(now, Poller::Looker::kIdle);
 }
 
 // False: it did not sleep.
 bool WorkerLoop::sleep(Worker& worker) noexcept {
   parts_.tasks.flush_counts(worker);
-  return worker.sleep();
+  if (looks_at_ == nullptr) return worker.sleep() != Worker::Slept::kNot;
+  const Poller::Bed bed = looks_at_->go_to_sleep();
+  const Worker::Slept slept = worker.sleep(bed.descriptors);
+  looks_at_->wake_up(bed, slept == Worker::Slept::kUntilCalled);
+  return slept != Worker::Slept::kNot;
 }
 
 // Does another worker have a ready thread that it will not run soon? Waits until that is clear; not
@@ -73,6 +108,7 @@ bool WorkerLoop::may_steal_soon(Worker& worker) noexcept {
   const uint64_t end = now_ns() + theft->longest_patience_ns();
   for (;;) {
     const uint64_t now = now_ns();
+    look_outside(now);
     const Theft::Verdict verdict = theft->look(now);
     if (verdict != Theft::Verdict::kSoon) return verdict == Theft::Verdict::kDue;
     if (now >= end || worker.has_ready() || worker.has_task() ||
@@ -87,8 +123,7 @@ bool WorkerLoop::may_steal_soon(Worker& worker) noexcept {
 TaskQueues::Taken WorkerLoop::look_for_task(Worker& worker) noexcept {
   constexpr int kPausesPerClockRead = 16;
   Theft* theft = parts_.stealing.theft_of(worker);
-  const uint64_t look_ns =
-      task_spin_end_ns_ - spin_budget_ns() + Theft::kWaitBeforeLookNs;
+  const uint64_t look_ns = task_spin_end_ns_ - spin_ns() + Theft::kWaitBeforeLookNs;
   for (;;) {
     const TaskQueues::Taken taken = parts_.tasks.take(worker);
     if (taken.task != nullptr || worker.has_ready() || task_spin_end_ns_ == 0)
@@ -98,6 +133,7 @@ TaskQueues::Taken WorkerLoop::look_for_task(Worker& worker) noexcept {
       _mm_pause();
     }
     const uint64_t now = now_ns();
+    if (look_outside(now)) task_spin_end_ns_ = now + spin_ns();  // more may follow
     if (theft != nullptr && now >= look_ns && theft->look(now) == Theft::Verdict::kDue)
       task_spin_end_ns_ = 0;
     if (now < task_spin_end_ns_ && now < worker.next_deadline_ns()) continue;

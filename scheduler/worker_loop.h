@@ -14,9 +14,9 @@
 //     next Ult: own run queue, inbox, timers; else one of others ----+--> resume() it
 //            | none                                                  |
 //            v                                                       |
-//     idle: look for a task, as long as polling pays                 |
+//     idle: look for a task and outside, as long as polling pays     |
 //           wait until it is clear whether an Ult can be stolen      |
-//           sleep until a push, a wake-up or a timer; or run the task --> from the top
+//           sleep until a push, a wake-up, a timer or a call from outside; or run the task --> from the top
 
 #include <atomic>
 #include <cstdint>
@@ -54,14 +54,20 @@ class WorkerLoop {
   }
   void run_worker() noexcept;
   void idle(Worker& worker) noexcept;
+  void end_idle(Worker& worker) noexcept;
+  void begin_spinning(const Worker& worker) noexcept;
+  uint64_t spin_ns() const noexcept;
+  bool look_outside(uint64_t now) noexcept;
   bool sleep(Worker& worker) noexcept;
   bool may_steal_soon(Worker& worker) noexcept;
   TaskQueues::Taken look_for_task(Worker& worker) noexcept;
 
   Carrier& carrier_;
   const Parts parts_;
-  // Tasks may have come while idle() counted as looking; see TaskQueues::pass_on().
-  bool owes_look_ = false;
+  // Since the last idle(): tasks may have come while that counted as looking (TaskQueues::pass_on()),
+  // and this thread may still count as one that polls.
+  bool was_idle_ = false;
+  Poller* looks_at_ = nullptr;      // not null: between its begin_look() and end_look()
   uint64_t task_spin_end_ns_ = 0;   // idle() looks for tasks and Ults until then
   uint64_t idle_since_switch_ = 0;  // the worker's switch_count at the last idle()
 };

@@ -3,6 +3,7 @@
 #include "mpi/objects/info.h"
 #include "nbc/algorithms/cache.h"
 #include "nbc/algorithms/inter.h"
+#include "runtime/job/job.h"
 
 namespace mpc::mpi::impl {
 
@@ -15,8 +16,14 @@ Result<std::shared_ptr<const nbc::Schedule>> schedule_of(Call& call) {
 nbc::SplitCall choose_split(Comm& comm, nbc::Shape& shape) {
   if (comm.is_inter()) return {};
   const std::string* hint = comm.hints ? comm.hints->find("mpc_nbc_split") : nullptr;
-  const nbc::CommView view{*comm.self().job, comm.collective_context(), comm.peers()[0],
-                           comm.size(), hint};
+  const job::Job& job = *comm.self().job;
+  const nbc::CommView view{job,
+                           comm.collective_context(),
+                           comm.peers()[0],
+                           comm.size(),
+                           job.processes().process_of(comm.self().world_rank),
+                           comm.members().here,
+                           hint};
   return nbc::needs_choice(view, shape) ? comm.tree_splitter().choose(view, shape)
                                         : nbc::SplitCall();
 }

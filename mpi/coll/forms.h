@@ -25,17 +25,18 @@ nbc::SplitCall choose_split(Comm& comm, nbc::Shape& shape);
 
 // The call as the user made it; with mpi.check, compared with those of the others.
 template <class Describe>
-Err describe_and_check(const char* name, Call& call, Describe& describe) {
+Err describe_and_check(const char* name, Call& call, bool may_wait,
+                       Describe& describe) {
   const Err error = describe(call);
   if (error || !is_checking()) return error;
-  return compare_with_others(
-      call.comm, {name, call.shape, call.pair[0], call.pair[1], call.op.op()});
+  return compare_with_others(call.comm, {name, call.shape, call.pair[0], call.pair[1],
+                                         call.op.op(), may_wait});
 }
 
 template <class Describe>
 Err run(const char* name, Comm& comm, Coll coll, Describe&& describe) {
   Call call(comm, coll);
-  if (const Err error = describe_and_check(name, call, describe)) return error;
+  if (const Err error = describe_and_check(name, call, true, describe)) return error;
   auto schedule = schedule_of(call);
   if (!schedule) return fail(schedule.error());
   const CollectiveReason reason(name, comm);
@@ -49,7 +50,7 @@ template <class Describe>
 Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** out,
          Describe&& describe) {
   auto call = std::make_unique<Call>(comm, coll);
-  if (const Err error = describe_and_check(name, *call, describe)) return error;
+  if (const Err error = describe_and_check(name, *call, false, describe)) return error;
   call->shape.is_nonblocking = true;
   MPC_TRACE("mpi", "describe", coll);
   call->split = choose_split(comm, call->shape);

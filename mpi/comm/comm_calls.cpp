@@ -84,13 +84,13 @@ Err start_duplicate(const char* call, Comm& comm, const InfoHints* hints,
 
 // The part of the machine that a rank belongs to, by the name of a hardware resource;
 // MPI_UNDEFINED for an unknown name. All processes are on one host, and each core is a worker of
-// one of them; with several hosts this becomes the number of the host, and of the core among all.
+// one of them; with several hosts this becomes the number of the host.
 int resource_of(job::Rank& rank, std::string_view resource) {
   if (resource == "mpi_shared_memory" || resource == "machine" || resource == "node" ||
       resource == "hwloc://Machine")
     return 0;
   if (resource == "core" || resource == "hwloc://Core")
-    return rank.job->worker_of(rank.world_rank);
+    return rank.job->place_of(rank.world_rank);
   return MPI_UNDEFINED;
 }
 
@@ -170,7 +170,7 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
       break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
       // The next smaller part of the machine that we know is the core.
-      color = rank.job->worker_of(rank.world_rank);
+      color = rank.job->place_of(rank.world_rank);
       break;
     case MPI_UNDEFINED:
       break;

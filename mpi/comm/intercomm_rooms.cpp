@@ -5,15 +5,6 @@
 
 namespace mpc::mpi {
 
-void put_group(ByteWriter& out, const GroupRef& group) {
-  out.put(group != nullptr);
-  if (group) out.put_all(group->world_ranks());
-}
-
-GroupRef get_group(ByteReader& in) {
-  return in.get<bool>() ? GroupTable::make(in.get_all<int>()) : nullptr;
-}
-
 void LeadersRoom::pack(ByteWriter& out) const {
   for (const Side& side : sides) {
     put_group(out, side.group);

@@ -16,10 +16,6 @@
 
 namespace mpc::mpi {
 
-// A group in bytes; null stays null.
-void put_group(ByteWriter& out, const GroupRef& group);
-GroupRef get_group(ByteReader& in);
-
 // The two leaders meet here; neither is first by right.
 struct LeadersRoom final : Room {
   struct Side {

@@ -10,14 +10,16 @@
 #include "mpi/ext/include/mpc/schedule.h"
 #include "mpi/objects/lookup.h"
 
+// The bodies of C functions. NOLINTBEGIN(google-build-using-namespace)
 using namespace mpc;
 using namespace mpc::mpi;
+// NOLINTEND(google-build-using-namespace)
 
 static_assert(MPCX_TAG_UB == nbc::kTagsPerCollective - 1);
 
 namespace {
 
-// `body` with the object behind `handle`.
+// `body` with the object behind `handle`; without one (a null pointer to it, too) it is not called.
 template <class T, class Handle, class Body>
 int with(const char* function, Handle handle, Body body) {
   EntryScope call(function);
@@ -70,12 +72,13 @@ int MPCX_Builder_create(MPI_Comm comm, MPCX_Builder* builder) {
 }
 
 int MPCX_Builder_free(MPCX_Builder* builder) {
-  return with_builder("MPCX_Builder_free", builder == nullptr ? nullptr : *builder,
-                      [&](UserBuilder& b) {
-                        delete &b;
-                        *builder = MPCX_BUILDER_NULL;
-                        return kSuccess;
-                      });
+  return with_builder(
+      "MPCX_Builder_free", builder == nullptr ? nullptr : *builder,
+      [&](UserBuilder& b) {
+        delete &b;
+        *builder = MPCX_BUILDER_NULL;  // NOLINT(clang-analyzer-core.NullDereference)
+        return kSuccess;
+      });
 }
 
 int MPCX_Send(MPCX_Builder builder, const void* buffer, MPI_Count count,
@@ -155,7 +158,7 @@ int MPCX_Commit(MPCX_Builder* builder, MPCX_Schedule* schedule) {
         MPC_MPI_TRY(b.commit(&made));
         *schedule = reinterpret_cast<MPCX_Schedule>(static_cast<Object*>(made));
         delete &b;
-        *builder = MPCX_BUILDER_NULL;
+        *builder = MPCX_BUILDER_NULL;  // NOLINT(clang-analyzer-core.NullDereference)
         return kSuccess;
       });
 }
@@ -184,13 +187,14 @@ int MPCX_Schedule_init(MPCX_Schedule schedule, MPI_Info info, MPI_Request* reque
 }
 
 int MPCX_Schedule_free(MPCX_Schedule* schedule) {
-  return with_schedule("MPCX_Schedule_free", schedule == nullptr ? nullptr : *schedule,
-                       [&](UserSchedule& s) {
-                         s.mark_freed();
-                         s.drop();
-                         *schedule = MPCX_SCHEDULE_NULL;
-                         return kSuccess;
-                       });
+  return with_schedule(
+      "MPCX_Schedule_free", schedule == nullptr ? nullptr : *schedule,
+      [&](UserSchedule& s) {
+        s.mark_freed();
+        s.drop();
+        *schedule = MPCX_SCHEDULE_NULL;  // NOLINT(clang-analyzer-core.NullDereference)
+        return kSuccess;
+      });
 }
 
 int MPCX_Schedule_verify(MPCX_Schedule schedule) {

@@ -26,6 +26,7 @@ MPC_VISIBLE MPI_F08_status* MPI_F08_STATUSES_IGNORE = &f08_ignored[1];
 
 // Predefined callbacks are procedures in Fortran. MPI never calls these: callback() knows
 // their addresses. A program that calls one itself gets what the standard says.
+// NOLINTBEGIN(bugprone-macro-parentheses): types
 #define MPC_COPY_FN(name, value_type)                                           \
   MPC_VISIBLE void name##_null_copy_fn_(int*, int*, value_type*, value_type*,   \
                                         value_type*, int* flag, int* ierror) {  \
@@ -42,6 +43,7 @@ MPC_VISIBLE MPI_F08_status* MPI_F08_STATUSES_IGNORE = &f08_ignored[1];
                                           int* ierror) {                        \
     *ierror = MPI_SUCCESS;                                                      \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 MPC_COPY_FN(mpi, int)
 MPC_COPY_FN(mpi_comm, MPI_Aint)
 MPC_COPY_FN(mpi_type, MPI_Aint)

@@ -65,57 +65,57 @@ template <class Handle>
 struct KindOf;
 template <>
 struct KindOf<MPI_Comm> {
-  static constexpr Kind value = Kind::kComm;
+  static constexpr Kind kValue = Kind::kComm;
 };
 template <>
 struct KindOf<MPI_Group> {
-  static constexpr Kind value = Kind::kGroup;
+  static constexpr Kind kValue = Kind::kGroup;
 };
 template <>
 struct KindOf<MPI_Datatype> {
-  static constexpr Kind value = Kind::kDatatype;
+  static constexpr Kind kValue = Kind::kDatatype;
 };
 template <>
 struct KindOf<MPI_Op> {
-  static constexpr Kind value = Kind::kOp;
+  static constexpr Kind kValue = Kind::kOp;
 };
 template <>
 struct KindOf<MPI_Request> {
-  static constexpr Kind value = Kind::kRequest;
+  static constexpr Kind kValue = Kind::kRequest;
 };
 template <>
 struct KindOf<MPI_Message> {
-  static constexpr Kind value = Kind::kMessage;
+  static constexpr Kind kValue = Kind::kMessage;
 };
 template <>
 struct KindOf<MPI_Info> {
-  static constexpr Kind value = Kind::kInfo;
+  static constexpr Kind kValue = Kind::kInfo;
 };
 template <>
 struct KindOf<MPI_Errhandler> {
-  static constexpr Kind value = Kind::kErrhandler;
+  static constexpr Kind kValue = Kind::kErrhandler;
 };
 template <>
 struct KindOf<MPI_Win> {
-  static constexpr Kind value = Kind::kWin;
+  static constexpr Kind kValue = Kind::kWin;
 };
 template <>
 struct KindOf<MPI_File> {
-  static constexpr Kind value = Kind::kFile;
+  static constexpr Kind kValue = Kind::kFile;
 };
 template <>
 struct KindOf<MPI_Session> {
-  static constexpr Kind value = Kind::kSession;
+  static constexpr Kind kValue = Kind::kSession;
 };
 
 template <class Handle>
 inline Handle to_c(int value) noexcept {
   return static_cast<Handle>(
-      static_cast<void*>(int_to_handle(value, KindOf<Handle>::value)));
+      static_cast<void*>(int_to_handle(value, KindOf<Handle>::kValue)));
 }
 template <class Handle>
 inline int to_fortran(Handle handle) noexcept {
-  return handle_to_int(handle, KindOf<Handle>::value);
+  return handle_to_int(handle, KindOf<Handle>::kValue);
 }
 
 // C copies of an array of handles.

@@ -97,7 +97,8 @@ const Attribute* AttributeSet::find(int keyval_id) const noexcept {
 
 Err AttributeSet::set(const KeyvalRef& keyval, void* value, Language written_by,
                       void* handle) {
-  const KeyvalRef keep = keyval;
+  // The callback may free the one that `keyval` stands in.
+  const KeyvalRef keep = keyval;  // NOLINT(performance-unnecessary-copy-initialization)
   if (const Attribute* old = find(keyval->id))
     MPC_MPI_TRY(of_callback(call_delete(*keyval, handle, old->value), "delete"));
   // The callback may have changed the set: look again.

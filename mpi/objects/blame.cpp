@@ -53,7 +53,7 @@ int handle_error(Err error, const char* function) {
   Errhandler& own = state->self->errhandler();
   Errhandler& handler =
       own.policy == Errhandler::Policy::kFatal ? state->world->errhandler() : own;
-  const MPI_Comm comm = &handler == &own ? MPI_COMM_SELF : MPI_COMM_WORLD;
+  MPI_Comm comm = &handler == &own ? MPI_COMM_SELF : MPI_COMM_WORLD;
   return handle_error(error, handler, comm, nullptr, function);
 }
 

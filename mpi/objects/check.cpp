@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -26,16 +27,33 @@ struct Claim {
   std::string name;
   int rank = 0;
   int root = 0;
-  const char* op = nullptr;  // null: none, or the user's
-  bool has_op = false;
+  std::string op;  // empty: none
   bool has_data = false;
   dt::SignatureHash data;
   Count elements = 0;
 };
 
-struct CheckRoom final : Room {
-  Claim first;
-};
+void put_claim(ByteWriter& out, const Claim& claim) {
+  out.put_text(claim.name);
+  out.put(claim.rank);
+  out.put(claim.root);
+  out.put_text(claim.op);
+  out.put(claim.has_data);
+  out.put(claim.data);
+  out.put(claim.elements);
+}
+
+Claim get_claim(ByteReader& in) {
+  Claim claim;
+  claim.name = in.get_text();
+  claim.rank = in.get<int>();
+  claim.root = in.get<int>();
+  claim.op = in.get_text();
+  claim.has_data = in.get<bool>();
+  claim.data = in.get<dt::SignatureHash>();
+  claim.elements = in.get<Count>();
+  return claim;
+}
 
 struct Amount {
   const dt::Datatype* type;
@@ -62,8 +80,10 @@ Claim claim_of(const CollectiveCall& call) {
   claim.name = call.name;
   claim.rank = call.shape.rank;
   claim.root = call.shape.root;
-  claim.has_op = call.op != nullptr;
-  if (call.op != nullptr) claim.op = call.op->name();
+  if (call.op != nullptr) {
+    const char* const name = call.op->name();
+    claim.op = name != nullptr ? name : "an operation of the user's";
+  }
   const Amount amount = common_amount(call);
   claim.has_data = amount.type != nullptr;
   if (claim.has_data) {
@@ -73,10 +93,6 @@ Claim claim_of(const CollectiveCall& call) {
   return claim;
 }
 
-std::string name_of_op(const Claim& claim) {
-  return claim.op != nullptr ? claim.op : "an operation of the user's";
-}
-
 // "" or how the two differ, as this rank sees it.
 std::string difference(const Claim& mine, const Claim& other) {
   if (mine.name != other.name)
@@ -84,15 +100,63 @@ std::string difference(const Claim& mine, const Claim& other) {
   if (mine.root != other.root)
     return fmt::format("root {} here, {} on rank {}", mine.root, other.root,
                        other.rank);
-  if (mine.has_op && other.has_op && name_of_op(mine) != name_of_op(other))
-    return fmt::format("{} here, {} on rank {}", name_of_op(mine), name_of_op(other),
-                       other.rank);
+  if (!mine.op.empty() && !other.op.empty() && mine.op != other.op)
+    return fmt::format("{} here, {} on rank {}", mine.op, other.op, other.rank);
   if (mine.has_data && other.has_data && mine.data != other.data)
     return fmt::format(
         "the data differ in number or basic types: a count of {} here, of {} on rank "
         "{}",
         mine.elements, other.elements, other.rank);
   return {};
+}
+
+struct CheckRoom final : Room {
+  std::vector<Claim> claims;  // that of the first one here, then some that differ
+
+  std::string difference_from(const Claim& mine) const {
+    std::string text;
+    for (const Claim& other : claims)
+      if (text = difference(mine, other); !text.empty()) break;
+    return text;
+  }
+  void add(const Claim& mine) {
+    constexpr size_t kEnough = 4;
+    if (claims.empty() || (claims.size() < kEnough && !difference_from(mine).empty()))
+      claims.push_back(mine);
+  }
+  void pack(ByteWriter& out) const override {
+    out.put(claims.size());
+    for (const Claim& claim : claims) put_claim(out, claim);
+  }
+  void merge(ByteReader& in) override {
+    for (auto n = in.get<size_t>(); n > 0 && !in.has_failed(); --n)
+      claims.push_back(get_claim(in));
+  }
+};
+
+// Waits for nobody: with the first one of this process.
+std::string compare_here(Comm& comm, const Claim& mine) {
+  std::string text;
+  const int here = comm.members().here;
+  detail::enter(
+      comm.self(), meeting_key(MeetingKind::kCheck, comm), {here, nullptr},
+      []() -> std::shared_ptr<Room> { return std::make_shared<CheckRoom>(); }, false,
+      [&](Room& room, bool is_first) {
+        std::vector<Claim>& claims = static_cast<CheckRoom&>(room).claims;
+        if (is_first)
+          claims.push_back(mine);
+        else
+          text = difference(mine, claims.front());
+      });
+  return text;
+}
+
+// With all members, once they have come. Switches: yes.
+std::string compare_everywhere(Comm& comm, const Claim& mine) {
+  return meet<CheckRoom>(
+             comm.self(), meeting_key(MeetingKind::kCheck, comm), comm.members(),
+             [&](CheckRoom& room) { room.add(mine); }, mine.name.c_str())
+      ->difference_from(mine);
 }
 
 struct KindName {
@@ -131,18 +195,9 @@ bool is_checking() noexcept { return setting_check.get(); }
 Err compare_with_others(Comm& comm, const CollectiveCall& call) {
   if (comm.is_inter() || comm.size() == 1) return kSuccess;
   const Claim mine = claim_of(call);
-  std::string text;
-  // In one room of the whole job, see is_in_one_memory() in meeting.cpp.
-  detail::enter(
-      comm.self(), meeting_key(MeetingKind::kCheck, comm), {comm.size(), nullptr},
-      []() -> std::shared_ptr<Room> { return std::make_shared<CheckRoom>(); }, false,
-      [&](Room& room, bool is_first) {
-        Claim& first = static_cast<CheckRoom&>(room).first;
-        if (is_first)
-          first = mine;
-        else
-          text = difference(mine, first);
-      });
+  const std::string text = comm.is_in_one_process() || !call.may_wait
+                               ? compare_here(comm, mine)
+                               : compare_everywhere(comm, mine);
   if (text.empty()) return kSuccess;
   return fail(MPI_ERR_NOT_SAME, fmt::format("{}: {} (mpi.check)", call.name, text));
 }

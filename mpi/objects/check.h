@@ -24,10 +24,13 @@ struct CollectiveCall {
   const nbc::Shape& shape;
   const dt::Datatype* send_type;  // or null
   const dt::Datatype* recv_type;
-  const Op* op;  // null: none
+  const Op* op;   // null: none
+  bool may_wait;  // it blocks
 };
-// Compares it with that of the member who came first; waits for nobody. Nothing is compared on an
-// intercommunicator. Errors: MPI_ERR_NOT_SAME; the message names the other member's rank and what
+// Compares it with that of the member who came first; waits for nobody. If members live in several
+// processes a call that blocks waits until all have come, and is compared with theirs; one that does
+// not is compared within its process. Nothing is compared on an intercommunicator.
+// Switches: yes. Errors: MPI_ERR_NOT_SAME; the message names the other member's rank and what
 // differs.
 Err compare_with_others(Comm& comm, const CollectiveCall& call);
 

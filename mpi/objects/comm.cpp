@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/check.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/info.h"
@@ -113,6 +114,7 @@ struct TeamRoom final : Room {
 }  // namespace
 
 void Comm::join_team() {
+  DCHECK(is_in_one_process(), "collectives without messages need one memory");
   const MeetingKey key{
       MeetingKind::kTeam, place_of(local_context_, group_->world_rank(0)), 0, {}};
   team_ = agree<TeamRoom>(*self_, key, size_, [&](TeamRoom& room) {

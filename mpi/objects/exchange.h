@@ -3,15 +3,12 @@
 //
 // Role:      an allgather of bytes among processes. A room of one process hands over what its
 //            members have left, and is called when the other processes' bytes are there.
-// Users:     mpi/objects/meeting.cpp.
+// Users:     mpi/objects/meeting.cpp; implemented by mpi/objects/net_exchange.h.
 // Threads:   any.
 // See also:  docs/design/0006-meetings.md; runtime/job/process_map.h.
 
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "mpi/objects/byte_stream.h"
@@ -29,23 +26,10 @@ class Exchange {
   virtual ~Exchange() = default;
   // The part of the process at `index` of `processes`; all of them must name the same key and
   // the same processes, each once. Returns at once. Caller: any, without locks. Switches: no.
+  // The same key serves again, for the same processes, as soon as this has returned here and
+  // has delivered here: others may be behind.
   virtual void allgather(const MeetingKey& key, std::span<const int> processes,
                          int index, Bytes mine, Deliver deliver) = 0;
-};
-
-// Between virtual processes: all bytes pass one table in memory.
-class MemoryExchange final : public Exchange {
- public:
-  void allgather(const MeetingKey& key, std::span<const int> processes, int index,
-                 Bytes mine, Deliver deliver) override;
-
- private:
-  struct Pending {
-    std::vector<Bytes> bytes;
-    std::vector<Deliver> deliveries;
-  };
-  std::mutex mutex_;
-  std::unordered_map<MeetingKey, Pending, MeetingKeyHash> pending_;
 };
 
 }  // namespace mpc::mpi

@@ -117,7 +117,7 @@ std::span<const int> GroupTable::places() const {
     const job::Job* job = job::Job::existing();
     if (job == nullptr || job->is_singleton()) return;
     places_.reserve(ranks_.size());
-    for (const int rank : ranks_) places_.push_back(job->worker_of(rank));
+    for (const int rank : ranks_) places_.push_back(job->place_of(rank));
   });
   return places_;
 }

@@ -10,18 +10,13 @@
 namespace mpc::mpi {
 namespace {
 
-// These are tools that look for mistakes in a program. What their members bring are pointers into
-// their own memory (schedules, names), so all of them meet in one room of the whole job. That works
-// between virtual processes only.
-constexpr bool is_in_one_memory(MeetingKind kind) noexcept {
-  return kind == MeetingKind::kVerify || kind == MeetingKind::kCheck;
-}
-
 class MeetingReason final : public sched::WaitReason {
  public:
   MeetingReason(const Room& room, const char* what) : room_(room), what_(what) {}
   std::string text() const override {
     // Read without the lock: a report may be made while a member holds it.
+    if (room_.has_asked.load(std::memory_order_relaxed))
+      return fmt::format("{}: waits for members in other processes", what_);
     return fmt::format("{}: waits for the other members ({} needed)", what_,
                        room_.expected);
   }
@@ -56,6 +51,7 @@ void deliver(Room& room, std::vector<Bytes> told) {
   if (room->index == 0 && room->pairs_wanted() > 0)
     out.put(process.ids.take(room->pairs_wanted()));
   room->pack(out);
+  room->has_asked.store(true, std::memory_order_relaxed);
   process.exchange->allgather(
       key, list.processes(), room->index, out.take(),
       [room](std::vector<Bytes> told) { deliver(*room, std::move(told)); });
@@ -103,8 +99,7 @@ namespace detail {
 std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members members,
                             MakeRoom make, bool will_wait,
                             const std::function<void(Room&, bool)>& visit) {
-  Process& process =
-      is_in_one_memory(key.kind) ? Process::of_all(self) : Process::of(self);
+  Process& process = Process::of(self);
   Hall::Shard& shard = process.hall.shard_of(key);
   std::shared_ptr<Room> room;
   bool is_last = false;
@@ -114,6 +109,7 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
     if (entry == shard.rooms.end()) {
       entry = shard.rooms.emplace(key, make()).first;
       entry->second->expected = members.here;
+      entry->second->home = process.index;
     }
     room = entry->second;
     const std::lock_guard inside(room->mutex);
@@ -146,6 +142,7 @@ bool is_over(Room& room) {
 }
 
 void wait_for_end(job::Rank& self, Room& room, const char* what) {
+  DCHECK(room.home == Process::of(self).index, "a rank waits in another process");
   auto ready = [](void* argument) { return is_ready(*static_cast<Room*>(argument)); };
   if (!ready(&room))
     msg::wait_until(self, nullptr, 0, ready, &room, MeetingReason(room, what));

@@ -80,9 +80,11 @@ struct Room {
   std::vector<job::Rank*> waiting;  // under the mutex
 
   // Of several processes; set under the mutex.
-  std::vector<Bytes> told;           // by process
-  int index = 0;                     // of this process in it
-  std::atomic<bool> is_told{false};  // all have come, in all processes; as is_over
+  std::vector<Bytes> told;             // by process
+  int index = 0;                       // of this process in it
+  std::atomic<bool> is_told{false};    // all have come, in all processes; as is_over
+  std::atomic<bool> has_asked{false};  // the other processes; for reports only
+  int home = 0;                        // the process whose room it is
 };
 
 namespace detail {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "mpi/objects/byte_stream.h"
 #include "mpi/objects/group_table.h"
 
 namespace mpc::mpi {
@@ -58,6 +59,12 @@ MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
 inline uint64_t place_of(uint32_t context, int first_world_rank) noexcept {
   return static_cast<uint64_t>(static_cast<uint32_t>(first_world_rank)) << 32 | context;
 }
+
+// In bytes, for other processes. A group may be null.
+void put_group(ByteWriter& out, const GroupRef& group);
+GroupRef get_group(ByteReader& in);
+void put_key(ByteWriter& out, const MeetingKey& key);
+MeetingKey get_key(ByteReader& in);
 
 struct MeetingKeyHash {
   size_t operator()(const MeetingKey& key) const noexcept {

@@ -1,9 +1,9 @@
 #pragma once
 // Process: what the ranks of one process have in common for making communicators.
 //
-// Role:      its rooms, its context ids, its way to the other processes. A job has one, or one for
-//            each virtual process, and no rank reaches into another one than its own.
-// Users:     mpi/objects/meeting.cpp, and who draws context ids.
+// Role:      its rooms, its context ids, its way to the other processes. An address space has one,
+//            or one for each virtual process, and no rank reaches into another one than its own.
+// Users:     mpi/objects/meeting.cpp, and who draws context ids; mpi/objects/rank_life.cpp.
 // Threads:   any.
 // See also:  runtime/job/process_map.h, docs/design/0006-meetings.md.
 
@@ -13,8 +13,9 @@
 #include <unordered_map>
 
 #include "mpi/objects/context_ids.h"
-#include "mpi/objects/exchange.h"
 #include "mpi/objects/meeting_key.h"
+#include "mpi/objects/net_exchange.h"
+#include "runtime/job/process_map.h"
 #include "runtime/job/rank.h"
 
 namespace mpc::mpi {
@@ -37,19 +38,18 @@ class Hall {
 };
 
 struct Process {
-  Process(int its_index, int processes, Exchange* to_others)
-      : index(its_index), ids(its_index, processes), exchange(to_others) {}
+  Process(int its_index, int processes);
 
   const int index;
   ContextIds ids;
   Hall hall;
-  Exchange* const exchange;  // null: there are no others
+  const std::unique_ptr<NetExchange> exchange;  // null: there are no others
 
   // Where the rank lives. Never destroyed: ranks may still meet while main()'s statics go.
   static Process& of(const job::Rank& rank);
-  // Where ranks of all processes meet, for what cannot be told in bytes (meeting.h); possible
-  // only as long as all processes are virtual ones of one address space.
-  static Process& of_all(const job::Rank& rank);
+  // Once, before the network of a job of several processes is opened: what other processes tell
+  // goes to the one that it is for. The map must outlive the network.
+  static void listen(const job::ProcessMap& map) noexcept;
 };
 
 }  // namespace mpc::mpi

@@ -3,6 +3,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/process.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "runtime/job/job.h"
@@ -31,12 +32,15 @@ void rank_ends(job::Rank& rank) {
 }
 
 Result<> job_starts(job::Job& job) {
+  Process::listen(job.processes());
+  if (job.has_other_processes()) return msg::open_process_network(job);
   return msg::open_network(job.processes(), transport::LoopbackConfig::from_settings());
 }
 
 void job_ends(job::Job&) { msg::close_network(); }
 
 [[gnu::constructor]] void register_hooks() {
+  job::Job::at_wireup(job::HookOrder::kMpi, msg::load_process_network);
   job::Job::at_job_start(job::HookOrder::kMpi, job_starts);
   job::Job::at_job_end(job::HookOrder::kMpi, job_ends);
   job::Job::at_rank_start(job::HookOrder::kMpi, rank_starts);

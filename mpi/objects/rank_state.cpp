@@ -7,8 +7,8 @@ namespace mpc::mpi {
 
 RankState* rank_state_of(int world_rank) noexcept {
   job::Job* job = job::Job::existing();
-  if (job == nullptr || world_rank < 0 || world_rank >= job->size()) return nullptr;
-  return job->rank(world_rank).mpi;
+  job::Rank* const rank = job != nullptr ? job->find(world_rank) : nullptr;
+  return rank != nullptr ? rank->mpi : nullptr;
 }
 
 RankState& attached_rank() {

@@ -68,7 +68,7 @@ inline int this_world_rank() noexcept { return job::current_rank()->world_rank; 
 // For calls that are allowed before MPI_Init: a program without launcher becomes a job.
 RankState& attached_rank();
 
-// Of another rank of this process; null when it has ended.
+// Of another rank; null when it has ended or lives in another process.
 RankState* rank_state_of(int world_rank) noexcept;
 
 }  // namespace mpc::mpi

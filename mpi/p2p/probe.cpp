@@ -129,6 +129,7 @@ Err imrecv(void* buf, Count count, const dt::Datatype& type, MPI_Message* messag
     *message = MPI_MESSAGE_NULL;
     *request = Request::make(*rank_state(), RequestKind::kDone, nullptr, "MPI_Imrecv");
     (*request)->done_status = proc_null_status();
+    (*request)->is_active = true;
     return kSuccess;
   }
   Message* object = nullptr;

@@ -74,7 +74,8 @@ void at_tick() noexcept {
   static int ticks = 0;
   if (sched::Emulation::is_on() && ++ticks % sched::Emulation::stretch() != 0) return;
   const std::lock_guard lock(g_ranks_mutex);
-  for (int r = 0; r < job->size(); ++r) look_at(job->rank(r));
+  const job::RankRange local = job->local_ranks();
+  for (int r = local.first; r < local.end; ++r) look_at(job->rank(r));
 }
 
 }  // namespace

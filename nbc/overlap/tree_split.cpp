@@ -174,8 +174,10 @@ void SplitCall::note_end() const noexcept {
 
 namespace {
 
-// The memories of all ranks: a site is the same at all members of a communicator.
+// The memories of all ranks: a site is the same at all members of a communicator. Those of
+// another process have their own, as they cannot look into this one: S may differ between them.
 struct MemoryKey {
+  int process;
   msg::ContextId context;
   int first_rank, size;  // disjoint communicators may have the same context
   Coll coll;
@@ -188,13 +190,13 @@ struct MemoryKey {
 std::shared_ptr<SplitMemory> memory_of(const CommView& comm, const SplitSite& site) {
   static std::mutex mutex;  // never held over a switch
   static std::map<MemoryKey, std::weak_ptr<SplitMemory>> memories;
-  const MemoryKey key{comm.context, comm.first_rank, comm.size,          site.coll,
-                      site.root,    site.bytes,      site.is_commutative};
+  const MemoryKey key{comm.process, comm.context, comm.first_rank, comm.size,
+                      site.coll,    site.root,    site.bytes,      site.is_commutative};
   const std::lock_guard lock(mutex);
   std::weak_ptr<SplitMemory>& known = memories[key];
   std::shared_ptr<SplitMemory> memory = known.lock();
   if (memory == nullptr) {
-    memory = std::make_shared<SplitMemory>(comm.size);
+    memory = std::make_shared<SplitMemory>(comm.ranks_here);
     known = memory;
   }
   return memory;
@@ -242,12 +244,14 @@ Situation situation_of(const SplitSite& site, const CommView& comm) {
 
 }  // namespace
 
-// From what all ranks know alike: not from this rank's window.
+// From what all ranks know alike: not from this rank's window, nor, with members in several
+// processes, from parameters and cores, which are those of one process.
 void TreeSplitter::plan(SplitSite& site, const CommView& comm, const Shape& shape) {
   if (!chooser_) chooser_ = std::make_unique<Chooser>(machine_parameters());
   site.planned = model_name(select(shape).name);
   site.planned_arity = arity_of(shape);
   site.planned_segment_bytes = segment_bytes_of(shape);
+  if (comm.ranks_here < comm.size) return;
   if (wanted_algorithm(shape) != nullptr || !model_plans()) return;
   const Choice choice = chooser_->choose(situation_of(site, comm));
   if (choice.algorithm == nullptr) return;

@@ -26,12 +26,14 @@ class Job;
 
 namespace mpc::nbc {
 
-// What the choice has to know of a communicator; the same at all its members.
+// What the choice has to know of a communicator; the same at all its members in a process.
 struct CommView {
   const job::Job& job;
   msg::ContextId context;  // of its collectives
   int first_rank;          // world rank of the first member
   int size;
+  int process;              // the caller's
+  int ranks_here;           // members that live in it
   const std::string* hint;  // "mpc_nbc_split"; null: none
 };
 
@@ -51,7 +53,7 @@ struct SplitSite {
   int planned_arity = 0;
   int64_t planned_segment_bytes = 0;
   uint64_t calls = 0;                   // of this rank
-  std::shared_ptr<SplitMemory> memory;  // of all ranks
+  std::shared_ptr<SplitMemory> memory;  // of all ranks of the process
 };
 
 // One call's part in the memory of its site.

@@ -48,7 +48,8 @@ bool has_worker_for_itself(const Rank& rank) noexcept {
   const sched::Worker* now = rank.execution->worker();
   if (now == nullptr || rank.execution->core() != job.scheduler()->core_of_worker(home))
     return false;
-  for (int other = 0; other < job.size(); ++other)
+  const job::RankRange local = job.local_ranks();
+  for (int other = local.first; other < local.end; ++other)
     if (other != rank.world_rank && job.worker_of(other) == home) return false;
   return true;
 }

@@ -49,8 +49,8 @@ void* help(void* argument) {
   auto& work = *static_cast<Work*>(argument);
   for (;;) {
     const int r = work.next_rank.fetch_add(1, std::memory_order_relaxed);
-    if (r >= work.job.size()) return nullptr;
-    flush_units_of(work.job.rank(r));
+    if (r >= work.job.local_ranks().size()) return nullptr;
+    flush_units_of(work.job.rank(work.job.local_ranks().first + r));
     sched::Execution::self().set_identity(nullptr);
     work.done_count.fetch_add(1, std::memory_order_release);
   }
@@ -85,11 +85,13 @@ bool wait_for(const Work& work, int wanted) {
 
 void flush_fortran_units(job::Job& job) {
   bool any = false;
-  for (int r = 0; r < job.size() && !any; ++r) any = flush_of(job.rank(r)) != nullptr;
+  const job::RankRange local = job.local_ranks();
+  for (int r = local.first; r < local.end && !any; ++r)
+    any = flush_of(job.rank(r)) != nullptr;
   if (!any) return;
   auto* work = new Work{job};
   for (int stuck = 0; stuck < kHelpers; ++stuck) {
-    if (!start_helper(*work) || wait_for(*work, job.size() - stuck)) return;
+    if (!start_helper(*work) || wait_for(*work, local.size() - stuck)) return;
   }
 }
 

@@ -44,7 +44,7 @@ uint64_t clock_ns(clockid_t id) noexcept {
 // run time) counting begins when they ask, with an even share of what was used before.
 void count_if_asked_for(job::Rank& rank) {
   const bool is_first =  // of its program
-      rank.world_rank == 0 ||
+      rank.job->find(rank.world_rank - 1) == nullptr ||
       rank.job->rank(rank.world_rank - 1).app_index != rank.app_index;
   if (is_first && rank.instance != nullptr && !sched::counts_cpu_time() &&
       rank.instance->image().imports({"clock", "times", "getrusage",
@@ -60,9 +60,9 @@ void begin_counting(const job::Rank& rank) noexcept {
   static std::once_flag once;
   std::call_once(once, [&] {
     if (sched::counts_cpu_time()) return;
-    g_share_before_ns.store(
-        clock_ns(CLOCK_PROCESS_CPUTIME_ID) / static_cast<uint64_t>(rank.world_size),
-        std::memory_order_relaxed);
+    g_share_before_ns.store(clock_ns(CLOCK_PROCESS_CPUTIME_ID) /
+                                static_cast<uint64_t>(rank.job->local_ranks().size()),
+                            std::memory_order_relaxed);
     sched::count_cpu_time();
   });
 }

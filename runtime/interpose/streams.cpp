@@ -195,8 +195,9 @@ void flush_job(job::Job& job) {
   flush_fortran_units(job);
   if (job.is_singleton()) return;
   if (!job::crash::is_reporting()) flush_idle_files();
-  for (int r = 0; r < job.size(); ++r) flush_rank(job.rank(r), false);
-  for (int r = 0; r < job.size(); ++r) {
+  const job::RankRange local = job.local_ranks();
+  for (int r = local.first; r < local.end; ++r) flush_rank(job.rank(r), false);
+  for (int r = local.first; r < local.end; ++r) {
     RankStreams* streams = existing_streams(job.rank(r));
     if (streams == nullptr) continue;
     streams->out_lines.finish_at_job_end();

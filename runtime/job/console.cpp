@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +27,12 @@ struct File {
   std::atomic<bool> is_inside_line{false};
 };
 
+// Standard output's and standard error's.
+constinit File g_own_files[2];
+constinit File* g_files =
+    g_own_files;  // or in the memory of a job of several processes
+constexpr size_t kMemoryBytes = sizeof g_own_files;
+
 class Guard {
  public:
   Guard(File& file, bool is_alone) noexcept
@@ -47,13 +54,12 @@ class Guard {
 };
 
 File& file_of(int fd) noexcept {
-  static constinit File files[2];
   static const bool are_same = [] {
     struct stat out, err;
     return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 &&
            out.st_dev == err.st_dev && out.st_ino == err.st_ino;
   }();
-  return files[fd == STDERR_FILENO && !are_same ? 1 : 0];
+  return g_files[fd == STDERR_FILENO && !are_same ? 1 : 0];
 }
 
 constinit std::atomic<bool> g_is_forked_child{
@@ -142,6 +148,36 @@ void say(std::string_view message) noexcept {
     write_all(STDERR_FILENO, "\n", 1);
   write_all(STDERR_FILENO, message.data(), message.size());
   if (message.back() != '\n') write_all(STDERR_FILENO, "\n", 1);
+}
+
+int make_shared_memory() noexcept {
+  const int memory = ::memfd_create("mpcrun-console", 0);
+  if (memory < 0) return -1;
+  if (::ftruncate(memory, kMemoryBytes) == 0) {
+    share(memory);
+    be_alone();
+    if (g_files != g_own_files) return memory;
+  }
+  ::close(memory);
+  return -1;
+}
+
+void share(int memory) noexcept {
+  if (memory < 0) return;
+  void* mapped =
+      ::mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  if (mapped != MAP_FAILED) g_files = static_cast<File*>(mapped);
+}
+
+void be_alone() noexcept {
+  if (g_files == g_own_files) return;
+  pthread_rwlockattr_t attributes;
+  ::pthread_rwlockattr_init(&attributes);
+  ::pthread_rwlockattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  ::pthread_rwlockattr_setkind_np(&attributes,
+                                  PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+  for (int i = 0; i < 2; ++i) ::pthread_rwlock_init(&g_files[i].lock, &attributes);
+  ::pthread_rwlockattr_destroy(&attributes);
 }
 
 bool is_line_open() noexcept {

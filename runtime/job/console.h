@@ -3,7 +3,8 @@
 //
 // Role:      writes a text whole, never mixed with another one; begins mpcrun's own messages on
 //            a line of their own; remembers what could not be written.
-// Users:     runtime/interpose/streams.cpp (the ranks' output), runtime/job (reports).
+// Users:     runtime/interpose/streams.cpp (the ranks' output), runtime/job (reports),
+//            tools/mpclaunch.
 // Threads:   any; in a forked child only the one that is left.
 // See also:  docs/mpcrun.md (output).
 
@@ -28,6 +29,14 @@ bool is_line_open() noexcept;
 void note_loss(int world_rank, int fd, int error) noexcept;
 // "mpcrun: rank 1: standard output could not be written: No space left ..."; empty: nothing lost.
 std::string loss();
+
+// Several processes of a job write to the same files: their launcher makes the memory by which they
+// keep their texts apart, a descriptor that they inherit. -1: none is to be had.
+int make_shared_memory() noexcept;
+// From now on this process uses that memory. Caller: before anything is written.
+void share(int memory) noexcept;
+// The other processes are gone, one of them perhaps while it wrote. Caller: the launcher.
+void be_alone() noexcept;
 
 // True in a child that a rank has forked: the locks' holders may not exist there.
 bool is_forked_child() noexcept;

@@ -70,7 +70,8 @@ void write_out() noexcept {
 bool is_of_memory(int signal) { return signal == SIGSEGV || signal == SIGBUS; }
 
 bool is_rank(EndableJob& job, const void* identity) {
-  for (int r = 0; r < job.size(); ++r)
+  const RankRange local = job.local_ranks();
+  for (int r = local.first; r < local.end; ++r)
     if (&job.rank(r) == identity) return true;
   return false;
 }
@@ -83,7 +84,8 @@ const sched::Execution* who_runs(EndableJob& job, const void* sp) {
     const sched::Execution& current = sched::Execution::self();
     if (is_rank(job, current.identity())) self = &current;
   });
-  for (int r = 0; self == nullptr && r < job.size(); ++r) {
+  const RankRange local = job.local_ranks();
+  for (int r = local.first; self == nullptr && r < local.end; ++r) {
     sched::Execution* execution = job.rank(r).execution;
     if (execution == nullptr) continue;
     const auto stack = execution->stack();

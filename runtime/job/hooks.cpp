@@ -24,6 +24,7 @@ struct Table {
   }
 };
 
+constinit Table<Job, Result<>> g_wireup{};
 constinit Table<Job, Result<>> g_job_start{};
 constinit Table<Rank> g_start{};
 constinit Table<Rank> g_end{};
@@ -32,6 +33,7 @@ constinit Table<Job> g_job_end{};
 
 }  // namespace
 
+void Job::at_wireup(HookOrder who, Result<> (*hook)(Job&)) { g_wireup.add(who, hook); }
 void Job::at_job_start(HookOrder who, Result<> (*hook)(Job&)) {
   g_job_start.add(who, hook);
 }
@@ -42,11 +44,16 @@ void Job::at_job_end(HookOrder who, void (*hook)(Job&)) { g_job_end.add(who, hoo
 
 namespace hooks {
 
-Result<> run_job_start(Job& job) {
-  for (const auto hook : g_job_start.slots)
+namespace {
+Result<> run_all(const Table<Job, Result<>>& table, Job& job) {
+  for (const auto hook : table.slots)
     if (hook != nullptr) MPC_TRY(hook(job));
   return {};
 }
+}  // namespace
+
+Result<> run_wireup(Job& job) { return run_all(g_wireup, job); }
+Result<> run_job_start(Job& job) { return run_all(g_job_start, job); }
 void run_rank_start(Rank& rank) { g_start.run(rank); }
 void run_rank_end(Rank& rank) { g_end.run_backwards(rank); }
 void run_rank_failure(Rank& rank) { g_failure.run(rank); }

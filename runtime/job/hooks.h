@@ -9,6 +9,7 @@
 
 namespace mpc::job::hooks {
 
+Result<> run_wireup(Job& job);
 Result<> run_job_start(Job& job);
 void run_rank_start(Rank& rank);
 void run_rank_end(Rank& rank);

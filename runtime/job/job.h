@@ -1,10 +1,10 @@
 #pragma once
-// Job: all ranks of this process, their start, their end, and what the user is told.
+// Job: the ranks of this process, their start, their end, and what the user is told.
 //
-// Role:      the table of ranks; starts them on the scheduler; collects exit statuses; turns
+// Role:      the table of ranks; which others there are, in other processes; starts them on the scheduler; collects exit statuses; turns
 //            aborts, crashes and deadlocks into one report and one exit status.
 // Users:     runtime/message (rank table), mpi (init, abort), runtime/interpose.
-// Threads:   rank() any; the rest as said.
+// Threads:   rank() and find() any; the rest as said.
 // See also:  docs/mpcrun.md for exit statuses, runtime/job/launch.h.
 
 #include <cstdint>
@@ -17,6 +17,10 @@
 #include "runtime/job/rank.h"
 #include "scheduler/scheduler.h"
 
+namespace mpc::wireup {
+class Wireup;
+}
+
 namespace mpc::job {
 
 class Job {
@@ -28,13 +32,24 @@ class Job {
   static Job* existing() noexcept;
 
   virtual ~Job() = default;
-  virtual int size() const noexcept = 0;
+  virtual int size() const noexcept = 0;  // of all processes
+  // Those of this process: all, but in a job of several processes.
+  RankRange local_ranks() const noexcept { return local_; }
+  // Caller: it is one of local_ranks().
   virtual Rank& rank(int world_rank) noexcept = 0;
+  // Null: it lives in another process, or there is none.
+  Rank* find(int world_rank) noexcept {
+    return local_.contains(world_rank) ? &rank(world_rank) : nullptr;
+  }
   virtual bool is_singleton() const noexcept = 0;
   virtual const std::string& program(int app_index) const = 0;
   virtual uint64_t start_ns() const noexcept = 0;  // one origin of time for all ranks
   // Which ranks share memory. Complete before the first rank starts.
   const ProcessMap& processes() const noexcept { return processes_; }
+  // True: other processes have ranks; not where all are virtual ones of this process.
+  bool has_other_processes() const noexcept { return local_.size() != size(); }
+  // How processes find each other. Null for a singleton.
+  virtual wireup::Wireup* wireup() noexcept { return nullptr; }
   // Null for a singleton.
   virtual sched::Scheduler* scheduler() noexcept = 0;
   // The machine whose cores the workers have. Null for a singleton.
@@ -42,8 +57,10 @@ class Job {
   // Workers that have ranks, and those that are there for communication only.
   virtual int application_workers() const noexcept = 0;
   virtual int communication_workers() const noexcept = 0;
-  // The worker that a rank was placed on at its start.
+  // The worker that a rank of this process was placed on at its start.
   virtual int worker_of(int world_rank) const noexcept = 0;
+  // The same as a number among the workers of all processes: ranks of any process.
+  virtual int place_of(int world_rank) const noexcept { return worker_of(world_rank); }
 
   // Ends the whole job: lets the other ranks go on for a moment if it is a rank that calls,
   // flushes the ranks' streams, prints `message` (one report; a later call by another thread
@@ -71,6 +88,10 @@ class Job {
   // Called instead when the rank ends the job, on its own execution: abort() may have been
   // called from anywhere in it, so wait for no lock.
   static void at_rank_failure(HookOrder who, RankHook hook);
+  // Called once on the thread that runs the job, in a job of several processes only: they know
+  // each other's numbers, no program is loaded, and what is put now (Wireup::put) is there for all
+  // at the job's start. An error ends the job.
+  static void at_wireup(HookOrder who, Result<> (*hook)(Job&));
   // Called once on the thread that runs the job, when all is known of its ranks and before any of
   // them starts; not for a singleton. An error ends the job.
   static void at_job_start(HookOrder who, Result<> (*hook)(Job&));
@@ -78,7 +99,9 @@ class Job {
   static void at_job_end(HookOrder who, void (*hook)(Job&));
 
  protected:
-  ProcessMap processes_{1};  // of a singleton; others set it
+  // Of a singleton; others set them.
+  ProcessMap processes_{1};
+  RankRange local_{0, 1};
 };
 
 }  // namespace mpc::job

@@ -41,6 +41,7 @@ struct JobSpec {
   std::vector<int> placement_list;  // worker of each rank, repeated cyclically
   size_t stack_bytes = 0;      // --stack-size; 0: as `ulimit -s`, SIZE_MAX: unlimited
   double timeout_seconds = 0;  // --timeout; 0: none
+  int processes = 1;           // --processes; each gets as many ranks
   bool show_only = false;      // --show
   std::string working_directory;      // --wdir
   std::vector<std::string> settings;  // --set name=value

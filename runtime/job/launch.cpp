@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "runtime/job/console.h"
 #include "runtime/job/inherited.h"
 #include "runtime/job/node_job.h"
 #include "runtime/trace/trace_file.h"
@@ -30,18 +31,44 @@ int exit_status_of(Errc code) {
   }
 }
 
-int report(const Error& error) {
-  std::fprintf(stderr, "mpcrun: %s\n", error.message.c_str());
-  return exit_status_of(error.code);
+// What the libraries behind several processes do at exit() is not for us to wait for.
+int end_process(int status, wireup::Wireup& wireup) {
+  if (wireup.has_launcher()) ::_exit(status);
+  return status;
 }
 
-Result<> apply_settings(const JobSpec& spec) {
+// Several processes fail alike: their launcher says it once.
+int report(const Error& error, wireup::Wireup* wireup) {
+  const int status = exit_status_of(error.code);
+  if (wireup != nullptr && wireup->has_launcher()) {
+    wireup->tell(wireup::Report::kEnding, status, "mpcrun: " + error.message);
+    return end_process(status, *wireup);
+  }
+  if (!error.message.empty())
+    std::fprintf(stderr, "mpcrun: %s\n", error.message.c_str());
+  return status;
+}
+
+Result<> apply_settings(const JobSpec& spec, bool is_first_process) {
   MPC_TRY(Settings::load_environment());
   for (const std::string& assignment : spec.settings)
     MPC_TRY(Settings::assign(assignment));
+  if (!is_first_process) return {};
   for (const std::string& unknown : Settings::unknown_in_environment())
     log::warn("{}", unknown);
   return {};
+}
+
+int show(NodeJob& job) {
+  const auto text = job.describe();
+  if (!text) return report(text.error(), job.wireup());
+  if (std::fputs(text->c_str(), stdout) == EOF || std::fflush(stdout) != 0) {
+    std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
+    return kExitOutput;
+  }
+  job.wireup()->tell(wireup::Report::kFinished, 0, {});
+  job.wireup()->finalize();
+  return end_process(0, *job.wireup());
 }
 
 }  // namespace
@@ -57,26 +84,26 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
     return kExitLaunch;
   }
   inherited::take();
-  if (auto applied = apply_settings(spec); !applied) return report(applied.error());
-  if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0) {
-    std::fprintf(stderr, "mpcrun: --wdir %s: %s\n", spec.working_directory.c_str(),
-                 std::strerror(errno));
-    return kExitUsage;
-  }
+  auto connected = mpc::wireup::Wireup::connect();
+  if (!connected) return report(connected.error(), nullptr);
+  mpc::wireup::Wireup* const wireup = connected->get();
+  console::share(wireup->console_memory());
+  if (auto applied = apply_settings(spec, wireup->index() == 0); !applied)
+    return report(applied.error(), wireup);
+  if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0)
+    return report({mpc::Errc::kArg, fmt::format("--wdir {}: {}", spec.working_directory,
+                                                std::strerror(errno))},
+                  wireup);
   // Never destroyed: threads that ranks started may still run when the process exits.
   // Static: a leak checker finds it, also after a launch that failed.
-  static auto* const job = new NodeJob(spec);
-  if (auto prepared = job->prepare(); !prepared) return report(prepared.error());
-  if (spec.show_only) {
-    if (std::fputs(job->describe().c_str(), stdout) != EOF && std::fflush(stdout) == 0)
-      return 0;
-    std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
-    return kExitOutput;
-  }
-  if (auto traced = job->open_trace(); !traced) return report(traced.error());
+  static auto* const job = new NodeJob(spec, std::move(*connected));
+  if (auto prepared = job->prepare(); !prepared)
+    return report(prepared.error(), wireup);
+  if (spec.show_only) return show(*job);
+  if (auto traced = job->open_trace(); !traced) return report(traced.error(), wireup);
   auto status = job->run();
   const bool is_traced = mpc::trace::TraceFile::write();
-  if (!status) return report(status.error());
+  if (!status) return report(status.error(), wireup);
   std::fflush(nullptr);
   ::_exit(*status == 0 && !is_traced
               ? kExitOutput

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -11,7 +12,6 @@
 #include "base/rank_heap.h"
 #include "base/settings.h"
 #include "base/trace.h"
-#include "runtime/job/console.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
@@ -42,16 +42,6 @@ EnumSetting allocator_setting{"job.allocator", 0, kAllocators, 2,
                               "unless another allocator is preloaded) or system "
                               "(libc's malloc, one for all ranks)"};
 
-// For the tests of what crosses processes, on every machine.
-IntSetting virtual_processes{
-    "job.virtual_processes",
-    1,
-    "processes",
-    "For testing: the job behaves as if its ranks lived in so many processes: messages "
-    "between them are encoded and pass a network, though it is only a queue in memory",
-    1,
-    1 << 20};
-
 Result<std::unique_ptr<loader::Image>> load(const std::string& path,
                                             const AppSpec& app) {
   const Loading loading(path, kExitNotExecutable);
@@ -60,48 +50,64 @@ Result<std::unique_ptr<loader::Image>> load(const std::string& path,
 
 }  // namespace
 
-NodeJob::NodeJob(const JobSpec& spec) : spec_(spec) {}
+NodeJob::NodeJob(const JobSpec& spec, std::unique_ptr<wireup::Wireup> wireup)
+    : spec_(spec), wireup_(std::move(wireup)) {}
 NodeJob::~NodeJob() { set_current_job(nullptr); }
 
 const std::string& NodeJob::program(int app_index) const {
   return programs_[app_index].path;
 }
-int NodeJob::worker_of(int world_rank) const noexcept { return worker_of_[world_rank]; }
+int NodeJob::worker_of(int world_rank) const noexcept {
+  return worker_of_[local_index(world_rank)];
+}
 
-Result<> NodeJob::prepare() {
-  for (size_t app = 0; app < spec_.apps.size(); ++app) {
-    const AppSpec& wanted = spec_.apps[app];
-    auto path = find_program(wanted.program);
-    MPC_TRY(path);
+// Its ranks begin with first_rank.
+Result<> NodeJob::add_program(const AppSpec& wanted, int first_rank) {
+  auto path = find_program(wanted.program);
+  MPC_TRY(path);
+  Program program;
+  program.local = {std::max(first_rank, local_.first),
+                   std::min(first_rank + wanted.ranks, local_.end)};
+  program.path = *path;
+  program.file = absolute(*path);
+  program.arguments = {wanted.program};
+  program.arguments.insert(program.arguments.end(), wanted.args.begin(),
+                           wanted.args.end());
+  program.environment = merged_environment(wanted);
+  if (program.local.size() > 0) {
     auto image = load(*path, wanted);
     MPC_TRY(image);
-    Program program{std::move(*image),
-                    *path,
-                    absolute(*path),
-                    {wanted.program},
-                    merged_environment(wanted)};
+    program.image = std::move(*image);
     allow_many_openmp(*program.image, program.environment);
     program.has_team = has_openmp_threads(*program.image, program.environment);
-    program.arguments.insert(program.arguments.end(), wanted.args.begin(),
-                             wanted.args.end());
-    programs_.push_back(std::move(program));
-    for (int i = 0; i < wanted.ranks; ++i) {
-      auto rank = std::make_unique<Rank>();
-      rank->world_rank = static_cast<int>(ranks_.size());
-      rank->app_index = static_cast<int>(app);
-      rank->job = this;
-      ranks_.push_back(std::move(rank));
-    }
   }
-  for (auto& rank : ranks_) rank->world_size = size();
-  processes_ = ProcessMap::in_blocks(size(), static_cast<int>(virtual_processes.get()));
+  for (int r = program.local.first; r < program.local.end; ++r) {
+    auto rank = std::make_unique<Rank>();
+    rank->world_rank = r;
+    rank->world_size = size();
+    rank->app_index = static_cast<int>(programs_.size());
+    rank->job = this;
+    ranks_.push_back(std::move(rank));
+  }
+  programs_.push_back(std::move(program));
+  return {};
+}
+
+Result<> NodeJob::prepare() {
+  MPC_TRY(divide_ranks());
+  int first_rank = 0;
+  for (const AppSpec& wanted : spec_.apps) {
+    MPC_TRY(add_program(wanted, first_rank));
+    first_rank += wanted.ranks;
+  }
   MPC_TRY(choose_cores());
   auto placed = place();
   MPC_TRY(placed);
   worker_of_ = std::move(*placed);
   for (Program& program : programs_)
-    let_openmp_wait(*program.image, program.environment, units_of_ranks());
-  return {};
+    if (program.image)
+      let_openmp_wait(*program.image, program.environment, units_of_ranks());
+  return tell_others();
 }
 
 // What the user asks for here is given or refused; what the shell's limit says is a wish.
@@ -111,7 +117,7 @@ size_t NodeJob::stack_bytes() const {
   if (is_given) return spec_.stack_bytes;
   return sched::possible_stack_bytes(
       spec_.stack_bytes != 0 ? spec_.stack_bytes : sched::stack_limit(),
-      static_cast<size_t>(size()));
+      static_cast<size_t>(local_count()));
 }
 
 Result<> NodeJob::load_instances() {
@@ -122,8 +128,9 @@ Result<> NodeJob::load_instances() {
                     "its main thread; the job is ended",
                     instance.rank(), status));
   });
-  for (size_t app = 0; app < programs_.size(); ++app) {
-    MPC_TRY(programs_[app].image->reserve(static_cast<size_t>(spec_.apps[app].ranks)));
+  for (Program& program : programs_) {
+    if (program.image)
+      MPC_TRY(program.image->reserve(static_cast<size_t>(program.local.size())));
   }
   for (auto& rank : ranks_) {
     auto instance = programs_[rank->app_index].image->load_instance(rank->world_rank);
@@ -184,7 +191,7 @@ void NodeJob::rank_ended(Rank& rank, int status) {
   }
   // After MPI_Finalize nobody waits for it, and the others may be writing their results.
   if (status != 0)
-    ending_.note_failure(status, fmt::format("{} exited with status {}", who, status));
+    note_failure(status, fmt::format("{} exited with status {}", who, status));
   // Before the mailboxes go: an item wakes other ranks after it has completed what they wait for.
   if (rank.progress != nullptr) rank.progress->stop();
   hooks::run_rank_end(rank);
@@ -197,6 +204,24 @@ void name_process_after(const std::string& path) {
   name = path;
   program_invocation_name = name.data();
   program_invocation_short_name = name.data() + (name.rfind('/') + 1);
+}
+
+Result<> NodeJob::spawn_ranks() {
+  for (auto& rank : ranks_) {
+    sched::UltSpec ult;
+    ult.entry = [this, r = rank.get()] { rank_main(*r); };
+    ult.worker = worker_of(rank->world_rank);
+    ult.identity = rank.get();
+    ult.name = "rank";
+    auto spawned = scheduler_->spawn(std::move(ult));
+    if (!spawned) {
+      return {spawned.error().code, fmt::format("rank {} of {}: {}", rank->world_rank,
+                                                size(), spawned.error().message)};
+    }
+    // relaxed: the ranks see it by release(); a report only compares it, see describe().
+    std::atomic_ref(rank->execution).store(*spawned, std::memory_order_relaxed);
+  }
+  return {};
 }
 
 Result<int> NodeJob::run() {
@@ -222,40 +247,31 @@ Result<int> NodeJob::run() {
   auto scheduler = sched::Scheduler::start(config);
   MPC_TRY(scheduler);
   scheduler_ = std::move(*scheduler);
-  scheduler_->set_quiescence_handler([this] {
-    // Ranks that wait for the job's end are no deadlock; what waits for them sees it itself.
-    if (!is_ending()) abort(kExitDeadlock, deadlock_report(*this));
-  });
+  // What waits for ranks of another process is no deadlock.
+  if (!has_other_processes()) {
+    scheduler_->set_quiescence_handler([this] {
+      // Ranks that wait for the job's end are no deadlock; what waits for them sees it itself.
+      if (!is_ending()) abort(kExitDeadlock, deadlock_report(*this));
+    });
+  }
   crash::install(*this);
-  SignalThread signals(*this, spec_.timeout_seconds);
+  SignalThread signals(*this, wireup_->has_launcher() ? 0 : spec_.timeout_seconds);
   signals_ = &signals;
+  wireup_->on_order([this](wireup::Order order) { obey(order); });
   make_progress_threads();
   bind_workers();
   MPC_TRY(hooks::run_job_start(*this));
   scheduler_->hold();
-  for (auto& rank : ranks_) {
-    sched::UltSpec ult;
-    ult.entry = [this, r = rank.get()] { rank_main(*r); };
-    ult.worker = worker_of_[rank->world_rank];
-    ult.identity = rank.get();
-    ult.name = "rank";
-    auto spawned = scheduler_->spawn(std::move(ult));
-    if (!spawned) {
-      return {spawned.error().code, fmt::format("rank {} of {}: {}", rank->world_rank,
-                                                size(), spawned.error().message)};
-    }
-    // relaxed: the ranks see it by release(); a report only compares it, see describe().
-    std::atomic_ref(rank->execution).store(*spawned, std::memory_order_relaxed);
-  }
+  MPC_TRY(spawn_ranks());
   scheduler_->release();
   scheduler_->wait_all();
   if (!ending_.request(0, nullptr, false))
     wait_for_end();  // a thread of a rank was first
   ending_thread_.store(::gettid(), std::memory_order_relaxed);
+  leave_together();
   hooks::run_job_end(*this);
   print_counters();
-  console::say(console::loss());
-  console::say(ending_.messages());
+  say_last_words();
   return exit_status();
 }
 

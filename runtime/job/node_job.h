@@ -1,5 +1,5 @@
 #pragma once
-// NodeJob: the ranks of one node as user-level threads of this process.
+// NodeJob: the ranks of one process as its user-level threads: all of the job, or some.
 //
 // Role:      loads a private copy of its program for each rank, places the ranks on workers,
 //            runs them, and ends the job in one way whatever happens.
@@ -19,6 +19,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/job/openmp.h"
 #include "runtime/loader/image.h"
+#include "runtime/wireup/wireup.h"
 #include "scheduler/progress/progress.h"
 #include "topology/machine.h"
 
@@ -26,30 +27,36 @@ namespace mpc::job {
 
 class SignalThread;
 
-// Its functions are in four files: loading and running in node_job.cpp, the others in
-// node_job_cores.cpp, node_job_end.cpp and node_job_text.cpp.
+// Its functions are in five files: loading and running in node_job.cpp, the others in
+// node_job_cores.cpp, node_job_end.cpp, node_job_processes.cpp and node_job_text.cpp.
 class NodeJob final : public EndableJob {
  public:
-  explicit NodeJob(const JobSpec& spec);
+  // Of a job of several processes this is the part of one.
+  NodeJob(const JobSpec& spec, std::unique_ptr<wireup::Wireup> wireup);
   ~NodeJob() override;
 
   // Checks the programs, chooses cores, starts workers. Errors: kNotFound, kPermission,
   // kImage (exit statuses 127, 126, 126), others: kExitLaunch.
   Result<> prepare();
-  // The placement and settings as `mpcrun --show` prints them.
-  std::string describe() const;
+  // The placement and settings as `mpcrun --show` prints them; of all processes, and only the
+  // first one says it. Errors: kSystem.
+  Result<std::string> describe();
   // --trace: makes the file. Errors: kArg with the reason.
   Result<> open_trace();
   // Runs all ranks to their end; returns the exit status of the job.
   Result<int> run();
 
-  int size() const noexcept override { return static_cast<int>(ranks_.size()); }
-  Rank& rank(int world_rank) noexcept override { return *ranks_[world_rank]; }
+  int size() const noexcept override { return processes_.ranks(); }
+  Rank& rank(int world_rank) noexcept override {
+    return *ranks_[local_index(world_rank)];
+  }
+  wireup::Wireup* wireup() noexcept override { return wireup_.get(); }
   bool is_singleton() const noexcept override { return false; }
   const std::string& program(int app_index) const override;
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return scheduler_.get(); }
   int worker_of(int world_rank) const noexcept override;
+  int place_of(int world_rank) const noexcept override;
   const topo::Machine* machine() const noexcept override { return machine_.get(); }
   int application_workers() const noexcept override {
     return choice_.application_workers;
@@ -58,12 +65,8 @@ class NodeJob final : public EndableJob {
     return static_cast<int>(choice_.cores.size()) - choice_.application_workers;
   }
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
-  void note_failure(int exit_code, const std::string& message) override {
-    ending_.note_failure(exit_code, message);
-  }
-  void note_refusal(int exit_code, const std::string& message) override {
-    ending_.note_refusal(exit_code, message);
-  }
+  void note_failure(int exit_code, const std::string& message) override;
+  void note_refusal(int exit_code, const std::string& message) override;
   bool is_ending() const noexcept override { return ending_.is_requested(); }
   [[noreturn]] void wait_for_end() noexcept override;
   [[noreturn]] void end_rank(int status) override;
@@ -79,15 +82,25 @@ class NodeJob final : public EndableJob {
 
  private:
   struct Program {
-    std::unique_ptr<loader::Image> image;
-    std::string path;                    // by which it was found
-    std::string file;                    // absolute
-    std::vector<std::string> arguments;  // with argv[0]
+    RankRange local;                       // its ranks in this process
+    std::unique_ptr<loader::Image> image;  // null: there are none
+    std::string path;                      // by which it was found
+    std::string file;                      // absolute
+    std::vector<std::string> arguments;    // with argv[0]
     std::vector<std::string> environment;
     bool has_team = false;  // its ranks start threads by OpenMP
   };
 
+  // world_rank: of this process.
+  size_t local_index(int world_rank) const noexcept {
+    return static_cast<size_t>(world_rank - local_.first);
+  }
+  int local_count() const noexcept { return local_.size(); }
+  Result<> divide_ranks();
+  Result<> add_program(const AppSpec& wanted, int first_rank);
+  Result<> tell_others();
   Result<> choose_machine();
+  void take_own_cores(CoreWish& wish);
   Result<> choose_cores();
   Result<std::vector<int>> place() const;
   bool shares_machine() const;
@@ -101,14 +114,22 @@ class NodeJob final : public EndableJob {
   void make_progress_threads();
   size_t stack_bytes() const;  // of each rank
   Result<> load_instances();
+  Result<> spawn_ranks();
   void rank_main(Rank& rank);
   int node_of(const Rank& rank) const;
   void rank_ended(Rank& rank, int status);
   int count_that_can_go_on() const;
-  static void print_counters();
+  std::string describe_process() const;
+  std::string trace_path() const;
+  bool request(int exit_code, const std::string* message, bool with_grace) noexcept;
+  void leave_together();
+  void say_last_words();
+  void obey(wireup::Order order);
+  void print_counters() const;
   int exit_status() const;
 
   JobSpec spec_;
+  const std::unique_ptr<wireup::Wireup> wireup_;
   std::unique_ptr<topo::Machine> machine_;
   CoreChoice choice_;
   CoreLeases leases_;  // until the process ends
@@ -117,7 +138,8 @@ class NodeJob final : public EndableJob {
   sched::ProgressCores::Config progress_config_;
   std::vector<Program> programs_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  std::vector<int> worker_of_;
+  std::vector<int> worker_of_;  // of the ranks of this process
+  std::vector<int> place_of_;   // of all ranks; empty: as worker_of_
   // Progress threads refer to their cores; both outlive the scheduler, whose end waits for
   // all user-level threads.
   std::unique_ptr<sched::ProgressCores> progress_cores_;
@@ -126,6 +148,8 @@ class NodeJob final : public EndableJob {
   Ending ending_;
   std::atomic<int> ending_thread_{0};  // read by the thread's own signal handler only
   SignalThread* signals_ = nullptr;    // while run() lasts
+  std::atomic<bool> is_leaving_{
+      false};  // all ranks of this process have ended by themselves
   uint64_t start_ns_ = 0;
 };
 

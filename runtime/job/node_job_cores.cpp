@@ -74,8 +74,7 @@ Result<> NodeJob::choose_cores() {
   MPC_TRY(choose_machine());
   MPC_TRY(choose_policy(&progress_config_));
   CoreWish wish;
-  wish.ranks = 0;
-  for (const AppSpec& app : spec_.apps) wish.ranks += app.ranks;
+  wish.ranks = local_count();
   wish.core_count = spec_.core_count;
   wish.core_list = spec_.core_list;
   wish.comm_cores = spec_.comm_cores;
@@ -83,6 +82,7 @@ Result<> NodeJob::choose_cores() {
   wish.placement = spec_.placement;
   wish.has_teams = has_teams();
   wish.has_progress = progress_config_.policy != sched::ProgressPolicy::kOff;
+  if (has_other_processes()) take_own_cores(wish);
   // Another job may take a core between our look and our lease.
   constexpr int kMostTries = 8;
   for (int i = 0; i < kMostTries; ++i) {
@@ -175,7 +175,7 @@ UnitCounts NodeJob::units_of_ranks() const {
   }
   std::vector<int> all(static_cast<size_t>(machine_->core_count()));
   std::iota(all.begin(), all.end(), 0);
-  return {count(all), static_cast<double>(count(all)) / size()};
+  return {count(all), static_cast<double>(count(all)) / local_count()};
 }
 
 // OpenMP looks at the affinity before it starts threads, so it finds the whole share.
@@ -183,7 +183,7 @@ void NodeJob::bind_workers() {
   sched::Bindings& bindings = sched::bindings_of(*scheduler_);
   bindings.share_out(*machine_, choice_.cores, shares_);
   for (auto& rank : ranks_) {
-    const int worker = worker_of_[rank->world_rank];
+    const int worker = worker_of(rank->world_rank);
     if (programs_[rank->app_index].has_team && bindings.has_several_cores(worker))
       bindings.widen(worker);
   }
@@ -195,7 +195,7 @@ void NodeJob::make_progress_threads() {
       sched::ProgressCores::make(*scheduler_, *machine_, progress_config_);
   for (auto& rank : ranks_) {
     progress_threads_.push_back(progress_cores_->make_thread(
-        rank.get(), rank->world_rank, worker_of_[rank->world_rank]));
+        rank.get(), rank->world_rank, worker_of(rank->world_rank)));
     rank->progress = progress_threads_.back().get();
   }
 }
@@ -205,7 +205,7 @@ Result<std::vector<int>> NodeJob::place() const {
   const std::vector<int> cores(choice_.cores.begin(),
                                choice_.cores.begin() + choice_.application_workers);
   if (spec_.placement != Placement::kList) {
-    return sched::place_ranks(*machine_, cores, size(),
+    return sched::place_ranks(*machine_, cores, local_count(),
                               spec_.placement == Placement::kScatter
                                   ? sched::Placement::kScatter
                                   : sched::Placement::kCompact);
@@ -218,7 +218,8 @@ Result<std::vector<int>> NodeJob::place() const {
                         worker, choice_.application_workers)};
   }
   std::vector<int> out(ranks_.size());
-  for (size_t r = 0; r < out.size(); ++r) out[r] = list[r % list.size()];
+  const auto first = static_cast<size_t>(local_.first);
+  for (size_t r = 0; r < out.size(); ++r) out[r] = list[(first + r) % list.size()];
   return out;
 }
 
@@ -230,13 +231,13 @@ int NodeJob::node_of(const Rank& rank) const {
   if (std::all_of(cores.begin(), cores.end(),
                   [&](int core) { return numa_of(core) == 0; }))
     return -1;
-  return machine_->core(cores[worker_of_[rank.world_rank]]).os_numa;
+  return machine_->core(cores[worker_of(rank.world_rank)]).os_numa;
 }
 
 // With a rank or less per worker there is nothing to take. Whoever says which worker a rank is to
 // run on gets that; so do the cores of an emulated machine.
 bool NodeJob::may_move_ranks() const {
-  if (size() <= choice_.application_workers || !steals.get()) return false;
+  if (local_count() <= choice_.application_workers || !steals.get()) return false;
   return !steals.is_default() ||
          (spec_.placement != Placement::kList && spec_.emulate.empty());
 }

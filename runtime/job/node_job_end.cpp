@@ -26,9 +26,11 @@ BoolSetting show_counters{
 }  // namespace
 
 // What happened how often, for `mpcrun --counters`.
-void NodeJob::print_counters() {
+void NodeJob::print_counters() const {
   if (!show_counters.get()) return;
   std::string text;
+  if (has_other_processes())
+    text = fmt::format("process {} of {}:\n", wireup_->index(), wireup_->size());
   for (const Counter* counter : Counter::all()) {
     if (counter->get() == 0) continue;
     text += fmt::format("{:<28} {:>14}  {}\n", counter->name(), counter->get(),
@@ -52,16 +54,16 @@ void NodeJob::abort(int exit_code, const std::string& message) {
   }
   Rank* rank = current_rank();
   if (rank != nullptr && !crash::is_reporting_thread()) hooks::run_rank_failure(*rank);
-  if (ending_.request(exit_code, &message, rank != nullptr)) signals_->finish_job();
+  if (request(exit_code, &message, rank != nullptr)) signals_->finish_job();
   wait_for_end();
 }
 
 bool NodeJob::request_end(int exit_code, const std::string& message) noexcept {
-  return ending_.request(exit_code, &message, false);
+  return request(exit_code, &message, false);
 }
 
 bool NodeJob::claim_end() noexcept {
-  if (!ending_.request(0, nullptr, true)) return false;
+  if (!request(0, nullptr, true)) return false;
   ending_thread_.store(::gettid(), std::memory_order_relaxed);
   return true;
 }
@@ -143,8 +145,7 @@ void NodeJob::finish() {
   let_others_go_on();
   hooks::run_job_end(*this);
   print_counters();
-  console::say(console::loss());
-  console::say(ending_.messages());
+  say_last_words();
   const bool is_traced =
       trace::TraceFile::write();  // last: the report does not wait for it
   const int status = exit_status();

@@ -12,10 +12,13 @@
 
 namespace mpc::job {
 
-std::string NodeJob::describe() const {
-  std::string out =
-      fmt::format("{} rank{} on {} worker{}\n", size(), size() == 1 ? "" : "s",
-                  choice_.cores.size(), choice_.cores.size() == 1 ? "" : "s");
+std::string NodeJob::describe_process() const {
+  std::string out;
+  if (has_other_processes())
+    out += fmt::format("process {} of {}: ", wireup_->index(), wireup_->size());
+  out += fmt::format("{} rank{} on {} worker{}\n", local_count(),
+                     local_count() == 1 ? "" : "s", choice_.cores.size(),
+                     choice_.cores.size() == 1 ? "" : "s");
   if (!spec_.emulate.empty()) {
     out += fmt::format("emulated machine: {}, {} cores\n", machine_->name(),
                        machine_->core_count());
@@ -27,8 +30,8 @@ std::string NodeJob::describe() const {
   }
   for (size_t worker = 0; worker < choice_.cores.size(); ++worker) {
     std::vector<int> ranks;
-    for (int r = 0; r < size(); ++r) {
-      if (worker_of_[r] == static_cast<int>(worker)) ranks.push_back(r);
+    for (int r = local_.first; r < local_.end; ++r) {
+      if (worker_of(r) == static_cast<int>(worker)) ranks.push_back(r);
     }
     const bool is_dedicated = static_cast<int>(worker) >= choice_.application_workers;
     out +=
@@ -61,6 +64,15 @@ std::string NodeJob::describe() const {
   return out;
 }
 
+// One for each process: FILE.0.json.
+std::string NodeJob::trace_path() const {
+  if (!has_other_processes()) return spec_.trace_file;
+  constexpr std::string_view kEnd = ".json";
+  std::string path = spec_.trace_file;
+  if (path.ends_with(kEnd)) path.resize(path.size() - kEnd.size());
+  return fmt::format("{}.{}{}", path, wireup_->index(), kEnd);
+}
+
 Result<> NodeJob::open_trace() {
   if (spec_.trace_file.empty()) return {};
   trace::Job job;
@@ -74,7 +86,7 @@ Result<> NodeJob::open_trace() {
   job.cores = choice_.cores;
   job.rank_of = [](void* who) { return static_cast<const Rank*>(who)->world_rank; };
   trace::set_who_source([] { return sched::Execution::self().identity(); });
-  return trace::TraceFile::open(spec_.trace_file, job);
+  return trace::TraceFile::open(trace_path(), job);
 }
 
 }  // namespace mpc::job

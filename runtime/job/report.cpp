@@ -81,7 +81,8 @@ std::string format_ranks(const std::vector<int>& ranks) {
 
 std::string state_table(Job& job) {
   std::map<std::string, Group> groups;
-  std::vector<bool> seen(static_cast<size_t>(job.size()));
+  const RankRange local = job.local_ranks();
+  std::vector<bool> seen(static_cast<size_t>(local.size()));
   const uint64_t now = sched::now_ns();
   if (sched::Scheduler* scheduler = job.scheduler()) {
     scheduler->for_each_execution([&](const sched::Execution& execution) {
@@ -92,11 +93,11 @@ std::string state_table(Job& job) {
       if (execution.wait_reason() != nullptr) {
         group.oldest_ns = std::min(group.oldest_ns, execution.waiting_since_ns());
       }
-      seen[static_cast<size_t>(rank->world_rank)] = true;
+      seen[static_cast<size_t>(rank->world_rank - local.first)] = true;
     });
   }
-  for (int r = 0; r < job.size(); ++r) {
-    if (seen[static_cast<size_t>(r)]) continue;
+  for (int r = local.first; r < local.end; ++r) {
+    if (seen[static_cast<size_t>(r - local.first)]) continue;
     groups[phase_text(job.rank(r).phase.load(std::memory_order_acquire))]
         .ranks.push_back(r);
   }

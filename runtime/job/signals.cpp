@@ -15,6 +15,7 @@
 #include "runtime/job/inherited.h"
 #include "runtime/job/report.h"
 #include "runtime/loader/image.h"
+#include "runtime/wireup/wireup.h"
 
 namespace mpc::job {
 namespace {
@@ -30,6 +31,10 @@ sigset_t taken_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP})
     if (signal == SIGQUIT || !inherited::is_ignored(signal)) sigaddset(&set, signal);
   return set;
+}
+
+bool has_launcher(Job& job) {
+  return job.wireup() != nullptr && job.wireup()->has_launcher();
 }
 
 // The second Ctrl-C: nothing is flushed, nothing waited for.
@@ -113,14 +118,15 @@ void SignalThread::serve() {
       sched::now_ns() + static_cast<uint64_t>(timeout_seconds_ * 1e9);
   for (;;) {
     int signal = 0;
+    siginfo_t from{};
     if (timeout_seconds_ > 0) {
       const uint64_t now = sched::now_ns();
       const uint64_t left = now < end_ns ? end_ns - now : 0;
       const timespec wait{static_cast<time_t>(left / 1000000000u),
                           static_cast<long>(left % 1000000000u)};
-      signal = ::sigtimedwait(&set, nullptr, &wait);
+      signal = ::sigtimedwait(&set, &from, &wait);
     } else {
-      signal = ::sigwaitinfo(&set, nullptr);
+      signal = ::sigwaitinfo(&set, &from);
     }
     if (stop_.load(std::memory_order_acquire)) return;
     if (is_to_finish_.load(std::memory_order_acquire)) finish();
@@ -134,6 +140,8 @@ void SignalThread::serve() {
       loader::leave_files();
       continue;
     }
+    // Ctrl-\ of a terminal: a launcher gets it, too, and asks all its processes.
+    if (signal == SIGQUIT && from.si_code == SI_KERNEL && has_launcher(job_)) continue;
     if (signal == SIGQUIT) {
       console::say("mpcrun: state of the job\n" + state_table(job_));
       continue;

@@ -1,6 +1,5 @@
 #include "runtime/message/eager_pool.h"
 
-#include <bit>
 #include <new>
 
 #include "base/check.h"
@@ -8,11 +7,6 @@
 namespace mpc::msg {
 
 EagerPool::~EagerPool() { clear(); }
-
-int EagerPool::class_of(size_t bytes) noexcept {
-  if (bytes <= kSmallest) return 0;
-  return static_cast<int>(std::bit_width(bytes - 1) - std::bit_width(kSmallest - 1));
-}
 
 Block* EagerPool::make(int size_class, EagerPool* owner) {
   const size_t bytes = sizeof(Block) + (kSmallest << size_class);

@@ -9,6 +9,7 @@
 // See also:  docs/messages.md (protocols).
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,12 +21,23 @@ namespace mpc::msg {
 
 class EagerPool;
 
+// Of a message of another process, see parcel.h.
+struct ParcelHead {
+  uint64_t bulk;  // names the data to the net; 0: they are here
+  uint64_t id;    // of the message, in the process it is from
+  int32_t from;
+  bool is_awaited;  // its sender waits until it is matched
+  // Somebody is told what becomes of it.
+  bool expects_answer() const noexcept { return is_awaited || bulk != 0; }
+};
+
 // An eager message: its envelope, then its packed data.
 struct alignas(64) Block : Entry {
   EagerPool* owner;  // where it goes back to; null: to the heap
   Block* next_free;
   int size_class;
   uint64_t ticket;  // which message of its mailbox it is, see Mailbox::ticket_of()
+  ParcelHead head;  // kParcel only
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
 };
 
@@ -41,6 +53,10 @@ class EagerPool {
   EagerPool& operator=(const EagerPool&) = delete;
   ~EagerPool();
 
+  // What a message of this length takes of memory in its block.
+  static size_t memory_of(size_t bytes) noexcept {
+    return sizeof(Block) + (kSmallest << class_of(bytes));
+  }
   // Caller: any. Never null: memory that is not there ends the process.
   Block* take(size_t bytes);
   // Caller: any execution of any rank. The pool outlives its blocks.
@@ -52,7 +68,10 @@ class EagerPool {
   static constexpr int kClasses = 11;  // 64 B ... 64 KiB
   static constexpr size_t kSmallest = 64;
 
-  static int class_of(size_t bytes) noexcept;
+  static int class_of(size_t bytes) noexcept {
+    if (bytes <= kSmallest) return 0;
+    return static_cast<int>(std::bit_width(bytes - 1) - std::bit_width(kSmallest - 1));
+  }
   Block* make(int size_class, EagerPool* owner);
   void collect() noexcept MPC_REQUIRES(lock_);
 

@@ -1,5 +1,6 @@
 #include "runtime/message/endpoint.h"
 
+#include "runtime/message/remote_trace.h"
 #include "runtime/message/short_wait.h"
 #include "scheduler/outside_work.h"
 
@@ -9,10 +10,15 @@ using transport::Outcome;
 using transport::PacketKind;
 using transport::Source;
 
-Endpoint::Endpoint(int processes, transport::Net& net)
+Endpoint::Endpoint(const job::ProcessMap& map, int process, transport::Net& net)
     : net_(net),
-      processes_(processes),
-      peers_(std::make_unique<Peer[]>(static_cast<size_t>(processes))) {}
+      process_(process),
+      processes_(map.processes()),
+      credit_(map, process, Credit::bytes_from_settings()),
+      sent_(std::make_unique<std::atomic<uint32_t>[]>(
+          static_cast<size_t>(map.processes()))),
+      peers_(std::make_unique<Peer[]>(static_cast<size_t>(map.processes()))),
+      control_(process, map.processes(), net) {}
 
 Endpoint::~Endpoint() {
   for (int p = 0; p < processes_; ++p) {
@@ -23,57 +29,72 @@ Endpoint::~Endpoint() {
 
 // --- sending ----------------------------------------------------------------------------------
 
-// relaxed: one execution's messages get numbers in its order; others have none among each other.
+void Endpoint::stamp(int peer, Envelope& envelope) noexcept {
+  // relaxed: one execution's messages get numbers in its order; others have none among each other.
+  envelope.sequence =
+      sent_[static_cast<size_t>(peer)].fetch_add(1, std::memory_order_relaxed);
+  envelope.credit = credit_.collect(peer, static_cast<int>(envelope.from_world));
+}
+
 void Endpoint::post(int peer, Envelope envelope, const Source& source) {
-  envelope.sequence = peers_[peer].sent.fetch_add(1, std::memory_order_relaxed);
+  stamp(peer, envelope);
   net_.post(peer, envelope, source);
 }
 
 void Endpoint::offer(int peer, Envelope envelope, const Source& source, Operation& op) {
   const uint64_t id = op.remote.id;
-  envelope.sequence = peers_[peer].sent.fetch_add(1, std::memory_order_relaxed);
+  stamp(peer, envelope);
   net_.offer(peer, envelope, source, op.remote.completion);
   started_send(id);  // `op` may be complete, and gone
 }
 
-void Endpoint::post_at_once(int peer, PacketKind kind, uint64_t id, bool flag) {
+void Endpoint::post_at_once(const Answer& answer) {
   Envelope envelope;
-  envelope.kind = kind;
-  envelope.id = id;
-  envelope.flag = flag;
-  net_.post(peer, envelope, {});
+  envelope.kind = answer.kind;
+  envelope.id = answer.id;
+  envelope.flag = answer.flag;
+  envelope.from_world = static_cast<uint32_t>(answer.own_rank);
+  envelope.credit = credit_.collect(answer.peer, answer.own_rank);
+  // Another message may have taken it along meanwhile.
+  if (answer.kind == PacketKind::kCredit && envelope.credit == 0) return;
+  net_.post(answer.peer, envelope, {});
+}
+
+void Endpoint::release(Block& parcel, int own_rank) noexcept {
+  const ParcelHead head = parcel.head;
+  const auto bytes = static_cast<size_t>(parcel.bytes);
+  EagerPool::give_back(&parcel);
+  if (head.bulk == 0 && credit_.note_received(head.from, own_rank, bytes))
+    post_at_once({head.from, PacketKind::kCredit, 0, false, own_rank});
 }
 
 // --- operations that another process will end -------------------------------------------------
 
 void Endpoint::add_send(Operation& op) {
+  op.remote.is_started = !op.remote.is_offer;
   const Locked lock(lock_);
-  sends_[op.remote.id] = {&op, !op.remote.is_offer};
+  sends_.insert(op);
 }
 
 void Endpoint::add_fetch(Operation& receive) {
   receive.remote.id = new_id();
   const Locked lock(lock_);
-  fetches_[receive.remote.id] = {&receive, false};
+  fetches_.insert(receive);
 }
 
 void Endpoint::started_send(uint64_t id) {
   const Locked lock(lock_);
-  if (auto entry = sends_.find(id); entry != sends_.end())
-    entry->second.is_started = true;
+  if (Operation* const op = sends_.find(id)) op->remote.is_started = true;
 }
 
 void Endpoint::started_fetch(uint64_t id) {
   const Locked lock(lock_);
-  if (auto entry = fetches_.find(id); entry != fetches_.end())
-    entry->second.is_started = true;
+  if (Operation* const op = fetches_.find(id)) op->remote.is_started = true;
 }
 
-Operation* Endpoint::remove_send(Table::iterator entry) {
-  Operation* const op = entry->second.operation;
-  sends_.erase(entry);
+void Endpoint::remove_send(uint64_t id) {
+  sends_.remove(id);
   completing_.fetch_add(1, std::memory_order_relaxed);
-  return op;
 }
 
 void Endpoint::end_completing(int operations) noexcept {
@@ -84,13 +105,12 @@ void Endpoint::end_completing(int operations) noexcept {
 void Endpoint::ended_offer(Operation& op, Outcome outcome) noexcept {
   {
     const Locked lock(lock_);
-    const auto entry = sends_.find(op.remote.id);
-    if (entry == sends_.end()) return;  // its rank ends
+    if (sends_.find(op.remote.id) == nullptr) return;  // its rank ends
     op.remote.is_over = true;
     // Refused, and perhaps because we have asked for it: the answer says so, or that the receive
     // was too short.
     if (outcome == Outcome::kRefused && op.remote.is_asked) return;
-    remove_send(entry);
+    remove_send(op.remote.id);
   }
   Work work;
   work.add_sent(op);
@@ -110,13 +130,13 @@ void Endpoint::take_answer(uint64_t id, bool is_withdrawn) {
     if (auto* waiter = question.waiter.load(std::memory_order_seq_cst))
       waiter->unpark();
   }
-  const auto entry = sends_.find(id);
-  if (entry == sends_.end()) return;
-  Remote& remote = entry->second.operation->remote;
+  Operation* const op = sends_.find(id);
+  if (op == nullptr) return;
+  Remote& remote = op->remote;
   remote.is_asked = false;
   remote.is_withdrawn = is_withdrawn;
   if (remote.is_offer ? !remote.is_over : !is_withdrawn) return;  // its end comes
-  Operation* const op = remove_send(entry);
+  remove_send(id);
   work_.add_sent(*op);
   op->status.cancelled = is_withdrawn;
   ++completed_sends_;
@@ -124,34 +144,35 @@ void Endpoint::take_answer(uint64_t id, bool is_withdrawn) {
 
 void Endpoint::take_ack(uint64_t id) {
   const Locked lock(lock_);
-  const auto entry = sends_.find(id);
-  if (entry == sends_.end()) return;
-  work_.add_sent(*remove_send(entry));
+  Operation* const op = sends_.find(id);
+  if (op == nullptr) return;
+  remove_send(id);
+  work_.add_sent(*op);
   ++completed_sends_;
 }
 
 void Endpoint::ended_fetch(Operation& receive, Outcome outcome) noexcept {
   {
     const Locked lock(lock_);
-    if (fetches_.erase(receive.remote.id) == 0) return;  // its rank ends
+    if (fetches_.remove(receive.remote.id) == nullptr) return;  // its rank ends
   }
   if (outcome == Outcome::kGone) {
     receive.status.failed = true;
     receive.status.error = Errc::kOther;
     receive.status.bytes = 0;
   }
+  if (trace::enabled()) [[unlikely]]
+    remote::trace_fetched(receive);
   Work work;
-  work.add_filled(receive);  // counted since the match
+  work.add_fetched(receive);  // counted since the match
   work.run();
 }
 
 bool Endpoint::begin_withdraw(uint64_t id) noexcept {
   const Locked lock(lock_);
-  const auto entry = sends_.find(id);
-  if (entry == sends_.end()) return false;
-  Remote& remote = entry->second.operation->remote;
-  if (remote.is_asked || remote.is_over) return false;
-  remote.is_asked = true;
+  Operation* const op = sends_.find(id);
+  if (op == nullptr || op->remote.is_asked || op->remote.is_over) return false;
+  op->remote.is_asked = true;
   return true;
 }
 
@@ -168,14 +189,15 @@ bool Endpoint::forget_some(const Mailbox& mine) noexcept {
   bool is_left = false;
   {
     const Locked lock(lock_);
-    const auto collect = [&](Table& table, Mailbox* Operation::*owner, bool is_send) {
-      for (auto entry = table.begin(); entry != table.end();) {
-        const auto [op, is_started] = entry->second;
-        const bool is_ours = op->*owner == &mine;
+    const auto collect = [&](OperationTable& table, Mailbox* Operation::*owner,
+                             bool is_send) {
+      table.remove_if([&](Operation& op) {
+        const bool is_ours = op.*owner == &mine;
         is_left = is_left || is_ours;
-        if (is_ours && is_started) gone.emplace_back(op, is_send);
-        entry = is_ours && is_started ? table.erase(entry) : std::next(entry);
-      }
+        if (!is_ours || !op.remote.is_started) return false;
+        gone.emplace_back(&op, is_send);
+        return true;
+      });
     };
     collect(sends_, &Operation::origin, true);
     collect(fetches_, &Operation::mailbox, false);
@@ -186,6 +208,7 @@ bool Endpoint::forget_some(const Mailbox& mine) noexcept {
       Envelope envelope;
       envelope.kind = PacketKind::kForget;
       envelope.dest_world = static_cast<uint32_t>(op->remote.dest_world);
+      envelope.from_world = static_cast<uint32_t>(mine.world_rank);
       envelope.id = op->remote.id;
       post(op->remote.peer, envelope, {});
     } else {

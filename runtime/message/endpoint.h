@@ -14,7 +14,10 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "runtime/message/control_end.h"
+#include "runtime/message/credit.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/operation_table.h"
 #include "runtime/message/work.h"
 #include "runtime/transport/net.h"
 
@@ -29,22 +32,40 @@ struct Question {
 
 class Endpoint final : public transport::Receiver {
  public:
-  Endpoint(int processes, transport::Net& net);
+  // Ownership: the map outlives it.
+  Endpoint(const job::ProcessMap& map, int process, transport::Net& net);
   ~Endpoint();
   transport::Net& net() const noexcept { return net_; }
+  int process() const noexcept { return process_; }
+  const Credit& credit() const noexcept { return credit_; }
+  ControlEnd& control() noexcept { return control_; }
 
   // --- sending ---
   // Never 0, never the same.
   uint64_t new_id() noexcept {
     return last_id_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
+  // May a message of so many bytes leave its sender before it is received? If so it must.
+  bool may_leave(int dest_world, size_t bytes) noexcept {
+    return credit_.take(dest_world, bytes);
+  }
   // In the order in which one execution calls them.
   void post(int peer, transport::Envelope envelope, const transport::Source& source);
   void offer(int peer, transport::Envelope envelope, const transport::Source& source,
              Operation& op);
 
-  // An answer: may overtake others.
-  void post_at_once(int peer, transport::PacketKind kind, uint64_t id, bool flag);
+  // What another process is told by one of our ranks: may overtake others.
+  struct Answer {
+    int peer;
+    transport::PacketKind kind;
+    uint64_t id;
+    bool flag;
+    int own_rank;
+  };
+  void post_at_once(const Answer& answer);
+  // A parcel is no longer needed: gives it back, and tells its process if that is due.
+  // Caller: no lock held.
+  void release(Block& parcel, int own_rank) noexcept;
 
   // --- operations that another process will end ---
   // `op.remote.id` names it from now on. Before the message goes.
@@ -75,21 +96,16 @@ class Endpoint final : public transport::Receiver {
     std::vector<char> data;
     transport::Bulk bulk;
   };
-  // Another process. What is sent by any rank, what is received by the net's thread.
+  // Another process, as the net's thread sees it.
   struct Peer {
-    std::atomic<uint32_t> sent{0};
     uint32_t expected = 0;
     bool is_stuck =
         false;  // its next message is in `early`, and its mailbox was locked
     Mailbox* wanted = nullptr;                         // where we have said so
     std::unique_ptr<std::map<uint32_t, Early>> early;  // what has overtaken others
   };
-  struct UnderWay {
-    Operation* operation;
-    bool is_started;  // the net has its memory, and forget() may be asked for it
-  };
-  using Table = std::unordered_map<uint64_t, UnderWay>;
 
+  void stamp(int peer, Envelope& envelope) noexcept;
   bool deliver(int from, const Envelope& envelope, const void* data, size_t bytes,
                transport::Bulk bulk);
   bool deliver_message(int from, const Envelope& envelope, const void* data,
@@ -97,6 +113,8 @@ class Endpoint final : public transport::Receiver {
   bool deliver_withdraw(int from, const Envelope& envelope);
   void fill_now(Mailbox& to, Operation& receive, int from, const Envelope& envelope,
                 const void* data, size_t bytes);
+  void take_at_once(const Envelope& envelope);
+  void note_received(int from, int own_rank, size_t bytes);
   void keep_early(Peer& peer, const Envelope& envelope, const void* data, size_t bytes,
                   transport::Bulk bulk);
   void deliver_early(int from);
@@ -106,43 +124,46 @@ class Endpoint final : public transport::Receiver {
   void take_answer(uint64_t id, bool is_withdrawn);
   void send_answers();
   // Takes it out of the table; end_completing() when it is complete.
-  Operation* remove_send(Table::iterator entry) MPC_REQUIRES(lock_);
+  void remove_send(uint64_t id) MPC_REQUIRES(lock_);
   void end_completing(int operations) noexcept;
   bool forget_some(const Mailbox& mine) noexcept;
 
   transport::Net& net_;
+  const int process_;
   const int processes_;
-  std::unique_ptr<Peer[]> peers_;
-  std::atomic<uint64_t> last_id_{0};
-  // Sends that stand in no table any more and are not complete yet: forget() waits for them.
-  std::atomic<int> completing_{0};
+  Credit credit_;
+  // Of senders: how many messages each process has been sent.
+  const std::unique_ptr<std::atomic<uint32_t>[]> sent_;
+  const std::unique_ptr<Peer[]> peers_;
 
+  // Each on lines of its own: senders, and the net's thread, write them all the time.
+  alignas(64) std::atomic<uint64_t> last_id_{0};
+  // Sends that stand in no table any more and are not complete yet: forget() waits for them.
+  alignas(64) std::atomic<int> completing_{0};
   Mutex lock_;
-  Table sends_ MPC_GUARDED_BY(lock_);
-  Table fetches_ MPC_GUARDED_BY(lock_);
+  OperationTable sends_ MPC_GUARDED_BY(lock_);
+  OperationTable fetches_ MPC_GUARDED_BY(lock_);
   std::unordered_map<uint64_t, Question*> questions_ MPC_GUARDED_BY(lock_);
 
   // Between take() and finish(); the net's thread only.
-  struct Answer {
-    int peer;
-    transport::PacketKind kind;
-    uint64_t id;
-    bool flag;
-  };
   struct Refusal {
     int peer;
     transport::Bulk bulk;
   };
-  Work work_;
+  alignas(64) Work work_;
   std::vector<Mailbox*> news_;
   std::vector<Answer> answers_;
   std::vector<Refusal> refusals_;
   std::vector<int> stuck_;
   int completed_sends_ = 0;
   int64_t delivered_early_ = 0;
+
+  ControlEnd control_;
 };
 
 // The one of the process in which this rank lives. Caller: there is a network.
 Endpoint& endpoint_of(int world_rank) noexcept;
+// Caller: there is a network, and the process is one of this address space.
+Endpoint& endpoint_of_process(int process) noexcept;
 
 }  // namespace mpc::msg

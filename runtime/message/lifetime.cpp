@@ -1,10 +1,10 @@
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/network.h"
-#include "runtime/message/parcel.h"
 #include "runtime/message/remote.h"
 #include "runtime/message/routes.h"
 #include "runtime/message/short_wait.h"
@@ -20,21 +20,27 @@ int g_ended = 0;        // of these, destroyed
 enum class Discard { kOfEndedRank, kAll };
 
 // What waits for an answer stays: its sender may ask for it, and is named by a deadlock report.
-void discard_unexpected(Mailbox& mailbox, Discard what) {
+// Returns messages of other processes, chained by next_free: they go back without the lock.
+[[nodiscard]] Block* discard_unexpected(Mailbox& mailbox, Discard what) {
+  Block* parcels = nullptr;
   Entry* next;
   for (Entry* entry = mailbox.unexpected.first(); entry != nullptr; entry = next) {
     next = entry->next[0];
     const bool is_parcel = entry->kind == Entry::kParcel;
     if (is_parcel && what == Discard::kOfEndedRank &&
-        head_of(static_cast<Block&>(*entry)).expects_answer())
+        static_cast<Block*>(entry)->head.expects_answer())
       continue;
     mailbox.unexpected.remove(*entry);
-    if (is_parcel || entry->kind == Entry::kBlock) {
+    if (is_parcel) {
+      static_cast<Block*>(entry)->next_free = parcels;
+      parcels = static_cast<Block*>(entry);
+    } else if (entry->kind == Entry::kBlock) {
       EagerPool::give_back(static_cast<Block*>(entry));
     } else {
       static_cast<Operation*>(entry)->is_orphan = true;
     }
   }
+  return parcels;
 }
 
 // Waits until nobody is between taking a receive out of its queue and completing it.
@@ -91,9 +97,12 @@ bool have_all_ended() noexcept {
 }
 
 void free_all_mailboxes() {
-  for_each_mailbox(
-      [](Mailbox& mailbox, void*) { discard_unexpected(mailbox, Discard::kAll); },
-      nullptr);
+  const auto discard = [](Mailbox& mailbox, void*) {
+    Block* parcel = discard_unexpected(mailbox, Discard::kAll);
+    while (parcel != nullptr)
+      EagerPool::give_back(std::exchange(parcel, parcel->next_free));
+  };
+  for_each_mailbox(discard, nullptr);
   free_mailboxes();  // blocks have gone back to their pools now
   g_created = g_ended = 0;
 }
@@ -118,9 +127,10 @@ void destroy_mailbox(job::Rank& rank) {
   while (Entry* entry = mine.posted.first()) {
     mine.posted.remove(static_cast<Operation&>(*entry));
   }
-  discard_unexpected(mine, Discard::kOfEndedRank);
+  Block* const parcels = discard_unexpected(mine, Discard::kOfEndedRank);
   mine.unlock();
   work.run();
+  remote::release(parcels, mine.world_rank);
   forget_remote(mine);
   wait_for_copies(mine);
   if (mine.has_sent_pointers.load(std::memory_order_relaxed) &&
@@ -143,7 +153,7 @@ int64_t operations_in_flight() noexcept {
     for (Entry* e = mailbox.unexpected.first(); e != nullptr; e = e->next[0]) {
       const bool is_parcel = e->kind == Entry::kParcel;
       const bool is_send = is_parcel
-                               ? head_of(static_cast<Block&>(*e)).expects_answer() &&
+                               ? static_cast<Block&>(*e).head.expects_answer() &&
                                      !mailbox.closed.load(std::memory_order_relaxed)
                                : e->kind == Entry::kRendezvous;
       operations += is_send ? 1 : 0;

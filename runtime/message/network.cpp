@@ -1,44 +1,74 @@
 #include "runtime/message/network.h"
 
 #include "runtime/job/crash.h"
+#include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/message.h"
+#include "runtime/message/process_net.h"
 #include "runtime/message/routes.h"
 
 namespace mpc::msg {
 namespace {
 
-std::unique_ptr<transport::Loopback> g_loopback;
-std::vector<std::unique_ptr<Endpoint>> g_endpoints;  // by process
+std::unique_ptr<transport::Loopback> g_loopback;  // between virtual processes
+std::unique_ptr<ProcessNet> g_process_net;        // between real ones
+std::vector<std::unique_ptr<Endpoint>>
+    g_endpoints;  // by process, of those that are here
 
 }  // namespace
 
 Result<> open_network(const job::ProcessMap& map,
                       const transport::LoopbackConfig& config) {
-  set_processes(map);
+  set_processes(map, true);
   if (map.is_one_process()) return {};
   g_loopback = transport::Loopback::make(map.processes(), config);
   std::vector<transport::Receiver*> receivers;
   for (int p = 0; p < map.processes(); ++p) {
-    g_endpoints.push_back(
-        std::make_unique<Endpoint>(map.processes(), g_loopback->end_of(p)));
+    g_endpoints.push_back(std::make_unique<Endpoint>(map, p, g_loopback->end_of(p)));
     receivers.push_back(g_endpoints.back().get());
   }
   return g_loopback->start(std::move(receivers), &job::crash::prepare_kernel_thread);
 }
 
+Result<> load_process_network(job::Job& job) {
+  auto net = ProcessNet::load(*job.wireup());
+  MPC_TRY(net);
+  g_process_net = std::move(*net);
+  return {};
+}
+
+Result<> open_process_network(job::Job& job) {
+  const job::ProcessMap& map = job.processes();
+  const int process = job.wireup()->index();
+  set_processes(map, false);
+  g_endpoints.resize(static_cast<size_t>(map.processes()));
+  auto& mine = g_endpoints[static_cast<size_t>(process)];
+  mine = std::make_unique<Endpoint>(map, process, g_process_net->net());
+  return g_process_net->connect(*mine);
+}
+
 void close_network() {
   if (!has_network() || !have_all_ended()) return;
   g_loopback.reset();  // ends its thread
+  g_process_net.reset();
   g_endpoints.clear();
   free_all_mailboxes();
-  set_processes(job::ProcessMap(1));
+  set_processes(job::ProcessMap(1), false);
 }
 
-bool has_network() noexcept { return g_loopback != nullptr; }
+bool has_network() noexcept { return !g_endpoints.empty(); }
 
 Endpoint& endpoint_of(int world_rank) noexcept {
-  return *g_endpoints[static_cast<size_t>(process_of(world_rank))];
+  return endpoint_of_process(process_of(world_rank));
+}
+
+Endpoint& endpoint_of_process(int process) noexcept {
+  return *g_endpoints[static_cast<size_t>(process)];
+}
+
+void send_control(int here, int to, ControlChannel channel,
+                  std::span<const std::byte> message) {
+  endpoint_of_process(here).control().send(to, channel, message);
 }
 
 }  // namespace mpc::msg

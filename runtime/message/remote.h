@@ -18,8 +18,9 @@ namespace mpc::msg::remote {
                           const sched::WaitReason& why);
 // send.cpp: the setting message.eager_limit.
 size_t eager_limit() noexcept;
-inline bool is_remote(const Operation& send) noexcept {
-  return send.is_send && send.kind == Entry::kParcel;
+// Not by `kind`: of a send within this process a receiver may be changing it.
+inline bool is_remote(const Operation& op) noexcept {
+  return op.is_send && op.mailbox == nullptr;
 }
 // A send in any state: the other process is asked, not the rank. Switches: yes.
 void cancel(job::Rank& self, Operation& send);
@@ -28,6 +29,9 @@ void cancel(job::Rank& self, Operation& send);
 // the receive is completed, and given back to Mailbox::copies, when they have come.
 // Caller: no lock held.
 [[gnu::cold]] bool take_parcel(Operation& receive, Block& parcel) noexcept;
+
+// Parcels with their data, chained by next_free, that no receive will take. Caller: no lock held.
+void release(Block* parcels, int own_rank) noexcept;
 
 // The rank of this mailbox ends: no process reads or writes memory of its operations any more.
 // Caller: no lock held.

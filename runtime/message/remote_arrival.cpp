@@ -2,6 +2,7 @@
 #include "runtime/message/endpoint.h"
 #include "runtime/message/message.h"
 #include "runtime/message/parcel.h"
+#include "runtime/message/remote_trace.h"
 #include "runtime/message/routes.h"
 #include "scheduler/outside_work.h"
 
@@ -12,18 +13,26 @@ using transport::PacketKind;
 
 bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t bytes,
                     Bulk bulk) noexcept {
-  if (envelope.kind == PacketKind::kAck) return take_ack(envelope.id), true;
-  if (envelope.kind == PacketKind::kWithdrawn)
-    return take_answer(envelope.id, envelope.flag), true;
-  Peer& peer = peers_[from];
-  if (envelope.sequence != peer.expected || peer.is_stuck) {
+  if (envelope.kind == PacketKind::kControl) {
+    control_.take(from, envelope, data, bytes);
+  } else if (envelope.kind > transport::kLastKindInOrder) {
+    take_at_once(envelope);
+  } else if (Peer& peer = peers_[from];
+             envelope.sequence != peer.expected || peer.is_stuck) {
     keep_early(peer, envelope, data, bytes, bulk);
-    return true;
+  } else {
+    if (!deliver(from, envelope, data, bytes, bulk)) return false;
+    ++peer.expected;
+    if (peer.early) deliver_early(from);
   }
-  if (!deliver(from, envelope, data, bytes, bulk)) return false;
-  ++peer.expected;
-  if (peer.early) deliver_early(from);
+  // Now: what is offered again brings it once.
+  if (envelope.credit != 0) credit_.give_back(envelope.from_world, envelope.credit);
   return true;
+}
+
+void Endpoint::take_at_once(const Envelope& envelope) {
+  if (envelope.kind == PacketKind::kAck) take_ack(envelope.id);
+  if (envelope.kind == PacketKind::kWithdrawn) take_answer(envelope.id, envelope.flag);
 }
 
 void Endpoint::keep_early(Peer& peer, const Envelope& envelope, const void* data,
@@ -67,6 +76,12 @@ bool Endpoint::deliver(int from, const Envelope& envelope, const void* data,
     default:
       return true;  // answers have no place in the order
   }
+}
+
+// Caller: only between take() and finish().
+void Endpoint::note_received(int from, int own_rank, size_t bytes) {
+  if (credit_.note_received(from, own_rank, bytes))
+    answers_.push_back({from, PacketKind::kCredit, 0, false, own_rank});
 }
 
 // By try only: its holder may be a thread without a core, and everybody else's messages would
@@ -115,18 +130,26 @@ bool Endpoint::deliver_message(int from, const Envelope& envelope, const void* d
     }
   }
   to.unlock();
+  if (is_dropped) note_received(from, to.world_rank, bytes);
   note_news();
   return true;
 }
 
-void Endpoint::fill_now(Mailbox&, Operation& receive, int from,
+void Endpoint::fill_now(Mailbox& to, Operation& receive, int from,
                         const Envelope& envelope, const void* data, size_t bytes) {
-  fill_status(receive, {envelope.context, envelope.source, envelope.tag},
-              static_cast<int64_t>(bytes));
-  unpack_into(receive, data, static_cast<int64_t>(bytes));
+  const Key key{envelope.context, envelope.source, envelope.tag};
+  const auto n = static_cast<int64_t>(bytes);
+  fill_status(receive, key, n);
+  const bool is_traced = trace::enabled();
+  if (is_traced) [[unlikely]]
+    remote::trace_begin(remote::kCopySite, to.world_rank, key, n, from, envelope.id);
+  unpack_into(receive, data, n);
+  if (is_traced) [[unlikely]]
+    trace::end(remote::kCopySite);
   work_.add_filled(receive);
   if (envelope.kind == PacketKind::kEagerSync)
-    answers_.push_back({from, PacketKind::kAck, envelope.id, false});
+    answers_.push_back({from, PacketKind::kAck, envelope.id, false, to.world_rank});
+  note_received(from, to.world_rank, bytes);
 }
 
 namespace {
@@ -136,7 +159,7 @@ Block* find_parcel(const Mailbox& mailbox, int from, uint64_t id) noexcept {
        entry = entry->next[0]) {
     if (entry->kind != Entry::kParcel) continue;
     auto* const parcel = static_cast<Block*>(entry);
-    const ParcelHead& head = head_of(*parcel);
+    const ParcelHead& head = parcel->head;
     if (head.from == from && head.id == id) return parcel;
   }
   return nullptr;
@@ -152,15 +175,20 @@ bool Endpoint::deliver_withdraw(int from, const Envelope& envelope) {
   if (parcel != nullptr) to.unexpected.remove(*parcel);
   to.unlock();
   if (envelope.kind == PacketKind::kWithdraw)
-    answers_.push_back({from, PacketKind::kWithdrawn, envelope.id, parcel != nullptr});
+    answers_.push_back(
+        {from, PacketKind::kWithdrawn, envelope.id, parcel != nullptr, to.world_rank});
   if (parcel == nullptr) return true;
-  if (const Bulk bulk = head_of(*parcel).bulk) refusals_.push_back({from, bulk});
+  if (const Bulk bulk = parcel->head.bulk) {
+    refusals_.push_back({from, bulk});
+  } else {
+    note_received(from, to.world_rank, static_cast<size_t>(parcel->bytes));
+  }
   EagerPool::give_back(parcel);
   return true;
 }
 
 void Endpoint::send_answers() {
-  for (const Answer& a : answers_) post_at_once(a.peer, a.kind, a.id, a.flag);
+  for (const Answer& answer : answers_) post_at_once(answer);
   answers_.clear();
   for (const Refusal& r : refusals_) net_.refuse(r.peer, r.bulk);
   refusals_.clear();
@@ -177,6 +205,7 @@ bool Endpoint::finish() noexcept {
       notify(*owner);
   }
   news_.clear();
+  control_.deliver();
   end_completing(std::exchange(completed_sends_, 0));
   sched::end_outside_work(std::exchange(delivered_early_, 0));
   return stuck_.empty();

@@ -26,6 +26,7 @@ void post_withdraw(Endpoint& mine, const Operation& op, uint64_t id) {
   transport::Envelope envelope;
   envelope.kind = transport::PacketKind::kWithdraw;
   envelope.dest_world = static_cast<uint32_t>(op.remote.dest_world);
+  envelope.from_world = static_cast<uint32_t>(op.origin->world_rank);
   envelope.id = id;
   mine.post(op.remote.peer, envelope, {});
 }

@@ -4,6 +4,7 @@
 #include "runtime/message/endpoint.h"
 #include "runtime/message/parcel.h"
 #include "runtime/message/remote.h"
+#include "runtime/message/remote_trace.h"
 #include "runtime/message/routes.h"
 #include "runtime/message/waiting.h"
 
@@ -16,34 +17,42 @@ using transport::Source;
 
 struct Plan {
   PacketKind kind;
+  int from_world;
   int peer;
   size_t bytes;
+  uint64_t id;
 };
 
-Plan plan_of(Endpoint& mine, const SendArgs& args) {
+// What lies unreceived at the other rank counts: beyond what it grants, data stay here.
+Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args) {
   Plan plan;
+  plan.from_world = self.world_rank;
   plan.peer = process_of(args.dest_world);
   plan.bytes = static_cast<size_t>(args.type->size() * args.count);
+  plan.id = mine.new_id();
   const size_t limit = std::min(
-      {eager_limit(), mine.net().limits(plan.peer).eager_bytes, kMostParcelData});
-  if (plan.bytes > limit) {
+      {eager_limit(), mine.net().limits(plan.peer).eager_bytes, EagerPool::kMaxBytes});
+  if (plan.bytes > limit || !mine.may_leave(args.dest_world, plan.bytes)) {
     plan.kind = PacketKind::kOffer;
   } else {
     plan.kind =
         args.mode == Mode::kSynchronous ? PacketKind::kEagerSync : PacketKind::kEager;
   }
+  if (trace::enabled()) [[unlikely]]
+    trace_send(self, args, plan.bytes, mine.process(), plan.id);
   return plan;
 }
 
-Envelope envelope_of(const SendArgs& args, const Plan& plan, uint64_t id) noexcept {
+Envelope envelope_of(const SendArgs& args, const Plan& plan) noexcept {
   Envelope envelope;
   envelope.dest_world = static_cast<uint32_t>(args.dest_world);
   envelope.context = args.context;
   envelope.source = args.source_in_comm;
   envelope.tag = args.tag;
   envelope.kind = plan.kind;
-  envelope.id = id;
+  envelope.id = plan.id;
   envelope.bytes = plan.bytes;
+  envelope.from_world = static_cast<uint32_t>(plan.from_world);
   return envelope;
 }
 
@@ -66,15 +75,15 @@ void offer_is_over(transport::Completion& completion,
 static_assert(offsetof(Remote, completion) == 0);
 
 // The data leave while it runs.
-void post_data(Endpoint& mine, const SendArgs& args, const Plan& plan, uint64_t id) {
+void post_data(Endpoint& mine, const SendArgs& args, const Plan& plan) {
   const Source source = args.type->is_contiguous()
                             ? Source{args.buffer, plan.bytes, nullptr}
                             : Source{&args, plan.bytes, &pack_args};
-  mine.post(plan.peer, envelope_of(args, plan, id), source);
+  mine.post(plan.peer, envelope_of(args, plan), source);
 }
 
-void describe(Operation& op, Mailbox& from, const SendArgs& args, const Plan& plan,
-              uint64_t id) noexcept {
+void describe(Operation& op, Mailbox& from, const SendArgs& args,
+              const Plan& plan) noexcept {
   op.key = {args.context, args.source_in_comm, args.tag};
   op.kind = Entry::kParcel;
   op.order = 0;
@@ -94,10 +103,11 @@ void describe(Operation& op, Mailbox& from, const SendArgs& args, const Plan& pl
   op.forget_background();
   op.remote = {{&offer_is_over},
                &op,
-               id,
+               plan.id,
                plan.peer,
                args.dest_world,
                plan.kind == PacketKind::kOffer,
+               false,
                false,
                false,
                false};
@@ -105,13 +115,12 @@ void describe(Operation& op, Mailbox& from, const SendArgs& args, const Plan& pl
 
 // One that another process will end. `op` may be complete, and gone, when it returns.
 void launch(Endpoint& mine, Operation& op, const SendArgs& args, const Plan& plan) {
-  const uint64_t id = op.remote.id;
   mine.add_send(op);
-  if (plan.kind != PacketKind::kOffer) return post_data(mine, args, plan, id);
+  if (plan.kind != PacketKind::kOffer) return post_data(mine, args, plan);
   const Source source = args.type->is_contiguous()
                             ? Source{args.buffer, plan.bytes, nullptr}
                             : Source{&op, plan.bytes, &pack_operation};
-  mine.offer(plan.peer, envelope_of(args, plan, id), source, op);
+  mine.offer(plan.peer, envelope_of(args, plan), source, op);
 }
 
 }  // namespace
@@ -119,28 +128,26 @@ void launch(Endpoint& mine, Operation& op, const SendArgs& args, const Plan& pla
 void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   Operation& op = operation_of(request);
   Endpoint& mine = endpoint_of(self.world_rank);
-  const Plan plan = plan_of(mine, args);
-  const uint64_t id = mine.new_id();
+  const Plan plan = plan_of(self, mine, args);
   op.waiter_is_preset = false;
   op.status = Status{};
   op.state.store(kActive, std::memory_order_relaxed);
-  describe(op, mailbox_of(self), args, plan, id);
+  describe(op, mailbox_of(self), args, plan);
   if (plan.kind != PacketKind::kEager) return launch(mine, op, args, plan);
-  post_data(mine, args, plan, id);
-  op.order = id;  // for cancel()
+  post_data(mine, args, plan);
+  op.order = plan.id;  // for cancel()
   complete_at_start(op);
 }
 
 Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why) {
   Endpoint& mine = endpoint_of(self.world_rank);
-  const Plan plan = plan_of(mine, args);
-  const uint64_t id = mine.new_id();
+  const Plan plan = plan_of(self, mine, args);
   if (plan.kind == PacketKind::kEager) {
-    post_data(mine, args, plan, id);
+    post_data(mine, args, plan);
     return Status{};
   }
   BlockingOperation blocking(BlockingOperation::kSend);
-  describe(blocking.op(), mailbox_of(self), args, plan, id);
+  describe(blocking.op(), mailbox_of(self), args, plan);
   launch(mine, blocking.op(), args, plan);
   blocking.wait(self, mailbox_of(self), why);
   return blocking.op().status;

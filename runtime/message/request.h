@@ -96,6 +96,7 @@ struct Remote {
   bool is_asked;      // cancel() has asked for it; the answer is not there
   bool is_withdrawn;  // the answer: no receive will match it
   bool is_over;       // its data are no longer needed
+  bool is_started;    // the net has its memory, and may be asked to forget it
 };
 
 // What stands in a posted or unexpected queue.

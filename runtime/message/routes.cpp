@@ -19,6 +19,9 @@ int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plu
 
 // Set before ranks run. Null: all ranks share memory.
 constinit const job::ProcessMap* g_processes = nullptr;
+constinit bool g_are_virtual = false;
+// By world rank: each message asks.
+constinit std::unique_ptr<int[]> g_process_of;
 
 int table_end() {
   const Locked lock(g_lock);
@@ -51,13 +54,13 @@ Mailbox& own_mailbox(int world_rank) {
       g_end = g_end > world_rank ? g_end : world_rank + 1;
     }  // else another rank was first
   }
-  if (g_processes == nullptr)
+  if (!g_are_virtual)
     std::atomic_ref(g_routes[world_rank]).store(mailbox, std::memory_order_release);
   return *mailbox;
 }
 
 Mailbox* resolve(const job::Rank& self, int world_rank) {
-  if (g_processes != nullptr && !g_processes->share_memory(self.world_rank, world_rank))
+  if (g_processes != nullptr && process_of(self.world_rank) != process_of(world_rank))
     return nullptr;
   return &own_mailbox(world_rank);
 }
@@ -82,13 +85,19 @@ void free_mailboxes() {
   g_end = 0;
 }
 
-void set_processes(const job::ProcessMap& map) {
+void set_processes(const job::ProcessMap& map, bool are_virtual) {
   CHECK(table_end() == 0, "the processes come after the first mailbox");
   g_processes = map.is_one_process() ? nullptr : &map;
+  g_are_virtual = are_virtual && g_processes != nullptr;
+  g_process_of.reset();
+  if (g_processes == nullptr) return;
+  g_process_of = std::make_unique<int[]>(static_cast<size_t>(map.ranks()));
+  for (int rank = 0; rank < map.ranks(); ++rank)
+    g_process_of[static_cast<size_t>(rank)] = map.process_of(rank);
 }
 
 int process_of(int world_rank) noexcept {
-  return g_processes != nullptr ? g_processes->process_of(world_rank) : 0;
+  return g_processes != nullptr ? g_process_of[static_cast<size_t>(world_rank)] : 0;
 }
 
 }  // namespace mpc::msg

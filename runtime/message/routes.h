@@ -7,8 +7,9 @@
 // Threads:   any.
 // See also:  runtime/message/network.h, docs/design/0019-virtual-processes.md.
 //
-// In a job of several virtual processes the table stays empty, although all mailboxes are in this
-// address space: each send asks, and only ranks of its own process are found.
+// With several processes the table has the mailboxes of this one. If they are virtual it stays empty,
+// although all mailboxes are in this address space: each send asks, and only ranks of its own process
+// are found.
 
 #include <atomic>
 
@@ -48,8 +49,8 @@ void free_mailboxes();
 bool have_all_ended() noexcept;
 // lifetime.cpp: discards and frees. Caller: have_all_ended().
 void free_all_mailboxes();
-// Before the first mailbox is made.
-void set_processes(const job::ProcessMap& map);
+// Before the first mailbox is made. are_virtual: all of them are in this address space.
+void set_processes(const job::ProcessMap& map, bool are_virtual);
 int process_of(int world_rank) noexcept;
 
 }  // namespace mpc::msg

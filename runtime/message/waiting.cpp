@@ -294,6 +294,7 @@ void relax(job::Rank& self) {
   }
   if (++mine.empty_polls < kPollsBeforeYield) return;
   mine.empty_polls = 0;
+  sched::look_outside();
   sched::SpinBudget spin;
   if (spin.once()) {  // nobody else wants this core
     mine.start_polling();

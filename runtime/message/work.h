@@ -33,7 +33,9 @@ class Work {
   // `receive` is filled already, without the lock; the caller has counted it in
   // Mailbox::copies.
   void add_filled(Operation& receive) noexcept;
-  // The same for a receive that is just being started and has never stood in a queue. Caller:
+  // The same after add_copy(), whose data another process has sent meanwhile.
+  void add_fetched(Operation& receive) noexcept { append(receive, nullptr); }
+  // As add_filled(), for a receive that is just being started and has never stood in a queue. Caller:
   // holds no lock.
   void complete_filled(Operation& receive) noexcept;
   // The data of `send` has been copied away. Caller: holds the receiver's lock.

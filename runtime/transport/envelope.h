@@ -22,8 +22,11 @@ enum class PacketKind : uint8_t {
   // In any order, at once:
   kAck,        // message `id` has met its receive
   kWithdrawn,  // the answer: `flag` says that it was taken back
+  kCredit,     // nothing but `credit`
+  kControl,  // of the process, for no rank; with an order of its own: message/control_end.h
 };
-inline constexpr uint8_t kLastPacketKind = static_cast<uint8_t>(PacketKind::kWithdrawn);
+inline constexpr PacketKind kLastKindInOrder = PacketKind::kForget;
+inline constexpr uint8_t kLastPacketKind = static_cast<uint8_t>(PacketKind::kControl);
 
 struct Envelope {
   uint32_t dest_world = 0;  // the rank whose messages it is among, or that has sent it
@@ -36,9 +39,13 @@ struct Envelope {
   uint16_t lane = 0;   // of several that are in order each; only 0 is in use
   uint64_t id = 0;     // of the message: the sender's process never uses it again
   uint64_t bytes = 0;  // length of the message
+  // So much of its memory the rank `from_world` gives back to the process that this goes to; see
+  // runtime/message/credit.h.
+  uint32_t credit = 0;
+  uint32_t from_world = 0;  // the rank that has sent this, or whose answer it is
 };
 
-inline constexpr size_t kEnvelopeBytes = 40;
+inline constexpr size_t kEnvelopeBytes = 48;
 
 // Little-endian, without gaps.
 inline void encode(const Envelope& e, char* out) noexcept {
@@ -48,7 +55,7 @@ inline void encode(const Envelope& e, char* out) noexcept {
   };
   put(e.dest_world), put(e.context), put(e.source), put(e.tag), put(e.sequence);
   put(static_cast<uint8_t>(e.kind)), put(static_cast<uint8_t>(e.flag)), put(e.lane);
-  put(e.id), put(e.bytes);
+  put(e.id), put(e.bytes), put(e.credit), put(e.from_world);
 }
 
 // False: no envelope of ours.
@@ -61,6 +68,7 @@ inline bool decode(const char* in, size_t bytes, Envelope* e) noexcept {
   uint8_t kind, flag;
   get(e->dest_world), get(e->context), get(e->source), get(e->tag), get(e->sequence);
   get(kind), get(flag), get(e->lane), get(e->id), get(e->bytes);
+  get(e->credit), get(e->from_world);
   e->kind = static_cast<PacketKind>(kind);
   e->flag = flag != 0;
   return kind <= kLastPacketKind && flag <= 1;

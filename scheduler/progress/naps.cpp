@@ -3,6 +3,7 @@
 
 #include "base/counter.h"
 #include "base/trace.h"
+#include "scheduler/poll/poller.h"
 #include "scheduler/progress/progress_thread.h"
 
 namespace mpc::sched {
@@ -25,6 +26,7 @@ class IdleReason final : public WaitReason {
 bool ProgressThreadImpl::poll_until(uint64_t end_ns, bool gives_way) noexcept {
   ProgressCore& core = *place();
   const trace::Span span(kPoll);
+  ActiveLook look(core.worker().poller());
   constexpr int kPausesPerClockRead = 16;
   bool found = false;
   core.set_polling(true);
@@ -33,13 +35,17 @@ bool ProgressThreadImpl::poll_until(uint64_t end_ns, bool gives_way) noexcept {
     if (found) break;
     if (core.worker().has_ready()) {
       if (gives_way) break;
+      look.stop();
       Execution::self().yield();
     }
     if (turn % kPausesPerClockRead == 0) {
       const uint64_t now = now_ns();
       if (now >= end_ns) break;
-      if (now >= core.worker().next_deadline_ns())
-        Execution::self().yield();  // others nap here
+      look.turn(now, Poller::Looker::kIdle);
+      if (now >= core.worker().next_deadline_ns()) {  // others nap here
+        look.stop();
+        Execution::self().yield();
+      }
     }
     __builtin_ia32_pause();
   }

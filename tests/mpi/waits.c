@@ -50,12 +50,51 @@ static void take(int missing, int how) {
   CHECK(missing == 0);
 }
 
+/* Request `how` of those that are complete from the start. */
+static MPI_Request request_of_nobody(int how) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Message message;
+  MPI_Status status;
+  if (how == 0) MPI_Isend(out, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+  if (how == 1)
+    MPI_Irecv(in[0], 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+  if (how == 2) {
+    MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &message, &status);
+    CHECK(message == MPI_MESSAGE_NO_PROC && status.MPI_SOURCE == MPI_PROC_NULL);
+    MPI_Imrecv(in[0], 1, MPI_INT, &message, &request);
+    CHECK(message == MPI_MESSAGE_NULL);
+  }
+  CHECK(request != MPI_REQUEST_NULL);
+  return request;
+}
+
+/* They are active until they have been waited for. */
+static void wait_for_nobody(int how) {
+  MPI_Request request = request_of_nobody(how);
+  MPI_Status status, copy;
+  int index = -7, flag = 0, n = -7;
+  CHECK(MPI_Request_get_status(request, &flag, &copy) == MPI_SUCCESS && flag);
+  MPI_Waitany(1, &request, &index, &status);
+  CHECK(index == 0 && request == MPI_REQUEST_NULL);
+  if (how > 0) {
+    CHECK(status.MPI_SOURCE == MPI_PROC_NULL && copy.MPI_SOURCE == MPI_PROC_NULL);
+    CHECK(status.MPI_TAG == MPI_ANY_TAG);
+  }
+  request = request_of_nobody(how);
+  MPI_Testsome(1, &request, &n, &index, &status);
+  CHECK(n == 1 && index == 0 && request == MPI_REQUEST_NULL);
+  request = request_of_nobody(how);
+  MPI_Testany(1, &request, &index, &flag, &status);
+  CHECK(flag && index == 0 && request == MPI_REQUEST_NULL);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Request* sends = malloc((size_t)size * sizeof *sends);
   for (int i = 0; i < kCount; ++i) out[i] = rank;
+  for (int how = 0; how < 3; ++how) wait_for_nobody(how);
   for (int i = 0; i < kReceives; ++i) post(i);
   const int rounds = argc > 1 ? atoi(argv[1]) : kRounds;
   for (int round = 0; round < rounds; ++round) {

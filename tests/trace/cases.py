@@ -12,7 +12,7 @@ import unittest
 import xml.etree.ElementTree
 
 from guides import Guides  # noqa: F401
-from support import CORES, Case, load, parse_options, tool
+from support import CORES, RANKS, Case, about, load, parse_options, tool
 
 
 class Files(Case):
@@ -57,6 +57,24 @@ class Files(Case):
         self.assertGreater(len(ends), 0)
         for number, time in ends.items():
             self.assertLessEqual(begins[number], time)
+
+    def test_arrows_lead_from_process_to_process(self):
+        self.run_job("send", 5, before=("--set", "job.virtual_processes=4"))
+        file = load(self.file)
+        self.check(file)
+        begins, ends = {}, {}
+        for event in file["traceEvents"]:
+            if event["ph"] in "sf":
+                (begins if event["ph"] == "s" else ends)[event["id"]] = event["ts"]
+        self.assertGreaterEqual(len(ends), 5)
+        for number, time in ends.items():
+            self.assertLessEqual(begins[number], time)
+        counts = collections.Counter(
+            (event["ph"], event["name"], about(event)) for event in file["traceEvents"]
+            if event["pid"] == RANKS and event.get("cat") == "message" and
+            event.get("args", {}).get("bytes") == 100000)
+        for event in (("i", "send", 0), ("i", "match", 1), ("B", "fetch", 1), ("i", "fetched", 1)):
+            self.assertEqual(counts[event], 5, event)
 
     def test_progress_threads_follow_the_idle_core(self):
         """Emulated: four cores, of which rank 2's and rank 3's are idle in turn."""

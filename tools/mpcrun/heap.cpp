@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "tools/mpcrun/paths.h"
+
 namespace mpc::tools {
 namespace {
 
@@ -24,12 +26,6 @@ bool is_wanted(const job::JobSpec& spec) {
     if (assignment.starts_with(kSetting))
       value = std::string_view(assignment).substr(kSetting.size());
   return value != "system";
-}
-
-std::string file_of(const void* address) {
-  Dl_info info{};
-  if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "";
-  return info.dli_fname;
 }
 
 // A preloaded allocator's, a sanitizer's: theirs, the whole of it.
@@ -52,18 +48,12 @@ bool can_be_named(const std::string& path) {
          ::access(path.c_str(), R_OK) == 0;
 }
 
-std::string library_path() {
-  std::string path = file_of(reinterpret_cast<const void*>(&mpc_run_job));
-  path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
-  return path + kLibrary;
-}
-
 }  // namespace
 
 void preload_heap(const job::JobSpec& spec) {
   ::unsetenv(kPreloaded);
   if (!is_wanted(spec) || has_other_allocator() || runs_under_valgrind()) return;
-  const std::string path = library_path();
+  const std::string path = beside_library(kLibrary);
   if (!can_be_named(path)) return;
   const char* list = std::getenv("LD_PRELOAD");
   ::setenv("LD_PRELOAD", list == nullptr ? path.c_str() : (path + ":" + list).c_str(),

@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "tools/mpcrun/heap.h"
+#include "tools/mpcrun/launcher.h"
 #include "tools/mpcrun/options.h"
+#include "tools/mpcrun/paths.h"
 #include "tools/mpcrun/preload.h"
 
 namespace {
@@ -74,12 +75,9 @@ void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
   }
   ::setenv("GLIBC_TUNABLES", tunables.c_str(), 1);
   ::setenv(kMarker, "1", 1);
-  char path[PATH_MAX];  // by its name: ps and top shall show "mpcrun", not "exe"
-  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
-  if (length > 0) {
-    path[length] = '\0';
-    ::execv(path, argv);
-  }
+  // By its name: ps and top shall show "mpcrun", not "exe".
+  if (const std::string path = mpc::tools::own_path(); !path.empty())
+    ::execv(path.c_str(), argv);
   ::execv("/proc/self/exe", argv);
   std::fprintf(stderr, "mpcrun: cannot execute itself: %s\n", std::strerror(errno));
   std::exit(mpc::job::kExitLaunch);
@@ -98,6 +96,8 @@ int main(int argc, char** argv) {
     return mpc::job::kExitOutput;
   }
   auto& spec = std::get<mpc::job::JobSpec>(parsed);
+  if (mpc::tools::needs_launcher(spec))
+    return mpc::tools::become_launcher(argc, argv, spec);
   restart_with_tunables(argv, spec);
   take_preloads(spec);
   return mpc_run_job(spec);

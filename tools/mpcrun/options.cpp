@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/sizes.h"
 #include "base/version.h"
+#include "tools/mpcrun/process_count.h"
 #include "tools/mpcrun/words.h"
 
 namespace mpc::tools {
@@ -39,6 +40,7 @@ constexpr char kExamples[] =
     "  mpcrun -n 8 --cores 0,2,3 ./prog       the cores with these logical numbers\n"
     "  mpcrun -n 14 --cores 16 --comm-cores 2 ./prog   two cores for communication "
     "only\n"
+    "  mpcrun -n 8 -p 2 ./prog                two processes with four ranks each\n"
     "  mpcrun -n 4 --show ./prog              where ranks would run; runs nothing\n"
     "  mpcrun -n 4 --set log.level=info ./prog\n"
     "\n"
@@ -59,6 +61,7 @@ struct Parsed {
   std::string progress, emulate;
   std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace;
   std::vector<std::string> exports, settings;
+  int processes = 0, ranks_per_process = 0;  // 0: not given
   bool label = false, show = false, counters = false;
   double timeout = 0;
   std::vector<std::string> shown;  // in the help; the command never reaches CLI11
@@ -128,6 +131,20 @@ void declare_cores(CLI::App& app, Parsed& p) {
       ->type_name("compact|scatter|LIST");
 }
 
+void declare_processes(CLI::App& app, Parsed& p) {
+  app.add_option("-p,--processes", p.processes,
+                 "Number of processes on this host, each with as many of the ranks as "
+                 "user-level "
+                 "threads; default: 1")
+      ->type_name("P")
+      ->check(number_of("processes", 1));
+  app.add_option("--ranks-per-process", p.ranks_per_process,
+                 "The same, said by the number of ranks in each process; 1: a process "
+                 "for each rank")
+      ->type_name("K")
+      ->check(number_of("ranks", 1));
+}
+
 void declare_job(CLI::App& app, Parsed& p) {
   app.add_option("--stack-size", p.stack_size,
                  "Stack of each rank, or unlimited; memory is used only when "
@@ -163,6 +180,7 @@ void declare(CLI::App& app, Parsed& p, bool first) {
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   if (first) {
+    declare_processes(app, p);
     declare_cores(app, p);
     declare_job(app, p);
   }
@@ -304,7 +322,7 @@ Finished usage_error(const std::string& message) {
 
 std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
   JobSpec spec;
-  Parsed unused;
+  Parsed unused, of_job;
   CLI::App first_app;
   declare(first_app, unused, true);
   const auto programs = split_programs(argc, argv);
@@ -329,6 +347,7 @@ std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
       return usage_error(filled.error().message);
     }
     if (i == 0) {
+      of_job = parsed;
       if (auto filled = fill_job(parsed, spec); !filled) {
         return usage_error(filled.error().message);
       }
@@ -339,6 +358,10 @@ std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
   if (ranks > kMaxRanks) {
     return usage_error(fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks));
   }
+  const auto processes = count_processes(of_job.processes, of_job.ranks_per_process,
+                                         static_cast<int>(ranks));
+  if (!processes) return usage_error(processes.error().message);
+  spec.processes = *processes;
   return spec;
 }
 

@@ -47,8 +47,13 @@ void Fabric::send(Packet packet) noexcept {
           sched::now_ns() + random_() % static_cast<uint64_t>(config_.delay_ns + 1);
     queue_.push(std::move(packet));
   }
-  sent_.fetch_add(1, std::memory_order_release);  // pairs with run()
-  futex_wake(sent_);
+  wake();
+}
+
+void Fabric::wake() noexcept {
+  // seq_cst: either the thread sees this in sleep(), or we see that it sleeps. Release pairs with run().
+  sent_.fetch_add(1, std::memory_order_seq_cst);
+  if (is_asleep_.load(std::memory_order_seq_cst)) futex_wake(sent_);
 }
 
 uint64_t Fabric::note_offer(const Source& source, Completion& completion) {
@@ -102,8 +107,7 @@ Result<> Fabric::start(std::vector<Receiver*> receivers, void (*prepare)()) {
 void Fabric::stop() noexcept {
   if (!is_started_) return;
   stop_.store(true, std::memory_order_relaxed);
-  sent_.fetch_add(1, std::memory_order_release);  // pairs with run()
-  futex_wake(sent_);
+  wake();
   pthread_join(thread_, nullptr);
   is_started_ = false;
   const Locked lock(lock_);
@@ -159,11 +163,15 @@ void Fabric::sleep(uint32_t seen) noexcept {
     const Locked lock(lock_);
     if (!queue_.empty()) due_ns = queue_.top().due_ns;
   }
-  if (due_ns != 0) {
-    futex_wait_until(sent_, seen, due_ns);
-  } else {
-    futex_wait(sent_, seen);
+  is_asleep_.store(true, std::memory_order_seq_cst);
+  if (sent_.load(std::memory_order_seq_cst) == seen) {
+    if (due_ns != 0) {
+      futex_wait_until(sent_, seen, due_ns);
+    } else {
+      futex_wait(sent_, seen);
+    }
   }
+  is_asleep_.store(false, std::memory_order_relaxed);
 }
 
 void Fabric::retry() noexcept {

@@ -102,6 +102,7 @@ class Fabric final : public Loopback {
   static void* thread_main(void* self);
   void run() noexcept;
   void stop() noexcept;
+  void wake() noexcept;
   bool next(Packet& packet) noexcept;
   void sleep(uint32_t seen) noexcept;
   bool deliver(Packet& packet) noexcept;
@@ -123,6 +124,7 @@ class Fabric final : public Loopback {
   bool is_started_ = false;
   std::atomic<bool> stop_{false};
   FutexWord sent_{0};  // changes with each packet
+  std::atomic<bool> is_asleep_{false};
 
   Mutex lock_;
   std::priority_queue<Packet, std::vector<Packet>, Later> queue_ MPC_GUARDED_BY(lock_);

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
+#include "base/settings.h"
 #include "runtime/message/message.h"
 #include "runtime/message/network.h"
 #include "scheduler/outside_work.h"
@@ -62,6 +64,12 @@ class World {
   }
   World& with_network(const transport::LoopbackConfig& config) {
     net_ = config;
+    return *this;
+  }
+  // What other processes may leave unreceived at a rank. Until the next one that says so.
+  World& with_unexpected_bytes(size_t bytes) {
+    CHECK(Settings::assign("net.unexpected_bytes=" + std::to_string(bytes)).ok(),
+          "no such setting");
     return *this;
   }
   // Called when all ranks wait for each other.

@@ -44,6 +44,18 @@ TEST(MeetingKey, TellsCommunicatorsOfTheSameIdApartByTheirFirstMember) {
   EXPECT_NE(place_of(64, 1), place_of(66, 1));
 }
 
+TEST(MeetingKey, IsTheSameWhenItHasGoneToAnotherProcess) {
+  for (const GroupRef& members : {GroupRef(), GroupTable::make({4, 2, 9})}) {
+    const MeetingKey key{MeetingKind::kMerge, ~uint64_t{0}, 1u << 20, members};
+    ByteWriter out;
+    put_key(out, key);
+    const Bytes bytes = out.take();
+    ByteReader in(bytes);
+    EXPECT_EQ(get_key(in), key);
+    EXPECT_TRUE(in.is_at_end() && !in.has_failed());
+  }
+}
+
 TEST(ProcessList, CountsTheMembersOfEachProcess) {
   const auto map = job::ProcessMap::in_blocks(10, 3);  // 0-2, 3-5, 6-9
   const int a[] = {9, 0, 7}, b[] = {1, 6};

@@ -9,7 +9,6 @@
 
 #include "mpi/comm/intercomm_rooms.h"
 #include "mpi/objects/context_reserve.h"
-#include "mpi/objects/exchange.h"
 #include "mpi/objects/split_rooms.h"
 #include "mpi/topo/graph_room.h"
 
@@ -255,31 +254,6 @@ TEST(ByteReader, SaysThatItHasReadPastTheEnd) {
     in.get<int>();
     EXPECT_EQ(in.get_text(), "");
     EXPECT_TRUE(in.has_failed()) << n;
-  }
-}
-
-TEST(MemoryExchange, GivesEachProcessAllBytesInOrderAndForgetsTheKey) {
-  MemoryExchange exchange;
-  const int processes[] = {2, 5, 9};
-  // One that nobody else comes to.
-  exchange.allgather({MeetingKind::kSplit, 4, 2, {}}, processes, 0, {},
-                     [](std::vector<Bytes>) { FAIL(); });
-  for (int round = 0; round < 3; ++round) {  // the same key serves again
-    const MeetingKey key{MeetingKind::kSplit, 4, 1, {}};
-    std::vector<std::vector<Bytes>> told(3);
-    for (const int index : {1, 2, 0}) {
-      for (const auto& each : told) ASSERT_TRUE(each.empty());
-      exchange.allgather(key, processes, index,
-                         Bytes(static_cast<size_t>(index + round), std::byte{1}),
-                         [&told, index](std::vector<Bytes> all) {
-                           told[static_cast<size_t>(index)] = std::move(all);
-                         });
-    }
-    for (const auto& each : told) {
-      ASSERT_EQ(each.size(), 3u);
-      for (size_t i = 0; i < 3; ++i)
-        EXPECT_EQ(each[i].size(), i + static_cast<size_t>(round));
-    }
   }
 }
 

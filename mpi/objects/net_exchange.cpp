@@ -1,0 +1,134 @@
+#include "mpi/objects/net_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "runtime/message/control.h"
+
+namespace mpc::mpi {
+namespace {
+
+Bytes encode(const MeetingKey& key, std::span<const Bytes> parts) {
+  ByteWriter out;
+  put_key(out, key);
+  out.put(parts.size());
+  for (const Bytes& part : parts) out.put_all(std::span<const std::byte>(part));
+  return out.take();
+}
+
+std::vector<Bytes> get_parts(ByteReader& in) {
+  std::vector<Bytes> parts;
+  for (auto n = in.get<size_t>(); n > 0 && !in.has_failed(); --n)
+    parts.push_back(in.get_all<std::byte>());
+  CHECK(in.is_at_end() && !in.has_failed(),
+        "another process tells no parts of a meeting");
+  return parts;
+}
+
+// Calls `visit(distance, parts)` for whom a process that holds so many of the first parts hears
+// next, and how many parts from each. The same are the distances, backwards, to whom it tells as
+// many of the parts that it holds.
+template <class Visit>
+bool for_each_next(size_t held, size_t processes, Visit&& visit) {
+  for (size_t j = 1; j < NetExchange::kFanOut && j * held < processes; ++j)
+    if (!visit(j * held, std::min(held, processes - j * held))) return false;
+  return true;
+}
+
+}  // namespace
+
+void NetExchange::allgather(const MeetingKey& key, std::span<const int> processes,
+                            int index, Bytes mine, Deliver deliver) {
+  const auto at = static_cast<size_t>(index);
+  DCHECK(processes[at] == process_, "a process meets in the name of another one");
+  Steps steps;
+  {
+    const Locked lock(lock_);
+    const auto entry = gatherings_.try_emplace(key).first;
+    Gathering& gathering = entry->second;
+    CHECK(gathering.ring.empty(), "a process has come twice to the same meeting");
+    gathering.ring.assign(processes.begin(), processes.end());
+    std::rotate(gathering.ring.begin(), gathering.ring.begin() + index,
+                gathering.ring.end());
+    gathering.index = at;
+    gathering.parts.resize(processes.size());
+    gathering.parts[0] = std::move(mine);
+    gathering.held = 1;
+    gathering.deliver = std::move(deliver);
+    steps = advance(entry);
+  }
+  carry_out(std::move(steps));
+}
+
+void NetExchange::arrive(int from, std::span<const std::byte> message) {
+  ByteReader in(message);
+  const MeetingKey key = get_key(in);
+  Parts parts = get_parts(in);
+  Steps steps;
+  {
+    const Locked lock(lock_);
+    const auto entry = gatherings_.try_emplace(key).first;
+    entry->second.told[from].push_back(std::move(parts));
+    if (!entry->second.ring.empty()) steps = advance(entry);
+  }
+  carry_out(std::move(steps));
+}
+
+NetExchange::Steps NetExchange::advance(Gatherings::iterator entry) {
+  Gathering& g = entry->second;
+  const size_t n = g.ring.size();
+  Steps steps;
+  while (g.held < n) {
+    if (!std::exchange(g.has_told, true)) {
+      for_each_next(g.held, n, [&](size_t distance, size_t count) {
+        steps.messages.push_back(
+            {g.ring[n - distance], encode(entry->first, {g.parts.data(), count})});
+        return true;
+      });
+    }
+    const bool all_have_told = for_each_next(g.held, n, [&](size_t distance, size_t) {
+      return g.told.contains(g.ring[distance]);
+    });
+    if (!all_have_told) return steps;
+    for_each_next(g.held, n, [&](size_t distance, size_t count) {
+      const auto told = g.told.find(g.ring[distance]);
+      CHECK(told->second.front().size() == count,
+            "the processes of a meeting do not agree on who takes part");
+      std::ranges::move(told->second.front(),
+                        g.parts.begin() + static_cast<long>(distance));
+      told->second.pop_front();
+      if (told->second.empty()) g.told.erase(told);
+      return true;
+    });
+    g.held = std::min(n, g.held * kFanOut);
+    g.has_told = false;
+  }
+  end(entry, steps);
+  return steps;
+}
+
+// All parts are there. The key is free for the next meeting, of which others may have told already.
+void NetExchange::end(Gatherings::iterator entry, Steps& steps) {
+  Gathering& g = entry->second;
+  steps.deliver = std::move(g.deliver);
+  steps.parts = std::move(g.parts);
+  std::rotate(steps.parts.begin(), steps.parts.end() - static_cast<long>(g.index),
+              steps.parts.end());
+  if (g.told.empty()) {
+    gatherings_.erase(entry);
+  } else {
+    auto ahead = std::move(g.told);
+    g = {};
+    g.told = std::move(ahead);
+  }
+}
+
+// Others first: when the meeting is over here, a process may end.
+void NetExchange::carry_out(Steps steps) const {
+  for (const auto& [to, bytes] : steps.messages)
+    msg::send_control(process_, to, msg::ControlChannel::kMeeting, bytes);
+  if (steps.deliver) steps.deliver(std::move(steps.parts));
+}
+
+}  // namespace mpc::mpi

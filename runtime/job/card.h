@@ -1,0 +1,42 @@
+#pragma once
+// Card: what each process of a job tells the others about itself before ranks run.
+//
+// Role:      which ranks it has and on which workers; whether it runs with the same settings. All
+//            that processes conclude for themselves, and must conclude alike, is checked here first.
+// Users:     runtime/job/node_job_processes.cpp.
+// Threads:   the process's main thread.
+// See also:  runtime/wireup/wireup.h; docs/cluster.md.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/job/process_map.h"
+#include "runtime/wireup/wireup.h"
+
+namespace mpc::job {
+
+struct Card {
+  int ranks = 0;  // of the job
+  RankRange local;
+  int application_workers = 0;
+  uint64_t settings = 0;     // hash of settings_text()
+  std::vector<int> workers;  // of each local rank
+};
+
+wireup::Bytes encode(const Card& card);
+// Errors: kSystem: these bytes are no card.
+Result<Card> decode(const wireup::Bytes& bytes);
+
+// The settings that decide how ranks talk to each other, "name=value" each on a line of its own.
+std::string settings_text();
+uint64_t hash_of(std::string_view text) noexcept;
+// "nbc.arity=4 (there nbc.arity=2)" for the first difference; "": none.
+std::string first_difference(std::string_view here, std::string_view there);
+
+// Waits for all processes. Errors: kArg: they do not fit each other, and how; kSystem.
+Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine);
+
+}  // namespace mpc::job

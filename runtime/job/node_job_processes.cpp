@@ -1,0 +1,200 @@
+// What a NodeJob does because it is one process of several, and what it and the launcher say to
+// each other.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/settings.h"
+#include "runtime/job/card.h"
+#include "runtime/job/console.h"
+#include "runtime/job/exit_status.h"
+#include "runtime/job/hooks.h"
+#include "runtime/job/node_job.h"
+#include "runtime/job/report.h"
+#include "runtime/job/signals.h"
+
+namespace mpc::job {
+namespace {
+
+constexpr char kShow[] = "mpc.show";
+
+// For the tests of what crosses processes, on every machine.
+IntSetting virtual_processes{
+    "job.virtual_processes",
+    1,
+    "processes",
+    "For testing: the job behaves as if its ranks lived in so many processes: messages "
+    "between them are encoded and pass a network, though it is only a queue in memory",
+    1,
+    1 << 20};
+
+// The k-th of n parts of `total` things, whose sizes differ by at most one: the first, and behind
+// the last.
+RankRange part_of(int total, int k, int n) {
+  const auto begin = [&](int i) {
+    return static_cast<int>(static_cast<long long>(total) * i / n);
+  };
+  return {begin(k), begin(k + 1)};
+}
+
+}  // namespace
+
+// --- before ranks run ---------------------------------------------------------------------------
+
+Result<> NodeJob::divide_ranks() {
+  int ranks = 0;
+  for (const AppSpec& app : spec_.apps) ranks += app.ranks;
+  if (wireup_->is_alone()) {
+    processes_ =
+        ProcessMap::in_blocks(ranks, static_cast<int>(virtual_processes.get()));
+    local_ = {0, ranks};
+    return {};
+  }
+  if (!virtual_processes.is_default())
+    return {Errc::kArg,
+            "job.virtual_processes: this job has several real processes already"};
+  if (!spec_.emulate.empty())
+    return {Errc::kArg, "--emulate: an emulated machine has one process; leave out -p"};
+  if (wireup_->size() > ranks)
+    return {Errc::kArg, fmt::format("{} processes for {} rank{}", wireup_->size(),
+                                    ranks, ranks == 1 ? "" : "s")};
+  processes_ = ProcessMap::in_blocks(ranks, wireup_->size());
+  local_ = processes_.ranks_of(wireup_->index());
+  return hooks::run_wireup(*this);
+}
+
+// The cores of this host, or those that the user has named, in as many parts as there are processes
+// here. Where that leaves less than one for each, nobody is bound.
+void NodeJob::take_own_cores(CoreWish& wish) {
+  const int index = wireup_->local_index(), count = wireup_->local_size();
+  const bool is_given = !wish.core_list.empty() || wish.core_count > 0;
+  std::vector<int> all = wish.core_list;
+  if (all.empty()) {
+    all.resize(static_cast<size_t>(
+        wish.core_count > 0 ? std::min(wish.core_count, machine_->core_count())
+                            : machine_->core_count()));
+    std::iota(all.begin(), all.end(), 0);
+  }
+  const int cores = static_cast<int>(all.size());
+  if (wish.comm_cores > 0)
+    wish.comm_cores = part_of(wish.comm_cores, index, count).size();
+  if (cores < count) {
+    wish.bind = Bind::kNone;
+    wish.core_list = {all[static_cast<size_t>(index % cores)]};
+    return;
+  }
+  const RankRange mine = part_of(cores, index, count);
+  wish.core_list.assign(all.begin() + mine.first, all.begin() + mine.end);
+  const auto others = uses_of_others();
+  const bool is_taken =
+      std::any_of(wish.core_list.begin(), wish.core_list.end(), [&](int core) {
+        return static_cast<size_t>(core) < others.size() &&
+               others[static_cast<size_t>(core)].has_ranks;
+      });
+  if (wish.bind == Bind::kAuto && is_taken && !is_given) wish.bind = Bind::kNone;
+  // As many for communication as a process alone would take.
+  const int left = std::max(mine.size() - wish.ranks, 0);
+  if (wish.comm_cores < 0 && !is_given)
+    wish.comm_cores = wish.has_progress ? std::min(left, wish.ranks) : 0;
+}
+
+// From here on all processes know where all ranks are.
+Result<> NodeJob::tell_others() {
+  if (wireup_->is_alone()) return {};
+  Card mine;
+  mine.ranks = size();
+  mine.local = local_;
+  mine.application_workers = choice_.application_workers;
+  mine.settings = hash_of(settings_text());
+  mine.workers = worker_of_;
+  auto cards = exchange_cards(*wireup_, mine);
+  MPC_TRY(cards);
+  int workers_before = 0;
+  for (const Card& card : *cards) {
+    for (const int worker : card.workers) place_of_.push_back(workers_before + worker);
+    workers_before += card.application_workers;
+  }
+  if (place_of_.size() != static_cast<size_t>(size()))
+    return {Errc::kSystem, "the processes of the job do not have all its ranks"};
+  return {};
+}
+
+int NodeJob::place_of(int world_rank) const noexcept {
+  return place_of_.empty() ? worker_of(world_rank)
+                           : place_of_[static_cast<size_t>(world_rank)];
+}
+
+Result<std::string> NodeJob::describe() {
+  if (wireup_->is_alone()) return describe_process();
+  const std::string text = describe_process();
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  MPC_TRY(wireup_->put(kShow, {first, first + text.size()}));
+  MPC_TRY(wireup_->exchange());
+  std::string out;
+  for (int process = 0; wireup_->index() == 0 && process < wireup_->size(); ++process) {
+    auto part = wireup_->get(process, kShow);
+    MPC_TRY(part);
+    out.append(reinterpret_cast<const char*>(part->data()), part->size());
+  }
+  return out;
+}
+
+// --- the end ------------------------------------------------------------------------------------
+
+// What ends the job: the first one here is told to the launcher, which ends the other processes.
+bool NodeJob::request(int exit_code, const std::string* message,
+                      bool with_grace) noexcept {
+  if (!ending_.request(exit_code, message, with_grace)) return false;
+  if (message != nullptr)
+    wireup_->tell(wireup::Report::kEnding, exit_code, *message);
+  else  // a crash: its handler prints the report
+    wireup_->tell(wireup::Report::kCrash, exit_code, {});
+  return true;
+}
+
+void NodeJob::note_failure(int exit_code, const std::string& message) {
+  ending_.note_failure(exit_code, message);
+  wireup_->tell(wireup::Report::kFailure, exit_code, message);
+}
+
+void NodeJob::note_refusal(int exit_code, const std::string& message) {
+  ending_.note_refusal(exit_code, message);
+  wireup_->tell(wireup::Report::kRefusal, exit_code, message);
+}
+
+// The launcher says what all processes have to say, once.
+void NodeJob::say_last_words() {
+  const std::string loss = console::loss();
+  if (!wireup_->has_launcher()) {
+    console::say(loss);
+    console::say(ending_.messages());
+  } else if (!loss.empty()) {
+    wireup_->tell(wireup::Report::kRefusal, kExitOutput, loss);
+  }
+}
+
+// Nobody leaves as long as others may want something of this process; whoever opened the network
+// moves it on meanwhile.
+void NodeJob::leave_together() {
+  if (wireup_->is_alone()) return;
+  is_leaving_.store(true, std::memory_order_seq_cst);  // obey() looks
+  wireup_->leave();
+  wireup_->tell(wireup::Report::kFinished, 0, {});
+  wireup_->finalize();
+}
+
+// On the thread that listens to the launcher.
+void NodeJob::obey(wireup::Order order) {
+  if (order == wireup::Order::kAskTable)
+    return wireup_->tell(wireup::Report::kTable, 0, state_table(*this));
+  static const std::string kNothing;
+  if (ending_.request(0, &kNothing, order == wireup::Order::kEndSoon)) {
+    signals_->finish_job();
+  } else if (is_leaving_.load(std::memory_order_seq_cst)) {
+    ::_exit(ending_.status());  // it waits for processes that do not come any more
+  }
+}
+
+}  // namespace mpc::job

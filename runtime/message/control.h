@@ -1,0 +1,45 @@
+#pragma once
+// Control: messages between processes, where no rank sends and no rank receives.
+//
+// Role:      carries what the processes of a job tell each other for their ranks: what meetings
+//            have gathered, later values of blocking collectives and states of rest. It knows no MPI.
+// Users:     mpi/objects (meetings).
+// Threads:   see each function.
+// See also:  runtime/message/control_end.h, docs/design/0019-virtual-processes.md.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace mpc::msg {
+
+// What a message is for. Each channel has an order and a handler of its own.
+enum class ControlChannel : uint8_t {
+  kMeeting,   // mpi/objects/net_exchange.h
+  kBridge,    // blocking collectives over several processes (not in use yet)
+  kDeadlock,  // who rests, and what a report says of its ranks (not in use yet)
+};
+inline constexpr int kControlChannels = 3;
+
+// What process `here` does with what `from` has sent to it. It is outside work, so no deadlock is
+// reported, until the handler has returned.
+// Caller: the net, without locks; one at a time in a process. May send control messages, unpark,
+// and take locks that nobody holds while he calls the net; must not wait. Ownership: the bytes are
+// the caller's.
+using ControlHandler = void (*)(void* argument, int here, int from,
+                                std::span<const std::byte> message) noexcept;
+
+// Caller: one thread, while there is no network.
+void set_control_handler(ControlChannel channel, ControlHandler handler,
+                         void* argument) noexcept;
+
+// From process `here`, which is one of this address space, to another one.
+// Caller: any execution or thread, without locks that a handler takes. Switches: no.
+// Ownership: the bytes are the caller's again when it returns.
+// Order: what was sent first, by a call that had returned or by the same handler, comes first
+// on the same channel between the same processes; nothing is ordered against messages of ranks.
+// Cost: the bytes go as messages of at most the net's eager limit.
+void send_control(int here, int to, ControlChannel channel,
+                  std::span<const std::byte> message);
+
+}  // namespace mpc::msg

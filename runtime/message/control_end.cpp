@@ -1,0 +1,108 @@
+#include "runtime/message/control_end.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "scheduler/outside_work.h"
+
+namespace mpc::msg {
+namespace {
+
+struct Handler {
+  ControlHandler function;
+  void* argument;
+};
+// Written before there is a network, and so before its threads.
+constinit Handler g_handlers[kControlChannels]{};
+
+constexpr size_t index_of(ControlChannel channel) noexcept {
+  return static_cast<size_t>(channel);
+}
+
+}  // namespace
+
+void set_control_handler(ControlChannel channel, ControlHandler handler,
+                         void* argument) noexcept {
+  g_handlers[index_of(channel)] = {handler, argument};
+}
+
+ControlEnd::ControlEnd(int here, int processes, transport::Net& net)
+    : here_(here),
+      processes_(processes),
+      net_(net),
+      peers_(std::make_unique<Peer[]>(static_cast<size_t>(processes))) {}
+
+ControlEnd::~ControlEnd() {
+  size_t left = ready_.size();
+  for (int p = 0; p < processes_; ++p)
+    for (const Stream& stream : peers_[static_cast<size_t>(p)])
+      left += stream.early.size();
+  sched::end_outside_work(static_cast<int64_t>(left));
+}
+
+void ControlEnd::send(int to, ControlChannel channel,
+                      std::span<const std::byte> message) {
+  DCHECK(to != here_ && to >= 0 && to < processes_, "no other process");
+  const size_t limit = std::max<size_t>(net_.limits(to).eager_bytes, 1);
+  const size_t fragments = std::max<size_t>((message.size() + limit - 1) / limit, 1);
+  transport::Envelope envelope;
+  envelope.kind = transport::PacketKind::kControl;
+  envelope.context = static_cast<uint32_t>(channel);
+  envelope.bytes = message.size();
+  // relaxed: calls that are ordered get numbers in that order, others have none.
+  envelope.sequence = peers_[static_cast<size_t>(to)][index_of(channel)].sent.fetch_add(
+      static_cast<uint32_t>(fragments), std::memory_order_relaxed);
+  for (size_t i = 0; i < fragments; ++i, ++envelope.sequence) {
+    const auto part =
+        message.subspan(i * limit, std::min(limit, message.size() - i * limit));
+    net_.post(to, envelope, {part.data(), part.size(), nullptr});
+  }
+}
+
+void ControlEnd::take(int from, const transport::Envelope& envelope, const void* data,
+                      size_t bytes) {
+  CHECK(envelope.context < kControlChannels,
+        "another process has sent a control message of no channel");
+  const auto channel = static_cast<ControlChannel>(envelope.context);
+  Stream& stream = peers_[static_cast<size_t>(from)][index_of(channel)];
+  const std::span part(static_cast<const std::byte*>(data), bytes);
+  if (envelope.sequence != stream.expected) {
+    stream.early[envelope.sequence] = {envelope.bytes, {part.begin(), part.end()}};
+    sched::begin_outside_work();  // the net is through with it, and nobody else has it
+    return;
+  }
+  append(from, channel, envelope.bytes, part);
+  // Those that only waited for this one.
+  while (auto next = stream.early.extract(stream.expected)) {
+    append(from, channel, next.mapped().message_bytes, next.mapped().data);
+    sched::end_outside_work();
+  }
+}
+
+void ControlEnd::append(int from, ControlChannel channel, uint64_t message_bytes,
+                        std::span<const std::byte> data) {
+  Stream& stream = peers_[static_cast<size_t>(from)][index_of(channel)];
+  ++stream.expected;
+  stream.message.reserve(message_bytes);
+  stream.message.insert(stream.message.end(), data.begin(), data.end());
+  CHECK(stream.message.size() <= message_bytes,
+        "the fragments of a control message are longer than the message");
+  if (stream.message.size() < message_bytes) return;  // the net still has the others
+  sched::begin_outside_work();                        // until deliver()
+  ready_.push_back({channel, from, std::exchange(stream.message, {})});
+}
+
+void ControlEnd::deliver() noexcept {
+  if (ready_.empty()) return;
+  const std::vector<Ready> ready = std::exchange(ready_, {});
+  for (const Ready& each : ready) {
+    const Handler& handler = g_handlers[index_of(each.channel)];
+    CHECK(handler.function != nullptr, "nobody takes control messages of this channel");
+    handler.function(handler.argument, here_, each.from, each.message);
+  }
+  // Who waited for them has been unparked.
+  sched::end_outside_work(static_cast<int64_t>(ready.size()));
+}
+
+}  // namespace mpc::msg

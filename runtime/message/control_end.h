@@ -1,0 +1,72 @@
+#pragma once
+// ControlEnd: one process's end of the control channels.
+//
+// Role:      cuts messages into fragments that the net takes, and puts those of other processes
+//            together again, in the order of sending.
+// Users:     runtime/message/endpoint.
+// Threads:   send() any; the rest the net's, one at a time.
+// See also:  runtime/message/control.h.
+//
+// Why fragments, and not an offer that the receiver fetches: what is told is short, as a rule one
+// fragment, and its sender does not wait. So nothing outlives the call, and nothing has to be
+// taken back when a process ends.
+//
+// A fragment is a packet kControl: `context` is the channel, `bytes` the length of the whole
+// message, `sequence` the number of the fragment among those of this channel from process to
+// process. The fragments of a message have consecutive numbers, so the message ends where as many
+// bytes have come in order. All go on lane 0.
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/message/control.h"
+#include "runtime/transport/net.h"
+
+namespace mpc::msg {
+
+class ControlEnd {
+ public:
+  ControlEnd(int here, int processes, transport::Net& net);
+  ~ControlEnd();
+
+  void send(int to, ControlChannel channel, std::span<const std::byte> message);
+  // A fragment. The net may hold its locks.
+  void take(int from, const transport::Envelope& envelope, const void* data,
+            size_t bytes);
+  // Gives what is complete to its handlers. The net holds no lock.
+  void deliver() noexcept;
+
+ private:
+  using Bytes = std::vector<std::byte>;
+  struct Early {
+    uint64_t message_bytes;
+    Bytes data;
+  };
+  // Of one channel, to and from another process.
+  struct Stream {
+    std::atomic<uint32_t> sent{0};  // fragments
+    uint32_t expected = 0;
+    Bytes message;                    // as far as it has come
+    std::map<uint32_t, Early> early;  // what has overtaken others
+  };
+  struct Ready {
+    ControlChannel channel;
+    int from;
+    Bytes message;
+  };
+  using Peer = std::array<Stream, kControlChannels>;
+
+  void append(int from, ControlChannel channel, uint64_t message_bytes,
+              std::span<const std::byte> data);
+
+  const int here_, processes_;
+  transport::Net& net_;
+  std::unique_ptr<Peer[]> peers_;
+  std::vector<Ready> ready_;  // between take() and deliver()
+};
+
+}  // namespace mpc::msg

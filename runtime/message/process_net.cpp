@@ -1,0 +1,50 @@
+#include "runtime/message/process_net.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/message/remote.h"
+#include "runtime/transport/load_net.h"
+
+namespace mpc::msg {
+namespace {
+
+constexpr char kAddress[] = "mpc.net";
+
+// Often the other process has died: the launcher waits a moment for that, which is the better report.
+void report_broken(void* wireup, int peer, const char* problem) noexcept {
+  std::string text = "mpcrun: the network between processes is broken";
+  if (peer >= 0) text += " (to process " + std::to_string(peer) + ")";
+  static_cast<wireup::Wireup*>(wireup)->tell(
+      wireup::Report::kBroken, 0, text + ": " + problem + "; the job is ended");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessNet>> ProcessNet::load(wireup::Wireup& wireup) {
+  transport::NetConfig config;
+  config.process = wireup.index();
+  config.processes = wireup.size();
+  config.eager_bytes = remote::eager_limit();
+  config.report = &report_broken;
+  config.report_context = &wireup;
+  auto module = transport::load_net(config);
+  MPC_TRY(module);
+  MPC_TRY(wireup.put(kAddress, (*module)->address()));
+  return std::unique_ptr<ProcessNet>(new ProcessNet(wireup, std::move(*module)));
+}
+
+Result<> ProcessNet::connect(transport::Receiver& receiver) {
+  std::vector<transport::NetPeer> peers;
+  for (int process = 0; process < wireup_.size(); ++process) {
+    auto address = wireup_.get(process, kAddress);
+    MPC_TRY(address);
+    // All processes that this launcher starts are on one host.
+    peers.push_back({std::move(*address), true});
+  }
+  MPC_TRY(module_->connect(std::move(peers), receiver));
+  return driver_.start();
+}
+
+}  // namespace mpc::msg

@@ -1,0 +1,41 @@
+#pragma once
+// Modex: how processes exchange what they have put, by whatever process manager started them.
+//
+// Role:      the interface of a library that is loaded only where there are several processes:
+//            libmpc-wireup-pmix.so wraps a PMIx client. A process alone loads none.
+// Users:     runtime/wireup; implemented by runtime/wireup/pmix.
+// Threads:   the process's main thread.
+// See also:  runtime/wireup/wireup.h.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mpc::wireup {
+
+using Bytes = std::vector<std::byte>;
+
+class Modex {
+ public:
+  virtual ~Modex() = default;
+  virtual int index() const noexcept = 0;
+  virtual int size() const noexcept = 0;
+  virtual int local_index() const noexcept = 0;
+  virtual int local_size() const noexcept = 0;
+  virtual Result<> put(std::string_view key, const Bytes& bytes) = 0;
+  // Commits what was put, and collects it from all.
+  virtual Result<> exchange() = 0;
+  virtual Result<Bytes> get(int process, std::string_view key) = 0;
+  virtual Result<> barrier() = 0;
+  virtual void finalize() noexcept = 0;
+};
+
+// What the library exports under this name. Null: *problem says why, in one line.
+// Ownership: the caller's, to delete.
+inline constexpr char kOpenModex[] = "mpc_open_modex";
+using OpenModex = Modex* (*)(std::string* problem);
+
+}  // namespace mpc::wireup

@@ -1,0 +1,45 @@
+#pragma once
+// Record: what a process of a job and its launcher say to each other.
+//
+// Role:      one packet of a Unix socket (SOCK_SEQPACKET) for each: this head, then a text. Both ends
+//            are of one installation and one host.
+// Users:     runtime/wireup, tools/mpclaunch.
+// Threads:   plain data.
+// See also:  docs/cluster.md (the end of a job).
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mpc::wireup {
+
+// From a process to the launcher.
+enum class Report : int32_t {
+  kEnding,  // the job is to end with this status; the text is why. The first one counts
+  kCrash,  // the same; the process prints the reason itself, and its end says the status
+  kFailure,  // a rank has failed, and the job goes on: its status unless another one came before
+  kRefusal,  // the same, for a job that would end with 0
+  kBroken,  // the network is: messages are lost. A death that explains it comes before it
+  kTable,     // the answer to kAskTable
+  kFinished,  // all ranks have ended: what comes now is the regular end
+};
+
+// From the launcher to a process.
+enum class Order : int32_t {
+  kEndSoon,  // end and say nothing; ranks may have job.grace_ms for last words
+  kEndNow,   // the same without them
+  kAskTable,
+};
+
+struct RecordHead {
+  int32_t kind = 0;  // Report or Order
+  int32_t status = 0;
+};
+
+// A longer text is cut.
+inline constexpr size_t kMostTextBytes = 60 << 10;
+
+// How a process finds its launcher: "SOCKET,MEMORY", two descriptors that it has inherited. MEMORY
+// is what the console needs (runtime/job/console.h).
+inline constexpr char kLauncherVariable[] = "MPC_LAUNCHER";
+
+}  // namespace mpc::wireup

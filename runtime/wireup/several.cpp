@@ -1,0 +1,114 @@
+// One process of several: a process manager's library for the exchange, a socket to the launcher.
+#include <dlfcn.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "runtime/wireup/backends.h"
+#include "runtime/wireup/launcher_link.h"
+
+namespace mpc::wireup {
+namespace {
+
+constexpr char kLibrary[] = "/mpc/libmpc-wireup-pmix.so";  // beside this library
+
+class Several final : public Wireup {
+ public:
+  Several(std::unique_ptr<LauncherLink> link, std::unique_ptr<Modex> modex,
+          int console_memory)
+      : link_(std::move(link)),
+        modex_(std::move(modex)),
+        console_memory_(console_memory) {}
+
+  int index() const noexcept override { return modex_->index(); }
+  int size() const noexcept override { return modex_->size(); }
+  int local_index() const noexcept override { return modex_->local_index(); }
+  int local_size() const noexcept override { return modex_->local_size(); }
+  Result<> put(std::string_view key, const Bytes& bytes) override {
+    return modex_->put(key, bytes);
+  }
+  Result<> exchange() override { return modex_->exchange(); }
+  Result<Bytes> get(int process, std::string_view key) override {
+    return modex_->get(process, key);
+  }
+  // An error is the end of another process: the launcher knows it, and ends this one.
+  void leave() noexcept override {
+    [[maybe_unused]] const auto met = modex_->barrier();
+  }
+  void finalize() noexcept override { modex_->finalize(); }
+
+  void tell(Report kind, int status, std::string_view text) noexcept override {
+    link_->tell(kind, status, text);
+  }
+  bool has_launcher() const noexcept override { return true; }
+  void on_order(Handler handler) override { link_->set_handler(std::move(handler)); }
+  int console_memory() const noexcept override { return console_memory_; }
+
+ private:
+  const std::unique_ptr<LauncherLink> link_;
+  const std::unique_ptr<Modex> modex_;
+  const int console_memory_;
+};
+
+std::string library_path() {
+  Dl_info info{};
+  static const char kInThisLibrary = 0;
+  if (::dladdr(&kInThisLibrary, &info) == 0 || info.dli_fname == nullptr)
+    return kLibrary + 1;
+  std::string path = info.dli_fname;
+  path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+  return path + kLibrary;
+}
+
+// The library's threads take none of the signals that the job waits for.
+class WithoutSignals {
+ public:
+  WithoutSignals() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+Result<std::unique_ptr<Modex>> open_modex() {
+  const std::string path = library_path();
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = ::dlerror();
+    return {Errc::kUnsupported, std::string("a job of several processes needs PMIx: ") +
+                                    (why != nullptr ? why : path)};
+  }
+  const auto open = reinterpret_cast<OpenModex>(::dlsym(library, kOpenModex));
+  if (open == nullptr)
+    return {Errc::kUnsupported, path + " is of another version; install mpcrun again"};
+  std::string problem;
+  std::unique_ptr<Modex> modex(open(&problem));
+  if (modex == nullptr) return {Errc::kSystem, problem};
+  return modex;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Wireup>> several(int socket, int console_memory) {
+  auto link = std::make_unique<LauncherLink>(socket);
+  MPC_TRY(link->start());
+  const WithoutSignals during;
+  auto modex = open_modex();
+  if (!modex) {
+    // Once for all processes, which fail alike.
+    link->tell(Report::kEnding, 3, "mpcrun: " + modex.error().message);
+    static_cast<void>(link.release());  // its thread goes on
+    return {modex.error().code, ""};
+  }
+  return std::unique_ptr<Wireup>(
+      std::make_unique<Several>(std::move(link), std::move(*modex), console_memory));
+}
+
+}  // namespace mpc::wireup

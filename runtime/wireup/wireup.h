@@ -1,0 +1,62 @@
+#pragma once
+// Wireup: the processes of a job: how many there are, which one this is, what they tell each other.
+//
+// Role:      what must be known before a network can be opened: each process puts what the others
+//            need (its address, its ranks), all exchange, each reads. Later it tells the launcher
+//            how the job ends, and is told. Speaks of processes, never of ranks.
+// Users:     runtime/job; what opens a network (runtime/message).
+// Threads:   the process's main thread, unless a function says otherwise.
+// See also:  docs/cluster.md; runtime/wireup/modex.h, runtime/wireup/record.h.
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "runtime/wireup/modex.h"
+#include "runtime/wireup/record.h"
+
+namespace mpc::wireup {
+
+class Wireup {
+ public:
+  // As the environment says: the launcher's, or alone. What it says is taken out of the
+  // environment: ranks and their children shall not take it for theirs.
+  // Caller: once, before any thread or program is there. Errors: kSystem, kUnsupported;
+  // without a text if the launcher knows it already.
+  static Result<std::unique_ptr<Wireup>> connect();
+
+  virtual ~Wireup() = default;
+  virtual int index() const noexcept = 0;
+  virtual int size() const noexcept = 0;
+  bool is_alone() const noexcept { return size() == 1; }
+  // Among the processes of this host.
+  virtual int local_index() const noexcept = 0;
+  virtual int local_size() const noexcept = 0;
+
+  // Something that all others may get() after the exchange. Errors: kSystem.
+  virtual Result<> put(std::string_view key, const Bytes& bytes) = 0;
+  // Waits until all have come here. Only before ranks run: whoever waits here makes no progress for
+  // a network. Errors: kSystem.
+  virtual Result<> exchange() = 0;
+  // Errors: kSystem, also if there is no such key.
+  virtual Result<Bytes> get(int process, std::string_view key) = 0;
+  // Waits until all have come here, while other threads of the process move a network on. What goes
+  // wrong is an end, too: then the launcher ends the job.
+  virtual void leave() noexcept = 0;
+  // Says that this process ends because its work is done. Before the process ends with status 0.
+  virtual void finalize() noexcept = 0;
+
+  // To the launcher; nothing happens if there is none. Caller: any, signal handlers too.
+  virtual void tell(Report kind, int status, std::string_view text) noexcept = 0;
+  // Is there a launcher that prints reports and decides about the job's status?
+  virtual bool has_launcher() const noexcept = 0;
+  // What the launcher orders. Until there is a handler the end of the job ends the process, and
+  // questions are answered by nothing. Called on a thread of its own. Caller: any; null: none.
+  using Handler = std::function<void(Order order)>;
+  virtual void on_order(Handler handler) = 0;
+  // The job's lock for long texts; -1: none. See runtime/job/console.h.
+  virtual int console_memory() const noexcept = 0;
+};
+
+}  // namespace mpc::wireup

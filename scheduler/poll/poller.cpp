@@ -1,0 +1,229 @@
+#include "scheduler/poll/poller.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/counter.h"
+#include "base/settings.h"
+#include "scheduler/execution.h"
+
+namespace mpc::sched {
+namespace {
+
+const char* const kInterrupts[] = {"auto", "always", "never"};
+EnumSetting interrupts_setting{
+    "net.interrupts", 0, kInterrupts, 3,
+    "When what comes from other processes interrupts ranks that compute, if no core is "
+    "idle: auto (while something of theirs waits for it), always, or never (they find "
+    "it when they wait or test, or within 10 ms)"};
+
+IntSetting idle_spin_us{
+    "net.spin_us",
+    50,
+    "us",
+    "With several processes: how long a core without work polls the network before it "
+    "sleeps; to be woken takes longer than a message",
+    0,
+    1'000'000};
+
+Counter poll_counter{"net.polls", "Times that somebody looked for what has come"};
+Counter useful_counter{"net.useful_polls", "Those of them that found something"};
+Counter interrupt_counter{"net.interrupts",
+                          "Wake-ups by the network of the thread that polls while all "
+                          "cores compute"};
+Counter futile_counter{"net.futile_interrupts", "Those of them that found nothing"};
+Counter wake_counter{"net.wake_ups", "Sleeping cores woken by the network"};
+Counter futile_wake_counter{"net.futile_wake_ups", "Those of them that found nothing"};
+Counter arm_counter{"net.arms", "Times that the network was told to wake somebody"};
+Counter late_counter{"net.late_finds",
+                     "What has come and was found by the monitor's tick only"};
+
+// A poll of a network over sockets is a system call, 0.3 to 1 us. Who waits for a message of the same
+// process has gone on before his first turn: SpinBudget::look_outside().
+constexpr uint64_t kPeriodNs = 1'000;
+constexpr uint64_t kPeriodWithoutDemandNs = 8'000;
+// Of who comes by, and arms again afterwards: some microseconds.
+constexpr uint64_t kVisitNs = 20'000;
+// At most a tick of the monitor, see Monitor::tick(); and where a descriptor is trusted.
+constexpr uint64_t kLateNs = 9'000'000, kLateIfCoveredNs = 150'000'000;
+
+// poll() and arm() do not come here again from within a poll().
+thread_local constinit bool t_visits __attribute__((tls_model("initial-exec"))) = false;
+
+// While it lives the caller acts for no rank: what a network begins on this stack, a thread say, is
+// not the rank's.
+class Visit {
+ public:
+  explicit Visit(std::atomic<int>& visitors) noexcept
+      : visitors_(visitors), self_(Execution::self()), identity_(self_.identity()) {
+    self_.set_identity(nullptr);
+    t_visits = true;
+    // seq_cst: either remove() sees us, or we see that the source is gone.
+    visitors_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~Visit() {
+    visitors_.fetch_sub(1, std::memory_order_release);  // pairs with remove()
+    t_visits = false;
+    self_.set_identity(identity_);
+  }
+  Visit(const Visit&) = delete;
+
+ private:
+  std::atomic<int>& visitors_;
+  Execution& self_;
+  void* const identity_;
+};
+
+}  // namespace
+
+Poller::Poller(std::function<void()> begin_use, void (*on_kernel_thread)())
+    : begin_use_(std::move(begin_use)),
+      on_kernel_thread_(on_kernel_thread),
+      watch_(outside_, static_cast<Interrupts>(interrupts_setting.get())) {}
+
+Poller::~Poller() { listener_.stop(); }
+
+PollCounts Poller::counts() noexcept {
+  return {poll_counter.get(),   useful_counter.get(), interrupt_counter.get(),
+          futile_counter.get(), wake_counter.get(),   futile_wake_counter.get(),
+          arm_counter.get(),    late_counter.get()};
+}
+
+uint64_t Poller::idle_spin_ns() noexcept {
+  return static_cast<uint64_t>(idle_spin_us.get()) * 1000;
+}
+
+// ---- sources -------------------------------------------------------------------------------
+
+Result<> Poller::add(EventSource& source, EventReach reach) {
+  {
+    const Locked lock(lock_);
+    if (!sleepers_.is_open()) MPC_TRY(sleepers_.open());
+    MPC_TRY(listener_.start(&answer, this, on_kernel_thread_));
+    auto* const slot =
+        std::find_if(std::begin(sources_), std::end(sources_), [](const Source& s) {
+          return s.source.load(std::memory_order_relaxed) == nullptr;
+        });
+    if (slot == std::end(sources_))
+      return {Errc::kSystem, "too many sources of events"};
+    const int descriptor = source.descriptor();
+    MPC_TRY(sleepers_.add(descriptor));
+    if (Result<> added = listener_.set().add(descriptor); !added) {
+      sleepers_.remove(descriptor);
+      return added;
+    }
+    slot->reach = reach;
+    slot->source.store(&source, std::memory_order_seq_cst);
+    if (reach == EventReach::kOtherProcesses)
+      outer_sources_.fetch_add(1, std::memory_order_relaxed);
+    sources_in_use_.fetch_add(1, std::memory_order_relaxed);
+  }
+  begin_use_();
+  // What was armed before did not include it.
+  begin_look();
+  end_look();
+  return {};
+}
+
+void Poller::remove(EventSource& source) noexcept {
+  const Locked lock(lock_);
+  for (Source& slot : sources_) {
+    if (slot.source.load(std::memory_order_relaxed) != &source) continue;
+    slot.source.store(nullptr, std::memory_order_seq_cst);  // partner: Visit
+    if (slot.reach == EventReach::kOtherProcesses)
+      outer_sources_.fetch_sub(1, std::memory_order_relaxed);
+    sources_in_use_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  while (visitors_.load(std::memory_order_seq_cst) != 0) sched_yield();
+  sleepers_.remove(source.descriptor());
+  listener_.set().remove(source.descriptor());
+}
+
+// ---- looking -------------------------------------------------------------------------------
+
+template <class Function>
+void Poller::visit_all(Function function) noexcept {
+  const Visit visit(visitors_);
+  for (const Source& slot : sources_)
+    if (EventSource* source = slot.source.load(std::memory_order_seq_cst))
+      function(*source);
+}
+
+bool Poller::poll_all() noexcept {
+  if (t_visits) return false;
+  bool found = false;
+  visit_all([&](EventSource& source) { found = source.poll() || found; });
+  poll_counter.add();
+  if (!found) return false;
+  useful_counter.add();
+  finds_.fetch_add(1, std::memory_order_relaxed);  // before the caller's end_look()
+  return true;
+}
+
+bool Poller::arm_all() noexcept {
+  if (t_visits) return false;
+  arm_counter.add();
+  bool is_armed = true;
+  visit_all([&](EventSource& source) { is_armed = is_armed && source.arm(); });
+  return is_armed;
+}
+
+// Relaxed, here and below: a hint. Two may poll at the same time, and the source takes one of them.
+bool Poller::poll_at(uint64_t now_ns) noexcept {
+  last_poll_ns_.store(now_ns, std::memory_order_relaxed);
+  return poll_all();
+}
+
+bool Poller::is_due(uint64_t now_ns, Looker who) const noexcept {
+  const bool is_frequent = who == Looker::kIdle || watch_.demand() != 0;
+  return now_ns >= last_poll_ns_.load(std::memory_order_relaxed) +
+                       (is_frequent ? kPeriodNs : kPeriodWithoutDemandNs);
+}
+
+void Poller::come_by(uint64_t now_ns) noexcept {
+  if (now_ns < last_poll_ns_.load(std::memory_order_relaxed) + kVisitNs) return;
+  begin_look();
+  poll_at(now_ns);
+  end_look();
+}
+
+void Poller::tick(uint64_t now_ns) noexcept {
+  if (sources_in_use_.load(std::memory_order_relaxed) == 0) return;
+  if (now_ns < last_poll_ns_.load(std::memory_order_relaxed) +
+                   (watch_.is_covered() ? kLateIfCoveredNs : kLateNs))
+    return;
+  begin_look();
+  if (poll_at(now_ns)) late_counter.add();
+  end_look();
+}
+
+// ---- sleeping ------------------------------------------------------------------------------
+
+Poller::Bed Poller::go_to_sleep() noexcept {
+  return {watch_.go_to_sleep() ? &sleepers_ : nullptr};
+}
+
+void Poller::wake_up(Bed bed, bool is_called) noexcept {
+  watch_.wake_up(bed.descriptors != nullptr);
+  if (!is_called) return;
+  wake_counter.add();
+  if (!poll_at(now_ns())) futile_wake_counter.add();
+}
+
+// ---- the listener --------------------------------------------------------------------------
+
+bool Poller::answer(void* poller, bool by_descriptor) noexcept {
+  return static_cast<Poller*>(poller)->answer_call(by_descriptor);
+}
+
+bool Poller::answer_call(bool by_descriptor) noexcept {
+  const bool is_alone = watch_.begin_look();
+  const bool found = is_alone && poll_at(now_ns());
+  end_look();
+  if (by_descriptor) interrupt_counter.add();
+  if (by_descriptor && !found) futile_counter.add();
+  return found || !is_alone;
+}
+
+}  // namespace mpc::sched

@@ -1,0 +1,169 @@
+#pragma once
+// Poller: who looks at the sources of events outside of the job, and when.
+//
+// Role:      ranks that wait and workers without work poll for all ranks of the process. Where nobody
+//            does, a worker that sleeps is woken by the sources' descriptors, or a thread of the
+//            scheduler's own, the listener, if all workers compute and that is wanted.
+// Users:     scheduler. Who opens a network between processes adds its source.
+// Threads:   see each function.
+// See also:  scheduler/poll/watch.h (the state, and why no wake-up is lost),
+//            docs/scheduler.md section "Polling", docs/design/0020-polling.md.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "scheduler/poll/demand.h"
+#include "scheduler/poll/event_source.h"
+#include "scheduler/poll/listener.h"
+#include "scheduler/poll/wake_set.h"
+#include "scheduler/poll/watch.h"
+
+namespace mpc::sched {
+
+// Whose messages a source brings.
+enum class EventReach {
+  kThisProcess,  // what is under way is known (outside_work.h): ranks that all wait are deadlocked
+  kOtherProcesses  // it is not: they are quiet, see Scheduler::quiet()
+};
+
+// Of the process, since its start. The same are counters (net.polls ...).
+struct PollCounts {
+  uint64_t polls, useful_polls;  // times that somebody looked; and found something
+  uint64_t interrupts, futile_interrupts;  // of a process whose workers all computed
+  uint64_t wake_ups, futile_wake_ups;      // of a sleeping worker, by a descriptor
+  uint64_t arms;                           // times that descriptors were armed
+  uint64_t late_finds;                     // what only the monitor's tick has found
+};
+
+class Poller final : private Demand {
+ public:
+  // begin_use: tells workers of this poller; called with the first source.
+  // on_kernel_thread: called first by the listener; may be null.
+  Poller(std::function<void()> begin_use, void (*on_kernel_thread)());
+  ~Poller();
+  Poller(const Poller&) = delete;
+
+  // Ownership: the source is polled and armed until remove() has returned, or the scheduler is gone.
+  // Caller: a kernel thread, best before ranks run. Errors: kSystem.
+  Result<> add(EventSource& source, EventReach reach);
+  // When it returns nobody calls the source any more, and its descriptor may be closed. Waits for a
+  // poll() that is running. Caller: a kernel thread, not from poll().
+  void remove(EventSource& source) noexcept;
+
+  Demand& demand() noexcept { return *this; }
+  // Instead of the setting net.interrupts, from now on. Caller: any, as Demand::raise().
+  void set_interrupts(Interrupts when) noexcept { watch_.set_interrupts(when); }
+  Interrupts interrupts() const noexcept { return watch_.interrupts(); }
+  static PollCounts counts() noexcept;
+
+  // ---- for the scheduler ----
+  enum class Looker { kWaits, kIdle };
+  // Looking: between begin_look() and end_look() the caller promises to call turn() again soon, or
+  // to go to sleep by go_to_sleep(). Nobody is interrupted meanwhile.
+  // Caller of all: any thread without locks. Switches: no.
+  void begin_look() noexcept { watch_.begin_look(); }
+  void end_look() noexcept { watch_.end_look(); }
+  // Polls, if the last poll of anybody is long enough ago. True: something has happened.
+  bool turn(uint64_t now_ns, Looker who) noexcept {
+    return is_due(now_ns, who) && poll_at(now_ns);
+  }
+  bool is_due(uint64_t now_ns, Looker who) const noexcept;
+  // Of who does not look for long, but has come by: MPI_Test and its kin.
+  void come_by(uint64_t now_ns) noexcept;
+
+  // How long a worker without work polls before it sleeps.
+  static uint64_t idle_spin_ns() noexcept;
+
+  // A worker that looks goes to sleep, and is one that looks afterwards.
+  struct Bed {
+    WakeSet*
+        descriptors;  // to sleep on; null: on its futex, somebody else hears for it
+  };
+  Bed go_to_sleep() noexcept;
+  // is_called: a descriptor has ended its sleep.
+  void wake_up(Bed bed, bool is_called) noexcept;
+
+  // The monitor's: looks if nobody has looked for long, whatever the state says.
+  void tick(uint64_t now_ns) noexcept;
+
+  // ---- for quiescence ----
+  bool reaches_other_processes() const noexcept {
+    return outer_sources_.load(std::memory_order_relaxed) != 0;
+  }
+  // Nobody polls. Afterwards activity() counts all polls that found something before.
+  bool is_at_rest() const noexcept { return watch_.lookers() == 0; }
+  uint64_t activity() const noexcept { return finds_.load(std::memory_order_relaxed); }
+
+ private:
+  // What the watch does to the world outside.
+  struct Outside {
+    Poller& poller;
+    bool poll() noexcept { return poller.poll_all(); }
+    bool arm() noexcept { return poller.arm_all(); }
+    void listen(Ear ear) noexcept { poller.set_of(ear).listen(); }
+    void ignore() noexcept {
+      poller.sleepers_.ignore();
+      poller.listener_.set().ignore();
+    }
+    void call_listener() noexcept { poller.listener_.call(); }
+  };
+  void raise(uint32_t things) noexcept override { watch_.raise(things); }
+  void lower(uint32_t things) noexcept override { watch_.lower(things); }
+  WakeSet& set_of(Ear ear) noexcept {
+    return ear == Ear::kSleeper ? sleepers_ : listener_.set();
+  }
+  bool poll_at(uint64_t now_ns) noexcept;
+  bool poll_all() noexcept;
+  bool arm_all() noexcept;
+  template <class Function>
+  void visit_all(Function function) noexcept;
+  bool answer_call(bool by_descriptor) noexcept;
+  static bool answer(void* poller, bool by_descriptor) noexcept;
+
+  static constexpr int kMostSources = 4;
+  struct Source {
+    std::atomic<EventSource*> source{nullptr};
+    EventReach reach{};
+  };
+
+  const std::function<void()> begin_use_;
+  void (*const on_kernel_thread_)();
+  Source sources_[kMostSources];
+  std::atomic<int> sources_in_use_{0}, outer_sources_{0};
+  WakeSet sleepers_;
+  Outside outside_{*this};
+  alignas(64) Watch<Outside> watch_;
+  alignas(64) std::atomic<uint64_t> last_poll_ns_{0};
+  std::atomic<uint64_t> finds_{0};  // polls that found something
+  std::atomic<int> visitors_{0};    // in a function of a source; see remove()
+  Mutex lock_;                      // of add() and remove()
+  Listener listener_;               // the last: its thread ends first
+};
+
+// A look as long as it lives, from its first turn on.
+class ActiveLook {
+ public:
+  explicit ActiveLook(Poller* poller) noexcept : poller_(poller) {}
+  ~ActiveLook() { stop(); }
+  ActiveLook(const ActiveLook&) = delete;
+  void turn(uint64_t now_ns, Poller::Looker who) noexcept {
+    if (poller_ == nullptr || !poller_->is_due(now_ns, who)) return;
+    if (!looks_) poller_->begin_look();
+    looks_ = true;
+    poller_->turn(now_ns, who);
+  }
+  // Until the next turn, which may come late.
+  void stop() noexcept {
+    if (looks_) poller_->end_look();
+    looks_ = false;
+  }
+
+ private:
+  Poller* const poller_;
+  bool looks_ = false;
+};
+
+}  // namespace mpc::sched

@@ -1,0 +1,174 @@
+#pragma once
+// Watch: who looks at the sources of events, who sleeps until they call, who is interrupted.
+//
+// Role:      the state behind Poller, in one word, and its moves.
+// Users:     scheduler/poll/poller; the model test plays it with another Outside and another Word.
+// Threads:   any.
+// See also:  docs/design/0020-polling.md, tests/unit/scheduler/watch_model_test.cpp.
+//
+//   lookers   who will poll again by himself: a rank that waits actively, a worker without work
+//   sleepers  workers that sleep
+//   demand    what an arrival could move on; whether anybody keeps account of it
+//   seat      a worker sleeps on the descriptors; there is one such seat
+//   covered   somebody has taken over to arm the sources since the last looker has left
+//
+// The rule: no looker, and a call is wanted  =>  covered, or the next step of some thread makes it so.
+// A call is wanted where a core is idle anyway (sleepers), or else, as Interrupts says, where there
+// is demand.
+//
+// No event is lost.
+//  1. `covered` is set only in a state without lookers, by the one thread whose step it is; and
+//     cleared only by one that has become a looker. So while it is set, or has been set and cleared
+//     by somebody who has not left since, the thread that set it has yet to arm, or has armed, or has
+//     become a looker itself.
+//  2. That thread arms the sources and then listens to their descriptors. arm() says that there is
+//     news: it polls, as a looker, and when it leaves the rule is looked at again.
+//  3. Only lookers poll, and polling ends an arming; so an arming holds while `covered` is set. What
+//     comes makes a descriptor readable, and it is listened to: the sleeper in the seat or the
+//     listener wakes up and becomes a looker.
+//  4. A looker that has cleared `covered` stops the listening before it leaves: so that does not hit
+//     a later arming, which needs that he has left. A thread that is late may arm and listen when
+//     that is not wanted any more: a call that finds nothing.
+//  5. `seat` is taken by a looker, and given back by one. So who finds it taken in a state without
+//     lookers knows that its holder sleeps, or is about to, or is about to become a looker; each of
+//     these hears, or looks.
+// All of them are read-modify-writes of one word: there is a single order of them, and acq_rel makes
+// what was done before the one (2, 4) happen before what is done after a later one.
+
+#include <atomic>
+#include <cstdint>
+
+namespace mpc::sched {
+
+// When ranks are interrupted that compute, no core being idle.
+enum class Interrupts : uint8_t {
+  kAuto,  // while there is demand; as kAlways until somebody raises it for the first time
+  kAlways,  // whenever something comes
+  kNone     // they find what has come when they wait, test, or at a tick
+};
+
+// Who hears the descriptors.
+enum class Ear : uint8_t { kSleeper, kListener };
+
+// Outside: poll(), arm() of all sources; listen(Ear), ignore() the descriptors; call_listener(), who
+// then becomes a looker.
+template <class Outside, class Word = std::atomic<uint64_t>>
+class Watch {
+ public:
+  Watch(Outside& outside, Interrupts interrupts) noexcept
+      : outside_(outside), word_(bits_of(interrupts)) {}
+  Watch(const Watch&) = delete;
+
+  // True: nobody else looked.
+  bool begin_look() noexcept { return begin(kLooker); }
+  void end_look() noexcept {
+    if (end(kLooker)) cover();
+  }
+
+  // A looker becomes a sleeper. True: it sleeps on the descriptors; else it need not, because
+  // somebody else hears. It may have polled: if something is to be done now it does not sleep.
+  bool go_to_sleep() noexcept {
+    const bool has_seat = (word_.fetch_or(kSeat, kOrder) & kSeat) == 0;
+    if (end(kLooker - kSleeper)) cover();
+    return has_seat;
+  }
+  // The sleeper becomes a looker.
+  void wake_up(bool has_seat) noexcept {
+    begin(kLooker - kSleeper);
+    if (has_seat) word_.fetch_and(~kSeat, kOrder);
+  }
+
+  void raise(uint32_t things) noexcept {
+    const uint64_t more = things * kDemand;
+    const uint64_t before = word_.fetch_add(more, kOrder);
+    if ((before & kKept) == 0) [[unlikely]]
+      word_.fetch_or(kKept, kOrder);
+    if (take_over(before + more)) cover();
+  }
+  void lower(uint32_t things) noexcept { word_.fetch_sub(things * kDemand, kOrder); }
+
+  void set_interrupts(Interrupts interrupts) noexcept {
+    begin_look();  // what was armed under the old rule is void
+    word_.fetch_and(~kMode, kOrder);
+    word_.fetch_or(bits_of(interrupts), kOrder);
+    end_look();
+  }
+
+  // Hints, unless nothing moves.
+  Interrupts interrupts() const noexcept {
+    return static_cast<Interrupts>((load() & kMode) / kFirstMode);
+  }
+  uint32_t lookers() const noexcept { return field(kLooker, load()); }
+  uint32_t sleepers() const noexcept { return field(kSleeper, load()); }
+  uint32_t demand() const noexcept { return static_cast<uint32_t>(load() / kDemand); }
+  bool is_covered() const noexcept { return (load() & kCovered) != 0; }
+
+ private:
+  static constexpr std::memory_order kOrder = std::memory_order_acq_rel;
+  static constexpr uint64_t kLooker = 1, kSleeper = 1 << 16;
+  static constexpr uint64_t kFieldBits = 0xffff;
+  static constexpr uint64_t kSeat = uint64_t{1} << 32, kCovered = uint64_t{1} << 33;
+  static constexpr uint64_t kFirstMode = uint64_t{1} << 34, kMode = 3 * kFirstMode;
+  static constexpr uint64_t kKept = uint64_t{1} << 36;    // demand has been raised once
+  static constexpr uint64_t kDemand = uint64_t{1} << 37;  // 27 bits
+  static constexpr int kMostTurns = 8;
+
+  static constexpr uint64_t bits_of(Interrupts interrupts) noexcept {
+    return static_cast<uint64_t>(interrupts) * kFirstMode;
+  }
+  static constexpr uint32_t field(uint64_t unit, uint64_t word) noexcept {
+    return static_cast<uint32_t>(word / unit & kFieldBits);
+  }
+  // acquire pairs with the moves: for who asks whether all is at rest.
+  uint64_t load() const noexcept { return word_.load(std::memory_order_acquire); }
+
+  static bool wants_call(uint64_t word) noexcept {
+    if (field(kSleeper, word) != 0) return true;
+    const auto interrupts = static_cast<Interrupts>((word & kMode) / kFirstMode);
+    return interrupts == Interrupts::kAlways ||
+           (interrupts == Interrupts::kAuto &&
+            (word >= kDemand || (word & kKept) == 0));
+  }
+  static bool is_uncovered(uint64_t word) noexcept {
+    return field(kLooker, word) == 0 && (word & kCovered) == 0 && wants_call(word);
+  }
+
+  // `step` is added: the caller becomes a looker, the first of them.
+  bool begin(uint64_t step) noexcept {
+    const uint64_t before = word_.fetch_add(step, kOrder);
+    // Nobody sets it while there are lookers, so it cannot come back in between.
+    if ((before & kCovered) != 0 &&
+        (word_.fetch_and(~kCovered, kOrder) & kCovered) != 0)
+      outside_.ignore();
+    return field(kLooker, before) == 0;
+  }
+  // `step` is taken away. True: the caller has to cover().
+  bool end(uint64_t step) noexcept {
+    return take_over(word_.fetch_sub(step, kOrder) - step);
+  }
+  // Sets `covered` where the rule asks for it. True: it is the caller who has.
+  bool take_over(uint64_t word) noexcept {
+    while (is_uncovered(word))
+      if (word_.compare_exchange_weak(word, word | kCovered, kOrder)) return true;
+    return false;
+  }
+
+  void cover() noexcept {
+    for (int turn = 0; turn < kMostTurns; ++turn) {
+      if (outside_.arm()) {
+        outside_.listen((load() & kSeat) != 0 ? Ear::kSleeper : Ear::kListener);
+        return;
+      }
+      begin(kLooker);
+      outside_.poll();
+      if (!end(kLooker)) return;
+    }
+    // More and more comes, or who polls it is without a core: no work for who wanted to leave.
+    outside_.call_listener();
+  }
+
+  Outside& outside_;
+  Word word_;
+};
+
+}  // namespace mpc::sched

@@ -1,0 +1,73 @@
+"""What the tests of several processes share: those of mpcrun, and a look at what a job leaves behind."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpcrun"))
+
+import support  # noqa: E402
+from support import END, INIT, Case, example, parse_options, run, tool  # noqa: E402,F401
+
+# Where libraries and launchers of this kind leave files.
+PLACES = ("/tmp", "/dev/shm", "/var/tmp")
+OURS = ("pmix", "mpc", "ucx", "openpmix", "mpcrun")
+
+
+def files_left():
+    """Files of the libraries that a job of several processes loads."""
+    found = set()
+    for place in PLACES:
+        for name in os.listdir(place):
+            if any(word in name.lower() for word in OURS) and "mpcrun-cases" not in name:
+                found.add(os.path.join(place, name))
+    return found
+
+
+def segments_left():
+    """System V shared memory that no process has any more: it stays until the machine stops."""
+    with open("/proc/sysvipc/shm", encoding="utf-8") as file:
+        head, *lines = [line.split() for line in file]
+    return {line[head.index("shmid")] for line in lines if line[head.index("nattch")] == "0"}
+
+
+def processes_of(mark):
+    """Processes with this word on their command line: {pid: command line}."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                line = file.read().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if mark in line and int(pid) != os.getpid():
+            found[int(pid)] = line
+    return found
+
+
+def traffic():
+    """The program that sends everything; built once."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "traffic.c")
+    with open(source, encoding="utf-8") as file:
+        return Case.shared.compile("traffic.c", file.read(), "-O1")
+
+
+Case.shared = None
+
+
+class ClusterCase(Case):
+    """Leaves nothing behind."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        Case.shared = cls.programs
+
+    def setUp(self):
+        self.before = files_left() | segments_left()
+
+    def tearDown(self):
+        left = (files_left() | segments_left()) - self.before
+        self.assertEqual(left, set(), "the job has left this behind")
+
+    def build(self, name, body):
+        return self.programs.build(name, body)

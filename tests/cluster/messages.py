@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Messages, output and input of a job of several processes."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from common import END, INIT, ClusterCase, example, parse_options, run, tool, traffic
+
+WHO = ("int before; for (before = 0; before < size; ++before) {"
+       " if (before == rank) { printf(\"rank %d of %d pid %d\\n\", rank, size, getpid()); fflush(stdout); }"
+       " MPI_Barrier(MPI_COMM_WORLD); }")
+
+
+class Messages(ClusterCase):
+    def test_ranks_are_divided_among_processes(self):
+        program = self.build("who", INIT + WHO + END)
+        for how, processes in ((("-p", 2), 2), (("-p", 4), 4), (("--ranks-per-process", 1), 8)):
+            status, out, err = run("-n", 8, *how, program)
+            self.assertEqual((status, err), (0, ""))
+            lines = sorted(out.splitlines(), key=lambda line: int(line.split()[1]))
+            self.assertEqual([line.split()[1] for line in lines], [str(r) for r in range(8)])
+            pids = [line.split()[-1] for line in lines]
+            self.assertEqual(len(set(pids)), processes)
+            each = 8 // processes
+            for first in range(0, 8, each):
+                self.assertEqual(len(set(pids[first:first + each])), 1, "not consecutive")
+
+    def test_messages_of_all_sizes_wildcards_layouts_collectives(self):
+        for ranks, processes in ((2, 2), (8, 2), (6, 3), (4, 4)):
+            with self.subTest(ranks=ranks, processes=processes):
+                status, out, err = run("-n", ranks, "-p", processes, "--timeout", 60, traffic())
+                self.assertEqual((status, out, err), (0, "No Errors\n", ""))
+
+    def test_programs_of_their_own_on_both_sides(self):
+        boss = self.build("boss", INIT + "int sum = 0, one; for (int r = 1; r < size; ++r) {"
+                          " MPI_Recv(&one, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD,"
+                          " MPI_STATUS_IGNORE); sum += one; } printf(\"%d\\n\", sum);" + END)
+        worker = self.build("worker", INIT + "MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);"
+                            + END)
+        status, out, err = run("-n", 1, "-p", 2, boss, ":", "-n", 5, worker)
+        self.assertEqual((status, out, err), (0, "15\n", ""))
+
+    def test_programs_without_mpi(self):
+        program = self.build("plain", "puts(\"here\"); return 0;")
+        status, out, err = run("-n", 4, "-p", 2, program)
+        self.assertEqual((status, out, err), (0, "here\n" * 4, ""))
+
+    def test_standard_input_goes_to_rank_0(self):
+        program = self.build("reads", INIT + "char line[64]; int n = 0;"
+                             " while (fgets(line, sizeof line, stdin)) { ++n; if (rank == 0)"
+                             " fputs(line, stdout); } MPI_Barrier(MPI_COMM_WORLD);"
+                             " if (rank != 0 && n) puts(\"wrong\");" + END)
+        text = "".join(f"line {i}\n" for i in range(1000))
+        status, out, err = run("-n", 4, "-p", 2, program, input=text)
+        self.assertEqual((status, out, err), (0, text, ""))
+
+    def test_lines_are_whole_and_labelled(self):
+        program = self.build("lines", INIT + "char line[9001]; memset(line, 'a' + rank, 9000);"
+                             " line[9000] = 0; for (int i = 0; i < 20; ++i) puts(line);" + END)
+        for label in ((), ("--label",)):
+            status, out, err = run("-n", 4, "-p", 2, *label, program)
+            self.assertEqual((status, err), (0, ""))
+            lines = out.splitlines()
+            self.assertEqual(len(lines), 80)
+            for line in lines:
+                who = ord(line[-1]) - ord("a")
+                begin = f"[{who}] " if label else ""
+                self.assertEqual(line, begin + chr(ord("a") + who) * 9000)
+
+    def test_show_says_what_each_process_has(self):
+        status, out, err = run("-n", 8, "-p", 2, "--show", example("hello"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("process 0 of 2: 4 ranks", out)
+        self.assertIn("process 1 of 2: 4 ranks", out)
+        self.assertRegex(out, r"(?s)ranks 0-?.*process 1 of 2.*ranks 4")
+
+    def test_ranks_and_their_children_do_not_see_the_launcher(self):
+        program = self.build("env", "extern char **environ; for (char **e = environ; *e; ++e)"
+                             " if (!strncmp(*e, \"PMIX_\", 5) || !strncmp(*e, \"MPC_L\", 5)) puts(*e);"
+                             " return 0;")
+        status, out, err = run("-n", 2, "-p", 2, program)
+        self.assertEqual((status, out, err), (0, "", ""))
+
+    def test_a_wrong_setting_is_said_once(self):
+        err = self.refused(2, "-n", 4, "-p", 2, "--set", "nbc.nothing=1", example("hello"),
+                           says=("nbc.nothing",))
+        self.assertEqual(err.count("mpcrun:"), 1)
+        err = self.refused(127, "-n", 4, "-p", 2, "./no-such-program", says=("no-such-program",))
+        self.assertEqual(err.count("mpcrun:"), 1)
+
+    def test_a_trace_for_each_process(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "t.json")
+            status, _, err = run("-n", 2, "-p", 2, "--trace", path, example("hello"))
+            self.assertEqual((status, err), (0, ""))
+            self.assertEqual(sorted(os.listdir(folder)), ["t.0.json", "t.1.json"])
+
+    def test_a_pipe_that_nobody_reads_any_more(self):
+        program = self.build("prints", "for (int i = 0; i < 100000; ++i) puts(\"line\"); return 0;")
+        done = subprocess.run(f"'{tool('mpcrun')}' -n 4 -p 2 '{program}' | head -1", shell=True,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stdout, "line\n")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *parse_options()], verbosity=2)

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""-p and --ranks-per-process: what is said of wrong values. Needs neither PMIx nor UCX."""
+
+import os
+import sys
+import unittest
+
+from common import ClusterCase, example, parse_options, run, tool
+
+
+class Options(ClusterCase):
+    def test_wrong_numbers_are_refused_with_what_would_do(self):
+        hello = example("hello")
+        for args, says in ((("-p", 0), ("-p", "1 to", "'0'")),
+                           (("-p", "two"), ("-p", "'two'")),
+                           (("-p",), ("-p",)),
+                           (("-p", 9), ("-p 9", "8 ranks")),
+                           (("-p", 3), ("-p 3", "8", "1, 2, 4, 8")),
+                           (("--ranks-per-process", 0), ("--ranks-per-process", "'0'")),
+                           (("--ranks-per-process", 3), ("--ranks-per-process 3", "1, 2, 4, 8")),
+                           (("--ranks-per-process", 16), ("--ranks-per-process 16", "8")),
+                           (("-p", 4, "--ranks-per-process", 4), ("-p 4", "2 processes"))):
+            with self.subTest(args=args):
+                self.refused(2, "-n", 8, *args, hello, says=says)
+
+    def test_the_ranks_of_all_programs_count(self):
+        hello = example("hello")
+        self.refused(2, "-n", 1, "-p", 2, hello, ":", "-n", 2, hello, says=("-p 2", "3"))
+        self.refused(2, "-n", 2, hello, ":", "-n", 2, "-p", 2, hello, says=("before the first",))
+
+    def test_one_process_is_what_it_was(self):
+        status, out, err = run("-n", 2, "-p", 1, example("hello"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(len(out.splitlines()), 2)
+        env = {**os.environ, "LD_DEBUG": "files"}
+        status, out, err = run("-n", 2, "--ranks-per-process", 2, example("hello"), env=env)
+        self.assertEqual(status, 0)
+        for library in ("libpmix", "libucp"):
+            self.assertNotIn(library, err)
+
+    def test_without_its_launcher_mpcrun_says_what_is_missing(self):
+        if os.path.exists(os.path.join(os.path.dirname(tool("")), "..", "lib/mpc/mpclaunch")):
+            self.skipTest("it is there")
+        self.refused(3, "-n", 2, "-p", 2, example("hello"), says=("libpmix-dev",))
+
+    def test_other_launchers_of_several_are_told_so(self):
+        for variable, name in (("PMI_SIZE", "mpiexec"), ("SLURM_STEP_NUM_TASKS", "srun"),
+                               ("OMPI_COMM_WORLD_SIZE", "mpirun")):
+            env = {**os.environ, variable: "4"}
+            self.refused(3, "-n", 2, example("hello"), env=env,
+                         says=(name, "4 times", "-p PROCESSES", variable))
+            status, _, err = run("-n", 2, example("hello"), env={**env, variable: "1"})
+            self.assertEqual((status, err), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *parse_options()], verbosity=2)

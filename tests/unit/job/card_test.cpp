@@ -1,0 +1,109 @@
+#include "runtime/job/card.h"
+
+#include <gtest/gtest.h>
+
+namespace mpc::job {
+namespace {
+
+Card some_card() {
+  Card card;
+  card.ranks = 8;
+  card.local = {4, 7};
+  card.application_workers = 2;
+  card.settings = 0xfedcba9876543210;
+  card.workers = {0, 1, 1};
+  return card;
+}
+
+TEST(Card, IsReadAsItWasWritten) {
+  const auto read = decode(encode(some_card()));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->ranks, 8);
+  EXPECT_EQ(read->local.first, 4);
+  EXPECT_EQ(read->local.end, 7);
+  EXPECT_EQ(read->application_workers, 2);
+  EXPECT_EQ(read->settings, 0xfedcba9876543210);
+  EXPECT_EQ(read->workers, (std::vector<int>{0, 1, 1}));
+}
+
+TEST(Card, OfAnotherVersionIsRefused) {
+  wireup::Bytes bytes = encode(some_card());
+  wireup::Bytes other = bytes;
+  other[6 * sizeof(int32_t)] ^= std::byte{1};
+  EXPECT_FALSE(decode(other));
+  bytes.resize(bytes.size() - sizeof(int32_t));  // a worker is missing
+  EXPECT_FALSE(decode(bytes));
+  EXPECT_FALSE(decode({}));
+}
+
+TEST(Card, DifferentSettingsAreNamed) {
+  EXPECT_EQ(first_difference("a=1\nb=2\n", "a=1\nb=3\n"), "b=2 (there b=3)");
+  EXPECT_EQ(first_difference("a=1\n", "a=1\nb=3\n"), " (there b=3)");
+  EXPECT_EQ(first_difference("a=1\n", "a=1\n"), "");
+  EXPECT_NE(hash_of("a=1"), hash_of("a=2"));
+}
+
+// Two processes in one: each has what the other one has put.
+class FakeWireup final : public wireup::Wireup {
+ public:
+  FakeWireup(int index, wireup::Bytes card, wireup::Bytes settings)
+      : index_(index), card_(std::move(card)), settings_(std::move(settings)) {}
+  int index() const noexcept override { return index_; }
+  int size() const noexcept override { return 2; }
+  int local_index() const noexcept override { return index_; }
+  int local_size() const noexcept override { return 2; }
+  Result<> put(std::string_view key, const wireup::Bytes& bytes) override {
+    (key == "mpc.card" ? own_card_ : own_settings_) = bytes;
+    return {};
+  }
+  Result<> exchange() override { return {}; }
+  Result<wireup::Bytes> get(int process, std::string_view key) override {
+    if (key == "mpc.card") return process == index_ ? own_card_ : card_;
+    return process == index_ ? own_settings_ : settings_;
+  }
+  void leave() noexcept override {}
+  void finalize() noexcept override {}
+  void tell(wireup::Report, int, std::string_view) noexcept override {}
+  bool has_launcher() const noexcept override { return false; }
+  void on_order(Handler) override {}
+  int console_memory() const noexcept override { return -1; }
+
+ private:
+  int index_;
+  wireup::Bytes card_, settings_, own_card_, own_settings_;
+};
+
+wireup::Bytes bytes_of(const std::string& text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return {first, first + text.size()};
+}
+
+TEST(Card, ProcessesThatFitHaveEachOthers) {
+  FakeWireup wireup(1, encode(some_card()), {});
+  const auto cards = exchange_cards(wireup, some_card());
+  ASSERT_TRUE(cards) << cards.error().message;
+  EXPECT_EQ(cards->size(), 2u);
+}
+
+TEST(Card, ProcessesWithOtherSettingsAreRefusedByName) {
+  Card other = some_card();
+  other.settings = 1;
+  FakeWireup wireup(1, encode(other), bytes_of("aa.first=1\n"));
+  const auto cards = exchange_cards(wireup, some_card());
+  ASSERT_FALSE(cards);
+  EXPECT_EQ(cards.error().code, Errc::kArg);
+  EXPECT_NE(cards.error().message.find("aa.first=1"), std::string::npos)
+      << cards.error().message;
+}
+
+TEST(Card, ProcessesWithOtherCommandLinesAreRefused) {
+  Card other = some_card();
+  other.ranks = 9;
+  FakeWireup wireup(0, encode(other), {});
+  const auto cards = exchange_cards(wireup, some_card());
+  ASSERT_FALSE(cards);
+  EXPECT_NE(cards.error().message.find("9"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mpc::job

@@ -1,0 +1,208 @@
+// Who polls a source of events: ranks that wait, idle workers, sleepers, the listener, the monitor.
+#include "base/settings.h"
+#include "tests/unit/scheduler/fake_net.h"
+
+namespace mpc::sched {
+namespace {
+
+class PollingWorkers : public Polling, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Workers, PollingWorkers, testing::Values(1, 2, 4));
+
+TEST_P(PollingWorkers, ASleepingWorkerIsWokenByTheDescriptor) {
+  start_with_net(GetParam());
+  Inbox inbox;
+  spawn(0, [&] { inbox.wait_for(3); });
+  for (int i = 0; i < 3; ++i) {
+    usleep(30'000);
+    net_.send(inbox);
+  }
+  scheduler_->wait_all();
+  EXPECT_EQ(since().late_finds, 0u);
+  EXPECT_GE(since().wake_ups, 1u);
+  EXPECT_EQ(since().interrupts, 0u);
+}
+
+TEST_P(PollingWorkers, ARankThatWaitsLongerThanAMessageTakesPolls) {
+  start_with_net(GetParam());
+  const int before = net_.polls();
+  Inbox inbox;
+  spawn(0, [&] {
+    int identity = 0;
+    Execution::self().set_identity(&identity);
+    net_.send(inbox);
+    SpinBudget spin;
+    const uint64_t end = now_ns() + 1000 * kMs;
+    while (inbox.count() == 0 && now_ns() < end)
+      if (!spin.once()) spin = SpinBudget();
+    EXPECT_EQ(Execution::self().identity(), &identity);
+    Execution::self().set_identity(nullptr);
+  });
+  scheduler_->wait_all();
+  EXPECT_EQ(inbox.count(), 1);
+  EXPECT_GT(net_.polls(), before);
+  EXPECT_EQ(since().interrupts, 0u);
+}
+
+TEST_P(PollingWorkers, RanksThatComputeAreInterruptedIfSomethingOfTheirsWaits) {
+  start_with_net(GetParam());
+  Demand& demand = scheduler_->poller().demand();
+  demand.raise();
+  EXPECT_TRUE(are_interrupted());
+  demand.lower();
+}
+
+TEST_P(PollingWorkers, OthersAreLeftAloneUntilATick) {
+  start_with_net(GetParam());
+  scheduler_->poller().demand().raise();
+  scheduler_->poller().demand().lower();
+  scheduler_->poller().set_interrupts(Interrupts::kAuto);  // nothing is armed any more
+  interrupt_all(5000 * kMs);
+  EXPECT_EQ(since().interrupts, 0u);
+  EXPECT_GE(since().late_finds, 1u);
+}
+
+TEST_P(PollingWorkers, WhereNobodyKeepsAccountOfDemandAllAreInterrupted) {
+  start_with_net(GetParam());
+  EXPECT_TRUE(are_interrupted());
+}
+
+TEST_P(PollingWorkers, InterruptsAreSwitchedAtRunTime) {
+  start_with_net(GetParam());
+  Poller& poller = scheduler_->poller();
+  poller.demand().raise();
+  poller.set_interrupts(Interrupts::kNone);
+  interrupt_all(5000 * kMs);
+  EXPECT_EQ(since().interrupts, 0u);
+  poller.demand().lower();
+  poller.set_interrupts(Interrupts::kAlways);
+  EXPECT_EQ(poller.interrupts(), Interrupts::kAlways);
+  EXPECT_TRUE(are_interrupted());
+}
+
+TEST_P(PollingWorkers, ABlockedJobWithASourceUsesNoCpu) {
+  start_with_net(GetParam());
+  std::vector<Inbox> inboxes(20);
+  for (size_t i = 0; i < inboxes.size(); ++i)
+    spawn(static_cast<int>(i), [&, i] { inboxes[i].wait_for(1); });
+  usleep(100'000);
+  timespec before, after;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  usleep(500'000);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  const double used = static_cast<double>(after.tv_sec - before.tv_sec) +
+                      1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  for (Inbox& inbox : inboxes) net_.send(inbox);
+  scheduler_->wait_all();
+#ifdef __SANITIZE_THREAD__
+  constexpr double kMost = 0.05;  // see Quiescence.AWaitingJobUsesNoCpu
+#else
+  constexpr double kMost = 0.01;
+#endif
+  EXPECT_LT(used, kMost);
+}
+
+TEST_F(Polling, WhoLooksIsNotInterrupted) {
+  ASSERT_TRUE(Settings::assign("sched.spin_us=1000000").ok());
+  start_with_net(2);
+  scheduler_->poller().demand().raise();
+  Inbox inbox;
+  spawn(0, [&] { inbox.compute_until(200); });
+  spawn(1, [&] {
+    SpinBudget spin;
+    while (inbox.count() < 200 && spin.once()) {
+    }
+  });
+  usleep(2000);
+  before_ = Poller::counts();
+  for (int i = 0; i < 200; ++i) {
+    net_.send(inbox);
+    usleep(20);
+  }
+  scheduler_->wait_all();
+  scheduler_->poller().demand().lower();
+  EXPECT_TRUE(Settings::assign("sched.spin_us=20").ok());
+  EXPECT_EQ(since().interrupts, 0u);
+}
+
+TEST_F(Polling, AJobWithoutASourcePollsNothing) {
+  start(2);
+  before_ = Poller::counts();
+  Inbox inbox;
+  spawn(0, [&] { inbox.wait_for(1); });
+  spawn(1, [&] {
+    sleep_until(now_ns() + 20 * kMs);
+    look_outside();
+    inbox.deliver();
+  });
+  scheduler_->wait_all();
+  EXPECT_EQ(since().polls, 0u);
+  EXPECT_EQ(since().arms, 0u);
+}
+
+TEST_F(Polling, ASourceThatIsRemovedIsNotCalledAgain) {
+  start_with_net(2);
+  Inbox inbox;
+  spawn(0, [&] { inbox.wait_for(1); });
+  spawn(1, [&] { inbox.compute_until(1); });
+  usleep(5000);
+  std::vector<Inbox> inboxes(2);
+  for (int round = 0; round < 20; ++round) {
+    FakeNet other;
+    add(other);
+    other.send(inboxes[0]);
+    usleep(round * 10);
+    scheduler_->poller().remove(other);
+    other.note_removed();
+  }
+  net_.send(inbox);
+  scheduler_->wait_all();
+}
+
+// ---- deadlock ------------------------------------------------------------------------------
+
+TEST_F(Polling, RanksThatAllWaitForOtherProcessesAreQuietNotDeadlocked) {
+  start_with_net(2);
+  std::atomic<int> calls{0};
+  scheduler_->set_quiescence_handler([&] { calls.fetch_add(1); });
+  std::vector<Inbox> inboxes(2);
+  std::atomic<int> received{0};
+  for (int i = 0; i < 2; ++i)
+    spawn(i, [&, i] {
+      inboxes[static_cast<size_t>(i)].wait_for(1);
+      received.fetch_add(1);
+      inboxes[static_cast<size_t>(i)].wait_for(2);
+    });
+  const auto wait_until_quiet = [&] {
+    Quiet quiet = scheduler_->quiet();
+    for (; !quiet.is_quiet; quiet = scheduler_->quiet()) usleep(1000);
+    return quiet.epoch;
+  };
+  const uint64_t first = wait_until_quiet();
+  usleep(300'000);
+  EXPECT_EQ(wait_until_quiet(), first);
+  net_.send(inboxes[0]);
+  while (received.load() != 1) usleep(1000);
+  const uint64_t second = wait_until_quiet();
+  EXPECT_GT(second, first);
+  EXPECT_EQ(calls.load(), 0);
+  for (Inbox& inbox : inboxes)
+    for (int i = 0; i < 2; ++i) net_.send(inbox);
+  scheduler_->wait_all();
+  EXPECT_FALSE(scheduler_->quiet().is_quiet);  // nobody is left who waits
+}
+
+TEST_F(Polling, ASourceWithinTheProcessHidesNoDeadlock) {
+  start_with_net(2, EventReach::kThisProcess);
+  std::atomic<int> calls{0};
+  Inbox inbox;
+  scheduler_->set_quiescence_handler([&] {
+    calls.fetch_add(1);
+    net_.send(inbox);
+  });
+  spawn(0, [&] { inbox.wait_for(1); });
+  scheduler_->wait_all();
+  EXPECT_EQ(calls.load(), 1);
+}
+
+}  // namespace
+}  // namespace mpc::sched

@@ -1,0 +1,126 @@
+#include "runtime/wireup/wireup.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/wireup/launcher_link.h"
+
+namespace mpc::wireup {
+namespace {
+
+void forget_launchers() {
+  for (const char* name :
+       {kLauncherVariable, "SLURM_STEP_NUM_TASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"})
+    ::unsetenv(name);
+}
+
+TEST(Wireup, AProcessWithoutALauncherIsAlone) {
+  forget_launchers();
+  const auto wireup = Wireup::connect();
+  ASSERT_TRUE(wireup) << wireup.error().message;
+  EXPECT_TRUE((*wireup)->is_alone());
+  EXPECT_FALSE((*wireup)->has_launcher());
+  EXPECT_EQ((*wireup)->index(), 0);
+  EXPECT_EQ((*wireup)->local_size(), 1);
+}
+
+TEST(Wireup, AProcessOfSeveralThatDoNotKnowEachOtherIsRefusedWithTheWayOut) {
+  forget_launchers();
+  ::setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+  const auto wireup = Wireup::connect();
+  ::unsetenv("SLURM_STEP_NUM_TASKS");
+  ASSERT_FALSE(wireup);
+  EXPECT_EQ(wireup.error().code, Errc::kUnsupported);
+  for (const char* word : {"srun", "4 times", "mpcrun -n RANKS -p PROCESSES"})
+    EXPECT_NE(wireup.error().message.find(word), std::string::npos)
+        << wireup.error().message;
+}
+
+TEST(Wireup, AVariableThatNamesNoLauncherIsRefused) {
+  forget_launchers();
+  ::setenv(kLauncherVariable, "none", 1);
+  EXPECT_FALSE(Wireup::connect());
+  ::setenv(kLauncherVariable, "1000,1001", 1);  // closed
+  EXPECT_FALSE(Wireup::connect());
+  forget_launchers();
+}
+
+// Both ends of the connection.
+class Link : public testing::Test {
+ protected:
+  Link() {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_), 0);
+    link_ = new LauncherLink(ends_[1]);  // its thread outlives the test
+  }
+  std::string read(RecordHead* head) const {
+    std::string text(2 * kMostTextBytes, '\0');
+    iovec parts[] = {{head, sizeof *head}, {text.data(), text.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    const ssize_t bytes = ::recvmsg(ends_[0], &message, 0);
+    text.resize(static_cast<size_t>(bytes) - sizeof *head);
+    return text;
+  }
+  int ends_[2];
+  LauncherLink* link_;
+};
+
+TEST_F(Link, AReportComesWholeWithItsStatus) {
+  link_->tell(Report::kEnding, 7, "why");
+  link_->tell(Report::kFinished, 0, {});
+  RecordHead head;
+  EXPECT_EQ(read(&head), "why");
+  EXPECT_EQ(static_cast<Report>(head.kind), Report::kEnding);
+  EXPECT_EQ(head.status, 7);
+  EXPECT_EQ(read(&head), "");
+  EXPECT_EQ(static_cast<Report>(head.kind), Report::kFinished);
+}
+
+TEST_F(Link, ALongTextIsCutAndNotLost) {
+  link_->tell(Report::kTable, 0, std::string(3 * kMostTextBytes, 'x'));
+  RecordHead head;
+  EXPECT_EQ(read(&head), std::string(kMostTextBytes, 'x'));
+}
+
+TEST_F(Link, OrdersReachTheHandler) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Order> orders;
+  link_->set_handler([&](Order order) {
+    const std::lock_guard lock(mutex);
+    orders.push_back(order);
+    changed.notify_one();
+  });
+  ASSERT_TRUE(link_->start());
+  for (const Order order : {Order::kAskTable, Order::kEndNow}) {
+    const RecordHead head{static_cast<int32_t>(order), 0};
+    ASSERT_EQ(::send(ends_[0], &head, sizeof head, 0), ssize_t{sizeof head});
+  }
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return orders.size() == 2; });
+  EXPECT_EQ(orders[0], Order::kAskTable);
+  EXPECT_EQ(orders[1], Order::kEndNow);
+}
+
+using LinkDeathTest = Link;
+
+TEST_F(LinkDeathTest, TheProcessEndsWithItsLauncher) {
+  EXPECT_EXIT(
+      {
+        static_cast<void>(link_->start());
+        ::shutdown(ends_[0], SHUT_RDWR);  // the test has it, too
+        ::sleep(10);
+      },
+      testing::ExitedWithCode(1), "");
+}
+
+}  // namespace
+}  // namespace mpc::wireup

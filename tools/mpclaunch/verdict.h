@@ -1,0 +1,44 @@
+#pragma once
+// Verdict: why a job of several processes ends, with which status, and what is said of it.
+//
+// Role:      of all that processes report, the first reason counts, once.
+// Users:     tools/mpclaunch/head.cpp.
+// Threads:   one.
+// See also:  runtime/job/ending.h, which does the same within a process.
+
+#include <string>
+
+namespace mpc::launch {
+
+class Verdict {
+ public:
+  // The job is to end before its ranks have ended. True for the first reason.
+  bool end(int status, std::string message);
+  // The reason is in the end of a process that prints it itself: end_of() tells the status.
+  bool end_by_crash(int process);
+  // A rank failed, and the job goes on. The first one counts, before all others.
+  void note_failure(int status, std::string message);
+  // For a job that would end with 0.
+  void note_refusal(int status, std::string message);
+  // A process has ended; after a crash, with what it says about that.
+  void end_of(int process, int status);
+
+  bool is_ending() const noexcept { return is_ending_; }
+  int crashed_process() const noexcept { return crashed_; }
+  int status() const noexcept;
+  // A line or more each.
+  std::string messages() const;
+
+ private:
+  struct Note {
+    bool is_there = false;
+    int status = 0;
+    std::string message;
+    bool take(int its_status, std::string its_message);
+  };
+  bool is_ending_ = false;
+  int crashed_ = -1;
+  Note reason_, failure_, refusal_;
+};
+
+}  // namespace mpc::launch

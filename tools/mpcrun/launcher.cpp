@@ -1,0 +1,49 @@
+#include "tools/mpcrun/launcher.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "runtime/wireup/record.h"
+#include "tools/mpcrun/paths.h"
+
+namespace mpc::tools {
+namespace {
+
+constexpr char kLauncher[] = "/mpc/mpclaunch";
+
+}  // namespace
+
+bool needs_launcher(const job::JobSpec& spec) {
+  return spec.processes > 1 && std::getenv(wireup::kLauncherVariable) == nullptr;
+}
+
+int become_launcher(int argc, char** argv, const job::JobSpec& spec) {
+  const std::string path = beside_library(kLauncher);
+  int ranks = 0;
+  for (const job::AppSpec& app : spec.apps) ranks += app.ranks;
+  std::string own[] = {own_path(), std::to_string(spec.processes),
+                       std::to_string(ranks), std::to_string(spec.timeout_seconds)};
+  std::vector<char*> words = {argv[0]};  // what ps and top show is still mpcrun's
+  for (std::string& word : own) words.push_back(word.data());
+  words.insert(words.end(), argv, argv + argc);
+  words.push_back(nullptr);
+  ::execv(path.c_str(), words.data());
+  if (errno == ENOENT) {
+    std::fprintf(
+        stderr,
+        "mpcrun: a job of several processes (-p, --ranks-per-process) needs PMIx, and "
+        "this mpcrun was built without it: install the package libpmix-dev, then "
+        "build and install mpcrun again\n");
+  } else {
+    std::fprintf(stderr, "mpcrun: %s: %s\n", path.c_str(), std::strerror(errno));
+  }
+  return job::kExitLaunch;
+}
+
+}  // namespace mpc::tools
