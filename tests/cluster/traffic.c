@@ -7,23 +7,23 @@
 
 static int rank, size, errors;
 
-static void expect(int good, const char *what) {
+static void expect(int good, const char* what) {
   if (good) return;
   if (++errors < 10) printf("rank %d: %s is wrong\n", rank, what);
 }
 
-static void fill(unsigned char *data, int bytes, int seed) {
+static void fill(unsigned char* data, int bytes, int seed) {
   for (int i = 0; i < bytes; ++i) data[i] = (unsigned char)(i * 7 + seed);
 }
 
-static int is_filled(const unsigned char *data, int bytes, int seed) {
+static int is_filled(const unsigned char* data, int bytes, int seed) {
   for (int i = 0; i < bytes; ++i)
     if (data[i] != (unsigned char)(i * 7 + seed)) return 0;
   return 1;
 }
 
 /* Rank 0 with each other rank in turn. */
-static void ping_pong(int bytes, unsigned char *data) {
+static void ping_pong(int bytes, unsigned char* data) {
   if (bytes < 0) return; /* for the compiler */
   for (int other = 1; other < size; ++other) {
     MPI_Status status;
@@ -46,8 +46,9 @@ static void ping_pong(int bytes, unsigned char *data) {
 
 static void all_sizes(void) {
   enum { kMost = 3 << 20 };
-  unsigned char *data = malloc(kMost);
-  const int sizes[] = {0, 1, 8, 63, 224, 225, 1024, 8192, 8193, 16384, 65536, 1 << 20, kMost};
+  unsigned char* data = malloc(kMost);
+  const int sizes[] = {0,    1,    8,     63,    224,     225,  1024,
+                       8192, 8193, 16384, 65536, 1 << 20, kMost};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) ping_pong(sizes[i], data);
   free(data);
 }
@@ -55,12 +56,12 @@ static void all_sizes(void) {
 /* Everybody sends to everybody; who receives knows neither the source nor the order. */
 static void wildcards(void) {
   const int rounds = 20;
-  MPI_Request *requests = malloc(sizeof *requests * (size_t)(size * rounds));
-  int (*sent)[2] = malloc(sizeof *sent * (size_t)(size * rounds));
-  int *next = calloc((size_t)size, sizeof *next);
+  MPI_Request* requests = malloc(sizeof *requests * (size_t)(size * rounds));
+  int(*sent)[2] = malloc(sizeof *sent * (size_t)(size * rounds));
+  int* next = calloc((size_t)size, sizeof *next);
   for (int i = 0; i < rounds; ++i)
     for (int to = 0; to < size; ++to) {
-      int *message = sent[i * size + to];
+      int* message = sent[i * size + to];
       message[0] = rank, message[1] = i;
       MPI_Isend(message, 2, MPI_INT, to, 5, MPI_COMM_WORLD, &requests[i * size + to]);
     }
@@ -101,7 +102,8 @@ static void collectives(MPI_Comm comm, int count) {
   int *in = malloc(bytes * (size_t)n), *out = malloc(bytes * (size_t)n);
   for (int i = 0; i < count; ++i) in[i] = me + i;
   MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
-  for (int i = 0; i < count; ++i) expect(out[i] == n * (n - 1) / 2 + n * i, "MPI_Allreduce");
+  for (int i = 0; i < count; ++i)
+    expect(out[i] == n * (n - 1) / 2 + n * i, "MPI_Allreduce");
   for (int root = 0; root < n; ++root) {
     for (int i = 0; i < count; ++i) in[i] = me == root ? root * 3 + i : -1;
     MPI_Bcast(in, count, MPI_INT, root, comm);
@@ -139,7 +141,7 @@ static void communicators(void) {
   MPI_Comm_free(&halves);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int only_world = argc > 1 && strcmp(argv[1], "world") == 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
