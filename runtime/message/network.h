@@ -18,7 +18,7 @@ namespace mpc::msg {
 Result<> open_network(const job::ProcessMap& map,
                       const transport::LoopbackConfig& config);
 // Between this process and the others of the job: before a program is loaded (load), and when all
-// have told each other their addresses (open). Errors: kNotFound, kSystem.
+// have told each other their addresses (open). Errors: kUnsupported, kSystem.
 Result<> load_process_network(job::Job& job);
 Result<> open_process_network(job::Job& job);
 // Nothing if there is none, or if ranks have mailboxes yet: then the process is about to end.

@@ -31,7 +31,8 @@ Result<std::unique_ptr<ProcessNet>> ProcessNet::load(wireup::Wireup& wireup) {
   config.report = &report_broken;
   config.report_context = &wireup;
   auto module = transport::load_net(config);
-  MPC_TRY(module);
+  // A part of the installation is missing, not a program (which has a status of its own).
+  if (!module) return {Errc::kUnsupported, module.error().message};
   MPC_TRY(wireup.put(kAddress, (*module)->address()));
   return std::unique_ptr<ProcessNet>(new ProcessNet(wireup, std::move(*module)));
 }

@@ -18,7 +18,7 @@ namespace mpc::msg {
 
 class ProcessNet {
  public:
-  // Before a program is loaded. Errors: kNotFound, kSystem.
+  // Before a program is loaded. Errors: kUnsupported, kSystem.
   static Result<std::unique_ptr<ProcessNet>> load(wireup::Wireup& wireup);
   // After the exchange. From now on the scheduler's workers and the ranks that wait poll.
   // Ownership: the receiver and the scheduler outlive the connection. Errors: kSystem.

@@ -91,6 +91,11 @@ class Messages(ClusterCase):
         err = self.refused(127, "-n", 4, "-p", 2, "./no-such-program", says=("no-such-program",))
         self.assertEqual(err.count("mpcrun:"), 1)
 
+    def test_without_a_network_module_the_job_does_not_start(self):
+        err = self.refused(3, "-n", 2, "-p", 2, "--set", "net.library=/no/such/module.so",
+                           example("hello"), says=("/no/such/module.so", "libucx-dev"))
+        self.assertEqual(err.count("mpcrun:"), 1)
+
     def test_a_trace_for_each_process(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "t.json")
