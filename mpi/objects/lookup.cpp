@@ -61,7 +61,7 @@ Err lookup(MPI_Datatype handle, const dt::Datatype** out) {
   }
   DatatypeObject* object = nullptr;
   MPC_MPI_TRY(lookup_dynamic(handle, Kind::kDatatype, &object));
-  *out = &object->type();
+  *out = &object->type();  // NOLINT(clang-analyzer-core.CallAndMessage): found
   return kSuccess;
 }
 
