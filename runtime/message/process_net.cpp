@@ -30,6 +30,8 @@ Result<std::unique_ptr<ProcessNet>> ProcessNet::load(wireup::Wireup& wireup) {
   config.eager_bytes = remote::eager_limit();
   config.report = &report_broken;
   config.report_context = &wireup;
+  // UCX has files in /dev/shm for a moment.
+  const auto whole = wireup.hold_end();
   auto module = transport::load_net(config);
   // A part of the installation is missing, not a program (which has a status of its own).
   if (!module) return {Errc::kUnsupported, module.error().message};

@@ -20,6 +20,7 @@ class Alone final : public Wireup {
   void tell(Report, int, std::string_view) noexcept override {}
   bool has_launcher() const noexcept override { return false; }
   void on_order(Handler) override {}
+  std::unique_lock<std::mutex> hold_end() override { return {}; }
   int console_memory() const noexcept override { return -1; }
 };
 

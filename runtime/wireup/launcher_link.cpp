@@ -62,6 +62,7 @@ void LauncherLink::obey(Order order) {
   if (handler) return handler(order);
   // No rank runs yet.
   if (order == Order::kAskTable) return tell(Report::kTable, 0, {});
+  const std::lock_guard wait(end_);
   ::_exit(kStatusWithoutLauncher);
 }
 

@@ -24,12 +24,15 @@ class LauncherLink {
   Result<> start();
   void tell(Report kind, int status, std::string_view text) noexcept;
   void set_handler(Handler handler);
+  // See Wireup::hold_end().
+  std::unique_lock<std::mutex> hold_end() { return std::unique_lock(end_); }
 
  private:
   static void* listen(void* self);
   void obey(Order order);
 
   const int socket_;
+  std::mutex end_;  // held while the process must not end by an order
   std::mutex mutex_;
   Handler handler_;
 };

@@ -44,6 +44,7 @@ class Several final : public Wireup {
   }
   bool has_launcher() const noexcept override { return true; }
   void on_order(Handler handler) override { link_->set_handler(std::move(handler)); }
+  std::unique_lock<std::mutex> hold_end() override { return link_->hold_end(); }
   int console_memory() const noexcept override { return console_memory_; }
 
  private:

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "base/result.h"
@@ -55,6 +56,9 @@ class Wireup {
   // questions are answered by nothing. Called on a thread of its own. Caller: any; null: none.
   using Handler = std::function<void(Order order)>;
   virtual void on_order(Handler handler) = 0;
+  // As long as it is held, and there is no handler yet, an order to end waits: a library that is
+  // just being opened may have files that it is about to remove. Caller: the main thread, shortly.
+  virtual std::unique_lock<std::mutex> hold_end() = 0;
   // The job's lock for long texts; -1: none. See runtime/job/console.h.
   virtual int console_memory() const noexcept = 0;
 };

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpcrun"))
 
@@ -66,7 +67,12 @@ class ClusterCase(Case):
         self.before = files_left() | segments_left()
 
     def tearDown(self):
+        # Other tests' jobs may run now. What is theirs goes with them; what was left behind stays.
         left = (files_left() | segments_left()) - self.before
+        until = time.monotonic() + 30
+        while left and time.monotonic() < until:
+            time.sleep(0.05)
+            left &= files_left() | segments_left()
         self.assertEqual(left, set(), "the job has left this behind")
 
     def build(self, name, body):

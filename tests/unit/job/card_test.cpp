@@ -66,6 +66,7 @@ class FakeWireup final : public wireup::Wireup {
   void tell(wireup::Report, int, std::string_view) noexcept override {}
   bool has_launcher() const noexcept override { return false; }
   void on_order(Handler) override {}
+  std::unique_lock<std::mutex> hold_end() override { return {}; }
   int console_memory() const noexcept override { return -1; }
 
  private:
