@@ -249,7 +249,8 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(0, 1, 2, 3)));
 
 TEST_P(RemotePrograms, ReceiveOrWithdrawEachMessageOnceAndInOrder) {
-  const auto [which, net_seed] = GetParam();
+  const Case which = std::get<0>(GetParam());
+  const auto net_seed = std::get<1>(GetParam());
   const char* const text = std::getenv("MPC_TEST_SEED");
   const unsigned seed =
       text != nullptr ? static_cast<unsigned>(std::atoi(text)) : std::random_device{}();
