@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -57,7 +58,9 @@ class Link : public testing::Test {
  protected:
   Link() {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_), 0);
-    link_ = new LauncherLink(ends_[1]);  // its thread outlives the test
+    // Its thread outlives the test.
+    static auto* const all = new std::vector<std::unique_ptr<LauncherLink>>();
+    link_ = all->emplace_back(std::make_unique<LauncherLink>(ends_[1])).get();
   }
   std::string read(RecordHead* head) const {
     std::string text(2 * kMostTextBytes, '\0');
