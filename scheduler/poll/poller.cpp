@@ -176,7 +176,7 @@ bool Poller::poll_at(uint64_t now_ns) noexcept {
 }
 
 bool Poller::is_due(uint64_t now_ns, Looker who) const noexcept {
-  const bool is_frequent = who == Looker::kIdle || watch_.demand() != 0;
+  const bool is_frequent = who == Looker::kIdle || watch_.may_have_demand();
   return now_ns >= last_poll_ns_.load(std::memory_order_relaxed) +
                        (is_frequent ? kPeriodNs : kPeriodWithoutDemandNs);
 }

@@ -102,6 +102,11 @@ class Watch {
   uint32_t sleepers() const noexcept { return field(kSleeper, load()); }
   uint32_t demand() const noexcept { return static_cast<uint32_t>(load() / kDemand); }
   bool is_covered() const noexcept { return (load() & kCovered) != 0; }
+  // Something may wait for an arrival: there is demand, or nobody keeps account of it.
+  bool may_have_demand() const noexcept {
+    const uint64_t word = load();
+    return (word & kKept) == 0 || word / kDemand != 0;
+  }
 
  private:
   static constexpr std::memory_order kOrder = std::memory_order_acq_rel;
