@@ -243,7 +243,7 @@ void run(int me, int socket, int rounds) {
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 100;
   // UCX alone is loaded before main, so what load_net() would say comes too late here.
-  if (!mpc::Settings::assign("net.library=" MPC_NET_LIBRARY).ok()) return 2;
+  if (!mpc::Settings::assign("net.module=" MPC_NET_MODULE).ok()) return 2;
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) return 2;
   const pid_t child = ::fork();

@@ -19,7 +19,7 @@ namespace {
 constexpr char kLibrary[] = "/mpc/libmpc-net-ucx.so";  // beside libmpi_abi
 
 StringSetting library_setting{
-    "net.library", "",
+    "net.module", "",
     "The library that carries messages between the processes of a job; empty: the one "
     "that is installed with this MPI",
     "a path"};

@@ -92,7 +92,7 @@ class Messages(ClusterCase):
         self.assertEqual(err.count("mpcrun:"), 1)
 
     def test_without_a_network_module_the_job_does_not_start(self):
-        err = self.refused(3, "-n", 2, "-p", 2, "--set", "net.library=/no/such/module.so",
+        err = self.refused(3, "-n", 2, "-p", 2, "--set", "net.module=/no/such/module.so",
                            example("hello"), says=("/no/such/module.so", "libucx-dev"))
         self.assertEqual(err.count("mpcrun:"), 1)
 

@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(Loopback, NetContract,
                          testing::Values(Kind{"InOrder", nullptr, 0, true},
                                          Kind{"Reordering", nullptr, 5, true}),
                          name_of);
-#ifdef MPC_TEST_NET_LIBRARY
+#ifdef MPC_TEST_NET_MODULE
 INSTANTIATE_TEST_SUITE_P(Ucx, NetContract,
                          testing::Values(Kind{"OwnChoice", "", 0, true},
                                          Kind{"SharedMemoryWithoutCma", "posix,self", 0,

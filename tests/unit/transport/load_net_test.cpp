@@ -18,14 +18,14 @@ namespace {
 class LoadNet : public testing::Test {
  protected:
   ~LoadNet() override {
-#ifdef MPC_TEST_NET_LIBRARY
-    static_cast<void>(Settings::assign("net.library=" MPC_TEST_NET_LIBRARY).ok());
+#ifdef MPC_TEST_NET_MODULE
+    static_cast<void>(Settings::assign("net.module=" MPC_TEST_NET_MODULE).ok());
 #endif
   }
 };
 
 TEST_F(LoadNet, SaysWhatIsMissingAndWhichPackageHelps) {
-  ASSERT_TRUE(Settings::assign("net.library=/nowhere/libmpc-net-ucx.so").ok());
+  ASSERT_TRUE(Settings::assign("net.module=/nowhere/libmpc-net-ucx.so").ok());
   const auto loaded = load_net({});
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().code, Errc::kNotFound);
@@ -35,13 +35,13 @@ TEST_F(LoadNet, SaysWhatIsMissingAndWhichPackageHelps) {
 }
 
 TEST_F(LoadNet, SaysWhyALibraryCannotBeLoaded) {
-  ASSERT_TRUE(Settings::assign("net.library=/proc/self/status").ok());
+  ASSERT_TRUE(Settings::assign("net.module=/proc/self/status").ok());
   const auto loaded = load_net({});
   ASSERT_FALSE(loaded.ok());
   EXPECT_NE(loaded.error().message.find("/proc/self/status"), std::string::npos);
 }
 
-#ifdef MPC_TEST_NET_LIBRARY
+#ifdef MPC_TEST_NET_MODULE
 
 constexpr const char* kVariables[] = {"UCX_HANDLE_ERRORS", "UCX_ERROR_SIGNALS",
                                       "UCX_DEBUG_SIGNO", "UCX_MEM_EVENTS"};

@@ -120,7 +120,7 @@ int run_peer(int index, int socket) {
   return conversation.run(socket) ? 0 : fail("wrong data");
 }
 
-#ifdef MPC_TEST_NET_LIBRARY
+#ifdef MPC_TEST_NET_MODULE
 namespace {
 
 pid_t start_peer(int index, int socket, int other, const char* networks) {

@@ -12,7 +12,7 @@
 #include "scheduler/execution.h"
 #include "tests/unit/transport/nets.h"
 
-#ifdef MPC_TEST_NET_LIBRARY
+#ifdef MPC_TEST_NET_MODULE
 namespace mpc::transport::test {
 namespace {
 
