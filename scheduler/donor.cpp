@@ -1,12 +1,12 @@
 #include "scheduler/donor.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/check.h"
+#include "base/service_thread.h"
 #include "scheduler/annotate.h"
 #include "scheduler/carrier.h"
 #include "scheduler/limits.h"
@@ -82,9 +82,7 @@ Result<> Donor::start(Ult& ult, Worker& first, const cpu_set_t& allowed) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstack(&attributes, ult.stack, ult.stack_bytes);
-  sigset_t all;
-  sigfillset(&all);
-  pthread_attr_setsigmask_np(&attributes, &all);
+  take_no_signals(attributes);
   // Not only on the core of the rank that makes a progress thread: that core computes. Else the
   // creator's will do: with an affinity of its own a thread first waits until it has it.
   if (CPU_COUNT(&allowed) > 0 && !is_affinity_here(allowed))

@@ -1,14 +1,13 @@
 #include "scheduler/monitor.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 
 #include "base/counter.h"
 #include "base/log.h"
+#include "base/service_thread.h"
 #include "base/settings.h"
 #include "scheduler/carrier.h"
 #include "scheduler/poll/poller.h"
@@ -74,16 +73,10 @@ uint64_t coarse_now_ns() noexcept {
 Result<> Monitor::start() {
   seen_.resize(workers_.size());
   coarse_clock_ns.store(now_ns(), std::memory_order_relaxed);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  sigset_t all;
-  sigfillset(&all);
-  pthread_attr_setsigmask_np(&attributes, &all);
-  const int error = pthread_create(&thread_, &attributes, &thread_main, this);
-  pthread_attr_destroy(&attributes);
-  if (error != 0)
-    return {Errc::kSystem,
-            std::string("cannot create the monitor's thread: ") + std::strerror(error)};
+  const Result<pthread_t> thread =
+      start_service_thread("the monitor", &thread_main, this);
+  MPC_TRY(thread);
+  thread_ = *thread;
   started_ = true;
   return {};
 }

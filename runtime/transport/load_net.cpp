@@ -2,14 +2,13 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "base/service_thread.h"
 #include "base/settings.h"
 #include "runtime/transport/shielded_net.h"
 
@@ -60,22 +59,6 @@ class Environment {
   std::vector<const char*> ours_;
 };
 
-// Threads that are started meanwhile take no signals: those of the process are for others.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 std::string library_path() {
   const std::string chosen = library_setting.get();
   if (!chosen.empty()) return chosen;
@@ -109,7 +92,7 @@ Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   const std::string path = library_path();
   if (::access(path.c_str(), F_OK) != 0) return missing(path);
   const Environment environment;
-  const NoSignals no_signals;
+  const WithoutSignals during;
   // It stays: its threads may run until the end of the process.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) return unloadable(path);

@@ -1,15 +1,15 @@
 #include "runtime/wireup/launcher_link.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
+
+#include "base/service_thread.h"
 
 namespace mpc::wireup {
 namespace {
@@ -20,19 +20,11 @@ constexpr int kStatusWithoutLauncher = 1;
 }  // namespace
 
 Result<> LauncherLink::start() {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  sigset_t all;
-  sigfillset(&all);
-  pthread_attr_setsigmask_np(&attributes, &all);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread;
-  const int error = pthread_create(&thread, &attributes, &listen, this);
-  pthread_attr_destroy(&attributes);
-  if (error == 0) return {};
-  return {Errc::kSystem,
-          std::string("cannot create the thread that listens to the launcher: ") +
-              std::strerror(error)};
+  const Result<pthread_t> thread =
+      start_service_thread("the launcher's orders", &listen, this);
+  MPC_TRY(thread);
+  pthread_detach(*thread);
+  return {};
 }
 
 // One system call, no heap: the handler of a crash calls it. A packet is sent whole or not at all.

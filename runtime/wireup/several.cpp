@@ -1,11 +1,11 @@
 // One process of several: a process manager's library for the exchange, a socket to the launcher.
 #include <dlfcn.h>
-#include <signal.h>
 
 #include <cstdlib>
 #include <string>
 #include <utility>
 
+#include "base/service_thread.h"
 #include "runtime/wireup/backends.h"
 #include "runtime/wireup/launcher_link.h"
 
@@ -63,21 +63,6 @@ std::string library_path() {
   return path + kLibrary;
 }
 
-// The library's threads take none of the signals that the job waits for.
-class WithoutSignals {
- public:
-  WithoutSignals() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 Result<std::unique_ptr<Modex>> open_modex() {
   const std::string path = library_path();
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -100,6 +85,7 @@ Result<std::unique_ptr<Modex>> open_modex() {
 Result<std::unique_ptr<Wireup>> several(int socket, int console_memory) {
   auto link = std::make_unique<LauncherLink>(socket);
   MPC_TRY(link->start());
+  // The library's threads take none of the signals that the job waits for.
   const WithoutSignals during;
   auto modex = open_modex();
   if (!modex) {

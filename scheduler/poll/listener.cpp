@@ -1,12 +1,10 @@
 #include "scheduler/poll/listener.h"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "base/futex.h"
+#include "base/service_thread.h"
 
 namespace mpc::sched {
 namespace {
@@ -31,16 +29,10 @@ Result<> Listener::start(Answer answer, void* argument, void (*prepare)()) {
   answer_ = answer;
   argument_ = argument;
   prepare_ = prepare;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  sigset_t all;
-  sigfillset(&all);
-  pthread_attr_setsigmask_np(&attributes, &all);
-  const int error = pthread_create(&thread_, &attributes, &thread_main, this);
-  pthread_attr_destroy(&attributes);
-  if (error != 0)
-    return {Errc::kSystem, std::string("cannot create the listener's thread: ") +
-                               std::strerror(error)};
+  const Result<pthread_t> thread =
+      start_service_thread("the listener", &thread_main, this);
+  MPC_TRY(thread);
+  thread_ = *thread;
   is_started_ = true;
   return {};
 }

@@ -1,12 +1,12 @@
 #include "runtime/transport/loopback/fabric.h"
 
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
+#include "base/service_thread.h"
 #include "scheduler/execution.h"
 #include "scheduler/outside_work.h"
 
@@ -89,17 +89,10 @@ Result<> Fabric::start(std::vector<Receiver*> receivers, void (*prepare)()) {
   receivers_ = std::move(receivers);
   unfinished_.assign(receivers_.size(), 0);
   prepare_ = prepare;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  sigset_t all;
-  sigfillset(&all);
-  pthread_attr_setsigmask_np(&attributes, &all);
-  const int error = pthread_create(&thread_, &attributes, &thread_main, this);
-  pthread_attr_destroy(&attributes);
-  if (error != 0)
-    return {Errc::kSystem,
-            std::string("cannot create the loopback network's thread: ") +
-                std::strerror(error)};
+  const Result<pthread_t> thread =
+      start_service_thread("the loopback network", &thread_main, this);
+  MPC_TRY(thread);
+  thread_ = *thread;
   is_started_ = true;
   return {};
 }
