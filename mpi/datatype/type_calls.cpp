@@ -142,7 +142,7 @@ Err type_get_value_index(const dt::Datatype& value, const dt::Datatype& index,
 }
 
 Err type_match_size(int type_class, int size, MPI_Datatype* out) {
-  using namespace dt::abi;  // NOLINT(google-build-using-namespace)
+  using namespace dt::abi;
   struct Match {
     int type_class, size;
     uint32_t code;

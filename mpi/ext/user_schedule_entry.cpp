@@ -10,10 +10,9 @@
 #include "mpi/ext/include/mpc/schedule.h"
 #include "mpi/objects/lookup.h"
 
-// The bodies of C functions. NOLINTBEGIN(google-build-using-namespace)
+// The bodies of C functions.
 using namespace mpc;
 using namespace mpc::mpi;
-// NOLINTEND(google-build-using-namespace)
 
 static_assert(MPCX_TAG_UB == nbc::kTagsPerCollective - 1);
 

@@ -21,7 +21,7 @@ constexpr uint32_t kFirstOp = abi::kOpNull, kOpCount = 0x20;
 std::array<Op*, kOpCount>& table() {
   static auto* const ops = [] {
     auto* t = new std::array<Op*, kOpCount>{};
-    using namespace dt::abi;  // NOLINT(google-build-using-namespace)
+    using namespace dt::abi;
     for (const uint32_t code : {kSum, kMin, kMax, kProd, kBand, kBor, kBxor, kLand,
                                 kLor, kLxor, kMinloc, kMaxloc, kNoOp})
       (*t)[code - kFirstOp] = new Op(-1, code, true);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -168,8 +169,8 @@ void SplitCall::note_end() const noexcept {
   const double total_us = elapsed_us(start_ns_);
   site_->memory->note_end(call_, total_us);
   if (predicted_us_ <= 0) return;
-  predicted_counter.add(static_cast<uint64_t>(predicted_us_ + 0.5));
-  measured_counter.add(static_cast<uint64_t>(total_us + 0.5));
+  predicted_counter.add(static_cast<uint64_t>(std::llround(predicted_us_)));
+  measured_counter.add(static_cast<uint64_t>(std::llround(total_us)));
 }
 
 namespace {
@@ -184,6 +185,7 @@ struct MemoryKey {
   int root;
   int64_t bytes;
   bool is_commutative;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means what the compiler generates
   auto operator<=>(const MemoryKey&) const = default;
 };
 

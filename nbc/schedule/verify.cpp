@@ -7,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "nbc/schedule/reachability.h"
+
 namespace mpc::nbc {
 
 Symbol SymbolTable::atom() {
@@ -67,55 +69,16 @@ const VerifyType& byte_type() {
   return type;
 }
 
-// Bit matrix: which nodes come after which.
-class Reachability {
- public:
-  explicit Reachability(const Schedule& schedule)
-      : count_(schedule.nodes().size()),
-        words_((count_ + 63) / 64),
-        bits_(count_ * words_) {
-    const auto nodes = schedule.nodes();
-    std::vector<uint32_t> waiting(count_);
-    for (size_t i = 0; i < count_; ++i) waiting[i] = nodes[i].predecessor_count;
-    std::vector<NodeId> order(schedule.start_nodes().begin(),
-                              schedule.start_nodes().end());
-    for (size_t i = 0; i < order.size(); ++i)
-      for (NodeId next : schedule.successors(nodes[order[i]]))
-        if (--waiting[next] == 0) order.push_back(next);
-    position_.resize(count_);
-    for (size_t i = 0; i < order.size(); ++i) position_[order[i]] = i;
-    for (size_t i = order.size(); i-- > 0;) {
-      uint64_t* row = &bits_[order[i] * words_];
-      for (NodeId next : schedule.successors(nodes[order[i]])) {
-        row[next / 64] |= 1ull << (next % 64);
-        for (size_t w = 0; w < words_; ++w) row[w] |= bits_[next * words_ + w];
-      }
-    }
-  }
-  bool is_before(NodeId a, NodeId b) const {
-    return bits_[a * words_ + b / 64] >> (b % 64) & 1;
-  }
-  bool are_ordered(NodeId a, NodeId b) const {
-    return is_before(a, b) || is_before(b, a);
-  }
-  size_t position(NodeId id) const { return position_[id]; }
-
- private:
-  size_t count_, words_;
-  std::vector<uint64_t> bits_;
-  std::vector<size_t> position_;
+// Started messages of one pair and tag that have not met: all sends or all receives.
+struct Channel {
+  bool are_sends = false;
+  std::vector<NodeId> waiting;  // in order
 };
 
 }  // namespace
 
 struct Verifier::State {
   explicit State(int rank_count) : parts(static_cast<size_t>(rank_count)) {}
-
-  // Started messages of one pair and tag that have not met: all sends or all receives.
-  struct Channel {
-    bool are_sends = false;
-    std::vector<NodeId> waiting;  // in order
-  };
 
   Error error(int rank, NodeId node, const std::string& what) const {
     return {Errc::kInternal,
@@ -152,7 +115,6 @@ struct Verifier::State {
   Result<> transfer(int from_rank, NodeId from_id, const BufferRef& from, int to_rank,
                     NodeId to_id, const BufferRef& to);
   Result<> run_local(int rank, NodeId id);
-  Result<> simulate();
 
   SymbolTable symbols;
   std::vector<Part> parts;
@@ -311,74 +273,110 @@ Result<> Verifier::State::run_local(int rank, NodeId id) {
 }
 
 // Runs all schedules with synchronous sends.
-// Long: one loop; what is ready, complete and stuck is its own state.
-Result<> Verifier::State::simulate() {
-  std::deque<std::pair<int, NodeId>> ready, complete;
-  std::unordered_map<uint64_t, Channel> channels;
-  const auto ranks = static_cast<uint64_t>(parts.size());
-  std::vector<std::pair<int, NodeId>>
-      stuck;  // started, and at that time without a partner
-  std::vector<std::vector<bool>> done(parts.size());
-  size_t left = 0;
-  for (size_t r = 0; r < parts.size(); ++r) {
-    const auto nodes = parts[r].schedule->nodes();
-    done[r].resize(nodes.size());
-    left += nodes.size();
-    for (const Node& node : nodes) parts[r].waiting.push_back(node.predecessor_count);
-    for (NodeId id : parts[r].schedule->start_nodes())
-      ready.emplace_back(static_cast<int>(r), id);
+class Verifier::Simulation {
+ public:
+  explicit Simulation(Verifier::State& state);
+  Result<> run();
+
+ private:
+  using At = std::pair<int, NodeId>;  // rank, node
+
+  const Node& node_at(int rank, NodeId id) const {
+    return state_.parts[static_cast<size_t>(rank)].schedule->nodes()[id];
   }
-  while (!ready.empty()) {
-    const auto [rank, id] = ready.front();
-    ready.pop_front();
-    const Node& node = parts[static_cast<size_t>(rank)].schedule->nodes()[id];
-    if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv) {
-      const bool is_send = node.kind == NodeKind::kSend;
-      const int from_rank = is_send ? rank : node.peer;
-      const int to_rank = is_send ? node.peer : rank;
-      Channel& channel = channels[(static_cast<uint64_t>(from_rank) * ranks +
-                                   static_cast<uint64_t>(to_rank)) *
-                                      kTagsPerCollective +
-                                  static_cast<uint64_t>(node.tag_offset)];
-      if (channel.waiting.empty() || channel.are_sends == is_send) {
-        channel.are_sends = is_send;
-        channel.waiting.push_back(id);
-        stuck.emplace_back(rank, id);
-        continue;
-      }
-      const NodeId other = channel.waiting.front();
-      channel.waiting.erase(channel.waiting.begin());
-      const NodeId from_id = is_send ? id : other, to_id = is_send ? other : id;
-      const Node& from =
-          parts[static_cast<size_t>(from_rank)].schedule->nodes()[from_id];
-      const Node& to = parts[static_cast<size_t>(to_rank)].schedule->nodes()[to_id];
-      MPC_TRY(transfer(from_rank, from_id, from.from, to_rank, to_id, to.to));
-      complete.emplace_back(from_rank, from_id);
-      complete.emplace_back(to_rank, to_id);
-    } else {
-      MPC_TRY(run_local(rank, id));
-      complete.emplace_back(rank, id);
-    }
-    for (; !complete.empty(); complete.pop_front()) {
-      const auto [r, finished] = complete.front();
-      Part& part = parts[static_cast<size_t>(r)];
-      --left;
-      done[static_cast<size_t>(r)][finished] = true;
-      for (NodeId next : part.schedule->successors(part.schedule->nodes()[finished]))
-        if (--part.waiting[next] == 0) ready.emplace_back(r, next);
-    }
+  Channel& channel_of(int from_rank, int to_rank, const Node& node);
+  Result<> start_message(int rank, NodeId id, const Node& node);
+  void complete_all();
+  Result<> what_is_left() const;
+
+  Verifier::State& state_;
+  std::unordered_map<uint64_t, Channel> channels_;
+  std::deque<At> ready_, complete_;
+  std::vector<At> stuck_;  // started, and at that time without a partner
+  std::vector<std::vector<bool>> done_;
+  size_t left_ = 0;
+};
+
+Verifier::Simulation::Simulation(Verifier::State& state)
+    : state_(state), done_(state.parts.size()) {
+  for (size_t r = 0; r < state.parts.size(); ++r) {
+    Part& part = state.parts[r];
+    const auto nodes = part.schedule->nodes();
+    done_[r].resize(nodes.size());
+    left_ += nodes.size();
+    for (const Node& node : nodes) part.waiting.push_back(node.predecessor_count);
+    for (NodeId id : part.schedule->start_nodes())
+      ready_.emplace_back(static_cast<int>(r), id);
   }
-  for (const auto& [rank, id] : stuck)
-    if (!done[static_cast<size_t>(rank)][id])
-      return error(rank, id, "a message without its partner, or a deadlock");
-  if (left != 0) return {Errc::kInternal, "nodes that never became ready"};
+}
+
+Channel& Verifier::Simulation::channel_of(int from_rank, int to_rank,
+                                          const Node& node) {
+  const uint64_t pair = static_cast<uint64_t>(from_rank) * state_.parts.size() +
+                        static_cast<uint64_t>(to_rank);
+  return channels_[pair * kTagsPerCollective + static_cast<uint64_t>(node.tag_offset)];
+}
+
+Result<> Verifier::Simulation::start_message(int rank, NodeId id, const Node& node) {
+  const bool is_send = node.kind == NodeKind::kSend;
+  const int from_rank = is_send ? rank : node.peer;
+  const int to_rank = is_send ? node.peer : rank;
+  Channel& channel = channel_of(from_rank, to_rank, node);
+  if (channel.waiting.empty() || channel.are_sends == is_send) {
+    channel.are_sends = is_send;
+    channel.waiting.push_back(id);
+    stuck_.emplace_back(rank, id);
+    return {};
+  }
+  const NodeId other = channel.waiting.front();
+  channel.waiting.erase(channel.waiting.begin());
+  const NodeId from_id = is_send ? id : other, to_id = is_send ? other : id;
+  MPC_TRY(state_.transfer(from_rank, from_id, node_at(from_rank, from_id).from, to_rank,
+                          to_id, node_at(to_rank, to_id).to));
+  complete_.emplace_back(from_rank, from_id);
+  complete_.emplace_back(to_rank, to_id);
   return {};
+}
+
+void Verifier::Simulation::complete_all() {
+  for (; !complete_.empty(); complete_.pop_front()) {
+    const auto [rank, finished] = complete_.front();
+    Part& part = state_.parts[static_cast<size_t>(rank)];
+    --left_;
+    done_[static_cast<size_t>(rank)][finished] = true;
+    for (NodeId next : part.schedule->successors(node_at(rank, finished)))
+      if (--part.waiting[next] == 0) ready_.emplace_back(rank, next);
+  }
+}
+
+Result<> Verifier::Simulation::what_is_left() const {
+  for (const auto& [rank, id] : stuck_)
+    if (!done_[static_cast<size_t>(rank)][id])
+      return state_.error(rank, id, "a message without its partner, or a deadlock");
+  if (left_ != 0) return {Errc::kInternal, "nodes that never became ready"};
+  return {};
+}
+
+Result<> Verifier::Simulation::run() {
+  while (!ready_.empty()) {
+    const auto [rank, id] = ready_.front();
+    ready_.pop_front();
+    const Node& node = node_at(rank, id);
+    if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv) {
+      MPC_TRY(start_message(rank, id, node));
+    } else {
+      MPC_TRY(state_.run_local(rank, id));
+      complete_.emplace_back(rank, id);
+    }
+    complete_all();
+  }
+  return what_is_left();
 }
 
 Result<> Verifier::run() {
   for (size_t r = 0; r < state_->parts.size(); ++r)
     MPC_TRY(state_->check_races(static_cast<int>(r)));
-  return state_->simulate();
+  return Simulation(*state_).run();
 }
 
 }  // namespace mpc::nbc

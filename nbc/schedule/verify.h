@@ -73,6 +73,7 @@ class Verifier {
 
  private:
   struct State;
+  class Simulation;
   std::unique_ptr<State> state_;
 };
 

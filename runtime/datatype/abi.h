@@ -11,7 +11,7 @@
 namespace mpc::dt::abi {
 
 // All names of the list, whatever it holds.
-using namespace mpc::abi;  // NOLINT(google-build-using-namespace)
+using namespace mpc::abi;
 
 // All that the ABI keeps for datatypes. kLb and kUb have codes that it leaves free: MPI-3.0
 // removed the two, but old programs build structs with them.

@@ -243,6 +243,7 @@ void Heap::list_run(FreeRun* run) noexcept {
   run->link = &bins_[bin];
   if (run->next != nullptr) run->next->link = &run->next;
   bins_[bin] = run;
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): no run is empty
   filled_bins_ |= 1u << bin;
 }
 
@@ -250,6 +251,7 @@ void Heap::unlist_run(FreeRun* run) noexcept {
   *run->link = run->next;
   if (run->next != nullptr) run->next->link = run->link;
   const int bin = bin_of(run->granules);
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): no run is empty
   if (bins_[bin] == nullptr) filled_bins_ &= ~(1u << bin);
 }
 

@@ -72,8 +72,7 @@ size_t usable_bytes(Region& region, void* pointer) noexcept {
 }  // namespace
 }  // namespace mpc::heap
 
-using namespace mpc::
-    heap;  // NOLINT(google-build-using-namespace): what this file exports
+using namespace mpc::heap;
 
 MPC_EXPORT void mpc_heap_enter_rank(int rank, int node) { enter_owner(rank, node); }
 MPC_EXPORT int mpc_heap_rank_of(const void* address) {

@@ -100,6 +100,7 @@ MPC_EXPORT char** backtrace_symbols(void* const* addresses, int count) noexcept 
     lines.push_back(describe(addresses[i]));
     bytes += sizeof(char*) + lines.back().size() + 1;
   }
+  // NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): there is at least one line
   auto** result = static_cast<char**>(std::malloc(bytes));
   if (result == nullptr) return nullptr;
   char* text = reinterpret_cast<char*>(result + count);

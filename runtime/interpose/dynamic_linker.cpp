@@ -61,7 +61,7 @@ void* find_in_object(const link_map& map, const char* name) {
   uint32_t hash = 5381;
   for (const char* c = name; *c != '\0'; ++c)
     hash = hash * 33 + static_cast<unsigned char>(*c);
-  const uint32_t* buckets = table + 4 + table[2] * 2;
+  const uint32_t* buckets = table + 4 + size_t{table[2]} * 2;
   const uint32_t* chains = buckets + table[0];
   for (uint32_t i = buckets[hash % table[0]]; i >= table[1]; ++i) {
     if (symbols[i].st_shndx != SHN_UNDEF &&
@@ -225,9 +225,11 @@ int describe_module(LoadedModule& m, int request, void* result) {
     case RTLD_DI_LINKMAP:
       *static_cast<link_map**>(result) = &m.map;
       return 0;
-    case RTLD_DI_ORIGIN:
-      std::strcpy(static_cast<char*>(result), file.directory().c_str());
+    case RTLD_DI_ORIGIN: {
+      const std::string directory = file.directory();
+      std::memcpy(result, directory.c_str(), directory.size() + 1);
       return 0;
+    }
     case RTLD_DI_TLS_MODID:
       *static_cast<size_t*>(result) = m.module->tls_module;
       return 0;

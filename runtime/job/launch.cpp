@@ -75,7 +75,7 @@ int show(NodeJob& job) {
 }  // namespace mpc::job
 
 int mpc_run_job(const mpc::job::JobSpec& spec) {
-  using namespace mpc::job;  // NOLINT(google-build-using-namespace): of its own layer
+  using namespace mpc::job;
   if (spec.own_bytes != sizeof(JobSpec)) {
     std::fprintf(
         stderr,

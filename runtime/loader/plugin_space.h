@@ -24,7 +24,7 @@ struct PluginPlace {
 };
 
 // Copies begin and end at multiples of this.
-inline constexpr size_t kGranuleBytes = 64 * 1024;
+inline constexpr size_t kGranuleBytes = size_t{64} * 1024;
 
 class PluginSpace {
  public:
