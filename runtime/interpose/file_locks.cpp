@@ -171,8 +171,6 @@ void ClosingLocks::drop() noexcept {
 
 }  // namespace mpc::interpose
 
-using mpc::interpose::ClosingLocks;
-
 MPC_EXPORT int fcntl(int fd, int command, ...) {
   va_list list;
   va_start(list, command);

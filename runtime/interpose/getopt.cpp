@@ -167,7 +167,8 @@ class OptionParser {
   }
 
   int short_option() {
-    const char letter = *state_.option_position++;
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): negative beyond ASCII, as with glibc
+    const int letter = *state_.option_position++;
     const char* rule = std::strchr(accepted_, letter);
     const bool ends_word = *state_.option_position == '\0';
     if (ends_word) ++index_;
@@ -193,7 +194,7 @@ class OptionParser {
     return result;
   }
 
-  int lacks_argument(char letter) {
+  int lacks_argument(int letter) {
     if (prints_)
       ::fprintf(stderr, "%s: option requires an argument -- '%c'\n", argv_[0], letter);
     unknown_ = letter;
@@ -201,7 +202,7 @@ class OptionParser {
   }
 
   // "-W foo" with "W;" in the accepted letters means "--foo".
-  int long_option_by_letter(char letter) {
+  int long_option_by_letter(int letter) {
     if (*state_.option_position == '\0') {
       if (index_ == argc_) return lacks_argument(letter);
       state_.option_position = argv_[index_];

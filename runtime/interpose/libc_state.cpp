@@ -13,7 +13,7 @@ LibcState::LibcState() {
 
 namespace {
 
-const pid_t g_process = ::getpid();
+const pid_t kProcess = ::getpid();
 
 // First: the hooks of the other files need what this one makes.
 __attribute__((constructor(200))) void register_hooks() {
@@ -25,6 +25,6 @@ __attribute__((constructor(200))) void register_hooks() {
 
 }  // namespace
 
-bool is_forked_child() noexcept { return ::getpid() != g_process; }
+bool is_forked_child() noexcept { return ::getpid() != kProcess; }
 
 }  // namespace mpc::interpose

@@ -96,6 +96,7 @@ const std::string* link_target(const char* path) {
 
 ssize_t copy_link(const std::string& target, char* out, size_t size) {
   const size_t count = std::min(size, target.size());
+  // NOLINTNEXTLINE(bugprone-not-null-terminated-result): as readlink() does
   std::memcpy(out, target.data(), count);
   return static_cast<ssize_t>(count);
 }
