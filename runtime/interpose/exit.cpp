@@ -25,7 +25,6 @@ using mpc::interpose::own_instance;
 using mpc::loader::ExitEntry;
 using mpc::loader::ProgramInstance;
 
-// NOLINTNEXTLINE(readability-identifier-naming): the ABI's name
 extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
 
 namespace {

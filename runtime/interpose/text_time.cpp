@@ -16,8 +16,6 @@
 using mpc::interpose::libc_state;
 using mpc::interpose::LibcState;
 
-extern "C" char* strtok(char*, const char*) noexcept;
-
 MPC_EXPORT char* strtok(char* text, const char* separators) noexcept {
   LibcState* state = libc_state();
   if (state == nullptr) return NEXT(strtok)(text, separators);
@@ -28,8 +26,10 @@ namespace {
 
 // Source: C11 7.27.3.1, with "???" for what has no name, as libc prints it.
 char* format_time(const tm* time, char* text, size_t size) {
-  static constexpr char kDays[] = "SunMonTueWedThuFriSat";
-  static constexpr char kMonths[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  static constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed",
+                                          "Thu", "Fri", "Sat"};
+  static constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                            "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   if (time == nullptr) {
     errno = EINVAL;
     return nullptr;
@@ -41,9 +41,9 @@ char* format_time(const tm* time, char* text, size_t size) {
     return nullptr;
   }
   std::snprintf(text, size, "%.3s %.3s%3d %.2d:%.2d:%.2d %d\n",
-                has_day ? kDays + 3 * time->tm_wday : "???",
-                has_month ? kMonths + 3 * time->tm_mon : "???", time->tm_mday,
-                time->tm_hour, time->tm_min, time->tm_sec, 1900 + time->tm_year);
+                has_day ? kDays[time->tm_wday] : "???",
+                has_month ? kMonths[time->tm_mon] : "???", time->tm_mday, time->tm_hour,
+                time->tm_min, time->tm_sec, 1900 + time->tm_year);
   return text;
 }
 

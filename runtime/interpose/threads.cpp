@@ -191,7 +191,7 @@ MPC_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument
   auto start = std::make_unique<C11Start>(C11Start{function, argument});
   const int error = create(thread, nullptr, run_c11, start.get(), rank);
   if (error != 0) return error == ENOMEM || error == EAGAIN ? thrd_nomem : thrd_error;
-  start.release();
+  (void)start.release();  // the thread's now
   return thrd_success;
 }
 
