@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "mpi/objects/handles.h"
 #include "mpi/objects/meeting.h"
 #include "mpi/objects/rank_state.h"
 
@@ -159,31 +160,15 @@ std::string compare_everywhere(Comm& comm, const Claim& mine) {
       ->difference_from(mine);
 }
 
-struct KindName {
-  Kind kind;
-  const char* one;
-  const char* many;
-};
-constexpr KindName kKindNames[] = {
-    {Kind::kComm, "communicator", "communicators"},
-    {Kind::kGroup, "group", "groups"},
-    {Kind::kDatatype, "datatype", "datatypes"},
-    {Kind::kOp, "operation", "operations"},
-    {Kind::kRequest, "request", "requests"},
-    {Kind::kMessage, "message of MPI_Mprobe", "messages of MPI_Mprobe"},
-    {Kind::kInfo, "info object", "info objects"},
-    {Kind::kErrhandler, "error handler", "error handlers"},
-};
-
 std::string handles_left(int world_rank) {
   const std::atomic<int>* counts = g_object_counts.load(std::memory_order_acquire);
   std::string text;
-  for (const KindName& name : kKindNames) {
-    const int n = counts[world_rank * kKindCount + static_cast<int>(name.kind)].load(
-        std::memory_order_relaxed);
+  for (int kind = 1; kind < kKindCount; ++kind) {
+    const int n =
+        counts[world_rank * kKindCount + kind].load(std::memory_order_relaxed);
     if (n <= 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n,
-                        n == 1 ? name.one : name.many);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ",
+                        count_of(n, static_cast<Kind>(kind)));
   }
   return text;
 }

@@ -14,25 +14,26 @@ namespace {
 struct KindFacts {
   Kind kind;
   const char* name;
+  const char* many;
   int error_class;      // of what is no handle of the kind
   uintptr_t null_code;  // of the ABI's null handle; 0: there is none
 };
 // clang-format off
 constexpr KindFacts kFacts[kKindCount] = {
-    {Kind{}, "object", MPI_ERR_ARG, 0},
-    {Kind::kComm, "communicator", MPI_ERR_COMM, abi::kCommNull},
-    {Kind::kGroup, "group", MPI_ERR_GROUP, abi::kGroupNull},
-    {Kind::kDatatype, "datatype", MPI_ERR_TYPE, abi::kDatatypeNull},
-    {Kind::kOp, "operation", MPI_ERR_OP, abi::kOpNull},
-    {Kind::kRequest, "request", MPI_ERR_REQUEST, abi::kRequestNull},
-    {Kind::kMessage, "message", MPI_ERR_REQUEST, abi::kMessageNull},
-    {Kind::kInfo, "info", MPI_ERR_INFO, abi::kInfoNull},
-    {Kind::kErrhandler, "error handler", MPI_ERR_ERRHANDLER, abi::kErrhandlerNull},
-    {Kind::kWin, "window", MPI_ERR_WIN, abi::kWinNull},
-    {Kind::kFile, "file", MPI_ERR_FILE, abi::kFileNull},
-    {Kind::kSession, "session", MPI_ERR_SESSION, abi::kSessionNull},
-    {Kind::kUserBuilder, "schedule builder", MPI_ERR_ARG, 0},
-    {Kind::kUserSchedule, "schedule", MPI_ERR_ARG, 0},
+    {Kind{}, "object", "objects", MPI_ERR_ARG, 0},
+    {Kind::kComm, "communicator", "communicators", MPI_ERR_COMM, abi::kCommNull},
+    {Kind::kGroup, "group", "groups", MPI_ERR_GROUP, abi::kGroupNull},
+    {Kind::kDatatype, "datatype", "datatypes", MPI_ERR_TYPE, abi::kDatatypeNull},
+    {Kind::kOp, "operation", "operations", MPI_ERR_OP, abi::kOpNull},
+    {Kind::kRequest, "request", "requests", MPI_ERR_REQUEST, abi::kRequestNull},
+    {Kind::kMessage, "message", "messages of MPI_Mprobe", MPI_ERR_REQUEST, abi::kMessageNull},
+    {Kind::kInfo, "info object", "info objects", MPI_ERR_INFO, abi::kInfoNull},
+    {Kind::kErrhandler, "error handler", "error handlers", MPI_ERR_ERRHANDLER, abi::kErrhandlerNull},
+    {Kind::kWin, "window", "windows", MPI_ERR_WIN, abi::kWinNull},
+    {Kind::kFile, "file", "files", MPI_ERR_FILE, abi::kFileNull},
+    {Kind::kSession, "session", "sessions", MPI_ERR_SESSION, abi::kSessionNull},
+    {Kind::kUserBuilder, "schedule builder", "schedule builders", MPI_ERR_ARG, 0},
+    {Kind::kUserSchedule, "schedule", "schedules", MPI_ERR_ARG, 0},
 };
 // clang-format on
 
@@ -60,7 +61,7 @@ const KindFacts& facts_of(Kind kind) noexcept {
 
 Err bad_handle(const void* handle, Kind kind) {
   const auto code = reinterpret_cast<uintptr_t>(handle);
-  const auto& [same_kind, what, error_class, null_code] = facts_of(kind);
+  const auto& [same_kind, what, many, error_class, null_code] = facts_of(kind);
   if (code == null_code)
     return fail(error_class, fmt::format("the {} is the null handle", what));
   if (code == 0)
@@ -85,6 +86,11 @@ Err bad_object(const Object& object, Kind kind) {
                             facts_of(object.kind()).name, wanted.name));
   return fail(wanted.error_class,
               fmt::format("the {} belongs to rank {}", wanted.name, object.owner()));
+}
+
+std::string count_of(int count, Kind kind) {
+  const KindFacts& facts = facts_of(kind);
+  return fmt::format("{} {}", count, count == 1 ? facts.name : facts.many);
 }
 
 constinit uintptr_t g_lowest_object = kHighHeap;

@@ -8,6 +8,7 @@
 // See also:  MPI 5.0 ABI chapter; mpi/objects/object.h, mpi/objects/lookup.h.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "mpi.h"
@@ -27,6 +28,8 @@ inline bool is_predefined(Handle handle) noexcept {
 // rank. Its class is that of the kind (MPI_ERR_COMM ...).
 [[gnu::cold]] Err bad_handle(const void* handle, Kind kind);
 [[gnu::cold]] Err bad_object(const Object& object, Kind kind);
+// "1 group", "3 info objects".
+std::string count_of(int count, Kind kind);
 
 // Where the heap can be on x86-64: above what fits in an int (programs and runtime are
 // position-independent, so their data lie high), below the kernel. A handle that a program has

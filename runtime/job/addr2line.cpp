@@ -31,7 +31,7 @@ struct Child {
 // In the memory of its parent, which waits: system calls only, and nothing is changed.
 int run_child(void* argument) {
   const auto& child = *static_cast<Child*>(argument);
-  static const char* const kEnvironment[] = {"LC_ALL=C", nullptr};
+  static constexpr const char* kEnvironment[] = {"LC_ALL=C", nullptr};
   const int null = static_cast<int>(::syscall(SYS_open, "/dev/null", O_RDWR, 0));
   ::syscall(SYS_dup2, null, STDIN_FILENO);
   ::syscall(SYS_dup2, child.output, STDOUT_FILENO);

@@ -162,7 +162,8 @@ std::string list_of(std::vector<int> cores) {
 Result<> pick(const topo::Machine& machine, const CoreWish& wish,
               const std::vector<int>& pool, const Count& count, bool is_alone,
               CoreChoice& out) {
-  const auto wanted = static_cast<size_t>(count.application + count.communication);
+  const size_t wanted =
+      static_cast<size_t>(count.application) + static_cast<size_t>(count.communication);
   out.pool = pool;
   if (wish.placement == Placement::kScatter) {
     auto cores = scatter_apart(machine, pool, count.application, count.communication);
@@ -194,7 +195,8 @@ void pick_in_order(const Cores& cores, const Count& count, Bind bind, CoreChoice
     out.cores.insert(out.cores.end(), list->begin(), list->end());
   // Bound in any case: the threads of ranks, too, share the cores with other jobs.
   out.pool = bind == Bind::kCore ? first_cores(count.total) : cores.free;
-  out.cores.resize(static_cast<size_t>(count.application + count.communication));
+  out.cores.resize(static_cast<size_t>(count.application) +
+                   static_cast<size_t>(count.communication));
   const auto middle = out.cores.begin() + count.application;
   std::sort(out.cores.begin(), middle);
   std::sort(middle, out.cores.end());
