@@ -64,12 +64,13 @@ class Scheduler {
   // Would `count` Ults exceed a known limit of the system (threads, processes)? Cheap; before
   // a large job is begun. Errors: kNoMem with the limit and the remedy.
   static Result<> check_limits(int count);
-  virtual ~Scheduler() = default;  // waits for all Ults to finish
+  // Waits for all Ults to finish. Who unparks executions from outside has to be gone.
+  virtual ~Scheduler() = default;
 
   // The Ult starts running at once or when release() is called if the scheduler is held.
   // Errors: kNoMem with the limit that was hit (maps, threads, memory) and the remedy.
-  // Caller: any kernel thread or Ult. Ownership: the Execution lives until its Ult has ended
-  // and all handles are dropped by wait_all().
+  // Caller: any kernel thread or Ult. Ownership: the Execution lives as long as the
+  // scheduler: somebody who is no execution, as a network's thread, may unpark it late.
   virtual Result<Execution*> spawn(UltSpec spec) = 0;
 
   // Between hold() and release() spawned Ults are queued but none starts.

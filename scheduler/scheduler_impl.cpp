@@ -154,7 +154,7 @@ Result<Execution*> SchedulerImpl::spawn(UltSpec spec) {
       !started) {
     ults_.remove(*ult);
     stacks_.release(ult->stack);
-    delete ult;
+    ended_.emplace_back(ult);
     return started.error();
   }
   if (held_) ++penned_;
@@ -197,7 +197,7 @@ void SchedulerImpl::wait_all() {
   for (Ult* ult : ults_.wait_for_all()) {
     pthread_join(ult->donor, nullptr);
     stacks_.release(ult->stack);
-    delete ult;
+    ended_.emplace_back(ult);
   }
 }
 

@@ -74,6 +74,8 @@ class SchedulerImpl final : public Scheduler {
 
   const SchedulerConfig config_;
   bool has_several_nodes_ = false;
+  // Last of all: as long as somebody may unpark them.
+  std::vector<std::unique_ptr<Ult>> ended_;
   StackArena stacks_;
   // Where the thread that started the scheduler may run; empty if that is unknown.
   cpu_set_t allowed_cpus_;

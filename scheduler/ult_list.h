@@ -1,7 +1,7 @@
 #pragma once
 // UltList: all user-level threads of a scheduler, and how many of them have not ended.
 //
-// Role:      keeps each Ult from spawn() until wait_all() frees it; reports walk along it.
+// Role:      keeps each Ult from spawn() until wait_all() has seen its end; reports walk along it.
 // Users:     scheduler only.
 // Threads:   any. Ult::end() counts down without the lock.
 // See also:  scheduler/quiescence.h.

@@ -37,12 +37,12 @@ Result<> job_starts(job::Job& job) {
   return msg::open_network(job.processes(), transport::LoopbackConfig::from_settings());
 }
 
-void job_ends(job::Job&) { msg::close_network(); }
+void job_is_over(job::Job&) { msg::close_network(); }
 
 [[gnu::constructor]] void register_hooks() {
   job::Job::at_wireup(job::HookOrder::kMpi, msg::load_process_network);
   job::Job::at_job_start(job::HookOrder::kMpi, job_starts);
-  job::Job::at_job_end(job::HookOrder::kMpi, job_ends);
+  job::Job::at_job_over(job::HookOrder::kMpi, job_is_over);
   job::Job::at_rank_start(job::HookOrder::kMpi, rank_starts);
   job::Job::at_rank_end(job::HookOrder::kMpi, rank_ends);
 }

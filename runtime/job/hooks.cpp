@@ -29,6 +29,7 @@ constinit Table<Job, Result<>> g_job_start{};
 constinit Table<Rank> g_start{};
 constinit Table<Rank> g_end{};
 constinit Table<Rank> g_failure{};
+constinit Table<Job> g_job_over{};
 constinit Table<Job> g_job_end{};
 
 }  // namespace
@@ -40,6 +41,7 @@ void Job::at_job_start(HookOrder who, Result<> (*hook)(Job&)) {
 void Job::at_rank_start(HookOrder who, RankHook hook) { g_start.add(who, hook); }
 void Job::at_rank_end(HookOrder who, RankHook hook) { g_end.add(who, hook); }
 void Job::at_rank_failure(HookOrder who, RankHook hook) { g_failure.add(who, hook); }
+void Job::at_job_over(HookOrder who, void (*hook)(Job&)) { g_job_over.add(who, hook); }
 void Job::at_job_end(HookOrder who, void (*hook)(Job&)) { g_job_end.add(who, hook); }
 
 namespace hooks {
@@ -57,6 +59,7 @@ Result<> run_job_start(Job& job) { return run_all(g_job_start, job); }
 void run_rank_start(Rank& rank) { g_start.run(rank); }
 void run_rank_end(Rank& rank) { g_end.run_backwards(rank); }
 void run_rank_failure(Rank& rank) { g_failure.run(rank); }
+void run_job_over(Job& job) { g_job_over.run(job); }
 void run_job_end(Job& job) { g_job_end.run(job); }
 
 }  // namespace hooks

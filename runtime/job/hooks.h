@@ -14,6 +14,7 @@ Result<> run_job_start(Job& job);
 void run_rank_start(Rank& rank);
 void run_rank_end(Rank& rank);
 void run_rank_failure(Rank& rank);
+void run_job_over(Job& job);
 void run_job_end(Job& job);
 
 }  // namespace mpc::job::hooks

@@ -95,6 +95,9 @@ class Job {
   // Called once on the thread that runs the job, when all is known of its ranks and before any of
   // them starts; not for a singleton. An error ends the job.
   static void at_job_start(HookOrder who, Result<> (*hook)(Job&));
+  // Called once on the thread that runs the job, when all ranks of this process have ended and no
+  // other process needs it any more; not where the job ends early.
+  static void at_job_over(HookOrder who, void (*hook)(Job&));
   // Called with the job's end, on any thread, when ranks may still be running: best effort.
   static void at_job_end(HookOrder who, void (*hook)(Job&));
 

@@ -269,6 +269,7 @@ Result<int> NodeJob::run() {
     wait_for_end();  // a thread of a rank was first
   ending_thread_.store(::gettid(), std::memory_order_relaxed);
   leave_together();
+  hooks::run_job_over(*this);
   hooks::run_job_end(*this);
   print_counters();
   say_last_words();

@@ -122,7 +122,6 @@ class World {
     scheduler->release();
     scheduler->wait_all();
     for (auto& r : ranks_) r.progress = nullptr;
-    scheduler.reset();  // before the progress threads
     std::string left;
     if (const auto n = operations_in_flight(); n != 0) {
       left = std::to_string(n) + " operations left in flight";
@@ -130,7 +129,8 @@ class World {
     for (auto& r : ranks_) {
       if (r.mailbox != nullptr) destroy_mailbox(r);
     }
-    close_network();
+    close_network();    // its thread unparks executions
+    scheduler.reset();  // before the progress threads
     if (sched::outside_work().is_under_way) left += " work left in the network";
     return left;
   }

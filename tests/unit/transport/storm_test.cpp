@@ -1,6 +1,7 @@
 // Many threads of several processes at once, and processes that sleep until they are woken.
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -20,7 +21,8 @@ struct Storm {
     std::vector<char> out;
   };
   std::atomic<size_t> posted_arrived{0}, refused{0}, wrong{0};
-  std::deque<Fetching> fetches;    // by whoever polls
+  std::mutex lock;
+  std::deque<Fetching> fetches;    // by whoever polls, under the lock
   std::deque<Offering> offers[2];  // by each thread
 };
 
@@ -41,7 +43,9 @@ void take_part(Storm& storm, Net& net, Arrival& a) {
     net.refuse(a.from, a.bulk);
     ++storm.refused;
   } else {
+    std::unique_lock lock(storm.lock);
     Storm::Fetching& f = storm.fetches.emplace_back();
+    lock.unlock();
     f.in.resize(bytes);
     f.bytes = bytes;
     f.seed = seed;
@@ -105,6 +109,7 @@ TEST_P(NetContract, ManyThreadsOfManyProcessesSendToEachOther) {
   for (Storm& storm : storms) {
     refusals += storm.refused;
     EXPECT_EQ(storm.wrong, 0U);
+    const std::lock_guard lock(storm.lock);
     for (Storm::Fetching& f : storm.fetches) {
       ASSERT_TRUE(wait_for([&] { return f.is_done(); }));
       EXPECT_EQ(f.outcome, Outcome::kDone);
