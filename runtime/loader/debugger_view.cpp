@@ -62,15 +62,15 @@ void link_namespace(View& v) {
 }
 
 // Asking costs some 30 us, and a library may be opened thousands of times a second.
-constexpr int64_t kAskAgain_ns = 20'000'000;
+constexpr int64_t kAskAgainNs = 20'000'000;
 
 bool is_worth_asking() {
-  static std::atomic<int64_t> asked_ns{-kAskAgain_ns};
+  static std::atomic<int64_t> asked_ns{-kAskAgainNs};
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t now_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
   // Relaxed: two threads that ask at once do no harm.
-  if (now_ns - asked_ns.load(std::memory_order_relaxed) < kAskAgain_ns) return false;
+  if (now_ns - asked_ns.load(std::memory_order_relaxed) < kAskAgainNs) return false;
   asked_ns.store(now_ns, std::memory_order_relaxed);
   return true;
 }
