@@ -44,7 +44,7 @@ struct CacheEntry {
   uint32_t os_version;
   uint64_t hardware;
 };
-constexpr int32_t kX86_64Library = 0x0303;
+constexpr int32_t kX8664Library = 0x0303;
 
 std::unordered_map<std::string, std::string> read_cache() {
   std::unordered_map<std::string, std::string> found;
@@ -67,7 +67,7 @@ std::unordered_map<std::string, std::string> read_cache() {
         reinterpret_cast<const CacheEntry*>(bytes + sizeof(CacheHeader));
     for (uint32_t i = 0; i < header->entry_count; ++i) {
       const CacheEntry& e = entries[i];
-      if (e.flags == kX86_64Library && e.key < size && e.value < size)
+      if (e.flags == kX8664Library && e.key < size && e.value < size)
         found.emplace(bytes + e.key, bytes + e.value);
     }
   }
@@ -110,19 +110,19 @@ std::string find_library(const std::string& name, const SearchScope& scope) {
   if (name.find('/') != std::string::npos) return is_loadable(name) ? name : "";
   const std::string origin = scope.file->directory();
   if (scope.file->run_path().empty()) {
-    const std::string own =
+    std::string own =
         in_directories(name, expand_path_list(scope.file->inherited_path(), origin));
     if (!own.empty()) return own;
-    const std::string inherited = in_directories(name, scope.inherited);
+    std::string inherited = in_directories(name, scope.inherited);
     if (!inherited.empty()) return inherited;
   }
   if (const char* list = ::getenv("LD_LIBRARY_PATH")) {
     std::string text = list;
     replace_all(text, ";", ":");
-    const std::string found = in_directories(name, expand_path_list(text, origin));
+    std::string found = in_directories(name, expand_path_list(text, origin));
     if (!found.empty()) return found;
   }
-  const std::string own =
+  std::string own =
       in_directories(name, expand_path_list(scope.file->run_path(), origin));
   if (!own.empty()) return own;
   static const std::unordered_map<std::string, std::string> cache = read_cache();

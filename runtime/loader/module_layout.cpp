@@ -10,7 +10,7 @@ namespace {
 
 // A bss of at most this size is mapped together with the data (one mapping less for each
 // copy); a larger one is anonymous memory, which the kernel can fill with large pages.
-constexpr size_t kSmallBssBytes = 64 * 1024;
+constexpr size_t kSmallBssBytes = size_t{64} * 1024;
 
 // Statics without initial values that are so large may have huge pages, as large blocks of the
 // heap do (runtime/heap/large.h).
@@ -121,8 +121,8 @@ void for_each_packed(const ElfFile& file, const std::function<void(uint64_t)>& v
       continue;
     }
     for (unsigned bit = 1; bit < 64; ++bit)
-      if ((entry >> bit & 1) != 0) visit(next + (bit - 1) * 8);
-    next += 63 * 8;
+      if ((entry >> bit & 1) != 0) visit(next + size_t{bit - 1} * 8);
+    next += size_t{63} * 8;
   }
 }
 

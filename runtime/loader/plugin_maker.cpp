@@ -128,7 +128,7 @@ class PluginMaker {
                                bytes, std::strerror(errno))};
     image_ = static_cast<char*>(map);
     copy_master_data(m, image_);
-    const Result<> done = collect_words();
+    Result<> done = collect_words();
     ::munmap(map, bytes);
     return done;
   }
@@ -240,6 +240,7 @@ struct FileKey {
   ino_t inode;
   off_t size;
   int64_t changed_ns;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means what the compiler generates
   auto operator<=>(const FileKey&) const = default;
 };
 

@@ -114,8 +114,8 @@ void PluginSpace::set(char* base, size_t bytes, const PluginPlace* place) noexce
 
 void PluginSpace::release(char* base, size_t bytes) noexcept {
   set(base, bytes, nullptr);
-  ::mmap(base, bytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  (void)::mmap(base, bytes, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   std::lock_guard lock(g_mutex);
   free_ranges().emplace(bytes, base);
 }
