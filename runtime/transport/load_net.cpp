@@ -60,7 +60,7 @@ class Environment {
 };
 
 std::string library_path() {
-  const std::string chosen = library_setting.get();
+  std::string chosen = library_setting.get();
   if (!chosen.empty()) return chosen;
   Dl_info info{};
   if (::dladdr(reinterpret_cast<void*>(&load_net), &info) == 0 ||
