@@ -55,7 +55,7 @@ class Several final : public Wireup {
 
 std::string library_path() {
   Dl_info info{};
-  static const char kInThisLibrary = 0;
+  static constexpr char kInThisLibrary = 0;
   if (::dladdr(&kInThisLibrary, &info) == 0 || info.dli_fname == nullptr)
     return kLibrary + 1;
   std::string path = info.dli_fname;

@@ -267,7 +267,7 @@ void Worker::lose(void* arg, ucp_ep_h, ucs_status_t status) noexcept {
 
 bool Worker::send_short(int peer, const void* header, size_t header_bytes,
                         const void* data, size_t bytes) noexcept {
-  const ucp_ep_h endpoint = endpoint_of(peer);
+  ucp_ep* const endpoint = endpoint_of(peer);
   if (endpoint == nullptr) return false;
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
@@ -297,7 +297,7 @@ Progress Worker::started(ucs_status_ptr_t request, int peer,
 
 Progress Worker::send(int peer, const void* header, size_t header_bytes,
                       Transfer& transfer, bool is_packed, unsigned flags) noexcept {
-  const ucp_ep_h endpoint = endpoint_of(peer);
+  ucp_ep* const endpoint = endpoint_of(peer);
   if (endpoint == nullptr) return Progress::kFailed;  // said already
   ucp_request_param_t param{};
   describe(param, transfer, is_packed);
@@ -362,7 +362,7 @@ bool Worker::arm() noexcept { return ucp_worker_arm(worker_) == UCS_OK; }
 
 void Worker::flush(uint64_t longest_ns) noexcept {
   ucp_request_param_t param{};
-  const ucs_status_ptr_t request = ucp_worker_flush_nbx(worker_, &param);
+  void* const request = ucp_worker_flush_nbx(worker_, &param);
   if (request == nullptr || UCS_PTR_IS_ERR(request)) return;
   const uint64_t end_ns = now_ns() + longest_ns;
   while (ucp_request_check_status(request) == UCS_INPROGRESS && now_ns() < end_ns)
