@@ -19,7 +19,7 @@ namespace {
 // A child of a rank. Handlers of signals read and change it, so there is no lock.
 // kFree -> kMade -> kRuns by who adds it; kRuns -> kFound -> kSent by who sees that it ended;
 // kSent -> kFree by the thread that runs the handler, kSent -> kKept -> kSent while the rank has
-// blocked the signal; kRuns -> kFree when somebody has waited for it.
+// blocked the signal. A free one keeps its number: the signal may come after the end was found.
 enum State : int { kFree, kMade, kRuns, kFound, kSent, kKept };
 struct Child {
   std::atomic<int> state{
@@ -69,15 +69,17 @@ siginfo_t how_it_ended(const Child& child) noexcept {
 
 int own_thread() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
 
-enum class Life { kRuns, kEnded, kGone };
-
-// Leaves the child to who waits for it.
-Life look_at(const Child& child, siginfo_t& info) noexcept {
+// Leaves the child to who waits for it. If that was done already nobody can say how it ended, but its
+// signal is due all the same: the kernel makes one of several that wait at the same time.
+bool has_ended(const Child& child, siginfo_t& info) noexcept {
   info = {};
   const auto pid = static_cast<id_t>(child.pid.load(std::memory_order_relaxed));
   const int result = ::waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT);
-  if (result != 0) return errno == ECHILD ? Life::kGone : Life::kRuns;
-  return info.si_pid != 0 ? Life::kEnded : Life::kRuns;
+  if (result == 0) return info.si_pid != 0;
+  if (errno != ECHILD) return false;
+  info.si_code = CLD_EXITED;
+  info.si_uid = ::getuid();
+  return true;
 }
 
 bool takes_handlers(const job::Rank* rank) noexcept {
@@ -119,13 +121,11 @@ void send_all(const siginfo_t* info) noexcept {
   for_each_child([&](Child& child) {
     if (child.state.load(std::memory_order_acquire) != kRuns) return;
     siginfo_t own{};
-    Life life = Life::kEnded;
-    if (info != nullptr && child.pid.load(std::memory_order_relaxed) == info->si_pid)
-      own = *info;
-    else
-      life = look_at(child, own);
-    if (life == Life::kGone) child.moves(kRuns, kFree);
-    if (life == Life::kEnded && child.moves(kRuns, kFound)) send(child, own);
+    const bool is_told =
+        info != nullptr && child.pid.load(std::memory_order_relaxed) == info->si_pid;
+    if (is_told) own = *info;
+    if ((is_told || has_ended(child, own)) && child.moves(kRuns, kFound))
+      send(child, own);
   });
 }
 
@@ -188,7 +188,7 @@ void add(const job::Rank& rank, pid_t pid) noexcept {
     if (child.pid.load(std::memory_order_relaxed) == pid) child.moves(kRuns, kFree);
   });
   if (fill_free_one(rank, pid)) return;
-  send_all(nullptr);  // forgets those that are gone
+  send_all(nullptr);  // some may have ended
   while (!fill_free_one(rank, pid)) {
     auto* chunk = new Chunk;
     Chunk* last = &g_first;
@@ -212,8 +212,8 @@ bool take_ended(const job::Rank& rank, siginfo_t& info) noexcept {
   for_each_child([&](Child& child) {
     siginfo_t own{};
     if (child.state.load(std::memory_order_acquire) == kRuns &&
-        child.rank.load(std::memory_order_relaxed) == &rank &&
-        look_at(child, own) == Life::kEnded && child.moves(kRuns, kFound)) {
+        child.rank.load(std::memory_order_relaxed) == &rank && has_ended(child, own) &&
+        child.moves(kRuns, kFound)) {
       note_end(child, own);
       child.state.store(kKept, std::memory_order_release);
     }
@@ -249,19 +249,21 @@ namespace {
 
 // Runs the handlers that are to run on this kernel thread, and passes the others on.
 bool dispatch(const siginfo_t& info, bool was_passed_on, void* context) noexcept {
-  const bool is_of_child = info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
-                           info.si_code == CLD_DUMPED;
+  const bool is_end = info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+                      info.si_code == CLD_DUMPED;
+  const bool is_of_child = is_end || info.si_code == CLD_STOPPED ||
+                           info.si_code == CLD_CONTINUED || info.si_code == CLD_TRAPPED;
   if (!is_of_child || is_forked_child()) return false;
   const int error = errno;
   bool is_known = was_passed_on || g_starting.load(std::memory_order_seq_cst) != 0;
   for_each_child([&](const Child& child) {
-    is_known = is_known || (child.state.load(std::memory_order_acquire) != kFree &&
-                            child.pid.load(std::memory_order_relaxed) == info.si_pid);
+    is_known = is_known || child.pid.load(std::memory_order_relaxed) == info.si_pid;
   });
-  if (!was_passed_on) send_all(&info);
+  // Another one's end, or the same one's, may have become one with this signal.
+  if (!was_passed_on) send_all(is_end ? &info : nullptr);
   run_here(context);
   errno = error;
-  return is_known;
+  return is_end && is_known;
 }
 
 __attribute__((constructor)) void register_dispatch() { at_child_signal(&dispatch); }
