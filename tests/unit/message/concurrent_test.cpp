@@ -331,12 +331,13 @@ struct Hop {
     Hop& hop = *static_cast<Hop*>(argument);
     const int next = (hop.self->world_rank + 1) % hop.self->world_size;
     const int value = hop.value++;
-    if (value + hop.self->world_size < kHops) {
-      start_recv(*hop.self, hop.in, from(kAnySource, &hop.value, 4, 1));
-    }
     if (value + 1 < kHops) {
       const int passed = value + 1;
       start_send(*hop.self, hop.out, to(next, &passed, 4, 1, hop.self->world_rank));
+    }
+    // Last: what it receives may use `out` at once, on another thread.
+    if (value + hop.self->world_size < kHops) {
+      start_recv(*hop.self, hop.in, from(kAnySource, &hop.value, 4, 1));
     }
     if (value + hop.self->world_size >= kHops) {
       hop.done.store(true);
