@@ -337,7 +337,9 @@ TEST(RemoteQuiescence, ADeadlockOverTwoProcessesIsSeen) {
   World world(2, 2);
   world.with_processes(2, 1);
   std::atomic<bool> is_seen{false};
+  std::mutex reporting;  // a rank does not end before it has been told
   world.on_quiescence([&] {
+    const std::lock_guard lock(reporting);
     is_seen.store(true);
     for (int r = 0; r < 2; ++r) notify(world.rank(r));
   });
@@ -348,6 +350,7 @@ TEST(RemoteQuiescence, ADeadlockOverTwoProcessesIsSeen) {
         me, nullptr, 0,
         [](void* seen) { return static_cast<std::atomic<bool>*>(seen)->load(); },
         &is_seen, Why());
+    const std::lock_guard lock(reporting);
     cancel(me, request);
     EXPECT_TRUE(request.status().cancelled);
   }),

@@ -98,7 +98,10 @@ class FakeNet final : public EventSource {
     return is_armed_ = true;
   }
   // Of so many tries to arm it, only one works.
-  void refuse(int tries) { refusals_ = tries; }
+  void refuse(int tries) {
+    const std::lock_guard lock(lock_);
+    refusals_ = tries;
+  }
   void note_removed() { is_removed_ = true; }
   int polls() const { return polls_.load(); }
 
