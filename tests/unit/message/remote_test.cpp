@@ -1,6 +1,7 @@
 // Messages between processes, over the loopback network, in its order and in others.
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <random>
 
 #include "tests/unit/message/world.h"
