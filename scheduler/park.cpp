@@ -113,6 +113,7 @@ void Execution::make_ready() noexcept {
   Worker& home = ult.home();
   Execution* self = current_;
   Carrier* carrier = self != nullptr ? self->carrier_ : nullptr;
+  // NOLINTNEXTLINE(bugprone-branch-clone): enter() is asked only where it has to be
   if (carrier == nullptr) {
     home.push_remote(ult);
   } else if (!self->is_ult_) {  // the idle loop of a carrier: always inside the runtime

@@ -27,10 +27,10 @@ struct Envelope {
 // HWCAP2 bit 1: the kernel has enabled wrfsbase for user space (Linux 5.9+).
 constexpr unsigned long kHwcap2FsGsBase = 1ul << 1;
 // Without it each switch makes a system call, which takes about 100 ns more.
-const bool fast_fs = (getauxval(AT_HWCAP2) & kHwcap2FsGsBase) != 0;
+const bool kIsFsFast = (getauxval(AT_HWCAP2) & kHwcap2FsGsBase) != 0;
 
 [[gnu::always_inline]] inline void set_fs(uintptr_t fs) noexcept {
-  if (__builtin_expect(fast_fs, 1)) {
+  if (__builtin_expect(kIsFsFast, 1)) {
     asm volatile("wrfsbase %0" : : "r"(fs) : "memory");
   } else {
     raw_syscall(SYS_arch_prctl, ARCH_SET_FS, static_cast<long>(fs));
@@ -80,7 +80,7 @@ MPC_NO_SANITIZE void trampoline(bctx::transfer_t arrival) {
 
 uintptr_t current_fs() noexcept {
   uintptr_t fs = 0;
-  if (fast_fs) {
+  if (kIsFsFast) {
     asm volatile("rdfsbase %0" : "=r"(fs));
   } else {
     raw_syscall(SYS_arch_prctl, ARCH_GET_FS, reinterpret_cast<long>(&fs));

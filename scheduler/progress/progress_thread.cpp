@@ -77,6 +77,7 @@ ProgressThreadImpl::Outcome ProgressThreadImpl::enqueue(ProgressItem& item,
     return Outcome::kRefused;
   const bool has_thread =
       is_task() || execution_.load(std::memory_order_relaxed) != nullptr;
+  // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): one that naps has a thread
   if (!has_thread && !spawn(*target)) return Outcome::kRefused;
   queue_.push(item);
   count_item(1);
