@@ -16,7 +16,7 @@ namespace mpc::sched {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kMinStackBytes = 64 * 1024;
+constexpr size_t kMinStackBytes = size_t{64} * 1024;
 constexpr size_t kMostPieceSlots = 4096;
 constexpr size_t kFirstPieceSlots = 64;               // doubled for each further piece
 constexpr size_t kFirstPieceSlotsLimited = 8;         // where address space is limited
@@ -25,7 +25,8 @@ constexpr int kMadvGuardInstall = 102;                // MADV_GUARD_INSTALL, Lin
 
 // Each page of a marked guard is an entry of the page table that is written. They mostly share a
 // page of the table with the top of the stack below, which a rank touches anyway.
-constexpr size_t kMarkedGuardBytes = 256 * 1024 + kPageBytes;  // see kWidestGuardBytes
+constexpr size_t kMarkedGuardBytes =
+    size_t{256} * 1024 + kPageBytes;  // see kWidestGuardBytes
 
 // Of all mappings that a process may have, a 64th for wide guards and as much for their stacks.
 constexpr size_t kMapShare = 64;

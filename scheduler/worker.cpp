@@ -100,7 +100,7 @@ void Worker::push_remote(Ult& ult) noexcept {
 }
 
 void Worker::push_chain(Ult& first) noexcept {
-  Ult* newest = inbox_.reversed(&first);
+  Ult* newest = decltype(inbox_)::reversed(&first);
   // seq_cst: either the owner sees this push after it has set sleeping_, or we see
   // sleeping_ below (Dekker; partner in sleep()). It is also the release for drain_inbox().
   inbox_.push_chain(*newest, first, std::memory_order_seq_cst);

@@ -25,7 +25,7 @@ Task* TaskQueue::take(int worker) noexcept {
 void TaskQueue::drain_inbox() noexcept {
   // Release: a thread that sees the inbox emptied sees the queue locked (may_have_work).
   Task* last = inbox_.take_newest_first(std::memory_order_acq_rel);
-  Task* first = inbox_.reversed(last);
+  Task* first = decltype(inbox_)::reversed(last);
   if (first == nullptr) return;
   if (head_.load(std::memory_order_relaxed) == nullptr)
     head_.store(first, std::memory_order_release);
