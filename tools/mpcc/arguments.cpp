@@ -22,7 +22,9 @@ std::string_view base_name(std::string_view path) {
 }
 
 Language language_of(std::string_view name) {
-  const auto has = [&](const char* part) { return name.find(part) != name.npos; };
+  const auto has = [&](const char* part) {
+    return name.find(part) != std::string_view::npos;
+  };
   if (has("fort") || has("f77") || has("f90")) return Language::kFortran;
   if (has("xx") || has("++") || has("CC")) return Language::kCxx;
   return Language::kC;
@@ -88,10 +90,10 @@ void expand(const std::string& argument, std::vector<std::string>& out, int dept
 // and their copies of library variables cannot be private. Silently replaced, because build
 // systems add them by default.
 bool is_dropped(std::string_view a) {
-  static const std::set<std::string_view> kDropped = {
+  static const std::set<std::string_view> dropped = {
       "-fPIE",    "-fpie",    "-pie",     "-no-pie",  "-nopie",      "-fno-pie",
       "-fno-PIE", "-fno-pic", "-fno-PIC", "-Wl,-pie", "-Wl,-no-pie", "-fpic"};
-  return kDropped.count(a) > 0;
+  return dropped.count(a) > 0;
 }
 
 bool ends_with(std::string_view text, std::string_view tail) {
@@ -106,7 +108,7 @@ bool is_for_linker(std::string_view file) {
 
 // Options whose value is the next argument.
 bool takes_value(std::string_view a) {
-  static const std::set<std::string_view> kWithValue = {"-o",
+  static const std::set<std::string_view> with_value = {"-o",
                                                         "-x",
                                                         "-I",
                                                         "-L",
@@ -142,7 +144,7 @@ bool takes_value(std::string_view a) {
                                                         "-h",
                                                         "-R",
                                                         "-specs"};
-  return kWithValue.count(a) > 0;
+  return with_value.count(a) > 0;
 }
 
 bool is_inquiry(std::string_view a) {
@@ -164,7 +166,8 @@ bool is_export_flag(std::string_view a) {
        {"-rdynamic", "-Wl,-E", "-Wl,-export-dynamic", "-Wl,--export-dynamic"})
     if (a == flag) return true;
   return starts_with(a, "-Wl,") &&
-         (a.find(",--export-dynamic,") != a.npos || a.find(",-E,") != a.npos);
+         (a.find(",--export-dynamic,") != std::string_view::npos ||
+          a.find(",-E,") != std::string_view::npos);
 }
 
 // mpcxx -cc=clang-14 means clang++-14: the C driver would not link the C++ library.
@@ -204,9 +207,8 @@ bool take_own(const std::string& a, Arguments& result) {
     result.compiler = value_of("-cc=");
     if (result.language == Language::kCxx)
       result.compiler = cxx_driver(result.compiler);
-  } else if (starts_with(a, "-CC=") || starts_with(a, "-cxx=")) {
-    result.compiler = a.substr(a.find('=') + 1);
-  } else if (starts_with(a, "-fc=") || starts_with(a, "-f90=") ||
+  } else if (starts_with(a, "-CC=") || starts_with(a, "-cxx=") ||
+             starts_with(a, "-fc=") || starts_with(a, "-f90=") ||
              starts_with(a, "-f77=")) {
     result.compiler = a.substr(a.find('=') + 1);
   } else {

@@ -21,8 +21,6 @@
 #include "tools/mpcc/arguments.h"
 #include "tools/mpcc/elf_patch.h"
 
-extern char** environ;
-
 namespace mpcc {
 namespace {
 

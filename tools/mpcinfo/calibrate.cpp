@@ -259,7 +259,7 @@ Result<std::vector<nbc::CacheCost>> cache_costs(const topo::Machine& machine,
 // Bounded: if the two share a core in truth, a turn costs a scheduling period.
 Result<double> handover_us(const topo::Machine& machine, int core_a, int core_b) {
   constexpr int kTurns = 2000;
-  constexpr double kMost_us = 300'000;
+  constexpr double kMostUs = 300'000;
   std::atomic<int> turn{0};
   double time = 0;
   int done = 0;
@@ -270,7 +270,7 @@ Result<double> handover_us(const topo::Machine& machine, int core_a, int core_b)
       // acquire and release: each other's partner, so that the turns are in order.
       for (int spins = 0; turn.load(std::memory_order_acquire) != n; ++spins) {
         if (turn.load(std::memory_order_acquire) < 0) return;
-        if (spins % 1024 == 1023 && now_us() - begin > kMost_us) {
+        if (spins % 1024 == 1023 && now_us() - begin > kMostUs) {
           turn.store(-1, std::memory_order_release);  // pairs with the acquire above
           return;
         }
@@ -281,7 +281,7 @@ Result<double> handover_us(const topo::Machine& machine, int core_a, int core_b)
     if (i == 1) time = now_us() - begin;
   });
   if (!is_bound) return {Errc::kSystem, "cannot bind a thread to a core"};
-  return time > 0 ? time / kTurns : kMost_us / std::max(1, done);
+  return time > 0 ? time / kTurns : kMostUs / std::max(1, done);
 }
 
 }  // namespace
