@@ -48,6 +48,47 @@ TEST_P(PollingWorkers, ARankThatWaitsLongerThanAMessageTakesPolls) {
             static_cast<uint64_t>(pauses) + 1);  // and before the first look
 }
 
+// Says always the same, and counts what it is told.
+struct FixedAccount final : DemandAccount {
+  explicit FixedAccount(bool may_help) : may_help_(may_help) {}
+  bool may_help_caller() noexcept override { return may_help_; }
+  void look_away(bool is_over) noexcept override { ++(is_over ? over : parking); }
+  const bool may_help_;
+  int over = 0, parking = 0;
+};
+
+TEST_P(PollingWorkers, ARankThatAwaitsSomethingOfOutsidePollsAtItsFirstTurn) {
+  start_with_net(GetParam());
+  FixedAccount account(true);
+  scheduler_->poller().keep_account(account);
+  Inbox inbox;
+  spawn(0, [&] {
+    net_.send(inbox);
+    SpinBudget spin;
+    if (spin.once()) EXPECT_EQ(inbox.count(), 1);
+  });
+  scheduler_->wait_all();
+  EXPECT_LE(account.over + account.parking, 1);
+  EXPECT_EQ(account.parking, 0);
+}
+
+TEST_P(PollingWorkers, WaitsThatFindWhatTheyWaitForArmNothingWithoutDemand) {
+  start_with_net(GetParam());
+  FixedAccount account(true);
+  scheduler_->poller().keep_account(account);
+  constexpr uint64_t kWaits = 1000;
+  spawn(0, [&] {
+    for (uint64_t i = 0; i < kWaits; ++i) {
+      Inbox inbox;
+      net_.send(inbox);
+      inbox.wait_for(1);
+    }
+  });
+  scheduler_->wait_all();
+  // Workers without work sleep and wake, and a wait may lose its core.
+  EXPECT_LT(since().arms, kWaits / 2);
+}
+
 TEST_P(PollingWorkers, RanksThatComputeAreInterruptedIfSomethingOfTheirsWaits) {
   start_with_net(GetParam());
   Demand& demand = scheduler_->poller().demand();
