@@ -81,6 +81,8 @@ Result<> SchedulerImpl::start_workers() {
     workers_.push_back(std::make_unique<Worker>(
         *this, stopping_, static_cast<int>(i), cores[i],
         stealing_.group(static_cast<int>(i)) == Stealing::kEager));
+  if (workers_.size() > 1)
+    for (auto& worker : workers_) worker->set_spins(Worker::Spins::kForWorkers);
   stealing_.build(config_.machine);
   add_bindings();
   tasks_.build(config_.machine, workers_);

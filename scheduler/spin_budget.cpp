@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #include "scheduler/execution.h"
+#include "scheduler/may_spin.h"
 #include "scheduler/scheduler_impl.h"
 #include "scheduler/spin.h"
 #include "scheduler/worker.h"
@@ -9,21 +10,14 @@
 namespace mpc::sched {
 namespace {
 
-// Without a second worker nobody can make the condition true while we poll; a kernel thread
-// of the rank will wake us.
-bool is_alone(const Worker* worker) noexcept {
-  return worker != nullptr && worker->scheduler().worker_count() == 1;
-}
-
-// Alone, we poll if that may bring what we wait for from outside.
-uint64_t budget_ns(const Worker* worker) noexcept {
-  return is_alone(worker) && worker->poller() == nullptr ? 0 : spin_budget_ns();
-}
-
 // Something better to do than to spin.
 bool must_run(const Worker& worker) noexcept {
   return worker.has_ready() || worker.has_task();
 }
+
+// More bits of SpinBudget::count_, beside kLooks: it polls at each turn; its wait is over.
+constexpr uint32_t kEager = uint32_t{1} << 30, kIsOver = uint32_t{1} << 29;
+constexpr uint32_t kPausesPerClockRead = 16;
 
 }  // namespace
 
@@ -31,31 +25,58 @@ SpinBudget::SpinBudget() noexcept = default;
 
 bool spinning_pays() noexcept {
   const Worker* worker = Execution::self().worker();
-  return worker != nullptr && !must_run(*worker) && !is_alone(worker) &&
-         spin_budget_ns() != 0;
+  return worker != nullptr && !must_run(*worker) &&
+         worker->spins() == Worker::Spins::kForWorkers && spin_budget_ns() != 0;
+}
+
+bool may_spin() noexcept {
+  const Worker* worker = Execution::self().worker();
+  return worker == nullptr ||
+         (!must_run(*worker) && worker->spins() != Worker::Spins::kInVain &&
+          spin_budget_ns() != 0);
+}
+
+bool spinning_pays_within() noexcept {
+  const Worker* worker = Execution::self().worker();
+  return worker != nullptr && !must_run(*worker) &&
+         worker->scheduler().worker_count() > 1 && spin_budget_ns() != 0;
 }
 
 void SpinBudget::end() noexcept {
   if (Worker* worker = Execution::self().worker(); worker != nullptr)
     worker->is_spinning.store(false, std::memory_order_relaxed);
-  if ((count_ & kLooks) != 0) [[unlikely]]
+  if ((count_ & kLooks) != 0) [[unlikely]] {
+    count_ |= kIsOver;
     stop_looking();
+  }
 }
 
-// Not before a message of the same process would be there: to begin and to end a look may cost system
-// calls, as much as that takes.
+// At once, and each time, if what we wait for may come from outside. Else not before a message of the
+// same process would be there: to begin and to end a look may cost system calls, as much as that takes.
 void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
   if ((count_ & kLooks) == 0) {
-    if (end_ns_ - now + Theft::kWaitBeforeLookNs > spin_budget_ns()) return;
+    if (poller.may_help_caller()) {
+      count_ |= kEager;
+    } else if (end_ns_ - now + Theft::kWaitBeforeLookNs > spin_budget_ns()) {
+      return;
+    }
     poller.begin_look();
     count_ |= kLooks;
   }
-  poller.turn(now, Poller::Looker::kWaits);
+  if ((count_ & kEager) == 0) {
+    poller.turn(now, Poller::Looker::kWaits);
+    return;
+  }
+  --count_;  // the next call comes here, too
+  poller.turn_eagerly(now, this);
 }
 
 void SpinBudget::stop_looking() noexcept {
-  count_ &= ~kLooks;
-  Execution::self().worker()->poller()->end_look();
+  Poller& poller = *Execution::self().worker()->poller();
+  if ((count_ & kEager) != 0) poller.give_up_eagerness(this);
+  poller.look_away((count_ & kIsOver) != 0);
+  count_ &= ~(kLooks | kEager | kIsOver);
+  poller.end_look();
 }
 
 void look_outside() noexcept {
@@ -79,12 +100,15 @@ bool SpinBudget::once() noexcept {
   Worker* worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return give_up();
   if (count_ == 0) {
-    const uint64_t budget = budget_ns(worker);
+    const Worker::Spins spins =
+        worker != nullptr ? worker->spins() : Worker::Spins::kForWorkers;
+    const uint64_t budget = spins == Worker::Spins::kInVain ? 0 : spin_budget_ns();
     if (budget == 0) return false;
     end_ns_ = now_ns() + budget;
     if (worker != nullptr) worker->is_spinning.store(true, std::memory_order_relaxed);
+    if (spins == Worker::Spins::kForAll) [[unlikely]]
+      count_ = kPausesPerClockRead - 1;  // looks outside now
   }
-  constexpr uint32_t kPausesPerClockRead = 16;
   if (++count_ % kPausesPerClockRead == 0) {
     const uint64_t now = now_ns();
     if (now >= end_ns_) {

@@ -79,6 +79,15 @@ class Worker {
   }
   void set_poller(Poller& poller) noexcept {
     poller_.store(&poller, std::memory_order_release);
+    set_spins(Spins::kForAll);
+  }
+
+  // What may come while a rank waits actively here: nothing, as nobody else runs; something of another
+  // worker; the same, or something of a source of events. Caller: any.
+  enum class Spins : uint8_t { kInVain, kForWorkers, kForAll };
+  Spins spins() const noexcept { return spins_.load(std::memory_order_relaxed); }
+  void set_spins(Spins spins) noexcept {
+    spins_.store(spins, std::memory_order_relaxed);
   }
 
   // Is there anything else to do than to go on? Caller: the owner.
@@ -187,6 +196,7 @@ class Worker {
   const TaskPath* task_path_ =
       nullptr;  // null: a pen (see SchedulerImpl), without tasks
   std::atomic<Poller*> poller_{nullptr};
+  std::atomic<Spins> spins_{Spins::kInVain};
 
   // Everybody's line.
   alignas(64) MpscStack<Ult, &Ult::next> inbox_;

@@ -2,6 +2,7 @@
 //
 //   UCX_TLS=... bench_net [rounds]
 //
+// bench/net runs it beside ranks of this MPI, and reads the lines that begin with BENCH.
 // Both processes poll. "UCX" is what a program would do that has nothing but UCX's active messages: a
 // header of 8 bytes, its own choice of protocol, the data into a buffer that is known. "module" has
 // envelopes, a receiver that takes, completions, and the lock; above its eager limit it offers and
@@ -30,7 +31,7 @@
 namespace mpc::transport {
 namespace {
 
-constexpr size_t kSizes[] = {8, 8192, 1 << 20};
+constexpr size_t kSizes[] = {8, 1024, 8192, 64 << 10, 1 << 20};
 constexpr size_t kMostBytes = 1 << 20;
 
 double now_us() {
@@ -229,8 +230,10 @@ void run(int me, int socket, int rounds) {
         times[w].push_back(round_us(*ways[w], me, bytes, bytes > 100000 ? 20 : 200));
     for (int w = 0; w < 2 && me == 0; ++w) {
       std::sort(times[w].begin(), times[w].end());
+      const double median = times[w][times[w].size() / 2];
       std::printf("%8zu bytes  %-7s %10.2f us (median %.2f)\n", bytes, ways[w]->name(),
-                  times[w][times[w].size() / 10], times[w][times[w].size() / 2]);
+                  times[w][times[w].size() / 10], median);
+      std::printf("BENCH net_%s %zu %.4f us\n", ways[w]->name(), bytes, median);
     }
   }
   std::fflush(stdout);

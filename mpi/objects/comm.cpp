@@ -14,8 +14,34 @@
 #include "nbc/overlap/tree_split.h"
 #include "runtime/job/job.h"
 #include "runtime/job/report.h"
+#include "runtime/message/outside.h"
 
 namespace mpc::mpi {
+
+namespace {
+
+// And its ids are known.
+bool has_senders(const Comm& comm) noexcept {
+  return !comm.is_in_one_process() && (comm.context() != 0 || comm.is_predefined());
+}
+
+// The rank is told which receives of a communicator of several processes another one may fill. Those
+// of collectives of an intercommunicator come from both groups, each in a context of its own.
+void name_senders(const Comm& comm) {
+  if (!has_senders(comm)) return;
+  msg::add_senders(comm.self(), comm.context(), comm.peers().data());
+  msg::add_senders(comm.self(), comm.collective_context(), comm.peers().data());
+  msg::add_senders(comm.self(), comm.local_context(), comm.world_ranks().data());
+}
+
+void forget_senders(const Comm& comm) noexcept {
+  if (!has_senders(comm)) return;
+  msg::remove_senders(comm.self(), comm.context());
+  msg::remove_senders(comm.self(), comm.collective_context());
+  msg::remove_senders(comm.self(), comm.local_context());
+}
+
+}  // namespace
 
 struct CommDeleter {
   static void destroy(Comm* comm) noexcept { delete comm; }
@@ -56,6 +82,7 @@ void Comm::find_processes(const job::ProcessMap& map, ContextGrant reserve) {
   }
   if (!all->is_one_process())
     spanning_.reset(new Spanning{std::move(both), ContextReserve(reserve)});
+  name_senders(*this);
 }
 
 Members Comm::everyone() const {
@@ -78,9 +105,11 @@ ContextSlot Comm::next_slot() {
 void Comm::set_contexts(msg::ContextId context, msg::ContextId local_context) noexcept {
   context_ = context;
   local_context_ = (is_inter_ ? local_context : context) + 1;
+  name_senders(*this);
 }
 
 Comm::~Comm() {
+  forget_senders(*this);
   // The last reference is ours.
   delete schedules_.load(std::memory_order_relaxed);
   delete tree_splitter_.load(std::memory_order_relaxed);

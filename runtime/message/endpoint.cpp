@@ -72,12 +72,14 @@ void Endpoint::release(Block& parcel, int own_rank) noexcept {
 
 void Endpoint::add_send(Operation& op) {
   op.remote.is_started = !op.remote.is_offer;
+  op.origin->outside.begin_operation();
   const Locked lock(lock_);
   sends_.insert(op);
 }
 
 void Endpoint::add_fetch(Operation& receive) {
   receive.remote.id = new_id();
+  receive.mailbox->outside.begin_operation();
   const Locked lock(lock_);
   fetches_.insert(receive);
 }
@@ -93,7 +95,8 @@ void Endpoint::started_fetch(uint64_t id) {
 }
 
 void Endpoint::remove_send(uint64_t id) {
-  sends_.remove(id);
+  Mailbox& from = *sends_.remove(id)->origin;
+  from.outside.end_operation(from);
   completing_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -156,6 +159,7 @@ void Endpoint::ended_fetch(Operation& receive, Outcome outcome) noexcept {
     const Locked lock(lock_);
     if (fetches_.remove(receive.remote.id) == nullptr) return;  // its rank ends
   }
+  receive.mailbox->outside.end_operation(*receive.mailbox);
   if (outcome == Outcome::kGone) {
     receive.status.failed = true;
     receive.status.error = Errc::kOther;

@@ -133,6 +133,7 @@ void destroy_mailbox(job::Rank& rank) {
   remote::release(parcels, mine.world_rank);
   forget_remote(mine);
   wait_for_copies(mine);
+  mine.outside.note_rank_end();
   if (mine.has_sent_pointers.load(std::memory_order_relaxed) &&
       rank.phase.load(std::memory_order_relaxed) != job::kAfterFinalize) {
     withdraw_sends(mine);

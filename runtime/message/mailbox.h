@@ -25,6 +25,7 @@
 #include "runtime/message/answer_time.h"
 #include "runtime/message/eager_pool.h"
 #include "runtime/message/match_queue.h"
+#include "runtime/message/outside.h"
 #include "runtime/message/request.h"
 #include "runtime/message/shared_copy.h"
 #include "runtime/message/short_wait.h"
@@ -217,6 +218,7 @@ struct alignas(64) Mailbox {
   SpinLock<ShortWait> others_lock;
   SharedCopy shared_copy;  // what this rank may help to copy while it waits
   alignas(64) EagerPool eager;
+  alignas(64) Outside outside;
 
   Cell cells[kCells] = {};
 

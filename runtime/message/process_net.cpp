@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/message/outside.h"
 #include "runtime/message/remote.h"
 #include "runtime/transport/load_net.h"
 #include "scheduler/poll/poller.h"
@@ -52,11 +53,15 @@ Result<> ProcessNet::connect(transport::Receiver& receiver,
   MPC_TRY(
       scheduler.poller().add(module_->events(), sched::EventReach::kOtherProcesses));
   poller_ = &scheduler.poller();
+  poller_->keep_account(Outside::open(poller_->demand()));
   return {};
 }
 
 void ProcessNet::disconnect() noexcept {
-  if (poller_ != nullptr) poller_->remove(module_->events());
+  if (poller_ != nullptr) {
+    Outside::close();
+    poller_->remove(module_->events());
+  }
   poller_ = nullptr;
 }
 

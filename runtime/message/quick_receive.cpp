@@ -5,6 +5,7 @@
 #include "runtime/message/small_copy.h"
 #include "runtime/message/waiting.h"
 #include "scheduler/execution.h"
+#include "scheduler/may_spin.h"
 
 namespace mpc::msg {
 namespace {
@@ -43,7 +44,7 @@ const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
       if (is_patient) mine.answer_time.note_end(i, true);
       return &cell;
     }
-    if (!is_patient || i == kLooks || mine.is_wanted() || !sched::spinning_pays() ||
+    if (!is_patient || i == kLooks || mine.is_wanted() || !sched::may_spin() ||
         mine.attention.load(std::memory_order_relaxed)) {
       if (is_patient) mine.answer_time.note_end(i, false);
       return nullptr;
@@ -117,6 +118,13 @@ bool receive_locked(Mailbox& mine, const RecvArgs& args, bool is_patient,
   return true;
 }
 
+// Where there are other processes: for a message of the rank's own one only. Nobody polls the network
+// meanwhile.
+[[gnu::cold]] bool is_patient_within(Mailbox& mine, const RecvArgs& args) noexcept {
+  return is_main(mine, sched::Execution::self()) && sched::spinning_pays_within() &&
+         !mine.outside.may_come_from_outside(mine, args.context, args.source_in_comm);
+}
+
 }  // namespace
 
 bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept {
@@ -124,8 +132,9 @@ bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept
       mine.attention.load(std::memory_order_relaxed)) {
     return false;
   }
-  const bool is_patient =
-      is_main(mine, sched::Execution::self()) && sched::spinning_pays();
+  bool is_patient = is_main(mine, sched::Execution::self()) && sched::spinning_pays();
+  if (!is_patient && g_has_outside) [[unlikely]]
+    is_patient = is_patient_within(mine, args);
   if (is_patient) {
     mine.start_polling();
   } else if (!mine.has_mail()) {

@@ -41,7 +41,12 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
   }
   mine.unlock();
   if (taken == Mailbox::Taken::kFilled) work.complete_filled(op);
-  work.run();
+  if (!work.empty()) work.run();
+  if (g_has_outside) [[unlikely]] {
+    if (!is_backlog && taken == Mailbox::Taken::kNothing)
+      mine.outside.note_posted(mine, args.context, args.source_in_comm,
+                               op.waiter_is_preset);
+  }
   // Not for a receive of a schedule that goes on in the middle of a wait: that one parks again without
   // delegating the mailbox anew.
   if (is_backlog && is_main(mine, sched::Execution::self()) &&

@@ -114,6 +114,7 @@ bool Endpoint::deliver_message(int from, const Envelope& envelope, const void* d
     to.copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
     to.unlock();
     fill_now(to, *receive, from, envelope, data, bytes);
+    to.outside.note_end(to);
     return true;
   }
   const ParcelHead head{bulk, envelope.id, from,

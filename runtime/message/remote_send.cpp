@@ -133,7 +133,11 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   op.status = Status{};
   op.state.store(kActive, std::memory_order_relaxed);
   describe(op, mailbox_of(self), args, plan);
-  if (plan.kind != PacketKind::kEager) return launch(mine, op, args, plan);
+  if (plan.kind != PacketKind::kEager) {
+    launch(mine, op, args, plan);
+    Mailbox& from = mailbox_of(self);
+    return from.outside.note_started(from);
+  }
   post_data(mine, args, plan);
   op.order = plan.id;  // for cancel()
   complete_at_start(op);

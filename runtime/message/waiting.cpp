@@ -6,6 +6,7 @@
 #include "runtime/message/short_wait.h"
 #include "runtime/message/spinning.h"
 #include "runtime/message/work.h"
+#include "scheduler/may_spin.h"
 
 namespace mpc::msg {
 
@@ -295,8 +296,8 @@ void relax(job::Rank& self) {
   if (++mine.empty_polls < kPollsBeforeYield) return;
   mine.empty_polls = 0;
   sched::look_outside();
-  sched::SpinBudget spin;
-  if (spin.once()) {  // nobody else wants this core
+  if (sched::may_spin()) {  // nobody else wants this core
+    __builtin_ia32_pause();
     mine.start_polling();
   } else {
     me.yield();

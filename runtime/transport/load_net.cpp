@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -34,11 +35,24 @@ bool has_rdma() {
   return is_found;
 }
 
+// Each network's pieces are to have room for a message that is posted, beside what UCX and the module
+// put there. UCX's own lengths are some 8 KiB with all that, so that a message of 8192 bytes would be
+// two pieces. A process has some hundred of them at a time for each network.
+std::string piece_bytes(size_t eager_bytes) {
+  constexpr size_t kDefault = 8192, kMost = 64 << 10, kBeside = 256;
+  return std::to_string(std::min(eager_bytes != 0 ? eager_bytes : kDefault, kMost) +
+                        kBeside);
+}
+
 // What UCX is to be told before it is loaded, for its constructors install signal handlers and
 // write over the first instructions of mmap(). What the user has set stays; ranks see none of it.
 class Environment {
  public:
-  Environment() {
+  explicit Environment(size_t eager_bytes) {
+    const std::string piece = piece_bytes(eager_bytes);
+    for (const char* name : {"UCX_POSIX_SEG_SIZE", "UCX_SYSV_SEG_SIZE",
+                             "UCX_SELF_SEG_SIZE", "UCX_TCP_TX_SEG_SIZE"})
+      set(name, piece.c_str());
     set("UCX_HANDLE_ERRORS", "none");  // crashes are runtime/job/crash.h's
     set("UCX_ERROR_SIGNALS", "");
     set("UCX_DEBUG_SIGNO", "0");
@@ -91,7 +105,7 @@ Error unloadable(const std::string& path) {
 Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   const std::string path = library_path();
   if (::access(path.c_str(), F_OK) != 0) return missing(path);
-  const Environment environment;
+  const Environment environment(config.eager_bytes);
   const WithoutSignals during;
   // It stays: its threads may run until the end of the process.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -40,9 +40,12 @@ Counter late_counter{"net.late_finds",
                      "What has come and was found by the monitor's tick only"};
 
 // A poll of a network over sockets is a system call, 0.3 to 1 us. Who waits for a message of the same
-// process has gone on before his first turn: SpinBudget::look_outside().
+// process has gone on before his first turn: SpinBudget::look_outside(). Who waits for one of another
+// process does not ask: turn_eagerly().
 constexpr uint64_t kPeriodNs = 1'000;
 constexpr uint64_t kPeriodWithoutDemandNs = 8'000;
+// In a row: then the waiting rank looks at its own ring, which takes about as long as three of them.
+constexpr int kEagerPolls = 8;
 // Of who comes by, and arms again afterwards: some microseconds.
 constexpr uint64_t kVisitNs = 20'000;
 // At most a tick of the monitor, see Monitor::tick(); and where a descriptor is trusted.
@@ -142,19 +145,18 @@ void Poller::remove(EventSource& source) noexcept {
 
 // ---- looking -------------------------------------------------------------------------------
 
-template <class Function>
-void Poller::visit_all(Function function) noexcept {
-  const Visit visit(visitors_);
-  for (const Source& slot : sources_)
-    if (EventSource* source = slot.source.load(std::memory_order_seq_cst))
-      function(*source);
-}
-
-bool Poller::poll_all() noexcept {
+bool Poller::poll_all(int most_polls) noexcept {
   if (t_visits) return false;
   bool found = false;
-  visit_all([&](EventSource& source) { found = source.poll() || found; });
-  poll_counter.add();
+  int polls = 0;
+  {
+    const Visit visit(visitors_);
+    for (; polls < most_polls && !found; ++polls)
+      for (const Source& slot : sources_)
+        if (EventSource* source = slot.source.load(std::memory_order_seq_cst))
+          found = source->poll() || found;
+  }
+  poll_counter.add(static_cast<uint64_t>(polls));
   if (!found) return false;
   useful_counter.add();
   finds_.fetch_add(1, std::memory_order_relaxed);  // before the caller's end_look()
@@ -165,7 +167,10 @@ bool Poller::arm_all() noexcept {
   if (t_visits) return false;
   arm_counter.add();
   bool is_armed = true;
-  visit_all([&](EventSource& source) { is_armed = is_armed && source.arm(); });
+  const Visit visit(visitors_);
+  for (const Source& slot : sources_)
+    if (EventSource* source = slot.source.load(std::memory_order_seq_cst))
+      is_armed = is_armed && source->arm();
   return is_armed;
 }
 
@@ -181,11 +186,40 @@ bool Poller::is_due(uint64_t now_ns, Looker who) const noexcept {
                        (is_frequent ? kPeriodNs : kPeriodWithoutDemandNs);
 }
 
+void Poller::turn_eagerly(uint64_t now_ns, const void* looker) noexcept {
+  const void* eager = eager_.load(std::memory_order_relaxed);
+  if (eager == nullptr) eager_.store(eager = looker, std::memory_order_relaxed);
+  if (eager != looker) {
+    turn(now_ns, Looker::kWaits);
+    return;
+  }
+  last_poll_ns_.store(now_ns, std::memory_order_relaxed);
+  poll_all(kEagerPolls);
+}
+
 void Poller::come_by(uint64_t now_ns) noexcept {
   if (now_ns < last_poll_ns_.load(std::memory_order_relaxed) + kVisitNs) return;
   begin_look();
   poll_at(now_ns);
+  look_away(true);
   end_look();
+}
+
+// ---- demand --------------------------------------------------------------------------------
+
+void Poller::keep_account(DemandAccount& account) noexcept {
+  account_.store(&account, std::memory_order_release);  // pairs with the loads below
+  raise(0);
+}
+
+bool Poller::may_help_caller() const noexcept {
+  DemandAccount* const account = account_.load(std::memory_order_acquire);
+  return account != nullptr && account->may_help_caller();
+}
+
+void Poller::look_away(bool is_over) noexcept {
+  if (DemandAccount* const account = account_.load(std::memory_order_acquire))
+    account->look_away(is_over);
 }
 
 void Poller::tick(uint64_t now_ns) noexcept {

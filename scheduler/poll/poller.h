@@ -54,6 +54,9 @@ class Poller final : private Demand {
   void remove(EventSource& source) noexcept;
 
   Demand& demand() noexcept { return *this; }
+  // From now on demand is kept account of: where there is none nobody is interrupted. Ownership: the
+  // account outlives the scheduler. Caller: a kernel thread, before ranks run.
+  void keep_account(DemandAccount& account) noexcept;
   // Instead of the setting net.interrupts, from now on. Caller: any, as Demand::raise().
   void set_interrupts(Interrupts when) noexcept { watch_.set_interrupts(when); }
   Interrupts interrupts() const noexcept { return watch_.interrupts(); }
@@ -71,6 +74,17 @@ class Poller final : private Demand {
     return is_due(now_ns, who) && poll_at(now_ns);
   }
   bool is_due(uint64_t now_ns, Looker who) const noexcept;
+  // The same for a rank that waits for nothing else: several times in a row, as long as nothing comes.
+  // One looker at a time, so that they do not take the network's lines away from each other; the others
+  // come when it is late. `looker`: who gives it up again before end_look().
+  void turn_eagerly(uint64_t now_ns, const void* looker) noexcept;
+  void give_up_eagerness(const void* looker) noexcept {
+    if (eager_.load(std::memory_order_relaxed) == looker)
+      eager_.store(nullptr, std::memory_order_relaxed);
+  }
+  // See DemandAccount; without one nobody knows.
+  bool may_help_caller() const noexcept;
+  void look_away(bool is_over) noexcept;
   // Of who does not look for long, but has come by: MPI_Test and its kin.
   void come_by(uint64_t now_ns) noexcept;
 
@@ -116,10 +130,8 @@ class Poller final : private Demand {
     return ear == Ear::kSleeper ? sleepers_ : listener_.set();
   }
   bool poll_at(uint64_t now_ns) noexcept;
-  bool poll_all() noexcept;
+  bool poll_all(int most_polls = 1) noexcept;
   bool arm_all() noexcept;
-  template <class Function>
-  void visit_all(Function function) noexcept;
   bool answer_call(bool by_descriptor) noexcept;
   static bool answer(void* poller, bool by_descriptor) noexcept;
 
@@ -137,6 +149,9 @@ class Poller final : private Demand {
   Outside outside_{*this};
   alignas(64) Watch<Outside> watch_;
   alignas(64) std::atomic<uint64_t> last_poll_ns_{0};
+  // The looker of turn_eagerly(); a hint: for a moment there may be two, or one that is not known.
+  std::atomic<const void*> eager_{nullptr};
+  std::atomic<DemandAccount*> account_{nullptr};
   std::atomic<uint64_t> finds_{0};  // polls that found something
   std::atomic<int> visitors_{0};    // in a function of a source; see remove()
   Mutex lock_;                      // of add() and remove()

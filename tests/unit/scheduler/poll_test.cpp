@@ -5,7 +5,18 @@
 namespace mpc::sched {
 namespace {
 
-class PollingWorkers : public Polling, public testing::WithParamInterface<int> {};
+// Says that all comes from outside, and counts what it is told.
+struct SimpleAccount final : DemandAccount {
+  bool may_help_caller() noexcept override { return true; }
+  void look_away(bool is_over) noexcept override { ++(is_over ? over : parking); }
+  int over = 0, parking = 0;
+};
+
+class PollingWorkers : public Polling, public testing::WithParamInterface<int> {
+ protected:
+  void keep_account() { scheduler_->poller().keep_account(account_); }
+  SimpleAccount account_;
+};
 INSTANTIATE_TEST_SUITE_P(Workers, PollingWorkers, testing::Values(1, 2, 4));
 
 TEST_P(PollingWorkers, ASleepingWorkerIsWokenByTheDescriptor) {
@@ -46,6 +57,37 @@ TEST_P(PollingWorkers, ARankThatWaitsLongerThanAMessageTakesPolls) {
   EXPECT_GT(net_.polls(), before);
   EXPECT_LE(since().interrupts,
             static_cast<uint64_t>(pauses) + 1);  // and before the first look
+}
+
+TEST_P(PollingWorkers, ARankThatAwaitsSomethingOfOutsidePollsAtItsFirstTurn) {
+  start_with_net(GetParam());
+  keep_account();
+  Inbox inbox;
+  spawn(0, [&] {
+    net_.send(inbox);
+    SpinBudget spin;
+    const bool has_turn = spin.once();
+    EXPECT_TRUE(!has_turn || inbox.count() == 1);
+  });
+  scheduler_->wait_all();
+  EXPECT_LE(account_.over, 1);
+  EXPECT_EQ(account_.parking, 0);
+}
+
+TEST_P(PollingWorkers, WaitsThatFindWhatTheyWaitForArmNothingWithoutDemand) {
+  start_with_net(GetParam());
+  keep_account();
+  constexpr uint64_t kWaits = 1000;
+  spawn(0, [&] {
+    for (uint64_t i = 0; i < kWaits; ++i) {
+      Inbox inbox;
+      net_.send(inbox);
+      inbox.wait_for(1);
+    }
+  });
+  scheduler_->wait_all();
+  // Workers without work sleep and wake, and a wait may lose its core.
+  EXPECT_LT(since().arms, kWaits / 2);
 }
 
 TEST_P(PollingWorkers, RanksThatComputeAreInterruptedIfSomethingOfTheirsWaits) {

@@ -44,8 +44,10 @@ TEST_F(LoadNet, SaysWhyALibraryCannotBeLoaded) {
 
 #ifdef MPC_TEST_NET_MODULE
 
-constexpr const char* kVariables[] = {"UCX_HANDLE_ERRORS", "UCX_ERROR_SIGNALS",
-                                      "UCX_DEBUG_SIGNO", "UCX_MEM_EVENTS"};
+constexpr const char* kVariables[] = {"UCX_HANDLE_ERRORS",  "UCX_ERROR_SIGNALS",
+                                      "UCX_DEBUG_SIGNO",    "UCX_MEM_EVENTS",
+                                      "UCX_POSIX_SEG_SIZE", "UCX_SYSV_SEG_SIZE",
+                                      "UCX_SELF_SEG_SIZE",  "UCX_TCP_TX_SEG_SIZE"};
 
 std::string handlers() {
   std::string all;
@@ -66,6 +68,14 @@ std::string beginnings() {
                                reinterpret_cast<const void*>(&::madvise)})
     all.append(static_cast<const char*>(function), 16);
   return all;
+}
+
+TEST(LoadUcx, AMessageOfTheEagerLimitIsOnePiece) {
+  for (const size_t wanted : {size_t{0}, size_t{8192}, size_t{32} << 10}) {
+    auto loaded = load_net({0, 2, wanted, nullptr, nullptr});
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    EXPECT_EQ((*loaded)->net().limits(1).eager_bytes, wanted != 0 ? wanted : 8192);
+  }
 }
 
 TEST(LoadUcx, LeavesSignalsMappingsAndEnvironmentAlone) {

@@ -1,0 +1,159 @@
+// Outside: which receives are demand, when it is raised, and that none is lost.
+#include "runtime/message/outside.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "runtime/message/background.h"
+#include "runtime/message/mailbox.h"
+#include "runtime/message/routes.h"
+
+namespace mpc::msg {
+namespace {
+
+constexpr ContextId kSpanning = 2, kLocal = 4;
+
+class CountedDemand final : public sched::Demand {
+ public:
+  void raise(uint32_t things) noexcept override { things_.fetch_add(things); }
+  void lower(uint32_t things) noexcept override { things_.fetch_sub(things); }
+  int64_t things() const { return things_.load(); }
+
+ private:
+  std::atomic<int64_t> things_{0};
+};
+
+// Rank 0 of four, of which 0 and 1 live in its process.
+class OutsideOfARank : public testing::Test {
+ protected:
+  OutsideOfARank() {
+    set_processes(map_, false);
+    account_ = &Outside::open(demand_);
+    rank_.mailbox = &mine_;
+    mine_.owner.store(&rank_);
+    mine_.outside.add_senders(kSpanning, kWorld);
+    rank_.execution = &sched::Execution::self();
+  }
+  ~OutsideOfARank() override {
+    mine_.outside.note_rank_end();
+    EXPECT_EQ(demand_.things(), 0);
+    Outside::close();
+    set_processes(job::ProcessMap(1), false);
+  }
+  void act_for_rank(bool on) {
+    sched::Execution::self().set_identity(on ? &rank_ : nullptr);
+  }
+  void append(Operation& op, ContextId context, int source) {
+    op.key = {context, source, 0};
+    mine_.lock_now();
+    mine_.posted.append(op);
+    mine_.unlock();
+    mine_.outside.note_posted(mine_, context, source, false);
+  }
+  void remove(Operation& op) {
+    mine_.lock_now();
+    mine_.posted.remove(op);
+    mine_.unlock();
+    mine_.outside.note_end(mine_);
+  }
+
+  static constexpr int kWorld[] = {0, 1, 2, 3};
+  const job::ProcessMap map_ = job::ProcessMap::in_blocks(4, 2);
+  CountedDemand demand_;
+  sched::DemandAccount* account_ = nullptr;
+  job::Rank rank_;
+  Mailbox mine_{0};
+};
+
+TEST_F(OutsideOfARank, KnowsWhichReceivesAnotherProcessMayFill) {
+  const auto may_come = [&](ContextId context, int source) {
+    return mine_.outside.may_come_from_outside(mine_, context, source);
+  };
+  EXPECT_FALSE(may_come(kSpanning, 1));
+  EXPECT_TRUE(may_come(kSpanning, 2));
+  EXPECT_TRUE(may_come(kSpanning, kAnySource));
+  EXPECT_FALSE(may_come(kLocal, kAnySource));
+  mine_.outside.remove_senders(kSpanning);
+  EXPECT_FALSE(may_come(kSpanning, 2));
+}
+
+TEST_F(OutsideOfARank, AReceiveOfANonBlockingCallIsDemandUntilItIsFilled) {
+  act_for_rank(true);
+  Request local, remote;
+  {
+    const ShortCall call;
+    append(operation_of(local), kSpanning, 1);
+    EXPECT_EQ(demand_.things(), 0);
+    append(operation_of(remote), kSpanning, 3);
+    EXPECT_EQ(demand_.things(), 1);
+  }
+  remove(operation_of(remote));
+  remove(operation_of(local));
+  EXPECT_EQ(demand_.things(), 0);
+  act_for_rank(false);
+}
+
+// Its rank looks for itself, and raises when it looks away.
+TEST_F(OutsideOfARank, AReceiveWithinACallIsNoDemandBeforeItsRankLooksAway) {
+  act_for_rank(true);
+  Request request;
+  append(operation_of(request), kSpanning, kAnySource);
+  EXPECT_EQ(demand_.things(), 0);
+  EXPECT_TRUE(account_->may_help_caller());
+  account_->look_away(false);
+  EXPECT_EQ(demand_.things(), 1);
+  account_->look_away(true);
+  EXPECT_EQ(demand_.things(), 1);
+  mine_.lock_now();
+  mine_.posted.remove(operation_of(request));
+  mine_.unlock();
+  account_->look_away(true);
+  EXPECT_EQ(demand_.things(), 0);
+  act_for_rank(false);
+}
+
+TEST_F(OutsideOfARank, OnlyReceivesOfItsOwnProcessLetItLookWithinFirst) {
+  act_for_rank(true);
+  EXPECT_TRUE(account_->may_help_caller());  // a probe, or what processes agree on
+  Request request;
+  append(operation_of(request), kSpanning, 1);
+  EXPECT_FALSE(account_->may_help_caller());
+  mine_.outside.begin_operation();
+  EXPECT_TRUE(account_->may_help_caller());
+  mine_.outside.end_operation(mine_);
+  EXPECT_FALSE(account_->may_help_caller());
+  remove(operation_of(request));
+  act_for_rank(false);
+}
+
+// Non-blocking calls post while another execution of the rank looks away again and again. Whoever has posted finds demand, at once or when the other one is through.
+TEST_F(OutsideOfARank, NoDemandIsLostBetweenWhoPostsAndWhoLooksAway) {
+  constexpr int kRounds = 50'000;
+  std::atomic<bool> is_over{false};
+  std::thread looks([&] {
+    act_for_rank(true);
+    while (!is_over.load(std::memory_order_relaxed)) account_->look_away(true);
+    act_for_rank(false);
+  });
+  int lost = 0;
+  for (int i = 0; i < kRounds && lost == 0; ++i) {
+    Request request;
+    {
+      const ShortCall call;
+      append(operation_of(request), kSpanning, 2);
+    }
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (demand_.things() == 0 && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    lost += demand_.things() == 0 ? 1 : 0;
+    remove(operation_of(request));
+  }
+  is_over.store(true);
+  looks.join();
+  EXPECT_EQ(lost, 0);
+}
+
+}  // namespace
+}  // namespace mpc::msg
