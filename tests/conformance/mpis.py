@@ -21,6 +21,7 @@ class Mpi:
     name: str
     compiler: str
     launcher: str
+    fortran: str
     launch_options: list = field(default_factory=list)
     environment: dict = field(default_factory=dict)
     cores_option: str = ""      # "--cores": the launcher's own; "": use taskset
@@ -55,10 +56,10 @@ def find(name, prefix=None):
     if name == "ours":
         return _ours(prefix)
     if name == "mpich":
-        return _peer(Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", honours_xfail=True))
+        return _peer(Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", "mpifort.mpich", honours_xfail=True))
     if name == "openmpi":
         return _peer(Mpi(
-            "openmpi", "mpicc.openmpi", "mpirun.openmpi",
+            "openmpi", "mpicc.openmpi", "mpirun.openmpi", "mpifort.openmpi",
             launch_options=["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"],
             timeout_option="--timeout=%d"))
     raise MpiMissing(f"unknown MPI '{name}': use ours, mpich or openmpi")
@@ -73,7 +74,8 @@ def _ours(prefix):
         if not tool.exists():
             raise MpiMissing(f"{tool} is missing: build and install first (./run install "
                              f"{root})")
-    return Mpi("ours", str(compiler), str(launcher), cores_option="--cores",
+    return Mpi("ours", str(compiler), str(launcher), str(root / "bin/mpcfort"),
+               cores_option="--cores",
                timeout_option="--timeout=%d",
                link_inputs=sorted(path for pattern in ("bin/mpcc", "lib*/**/*.a", "lib*/**/*.o")
                                   for path in root.glob(pattern)))
