@@ -71,31 +71,32 @@ namespace mpc::mpi::fortran {
 namespace {
 
 // --- generalized requests ------------------------------------------------------------------------
-// C's extra_state is this; Fortran's functions get theirs by reference, and return an ierror.
+// C's extra_state is this. Fortran's functions get the variable that the program gave, as with
+// MPICH and Open MPI: programs use it to hear of their calls.
 struct GeneralizedCallbacks {
   void (*query)(MPI_Aint*, MPI_Status*, MPI_Fint*);
   void (*free)(MPI_Aint*, MPI_Fint*);
   void (*cancel)(MPI_Aint*, MPI_Fint*, MPI_Fint*);
-  MPI_Aint extra_state;
+  MPI_Aint* extra_state;
 };
 
 int call_query(void* state, MPI_Status* status) {
   auto& callbacks = *static_cast<GeneralizedCallbacks*>(state);
   MPI_Fint error = MPI_SUCCESS;
-  callbacks.query(&callbacks.extra_state, status, &error);
+  callbacks.query(callbacks.extra_state, status, &error);
   return error;
 }
 int call_cancel(void* state, int is_complete) {
   auto& callbacks = *static_cast<GeneralizedCallbacks*>(state);
   MPI_Fint error = MPI_SUCCESS, complete = logical(is_complete);
-  callbacks.cancel(&callbacks.extra_state, &complete, &error);
+  callbacks.cancel(callbacks.extra_state, &complete, &error);
   return error;
 }
 int call_free(void* state) {  // the last call
   const std::unique_ptr<GeneralizedCallbacks> callbacks(
       static_cast<GeneralizedCallbacks*>(state));
   MPI_Fint error = MPI_SUCCESS;
-  callbacks->free(&callbacks->extra_state, &error);
+  callbacks->free(callbacks->extra_state, &error);
   return error;
 }
 
@@ -183,7 +184,7 @@ int grequest_start(void* query_fn, void* free_fn, void* cancel_fn,
   auto callbacks = std::make_unique<GeneralizedCallbacks>(GeneralizedCallbacks{
       to<decltype(GeneralizedCallbacks::query)>(query_fn),
       to<decltype(GeneralizedCallbacks::free)>(free_fn),
-      to<decltype(GeneralizedCallbacks::cancel)>(cancel_fn), *extra_state});
+      to<decltype(GeneralizedCallbacks::cancel)>(cancel_fn), extra_state});
   MPI_Request handle = MPI_REQUEST_NULL;
   const int code =
       PMPI_Grequest_start(call_query, call_free, call_cancel, callbacks.get(), &handle);

@@ -165,8 +165,12 @@ class Builder:
         return Built(program, uses=uses)
 
     def _source(self, folder, name):
-        """A file of the suite, or one that its configure has written."""
-        places = (self.source / folder / name, self.build / folder / name)
+        """A file of the suite, one that its configure has written, or one that Makefiles copy
+        from the same folder of another Fortran."""
+        places = [self.source / folder / name, self.build / folder / name]
+        if fortran.language(folder):
+            inner = folder.partition("/")[2]
+            places += [self.source / kind / inner / name for kind in fortran.FOLDERS]
         return next((path for path in places if path.exists()), None)
 
     def _makefile(self, folder):
