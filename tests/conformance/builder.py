@@ -144,7 +144,9 @@ class Builder:
         program = folder / test.program
         variables = self._makefile(test.folder)
         sources, flags, libraries = suite.recipe(variables, test.program, test.folder)
-        flags = flags + [f"-I{self.build}/{test.folder}", f"-I{self.source}/{test.folder}"]
+        top = test.folder.split("/")[0]
+        flags = flags + [f"-I{self.build}/{test.folder}", f"-I{self.source}/{test.folder}",
+                         f"-I{self.build}/{top}/attr"]
         objects = []
         for name in sources:
             target = folder / f"{test.program}-{Path(name).stem}.o"

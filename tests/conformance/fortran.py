@@ -9,7 +9,7 @@ import re
 
 FOLDERS = ("f77", "f90", "f08")
 ENDINGS = (".f", ".f90")
-FLAGS = ["-O1", "-g1", "-w"]
+FLAGS = ["-O1", "-g1", "-w", "-fcray-pointer"]  # allocmem: if the compiler knows them
 # mpi_send_, mpi_send__, mpi_send_f08ts_, pmpi_send_c_f08_: all of them are MPI_Send.
 SYMBOL = re.compile(r"^p?mpi_([a-z0-9_]+?)(?:_c)?(?:_f08ts|_f08|_fts|_cptr)?_{1,2}$")
 

@@ -139,8 +139,11 @@ def f90_interface(binding):
 
 
 def f90_constants(api):
+    """Those of mpif.h; functions have interfaces instead."""
+    functions = {"P"[:p] + f.name.upper() for f in bound(api.functions())
+                 if f.returns in SUFFIXES_OF_FUNCTIONS for p in (0, 1)}
     for line in mpif(api).splitlines():
-        if "MPI_WTI" not in line and "MPI_AINT_" not in line:
+        if line.split()[-1] not in functions:
             yield line
 
 
