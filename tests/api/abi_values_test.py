@@ -3,8 +3,8 @@
 
     abi_values_test.py BUILD CC CXX [GFORTRAN]
 
-Checked are mpi.h, the header of the layers below it, mpif.h, and the names of handles: whatever
-says what a constant of MPI is.
+Checked are mpi.h, the header of the layers below it, mpif.h, the modules mpi and mpi_f08, and the
+names of handles: whatever says what a constant of MPI is.
 """
 import re
 import subprocess
@@ -119,9 +119,10 @@ class Constants(unittest.TestCase):
     def test_of_fortran(self):
         wanted = self.wanted_of_fortran()
         prints = "".join(f"      print '(A,1X,I0)', '{name}', {name}\n" for name in wanted)
-        got = values_of(".f90", f"program values\n      include 'mpif.h'\n{prints}end program\n",
-                        *GFORTRAN, f"-I{BUILD}/include", "-w")
-        self.assertEqual(got, wanted)
+        for use in ("      include 'mpif.h'", "      use mpi\n      implicit none"):
+            got = values_of(".f90", f"program values\n{use}\n{prints}end program\n",
+                            *GFORTRAN, f"-I{BUILD}/include", "-w")
+            self.assertEqual(got, wanted, use)
 
     @unittest.skipUnless(GFORTRAN, "no gfortran here")
     def test_of_mpi_f08(self):
