@@ -27,7 +27,7 @@ class Mpi:
     cores_option: str = ""      # "--cores": the launcher's own; "": use taskset
     timeout_option: str = ""    # how the launcher is told a time limit, "%d" seconds
     honours_xfail: bool = False  # the suite's `xfail` marks describe this implementation
-    link_inputs: list = field(default_factory=list)  # files that end up in programs
+    link_inputs: list = field(default_factory=list)  # files that end up in programs; modules
 
     def command(self, ranks, program, arguments=(), cores=0, extra=()):
         """The argv that runs `program` with `ranks` ranks on `cores` cores (0: all)."""
@@ -77,7 +77,8 @@ def _ours(prefix):
     return Mpi("ours", str(compiler), str(launcher), str(root / "bin/mpcfort"),
                cores_option="--cores",
                timeout_option="--timeout=%d",
-               link_inputs=sorted(path for pattern in ("bin/mpcc", "lib*/**/*.a", "lib*/**/*.o")
+               link_inputs=sorted(path for pattern in ("bin/mpcc", "lib*/**/*.a", "lib*/**/*.o",
+                                                  "include/mpif.h", "include/*.f90")
                                   for path in root.glob(pattern)))
 
 
