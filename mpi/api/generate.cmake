@@ -46,17 +46,20 @@ add_custom_target(coverage_page
   COMMAND "${Python3_EXECUTABLE}" -B "${api}/generate.py"
           --coverage)
 
-# The module mpi, for the Fortran compiler that mpcfort calls. It has no code of its own: a
-# program needs only mpi.mod. Other compilers make theirs from include/mpi.f90.
+# The modules mpi and mpi_f08, for the Fortran compiler that mpcfort calls. They have no code of
+# their own: a program needs only the .mod files. Other compilers make theirs from the sources:
+# mpcfort -build-modules.
 find_program(MPC_GFORTRAN gfortran)
 if(MPC_GFORTRAN)
   add_custom_command(
     OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/mpi_module.stamp"
-    BYPRODUCTS "${out}/include/mpi.mod"
-    COMMAND "${MPC_GFORTRAN}" -fsyntax-only -J "${out}/include" "${out}/include/mpi.f90"
+    BYPRODUCTS "${out}/include/mpi_f08_types.mod" "${out}/include/mpi.mod"
+               "${out}/include/mpi_f08.mod"
+    COMMAND "${MPC_GFORTRAN}" -fsyntax-only -J "${out}/include"
+            "${out}/include/mpi_f08_types.f90" "${out}/include/mpi.f90" "${out}/include/mpi_f08.f90"
     COMMAND "${CMAKE_COMMAND}" -E touch "${CMAKE_CURRENT_BINARY_DIR}/mpi_module.stamp"
     DEPENDS "${stamp}"
-    COMMENT "Compiling the Fortran module mpi")
+    COMMENT "Compiling the Fortran modules")
   add_custom_target(mpc_mpi_module ALL
                     DEPENDS "${CMAKE_CURRENT_BINARY_DIR}/mpi_module.stamp")
 endif()

@@ -17,7 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generator import collectives, constants, edit, entries, fortran, header, tables  # noqa: E402
+from generator import (collectives, constants, edit, entries, f08_shims, fortran,  # noqa: E402
+                       header, modules, tables)
 from generator.model import Api, ListError  # noqa: E402
 
 
@@ -36,6 +37,8 @@ def outputs(api):
     files = {"include/mpi.h": header.generate(api)}
     files.update(entries.generate(api))
     files.update(fortran.generate(api))
+    files.update(f08_shims.generate(api))
+    files.update(modules.generate(api))
     files.update(collectives.generate(api))
     files["generated/base/mpi_constants.h"] = constants.constants(api)
     files["generated/base/mpi_handle_names.h"] = constants.handle_names(api)

@@ -20,9 +20,10 @@ alignas(64) constinit MpcFortranCharacters mpc_f_characters_{};
 #define MPC_VISIBLE __attribute__((visibility("default")))
 MPC_VISIBLE MPI_Fint* MPI_F_STATUS_IGNORE = mpc_f_integers_.status_ignore;
 MPC_VISIBLE MPI_Fint* MPI_F_STATUSES_IGNORE = mpc_f_integers_.statuses_ignore;
-static MPI_F08_status f08_ignored[2];
-MPC_VISIBLE MPI_F08_status* MPI_F08_STATUS_IGNORE = &f08_ignored[0];
-MPC_VISIBLE MPI_F08_status* MPI_F08_STATUSES_IGNORE = &f08_ignored[1];
+MPC_VISIBLE MPI_F08_status* MPI_F08_STATUS_IGNORE =
+    reinterpret_cast<MPI_F08_status*>(mpc_f_integers_.status_ignore);
+MPC_VISIBLE MPI_F08_status* MPI_F08_STATUSES_IGNORE =
+    reinterpret_cast<MPI_F08_status*>(mpc_f_integers_.statuses_ignore);
 
 // Predefined callbacks are procedures in Fortran. MPI never calls these: callback() knows
 // their addresses. A program that calls one itself gets what the standard says.
@@ -49,6 +50,10 @@ MPC_COPY_FN(mpi_comm, MPI_Aint)
 MPC_COPY_FN(mpi_type, MPI_Aint)
 MPC_COPY_FN(mpi_win, MPI_Aint)
 #undef MPC_COPY_FN
+MPC_VISIBLE void mpi_conversion_fn_null_(void*, int*, int*, void*, MPI_Offset*,
+                                         MPI_Aint*, int*) {}
+MPC_VISIBLE void mpi_conversion_fn_null_c_(void*, int*, MPI_Count*, void*, MPI_Offset*,
+                                           MPI_Aint*, int*) {}
 }
 
 namespace mpc::mpi::fortran {
@@ -102,7 +107,8 @@ void* callback(void* procedure) noexcept {
        {address_of(mpi_null_copy_fn_), address_of(mpi_null_delete_fn_),
         address_of(mpi_comm_null_copy_fn_), address_of(mpi_comm_null_delete_fn_),
         address_of(mpi_type_null_copy_fn_), address_of(mpi_type_null_delete_fn_),
-        address_of(mpi_win_null_copy_fn_), address_of(mpi_win_null_delete_fn_)})
+        address_of(mpi_win_null_copy_fn_), address_of(mpi_win_null_delete_fn_),
+        address_of(mpi_conversion_fn_null_), address_of(mpi_conversion_fn_null_c_)})
     if (procedure == null_function) return nullptr;
   for (void* dup : {address_of(mpi_dup_fn_), address_of(mpi_comm_dup_fn_),
                     address_of(mpi_type_dup_fn_), address_of(mpi_win_dup_fn_)})

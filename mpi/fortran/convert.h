@@ -2,7 +2,7 @@
 // Conversions between Fortran's arguments and C's, used by the generated Fortran bindings.
 //
 // Role:      sentinels by address, INTEGER handles, LOGICAL, CHARACTER, indices from 1.
-// Users:     generated f77_CHAPTER.cpp only.
+// Users:     generated f77_CHAPTER.cpp and f08_CHAPTER.cpp; mpi/fortran.
 // Threads:   any execution of the rank.
 // See also:  mpi/api/fortran.json (which kind is converted how), docs/mpi-api.md; MPI-4.1
 //            section 19.3.

@@ -139,7 +139,14 @@ void BoundOp::apply(void* context, const void* in, void* inout, dt::Count n) {
   MPI_Datatype handle = self.handle_;
   if (op.large_function != nullptr) {
     MPI_Count count = n;
-    op.large_function(source, inout, &count, &handle);
+    if (op.language == Language::kC) {
+      op.large_function(source, inout, &count, &handle);
+    } else {
+      int type = handle_to_int(handle, Kind::kDatatype);
+      using FortranFunction = void(void*, void*, MPI_Count*, int*);
+      reinterpret_cast<FortranFunction*>(op.large_function)(source, inout, &count,
+                                                            &type);
+    }
     return;
   }
   const dt::Count extent = self.type_->extent();

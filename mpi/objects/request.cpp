@@ -170,6 +170,10 @@ namespace {
 void start_collective(CollectiveState& state) {
   if (state.collective == nullptr) return;
   state.split.note_start();
+  if (state.staged != nullptr) [[unlikely]] {
+    state.staged->load();
+    state.is_stored = false;
+  }
   nbc::start(*state.collective);
   state.split.note_started();
 }
@@ -251,6 +255,14 @@ void wait_done(RankState& state, Request& request, const char* call) {
       &request, reason);
 }
 
+void store_staged(Request& request) noexcept {
+  if (request.kind() != RequestKind::kCollective || !request.is_active) return;
+  CollectiveState& state = *request.collective;
+  if (state.staged == nullptr || state.is_stored) return;
+  state.staged->store();
+  state.is_stored = true;
+}
+
 Err error_of(const msg::Status& status) {
   if (!status.failed) return kSuccess;
   if (status.error == Errc::kTruncate) {
@@ -315,6 +327,7 @@ Err finish(RankState& state, MPI_Request* handle, Request& request,
   if (request.kind() == RequestKind::kCollective) {
     close_window(*request.collective);
     if (request.is_active) request.collective->split.note_end();
+    store_staged(request);
   }
   if (request.kind() == RequestKind::kGeneralized) {
     error = finish_generalized(request, status);

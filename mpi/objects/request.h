@@ -62,12 +62,21 @@ struct Several {
   const msg::Request* receive = nullptr;  // one of them, whose status is the request's
 };
 
+// Copies that an operation works on instead of the user's buffers (array sections of Fortran).
+struct StagedBuffers {
+  virtual ~StagedBuffers() = default;
+  virtual void load() noexcept = 0;   // before each start but the first
+  virtual void store() noexcept = 0;  // when it has ended
+};
+
 // What a collective holds until it ends: schedule in flight, temporary arrays. Owned by the
 // request, made by mpi/coll*.cpp.
 struct CollectiveState {
   virtual ~CollectiveState() = default;
   nbc::CollectivePtr collective;
   nbc::SplitCall split;  // wants to know how long the program computes before it waits
+  std::unique_ptr<StagedBuffers> staged;
+  bool is_stored = false;  // staged: since the last start
 };
 
 class Request final : public Object {
@@ -135,6 +144,9 @@ void wait_done(RankState& state, Request& request, const char* call);
 // sets *handle to MPI_REQUEST_NULL, or makes a persistent one inactive.
 // Returns the operation's error.
 Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* status);
+
+// The operation of an active request has ended: gives the user's buffers what it has received.
+void store_staged(Request& request) noexcept;
 
 // Has the user's function fill `status`, but for MPI_ERROR. Returns its code.
 int query_status(const Generalized& fns, MPI_Status* status);

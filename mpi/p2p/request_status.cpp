@@ -19,6 +19,7 @@ Err request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   if (!*flag) return kSuccess;
   if (request->kind() == RequestKind::kGeneralized)
     return Err{query_status(*request->generalized, status)};
+  store_staged(*request);
   set_status(status, request->result());
   return kSuccess;
 }

@@ -3,7 +3,7 @@
 // on.
 //
 // Role:      the one iteration that pack, unpack and copy are built on.
-// Users:     runtime/datatype/copy.cpp.
+// Users:     runtime/datatype/copy.cpp; mpi/fortran/section.cpp.
 // Threads:   a value on its user's stack.
 // See also:  layout.h.
 //

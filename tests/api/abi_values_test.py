@@ -3,8 +3,8 @@
 
     abi_values_test.py BUILD CC CXX [GFORTRAN]
 
-Checked are mpi.h, the header of the layers below it, mpif.h, and the names of handles: whatever
-says what a constant of MPI is.
+Checked are mpi.h, the header of the layers below it, mpif.h, the modules mpi and mpi_f08, and the
+names of handles: whatever says what a constant of MPI is.
 """
 import re
 import subprocess
@@ -106,16 +106,31 @@ class Constants(unittest.TestCase):
         for name, value in got.items():
             self.assertEqual(value, BEYOND_THE_ABI.get(name, OFFICIAL.get(name, (None,))[0]), name)
 
-    @unittest.skipUnless(GFORTRAN, "no gfortran here")
-    def test_of_fortran(self):
+    def wanted_of_fortran(self):
         wanted = self.wanted("handle", "int", "MPI_Offset")
         wanted = {name: value for name, value in wanted.items()
                   if not name.startswith(("MPI_T_", "MPI_F_"))}
         for name in wanted:
             if name.startswith("MPI_MAX_"):  # Fortran's strings end with no zero
                 wanted[name] -= 1
+        return wanted
+
+    @unittest.skipUnless(GFORTRAN, "no gfortran here")
+    def test_of_fortran(self):
+        wanted = self.wanted_of_fortran()
         prints = "".join(f"      print '(A,1X,I0)', '{name}', {name}\n" for name in wanted)
-        got = values_of(".f90", f"program values\n      include 'mpif.h'\n{prints}end program\n",
+        for use in ("      include 'mpif.h'", "      use mpi\n      implicit none"):
+            got = values_of(".f90", f"program values\n{use}\n{prints}end program\n",
+                            *GFORTRAN, f"-I{BUILD}/include", "-w")
+            self.assertEqual(got, wanted, use)
+
+    @unittest.skipUnless(GFORTRAN, "no gfortran here")
+    def test_of_mpi_f08(self):
+        wanted = self.wanted_of_fortran()
+        handles = self.wanted("handle")
+        prints = "".join(f"  print '(A,1X,I0)', '{name}', {name}"
+                         f"{'%MPI_VAL' if name in handles else ''}\n" for name in wanted)
+        got = values_of(".f90", f"program values\n  use mpi_f08\n{prints}end program\n",
                         *GFORTRAN, f"-I{BUILD}/include", "-w")
         self.assertEqual(got, wanted)
 

@@ -14,7 +14,8 @@ sys.path.insert(0, str(ROOT / "mpi/api"))
 sys.dont_write_bytecode = True
 
 import generate  # noqa: E402
-from generator import constants, edit, entries, fortran, header, tables  # noqa: E402
+from generator import (constants, edit, entries, f08_shims, fortran, header,  # noqa: E402
+                       modules, tables)
 from generator.model import Api, Function, ListError, c_type_of  # noqa: E402
 
 API = Api(ROOT / "mpi/api")
@@ -190,7 +191,7 @@ class Fortran(unittest.TestCase):
 
     def test_results_are_stored_only_after_success(self):
         text = self.binding(name="MPI_Throw", params=[["comm", "comm_out"]])
-        self.assertLess(text.index("if (*ierror != MPI_SUCCESS) return;"),
+        self.assertLess(text.index("if (mpi_code != MPI_SUCCESS) return;"),
                         text.index("*comm ="))
 
     def test_mpif_fits_fixed_and_free_form(self):
@@ -198,11 +199,73 @@ class Fortran(unittest.TestCase):
             self.assertLessEqual(len(line), 72, line)
             self.assertTrue(line.startswith(("!", "      ")), line)
 
+    def test_an_absent_ierror_is_left_alone(self):
+        text = self.binding(name="MPI_Throw")
+        self.assertIn("if (ierror != nullptr) *ierror = mpi_code;", text)
+
     def test_handles_have_the_values_of_c(self):
         text = fortran.mpif(API)
         self.assertIn("PARAMETER (MPI_COMM_WORLD=257)", text)
         self.assertIn("PARAMETER (MPI_DOUBLE_PRECISION=540)", text)
         self.assertIn("PARAMETER (MPI_MAX_PROCESSOR_NAME=255)", text)
+
+
+class Fortran2008(unittest.TestCase):
+    SEND = {"name": "MPI_Throw", "large": "4.0", "f77": True, "params": [
+        ["buf", "choice_in"], ["count", "count"], ["datatype", "type_committed"], ["comm", "comm"]]}
+
+    def shims(self, **record):
+        return "\n".join(f08_shims.functions_of(API, function(**record)))
+
+    def interfaces(self, **record):
+        generics = {}
+        modules.f08_interfaces(API, function(**record), generics)
+        return {name: "\n".join(lines) for name, lines in generics.items()}
+
+    def test_what_passes_everything_alike_is_one_subroutine(self):
+        f = function(name="MPI_Throw", f77=True, params=[["comm", "comm"], ["key", "string_in"]])
+        self.assertEqual(f08_shims.functions_of(API, f), [])
+        self.assertIn('mpi_throw_f08_(MPI_Fint* comm', "\n".join(fortran.Binding(API, f).write()))
+
+    def test_a_buffer_is_a_descriptor_and_its_address_goes_on(self):
+        text = self.shims(**self.SEND)
+        self.assertIn("void pmpi_throw_f08ts_(const fortran::Array* buf, MPI_Fint* count,", text)
+        self.assertIn("return pmpi_throw_(buf->base, count, datatype, comm, ierror);", text)
+        self.assertIn("buf_.use_message(*count, *datatype);", text)
+
+    def test_both_counts_have_one_name(self):
+        text = self.interfaces(**self.SEND)
+        self.assertEqual(sorted(text), ["MPI_Throw", "PMPI_Throw"])
+        self.assertIn('BIND(C, NAME="mpi_throw_f08ts_")', text["MPI_Throw"])
+        self.assertIn("INTEGER(KIND=MPI_COUNT_KIND), INTENT(IN) :: count", text["MPI_Throw"])
+        self.assertIn('BIND(C, NAME="pmpi_throw_c_f08ts_")', text["PMPI_Throw"])
+
+    def test_what_fortran_cannot_tell_apart_is_there_once(self):
+        text = self.interfaces(name="MPI_Throw", large="4.0", f77=True,
+                               params=[["extent", "aint_count_out"]])
+        self.assertEqual(text["MPI_Throw"].count("END SUBROUTINE"), 1)
+
+    def test_a_large_function_of_the_user_has_a_name_of_its_own(self):
+        text = self.interfaces(name="MPI_Throw", large="4.0", f77=True,
+                               params=[["user_fn", "user_function"]])
+        self.assertIn("PROCEDURE(MPI_User_function_c) :: user_fn", text["MPI_Throw_c"])
+
+    def test_what_was_deprecated_before_it_is_not_in_it(self):
+        for status, there in (("deprecated 2.0", False), ("removed 3.0", False),
+                              ("deprecated 4.1", True)):
+            f = function(name="MPI_Throw", f77=True, status=status)
+            self.assertEqual(fortran.is_in_f08(f), there, status)
+
+    def test_a_copy_lives_as_long_as_the_request(self):
+        text = self.shims(name="MPI_Throw", f77=True, params=[
+            ["sendbuf", "choice_in"], ["count", "count"], ["datatype", "type_reduced"],
+            ["request", "request_out"]])
+        self.assertIn("sendbuf_.use_whole();", text)
+        self.assertIn("fortran::keep(*request, {&sendbuf_});", text)
+
+    def test_lines_are_not_too_long_for_fortran(self):
+        for text in modules.generate(API).values():
+            self.assertLessEqual(max(map(len, text.splitlines())), 132)
 
 
 class Edit(unittest.TestCase):

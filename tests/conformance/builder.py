@@ -12,6 +12,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import fortran
 import suite
 
 COMPILE_FLAGS = ["-O1", "-g1", "-w", "-ffunction-sections", "-DHAVE_CONFIG_H"]
@@ -43,8 +44,9 @@ class Built:
 
 
 class Builder:
-    def __init__(self, source, build, mpi):
+    def __init__(self, source, build, mpi, languages=()):
         self.source, self.build, self.mpi = source, build, mpi
+        self.languages = languages      # Fortran folders that will be built
         self.out = build / "bin"
         ccache = shutil.which("ccache")
         self.launcher = [ccache] if ccache and not self._is_script(mpi.compiler) else []
@@ -99,7 +101,23 @@ class Builder:
                 subprocess.run(["ar", "rcs", archive, *objects], check=True)
             for item in objects:
                 self.support_calls.update(_calls_by_function(item))
+        for kind in self.languages:
+            self._fortran_support(kind)
         stamp.write_text(self.key)
+
+    def _fortran_support(self, kind):
+        """The suite's subroutines for one Fortran folder: an object. Errors: BuildError."""
+        target = self._fortran_object(kind)
+        if target.exists():
+            return
+        source = self.source / "util" / fortran.support_source(kind)
+        error = self._compile(source, target, [])
+        if error:
+            raise BuildError(f"{source.name} of the suite does not compile with "
+                             f"{self.mpi.fortran}:\n{error}")
+
+    def _fortran_object(self, kind):
+        return self.out / f"util_mtest_{kind}.o"
 
     def _support_object(self, folder, name, fresh):
         target = self.out / f"{folder.replace('/', '_')}_{name[:-2]}.o"
@@ -125,25 +143,37 @@ class Builder:
         folder.mkdir(parents=True, exist_ok=True)
         program = folder / test.program
         variables = self._makefile(test.folder)
-        sources, flags, libraries = suite.recipe(variables, test.program)
-        flags = flags + [f"-I{self.source}/{test.folder}"]
+        sources, flags, libraries = suite.recipe(variables, test.program, test.folder)
+        top = test.folder.split("/")[0]
+        flags = flags + [f"-I{self.build}/{test.folder}", f"-I{self.source}/{test.folder}",
+                         f"-I{self.build}/{top}/attr"]
         objects = []
         for name in sources:
-            target = folder / f"{test.program}-{name[:-2]}.o"
+            target = folder / f"{test.program}-{Path(name).stem}.o"
             objects.append(target)
             if target.exists():
                 continue
-            if not (self.source / test.folder / name).exists():
+            source = self._source(test.folder, name)
+            if source is None:
                 return Built(error=f"the suite has no {test.folder}/{name}")
-            error = self._compile(self.source / test.folder / name, target, flags)
+            error = self._compile(source, target, flags)
             if error:
                 return Built(error=error, missing=_missing(error))
         uses = self._uses(objects)
         if not program.exists():
-            error = self._link(program, objects, libraries, variables)
+            error = self._link(program, objects, libraries, test.folder)
             if error:
                 return Built(error=error, missing=_missing(error), uses=uses)
         return Built(program, uses=uses)
+
+    def _source(self, folder, name):
+        """A file of the suite, one that its configure has written, or one that Makefiles copy
+        from the same folder of another Fortran."""
+        places = [self.source / folder / name, self.build / folder / name]
+        if fortran.language(folder):
+            inner = folder.partition("/")[2]
+            places += [self.source / kind / inner / name for kind in fortran.FOLDERS]
+        return next((path for path in places if path.exists()), None)
 
     def _makefile(self, folder):
         if folder not in self.makefiles:
@@ -152,12 +182,21 @@ class Builder:
         return self.makefiles[folder]
 
     def _compile(self, source, target, flags):
+        if fortran.is_fortran(source):
+            modules = target.parent / f"{target.stem.split('-')[0]}.modules"
+            modules.mkdir(parents=True, exist_ok=True)
+            return _try([self.mpi.fortran, *fortran.FLAGS, *flags, f"-J{modules}",
+                         "-c", str(source), "-o", str(target)], target)
         return _try([*self.launcher, self.mpi.compiler, *COMPILE_FLAGS, *flags,
                      *self.includes, "-c", str(source), "-o", str(target)], target)
 
-    def _link(self, program, objects, libraries, variables):
-        kind = "thread" if variables.get("uses_threads") else "single"
-        return _try([self.mpi.compiler, "-o", str(program), *map(str, objects),
+    def _link(self, program, objects, libraries, folder):
+        kind = "thread" if self._makefile(folder).get("uses_threads") else "single"
+        language = fortran.language(folder)
+        compiler = self.mpi.fortran if language else self.mpi.compiler
+        if language:
+            objects = [*objects, self._fortran_object(language)]
+        return _try([compiler, "-o", str(program), *map(str, objects),
                      "-Wl,--start-group", str(self.out / f"lib{kind}.a"),
                      str(self.out / "libcommon.a"), "-Wl,--end-group",
                      *libraries, "-lpthread", "-lm"], program)
@@ -166,14 +205,14 @@ class Builder:
         """MPI functions that the objects call, through the suite's support code too."""
         listing = subprocess.run(["nm", "-u", "-j", *map(str, objects)], text=True,
                                  capture_output=True, check=False).stdout
-        todo = [name for name in listing.split() if name not in COMMON_SUPPORT]
+        todo = [fortran.c_name(name) for name in listing.split() if name not in COMMON_SUPPORT]
         seen, uses = set(), set()
         while todo:
             name = todo.pop()
             if name in seen:
                 continue
             seen.add(name)
-            if MPI_SYMBOL.match(name):
+            if MPI_SYMBOL.match(name) and name not in fortran.WITHOUT_C_NAME:
                 uses.add(name)
             todo += self.support_calls.get(name, ())
         return sorted(uses)

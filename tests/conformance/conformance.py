@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import builder  # noqa: E402
 import executor  # noqa: E402
+import fortran  # noqa: E402
 import mpis  # noqa: E402
 import report  # noqa: E402
 import suite  # noqa: E402
@@ -46,7 +47,8 @@ def main():
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description="Run the MPICH test suite against an MPI.",
-        epilog="Folders: " + " ".join(FOLDERS) + " (all of them when none is named).")
+        epilog="Folders: " + " ".join(FOLDERS) + " (all of these when none is named); "
+               "in Fortran: " + " ".join(fortran.FOLDERS) + ".")
     add = parser.add_argument
     add("folders", nargs="*", help="folders of the suite; 'coll/allred2' names one program")
     add("--mpi", default="ours", choices=("ours", "mpich", "openmpi"))
@@ -77,10 +79,12 @@ def run(options):
     mpi = mpis.find(options.mpi, options.prefix)
     options.work = options.work.resolve()
     source = suite.locate(options.suite) if options.suite else suite.fetch(options.work)
+    with_fortran = any(fortran.language(name) for name in options.folders or FOLDERS)
     label = mpi.name + ("-strict" if options.strict else "") + \
+        ("-fortran" if with_fortran else "") + \
         (f"-{abs(hash_path(source)) % 10000:04d}" if options.suite else "")
     build = options.work / label
-    suite.configure(source, build, mpi, options.strict)
+    suite.configure(source, build, mpi, options.strict, with_fortran)
     folders, tests = choose_tests(options, source, build)
     if options.list:
         print("\n".join(test.name for test in tests))
@@ -134,7 +138,8 @@ def choose_tests(options, source, build):
 
 def build_all(options, source, build, mpi, tests):
     """(folder, program) -> Built, compiled in parallel."""
-    work = builder.Builder(source, build, mpi)
+    languages = sorted({fortran.language(test.folder) for test in tests} - {""})
+    work = builder.Builder(source, build, mpi, languages)
     work.build_support()
     programs = {(test.folder, test.program): test for test in tests}
     print(f"conformance: {len(tests)} tests of {len(programs)} programs, {mpi.name}",

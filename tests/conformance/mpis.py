@@ -21,12 +21,13 @@ class Mpi:
     name: str
     compiler: str
     launcher: str
+    fortran: str
     launch_options: list = field(default_factory=list)
     environment: dict = field(default_factory=dict)
     cores_option: str = ""      # "--cores": the launcher's own; "": use taskset
     timeout_option: str = ""    # how the launcher is told a time limit, "%d" seconds
     honours_xfail: bool = False  # the suite's `xfail` marks describe this implementation
-    link_inputs: list = field(default_factory=list)  # files that end up in programs
+    link_inputs: list = field(default_factory=list)  # files that end up in programs; modules
 
     def command(self, ranks, program, arguments=(), cores=0, extra=()):
         """The argv that runs `program` with `ranks` ranks on `cores` cores (0: all)."""
@@ -55,10 +56,10 @@ def find(name, prefix=None):
     if name == "ours":
         return _ours(prefix)
     if name == "mpich":
-        return _peer(Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", honours_xfail=True))
+        return _peer(Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", "mpifort.mpich", honours_xfail=True))
     if name == "openmpi":
         return _peer(Mpi(
-            "openmpi", "mpicc.openmpi", "mpirun.openmpi",
+            "openmpi", "mpicc.openmpi", "mpirun.openmpi", "mpifort.openmpi",
             launch_options=["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"],
             timeout_option="--timeout=%d"))
     raise MpiMissing(f"unknown MPI '{name}': use ours, mpich or openmpi")
@@ -73,9 +74,11 @@ def _ours(prefix):
         if not tool.exists():
             raise MpiMissing(f"{tool} is missing: build and install first (./run install "
                              f"{root})")
-    return Mpi("ours", str(compiler), str(launcher), cores_option="--cores",
+    return Mpi("ours", str(compiler), str(launcher), str(root / "bin/mpcfort"),
+               cores_option="--cores",
                timeout_option="--timeout=%d",
-               link_inputs=sorted(path for pattern in ("bin/mpcc", "lib*/**/*.a", "lib*/**/*.o")
+               link_inputs=sorted(path for pattern in ("bin/mpcc", "lib*/**/*.a", "lib*/**/*.o",
+                                                  "include/mpif.h", "include/*.f90")
                                   for path in root.glob(pattern)))
 
 

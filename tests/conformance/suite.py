@@ -12,6 +12,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import fortran
+
 PACKAGE = "mpich"
 LISTS = ("testlist", "testlist.dtp")   # testlist.cvar selects MPICH's own algorithms
 DEFAULT_RANKS = 2
@@ -122,21 +124,22 @@ def locate(given):
 
 # ---- configuring ----------------------------------------------------------------------
 
-def configure(source, build, mpi, strict):
+def configure(source, build, mpi, strict, with_fortran=False):
     """Runs the suite's own configure once for `mpi`. Errors: SuiteError with the log."""
     stamp = build / "configured.stamp"
     key = f"{source}\n{mpi.compiler}\n{mpi.version()}\nstrict={strict}\n"
+    languages = fortran.configure_options(mpi) if with_fortran else ["--disable-fortran"]
     if stamp.exists() and stamp.read_text() == key:
         return
     build.mkdir(parents=True, exist_ok=True)
     print(f"conformance: configuring the suite for {mpi.name} ...", flush=True)
-    command = [str(source / "configure"), "--disable-fortran", "--disable-cxx",
+    command = [str(source / "configure"), *languages, "--disable-cxx",
                "--enable-threads=multiple", "--disable-dependency-tracking",
                f"--enable-strictmpi={'yes' if strict else 'no'}",
                f"MPICC={mpi.compiler}", f"CC={mpi.compiler}", f"MPIEXEC={mpi.launcher}",
                "CFLAGS=-O1 -w"]
     log = build / "configure.log"
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "CC")}
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "CC", "FC", "F77")}
     with log.open("w") as out:
         done = subprocess.run(command, cwd=build, stdin=subprocess.DEVNULL, stdout=out,
                               stderr=subprocess.STDOUT, env=environment, check=False,
@@ -224,14 +227,15 @@ def read_makefile(path):
     return variables
 
 
-def recipe(variables, program):
+def recipe(variables, program, folder=""):
     """(sources, preprocessor flags, libraries) of one program of a folder."""
-    sources = variables.get(f"{program}_SOURCES", f"{program}.c").split()
+    given = variables.get(f"{program}_SOURCES") or variables.get(f"nodist_{program}_SOURCES")
+    sources = (given or fortran.default_source(folder, program)).split()
     flags = variables.get(f"{program}_CPPFLAGS", "") + " " + \
         variables.get(f"{program}_CFLAGS", "")
     libraries = variables.get(f"{program}_LDADD", "")
     own = [flag for flag in flags.split() if not flag.startswith("$")]
     if variables.get("uses_threads"):
         own.append("-DMTEST_USE_THREAD")
-    return ([name for name in sources if name.endswith(".c")], own,
+    return ([name for name in sources if name.endswith((".c", *fortran.ENDINGS))], own,
             [word for word in libraries.split() if word.startswith("-l")])

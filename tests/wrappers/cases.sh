@@ -400,6 +400,79 @@ END
 END
   mpcfort -O2 types.f -o types 2>/dev/null && runs ./types
   ;;
+fortran_modules)
+  need gfortran
+  cat >main.f90 <<'END'
+program main
+  use mpi_f08
+  implicit none
+  integer :: n
+  call MPI_Init()
+  call MPI_Comm_size(MPI_COMM_WORLD, n)
+  print '(a,i0)', 'ok ', n
+  call MPI_Finalize()
+end program
+END
+  mpcfort -O2 main.f90 -o prog && runs ./prog
+  # Another compiler: its modules are made in a folder of the user's ...
+  cat >other-fortran <<'END'
+#!/bin/sh
+for a; do case $a in *mpi_f08*.mod) exit 9 ;; esac; done
+exec gfortran "$@"
+END
+  chmod +x other-fortran
+  mpcfort -fc="$dir/other-fortran" -build-modules "$dir/modules" >said || fail modules
+  has "$(cat said)" "$dir/modules"
+  for module in mpi_f08_types mpi mpi_f08; do
+    [ -f "modules/$module.mod" ] && [ ! -f "modules/$module.o" ] || fail "$module"
+  done
+  mpcfort -fc="$dir/other-fortran" -Imodules main.f90 -o prog && runs ./prog
+  # ... or below the prefix, where they are found by themselves.
+  mkdir -p prefix/bin prefix/lib/mpc && cp "$build/bin/mpcc" prefix/bin/mpcfort
+  cp -r "$build/include" prefix/include && cp "$build/lib/mpc/start.o" prefix/lib/mpc
+  rm prefix/include/*.mod
+  prefix/bin/mpcfort -fsyntax-only main.f90 2>/dev/null && fail "there are no modules yet"
+  prefix/bin/mpcfort -build-modules >said || fail modules
+  has "$(prefix/bin/mpcfort -show main.f90)" "modules/gfortran"
+  prefix/bin/mpcfort -fsyntax-only main.f90 || fail "modules are not found"
+  # A compiler that cannot.
+  mpcfort -fc=false -build-modules broken >/dev/null 2>&1 && fail "no error of the compiler"
+  ;;
+fortran_cmake)
+  need gfortran
+  need cmake
+  need make
+  cat >main.f90 <<'END'
+program main
+  use mpi_f08
+  implicit none
+  integer :: n
+  call MPI_Init()
+  call MPI_Comm_size(MPI_COMM_WORLD, n)
+  print '(a,i0)', 'ok ', n
+  call MPI_Finalize()
+end program
+END
+  cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(p Fortran)
+find_package(MPI REQUIRED COMPONENTS Fortran)
+foreach(what F77_HEADER F90_MODULE F08_MODULE)
+  if(NOT MPI_Fortran_HAVE_${what})
+    message(FATAL_ERROR "MPI_Fortran_HAVE_${what}: ${MPI_Fortran_HAVE_${what}}")
+  endif()
+endforeach()
+add_executable(prog main.f90)
+target_link_libraries(prog MPI::MPI_Fortran)
+END
+  for options in "-DCMAKE_Fortran_COMPILER=mpcfort" \
+    "-DMPI_Fortran_COMPILER=$build/bin/mpcfort -DCMAKE_Fortran_FLAGS=-fPIC"; do
+    rm -rf b
+    # shellcheck disable=SC2086
+    cmake -S . -B b $options >log 2>&1 && cmake --build b >>log 2>&1 || { cat log; fail build; }
+    runs b/prog
+  done
+  ;;
 profiling)
   cat >profile.c <<'END'
 #include <mpi.h>

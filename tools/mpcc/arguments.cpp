@@ -217,6 +217,14 @@ bool take_own(const std::string& a, Arguments& result) {
   return true;
 }
 
+// -build-modules, perhaps with a folder; `i` is that of the last word taken.
+bool take_modules(const std::vector<std::string>& all, size_t& i, Arguments& result) {
+  if (all[i] != "-build-modules" && all[i] != "--build-modules") return false;
+  result.builds_modules = true;
+  if (i + 1 < all.size() && all[i + 1][0] != '-') result.modules_directory = all[++i];
+  return true;
+}
+
 // What cannot be, or does not do what one expects of it.
 void judge(const std::string& a, Arguments& result) {
   if (a == "-static" || a == "--static" || a == "-static-pie" || a == "-Wl,-static")
@@ -260,7 +268,7 @@ Arguments parse(int argc, char** argv) {
   bool assembles = false, compiles = false, has_c = false, has_fortran = false;
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string& a = all[i];
-    if (take_own(a, result) || is_dropped(a)) continue;
+    if (take_own(a, result) || take_modules(all, i, result) || is_dropped(a)) continue;
     judge(a, result);
     result.user.push_back(a);
     if (a.empty() || a[0] != '-' || a == "-") {

@@ -38,8 +38,10 @@ struct Arguments {
   bool show = false;  // -show: print the command
   std::string query;  // "compile", "link", "incdirs", ... : print a part
   bool help = false;
-  std::string error;  // not empty: report and exit 1
-  std::string note;   // not empty: say so when a program is linked
+  bool builds_modules = false;    // -build-modules
+  std::string modules_directory;  // empty: the one where they are found
+  std::string error;              // not empty: report and exit 1
+  std::string note;               // not empty: say so when a program is linked
 };
 
 // Expands @files. argv[0] says the language: *fort* or *f77* *f90*, *xx* or *++*, else C.

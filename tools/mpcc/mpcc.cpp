@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tools/mpcc/arguments.h"
+#include "tools/mpcc/build_modules.h"
 #include "tools/mpcc/elf_patch.h"
 
 namespace mpcc {
@@ -69,6 +70,10 @@ Words compile_flags(const Arguments& a, const Prefix& prefix) {
   if (a.language == Language::kFortran && a.has_fortran &&
       a.compiler.find("gfortran") != std::string::npos)
     flags.push_back("-fallow-argument-mismatch");
+  if (a.language == Language::kFortran) {
+    const std::string modules = modules_directory(prefix.parts, a.compiler);
+    if (exists(modules)) flags.push_back("-I" + modules);
+  }
   flags.push_back("-I" + prefix.include);
   return flags;
 }
@@ -166,6 +171,10 @@ void print_help(const Arguments& a) {
       "  -compile_info    print what is added when compiling (also -showme:compile)\n"
       "  -link_info       print what is added when linking (also -showme:link)\n"
       "  -cc=C -cxx=C -fc=C   use the compiler C (also MPC_CC, MPC_CXX, MPC_FC)\n"
+      "  -build-modules [DIR]  mpcfort: compile the modules mpi and mpi_f08 for this "
+      "compiler\n"
+      "                   (DIR: give it by -I; without DIR they are found by "
+      "themselves)\n"
       "  -shared          make a shared library, as usual\n"
       "  -mpc-version     print the version\n"
       "All else is for the compiler. -static cannot work; -fPIE, -pie and -no-pie are\n"
@@ -221,6 +230,14 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!a.query.empty()) return answer_query(a, prefix);
+  if (a.builds_modules) {
+    Words compiler = split_compiler({a.compiler});
+    append(compiler, a.user);
+    return build_modules(compiler, prefix.include,
+                         a.modules_directory.empty()
+                             ? modules_directory(prefix.parts, a.compiler)
+                             : a.modules_directory);
+  }
   if (!a.error.empty() && a.step != Step::kInquiry) {
     std::fprintf(stderr, "mpcc: %s\n", a.error.c_str());
     return 1;

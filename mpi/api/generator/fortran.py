@@ -82,18 +82,24 @@ def bound(functions):
 
 
 class Binding:
-    """One Fortran subroutine or function around the classic C function."""
+    """One Fortran subroutine or function around a C function: the classic one, or that with
+    large counts, which only mpi_f08 has."""
 
-    def __init__(self, api, function):
-        self.api, self.f = api, function
+    def __init__(self, api, function, large=False, f08=False):
+        self.api, self.f, self.large, self.f08 = api, function, large, f08
+        self.name = function.name + ("_c" if large else "")
 
     def category(self, param):
         name = param.attrs.get("f77") or param.kind.get("f77")
+        if self.f08:
+            name = param.attrs.get("f08", name)
+        if self.large and param.differs:
+            name = param.kind.get("f77_large", name)
         try:
             return self.api.fortran["categories"][name]
         except KeyError as error:
             raise ListError(
-                f"{self.f.name}.{param.name}: no Fortran form ({name})") from error
+                f"{self.name}.{param.name}: no Fortran form ({name})") from error
 
     def values(self, param):
         values = {"n": param.name, "o": param.name + "_c"}
@@ -103,7 +109,7 @@ class Binding:
         if "handle" in first.kind:
             values["object"] = f"fortran::to_c<{first.kind['handle']}>(*{first.name})"
         if not param.is_varargs:
-            values["c_type"] = param.c_type()
+            values["c_type"] = param.c_type(self.large)
         if "f77_len" in param.attrs:
             values["f77_len"] = self.f.param(param.attrs["f77_len"]).name
         length = param.attrs.get("len")
@@ -122,13 +128,23 @@ class Binding:
             if template:
                 yield "  " + template.format(**self.values(param))
 
+    def arguments(self):
+        """The parameters that Fortran has, but for ierror."""
+        return [p for p in self.f.params if "arg" in self.category(p)]
+
+    def is_choice(self, param):
+        """Is any type a fitting argument?"""
+        return self.category(param).get("f90") == "choice"
+
+    def hidden(self):
+        """The parameters whose lengths follow all arguments."""
+        return [p for p in self.f.params if self.category(p).get("hidden")]
+
     def signature(self):
-        args = [self.category(p)["arg"].format(**self.values(p))
-                for p in self.f.params if "arg" in self.category(p)]
+        args = [self.category(p)["arg"].format(**self.values(p)) for p in self.arguments()]
         if self.has_ierror():
             args.append("MPI_Fint* ierror")
-        args += [f"size_t {p.name}_length" for p in self.f.params
-                 if self.category(p).get("hidden")]
+        args += [f"size_t {p.name}_length" for p in self.hidden()]
         return ", ".join(args)
 
     def has_ierror(self):
@@ -138,12 +154,15 @@ class Binding:
         return "void" if self.f.returns_error else self.f.returns
 
     def call(self):
+        if self.f.record.get("f77_by_hand"):  # mpi/fortran/by_hand.h
+            args = [p.name for p in self.arguments()] + [p.name + "_length" for p in self.hidden()]
+            return f"fortran::{self.name[4:].lower()}({', '.join(args)})"
         args = []
         for param in self.f.params:
             passed = self.category(param)["pass"].format(**self.values(param))
             if passed:
                 args.append(passed)
-        return f"P{self.f.name}({', '.join(args)})"
+        return f"P{self.name}({', '.join(args)})"
 
     def mark(self):
         """Notes on the new object that its callbacks are Fortran's."""
@@ -155,31 +174,59 @@ class Binding:
         else:
             yield f"  fortran::mark({spec[0]}_c);"
 
-    def write(self):
-        lower = self.f.name.lower()
-        strong = f"p{lower}_"
-        out = [f"{self.returns()} {strong}({self.signature()}) {{"]
-        out += self.lines_of("before")
+    def body(self):
+        if self.f.record.get("f77_by_hand"):
+            return [f"  const int mpi_code = {self.call()};",
+                    "  if (ierror != nullptr) *ierror = mpi_code;"]
+        out = list(self.lines_of("before"))
         if not self.f.returns_error:
-            out.append(f"  return {self.call()};")
-        elif not self.has_ierror():
-            out.append(f"  (void){self.call()};")
-        else:
-            out.append(f"  *ierror = {self.call()};")
-            out += self.lines_of("after")
-            success = list(self.mark()) + list(self.lines_of("success"))
-            if success:
-                out.append("  if (*ierror != MPI_SUCCESS) return;")
-                out += success
-        out.append("}")
-        upper = self.f.name.upper()
+            return [*out, f"  return {self.call()};"]
+        if not self.has_ierror():
+            return [*out, f"  (void){self.call()};"]
+        out.append(f"  const int mpi_code = {self.call()};")
+        out.append("  if (ierror != nullptr) *ierror = mpi_code;")
+        out += self.lines_of("after")
+        success = list(self.mark()) + list(self.lines_of("success"))
+        if success:
+            out.append("  if (mpi_code != MPI_SUCCESS) return;")
+            out += success
+        return out
+
+    def definition(self, name, before=""):
+        return [f"{before}{self.returns()} {name}({self.signature()}) {{", *self.body(), "}"]
+
+    def alias(self, name, strong, weak):
+        attribute = "weak, " if weak else ""
+        return (f"{self.returns()} {name}({self.signature()}) "
+                f'__attribute__(({attribute}alias("{strong}")));')
+
+    def write(self):
+        """The classic function under the names that compilers make for mpif.h."""
+        lower, upper = self.f.name.lower(), self.f.name.upper()
+        strong = f"p{lower}_"
         aliases = [(f"{lower}_", True), (f"{lower}__", True), (upper, True),
                    (f"p{lower}__", False), ("P" + upper, False)]
-        for name, weak in aliases:
-            attribute = "weak, " if weak else ""
-            out.append(f"{self.returns()} {name}({self.signature()}) "
-                       f'__attribute__(({attribute}alias("{strong}")));')
-        return out + [""]
+        if any(self.category(p).get("cptr") for p in self.f.params):
+            aliases += [(f"{lower}_cptr_", True), (f"p{lower}_cptr_", False)]
+        if shares_code(self):
+            aliases += [(f"{lower}_f08_", True), (f"p{lower}_f08_", False)]
+        return [*self.definition(strong),
+                *(self.alias(name, strong, weak) for name, weak in aliases), ""]
+
+
+def shares_code(classic):
+    """Is the subroutine of mpi_f08 the one of mpif.h? Handles, statuses, callbacks and lengths of
+    strings are passed alike; choice buffers come as descriptors, but not beside a string."""
+    choice = any(classic.is_choice(p) for p in classic.f.params)
+    return is_in_f08(classic.f) and classic.has_ierror() and (not choice or bool(classic.hidden())) and \
+        not any("f08" in p.attrs for p in classic.f.params)
+
+
+def is_in_f08(function):
+    """mpi_f08 has nothing that was deprecated before it came."""
+    status = function.record.get("status", "")
+    return (function.f77 or function.record.get("f08", False)) and \
+        not status.startswith(("removed", "deprecated 2."))
 
 
 def source(api, chapter, functions):
@@ -187,6 +234,7 @@ def source(api, chapter, functions):
         f"// Generated from mpi/api/functions/{chapter}.json; do not edit.",
         "#include <vector>",
         "",
+        '#include "mpi/fortran/by_hand.h"',
         '#include "mpi/fortran/convert.h"',
         "",
         "using namespace mpc::mpi;",
@@ -201,49 +249,8 @@ def source(api, chapter, functions):
     return "\n".join(out)
 
 
-def interface(binding):
-    """The explicit interface of a subroutine, for the module mpi."""
-    f = binding.f
-    names, body = [], []
-    for param in f.params:
-        category = binding.category(param)
-        if "arg" not in category:
-            continue
-        names.append(param.name)
-        declaration = category["f90"]
-        if declaration == "choice":
-            body.append(f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {param.name}")
-            declaration = "TYPE(*) :: {n}(*)"
-        body.append("      " + declaration.format(n=param.name))
-    if binding.has_ierror():
-        names.append("ierror")
-        body.append("      INTEGER :: ierror")
-    kind = SUFFIXES_OF_FUNCTIONS.get(f.returns)
-    what = f"{kind} FUNCTION" if kind else "SUBROUTINE"
-    for name in (f.name, "P" + f.name):
-        head = f"    {what} {name}(&\n      " + ", &\n      ".join(names) + ")" \
-            if names else f"    {what} {name}()"
-        yield "\n".join([head, "      IMPORT", *body,
-                         f"    END {'FUNCTION' if kind else 'SUBROUTINE'} {name}"])
-
-
-def module_constants(api):
-    for line in mpif(api).splitlines():
-        if "MPI_WTI" not in line and "MPI_AINT_" not in line:
-            yield line
-
-
-def module(api):
-    out = ["! Generated from mpi/api; compiled by the Fortran compiler that uses it.",
-           "MODULE mpi", "  IMPLICIT NONE", "  PUBLIC", *module_constants(api), "  INTERFACE"]
-    for function in bound(api.functions()):
-        out += interface(Binding(api, function))
-    out += ["  END INTERFACE", "END MODULE mpi", ""]
-    return "\n".join(out)
-
-
 def generate(api):
-    files = {"include/mpif.h": mpif(api), "include/mpi.f90": module(api)}
+    files = {"include/mpif.h": mpif(api)}
     for chapter, functions in api.chapters.items():
         if bound(functions):
             name = f"generated/mpi/fortran/f77_{identifier(chapter)}.cpp"

@@ -11,10 +11,11 @@ from pathlib import Path
 
 FUNCTION_KEYS = {
     "name", "since", "status", "large", "abi", "returns", "f77", "impl", "body", "phase",
-    "f77_mark", "f77_ierror",
+    "f77_mark", "f77_ierror", "f77_by_hand", "f08",
     "binding", "errors", "value_on_error", "doc", "params", "describe", "direct",
 }
-PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "pair", "doc", "f77", "f77_len"}
+PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "pair", "doc", "f77", "f77_len", "f08",
+              "section"}
 
 
 class ListError(Exception):
