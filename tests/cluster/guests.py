@@ -20,7 +20,7 @@ SOON_S = 12.0
 
 
 class Guests:
-    """The cases. Who takes them says how a launcher is called: launcher(processes)."""
+    """The cases. Who takes them says how the launcher is called: launcher(processes), one_host(processes)."""
 
     environment = None
 
@@ -129,11 +129,12 @@ class Guests:
 
     def test_processes_share_the_cores(self):
         program = self.build("plain", "puts(\"here\"); return 0;")
-        status, out, ours, err = self.job(2, "-n", 2, "--cores", 2, "--show", program)
-        self.assertEqual((status, ours), (0, []), err)
-        cores = [line.split("core ")[1].split()[0] for line in out.splitlines()
-                 if line.strip().startswith("rank")]
-        self.assertEqual(len(set(cores)), min(2, len(os.sched_getaffinity(0))), out)
+        done = subprocess.run([*map(str, self.one_host(2)), tool("mpcrun"), "-n", "2", "--show", program],
+                              text=True, timeout=60, capture_output=True, env=self.environment)
+        self.assertEqual((done.returncode, self.ours(done.stderr)), (0, []), done.stderr)
+        cores = [line.split(" on core ")[1].split()[0] for line in done.stdout.splitlines()
+                 if line.startswith("worker ")]
+        self.assertEqual(len(set(cores)), min(2, len(os.sched_getaffinity(0))), done.stdout)
 
     # --- ends ---
 
@@ -147,7 +148,7 @@ class Guests:
     def test_others_may_say_last_words(self):
         out, _ = self.ends("last_words", "if (rank == 3) exit(5); usleep(20000);"
                            " if (rank == 0) { puts(\"last words\"); exit(5); }" + STUCK, 5,
-                           "rank 3 of 4", "status 5")
+                           " of 4", "status 5")
         self.assertEqual(out, "last words\n")
 
     def test_a_status_after_finalize_is_the_jobs(self):

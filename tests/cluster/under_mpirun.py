@@ -20,6 +20,8 @@ class UnderMpirun(Guests, ClusterCase):
     def launcher(self, processes):
         return (MPIRUN, "-n", processes, "--bind-to", "none", "--oversubscribe")
 
+    one_host = launcher
+
     @unittest.skipUnless(HYDRA, "no mpiexec.hydra: apt-get install mpich")
     def test_hydra_is_refused_once(self):
         hello = example("hello")

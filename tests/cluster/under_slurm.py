@@ -19,9 +19,12 @@ class UnderSlurm(Guests, ClusterCase):
         cls.slurm = cls.enterClassContext(slurm.Slurm())
         cls.environment = cls.slurm.environment
 
-    def launcher(self, processes, how=("--mpi=pmix",)):
-        nodes = 1 if processes < 2 else 2
+    def launcher(self, processes, how=("--mpi=pmix",), nodes=2):
+        nodes = 1 if processes < 2 else nodes
         return ("srun", "--quiet", *how, "-N", nodes, "-n", processes, "--distribution=block")
+
+    def one_host(self, processes):
+        return self.launcher(processes, nodes=1)  # two would not know that they are one machine
 
     def test_block_layout_over_nodes(self):
         program = self.build("where", INIT + "int before; for (before = 0; before < size; ++before) {"
@@ -67,7 +70,7 @@ class UnderSlurm(Guests, ClusterCase):
 
     def test_kill_on_bad_exit_and_the_opposite(self):
         for how in ("-K1", "-K0"):
-            program = self.build("last_words", INIT + READY + "if (rank == 3) exit(5); usleep(20000);"
+            program = self.build("ready_last_words", INIT + READY + "if (rank == 3) exit(5); usleep(20000);"
                                  " if (rank == 0) { puts(\"last words\"); exit(5); }" + STUCK + END)
             done = subprocess.run([*map(str, self.launcher(2, ("--mpi=pmix", how))), tool("mpcrun"), "-n", "4",
                                    program], timeout=60, env=self.environment, text=True, capture_output=True)
