@@ -26,13 +26,29 @@ class UnderSlurm(Guests, ClusterCase):
     def one_host(self, processes):
         return self.launcher(processes, nodes=1)  # two would not know that they are one machine
 
+    def where(self, *words):
+        """On which node each rank is, and how many processes there are."""
+        program = self.build("where", INIT + "printf(\"%d %s %d\\n\", rank, getenv(\"SLURMD_NODENAME\") ?"
+                             " getenv(\"SLURMD_NODENAME\") : \"here\", getpid());" + END)
+        done = subprocess.run([*map(str, words), program], env=self.environment, text=True,
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, self.ours(done.stderr)), (0, []), done.stderr)
+        lines = sorted((line.split() for line in done.stdout.splitlines()), key=lambda line: int(line[0]))
+        return " ".join(line[1] for line in lines), len(set(line[2] for line in lines))
+
     def test_block_layout_over_nodes(self):
-        program = self.build("where", INIT + "int before; for (before = 0; before < size; ++before) {"
-                             " if (before == rank) puts(getenv(\"SLURMD_NODENAME\"));"
-                             " MPI_Barrier(MPI_COMM_WORLD); }" + END)
-        done = subprocess.run(["srun", "--mpi=pmix", "-N2", "--ntasks-per-node=2", tool("mpcrun"), "-n", "8",
-                               program], env=self.environment, text=True, capture_output=True, timeout=60)
-        self.assertEqual((done.returncode, sorted(done.stdout.split())), (0, ["n1"] * 4 + ["n2"] * 4), done.stderr)
+        self.assertEqual(self.where("srun", "--mpi=pmix", "-N2", "--ntasks-per-node=2", tool("mpcrun"), "-n", 8),
+                         ("n1 n1 n1 n1 n2 n2 n2 n2", 4))
+
+    def test_in_an_allocation_it_uses_all_nodes(self):
+        salloc = ("salloc", "-Q", "-N2", tool("mpcrun"))
+        self.assertEqual(self.where(*salloc, "-n", 5), ("n1 n1 n2 n2 n2", 2))
+        self.assertEqual(self.where(*salloc, "-n", 4, "-p", 4), ("n1 n1 n2 n2", 4))
+        self.assertEqual(self.where(*salloc, "-n", 1), ("here", 1))
+        self.assertEqual(self.where("salloc", "-Q", "-N1", tool("mpcrun"), "-n", 2), ("here here", 1))
+        done = subprocess.run([*salloc, "-n", "4", "/nowhere/at/all"], env=self.environment, text=True,
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, len(self.ours(done.stderr))), (127, 1), done.stderr)
 
     def test_without_pmix_it_is_refused_once(self):
         hello = example("hello")

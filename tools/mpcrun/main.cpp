@@ -11,6 +11,7 @@
 #include <string>
 
 #include "runtime/wireup/starter.h"
+#include "tools/mpcrun/allocation.h"
 #include "tools/mpcrun/heap.h"
 #include "tools/mpcrun/launcher.h"
 #include "tools/mpcrun/options.h"
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
     return mpc::job::kExitOutput;
   }
   auto& spec = std::get<mpc::job::JobSpec>(parsed);
+  if (mpc::tools::needs_srun(spec)) return mpc::tools::become_srun(argc, argv, spec);
   if (mpc::tools::needs_launcher(spec))
     return mpc::tools::become_launcher(argc, argv, spec);
   restart_with_tunables(argv, spec);
