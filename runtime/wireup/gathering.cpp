@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <utility>
 
 namespace mpc::wireup {
@@ -155,6 +156,18 @@ bool is_welcome(int socket, const Hello& hello) {
          receive(socket, &answer, sizeof answer) && answer == hello.index;
 }
 
+// Of the socket's own end; an IPv4 address as four bytes, however the socket takes it.
+std::string address_of(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    const auto& four = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+    return {reinterpret_cast<const char*>(&four), sizeof four};
+  }
+  if (address->sa_family != AF_INET6) return "";
+  const auto& six = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  const std::string bytes(reinterpret_cast<const char*>(&six), sizeof six);
+  return IN6_IS_ADDR_V4MAPPED(&six) ? bytes.substr(12) : bytes;
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> out;
   for (size_t at = 0; at < text.size();) {
@@ -274,6 +287,26 @@ Result<int> Gathering::join(const Bytes& invitation, int index) {
                              " does not reach process 0 of the job at " + tried +
                              ", port " + std::to_string(port) +
                              ": is there a firewall between the hosts?"};
+}
+
+std::string Gathering::interfaces_of(const std::vector<int>& sockets) {
+  std::set<std::string> addresses, names;
+  for (const int socket : sockets) {
+    sockaddr_storage own{};
+    socklen_t bytes = sizeof own;
+    if (::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &bytes) == 0)
+      addresses.insert(address_of(reinterpret_cast<sockaddr*>(&own)));
+  }
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return "";
+  for (const ifaddrs* a = all; a != nullptr; a = a->ifa_next)
+    if (a->ifa_addr != nullptr && (a->ifa_flags & IFF_LOOPBACK) == 0 &&
+        addresses.count(address_of(a->ifa_addr)) != 0)
+      names.insert(a->ifa_name);
+  ::freeifaddrs(all);
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
 }
 
 }  // namespace mpc::wireup

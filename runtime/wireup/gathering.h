@@ -37,6 +37,9 @@ class Gathering {
   // In the others: the socket. Errors: kSystem.
   static Result<int> join(const Bytes& invitation, int index);
 
+  // By which interfaces of this host these connections go, "eth0,eth1"; not the loopback one.
+  static std::string interfaces_of(const std::vector<int>& sockets);
+
  private:
   using Token = std::array<unsigned char, 16>;
   int admit_one(int processes, std::vector<Member>& members) const;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/service_thread.h"
 #include "runtime/wireup/backends.h"
@@ -26,16 +27,23 @@ struct Place {
   int size = 1;
 };
 
+// This process's connections with the others.
+struct Connection {
+  int own = -1;
+  std::string interfaces;
+};
+
 class Guest final : public Wireup {
  public:
   // All live as long as the process: threads use them.
-  Guest(LauncherLink& link, Modex& modex, Place place)
-      : link_(link), modex_(modex), place_(place) {}
+  Guest(LauncherLink& link, Modex& modex, Place place, std::string interfaces)
+      : link_(link), modex_(modex), place_(place), interfaces_(std::move(interfaces)) {}
 
   int index() const noexcept override { return modex_.index(); }
   int size() const noexcept override { return modex_.size(); }
   int local_index() const noexcept override { return place_.index; }
   int local_size() const noexcept override { return place_.size; }
+  std::string interfaces() const override { return interfaces_; }
   Result<> put(std::string_view key, const Bytes& bytes) override {
     return modex_.put(key, bytes);
   }
@@ -66,6 +74,7 @@ class Guest final : public Wireup {
   LauncherLink& link_;
   Modex& modex_;
   const Place place_;
+  const std::string interfaces_;
 };
 
 // The system's numbers of the cores that this process may use.
@@ -101,8 +110,23 @@ void close_input() {
   ::close(null);
 }
 
-// Process 0 and the others do this at the same time. Returns this process's socket.
-Result<int> gather(Modex& modex, const Wireup::Terms& terms) {
+Result<Connection> host_all(Gathering& gathering, Modex& modex,
+                            const Wireup::Terms& terms) {
+  Connection connection;
+  auto members = gathering.admit(modex.size(), &connection.own);
+  MPC_TRY(members);
+  std::vector<int> sockets;
+  for (const Member& member : *members) sockets.push_back(member.socket);
+  connection.interfaces = Gathering::interfaces_of(sockets);
+  static auto* const steward = new Steward(
+      std::move(*members), terms,
+      [&modex](int status) { modex.abort(status, "mpcrun: the job is ended"); });
+  MPC_TRY(steward->start());
+  return connection;
+}
+
+// Process 0 and the others do this at the same time.
+Result<Connection> gather(Modex& modex, const Wireup::Terms& terms) {
   Gathering gathering;
   const bool is_first = modex.index() == 0;
   if (is_first) {
@@ -113,29 +137,24 @@ Result<int> gather(Modex& modex, const Wireup::Terms& terms) {
   }
   MPC_TRY(modex.put(kCores, own_cores()));
   MPC_TRY(modex.exchange());
-  if (!is_first) {
-    auto invitation = modex.get(0, kInvitation);
-    MPC_TRY(invitation);
-    return Gathering::join(*invitation, modex.index());
-  }
-  int own = -1;
-  auto members = gathering.admit(modex.size(), &own);
-  MPC_TRY(members);
-  static auto* const steward = new Steward(
-      std::move(*members), terms,
-      [&modex](int status) { modex.abort(status, "mpcrun: the job is ended"); });
-  MPC_TRY(steward->start());
-  return own;
+  if (is_first) return host_all(gathering, modex, terms);
+  auto invitation = modex.get(0, kInvitation);
+  MPC_TRY(invitation);
+  auto socket = Gathering::join(*invitation, modex.index());
+  MPC_TRY(socket);
+  return Connection{*socket, Gathering::interfaces_of({*socket})};
 }
 
 Result<std::unique_ptr<Wireup>> join_job(Modex& modex, const Wireup::Terms& terms) {
-  auto socket = gather(modex, terms);
-  MPC_TRY(socket);
-  static auto* const link = new LauncherLink(*socket, LauncherLink::Other::kProcess0);
+  auto connection = gather(modex, terms);
+  MPC_TRY(connection);
+  static auto* const link =
+      new LauncherLink(connection->own, LauncherLink::Other::kProcess0);
   MPC_TRY(link->start());
   auto place = find_place(modex);
   MPC_TRY(place);
-  return std::unique_ptr<Wireup>(std::make_unique<Guest>(*link, modex, *place));
+  return std::unique_ptr<Wireup>(
+      std::make_unique<Guest>(*link, modex, *place, connection->interfaces));
 }
 
 Error of_all(const Starter& starter, Errc code, std::string text) {
