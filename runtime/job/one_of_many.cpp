@@ -65,7 +65,7 @@ std::string own_program(const char* called) {
 // Of the same installation, or build folder.
 std::vector<std::string> places_of_mpcrun() {
   Dl_info info{};
-  static const char kInThisLibrary = 0;
+  static constexpr char kInThisLibrary = 0;
   std::vector<std::string> out;
   if (::dladdr(&kInThisLibrary, &info) != 0 && info.dli_fname != nullptr) {
     std::string folder = info.dli_fname;
