@@ -33,7 +33,7 @@ int exit_status_of(Errc code) {
 
 // What the libraries behind several processes do at exit() is not for us to wait for.
 int end_process(int status, wireup::Wireup& wireup) {
-  if (wireup.has_launcher()) ::_exit(status);
+  if (wireup.has_launcher()) ::_exit(wireup.end_together(status));
   return status;
 }
 
@@ -84,7 +84,8 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
     return kExitLaunch;
   }
   inherited::take();
-  auto connected = mpc::wireup::Wireup::connect();
+  auto connected = mpc::wireup::Wireup::connect(
+      {spec.processes, spec.timeout_seconds, &console::say});
   if (!connected) return report(connected.error(), nullptr);
   mpc::wireup::Wireup* const wireup = connected->get();
   console::share(wireup->console_memory());
@@ -105,7 +106,6 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   const bool is_traced = mpc::trace::TraceFile::write();
   if (!status) return report(status.error(), wireup);
   std::fflush(nullptr);
-  ::_exit(*status == 0 && !is_traced
-              ? kExitOutput
-              : *status);  // no destructors of program copies: their ranks ran them
+  // No destructors of program copies: their ranks ran them.
+  ::_exit(wireup->end_together(*status == 0 && !is_traced ? kExitOutput : *status));
 }

@@ -149,7 +149,7 @@ void NodeJob::finish() {
   const bool is_traced =
       trace::TraceFile::write();  // last: the report does not wait for it
   const int status = exit_status();
-  ::_exit(status == 0 && !is_traced ? kExitOutput : status);
+  ::_exit(wireup_->end_together(status == 0 && !is_traced ? kExitOutput : status));
 }
 
 }  // namespace mpc::job

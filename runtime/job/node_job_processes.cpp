@@ -193,7 +193,8 @@ void NodeJob::obey(wireup::Order order) {
   if (ending_.request(0, &kNothing, order == wireup::Order::kEndSoon)) {
     signals_->finish_job();
   } else if (is_leaving_.load(std::memory_order_seq_cst)) {
-    ::_exit(ending_.status());  // it waits for processes that do not come any more
+    wireup_->end_by_order(
+        ending_.status());  // it waits for processes that do not come any more
   }
 }
 

@@ -142,6 +142,8 @@ void SignalThread::serve() {
     }
     // Ctrl-\ of a terminal: a launcher gets it, too, and asks all its processes.
     if (signal == SIGQUIT && from.si_code == SI_KERNEL && has_launcher(job_)) continue;
+    if (signal == SIGQUIT && job_.wireup() != nullptr && job_.wireup()->ask_tables())
+      continue;
     if (signal == SIGQUIT) {
       console::say("mpcrun: state of the job\n" + state_table(job_));
       continue;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "runtime/job/hooks.h"
+#include "runtime/job/one_of_many.h"
 
 namespace mpc::job {
 namespace {
@@ -72,6 +73,7 @@ void take_environment() {
 }  // namespace
 
 Job* create_singleton() {
+  refuse_to_be_one_of_many();
   take_environment();
   return new SingletonJob;
 }

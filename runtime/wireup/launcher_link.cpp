@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,10 @@ namespace {
 
 // The launcher prints and decides; what a process ends with then interests nobody.
 constexpr int kStatusWithoutLauncher = 1;
+// Longer than process 0 waits for the others, a crash's report among them.
+constexpr std::chrono::seconds kMostPart{20};
+// Without process 0: so long for what ranks have printed.
+constexpr unsigned kLastWordsSeconds = 3;
 
 }  // namespace
 
@@ -27,12 +32,12 @@ Result<> LauncherLink::start() {
   return {};
 }
 
-// One system call, no heap: the handler of a crash calls it. A packet is sent whole or not at all.
+// One system call, no heap: the handler of a crash calls it. A packet is sent whole or not at all;
+// a stream takes it in one piece, too, since it has room for that and few use it.
 void LauncherLink::tell(Report kind, int status, std::string_view text) noexcept {
-  RecordHead head{static_cast<int32_t>(kind), status};
-  iovec parts[] = {
-      {&head, sizeof head},
-      {const_cast<char*>(text.data()), std::min(text.size(), kMostTextBytes)}};
+  const size_t text_bytes = std::min(text.size(), kMostTextBytes);
+  RecordHead head{static_cast<int32_t>(kind), status, static_cast<int32_t>(text_bytes)};
+  iovec parts[] = {{&head, sizeof head}, {const_cast<char*>(text.data()), text_bytes}};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
@@ -55,6 +60,42 @@ void LauncherLink::obey(Order order) {
   // No rank runs yet.
   if (order == Order::kAskTable) return tell(Report::kTable, 0, {});
   const std::lock_guard wait(end_);
+  if (other_ == Other::kProcess0) return part_later(kStatusWithoutLauncher);
+  ::_exit(kStatusWithoutLauncher);
+}
+
+int LauncherLink::part(int status) noexcept {
+  tell(Report::kWritten, status, {});
+  std::unique_lock lock(mutex_);
+  left_.wait_for(lock, kMostPart, [this] { return has_left_; });
+  return has_left_ ? job_status_ : std::max(status, kStatusWithoutLauncher);
+}
+
+void LauncherLink::part_later(int status) noexcept {
+  ends_when_left_ = true;
+  tell(Report::kWritten, status, {});
+}
+
+void LauncherLink::leave(int status) {
+  if (ends_when_left_) ::_exit(status);
+  const std::lock_guard lock(mutex_);
+  has_left_ = true;
+  job_status_ = status;
+  left_.notify_all();
+}
+
+// Process 0 has ended before the others: it was killed, or its host is gone.
+void LauncherLink::lose_other() {
+  if (other_ == Other::kLauncher || ends_when_left_) ::_exit(kStatusWithoutLauncher);
+  const bool has_left = [this] {
+    const std::lock_guard lock(mutex_);
+    return has_left_;
+  }();
+  if (!has_left) {
+    obey(Order::kEndSoon);
+    leave(kStatusWithoutLauncher);
+  }
+  ::sleep(kLastWordsSeconds);
   ::_exit(kStatusWithoutLauncher);
 }
 
@@ -62,11 +103,15 @@ void* LauncherLink::listen(void* self) {
   auto& link = *static_cast<LauncherLink*>(self);
   for (;;) {
     RecordHead head;
-    const ssize_t bytes = ::recv(link.socket_, &head, sizeof head, 0);
+    const ssize_t bytes = ::recv(link.socket_, &head, sizeof head, MSG_WAITALL);
     if (bytes < 0 && errno == EINTR) continue;
-    // The launcher is gone. The kernel ends us, too (PR_SET_PDEATHSIG), unless that got lost.
-    if (bytes < static_cast<ssize_t>(sizeof head)) ::_exit(kStatusWithoutLauncher);
-    link.obey(static_cast<Order>(head.kind));
+    // A launcher's death is the end by the kernel, too (PR_SET_PDEATHSIG), unless that got lost.
+    if (bytes < static_cast<ssize_t>(sizeof head)) link.lose_other();
+    const auto order = static_cast<Order>(head.kind);
+    if (order == Order::kLeave)
+      link.leave(head.status);
+    else
+      link.obey(order);
   }
 }
 

@@ -1,11 +1,13 @@
 #pragma once
-// LauncherLink: the process's end of its connection with the launcher.
+// LauncherLink: the process's end of its connection with who decides about the job's end.
 //
-// Role:      sends reports, hands orders on. When the launcher is gone the process ends.
-// Users:     runtime/wireup/several.cpp.
+// Role:      sends reports, hands orders on. The other end is the launcher, or process 0, which
+//            stands in for one (runtime/wireup/steward.h).
+// Users:     runtime/wireup (several, guest).
 // Threads:   tell() any, signal handlers too; a thread of its own waits for orders.
 // See also:  runtime/wireup/record.h.
 
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string_view>
@@ -18,8 +20,12 @@ namespace mpc::wireup {
 class LauncherLink {
  public:
   using Handler = std::function<void(Order)>;
+  // Who is at the other end. The launcher's death ends the process; without process 0 it ends as
+  // when ordered to, within seconds.
+  enum class Other { kLauncher, kProcess0 };
 
-  explicit LauncherLink(int socket) noexcept : socket_(socket) {}
+  explicit LauncherLink(int socket, Other other = Other::kLauncher) noexcept
+      : socket_(socket), other_(other) {}
   // Never stopped: it lives as long as the process. Errors: kSystem.
   Result<> start();
   void tell(Report kind, int status, std::string_view text) noexcept;
@@ -27,14 +33,27 @@ class LauncherLink {
   // See Wireup::hold_end().
   std::unique_lock<std::mutex> hold_end() { return std::unique_lock(end_); }
 
+  // All is said, and the process would end with this status. Waits for Order::kLeave; returns the
+  // job's status. Other::kProcess0 only.
+  int part(int status) noexcept;
+  // The same for the thread that hears orders: the process ends when that one comes.
+  void part_later(int status) noexcept;
+
  private:
   static void* listen(void* self);
   void obey(Order order);
+  void leave(int status);
+  void lose_other();
 
   const int socket_;
+  const Other other_;
   std::mutex end_;  // held while the process must not end by an order
   std::mutex mutex_;
   Handler handler_;
+  std::condition_variable left_;
+  bool has_left_ = false;  // kLeave has come
+  int job_status_ = 0;
+  bool ends_when_left_ = false;  // the listening thread's own
 };
 
 }  // namespace mpc::wireup

@@ -25,12 +25,16 @@ class Modex {
   virtual int size() const noexcept = 0;
   virtual int local_index() const noexcept = 0;
   virtual int local_size() const noexcept = 0;
+  // The processes of this host. Errors: kSystem.
+  virtual Result<std::vector<int>> local_peers() = 0;
   virtual Result<> put(std::string_view key, const Bytes& bytes) = 0;
   // Commits what was put, and collects it from all.
   virtual Result<> exchange() = 0;
   virtual Result<Bytes> get(int process, std::string_view key) = 0;
   virtual Result<> barrier() = 0;
   virtual void finalize() noexcept = 0;
+  // The process manager ends all processes with force, now. Caller: any thread.
+  virtual void abort(int status, std::string_view why) noexcept = 0;
 };
 
 // What the library exports under this name. Null: *problem says why, in one line.

@@ -1,8 +1,8 @@
 #pragma once
 // Record: what a process of a job and its launcher say to each other.
 //
-// Role:      one packet of a Unix socket (SOCK_SEQPACKET) for each: this head, then a text. Both ends
-//            are of one installation and one host.
+// Role:      this head, then a text: one packet of a Unix socket (SOCK_SEQPACKET) where there is a
+//            launcher, a piece of a stream where process 0 stands in for it.
 // Users:     runtime/wireup, tools/mpclaunch.
 // Threads:   plain data.
 // See also:  docs/cluster.md (the end of a job).
@@ -21,6 +21,9 @@ enum class Report : int32_t {
   kBroken,  // the network is: messages are lost. A death that explains it comes before it
   kTable,     // the answer to kAskTable
   kFinished,  // all ranks have ended: what comes now is the regular end
+  // Where process 0 stands in for a launcher (runtime/wireup/steward.h):
+  kWritten,    // all that it has to say is written, and it would end with this status
+  kAskTables,  // the user wants to see those of all processes
 };
 
 // From the launcher to a process.
@@ -28,11 +31,13 @@ enum class Order : int32_t {
   kEndSoon,  // end and say nothing; ranks may have job.grace_ms for last words
   kEndNow,   // the same without them
   kAskTable,
+  kLeave,  // the answer to kWritten: end now, with this status
 };
 
 struct RecordHead {
   int32_t kind = 0;  // Report or Order
   int32_t status = 0;
+  int32_t text_bytes = 0;  // what follows
 };
 
 // A longer text is cut.

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -21,19 +22,28 @@ namespace mpc::wireup {
 
 class Wireup {
  public:
-  // As the environment says: the launcher's, or alone. What it says is taken out of the
-  // environment: ranks and their children shall not take it for theirs.
-  // Caller: once, before any thread or program is there. Errors: kSystem, kUnsupported;
-  // without a text if the launcher knows it already.
-  static Result<std::unique_ptr<Wireup>> connect();
+  // What the user has asked for, as far as it is not the launcher's to know.
+  struct Terms {
+    int processes = 1;           // -p; 1: as many as there are
+    double timeout_seconds = 0;  // 0: none
+    void (*say)(std::string_view message) =
+        nullptr;  // a report of the job, on any thread
+  };
+  // As the environment says: our launcher's, another one's with PMIx, or alone. What it says is
+  // taken out of the environment: ranks and their children shall not take it for theirs.
+  // Caller: once, before any thread or program is there. Errors: kSystem, kUnsupported, kArg;
+  // without a text if the launcher or another process says it.
+  static Result<std::unique_ptr<Wireup>> connect(const Terms& terms);
 
   virtual ~Wireup() = default;
   virtual int index() const noexcept = 0;
   virtual int size() const noexcept = 0;
   bool is_alone() const noexcept { return size() == 1; }
-  // Among the processes of this host.
+  // Among the processes of this host that may run on the same cores.
   virtual int local_index() const noexcept = 0;
   virtual int local_size() const noexcept = 0;
+  // The network interfaces of this host that lead to the others, "eth0,eth1"; empty: not known.
+  virtual std::string interfaces() const { return {}; }
 
   // Something that all others may get() after the exchange. Errors: kSystem.
   virtual Result<> put(std::string_view key, const Bytes& bytes) = 0;
@@ -48,14 +58,24 @@ class Wireup {
   // Says that this process ends because its work is done. Before the process ends with status 0.
   virtual void finalize() noexcept = 0;
 
-  // To the launcher; nothing happens if there is none. Caller: any, signal handlers too.
+  // To the launcher, or to process 0 in its place; nothing happens in a process alone.
+  // Caller: any, signal handlers too.
   virtual void tell(Report kind, int status, std::string_view text) noexcept = 0;
-  // Is there a launcher that prints reports and decides about the job's status?
+  // Does somebody else than this process's job print reports and decide about the status?
   virtual bool has_launcher() const noexcept = 0;
   // What the launcher orders. Until there is a handler the end of the job ends the process, and
   // questions are answered by nothing. Called on a thread of its own. Caller: any; null: none.
   using Handler = std::function<void(Order order)>;
   virtual void on_order(Handler handler) = 0;
+  // Nothing is left to be said: ends the process, with this status if nobody knows better, when the
+  // handler has returned at the latest. Caller: the handler.
+  virtual void end_by_order(int status) noexcept;
+  // All that the process has to say is written, and it would end with this status. Waits until the
+  // others are as far (20 s at most) where the first end is the end of all; returns the status to
+  // end with.
+  virtual int end_together(int status) noexcept { return status; }
+  // What all ranks of the job do is printed, once. False: there is nobody to ask for it.
+  virtual bool ask_tables() noexcept { return false; }
   // As long as it is held, and there is no handler yet, an order to end waits: a library that is
   // just being opened may have files that it is about to remove. Caller: the main thread, shortly.
   virtual std::unique_lock<std::mutex> hold_end() = 0;

@@ -2,6 +2,7 @@
 """-p and --ranks-per-process: what is said of wrong values. Needs neither PMIx nor UCX."""
 
 import os
+import subprocess
 import sys
 import unittest
 
@@ -43,14 +44,28 @@ class Options(ClusterCase):
             self.skipTest("it is there")
         self.refused(3, "-n", 2, "-p", 2, example("hello"), says=("libpmix-dev",))
 
-    def test_other_launchers_of_several_are_told_so(self):
-        for variable, name in (("PMI_SIZE", "mpiexec"), ("SLURM_STEP_NUM_TASKS", "srun"),
-                               ("OMPI_COMM_WORLD_SIZE", "mpirun")):
-            env = {**os.environ, variable: "4"}
-            self.refused(3, "-n", 2, example("hello"), env=env,
-                         says=(name, "4 times", "-p PROCESSES", variable))
-            status, _, err = run("-n", 2, example("hello"), env={**env, variable: "1"})
+    def test_other_launchers_of_several_are_told_so_once(self):
+        for size, index, name in (("PMI_SIZE", "PMI_RANK", "mpiexec"),
+                                  ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"),
+                                  ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun")):
+            env = {**os.environ, size: "4", index: "0"}
+            for more in ((), ("-p", 2)):
+                self.refused(3, "-n", 2, *more, example("hello"), env=env,
+                             says=(name, "4 times", "mpcrun -n RANKS -p 4", size))
+            status, out, err = run("-n", 2, example("hello"), env={**env, index: "1"})
+            self.assertEqual((status, out, err), (3, "", ""))
+            status, _, err = run("-n", 2, example("hello"), env={**env, size: "1"})
             self.assertEqual((status, err), (0, ""))
+
+    def test_a_program_that_is_started_several_times_is_not_several_jobs(self):
+        for index in ("0", "1"):
+            env = {**os.environ, "PMI_SIZE": "4", "PMI_RANK": index}
+            done = subprocess.run([example("hello")], env=env, capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+            self.assertEqual("mpcrun -n 4" in done.stderr, index == "0")
+        env["PMI_SIZE"] = "1"
+        done = subprocess.run([example("hello")], env=env, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ std::string Child::name() const {
 }
 
 void Child::order(wireup::Order order) const noexcept {
-  const wireup::RecordHead head{static_cast<int32_t>(order), 0};
+  const wireup::RecordHead head{static_cast<int32_t>(order), 0, 0};
   if (is_running) ::send(socket, &head, sizeof head, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

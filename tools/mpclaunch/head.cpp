@@ -141,6 +141,9 @@ void Head::take_record(Child& child, const wireup::RecordHead& head, std::string
     case Report::kFinished:
       child.has_finished = true;
       break;
+    case Report::kWritten:  // for who stands in for a launcher
+    case Report::kAskTables:
+      break;
   }
 }
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/wireup/verdict.h"
 #include "tools/mpclaunch/child.h"
-#include "tools/mpclaunch/verdict.h"
 
 namespace mpc::launch {
 
@@ -52,7 +52,7 @@ class Head {
   bool has_running() const;
 
   std::vector<Child> children_;
-  Verdict verdict_;
+  wireup::Verdict verdict_;
   int signals_ = -1;  // signalfd
   double timeout_seconds_;
   bool is_interrupted_ = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/wireup/record.h"
+#include "runtime/wireup/starter.h"
 #include "tools/mpcrun/paths.h"
 
 namespace mpc::tools {
@@ -20,7 +21,8 @@ constexpr char kLauncher[] = "/mpc/mpclaunch";
 }  // namespace
 
 bool needs_launcher(const job::JobSpec& spec) {
-  return spec.processes > 1 && std::getenv(wireup::kLauncherVariable) == nullptr;
+  return spec.processes > 1 && std::getenv(wireup::kLauncherVariable) == nullptr &&
+         wireup::find_starter().kind == wireup::Starter::Kind::kNone;
 }
 
 int become_launcher(int argc, char** argv, const job::JobSpec& spec) {
@@ -33,6 +35,7 @@ int become_launcher(int argc, char** argv, const job::JobSpec& spec) {
   for (std::string& word : own) words.push_back(word.data());
   words.insert(words.end(), argv, argv + argc);
   words.push_back(nullptr);
+  wireup::hide_pmix();  // of who has started mpcrun once
   ::execv(path.c_str(), words.data());
   if (errno == ENOENT) {
     std::fprintf(

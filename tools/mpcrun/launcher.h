@@ -10,7 +10,7 @@
 
 namespace mpc::tools {
 
-// The job has several processes, and this is none of them.
+// The job has several processes, and this is none of them, nor has another launcher started them.
 bool needs_launcher(const job::JobSpec& spec);
 // Returns the exit status, with a message on standard error, if that cannot be.
 int become_launcher(int argc, char** argv, const job::JobSpec& spec);

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "runtime/wireup/starter.h"
+#include "tools/mpcrun/allocation.h"
 #include "tools/mpcrun/heap.h"
 #include "tools/mpcrun/launcher.h"
 #include "tools/mpcrun/options.h"
@@ -89,6 +91,8 @@ int main(int argc, char** argv) {
   open_missing_streams();
   auto parsed = mpc::tools::parse_options(argc, argv);
   if (const auto* finished = std::get_if<mpc::tools::Finished>(&parsed)) {
+    // Started several times, it says the same several times.
+    if (!mpc::wireup::find_starter().is_first()) return finished->exit_status;
     std::fputs(finished->out.c_str(), stdout);
     std::fputs(finished->err.c_str(), stderr);
     if (std::fflush(stdout) == 0) return finished->exit_status;
@@ -96,6 +100,7 @@ int main(int argc, char** argv) {
     return mpc::job::kExitOutput;
   }
   auto& spec = std::get<mpc::job::JobSpec>(parsed);
+  if (mpc::tools::needs_srun(spec)) return mpc::tools::become_srun(argc, argv, spec);
   if (mpc::tools::needs_launcher(spec))
     return mpc::tools::become_launcher(argc, argv, spec);
   restart_with_tunables(argv, spec);

@@ -4,6 +4,7 @@
 #include <climits>
 #include <memory>
 
+#include "base/index_list.h"
 #include "runtime/wireup/modex.h"
 
 namespace mpc::wireup {
@@ -18,7 +19,8 @@ class PmixModex final : public Modex {
     if (status == PMIX_ERR_UNREACH)
       return {
           Errc::kSystem,
-          "there is no PMIx server: start the job by 'mpcrun -n RANKS -p PROCESSES'"};
+          "PMIx finds no server, though there are variables of one: start the job by "
+          "'mpcrun -n RANKS -p PROCESSES', 'srun --mpi=pmix' or Open MPI's mpirun"};
     if (status != PMIX_SUCCESS) return {Errc::kSystem, "PMIx_Init: " + text_of(status)};
     MPC_TRY(read(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &size_));
     MPC_TRY(read(PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE, &local_size_));
@@ -29,6 +31,22 @@ class PmixModex final : public Modex {
   int size() const noexcept override { return size_; }
   int local_index() const noexcept override { return local_index_; }
   int local_size() const noexcept override { return local_size_; }
+
+  // "0,1,2", wherever they are: not all process managers tell more.
+  Result<std::vector<int>> local_peers() override {
+    pmix_proc_t whom = self_;
+    whom.rank = PMIX_RANK_WILDCARD;
+    pmix_value_t* value = nullptr;
+    const pmix_status_t status = PMIx_Get(&whom, PMIX_LOCAL_PEERS, nullptr, 0, &value);
+    if (status != PMIX_SUCCESS)
+      return {Errc::kSystem,
+              std::string("PMIx_Get: " PMIX_LOCAL_PEERS ": ") + text_of(status)};
+    std::string list;
+    if (value->type == PMIX_STRING && value->data.string != nullptr)
+      list = value->data.string;
+    PMIX_VALUE_RELEASE(value);
+    return parse_index_list(list);
+  }
 
   Result<> put(std::string_view key, const Bytes& bytes) override {
     pmix_value_t value;
@@ -65,6 +83,9 @@ class PmixModex final : public Modex {
 
   Result<> barrier() override { return fence(false); }
   void finalize() noexcept override { PMIx_Finalize(nullptr, 0); }
+  void abort(int status, std::string_view why) noexcept override {
+    PMIx_Abort(status, std::string(why).c_str(), nullptr, 0);
+  }
 
  private:
   // Process managers differ in the type of a number.

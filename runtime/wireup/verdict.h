@@ -2,13 +2,13 @@
 // Verdict: why a job of several processes ends, with which status, and what is said of it.
 //
 // Role:      of all that processes report, the first reason counts, once.
-// Users:     tools/mpclaunch/head.cpp.
+// Users:     tools/mpclaunch/head.cpp, runtime/wireup/steward.cpp.
 // Threads:   one.
 // See also:  runtime/job/ending.h, which does the same within a process.
 
 #include <string>
 
-namespace mpc::launch {
+namespace mpc::wireup {
 
 class Verdict {
  public:
@@ -41,4 +41,4 @@ class Verdict {
   Note reason_, failure_, refusal_;
 };
 
-}  // namespace mpc::launch
+}  // namespace mpc::wireup

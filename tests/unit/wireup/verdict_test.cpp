@@ -1,8 +1,8 @@
-#include "tools/mpclaunch/verdict.h"
+#include "runtime/wireup/verdict.h"
 
 #include <gtest/gtest.h>
 
-namespace mpc::launch {
+namespace mpc::wireup {
 namespace {
 
 TEST(Verdict, IsZeroWhereNothingIsReported) {
@@ -53,4 +53,4 @@ TEST(Verdict, ARefusalCountsOnlyInAJobThatWouldEndWithZero) {
 }
 
 }  // namespace
-}  // namespace mpc::launch
+}  // namespace mpc::wireup

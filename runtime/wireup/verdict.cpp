@@ -1,8 +1,8 @@
-#include "tools/mpclaunch/verdict.h"
+#include "runtime/wireup/verdict.h"
 
 #include <utility>
 
-namespace mpc::launch {
+namespace mpc::wireup {
 
 bool Verdict::Note::take(int its_status, std::string its_message) {
   if (is_there) return false;
@@ -55,4 +55,4 @@ std::string Verdict::messages() const {
   return out;
 }
 
-}  // namespace mpc::launch
+}  // namespace mpc::wireup

@@ -1,0 +1,118 @@
+#include "runtime/job/one_of_many.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "runtime/job/exit_status.h"
+#include "runtime/wireup/starter.h"
+
+namespace mpc::job {
+namespace {
+
+using wireup::Starter;
+
+// The note of runtime/loader/start.S.
+bool has_our_note(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    if (part.p_type != PT_NOTE) continue;
+    const char* at = reinterpret_cast<const char*>(object.dlpi_addr + part.p_vaddr);
+    const char* const end = at + part.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
+      at += sizeof note;
+      if (note.n_namesz == 4 && std::memcmp(at, "mpc", 4) == 0) return true;
+      at += (note.n_namesz + 3) / 4 * 4 + (note.n_descsz + 3) / 4 * 4;
+    }
+  }
+  return false;
+}
+
+// mpcrun and other tools are not, nor is a Python that loads this library.
+bool is_program_of_mpcc() {
+  int out = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, size_t, void* result) {
+        *static_cast<int*>(result) = has_our_note(*object) ? 1 : 0;
+        return 1;  // the program itself is the first
+      },
+      &out);
+  return out != 0;
+}
+
+bool is_same_file(const std::string& a, const char* b) {
+  struct stat one, other;
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b, &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// As it was called, if that is a path.
+std::string own_program(const char* called) {
+  char path[4096];
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  const std::string own(path, length > 0 ? static_cast<size_t>(length) : 0);
+  const bool is_path = called != nullptr && std::strchr(called, '/') != nullptr;
+  return is_path && is_same_file(own, called) ? called : own;
+}
+
+// Of the same installation, or build folder.
+std::vector<std::string> places_of_mpcrun() {
+  Dl_info info{};
+  static constexpr char kInThisLibrary = 0;
+  std::vector<std::string> out;
+  if (::dladdr(&kInThisLibrary, &info) != 0 && info.dli_fname != nullptr) {
+    std::string folder = info.dli_fname;
+    folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+    for (const char* way : {"/../bin/mpcrun", "/../../bin/mpcrun"})
+      out.push_back(folder + way);
+  }
+  return out;
+}
+
+void become_mpcrun(const Starter& starter, int argc, char** argv) {
+  std::string program = own_program(argc > 0 ? argv[0] : nullptr);
+  // Where the launcher does not say how many there are, mpcrun finds it out.
+  std::string ranks = std::to_string(starter.processes > 0 ? starter.processes : 1);
+  std::string words[] = {"mpcrun", "-n", ranks, "--", program};
+  std::vector<char*> command;
+  for (std::string& word : words) command.push_back(word.data());
+  for (int i = 1; i < argc; ++i) command.push_back(argv[i]);
+  command.push_back(nullptr);
+  for (const std::string& path : places_of_mpcrun())
+    ::execv(path.c_str(), command.data());
+}
+
+// Before main, so nothing has been done yet that would be done twice. The dynamic linker gives these
+// arguments to every such function.
+__attribute__((constructor)) void look_for_starter(int argc, char** argv, char**) {
+  if (!is_program_of_mpcc()) return;
+  const Starter starter = wireup::find_starter();
+  if (starter.kind == Starter::Kind::kPmix) become_mpcrun(starter, argc, argv);
+}
+
+}  // namespace
+
+void refuse_to_be_one_of_many() {
+  const Starter starter = wireup::find_starter();
+  if (starter.kind == Starter::Kind::kNone || starter.processes == 0) return;
+  const std::string program = own_program(nullptr);
+  const std::string count = std::to_string(starter.processes);
+  const std::string text = starter.kind == Starter::Kind::kOther
+                               ? wireup::refusal(starter, program)
+                               : std::string(starter.name) + " has started " + program +
+                                     " " + count + " times: write '" + starter.name +
+                                     " ... mpcrun -n " + count + " " + program +
+                                     " ...'; for " + count +
+                                     " jobs of their own unset " + starter.variable;
+  if (starter.is_first()) std::fprintf(stderr, "mpcrun: %s\n", text.c_str());
+  ::_exit(kExitLaunch);
+}
+
+}  // namespace mpc::job

@@ -1,0 +1,74 @@
+#pragma once
+// Steward: what a launcher of ours does for a job's end, done by process 0 where another one started us.
+//
+// Role:      hears what all processes report, tells all to end when one fails, says one report, and
+//            lets nobody leave before all have written what they had to say: another launcher ends
+//            all as soon as one has ended with a failure.
+// Users:     runtime/wireup/guest.cpp.
+// Threads:   one of its own.
+// See also:  tools/mpclaunch/head.h, which does it for the processes that mpcrun -p starts;
+//            docs/design/0024-guests.md.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/wireup/gathering.h"
+#include "runtime/wireup/record.h"
+#include "runtime/wireup/verdict.h"
+#include "runtime/wireup/wireup.h"
+
+namespace mpc::wireup {
+
+class Steward {
+ public:
+  // The other launcher is to end all processes with force.
+  using Kill = std::function<void(int status)>;
+
+  // members: by the index of the process.
+  Steward(std::vector<Member> members, const Wireup::Terms& terms, Kill kill);
+  // Never stopped: it lives as long as the process. Errors: kSystem.
+  Result<> start();
+  // What start() has a thread do: returns when all may leave.
+  void run();
+
+ private:
+  struct Process {
+    Member member;
+    std::string inbox;  // what has come of a record
+    bool is_there = true;
+    bool has_finished = false;  // its ranks have ended by themselves
+    bool has_written = false;   // it waits for Order::kLeave
+    bool owes_table = false;
+    std::string table;
+  };
+  enum class Asking { kNothing, kQuestion, kTimeout };
+
+  void look(int timeout_ms);
+  void read_from(size_t index);
+  void lose(size_t index);
+  void take(size_t index, Report kind, int status, std::string text);
+  void end_all(Order order);
+  void order(const Process& process, Order order, int status) const noexcept;
+  void ask_tables(Asking why);
+  void use_tables();
+  int ms_to_next_deadline() const;
+  void keep_deadlines();
+  bool may_all_leave() const;
+  void dismiss();
+  std::string name_of(size_t index) const;
+
+  std::vector<Process> processes_;
+  const Wireup::Terms terms_;
+  const Kill kill_;
+  Verdict verdict_;
+  Asking asking_ = Asking::kNothing;
+  std::string broken_;  // what Report::kBroken said
+  bool is_over_ = false;
+  // Times of CLOCK_MONOTONIC in ns; 0: none.
+  uint64_t timeout_ns_ = 0, tables_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0,
+           next_tables_ns_ = 0;
+};
+
+}  // namespace mpc::wireup
