@@ -74,7 +74,11 @@ TEST_P(PollingWorkers, ARankThatAwaitsSomethingOfOutsidePollsAtItsFirstTurn) {
   EXPECT_EQ(account_.parking, 0);
 }
 
-TEST_P(PollingWorkers, WaitsThatFindWhatTheyWaitForArmNothingWithoutDemand) {
+// With others one would sleep: a core is idle then, and each end of a look arms for it.
+class PollingAlone : public PollingWorkers {};
+INSTANTIATE_TEST_SUITE_P(Workers, PollingAlone, testing::Values(1));
+
+TEST_P(PollingAlone, WaitsThatFindWhatTheyWaitForArmNothingWithoutDemand) {
   start_with_net(GetParam());
   keep_account();
   constexpr uint64_t kWaits = 1000;
@@ -86,7 +90,7 @@ TEST_P(PollingWorkers, WaitsThatFindWhatTheyWaitForArmNothingWithoutDemand) {
     }
   });
   scheduler_->wait_all();
-  // Workers without work sleep and wake, and a wait may lose its core.
+  // A wait may lose its core, and park.
   EXPECT_LT(since().arms, kWaits / 2);
 }
 
