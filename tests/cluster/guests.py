@@ -16,7 +16,7 @@ WHO = ("int before; for (before = 0; before < size; ++before) {"
        " if (before == rank) printf(\"rank %d of %d pid %d\\n\", rank, size, getpid());"
        " MPI_Barrier(MPI_COMM_WORLD); }")
 # Detection, grace, the launcher's own end, and the machine's noise.
-SOON_S = 12.0
+SOON_S = 20.0
 
 
 class Guests:
@@ -177,8 +177,8 @@ class Guests:
         self.assertIn("2 processes for 1 rank", err)
 
     def test_time_limit(self):
-        _, err = self.ends("waits_long", STUCK, 124, "--timeout: the job ran for 2 s",
-                           options=("--timeout", 2))
+        _, err = self.ends("waits_long", STUCK, 124, "--timeout: the job ran for 6 s",
+                           options=("--timeout", 6))
         for rank in range(4):
             self.assertIn(f"rank {rank}: waits in MPI_Recv", err)
 
