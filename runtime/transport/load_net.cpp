@@ -39,11 +39,14 @@ bool has_rdma() {
 // write over the first instructions of mmap(). What the user has set stays; ranks see none of it.
 class Environment {
  public:
-  Environment() {
+  explicit Environment(const std::string& interfaces) {
     set("UCX_HANDLE_ERRORS", "none");  // crashes are runtime/job/crash.h's
     set("UCX_ERROR_SIGNALS", "");
     set("UCX_DEBUG_SIGNO", "0");
-    if (!has_rdma()) set("UCX_MEM_EVENTS", "n");
+    if (has_rdma()) return;
+    set("UCX_MEM_EVENTS", "n");
+    // UCX would try what leads nowhere, too (docker0 has the same address on all hosts).
+    if (!interfaces.empty()) set("UCX_NET_DEVICES", interfaces.c_str());
   }
   ~Environment() {
     for (const char* name : ours_) ::unsetenv(name);
@@ -108,7 +111,7 @@ Error unloadable(const std::string& path) {
 Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   const std::string path = library_path();
   if (::access(path.c_str(), F_OK) != 0) return missing(path);
-  const Environment environment;
+  const Environment environment(config.interfaces);
   const NoSignals no_signals;
   // It stays: its threads may run until the end of the process.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -7,14 +7,19 @@
 // See also:  runtime/wireup/wireup.h.
 
 #include <memory>
+#include <string>
 
 #include "runtime/wireup/wireup.h"
 
 namespace mpc::wireup {
 
 std::unique_ptr<Wireup> alone();
-// Loads the library behind it. The descriptors are of kLauncherVariable.
-// Errors: kSystem, kUnsupported.
-Result<std::unique_ptr<Wireup>> several(int socket, int console_memory);
+// What it has left in the environment: kLauncherVariable, kInterfacesVariable.
+struct FromLauncher {
+  int socket = -1, console_memory = -1;
+  std::string interfaces;
+};
+// Loads the library behind it. Errors: kSystem, kUnsupported.
+Result<std::unique_ptr<Wireup>> several(FromLauncher launcher);
 
 }  // namespace mpc::wireup

@@ -43,6 +43,7 @@ Result<> refuse_other_starters() {
 
 void hide_from_ranks() {
   ::unsetenv(kLauncherVariable);
+  ::unsetenv(kInterfacesVariable);
   std::vector<std::string> names;
   for (char** entry = environ; *entry != nullptr; ++entry)
     if (std::strncmp(*entry, "PMIX_", 5) == 0)
@@ -65,7 +66,8 @@ Result<std::unique_ptr<Wireup>> Wireup::connect() {
     return {Errc::kSystem,
             std::string(kLauncherVariable) +
                 " is set, but names no launcher: only mpcrun sets it, unset it"};
-  auto wireup = several(socket, memory);
+  const char* interfaces = std::getenv(kInterfacesVariable);
+  auto wireup = several({socket, memory, interfaces != nullptr ? interfaces : ""});
   hide_from_ranks();
   return wireup;
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -34,6 +35,8 @@ class Wireup {
   // Among the processes of this host.
   virtual int local_index() const noexcept = 0;
   virtual int local_size() const noexcept = 0;
+  // The network interfaces of this host that lead to the others, "eth0,eth1"; empty: not known.
+  virtual std::string interfaces() const { return {}; }
 
   // Something that all others may get() after the exchange. Errors: kSystem.
   virtual Result<> put(std::string_view key, const Bytes& bytes) = 0;

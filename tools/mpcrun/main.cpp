@@ -95,9 +95,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
     return mpc::job::kExitOutput;
   }
-  auto& spec = std::get<mpc::job::JobSpec>(parsed);
-  if (mpc::tools::needs_launcher(spec))
-    return mpc::tools::become_launcher(argc, argv, spec);
+  auto& command = std::get<mpc::tools::Command>(parsed);
+  if (mpc::tools::needs_launcher(command.plan))
+    return mpc::tools::become_launcher(argc, argv, command);
+  mpc::job::JobSpec& spec = command.spec;
   restart_with_tunables(argv, spec);
   take_preloads(spec);
   return mpc_run_job(spec);
