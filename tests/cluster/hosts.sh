@@ -38,7 +38,8 @@ start_time() { cut -d' ' -f22 "/proc/$1/stat" 2>/dev/null || true; }
 # Waits for the first process of new namespaces, and writes down its number.
 hold() {  # FILE UNSHARE-OPTIONS...
   file=$1; shift
-  setsid unshare "$@" --fork --kill-child sleep infinity </dev/null >/dev/null 2>&1 &
+  # Its SIGCHLD is ignored: so it leaves no dead processes that nobody waits for.
+  setsid unshare "$@" --fork --kill-child env --ignore-signal=CHLD sleep infinity </dev/null >/dev/null 2>&1 &
   parent=$!
   for _ in $(seq 200); do
     pid=$(cat "/proc/$parent/task/$parent/children" 2>/dev/null || true)

@@ -60,10 +60,10 @@ class Hosts:
         """{pid there: command line}, without the host's own."""
         done = subprocess.run(["sh", SCRIPT, "ps", self.path("net"), host], capture_output=True,
                               text=True, timeout=30, check=True)
-        lines = [line.split(None, 1) for line in done.stdout.splitlines()]
+        lines = [line.split(None, 1) for line in done.stdout.splitlines() if "<defunct>" not in line]
         own = ("sleep infinity", "sshd: /usr/sbin/sshd", "ps -e")
         return {int(pid): args for pid, args in lines
-                if not args.startswith(own) and args != "[sshd] <defunct>"}
+                if not args.startswith(own)}
 
     def kill(self, host, pid, which=9):
         subprocess.run(self.command(host, "kill", f"-{which}", pid), check=True, timeout=10)
@@ -106,8 +106,8 @@ class HostsCase(ClusterCase):
         return done.returncode, done.stdout, done.stderr
 
     def left(self):
-        return {host: self.hosts.processes(host) for host in self.hosts.names
-                if self.hosts.processes(host)}
+        found = {host: self.hosts.processes(host) for host in self.hosts.names}
+        return {host: there for host, there in found.items() if there}
 
     def gone(self, within=3.0):
         until = time.monotonic() + within

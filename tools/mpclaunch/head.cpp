@@ -40,6 +40,17 @@ std::string how_it_ended(int wait_status) {
                      WEXITSTATUS(wait_status));
 }
 
+// What keeps a program from starting may be so on one host only.
+std::string with_host(const Process& process, int status, std::string text) {
+  constexpr std::string_view kBegin = "mpcrun: ", kOfRank = "mpcrun: rank";
+  const bool is_of_start = status == job::kExitNotFound || status == job::kExitLaunch ||
+                           status == job::kExitNotExecutable;
+  if (!is_of_start || process.host_name.empty() || !text.starts_with(kBegin) ||
+      text.starts_with(kOfRank))
+    return text;
+  return text.insert(kBegin.size(), "host " + process.host_name + ": ");
+}
+
 int here_in(const Plan& plan) {
   for (size_t host = 0; host < plan.hosts.size(); ++host)
     if (plan.hosts[host].is_here) return static_cast<int>(host);
@@ -122,7 +133,8 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
   Process& process = processes_[static_cast<size_t>(index)];
   switch (static_cast<Report>(head.kind)) {
     case Report::kEnding:
-      if (verdict_.end(head.status, std::move(text))) end_all(Order::kEndSoon);
+      if (verdict_.end(head.status, with_host(process, head.status, std::move(text))))
+        end_all(Order::kEndSoon);
       break;
     case Report::kCrash:
       if (!verdict_.end_by_crash(index)) break;
@@ -240,7 +252,11 @@ void Head::keep_deadlines() {
     for (Process& process : processes_) process.owes_table = false;
     use_tables();
   }
-  if (is_over(broken_ns_) && verdict_.end(job::kExitLaunch, broken_))
+  // Once a process has finished all ranks have ended: it may leave before others do.
+  const bool has_finished =
+      std::any_of(processes_.begin(), processes_.end(),
+                  [](const Process& process) { return process.has_finished; });
+  if (is_over(broken_ns_) && !has_finished && verdict_.end(job::kExitLaunch, broken_))
     end_all(Order::kEndNow);
   if (is_over(kill_ns_)) kill_all(false);
   if (is_over(kill_reporter_ns_)) kill_all(true);
