@@ -123,7 +123,7 @@ class HostEnds(HostsCase):
                 self.assertEqual(status, 3, err)
                 self.assertRegex(err, r"^mpcrun: host h2: it does not answer any more \(.*\); "
                                       r"the job is ended\n$")
-                self.gone(SILENCE_S)
+                self.gone(SILENCE_S + 6)  # sshd, too, has to notice it
             finally:
                 self.hosts.link("h2", "up")
 

@@ -30,7 +30,7 @@ check() {
 
 inside() {  # HOLDER-FILE CMD...
   pid=$(cat "$1"); shift
-  nsenter --target "$pid" --net --uts --ipc --pid --mount --wd="$PWD" -- "$@"
+  ${into:-} nsenter --target "$pid" --net --uts --ipc --pid --mount --wd="$PWD" -- "$@"
 }
 
 start_time() { cut -d' ' -f22 "/proc/$1/stat" 2>/dev/null || true; }
@@ -67,6 +67,8 @@ StrictModes no
 UsePAM no
 PidFile none
 MaxStartups 100
+ClientAliveInterval 1
+ClientAliveCountMax 3
 AcceptEnv LANG
 END
   cat >"$1/ssh_config" <<END
@@ -148,7 +150,7 @@ case $command in
   check) check ;;
   up) up "$@" ;;
   settle) settle "$@" ;;
-  exec) dir=$1 host=$2; shift 2; inside "$dir/$host" "$@" ;;
+  exec) dir=$1 host=$2; shift 2; into=exec; inside "$dir/$host" "$@" ;;
   link) inside "$1/$2" ip link set eth0 "$3" ;;
   ps) inside "$1/$2" ps -e -o pid=,args= ;;
   down) down "$1" ;;

@@ -23,6 +23,8 @@ using wireup::Report;
 constexpr uint64_t kPatienceNs = 2500 * kMs, kPatienceWithReportNs = 15'000 * kMs;
 // How often a job in the background of its terminal looks whether it is in front again.
 constexpr uint64_t kLookAtTerminalNs = 500 * kMs;
+// So long until those that were killed on other hosts have ended, whatever is heard of them.
+constexpr uint64_t kAbandonNs = 1000 * kMs;
 constexpr uint64_t kTablesNs = 1000 * kMs;
 // So long until the end of a process explains a network that is broken.
 constexpr uint64_t kBrokenNs = 300 * kMs;
@@ -110,7 +112,8 @@ int Head::run() {
   // What they have printed comes before the report; a reader that reads no more does not keep a
   // job that failed.
   const uint64_t end_ns = now_ns() + kPatienceNs;
-  while (!output_.is_drained() && !(verdict_.is_ending() && now_ns() >= end_ns))
+  while (has_reader_ && !output_.is_drained() &&
+         !(verdict_.is_ending() && now_ns() >= end_ns))
     loop_.turn(verdict_.is_ending() ? 100 : -1);
   job::console::be_alone();
   job::console::say(verdict_.messages());
@@ -196,8 +199,7 @@ void Head::judge(int index, int wait_status) {
   const int status = std::max(status_of(wait_status), 1);
   // Who reads the job's output has gone (mpcrun ... | head): nobody is to be told.
   if (status == job::kExitSignal + SIGPIPE) {
-    if (verdict_.end(status, "")) end_all(Order::kEndNow);
-    return;
+    return lose_reader();
   }
   if (verdict_.end(status, fmt::format("mpcrun: {} {}; the job is ended",
                                        process.name(), how_it_ended(wait_status))))
@@ -229,7 +231,7 @@ void Head::kill_all(bool also_reporter) {
 int Head::ms_to_next_deadline() const {
   uint64_t next = UINT64_MAX;
   for (const uint64_t time :
-       {timeout_ns_, tables_ns_, broken_ns_, kill_ns_, kill_reporter_ns_})
+       {timeout_ns_, tables_ns_, broken_ns_, kill_ns_, kill_reporter_ns_, abandon_ns_})
     if (time != 0) next = std::min(next, time);
   if (input_.is_paused()) next = std::min(next, now_ns() + kLookAtTerminalNs);
   if (next == UINT64_MAX) return -1;
@@ -258,8 +260,15 @@ void Head::keep_deadlines() {
                   [](const Process& process) { return process.has_finished; });
   if (is_over(broken_ns_) && !has_finished && verdict_.end(job::kExitLaunch, broken_))
     end_all(Order::kEndNow);
-  if (is_over(kill_ns_)) kill_all(false);
-  if (is_over(kill_reporter_ns_)) kill_all(true);
+  if (is_over(kill_ns_)) {
+    kill_all(false);
+    if (kill_reporter_ns_ == 0) abandon_ns_ = now + kAbandonNs;
+  }
+  if (is_over(kill_reporter_ns_)) {
+    kill_all(true);
+    abandon_ns_ = now + kAbandonNs;
+  }
+  if (is_over(abandon_ns_)) abandon_others();
 }
 
 // --- what each rank does ------------------------------------------------------------------------

@@ -77,6 +77,8 @@ class Head {
   void end_at(int host);
   void lose_host(int host, const std::string& problem);
   void lose_output(int fd, int error);
+  void lose_reader();
+  void abandon_others();
 
   const Launch launch_;
   const Plan& plan_;
@@ -94,11 +96,12 @@ class Head {
   int console_memory_ = -1;
   bool is_started_ = false;  // all hosts have been there
   bool is_interrupted_ = false;
+  bool has_reader_ = true;  // of what the job prints
   Asking asking_ = Asking::kNothing;
   std::string broken_;  // what Report::kBroken said
   // Times of CLOCK_MONOTONIC in ns; 0: none.
   uint64_t timeout_ns_ = 0, tables_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0,
-           kill_reporter_ns_ = 0;
+           kill_reporter_ns_ = 0, abandon_ns_ = 0;
 };
 
 }  // namespace mpc::launch

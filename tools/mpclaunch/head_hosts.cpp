@@ -186,12 +186,22 @@ void Head::lose_host(int host, const std::string& problem) {
     end_all(wireup::Order::kEndSoon);
 }
 
+// Who reads the job's output has gone (mpcrun ... | head): nobody is to be told. Nor waited for: a
+// process may have ended while it wrote, with the lock of the console.
+void Head::lose_reader() {
+  has_reader_ = false;
+  if (verdict_.end(job::kExitSignal + SIGPIPE, "")) end_all(wireup::Order::kEndNow);
+  abandon_others();
+}
+
+// Their daemons end them when the connection does.
+void Head::abandon_others() {
+  for (Process& process : processes_)
+    if (process.host != here_) process.is_running = process.owes_table = false;
+}
+
 void Head::lose_output(int fd, int error) {
-  // Who reads the job's output has gone (mpcrun ... | head): nobody is to be told.
-  if (error == EPIPE) {
-    if (verdict_.end(job::kExitSignal + SIGPIPE, "")) end_all(wireup::Order::kEndNow);
-    return;
-  }
+  if (error == EPIPE) return lose_reader();
   verdict_.note_refusal(
       job::kExitOutput,
       fmt::format("mpcrun: standard {} could not be written: {}; output of the job is "
