@@ -145,9 +145,9 @@ class HostEnds(HostsCase):
 
     def test_time_limit(self):
         program = self.build("waits", INIT + READY + STUCK + END)
-        status, _, err = self.run_job("-n", 4, "--hosts", "h1,h2", "--timeout", 2, program)
+        status, _, err = self.run_job("-n", 4, "--hosts", "h1,h2", "--timeout", 6, program)
         self.assertEqual(status, 124)
-        self.assertIn("--timeout: the job ran for 2 s", err)
+        self.assertIn("--timeout: the job ran for 6 s", err)
         for rank in range(4):
             self.assertIn(f"rank {rank}: ", err)
 

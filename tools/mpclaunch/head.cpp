@@ -97,8 +97,6 @@ Head::Head(Launch launch, const sigset_t& signals, const sigset_t& before)
       signals_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC)) {
   // Last: a report of a process counts before its end.
   loop_.watch_last(signals_, [this] { take_signals(); });
-  if (launch_.timeout_seconds > 0)
-    timeout_ns_ = now_ns() + static_cast<uint64_t>(launch_.timeout_seconds * 1e9);
 }
 
 Head::~Head() { ::close(signals_); }

@@ -12,6 +12,7 @@
 
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
+#include "tools/mpclaunch/clock.h"
 #include "tools/mpclaunch/head.h"
 #include "tools/mpclaunch/interfaces.h"
 #include "tools/mpclaunch/pmix_server.h"
@@ -55,6 +56,8 @@ Result<> Head::start_all() {
   // Before something is written.
   if (here_ >= 0) console_memory_ = job::console::make_shared_memory();
   is_started_ = true;
+  if (launch_.timeout_seconds > 0)
+    timeout_ns_ = now_ns() + static_cast<uint64_t>(launch_.timeout_seconds * 1e9);
   start_elsewhere(job);
   return start_here(job);
 }
