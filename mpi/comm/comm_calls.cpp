@@ -18,6 +18,7 @@
 #include "mpi/objects/request.h"
 #include "mpi/objects/topology.h"
 #include "nbc/overlap/tree_split.h"
+#include "runtime/job/host_map.h"
 #include "runtime/job/job.h"
 
 namespace mpc::mpi::impl {
@@ -161,8 +162,9 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
   switch (type) {
     case MPI_COMM_TYPE_SHARED:
       // By host, whatever processes its ranks live in: windows between processes of a host can
-      // share memory. There is one host; with several this is its number.
-      color = 0;
+      // share memory.
+      color =
+          job::host_map().host_of(rank.job->processes().process_of(rank.world_rank));
       break;
     case MPI_COMM_TYPE_HW_GUIDED:
     case MPI_COMM_TYPE_RESOURCE_GUIDED:

@@ -20,6 +20,7 @@
 #include "mpi/objects/rank_life.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
+#include "runtime/job/host_map.h"
 #include "runtime/job/job.h"
 #include "scheduler/emulation/emulation.h"
 
@@ -50,7 +51,7 @@ Err start(int thread_level) {
       .tag_ub = 0x7fffffff,
       .io = MPI_ANY_SOURCE,
       .host = MPI_PROC_NULL,
-      .wtime_is_global = 1,
+      .wtime_is_global = job::host_map().hosts() == 1,  // a clock for each
       .appnum = rank.app_index,
       .last_used_code = MPI_ERR_LASTCODE,
       .universe_size = rank.world_size,
@@ -140,7 +141,7 @@ Err abort(Comm& comm, int code) {
 double wtime() {
   if (sched::Emulation::is_on())
     return static_cast<double>(sched::Emulation::emulated_now_ns()) * 1e-9;
-  // One origin for all ranks, so that MPI_WTIME_IS_GLOBAL holds.
+  // One origin for all ranks of a host, so that MPI_WTIME_IS_GLOBAL holds.
   return static_cast<double>(sched::now_ns()) * 1e-9;
 }
 double wtick() { return 1e-9; }

@@ -1,8 +1,10 @@
 #include "runtime/job/card.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <span>
 
@@ -18,7 +20,7 @@ constexpr char kSettings[] = "mpc.settings";
 // What a process does with messages and collectives follows from these. Others are its own affair.
 constexpr std::string_view kAgreed[] = {"message.", "nbc.", "net.", "mpi."};
 
-constexpr size_t kHeadWords = 7;
+constexpr size_t kHeadWords = 9;
 
 void append(std::vector<int32_t>& words, uint64_t value) {
   words.push_back(static_cast<int32_t>(value >> 32));
@@ -64,6 +66,7 @@ wireup::Bytes encode(const Card& card) {
                                 card.application_workers};
   append(words, card.settings);
   words.push_back(static_cast<int32_t>(hash_of(version_text())));
+  append(words, card.host);
   words.insert(words.end(), card.workers.begin(), card.workers.end());
   const auto bytes = std::as_bytes(std::span(words));
   return {bytes.begin(), bytes.end()};
@@ -83,6 +86,7 @@ Result<Card> decode(const wireup::Bytes& bytes) {
   card.local = {words[1], words[2]};
   card.application_workers = words[3];
   card.settings = joined(words[4], words[5]);
+  card.host = joined(words[7], words[8]);
   card.workers.assign(words.begin() + kHeadWords, words.end());
   if (card.local.size() < 0 ||
       card.workers.size() != static_cast<size_t>(card.local.size()))
@@ -115,6 +119,19 @@ std::string first_difference(std::string_view here, std::string_view there) {
     if (one != other) return fmt::format("{} (there {})", one, other);
   }
   return "";
+}
+
+uint64_t host_identity() {
+  char line[256] = "";
+  std::string text;
+  if (FILE* boot = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
+    if (std::fgets(line, sizeof line, boot) != nullptr) text = line;
+    std::fclose(boot);
+  }
+  const ssize_t length = ::readlink("/proc/self/ns/ipc", line, sizeof line);
+  if (length > 0) text.append(line, static_cast<size_t>(length));
+  if (::gethostname(line, sizeof line - 1) == 0) text += line;
+  return hash_of(text);
 }
 
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine) {

@@ -22,6 +22,7 @@ struct Card {
   int ranks = 0;  // of the job
   RankRange local;
   int application_workers = 0;
+  uint64_t host = 0;         // host_identity()
   uint64_t settings = 0;     // hash of settings_text()
   std::vector<int> workers;  // of each local rank
 };
@@ -35,6 +36,9 @@ std::string settings_text();
 uint64_t hash_of(std::string_view text) noexcept;
 // "nbc.arity=4 (there nbc.arity=2)" for the first difference; "": none.
 std::string first_difference(std::string_view here, std::string_view there);
+
+// The same in all processes that can share memory: of one kernel, and of one container there.
+uint64_t host_identity();
 
 // Waits for all processes. Errors: kArg: they do not fit each other, and how; kSystem.
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine);

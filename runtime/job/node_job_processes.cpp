@@ -11,6 +11,7 @@
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
+#include "runtime/job/host_map.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
@@ -107,10 +108,14 @@ Result<> NodeJob::tell_others() {
   mine.ranks = size();
   mine.local = local_;
   mine.application_workers = choice_.application_workers;
+  mine.host = host_identity();
   mine.settings = hash_of(settings_text());
   mine.workers = worker_of_;
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);
+  std::vector<uint64_t> hosts;
+  for (const Card& card : *cards) hosts.push_back(card.host);
+  set_host_map(HostMap(hosts));
   int workers_before = 0;
   for (const Card& card : *cards) {
     for (const int worker : card.workers) place_of_.push_back(workers_before + worker);
@@ -178,7 +183,7 @@ void NodeJob::say_last_words() {
 // Nobody leaves as long as others may want something of this process; whoever opened the network
 // moves it on meanwhile.
 void NodeJob::leave_together() {
-  if (wireup_->is_alone()) return;
+  if (wireup_->is_alone() && !wireup_->has_launcher()) return;
   is_leaving_.store(true, std::memory_order_seq_cst);  // obey() looks
   wireup_->leave();
   wireup_->tell(wireup::Report::kFinished, 0, {});

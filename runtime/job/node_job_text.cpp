@@ -1,10 +1,12 @@
 // What mpcrun --show and --trace say about a NodeJob.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/settings.h"
 #include "base/trace.h"
+#include "runtime/job/host_map.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/report.h"
 #include "runtime/trace/trace_file.h"
@@ -12,10 +14,21 @@
 
 namespace mpc::job {
 
+namespace {
+
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
 std::string NodeJob::describe_process() const {
   std::string out;
   if (has_other_processes())
-    out += fmt::format("process {} of {}: ", wireup_->index(), wireup_->size());
+    out += fmt::format("process {} of {}{}: ", wireup_->index(), wireup_->size(),
+                       host_map().hosts() > 1 ? " on host " + host_name() : "");
   out += fmt::format("{} rank{} on {} worker{}\n", local_count(),
                      local_count() == 1 ? "" : "s", choice_.cores.size(),
                      choice_.cores.size() == 1 ? "" : "s");

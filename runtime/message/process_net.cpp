@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/job/host_map.h"
 #include "runtime/message/outside.h"
 #include "runtime/message/remote.h"
 #include "runtime/transport/load_net.h"
@@ -29,6 +30,7 @@ Result<std::unique_ptr<ProcessNet>> ProcessNet::load(wireup::Wireup& wireup) {
   config.process = wireup.index();
   config.processes = wireup.size();
   config.eager_bytes = remote::eager_limit();
+  config.interfaces = wireup.interfaces();
   config.report = &report_broken;
   config.report_context = &wireup;
   // UCX has files in /dev/shm for a moment.
@@ -42,12 +44,13 @@ Result<std::unique_ptr<ProcessNet>> ProcessNet::load(wireup::Wireup& wireup) {
 
 Result<> ProcessNet::connect(transport::Receiver& receiver,
                              sched::Scheduler& scheduler) {
+  const job::HostMap& hosts = job::host_map();
   std::vector<transport::NetPeer> peers;
   for (int process = 0; process < wireup_.size(); ++process) {
     auto address = wireup_.get(process, kAddress);
     MPC_TRY(address);
-    // All processes that this launcher starts are on one host.
-    peers.push_back({std::move(*address), true});
+    const bool is_same_host = hosts.host_of(process) == hosts.host_of(wireup_.index());
+    peers.push_back({std::move(*address), is_same_host});
   }
   MPC_TRY(module_->connect(std::move(peers), receiver));
   MPC_TRY(

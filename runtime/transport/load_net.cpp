@@ -48,7 +48,7 @@ std::string piece_bytes(size_t eager_bytes) {
 // write over the first instructions of mmap(). What the user has set stays; ranks see none of it.
 class Environment {
  public:
-  explicit Environment(size_t eager_bytes) {
+  Environment(size_t eager_bytes, const std::string& interfaces) {
     const std::string piece = piece_bytes(eager_bytes);
     for (const char* name : {"UCX_POSIX_SEG_SIZE", "UCX_SYSV_SEG_SIZE",
                              "UCX_SELF_SEG_SIZE", "UCX_TCP_TX_SEG_SIZE"})
@@ -56,7 +56,10 @@ class Environment {
     set("UCX_HANDLE_ERRORS", "none");  // crashes are runtime/job/crash.h's
     set("UCX_ERROR_SIGNALS", "");
     set("UCX_DEBUG_SIGNO", "0");
-    if (!has_rdma()) set("UCX_MEM_EVENTS", "n");
+    if (has_rdma()) return;
+    set("UCX_MEM_EVENTS", "n");
+    // UCX would try what leads nowhere, too (docker0 has the same address on all hosts).
+    if (!interfaces.empty()) set("UCX_NET_DEVICES", interfaces.c_str());
   }
   ~Environment() {
     for (const char* name : ours_) ::unsetenv(name);
@@ -105,7 +108,7 @@ Error unloadable(const std::string& path) {
 Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   const std::string path = library_path();
   if (::access(path.c_str(), F_OK) != 0) return missing(path);
-  const Environment environment(config.eager_bytes);
+  const Environment environment(config.eager_bytes, config.interfaces);
   const WithoutSignals during;
   // It stays: its threads may run until the end of the process.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -36,6 +36,7 @@ struct NetConfig {
   size_t eager_bytes = 0;      // the longest message that should be posted
   NetReport report = nullptr;  // null: nobody wants to know
   void* report_context = nullptr;
+  std::string interfaces;  // "eth0,eth1", that lead to other hosts; empty: not known
 };
 
 class NetModule {

@@ -7,6 +7,7 @@
 // See also:  runtime/wireup/wireup.h.
 
 #include <memory>
+#include <string>
 
 #include "runtime/wireup/starter.h"
 #include "runtime/wireup/wireup.h"
@@ -14,9 +15,13 @@
 namespace mpc::wireup {
 
 std::unique_ptr<Wireup> alone();
-// Loads the library behind it. The descriptors are of kLauncherVariable.
-// Errors: kSystem, kUnsupported.
-Result<std::unique_ptr<Wireup>> several(int socket, int console_memory);
+// What it has left in the environment: kLauncherVariable, kInterfacesVariable.
+struct FromLauncher {
+  int socket = -1, console_memory = -1;
+  std::string interfaces;
+};
+// Loads the library behind it. Errors: kSystem, kUnsupported.
+Result<std::unique_ptr<Wireup>> several(FromLauncher launcher);
 // Loads the library behind it. Alone, if the launcher has started one process only. A text only in
 // those that have to say it. Errors: kSystem, kUnsupported, kArg.
 Result<std::unique_ptr<Wireup>> guest(const Starter& starter,

@@ -31,8 +31,10 @@ Result<std::unique_ptr<Wireup>> Wireup::connect(const Terms& terms) {
     return {Errc::kSystem,
             std::string(kLauncherVariable) +
                 " is set, but names no launcher: only mpcrun sets it, unset it"};
-  auto wireup = several(socket, memory);
+  const char* interfaces = std::getenv(kInterfacesVariable);
+  auto wireup = several({socket, memory, interfaces != nullptr ? interfaces : ""});
   ::unsetenv(kLauncherVariable);
+  ::unsetenv(kInterfacesVariable);
   hide_pmix();
   return wireup;
 }

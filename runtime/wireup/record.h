@@ -47,4 +47,7 @@ inline constexpr size_t kMostTextBytes = 60 << 10;
 // is what the console needs (runtime/job/console.h).
 inline constexpr char kLauncherVariable[] = "MPC_LAUNCHER";
 
+// The network interfaces that lead to the other hosts of the job: "eth0,eth1". Not set: one host.
+inline constexpr char kInterfacesVariable[] = "MPC_LAUNCHER_INTERFACES";
+
 }  // namespace mpc::wireup

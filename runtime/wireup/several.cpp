@@ -13,15 +13,16 @@ namespace {
 class Several final : public Wireup {
  public:
   Several(std::unique_ptr<LauncherLink> link, std::unique_ptr<Modex> modex,
-          int console_memory)
+          FromLauncher launcher)
       : link_(std::move(link)),
         modex_(std::move(modex)),
-        console_memory_(console_memory) {}
+        launcher_(std::move(launcher)) {}
 
   int index() const noexcept override { return modex_->index(); }
   int size() const noexcept override { return modex_->size(); }
   int local_index() const noexcept override { return modex_->local_index(); }
   int local_size() const noexcept override { return modex_->local_size(); }
+  std::string interfaces() const override { return launcher_.interfaces; }
   Result<> put(std::string_view key, const Bytes& bytes) override {
     return modex_->put(key, bytes);
   }
@@ -41,18 +42,18 @@ class Several final : public Wireup {
   bool has_launcher() const noexcept override { return true; }
   void on_order(Handler handler) override { link_->set_handler(std::move(handler)); }
   std::unique_lock<std::mutex> hold_end() override { return link_->hold_end(); }
-  int console_memory() const noexcept override { return console_memory_; }
+  int console_memory() const noexcept override { return launcher_.console_memory; }
 
  private:
   const std::unique_ptr<LauncherLink> link_;
   const std::unique_ptr<Modex> modex_;
-  const int console_memory_;
+  const FromLauncher launcher_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Wireup>> several(int socket, int console_memory) {
-  auto link = std::make_unique<LauncherLink>(socket);
+Result<std::unique_ptr<Wireup>> several(FromLauncher launcher) {
+  auto link = std::make_unique<LauncherLink>(launcher.socket);
   MPC_TRY(link->start());
   // The library's threads take none of the signals that the job waits for.
   const WithoutSignals during;
@@ -63,8 +64,8 @@ Result<std::unique_ptr<Wireup>> several(int socket, int console_memory) {
     static_cast<void>(link.release());  // its thread goes on
     return {modex.error().code, ""};
   }
-  return std::unique_ptr<Wireup>(
-      std::make_unique<Several>(std::move(link), std::move(*modex), console_memory));
+  return std::unique_ptr<Wireup>(std::make_unique<Several>(
+      std::move(link), std::move(*modex), std::move(launcher)));
 }
 
 }  // namespace mpc::wireup

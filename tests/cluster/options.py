@@ -24,6 +24,29 @@ class Options(ClusterCase):
             with self.subTest(args=args):
                 self.refused(2, "-n", 8, *args, hello, says=says)
 
+    def test_wrong_hosts_are_refused_with_what_would_do(self):
+        hello = example("hello")
+        for args, says in ((("--hosts",), ("--hosts wants HOST",)),
+                           (("--hosts", "a,,b"), ("--hosts a,,b", "no name of a host")),
+                           (("--hosts", "-oProxyCommand=x"), ("no name of a host",)),
+                           (("-H", "a:0"), ("1 or more",)),
+                           (("-H", "a:2,b:2"), ("8 ranks", "room for 4", "--ranks-per-host")),
+                           (("--hosts", "a,b", "--ranks-per-host", 3), ("--ranks-per-host 3", "room for 6")),
+                           (("--hosts", "a,b", "-p", 3), ("-p 3", "2 hosts")),
+                           (("--hosts", "a,b", "--processes-per-host", 5), ("5 processes", "8 ranks")),
+                           (("--ranks-per-host", 4), ("--hosts or --hostfile",)),
+                           (("--processes-per-host", 4), ("--hosts or --hostfile",)),
+                           (("--hosts", "a", "-f", "b"), ("one of the two",)),
+                           (("--hostfile", "/no/such/file"), ("/no/such/file", "No such file"))):
+            with self.subTest(args=args):
+                self.refused(2, "-n", 8, *args, hello, says=says)
+
+    def test_this_host_needs_no_daemon(self):
+        for name in ("localhost", os.uname().nodename, "127.0.0.1"):
+            status, out, err = run("-n", 2, "--hosts", name, "--agent", "false", example("hello"))
+            self.assertEqual((status, err), (0, ""))
+            self.assertEqual(len(out.splitlines()), 2)
+
     def test_the_ranks_of_all_programs_count(self):
         hello = example("hello")
         self.refused(2, "-n", 1, "-p", 2, hello, ":", "-n", 2, hello, says=("-p 2", "3"))

@@ -126,7 +126,7 @@ static void collectives(MPI_Comm comm, int count) {
   free(in), free(out);
 }
 
-static void communicators(void) {
+static void communicators(int has_hosts) {
   MPI_Comm halves, copy;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &halves);
   collectives(halves, 3);
@@ -137,7 +137,7 @@ static void communicators(void) {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &halves);
   int together;
   MPI_Comm_size(halves, &together);
-  expect(together == size, "MPI_COMM_TYPE_SHARED");
+  expect(has_hosts ? together < size : together == size, "MPI_COMM_TYPE_SHARED");
   MPI_Comm_free(&halves);
 }
 
@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
   layouts();
   collectives(MPI_COMM_WORLD, 1);
   collectives(MPI_COMM_WORLD, 20000);
-  if (!only_world) communicators();
+  if (!only_world) communicators(argc > 1);
   int all = 0;
   MPI_Reduce(&errors, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0 && all == 0) printf("No Errors\n");

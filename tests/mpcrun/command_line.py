@@ -68,17 +68,16 @@ class CommandLine(Case):
             self.assertTrue(err.startswith("mpcrun: -"), err)
 
     def test_options_of_other_launchers_are_refused_with_the_way_out(self):
-        one_host = "this mpcrun runs on one host"
+        per_host = "--ranks-per-host"
         for words, says in (
-                (["-host", "localhost"], one_host), (["--host", "a,b"], one_host),
-                (["-hostfile", "f"], one_host), (["--hostfile=f"], one_host),
-                (["-H", "a"], one_host), (["-machinefile", "f"], one_host), (["-f", "f"], one_host),
-                (["-nolocal"], one_host), (["-npernode", "2"], one_host), (["-ppn", "2"], one_host),
-                (["-N", "2"], one_host), (["-ntasks", "2"], "-n N"), (["-configfile", "f"], "':'"),
+                (["--nodelist", "a,b"], "--hosts"), (["-w", "a"], "--hosts"), (["-nolocal"], "--hosts"),
+                (["-launcher", "ssh"], "--agent"), (["-bootstrap", "ssh"], "--agent"),
+                (["-npernode", "2"], per_host), (["-ppn", "2"], per_host),
+                (["-N", "2"], per_host), (["-ntasks", "2"], "-n N"), (["-configfile", "f"], "':'"),
                 (["-cpus-per-proc", "2"], "--bind none"), (["--cpus-per-rank=2"], "share of the cores"),
-                (["--cpus-per-task", "2"], "--cores"), (["-soft", "3"], "-n N"), (["-arch", "x"], one_host),
-                (["-file", "f"], "':'"), (["--mem-bind", "x"], "--bind core"), (["-N1"], one_host),
-                (["--map-by", "ppr:1:socket"], one_host), (["--map-by=ppr:2:node"], one_host), (["--oversubscribe"], "leave it out"),
+                (["--cpus-per-task", "2"], "--cores"), (["-soft", "3"], "-n N"), (["-arch", "x"], "leave it out"),
+                (["-file", "f"], "':'"), (["--mem-bind", "x"], "--bind core"), (["-N1"], per_host),
+                (["--map-by", "ppr:1:socket"], per_host), (["--map-by=ppr:2:node"], per_host), (["--oversubscribe"], "leave it out"),
                 (["--allow-run-as-root"], "leave it out"), (["--bind-to", "core"], "--bind core"),
                 (["-bind-to-core"], "--bind core"), (["--map-by", "node"], "--placement"),
                 (["--rank-by", "slot"], "--placement"), (["--report-bindings"], "--show"),

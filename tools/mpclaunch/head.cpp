@@ -1,20 +1,17 @@
 #include "tools/mpclaunch/head.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
+#include "tools/mpclaunch/clock.h"
 
 namespace mpc::launch {
 namespace {
@@ -22,19 +19,15 @@ namespace {
 using wireup::Order;
 using wireup::Report;
 
-constexpr uint64_t kMs = 1'000'000;
 // Longer than job.grace_ms lets ranks go on at most; a crash's report looks for lines of source.
 constexpr uint64_t kPatienceNs = 2500 * kMs, kPatienceWithReportNs = 15'000 * kMs;
+// How often a job in the background of its terminal looks whether it is in front again.
+constexpr uint64_t kLookAtTerminalNs = 500 * kMs;
+// So long until those that were killed on other hosts have ended, whatever is heard of them.
+constexpr uint64_t kAbandonNs = 1000 * kMs;
 constexpr uint64_t kTablesNs = 1000 * kMs;
 // So long until the end of a process explains a network that is broken.
 constexpr uint64_t kBrokenNs = 300 * kMs;
-
-uint64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000 * kMs +
-         static_cast<uint64_t>(now.tv_nsec);
-}
 
 int status_of(int wait_status) noexcept {
   return WIFSIGNALED(wait_status) ? job::kExitSignal + WTERMSIG(wait_status)
@@ -49,76 +42,103 @@ std::string how_it_ended(int wait_status) {
                      WEXITSTATUS(wait_status));
 }
 
+// What keeps a program from starting may be so on one host only.
+std::string with_host(const Process& process, int status, std::string text) {
+  constexpr std::string_view kBegin = "mpcrun: ", kOfRank = "mpcrun: rank";
+  const bool is_of_start = status == job::kExitNotFound || status == job::kExitLaunch ||
+                           status == job::kExitNotExecutable;
+  if (!is_of_start || process.host_name.empty() || !text.starts_with(kBegin) ||
+      text.starts_with(kOfRank))
+    return text;
+  return text.insert(kBegin.size(), "host " + process.host_name + ": ");
+}
+
+int here_in(const Plan& plan) {
+  for (size_t host = 0; host < plan.hosts.size(); ++host)
+    if (plan.hosts[host].is_here) return static_cast<int>(host);
+  return -1;
+}
+
 }  // namespace
 
-Head::Head(double timeout_seconds, const sigset_t& signals)
-    : signals_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC)),
-      timeout_seconds_(timeout_seconds) {
-  if (timeout_seconds > 0)
-    timeout_ns_ = now_ns() + static_cast<uint64_t>(timeout_seconds * 1e9);
+Head::Head(Launch launch, const sigset_t& signals, const sigset_t& before)
+    : launch_(std::move(launch)),
+      plan_(launch_.plan),
+      here_(here_in(plan_)),
+      before_(before),
+      processes_(processes_of(plan_)),
+      children_(
+          loop_,
+          [this](int process, const wireup::RecordHead& head, std::string text) {
+            take_record(process, head, std::move(text));
+          },
+          [this](int process, int wait_status) { judge(process, wait_status); }),
+      hosts_(
+          loop_, plan_,
+          [this](int host, Frame kind, std::string_view payload) {
+            take_frame(host, kind, payload);
+          },
+          [this](int host, const std::string& problem) { lose_host(host, problem); }),
+      exchange_(loop_, plan_, here_,
+                [this](int host, Frame kind, const Packer& payload) {
+                  hosts_.send(host, kind, payload);
+                }),
+      output_(
+          loop_,
+          [this](int host, size_t bytes) {
+            hosts_.send(host, Frame::kOutputTaken,
+                        Packer().number(static_cast<int64_t>(bytes)));
+          },
+          [this](int fd, int error) { lose_output(fd, error); }),
+      input_(loop_,
+             [this](std::string_view text) {
+               hosts_.send(plan_.host_of(0), Frame::kInput, Packer().text(text));
+             }),
+      signals_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC)) {
+  // Last: a report of a process counts before its end.
+  loop_.watch_last(signals_, [this] { take_signals(); });
 }
 
 Head::~Head() { ::close(signals_); }
 
-void Head::give_up(const std::string& message) {
-  verdict_.end(job::kExitLaunch, message);
-  kill_all(true);
-}
-
 int Head::run() {
-  while (has_running()) {
-    look(ms_to_next_deadline());
-    keep_deadlines();
+  if (auto started = start_all(); !started) {
+    verdict_.end(job::kExitLaunch, "mpcrun: " + started.error().message);
+    kill_all(true);
   }
+  while (has_running()) turn();
+  // What they have printed comes before the report; a reader that reads no more does not keep a
+  // job that failed.
+  const uint64_t end_ns = now_ns() + kPatienceNs;
+  while (has_reader_ && !output_.is_drained() &&
+         !(verdict_.is_ending() && now_ns() >= end_ns))
+    loop_.turn(verdict_.is_ending() ? 100 : -1);
   job::console::be_alone();
   job::console::say(verdict_.messages());
   return verdict_.status();
 }
 
 bool Head::has_running() const {
-  return std::any_of(children_.begin(), children_.end(),
-                     [](const Child& child) { return child.is_running; });
+  return std::any_of(processes_.begin(), processes_.end(),
+                     [](const Process& process) { return process.is_running; });
 }
 
 // --- what comes ---------------------------------------------------------------------------------
 
-void Head::look(int timeout_ms) {
-  std::vector<pollfd> wanted = {{signals_, POLLIN, 0}};
-  for (const Child& child : children_)  // poll() leaves out what is negative
-    wanted.push_back({child.is_running ? child.socket : -1, POLLIN, 0});
-  if (::poll(wanted.data(), wanted.size(), timeout_ms) <= 0) return;
-  for (size_t i = 0; i < children_.size(); ++i)
-    if (wanted[i + 1].revents != 0) take_records(children_[i]);
-  if (wanted[0].revents != 0) take_signals();
+void Head::turn() {
+  loop_.turn(ms_to_next_deadline());
+  keep_deadlines();
 }
 
-void Head::take_records(Child& child) {
-  std::string buffer(sizeof(wireup::RecordHead) + wireup::kMostTextBytes, '\0');
-  for (;;) {
-    const ssize_t bytes =
-        ::recv(child.socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < static_cast<ssize_t>(sizeof(wireup::RecordHead))) {
-      if (bytes == 0) {  // it has ended, or has closed it; SIGCHLD tells
-        ::close(child.socket);
-        child.socket = -1;
-      }
-      return;
-    }
-    wireup::RecordHead head;
-    ::memcpy(&head, buffer.data(), sizeof head);
-    take_record(child, head,
-                buffer.substr(sizeof head, static_cast<size_t>(bytes) - sizeof head));
-  }
-}
-
-void Head::take_record(Child& child, const wireup::RecordHead& head, std::string text) {
+void Head::take_record(int index, const wireup::RecordHead& head, std::string text) {
+  Process& process = processes_[static_cast<size_t>(index)];
   switch (static_cast<Report>(head.kind)) {
     case Report::kEnding:
-      if (verdict_.end(head.status, std::move(text))) end_all(Order::kEndSoon);
+      if (verdict_.end(head.status, with_host(process, head.status, std::move(text))))
+        end_all(Order::kEndSoon);
       break;
     case Report::kCrash:
-      if (!verdict_.end_by_crash(child.index)) break;
+      if (!verdict_.end_by_crash(index)) break;
       kill_reporter_ns_ = now_ns() + kPatienceWithReportNs;
       end_all(Order::kEndSoon);
       break;
@@ -134,12 +154,12 @@ void Head::take_record(Child& child, const wireup::RecordHead& head, std::string
       broken_ns_ = now_ns() + kBrokenNs;
       break;
     case Report::kTable:
-      child.table = std::move(text);
-      child.owes_table = false;
+      process.table = std::move(text);
+      process.owes_table = false;
       use_tables();
       break;
     case Report::kFinished:
-      child.has_finished = true;
+      process.has_finished = true;
       break;
     case Report::kWritten:  // for who stands in for a launcher
     case Report::kAskTables:
@@ -154,7 +174,9 @@ void Head::take_signals() {
 }
 
 void Head::take_signal(int signal) {
-  if (signal == SIGCHLD) return reap();
+  if (signal == SIGCHLD)
+    return children_.reap(
+        [this](pid_t pid, int wait_status) { hosts_.agent_ended(pid, wait_status); });
   if (signal == SIGQUIT) return ask_tables(Asking::kQuestion);
   if (is_interrupted_) {  // the second one: at once
     kill_all(true);
@@ -168,45 +190,41 @@ void Head::take_signal(int signal) {
 
 // --- the end of processes -----------------------------------------------------------------------
 
-void Head::reap() {
-  int wait_status = 0;
-  for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
-    const auto child = std::find_if(children_.begin(), children_.end(),
-                                    [pid](const Child& c) { return c.pid == pid; });
-    if (child != children_.end()) judge(*child, wait_status);
-  }
-}
-
-void Head::judge(Child& child, int wait_status) {
-  if (child.socket >= 0) take_records(child);  // its last words
-  if (child.socket >= 0) ::close(child.socket);
-  child.socket = -1;
-  child.is_running = false;
-  child.owes_table = false;
+void Head::judge(int index, int wait_status) {
+  Process& process = processes_[static_cast<size_t>(index)];
+  process.is_running = false;
+  process.owes_table = false;
   use_tables();
-  verdict_.end_of(child.index, status_of(wait_status));
-  if (child.has_finished && !WIFSIGNALED(wait_status)) return;
+  verdict_.end_of(index, status_of(wait_status));
+  if (process.has_finished && !WIFSIGNALED(wait_status)) return;
   const int status = std::max(status_of(wait_status), 1);
   // Who reads the job's output has gone (mpcrun ... | head): nobody is to be told.
   if (status == job::kExitSignal + SIGPIPE) {
-    if (verdict_.end(status, "")) end_all(Order::kEndNow);
-    return;
+    return lose_reader();
   }
-  if (verdict_.end(status, fmt::format("mpcrun: {} {}; the job is ended", child.name(),
-                                       how_it_ended(wait_status))))
+  if (verdict_.end(status, fmt::format("mpcrun: {} {}; the job is ended",
+                                       process.name(), how_it_ended(wait_status))))
     end_all(Order::kEndSoon);
 }
 
-void Head::end_all(Order order) {
-  for (const Child& child : children_) child.order(order);
+void Head::end_all(Order what) {
+  for (const Process& process : processes_) order(process, what);
   if (kill_ns_ == 0) kill_ns_ = now_ns() + kPatienceNs;
 }
 
+void Head::order(const Process& process, Order what) {
+  if (!process.is_running) return;
+  if (process.host == here_) return children_.order(process.index, what);
+  hosts_.send(process.host, Frame::kOrder,
+              Packer().number(process.index).number(static_cast<int>(what)));
+}
+
 void Head::kill_all(bool also_reporter) {
-  for (const Child& child : children_) {
-    const bool is_reporter = child.index == verdict_.crashed_process();
-    if (child.is_running && (also_reporter || !is_reporter)) ::kill(child.pid, SIGKILL);
-  }
+  const int spared = also_reporter ? -1 : verdict_.crashed_process();
+  children_.kill(-1, spared);
+  for (const Process& process : processes_)
+    if (process.is_running && process.host != here_ && process.index != spared)
+      hosts_.send(process.host, Frame::kKill, Packer().number(process.index));
 }
 
 // --- times --------------------------------------------------------------------------------------
@@ -214,8 +232,9 @@ void Head::kill_all(bool also_reporter) {
 int Head::ms_to_next_deadline() const {
   uint64_t next = UINT64_MAX;
   for (const uint64_t time :
-       {timeout_ns_, tables_ns_, broken_ns_, kill_ns_, kill_reporter_ns_})
+       {timeout_ns_, tables_ns_, broken_ns_, kill_ns_, kill_reporter_ns_, abandon_ns_})
     if (time != 0) next = std::min(next, time);
+  if (input_.is_paused()) next = std::min(next, now_ns() + kLookAtTerminalNs);
   if (next == UINT64_MAX) return -1;
   const uint64_t now = now_ns();
   return next <= now
@@ -224,6 +243,7 @@ int Head::ms_to_next_deadline() const {
 }
 
 void Head::keep_deadlines() {
+  input_.look_again();
   const uint64_t now = now_ns();
   const auto is_over = [now](uint64_t& time) {
     const bool is = time != 0 && time <= now;
@@ -232,13 +252,24 @@ void Head::keep_deadlines() {
   };
   if (is_over(timeout_ns_)) ask_tables(Asking::kTimeout);
   if (is_over(tables_ns_)) {
-    for (Child& child : children_) child.owes_table = false;
+    for (Process& process : processes_) process.owes_table = false;
     use_tables();
   }
-  if (is_over(broken_ns_) && verdict_.end(job::kExitLaunch, broken_))
+  // Once a process has finished all ranks have ended: it may leave before others do.
+  const bool has_finished =
+      std::any_of(processes_.begin(), processes_.end(),
+                  [](const Process& process) { return process.has_finished; });
+  if (is_over(broken_ns_) && !has_finished && verdict_.end(job::kExitLaunch, broken_))
     end_all(Order::kEndNow);
-  if (is_over(kill_ns_)) kill_all(false);
-  if (is_over(kill_reporter_ns_)) kill_all(true);
+  if (is_over(kill_ns_)) {
+    kill_all(false);
+    if (kill_reporter_ns_ == 0) abandon_ns_ = now + kAbandonNs;
+  }
+  if (is_over(kill_reporter_ns_)) {
+    kill_all(true);
+    abandon_ns_ = now + kAbandonNs;
+  }
+  if (is_over(abandon_ns_)) abandon_others();
 }
 
 // --- what each rank does ------------------------------------------------------------------------
@@ -247,10 +278,10 @@ void Head::ask_tables(Asking why) {
   if (verdict_.is_ending()) return;
   asking_ = std::max(asking_, why);
   tables_ns_ = now_ns() + kTablesNs;
-  for (Child& child : children_) {
-    child.owes_table = child.is_running;
-    child.table.clear();
-    child.order(Order::kAskTable);
+  for (Process& process : processes_) {
+    process.owes_table = process.is_running;
+    process.table.clear();
+    order(process, Order::kAskTable);
   }
   use_tables();
 }
@@ -258,21 +289,21 @@ void Head::ask_tables(Asking why) {
 // When all have answered, or are late.
 void Head::use_tables() {
   if (asking_ == Asking::kNothing ||
-      std::any_of(children_.begin(), children_.end(),
-                  [](const Child& child) { return child.owes_table; }))
+      std::any_of(processes_.begin(), processes_.end(),
+                  [](const Process& process) { return process.owes_table; }))
     return;
   std::string tables;
-  for (const Child& child : children_) {
-    const char* silent = child.is_running ? "does not answer" : "has ended";
-    tables += child.table.empty() ? fmt::format("  {} {}\n", child.name(), silent)
-                                  : child.table;
+  for (const Process& process : processes_) {
+    const char* silent = process.is_running ? "does not answer" : "has ended";
+    tables += process.table.empty() ? fmt::format("  {} {}\n", process.name(), silent)
+                                    : process.table;
   }
   tables_ns_ = 0;
   if (std::exchange(asking_, Asking::kNothing) == Asking::kQuestion)
     return job::console::say("mpcrun: state of the job\n" + tables);
   verdict_.end(job::kExitTimeout,
                fmt::format("mpcrun: --timeout: the job ran for {} s; it is ended\n{}",
-                           timeout_seconds_, tables));
+                           launch_.timeout_seconds, tables));
   end_all(Order::kEndNow);
 }
 

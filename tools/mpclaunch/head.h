@@ -1,66 +1,107 @@
 #pragma once
-// Head: the launcher of a job of several processes, once they run.
+// Head: the launcher of a job of several processes.
 //
-// Role:      hears what they report, hands the user's signals to them, ends all of them when one has
-//            failed, and says one report.
+// Role:      starts the processes of its own host, and those of others through the daemons there;
+//            hears what they report, hands the user's signals to them, ends all of them when one
+//            has failed, and says one report.
 // Users:     tools/mpclaunch/main.cpp.
-// Threads:   one.
+// Threads:   one; the output of other hosts is written by another one, PMIx has one of its own.
 // See also:  runtime/wireup/record.h, docs/cluster.md.
 
 #include <signal.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "runtime/wireup/verdict.h"
-#include "tools/mpclaunch/child.h"
+#include "tools/mpclaunch/children.h"
+#include "tools/mpclaunch/exchange.h"
+#include "tools/mpclaunch/hosts.h"
+#include "tools/mpclaunch/input.h"
+#include "tools/mpclaunch/loop.h"
+#include "tools/mpclaunch/output.h"
+#include "tools/mpclaunch/process.h"
 
 namespace mpc::launch {
 
+// What mpcrun has told its launcher.
+struct Launch {
+  Plan plan;
+  std::string program;                 // mpcrun
+  std::vector<std::string> arguments;  // its command line
+  std::string agent;                   // empty: ssh
+  std::vector<std::string> exports;    // names of -x
+  double timeout_seconds = 0;          // 0: none
+};
+
 class Head {
  public:
-  // `signals`: blocked by the caller, and of them those that are not ignored are taken here.
-  Head(double timeout_seconds, const sigset_t& signals);
+  // `signals`: blocked by the caller, and of them those that are not ignored are taken here;
+  // `before`: the mask that was there, for the processes.
+  Head(Launch launch, const sigset_t& signals, const sigset_t& before);
   ~Head();
   Head(const Head&) = delete;
 
-  // Where processes are added, each before it is started. Ownership: ours.
-  std::vector<Child>& children() noexcept { return children_; }
-  // The job cannot start.
-  void give_up(const std::string& message);
-  // Until all processes have ended. Returns the job's status.
+  // Starts all processes, and waits until they have ended. Returns the job's status.
   int run();
 
  private:
   // What the tables of all processes are for.
   enum class Asking { kNothing, kQuestion, kTimeout };
 
-  void look(int timeout_ms);
+  // head.cpp
+  void turn();
   int ms_to_next_deadline() const;
   void keep_deadlines();
   void take_signals();
   void take_signal(int signal);
-  void take_records(Child& child);
-  void take_record(Child& child, const wireup::RecordHead& head, std::string text);
-  void reap();
-  void judge(Child& child, int wait_status);
+  void take_record(int process, const wireup::RecordHead& head, std::string text);
+  void judge(int process, int wait_status);
   void end_all(wireup::Order order);
+  void order(const Process& process, wireup::Order order);
   void kill_all(bool also_reporter);
   void ask_tables(Asking why);
   void use_tables();
   bool has_running() const;
 
-  std::vector<Child> children_;
+  // head_hosts.cpp
+  Result<> start_all();
+  Result<> connect_hosts();
+  Result<> start_here(const std::string& job);
+  void start_elsewhere(const std::string& job);
+  std::vector<std::string> environment_for_others() const;
+  void take_frame(int host, Frame kind, std::string_view payload);
+  void end_at(int host);
+  void lose_host(int host, const std::string& problem);
+  void lose_output(int fd, int error);
+  void lose_reader();
+  void abandon_others();
+
+  const Launch launch_;
+  const Plan& plan_;
+  const int here_;  // our host in the plan; -1: it has no processes
+  const sigset_t before_;
+  Loop loop_;
   wireup::Verdict verdict_;
+  std::vector<Process> processes_;
+  Children children_;
+  Hosts hosts_;
+  Exchange exchange_;
+  Output output_;
+  Input input_;
   int signals_ = -1;  // signalfd
-  double timeout_seconds_;
+  int console_memory_ = -1;
+  bool is_started_ = false;  // all hosts have been there
   bool is_interrupted_ = false;
+  bool has_reader_ = true;  // of what the job prints
   Asking asking_ = Asking::kNothing;
   std::string broken_;  // what Report::kBroken said
   // Times of CLOCK_MONOTONIC in ns; 0: none.
   uint64_t timeout_ns_ = 0, tables_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0,
-           kill_reporter_ns_ = 0;
+           kill_reporter_ns_ = 0, abandon_ns_ = 0;
 };
 
 }  // namespace mpc::launch

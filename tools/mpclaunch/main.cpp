@@ -1,25 +1,28 @@
 // mpclaunch: starts the processes of a job, and is its mpcrun from then on. mpcrun becomes it for
-// -p and --ranks-per-process; nobody else starts it.
+// jobs of several processes; on other hosts it is the daemon that an agent starts.
 //
-//   mpclaunch MPCRUN PROCESSES RANKS TIMEOUT COMMAND-LINE-OF-MPCRUN...
+//   mpclaunch MPCRUN PLAN AGENT EXPORTS TIMEOUT COMMAND-LINE-OF-MPCRUN...
+//   mpclaunch --daemon
 //
 // All processes run that command line once more and know by their environment which they are: see
 // runtime/wireup.
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <sstream>
 
-#include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
+#include "tools/mpclaunch/daemon.h"
 #include "tools/mpclaunch/head.h"
-#include "tools/mpclaunch/pmix_server.h"
 
 namespace mpc::launch {
 namespace {
 
-constexpr int kOwnWords = 5;
+constexpr int kOwnWords = 6;
 
 // The signals that the head takes instead of their usual effect. What is ignored (nohup) stays so.
 sigset_t taken_signals() {
@@ -35,41 +38,54 @@ sigset_t taken_signals() {
   return set;
 }
 
-Result<> start_all(Head& head, const StartOfChild& how, int processes, int ranks) {
-  MPC_TRY(PmixServer::start(processes));
-  for (int p = 0; p < processes; ++p) {
-    auto environment = PmixServer::environment_of(p);
-    MPC_TRY(environment);
-    Child child;
-    child.index = p;
-    child.first_rank = static_cast<int>(static_cast<long long>(ranks) * p / processes);
-    child.last_rank =
-        static_cast<int>(static_cast<long long>(ranks) * (p + 1) / processes) - 1;
-    head.children().push_back(child);
-    MPC_TRY(start(head.children().back(), how, *environment));
-  }
-  return {};
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream in(text);
+  for (std::string name; std::getline(in, name, ',');) names.push_back(name);
+  return names;
 }
 
 int launch(int argc, char** argv) {
-  const int processes = std::atoi(argv[2]), ranks = std::atoi(argv[3]);
-  StartOfChild how;
-  how.program = argv[1];
-  how.arguments.assign(argv + kOwnWords, argv + argc);
-  how.arguments.push_back(nullptr);
-  how.console_memory = job::console::make_shared_memory();
+  Launch launch;
+  launch.program = argv[1];
+  launch.plan = decode_plan(argv[2]);
+  launch.agent = argv[3];
+  launch.exports = split_names(argv[4]);
+  launch.timeout_seconds = std::atof(argv[5]);
+  launch.arguments.assign(argv + kOwnWords, argv + argc);
   const sigset_t signals = taken_signals();
-  ::sigprocmask(SIG_BLOCK, &signals, &how.signals);  // before any thread is there
-  Head head(std::atof(argv[4]), signals);
-  if (auto started = start_all(head, how, processes, ranks); !started)
-    head.give_up("mpcrun: " + started.error().message);
-  return head.run();
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &signals, &before);  // before any thread is there
+  // Never destroyed: the writer of its output may wait for a reader.
+  auto* const head = new Head(std::move(launch), signals, before);
+  return head->run();
+}
+
+int serve() {
+  auto connection = connect_to_head();
+  if (!connection) {
+    std::fprintf(stderr, "%s\n", connection.error().message.c_str());
+    return job::kExitLaunch;
+  }
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  ::signal(SIGCHLD, SIG_DFL);
+  ::sigprocmask(SIG_BLOCK, &signals, &before);
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  ::sigprocmask(SIG_BLOCK, &broken_pipe,
+                nullptr);  // write() says it; not for the processes
+  Daemon daemon(*connection, signals, before);
+  daemon.run();
 }
 
 }  // namespace
 }  // namespace mpc::launch
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--daemon") == 0) return mpc::launch::serve();
   if (argc <= mpc::launch::kOwnWords) {
     std::fprintf(stderr, "mpclaunch: mpcrun -p starts it: mpcrun -n 8 -p 2 ./prog\n");
     return mpc::job::kExitUsage;

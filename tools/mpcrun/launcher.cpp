@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -20,17 +19,18 @@ constexpr char kLauncher[] = "/mpc/mpclaunch";
 
 }  // namespace
 
-bool needs_launcher(const job::JobSpec& spec) {
-  return spec.processes > 1 && std::getenv(wireup::kLauncherVariable) == nullptr &&
+bool needs_launcher(const launch::Plan& plan) {
+  return (plan.processes() > 1 || plan.has_other_hosts()) &&
+         std::getenv(wireup::kLauncherVariable) == nullptr &&
          wireup::find_starter().kind == wireup::Starter::Kind::kNone;
 }
 
-int become_launcher(int argc, char** argv, const job::JobSpec& spec) {
+int become_launcher(int argc, char** argv, const Command& command) {
   const std::string path = beside_library(kLauncher);
-  int ranks = 0;
-  for (const job::AppSpec& app : spec.apps) ranks += app.ranks;
-  std::string own[] = {own_path(), std::to_string(spec.processes),
-                       std::to_string(ranks), std::to_string(spec.timeout_seconds)};
+  std::string exports;
+  for (const std::string& name : command.exports) exports += name + ",";
+  std::string own[] = {own_path(), launch::encode(command.plan), command.agent, exports,
+                       std::to_string(command.spec.timeout_seconds)};
   std::vector<char*> words = {argv[0]};  // what ps and top show is still mpcrun's
   for (std::string& word : own) words.push_back(word.data());
   words.insert(words.end(), argv, argv + argc);
@@ -40,7 +40,8 @@ int become_launcher(int argc, char** argv, const job::JobSpec& spec) {
   if (errno == ENOENT) {
     std::fprintf(
         stderr,
-        "mpcrun: a job of several processes (-p, --ranks-per-process) needs PMIx, and "
+        "mpcrun: a job of several processes (-p, --ranks-per-process, --hosts) needs "
+        "PMIx, and "
         "this mpcrun was built without it: install the package libpmix-dev, then "
         "build and install mpcrun again\n");
   } else {

@@ -6,13 +6,14 @@
 // Threads:   the main thread.
 // See also:  tools/mpclaunch, docs/cluster.md.
 
-#include "runtime/job/launch.h"
+#include "tools/mpcrun/options.h"
 
 namespace mpc::tools {
 
-// The job has several processes, and this is none of them, nor has another launcher started them.
-bool needs_launcher(const job::JobSpec& spec);
+// The job has several processes or another host, and this is none of its processes, nor has another
+// launcher started them.
+bool needs_launcher(const launch::Plan& plan);
 // Returns the exit status, with a message on standard error, if that cannot be.
-int become_launcher(int argc, char** argv, const job::JobSpec& spec);
+int become_launcher(int argc, char** argv, const Command& command);
 
 }  // namespace mpc::tools

@@ -99,10 +99,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
     return mpc::job::kExitOutput;
   }
-  auto& spec = std::get<mpc::job::JobSpec>(parsed);
-  if (mpc::tools::needs_srun(spec)) return mpc::tools::become_srun(argc, argv, spec);
-  if (mpc::tools::needs_launcher(spec))
-    return mpc::tools::become_launcher(argc, argv, spec);
+  auto& command = std::get<mpc::tools::Command>(parsed);
+  mpc::job::JobSpec& spec = command.spec;
+  // Who names hosts means these, in an allocation of Slurm's, too.
+  if (!command.plan.has_other_hosts() && mpc::tools::needs_srun(spec))
+    return mpc::tools::become_srun(argc, argv, spec);
+  if (mpc::tools::needs_launcher(command.plan))
+    return mpc::tools::become_launcher(argc, argv, command);
   restart_with_tunables(argv, spec);
   take_preloads(spec);
   return mpc_run_job(spec);

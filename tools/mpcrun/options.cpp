@@ -5,15 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <sstream>
+#include <utility>
 #include <vector>
 
-#include "base/index_list.h"
 #include "base/result.h"
-#include "base/sizes.h"
 #include "base/version.h"
-#include "tools/mpcrun/process_count.h"
+#include "runtime/wireup/record.h"
+#include "tools/mpcrun/parsed.h"
 #include "tools/mpcrun/words.h"
 
 namespace mpc::tools {
@@ -22,9 +21,6 @@ namespace {
 using job::AppSpec;
 using job::ExitStatus;
 using job::JobSpec;
-
-// More ranks than any process can hold: each needs a stack and a private copy.
-constexpr int kMaxRanks = 100000;
 
 constexpr char kDescription[] =
     "Runs MPI programs whose ranks are user-level threads of one process.\n"
@@ -41,6 +37,7 @@ constexpr char kExamples[] =
     "  mpcrun -n 14 --cores 16 --comm-cores 2 ./prog   two cores for communication "
     "only\n"
     "  mpcrun -n 8 -p 2 ./prog                two processes with four ranks each\n"
+    "  mpcrun -n 256 --hosts a,b ./prog       128 ranks on each of two hosts, by ssh\n"
     "  mpcrun -n 4 --show ./prog              where ranks would run; runs nothing\n"
     "  mpcrun -n 4 --set log.level=info ./prog\n"
     "\n"
@@ -54,18 +51,6 @@ constexpr char kExamples[] =
     "found,\n"
     "128+N died of signal N.\n"
     "Settings: mpcinfo settings. Machine: mpcinfo topology.\n";
-
-struct Parsed {
-  int ranks = 1;
-  int comm_cores = -1;
-  std::string progress, emulate;
-  std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace;
-  std::vector<std::string> exports, settings;
-  int processes = 0, ranks_per_process = 0;  // 0: not given
-  bool label = false, show = false, counters = false;
-  double timeout = 0;
-  std::vector<std::string> shown;  // in the help; the command never reaches CLI11
-};
 
 // A check of CLI11: what is wrong with a value, as the end of a sentence that begins with the
 // option's name.
@@ -132,17 +117,38 @@ void declare_cores(CLI::App& app, Parsed& p) {
 }
 
 void declare_processes(CLI::App& app, Parsed& p) {
-  app.add_option("-p,--processes", p.processes,
-                 "Number of processes on this host, each with as many of the ranks as "
+  app.add_option("-p,--processes", p.hosts.processes,
+                 "Number of processes of the job, each with as many of the ranks as "
                  "user-level "
                  "threads; default: 1")
       ->type_name("P")
       ->check(number_of("processes", 1));
-  app.add_option("--ranks-per-process", p.ranks_per_process,
+  app.add_option("--ranks-per-process", p.hosts.ranks_per_process,
                  "The same, said by the number of ranks in each process; 1: a process "
                  "for each rank")
       ->type_name("K")
       ->check(number_of("ranks", 1));
+}
+
+void declare_hosts(CLI::App& app, Parsed& p) {
+  app.add_option(
+         "-H,--hosts,--host", p.hosts.hosts,
+         "Run on these hosts, with so many ranks at most; default: on this one. "
+         "Ranks lie in blocks, one process on each host")
+      ->type_name("HOST[:SLOTS],...");
+  app.add_option("-f,--hostfile,--machinefile", p.hosts.host_file,
+                 "The same, in a file: lines HOST, HOST:SLOTS or HOST slots=SLOTS")
+      ->type_name("FILE");
+  app.add_option("--ranks-per-host", p.hosts.ranks_per_host, "Ranks on each host")
+      ->type_name("K")
+      ->check(number_of("ranks", 1));
+  app.add_option("--processes-per-host", p.hosts.processes_per_host,
+                 "Processes on each host; default: 1")
+      ->type_name("P")
+      ->check(number_of("processes", 1));
+  app.add_option("--agent", p.agent,
+                 "The command that starts something on another host, as ssh does")
+      ->type_name("COMMAND");
 }
 
 void declare_job(CLI::App& app, Parsed& p) {
@@ -180,6 +186,7 @@ void declare(CLI::App& app, Parsed& p, bool first) {
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   if (first) {
+    declare_hosts(app, p);
     declare_processes(app, p);
     declare_cores(app, p);
     declare_job(app, p);
@@ -215,92 +222,6 @@ std::string with_typed_name(const std::string& text, const Words& words) {
   return found->second + " " + text.substr(colon + 2);
 }
 
-Result<size_t> parse_stack_size(const std::string& text) {
-  const std::optional<int64_t> bytes = parse_size(text);
-  if (!bytes)
-    return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
-  // About half of the least is the thread's own data.
-  constexpr int64_t kLeastBytes = 256 << 10, kMostBytes = 1'000'000'000'000;
-  if (*bytes < kLeastBytes || *bytes > kMostBytes)
-    return {Errc::kArg,
-            fmt::format("'{}': a stack has 256k or more, and less than 1000G", text)};
-  return static_cast<size_t>(*bytes);
-}
-
-Result<> fill_app(const Parsed& p, const std::vector<std::string>& command,
-                  JobSpec& spec) {
-  AppSpec app;
-  app.ranks = p.ranks;
-  if (command.empty())
-    return {Errc::kArg, "no program given; mpcrun --help shows examples"};
-  app.program = command.front();
-  app.args.assign(command.begin() + 1, command.end());
-  for (const std::string& item : p.exports) {
-    const size_t equals = item.find('=');
-    if (equals == 0)
-      return {Errc::kArg, fmt::format("-x {}: a variable has a name", item)};
-    if (equals != std::string::npos) {
-      app.environment.emplace_back(item.substr(0, equals), item.substr(equals + 1));
-    } else if (std::getenv(item.c_str()) == nullptr) {
-      return {Errc::kArg,
-              fmt::format("-x {}: there is no such environment variable", item)};
-    }  // a variable that exists is passed on anyway
-  }
-  spec.apps.push_back(std::move(app));
-  return {};
-}
-
-Result<> fill_job(const Parsed& p, JobSpec& spec) {
-  if (!p.cores.empty()) {
-    const bool is_count = p.cores.find_first_not_of("0123456789") == std::string::npos;
-    if (is_count) {
-      const long count =
-          std::strtol(p.cores.c_str(), nullptr, 10);  // LONG_MAX for more
-      if (count < 1) return {Errc::kArg, "--cores 0: a job needs a core"};
-      if (count > kMaxRanks)
-        return {Errc::kArg, fmt::format("--cores {}: no machine has so many", p.cores)};
-      spec.core_count = static_cast<int>(count);
-    } else {
-      auto list = parse_index_list(p.cores);
-      if (!list) return {Errc::kArg, "--cores " + list.error().message};
-      spec.core_list = *list;
-    }
-  }
-  spec.comm_cores = p.comm_cores;
-  spec.emulate = p.emulate;
-  spec.bind = p.bind == "none"   ? job::Bind::kNone
-              : p.bind == "core" ? job::Bind::kCore
-                                 : job::Bind::kAuto;
-  if (p.placement == "scatter") {
-    spec.placement = job::Placement::kScatter;
-  } else if (p.placement != "compact") {
-    auto list = parse_index_list(p.placement);
-    if (!list) {
-      return {Errc::kArg,
-              "--placement " + list.error().message + ", nor compact or scatter"};
-    }
-    spec.placement = job::Placement::kList;
-    spec.placement_list = *list;
-  }
-  if (p.stack_size == "unlimited") {
-    spec.stack_bytes = SIZE_MAX;
-  } else if (!p.stack_size.empty()) {
-    auto stack = parse_stack_size(p.stack_size);
-    if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
-    spec.stack_bytes = *stack;
-  }
-  spec.timeout_seconds = p.timeout;
-  spec.show_only = p.show;
-  spec.working_directory = p.wdir;
-  if (!p.trace.empty())
-    spec.trace_file = std::filesystem::absolute(p.trace);  // see --wdir
-  spec.settings = p.settings;
-  if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
-  if (p.counters) spec.settings.emplace_back("job.counters=1");
-  if (p.label) spec.settings.emplace_back("job.label=1");
-  return {};
-}
-
 // ":" as an argument of its own separates the programs of an MPMD job.
 std::vector<std::vector<std::string>> split_programs(int argc, char** argv) {
   std::vector<std::vector<std::string>> out(1);
@@ -314,14 +235,25 @@ std::vector<std::vector<std::string>> split_programs(int argc, char** argv) {
   return out;
 }
 
+// One of a job's processes was told the plan; files that name hosts need not be where it is.
+Result<> plan(const HostWish& wish, int ranks, Command& command) {
+  if (std::getenv(wireup::kLauncherVariable) != nullptr) return {};
+  auto planned = plan_job(wish, ranks);
+  MPC_TRY(planned);
+  command.plan = std::move(*planned);
+  command.spec.processes = command.plan.processes();
+  return {};
+}
+
 Finished usage_error(const std::string& message) {
   return {ExitStatus::kExitUsage, "", fmt::format("mpcrun: {}\n", message)};
 }
 
 }  // namespace
 
-std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
-  JobSpec spec;
+std::variant<Command, Finished> parse_options(int argc, char** argv) {
+  Command command;
+  JobSpec& spec = command.spec;
   Parsed unused, of_job;
   CLI::App first_app;
   declare(first_app, unused, true);
@@ -343,7 +275,7 @@ std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
       if (code == 0) return Finished{0, out.str(), ""};
       return usage_error(with_typed_name(error.what(), *words));
     }
-    if (auto filled = fill_app(parsed, words->command, spec); !filled) {
+    if (auto filled = fill_app(parsed, words->command, command); !filled) {
       return usage_error(filled.error().message);
     }
     if (i == 0) {
@@ -358,11 +290,10 @@ std::variant<JobSpec, Finished> parse_options(int argc, char** argv) {
   if (ranks > kMaxRanks) {
     return usage_error(fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks));
   }
-  const auto processes = count_processes(of_job.processes, of_job.ranks_per_process,
-                                         static_cast<int>(ranks));
-  if (!processes) return usage_error(processes.error().message);
-  spec.processes = *processes;
-  return spec;
+  command.agent = of_job.agent;
+  if (auto planned = plan(of_job.hosts, static_cast<int>(ranks), command); !planned)
+    return usage_error(planned.error().message);
+  return command;
 }
 
 }  // namespace mpc::tools

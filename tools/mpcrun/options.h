@@ -1,5 +1,5 @@
 #pragma once
-// Options of mpcrun: the command line becomes a JobSpec.
+// Options of mpcrun: the command line becomes a JobSpec, and a plan of hosts.
 //
 // Role:      parses, checks, explains. The only file that includes CLI11 is options.cpp.
 // Users:     tools/mpcrun/main.cpp.
@@ -8,8 +8,10 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "runtime/job/launch.h"
+#include "tools/mpclaunch/plan.h"
 
 namespace mpc::tools {
 
@@ -18,6 +20,13 @@ struct Finished {
   std::string out, err;  // what to print
 };
 
-std::variant<job::JobSpec, Finished> parse_options(int argc, char** argv);
+struct Command {
+  job::JobSpec spec;
+  launch::Plan plan;                 // empty for a process that was told it
+  std::string agent;                 // --agent
+  std::vector<std::string> exports;  // names of -x without a value
+};
+
+std::variant<Command, Finished> parse_options(int argc, char** argv);
 
 }  // namespace mpc::tools

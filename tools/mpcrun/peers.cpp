@@ -3,9 +3,10 @@
 namespace mpc::tools {
 namespace {
 
-constexpr char kOneHost[] = "this mpcrun runs on one host: leave it out";
-constexpr char kPerHost[] =
-    "this mpcrun runs on one host: leave it out, -n says how many ranks there are";
+constexpr char kHosts[] = "write --hosts a,b or --hostfile FILE";
+constexpr char kAgent[] =
+    "other hosts are reached by ssh; write --agent COMMAND for another way";
+constexpr char kPerHost[] = "write --ranks-per-host K, beside --hosts or --hostfile";
 constexpr char kBind[] = "write --bind core or --bind none, and --cores for which";
 constexpr char kPlacement[] = "write --placement compact, scatter or a list of workers";
 constexpr char kExport[] = "write -x NAME=VALUE for each variable";
@@ -30,19 +31,19 @@ struct Row {
 
 // Of mpirun and mpiexec of Open MPI 4 and 5, of MPICH's Hydra and its descendants, and of srun.
 constexpr Row kRows[] = {
-    {" host hosts H hostfile machinefile f default-hostfile add-host add-hostfile "
-     "hostlist nodelist "
-     "w nolocal no-local launcher launcher-exec bootstrap bootstrap-exec rmk iface "
-     "disable-hostname-propagation rsh-agent launch-agent nodes nnodes plm prefix "
-     "noprefix "
-     "leave-session-attached novm ",
-     kOneHost},
-    {" N ppn ppr perhost npernode npersocket pernode rr grr map-by-node tasks-per-node "
-     "ntasks-per-node ",
+    {" add-host hostlist nodelist w nolocal no-local nodes nnodes default-hostfile "
+     "add-hostfile ",
+     kHosts},
+    {" launcher launcher-exec bootstrap bootstrap-exec rmk rsh-agent launch-agent plm ",
+     kAgent},
+    {" iface disable-hostname-propagation prefix noprefix leave-session-attached novm ",
+     kNoMeaning},
+    {" N ppn ppr perhost npernode map-by-node tasks-per-node ntasks-per-node rr grr ",
      kPerHost},
+    {" npersocket pernode ", "write --ranks-per-process or --processes-per-host"},
     {" ntasks nprocs ", "write -n N"},
     {" soft ", "a job has as many ranks as -n says: write -n N"},
-    {" arch ", kOneHost},
+    {" arch ", kNoMeaning},
     {" mem-bind membind ",
      "a rank's memory is on the NUMA node where it runs: write --bind core"},
     {" configfile app appfile file ",

@@ -2,7 +2,7 @@
 // Process count: how many processes a job has, by -p and --ranks-per-process.
 //
 // Role:      checks them against the number of ranks, and says what would do.
-// Users:     tools/mpcrun/options.cpp.
+// Users:     tools/mpcrun/hosts.cpp.
 // Threads:   any.
 // See also:  docs/cluster.md.
 

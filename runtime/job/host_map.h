@@ -1,0 +1,37 @@
+#pragma once
+// HostMap: the hosts of a job, and which of them each process runs on.
+//
+// Role:      answers "are these two on one host?": memory can be shared there, and there is one clock.
+// Users:     runtime/job (makes it), runtime/message, mpi.
+// Threads:   any, once made.
+// See also:  runtime/job/card.h (host_identity), runtime/job/process_map.h.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mpc::job {
+
+class HostMap {
+ public:
+  HostMap() = default;  // one host
+  // Of each process: something that is the same on one host, and there only.
+  explicit HostMap(const std::vector<uint64_t>& identities);
+
+  int hosts() const noexcept { return hosts_; }
+  // Hosts are counted in the order of their first processes.
+  int host_of(int process) const noexcept {
+    return host_of_.empty() ? 0 : host_of_[static_cast<size_t>(process)];
+  }
+
+ private:
+  int hosts_ = 1;
+  std::vector<int> host_of_;  // empty: there is one
+};
+
+// That of the job of this process.
+const HostMap& host_map() noexcept;
+// Caller: the main thread, before a rank starts.
+void set_host_map(HostMap map);
+
+}  // namespace mpc::job

@@ -1,0 +1,285 @@
+// What mpclaunch's head and daemons are made of, without a network.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tools/mpclaunch/channel.h"
+#include "tools/mpclaunch/entrance.h"
+#include "tools/mpclaunch/first_line.h"
+#include "tools/mpclaunch/plan.h"
+#include "tools/mpclaunch/process.h"
+#include "tools/mpclaunch/secret.h"
+#include "tools/mpclaunch/start_frame.h"
+#include "tools/mpcrun/hosts.h"
+
+namespace mpc::launch {
+namespace {
+
+Plan two_hosts() {
+  Plan plan;
+  plan.hosts = {{"alpha", true, {4, 4}}, {"beta", false, {4}}};
+  return plan;
+}
+
+TEST(Plan, IsReadAsItWasWritten) {
+  EXPECT_EQ(encode(two_hosts()), ".alpha=4,4;beta=4");
+  const Plan plan = decode_plan(encode(two_hosts()));
+  ASSERT_EQ(plan.hosts.size(), 2u);
+  EXPECT_TRUE(plan.hosts[0].is_here);
+  EXPECT_EQ(plan.hosts[1].name, "beta");
+  EXPECT_EQ(plan.ranks_of_processes(), (std::vector<int>{4, 4, 4}));
+  EXPECT_EQ(plan.first_process(1), 2);
+  EXPECT_EQ(plan.host_of(1), 0);
+  EXPECT_EQ(plan.host_of(2), 1);
+  EXPECT_TRUE(decode_plan("alpha").hosts.empty());
+}
+
+TEST(Process, IsNamedByRanksAndHost) {
+  EXPECT_EQ(processes_of(two_hosts())[2].name(), "process 2 (ranks 8-11) on host beta");
+  Plan one;
+  one.hosts = {{"", true, {1, 1}}};
+  EXPECT_EQ(processes_of(one)[1].name(), "process 1 (rank 1)");
+}
+
+TEST(StartFrame, IsReadAsItWasWritten) {
+  StartFrame start;
+  start.plan = encode(two_hosts());
+  start.host = 1;
+  start.folder = "/a folder";
+  start.arguments = {"mpcrun", "-n", "12", ""};
+  start.environment = {"A=b=c"};
+  const Packer packed = pack(start);
+  const auto read = unpack_start(packed.bytes());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->arguments, start.arguments);
+  EXPECT_EQ(read->environment, start.environment);
+  EXPECT_EQ(read->folder, start.folder);
+  for (size_t size = 0; size < packed.bytes().size(); ++size)
+    EXPECT_FALSE(unpack_start(packed.bytes().substr(0, size))) << size;
+}
+
+TEST(FirstLine, IsReadAsItWasWritten) {
+  const Secret secret = make_secret();
+  const std::string text = first_line(3, secret, 4711, "10.0.0.1 fd00::1");
+  FirstLine line;
+  ASSERT_TRUE(read_first_line(text, &line));
+  EXPECT_EQ(line.host, 3);
+  EXPECT_EQ(line.secret, secret);
+  EXPECT_EQ(line.port, 4711);
+  EXPECT_EQ(line.addresses, (std::vector<std::string>{"10.0.0.1", "fd00::1"}));
+  EXPECT_FALSE(read_first_line("rm -rf", &line));
+}
+
+// The example of the paper, appendix A.
+TEST(Secret, IsHashedAsThePaperSays) {
+  Secret key;
+  std::iota(key.begin(), key.end(), uint8_t{0});
+  std::string text(15, 0);
+  std::iota(text.begin(), text.end(), char{0});
+  EXPECT_EQ(keyed_hash(key, text), 0xa129ca6149be45e5u);
+}
+
+TEST(Secret, ProvesNothingToOthers) {
+  const Secret secret = make_secret(), other = make_secret();
+  const Challenge challenge = make_secret();
+  const Answer answer = answer_to(challenge, 1, secret);
+  EXPECT_TRUE(is_right(answer, challenge, secret));
+  EXPECT_FALSE(is_right(answer, challenge, other));
+  EXPECT_FALSE(is_right(answer, make_secret(), secret));  // heard at another time
+  Answer elsewhere = answer;
+  elsewhere.host = 2;
+  EXPECT_FALSE(is_right(elsewhere, challenge, secret));
+  EXPECT_NE(proof_for(answer, secret), answer.proof);
+}
+
+// --- who may connect ----------------------------------------------------------------------------
+
+class Entering : public testing::Test {
+ protected:
+  Entering()
+      : entrance_(loop_, [this](int host, int fd) {
+          entered_.push_back(host);
+          ::close(fd);
+        }) {
+    EXPECT_TRUE(entrance_.open());
+    entrance_.expect(0, secret_);
+  }
+  int connect() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(static_cast<uint16_t>(entrance_.port()));
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+    turn();
+    return fd;
+  }
+  void turn() {
+    for (int i = 0; i < 5; ++i) loop_.turn(5);
+  }
+  // What a daemon with this secret does. True: it is let in, and the head is the right one.
+  bool enter(int fd, const Secret& secret, int host = 0) {
+    Challenge challenge;
+    EXPECT_EQ(::recv(fd, challenge.data(), challenge.size(), MSG_WAITALL), 16);
+    const Answer answer = answer_to(challenge, host, secret);
+    EXPECT_EQ(::send(fd, &answer, sizeof answer, MSG_NOSIGNAL),
+              static_cast<ssize_t>(sizeof answer));
+    turn();
+    Proof proof = 0;
+    return ::recv(fd, &proof, sizeof proof, MSG_WAITALL) ==
+               static_cast<ssize_t>(sizeof proof) &&
+           proof == proof_for(answer, secret);
+  }
+
+  Loop loop_;
+  Secret secret_ = make_secret();
+  std::vector<int> entered_;
+  Entrance entrance_;
+};
+
+TEST_F(Entering, IsForWhoKnowsTheSecretOnce) {
+  const int first = connect();
+  EXPECT_TRUE(enter(first, secret_));
+  EXPECT_EQ(entered_, (std::vector<int>{0}));
+  const int second = connect();
+  EXPECT_FALSE(enter(second, secret_));
+  EXPECT_EQ(entered_.size(), 1u);
+  ::close(first), ::close(second);
+}
+
+TEST_F(Entering, IsNotForOthers) {
+  const int wrong_secret = connect(), wrong_host = connect(), garbage = connect();
+  EXPECT_FALSE(enter(wrong_secret, make_secret()));
+  EXPECT_FALSE(enter(wrong_host, secret_, 1));
+  const std::string text(1000, 'x');
+  ::send(garbage, text.data(), text.size(), MSG_NOSIGNAL);
+  turn();
+  EXPECT_EQ(entrance_.visitors(), 0);
+  EXPECT_TRUE(entered_.empty());
+  for (const int fd : {wrong_secret, wrong_host, garbage}) ::close(fd);
+}
+
+TEST_F(Entering, IsPossibleInACrowd) {
+  std::vector<int> crowd;
+  for (int i = 0; i < 300; ++i) crowd.push_back(connect());
+  EXPECT_LE(entrance_.visitors(), 256);
+  const int fd = connect();
+  EXPECT_TRUE(enter(fd, secret_));
+  EXPECT_EQ(entered_.size(), 1u);
+  for (const int one : crowd) ::close(one);
+  ::close(fd);
+}
+
+// --- frames -------------------------------------------------------------------------------------
+
+TEST(Channel, CarriesFramesOfAllSizesInOrderAndTellsItsEnd) {
+  Loop loop;
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  std::vector<size_t> sizes;
+  int lost = -1;
+  Channel there(
+      loop, ends[1],
+      [&](Frame kind, std::string_view payload) {
+        EXPECT_EQ(kind, Frame::kOutput);
+        sizes.push_back(payload.size());
+      },
+      [&](int error) { lost = error; });
+  const std::vector<size_t> sent = {0, 1, 100000, 3, 5000000, 7};
+  {
+    Channel here(
+        loop, ends[0], [](Frame, std::string_view) {}, [](int) {});
+    for (const size_t size : sent) here.send(Frame::kOutput, std::string(size, 'x'));
+    while (!here.is_drained()) loop.turn(1000);
+  }
+  while (lost < 0) loop.turn(1000);
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(sizes, sent);
+}
+
+}  // namespace
+}  // namespace mpc::launch
+
+namespace mpc::tools {
+namespace {
+
+std::string problem_of(const HostWish& wish, int ranks) {
+  const auto plan = plan_job(wish, ranks);
+  return plan ? "" : plan.error().message;
+}
+
+TEST(HostList, MayNameSlots) {
+  const auto hosts = parse_host_list("alpha,beta:4,[fd00::1]:2,fd00::2");
+  ASSERT_TRUE(hosts) << hosts.error().message;
+  ASSERT_EQ(hosts->size(), 4u);
+  EXPECT_EQ((*hosts)[0].slots, 0);
+  EXPECT_EQ((*hosts)[1].slots, 4);
+  EXPECT_EQ((*hosts)[2].name, "fd00::1");
+  EXPECT_EQ((*hosts)[2].slots, 2);
+  EXPECT_EQ((*hosts)[3].name, "fd00::2");
+  for (const char* bad :
+       {"", ",", "a,,b", "a:0", "a:x", "-oProxyCommand=x", "a b", "a;b"})
+    EXPECT_FALSE(parse_host_list(bad)) << bad;
+}
+
+TEST(HostFile, IsReadInBothFormats) {
+  const auto hosts =
+      parse_host_file("# all\nalpha slots=4 max_slots=8\n\n  beta:2 # fast\ngamma\r\n");
+  ASSERT_TRUE(hosts) << hosts.error().message;
+  ASSERT_EQ(hosts->size(), 3u);
+  EXPECT_EQ((*hosts)[0].slots, 4);
+  EXPECT_EQ((*hosts)[1].name, "beta");
+  EXPECT_EQ((*hosts)[1].slots, 2);
+  for (const char* bad : {"", "# nothing", "alpha 4", "alpha slots=", "alpha cpus=3"})
+    EXPECT_FALSE(parse_host_file(bad)) << bad;
+}
+
+TEST(HostPlan, DividesRanksInBlocks) {
+  HostWish wish;
+  wish.hosts = "alpha,beta";
+  const auto even = plan_job(wish, 8);
+  ASSERT_TRUE(even) << even.error().message;
+  EXPECT_EQ(launch::encode(*even), "alpha=4;beta=4");
+  wish.processes_per_host = 2;
+  EXPECT_EQ(launch::encode(*plan_job(wish, 8)), "alpha=2,2;beta=2,2");
+  wish = {};
+  wish.hosts = "alpha:4,beta:4,gamma:4";
+  EXPECT_EQ(launch::encode(*plan_job(wish, 8)), "alpha=4;beta=4");
+  EXPECT_EQ(launch::encode(*plan_job(wish, 2)), "alpha=2");
+  wish.hosts = "alpha,alpha,beta,beta";  // each mention is a slot
+  EXPECT_EQ(launch::encode(*plan_job(wish, 4)), "alpha=2;beta=2");
+  wish.hosts = "alpha,beta,gamma";
+  wish.ranks_per_host = 128;
+  EXPECT_EQ(launch::encode(*plan_job(wish, 256)), "alpha=128;beta=128");
+  wish.hosts = "localhost,alpha";
+  EXPECT_EQ(launch::encode(*plan_job(wish, 256)), ".localhost=128;alpha=128");
+}
+
+TEST(HostPlan, SaysWhatDoesNotFit) {
+  HostWish wish;
+  wish.hosts = "alpha:2,beta:2";
+  EXPECT_NE(problem_of(wish, 5).find("room for 4"), std::string::npos);
+  wish.hosts = "alpha:1,beta:3";
+  EXPECT_NE(problem_of(wish, 4).find("alpha has 1 slots"), std::string::npos);
+  wish.hosts = "alpha,beta";
+  wish.ranks_per_host = 2;
+  EXPECT_NE(problem_of(wish, 5).find("--ranks-per-host 2"), std::string::npos);
+  wish.ranks_per_host = 0;
+  wish.processes_per_host = 3;
+  EXPECT_NE(problem_of(wish, 4).find("3 processes"), std::string::npos);
+  wish.host_file = "file";
+  EXPECT_NE(problem_of(wish, 4).find("one of the two"), std::string::npos);
+  HostWish none;
+  none.ranks_per_host = 2;
+  EXPECT_NE(problem_of(none, 4).find("--hosts"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mpc::tools

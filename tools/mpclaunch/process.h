@@ -1,0 +1,32 @@
+#pragma once
+// Process: one of the job, as its head sees it, wherever it runs.
+//
+// Role:      its ranks, its host, what is known of its end.
+// Users:     tools/mpclaunch/head.h.
+// Threads:   plain data.
+// See also:  tools/mpclaunch/children.h.
+
+#include <string>
+#include <vector>
+
+#include "tools/mpclaunch/plan.h"
+
+namespace mpc::launch {
+
+struct Process {
+  int index = 0;
+  int first_rank = 0, last_rank = 0;
+  int host = 0;           // of the plan
+  std::string host_name;  // empty: mpcrun's, and there is no other one
+  bool is_running = false;
+  bool has_finished = false;  // its ranks have ended by themselves
+  bool owes_table = false;
+  std::string table;
+
+  // "process 1 (ranks 4-7) on host beta".
+  std::string name() const;
+};
+
+std::vector<Process> processes_of(const Plan& plan);
+
+}  // namespace mpc::launch

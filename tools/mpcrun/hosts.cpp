@@ -1,0 +1,293 @@
+#include "tools/mpcrun/hosts.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "tools/mpcrun/process_count.h"
+
+namespace mpc::tools {
+namespace {
+
+constexpr int kMostSlots = 100000;
+
+// Whole, and above 0; else 0.
+int number_in(std::string_view text) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end && value <= kMostSlots ? std::max(value, 0)
+                                                                    : 0;
+}
+
+// What ssh takes for an option, or the launcher for a sign of its own, is no name of a host.
+bool is_host_name(std::string_view name) {
+  constexpr std::string_view kOthers = "-_.:@[]%";
+  return !name.empty() && name[0] != '-' && name[0] != '.' &&
+         std::all_of(name.begin(), name.end(), [&](unsigned char c) {
+           return std::isalnum(c) != 0 ||
+                  kOthers.find(static_cast<char>(c)) != kOthers.npos;
+         });
+}
+
+// "alpha", "alpha:4", "[fd00::1]:4", "fd00::1".
+Result<HostSlots> parse_host(std::string_view word) {
+  HostSlots host{std::string(word), 0};
+  const size_t colon = word.rfind(':');
+  const bool is_bracketed = word.starts_with('[');
+  const bool has_slots = colon != word.npos && (is_bracketed ? word[colon - 1] == ']'
+                                                             : word.find(':') == colon);
+  if (has_slots) {
+    host.name = word.substr(0, colon);
+    host.slots = number_in(word.substr(colon + 1));
+    if (host.slots == 0)
+      return {Errc::kArg,
+              fmt::format("'{}': behind the colon stands how many ranks the "
+                          "host takes, 1 or more",
+                          word)};
+  }
+  if (is_bracketed && host.name.ends_with(']'))
+    host.name = host.name.substr(1, host.name.size() - 2);
+  if (!is_host_name(host.name))
+    return {Errc::kArg, fmt::format("'{}' is no name of a host", word)};
+  return host;
+}
+
+// A line without its comment: a host and what is said of it.
+Result<HostSlots> parse_line(const std::string& line) {
+  std::istringstream words(line);
+  std::string word;
+  words >> word;
+  auto host = parse_host(word);
+  while (host && words >> word) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const int value = equals == word.npos ? 0 : number_in(word.substr(equals + 1));
+    const bool is_limit = name == "max_slots" || name == "max-slots";  // Open MPI's
+    if (value == 0 || (name != "slots" && !is_limit))
+      return {Errc::kArg,
+              fmt::format("'{}': a line is 'NAME', 'NAME slots=N' or 'NAME:N'", line)};
+    if (!is_limit) host->slots = value;
+  }
+  return host;
+}
+
+Result<std::vector<HostSlots>> read_host_file(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file)
+    return {Errc::kArg, fmt::format("--hostfile {}: {}", path, std::strerror(errno))};
+  auto hosts = parse_host_file(text.str());
+  if (hosts) return hosts;
+  return {Errc::kArg, fmt::format("--hostfile {}: {}", path, hosts.error().message)};
+}
+
+// The same host again: its slots are added; where none are said each mention is one.
+struct Merged {
+  std::vector<HostSlots> hosts;
+  bool has_slots = false;
+};
+Merged merge(const std::vector<HostSlots>& given) {
+  Merged merged;
+  for (const HostSlots& one : given) {
+    merged.has_slots = merged.has_slots || one.slots > 0;
+    const bool is_here = is_this_host(one.name);
+    const auto same =
+        std::find_if(merged.hosts.begin(), merged.hosts.end(), [&](const HostSlots& h) {
+          return h.name == one.name || (is_here && is_this_host(h.name));
+        });
+    if (same == merged.hosts.end()) {
+      merged.hosts.push_back({one.name, std::max(one.slots, 1)});
+    } else {
+      same->slots += std::max(one.slots, 1);
+      merged.has_slots = true;
+    }
+  }
+  return merged;
+}
+
+// So many ranks has each of a job's processes (job::ProcessMap::in_blocks).
+std::vector<int> blocks(int ranks, int processes) {
+  std::vector<int> out;
+  const auto begin = [&](int p) {
+    return static_cast<int>(static_cast<long long>(ranks) * p / processes);
+  };
+  for (int p = 0; p < processes; ++p) out.push_back(begin(p + 1) - begin(p));
+  return out;
+}
+
+int slots_of(const HostSlots& host, const HostWish& wish) {
+  return wish.ranks_per_host > 0 ? wish.ranks_per_host : host.slots;
+}
+
+// The first hosts that have room for all ranks: their number.
+Result<int> count_hosts(const Merged& merged, const HostWish& wish, int ranks) {
+  const int hosts = static_cast<int>(merged.hosts.size());
+  if (wish.ranks_per_host == 0 && !merged.has_slots) return std::min(hosts, ranks);
+  int room = 0, count = 0;
+  while (count < hosts && room < ranks)
+    room += slots_of(merged.hosts[static_cast<size_t>(count++)], wish);
+  if (room >= ranks) return count;
+  return {
+      Errc::kArg,
+      fmt::format("{} ranks: {} host{} with {} have room for {}; name more hosts, or "
+                  "another --ranks-per-host",
+                  ranks, hosts, hosts == 1 ? "" : "s",
+                  wish.ranks_per_host > 0
+                      ? fmt::format("--ranks-per-host {}", wish.ranks_per_host)
+                      : "these slots",
+                  room)};
+}
+
+// Of each host: all have as many.
+Result<int> count_processes_of_host(const HostWish& wish, int hosts, int ranks) {
+  int count = std::max(wish.processes_per_host, 1);
+  if (wish.processes > 0) {
+    if (wish.processes % hosts != 0)
+      return {Errc::kArg,
+              fmt::format("-p {}: the job has {} hosts, and {} is no multiple "
+                          "of that; --processes-per-host is simpler",
+                          wish.processes, hosts, wish.processes)};
+    count = wish.processes / hosts;
+  }
+  if (wish.ranks_per_process > 0) {
+    if (ranks % (wish.ranks_per_process * hosts) != 0)
+      return {Errc::kArg,
+              fmt::format("--ranks-per-process {}: {} ranks on {} hosts cannot "
+                          "be divided so",
+                          wish.ranks_per_process, ranks, hosts)};
+    count = ranks / wish.ranks_per_process / hosts;
+  }
+  if (count * hosts <= ranks) return count;
+  return {Errc::kArg,
+          fmt::format("{} processes on each of {} hosts: there are {} ranks, "
+                      "and a process has one at least",
+                      count, hosts, ranks)};
+}
+
+Result<launch::Plan> plan_one_host(const HostWish& wish, int ranks) {
+  for (const auto& [value, name] : {std::pair(wish.ranks_per_host, "--ranks-per-host"),
+                                    {wish.processes_per_host, "--processes-per-host"}})
+    if (value > 0)
+      return {
+          Errc::kArg,
+          fmt::format("{}: of which hosts? --hosts or --hostfile names them", name)};
+  const auto processes = count_processes(wish.processes, wish.ranks_per_process, ranks);
+  MPC_TRY(processes);
+  launch::Plan plan;
+  plan.hosts.push_back({"", true, blocks(ranks, *processes)});
+  return plan;
+}
+
+Result<> check_wish(const HostWish& wish) {
+  if (!wish.hosts.empty() && !wish.host_file.empty())
+    return {Errc::kArg, "--hosts and --hostfile: leave one of the two out"};
+  const int given = (wish.processes > 0) + (wish.processes_per_host > 0) +
+                    (wish.ranks_per_process > 0);
+  if (given > 1)
+    return {Errc::kArg,
+            "-p, --processes-per-host and --ranks-per-process say the same: "
+            "one of them is enough"};
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<HostSlots>> parse_host_list(std::string_view text) {
+  std::vector<HostSlots> hosts;
+  std::istringstream in{std::string(text)};
+  for (std::string word; std::getline(in, word, ',');) {
+    auto host = parse_host(word);
+    MPC_TRY(host);
+    hosts.push_back(std::move(*host));
+  }
+  if (hosts.empty()) return {Errc::kArg, "there is no host in it"};
+  return hosts;
+}
+
+Result<std::vector<HostSlots>> parse_host_file(std::string_view text) {
+  std::vector<HostSlots> hosts;
+  std::istringstream in{std::string(text)};
+  for (std::string line; std::getline(in, line);) {
+    line.resize(std::min(line.find('#'), line.size()));
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    auto host = parse_line(line);
+    MPC_TRY(host);
+    hosts.push_back(std::move(*host));
+  }
+  if (hosts.empty()) return {Errc::kArg, "there is no host in it"};
+  return hosts;
+}
+
+bool is_this_host(const std::string& name) {
+  char own[256] = "";
+  ::gethostname(own, sizeof own - 1);
+  if (name == "localhost" || name == own) return true;
+  const bool is_short = name.find('.') == name.npos || std::strchr(own, '.') == nullptr;
+  if (is_short && own[0] != 0 &&
+      name.substr(0, name.find('.')) ==
+          std::string(own).substr(0, std::strcspn(own, ".")) &&
+      std::isdigit(static_cast<unsigned char>(name[0])) == 0)
+    return true;
+  bool is_own = false;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return false;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    char text[INET6_ADDRSTRLEN] = "";
+    if (one->ifa_addr == nullptr) continue;
+    if (one->ifa_addr->sa_family == AF_INET)
+      ::inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(one->ifa_addr)->sin_addr,
+                  text, sizeof text);
+    if (one->ifa_addr->sa_family == AF_INET6)
+      ::inet_ntop(AF_INET6, &reinterpret_cast<sockaddr_in6*>(one->ifa_addr)->sin6_addr,
+                  text, sizeof text);
+    is_own = is_own || name == text;
+  }
+  ::freeifaddrs(all);
+  return is_own;
+}
+
+Result<launch::Plan> plan_job(const HostWish& wish, int ranks) {
+  if (!wish.names_hosts()) return plan_one_host(wish, ranks);
+  MPC_TRY(check_wish(wish));
+  auto given =
+      wish.hosts.empty() ? read_host_file(wish.host_file) : parse_host_list(wish.hosts);
+  if (!given && !wish.hosts.empty())
+    return {Errc::kArg,
+            fmt::format("--hosts {}: {}", wish.hosts, given.error().message)};
+  MPC_TRY(given);
+  const Merged merged = merge(*given);
+  const auto hosts = count_hosts(merged, wish, ranks);
+  MPC_TRY(hosts);
+  const auto each = count_processes_of_host(wish, *hosts, ranks);
+  MPC_TRY(each);
+  const std::vector<int> all = blocks(ranks, *each * *hosts);
+  launch::Plan plan;
+  for (int h = 0; h < *hosts; ++h) {
+    const HostSlots& host = merged.hosts[static_cast<size_t>(h)];
+    const auto first = all.begin() + h * *each;
+    const int here = std::accumulate(first, first + *each, 0);
+    const bool has_limit = merged.has_slots || wish.ranks_per_host > 0;
+    if (has_limit && here > slots_of(host, wish))
+      return {
+          Errc::kArg,
+          fmt::format("host {} has {} slots, and gets {} of {} ranks: all hosts of a "
+                      "job have as many; give it more slots, or leave it out",
+                      host.name, slots_of(host, wish), here, ranks)};
+    plan.hosts.push_back({host.name, is_this_host(host.name), {first, first + *each}});
+  }
+  return plan;
+}
+
+}  // namespace mpc::tools

@@ -1,0 +1,107 @@
+#include "tools/mpcrun/parsed.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/index_list.h"
+#include "base/sizes.h"
+
+namespace mpc::tools {
+namespace {
+
+Result<size_t> parse_stack_size(const std::string& text) {
+  const std::optional<int64_t> bytes = parse_size(text);
+  if (!bytes)
+    return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
+  // About half of the least is the thread's own data.
+  constexpr int64_t kLeastBytes = 256 << 10, kMostBytes = 1'000'000'000'000;
+  if (*bytes < kLeastBytes || *bytes > kMostBytes)
+    return {Errc::kArg,
+            fmt::format("'{}': a stack has 256k or more, and less than 1000G", text)};
+  return static_cast<size_t>(*bytes);
+}
+
+}  // namespace
+
+Result<> fill_app(const Parsed& p, const std::vector<std::string>& words,
+                  Command& command) {
+  job::AppSpec app;
+  app.ranks = p.ranks;
+  if (words.empty())
+    return {Errc::kArg, "no program given; mpcrun --help shows examples"};
+  app.program = words.front();
+  app.args.assign(words.begin() + 1, words.end());
+  for (const std::string& item : p.exports) {
+    const size_t equals = item.find('=');
+    if (equals == 0)
+      return {Errc::kArg, fmt::format("-x {}: a variable has a name", item)};
+    if (equals != std::string::npos) {
+      app.environment.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    } else if (std::getenv(item.c_str()) == nullptr) {
+      return {Errc::kArg,
+              fmt::format("-x {}: there is no such environment variable", item)};
+    } else {
+      command.exports.push_back(item);  // on this host it is passed on anyway
+    }
+  }
+  command.spec.apps.push_back(std::move(app));
+  return {};
+}
+
+Result<> fill_job(const Parsed& p, job::JobSpec& spec) {
+  if (!p.cores.empty()) {
+    const bool is_count = p.cores.find_first_not_of("0123456789") == std::string::npos;
+    if (is_count) {
+      const long count =
+          std::strtol(p.cores.c_str(), nullptr, 10);  // LONG_MAX for more
+      if (count < 1) return {Errc::kArg, "--cores 0: a job needs a core"};
+      if (count > kMaxRanks)
+        return {Errc::kArg, fmt::format("--cores {}: no machine has so many", p.cores)};
+      spec.core_count = static_cast<int>(count);
+    } else {
+      auto list = parse_index_list(p.cores);
+      if (!list) return {Errc::kArg, "--cores " + list.error().message};
+      spec.core_list = *list;
+    }
+  }
+  spec.comm_cores = p.comm_cores;
+  spec.emulate = p.emulate;
+  spec.bind = p.bind == "none"   ? job::Bind::kNone
+              : p.bind == "core" ? job::Bind::kCore
+                                 : job::Bind::kAuto;
+  if (p.placement == "scatter") {
+    spec.placement = job::Placement::kScatter;
+  } else if (p.placement != "compact") {
+    auto list = parse_index_list(p.placement);
+    if (!list) {
+      return {Errc::kArg,
+              "--placement " + list.error().message + ", nor compact or scatter"};
+    }
+    spec.placement = job::Placement::kList;
+    spec.placement_list = *list;
+  }
+  if (p.stack_size == "unlimited") {
+    spec.stack_bytes = SIZE_MAX;
+  } else if (!p.stack_size.empty()) {
+    auto stack = parse_stack_size(p.stack_size);
+    if (!stack) return {Errc::kArg, "--stack-size " + stack.error().message};
+    spec.stack_bytes = *stack;
+  }
+  spec.timeout_seconds = p.timeout;
+  spec.show_only = p.show;
+  spec.working_directory = p.wdir;
+  if (!p.trace.empty())
+    spec.trace_file = std::filesystem::absolute(p.trace);  // see --wdir
+  spec.settings = p.settings;
+  if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
+  if (p.counters) spec.settings.emplace_back("job.counters=1");
+  if (p.label) spec.settings.emplace_back("job.label=1");
+  return {};
+}
+
+}  // namespace mpc::tools

@@ -1,0 +1,40 @@
+#pragma once
+// Parsed: the values of mpcrun's options as they were typed.
+//
+// Role:      between the parser, which knows names, and the JobSpec, which knows meanings.
+// Users:     tools/mpcrun/options.cpp fills it, tools/mpcrun/parsed.cpp reads it.
+// Threads:   plain data.
+// See also:  docs/mpcrun.md.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tools/mpcrun/hosts.h"
+#include "tools/mpcrun/options.h"
+
+namespace mpc::tools {
+
+// More ranks than any process can hold: each needs a stack and a private copy.
+inline constexpr int kMaxRanks = 100000;
+
+struct Parsed {
+  int ranks = 1;
+  int comm_cores = -1;
+  std::string progress, emulate;
+  std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace;
+  std::vector<std::string> exports, settings;
+  HostWish hosts;
+  std::string agent;
+  bool label = false, show = false, counters = false;
+  double timeout = 0;
+  std::vector<std::string> shown;  // in the help; the command never reaches CLI11
+};
+
+// What is said of one program. Errors: kArg.
+Result<> fill_app(const Parsed& parsed, const std::vector<std::string>& words,
+                  Command& command);
+// What is said of the job, before the first program. Errors: kArg.
+Result<> fill_job(const Parsed& parsed, job::JobSpec& spec);
+
+}  // namespace mpc::tools
