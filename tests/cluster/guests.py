@@ -62,6 +62,7 @@ class Guests:
         program = self.build(name, INIT + READY + body + END)
         job = subprocess.Popen(self.words(2, "-n", 4, *options, program), text=True, env=self.environment,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(job.kill)
         ready, *pids = job.stdout.readline().split()
         self.assertEqual((ready, len(set(pids))), ("ready", 2))
         return job, program, [int(pids[0]), int(pids[2])]
