@@ -89,6 +89,12 @@ Err accumulate(const char* call, const Side& origin, const Side* result, int tar
 
 namespace {
 
+// The origin of an operation that may be MPI_NO_OP: its type is null then, and nothing of it counts.
+Side operand(const void* address, Count count, const dt::Datatype* type) noexcept {
+  if (type == nullptr) return {nullptr, 0, *dt::predefined(dt::abi::kByte)};
+  return {address, count, *type};
+}
+
 // MPI-4.1 section 12.3.4.3 and .4: one element of a predefined type.
 Err check_single(const dt::Datatype& type) {
   if (type.is_predefined() && type.abi_code() != 0) return kSuccess;
@@ -122,14 +128,14 @@ Err accumulate(const void* origin_addr, Count origin_count,
 }
 
 Err get_accumulate(const void* origin_addr, Count origin_count,
-                   const dt::Datatype& origin_datatype, void* result_addr,
+                   const dt::Datatype* origin_datatype, void* result_addr,
                    Count result_count, const dt::Datatype& result_datatype,
                    int target_rank, Count target_disp, Count target_count,
                    const dt::Datatype& target_datatype, Op& op, Win& win) {
   const Side result{result_addr, result_count, result_datatype};
   return mpi::accumulate(
-      "MPI_Get_accumulate", {origin_addr, origin_count, origin_datatype}, &result,
-      target_rank, target_disp, target_count, target_datatype, op, win);
+      "MPI_Get_accumulate", operand(origin_addr, origin_count, origin_datatype),
+      &result, target_rank, target_disp, target_count, target_datatype, op, win);
 }
 
 Err raccumulate(const void* origin_addr, Count origin_count,
@@ -144,7 +150,7 @@ Err raccumulate(const void* origin_addr, Count origin_count,
 }
 
 Err rget_accumulate(const void* origin_addr, Count origin_count,
-                    const dt::Datatype& origin_datatype, void* result_addr,
+                    const dt::Datatype* origin_datatype, void* result_addr,
                     Count result_count, const dt::Datatype& result_datatype,
                     int target_rank, Count target_disp, Count target_count,
                     const dt::Datatype& target_datatype, Op& op, Win& win,
@@ -152,8 +158,8 @@ Err rget_accumulate(const void* origin_addr, Count origin_count,
   const Side result{result_addr, result_count, result_datatype};
   return with_request("MPI_Rget_accumulate", win, target_rank, request, [&] {
     return mpi::accumulate(
-        "MPI_Rget_accumulate", {origin_addr, origin_count, origin_datatype}, &result,
-        target_rank, target_disp, target_count, target_datatype, op, win);
+        "MPI_Rget_accumulate", operand(origin_addr, origin_count, origin_datatype),
+        &result, target_rank, target_disp, target_count, target_datatype, op, win);
   });
 }
 

@@ -64,6 +64,35 @@ void ElementOp::apply_words(char* target, const char* origin, char* result,
   }
 }
 
+// Elements of a byte that are only read or replaced, in words as far as they fill them. MPI promises whole
+// elements only; programs accumulate structures as MPI_BYTE all the same, and expect a word of them to
+// be whole. Words are read from the first to the last and written from the last to the first: who
+// finds the first one new finds the others new.
+void ElementOp::move_bytes(char* target, const char* origin, char* result,
+                           Count bytes) const noexcept {
+  constexpr Count kWord = sizeof(uint64_t);
+  const auto misfit = static_cast<Count>(reinterpret_cast<uintptr_t>(target) % kWord);
+  const Count head = std::min(bytes, (kWord - misfit) % kWord);
+  const Count tail = head + (bytes - head) / kWord * kWord;
+  const auto single = [&](Count from, Count to) {
+    for (Count i = from; i < to; ++i)
+      apply_words<uint8_t>(target + i, origin != nullptr ? origin + i : nullptr,
+                           result != nullptr ? result + i : nullptr, 1);
+  };
+  const auto word = [&](Count i) {
+    apply_words<uint64_t>(target + i, origin != nullptr ? origin + i : nullptr,
+                          result != nullptr ? result + i : nullptr, 1);
+  };
+  if (way_ == Way::kRead) {
+    single(0, head);
+    for (Count i = head; i < tail; i += kWord) word(i);
+    return single(tail, bytes);
+  }
+  single(tail, bytes);
+  for (Count i = tail; i > head; i -= kWord) word(i - kWord);
+  single(0, head);
+}
+
 void ElementOp::apply_striped(char* target, const char* origin, char* result,
                               Count n) const noexcept {
   const Count extent = element_->extent();
@@ -84,6 +113,8 @@ void ElementOp::apply_run(char* target, const char* origin, char* result,
   const Count extent = element_->extent();
   if (!is_atomic_size(extent) || !is_aligned(target, extent))
     return apply_striped(target, origin, result, n);
+  if (extent == 1 && n > 1 && (way_ == Way::kRead || way_ == Way::kReplace))
+    return move_bytes(target, origin, result, n);
   switch (extent) {
     case 1:
       return apply_words<uint8_t>(target, origin, result, n);

@@ -27,8 +27,12 @@ bool Regions::detach(uintptr_t base) {
 
 bool Regions::holds(uintptr_t low, uintptr_t high) {
   const Locked inside(mutex_);
-  return std::any_of(list_.begin(), list_.end(),
-                     [&](const Region& r) { return low >= r.low && high <= r.high; });
+  for (const Region& r : list_) {
+    if (r.low > low) break;
+    if (r.high > low) low = r.high;  // what follows may lie in the next one
+    if (low >= high) return true;
+  }
+  return false;
 }
 
 }  // namespace mpc::rma

@@ -19,7 +19,7 @@ class Regions {
   bool attach(uintptr_t base, uintptr_t bytes);
   // False: none begins there.
   bool detach(uintptr_t base);
-  // All of [low, high) is in one of them.
+  // All of [low, high) is in one of them, or in several without a gap between them.
   bool holds(uintptr_t low, uintptr_t high);
 
  private:

@@ -39,7 +39,8 @@ bool WindowShare::allocate(bool is_apart) {
   if (!pages->is_there()) return false;
   char* at = pages->base();
   for (const auto& target : targets_) {
-    target->memory.base = at;
+    // Who has no memory has no address either, as programs expect.
+    target->memory.base = target->memory.bytes > 0 ? at : nullptr;
     at += target->memory.bytes;
     if (!is_apart) continue;
     const auto address = reinterpret_cast<uintptr_t>(at);

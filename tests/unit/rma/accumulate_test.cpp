@@ -231,6 +231,31 @@ TEST(Accumulate, NeverShowsHalfOfAPair) {
   EXPECT_EQ(torn.load(), 0);
 }
 
+// A structure as bytes: words of it are whole, and who sees the first one sees the second.
+TEST(Accumulate, ReplacesBytesWordByWordFromTheEnd) {
+  const dt::Datatype& type = *dt::predefined(dt::abi::kByte);
+  alignas(8) uint64_t target[2] = {0, 0};
+  std::atomic<int> wrong{0};
+  ElementOp replace, read;
+  ASSERT_TRUE(ElementOp::make(dt::abi::kReplace, type, &replace));
+  ASSERT_TRUE(ElementOp::make(dt::abi::kNoOp, type, &read));
+  at_once([&](int thread) {
+    for (uint64_t i = 1; i <= kTurns; ++i) {
+      const uint64_t mine[2] = {i * 0x0101010101010101u, i * 0x0101010101010101u};
+      uint64_t got[2] = {1, 0};
+      if (thread == 0) {  // one writer, whose numbers grow
+        replace.apply_run(reinterpret_cast<char*>(target),
+                          reinterpret_cast<const char*>(mine), nullptr, 16);
+        continue;
+      }
+      read.apply_run(reinterpret_cast<char*>(target), nullptr,
+                     reinterpret_cast<char*>(got), 16);
+      if (got[0] % 0x0101010101010101u != 0 || got[1] < got[0]) ++wrong;
+    }
+  });
+  EXPECT_EQ(wrong.load(), 0);
+}
+
 // A lock of compare-and-swap and replace, as programs build it, around plain memory.
 TEST(CompareAndSwap, MakesALockThatOrdersMemory) {
   const dt::Datatype& type = *dt::predefined(dt::abi::kInt);

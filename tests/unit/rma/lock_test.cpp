@@ -28,8 +28,8 @@ TEST(TargetLock, IsSharedByReadersAndHeldByOneWriter) {
 }
 
 struct Ticket final : LockWaiter {
-  Ticket(LockType type, int rank, std::vector<int>& told)
-      : LockWaiter(type, rank), order(told) {}
+  Ticket(LockType wanted, int who, std::vector<int>& told)
+      : LockWaiter(wanted, who), order(told) {}
   void granted() noexcept override { order.push_back(rank); }
   std::vector<int>& order;
 };

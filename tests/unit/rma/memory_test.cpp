@@ -56,6 +56,9 @@ TEST(Target, KnowsOnlyAttachedMemoryOfADynamicWindow) {
   EXPECT_EQ(at, memory + 12);
   EXPECT_EQ(target.find(disp + 12, int_type(), 2, &at), Fit::kNotAttached);
   EXPECT_TRUE(target.regions.attach(base + 16, 16));  // fills the gap
+  EXPECT_EQ(target.find(disp + 12, int_type(), 2, &at), Fit::kFits);
+  EXPECT_EQ(target.find(disp, int_type(), 16, &at), Fit::kFits);
+  EXPECT_EQ(target.find(disp + 4, int_type(), 16, &at), Fit::kNotAttached);
   EXPECT_FALSE(target.regions.detach(base + 8));
   EXPECT_TRUE(target.regions.detach(base));
   EXPECT_EQ(target.find(disp + 12, int_type(), 1, &at), Fit::kNotAttached);
@@ -70,6 +73,7 @@ TEST(WindowShare, AllocatesOnePieceOrPagesApart) {
     ASSERT_TRUE(share.allocate(is_apart));
     char* const first = share.target(0).memory.base;
     EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 4096, 0u);
+    EXPECT_EQ(share.target(1).memory.base, nullptr);
     EXPECT_EQ(share.target(2).memory.base - first, is_apart ? 4096 : 100);
     first[0] = share.target(2).memory.base[4999] = 1;
   }
