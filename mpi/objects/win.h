@@ -43,7 +43,7 @@ class Win final : public Object {
   int flavor() const noexcept { return values_.flavor; }
   rma::WindowShare& share() noexcept { return *share_; }
   MPI_Win handle() noexcept { return reinterpret_cast<MPI_Win>(this); }
-  // The user's name, or "the window of communicator 12 (ranks 0-3)".
+  // The user's name, or "the window of MPI_COMM_WORLD".
   std::string display_name() const;
 
   Errhandler& errhandler() const noexcept { return *errhandler_; }

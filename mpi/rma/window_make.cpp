@@ -58,6 +58,8 @@ struct Plan {
 // Collective: all members with the same flavor. *out is null if there was no memory for all of them.
 void meet_and_make(const Plan& plan, Comm& comm, Win** out) {
   Comm* const own = duplicate_plain(comm);
+  own->exempt();  // not the user's to free
+  own->name = comm.display_name();
   const bool is_shared = plan.flavor == MPI_WIN_FLAVOR_SHARED;
   const bool is_apart =
       plan.info != nullptr && is_true(plan.info->hints, "alloc_shared_noncontig");

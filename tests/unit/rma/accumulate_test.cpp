@@ -241,7 +241,7 @@ TEST(Accumulate, ReplacesBytesWordByWordFromTheEnd) {
   ASSERT_TRUE(ElementOp::make(dt::abi::kNoOp, type, &read));
   at_once([&](int thread) {
     for (uint64_t i = 1; i <= kTurns; ++i) {
-      const uint64_t mine[2] = {i * 0x0101010101010101u, i * 0x0101010101010101u};
+      const uint64_t mine[2] = {i << 32 | i, i << 32 | i};
       uint64_t got[2] = {1, 0};
       if (thread == 0) {  // one writer, whose numbers grow
         replace.apply_run(reinterpret_cast<char*>(target),
@@ -250,7 +250,7 @@ TEST(Accumulate, ReplacesBytesWordByWordFromTheEnd) {
       }
       read.apply_run(reinterpret_cast<char*>(target), nullptr,
                      reinterpret_cast<char*>(got), 16);
-      if (got[0] % 0x0101010101010101u != 0 || got[1] < got[0]) ++wrong;
+      if (got[0] >> 32 != (got[0] & 0xffffffff) || got[1] < got[0]) ++wrong;
     }
   });
   EXPECT_EQ(wrong.load(), 0);
