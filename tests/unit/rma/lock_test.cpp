@@ -116,10 +116,10 @@ TEST(TargetLock, ExcludesWritersWithMoreCoresThanTheMachineHas) {
 }
 
 // Who unlocks and locks again stands behind all who wait: nobody is more than a turn ahead of the
-// others once all have come.
+// others once all have come. On one core, as the system may keep the ranks of another one from coming.
 TEST(TargetLock, ServesAllOf64RanksInTurn) {
   constexpr int kRanks = 64, kTurns = 50;
-  World world(kRanks, 2);
+  World world(kRanks, 1);
   Window window(world, 64);
   std::vector<int> turns(kRanks, 0);  // under the lock
   int furthest_apart = 0;
@@ -129,7 +129,7 @@ TEST(TargetLock, ServesAllOf64RanksInTurn) {
       mine.lock(LockType::kExclusive, 0, false, kWhy);
       const auto me = static_cast<size_t>(self.world_rank);
       ++turns[me];
-      // While it holds the lock the others of both cores run and queue up.
+      // While it holds the lock the others run and queue up.
       sched::Execution::self().yield();
       const auto [least, most] = std::minmax_element(turns.begin(), turns.end());
       if (*least > 1 && *most < kTurns)
