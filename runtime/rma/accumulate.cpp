@@ -74,13 +74,14 @@ void ElementOp::move_bytes(char* target, const char* origin, char* result,
   const auto misfit = static_cast<Count>(reinterpret_cast<uintptr_t>(target) % kWord);
   const Count head = std::min(bytes, (kWord - misfit) % kWord);
   const Count tail = head + (bytes - head) / kWord * kWord;
-  const auto single = [&](Count from, Count to) {
-    for (Count i = from; i < to; ++i)
-      apply_words<uint8_t>(target + i, origin != nullptr ? origin + i : nullptr,
+  const char* const from = origin != nullptr ? origin : target;  // read for kReplace
+  const auto single = [&](Count first, Count end) {
+    for (Count i = first; i < end; ++i)
+      apply_words<uint8_t>(target + i, from + i,
                            result != nullptr ? result + i : nullptr, 1);
   };
   const auto word = [&](Count i) {
-    apply_words<uint64_t>(target + i, origin != nullptr ? origin + i : nullptr,
+    apply_words<uint64_t>(target + i, from + i,
                           result != nullptr ? result + i : nullptr, 1);
   };
   if (way_ == Way::kRead) {
