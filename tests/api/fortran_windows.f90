@@ -1,5 +1,5 @@
 ! Windows in Fortran: handles, attributes and their callbacks, error handlers, memory, operations.
-module callbacks
+module window_callbacks
   implicit none
   include 'mpif.h'
   integer :: deletes = 0, errors = 0, expected = 0
@@ -24,7 +24,7 @@ subroutine check(ok, what)
   end if
 end subroutine
 program t
-  use callbacks
+  use window_callbacks
   implicit none
   integer :: ierr, rank, n, next, win, key, eh, got, group, world, req, same, unit, size
   integer :: memory(4), values(2)
