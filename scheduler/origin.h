@@ -3,7 +3,8 @@
 //
 // Role:      idle workers take ready threads from busy ones and keep them; where many threads are
 //            woken together they go back, so that those that work together on one core do so again.
-// Users:     nbc/direct, whose members of one worker meet without leaving their core.
+// Users:     nbc/direct, whose members of one worker meet without leaving their core; runtime/message,
+//            runtime/rma, which wake them.
 // Threads:   as said.
 // See also:  scheduler/theft.h, docs/scheduler.md section "Stealing".
 

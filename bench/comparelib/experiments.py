@@ -170,6 +170,16 @@ def jobs(context, mpi):
     return sample
 
 
+def rma(context, mpi):
+    ranks = [2, 16] if context.quick else [2, 16, 64]
+    if mpi.name == "mpich":     # who waits never yields
+        ranks = ranks[:1] if context.quick else [n for n in ranks if n <= NO_YIELD_RANKS]
+    single = "put_8B,get_8B,put_1MiB,get_1MiB,fetch_add,put_flush"
+    return measure(context, [command(context, mpi, "rma", 2, [f"--which={single}"])] +
+                   [command(context, mpi, "rma", n, ["--which=fence,pscw,lock_put"])
+                    for n in ranks])
+
+
 def start(context, mpi):
     ranks = [2, 16] if context.quick else [2, 16, 64]
     calls = 300 if mpi.name == "ours" else 30   # a barrier comes before each
@@ -280,6 +290,8 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "collectives": ("collectives, all ranks on the machine's cores", collectives, None),
     "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, None),
     "jobs": ("wall time of several jobs at a time", jobs, None),
+    "rma": ("one-sided communication: operations in a held lock, 2 ranks; epochs of 8 bytes, all ranks",
+            rma, None),
     "start": ("non-blocking start: from the call of MPI_I... to its return", start, None),
     "teams": ("ranks with OpenMP threads (the floor: the program without a launcher)", teams, alone),
     "launch": ("Init + Finalize, wall time of the launcher", launch, None),

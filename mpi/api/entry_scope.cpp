@@ -20,8 +20,10 @@ int EntryScope::fail(Err error) const { return handle_error(error, function_); }
 int EntryScope::fail(Err error, Comm* comm) const {
   return comm == nullptr ? fail(error) : handle_error(error, *comm, function_);
 }
-// Windows and sessions have no bodies yet, so there is none whose handler could be asked.
-int EntryScope::fail(Err error, Win*) const { return fail(error); }
+int EntryScope::fail(Err error, Win* win) const {
+  return win == nullptr ? fail(error) : handle_error(error, *win, function_);
+}
+// Sessions have no bodies yet, so there is none whose handler could be asked.
 int EntryScope::fail(Err error, Session*) const { return fail(error); }
 // MPI-4.1 section 14.7: the handler of MPI_FILE_NULL is MPI_ERRORS_RETURN at first.
 int EntryScope::fail(Err error, File*) const {

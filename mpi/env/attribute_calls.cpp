@@ -1,4 +1,4 @@
-// Bodies of MPI-4.1 section 7.7: attributes of communicators and datatypes.
+// Bodies of MPI-4.1 section 7.7: attributes of communicators, datatypes and windows.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/type_object.h"
+#include "mpi/objects/win.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -126,5 +127,35 @@ Err win_create_keyval(MPI_Win_copy_attr_function* copy,
   return create(KeyvalKind::kWin, copy, remove_fn, key, extra_state);
 }
 Err win_free_keyval(int* key) { return free_keyval(KeyvalKind::kWin, key); }
+
+namespace {
+
+Err check_not_of_window(int key) {
+  if (key < MPI_WIN_BASE || key > MPI_WIN_MODEL) return kSuccess;
+  return fail(MPI_ERR_KEYVAL,
+              fmt::format("the predefined attribute {} cannot be changed", key));
+}
+static_assert(MPI_WIN_MODEL - MPI_WIN_BASE == 4);
+
+}  // namespace
+
+Err win_set_attr(Win& win, int key, void* value) {
+  MPC_MPI_TRY(check_not_of_window(key));
+  return set(win.attributes, KeyvalKind::kWin, key, value, win.handle());
+}
+
+Err win_get_attr(Win& win, int key, void* value, int* flag) {
+  if (key >= MPI_WIN_BASE && key <= MPI_WIN_MODEL) {
+    *static_cast<void**>(value) = win.predefined_attribute(key);
+    *flag = 1;
+    return kSuccess;
+  }
+  return get(win.attributes, KeyvalKind::kWin, key, value, flag);
+}
+
+Err win_delete_attr(Win& win, int key) {
+  MPC_MPI_TRY(check_not_of_window(key));
+  return remove(win.attributes, KeyvalKind::kWin, key, win.handle());
+}
 
 }  // namespace mpc::mpi::impl

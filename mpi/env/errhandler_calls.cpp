@@ -10,6 +10,7 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/error_codes.h"
 #include "mpi/objects/rank_state.h"
+#include "mpi/objects/win.h"
 
 namespace mpc::mpi {
 
@@ -98,6 +99,25 @@ Err comm_get_errhandler(Comm& comm, MPI_Errhandler* out) {
 Err comm_call_errhandler(Comm& comm, int code) {
   // What the handler returns, if anything, is not the result of this call.
   handle_error(fail_with_code(code), comm, "MPI_Comm_call_errhandler");
+  return kSuccess;
+}
+
+Err win_set_errhandler(Win& win, Errhandler& handler) {
+  if (handler.target != ErrhandlerTarget::kAny &&
+      handler.target != ErrhandlerTarget::kWin)
+    return fail(MPI_ERR_ARG, "the error handler was not made for windows");
+  win.set_errhandler(handler);
+  return kSuccess;
+}
+
+Err win_get_errhandler(Win& win, MPI_Errhandler* out) {
+  win.errhandler().retain();  // the new handle's; MPI_Errhandler_free gives it back
+  *out = win.errhandler().handle();
+  return kSuccess;
+}
+
+Err win_call_errhandler(Win& win, int code) {
+  handle_error(fail_with_code(code), win, "MPI_Win_call_errhandler");
   return kSuccess;
 }
 

@@ -11,6 +11,7 @@
 #include "mpi/objects/op.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/type_object.h"
+#include "mpi/objects/win.h"
 
 extern "C" {
 alignas(64) constinit MpcFortranIntegers mpc_f_integers_{};
@@ -138,7 +139,7 @@ void mark_keyval(int id, Values values) noexcept {
 
 namespace {
 
-// The attributes of an object; null if the handle is wrong or windows are not there yet.
+// The attributes of an object; null if the handle is wrong.
 AttributeSet* attributes_of(MPI_Comm handle) noexcept {
   Comm* comm = nullptr;
   return lookup(handle, &comm).code == MPI_SUCCESS ? &comm->attributes : nullptr;
@@ -147,7 +148,10 @@ AttributeSet* attributes_of(MPI_Datatype handle) noexcept {
   DatatypeObject* type = nullptr;
   return lookup(handle, &type).code == MPI_SUCCESS ? &type->attributes : nullptr;
 }
-AttributeSet* attributes_of(MPI_Win) noexcept { return nullptr; }
+AttributeSet* attributes_of(MPI_Win handle) noexcept {
+  Win* win = nullptr;
+  return lookup(handle, &win).code == MPI_SUCCESS ? &win->attributes : nullptr;
+}
 
 // C gets the address of a predefined integer, Fortran the integer.
 MPI_Aint predefined_attribute(int keyval, void* value) noexcept {

@@ -5,12 +5,18 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/rank_state.h"
+#include "mpi/objects/win.h"
 
 namespace mpc::mpi {
 
 int handle_error(Err error, Comm& comm, const char* function) {
   const std::string name = comm.display_name();
   return handle_error(error, comm.errhandler(), comm.handle(), name.c_str(), function);
+}
+
+int handle_error(Err error, Win& win, const char* function) {
+  const std::string name = win.display_name();
+  return handle_error(error, win.errhandler(), win.handle(), name.c_str(), function);
 }
 
 namespace {

@@ -25,24 +25,11 @@
 
 #include "nbc/direct/call.h"
 #include "runtime/job/rank.h"
+#include "runtime/message/sleeper.h"
 
 namespace mpc::nbc::direct {
 
-// The execution that waits at one flag; the member that sets the flag looks here and unparks it.
-// See wake().
-class Sleeper {
- public:
-  void arm(sched::Execution& waiter) noexcept;
-  void disarm() noexcept;
-  // Caller: after a seq_cst store to the flag.
-  void wake() noexcept;
-
- private:
-  // The execution's address; its lowest bit: a kernel thread, which may end after its wait.
-  // kWaking: somebody is about to unpark that thread.
-  static constexpr uintptr_t kKernelThread = 1, kWaking = 2;
-  std::atomic<uintptr_t> who_{0};
-};
+using msg::Sleeper;
 
 struct alignas(64) Member {
   const Call* call = nullptr;  // by the member before its arrival

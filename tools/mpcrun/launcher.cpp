@@ -25,6 +25,20 @@ bool needs_launcher(const launch::Plan& plan) {
          wireup::find_starter().kind == wireup::Starter::Kind::kNone;
 }
 
+bool refuses_hosts(const launch::Plan& plan) {
+  if (!plan.has_other_hosts() || std::getenv(wireup::kLauncherVariable) != nullptr)
+    return false;
+  const wireup::Starter starter = wireup::find_starter();
+  if (starter.kind == wireup::Starter::Kind::kNone) return false;
+  if (starter.is_first())
+    std::fprintf(
+        stderr,
+        "mpcrun: --hosts: %s has started mpcrun, and has chosen the hosts; leave "
+        "one of the two out\n",
+        starter.name);
+  return true;
+}
+
 int become_launcher(int argc, char** argv, const Command& command) {
   const std::string path = beside_library(kLauncher);
   std::string exports;

@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
   // Who names hosts means these, in an allocation of Slurm's, too.
   if (!command.plan.has_other_hosts() && mpc::tools::needs_srun(spec))
     return mpc::tools::become_srun(argc, argv, spec);
+  if (mpc::tools::refuses_hosts(command.plan)) return mpc::job::kExitLaunch;
   if (mpc::tools::needs_launcher(command.plan))
     return mpc::tools::become_launcher(argc, argv, command);
   restart_with_tunables(argv, spec);

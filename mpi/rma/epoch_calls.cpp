@@ -1,0 +1,143 @@
+// Bodies of MPI-4.1 section 12.5: fence, post and start, locks, flush.
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "mpi/impl/rma.h"
+#include "mpi/objects/group.h"
+#include "mpi/rma/window.h"
+
+namespace mpc::mpi::impl {
+namespace {
+
+// The members of the group as ranks of the window.
+Err ranks_in(Win& win, const Group& group, std::vector<int>* ranks) {
+  const GroupTable& members = *win.comm().group();
+  ranks->clear();
+  ranks->reserve(static_cast<size_t>(group.size()));
+  for (const int world_rank : group.table()->world_ranks()) {
+    const int rank = members.index_of(world_rank);
+    if (rank < 0)
+      return fail(MPI_ERR_GROUP, fmt::format("world rank {} of the group is not in {}",
+                                             world_rank, win.display_name()));
+    ranks->push_back(rank);
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Err win_fence(int assert, Win& win) {
+  MPC_MPI_TRY(check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT |
+                                       MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED));
+  MPC_MPI_TRY(sync_error(win.access.before_fence()));
+  meet_all("MPI_Win_fence", win);
+  win.access.after_fence((assert& MPI_MODE_NOSUCCEED) == 0);
+  return kSuccess;
+}
+
+Err win_post(Group& group, int assert, Win& win) {
+  MPC_MPI_TRY(
+      check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT));
+  std::vector<int> origins;
+  MPC_MPI_TRY(ranks_in(win, group, &origins));
+  return sync_error(win.access.post(origins));
+}
+
+Err win_start(Group& group, int assert, Win& win) {
+  MPC_MPI_TRY(check_assert(assert, MPI_MODE_NOCHECK));
+  std::vector<int> targets;
+  MPC_MPI_TRY(ranks_in(win, group, &targets));
+  return sync_error(win.access.start(targets));
+}
+
+Err win_complete(Win& win) {
+  return sync_error(
+      win.access.complete(TargetReason("MPI_Win_complete", win, MPI_PROC_NULL)));
+}
+
+Err win_wait(Win& win) {
+  return sync_error(win.access.wait(TargetReason("MPI_Win_wait", win, MPI_PROC_NULL)));
+}
+
+Err win_test(Win& win, int* flag) {
+  bool is_over = false;
+  MPC_MPI_TRY(sync_error(win.access.test(&is_over)));
+  *flag = is_over;
+  return kSuccess;
+}
+
+// ---- locks -----------------------------------------------------------------------------------------
+
+namespace {
+
+Err check_lockable(const Win& win) {
+  if (!win.has_no_locks) [[likely]]
+    return kSuccess;
+  return fail(MPI_ERR_RMA_SYNC, "the window has the info key no_locks=true");
+}
+
+}  // namespace
+
+Err win_lock(int lock_type, int rank, int assert, Win& win) {
+  if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
+    return fail(MPI_ERR_LOCKTYPE,
+                fmt::format("lock type {} does not exist", lock_type));
+  MPC_MPI_TRY(check_assert(assert, MPI_MODE_NOCHECK));
+  if (rank == MPI_PROC_NULL) return kSuccess;
+  MPC_MPI_TRY(check_target(rank, win));
+  MPC_MPI_TRY(check_lockable(win));
+  const auto type = lock_type == MPI_LOCK_EXCLUSIVE ? rma::LockType::kExclusive
+                                                    : rma::LockType::kShared;
+  return sync_error(win.access.lock(type, rank, assert != 0,
+                                    TargetReason("MPI_Win_lock", win, rank)));
+}
+
+Err win_unlock(int rank, Win& win) {
+  if (rank == MPI_PROC_NULL) return kSuccess;
+  MPC_MPI_TRY(check_target(rank, win));
+  MPC_MPI_TRY(sync_error(win.access.unlock(rank)));
+  relax_after_reading(win);
+  return kSuccess;
+}
+
+Err win_lock_all(int assert, Win& win) {
+  MPC_MPI_TRY(check_assert(assert, MPI_MODE_NOCHECK));
+  MPC_MPI_TRY(check_lockable(win));
+  return sync_error(win.access.lock_all(
+      assert != 0, TargetReason("MPI_Win_lock_all", win, MPI_PROC_NULL)));
+}
+
+Err win_unlock_all(Win& win) {
+  MPC_MPI_TRY(sync_error(win.access.unlock_all()));
+  relax_after_reading(win);
+  return kSuccess;
+}
+
+// Operations are over when they return, so that a flush has memory to order, and nothing to wait for.
+Err win_flush(int rank, Win& win) {
+  if (rank == MPI_PROC_NULL) return kSuccess;
+  MPC_MPI_TRY(check_target(rank, win));
+  MPC_MPI_TRY(sync_error(win.access.flush(rank)));
+  relax_after_reading(win);
+  return kSuccess;
+}
+Err win_flush_local(int rank, Win& win) { return win_flush(rank, win); }
+
+Err win_flush_all(Win& win) {
+  MPC_MPI_TRY(sync_error(win.access.flush_all()));
+  relax_after_reading(win);
+  return kSuccess;
+}
+Err win_flush_local_all(Win& win) { return win_flush_all(win); }
+
+Err win_sync(Win& win) {
+  win.access.settle();
+  // Who synchronises loads and stores may be looking for a change, too.
+  win.has_read.store(true, std::memory_order_relaxed);
+  relax_after_reading(win);
+  return kSuccess;
+}
+
+}  // namespace mpc::mpi::impl

@@ -1,0 +1,134 @@
+// Bodies of MPI-4.1 sections 12.3.1, 12.3.2, 12.3.5: put and get.
+
+#include <fmt/format.h>
+
+#include "mpi/rma/operations.h"
+#include "runtime/transport/memory/copy.h"
+
+namespace mpc::mpi {
+namespace {
+
+[[gnu::cold]] Err bad_place(rma::Fit fit, Win& win, int target, Count disp) {
+  const rma::Memory& memory = win.target(target).memory;
+  switch (fit) {
+    case rma::Fit::kNegative:
+      return fail(MPI_ERR_DISP, fmt::format("displacement {} is negative", disp));
+    case rma::Fit::kNotAttached:
+      return fail(
+          MPI_ERR_RMA_RANGE,
+          fmt::format("rank {} has attached no memory that holds the data at {}",
+                      target, reinterpret_cast<void*>(disp)));
+    default:
+      return fail(
+          MPI_ERR_RMA_RANGE,
+          fmt::format("the data at displacement {} do not lie in the {} bytes of "
+                      "rank {} (displacement unit {})",
+                      disp, memory.bytes, target, memory.unit));
+  }
+}
+
+}  // namespace
+
+Err find_target(const char* call, Win& win, int target, Count disp,
+                const dt::Datatype& type, Count count, char** at) {
+  MPC_MPI_TRY(check_target(target, win));
+  if (rma::Complaint complaint =
+          win.access.reach(target, TargetReason(call, win, target))) [[unlikely]]
+    return bad_sync(complaint);
+  const rma::Fit fit = win.target(target).find(disp, type, count, at);
+  return fit == rma::Fit::kFits ? kSuccess : bad_place(fit, win, target, disp);
+}
+
+Err check_origin(const Side& origin, Count room) {
+  if (origin.bytes() > room)
+    return fail(MPI_ERR_TRUNCATE,
+                fmt::format("the origin has {} bytes, the other side {}",
+                            origin.bytes(), room));
+  if (origin.address == nullptr && origin.bytes() > 0 && origin.type.is_predefined())
+    return fail(
+        MPI_ERR_BUFFER,
+        fmt::format("the buffer of {} elements is a null pointer", origin.count));
+  return kSuccess;
+}
+
+namespace {
+
+// Origin and target may be the same memory, which MPI forbids and programs do.
+void move(void* to, const dt::Datatype& to_type, Count to_count, const void* from,
+          const dt::Datatype& from_type, Count from_count) noexcept {
+  const Count bytes = from_type.size() * from_count;
+  if (to == from && &to_type == &from_type) return;
+  if (!to_type.is_contiguous() || !from_type.is_contiguous()) {
+    transport::copy_layout(to, to_type, to_count, from, from_type, from_count);
+  } else if (bytes == 8) {
+    // Of contiguous data neither is null: Target::find(), check_origin().
+    __builtin_memcpy(to, from, 8);  // NOLINT(clang-analyzer-unix.cstring.NullArg)
+  } else if (bytes > 0) {
+    transport::copy_bytes(to, from, static_cast<size_t>(bytes));
+  }
+}
+
+}  // namespace
+
+Err put(const char* call, const Side& origin, int target, Count disp, Count count,
+        const dt::Datatype& type, Win& win) {
+  if (target == MPI_PROC_NULL) return kSuccess;
+  char* at = nullptr;
+  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
+  MPC_MPI_TRY(check_origin(origin, type.size() * count));
+  move(at, type, count, origin.address, origin.type, origin.count);
+  return kSuccess;
+}
+
+Err get(const char* call, const Side& origin, int target, Count disp, Count count,
+        const dt::Datatype& type, Win& win) {
+  if (target == MPI_PROC_NULL) return kSuccess;
+  char* at = nullptr;
+  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
+  if (type.size() * count > origin.bytes())
+    return fail(MPI_ERR_TRUNCATE,
+                fmt::format("the target has {} bytes, the origin room for {}",
+                            type.size() * count, origin.bytes()));
+  MPC_MPI_TRY(check_origin(origin, origin.bytes()));
+  win.has_read.store(true, std::memory_order_relaxed);
+  move(const_cast<void*>(origin.address), origin.type, origin.count, at, type, count);
+  return kSuccess;
+}
+
+namespace impl {
+
+Err put(const void* origin_addr, Count origin_count,
+        const dt::Datatype& origin_datatype, int target_rank, Count target_disp,
+        Count target_count, const dt::Datatype& target_datatype, Win& win) {
+  return mpi::put("MPI_Put", {origin_addr, origin_count, origin_datatype}, target_rank,
+                  target_disp, target_count, target_datatype, win);
+}
+
+Err get(void* origin_addr, Count origin_count, const dt::Datatype& origin_datatype,
+        int target_rank, Count target_disp, Count target_count,
+        const dt::Datatype& target_datatype, Win& win) {
+  return mpi::get("MPI_Get", {origin_addr, origin_count, origin_datatype}, target_rank,
+                  target_disp, target_count, target_datatype, win);
+}
+
+Err rput(const void* origin_addr, Count origin_count,
+         const dt::Datatype& origin_datatype, int target_rank, Count target_disp,
+         Count target_count, const dt::Datatype& target_datatype, Win& win,
+         Request** request) {
+  return with_request("MPI_Rput", win, target_rank, request, [&] {
+    return mpi::put("MPI_Rput", {origin_addr, origin_count, origin_datatype},
+                    target_rank, target_disp, target_count, target_datatype, win);
+  });
+}
+
+Err rget(void* origin_addr, Count origin_count, const dt::Datatype& origin_datatype,
+         int target_rank, Count target_disp, Count target_count,
+         const dt::Datatype& target_datatype, Win& win, Request** request) {
+  return with_request("MPI_Rget", win, target_rank, request, [&] {
+    return mpi::get("MPI_Rget", {origin_addr, origin_count, origin_datatype},
+                    target_rank, target_disp, target_count, target_datatype, win);
+  });
+}
+
+}  // namespace impl
+}  // namespace mpc::mpi

@@ -1,0 +1,55 @@
+#pragma once
+// Operations: what put, get and the accumulates share, with and without a request.
+//
+// Role:      the target of an operation: may it be reached, where is it, does the origin fit.
+// Users:     mpi/rma.
+// Threads:   any execution of the rank.
+// See also:  mpi/rma/window.h; MPI-4.1 section 12.3.
+
+#include "mpi/impl/rma.h"
+#include "mpi/objects/request.h"
+#include "mpi/rma/window.h"
+#include "runtime/rma/accumulate.h"
+
+namespace mpc::mpi {
+
+// One side of an operation.
+struct Side {
+  const void* address;
+  Count count;
+  const dt::Datatype& type;
+
+  Count bytes() const noexcept { return type.size() * count; }
+  rma::Buffer buffer() const noexcept {
+    return {const_cast<void*>(address), &type, count};
+  }
+};
+
+// The operation may go now, and `at` is where. Switches: if the target has to be waited for.
+Err find_target(const char* call, Win& win, int target, Count disp,
+                const dt::Datatype& type, Count count, char** at);
+
+// A null pointer that is no MPI_BOTTOM; too little room: `room` of the other side in bytes.
+Err check_origin(const Side& origin, Count room);
+
+Err put(const char* call, const Side& origin, int target, Count disp, Count count,
+        const dt::Datatype& type, Win& win);
+Err get(const char* call, const Side& origin, int target, Count disp, Count count,
+        const dt::Datatype& type, Win& win);
+// `result` is null for an accumulate.
+Err accumulate(const char* call, const Side& origin, const Side* result, int target,
+               Count disp, Count count, const dt::Datatype& type, Op& op, Win& win);
+
+// Operations with requests are over when they return, so is the request.
+template <class Operation>
+Err with_request(const char* call, Win& win, int target, Request** request,
+                 Operation&& operation) {
+  if (target != MPI_PROC_NULL && !win.access.is_passive())
+    return bad_sync("operations with requests are for targets that are locked");
+  MPC_MPI_TRY(operation());
+  *request = Request::make(this_rank(), RequestKind::kDone, &win.comm(), call);
+  (*request)->is_active = true;
+  return kSuccess;
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,75 @@
+#include "mpi/rma/window.h"
+
+#include <fmt/format.h>
+
+#include "nbc/direct/direct.h"
+#include "runtime/message/message.h"
+
+namespace mpc::mpi {
+
+Err bad_sync(rma::Complaint complaint) { return fail(MPI_ERR_RMA_SYNC, complaint); }
+
+Err bad_target(int rank, const Win& win) {
+  return fail(MPI_ERR_RANK,
+              fmt::format("target {} is not in 0..{}", rank, win.size() - 1));
+}
+
+Err check_assert(int given, int allowed) {
+  if ((given & ~allowed) == 0) return kSuccess;
+  return fail(MPI_ERR_ASSERT, fmt::format("assertion {} has bits that this call does "
+                                          "not have ({})",
+                                          given, given & ~allowed));
+}
+
+void relax_after_reading(Win& win) {
+  if (!win.has_read.load(std::memory_order_relaxed)) return;
+  win.has_read.store(false, std::memory_order_relaxed);
+  msg::relax(win.self());
+}
+
+std::string TargetReason::text() const {
+  if (target_ == MPI_PROC_NULL)
+    return fmt::format("{} on {}", call_, win_.display_name());
+  const rma::TargetLock& lock = win_.target(target_).lock;
+  const int holder = lock.exclusive_holder();
+  const auto shares = lock.shares();
+  std::string held;
+  if (holder >= 0)
+    held = fmt::format(", held by rank {}", holder);
+  else if (shares > 0)
+    held = fmt::format(", shared by {} rank{}", shares, shares == 1 ? "" : "s");
+  return fmt::format("{} of rank {}{}, {}", call_, target_, held, win_.display_name());
+}
+
+namespace {
+
+class FenceReason final : public sched::WaitReason {
+ public:
+  FenceReason(const char* call, Win& win, nbc::direct::Team& team) noexcept
+      : call_(call),
+        win_(win),
+        team_(team),
+        epoch_(team.member(win.rank()).epoch + 1) {}
+  std::string text() const override {
+    return fmt::format("{} on {}: {} of {} members are there", call_,
+                       win_.display_name(), team_.arrived(epoch_), team_.size());
+  }
+
+ private:
+  const char* call_;
+  Win& win_;
+  nbc::direct::Team& team_;
+  const uint64_t epoch_;
+};
+
+}  // namespace
+
+void meet_all(const char* call, Win& win) {
+  if (win.size() == 1) return;
+  nbc::direct::Team& team = win.comm().team();
+  const FenceReason reason(call, win, team);
+  // All members call nothing but barriers on it, so nothing can differ.
+  nbc::direct::run(team, win.rank(), win.self(), {}, reason);
+}
+
+}  // namespace mpc::mpi

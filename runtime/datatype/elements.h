@@ -1,0 +1,53 @@
+#pragma once
+// Elements: a buffer as a sequence of elements of one predefined type, wherever they lie.
+//
+// Role:      what an operation on elements walks over (an accumulate to a window), as copy and pack
+//            walk over bytes.
+// Users:     runtime/rma.
+// Threads:   a value on its user's stack.
+// See also:  cursor.h (bytes), reduce.h (what is done with elements); MPI-4.1 section 12.3.4.
+
+#include <algorithm>
+#include <optional>
+
+#include "runtime/datatype/cursor.h"
+#include "runtime/datatype/datatype.h"
+
+namespace mpc::dt {
+
+// The predefined type that `type` consists of; null if there are several or none. A pair
+// (MPI_DOUBLE_INT) is one element.
+const Datatype* element_of(const Datatype& type) noexcept;
+
+class ElementRuns {
+ public:
+  // `element` is element_of(type). The type must outlive the walk.
+  ElementRuns(const void* base, const Datatype& type, Count count,
+              const Datatype& element) noexcept;
+
+  // Of all elements; 0 from the start if there is no data.
+  Count left() const noexcept { return left_; }
+  // The next element, and how many follow each other from it on without a gap but those that the
+  // element has itself: at least 1. Needs: left() > 0.
+  char* address() const noexcept { return at_; }
+  Count run() const noexcept { return run_; }
+  // Needs: n <= run().
+  void pass(Count n) noexcept {
+    left_ -= n;
+    run_ -= n;
+    at_ += n * extent_;
+    behind_ += n;
+    if (run_ == 0 && left_ > 0) next_run();
+  }
+
+ private:
+  void next_run() noexcept;
+
+  char* at_ = nullptr;
+  Count run_ = 0, left_ = 0;
+  Count bytes_, extent_;  // of an element
+  Count behind_ = 0;      // elements that the cursor has yet to pass
+  std::optional<Cursor> cursor_;
+};
+
+}  // namespace mpc::dt

@@ -1,0 +1,155 @@
+// Epochs without locks: fence, post, start, complete, wait.
+
+#include "runtime/rma/access.h"
+
+#include "runtime/message/message.h"
+
+namespace mpc::rma {
+
+void Access::make_marks() {
+  if (marks_.load(std::memory_order_acquire) != nullptr) return;
+  auto made = std::make_unique<Marks[]>(static_cast<size_t>(share_.size()));
+  Marks* none = nullptr;
+  // release pairs with mark().
+  if (marks_.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel))
+    (void)made.release();
+}
+
+Complaint Access::may_begin() const noexcept {
+  switch (mode_.load(std::memory_order_relaxed)) {
+    case Mode::kNone:
+    case Mode::kFenceOpen:
+      return nullptr;
+    case Mode::kFenceUsed:
+      return "the epoch of MPI_Win_fence, which has operations, has not ended";
+    case Mode::kStarted:
+      return "the epoch of MPI_Win_start has not ended (MPI_Win_complete)";
+    case Mode::kLocked:
+      return "the window is locked (MPI_Win_unlock)";
+    case Mode::kLockedAll:
+      return "the window is locked (MPI_Win_unlock_all)";
+  }
+  return nullptr;
+}
+
+Complaint Access::reach_slowly(int target, const sched::WaitReason& why) {
+  switch (mode_.load(std::memory_order_relaxed)) {
+    case Mode::kFenceOpen:
+      set_mode(Mode::kFenceUsed);
+      return nullptr;
+    case Mode::kFenceUsed:
+      return nullptr;
+    case Mode::kStarted:
+      if ((mark(target) & kInGroup) == 0)
+        return "the target is not in the group of MPI_Win_start";
+      share_.target(me_).posts.wait_and_take(target, self_, why);
+      set_mark(target, kInGroup | kReady);
+      return nullptr;
+    case Mode::kLocked:
+      return "the target is not locked";
+    case Mode::kLockedAll:
+      hold(target, LockType::kShared, why);
+      return nullptr;
+    case Mode::kNone:
+      break;
+  }
+  return "no epoch has begun (MPI_Win_fence, MPI_Win_start or MPI_Win_lock)";
+}
+
+// ---- fence ---------------------------------------------------------------------------------------
+
+Complaint Access::before_fence() const noexcept {
+  if (is_posted_) return "the epoch of MPI_Win_post has not ended (MPI_Win_wait)";
+  if (mode_.load(std::memory_order_relaxed) == Mode::kFenceUsed) return nullptr;
+  return may_begin();
+}
+
+void Access::after_fence(bool may_follow) noexcept {
+  set_mode(may_follow ? Mode::kFenceOpen : Mode::kNone);
+}
+
+// ---- post, start, complete, wait -------------------------------------------------------------------
+
+Complaint Access::post(std::span<const int> origins) {
+  if (is_posted_) return "the epoch of the last MPI_Win_post has not ended";
+  Target& mine = share_.target(me_);
+  // relaxed: origins see it after they have taken the post, which is a release.
+  mine.expected.fetch_add(origins.size(), std::memory_order_relaxed);
+  is_posted_ = true;
+  for (const int origin : origins) share_.target(origin).posts.post(me_);
+  return nullptr;
+}
+
+Complaint Access::start(std::span<const int> targets) {
+  if (Complaint complaint = may_begin()) return complaint;
+  make_marks();
+  group_.assign(targets.begin(), targets.end());
+  for (const int target : group_) set_mark(target, kInGroup);
+  set_mode(Mode::kStarted);
+  return nullptr;
+}
+
+Complaint Access::complete(const sched::WaitReason& why) {
+  if (mode_.load(std::memory_order_relaxed) != Mode::kStarted)
+    return "MPI_Win_start was not called";
+  for (const int target : group_) {
+    if ((mark(target) & kReady) == 0)
+      share_.target(me_).posts.wait_and_take(target, self_, why);
+  }
+  for (const int target : group_) {
+    set_mark(target, 0);
+    Target& other = share_.target(target);
+    // seq_cst: see wait(); release for what was written to the target. `expected` was written
+    // before the post that we have taken.
+    const uint64_t now = other.completed.fetch_add(1, std::memory_order_seq_cst) + 1;
+    if (now >= other.expected.load(std::memory_order_relaxed)) other.exposure.wake();
+  }
+  group_.clear();
+  set_mode(Mode::kNone);
+  return nullptr;
+}
+
+namespace {
+
+// seq_cst: either the last origin's wake() sees the waiter, or the waiter sees its number.
+bool all_completed(const Target& target) noexcept {
+  return target.completed.load(std::memory_order_seq_cst) >=
+         target.expected.load(std::memory_order_relaxed);  // own
+}
+
+}  // namespace
+
+Complaint Access::wait(const sched::WaitReason& why) {
+  if (!is_posted_) return "MPI_Win_post was not called";
+  Target& mine = share_.target(me_);
+  if (!all_completed(mine)) {
+    msg::wait_for(self_,
+                  {[](void* t) { return all_completed(*static_cast<Target*>(t)); },
+                   [](void* t, sched::Execution& waiter) {
+                     static_cast<Target*>(t)->exposure.arm(waiter);
+                   },
+                   [](void* t) { static_cast<Target*>(t)->exposure.disarm(); }, &mine},
+                  why);
+  }
+  is_posted_ = false;
+  return nullptr;
+}
+
+Complaint Access::test(bool* is_over) {
+  if (!is_posted_) return "MPI_Win_post was not called";
+  *is_over = all_completed(share_.target(me_));
+  if (*is_over) {
+    is_posted_ = false;
+  } else {
+    msg::relax(self_);
+  }
+  return nullptr;
+}
+
+Complaint Access::before_free() const noexcept {
+  if (is_posted_) return "the epoch of MPI_Win_post has not ended (MPI_Win_wait)";
+  if (mode_.load(std::memory_order_relaxed) == Mode::kFenceUsed) return nullptr;
+  return may_begin();
+}
+
+}  // namespace mpc::rma

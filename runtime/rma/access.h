@@ -1,0 +1,138 @@
+#pragma once
+// Access: what one member may do with a window now, and how that begins and ends.
+//
+// Role:      the states of MPI's epochs: fence, post and start, locks. Each operation asks here first.
+// Users:     mpi/objects (one in each window handle), mpi/rma.
+// Threads:   executions of the member; several may lock and unlock different targets at once
+//            (MPI_THREAD_MULTIPLE), other synchronisations are the program's to order.
+// See also:  docs/design/0026-windows.md; MPI-4.1 section 12.5.
+//
+//              fence                         first operation
+//   kNone <------------> kFenceOpen -------------------------> kFenceUsed (until the next fence)
+//     ^  ^                  | | |
+//     |  +-- unlock,        | | +-- start --> kStarted -- complete --> kNone
+//     |      unlock_all ----+ +---- lock ---> kLocked     (several targets) -- last unlock --> kNone
+//     +-------------------------- lock_all -> kLockedAll                    -- unlock_all --> kNone
+//
+// A fence that nothing follows leaves kFenceOpen, which any other epoch may replace.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "runtime/rma/window_share.h"
+
+namespace mpc::rma {
+
+// Why a call is not allowed now (MPI_ERR_RMA_SYNC); null: it is.
+using Complaint = const char*;
+
+class Access {
+ public:
+  // `may_share`: the members load and store in each other's memory, so that MPI_Win_lock_all locks
+  // all of it.
+  Access(WindowShare& share, int me, job::Rank& self, bool may_share) noexcept
+      : share_(share), self_(self), me_(me), may_share_(may_share) {}
+  ~Access() { delete[] marks_.load(std::memory_order_relaxed); }
+  Access(const Access&) = delete;
+
+  // --- operations --------------------------------------------------------------------------------
+  // Before each. Waits for a post, or for a lock that MPI_Win_lock_all has left for now.
+  // Switches: then only. Cost: three loads.
+  Complaint reach(int target, const sched::WaitReason& why) {
+    if (mode_.load(std::memory_order_relaxed) == Mode::kFenceUsed) return nullptr;
+    if ((mark(target) & kReady) != 0) [[likely]]
+      return nullptr;
+    return reach_slowly(target, why);
+  }
+  // Operations with requests are for locks only (MPI-4.1 section 12.3.5).
+  bool is_passive() const noexcept {
+    const Mode mode = mode_.load(std::memory_order_relaxed);
+    return mode == Mode::kLocked || mode == Mode::kLockedAll;
+  }
+
+  // --- fence: the layer above has the barrier ------------------------------------------------------
+  Complaint before_fence() const noexcept;
+  void after_fence(bool may_follow) noexcept;
+
+  // --- post, start, complete, wait -------------------------------------------------------------------
+  // Members of the window. post() switches no; complete() and wait() do.
+  Complaint post(std::span<const int> origins);
+  Complaint start(std::span<const int> targets);
+  Complaint complete(const sched::WaitReason& why);
+  Complaint wait(const sched::WaitReason& why);
+  Complaint test(bool* is_over);
+
+  // --- locks -----------------------------------------------------------------------------------------
+  // `is_unchecked`: the program says that nobody else locks (MPI_MODE_NOCHECK). Switch: yes.
+  Complaint lock(LockType type, int target, bool is_unchecked,
+                 const sched::WaitReason& why);
+  Complaint unlock(int target);
+  Complaint lock_all(bool is_unchecked, const sched::WaitReason& why);
+  Complaint unlock_all();
+  // What was done before, all see; it sees what others did before.
+  Complaint flush(int target) noexcept;
+  Complaint flush_all() noexcept;
+  void settle() noexcept;  // a full barrier
+
+  // Null: the window may be freed.
+  Complaint before_free() const noexcept;
+
+ private:
+  enum class Mode : uint8_t {
+    kNone,
+    kFenceOpen,
+    kFenceUsed,
+    kStarted,
+    kLocked,
+    kLockedAll
+  };
+  // What is known of one target, as bits.
+  enum Mark : uint8_t {
+    kReady = 1,      // operations may go
+    kExclusive = 2,  // the lock's type
+    kHeld = 4,       // it has to be given back: not with MPI_MODE_NOCHECK
+    kInGroup = 8,    // of MPI_Win_start
+    kComing = 16,    // another execution is about to lock it
+  };
+  using Marks = std::atomic<uint8_t>;
+
+  // All relaxed: a program that uses one window in several threads orders its calls itself; what
+  // orders memory between members is in locks, posts and barriers.
+  uint8_t mark(int target) const noexcept {
+    const Marks* marks =
+        marks_.load(std::memory_order_acquire);  // pairs with make_marks()
+    return marks == nullptr ? uint8_t{0}
+                            : marks[target].load(std::memory_order_relaxed);
+  }
+  void set_mark(int target, uint8_t mark) noexcept {
+    marks_.load(std::memory_order_relaxed)[target].store(mark,
+                                                         std::memory_order_relaxed);
+  }
+  void set_mode(Mode mode) noexcept { mode_.store(mode, std::memory_order_relaxed); }
+  void make_marks();
+  [[gnu::cold]] Complaint reach_slowly(int target, const sched::WaitReason& why);
+  Complaint may_begin() const noexcept;
+  void hold(int target, LockType type, const sched::WaitReason& why);
+  void give_back(int target) noexcept;
+
+  WindowShare& share_;
+  job::Rank& self_;
+  const int me_;
+  const bool may_share_;
+  std::atomic<Mode> mode_{Mode::kNone};
+  bool is_posted_ = false;
+  bool all_unchecked_ = false;
+  std::atomic<Marks*> marks_{nullptr};  // of each target; made at the first use
+  std::vector<int> group_;              // kStarted: in the order of the call
+  SpinLock<> bookkeeping_;              // of kLocked and kLockedAll
+  int locked_ MPC_GUARDED_BY(bookkeeping_) = 0;
+  std::vector<int> held_ MPC_GUARDED_BY(bookkeeping_);  // kLockedAll
+  std::atomic<uint32_t> barrier_{0};
+};
+
+}  // namespace mpc::rma

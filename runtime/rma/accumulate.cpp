@@ -1,0 +1,193 @@
+#include "runtime/rma/accumulate.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "runtime/rma/element_atomics.h"
+
+namespace mpc::rma {
+namespace {
+
+bool adds_integers(uint32_t op_code, const dt::Datatype& element) noexcept {
+  // What has bits and is added is an integer, and wraps as the processor does.
+  return op_code == dt::abi::kSum &&
+         dt::reduction(dt::abi::kBand, element.abi_code()) != nullptr;
+}
+
+template <class Word>
+Word load(const void* from) noexcept {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+}  // namespace
+
+bool ElementOp::make(uint32_t op_code, const dt::Datatype& element,
+                     ElementOp* out) noexcept {
+  out->element_ = &element;
+  out->kernel_ = dt::reduction(op_code, element.abi_code());
+  if (op_code == dt::abi::kNoOp)
+    out->way_ = Way::kRead;
+  else if (op_code == dt::abi::kReplace)
+    out->way_ = Way::kReplace;
+  else
+    out->way_ = adds_integers(op_code, element) ? Way::kAdd : Way::kKernel;
+  return out->kernel_ != nullptr;
+}
+
+template <class Word>
+void ElementOp::apply_words(char* target, const char* origin, char* result,
+                            Count n) const noexcept {
+  using Atomic = Processor<Word>;
+  for (Count i = 0; i < n; ++i) {
+    const Count at = i * static_cast<Count>(sizeof(Word));
+    Word old = 0;
+    switch (way_) {
+      case Way::kRead:
+        old = Atomic::get(target + at);
+        break;
+      case Way::kReplace:
+        if (result == nullptr)
+          Atomic::set(target + at, load<Word>(origin + at));
+        else
+          old = Atomic::exchange(target + at, load<Word>(origin + at));
+        break;
+      case Way::kAdd:
+        old = Atomic::add(target + at, load<Word>(origin + at));
+        break;
+      case Way::kKernel:
+        old = Atomic::apply(target + at, origin + at, kernel_);
+        break;
+    }
+    if (result != nullptr) std::memcpy(result + at, &old, sizeof old);
+  }
+}
+
+// Elements of a byte that are only read or replaced, in words as far as they fill them. MPI promises whole
+// elements only; programs accumulate structures as MPI_BYTE all the same, and expect a word of them to
+// be whole. Words are read from the first to the last and written from the last to the first: who
+// finds the first one new finds the others new.
+void ElementOp::move_bytes(char* target, const char* origin, char* result,
+                           Count bytes) const noexcept {
+  constexpr Count kWord = sizeof(uint64_t);
+  const auto misfit = static_cast<Count>(reinterpret_cast<uintptr_t>(target) % kWord);
+  const Count head = std::min(bytes, (kWord - misfit) % kWord);
+  const Count tail = head + (bytes - head) / kWord * kWord;
+  const char* const from = origin != nullptr ? origin : target;  // read for kReplace
+  const auto single = [&](Count first, Count end) {
+    for (Count i = first; i < end; ++i)
+      apply_words<uint8_t>(target + i, from + i,
+                           result != nullptr ? result + i : nullptr, 1);
+  };
+  const auto word = [&](Count i) {
+    apply_words<uint64_t>(target + i, from + i,
+                          result != nullptr ? result + i : nullptr, 1);
+  };
+  if (way_ == Way::kRead) {
+    single(0, head);
+    for (Count i = head; i < tail; i += kWord) word(i);
+    return single(tail, bytes);
+  }
+  single(tail, bytes);
+  for (Count i = tail; i > head; i -= kWord) word(i - kWord);
+  single(0, head);
+}
+
+void ElementOp::apply_striped(char* target, const char* origin, char* result,
+                              Count n) const noexcept {
+  const Count extent = element_->extent();
+  for (Count i = 0; i < n; ++i) {
+    char* const at = target + i * extent;
+    const Locked inside(stripe_of(at));
+    if (result != nullptr)
+      dt::copy(result + i * extent, *element_, 1, at, *element_, 1);
+    if (way_ == Way::kReplace)  // not the gap of a pair
+      dt::copy(at, *element_, 1, origin + i * extent, *element_, 1);
+    else if (way_ != Way::kRead)
+      kernel_(origin + i * extent, at, 1);
+  }
+}
+
+void ElementOp::apply_run(char* target, const char* origin, char* result,
+                          Count n) const noexcept {
+  const Count extent = element_->extent();
+  if (!is_atomic_size(extent) || !is_aligned(target, extent))
+    return apply_striped(target, origin, result, n);
+  if (extent == 1 && n > 1 && (way_ == Way::kRead || way_ == Way::kReplace))
+    return move_bytes(target, origin, result, n);
+  switch (extent) {
+    case 1:
+      return apply_words<uint8_t>(target, origin, result, n);
+    case 2:
+      return apply_words<uint16_t>(target, origin, result, n);
+    case 4:
+      return apply_words<uint32_t>(target, origin, result, n);
+    default:
+      return apply_words<uint64_t>(target, origin, result, n);
+  }
+}
+
+void ElementOp::apply(void* target, const void* origin, void* result) const noexcept {
+  apply_run(static_cast<char*>(target), static_cast<const char*>(origin),
+            static_cast<char*>(result), 1);
+}
+
+void accumulate(const ElementOp& op, const Buffer& target, const Buffer& origin,
+                const Buffer* result) noexcept {
+  dt::ElementRuns to(target.base, *target.type, target.count, op.element());
+  std::optional<dt::ElementRuns> from, back;
+  if (origin.type != nullptr)
+    from.emplace(origin.base, *origin.type, origin.count, op.element());
+  if (result != nullptr)
+    back.emplace(result->base, *result->type, result->count, op.element());
+  while (to.left() > 0 && (!from || from->left() > 0) && (!back || back->left() > 0)) {
+    Count n = to.run();
+    if (from) n = std::min(n, from->run());
+    if (back) n = std::min(n, back->run());
+    op.apply_run(to.address(), from ? from->address() : nullptr,
+                 back ? back->address() : nullptr, n);
+    to.pass(n);
+    if (from) from->pass(n);
+    if (back) back->pass(n);
+  }
+}
+
+namespace {
+
+template <class Word>
+void swap_word(void* target, const void* origin, const void* expected,
+               void* result) noexcept {
+  const Word old = Processor<Word>::compare_and_swap(target, load<Word>(expected),
+                                                     load<Word>(origin));
+  std::memcpy(result, &old, sizeof old);
+}
+
+void swap_striped(size_t bytes, void* target, const void* origin, const void* expected,
+                  void* result) noexcept {
+  const Locked inside(stripe_of(target));
+  const bool is_equal = std::memcmp(target, expected, bytes) == 0;
+  std::memcpy(result, target, bytes);
+  if (is_equal) std::memcpy(target, origin, bytes);
+}
+
+}  // namespace
+
+void compare_and_swap(const dt::Datatype& element, void* target, const void* origin,
+                      const void* expected, void* result) noexcept {
+  const Count bytes = element.extent();
+  if (!is_atomic_size(bytes) || !is_aligned(target, bytes))
+    return swap_striped(static_cast<size_t>(bytes), target, origin, expected, result);
+  switch (bytes) {
+    case 1:
+      return swap_word<uint8_t>(target, origin, expected, result);
+    case 2:
+      return swap_word<uint16_t>(target, origin, expected, result);
+    case 4:
+      return swap_word<uint32_t>(target, origin, expected, result);
+    default:
+      return swap_word<uint64_t>(target, origin, expected, result);
+  }
+}
+
+}  // namespace mpc::rma

@@ -1,0 +1,44 @@
+#include "runtime/rma/target.h"
+
+#include <algorithm>
+
+namespace mpc::rma {
+namespace {
+
+// The bytes that `count` of `type` span, relative to their displacement. False: they do not fit in 63
+// bits.
+bool span_of(const dt::Datatype& type, Count count, Count* low, Count* high) noexcept {
+  Count last = 0;
+  if (__builtin_mul_overflow(count - 1, type.extent(), &last)) return false;
+  *low = type.true_lb() + std::min(last, Count{0});
+  return !__builtin_add_overflow(type.true_lb() + type.true_extent(),
+                                 std::max(last, Count{0}), high);
+}
+
+}  // namespace
+
+Fit Target::find(Count disp, const dt::Datatype& type, Count count, char** out) {
+  Count low = 0, high = 0, start = 0;
+  if (memory.is_dynamic) {
+    *out = reinterpret_cast<char*>(disp);
+    if (count == 0 || type.size() == 0) return Fit::kFits;
+    if (!span_of(type, count, &low, &high)) return Fit::kBeyond;
+    const auto at = static_cast<uintptr_t>(disp);
+    return regions.holds(at + static_cast<uintptr_t>(low),
+                         at + static_cast<uintptr_t>(high))
+               ? Fit::kFits
+               : Fit::kNotAttached;
+  }
+  if (disp < 0) return Fit::kNegative;
+  if (__builtin_mul_overflow(disp, memory.unit, &start)) return Fit::kBeyond;
+  *out = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(memory.base) +
+                                 static_cast<uintptr_t>(start));
+  if (count == 0 || type.size() == 0) return Fit::kFits;
+  if (!span_of(type, count, &low, &high) ||
+      __builtin_add_overflow(high, start, &high) || start + low < 0 ||
+      high > memory.bytes)
+    return Fit::kBeyond;
+  return Fit::kFits;
+}
+
+}  // namespace mpc::rma
