@@ -25,7 +25,8 @@ using wireup::Report;
 constexpr uint64_t kMs = 1'000'000;
 // Longer than job.grace_ms lets ranks go on at most; a crash's report looks for lines of source.
 constexpr uint64_t kPatienceNs = 2500 * kMs, kPatienceWithReportNs = 15'000 * kMs;
-constexpr uint64_t kTablesNs = 1000 * kMs;
+// Longer than a process waits for the others' rows.
+constexpr uint64_t kTablesNs = 3000 * kMs;
 // So long until the end of a process explains a network that is broken.
 constexpr uint64_t kBrokenNs = 300 * kMs;
 
@@ -246,27 +247,39 @@ void Head::keep_deadlines() {
 void Head::ask_tables(Asking why) {
   if (verdict_.is_ending()) return;
   asking_ = std::max(asking_, why);
-  tables_ns_ = now_ns() + kTablesNs;
+  asked_ = 0;
   for (Child& child : children_) {
-    child.owes_table = child.is_running;
+    child.owes_table = false;
     child.table.clear();
-    child.order(Order::kAskTable);
   }
   use_tables();
 }
 
-// When all have answered, or are late.
+// One process tells the table of all: it asks the others itself. False: all have been asked.
+bool Head::ask_next() {
+  while (asked_ < children_.size()) {
+    Child& child = children_[asked_++];
+    if (!child.is_running) continue;
+    child.owes_table = true;
+    child.order(Order::kAskTable);
+    tables_ns_ = now_ns() + kTablesNs;
+    return true;
+  }
+  return false;
+}
+
+// When the one that was asked has answered, or is late: then the next one is asked.
 void Head::use_tables() {
   if (asking_ == Asking::kNothing ||
       std::any_of(children_.begin(), children_.end(),
                   [](const Child& child) { return child.owes_table; }))
     return;
-  std::string tables;
-  for (const Child& child : children_) {
-    const char* silent = child.is_running ? "does not answer" : "has ended";
-    tables += child.table.empty() ? fmt::format("  {} {}\n", child.name(), silent)
-                                  : child.table;
-  }
+  const auto told =
+      std::find_if(children_.begin(), children_.end(),
+                   [](const Child& child) { return !child.table.empty(); });
+  if (told == children_.end() && ask_next()) return;
+  const std::string tables =
+      told != children_.end() ? told->table : "  no process answers\n";
   tables_ns_ = 0;
   if (std::exchange(asking_, Asking::kNothing) == Asking::kQuestion)
     return job::console::say("mpcrun: state of the job\n" + tables);

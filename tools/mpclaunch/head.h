@@ -33,7 +33,7 @@ class Head {
   int run();
 
  private:
-  // What the tables of all processes are for.
+  // What the table of all ranks is for.
   enum class Asking { kNothing, kQuestion, kTimeout };
 
   void look(int timeout_ms);
@@ -48,6 +48,7 @@ class Head {
   void end_all(wireup::Order order);
   void kill_all(bool also_reporter);
   void ask_tables(Asking why);
+  bool ask_next();
   void use_tables();
   bool has_running() const;
 
@@ -57,6 +58,7 @@ class Head {
   double timeout_seconds_;
   bool is_interrupted_ = false;
   Asking asking_ = Asking::kNothing;
+  size_t asked_ = 0;    // so many processes, for a table
   std::string broken_;  // what Report::kBroken said
   // Times of CLOCK_MONOTONIC in ns; 0: none.
   uint64_t timeout_ns_ = 0, tables_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0,
