@@ -1,13 +1,13 @@
 #include "runtime/message/job_watch.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
+#include "base/service_thread.h"
 #include "runtime/job/crash.h"
 #include "runtime/message/control.h"
 
@@ -49,17 +49,9 @@ JobWatch::~JobWatch() {
 }
 
 Result<> JobWatch::start() {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  sigset_t all;
-  sigfillset(&all);
-  pthread_attr_setsigmask_np(&attributes, &all);
-  const int error = pthread_create(&thread_, &attributes, &thread_main, this);
-  pthread_attr_destroy(&attributes);
-  if (error != 0)
-    return {Errc::kSystem,
-            std::string("cannot create the thread that watches the job: ") +
-                std::strerror(error)};
+  auto thread = start_service_thread("the watch over the job", &thread_main, this);
+  MPC_TRY(thread);
+  thread_ = *thread;
   is_started_ = true;
   sched::watch_rest(
       scheduler_, [this] { look(); }, [this] { return traffic(); });

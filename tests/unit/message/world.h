@@ -134,7 +134,6 @@ class World {
     scheduler->release();
     scheduler->wait_all();
     if (watch) watch->stop();
-    watch.reset();
     for (auto& r : ranks_) r.progress = nullptr;
     std::string left;
     if (const auto n = operations_in_flight(); n != 0) {
@@ -144,6 +143,7 @@ class World {
       if (r.mailbox != nullptr) destroy_mailbox(r);
     }
     close_network();    // its thread unparks executions
+    watch.reset();      // may get messages until then
     scheduler.reset();  // before the progress threads
     if (sched::outside_work().is_under_way) left += " work left in the network";
     return left;
