@@ -2,7 +2,7 @@
 // Service thread: a kernel thread of the runtime's own, which takes none of the process's signals.
 //
 // Role:      starts it; hides signals from the threads that a library starts meanwhile.
-// Users:     scheduler, scheduler/poll, runtime/transport, runtime/wireup.
+// Users:     scheduler, scheduler/poll, runtime/message, runtime/transport, runtime/wireup.
 // Threads:   any kernel thread. A handler would run on whatever thread the kernel chose, with its
 //            small stack and without a rank: signals are for those who wait for them.
 // See also:  runtime/job/signals.cpp (who waits).

@@ -117,8 +117,7 @@ void Monitor::end_slow_sleep() noexcept {
 uint64_t Monitor::next_tick_ns() const noexcept {
   if (region_seen_ || hasty_ticks_ > 0) return kRegionTickNs;
   if (!all_asleep_) return kTickNs;
-  return quiescent_epoch_ == epoch_ && reported_epoch_ != epoch_ ? kConfirmNs
-                                                                 : kSlowTickNs;
+  return is_confirming_ ? kConfirmNs : kSlowTickNs;
 }
 
 void Monitor::tick() noexcept {
@@ -135,6 +134,7 @@ void Monitor::tick() noexcept {
   all_asleep_ = all_asleep && epoch == epoch_;
   epoch_ = epoch;
   poller_.tick(coarse_clock_ns.load(std::memory_order_relaxed));
+  is_confirming_ = false;
   if (all_asleep_) watch_quiescence();
   if (auto hook = tick_hook_.load(std::memory_order_acquire)) hook();
 }
@@ -197,7 +197,11 @@ void Monitor::hand_over(Worker& worker) noexcept {
 // ---- deadlock ----------------------------------------------------------------------------
 
 void Monitor::watch_quiescence() noexcept {
-  if (reported_epoch_ == epoch_ || poller_.reaches_other_processes()) return;
+  const uint64_t traffic = quiescence_.traffic();
+  // acquire pairs with ask_rest().
+  if (reported_epoch_ == epoch_ && reported_traffic_ == traffic &&
+      !is_asked_.load(std::memory_order_acquire))
+    return;
   uint64_t activity = 0;
   if (!quiescence_.is_reached(activity)) {
     quiescent_epoch_ = kNoEpoch;
@@ -206,9 +210,12 @@ void Monitor::watch_quiescence() noexcept {
   if (quiescent_epoch_ != epoch_ || quiescent_activity_ != activity) {
     quiescent_epoch_ = epoch_;  // look again after kConfirmNs
     quiescent_activity_ = activity;
+    is_confirming_ = true;
     return;
   }
   reported_epoch_ = epoch_;
+  reported_traffic_ = traffic;
+  is_asked_.store(false, std::memory_order_relaxed);  // the handler comes after it
   quiescence_.call_handler();
 }
 

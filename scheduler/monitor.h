@@ -42,6 +42,12 @@ class Monitor {
     if (slow_.load(std::memory_order_relaxed) != 0) end_slow_sleep();
   }
 
+  // The quiescence handler is to be called again, although nothing may have happened. Caller: any.
+  void ask_rest() noexcept {
+    is_asked_.store(true, std::memory_order_release);  // pairs with watch_quiescence()
+    nudge();
+  }
+
   // Called at the end of each tick. Caller: any.
   void set_tick_hook(void (*hook)() noexcept) noexcept {
     tick_hook_.store(hook, std::memory_order_release);  // pairs with tick()
@@ -81,7 +87,10 @@ class Monitor {
   uint64_t epoch_ = 0;                   // sum of the switch counts at the last tick
   uint64_t quiescent_epoch_ = kNoEpoch;  // an epoch that was found quiescent once
   uint64_t quiescent_activity_ = 0;      // the same with the kernel threads' part
+  bool is_confirming_ = false;           // is to be looked at once more, soon
   uint64_t reported_epoch_ = kNoEpoch;
+  uint64_t reported_traffic_ = 0;
+  std::atomic<bool> is_asked_{false};
   std::atomic<uint64_t> handovers_{0};
   std::atomic<void (*)() noexcept> tick_hook_{nullptr};
 

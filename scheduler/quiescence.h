@@ -3,7 +3,8 @@
 //
 // Role:      the proof behind the deadlock report, and the handler that makes it.
 // Users:     scheduler only: the monitor asks.
-// Threads:   set_handler() and quiet() any; the rest the monitor's.
+// Threads:   set_handler(), quiet() and rest() any; the rest the monitor's.
+//            Where processes are several the handler is told of this one's rests, see TrafficCount.
 // See also:  docs/scheduler.md section "Deadlock".
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "base/thread_safety.h"
+#include "scheduler/rest.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/ult_list.h"
 #include "scheduler/worker.h"
@@ -25,20 +27,23 @@ class Quiescence {
              const TaskQueues& tasks, UltList& ults, const Poller& poller)
       : workers_(workers), tasks_(tasks), ults_(ults), poller_(poller) {}
 
-  void set_handler(QuiescenceHandler handler);
+  void set_handler(QuiescenceHandler handler, TrafficCount traffic);
   void call_handler() noexcept;
+  // What the one who counts says; 0: nobody does.
+  uint64_t traffic() noexcept;
   // True if everything waits for something that cannot come by itself. Two calls that say so
-  // with the same `activity` prove it: nothing has moved in between. Always false without a handler.
-  bool is_reached(uint64_t& activity) noexcept {
-    activity = 0;
-    return has_handler() && is_quiet(activity);
-  }
+  // with the same `activity` prove it: nothing has moved in between. Always false without a handler,
+  // or where what comes from other processes is not counted.
+  bool is_reached(uint64_t& activity) noexcept;
   // For Scheduler::quiet(): the same, seen now, without a handler and without the monitor.
   Quiet quiet() noexcept;
+  // For rest_of().
+  Rest rest() noexcept;
 
  private:
   bool has_handler() noexcept;
-  bool is_quiet(uint64_t& activity) noexcept;
+  bool counts_traffic() noexcept;
+  Rest look() noexcept;
 
   const std::vector<std::unique_ptr<Worker>>& workers_;
   const TaskQueues& tasks_;
@@ -46,6 +51,7 @@ class Quiescence {
   const Poller& poller_;
   Mutex lock_;
   QuiescenceHandler handler_ MPC_GUARDED_BY(lock_);
+  TrafficCount traffic_ MPC_GUARDED_BY(lock_);
 };
 
 }  // namespace mpc::sched

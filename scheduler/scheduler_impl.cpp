@@ -130,6 +130,19 @@ Bindings& bindings_of(Scheduler& scheduler) noexcept {
   return static_cast<SchedulerImpl&>(scheduler).bindings();
 }
 
+void watch_rest(Scheduler& scheduler, QuiescenceHandler handler, TrafficCount traffic) {
+  static_cast<SchedulerImpl&>(scheduler).quiescence().set_handler(std::move(handler),
+                                                                  std::move(traffic));
+}
+
+void ask_rest(Scheduler& scheduler) noexcept {
+  static_cast<SchedulerImpl&>(scheduler).monitor().ask_rest();
+}
+
+Rest rest_of(Scheduler& scheduler) noexcept {
+  return static_cast<SchedulerImpl&>(scheduler).quiescence().rest();
+}
+
 // ---- user-level threads ------------------------------------------------------------------
 
 Result<Execution*> SchedulerImpl::spawn(UltSpec spec) {

@@ -55,7 +55,7 @@ class SchedulerImpl final : public Scheduler {
   void set_tick_hook(TickHook hook) override { monitor_.set_tick_hook(hook); }
   uint64_t handover_count() const override { return monitor_.handover_count(); }
   void set_quiescence_handler(QuiescenceHandler handler) override {
-    quiescence_.set_handler(std::move(handler));
+    quiescence_.set_handler(std::move(handler), nullptr);
   }
   void for_each_execution(const std::function<void(const Execution&)>& visit) override;
 
@@ -64,6 +64,8 @@ class SchedulerImpl final : public Scheduler {
   }
   Bindings& bindings() noexcept { return bindings_; }
   Stealing& stealing() noexcept { return stealing_; }
+  Quiescence& quiescence() noexcept { return quiescence_; }
+  Monitor& monitor() noexcept { return monitor_; }
 
  private:
   Carrier::Plan plan_of_carriers();

@@ -33,6 +33,8 @@ class UltList {
     for (Ult* ult : ults_)
       if (!ult->ended.load(std::memory_order_acquire)) visit(*ult);
   }
+  // relaxed: who needs to know more asks has_only().
+  bool is_empty() const noexcept { return live_.load(std::memory_order_relaxed) == 0; }
   // Is there one that has not ended, and does test(Ult&) hold for all of these?
   template <class Test>
   bool has_only(Test test) {

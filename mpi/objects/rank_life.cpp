@@ -7,6 +7,7 @@
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "runtime/job/job.h"
+#include "runtime/message/job_watch.h"
 #include "runtime/message/network.h"
 
 namespace mpc::mpi {
@@ -33,11 +34,21 @@ void rank_ends(job::Rank& rank) {
 
 Result<> job_starts(job::Job& job) {
   Process::listen(job.processes());
-  if (job.has_other_processes()) return msg::open_process_network(job);
-  return msg::open_network(job.processes(), transport::LoopbackConfig::from_settings());
+  msg::prepare_job_watch(job);
+  if (job.has_other_processes()) {
+    MPC_TRY(msg::open_process_network(job));
+  } else {
+    auto config = transport::LoopbackConfig::from_settings();
+    config.is_outside_work = false;  // it is counted, as between real processes
+    MPC_TRY(msg::open_network(job.processes(), config));
+  }
+  return msg::start_job_watch();
 }
 
-void job_is_over(job::Job&) { msg::close_network(); }
+void job_is_over(job::Job&) {
+  msg::stop_job_watch();
+  msg::close_network();
+}
 
 [[gnu::constructor]] void register_hooks() {
   job::Job::at_wireup(job::HookOrder::kMpi, msg::load_process_network);

@@ -247,11 +247,11 @@ Result<int> NodeJob::run() {
   auto scheduler = sched::Scheduler::start(config);
   MPC_TRY(scheduler);
   scheduler_ = std::move(*scheduler);
-  // What waits for ranks of another process is no deadlock.
+  // Who waits for ranks of another process is known to who opens the network: runtime/message/job_watch.h.
   if (!has_other_processes()) {
     scheduler_->set_quiescence_handler([this] {
       // Ranks that wait for the job's end are no deadlock; what waits for them sees it itself.
-      if (!is_ending()) abort(kExitDeadlock, deadlock_report(*this));
+      if (!is_ending()) abort(kExitDeadlock, deadlock_report(table_of(*this)));
     });
   }
   crash::install(*this);

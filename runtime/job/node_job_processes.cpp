@@ -193,7 +193,9 @@ void NodeJob::leave_together() {
 // On the thread that listens to the launcher.
 void NodeJob::obey(wireup::Order order) {
   if (order == wireup::Order::kAskTable)
-    return wireup_->tell(wireup::Report::kTable, 0, state_table(*this));
+    return give_table(*this, [this](const std::string& table) {
+      wireup_->tell(wireup::Report::kTable, 0, table);
+    });
   static const std::string kNothing;
   if (ending_.request(0, &kNothing, order == wireup::Order::kEndSoon)) {
     signals_->finish_job();

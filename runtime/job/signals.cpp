@@ -133,7 +133,7 @@ void SignalThread::serve() {
     if (signal < 0 && errno == EAGAIN) {
       end_job(kExitTimeout,
               fmt::format("mpcrun: --timeout: the job ran for {} s; it is ended\n{}",
-                          timeout_seconds_, state_table(job_)));
+                          timeout_seconds_, table_of(job_)));
     }
     if (signal < 0) continue;
     if (signal == kFileIsWanted) {
@@ -145,7 +145,9 @@ void SignalThread::serve() {
     if (signal == SIGQUIT && job_.wireup() != nullptr && job_.wireup()->ask_tables())
       continue;
     if (signal == SIGQUIT) {
-      console::say("mpcrun: state of the job\n" + state_table(job_));
+      give_table(job_, [](const std::string& table) {
+        console::say("mpcrun: state of the job\n" + table);
+      });
       continue;
     }
     end_job(kExitSignal + signal,

@@ -2,8 +2,9 @@
 // Control: messages between processes, where no rank sends and no rank receives.
 //
 // Role:      carries what the processes of a job tell each other for their ranks: what meetings
-//            have gathered, later values of blocking collectives and states of rest. It knows no MPI.
-// Users:     mpi/objects (meetings).
+//            have gathered, who rests and what ranks do, later values of blocking collectives. It knows
+//            no MPI.
+// Users:     mpi/objects (meetings), runtime/message/job_watch.
 // Threads:   see each function.
 // See also:  runtime/message/control_end.h, docs/design/0019-virtual-processes.md.
 
@@ -15,14 +16,14 @@ namespace mpc::msg {
 
 // What a message is for. Each channel has an order and a handler of its own.
 enum class ControlChannel : uint8_t {
-  kMeeting,   // mpi/objects/net_exchange.h
-  kBridge,    // blocking collectives over several processes (not in use yet)
-  kDeadlock,  // who rests, and what a report says of its ranks (not in use yet)
+  kMeeting,  // mpi/objects/net_exchange.h
+  kBridge,   // blocking collectives over several processes (not in use yet)
+  kDeadlock,  // who rests, and what a report says of its ranks: runtime/message/job_watch.h
 };
 inline constexpr int kControlChannels = 3;
 
 // What process `here` does with what `from` has sent to it. It is outside work, so no deadlock is
-// reported, until the handler has returned.
+// reported, until the handler has returned; but for kDeadlock, which must not be activity itself.
 // Caller: the net, without locks; one at a time in a process. May send control messages, unpark,
 // and take locks that nobody holds while he calls the net; must not wait. Ownership: the bytes are
 // the caller's.

@@ -16,6 +16,11 @@ struct Handler {
 // Written before there is a network, and so before its threads.
 constinit Handler g_handlers[kControlChannels]{};
 
+// What says whether all is at rest is no work itself.
+constexpr bool is_work(ControlChannel channel) noexcept {
+  return channel != ControlChannel::kDeadlock;
+}
+
 constexpr size_t index_of(ControlChannel channel) noexcept {
   return static_cast<size_t>(channel);
 }
@@ -34,11 +39,14 @@ ControlEnd::ControlEnd(int here, int processes, transport::Net& net)
       peers_(std::make_unique<Peer[]>(static_cast<size_t>(processes))) {}
 
 ControlEnd::~ControlEnd() {
-  size_t left = ready_.size();
+  int64_t left = 0;
+  for (const Ready& each : ready_) left += is_work(each.channel);
   for (int p = 0; p < processes_; ++p)
-    for (const Stream& stream : peers_[static_cast<size_t>(p)])
-      left += stream.early.size();
-  sched::end_outside_work(static_cast<int64_t>(left));
+    for (int c = 0; c < kControlChannels; ++c)
+      if (is_work(static_cast<ControlChannel>(c)))
+        left += static_cast<int64_t>(
+            peers_[static_cast<size_t>(p)][static_cast<size_t>(c)].early.size());
+  sched::end_outside_work(left);
 }
 
 void ControlEnd::send(int to, ControlChannel channel,
@@ -53,6 +61,7 @@ void ControlEnd::send(int to, ControlChannel channel,
   // relaxed: calls that are ordered get numbers in that order, others have none.
   envelope.sequence = peers_[static_cast<size_t>(to)][index_of(channel)].sent.fetch_add(
       static_cast<uint32_t>(fragments), std::memory_order_relaxed);
+  if (is_work(channel)) sent_.fetch_add(1, std::memory_order_relaxed);
   for (size_t i = 0; i < fragments; ++i, ++envelope.sequence) {
     const auto part =
         message.subspan(i * limit, std::min(limit, message.size() - i * limit));
@@ -69,14 +78,15 @@ void ControlEnd::take(int from, const transport::Envelope& envelope, const void*
   const std::span part(static_cast<const std::byte*>(data), bytes);
   if (envelope.sequence != stream.expected) {
     stream.early[envelope.sequence] = {envelope.bytes, {part.begin(), part.end()}};
-    sched::begin_outside_work();  // the net is through with it, and nobody else has it
+    // The net is through with it, and nobody else has it.
+    if (is_work(channel)) sched::begin_outside_work();
     return;
   }
   append(from, channel, envelope.bytes, part);
   // Those that only waited for this one.
   while (auto next = stream.early.extract(stream.expected)) {
     append(from, channel, next.mapped().message_bytes, next.mapped().data);
-    sched::end_outside_work();
+    if (is_work(channel)) sched::end_outside_work();
   }
 }
 
@@ -89,20 +99,23 @@ void ControlEnd::append(int from, ControlChannel channel, uint64_t message_bytes
   CHECK(stream.message.size() <= message_bytes,
         "the fragments of a control message are longer than the message");
   if (stream.message.size() < message_bytes) return;  // the net still has the others
-  sched::begin_outside_work();                        // until deliver()
+  if (is_work(channel)) sched::begin_outside_work();  // until deliver()
   ready_.push_back({channel, from, std::exchange(stream.message, {})});
 }
 
 void ControlEnd::deliver() noexcept {
   if (ready_.empty()) return;
   const std::vector<Ready> ready = std::exchange(ready_, {});
+  uint32_t work = 0;
   for (const Ready& each : ready) {
     const Handler& handler = g_handlers[index_of(each.channel)];
     CHECK(handler.function != nullptr, "nobody takes control messages of this channel");
     handler.function(handler.argument, here_, each.from, each.message);
+    work += is_work(each.channel);
   }
+  delivered_ += work;
   // Who waited for them has been unparked.
-  sched::end_outside_work(static_cast<int64_t>(ready.size()));
+  sched::end_outside_work(work);
 }
 
 }  // namespace mpc::msg

@@ -39,6 +39,10 @@ class ControlEnd {
             size_t bytes);
   // Gives what is complete to its handlers. The net holds no lock.
   void deliver() noexcept;
+  // Messages, but for those of ControlChannel::kDeadlock, which ask for these numbers: sent, modulo 2^32
+  // (caller: any); and whose handler has returned (caller: the net's thread).
+  uint32_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
+  uint32_t delivered() const noexcept { return delivered_; }
 
  private:
   using Bytes = std::vector<std::byte>;
@@ -67,6 +71,8 @@ class ControlEnd {
   transport::Net& net_;
   std::unique_ptr<Peer[]> peers_;
   std::vector<Ready> ready_;  // between take() and deliver()
+  std::atomic<uint32_t> sent_{0};
+  uint32_t delivered_ = 0;
 };
 
 }  // namespace mpc::msg

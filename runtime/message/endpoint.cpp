@@ -27,6 +27,18 @@ Endpoint::~Endpoint() {
   }
 }
 
+// What has been received is read first: of what follows from it nothing is missing in what was sent.
+Traffic Endpoint::traffic() const noexcept {
+  Traffic traffic;
+  // acquire pairs with finish() and ended_offer(), ended_fetch(): all of it has taken effect.
+  traffic.received = received_.load(std::memory_order_acquire) +
+                     ended_.load(std::memory_order_acquire);
+  traffic.sent = asked_.load(std::memory_order_relaxed) + control_.sent();
+  for (int p = 0; p < processes_; ++p)
+    traffic.sent += sent_[static_cast<size_t>(p)].load(std::memory_order_relaxed);
+  return traffic;
+}
+
 // --- sending ----------------------------------------------------------------------------------
 
 void Endpoint::stamp(int peer, Envelope& envelope) noexcept {
@@ -57,6 +69,8 @@ void Endpoint::post_at_once(const Answer& answer) {
   envelope.credit = credit_.collect(answer.peer, answer.own_rank);
   // Another message may have taken it along meanwhile.
   if (answer.kind == PacketKind::kCredit && envelope.credit == 0) return;
+  if (answer.kind != PacketKind::kCredit)
+    asked_.fetch_add(1, std::memory_order_relaxed);
   net_.post(answer.peer, envelope, {});
 }
 
@@ -105,20 +119,25 @@ void Endpoint::end_completing(int operations) noexcept {
   if (operations != 0) completing_.fetch_sub(operations, std::memory_order_release);
 }
 
+// False: that is all; its rank ends, or its end waits for an answer.
+bool Endpoint::take_ended_offer(Operation& op, Outcome outcome) noexcept {
+  const Locked lock(lock_);
+  if (sends_.find(op.remote.id) == nullptr) return false;
+  op.remote.is_over = true;
+  // Refused, and perhaps because we have asked for it: the answer says so, or that the receive
+  // was too short.
+  if (outcome == Outcome::kRefused && op.remote.is_asked) return false;
+  remove_send(op.remote.id);
+  return true;
+}
+
 void Endpoint::ended_offer(Operation& op, Outcome outcome) noexcept {
-  {
-    const Locked lock(lock_);
-    if (sends_.find(op.remote.id) == nullptr) return;  // its rank ends
-    op.remote.is_over = true;
-    // Refused, and perhaps because we have asked for it: the answer says so, or that the receive
-    // was too short.
-    if (outcome == Outcome::kRefused && op.remote.is_asked) return;
-    remove_send(op.remote.id);
-  }
+  if (!take_ended_offer(op, outcome)) return count_end();
   Work work;
   work.add_sent(op);
   op.status.cancelled = op.remote.is_withdrawn;
   work.run();
+  count_end();
   end_completing(1);
 }
 
@@ -170,6 +189,7 @@ void Endpoint::ended_fetch(Operation& receive, Outcome outcome) noexcept {
   Work work;
   work.add_fetched(receive);  // counted since the match
   work.run();
+  count_end();
 }
 
 bool Endpoint::begin_withdraw(uint64_t id) noexcept {
@@ -217,6 +237,7 @@ bool Endpoint::forget_some(const Mailbox& mine) noexcept {
       post(op->remote.peer, envelope, {});
     } else {
       op->mailbox->copies.fetch_sub(1, std::memory_order_release);
+      count_end();  // its data; an offer that was forgotten may not be asked for, so it is not counted
     }
   }
   return is_left;

@@ -30,6 +30,14 @@ struct Question {
   std::atomic<sched::Execution*> waiter{nullptr};
 };
 
+// What a process has told others, and what of theirs has taken effect, both modulo 2^32: messages of
+// ranks, their answers, ends of offers and fetches, control messages; not credit, for which nobody
+// waits. Each is counted before it enters the net, and when all that follows from it here has been done: so
+// what is on its way, or lies here and waits for its turn, is sent and not received. See docs/design/0025.
+struct Traffic {
+  uint32_t sent = 0, received = 0;
+};
+
 class Endpoint final : public transport::Receiver {
  public:
   // Ownership: the map outlives it.
@@ -39,6 +47,7 @@ class Endpoint final : public transport::Receiver {
   int process() const noexcept { return process_; }
   const Credit& credit() const noexcept { return credit_; }
   ControlEnd& control() noexcept { return control_; }
+  Traffic traffic() const noexcept;
 
   // --- sending ---
   // Never 0, never the same.
@@ -66,6 +75,9 @@ class Endpoint final : public transport::Receiver {
   // A parcel is no longer needed: gives it back, and tells its process if that is due.
   // Caller: no lock held.
   void release(Block& parcel, int own_rank) noexcept;
+  // The net is about to be asked for the data of an offer, or told that nobody wants them.
+  void count_fetch() noexcept { asked_.fetch_add(2, std::memory_order_relaxed); }
+  void count_refusal() noexcept { asked_.fetch_add(1, std::memory_order_relaxed); }
 
   // --- operations that another process will end ---
   // `op.remote.id` names it from now on. Before the message goes.
@@ -127,6 +139,9 @@ class Endpoint final : public transport::Receiver {
   void remove_send(uint64_t id) MPC_REQUIRES(lock_);
   void end_completing(int operations) noexcept;
   bool forget_some(const Mailbox& mine) noexcept;
+  bool take_ended_offer(Operation& op, transport::Outcome outcome) noexcept;
+  // release pairs with traffic(): its effects.
+  void count_end() noexcept { ended_.fetch_add(1, std::memory_order_release); }
 
   transport::Net& net_;
   const int process_;
@@ -140,6 +155,10 @@ class Endpoint final : public transport::Receiver {
   alignas(64) std::atomic<uint64_t> last_id_{0};
   // Sends that stand in no table any more and are not complete yet: forget() waits for them.
   alignas(64) std::atomic<int> completing_{0};
+  // Answers that were sent, fetches (two: the data, and the offer's end at its sender) and refusals.
+  std::atomic<uint32_t> asked_{0};
+  // Ends of own offers and fetches.
+  std::atomic<uint32_t> ended_{0};
   Mutex lock_;
   OperationTable sends_ MPC_GUARDED_BY(lock_);
   OperationTable fetches_ MPC_GUARDED_BY(lock_);
@@ -157,6 +176,8 @@ class Endpoint final : public transport::Receiver {
   std::vector<int> stuck_;
   int completed_sends_ = 0;
   int64_t delivered_early_ = 0;
+  uint32_t taken_ = 0;                 // and counted in received_ after finish()
+  std::atomic<uint32_t> received_{0};  // written by the net's thread only
 
   ControlEnd control_;
 };

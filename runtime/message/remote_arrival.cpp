@@ -23,6 +23,7 @@ bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t
   } else {
     if (!deliver(from, envelope, data, bytes, bulk)) return false;
     ++peer.expected;
+    ++taken_;
     if (peer.early) deliver_early(from);
   }
   // Now: what is offered again brings it once.
@@ -31,6 +32,8 @@ bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t
 }
 
 void Endpoint::take_at_once(const Envelope& envelope) {
+  if (envelope.kind == PacketKind::kCredit) return;
+  ++taken_;
   if (envelope.kind == PacketKind::kAck) take_ack(envelope.id);
   if (envelope.kind == PacketKind::kWithdrawn) take_answer(envelope.id, envelope.flag);
 }
@@ -59,6 +62,7 @@ void Endpoint::deliver_early(int from) {
     }
     peer.early->erase(next);
     ++peer.expected;
+    ++taken_;
     ++delivered_early_;
   }
 }
@@ -191,7 +195,10 @@ bool Endpoint::deliver_withdraw(int from, const Envelope& envelope) {
 void Endpoint::send_answers() {
   for (const Answer& answer : answers_) post_at_once(answer);
   answers_.clear();
-  for (const Refusal& r : refusals_) net_.refuse(r.peer, r.bulk);
+  for (const Refusal& r : refusals_) {
+    count_refusal();
+    net_.refuse(r.peer, r.bulk);
+  }
   refusals_.clear();
 }
 
@@ -208,6 +215,8 @@ bool Endpoint::finish() noexcept {
   news_.clear();
   control_.deliver();
   end_completing(std::exchange(completed_sends_, 0));
+  // release pairs with traffic(): the last, when all that has been taken has had its effects.
+  received_.store(taken_ + control_.delivered(), std::memory_order_release);
   sched::end_outside_work(std::exchange(delivered_early_, 0));
   return stuck_.empty();
 }

@@ -37,6 +37,7 @@ void fetch(Endpoint& mine, Operation& receive, int from, transport::Bulk bulk,
   const transport::Target target =
       is_plain ? transport::Target{receive.buffer, bytes, nullptr}
                : transport::Target{&receive, bytes, &unpack_operation};
+  mine.count_fetch();
   mine.net().fetch(from, bulk, target, receive.remote.completion);
   mine.started_fetch(id);  // the receive may be complete, and gone
 }
@@ -45,6 +46,7 @@ void fetch(Endpoint& mine, Operation& receive, int from, transport::Bulk bulk,
 bool fetch_or_refuse(Endpoint& mine, Operation& receive, const Key& key,
                      const ParcelHead& head, int64_t bytes) {
   if (bytes == 0 || receive.bytes == 0) {
+    mine.count_refusal();
     mine.net().refuse(head.from, head.bulk);
     return false;
   }

@@ -2,25 +2,12 @@
 
 #include <utility>
 
-#include "scheduler/execution.h"
+#include "scheduler/as_nobody.h"
 
 namespace mpc::transport {
 namespace {
 
-// The calling execution acts for nobody while this lives. It neither parks nor switches meanwhile.
-class AsNobody {
- public:
-  AsNobody() noexcept : self_(sched::Execution::self()), identity_(self_.identity()) {
-    self_.set_identity(nullptr);
-  }
-  ~AsNobody() { self_.set_identity(identity_); }
-  AsNobody(const AsNobody&) = delete;
-  AsNobody& operator=(const AsNobody&) = delete;
-
- private:
-  sched::Execution& self_;
-  void* const identity_;
-};
+using sched::AsNobody;
 
 class ShieldedNet final : public NetModule, public Net, public sched::EventSource {
  public:

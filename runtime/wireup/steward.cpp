@@ -18,7 +18,8 @@ namespace {
 constexpr uint64_t kMs = 1'000'000;
 // As tools/mpclaunch/head.cpp has them.
 constexpr uint64_t kPatienceNs = 2500 * kMs, kPatienceWithReportNs = 15'000 * kMs;
-constexpr uint64_t kTablesNs = 1000 * kMs, kBrokenNs = 300 * kMs;
+// The first is longer than a process waits for the others' rows.
+constexpr uint64_t kTablesNs = 3000 * kMs, kBrokenNs = 300 * kMs;
 // A signal comes to all processes, and each asks for the tables.
 constexpr uint64_t kSameQuestionNs = 1000 * kMs;
 constexpr int kExitTimeout = 124, kExitLaunch = 3;  // runtime/job/exit_status.h
@@ -224,27 +225,39 @@ void Steward::keep_deadlines() {
 void Steward::ask_tables(Asking why) {
   if (verdict_.is_ending()) return;
   asking_ = std::max(asking_, why);
-  tables_ns_ = now_ns() + kTablesNs;
+  asked_ = 0;
   for (Process& process : processes_) {
-    process.owes_table = process.is_there;
+    process.owes_table = false;
     process.table.clear();
-    order(process, Order::kAskTable, 0);
   }
   use_tables();
 }
 
-// When all have answered, or are late.
+// One process tells the table of all: it asks the others itself. False: all have been asked.
+bool Steward::ask_next() {
+  while (asked_ < processes_.size()) {
+    Process& process = processes_[asked_++];
+    if (!process.is_there) continue;
+    process.owes_table = true;
+    order(process, Order::kAskTable, 0);
+    tables_ns_ = now_ns() + kTablesNs;
+    return true;
+  }
+  return false;
+}
+
+// When the one that was asked has answered, or is late: then the next one is asked.
 void Steward::use_tables() {
   if (asking_ == Asking::kNothing ||
       std::any_of(processes_.begin(), processes_.end(),
                   [](const Process& process) { return process.owes_table; }))
     return;
-  std::string tables;
-  for (size_t i = 0; i < processes_.size(); ++i) {
-    const Process& process = processes_[i];
-    const char* silent = process.is_there ? " does not answer\n" : " has ended\n";
-    tables += process.table.empty() ? "  " + name_of(i) + silent : process.table;
-  }
+  const auto told =
+      std::find_if(processes_.begin(), processes_.end(),
+                   [](const Process& process) { return !process.table.empty(); });
+  if (told == processes_.end() && ask_next()) return;
+  const std::string tables =
+      told != processes_.end() ? told->table : "  no process answers\n";
   tables_ns_ = 0;
   next_tables_ns_ = now_ns() + kSameQuestionNs;
   if (std::exchange(asking_, Asking::kNothing) == Asking::kQuestion)

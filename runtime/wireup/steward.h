@@ -52,6 +52,7 @@ class Steward {
   void end_all(Order order);
   void order(const Process& process, Order order, int status) const noexcept;
   void ask_tables(Asking why);
+  bool ask_next();
   void use_tables();
   int ms_to_next_deadline() const;
   void keep_deadlines();
@@ -64,6 +65,7 @@ class Steward {
   const Kill kill_;
   Verdict verdict_;
   Asking asking_ = Asking::kNothing;
+  size_t asked_ = 0;    // so many processes, for a table
   std::string broken_;  // what Report::kBroken said
   bool is_over_ = false;
   // Times of CLOCK_MONOTONIC in ns; 0: none.

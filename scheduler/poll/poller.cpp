@@ -6,7 +6,7 @@
 
 #include "base/counter.h"
 #include "base/settings.h"
-#include "scheduler/execution.h"
+#include "scheduler/as_nobody.h"
 
 namespace mpc::sched {
 namespace {
@@ -54,13 +54,9 @@ constexpr uint64_t kLateNs = 9'000'000, kLateIfCoveredNs = 150'000'000;
 // poll() and arm() do not come here again from within a poll().
 thread_local constinit bool t_visits __attribute__((tls_model("initial-exec"))) = false;
 
-// While it lives the caller acts for no rank: what a network begins on this stack, a thread say, is
-// not the rank's.
 class Visit {
  public:
-  explicit Visit(std::atomic<int>& visitors) noexcept
-      : visitors_(visitors), self_(Execution::self()), identity_(self_.identity()) {
-    self_.set_identity(nullptr);
+  explicit Visit(std::atomic<int>& visitors) noexcept : visitors_(visitors) {
     t_visits = true;
     // seq_cst: either remove() sees us, or we see that the source is gone.
     visitors_.fetch_add(1, std::memory_order_seq_cst);
@@ -68,14 +64,12 @@ class Visit {
   ~Visit() {
     visitors_.fetch_sub(1, std::memory_order_release);  // pairs with remove()
     t_visits = false;
-    self_.set_identity(identity_);
   }
   Visit(const Visit&) = delete;
 
  private:
+  const AsNobody as_nobody_;
   std::atomic<int>& visitors_;
-  Execution& self_;
-  void* const identity_;
 };
 
 }  // namespace

@@ -25,7 +25,8 @@ constexpr uint64_t kPatienceNs = 2500 * kMs, kPatienceWithReportNs = 15'000 * kM
 constexpr uint64_t kLookAtTerminalNs = 500 * kMs;
 // So long until those that were killed on other hosts have ended, whatever is heard of them.
 constexpr uint64_t kAbandonNs = 1000 * kMs;
-constexpr uint64_t kTablesNs = 1000 * kMs;
+// Longer than a process waits for the others' rows.
+constexpr uint64_t kTablesNs = 3000 * kMs;
 // So long until the end of a process explains a network that is broken.
 constexpr uint64_t kBrokenNs = 300 * kMs;
 
@@ -277,27 +278,39 @@ void Head::keep_deadlines() {
 void Head::ask_tables(Asking why) {
   if (verdict_.is_ending()) return;
   asking_ = std::max(asking_, why);
-  tables_ns_ = now_ns() + kTablesNs;
+  asked_ = 0;
   for (Process& process : processes_) {
-    process.owes_table = process.is_running;
+    process.owes_table = false;
     process.table.clear();
-    order(process, Order::kAskTable);
   }
   use_tables();
 }
 
-// When all have answered, or are late.
+// One process tells the table of all: it asks the others itself. False: all have been asked.
+bool Head::ask_next() {
+  while (asked_ < processes_.size()) {
+    Process& process = processes_[asked_++];
+    if (!process.is_running) continue;
+    process.owes_table = true;
+    order(process, Order::kAskTable);
+    tables_ns_ = now_ns() + kTablesNs;
+    return true;
+  }
+  return false;
+}
+
+// When the one that was asked has answered, or is late: then the next one is asked.
 void Head::use_tables() {
   if (asking_ == Asking::kNothing ||
       std::any_of(processes_.begin(), processes_.end(),
                   [](const Process& process) { return process.owes_table; }))
     return;
-  std::string tables;
-  for (const Process& process : processes_) {
-    const char* silent = process.is_running ? "does not answer" : "has ended";
-    tables += process.table.empty() ? fmt::format("  {} {}\n", process.name(), silent)
-                                    : process.table;
-  }
+  const auto told =
+      std::find_if(processes_.begin(), processes_.end(),
+                   [](const Process& process) { return !process.table.empty(); });
+  if (told == processes_.end() && ask_next()) return;
+  const std::string tables =
+      told != processes_.end() ? told->table : "  no process answers\n";
   tables_ns_ = 0;
   if (std::exchange(asking_, Asking::kNothing) == Asking::kQuestion)
     return job::console::say("mpcrun: state of the job\n" + tables);

@@ -49,7 +49,7 @@ class Head {
   int run();
 
  private:
-  // What the tables of all processes are for.
+  // What the table of all ranks is for.
   enum class Asking { kNothing, kQuestion, kTimeout };
 
   // head.cpp
@@ -64,6 +64,7 @@ class Head {
   void order(const Process& process, wireup::Order order);
   void kill_all(bool also_reporter);
   void ask_tables(Asking why);
+  bool ask_next();
   void use_tables();
   bool has_running() const;
 
@@ -98,6 +99,7 @@ class Head {
   bool is_interrupted_ = false;
   bool has_reader_ = true;  // of what the job prints
   Asking asking_ = Asking::kNothing;
+  size_t asked_ = 0;    // so many processes, for a table
   std::string broken_;  // what Report::kBroken said
   // Times of CLOCK_MONOTONIC in ns; 0: none.
   uint64_t timeout_ns_ = 0, tables_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0,

@@ -38,7 +38,7 @@ void unpack(const Target& target, const std::vector<char>& bytes) {
 // --- what processes call ---------------------------------------------------------------
 
 void Fabric::send(Packet packet) noexcept {
-  sched::begin_outside_work();
+  if (config_.is_outside_work) sched::begin_outside_work();
   {
     const Locked lock(lock_);
     packet.order = ++last_number_;
@@ -104,7 +104,11 @@ void Fabric::stop() noexcept {
   pthread_join(thread_, nullptr);
   is_started_ = false;
   const Locked lock(lock_);
-  sched::end_outside_work(static_cast<int64_t>(queue_.size() + kept_.size()));
+  end_packets(queue_.size() + kept_.size());
+}
+
+void Fabric::end_packets(size_t packets) noexcept {
+  if (config_.is_outside_work) sched::end_outside_work(static_cast<int64_t>(packets));
 }
 
 void* Fabric::thread_main(void* self) {
@@ -123,7 +127,7 @@ void Fabric::run() noexcept {
     while (next(packet)) {
       happened = true;
       if (deliver(packet)) {
-        sched::end_outside_work();
+        end_packets(1);
       } else {
         kept_.push_back(std::move(packet));
       }
@@ -175,7 +179,7 @@ void Fabric::retry() noexcept {
   again.swap(kept_);
   for (Packet& packet : again) {
     if (deliver(packet)) {
-      sched::end_outside_work();
+      end_packets(1);
     } else {
       kept_.push_back(std::move(packet));
     }

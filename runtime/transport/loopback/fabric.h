@@ -103,6 +103,7 @@ class Fabric final : public Loopback {
   void run() noexcept;
   void stop() noexcept;
   void wake() noexcept;
+  void end_packets(size_t packets) noexcept;
   bool next(Packet& packet) noexcept;
   void sleep(uint32_t seen) noexcept;
   bool deliver(Packet& packet) noexcept;

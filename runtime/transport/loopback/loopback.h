@@ -20,6 +20,9 @@ struct LoopbackConfig {
   uint64_t seed = 0;     // 0: in the order of sending, at once
   int64_t delay_ns = 0;  // otherwise: at most so late
   size_t eager_bytes = 16 << 10;
+  // Who asks whether all rest is told of what is under way (scheduler/outside_work.h). Otherwise he
+  // counts what is sent and received, as with a real network.
+  bool is_outside_work = true;
   // The settings net.loopback_seed and net.loopback_delay_us.
   static LoopbackConfig from_settings() noexcept;
 };

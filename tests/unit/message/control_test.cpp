@@ -194,7 +194,7 @@ TEST_P(Control, AMessageUnderWayIsNoDeadlock) {
   };
   EXPECT_EQ(world.run([&](job::Rank& me) {
     if (me.world_rank == 0) {
-      send_control(0, 1, ControlChannel::kDeadlock, make_message(5 * kLimit, 1));
+      send_control(0, 1, ControlChannel::kBridge, make_message(5 * kLimit, 1));
     } else {
       wait_until(
           me, nullptr, 0,

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/settings.h"
+#include "runtime/message/job_watch.h"
 #include "runtime/message/message.h"
 #include "runtime/message/network.h"
 #include "scheduler/outside_work.h"
@@ -72,6 +73,14 @@ class World {
           "no such setting");
     return *this;
   }
+  // Who is told when processes rest; made before the network is opened, ended when ranks have ended.
+  using MakeWatch = std::function<std::unique_ptr<JobWatch>(const job::ProcessMap&,
+                                                            sched::Scheduler&)>;
+  World& with_watch(MakeWatch make) {
+    make_watch_ = std::move(make);
+    net_.is_outside_work = false;
+    return *this;
+  }
   // Called when all ranks wait for each other.
   void on_quiescence(std::function<void()> handler) {
     quiescence_ = std::move(handler);
@@ -91,8 +100,11 @@ class World {
     auto scheduler = std::move(*started);
     if (quiescence_) scheduler->set_quiescence_handler(quiescence_);
     const auto map = job::ProcessMap::in_blocks(size(), processes_);
+    std::unique_ptr<JobWatch> watch;
+    if (make_watch_) watch = make_watch_(map, *scheduler);
     if (auto opened = open_network(map, net_); !opened.ok())
       return opened.error().message;
+    if (watch && !watch->start().ok()) return "no watch";
     for (auto& r : ranks_) create_mailbox(r);
     std::unique_ptr<topo::Machine> machine;
     std::unique_ptr<sched::ProgressCores> cores;
@@ -121,6 +133,7 @@ class World {
     }
     scheduler->release();
     scheduler->wait_all();
+    if (watch) watch->stop();
     for (auto& r : ranks_) r.progress = nullptr;
     std::string left;
     if (const auto n = operations_in_flight(); n != 0) {
@@ -130,6 +143,7 @@ class World {
       if (r.mailbox != nullptr) destroy_mailbox(r);
     }
     close_network();    // its thread unparks executions
+    watch.reset();      // may get messages until then
     scheduler.reset();  // before the progress threads
     if (sched::outside_work().is_under_way) left += " work left in the network";
     return left;
@@ -147,6 +161,7 @@ class World {
   }
 
   std::function<void()> quiescence_;
+  MakeWatch make_watch_;
   int processes_ = 1;
   transport::LoopbackConfig net_;
   bool has_progress_ = false;

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "scheduler/as_nobody.h"
+#include "scheduler/rest.h"
 #include "tests/unit/scheduler/support.h"
 
 namespace {
@@ -165,6 +167,60 @@ TEST_F(Quiescence, AKernelThreadThatStartsSlowlyIsNoDeadlock) {
     usleep(300'000);  // before anybody knows whose it is
     Execution::self().set_identity(&identity_);
     expected_kernel_thread_is_here();
+    go_ = true;
+    ult->unpark();
+  });
+  helper.join();
+  scheduler_->wait_all();
+  EXPECT_EQ(calls_.load(), 0);
+}
+
+// As one process of several: told of each rest, of that after what has come, and again if asked.
+TEST_F(Quiescence, ARestOfOneProcessIsToldOfOnceUnlessItIsAskedFor) {
+  start(2);
+  std::atomic<uint64_t> traffic{0};
+  const auto wait_for_call = [&](int count) {
+    for (int i = 0; i < 5000 && calls_.load() < count; ++i) usleep(1000);
+    usleep(250'000);
+    EXPECT_EQ(calls_.load(), count);
+  };
+  watch_rest(
+      *scheduler_, [this] { calls_.fetch_add(1); }, [&] { return traffic.load(); });
+  wait_for_call(1);  // there are no Ults
+  EXPECT_EQ(rest_of(*scheduler_).kind, Rest::kEmpty);
+  Execution* ult = spawn(0, [&] {
+    while (!go_) Execution::self().park(Waiting{});
+  });
+  wait_for_call(2);
+  const Rest rest = rest_of(*scheduler_);
+  EXPECT_EQ(rest.kind, Rest::kOfAll);
+  EXPECT_EQ(rest_of(*scheduler_).epoch, rest.epoch);
+  traffic = 1;
+  wait_for_call(3);
+  EXPECT_NE(rest_of(*scheduler_).epoch, rest.epoch);
+  ask_rest(*scheduler_);
+  wait_for_call(4);
+  watch_rest(*scheduler_, nullptr, nullptr);
+  go_ = true;
+  ult->unpark();
+  scheduler_->wait_all();
+}
+
+// Its identity is hidden while it is in a network: nobody is to take it for none.
+TEST_F(Quiescence, AKernelThreadOfARankThatActsForNobodyCountsAsRunning) {
+  start(1);
+  watch();
+  Execution* ult = spawn(0, [&] {
+    while (!go_) Execution::self().park(Waiting{});
+  });
+  std::thread helper([&] {
+    Execution::self().set_identity(&identity_);
+    {
+      const AsNobody as_nobody;
+      EXPECT_EQ(Execution::self().identity(), nullptr);
+      usleep(300'000);
+    }
+    EXPECT_EQ(Execution::self().identity(), &identity_);
     go_ = true;
     ult->unpark();
   });
