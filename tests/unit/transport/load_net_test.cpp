@@ -72,7 +72,7 @@ std::string beginnings() {
 
 TEST(LoadUcx, AMessageOfTheEagerLimitIsOnePiece) {
   for (const size_t wanted : {size_t{0}, size_t{8192}, size_t{32} << 10}) {
-    auto loaded = load_net({0, 2, wanted, nullptr, nullptr});
+    auto loaded = load_net({0, 2, wanted, nullptr, nullptr, ""});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     EXPECT_EQ((*loaded)->net().limits(1).eager_bytes, wanted != 0 ? wanted : 8192);
   }
@@ -82,7 +82,7 @@ TEST(LoadUcx, LeavesSignalsMappingsAndEnvironmentAlone) {
   for (const char* variable : kVariables) ::unsetenv(variable);
   ::setenv("UCX_DEBUG_SIGNO", "0", 1);  // the user's own stays
   const std::string handlers_before = handlers(), beginnings_before = beginnings();
-  auto loaded = load_net({0, 2, 0, nullptr, nullptr});
+  auto loaded = load_net({0, 2, 0, nullptr, nullptr, ""});
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_EQ(handlers(), handlers_before);
   EXPECT_EQ(beginnings(), beginnings_before);
@@ -114,7 +114,7 @@ TEST(LoadUcx, ItsThreadsTakeNoSignals) {
   std::thread([] {
   }).join();  // a sanitizer has a thread of its own from the first one on
   const size_t before = masks_of_threads().size();
-  auto loaded = load_net({0, 2, 0, nullptr, nullptr});
+  auto loaded = load_net({0, 2, 0, nullptr, nullptr, ""});
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   const std::vector<std::string> masks = masks_of_threads();
   EXPECT_LE(masks.size(), before + 1);
@@ -129,7 +129,7 @@ TEST(LoadUcx, SaysWhatUcxSaysIfThereIsNoSuchNetwork) {
   ::setenv("UCX_TLS", "carrier_pigeon", 1);
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const auto loaded = load_net({0, 2, 0, nullptr, nullptr});
+  const auto loaded = load_net({0, 2, 0, nullptr, nullptr, ""});
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   ASSERT_FALSE(loaded.ok());

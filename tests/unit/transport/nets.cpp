@@ -42,7 +42,7 @@ class UcxNets final : public Nets {
     is_same_host_ = kind.is_same_host;
     ::setenv("UCX_TLS", *kind.ucx_networks != '\0' ? kind.ucx_networks : "all", 1);
     for (int p = 0; p < processes; ++p) {
-      NetConfig config{p, processes, 0, &note_problem, this};
+      NetConfig config{p, processes, 0, &note_problem, this, ""};
       auto module = load_net(config);
       if (!module.ok()) return module.error().message;
       modules_.push_back(std::move(*module));

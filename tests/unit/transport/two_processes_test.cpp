@@ -107,7 +107,7 @@ class Conversation {
 }  // namespace
 
 int run_peer(int index, int socket) {
-  auto loaded = load_net({index, 2, 0, nullptr, nullptr});
+  auto loaded = load_net({index, 2, 0, nullptr, nullptr, ""});
   if (!loaded.ok()) return fail(loaded.error().message.c_str());
   NetModule& module = **loaded;
   std::vector<NetPeer> peers(2);
