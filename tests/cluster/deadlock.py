@@ -59,11 +59,11 @@ class Deadlock(ClusterCase):
     def test_one_process_waits_while_the_others_have_ended(self):
         program = self.build("without_mpi", "if (getenv(\"WAITS\")) {" + INIT +
                              f" MPI_Recv(&size, 1, MPI_INT, 0, 9, {WHERE}); }} return 0;")
-        status, _, err = run("-n", 2, "-p", 2, program, ":", "-n", 1, "-x", "WAITS=1", program,
+        status, _, err = run("-n", 2, "-p", 2, program, ":", "-n", 2, "-x", "WAITS=1", program,
                              timeout=60)
         self.assertEqual(status, 125, err)
         self.assertIn("  ranks 0-1: ended\n", err)
-        self.assertIn("  rank 2: waits in MPI_Recv", err)
+        self.assertIn("  ranks 2-3: wait in MPI_Recv", err)
 
     def test_virtual_processes_are_seen_as_real_ones(self):
         program = self.build("in_a_ring", INIT + RECEIVES + END)

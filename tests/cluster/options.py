@@ -26,7 +26,7 @@ class Options(ClusterCase):
 
     def test_wrong_hosts_are_refused_with_what_would_do(self):
         hello = example("hello")
-        for args, says in ((("--hosts",), ("--hosts wants HOST",)),
+        for args, says in ((("--hosts=",), ("--hosts wants HOST",)),
                            (("--hosts", "a,,b"), ("--hosts a,,b", "no name of a host")),
                            (("--hosts", "-oProxyCommand=x"), ("no name of a host",)),
                            (("-H", "a:0"), ("1 or more",)),

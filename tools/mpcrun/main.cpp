@@ -93,9 +93,10 @@ int main(int argc, char** argv) {
   if (const auto* finished = std::get_if<mpc::tools::Finished>(&parsed)) {
     // Started several times, it says the same several times.
     if (!mpc::wireup::find_starter().is_first()) return finished->exit_status;
-    std::fputs(finished->out.c_str(), stdout);
     std::fputs(finished->err.c_str(), stderr);
-    if (std::fflush(stdout) == 0) return finished->exit_status;
+    // What is longer than the buffer is written by fputs() already.
+    if (std::fputs(finished->out.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
+      return finished->exit_status;
     std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
     return mpc::job::kExitOutput;
   }
