@@ -25,6 +25,22 @@ bool have_ended(job::Job& job, int process) {
   return true;
 }
 
+// All its ranks have ended, and it waits for those of other processes.
+bool is_leaving(job::Job& job) {
+  return job.is_ending() && job.has_other_processes() &&
+         have_ended(job, job.wireup()->index());
+}
+
+// Ranks that wait for the job's end are no deadlock; what waits for them sees it itself.
+void end_deadlock(job::Job& job, const std::string& table) {
+  const std::string report = job::deadlock_report(table);
+  if (is_leaving(job)) {
+    job.wireup()->tell(wireup::Report::kEnding, job::kExitDeadlock, report);
+  } else if (!job.is_ending()) {
+    job.abort(job::kExitDeadlock, report);
+  }
+}
+
 }  // namespace
 
 void prepare_job_watch(job::Job& job) {
@@ -36,13 +52,8 @@ void prepare_job_watch(job::Job& job) {
            [&job](int process) {
              return job::state_rows(job, job.processes().ranks_of(process));
            },
-       .is_ending = [&job] { return job.is_ending(); },
-       .on_deadlock =
-           [&job](const std::string& table) {
-             // Ranks that wait for the job's end are no deadlock; what waits for them sees it itself.
-             if (!job.is_ending())
-               job.abort(job::kExitDeadlock, job::deadlock_report(table));
-           }});
+       .is_ending = [&job] { return job.is_ending() && !is_leaving(job); },
+       .on_deadlock = [&job](const std::string& table) { end_deadlock(job, table); }});
 }
 
 Result<> start_job_watch() {

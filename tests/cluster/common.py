@@ -9,6 +9,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import support  # noqa: E402
 from support import END, INIT, Case, example, parse_options, run, tool  # noqa: E402,F401
 
+# Ranks wait for a message that never comes; but a timer might send it, so it is no deadlock.
+STUCK = (" if (rank == 0) { extern int timer_create(int, struct sigevent *, void **); void *id;"
+         " struct sigevent event; memset(&event, 0, sizeof event);"
+         " event.sigev_notify = SIGEV_THREAD; event.sigev_notify_function = 0;"
+         " timer_create(1, &event, &id); }"
+         " MPI_Recv(&size, 1, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE); ")
+
 # Where libraries and launchers of this kind leave files.
 PLACES = ("/tmp", "/dev/shm", "/var/tmp")
 OURS = ("pmix", "mpc", "ucx", "openpmix", "mpcrun")

@@ -10,14 +10,8 @@ import sys
 import time
 import unittest
 
-from common import (END, INIT, ClusterCase, parse_options, processes_of, run, tool)
+from common import END, INIT, STUCK, ClusterCase, parse_options, processes_of, run, tool
 
-# Ranks wait for a message that never comes; but a timer might send it, so it is no deadlock.
-STUCK = (" if (rank == 0) { extern int timer_create(int, struct sigevent *, void **); void *id;"
-         " struct sigevent event; memset(&event, 0, sizeof event);"
-         " event.sigev_notify = SIGEV_THREAD; event.sigev_notify_function = 0;"
-         " timer_create(1, &event, &id); }"
-         " MPI_Recv(&size, 1, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE); ")
 READY = " MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) { puts(\"ready\"); fflush(stdout); } "
 # Detection, grace and the machine's noise.
 SOON_S = 3.0

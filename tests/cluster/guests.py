@@ -5,9 +5,8 @@ import signal
 import subprocess
 import time
 
-from common import END, INIT, processes_of, tool, traffic
+from common import END, INIT, STUCK, processes_of, tool, traffic
 
-STUCK = " MPI_Recv(&size, 1, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE); "
 # "ready", and the process of each rank.
 READY = (" int pids[64], me = getpid(), i; MPI_Gather(&me, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);"
          " if (rank == 0) { printf(\"ready\"); for (i = 0; i < size; ++i) printf(\" %d\", pids[i]);"

@@ -11,11 +11,10 @@ import subprocess
 import sys
 import time
 
-from common import END, INIT
+from common import END, INIT, STUCK
 from virtual_hosts import HostsCase, main
 
 # All ranks but one wait for a message that never comes.
-STUCK = " MPI_Recv(&size, 1, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE); "
 READY = " MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) { puts(\"ready\"); fflush(stdout); } "
 # What a busy machine adds to the second.
 SOON_S = 3.0
