@@ -141,6 +141,8 @@ class HostEnds(HostsCase):
         self.assertEqual(job.stderr.readline(), "mpcrun: state of the job\n")
         for rank in range(4):
             self.assertIn(f"rank {rank}: waits in MPI_Recv", job.stderr.readline())
+        self.hosts.kill("h1", self.head(), int(signal.SIGTERM))
+        job.communicate(timeout=30)
 
     def test_time_limit(self):
         program = self.build("waits", INIT + READY + STUCK + END)
