@@ -71,7 +71,7 @@ class OverModule final : public Way, private Receiver {
  public:
   OverModule(int me, int socket)
       : peer_(1 - me), out_(kMostBytes, 'o'), in_(kMostBytes) {
-    auto loaded = load_net({me, 2, 0, nullptr, nullptr});
+    auto loaded = load_net({me, 2, 0, nullptr, nullptr, ""});
     if (!loaded.ok()) fail(loaded.error().message);
     module_ = std::move(*loaded);
     std::vector<NetPeer> peers(2);

@@ -179,7 +179,7 @@ class LostPeer : public testing::Test {
     ::setenv("UCX_TLS", networks, 1);
     std::vector<NetPeer> peers;
     for (int p = 0; p < 2; ++p) {
-      auto loaded = load_net({p, 2, 0, &Report::note, &reports_[p]});
+      auto loaded = load_net({p, 2, 0, &Report::note, &reports_[p], ""});
       ASSERT_TRUE(loaded.ok()) << loaded.error().message;
       ends_[p] = std::move(*loaded);
       peers.push_back({ends_[p]->address(), is_same_host});
