@@ -36,6 +36,7 @@ class Prefix {
   }
   // `parts` of `part` follow the `n` elements. Null if there is no such datatype.
   TypeRef make(Count n, const Datatype& part, Count parts) {
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number of dimensions
     const int rank = array_.rank;
     for (int d = 1; d < rank; ++d) {
       const auto& dimension = array_.dimension[d - 1];

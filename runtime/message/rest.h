@@ -26,6 +26,7 @@ struct Rest {
   uint64_t epoch = 0;  // the same at two times: nothing has happened between them
   uint32_t sent = 0, received = 0;  // Traffic, read before the process was seen at rest
   bool has_ended = false;           // all its ranks have
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means what the compiler generates
   friend auto operator<=>(const Rest&, const Rest&) = default;
 };
 
@@ -79,6 +80,7 @@ class RestCollector {
   struct Seen {
     std::optional<Rest> rest;
     bool has_confirmed = false;
+    // NOLINTNEXTLINE(modernize-use-nullptr): as above
     friend auto operator<=>(const Seen&, const Seen&) = default;
   };
 
