@@ -167,8 +167,8 @@ class Ends(ClusterCase):
         self.finish(job, program)
 
     def test_time_limit(self):
-        _, err = self.ends(STUCK, 124, "--timeout: the job ran for 1 s", "rank 0", "rank 3",
-                           options=("--timeout", 1), name="too_long")
+        _, err = self.ends(STUCK, 124, "--timeout: the job ran for 4 s", "rank 0", "rank 3",
+                           options=("--timeout", 4), name="too_long")
         self.assertEqual(err.count("mpcrun:"), 1)
 
     def test_processes_that_end_at_different_times(self):
