@@ -19,11 +19,11 @@ self=$(readlink -f "$0")
 fail() { echo "hosts.sh: $*" >&2; exit 1; }
 
 check() {
-  [ "$(id -u)" -eq 0 ] || fail "not root"
   for tool in ip unshare nsenter ssh ssh-keygen; do
     command -v "$tool" >/dev/null 2>&1 || fail "$tool is not installed"
   done
   [ -x /usr/sbin/sshd ] || fail "openssh-server is not installed"
+  [ "$(id -u)" -eq 0 ] || fail "not root"
   unshare --net --uts --ipc --pid --mount --fork true 2>/dev/null || fail "no namespaces here"
   unshare --net ip link add name probe type bridge 2>/dev/null || fail "no bridges here"
 }

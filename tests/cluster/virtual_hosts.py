@@ -91,7 +91,8 @@ class HostsCase(ClusterCase):
 
     def setUp(self):
         if self.missing:
-            if os.environ.get("MPC_TEST_STRICT"):
+            # Tools can be installed, rights cannot.
+            if os.environ.get("MPC_TEST_STRICT") and "is not installed" in self.missing:
                 self.fail(self.missing)
             self.skipTest(self.missing)
         super().setUp()
