@@ -94,6 +94,8 @@ Err make(const Plan& plan, Comm& comm, MPI_Win* handle, Win** out = nullptr) {
 
 // Of its own, at least a cache line, so that parts of different ranks do not share one.
 void* allocate(Count size) noexcept {
+  constexpr Count kAddressSpace = Count{1} << 47;
+  if (size >= kAddressSpace) return nullptr;
   const size_t bytes = (static_cast<size_t>(size) + 63) & ~size_t{63};
   return std::aligned_alloc(64, bytes == 0 ? 64 : bytes);
 }

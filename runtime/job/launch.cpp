@@ -86,7 +86,8 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   inherited::take();
   auto connected = mpc::wireup::Wireup::connect(
       {spec.processes, spec.timeout_seconds, &console::say});
-  if (!connected) return report(connected.error(), nullptr);
+  // What a launcher's library keeps until exit() is not for us to free.
+  if (!connected) ::_exit(report(connected.error(), nullptr));
   mpc::wireup::Wireup* const wireup = connected->get();
   console::share(wireup->console_memory());
   if (auto applied = apply_settings(spec, wireup->index() == 0); !applied)
