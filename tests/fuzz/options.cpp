@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     FUZZ_CLAIM((finished->exit_status == 0) == finished->err.empty());
     return 0;
   }
-  const auto& spec = std::get<mpc::job::JobSpec>(parsed);
+  const mpc::job::JobSpec& spec = std::get<mpc::tools::Command>(parsed).spec;
   FUZZ_CLAIM(!spec.apps.empty());
   for (const auto& app : spec.apps) FUZZ_CLAIM(app.ranks >= 1 && app.ranks <= 100000);
   for (const int core : spec.core_list) FUZZ_CLAIM(core >= 0);
