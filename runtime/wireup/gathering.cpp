@@ -91,39 +91,35 @@ std::vector<std::string> own_addresses() {
   return out;
 }
 
-// -1: none could be had.
-int listen_to_all(uint16_t* port) {
-  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+// Takes the socket; -1: it cannot listen at this address, of which `port` is a part.
+int listen_at(int socket, void* address, socklen_t bytes, const in_port_t& port,
+              uint16_t* out) {
+  auto* const at = static_cast<sockaddr*>(address);
   if (socket < 0) return -1;
-  set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);  // IPv4, too
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  socklen_t bytes = sizeof address;
-  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), bytes) == 0 &&
-      ::listen(socket, SOMAXCONN) == 0 &&
-      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &bytes) == 0) {
-    *port = ntohs(address.sin6_port);
+  if (::bind(socket, at, bytes) == 0 && ::listen(socket, SOMAXCONN) == 0 &&
+      ::getsockname(socket, at, &bytes) == 0) {
+    *out = ntohs(port);
     return socket;
   }
   ::close(socket);
   return -1;
 }
 
+// Both: -1: none could be had.
+int listen_to_all(uint16_t* port) {
+  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket >= 0) set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);  // IPv4, too
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  return listen_at(socket, &address, sizeof address, address.sin6_port, port);
+}
+
 int listen_to_four(in_addr_t whom, uint16_t* port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return -1;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(whom);
-  socklen_t bytes = sizeof address;
-  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), bytes) == 0 &&
-      ::listen(socket, SOMAXCONN) == 0 &&
-      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &bytes) == 0) {
-    *port = ntohs(address.sin_port);
-    return socket;
-  }
-  ::close(socket);
-  return -1;
+  return listen_at(socket, &address, sizeof address, address.sin_port, port);
 }
 
 // -1: it leads nowhere.
