@@ -1,16 +1,19 @@
 #pragma once
 // Clock: the time that deadlines are counted in.
 //
-// Role:      nanoseconds of CLOCK_MONOTONIC.
-// Users:     tools/mpclaunch.
+// Role:      nanoseconds of CLOCK_MONOTONIC; deadlines, and how long poll() may sleep before them.
+// Users:     base/trace.cpp, runtime/loader/debugger_view.cpp, runtime/wireup/steward.cpp,
+//            runtime/wireup/table_question.cpp, tools/mpclaunch.
 // Threads:   any.
-// See also:  clock_gettime(2).
+// See also:  clock_gettime(2), poll(2); scheduler/execution.h, for what ranks wait for.
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 
-namespace mpc::launch {
+namespace mpc {
 
 inline constexpr uint64_t kMs = 1'000'000;
 
@@ -21,4 +24,25 @@ inline uint64_t now_ns() noexcept {
          static_cast<uint64_t>(now.tv_nsec);
 }
 
-}  // namespace mpc::launch
+// A time at which something is to be done that may come to nothing before. 0: there is none.
+using Deadline = uint64_t;
+
+// True once, when the deadline has passed.
+inline bool take_if_over(Deadline& deadline, uint64_t now) noexcept {
+  const bool is_over = deadline != 0 && deadline <= now;
+  if (is_over) deadline = 0;
+  return is_over;
+}
+
+// What poll() wants: milliseconds to the first of them, a minute at most, -1 where there is none.
+inline int ms_to_first(std::initializer_list<Deadline> deadlines) noexcept {
+  uint64_t first = UINT64_MAX;
+  for (const Deadline deadline : deadlines)
+    if (deadline != 0) first = std::min(first, deadline);
+  if (first == UINT64_MAX) return -1;
+  const uint64_t now = now_ns();
+  if (first <= now) return 0;
+  return static_cast<int>(std::min<uint64_t>((first - now) / kMs + 1, 60'000));
+}
+
+}  // namespace mpc

@@ -1,10 +1,11 @@
 #include "base/trace.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 #include <algorithm>
 #include <memory>
+
+#include "base/clock.h"
 
 namespace mpc::trace {
 namespace {
@@ -32,13 +33,6 @@ struct Local {
 };
 thread_local constinit Local t_local __attribute__((tls_model("initial-exec"))) = {
     nullptr, 0, 0, Role::kUnknown, nullptr};
-
-uint64_t now_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<uint64_t>(now.tv_nsec);
-}
 
 // The chunk that has room, or null.
 Chunk* chunk_with_room(Local& local) noexcept {

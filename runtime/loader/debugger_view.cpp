@@ -10,11 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "runtime/loader/module.h"
 #include "runtime/loader/plugin_space.h"
 
@@ -66,12 +66,10 @@ constexpr int64_t kAskAgainNs = 20'000'000;
 
 bool is_worth_asking() {
   static std::atomic<int64_t> asked_ns{-kAskAgainNs};
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const int64_t now_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+  const auto now = static_cast<int64_t>(now_ns());
   // Relaxed: two threads that ask at once do no harm.
-  if (now_ns - asked_ns.load(std::memory_order_relaxed) < kAskAgainNs) return false;
-  asked_ns.store(now_ns, std::memory_order_relaxed);
+  if (now - asked_ns.load(std::memory_order_relaxed) < kAskAgainNs) return false;
+  asked_ns.store(now, std::memory_order_relaxed);
   return true;
 }
 

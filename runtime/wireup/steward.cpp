@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,28 +14,26 @@
 namespace mpc::wireup {
 namespace {
 
-constexpr uint64_t kMs = 1'000'000;
-// As tools/mpclaunch/head.cpp has them.
-constexpr uint64_t kPatienceNs = 2500 * kMs, kPatienceWithReportNs = 15'000 * kMs;
-// The first is longer than a process waits for the others' rows.
-constexpr uint64_t kTablesNs = 3000 * kMs, kBrokenNs = 300 * kMs;
 // A signal comes to all processes, and each asks for the tables.
 constexpr uint64_t kSameQuestionNs = 1000 * kMs;
 constexpr int kExitTimeout = 124, kExitLaunch = 3;  // runtime/job/exit_status.h
 // The launcher knows what a process has died of, and how it is called: this is less than that.
 constexpr int kExitUnknown = 1;
 
-uint64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000 * kMs +
-         static_cast<uint64_t>(now.tv_nsec);
-}
-
 }  // namespace
 
 Steward::Steward(std::vector<Member> members, const Wireup::Terms& terms, Kill kill)
-    : terms_(terms), kill_(std::move(kill)) {
+    : terms_(terms),
+      kill_(std::move(kill)),
+      table_(
+          members.size(),
+          [this](size_t index) {
+            order(processes_[index], Order::kAskTable, 0);
+            return processes_[index].is_there;
+          },
+          [this](TableQuestion::Why why, const std::string& table) {
+            take_table(why, table);
+          }) {
   for (Member& member : members) {
     processes_.emplace_back();
     processes_.back().member = std::move(member);
@@ -105,8 +102,7 @@ void Steward::read_from(size_t index) {
 void Steward::lose(size_t index) {
   Process& process = processes_[index];
   process.is_there = false;
-  process.owes_table = false;
-  use_tables();
+  table_.lose(index);
   if (process.has_finished || process.has_written) return;
   if (verdict_.end(kExitUnknown,
                    "mpcrun: " + name_of(index) +
@@ -124,7 +120,7 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
       if (!verdict_.end_by_crash(static_cast<int>(index))) break;
       verdict_.end_of(static_cast<int>(index), kExitUnknown);
       end_all(Order::kEndSoon);
-      kill_ns_ = now_ns() + kPatienceWithReportNs;
+      kill_ns_ = now_ns() + Verdict::kPatienceWithReportNs;
       break;
     case Report::kFailure:
       verdict_.note_failure(status, std::move(text));
@@ -135,12 +131,10 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
     case Report::kBroken:
       if (broken_ns_ != 0) break;
       broken_ = std::move(text);
-      broken_ns_ = now_ns() + kBrokenNs;
+      broken_ns_ = now_ns() + Verdict::kBrokenNs;
       break;
     case Report::kTable:
-      process.table = std::move(text);
-      process.owes_table = false;
-      use_tables();
+      table_.take(index, text);
       break;
     case Report::kFinished:
       process.has_finished = true;
@@ -150,7 +144,7 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
       verdict_.end_of(static_cast<int>(index), status);
       break;
     case Report::kAskTables:
-      if (now_ns() >= next_tables_ns_) ask_tables(Asking::kQuestion);
+      if (now_ns() >= next_table_ns_) ask_table(TableQuestion::Why::kUser);
       break;
   }
 }
@@ -165,7 +159,7 @@ void Steward::order(const Process& process, Order order, int status) const noexc
 
 void Steward::end_all(Order what) {
   for (const Process& process : processes_) order(process, what, 0);
-  if (kill_ns_ == 0) kill_ns_ = now_ns() + kPatienceNs;
+  if (kill_ns_ == 0) kill_ns_ = now_ns() + Verdict::kPatienceNs;
 }
 
 bool Steward::may_all_leave() const {
@@ -186,31 +180,16 @@ void Steward::dismiss() {
 // --- times --------------------------------------------------------------------------------------
 
 int Steward::ms_to_next_deadline() const {
-  uint64_t next = UINT64_MAX;
-  for (const uint64_t time : {timeout_ns_, tables_ns_, broken_ns_, kill_ns_})
-    if (time != 0) next = std::min(next, time);
-  if (next == UINT64_MAX) return -1;
-  const uint64_t now = now_ns();
-  return next <= now
-             ? 0
-             : static_cast<int>(std::min<uint64_t>((next - now) / kMs + 1, 60'000));
+  return ms_to_first({timeout_ns_, table_.deadline_ns(), broken_ns_, kill_ns_});
 }
 
 void Steward::keep_deadlines() {
   const uint64_t now = now_ns();
-  const auto is_over = [now](uint64_t& time) {
-    const bool is = time != 0 && time <= now;
-    if (is) time = 0;
-    return is;
-  };
-  if (is_over(timeout_ns_)) ask_tables(Asking::kTimeout);
-  if (is_over(tables_ns_)) {
-    for (Process& process : processes_) process.owes_table = false;
-    use_tables();
-  }
-  if (is_over(broken_ns_) && verdict_.end(kExitLaunch, broken_))
+  if (take_if_over(timeout_ns_, now)) ask_table(TableQuestion::Why::kTimeout);
+  table_.keep_deadline(now);
+  if (take_if_over(broken_ns_, now) && verdict_.end(kExitLaunch, broken_))
     end_all(Order::kEndNow);
-  if (is_over(kill_ns_)) {  // some do not end by themselves
+  if (take_if_over(kill_ns_, now)) {  // some do not end by themselves
     if (may_all_leave()) return;
     const int status = std::max(verdict_.status(), kExitUnknown);
     if (const std::string text = verdict_.messages(); !text.empty()) terms_.say(text);
@@ -222,50 +201,18 @@ void Steward::keep_deadlines() {
 
 // --- what each rank does ------------------------------------------------------------------------
 
-void Steward::ask_tables(Asking why) {
-  if (verdict_.is_ending()) return;
-  asking_ = std::max(asking_, why);
-  asked_ = 0;
-  for (Process& process : processes_) {
-    process.owes_table = false;
-    process.table.clear();
-  }
-  use_tables();
+void Steward::ask_table(TableQuestion::Why why) {
+  if (!verdict_.is_ending()) table_.begin(why);
 }
 
-// One process tells the table of all: it asks the others itself. False: all have been asked.
-bool Steward::ask_next() {
-  while (asked_ < processes_.size()) {
-    Process& process = processes_[asked_++];
-    if (!process.is_there) continue;
-    process.owes_table = true;
-    order(process, Order::kAskTable, 0);
-    tables_ns_ = now_ns() + kTablesNs;
-    return true;
-  }
-  return false;
-}
-
-// When the one that was asked has answered, or is late: then the next one is asked.
-void Steward::use_tables() {
-  if (asking_ == Asking::kNothing ||
-      std::any_of(processes_.begin(), processes_.end(),
-                  [](const Process& process) { return process.owes_table; }))
-    return;
-  const auto told =
-      std::find_if(processes_.begin(), processes_.end(),
-                   [](const Process& process) { return !process.table.empty(); });
-  if (told == processes_.end() && ask_next()) return;
-  const std::string tables =
-      told != processes_.end() ? told->table : "  no process answers\n";
-  tables_ns_ = 0;
-  next_tables_ns_ = now_ns() + kSameQuestionNs;
-  if (std::exchange(asking_, Asking::kNothing) == Asking::kQuestion)
-    return terms_.say("mpcrun: state of the job\n" + tables);
+void Steward::take_table(TableQuestion::Why why, const std::string& table) {
+  next_table_ns_ = now_ns() + kSameQuestionNs;
+  if (why == TableQuestion::Why::kUser)
+    return terms_.say("mpcrun: state of the job\n" + table);
   char limit[32];
   std::snprintf(limit, sizeof limit, "%g", terms_.timeout_seconds);
   verdict_.end(kExitTimeout, std::string("mpcrun: --timeout: the job ran for ") +
-                                 limit + " s; it is ended\n" + tables);
+                                 limit + " s; it is ended\n" + table);
   end_all(Order::kEndNow);
 }
 

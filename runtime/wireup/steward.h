@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "runtime/wireup/gathering.h"
 #include "runtime/wireup/record.h"
+#include "runtime/wireup/table_question.h"
 #include "runtime/wireup/verdict.h"
 #include "runtime/wireup/wireup.h"
 
@@ -40,10 +42,7 @@ class Steward {
     bool is_there = true;
     bool has_finished = false;  // its ranks have ended by themselves
     bool has_written = false;   // it waits for Order::kLeave
-    bool owes_table = false;
-    std::string table;
   };
-  enum class Asking { kNothing, kQuestion, kTimeout };
 
   void look(int timeout_ms);
   void read_from(size_t index);
@@ -51,9 +50,8 @@ class Steward {
   void take(size_t index, Report kind, int status, std::string text);
   void end_all(Order order);
   void order(const Process& process, Order order, int status) const noexcept;
-  void ask_tables(Asking why);
-  bool ask_next();
-  void use_tables();
+  void ask_table(TableQuestion::Why why);
+  void take_table(TableQuestion::Why why, const std::string& table);
   int ms_to_next_deadline() const;
   void keep_deadlines();
   bool may_all_leave() const;
@@ -64,13 +62,11 @@ class Steward {
   const Wireup::Terms terms_;
   const Kill kill_;
   Verdict verdict_;
-  Asking asking_ = Asking::kNothing;
-  size_t asked_ = 0;    // so many processes, for a table
+  TableQuestion table_;
   std::string broken_;  // what Report::kBroken said
   bool is_over_ = false;
-  // Times of CLOCK_MONOTONIC in ns; 0: none.
-  uint64_t timeout_ns_ = 0, tables_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0,
-           next_tables_ns_ = 0;
+  Deadline timeout_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0;
+  uint64_t next_table_ns_ = 0;  // before that a question is the last one again
 };
 
 }  // namespace mpc::wireup

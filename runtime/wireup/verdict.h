@@ -6,12 +6,22 @@
 // Threads:   one.
 // See also:  runtime/job/ending.h, which does the same within a process.
 
+#include <cstdint>
 #include <string>
+
+#include "base/clock.h"
 
 namespace mpc::wireup {
 
 class Verdict {
  public:
+  // So long may processes that are told to end go on: longer than job.grace_ms lets ranks at most.
+  // A crash's report looks for lines of source.
+  static constexpr uint64_t kPatienceNs = 2500 * kMs,
+                            kPatienceWithReportNs = 15'000 * kMs;
+  // So long until the end of a process explains a network that is broken.
+  static constexpr uint64_t kBrokenNs = 300 * kMs;
+
   // The job is to end before its ranks have ended. True for the first reason.
   bool end(int status, std::string message);
   // The reason is in the end of a process that prints it itself: end_of() tells the status.

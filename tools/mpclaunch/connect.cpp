@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/mpclaunch/clock.h"
+#include "base/clock.h"
 #include "tools/mpclaunch/daemon.h"
 #include "tools/mpclaunch/first_line.h"
 #include "tools/mpclaunch/secret.h"

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tools/mpclaunch/clock.h"
+#include "base/clock.h"
 
 namespace mpc::launch {
 namespace {

@@ -9,26 +9,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
-#include "tools/mpclaunch/clock.h"
 
 namespace mpc::launch {
 namespace {
 
 using wireup::Order;
 using wireup::Report;
+using wireup::TableQuestion;
+using wireup::Verdict;
 
-// Longer than job.grace_ms lets ranks go on at most; a crash's report looks for lines of source.
-constexpr uint64_t kPatienceNs = 2500 * kMs, kPatienceWithReportNs = 15'000 * kMs;
 // How often a job in the background of its terminal looks whether it is in front again.
 constexpr uint64_t kLookAtTerminalNs = 500 * kMs;
 // So long until those that were killed on other hosts have ended, whatever is heard of them.
 constexpr uint64_t kAbandonNs = 1000 * kMs;
-// Longer than a process waits for the others' rows.
-constexpr uint64_t kTablesNs = 3000 * kMs;
-// So long until the end of a process explains a network that is broken.
-constexpr uint64_t kBrokenNs = 300 * kMs;
 
 int status_of(int wait_status) noexcept {
   return WIFSIGNALED(wait_status) ? job::kExitSignal + WTERMSIG(wait_status)
@@ -68,6 +64,15 @@ Head::Head(Launch launch, const sigset_t& signals, const sigset_t& before)
       here_(here_in(plan_)),
       before_(before),
       processes_(processes_of(plan_)),
+      table_(
+          processes_.size(),
+          [this](size_t index) {
+            order(processes_[index], Order::kAskTable);
+            return processes_[index].is_running;
+          },
+          [this](TableQuestion::Why why, const std::string& table) {
+            take_table(why, table);
+          }),
       children_(
           loop_,
           [this](int process, const wireup::RecordHead& head, std::string text) {
@@ -110,7 +115,7 @@ int Head::run() {
   while (has_running()) turn();
   // What they have printed comes before the report; a reader that reads no more does not keep a
   // job that failed.
-  const uint64_t end_ns = now_ns() + kPatienceNs;
+  const uint64_t end_ns = now_ns() + Verdict::kPatienceNs;
   while (has_reader_ && !output_.is_drained() &&
          !(verdict_.is_ending() && now_ns() >= end_ns))
     loop_.turn(verdict_.is_ending() ? 100 : -1);
@@ -140,7 +145,7 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
       break;
     case Report::kCrash:
       if (!verdict_.end_by_crash(index)) break;
-      kill_reporter_ns_ = now_ns() + kPatienceWithReportNs;
+      kill_reporter_ns_ = now_ns() + Verdict::kPatienceWithReportNs;
       end_all(Order::kEndSoon);
       break;
     case Report::kFailure:
@@ -152,12 +157,10 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
     case Report::kBroken:
       if (broken_ns_ != 0) break;
       broken_ = std::move(text);
-      broken_ns_ = now_ns() + kBrokenNs;
+      broken_ns_ = now_ns() + Verdict::kBrokenNs;
       break;
     case Report::kTable:
-      process.table = std::move(text);
-      process.owes_table = false;
-      use_tables();
+      table_.take(static_cast<size_t>(index), text);
       break;
     case Report::kFinished:
       process.has_finished = true;
@@ -178,7 +181,7 @@ void Head::take_signal(int signal) {
   if (signal == SIGCHLD)
     return children_.reap(
         [this](pid_t pid, int wait_status) { hosts_.agent_ended(pid, wait_status); });
-  if (signal == SIGQUIT) return ask_tables(Asking::kQuestion);
+  if (signal == SIGQUIT) return ask_table(TableQuestion::Why::kUser);
   if (is_interrupted_) {  // the second one: at once
     kill_all(true);
     ::_exit(job::kExitSignal + signal);
@@ -194,8 +197,7 @@ void Head::take_signal(int signal) {
 void Head::judge(int index, int wait_status) {
   Process& process = processes_[static_cast<size_t>(index)];
   process.is_running = false;
-  process.owes_table = false;
-  use_tables();
+  table_.lose(static_cast<size_t>(index));
   verdict_.end_of(index, status_of(wait_status));
   if (process.has_finished && !WIFSIGNALED(wait_status)) return;
   const int status = std::max(status_of(wait_status), 1);
@@ -210,7 +212,7 @@ void Head::judge(int index, int wait_status) {
 
 void Head::end_all(Order what) {
   for (const Process& process : processes_) order(process, what);
-  if (kill_ns_ == 0) kill_ns_ = now_ns() + kPatienceNs;
+  if (kill_ns_ == 0) kill_ns_ = now_ns() + Verdict::kPatienceNs;
 }
 
 void Head::order(const Process& process, Order what) {
@@ -231,92 +233,47 @@ void Head::kill_all(bool also_reporter) {
 // --- times --------------------------------------------------------------------------------------
 
 int Head::ms_to_next_deadline() const {
-  uint64_t next = UINT64_MAX;
-  for (const uint64_t time :
-       {timeout_ns_, tables_ns_, broken_ns_, kill_ns_, kill_reporter_ns_, abandon_ns_})
-    if (time != 0) next = std::min(next, time);
-  if (input_.is_paused()) next = std::min(next, now_ns() + kLookAtTerminalNs);
-  if (next == UINT64_MAX) return -1;
-  const uint64_t now = now_ns();
-  return next <= now
-             ? 0
-             : static_cast<int>(std::min<uint64_t>((next - now) / kMs + 1, 60'000));
+  const Deadline look_at_terminal_ns =
+      input_.is_paused() ? now_ns() + kLookAtTerminalNs : 0;
+  return ms_to_first({timeout_ns_, table_.deadline_ns(), broken_ns_, kill_ns_,
+                      kill_reporter_ns_, abandon_ns_, look_at_terminal_ns});
 }
 
 void Head::keep_deadlines() {
   input_.look_again();
   const uint64_t now = now_ns();
-  const auto is_over = [now](uint64_t& time) {
-    const bool is = time != 0 && time <= now;
-    if (is) time = 0;
-    return is;
-  };
-  if (is_over(timeout_ns_)) ask_tables(Asking::kTimeout);
-  if (is_over(tables_ns_)) {
-    for (Process& process : processes_) process.owes_table = false;
-    use_tables();
-  }
+  if (take_if_over(timeout_ns_, now)) ask_table(TableQuestion::Why::kTimeout);
+  table_.keep_deadline(now);
   // Once a process has finished all ranks have ended: it may leave before others do.
   const bool has_finished =
       std::any_of(processes_.begin(), processes_.end(),
                   [](const Process& process) { return process.has_finished; });
-  if (is_over(broken_ns_) && !has_finished && verdict_.end(job::kExitLaunch, broken_))
+  if (take_if_over(broken_ns_, now) && !has_finished &&
+      verdict_.end(job::kExitLaunch, broken_))
     end_all(Order::kEndNow);
-  if (is_over(kill_ns_)) {
+  if (take_if_over(kill_ns_, now)) {
     kill_all(false);
     if (kill_reporter_ns_ == 0) abandon_ns_ = now + kAbandonNs;
   }
-  if (is_over(kill_reporter_ns_)) {
+  if (take_if_over(kill_reporter_ns_, now)) {
     kill_all(true);
     abandon_ns_ = now + kAbandonNs;
   }
-  if (is_over(abandon_ns_)) abandon_others();
+  if (take_if_over(abandon_ns_, now)) abandon_others();
 }
 
 // --- what each rank does ------------------------------------------------------------------------
 
-void Head::ask_tables(Asking why) {
-  if (verdict_.is_ending()) return;
-  asking_ = std::max(asking_, why);
-  asked_ = 0;
-  for (Process& process : processes_) {
-    process.owes_table = false;
-    process.table.clear();
-  }
-  use_tables();
+void Head::ask_table(TableQuestion::Why why) {
+  if (!verdict_.is_ending()) table_.begin(why);
 }
 
-// One process tells the table of all: it asks the others itself. False: all have been asked.
-bool Head::ask_next() {
-  while (asked_ < processes_.size()) {
-    Process& process = processes_[asked_++];
-    if (!process.is_running) continue;
-    process.owes_table = true;
-    order(process, Order::kAskTable);
-    tables_ns_ = now_ns() + kTablesNs;
-    return true;
-  }
-  return false;
-}
-
-// When the one that was asked has answered, or is late: then the next one is asked.
-void Head::use_tables() {
-  if (asking_ == Asking::kNothing ||
-      std::any_of(processes_.begin(), processes_.end(),
-                  [](const Process& process) { return process.owes_table; }))
-    return;
-  const auto told =
-      std::find_if(processes_.begin(), processes_.end(),
-                   [](const Process& process) { return !process.table.empty(); });
-  if (told == processes_.end() && ask_next()) return;
-  const std::string tables =
-      told != processes_.end() ? told->table : "  no process answers\n";
-  tables_ns_ = 0;
-  if (std::exchange(asking_, Asking::kNothing) == Asking::kQuestion)
-    return job::console::say("mpcrun: state of the job\n" + tables);
+void Head::take_table(TableQuestion::Why why, const std::string& table) {
+  if (why == TableQuestion::Why::kUser)
+    return job::console::say("mpcrun: state of the job\n" + table);
   verdict_.end(job::kExitTimeout,
                fmt::format("mpcrun: --timeout: the job ran for {} s; it is ended\n{}",
-                           launch_.timeout_seconds, tables));
+                           launch_.timeout_seconds, table));
   end_all(Order::kEndNow);
 }
 

@@ -15,7 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
+#include "runtime/wireup/table_question.h"
 #include "runtime/wireup/verdict.h"
 #include "tools/mpclaunch/children.h"
 #include "tools/mpclaunch/exchange.h"
@@ -49,9 +51,6 @@ class Head {
   int run();
 
  private:
-  // What the table of all ranks is for.
-  enum class Asking { kNothing, kQuestion, kTimeout };
-
   // head.cpp
   void turn();
   int ms_to_next_deadline() const;
@@ -63,9 +62,8 @@ class Head {
   void end_all(wireup::Order order);
   void order(const Process& process, wireup::Order order);
   void kill_all(bool also_reporter);
-  void ask_tables(Asking why);
-  bool ask_next();
-  void use_tables();
+  void ask_table(wireup::TableQuestion::Why why);
+  void take_table(wireup::TableQuestion::Why why, const std::string& table);
   bool has_running() const;
 
   // head_hosts.cpp
@@ -88,6 +86,7 @@ class Head {
   Loop loop_;
   wireup::Verdict verdict_;
   std::vector<Process> processes_;
+  wireup::TableQuestion table_;
   Children children_;
   Hosts hosts_;
   Exchange exchange_;
@@ -98,12 +97,9 @@ class Head {
   bool is_started_ = false;  // all hosts have been there
   bool is_interrupted_ = false;
   bool has_reader_ = true;  // of what the job prints
-  Asking asking_ = Asking::kNothing;
-  size_t asked_ = 0;    // so many processes, for a table
-  std::string broken_;  // what Report::kBroken said
-  // Times of CLOCK_MONOTONIC in ns; 0: none.
-  uint64_t timeout_ns_ = 0, tables_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0,
-           kill_reporter_ns_ = 0, abandon_ns_ = 0;
+  std::string broken_;      // what Report::kBroken said
+  Deadline timeout_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0, kill_reporter_ns_ = 0,
+           abandon_ns_ = 0;
 };
 
 }  // namespace mpc::launch

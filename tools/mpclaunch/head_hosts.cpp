@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/clock.h"
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
-#include "tools/mpclaunch/clock.h"
 #include "tools/mpclaunch/head.h"
 #include "tools/mpclaunch/interfaces.h"
 #include "tools/mpclaunch/pmix_server.h"
@@ -181,9 +181,9 @@ void Head::lose_host(int host, const std::string& problem) {
     if (process.host != host) continue;
     is_needed = is_needed || process.is_running;
     process.is_running = false;
-    process.owes_table = false;
   }
-  use_tables();
+  for (const Process& process : processes_)
+    if (process.host == host) table_.lose(static_cast<size_t>(process.index));
   output_.end_of(host);
   if (is_needed && verdict_.end(job::kExitLaunch, problem + "; the job is ended"))
     end_all(wireup::Order::kEndSoon);
@@ -200,7 +200,7 @@ void Head::lose_reader() {
 // Their daemons end them when the connection does.
 void Head::abandon_others() {
   for (Process& process : processes_)
-    if (process.host != here_) process.is_running = process.owes_table = false;
+    if (process.host != here_) process.is_running = false;
 }
 
 void Head::lose_output(int fd, int error) {

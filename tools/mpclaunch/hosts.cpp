@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/version.h"
-#include "tools/mpclaunch/clock.h"
 #include "tools/mpclaunch/first_line.h"
 
 namespace mpc::launch {

@@ -20,8 +20,6 @@ struct Process {
   std::string host_name;  // empty: mpcrun's, and there is no other one
   bool is_running = false;
   bool has_finished = false;  // its ranks have ended by themselves
-  bool owes_table = false;
-  std::string table;
 
   // "process 1 (ranks 4-7) on host beta".
   std::string name() const;
