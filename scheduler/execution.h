@@ -171,9 +171,10 @@ class Execution {
   friend class Carrier;
   friend class Hold;
 
-  // Relaxed: kernel_thread() of other threads is a hint; the execution itself reads what it is run by.
+  // What kernel_thread() tells other threads is a hint, but of a carrier that is made: release, acquire.
+  // The execution itself reads what it is run by.
   void run_on(Carrier* carrier) noexcept {
-    std::atomic_ref(carrier_).store(carrier, std::memory_order_relaxed);
+    std::atomic_ref(carrier_).store(carrier, std::memory_order_release);
   }
   void begin_wait(const WaitReason& reason) noexcept;
   bool take_permit() noexcept;  // kPermit -> kActive

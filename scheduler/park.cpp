@@ -134,7 +134,7 @@ bool Execution::is_quickly_woken() const noexcept {
 int Execution::kernel_thread() const noexcept {
   if (!is_ult_) return 0;
   const Carrier* carrier =
-      std::atomic_ref(const_cast<Carrier*&>(carrier_)).load(std::memory_order_relaxed);
+      std::atomic_ref(const_cast<Carrier*&>(carrier_)).load(std::memory_order_acquire);
   return carrier != nullptr ? carrier->tid() : 0;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/check.h"
 #include "base/settings.h"
 #include "runtime/job/card.h"
 #include "runtime/job/console.h"
@@ -61,7 +62,11 @@ Result<> NodeJob::divide_ranks() {
   if (wireup_->size() > ranks)
     return {Errc::kArg, fmt::format("{} processes for {} rank{}", wireup_->size(),
                                     ranks, ranks == 1 ? "" : "s")};
-  processes_ = ProcessMap::in_blocks(ranks, wireup_->size());
+  const std::vector<int> sizes = wireup_->ranks_of_processes();
+  processes_ = sizes.empty() ? ProcessMap::in_blocks(ranks, wireup_->size())
+                             : ProcessMap::of_sizes(sizes);
+  CHECK(processes_.ranks() == ranks && processes_.processes() == wireup_->size(),
+        "the launcher and mpcrun divide the ranks differently");
   local_ = processes_.ranks_of(wireup_->index());
   return hooks::run_wireup(*this);
 }

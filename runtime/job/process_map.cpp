@@ -18,6 +18,13 @@ ProcessMap ProcessMap::in_blocks(int ranks, int processes) {
   return map;
 }
 
+ProcessMap ProcessMap::of_sizes(const std::vector<int>& sizes) {
+  ProcessMap map(0);
+  map.starts_.resize(1);
+  for (const int size : sizes) map.starts_.push_back(map.starts_.back() + size);
+  return map;
+}
+
 int ProcessMap::process_of(int world_rank) const noexcept {
   if (is_one_process()) return 0;
   const auto after = std::upper_bound(starts_.begin(), starts_.end() - 1, world_rank);

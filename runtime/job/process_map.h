@@ -30,6 +30,8 @@ class ProcessMap {
   // Consecutive ranks in each process, whose sizes differ by at most one; all on one host. At most
   // as many processes as ranks, at least one.
   static ProcessMap in_blocks(int ranks, int processes);
+  // Consecutive ranks, so many in each process: at least one process, and one rank in each.
+  static ProcessMap of_sizes(const std::vector<int>& sizes);
 
   int ranks() const noexcept { return starts_.back(); }
   int processes() const noexcept { return static_cast<int>(starts_.size()) - 1; }

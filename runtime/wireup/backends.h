@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/wireup/starter.h"
 #include "runtime/wireup/wireup.h"
@@ -15,9 +16,10 @@
 namespace mpc::wireup {
 
 std::unique_ptr<Wireup> alone();
-// What it has left in the environment: kLauncherVariable, kInterfacesVariable.
+// What it has left in the environment: kLauncherVariable, kRanksVariable, kInterfacesVariable.
 struct FromLauncher {
   int socket = -1, console_memory = -1;
+  std::vector<int> ranks;  // of each process; empty: as many as they can have alike
   std::string interfaces;
 };
 // Loads the library behind it. Errors: kSystem, kUnsupported.

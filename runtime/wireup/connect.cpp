@@ -4,7 +4,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "runtime/wireup/backends.h"
 
@@ -17,6 +19,15 @@ Result<std::unique_ptr<Wireup>> without_launcher(const Wireup::Terms& terms) {
   if (starter.kind == Starter::Kind::kPmix) return guest(starter, terms);
   // Each of these processes would be a job of its own, and none would say so.
   return {Errc::kUnsupported, starter.is_first() ? refusal(starter) : ""};
+}
+
+std::vector<int> ranks_in_environment() {
+  const char* text = std::getenv(kRanksVariable);
+  std::istringstream in(text != nullptr ? text : "");
+  std::vector<int> out;
+  for (std::string number; std::getline(in, number, ',');)
+    out.push_back(std::atoi(number.c_str()));
+  return out;
 }
 
 }  // namespace
@@ -32,8 +43,10 @@ Result<std::unique_ptr<Wireup>> Wireup::connect(const Terms& terms) {
             std::string(kLauncherVariable) +
                 " is set, but names no launcher: only mpcrun sets it, unset it"};
   const char* interfaces = std::getenv(kInterfacesVariable);
-  auto wireup = several({socket, memory, interfaces != nullptr ? interfaces : ""});
+  auto wireup = several({socket, memory, ranks_in_environment(),
+                         interfaces != nullptr ? interfaces : ""});
   ::unsetenv(kLauncherVariable);
+  ::unsetenv(kRanksVariable);
   ::unsetenv(kInterfacesVariable);
   hide_pmix();
   return wireup;

@@ -47,6 +47,9 @@ inline constexpr size_t kMostTextBytes = 60 << 10;
 // is what the console needs (runtime/job/console.h).
 inline constexpr char kLauncherVariable[] = "MPC_LAUNCHER";
 
+// How many ranks each process has: "4,4,8".
+inline constexpr char kRanksVariable[] = "MPC_LAUNCHER_RANKS";
+
 // The network interfaces that lead to the other hosts of the job: "eth0,eth1". Not set: one host.
 inline constexpr char kInterfacesVariable[] = "MPC_LAUNCHER_INTERFACES";
 

@@ -23,6 +23,7 @@ class Several final : public Wireup {
   int local_index() const noexcept override { return modex_->local_index(); }
   int local_size() const noexcept override { return modex_->local_size(); }
   std::string interfaces() const override { return launcher_.interfaces; }
+  std::vector<int> ranks_of_processes() const override { return launcher_.ranks; }
   Result<> put(std::string_view key, const Bytes& bytes) override {
     return modex_->put(key, bytes);
   }

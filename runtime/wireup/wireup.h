@@ -44,6 +44,8 @@ class Wireup {
   virtual int local_size() const noexcept = 0;
   // The network interfaces of this host that lead to the others, "eth0,eth1"; empty: not known.
   virtual std::string interfaces() const { return {}; }
+  // How many ranks each process has; empty: as many as they can have alike. The same in all.
+  virtual std::vector<int> ranks_of_processes() const { return {}; }
 
   // Something that all others may get() after the exchange. Errors: kSystem.
   virtual Result<> put(std::string_view key, const Bytes& bytes) = 0;

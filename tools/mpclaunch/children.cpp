@@ -62,6 +62,7 @@ Result<> Children::start(int process, const StartOfChildren& how,
   for (char** word = environ; *word != nullptr; ++word) words.emplace_back(*word);
   words.insert(words.end(), environment.begin(), environment.end());
   words.push_back(variable_of(ends[1], how));
+  words.push_back(how.ranks_variable);
   std::vector<std::string> arguments = how.arguments;
   const std::vector<char*> argv = pointers_to(arguments), envp = pointers_to(words);
   const pid_t self = ::getpid();

@@ -25,6 +25,7 @@ namespace mpc::launch {
 struct StartOfChildren {
   std::string program;                 // mpcrun
   std::vector<std::string> arguments;  // with its name
+  std::string ranks_variable;          // Plan::ranks_variable()
   int console_memory = -1;
   int input = -1;               // standard input of process 0; -1: ours
   int output = -1, error = -1;  // -1: ours

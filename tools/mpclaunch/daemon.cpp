@@ -143,6 +143,7 @@ Result<> Daemon::start_processes(const Plan& plan, const StartFrame& start) {
   StartOfChildren how;
   how.program = start.program;
   how.arguments = start.arguments;
+  how.ranks_variable = plan.ranks_variable();
   how.console_memory = job::console::make_shared_memory();
   how.input = input_for_child_;
   how.output = outlet_.output();

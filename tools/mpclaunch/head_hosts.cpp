@@ -81,6 +81,7 @@ Result<> Head::start_here(const std::string& job) {
   StartOfChildren how;
   how.program = launch_.program;
   how.arguments = launch_.arguments;
+  how.ranks_variable = plan_.ranks_variable();
   how.console_memory = console_memory_;
   how.signals = before_;
   const std::string interfaces = interfaces_of(hosts_.descriptors());

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "runtime/wireup/record.h"
+
 namespace mpc::launch {
 
 int Plan::processes() const { return first_process(static_cast<int>(hosts.size())); }
@@ -24,6 +26,13 @@ std::vector<int> Plan::ranks_of_processes() const {
   for (const HostPlan& host : hosts)
     all.insert(all.end(), host.ranks.begin(), host.ranks.end());
   return all;
+}
+
+std::string Plan::ranks_variable() const {
+  std::string out = std::string(wireup::kRanksVariable) + "=";
+  for (const int ranks : ranks_of_processes())
+    out += (out.back() == '=' ? "" : ",") + std::to_string(ranks);
+  return out;
 }
 
 int Plan::first_process(int host) const {

@@ -26,6 +26,8 @@ struct Plan {
   bool has_other_hosts() const;
   // Of all hosts, in order.
   std::vector<int> ranks_of_processes() const;
+  // The same as "MPC_LAUNCHER_RANKS=4,4", for the environment of processes.
+  std::string ranks_variable() const;
   // The first process of a host; of the one behind the last: processes().
   int first_process(int host) const;
   int host_of(int process) const;

@@ -117,7 +117,7 @@ Merged merge(const std::vector<HostSlots>& given) {
   return merged;
 }
 
-// So many ranks has each of a job's processes (job::ProcessMap::in_blocks).
+// So many ranks has each of some processes, or hosts: as many as they can have alike.
 std::vector<int> blocks(int ranks, int processes) {
   std::vector<int> out;
   const auto begin = [&](int p) {
@@ -150,8 +150,33 @@ Result<int> count_hosts(const Merged& merged, const HostWish& wish, int ranks) {
                   room)};
 }
 
+// How many ranks each of the first `hosts` gets: as many as the others, or as it has slots for.
+std::vector<int> share_out(const Merged& merged, const HostWish& wish, int hosts,
+                           int ranks) {
+  const bool has_limits = merged.has_slots || wish.ranks_per_host > 0;
+  std::vector<int> share(static_cast<size_t>(hosts), 0);  // 0: not known yet
+  for (bool is_settled = false; !is_settled;) {
+    const auto open = static_cast<int>(std::count(share.begin(), share.end(), 0));
+    const std::vector<int> even = blocks(
+        ranks - std::accumulate(share.begin(), share.end(), 0), std::max(open, 1));
+    auto next = even.begin();
+    std::vector<int> wanted = share;
+    for (int& of_host : wanted)
+      if (of_host == 0) of_host = *next++;
+    is_settled = true;
+    for (size_t h = 0; h < share.size() && has_limits; ++h) {
+      const int room = slots_of(merged.hosts[h], wish);
+      if (share[h] != 0 || wanted[h] <= room) continue;
+      share[h] = room;
+      is_settled = false;
+    }
+    if (is_settled) share = wanted;
+  }
+  return share;
+}
+
 // Of each host: all have as many.
-Result<int> count_processes_of_host(const HostWish& wish, int hosts, int ranks) {
+Result<int> count_processes_of_host(const HostWish& wish, int hosts) {
   int count = std::max(wish.processes_per_host, 1);
   if (wish.processes > 0) {
     if (wish.processes % hosts != 0)
@@ -161,19 +186,27 @@ Result<int> count_processes_of_host(const HostWish& wish, int hosts, int ranks) 
                           wish.processes, hosts, wish.processes)};
     count = wish.processes / hosts;
   }
+  return count;
+}
+
+// The ranks of each process of a host. each: processes, unless the wish names their size.
+Result<std::vector<int>> processes_of(const HostSlots& host, const HostWish& wish,
+                                      int each, int ranks) {
   if (wish.ranks_per_process > 0) {
-    if (ranks % (wish.ranks_per_process * hosts) != 0)
-      return {Errc::kArg,
-              fmt::format("--ranks-per-process {}: {} ranks on {} hosts cannot "
-                          "be divided so",
-                          wish.ranks_per_process, ranks, hosts)};
-    count = ranks / wish.ranks_per_process / hosts;
+    if (ranks % wish.ranks_per_process != 0)
+      return {
+          Errc::kArg,
+          fmt::format("--ranks-per-process {}: host {} gets {} ranks, which cannot be "
+                      "divided so",
+                      wish.ranks_per_process, host.name, ranks)};
+    each = ranks / wish.ranks_per_process;
   }
-  if (count * hosts <= ranks) return count;
-  return {Errc::kArg,
-          fmt::format("{} processes on each of {} hosts: there are {} ranks, "
-                      "and a process has one at least",
-                      count, hosts, ranks)};
+  if (each <= ranks) return blocks(ranks, each);
+  return {
+      Errc::kArg,
+      fmt::format("{} processes on host {}: it gets {} rank{}, and a process has one "
+                  "at least",
+                  each, host.name, ranks, ranks == 1 ? "" : "s")};
 }
 
 Result<launch::Plan> plan_one_host(const HostWish& wish, int ranks) {
@@ -270,22 +303,15 @@ Result<launch::Plan> plan_job(const HostWish& wish, int ranks) {
   const Merged merged = merge(*given);
   const auto hosts = count_hosts(merged, wish, ranks);
   MPC_TRY(hosts);
-  const auto each = count_processes_of_host(wish, *hosts, ranks);
+  const auto each = count_processes_of_host(wish, *hosts);
   MPC_TRY(each);
-  const std::vector<int> all = blocks(ranks, *each * *hosts);
+  const std::vector<int> shares = share_out(merged, wish, *hosts, ranks);
   launch::Plan plan;
-  for (int h = 0; h < *hosts; ++h) {
-    const HostSlots& host = merged.hosts[static_cast<size_t>(h)];
-    const auto first = all.begin() + h * *each;
-    const int here = std::accumulate(first, first + *each, 0);
-    const bool has_limit = merged.has_slots || wish.ranks_per_host > 0;
-    if (has_limit && here > slots_of(host, wish))
-      return {
-          Errc::kArg,
-          fmt::format("host {} has {} slots, and gets {} of {} ranks: all hosts of a "
-                      "job have as many; give it more slots, or leave it out",
-                      host.name, slots_of(host, wish), here, ranks)};
-    plan.hosts.push_back({host.name, is_this_host(host.name), {first, first + *each}});
+  for (size_t h = 0; h < shares.size(); ++h) {
+    const HostSlots& host = merged.hosts[h];
+    auto processes = processes_of(host, wish, *each, shares[h]);
+    MPC_TRY(processes);
+    plan.hosts.push_back({host.name, is_this_host(host.name), std::move(*processes)});
   }
   return plan;
 }

@@ -118,7 +118,7 @@ void declare_cores(CLI::App& app, Parsed& p) {
 
 void declare_processes(CLI::App& app, Parsed& p) {
   app.add_option("-p,--processes", p.hosts.processes,
-                 "Number of processes of the job, each with as many of the ranks as "
+                 "Number of processes of the job, which share its ranks alike, as "
                  "user-level "
                  "threads; default: 1")
       ->type_name("P")

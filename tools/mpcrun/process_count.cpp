@@ -28,12 +28,6 @@ Result<int> count_processes(int processes, int ranks_per_process, int ranks) {
             fmt::format("-p {}: there {} {} rank{}, and a process has one at least",
                         processes, ranks == 1 ? "is" : "are", ranks,
                         ranks == 1 ? "" : "s")};
-  if (processes > 0 && ranks % processes != 0)
-    return {
-        Errc::kArg,
-        fmt::format("-p {}: all processes have as many ranks, and {} is no multiple "
-                    "of {}; it is of {}",
-                    processes, ranks, processes, divisors_of(ranks))};
   if (ranks_per_process == 0) return std::max(processes, 1);
   if (ranks_per_process > ranks || ranks % ranks_per_process != 0)
     return {Errc::kArg,

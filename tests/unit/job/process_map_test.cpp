@@ -41,6 +41,18 @@ TEST(ProcessMap, RanksOfDifferentProcessesShareNoMemory) {
   EXPECT_TRUE(map.share_memory(3, 2));
 }
 
+TEST(ProcessMap, ProcessesMayHaveDifferentNumbersOfRanks) {
+  const ProcessMap map = ProcessMap::of_sizes({1, 5, 2});
+  EXPECT_EQ(map.processes(), 3);
+  EXPECT_EQ(map.ranks(), 8);
+  EXPECT_EQ(map.ranks_of(1).first, 1);
+  EXPECT_EQ(map.ranks_of(1).end, 6);
+  EXPECT_EQ(map.process_of(0), 0);
+  EXPECT_EQ(map.process_of(5), 1);
+  EXPECT_EQ(map.process_of(6), 2);
+  EXPECT_TRUE(ProcessMap::of_sizes({3}).is_one_process());
+}
+
 TEST(ProcessMap, ThereAreNoMoreProcessesThanRanks) {
   EXPECT_EQ(ProcessMap::in_blocks(3, 100).processes(), 3);
   EXPECT_EQ(ProcessMap::in_blocks(3, 0).processes(), 1);

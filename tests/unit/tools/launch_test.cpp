@@ -262,18 +262,41 @@ TEST(HostPlan, DividesRanksInBlocks) {
   EXPECT_EQ(launch::encode(*plan_job(wish, 256)), ".localhost=128;alpha=128");
 }
 
+TEST(HostPlan, GivesNoHostMoreThanItsSlots) {
+  HostWish wish;
+  wish.hosts = "alpha:1,beta:3";
+  EXPECT_EQ(launch::encode(*plan_job(wish, 4)), "alpha=1;beta=3");
+  EXPECT_EQ(launch::encode(*plan_job(wish, 2)), "alpha=1;beta=1");
+  wish.hosts = "alpha:2,beta:9,gamma:4";
+  EXPECT_EQ(launch::encode(*plan_job(wish, 15)), "alpha=2;beta=9;gamma=4");
+  EXPECT_EQ(launch::encode(*plan_job(wish, 12)), "alpha=2;beta=6;gamma=4");
+  EXPECT_EQ(launch::encode(*plan_job(wish, 11)), "alpha=2;beta=9");
+  wish.processes_per_host = 2;
+  EXPECT_EQ(launch::encode(*plan_job(wish, 15)), "alpha=1,1;beta=4,5;gamma=2,2");
+  wish.processes_per_host = 0;
+  wish.ranks_per_process = 1;
+  EXPECT_EQ(launch::encode(*plan_job(wish, 5)), "alpha=1,1;beta=1,1,1");
+}
+
+TEST(HostPlan, OneHostMayHaveProcessesOfDifferentSizes) {
+  HostWish wish;
+  wish.processes = 3;
+  EXPECT_EQ(launch::encode(*plan_job(wish, 8)), ".=2,3,3");
+}
+
 TEST(HostPlan, SaysWhatDoesNotFit) {
   HostWish wish;
   wish.hosts = "alpha:2,beta:2";
   EXPECT_NE(problem_of(wish, 5).find("room for 4"), std::string::npos);
-  wish.hosts = "alpha:1,beta:3";
-  EXPECT_NE(problem_of(wish, 4).find("alpha has 1 slots"), std::string::npos);
   wish.hosts = "alpha,beta";
   wish.ranks_per_host = 2;
   EXPECT_NE(problem_of(wish, 5).find("--ranks-per-host 2"), std::string::npos);
   wish.ranks_per_host = 0;
   wish.processes_per_host = 3;
-  EXPECT_NE(problem_of(wish, 4).find("3 processes"), std::string::npos);
+  EXPECT_NE(problem_of(wish, 4).find("3 processes on host alpha"), std::string::npos);
+  wish.processes_per_host = 0;
+  wish.ranks_per_process = 3;
+  EXPECT_NE(problem_of(wish, 8).find("host alpha gets 4 ranks"), std::string::npos);
   wish.host_file = "file";
   EXPECT_NE(problem_of(wish, 4).find("one of the two"), std::string::npos);
   HostWish none;
