@@ -2,8 +2,8 @@
 // Clock: the time that deadlines are counted in.
 //
 // Role:      nanoseconds of CLOCK_MONOTONIC; deadlines, and how long poll() may sleep before them.
-// Users:     base/trace.cpp, runtime/loader/debugger_view.cpp, runtime/wireup/steward.cpp,
-//            runtime/wireup/table_question.cpp, tools/mpclaunch.
+// Users:     base/trace.cpp, runtime/loader/debugger_view.cpp, runtime/wireup,
+//            tools/mpclaunch.
 // Threads:   any.
 // See also:  clock_gettime(2), poll(2); scheduler/execution.h, for what ranks wait for.
 

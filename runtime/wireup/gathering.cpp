@@ -9,14 +9,16 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <utility>
+
+#include "base/clock.h"
 
 namespace mpc::wireup {
 namespace {
@@ -25,6 +27,8 @@ namespace {
 constexpr int kAdmitSeconds = 30;
 // For an address that leads nowhere, and for somebody who connects and says nothing.
 constexpr int kAnswerSeconds = 3;
+// Who have not said who they are: the oldest one goes first.
+constexpr size_t kMostVisitors = 256;
 // A host that is gone is noticed after so long.
 constexpr int kLostMs = 5000;
 // A report goes in one piece: larger than kMostTextBytes.
@@ -209,24 +213,70 @@ Bytes Gathering::invitation() const {
   return {first, first + text.size()};
 }
 
-// 1: one more has come. -1: the listener is broken.
-int Gathering::admit_one(int processes, std::vector<Member>& members) const {
-  const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (socket < 0) return errno == EINTR || errno == ECONNABORTED ? 0 : -1;
-  set_time_limit(socket, kAnswerSeconds);
+// Who has connected, and has not said yet who it is. Strangers may be among them: nobody waits for one.
+struct Gathering::Visitor {
+  int socket = -1;
+  Deadline end_ns = 0;
   Hello hello{};
-  const bool is_ours = receive(socket, &hello, sizeof hello) &&
-                       std::equal(token_.begin(), token_.end(), hello.token) &&
-                       hello.index > 0 && hello.index < processes &&
-                       members[static_cast<size_t>(hello.index)].socket < 0;
-  if (!is_ours || ::send(socket, &hello.index, sizeof hello.index, MSG_NOSIGNAL) < 0) {
-    ::close(socket);
-    return 0;
+  size_t bytes = 0;  // of the hello
+
+  // False: it has gone, or has said all of it.
+  bool says_more() {
+    const ssize_t came = ::recv(socket, reinterpret_cast<char*>(&hello) + bytes,
+                                sizeof hello - bytes, MSG_DONTWAIT);
+    if (came < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    bytes += static_cast<size_t>(std::max<ssize_t>(came, 0));
+    return came > 0 && bytes < sizeof hello;
   }
-  make_lasting(socket);
+};
+
+// True: it is a process of the job, which has not been there yet.
+bool Gathering::let_in(Visitor& visitor, std::vector<Member>& members) const {
+  Hello& hello = visitor.hello;
+  const bool is_ours = visitor.bytes == sizeof hello &&
+                       std::equal(token_.begin(), token_.end(), hello.token) &&
+                       hello.index > 0 &&
+                       hello.index < static_cast<int>(members.size()) &&
+                       members[static_cast<size_t>(hello.index)].socket < 0;
+  if (!is_ours || ::send(visitor.socket, &hello.index, sizeof hello.index,
+                         MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    ::close(visitor.socket);
+    return false;
+  }
+  make_lasting(visitor.socket);
   hello.host[sizeof hello.host - 1] = 0;
-  members[static_cast<size_t>(hello.index)] = {socket, hello.pid, hello.host};
-  return 1;
+  members[static_cast<size_t>(hello.index)] = {visitor.socket, hello.pid, hello.host};
+  return true;
+}
+
+// How many processes have come meanwhile. Errors: kSystem.
+Result<int> Gathering::admit_some(std::list<Visitor>& visitors,
+                                  std::vector<Member>& members, Deadline end_ns) const {
+  std::vector<pollfd> wanted = {{listener_, POLLIN, 0}};
+  for (const Visitor& visitor : visitors) wanted.push_back({visitor.socket, POLLIN, 0});
+  // The first one to come is the first whose time is over.
+  const Deadline next_ns = visitors.empty() ? 0 : visitors.front().end_ns;
+  if (::poll(wanted.data(), wanted.size(), ms_to_first({end_ns, next_ns})) < 0)
+    return 0;
+  int came = 0;
+  auto event = wanted.begin() + 1;
+  const uint64_t now = now_ns();
+  for (auto visitor = visitors.begin(); visitor != visitors.end(); ++event) {
+    const bool stays =
+        event->revents != 0 ? visitor->says_more() : visitor->end_ns > now;
+    if (!stays && let_in(*visitor, members)) ++came;
+    visitor = stays ? std::next(visitor) : visitors.erase(visitor);
+  }
+  if (wanted[0].revents == 0) return came;
+  const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (socket < 0 && errno != EINTR && errno != ECONNABORTED) return failed("accept");
+  if (socket < 0) return came;
+  if (visitors.size() >= kMostVisitors) {
+    ::close(visitors.front().socket);
+    visitors.pop_front();
+  }
+  visitors.push_back({socket, now + kAnswerSeconds * 1000 * kMs});
+  return came;
 }
 
 Result<std::vector<Member>> Gathering::admit(int processes, int* own) {
@@ -236,11 +286,10 @@ Result<std::vector<Member>> Gathering::admit(int processes, int* own) {
   std::vector<Member> members(static_cast<size_t>(processes));
   members[0] = {ends[0], ::getpid(), host_name()};
   *own = ends[1];
-  const time_t limit = ::time(nullptr) + kAdmitSeconds;
+  std::list<Visitor> visitors;
+  const Deadline end_ns = now_ns() + kAdmitSeconds * 1000 * kMs;
   for (int missing = processes - 1; missing > 0;) {
-    pollfd wanted{listener_, POLLIN, 0};
-    const time_t left = limit - ::time(nullptr);
-    if (left <= 0) {
+    if (now_ns() >= end_ns) {
       const auto absent = std::find_if(members.begin(), members.end(),
                                        [](const Member& m) { return m.socket < 0; });
       errno = ETIMEDOUT;
@@ -248,11 +297,11 @@ Result<std::vector<Member>> Gathering::admit(int processes, int* own) {
                      " has not come to process 0")
                         .c_str());
     }
-    if (::poll(&wanted, 1, static_cast<int>(left * 1000)) <= 0) continue;
-    const int came = admit_one(processes, members);
-    if (came < 0) return failed("accept");
-    missing -= came;
+    const auto came = admit_some(visitors, members, end_ns);
+    MPC_TRY(came);
+    missing -= *came;
   }
+  for (const Visitor& visitor : visitors) ::close(visitor.socket);
   ::close(listener_);
   listener_ = -1;
   return members;

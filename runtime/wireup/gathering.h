@@ -9,9 +9,11 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "runtime/wireup/modex.h"
 
@@ -42,7 +44,10 @@ class Gathering {
 
  private:
   using Token = std::array<unsigned char, 16>;
-  int admit_one(int processes, std::vector<Member>& members) const;
+  struct Visitor;
+  bool let_in(Visitor& visitor, std::vector<Member>& members) const;
+  Result<int> admit_some(std::list<Visitor>& visitors, std::vector<Member>& members,
+                         Deadline end_ns) const;
 
   int listener_ = -1;
   uint16_t port_ = 0;

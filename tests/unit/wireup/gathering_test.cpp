@@ -55,17 +55,22 @@ TEST_P(Gatherings, EachProcessHasASocketToTheFirst) {
 
 INSTANTIATE_TEST_SUITE_P(OneHostAndSeveral, Gatherings, testing::Bool());
 
-TEST(Gathering, StrangersAreSentAway) {
-  auto gathering = Gathering::open(true);
-  ASSERT_TRUE(gathering) << gathering.error().message;
-  const Bytes invitation = gathering->invitation();
+int connected_to(const Bytes& invitation) {
   const int stranger = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port_of(invitation));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::connect(stranger, reinterpret_cast<sockaddr*>(&address), sizeof address),
+  EXPECT_EQ(::connect(stranger, reinterpret_cast<sockaddr*>(&address), sizeof address),
             0);
+  return stranger;
+}
+
+TEST(Gathering, StrangersAreSentAway) {
+  auto gathering = Gathering::open(true);
+  ASSERT_TRUE(gathering) << gathering.error().message;
+  const Bytes invitation = gathering->invitation();
+  const int stranger = connected_to(invitation);
   const std::string guess(200, 1);
   EXPECT_EQ(::send(stranger, guess.data(), guess.size(), 0), ssize_t{200});
   auto other = std::async(std::launch::async,
@@ -79,6 +84,27 @@ TEST(Gathering, StrangersAreSentAway) {
   char byte;
   EXPECT_LE(::recv(stranger, &byte, 1, 0), 0);
   ::close(stranger);
+}
+
+// Longer in all than processes are waited for, if each were waited for.
+TEST(Gathering, NobodyWaitsForStrangersWhoSayNothing) {
+  auto gathering = Gathering::open(true);
+  ASSERT_TRUE(gathering) << gathering.error().message;
+  const Bytes invitation = gathering->invitation();
+  std::vector<int> strangers;
+  for (int i = 0; i < 20; ++i) strangers.push_back(connected_to(invitation));
+  EXPECT_EQ(::send(strangers[0], "half", 4, 0), 4);
+  auto other = std::async(std::launch::async,
+                          [&invitation] { return Gathering::join(invitation, 1); });
+  int own = -1;
+  const auto members = gathering->admit(2, &own);
+  ASSERT_TRUE(members) << members.error().message;
+  EXPECT_TRUE(other.get());
+  char byte;
+  for (const int stranger : strangers) {
+    EXPECT_LE(::recv(stranger, &byte, 1, 0), 0);
+    ::close(stranger);
+  }
 }
 
 TEST(Gathering, WhereNobodyListensAProcessSaysWhatItTried) {
