@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/settings.h"
+#include "mpi/coll/bridged.h"
 #include "mpi/objects/check.h"
 #include "mpi/objects/wait_reasons.h"
 #include "nbc/direct/direct.h"
@@ -44,6 +45,9 @@ bool is_possible(const Comm& comm) noexcept {
   return is_on.get() && !is_checking() && comm.has_team();
 }
 
+// Where it is not: what members of several processes may do instead.
+bool may_bridge() noexcept { return is_on.get() && !is_checking(); }
+
 [[gnu::cold]] Err error_of_outcome(const nbc::direct::Outcome& outcome,
                                    const char* name) {
   if (outcome.mismatch != nullptr) {
@@ -71,7 +75,7 @@ Err run(const char* name, Comm& comm, Team& team, const nbc::direct::Call& call)
 }  // namespace
 
 std::optional<Err> direct_barrier(Comm& comm) {
-  if (!is_possible(comm)) return {};
+  if (!is_possible(comm)) return may_bridge() ? bridged_barrier(comm) : std::nullopt;
   return run("MPI_Barrier", comm, comm.team(), {});
 }
 
@@ -107,7 +111,10 @@ Err run_reduction(const char* name, Comm& comm, nbc::direct::Call& call, TypeArg
 
 std::optional<Err> direct_allreduce(const void* sendbuf, void* recvbuf, dt::Count count,
                                     TypeArg type, Op& op, Comm& comm) {
-  if (!is_possible(comm) || count == 0) return {};
+  if (count == 0) return {};
+  if (!is_possible(comm))
+    return may_bridge() ? bridged_allreduce(sendbuf, recvbuf, count, type, op, comm)
+                        : std::nullopt;
   nbc::direct::Call call;
   call.coll = nbc::Coll::kAllreduce;
   if (!describe_reduction(call, comm.team(), sendbuf, recvbuf, count, type, op))

@@ -37,6 +37,7 @@ class Errhandler;
 class SendBuffer;
 class InfoHints;
 struct Topology;
+struct Bridge;
 
 class Comm final : public Object {
  public:
@@ -129,6 +130,7 @@ class Comm final : public Object {
   std::string name;
   std::unique_ptr<InfoHints> hints;          // null: none set
   std::shared_ptr<const Topology> topology;  // null: none
+  std::shared_ptr<Bridge> bridge;            // null: mpi/coll/bridged.cpp makes it
   // Buffered mode (MPI-4.1 MPI_Comm_attach_buffer): owned by the point-to-point bodies.
   std::shared_ptr<SendBuffer> send_buffer;
 

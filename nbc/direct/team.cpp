@@ -64,13 +64,14 @@ struct FlagWait {
 
   void wait(job::Rank& self, const sched::WaitReason& why) {
     if (holds()) return;
-    msg::wait_for(self,
-                  {[](void* w) { return static_cast<FlagWait*>(w)->holds(); },
-                   [](void* w, sched::Execution& waiter) {
-                     static_cast<FlagWait*>(w)->sleeper.arm(waiter);
-                   },
-                   [](void* w) { static_cast<FlagWait*>(w)->sleeper.disarm(); }, this},
-                  why);
+    msg::wait_for(
+        self,
+        {[](void* w) { return static_cast<FlagWait*>(w)->holds(); },
+         [](void* w, sched::Execution& waiter) {
+           static_cast<FlagWait*>(w)->sleeper.arm(waiter);
+         },
+         [](void* w) { static_cast<FlagWait*>(w)->sleeper.disarm(); }, this, true},
+        why);
   }
 };
 

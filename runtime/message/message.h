@@ -88,6 +88,7 @@ struct Condition {
   void (*arm)(void* argument, sched::Execution& waiter);
   void (*disarm)(void* argument);
   void* argument;
+  bool is_inside = false;  // it is executions of this process that make it true
 };
 // Waits until it holds; messages and hooks are served meanwhile as in every wait. Cheaper than
 // wait_until(): no request, no message makes it look again. Switches: yes.

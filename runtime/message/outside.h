@@ -68,6 +68,9 @@ class Outside {
   // The rank ends, and what it has under way is forgotten.
   void note_rank_end() noexcept;
 
+  // From now on the rank's main execution waits for its own process only, or no more.
+  // Caller: that one.
+  void set_waits_inside(bool on) noexcept { waits_inside_ = on; }
   // As DemandAccount has it, for an execution of the mailbox's owner.
   bool may_help(const Mailbox& mine) const noexcept;
   void look_away(Mailbox& mine, bool is_over) noexcept;
@@ -81,6 +84,7 @@ class Outside {
   // A receive that another process may fill has been posted since the queue was last seen empty.
   std::atomic<bool> has_posted_{false};
   std::atomic<int> operations_{0};
+  bool waits_inside_ = false;  // read and written by the main execution
   SpinLock<> lock_;
   std::unordered_map<ContextId, const int*> senders_ MPC_GUARDED_BY(lock_);
 };

@@ -121,8 +121,10 @@ void Outside::note_rank_end() noexcept {
   if (is_raised_.exchange(false, std::memory_order_acq_rel)) g_demand->lower();
 }
 
-// Who waits with no receive posted waits for a send, a probe, or for what processes agree on.
+// Who waits with no receive posted waits for a send, a probe, or for what processes agree on; or for
+// ranks of its own process, and says so.
 bool Outside::may_help(const Mailbox& mine) const noexcept {
+  if (is_main(mine, sched::Execution::self()) && waits_inside_) return awaits_any(mine);
   return has_posted_.load(std::memory_order_relaxed) || mine.posted.empty() ||
          operations_.load(std::memory_order_relaxed) != 0;
 }

@@ -2,6 +2,7 @@
 
 #include "runtime/message/arming.h"
 #include "runtime/message/background.h"
+#include "runtime/message/main_execution.h"
 #include "runtime/message/parking.h"
 #include "runtime/message/short_wait.h"
 #include "runtime/message/spinning.h"
@@ -260,7 +261,14 @@ void wait_for(job::Rank& self, const Condition& condition,
               const sched::WaitReason& why) {
   WaitForCondition policy(self, condition);
   if (policy.done()) return;
-  wait_for_end(self, mailbox_of(self), policy, why);
+  Mailbox& mine = mailbox_of(self);
+  const bool is_told =
+      g_has_outside && condition.is_inside && is_main(mine, sched::Execution::self());
+  if (is_told) [[unlikely]]
+    mine.outside.set_waits_inside(true);
+  wait_for_end(self, mine, policy, why);
+  if (is_told) [[unlikely]]
+    mine.outside.set_waits_inside(false);
 }
 
 // ---- without waiting for anything -----------------------------------------------------------

@@ -128,6 +128,26 @@ TEST_F(OutsideOfARank, OnlyReceivesOfItsOwnProcessLetItLookWithinFirst) {
   act_for_rank(false);
 }
 
+// A collective without messages: nothing of another process ends it.
+TEST_F(OutsideOfARank, WhoWaitsForItsOwnProcessIsNoDemand) {
+  act_for_rank(true);
+  mine_.outside.set_waits_inside(true);
+  EXPECT_FALSE(account_->may_help_caller());
+  account_->look_away(false);
+  EXPECT_EQ(demand_.things(), 0);
+  Request request;
+  append(operation_of(request), kSpanning, 3);  // which may come meanwhile
+  EXPECT_TRUE(account_->may_help_caller());
+  account_->look_away(false);
+  EXPECT_EQ(demand_.things(), 1);
+  remove(operation_of(request));
+  account_->look_away(false);
+  EXPECT_EQ(demand_.things(), 0);
+  mine_.outside.set_waits_inside(false);
+  EXPECT_TRUE(account_->may_help_caller());
+  act_for_rank(false);
+}
+
 // Non-blocking calls post while another execution of the rank looks away again and again. Whoever has posted finds demand, at once or when the other one is through.
 TEST_F(OutsideOfARank, NoDemandIsLostBetweenWhoPostsAndWhoLooksAway) {
   constexpr int kRounds = 50'000;

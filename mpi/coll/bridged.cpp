@@ -1,0 +1,78 @@
+#include "mpi/coll/bridged.h"
+
+#include <memory>
+
+#include "mpi/objects/comm_make.h"
+#include "mpi/objects/process.h"
+#include "mpi/objects/process_list.h"
+#include "runtime/job/job.h"
+
+#include "mpi/impl/collective.h"
+
+namespace mpc::mpi {
+
+// The two levels of a communicator, made in its first bridged call, which all members make.
+struct Bridge {
+  Comm* inside = nullptr;   // the members of this process
+  Comm* between = nullptr;  // the first of each process; null at others
+
+  Bridge() = default;
+  Bridge(const Bridge&) = delete;
+  ~Bridge() {
+    if (inside != nullptr) end_comm(inside);
+    if (between != nullptr) end_comm(between);
+  }
+};
+
+namespace {
+
+// All members know it alike. Without two members in one process there is nothing to gain.
+bool has_two_levels(const Comm& comm, const job::ProcessMap& map) {
+  return !comm.is_in_one_process() && !comm.is_inter() &&
+         static_cast<int>(comm.group()->processes(map).processes().size()) <
+             comm.size();
+}
+
+// Null: there are not two levels. call: the one that a rank is said to wait in.
+Bridge* bridge_of(Comm& comm, const char* call) {
+  if (comm.bridge != nullptr) [[likely]]
+    return comm.bridge.get();
+  const job::ProcessMap& map = comm.self().job->processes();
+  if (!has_two_levels(comm, map)) return nullptr;
+  auto bridge = std::make_shared<Bridge>();
+  split_comm(comm, map.process_of(comm.self().world_rank), 0, call, &bridge->inside);
+  split_comm(comm, bridge->inside->rank() == 0 ? 0 : MPI_UNDEFINED, 0, call,
+             &bridge->between);
+  // As reports say where a rank waits.
+  bridge->inside->name = comm.display_name() + " (in its process)";
+  if (bridge->between != nullptr)
+    bridge->between->name = comm.display_name() + " (between processes)";
+  comm.bridge = std::move(bridge);
+  return comm.bridge.get();
+}
+
+}  // namespace
+
+std::optional<Err> bridged_barrier(Comm& comm) {
+  Bridge* const bridge = bridge_of(comm, "MPI_Barrier");
+  if (bridge == nullptr) return {};
+  MPC_MPI_TRY(impl::barrier(*bridge->inside));
+  if (bridge->between != nullptr) MPC_MPI_TRY(impl::barrier(*bridge->between));
+  return impl::barrier(*bridge->inside);
+}
+
+std::optional<Err> bridged_allreduce(const void* sendbuf, void* recvbuf,
+                                     dt::Count count, TypeArg type, Op& op,
+                                     Comm& comm) {
+  // Else members of a process may not be combined first.
+  if (!op.commutes()) return {};
+  Bridge* const bridge = bridge_of(comm, "MPI_Allreduce");
+  if (bridge == nullptr) return {};
+  MPC_MPI_TRY(impl::allreduce(sendbuf, recvbuf, count, type, op, *bridge->inside));
+  if (bridge->between != nullptr)
+    MPC_MPI_TRY(
+        impl::allreduce(MPI_IN_PLACE, recvbuf, count, type, op, *bridge->between));
+  return impl::bcast(recvbuf, count, &*type, 0, *bridge->inside);
+}
+
+}  // namespace mpc::mpi
