@@ -14,8 +14,10 @@ from pathlib import Path
 
 # Package: (a command or file that it brings, the tests that are left out without it).
 TOOLS = {
-    "make": ("make", "wrappers.makefile, wrappers.autoconf, wrappers.cmake*"),
-    "autoconf": ("autoconf", "wrappers.autoconf"),
+    "make": ("make", "wrappers.makefile, wrappers.autoconf, wrappers.cmake*, names.cmake*, names.autoconf"),
+    "autoconf": ("autoconf", "wrappers.autoconf, names.autoconf"),
+    "autoconf-archive": ("/usr/share/aclocal/ax_mpi.m4", "names.autoconf"),
+    "meson": ("meson", "names.meson"),
     "clang": ("clang", "wrappers.clang, wrappers.cmake_clang, Loader.*clang*, Loader.*lld*, "
                         "./run fuzz"),
     "libclang-rt-dev": ("/usr/lib/clang/*/lib/linux/libclang_rt.asan-x86_64.so",
@@ -26,6 +28,7 @@ TOOLS = {
     "gnuplot-nox": ("gnuplot", "bench.overlap, pictures of mpcinfo.models"),
     "libpython3-dev": ("/usr/lib/*/pkgconfig/python3-embed.pc", "private.python*"),
     "python3-numpy": ("/usr/lib/python3/dist-packages/numpy", "private.python_numpy"),
+    "python3-setuptools": ("/usr/lib/python3/dist-packages/setuptools", "names.python"),
     "openssh-server": ("/usr/sbin/sshd", "cluster.hosts, cluster.host_ends"),
     "openssh-client": ("ssh", "cluster.hosts, cluster.host_ends"),
     "iproute2": ("ip", "cluster.hosts, cluster.host_ends"),

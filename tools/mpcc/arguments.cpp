@@ -1,11 +1,16 @@
 #include "tools/mpcc/arguments.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -30,12 +35,34 @@ Language language_of(std::string_view name) {
   return Language::kC;
 }
 
+// A wrapper that is told to call itself would do so for ever.
+bool is_this_program(const std::string& compiler) {
+  std::string path = compiler;
+  if (path.find('/') == std::string::npos) {
+    const char* folders = std::getenv("PATH");
+    std::istringstream in(folders != nullptr ? folders : "");
+    for (std::string folder; std::getline(in, folder, ':');) {
+      path = folder + "/" + compiler;
+      if (::access(path.c_str(), X_OK) == 0) break;
+    }
+  }
+  struct stat own {
+  }, other{};
+  return ::stat("/proc/self/exe", &own) == 0 && ::stat(path.c_str(), &other) == 0 &&
+         own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+// Our variables first, then those of the wrappers that users come from.
 std::string default_compiler(Language language) {
-  const char* variable = language == Language::kC     ? "MPC_CC"
-                         : language == Language::kCxx ? "MPC_CXX"
-                                                      : "MPC_FC";
-  if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
-    return value;
+  using Names = std::array<const char*, 3>;
+  const Names variables =
+      language == Language::kC     ? Names{"MPC_CC", "OMPI_CC", "MPICH_CC"}
+      : language == Language::kCxx ? Names{"MPC_CXX", "OMPI_CXX", "MPICH_CXX"}
+                                   : Names{"MPC_FC", "OMPI_FC", "MPICH_FC"};
+  for (const char* variable : variables) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0' && !is_this_program(value)) return value;
+  }
   return language == Language::kC     ? MPCC_DEFAULT_CC
          : language == Language::kCxx ? MPCC_DEFAULT_CXX
                                       : MPCC_DEFAULT_FC;
@@ -191,17 +218,16 @@ bool take_own(const std::string& a, Arguments& result) {
   const auto value_of = [&](std::string_view head) { return a.substr(head.size()); };
   if (a == "-show" || a == "-showme" || a == "--showme" || a == "--show") {
     result.show = true;
-  } else if (a == "-compile_info" || a == "-compile-info" || a == "-showme:compile" ||
-             a == "--showme:compile") {
-    result.query = "compile";
-  } else if (a == "-link_info" || a == "-link-info" || a == "-showme:link" ||
-             a == "--showme:link") {
-    result.query = "link";
+  } else if (a == "-compile_info" || a == "-compile-info") {
+    result.query = "compile_info";
+  } else if (a == "-link_info" || a == "-link-info") {
+    result.query = "link_info";
   } else if (starts_with(a, "-showme:") || starts_with(a, "--showme:")) {
     result.query = a.substr(a.find(':') + 1);
+    result.help = result.query == "help";
   } else if (a == "-mpc-version") {
     result.query = "version";
-  } else if (a == "-mpc-help" || a == "-help" || a == "-showme:help") {
+  } else if (a == "-mpc-help" || a == "-help") {
     result.help = true;
   } else if (starts_with(a, "-cc=") && result.language != Language::kFortran) {
     result.compiler = value_of("-cc=");

@@ -57,6 +57,14 @@ void append(Words& to, const Words& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// CMake calls Debian's f95, which is a link to it.
+bool is_gfortran(const std::string& compiler) {
+  char path[PATH_MAX];
+  return compiler.find("gfortran") != std::string::npos ||
+         (compiler[0] == '/' && ::realpath(compiler.c_str(), path) != nullptr &&
+          std::strstr(path, "gfortran") != nullptr);
+}
+
 Words compile_flags(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-fPIC"};
   // A program's own functions are never replaced from outside: let them be inlined.
@@ -67,8 +75,7 @@ Words compile_flags(const Arguments& a, const Prefix& prefix) {
   if (!a.only_assembles) flags.push_back("-fstack-clash-protection");
   // mpif.h declares no interfaces, so calls with buffers of different types look like mistakes.
   // gfortran compiles C, too, and says there that it does not know the flag.
-  if (a.language == Language::kFortran && a.has_fortran &&
-      a.compiler.find("gfortran") != std::string::npos)
+  if (a.language == Language::kFortran && a.has_fortran && is_gfortran(a.compiler))
     flags.push_back("-fallow-argument-mismatch");
   if (a.language == Language::kFortran) {
     const std::string modules = modules_directory(prefix.parts, a.compiler);
@@ -140,12 +147,48 @@ void print(const Words& words) {
   std::puts(line.c_str());
 }
 
+// CMake's module FindMPI, which sets what wrappers of other MPIs look at.
+bool is_asked_by_cmake() {
+  for (const char* name : {"I_MPI_DEBUG_INFO_STRIP", "I_MPI_FORT_BIND"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || std::strcmp(value, "disable") != 0) return false;
+  }
+  return true;
+}
+
+// FindMPI leaves out an option -fPIC, since other MPIs do not mean it. It keeps what is behind a
+// semicolon that is a part of another option, and makes an option of its own of that.
+void print_for_cmake(const Words& flags) {
+  std::string line;
+  bool is_said = false;
+  for (const std::string& flag : flags) {
+    if (flag == "-fPIC") continue;
+    line += (line.empty() ? "" : " ") + flag;
+    if (!is_said && flag.compare(0, 2, "-f") == 0) line += "\\;-fPIC";
+    is_said = is_said || flag.compare(0, 2, "-f") == 0;
+  }
+  std::puts(line.c_str());
+}
+
+// MPICH prints the compiler, too; who parses that skips the first word.
+Words with_compiler(const Arguments& a, const Words& flags) {
+  Words words = {a.compiler};
+  append(words, flags);
+  return words;
+}
+
 int answer_query(const Arguments& a, const Prefix& prefix) {
   const std::string& q = a.query;
-  if (q == "compile") {
+  if (q == "compile" && is_asked_by_cmake()) {
+    print_for_cmake(compile_flags(a, prefix));
+  } else if (q == "compile") {
     print(compile_flags(a, prefix));
   } else if (q == "link") {
     print(link_flags_for_others(a, prefix));
+  } else if (q == "compile_info") {
+    print(with_compiler(a, compile_flags(a, prefix)));
+  } else if (q == "link_info") {
+    print(with_compiler(a, link_flags_for_others(a, prefix)));
   } else if (q == "incdirs") {
     print({prefix.include});
   } else if (q == "libdirs") {
@@ -168,9 +211,14 @@ void print_help(const Arguments& a) {
       "Usage: mpcc|mpcxx|mpcfort [compiler options] files...\n"
       "Compiles and links MPI programs with %s, so that mpcrun can run them as ranks.\n"
       "  -show            print the command instead of running it\n"
-      "  -compile_info    print what is added when compiling (also -showme:compile)\n"
-      "  -link_info       print what is added when linking (also -showme:link)\n"
-      "  -cc=C -cxx=C -fc=C   use the compiler C (also MPC_CC, MPC_CXX, MPC_FC)\n"
+      "  -compile_info    print the compiler with what is added when compiling\n"
+      "  -link_info       print the compiler with what is added when linking\n"
+      "  -showme:WHAT     compile, link: what is added; command, incdirs, libdirs, "
+      "libs,\n"
+      "                   version\n"
+      "  -cc=C -cxx=C -fc=C   use the compiler C (also MPC_CC, MPC_CXX, MPC_FC, and "
+      "those\n"
+      "                   of other MPIs: OMPI_CC, MPICH_CC ...)\n"
       "  -build-modules [DIR]  mpcfort: compile the modules mpi and mpi_f08 for this "
       "compiler\n"
       "                   (DIR: give it by -I; without DIR they are found by "

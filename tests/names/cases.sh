@@ -1,0 +1,244 @@
+#!/bin/sh
+# cases.sh BUILD CASE: one case of using this MPI by the names of others, with compat/bin in PATH
+# and nothing else. Exit status 77: a tool that the case needs is not installed.
+build=$1 case=$2
+names=$build/compat/bin
+PATH=$names:$PATH
+export PATH
+# Another MPI of this machine shall not be found instead.
+PKG_CONFIG_LIBDIR=/nonexistent
+export PKG_CONFIG_LIBDIR
+unset CC CXX FC F77 CFLAGS LDFLAGS MPICC MPI_HOME
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+need() { command -v "$1" >/dev/null || left_out "$1 is not installed"; }
+# Where `./run` has installed all that it needs (./run fresh), nothing may be missing.
+left_out() { echo "$1"; [ -z "${MPC_TEST_STRICT:-}" ] || exit 1; exit 77; }
+has() { case $1 in *"$2"*) ;; *) fail "'$2' is missing in: $1" ;; esac; }
+is() { [ "$1" = "$2" ] || fail "'$1' is not '$2'"; }
+# mpirun -np 3 of a program: "ok 3" by each rank.
+runs() {
+  three=$(timeout 60 mpirun -np 3 "$@" 2>&1) || fail "mpirun $1: $three"
+  is "$(printf '%s\n' "$three" | grep -c 'ok 3')" 3
+}
+
+# What position-dependent code cannot be for ranks: a thread_local, a variable of libc's, a global.
+cat >main.c <<'END_OF_C'
+#include <mpi.h>
+#include <stdio.h>
+static _Thread_local int local = 1;
+int shared = 1;
+int main(int argc, char** argv) {
+  int size, rank, sum;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  shared += rank;
+  local += rank;
+  MPI_Allreduce(&local, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (shared == rank + 1 && sum == size * (size + 1) / 2) fprintf(stdout, "ok %d\n", size);
+  MPI_Finalize();
+  return 0;
+}
+END_OF_C
+cat >main.cpp <<'END_OF_CXX'
+#include <mpi.h>
+#include <iostream>
+int main(int argc, char** argv) {
+  int size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::cout << "ok " << size << std::endl;
+  MPI_Finalize();
+}
+END_OF_CXX
+cat >main.f90 <<'END_OF_F'
+program main
+  use mpi
+  implicit none
+  integer :: ierr, nranks
+  call mpi_init(ierr)
+  call mpi_comm_size(MPI_COMM_WORLD, nranks, ierr)
+  print '(a,i0)', 'ok ', nranks
+  call mpi_finalize(ierr)
+end program
+END_OF_F
+
+# A project with tests of its own, as CMake's documentation of FindMPI has it.
+cmake_project() {
+  cat >CMakeLists.txt <<END_OF_CMAKE
+cmake_minimum_required(VERSION 3.16)
+project(p C CXX)
+$1
+find_package(MPI REQUIRED)
+enable_testing()
+add_executable(c main.c)
+target_link_libraries(c PRIVATE MPI::MPI_C)
+add_executable(cxx main.cpp)
+target_link_libraries(cxx MPI::MPI_CXX)
+foreach(program c cxx)
+  add_test(NAME \${program} COMMAND \${MPIEXEC_EXECUTABLE} \${MPIEXEC_NUMPROC_FLAG} 3 \${MPIEXEC_PREFLAGS}
+                                   \$<TARGET_FILE:\${program}> \${MPIEXEC_POSTFLAGS})
+  set_tests_properties(\${program} PROPERTIES PASS_REGULAR_EXPRESSION "ok 3\\nok 3\\nok 3")
+endforeach()
+END_OF_CMAKE
+}
+
+cmake_builds() {
+  need cmake
+  need make  # what cmake generates for, unless told otherwise
+  { cmake -S . -B b "$@" && cmake --build b; } >log 2>&1 || { cat log; fail build; }
+  (cd b && timeout 100 ctest --output-on-failure) >log 2>&1 || { cat log; fail tests; }
+}
+
+case $case in
+names)
+  for name in mpicc:c mpicxx:cpp mpic++:cpp mpiCC:cpp mpifort:f90 mpif77:f90 mpif90:f90; do
+    "${name%:*}" "main.${name#*:}" -o prog || fail "${name%:*}"
+    runs ./prog
+  done
+  has "$(timeout 30 mpiexec -n 2 ./prog)" "ok 2"
+  has "$(mpiexec --version)" "mpc"
+  ;;
+wrappers)
+  has "$(mpicc -showme:version)" "mpc "
+  has "$(mpicc --showme:help)" "Usage"
+  is "$(mpicc --showme:command)" "$(mpicc -show | cut -d' ' -f1)"
+  is "$(mpicc --showme:compile)" "$(mpicc -showme:compile)"
+  # As MPICH's: the compiler comes first.
+  is "$(mpicc -compile_info)" "$(mpicc -showme:command) $(mpicc -showme:compile)"
+  is "$(mpicc -link_info)" "$(mpicc -showme:command) $(mpicc -showme:link)"
+  has "$(OMPI_CC=a-cc mpicc -show)" "a-cc "
+  has "$(MPICH_CC=b-cc mpicc -show)" "b-cc "
+  has "$(MPC_CC=c-cc OMPI_CC=a-cc mpicc -show)" "c-cc "
+  has "$(OMPI_CXX=a-cxx mpicxx -show)" "a-cxx "
+  has "$(MPICH_FC=b-fc mpifort -show)" "b-fc "
+  # Who names the wrapper itself means what is behind it.
+  for own in mpicc "$names/mpicc" "$build/bin/mpcc"; do
+    OMPI_CC=$own timeout 20 mpicc main.c -o prog || fail "OMPI_CC=$own"
+  done
+  runs ./prog
+  ;;
+cmake)
+  cmake_project
+  cmake_builds
+  is "$(sed -n 's/^MPIEXEC_EXECUTABLE:.*=//p' b/CMakeCache.txt)" "$names/mpiexec"
+  ;;
+cmake_home)
+  PATH=$(printf '%s' "$PATH" | sed "s,^$names:,,")
+  cmake_project
+  cmake_builds -DMPI_HOME="$build/compat"
+  is "$(sed -n 's/^MPI_C_COMPILER:.*=//p' b/CMakeCache.txt)" "$names/mpicc"
+  is "$(sed -n 's/^MPIEXEC_EXECUTABLE:.*=//p' b/CMakeCache.txt)" "$names/mpiexec"
+  ;;
+cmake_pic)
+  # Then CMake compiles programs with -fPIE.
+  cmake_project "include(CheckPIESupported)
+check_pie_supported()
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)"
+  cmake_builds
+  ;;
+cmake_fortran)
+  need gfortran
+  cat >CMakeLists.txt <<'END_OF_CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(p Fortran)
+find_package(MPI REQUIRED)
+enable_testing()
+add_executable(prog main.f90)
+target_link_libraries(prog MPI::MPI_Fortran)
+add_test(NAME prog COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 prog)
+set_tests_properties(prog PROPERTIES PASS_REGULAR_EXPRESSION "ok 3\nok 3\nok 3")
+END_OF_CMAKE
+  cmake_builds
+  ;;
+autoconf)
+  need autoconf
+  archive=$(find /usr/share/aclocal -name ax_mpi.m4)
+  [ -n "$archive" ] || left_out "autoconf-archive is not installed"
+  cat "$archive" >aclocal.m4
+  cat >configure.ac <<'END_OF_AC'
+AC_INIT([conftest], [1])
+AC_PROG_CC
+AX_MPI([have_mpi=yes], [AC_MSG_ERROR([no MPI])])
+CC="$MPICC"
+AC_CONFIG_FILES([Makefile])
+AC_OUTPUT
+END_OF_AC
+  cat >Makefile.in <<'END_OF_MAKE'
+prog: main.o
+	@CC@ @LDFLAGS@ -o $@ main.o @MPILIBS@ @LIBS@
+main.o: main.c
+	@CC@ @CFLAGS@ -c main.c
+check: prog
+	mpirun -np 3 ./prog >out
+END_OF_MAKE
+  need make
+  { autoconf && ./configure && make check; } >log 2>&1 || { cat log; fail autoconf; }
+  is "$(grep -c 'ok 3' out)" 3
+  ;;
+meson)
+  need meson
+  need ninja
+  cat >meson.build <<'END_OF_MESON'
+project('p', 'c', 'cpp')
+mpiexec = find_program('mpiexec')
+c = executable('c', 'main.c', dependencies: dependency('mpi', language: 'c'))
+cxx = executable('cxx', 'main.cpp', dependencies: dependency('mpi', language: 'cpp'))
+test('c', mpiexec, args: ['-n', '3', c])
+test('cxx', mpiexec, args: ['-n', '3', cxx])
+END_OF_MESON
+  { meson setup b && meson compile -C b && meson test -C b; } >log 2>&1 || { cat log; fail meson; }
+  runs b/c
+  runs b/cxx
+  ;;
+python)
+  # An extension module, as a package builds it that is given MPICC or CC.
+  python3 -c 'import setuptools' 2>/dev/null || left_out "python3-setuptools is not installed"
+  cat >part.c <<'END_OF_C'
+#include <Python.h>
+#include <mpi.h>
+static PyObject* size(PyObject* self, PyObject* nothing) {
+  int value = 0;
+  (void)self, (void)nothing;
+  MPI_Init(NULL, NULL);
+  MPI_Comm_size(MPI_COMM_WORLD, &value);
+  MPI_Finalize();
+  return PyLong_FromLong(value);
+}
+static PyMethodDef methods[] = {{"size", size, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "part", "", -1, methods};
+PyMODINIT_FUNC PyInit_part(void) { return PyModule_Create(&module); }
+END_OF_C
+  cat >setup.py <<'END_OF_PYTHON'
+from setuptools import Extension, setup
+setup(name="part", version="1", ext_modules=[Extension("part", ["part.c"])])
+END_OF_PYTHON
+  CC=mpicc LDSHARED="mpicc -shared" python3 setup.py -q build_ext --inplace >log 2>&1 ||
+    { grep -q Python.h log && left_out "no Python.h"; cat log; fail build; }
+  is "$(timeout 60 python3 -c 'import part; print(part.size())')" 1
+  ;;
+installed)
+  need pkg-config
+  cmake --install "$build" --prefix "$dir/first place" >log 2>&1 || { cat log; fail install; }
+  mv "first place" prefix  # an installation may be moved
+  PATH=$dir/prefix/compat/bin:$PATH
+  PKG_CONFIG_LIBDIR=$dir/prefix/compat/lib/pkgconfig
+  for name in mpi mpi-c mpi-cxx mpi-fort ompi-c; do
+    is "$(pkg-config --modversion "$name")" "$(mpicc -showme:version | cut -d' ' -f2)"
+  done
+  # shellcheck disable=SC2046  # one word per flag
+  gcc $(pkg-config --cflags mpi-c) main.c -o c $(pkg-config --libs mpi-c) && runs ./c
+  # shellcheck disable=SC2046
+  g++ $(pkg-config --cflags mpi-cxx) main.cpp -o cxx $(pkg-config --libs mpi-cxx) && runs ./cxx
+  is "$(pkg-config --cflags mpi-c | sed "s,$dir/prefix/compat/lib/pkgconfig/../../..,$dir/prefix,g; s, *$,,")" \
+     "$(mpicc -showme:compile)"
+  [ -e prefix/compat/include/mpi.h ] || fail "no compat/include"
+  mpif90 main.f90 -o f && runs ./f
+  ;;
+*) fail "no such case" ;;
+esac
+exit 0
