@@ -19,6 +19,8 @@ struct AppSpec {
   std::string program;            // as typed; looked up along PATH
   std::vector<std::string> args;  // without argv[0]
   std::vector<std::pair<std::string, std::string>> environment;  // -x NAME=VALUE
+  // What differs in each rank's environment, if something does: NAME=VALUE, or NAME for none.
+  std::vector<std::vector<std::string>> own_environment;
 };
 
 enum class Placement { kScatter, kCompact, kList };

@@ -17,6 +17,10 @@
 namespace mpc::job {
 namespace {
 
+BoolSetting report_placement{
+    "job.report", false,
+    "Print where ranks run to standard error before they begin (mpcrun --report)"};
+
 int exit_status_of(Errc code) {
   switch (code) {
     case Errc::kNotFound:
@@ -71,6 +75,15 @@ int show(NodeJob& job) {
   return end_process(0, *job.wireup());
 }
 
+// As show(), for a job that runs.
+Result<> report_if_asked(NodeJob& job) {
+  if (!report_placement.get()) return {};
+  const auto text = job.describe();
+  MPC_TRY(text);
+  console::say(*text);
+  return {};
+}
+
 }  // namespace
 }  // namespace mpc::job
 
@@ -102,6 +115,8 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   if (auto prepared = job->prepare(); !prepared)
     return report(prepared.error(), wireup);
   if (spec.show_only) return show(*job);
+  if (auto reported = report_if_asked(*job); !reported)
+    return report(reported.error(), wireup);
   if (auto traced = job->open_trace(); !traced) return report(traced.error(), wireup);
   auto status = job->run();
   const bool is_traced = mpc::trace::TraceFile::write();

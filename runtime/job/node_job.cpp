@@ -66,6 +66,7 @@ Result<> NodeJob::add_program(const AppSpec& wanted, int first_rank) {
   auto path = find_program(wanted.program);
   MPC_TRY(path);
   Program program;
+  program.first_rank = first_rank;
   program.local = {std::max(first_rank, local_.first),
                    std::min(first_rank + wanted.ranks, local_.end)};
   program.path = *path;
@@ -143,6 +144,14 @@ Result<> NodeJob::load_instances() {
   return {};
 }
 
+std::vector<std::string> NodeJob::environment_of(const Rank& rank) const {
+  const auto& own = spec_.apps[static_cast<size_t>(rank.app_index)].own_environment;
+  const Program& program = programs_[rank.app_index];
+  if (own.empty()) return program.environment;
+  const auto index = static_cast<size_t>(rank.world_rank - program.first_rank);
+  return changed_environment(program.environment, own[index]);
+}
+
 void NodeJob::rank_main(Rank& rank) {
   enter_rank_heap(rank.world_rank, node_of(rank));
   trace::introduce(trace::Role::kRank, &rank);
@@ -152,7 +161,7 @@ void NodeJob::rank_main(Rank& rank) {
   if (_setjmp(run.first_frame) == 0) {
     const Program& program = programs_[rank.app_index];
     const StartBlock& start = StartBlock::give(
-        rank, std::make_unique<StartBlock>(program.arguments, program.environment,
+        rank, std::make_unique<StartBlock>(program.arguments, environment_of(rank),
                                            program.path, program.file));
     hooks::run_rank_start(rank);
     run.status = rank.instance->run_main(start.argc(), start.argv(), start.envp());

@@ -82,6 +82,7 @@ class NodeJob final : public EndableJob {
 
  private:
   struct Program {
+    int first_rank = 0;                    // of the job
     RankRange local;                       // its ranks in this process
     std::unique_ptr<loader::Image> image;  // null: there are none
     std::string path;                      // by which it was found
@@ -115,6 +116,7 @@ class NodeJob final : public EndableJob {
   size_t stack_bytes() const;  // of each rank
   Result<> load_instances();
   Result<> spawn_ranks();
+  std::vector<std::string> environment_of(const Rank& rank) const;
   void rank_main(Rank& rank);
   int node_of(const Rank& rank) const;
   void rank_ended(Rank& rank, int status);

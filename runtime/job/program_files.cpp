@@ -66,6 +66,18 @@ std::vector<std::string> merged_environment(const AppSpec& app) {
   return out;
 }
 
+std::vector<std::string> changed_environment(std::vector<std::string> environment,
+                                             const std::vector<std::string>& changes) {
+  for (const std::string& change : changes) {
+    const size_t equals = change.find('=');
+    const std::string head = change.substr(0, equals) + "=";
+    std::erase_if(environment,
+                  [&](const std::string& entry) { return entry.starts_with(head); });
+    if (equals != std::string::npos) environment.push_back(change);
+  }
+  return environment;
+}
+
 std::vector<std::string> preloads(const AppSpec& app) {
   std::vector<std::string> out;
   for (const auto& [name, value] : app.environment) {

@@ -20,6 +20,9 @@ Result<std::string> find_program(const std::string& name);
 std::string absolute(const std::string& path);
 // mpcrun's own environment with the changes of -x.
 std::vector<std::string> merged_environment(const AppSpec& app);
+// `environment` with the changes of a rank's own_environment.
+std::vector<std::string> changed_environment(std::vector<std::string> environment,
+                                             const std::vector<std::string>& changes);
 // The libraries of -x LD_PRELOAD, to which mpcrun adds what it finds in its own: the dynamic
 // linker never sees it, so the loader takes the libraries, a copy per rank, or says why it cannot.
 std::vector<std::string> preloads(const AppSpec& app);

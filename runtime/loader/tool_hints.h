@@ -3,7 +3,7 @@
 //
 // Role:      debuggers, tracers, shells and interpreters stand between mpcrun and the program by
 //            habit; "compile it with mpcc" is no help with these.
-// Users:     runtime/loader/program_check.cpp, runtime/loader/elf_file.cpp.
+// Users:     runtime/loader/program_check.cpp, runtime/loader/elf_file.cpp, tools/mpcrun/scripts.cpp.
 // Threads:   any.
 // See also:  docs/mpcrun.md, section "Debuggers and checkers".
 
@@ -16,6 +16,8 @@ namespace mpc::loader {
 std::string hint_for_tool(const std::string& path);
 
 inline constexpr char kHintForScripts[] =
-    "MPI programs that a script starts cannot be ranks; put the script around mpcrun";
+    "MPI programs that a script starts cannot be ranks; put the script around mpcrun, "
+    "and what differs between ranks into its command: mpcrun -n 1 -x A=0 ./prog : -n 1 "
+    "-x A=1 ./prog";
 
 }  // namespace mpc::loader

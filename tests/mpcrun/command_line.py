@@ -71,23 +71,63 @@ class CommandLine(Case):
         per_host = "--ranks-per-host"
         for words, says in (
                 (["--nodelist", "a,b"], "--hosts"), (["-w", "a"], "--hosts"), (["-nolocal"], "--hosts"),
-                (["-launcher", "ssh"], "--agent"), (["-bootstrap", "ssh"], "--agent"),
-                (["-npernode", "2"], per_host), (["-ppn", "2"], per_host),
-                (["-N", "2"], per_host), (["-ntasks", "2"], "-n N"), (["-configfile", "f"], "':'"),
+                (["-launcher", "rsh"], "--agent"), (["-bootstrap", "slurm"], "--agent"),
+                (["-N", "2"], per_host), (["-configfile", "f"], "':'"),
                 (["-cpus-per-proc", "2"], "--bind none"), (["--cpus-per-rank=2"], "share of the cores"),
                 (["--cpus-per-task", "2"], "--cores"), (["-soft", "3"], "-n N"), (["-arch", "x"], "leave it out"),
-                (["-file", "f"], "':'"), (["--mem-bind", "x"], "--bind core"), (["-N1"], per_host),
-                (["--map-by", "ppr:1:socket"], per_host), (["--map-by=ppr:2:node"], per_host), (["--oversubscribe"], "leave it out"),
-                (["--allow-run-as-root"], "leave it out"), (["--bind-to", "core"], "--bind core"),
-                (["-bind-to-core"], "--bind core"), (["--map-by", "node"], "--placement"),
-                (["--rank-by", "slot"], "--placement"), (["--report-bindings"], "--show"),
-                (["--mca", "btl", "self"], "--set NAME=VALUE"), (["-genv", "A", "1"], "-x NAME=VALUE"),
-                (["-env", "A", "1"], "-x NAME=VALUE"), (["-genvall"], "leave it out"),
-                (["--tag-output"], "--label"), (["-prepend-rank"], "--label"),
-                (["-q"], "leave it out"), (["-v"], "log.level"), (["-gdb"], "before mpcrun"),
-                (["--use-hwthread-cpus"], "--bind")):
-            err = self.refused(2, *words, "-n", 1, example("hello"), says=[says])
-            self.assertTrue(err.startswith(f"mpcrun: {words[0].split('=')[0].rstrip('1')}: "), err)
+                (["-file", "f"], "':'"), (["-N1"], per_host), (["--bind-to", "user:0"], "--cores LIST"),
+                (["--map-by", "ppr:1:socket"], per_host), (["--map-by", "node"], "--placement"),
+                (["--rank-by", "node"], "--placement"), (["--output", "dir=x"], "--label"),
+                (["--dry-run"], "--show"), (["-gdb"], "before mpcrun"), (["-envnone"], "env -i"),
+                (["--stdin", "all"], "rank 0"), (["-genv", "A"], "-genv wants a name and a value"),
+                (["--tag-output=x"], "takes no value")):
+            last = () if words[-1] == "A" else ("-n", 1, example("hello"))
+            err = self.refused(2, *words, *last, says=[says])
+            self.assertTrue(err.startswith(f"mpcrun: {words[0].split('=')[0].rstrip('1')}"), err)
+
+    def test_options_of_other_launchers_that_need_not_be_said_have_no_effect(self):
+        for words in (["--oversubscribe"], ["--allow-run-as-root"], ["-q"], ["-genvall"], ["-ppn", 1],
+                      ["--map-by", "core"], ["--map-by", ":OVERSUBSCRIBE"], ["--bind-to", "socket"],
+                      ["--mca", "btl", "self,tcp"], ["-genvlist", "HOME,PATH"], ["-launcher", "fork"],
+                      ["--use-hwthread-cpus"], ["--prefix", "/usr"], ["-map-by", "ppr:2:node"],
+                      ["--bind-to=none"], ["--map-by", "socket"], ["-npernode", 2], ["--rank-by", "slot"]):
+            status, out, err = run("-n", 2, *words, example("hello"))
+            self.assertEqual((status, err, len(out.splitlines())), (0, "", 2), words)
+
+    def test_options_of_other_launchers_do_what_ours_do(self):
+        program = self.programs.build("variable", INIT + 'printf("%s %s\\n", getenv("A"), getenv("B"));' + END)
+        for words, says in ((["-env", "A", "1", "-env", "B", "2"], "1 2\n"),
+                            (["-genv", "A", "x=y", "-genv", "B="], "x=y \n"),
+                            (["-genv", "A", "1", "-genv", "B", "1", "-env", "B", "2"], "1 2\n"),
+                            (["-x", "A=1", "--export-all", "B=2"], "1 2\n")):
+            self.assertEqual(run("-n", 1, *words, program), (0, says, ""), words)
+        status, out, err = run("-genv", "A", "1", "-n", 1, "-env", "B", "2", program,
+                               ":", "-n", 1, "-env", "B", "3", program)
+        self.assertEqual((status, sorted(out.splitlines()), err), (0, ["1 2", "1 3"], ""))
+        for word in ("--tag-output", "-prepend-rank"):
+            status, out, err = run("-ntasks", 2, word, example("hello"))
+            self.assertEqual((status, err), (0, ""))
+            self.assertEqual(sorted(line[:3] for line in out.splitlines()), ["[0]", "[1]"])
+        self.assertEqual(run("--chdir", "/usr", "-n", 1, "/bin/pwd")[0], 126)
+        status, out, err = run("-v", "-n", 1, example("hello"))
+        self.assertEqual((status, len(out.splitlines())), (0, 1), err)
+
+    def test_a_report_of_the_placement_does_not_keep_the_job_from_running(self):
+        for word in ("--report", "--report-bindings", "-display-map", "--display=map"):
+            status, out, err = run(word, "-n", 2, example("hello"))
+            self.assertEqual((status, len(out.splitlines())), (0, 2), err)
+            self.assertIn("ranks 0", err, word)
+
+    def test_messages_name_the_spelling_of_other_launchers(self):
+        for words, says in ((["-ppn", "0"], "-ppn wants a number of ranks from 1 to 100000, not '0'"),
+                            (["-npernode", "x"], "-npernode wants a number of ranks, not 'x'"),
+                            (["-ntasks", "0"], "-ntasks wants a number of ranks from 1 to"),
+                            (["-genv", "", "x"], "-genv =x: a variable has a name"),
+                            (["-cores", "0"], "-cores 0: a job needs a core"),
+                            (["-stack-size", "1"], "-stack-size '1': a stack has 256k")):
+            err = self.refused(2, *words, "-n", 1, example("hello"), says=[says]) if words[0] != "-ntasks" else \
+                self.refused(2, *words, example("hello"), says=[says])
+            self.assertTrue(err.startswith("mpcrun: -"), err)
 
     def test_unknown_policy_of_progress_threads_is_refused_with_all_names(self):
         self.refused(2, "--progress", "bogus", example("hello"), says=["closest", "list:WORKERS"])

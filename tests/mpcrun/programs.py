@@ -70,13 +70,42 @@ class Programs(Case):
             os.chmod(file.name, 0o644)
             self.refused(126, "-n", 2, file.name)
 
-    def test_script_instead_of_a_program(self):
+    def script(self, folder, text, name="script.sh"):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def test_a_script_that_ends_in_the_program_is_ranks_of_it(self):
+        program = self.programs.build(
+            "in_script", INIT + 'char folder[999]; printf("%d %s %s %s %s %d %s\\n", rank, getenv("MINE"),'
+            'getenv("ALL"), getenv("GONE") ? "there" : "gone", argv[argc - 1], argc, getcwd(folder, 999));' + END)
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "script.sh")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("#!/bin/sh\necho hello\n")
-            os.chmod(path, 0o755)
-            self.refused(126, "-n", 2, path, says=[path])
+            path = self.script(folder, "#!/bin/bash\nexport MINE=$((OMPI_COMM_WORLD_RANK * 10)) ALL=$PMI_SIZE\n"
+                               'unset GONE\ncd /usr\nexec "$@" last\n')
+            env = dict(os.environ, GONE="1")
+            status, out, err = run("-n", 3, path, program, "first", env=env)
+            self.assertEqual((status, err), (0, ""))
+            self.assertEqual(sorted(out.splitlines()),
+                             [f"{rank} {rank * 10} 3 gone last 3 /usr" for rank in range(3)])
+            for words in (["sh", path, program, "x"], ["bash", "-c", f"{path} {program} $ALL"]):
+                status, out, err = run("-n", 2, *words, env=dict(env, ALL="x"))
+                self.assertEqual((status, err, len(out.splitlines())), (0, "", 2), words)
+            status, out, err = run("-n", 1, path, program, ":", "-n", 1, program, env=env)
+            self.assertEqual((status, out), (126, ""), err)
+            self.assertIn("--wdir", err)
+
+    def test_a_script_that_does_not_end_in_a_program_is_refused(self):
+        program = self.programs.build("after_script", INIT + END)
+        with tempfile.TemporaryDirectory() as folder:
+            for text, says in (("exit 7", "ended with status 7"), ("kill -9 $$", "died of signal 9"),
+                               (f"{program}\ntrue", "goes on after its program"),
+                               (f"exec {program} $PMI_RANK", "another command"),
+                               (f"{program} & wait", "goes on after its program")):
+                path = self.script(folder, "#!/usr/bin/env sh\n" + text + "\n")
+                self.refused(126, "-n", 2, path, says=[path, says])
+            self.refused(126, "-n", 2, "-p", 2, path, says=[path, "around mpcrun"])
 
     def test_thread_locals_that_do_not_fit_on_a_small_stack(self):
         program = self.programs.compile(
@@ -94,7 +123,7 @@ class Programs(Case):
     def test_tools_before_the_program_go_before_mpcrun(self):
         for tool_name, says in (("valgrind", "valgrind --trace-children=yes mpcrun"),
                                 ("gdb", "gdb --args mpcrun"), ("strace", "strace -f mpcrun"),
-                                ("perf", "perf record mpcrun"), ("env", "env NAME=VALUE mpcrun"),
+                                ("perf", "perf record mpcrun"),
                                 ("time", "time mpcrun"), ("taskset", "taskset -c 0-3 mpcrun"),
                                 ("bash", "put the script around mpcrun"),
                                 ("python3.11", "put the script around mpcrun")):
@@ -103,6 +132,16 @@ class Programs(Case):
                 shutil.copy("/bin/true", path)  # the name counts: the tool may not be installed
                 err = self.refused(126, "-n", 2, path, example("hello"), says=[path, says])
                 self.assertNotIn("compile", err)
+
+    def test_env_and_shells_before_the_program_are_seen_through(self):
+        program = self.programs.build("seen", INIT + 'printf("%s %d\\n", getenv("SEEN"), argc);' + END)
+        for words in (["env", "SEEN=1", program, "x"], ["/usr/bin/env", "SEEN=1", program, "x"],
+                      ["bash", "-c", f"SEEN=1 {program} 'a b'"], ["sh", "-c", f"SEEN=1 exec {program} x"],
+                      ["env", "SEEN=0", "sh", "-c", f"SEEN=1 {program} x"]):
+            self.assertEqual(run("-n", 2, "--", *words), (0, "1 2\n1 2\n", ""), words)
+        for words in (["sh", "-c", f"{program}; true"], ["env", "-i", program]):
+            err = self.refused(126, "-n", 2, "--", *words)
+            self.assertIn("put", err)
 
     def test_a_tool_that_is_a_script_goes_before_mpcrun_too(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -17,6 +17,7 @@
 #include "tools/mpcrun/options.h"
 #include "tools/mpcrun/paths.h"
 #include "tools/mpcrun/preload.h"
+#include "tools/mpcrun/scripts.h"
 
 namespace {
 
@@ -110,5 +111,9 @@ int main(int argc, char** argv) {
     return mpc::tools::become_launcher(argc, argv, command);
   restart_with_tunables(argv, spec);
   take_preloads(spec);
+  if (auto asked = mpc::tools::ask_scripts(spec); !asked) {
+    std::fprintf(stderr, "mpcrun: %s\n", asked.error().message.c_str());
+    return mpc::job::kExitNotExecutable;
+  }
   return mpc_run_job(spec);
 }

@@ -172,6 +172,11 @@ void declare_job(CLI::App& app, Parsed& p) {
   app.add_flag("--counters", p.counters,
                "Print at the end how often the runtime did what (to standard error)");
   app.add_flag("--show", p.show, "Print placement and settings, run nothing");
+  app.add_flag("--report", p.report,
+               "Print placement and settings to standard error, then run");
+  app.add_option("--export-all", p.exports_of_all, "As -x, for all programs of the job")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
   app.add_option("--wdir,--wd", p.wdir, "Run in this folder")->type_name("DIR");
   app.set_version_flag("-V,--version", std::string("mpcrun ") + version_text());
 }
@@ -245,6 +250,22 @@ Result<> plan(const HostWish& wish, int ranks, Command& command) {
   return {};
 }
 
+// What needs all programs.
+Result<> finish(Parsed& of_job, const Words& words, Command& command) {
+  MPC_TRY(fill_all_apps(of_job, command));
+  int64_t ranks = 0;
+  for (const AppSpec& app : command.spec.apps) ranks += app.ranks;
+  if (ranks > kMaxRanks)
+    return {Errc::kArg,
+            fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks)};
+  command.agent = of_job.agent;
+  // -ppn of others says nothing where there is one host.
+  HostWish& hosts = of_job.hosts;
+  if (!hosts.names_hosts() && words.foreign.count("--ranks-per-host") > 0)
+    hosts.ranks_per_host = 0;
+  return plan(hosts, static_cast<int>(ranks), command);
+}
+
 Finished usage_error(const std::string& message) {
   return {ExitStatus::kExitUsage, "", fmt::format("mpcrun: {}\n", message)};
 }
@@ -255,6 +276,7 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
   Command command;
   JobSpec& spec = command.spec;
   Parsed unused, of_job;
+  Words words_of_job;
   CLI::App first_app;
   declare(first_app, unused, true);
   const auto programs = split_programs(argc, argv);
@@ -275,24 +297,16 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
       if (code == 0) return Finished{0, out.str(), ""};
       return usage_error(with_typed_name(error.what(), *words));
     }
-    if (auto filled = fill_app(parsed, words->command, command); !filled) {
-      return usage_error(filled.error().message);
-    }
-    if (i == 0) {
-      of_job = parsed;
-      if (auto filled = fill_job(parsed, spec); !filled) {
-        return usage_error(filled.error().message);
-      }
-    }
+    if (auto filled = fill_app(parsed, words->command, command); !filled)
+      return usage_error(as_typed(filled.error().message, *words));
+    if (i > 0) continue;
+    of_job = parsed;
+    words_of_job = *words;
+    if (auto filled = fill_job(parsed, spec); !filled)
+      return usage_error(as_typed(filled.error().message, *words));
   }
-  int64_t ranks = 0;
-  for (const AppSpec& app : spec.apps) ranks += app.ranks;
-  if (ranks > kMaxRanks) {
-    return usage_error(fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks));
-  }
-  command.agent = of_job.agent;
-  if (auto planned = plan(of_job.hosts, static_cast<int>(ranks), command); !planned)
-    return usage_error(planned.error().message);
+  if (auto finished = finish(of_job, words_of_job, command); !finished)
+    return usage_error(as_typed(finished.error().message, words_of_job));
   return command;
 }
 

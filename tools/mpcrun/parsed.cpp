@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/index_list.h"
 #include "base/sizes.h"
+#include "tools/mpcrun/unwrap.h"
 
 namespace mpc::tools {
 namespace {
@@ -26,6 +29,30 @@ Result<size_t> parse_stack_size(const std::string& text) {
   return static_cast<size_t>(*bytes);
 }
 
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+bool has_variable(const Environment& environment, const std::string& name) {
+  return std::any_of(environment.begin(), environment.end(),
+                     [&](const auto& entry) { return entry.first == name; });
+}
+
+// NAME=VALUE goes to `environment`; NAME is there already, on this host.
+Result<> take_export(const char* option, const std::string& item,
+                     Environment& environment, Command& command) {
+  const size_t equals = item.find('=');
+  if (equals == 0)
+    return {Errc::kArg, fmt::format("{} {}: a variable has a name", option, item)};
+  if (equals != std::string::npos) {
+    set_variable(environment, item.substr(0, equals), item.substr(equals + 1));
+  } else if (std::getenv(item.c_str()) == nullptr) {
+    return {Errc::kArg,
+            fmt::format("{} {}: there is no such environment variable", option, item)};
+  } else {
+    command.exports.push_back(item);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> fill_app(const Parsed& p, const std::vector<std::string>& words,
@@ -36,20 +63,22 @@ Result<> fill_app(const Parsed& p, const std::vector<std::string>& words,
     return {Errc::kArg, "no program given; mpcrun --help shows examples"};
   app.program = words.front();
   app.args.assign(words.begin() + 1, words.end());
-  for (const std::string& item : p.exports) {
-    const size_t equals = item.find('=');
-    if (equals == 0)
-      return {Errc::kArg, fmt::format("-x {}: a variable has a name", item)};
-    if (equals != std::string::npos) {
-      app.environment.emplace_back(item.substr(0, equals), item.substr(equals + 1));
-    } else if (std::getenv(item.c_str()) == nullptr) {
-      return {Errc::kArg,
-              fmt::format("-x {}: there is no such environment variable", item)};
-    } else {
-      command.exports.push_back(item);  // on this host it is passed on anyway
-    }
-  }
+  for (const std::string& item : p.exports)
+    MPC_TRY(take_export("--export", item, app.environment, command));
+  unwrap(app);
   command.spec.apps.push_back(std::move(app));
+  return {};
+}
+
+Result<> fill_all_apps(const Parsed& p, Command& command) {
+  Environment all;
+  for (const std::string& item : p.exports_of_all)
+    MPC_TRY(take_export("--export-all", item, all, command));
+  // What a program has been given of its own wins.
+  for (job::AppSpec& app : command.spec.apps)
+    for (const auto& [name, value] : all)
+      if (!has_variable(app.environment, name))
+        app.environment.emplace_back(name, value);
   return {};
 }
 
@@ -100,6 +129,7 @@ Result<> fill_job(const Parsed& p, job::JobSpec& spec) {
   spec.settings = p.settings;
   if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
   if (p.counters) spec.settings.emplace_back("job.counters=1");
+  if (p.report) spec.settings.emplace_back("job.report=1");
   if (p.label) spec.settings.emplace_back("job.label=1");
   return {};
 }

@@ -23,10 +23,10 @@ struct Parsed {
   int comm_cores = -1;
   std::string progress, emulate;
   std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace;
-  std::vector<std::string> exports, settings;
+  std::vector<std::string> exports, exports_of_all, settings;
   HostWish hosts;
   std::string agent;
-  bool label = false, show = false, counters = false;
+  bool label = false, show = false, report = false, counters = false;
   double timeout = 0;
   std::vector<std::string> shown;  // in the help; the command never reaches CLI11
 };
@@ -34,6 +34,8 @@ struct Parsed {
 // What is said of one program. Errors: kArg.
 Result<> fill_app(const Parsed& parsed, const std::vector<std::string>& words,
                   Command& command);
+// What is said of all programs, when these are filled. Errors: kArg.
+Result<> fill_all_apps(const Parsed& parsed, Command& command);
 // What is said of the job, before the first program. Errors: kArg.
 Result<> fill_job(const Parsed& parsed, job::JobSpec& spec);
 

@@ -1,18 +1,43 @@
 #pragma once
-// Peers: the options of other MPIs' launchers, and what to write here instead.
+// Peers: the options of other MPIs' launchers, and what they mean here.
 //
-// Role:      one table, so that a command of another MPI is refused with the way out, never
-//            misread as an option of ours.
+// Role:      one table, so that a command of another MPI does the same here, or is refused with the
+//            way out, and is never misread as an option of ours.
 // Users:     tools/mpcrun/words.cpp.
 // Threads:   any.
-// See also:  docs/mpcrun.md, section "Options of other launchers".
+// See also:  tools/mpcrun/peer_options.def is the table, docs/switching.md shows it.
 
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/result.h"
 
 namespace mpc::tools {
 
-// What to do instead of the option with this name, which is without its dashes: those of other
-// MPIs take one or two alike. nullptr: no launcher that we know has it.
-const char* advice_for_peer_option(std::string_view name);
+enum class PeerMeaning {
+  kSame,      // an option of ours is the same
+  kNoEffect,  // taken, and not needed
+  kByValue,   // its value decides which of the others it is
+  kRefused,
+};
+
+struct PeerOption {
+  std::string_view names;  // a blank between them
+  std::string_view owners;
+  int words;  // behind the name
+  PeerMeaning meaning;
+  const char* text;  // kSame: ours; else what one should know
+};
+
+// The option with this name, which is without its dashes: those of other MPIs take one or two
+// alike. nullptr: no launcher that we know has it.
+const PeerOption* find_peer_option(std::string_view name);
+
+// Options of ours in its place, as "--label" or "--np=4"; none: it has no effect. `values` are the
+// words behind it, as many as `option.words`.
+// Errors: kArg: it is refused; the way out, without the name of the option.
+Result<std::vector<std::string>> translate(const PeerOption& option,
+                                           const std::vector<std::string>& values);
 
 }  // namespace mpc::tools

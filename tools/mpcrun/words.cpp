@@ -1,10 +1,14 @@
 #include "tools/mpcrun/words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
+#include <utility>
 
+#include "base/check.h"
 #include "tools/mpcrun/peers.h"
 
 namespace mpc::tools {
@@ -15,6 +19,10 @@ constexpr char kDigits[] = "0123456789";
 struct Word {
   std::string typed, name;
   std::optional<std::string> value;
+};
+
+struct Cursor {
+  std::vector<std::string>::const_iterator next, end;
 };
 
 // "-n4" and "-np4" as "-n 4"; srun's "-N1" is refused as "-N 1" is. No other option has its value attached: most launchers' names
@@ -49,14 +57,7 @@ const KnownOption* find(const std::vector<KnownOption>& known,
   return nullptr;
 }
 
-// `next`: the word behind it, which may be its value.
-Error unknown(const Word& word, const std::string& next) {
-  // Open MPI's --map-by ppr:2:socket says how many ranks there are, and not where.
-  const bool is_count =
-      word.name == "map-by" && word.value.value_or(next).compare(0, 3, "ppr") == 0;
-  if (const char* advice = advice_for_peer_option(is_count ? "ppr" : word.name)) {
-    return {Errc::kArg, fmt::format("{}: {}", word.typed, advice)};
-  }
+Error unknown(const Word& word) {
   return {
       Errc::kArg,
       fmt::format("unknown option '{}'\nmpcrun --help shows all options", word.typed)};
@@ -84,23 +85,93 @@ Result<> add(const Word& word, const KnownOption& option, Words& out) {
   return {};
 }
 
+// What is behind a peer's option with `count` words; of two the first may be NAME=VALUE.
+Result<std::vector<std::string>> read_values(const Word& word, int count, Cursor& at) {
+  std::vector<std::string> values;
+  if (word.value) values.push_back(*word.value);
+  while (static_cast<int>(values.size()) < count && at.next != at.end) {
+    const bool is_pair = values.size() == 1 && values[0].find('=') != std::string::npos;
+    if (is_pair) break;
+    values.push_back(*at.next++);
+  }
+  if (count == 2 && values.size() == 1) {
+    const size_t equals = values[0].find('=');
+    if (equals != std::string::npos)
+      values = {values[0].substr(0, equals), values[0].substr(equals + 1)};
+  }
+  if (static_cast<int>(values.size()) == count) return values;
+  if (count == 0)
+    return {Errc::kArg, fmt::format("{} takes no value: '{}'", word.typed, values[0])};
+  return {Errc::kArg, fmt::format("{} wants {} behind it", word.typed,
+                                  count == 1 ? "a value" : "a name and a value")};
+}
+
+// An option of another launcher, as those of ours that are the same.
+Result<> add_peer(const Word& word, const std::vector<KnownOption>& known, Cursor& at,
+                  Words& out) {
+  const PeerOption* peer = find_peer_option(word.name);
+  if (peer == nullptr) return unknown(word);
+  std::vector<std::string> values;
+  if (peer->meaning != PeerMeaning::kRefused) {
+    auto read = read_values(word, peer->words, at);
+    MPC_TRY(read);
+    values = std::move(*read);
+  }
+  const auto ours = translate(*peer, values);
+  if (!ours) {
+    const std::string shown = peer->meaning == PeerMeaning::kByValue
+                                  ? " " + fmt::format("{}", fmt::join(values, " "))
+                                  : "";
+    return {Errc::kArg, word.typed + shown + ": " + ours.error().message};
+  }
+  for (const std::string& one : *ours) {
+    Word translated = read_word(one);
+    const KnownOption* option = find(known, translated.name);
+    CHECK(option != nullptr, "peer_options.def names an option that mpcrun lacks");
+    out.foreign.insert(option->full_name);
+    translated.typed = word.typed;
+    if (auto added = add(translated, *option, out); !added) return added;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Words> read_words(const std::vector<std::string>& words,
                          const std::vector<KnownOption>& known) {
   Words out;
-  auto next = words.begin();
-  while (next != words.end() && next->compare(0, 1, "-") == 0) {
-    Word word = read_word(*next++);
+  Cursor at{words.begin(), words.end()};
+  while (at.next != at.end && at.next->compare(0, 1, "-") == 0) {
+    Word word = read_word(*at.next++);
     if (word.typed == "--" && !word.value) break;
     const KnownOption* option = find(known, word.name);
-    if (option == nullptr) return unknown(word, next != words.end() ? *next : "");
+    if (option == nullptr) {
+      if (auto added = add_peer(word, known, at, out); !added) return added.error();
+      continue;
+    }
     const bool wants_value = !option->value.empty();
-    if (wants_value && !word.value && next != words.end()) word.value = *next++;
+    if (wants_value && !word.value && at.next != at.end) word.value = *at.next++;
     if (auto added = add(word, *option, out); !added) return added.error();
   }
-  out.command.assign(next, words.end());
+  out.command.assign(at.next, at.end);
   return out;
+}
+
+std::string as_typed(std::string message, const Words& words) {
+  for (const auto& [full, typed] : words.typed) {
+    if (full == typed) continue;
+    for (size_t at = message.find(full); at != std::string::npos;
+         at = message.find(full, at + typed.size())) {
+      const char behind =
+          at + full.size() < message.size() ? message[at + full.size()] : ' ';
+      if (std::isalnum(static_cast<unsigned char>(behind)) != 0 || behind == '-') {
+        at += full.size();  // a longer name: --host, --hostfile
+        continue;
+      }
+      message.replace(at, full.size(), typed);
+    }
+  }
+  return message;
 }
 
 }  // namespace mpc::tools

@@ -8,6 +8,7 @@
 // See also:  tools/mpcrun/peers.h.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,12 +29,17 @@ struct KnownOption {
 struct Words {
   std::vector<std::string> options;          // --NAME or --NAME=VALUE
   std::map<std::string, std::string> typed;  // full name -> as the user wrote it
-  std::vector<std::string> command;          // the program and its arguments
+  std::set<std::string> foreign;     // full names of those that others' stand for
+  std::vector<std::string> command;  // the program and its arguments
 };
 
 // Reads options up to the first word that is none, or to "--".
-// Errors: an unknown option, a launcher's that is not ours, a missing value: with the way out.
+// Options of other launchers become ours where ours are the same, and nothing where they need not be said.
+// Errors: an unknown option, a launcher's that cannot be, a missing value: with the way out.
 Result<Words> read_words(const std::vector<std::string>& words,
                          const std::vector<KnownOption>& known);
+
+// `message` about options, which have their full names there, with the names that the user typed.
+std::string as_typed(std::string message, const Words& words);
 
 }  // namespace mpc::tools
