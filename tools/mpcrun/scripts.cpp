@@ -55,8 +55,9 @@ struct Answer {
 bool is_shell_script(const std::string& path) {
   std::ifstream file(path);
   std::string line, word;
-  if (!std::getline(file, line) || line.compare(0, 2, "#!") != 0) return false;
-  std::istringstream words(line.substr(2));
+  // The first line of a program may be long.
+  if (file.get() != '#' || file.get() != '!' || !std::getline(file, line)) return false;
+  std::istringstream words(line);
   words >> word;
   if (word.size() >= 4 && word.compare(word.size() - 4, 4, "/env") == 0) words >> word;
   return is_shell(word);
