@@ -23,6 +23,17 @@ namespace {
 using loader::ElfFile;
 
 constexpr std::string_view kDigits = "0123456789";
+// Interpreters whose library has all but main(); tools/interpreter knows the same entries.
+struct Kind {
+  std::string_view name;     // of the program, before its version
+  std::string_view library;  // how the name of its library begins
+  const char* entry;
+  const char* asks;  // prints the path of the program that runs it
+};
+constexpr Kind kKinds[] = {
+    {"python", "libpython", "Py_BytesMain", "import sys; print(sys.executable)"},
+    {"tclsh", "libtcl", "Tcl_MainEx", nullptr},
+};
 constexpr int kMaxScripts =
     4;  // a script's interpreter may be a script: Linux follows as many
 
@@ -32,10 +43,24 @@ std::string folder_of(const std::string& path) {
 }
 
 // "3.11d" of "/usr/bin/python3.11d".
-std::string_view version_of(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
-  constexpr std::string_view kPython = "python";
-  return name.starts_with(kPython) ? name.substr(kPython.size()) : std::string_view{};
+std::string_view version_of(std::string_view path, const Kind& kind) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with(kind.name) ? name.substr(kind.name.size())
+                                     : std::string_view{};
+}
+
+bool is_of_kind(std::string_view path, const Kind& kind) {
+  if (!path.substr(path.rfind('/') + 1).starts_with(kind.name)) return false;
+  std::string_view version = version_of(path, kind);
+  version.remove_prefix(
+      std::min(version.find_first_not_of("0123456789."), version.size()));
+  return version.find_first_not_of("dmut") == std::string_view::npos;
+}
+
+const Kind* kind_of(std::string_view path) {
+  for (const Kind& kind : kKinds)
+    if (is_of_kind(path, kind)) return &kind;
+  return nullptr;
 }
 
 // lib/mpc of the installation, or of the build folder.
@@ -83,11 +108,11 @@ std::string output_of(const std::vector<std::string>& command,
 
 // The file that the dynamic linker would take if the interpreter is linked with its library; else the
 // one of the same installation, by its name. "": there is none.
-std::string find_python_library(const ElfFile& program) {
+std::string find_library_of(const ElfFile& program, const Kind& kind) {
   for (const std::string& name : program.needed())
-    if (name.starts_with("libpython"))
+    if (name.starts_with(kind.library))
       return loader::find_library(name, {&program, {}});
-  const std::string name = python_library(program.path());
+  const std::string name = library_of_interpreter(program.path());
   if (name.empty()) return "";
   const std::string prefix = folder_of(folder_of(program.path()));
   for (const char* folder : {"/lib/", "/lib/x86_64-linux-gnu/", "/lib64/"})
@@ -97,45 +122,51 @@ std::string find_python_library(const ElfFile& program) {
   return "";
 }
 
-Error has_no_library(const ElfFile& program) {
-  const std::string name = python_library(program.path());
+Error has_no_library(const ElfFile& program, const Kind& kind) {
+  const std::string name = library_of_interpreter(program.path());
   return Error{
       Errc::kImage,
       fmt::format("{}: ranks have copies of an interpreter's library, and this one has "
                   "none ({}) in its installation; install it (Debian: apt install "
-                  "libpython3.11), or build Python with --enable-shared",
-                  program.path(), name.empty() ? "libpython3.so" : name)};
+                  "libpython3.11), or build the interpreter with --enable-shared",
+                  program.path(),
+                  name.empty() ? fmt::format("{}.so", kind.library) : name)};
 }
 
 // A version manager's python3 is a script that looks for the right one: it is asked which.
-Result<> ask_script(Start& start, const std::vector<std::string>& environment) {
-  const std::string executable =
-      output_of({start.path, "-c", "import sys; print(sys.executable)"}, environment);
+Result<> ask_script(Start& start, const Kind& kind,
+                    const std::vector<std::string>& environment) {
+  std::string executable;
+  if (kind.asks != nullptr)
+    executable = output_of({start.path, "-c", kind.asks}, environment);
   if (executable.empty() || executable.front() != '/')
-    return Error{
-        Errc::kImage,
-        fmt::format("{}: is a script that does not say which Python it starts; "
-                    "name that one",
-                    start.path)};
+    return Error{Errc::kImage,
+                 fmt::format("{}: is a script that does not say which {} it starts; "
+                             "name that one",
+                             start.path, kind.name)};
   start.path = start.arguments.front() = executable;
   start.file = absolute(executable);
   return {};
 }
 
 // Takes the library in place of the program.
-Result<> take_library(Start& start, const std::vector<std::string>& environment) {
-  if (!head_of_script(start.path).empty()) MPC_TRY(ask_script(start, environment));
+Result<> take_library(Start& start, const Kind& kind,
+                      const std::vector<std::string>& environment) {
+  if (!head_of_script(start.path).empty())
+    MPC_TRY(ask_script(start, kind, environment));
   start.image = start.path;
   auto program = ElfFile::open(start.file);
   if (!program || loader::format_version(**program) != 0)
     return {};  // what is wrong with it, the loader says; mpcc's are programs of ranks
-  const std::string path = find_python_library(**program);
-  if (path.empty()) return has_no_library(**program);
+  const std::string path = find_library_of(**program, kind);
+  if (path.empty()) return has_no_library(**program, kind);
   auto library = ElfFile::open(path);
   if (!library) return library.error();
-  if ((*library)->find_definition("Py_BytesMain") == nullptr)
+  if ((*library)->find_definition(kind.entry) == nullptr)
     return Error{Errc::kImage,
-                 fmt::format("{}: ranks want Python 3.8 or newer", start.path)};
+                 fmt::format("{}: is too old: {} has no {}; ranks want Python 3.8 or "
+                             "newer, or Tcl 8.6",
+                             start.path, path, kind.entry)};
   start.image = runner_path();
   start.libraries = {path};
   return {};
@@ -143,20 +174,13 @@ Result<> take_library(Start& start, const std::vector<std::string>& environment)
 
 }  // namespace
 
-bool is_python(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
-  if (!name.starts_with("python")) return false;
-  std::string_view version = version_of(path);
-  const size_t digits =
-      std::min(version.find_first_not_of("0123456789."), version.size());
-  version.remove_prefix(digits);
-  return version.find_first_not_of("dmut") == std::string_view::npos;
-}
+bool is_interpreter(std::string_view path) { return kind_of(path) != nullptr; }
 
-std::string python_library(std::string_view path) {
-  const std::string_view version = version_of(path);
+std::string library_of_interpreter(std::string_view path) {
+  const Kind& python = kKinds[0];
+  const std::string_view version = version_of(path, python);
   const size_t dot = version.find('.');
-  if (!is_python(path) || dot == std::string_view::npos || dot == 0 ||
+  if (!is_of_kind(path, python) || dot == std::string_view::npos || dot == 0 ||
       version.find_first_of(kDigits, dot) == std::string_view::npos)
     return "";
   return fmt::format("libpython{}.so.1.0", version);
@@ -171,7 +195,7 @@ Result<Start> find_start(const AppSpec& app,
   start.arguments.insert(start.arguments.end(), app.args.begin(), app.args.end());
   for (int i = 0; i < kMaxScripts; ++i) {
     const std::vector<std::string> words = words_of_script(head_of_script(*path));
-    if (words.empty() || !is_python(words.front())) break;
+    if (words.empty() || !is_interpreter(words.front())) break;
     start.arguments.front() = *path;
     start.arguments.insert(start.arguments.begin(), words.begin(), words.end());
     path = find_program(words.front());
@@ -179,7 +203,8 @@ Result<Start> find_start(const AppSpec& app,
   }
   start.path = start.image = *path;
   start.file = absolute(*path);
-  if (is_python(*path)) MPC_TRY(take_library(start, environment));
+  if (const Kind* kind = kind_of(*path))
+    MPC_TRY(take_library(start, *kind, environment));
   return start;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Interpreter: what a rank's program is when the command line names python3, or a script of its.
+// Interpreter: what a rank's program is when the command line names python3, or a script.
 //
 // Role:      a distribution's interpreter is linked for a fixed address, or keeps to itself what ranks
 //            must have copies of. The library of the same interpreter can be copied: the rank's program is
@@ -31,9 +31,9 @@ struct Start {
 Result<Start> find_start(const AppSpec& app,
                          const std::vector<std::string>& environment);
 
-// Is this the name, or the path, of a Python: python, python3, python3.11, python3.11d?
-bool is_python(std::string_view path);
-// The file name of the library of python3.11, of which nothing but the name is known; "": none says it.
-std::string python_library(std::string_view path);
+// Is this the name, or the path, of one whose library we know: python3, python3.11d, tclsh8.6?
+bool is_interpreter(std::string_view path);
+// The file name of the library of python3.11, of which nothing but the name is known; "": it does not say.
+std::string library_of_interpreter(std::string_view path);
 
 }  // namespace mpc::job

@@ -1,4 +1,4 @@
-// What the first line of a script says, and which names are a Python's.
+// What the first line of a script says, and which names are an interpreter's.
 #include "runtime/job/script.h"
 
 #include <gtest/gtest.h>
@@ -32,20 +32,21 @@ TEST(Script, SaysWhatEnvWouldStart) {
   EXPECT_EQ(words_of_script("#!/usr/bin/env"), Words{"/usr/bin/env"});
 }
 
-TEST(Interpreter, IsPythonByItsName) {
-  for (const char* name : {"python", "python3", "/usr/bin/python3.11", "python3.13t",
-                           "/venv/bin/python", "python3.11d"})
-    EXPECT_TRUE(is_python(name)) << name;
+TEST(Interpreter, IsKnownByItsName) {
+  for (const char* name :
+       {"python", "python3", "/usr/bin/python3.11", "python3.13t", "/venv/bin/python",
+        "python3.11d", "tclsh", "/usr/bin/tclsh8.6"})
+    EXPECT_TRUE(is_interpreter(name)) << name;
   for (const char* name : {"pythonic", "python3-config", "ipython3", "python3.py",
                            "/usr/lib/python3/run", "pypy3", ""})
-    EXPECT_FALSE(is_python(name)) << name;
+    EXPECT_FALSE(is_interpreter(name)) << name;
 }
 
 TEST(Interpreter, NamesTheLibraryOfAVersion) {
-  EXPECT_EQ(python_library("/usr/bin/python3.11"), "libpython3.11.so.1.0");
-  EXPECT_EQ(python_library("python3.13t"), "libpython3.13t.so.1.0");
+  EXPECT_EQ(library_of_interpreter("/usr/bin/python3.11"), "libpython3.11.so.1.0");
+  EXPECT_EQ(library_of_interpreter("python3.13t"), "libpython3.13t.so.1.0");
   for (const char* name : {"python3", "python", "python3.", "ruby3.1", "python.3"})
-    EXPECT_EQ(python_library(name), "") << name;
+    EXPECT_EQ(library_of_interpreter(name), "") << name;
 }
 
 }  // namespace
