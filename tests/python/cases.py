@@ -140,6 +140,22 @@ class Ranks(Case):
                          "['-', 'x']\n")
 
 
+class Others(Case):
+    @unittest.skipIf(not os.path.exists("/usr/bin/tclsh"), "tcl is not installed")
+    def test_tcl(self):
+        script = self.file("script.tcl", "#!/usr/bin/env tclsh\nputs [list [info nameofexecutable] $argv0 $argv "
+                                         "[exec echo child]]\n")
+        environment = dict(os.environ, PATH="/usr/bin:/bin")
+        for words in (["tclsh", script, "a b"], [script, "c"]):
+            alone = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout
+            self.assertEqual(self.passes(*words, env=environment), 3 * alone)
+
+    def test_an_interpreter_without_a_library_of_its_own_is_refused(self):
+        status, _, err = run("/usr/bin/perl", "-e", "1")
+        self.assertEqual(status, 126)
+        self.assertIn("put the script around mpcrun", err)
+
+
 class Ends(Case):
     FIRST = f"import sys; sys.path.insert(0, '{HERE}'); import mpi\n"
 

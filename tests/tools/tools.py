@@ -26,6 +26,7 @@ TOOLS = {
     "gnuplot-nox": ("gnuplot", "bench.overlap, pictures of mpcinfo.models"),
     "libpython3-dev": ("/usr/lib/*/pkgconfig/python3-embed.pc", "private.python*, python.cases"),
     "python3-numpy": ("/usr/lib/python3/dist-packages/numpy", "private.python_numpy, a case of python.cases"),
+    "tcl": ("/usr/bin/tclsh", "a case of python.cases"),
     "openssh-server": ("/usr/sbin/sshd", "cluster.hosts, cluster.host_ends"),
     "openssh-client": ("ssh", "cluster.hosts, cluster.host_ends"),
     "iproute2": ("ip", "cluster.hosts, cluster.host_ends"),
