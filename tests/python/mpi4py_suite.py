@@ -100,6 +100,7 @@ def main():
     parser.add_argument("--mpi", default="ours", choices=["ours", "openmpi", "mpich"])
     parser.add_argument("--include", action="append", default=[], help="chapters, as 'p2p_buf'; default: all")
     options = parser.parse_args()
+    options.work = options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
     chapters, known = left_out()
     words = [word for name in chapters for word in ("-e", name)]
@@ -109,7 +110,7 @@ def main():
     except suite.SuiteError as error:
         print(f"mpi4py: {error}")
         return 2
-    mpi = Mpi(options.mpi, options.prefix)
+    mpi = Mpi(options.mpi, options.prefix.resolve())
     copy = mpi.build(source, options.work)
     good = [report(ranks, *mpi.run(copy, ranks, words), known)
             for ranks in map(int, options.ranks.split(","))]
