@@ -1,5 +1,6 @@
 """What a process may do, a rank may: children, signals, folders, threads, output."""
 
+import asyncio
 import faulthandler
 import os
 import signal
@@ -10,6 +11,11 @@ import threading
 import time
 
 import mpi
+
+
+async def output_of(*words):
+    process = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE)
+    return (await process.communicate())[0]
 
 
 def check_children():
@@ -26,6 +32,7 @@ def check_children():
         pass
     else:
         sys.exit("a command that does not exist was started")
+    assert asyncio.run(output_of("echo", "asked")) == b"asked\n"
     child = os.fork()
     if child == 0:
         os._exit(7 if os.getpid() != os.getppid() else 8)
