@@ -15,6 +15,7 @@
 #include "runtime/job/crash.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
+#include "runtime/job/interpreter.h"
 #include "runtime/job/loading.h"
 #include "runtime/job/openmp.h"
 #include "runtime/job/program_files.h"
@@ -42,10 +43,11 @@ EnumSetting allocator_setting{"job.allocator", 0, kAllocators, 2,
                               "unless another allocator is preloaded) or system "
                               "(libc's malloc, one for all ranks)"};
 
-Result<std::unique_ptr<loader::Image>> load(const std::string& path,
-                                            const AppSpec& app) {
-  const Loading loading(path, kExitNotExecutable);
-  return loader::Image::open(path, {preloads(app)});
+Result<std::unique_ptr<loader::Image>> load(const Start& start, const AppSpec& app) {
+  const Loading loading(start.path, kExitNotExecutable);
+  std::vector<std::string> libraries = preloads(app);
+  libraries.insert(libraries.end(), start.libraries.begin(), start.libraries.end());
+  return loader::Image::open(start.image, {std::move(libraries)});
 }
 
 }  // namespace
@@ -63,20 +65,19 @@ int NodeJob::worker_of(int world_rank) const noexcept {
 
 // Its ranks begin with first_rank.
 Result<> NodeJob::add_program(const AppSpec& wanted, int first_rank) {
-  auto path = find_program(wanted.program);
-  MPC_TRY(path);
   Program program;
   program.first_rank = first_rank;
+  program.environment = merged_environment(wanted);
+  auto start = find_start(wanted, program.environment);
+  MPC_TRY(start);
   program.local = {std::max(first_rank, local_.first),
                    std::min(first_rank + wanted.ranks, local_.end)};
-  program.path = *path;
-  program.file = absolute(*path);
-  program.arguments = {wanted.program};
-  program.arguments.insert(program.arguments.end(), wanted.args.begin(),
-                           wanted.args.end());
-  program.environment = merged_environment(wanted);
+  program.path = start->path;
+  program.file = start->file;
+  program.arguments = start->arguments;
+  program.libraries = start->libraries;
   if (program.local.size() > 0) {
-    auto image = load(*path, wanted);
+    auto image = load(*start, wanted);
     MPC_TRY(image);
     program.image = std::move(*image);
     allow_many_openmp(*program.image, program.environment);

@@ -89,7 +89,8 @@ class NodeJob final : public EndableJob {
     std::string file;                      // absolute
     std::vector<std::string> arguments;    // with argv[0]
     std::vector<std::string> environment;
-    bool has_team = false;  // its ranks start threads by OpenMP
+    std::vector<std::string> libraries;  // of the interpreter that it is
+    bool has_team = false;               // its ranks start threads by OpenMP
   };
 
   // world_rank: of this process.

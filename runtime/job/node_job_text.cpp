@@ -40,6 +40,8 @@ std::string NodeJob::describe_process() const {
     out += fmt::format("program {}:", app);
     for (const std::string& word : programs_[app].arguments) out += " " + word;
     out += fmt::format("   ({})\n", programs_[app].path);
+    for (const std::string& library : programs_[app].libraries)
+      out += fmt::format("  an interpreter: each rank runs a copy of {}\n", library);
   }
   for (size_t worker = 0; worker < choice_.cores.size(); ++worker) {
     std::vector<int> ranks;

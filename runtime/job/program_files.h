@@ -2,7 +2,7 @@
 // Program files: what a user's command line means: which file, which environment.
 //
 // Role:      as a shell and execvp(3) would have it.
-// Users:     runtime/job/node_job.cpp.
+// Users:     runtime/job/node_job.cpp; runtime/job/interpreter.cpp.
 // Threads:   before ranks start.
 // See also:  docs/mpcrun.md.
 

@@ -3,7 +3,7 @@
 //
 // Role:      answers what the loader asks about a file before anything of it runs: segments,
 //            dynamic section, needed libraries, defined symbols. Knows no copies.
-// Users:     runtime/loader only.
+// Users:     runtime/loader; runtime/job/interpreter.cpp.
 // Threads:   immutable after open(); any.
 // See also:  runtime/loader/blueprint.h; the System V ABI, chapters 4 and 5.
 

@@ -2,7 +2,7 @@
 // Library search: which file the dynamic linker will load for a needed library's name.
 //
 // Role:      finds the user's own libraries, so that each rank gets a copy of them as well.
-// Users:     runtime/loader/blueprint_maker.cpp.
+// Users:     runtime/loader/blueprint_maker.cpp; runtime/job/interpreter.cpp.
 // Threads:   any.
 // See also:  ld.so(8): RPATH of the loading file and its loaders, LD_LIBRARY_PATH, RUNPATH of
 //            the loading file, /etc/ld.so.cache, the default directories.

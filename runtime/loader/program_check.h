@@ -2,7 +2,7 @@
 // Program check: can this file run as private copies? If not, why, and what helps.
 //
 // Role:      the refusals of the loader, each with the reason and the way out.
-// Users:     runtime/loader/blueprint_maker.cpp.
+// Users:     runtime/loader/blueprint_maker.cpp; runtime/job/interpreter.cpp.
 // Threads:   any.
 // See also:  docs/limits.md lists them.
 

@@ -57,19 +57,28 @@ def fetch(work):
     found = sorted(sources.glob(f"{PACKAGE}-*/test/mpi/configure"))
     if found:
         return found[-1].parent
-    sources.mkdir(parents=True, exist_ok=True)
-    options = _private_apt(work / "apt")
-    print(f"conformance: fetching the Debian source package {PACKAGE} ...", flush=True)
-    _apt(["apt-get", *options, "-qq", "update"], sources)
-    _apt(["apt-get", *options, "-qq", "--download-only", "source", PACKAGE], sources)
-    tarballs = sorted(sources.glob(f"{PACKAGE}_*.orig.tar.*"))
-    if not tarballs:
-        raise FetchError(f"apt-get source left no {PACKAGE}_*.orig.tar.* in {sources}")
-    _apt(["tar", "xf", tarballs[-1].name, "--wildcards", "*/test/mpi/*"], sources)
+    tarball = download(PACKAGE, work)
+    _apt(["tar", "xf", tarball.name, "--wildcards", "*/test/mpi/*"], sources)
     found = sorted(sources.glob(f"{PACKAGE}-*/test/mpi/configure"))
     if not found:
-        raise SuiteError(f"{tarballs[-1]} holds no test/mpi with a configure script")
+        raise SuiteError(f"{tarball} holds no test/mpi with a configure script")
     return found[-1].parent
+
+
+def download(package, work):
+    """The tarball of a Debian source package, in work/src. Errors: FetchError."""
+    sources = work / "src"
+    sources.mkdir(parents=True, exist_ok=True)
+    found = sorted(sources.glob(f"{package}_*.orig.tar.*"))
+    if not found:
+        options = _private_apt(work / "apt")
+        print(f"fetching the Debian source package {package} ...", flush=True)
+        _apt(["apt-get", *options, "-qq", "update"], sources)
+        _apt(["apt-get", *options, "-qq", "--download-only", "source", package], sources)
+        found = sorted(sources.glob(f"{package}_*.orig.tar.*"))
+    if not found:
+        raise FetchError(f"apt-get source left no {package}_*.orig.tar.* in {sources}")
+    return found[-1]
 
 
 def _private_apt(folder):

@@ -126,7 +126,7 @@ class Programs(Case):
                                 ("perf", "perf record mpcrun"),
                                 ("time", "time mpcrun"), ("taskset", "taskset -c 0-3 mpcrun"),
                                 ("bash", "put the script around mpcrun"),
-                                ("python3.11", "put the script around mpcrun")):
+                                ("python3.11", "libpython3.11.so.1.0")):
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, tool_name)
                 shutil.copy("/bin/true", path)  # the name counts: the tool may not be installed
