@@ -96,9 +96,10 @@ Err finalize() {
   reap_abandoned(state, true);
   if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
   meet_all(state, MeetingKind::kFinalize, "MPI_Finalize");
-  report_what_is_left(state);
   state.finalised.store(true, std::memory_order_release);  // see finalized()
   note_world_change(state);
+  // In a session the rank goes on using what it has.
+  if (!state.is_running.load(std::memory_order_relaxed)) report_what_is_left(state);
   return kSuccess;
 }
 
