@@ -295,6 +295,15 @@ static void wrong_requests(void) {
   MPI_Request_free(&plain);
 }
 
+/* Waits for ever: partitions that nobody marks, and a receive without a sender. */
+static void deadlock(void) {
+  int data[4] = {0};
+  MPI_Request request = rank == 0 ? receive_from(1, data, 2, 2, 3) : send_to(0, data, 4, 1, 4);
+  MPI_Start(&request);
+  if (rank == 1) MPI_Pready(2, request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -302,6 +311,7 @@ int main(int argc, char** argv) {
   left = (rank + size - 1) % size;
   right = (rank + 1) % size;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (argc > 1) deadlock();
   static const int partitions[][2] = {{1, 1}, {4, 4}, {16, 1}, {1, 16}, {6, 10}, {10, 6}, {240, 7}};
   for (int k = 0; k < 7; ++k) {
     const int n = 240 * 7;
