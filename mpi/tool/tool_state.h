@@ -7,6 +7,7 @@
 // Threads:   any execution of the rank: all is under `mutex`, of which no call lets others in.
 // See also:  docs/tools-interface.md; MPI-4.1 chapter 15.
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
