@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/settings.h"
+#include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
 #include "mpi/objects/request.h"
 #include "mpi/objects/topology.h"
@@ -136,6 +137,11 @@ Err committed_types(const MPI_Datatype* types, Count n) {
     if (Err error = committed(types[i], &type)) return bad_type_at(error, i);
   }
   return kSuccess;
+}
+
+bool leads(const Group& group, int leader) noexcept {
+  return leader >= 0 && leader < group.size() &&
+         group.table()->world_rank(leader) == this_world_rank();
 }
 
 namespace {

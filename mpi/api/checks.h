@@ -158,6 +158,7 @@ inline Err receive_tag(int value) {
 }
 
 // --- significance of arguments (MPI-4.1 chapter 6) -------------------------------------------
+bool leads(const Group& group, int leader) noexcept;  // the calling rank does
 inline bool is_root(const Comm& comm, int root) noexcept {
   return comm.is_inter() ? root == MPI_ROOT : root == comm.rank();
 }

@@ -9,11 +9,14 @@ namespace mpc::mpi {
 
 int EntryScope::not_running() const {
   const RankState* state = rank_state();
-  const bool after =
+  const bool after_world =
       state != nullptr && state->finalised.load(std::memory_order_relaxed);
-  return handle_error(mpi::fail(MPI_ERR_OTHER, after ? "called after MPI_Finalize"
-                                                     : "called before MPI_Init"),
-                      function_);
+  const bool after_session = state != nullptr && state->sessions_begun > 0;
+  const char* const when = after_world ? "called after MPI_Finalize"
+                           : after_session
+                               ? "called outside of a session and before MPI_Init"
+                               : "called before MPI_Init";
+  return handle_error(mpi::fail(MPI_ERR_OTHER, when), function_);
 }
 
 int EntryScope::fail(Err error) const { return handle_error(error, function_); }
@@ -23,8 +26,14 @@ int EntryScope::fail(Err error, Comm* comm) const {
 int EntryScope::fail(Err error, Win* win) const {
   return win == nullptr ? fail(error) : handle_error(error, *win, function_);
 }
-// Sessions have no bodies yet, so there is none whose handler could be asked.
-int EntryScope::fail(Err error, Session*) const { return fail(error); }
+int EntryScope::fail(Err error, Session* session) const {
+  return session == nullptr ? fail(error) : handle_error(error, *session, function_);
+}
+int EntryScope::fail(Err error, Errhandler* handler) const {
+  return handler == nullptr
+             ? fail(error)
+             : handle_error(error, *handler, nullptr, nullptr, function_);
+}
 // MPI-4.1 section 14.7: the handler of MPI_FILE_NULL is MPI_ERRORS_RETURN at first.
 int EntryScope::fail(Err error, File*) const {
   return handle_error(error, *Errhandler::returning(), nullptr, "", function_);

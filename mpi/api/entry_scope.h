@@ -19,6 +19,7 @@ class Comm;
 class Win;
 class File;
 class Session;
+class Errhandler;
 
 inline constexpr trace::Site kCall{
     "mpi", "call", {"name", nullptr, nullptr, nullptr, "repeated"}, true};
@@ -46,10 +47,8 @@ class EntryScope {
     if (rank == nullptr)
       rank = job::current_rank();  // a thread seen for the first time
     if (rank == nullptr || rank->mpi == nullptr) return false;
-    const auto* state = rank->mpi;
     // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
-    return state->initialised.load(std::memory_order_relaxed) &&
-           !state->finalised.load(std::memory_order_relaxed);
+    return rank->mpi->is_running.load(std::memory_order_relaxed);
   }
 
   // Each calls the error handler of its object; the result is what the MPI function returns,
@@ -60,6 +59,8 @@ class EntryScope {
   [[gnu::cold]] int fail(Err error, Win* win) const;
   [[gnu::cold]] int fail(Err error, File* file) const;  // null: MPI_FILE_NULL's handler
   [[gnu::cold]] int fail(Err error, Session* session) const;
+  // Of a call that gives the handler of what it makes, and of its own errors.
+  [[gnu::cold]] int fail(Err error, Errhandler* handler) const;
   // The function is in the list but has no body yet.
   [[gnu::cold]] Err unsupported() const;
 

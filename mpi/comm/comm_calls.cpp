@@ -8,6 +8,8 @@
 #include "base/mpi_constants.h"
 #include "base/mpi_handle_names.h"
 #include "mpi/impl/group_comm.h"
+#include "mpi/impl/process_mgmt.h"
+#include "mpi/objects/buffered.h"
 #include "mpi/objects/comm.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/errhandler.h"
@@ -108,7 +110,7 @@ Err comm_size(Comm& comm, int* size) {
 }
 
 Err comm_group(Comm& comm, MPI_Group* group) {
-  *group = create_group(comm.group());
+  *group = create_group(comm.group(), comm.session_buffer());
   return kSuccess;
 }
 
@@ -264,6 +266,20 @@ Err comm_free(HandleRef<Comm, MPI_Comm> ref) {
   end_comm(&comm);
   *ref.handle = MPI_COMM_NULL;
   return kSuccess;
+}
+
+// MPI-4.1 section 11.10.4: as MPI_Comm_free, when all communication of all members is over.
+Err comm_disconnect(HandleRef<Comm, MPI_Comm> ref) {
+  Comm& comm = *ref.object;
+  if (comm.is_predefined())
+    return fail(MPI_ERR_COMM,
+                fmt::format("{} cannot be disconnected", comm.display_name()));
+  reap_abandoned(this_rank(), true, &comm);
+  if (comm.send_buffer) comm.send_buffer->flush(comm.self(), "MPI_Comm_disconnect");
+  meet<Room>(
+      comm.self(), meeting_key_of_everyone(MeetingKind::kBarrier, comm),
+      comm.everyone(), [](Room&) {}, "MPI_Comm_disconnect");
+  return comm_free(ref);
 }
 
 Err comm_set_name(Comm& comm, const char* name) {

@@ -53,7 +53,7 @@ MPI_Group include(const Group& group, std::span<const int> ranks) {
   std::vector<int> world;
   world.reserve(ranks.size());
   for (const int rank : ranks) world.push_back(group.table()->world_rank(rank));
-  return create_group(GroupTable::make(std::move(world)));
+  return create_group(GroupTable::make(std::move(world)), group.session_buffer());
 }
 
 MPI_Group exclude(const Group& group, std::span<const int> ranks) {
@@ -62,7 +62,7 @@ MPI_Group exclude(const Group& group, std::span<const int> ranks) {
   std::vector<int> world;
   for (int i = 0; i < group.size(); ++i)
     if (!out[static_cast<size_t>(i)]) world.push_back(group.table()->world_rank(i));
-  return create_group(GroupTable::make(std::move(world)));
+  return create_group(GroupTable::make(std::move(world)), group.session_buffer());
 }
 
 // Members of `a` that are (or are not) in `b`, in the order of `a`.
@@ -112,17 +112,17 @@ Err group_compare(Group& a, Group& b, int* result) {
 Err group_union(Group& a, Group& b, MPI_Group* out) {
   std::vector<int> world = to_vector(a.table()->world_ranks());
   for (const int rank : filter(b, a, false)) world.push_back(rank);
-  *out = create_group(GroupTable::make(std::move(world)));
+  *out = create_group(GroupTable::make(std::move(world)), a.session_buffer());
   return kSuccess;
 }
 
 Err group_intersection(Group& a, Group& b, MPI_Group* out) {
-  *out = create_group(GroupTable::make(filter(a, b, true)));
+  *out = create_group(GroupTable::make(filter(a, b, true)), a.session_buffer());
   return kSuccess;
 }
 
 Err group_difference(Group& a, Group& b, MPI_Group* out) {
-  *out = create_group(GroupTable::make(filter(a, b, false)));
+  *out = create_group(GroupTable::make(filter(a, b, false)), a.session_buffer());
   return kSuccess;
 }
 

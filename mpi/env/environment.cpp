@@ -20,7 +20,7 @@
 #include "mpi/objects/rank_life.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
-#include "runtime/job/host_map.h"
+#include "mpi/objects/session.h"
 #include "runtime/job/job.h"
 #include "scheduler/emulation/emulation.h"
 
@@ -43,31 +43,15 @@ Err start(int thread_level) {
     return fail(MPI_ERR_OTHER, "MPI was finalized: it cannot be initialized again");
   if (state->initialised.load(std::memory_order_relaxed))  // likewise
     return fail(MPI_ERR_OTHER, "MPI is initialized already");
-  job::Rank& rank = *state->rank;
-  count_objects(rank.world_size);
-  state->thread_level = thread_level;
+  prepare_rank(*state);
+  if (thread_level > state->thread_level) state->thread_level = thread_level;
+  state->world_thread_level = thread_level;
   state->main_thread = &sched::Execution::self();
-  state->predefined = {
-      .tag_ub = 0x7fffffff,
-      .io = MPI_ANY_SOURCE,
-      .host = MPI_PROC_NULL,
-      .wtime_is_global = job::host_map().hosts() == 1,  // a clock for each
-      .appnum = rank.app_index,
-      .last_used_code = MPI_ERR_LASTCODE,
-      .universe_size = rank.world_size,
-  };
   create_predefined_comms(*state);
   meet_all(*state, MeetingKind::kInit, "MPI_Init");
   state->initialised.store(true, std::memory_order_release);  // for threads of the rank
-  rank.phase.store(job::kInMpi, std::memory_order_relaxed);   // for reports only
+  note_world_change(*state);
   return kSuccess;
-}
-
-int clamp_thread_level(int required) noexcept {
-  if (required >= MPI_THREAD_MULTIPLE) return MPI_THREAD_MULTIPLE;
-  if (required >= MPI_THREAD_SERIALIZED) return MPI_THREAD_SERIALIZED;
-  if (required >= MPI_THREAD_FUNNELED) return MPI_THREAD_FUNNELED;
-  return MPI_THREAD_SINGLE;
 }
 
 void copy_text(const char* text, char* out, int* length, size_t room) noexcept {
@@ -112,14 +96,15 @@ Err finalize() {
   reap_abandoned(state, true);
   if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
   meet_all(state, MeetingKind::kFinalize, "MPI_Finalize");
-  report_what_is_left(state);
-  state.finalised.store(true, std::memory_order_release);            // see finalized()
-  rank.phase.store(job::kAfterFinalize, std::memory_order_relaxed);  // for reports only
+  state.finalised.store(true, std::memory_order_release);  // see finalized()
+  note_world_change(state);
+  // In a session the rank goes on using what it has.
+  if (!state.is_running.load(std::memory_order_relaxed)) report_what_is_left(state);
   return kSuccess;
 }
 
 Err query_thread(int* provided) {
-  *provided = this_rank().thread_level;
+  *provided = this_rank().world_thread_level;
   return kSuccess;
 }
 

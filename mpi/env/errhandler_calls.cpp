@@ -10,6 +10,7 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/error_codes.h"
 #include "mpi/objects/rank_state.h"
+#include "mpi/objects/session.h"
 #include "mpi/objects/win.h"
 
 namespace mpc::mpi {
@@ -118,6 +119,25 @@ Err win_get_errhandler(Win& win, MPI_Errhandler* out) {
 
 Err win_call_errhandler(Win& win, int code) {
   handle_error(fail_with_code(code), win, "MPI_Win_call_errhandler");
+  return kSuccess;
+}
+
+Err session_set_errhandler(Session& session, Errhandler& handler) {
+  if (handler.target != ErrhandlerTarget::kAny &&
+      handler.target != ErrhandlerTarget::kSession)
+    return fail(MPI_ERR_ARG, "the error handler was not made for sessions");
+  session.set_errhandler(handler);
+  return kSuccess;
+}
+
+Err session_get_errhandler(Session& session, MPI_Errhandler* out) {
+  session.errhandler().retain();  // the new handle's; MPI_Errhandler_free gives it back
+  *out = session.errhandler().handle();
+  return kSuccess;
+}
+
+Err session_call_errhandler(Session& session, int code) {
+  handle_error(fail_with_code(code), session, "MPI_Session_call_errhandler");
   return kSuccess;
 }
 

@@ -237,6 +237,13 @@ void Section::use_elements(MPI_Fint handle) {
   if (auto resized = dt::make_resized(*type, 0, stride)) take(std::move(*resized));
 }
 
+void Section::use_partitions(MPI_Fint handle) {
+  use_elements(handle);
+  if (copy_ == nullptr) return;
+  copy_.reset();
+  address_ = nullptr;
+}
+
 void Section::use_whole() {
   if (!has_gaps_) return;
   auto element = dt::make_contiguous(static_cast<Count>(array_.element_bytes), bytes());

@@ -56,6 +56,9 @@ class Section {
   void use_message(MPI_Count count, MPI_Fint type);
   // Blocks of any number of elements at any place: works if the section has one stride.
   void use_elements(MPI_Fint type);
+  // The same for what may not be copied, as it moves in parts between start and end: null otherwise,
+  // which the call refuses.
+  void use_partitions(MPI_Fint type);
   // A copy without gaps.
   void use_whole();
 

@@ -5,6 +5,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/rank_state.h"
+#include "mpi/objects/session.h"
 #include "mpi/objects/win.h"
 
 namespace mpc::mpi {
@@ -17,6 +18,12 @@ int handle_error(Err error, Comm& comm, const char* function) {
 int handle_error(Err error, Win& win, const char* function) {
   const std::string name = win.display_name();
   return handle_error(error, win.errhandler(), win.handle(), name.c_str(), function);
+}
+
+int handle_error(Err error, Session& session, const char* function) {
+  const std::string name = session.display_name();
+  return handle_error(error, session.errhandler(), session.handle(), name.c_str(),
+                      function);
 }
 
 namespace {

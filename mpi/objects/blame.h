@@ -12,12 +12,14 @@
 namespace mpc::mpi {
 
 class Comm;
+class Session;
 class Win;
 
 // Both return the code that the MPI function returns, if the handler comes back. `function` is
 // the MPI name. Cold.
 [[gnu::cold]] int handle_error(Err error, Comm& comm, const char* function);
 [[gnu::cold]] int handle_error(Err error, Win& win, const char* function);
+[[gnu::cold]] int handle_error(Err error, Session& session, const char* function);
 // Errors of calls without an object, or whose object is unknown: MPI_COMM_SELF's handler
 // (MPI-4.1 section 9.3); before MPI_Init and after MPI_Finalize the initial one: fatal.
 [[gnu::cold]] int handle_error(Err error, const char* function);

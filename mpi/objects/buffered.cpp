@@ -6,9 +6,6 @@
 #include <new>
 #include <utility>
 
-#include "mpi/objects/comm.h"
-#include "mpi/objects/rank_state.h"
-
 namespace mpc::mpi {
 
 // A message on its way; the packed data follow it in memory.
@@ -145,17 +142,6 @@ void SendBuffer::flush(job::Rank& self, const char* call) {
     if (oldest == nullptr) return;
     msg::wait(self, oldest->request, reason);
   }
-}
-
-Err buffered_send(const msg::SendArgs& args, Comm& comm, BufferedMessage* message) {
-  SendBuffer* buffer = comm.send_buffer.get();
-  if (buffer == nullptr) buffer = rank_state()->send_buffer.get();
-  if (buffer == nullptr) {
-    return fail(MPI_ERR_BUFFER,
-                "a buffered send without a buffer; call MPI_Buffer_attach "
-                "before it");
-  }
-  return buffer->send(comm.self(), args, message);
 }
 
 }  // namespace mpc::mpi

@@ -75,7 +75,14 @@ class SendBuffer {
   Entry* entries_ = nullptr;
 };
 
-// MPI_Bsend: by the communicator's buffer if it has one, else by the rank's.
+// What MPI_Session_attach_buffer attaches; known to all communicators and groups that come from the
+// session, which may be older than the buffer.
+struct SessionBuffer {
+  std::shared_ptr<SendBuffer> attached;
+};
+using SessionBufferRef = std::shared_ptr<SessionBuffer>;
+
+// MPI_Bsend: by the communicator's buffer if it has one, else by its session's, else by the rank's.
 Err buffered_send(const msg::SendArgs& args, Comm& comm,
                   BufferedMessage* message = nullptr);
 

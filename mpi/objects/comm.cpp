@@ -31,6 +31,7 @@ void name_senders(const Comm& comm) {
   if (!has_senders(comm)) return;
   msg::add_senders(comm.self(), comm.context(), comm.peers().data());
   msg::add_senders(comm.self(), comm.collective_context(), comm.peers().data());
+  msg::add_senders(comm.self(), comm.partitioned_context(), comm.peers().data());
   msg::add_senders(comm.self(), comm.local_context(), comm.world_ranks().data());
 }
 
@@ -38,6 +39,7 @@ void forget_senders(const Comm& comm) noexcept {
   if (!has_senders(comm)) return;
   msg::remove_senders(comm.self(), comm.context());
   msg::remove_senders(comm.self(), comm.collective_context());
+  msg::remove_senders(comm.self(), comm.partitioned_context());
   msg::remove_senders(comm.self(), comm.local_context());
 }
 
@@ -193,6 +195,7 @@ msg::ContextId new_context(const job::Rank& self) {
 Comm* create_comm(const Comm& parent, const Comm::Spec& spec) {
   Comm* comm = new Comm(parent.self(), spec);
   comm->set_errhandler(parent.errhandler());
+  comm->set_session_buffer(parent.session_buffer());
   return comm;
 }
 

@@ -12,9 +12,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "mpi.h"
 #include "mpi/objects/attributes.h"
+#include "mpi/objects/buffered.h"
 #include "mpi/objects/context_reserve.h"
 #include "mpi/objects/error.h"
 #include "mpi/objects/group_table.h"
@@ -73,6 +75,9 @@ class Comm final : public Object {
   std::span<const int> world_ranks() const noexcept { return group_->world_ranks(); }
   msg::ContextId context() const noexcept { return context_; }  // point-to-point
   msg::ContextId collective_context() const noexcept { return context_ + 1; }
+  msg::ContextId partitioned_context() const noexcept {
+    return collective_context() | kPartitionedBit;
+  }
   // Inside the local group of an intercommunicator; intra: collective_context().
   msg::ContextId local_context() const noexcept { return local_context_; }
 
@@ -84,6 +89,12 @@ class Comm final : public Object {
   uint32_t next_persistent() noexcept {
     return persistents_.fetch_add(1,
                                   std::memory_order_relaxed);  // one rank's count only
+  }
+  // Numbers the partitions that this rank sends, with all that follow it: the first one's. One call,
+  // from whatever thread, gets numbers that no other gets until 2^32 of them have been taken.
+  uint32_t take_partition_numbers(int partitions) noexcept {
+    return partitions_.fetch_add(static_cast<uint32_t>(partitions),
+                                 std::memory_order_relaxed);
   }
   // Numbers the meetings (creation of communicators, windows, files).
   uint64_t next_meeting() noexcept {
@@ -134,6 +145,12 @@ class Comm final : public Object {
   // Buffered mode (MPI-4.1 MPI_Comm_attach_buffer): owned by the point-to-point bodies.
   std::shared_ptr<SendBuffer> send_buffer;
 
+  // Of the session that it comes from; null: it is of the world model.
+  const SessionBufferRef& session_buffer() const noexcept { return session_buffer_; }
+  void set_session_buffer(SessionBufferRef buffer) noexcept {
+    session_buffer_ = std::move(buffer);
+  }
+
   // A pending operation holds a reference; the last one deletes.
   void drop() noexcept;
 
@@ -163,6 +180,8 @@ class Comm final : public Object {
     ContextReserve reserve;
   };
   std::unique_ptr<Spanning> spanning_;  // null: all members live in one process
+  std::atomic<uint32_t> partitions_{0};
+  SessionBufferRef session_buffer_;
 };
 
 // Of a meeting of its members, or of both groups of an intercommunicator; draws the next number.
@@ -172,7 +191,8 @@ MeetingKey meeting_key_of_everyone(MeetingKind kind, Comm& comm);
 // An id of the process's own, for a communicator whose members are all in it.
 msg::ContextId new_context(const job::Rank& self);
 
-// `self` must be a member. The handler and nothing else comes from `parent` (MPI-4.1 9.3.1).
+// `self` must be a member. The handler, and from which session it is, come from `parent`, and
+// nothing else (MPI-4.1 9.3.1).
 Comm* create_comm(const Comm& parent, const Comm::Spec& spec);
 
 }  // namespace mpc::mpi

@@ -7,7 +7,8 @@
 // Threads:   take() any; grants are values.
 // See also:  docs/design/0006-meetings.md (ranges, reserves, what happens when a range ends).
 //
-// A communicator has a pair of ids: an even one for point-to-point, the next for collectives.
+// A communicator has a pair of ids: an even one for point-to-point, the next for collectives, and
+// that one with the highest bit set for partitioned communication.
 
 #include <atomic>
 #include <cstdint>
@@ -17,6 +18,8 @@
 namespace mpc::mpi {
 
 inline constexpr msg::ContextId kWorldContext = 0, kSelfContext = 2;
+
+inline constexpr msg::ContextId kPartitionedBit = msg::ContextId{1} << 31;
 
 // Pairs that follow each other; the id of a pair is its even one.
 struct ContextGrant {
@@ -39,7 +42,7 @@ inline constexpr ContextGrant kWorldReserve{16, kReservePairs};
 class ContextIds {
  public:
   static constexpr uint64_t kFirstPair = 32;  // below: WORLD, SELF, WORLD's reserve
-  static constexpr uint64_t kEndPair = uint64_t{1} << 31;
+  static constexpr uint64_t kEndPair = kPartitionedBit / 2;
 
   // The part of process `index` of `processes`; parts of equal size without a common id.
   ContextIds(int index, int processes) noexcept;

@@ -8,9 +8,9 @@ MPI_Group Group::handle() noexcept {
   return is_empty_constant ? MPI_GROUP_EMPTY : reinterpret_cast<MPI_Group>(this);
 }
 
-MPI_Group create_group(GroupRef table) {
+MPI_Group create_group(GroupRef table, const SessionBufferRef& session_buffer) {
   if (table->size() == 0) return MPI_GROUP_EMPTY;
-  return (new Group(this_world_rank(), std::move(table)))->handle();
+  return (new Group(this_world_rank(), std::move(table), session_buffer))->handle();
 }
 
 int compare_groups(const GroupTable& a, const GroupTable& b) noexcept {

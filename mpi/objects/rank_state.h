@@ -1,7 +1,7 @@
 #pragma once
 // RankState: everything MPI that belongs to one rank.
 //
-// Role:      init phase, thread level, COMM_WORLD and COMM_SELF, attributes' keyvals, error
+// Role:      init phase, sessions, thread level, COMM_WORLD and COMM_SELF, attributes' keyvals, error
 //            classes, handle tables. Reached through job::Rank::mpi.
 // Users:     mpi.
 // Threads:   thread-multiple: the tables are under `mutex`; hot fields are read-only after
@@ -25,13 +25,22 @@ struct RequestPool;
 struct HandleTables;
 struct KeyvalTable;
 struct ErrorTable;
+struct ToolState;
 struct TypeTable;
 
 struct RankState {
   job::Rank* rank = nullptr;
-  std::atomic<bool> initialised{false};
+  // MPI may be called: in the world model, or in a session. See update_running() in session.h.
+  std::atomic<bool> is_running{false};
+  std::atomic<bool> initialised{false};  // the world model's flags
   std::atomic<bool> finalised{false};
-  int thread_level = 0;                     // an ABI constant
+  bool is_in_world() const noexcept {
+    return initialised.load(std::memory_order_relaxed) &&
+           !finalised.load(std::memory_order_relaxed);  // written by the rank itself
+  }
+  int thread_level = 0;        // an ABI constant; the highest of those asked for
+  int world_thread_level = 0;  // what MPI_Init_thread has provided
+  int sessions = 0, sessions_begun = 0;     // under the mutex
   sched::Execution* main_thread = nullptr;  // who called MPI_Init
   Comm* world = nullptr;                    // null before MPI_Init
   Comm* self = nullptr;
@@ -43,6 +52,7 @@ struct RankState {
   std::shared_ptr<KeyvalTable> keyvals;
   std::shared_ptr<ErrorTable> errors;
   std::shared_ptr<TypeTable> types;  // names and attributes of predefined types
+  std::shared_ptr<ToolState> tool;   // handles of MPI_T
   Group* empty_group = nullptr;      // MPI_GROUP_EMPTY
   Info* env = nullptr;               // MPI_INFO_ENV
 

@@ -87,7 +87,7 @@ void Request::abandon(RankState& state, Request* request) noexcept {
   pool.abandoned = request;
 }
 
-void reap_abandoned(RankState& state, bool wait) {
+void reap_abandoned(RankState& state, bool wait, const Comm* only) {
   RequestPool& pool = *state.requests;
   Request* list = nullptr;
   {
@@ -96,7 +96,9 @@ void reap_abandoned(RankState& state, bool wait) {
   }
   while (list != nullptr) {
     Request* request = std::exchange(list, list->next);
-    if (wait) wait_done(state, *request, "MPI_Finalize");
+    if (wait && (only == nullptr || only == request->comm()))
+      wait_done(state, *request,
+                only == nullptr ? "MPI_Finalize" : "MPI_Comm_disconnect");
     Request::abandon(state, request);  // frees it, or puts it back
   }
 }
@@ -120,6 +122,7 @@ bool Request::is_done() const noexcept {
     case RequestKind::kGeneralized:
       return generalized->is_complete.load(std::memory_order_acquire);
     case RequestKind::kMeeting:
+    case RequestKind::kPartitioned:
       return several->is_over();
   }
   return true;
@@ -136,6 +139,8 @@ const msg::Status& Request::result() const noexcept {
     case RequestKind::kCollective:
       return collective->collective == nullptr ? done_status
                                                : nbc::status(*collective->collective);
+    case RequestKind::kPartitioned:
+      return several->outcome();
     case RequestKind::kDone:
     case RequestKind::kBuffered:
     case RequestKind::kGeneralized:
@@ -143,6 +148,16 @@ const msg::Status& Request::result() const noexcept {
       break;
   }
   return done_status;
+}
+
+const msg::Status& Several::outcome() const noexcept {
+  static const msg::Status none;
+  return none;
+}
+
+bool Request::can_end_by_itself() const {
+  if (kind_ == RequestKind::kPartitioned) return several->can_end_by_itself();
+  return kind_ == RequestKind::kGeneralized;
 }
 
 std::string Request::text() const {
@@ -154,6 +169,7 @@ std::string Request::text() const {
       return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
     case RequestKind::kSeveral:
     case RequestKind::kMeeting:
+    case RequestKind::kPartitioned:
       return several->text();
     case RequestKind::kCollective:
       return fmt::format("{} on {}", call_, comm_->display_name());
@@ -186,10 +202,7 @@ class RequestReason final : public sched::WaitReason {
   std::string text() const override {
     return fmt::format("{}: {}", call_, request_.text());
   }
-  // A generalized request ends when any thread of the program says so.
-  bool can_end_by_itself() const override {
-    return request_.kind() == RequestKind::kGeneralized;
-  }
+  bool can_end_by_itself() const override { return request_.can_end_by_itself(); }
 
  private:
   const char* call_;
@@ -226,6 +239,9 @@ Err start_request(RankState& state, Request& request) {
       break;
     case RequestKind::kCollective:
       start_collective(*request.collective);
+      break;
+    case RequestKind::kPartitioned:
+      request.several->start();
       break;
     case RequestKind::kDone:
     case RequestKind::kSeveral:  // are started when they are made
@@ -315,6 +331,13 @@ Err finish_generalized(Request& request, MPI_Status* status) {
   return Err{code};
 }
 
+Err failure_of(const Request& request, const msg::Status& result) {
+  if (request.kind() == RequestKind::kCollective)
+    return error_of_collective(result, request.call());
+  if (request.kind() == RequestKind::kPartitioned) return request.several->error();
+  return error_of(result);
+}
+
 }  // namespace
 
 Err finish(RankState& state, MPI_Request* handle, Request& request,
@@ -335,10 +358,7 @@ Err finish(RankState& state, MPI_Request* handle, Request& request,
     const msg::Status& result = request.result();
     set_status(status, result);
     if (result.failed) [[unlikely]] {
-      error = request.kind() == RequestKind::kCollective
-                  ? error_of_collective(result, request.call())
-                  : error_of(result);
-      error = blame(error, request.comm());
+      error = blame(failure_of(request, result), request.comm());
     }
   }
   if (request.is_persistent) {

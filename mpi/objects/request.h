@@ -2,7 +2,7 @@
 // Request: the object behind an MPI_Request.
 //
 // Role:      one operation that was started and is not yet completed by its owner: point to
-//            point, collective, generalized; persistent or not.
+//            point, partitioned, collective, generalized; persistent or not.
 // Users:     mpi/p2p/p2p.cpp, mpi/p2p/completion.cpp, mpi/coll*.cpp.
 // Threads:   any execution of the owning rank; two of them may not complete the same request
 //            at once (MPI-4.1 section 11.6.2). The operation itself may finish anywhere.
@@ -40,6 +40,7 @@ enum class RequestKind : uint8_t {
   kCollective,
   kGeneralized,
   kMeeting,  // of members of several processes: MPI_Comm_idup when ids have to be agreed on
+  kPartitioned,
 };
 
 // What the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
@@ -53,11 +54,17 @@ struct Generalized {
 };
 
 // The messages of a kSeveral request, and what they need until they are complete; of a kMeeting
-// one, which has no messages, how to find out that it is over.
+// one, which has no messages, how to find out that it is over; of a kPartitioned one, all of it.
 struct Several {
   virtual ~Several() = default;
   virtual bool is_over() { return true; }
   virtual std::string text() const = 0;
+  // Of a kPartitioned one: a round begins; what it ends with, once it is over; its error, if that
+  // has failed; may another thread of the program end a wait for it.
+  virtual void start() {}
+  virtual const msg::Status& outcome() const noexcept;
+  virtual Err error() const { return kSuccess; }
+  virtual bool can_end_by_itself() const { return false; }
   std::vector<msg::Request*> messages;
   const msg::Request* receive = nullptr;  // one of them, whose status is the request's
 };
@@ -91,6 +98,9 @@ class Request final : public Object {
   RequestKind kind() const noexcept { return kind_; }
   bool is_done() const noexcept;  // false for inactive ones too
   const msg::Status& result() const noexcept;
+  // A thread of the program may end a wait for it: one that says that a generalized request is
+  // complete, or a partition ready.
+  bool can_end_by_itself() const;
   Comm* comm() const noexcept { return comm_; }
   const char* call() const noexcept { return call_; }  // "MPI_Isend"
   // "receive of 4 elements from rank 3, tag 7, MPI_COMM_WORLD"
@@ -108,7 +118,7 @@ class Request final : public Object {
   dt::TypeRef type;                             // keeps a derived type alive
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
-  std::unique_ptr<Several> several;             // kSeveral, kMeeting
+  std::unique_ptr<Several> several;             // kSeveral, kMeeting, kPartitioned
   BufferedMessage buffered;                     // kBuffered
   msg::Status done_status;                      // others, and where there is no receive
   Request* next = nullptr;  // of the free list or the abandoned ones
@@ -156,7 +166,7 @@ Err error_of(const msg::Status& status);
 // The same for a collective, whose messages have ranks and tags that the user does not know.
 Err error_of_collective(const msg::Status& status, const char* call);
 
-// Ends the requests that were abandoned and are done; all of them if `wait`.
-void reap_abandoned(RankState& state, bool wait);
+// Ends the requests that were abandoned and are done; all of them if `wait`, or all of `only`.
+void reap_abandoned(RankState& state, bool wait, const Comm* only = nullptr);
 
 }  // namespace mpc::mpi

@@ -11,6 +11,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
+#include "mpi/objects/session.h"
 
 namespace mpc::mpi {
 namespace impl {
@@ -93,6 +94,20 @@ Err buffer_iflush(Request** request) {
 }
 Err comm_iflush_buffer(Comm& comm, Request** request) {
   return iflush(comm.send_buffer, &comm, "MPI_Comm_iflush_buffer", request);
+}
+Err session_attach_buffer(Session& session, void* buffer, Count size) {
+  return attach(session.buffer()->attached, buffer, size, "MPI_Session_attach_buffer");
+}
+Err session_detach_buffer(Session& session, void* buffer_address, Count* size) {
+  return detach(session.buffer()->attached, buffer_address, size,
+                "MPI_Session_detach_buffer");
+}
+Err session_flush_buffer(Session& session) {
+  return flush(session.buffer()->attached, "MPI_Session_flush_buffer");
+}
+Err session_iflush_buffer(Session& session, Request** request) {
+  return iflush(session.buffer()->attached, nullptr, "MPI_Session_iflush_buffer",
+                request);
 }
 Err comm_flush_buffer(Comm& comm) {
   return flush(comm.send_buffer, "MPI_Comm_flush_buffer");

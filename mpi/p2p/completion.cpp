@@ -36,10 +36,7 @@ class AnyReason final : public sched::WaitReason {
   }
   bool can_end_by_itself() const override {
     for (int i = 0; i < requests_.count(); ++i) {
-      if (requests_[i] != nullptr &&
-          requests_[i]->kind() == RequestKind::kGeneralized) {
-        return true;
-      }
+      if (requests_[i] != nullptr && requests_[i]->can_end_by_itself()) return true;
     }
     return false;
   }

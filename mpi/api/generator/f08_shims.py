@@ -6,6 +6,7 @@ depends on how the call uses the buffer (attribute "section", else by the parame
 
   message   one message of (count, datatype): a derived datatype, nothing is copied
   elements  blocks of several ranks: a resized datatype if the section has one stride, else a copy
+  partitions  as elements, but never a copy: the call fails instead
   whole     reductions, several datatypes: a copy
   first     an address, or the first element only
 """
@@ -13,7 +14,7 @@ depends on how the call uses the buffer (attribute "section", else by the parame
 from generator.fortran import Binding, is_in_f08, shares_code
 from generator.model import ListError, identifier
 
-SECTIONS = ("message", "elements", "whole", "first")
+SECTIONS = ("message", "elements", "partitions", "whole", "first")
 TYPES = ("type", "type_committed")
 
 
@@ -68,7 +69,7 @@ class Shim:
             if self.choices[name] == "message":
                 passed[after[0].name] = f"{name}_.count({after[0].name})"
                 passed[after[1].name] = f"{name}_.type({after[1].name})"
-            elif self.choices[name] == "elements":
+            elif self.choices[name] in ("elements", "partitions"):
                 kind = self.type_of(name)
                 passed[kind] = f"{name}_.type({kind})"
         return passed
@@ -105,7 +106,8 @@ class Shim:
     def keep(self):
         """Copies live as long as the operation."""
         request = next((p for p in self.f.params if p.kind_name == "request_out"), None)
-        copied = [name for name in self.checked if self.choices[name] != "message"]
+        copied = [name for name in self.checked
+                  if self.choices[name] not in ("message", "partitions")]
         if request and copied:
             sections = ", ".join(f"&{name}_" for name in copied)
             yield f"  if (mpi_code == MPI_SUCCESS) fortran::keep(*{request.name}, {{{sections}}});"

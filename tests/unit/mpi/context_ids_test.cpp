@@ -30,7 +30,7 @@ TEST(ContextIds, OfTwoProcessesAreNeverTheSame) {
       // The whole range up to its end belongs to this process.
       const uint64_t size = (ContextIds::kEndPair - ContextIds::kFirstPair) / processes;
       EXPECT_EQ(first, 64 + 2 * size * index);
-      EXPECT_LE(first + 2 * size, uint64_t{1} << 32);
+      EXPECT_LE(first + 2 * size, uint64_t{kPartitionedBit});
     }
   }
 }

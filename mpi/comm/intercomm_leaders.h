@@ -1,0 +1,27 @@
+#pragma once
+// Leaders: how two groups that become an intercommunicator learn of each other.
+//
+// Role:      each leader meets the other one, and tells its group what it has learnt.
+// Users:     mpi/comm/intercomm.cpp, mpi/comm/from_groups.cpp.
+// Threads:   any execution of the rank.
+// See also:  mpi/comm/intercomm_rooms.h; MPI-4.1 section 7.6.
+
+#include <cstdint>
+
+#include "mpi/comm/intercomm_rooms.h"
+#include "mpi/objects/comm.h"
+
+namespace mpc::mpi {
+
+// The leader's part: meets the one with that world rank. `place` and `sequence` are what both of
+// them know of this call. Errors leave `out->error` set, for the group. Switches: yes.
+void meet_other_leader(job::Rank& self, const GroupRef& group, int other,
+                       uint64_t place, uint64_t sequence, const char* what,
+                       Learnt* out);
+
+// Everybody's part, the leader's too, who brings what it has learnt; the others bring null. Returns
+// what the new communicator is to be. Switches: yes.
+Err learn_from_leader(job::Rank& self, const MeetingKey& key, const GroupRef& group,
+                      const Learnt* mine, const char* what, Comm::Spec* out);
+
+}  // namespace mpc::mpi
