@@ -86,7 +86,8 @@ Err win_shared_query(Win& win, int rank, Count* size, Count* disp_unit, void* ba
   }
   MPC_MPI_TRY(check_target(rank, win));
   const rma::Memory& memory = win.target(rank).memory;
-  *size = memory.bytes;
+  // What another process has not shared cannot be loaded from here (MPI-4.1 section 12.2.3).
+  *size = memory.is_far() ? 0 : memory.bytes;
   *disp_unit = memory.unit;
   *static_cast<void**>(baseptr) = memory.base;
   return kSuccess;

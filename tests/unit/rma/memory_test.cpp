@@ -11,7 +11,7 @@ const dt::Datatype& int_type() { return *dt::predefined(dt::abi::kInt); }
 TEST(Target, FindsDisplacementsInItsUnitAndRefusesWhatLiesBeyond) {
   alignas(8) char memory[64];
   Target target(1);
-  target.memory = {memory, 64, 4, false};
+  target.memory = {memory, 64, 4};
   char* at = nullptr;
   EXPECT_EQ(target.find(3, int_type(), 2, &at), Fit::kFits);
   EXPECT_EQ(at, memory + 12);
@@ -27,7 +27,7 @@ TEST(Target, FindsDisplacementsInItsUnitAndRefusesWhatLiesBeyond) {
 TEST(Target, LooksAtBothEndsOfADatatype) {
   char memory[64];
   Target target(1);
-  target.memory = {memory, 64, 1, false};
+  target.memory = {memory, 64, 1};
   auto strided = dt::make_hvector(3, 1, -8, int_type());
   ASSERT_TRUE(strided.ok());
   char* at = nullptr;
@@ -42,7 +42,7 @@ TEST(Target, LooksAtBothEndsOfADatatype) {
 TEST(Target, KnowsOnlyAttachedMemoryOfADynamicWindow) {
   alignas(8) char memory[64];
   Target target(1);
-  target.memory.is_dynamic = true;
+  target.memory.place = Place::kDynamic;
   const auto base = reinterpret_cast<uintptr_t>(memory);
   const auto disp = static_cast<Count>(base);
   char* at = nullptr;
