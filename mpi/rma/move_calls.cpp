@@ -74,10 +74,10 @@ void move(void* to, const dt::Datatype& to_type, Count to_count, const void* fro
 
 namespace {
 
-[[gnu::cold]] Err put_elsewhere(const char* call, const Side& origin,
-                                const rma::Spot& spot, Win& win) {
-  MPC_MPI_TRY(check_origin(origin, spot.bytes()));
-  win.access.remote()->put(spot, origin.buffer(), TargetReason(call, win, spot.target));
+// `at` by reference: it is read after the check, and kept in no register until then.
+Err put_at(char* const& at, const Side& origin, Count count, const dt::Datatype& type) {
+  MPC_MPI_TRY(check_origin(origin, type.size() * count));
+  move(at, type, count, origin.address, origin.type, origin.count);
   return kSuccess;
 }
 
@@ -87,10 +87,42 @@ namespace {
                           origin.bytes()));
 }
 
-[[gnu::cold]] Err get_elsewhere(const char* call, const Side& origin,
-                                const rma::Spot& spot, Win& win, IsOver* later) {
-  if (spot.bytes() > origin.bytes()) return no_room(origin, spot.bytes());
-  MPC_MPI_TRY(check_origin(origin, origin.bytes()));
+Err check_result(const Side& origin, Count bytes) {
+  if (bytes > origin.bytes()) return no_room(origin, bytes);
+  return check_origin(origin, origin.bytes());
+}
+
+Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype& type,
+           Win& win) {
+  MPC_MPI_TRY(check_result(origin, type.size() * count));
+  win.has_read.store(true, std::memory_order_relaxed);
+  move(const_cast<void*>(origin.address), origin.type, origin.count, at, type, count);
+  return kSuccess;
+}
+
+// For windows that span processes: functions of their own, so that the others keep nothing in registers
+// for them.
+[[gnu::noinline, gnu::cold]] Err put_spanning(const char* call, const Side& origin,
+                                              const rma::Spot& spot, Win& win) {
+  char* at = nullptr;
+  const Err found =
+      find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
+  if (!found) return put_at(at, origin, spot.count, spot.type);
+  if (!is_elsewhere(found)) return found;
+  MPC_MPI_TRY(check_origin(origin, spot.bytes()));
+  win.access.remote()->put(spot, origin.buffer(), TargetReason(call, win, spot.target));
+  return kSuccess;
+}
+
+[[gnu::noinline, gnu::cold]] Err get_spanning(const char* call, const Side& origin,
+                                              const rma::Spot& spot, Win& win,
+                                              IsOver* later) {
+  char* at = nullptr;
+  const Err found =
+      find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
+  if (!found) return get_at(at, origin, spot.count, spot.type, win);
+  if (!is_elsewhere(found)) return found;
+  MPC_MPI_TRY(check_result(origin, spot.bytes()));
   win.has_read.store(true, std::memory_order_relaxed);
   IsOver is_over;
   if (later != nullptr) *later = is_over = std::make_shared<std::atomic<bool>>(false);
@@ -104,31 +136,21 @@ namespace {
 Err put(const char* call, const Side& origin, int target, Count disp, Count count,
         const dt::Datatype& type, Win& win) {
   if (target == MPI_PROC_NULL) return kSuccess;
+  if (win.access.remote() != nullptr) [[unlikely]]
+    return put_spanning(call, origin, {target, disp, type, count}, win);
   char* at = nullptr;
-  if (const Err found = find_target(call, win, target, disp, type, count, &at))
-      [[unlikely]]
-    return is_elsewhere(found)
-               ? put_elsewhere(call, origin, {target, disp, type, count}, win)
-               : found;
-  MPC_MPI_TRY(check_origin(origin, type.size() * count));
-  move(at, type, count, origin.address, origin.type, origin.count);
-  return kSuccess;
+  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
+  return put_at(at, origin, count, type);
 }
 
 Err get(const char* call, const Side& origin, int target, Count disp, Count count,
         const dt::Datatype& type, Win& win, IsOver* later) {
   if (target == MPI_PROC_NULL) return kSuccess;
+  if (win.access.remote() != nullptr) [[unlikely]]
+    return get_spanning(call, origin, {target, disp, type, count}, win, later);
   char* at = nullptr;
-  if (const Err found = find_target(call, win, target, disp, type, count, &at))
-      [[unlikely]]
-    return is_elsewhere(found)
-               ? get_elsewhere(call, origin, {target, disp, type, count}, win, later)
-               : found;
-  if (type.size() * count > origin.bytes()) return no_room(origin, type.size() * count);
-  MPC_MPI_TRY(check_origin(origin, origin.bytes()));
-  win.has_read.store(true, std::memory_order_relaxed);
-  move(const_cast<void*>(origin.address), origin.type, origin.count, at, type, count);
-  return kSuccess;
+  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
+  return get_at(at, origin, count, type, win);
 }
 
 namespace {

@@ -140,12 +140,12 @@ class Access {
   bool is_posted_ = false;
   bool all_unchecked_ = false;
   std::atomic<Marks*> marks_{nullptr};  // of each target; made at the first use
-  std::vector<int> group_;              // kStarted: in the order of the call
-  SpinLock<> bookkeeping_;              // of kLocked and kLockedAll
+  std::unique_ptr<RemoteAccess> remote_;
+  std::vector<int> group_;  // kStarted: in the order of the call
+  SpinLock<> bookkeeping_;  // of kLocked and kLockedAll
   int locked_ MPC_GUARDED_BY(bookkeeping_) = 0;
   std::vector<int> held_ MPC_GUARDED_BY(bookkeeping_);  // kLockedAll
   std::atomic<uint32_t> barrier_{0};
-  std::unique_ptr<RemoteAccess> remote_;
 };
 
 }  // namespace mpc::rma
