@@ -39,6 +39,20 @@ TEST(Target, LooksAtBothEndsOfADatatype) {
   EXPECT_EQ(target.find(12, **backwards, 5, &at), Fit::kBeyond);
 }
 
+TEST(Target, OfAnotherProcessHasSizesAndNoAddress) {
+  Target target(1);
+  target.memory = {nullptr, 64, 4, Place::kFar};
+  char* at = nullptr;
+  EXPECT_EQ(target.find(15, int_type(), 1, &at), Fit::kFar);
+  EXPECT_EQ(target.find(15, int_type(), 2, &at), Fit::kBeyond);
+  EXPECT_EQ(target.find(-1, int_type(), 1, &at), Fit::kNegative);
+  EXPECT_EQ(target.find(0, int_type(), 0, &at), Fit::kFar);
+  // What is attached there is not known here.
+  target.memory.place = Place::kFarDynamic;
+  EXPECT_EQ(target.find(123456, int_type(), 1, &at), Fit::kFar);
+  EXPECT_EQ(target.find(0, int_type(), INT64_MAX, &at), Fit::kBeyond);
+}
+
 TEST(Target, KnowsOnlyAttachedMemoryOfADynamicWindow) {
   alignas(8) char memory[64];
   Target target(1);
