@@ -9,6 +9,7 @@
 #include "runtime/job/job.h"
 #include "runtime/message/job_watch.h"
 #include "runtime/message/network.h"
+#include "runtime/rma/port.h"
 
 namespace mpc::mpi {
 namespace {
@@ -34,6 +35,7 @@ void rank_ends(job::Rank& rank) {
 
 Result<> job_starts(job::Job& job) {
   Process::listen(job.processes());
+  rma::Port::listen(job.processes());
   msg::prepare_job_watch(job);
   if (job.has_other_processes()) {
     MPC_TRY(msg::open_process_network(job));

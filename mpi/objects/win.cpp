@@ -14,10 +14,10 @@ namespace mpc::mpi {
 
 Win::Win(Comm& comm, std::shared_ptr<rma::WindowShare> share, int flavor)
     : Object(Kind::kWin, comm.self().world_rank),
-      access(*share, comm.rank(), comm.self(), flavor == MPI_WIN_FLAVOR_SHARED),
+      share_(std::move(share)),
+      access(*share_, comm.rank(), comm.self(), flavor == MPI_WIN_FLAVOR_SHARED),
       own_memory(nullptr, std::free),
       comm_(&comm),
-      share_(std::move(share)),
       errhandler_(Errhandler::fatal()) {
   const rma::Memory& mine = target(comm.rank()).memory;
   const bool is_int = mine.unit <= INT_MAX;

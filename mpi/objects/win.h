@@ -29,6 +29,11 @@ class Win final : public Object {
 
   // --- hot path ------------------------------------------------------------------------------
   rma::Target& target(int rank) noexcept { return share_->target(rank); }
+
+ private:
+  std::shared_ptr<rma::WindowShare> share_;  // ends after `access`, which uses it
+
+ public:
   rma::Access access;
   // Since the rank last let others run: it has read, and may be looking for a change.
   std::atomic<bool> has_read{false};  // relaxed: a hint
@@ -65,7 +70,6 @@ class Win final : public Object {
   ~Win();
 
   Comm* comm_;
-  std::shared_ptr<rma::WindowShare> share_;
   Errhandler* errhandler_;
   struct {
     void* base;

@@ -52,12 +52,14 @@ bool reads_only(const Op& op) noexcept { return op.code() == dt::abi::kNoOp; }
 }  // namespace
 
 Err accumulate(const char* call, const Side& origin, const Side* result, int target,
-               Count disp, Count count, const dt::Datatype& type, Op& op, Win& win) {
+               Count disp, Count count, const dt::Datatype& type, Op& op, Win& win,
+               IsOver* later) {
   if (!op.is_predefined())
     return fail(MPI_ERR_OP, "only predefined operations work on windows");
   if (target == MPI_PROC_NULL) return kSuccess;
   char* at = nullptr;
-  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
+  const Err found = find_target(call, win, target, disp, type, count, &at);
+  if (found && !is_elsewhere(found)) return found;
   const Count bytes = type.size() * count;
   if (bytes == 0) return kSuccess;
   const dt::Datatype* const element = dt::element_of(type);
@@ -81,9 +83,18 @@ Err accumulate(const char* call, const Side& origin, const Side* result, int tar
     back = result->buffer();
     win.has_read.store(true, std::memory_order_relaxed);
   }
-  rma::accumulate(bound, {at, &type, count},
-                  has_origin ? origin.buffer() : rma::Buffer{},
-                  result != nullptr ? &back : nullptr);
+  const rma::Buffer from = has_origin ? origin.buffer() : rma::Buffer{};
+  const rma::Buffer* const to = result != nullptr ? &back : nullptr;
+  if (win.share().is_elsewhere(target)) [[unlikely]] {
+    IsOver is_over;
+    if (later != nullptr && to != nullptr)
+      *later = is_over = std::make_shared<std::atomic<bool>>(false);
+    win.access.remote()->accumulate(op.code(), *element, {target, disp, type, count},
+                                    from, to, TargetReason(call, win, target),
+                                    std::move(is_over));
+    return kSuccess;
+  }
+  rma::accumulate(bound, {at, &type, count}, from, to);
   return kSuccess;
 }
 
@@ -142,7 +153,7 @@ Err raccumulate(const void* origin_addr, Count origin_count,
                 const dt::Datatype& origin_datatype, int target_rank, Count target_disp,
                 Count target_count, const dt::Datatype& target_datatype, Op& op,
                 Win& win, Request** request) {
-  return with_request("MPI_Raccumulate", win, target_rank, request, [&] {
+  return with_request("MPI_Raccumulate", win, target_rank, request, [&](IsOver*) {
     return mpi::accumulate(
         "MPI_Raccumulate", {origin_addr, origin_count, origin_datatype}, nullptr,
         target_rank, target_disp, target_count, target_datatype, op, win);
@@ -156,11 +167,13 @@ Err rget_accumulate(const void* origin_addr, Count origin_count,
                     const dt::Datatype& target_datatype, Op& op, Win& win,
                     Request** request) {
   const Side result{result_addr, result_count, result_datatype};
-  return with_request("MPI_Rget_accumulate", win, target_rank, request, [&] {
-    return mpi::accumulate(
-        "MPI_Rget_accumulate", operand(origin_addr, origin_count, origin_datatype),
-        &result, target_rank, target_disp, target_count, target_datatype, op, win);
-  });
+  return with_request(
+      "MPI_Rget_accumulate", win, target_rank, request, [&](IsOver* later) {
+        return mpi::accumulate("MPI_Rget_accumulate",
+                               operand(origin_addr, origin_count, origin_datatype),
+                               &result, target_rank, target_disp, target_count,
+                               target_datatype, op, win, later);
+      });
 }
 
 Err fetch_and_op(const void* origin_addr, void* result_addr,
@@ -171,11 +184,21 @@ Err fetch_and_op(const void* origin_addr, void* result_addr,
   MPC_MPI_TRY(bind(op, datatype, &bound));
   if (target_rank == MPI_PROC_NULL) return kSuccess;
   char* at = nullptr;
-  MPC_MPI_TRY(
-      find_target("MPI_Fetch_and_op", win, target_rank, target_disp, datatype, 1, &at));
+  const Err found =
+      find_target("MPI_Fetch_and_op", win, target_rank, target_disp, datatype, 1, &at);
+  if (found && !is_elsewhere(found)) return found;
   MPC_MPI_TRY(check_buffer(result_addr, "result_addr"));
   if (!reads_only(op)) MPC_MPI_TRY(check_buffer(origin_addr, "origin_addr"));
   win.has_read.store(true, std::memory_order_relaxed);
+  if (win.share().is_elsewhere(target_rank)) [[unlikely]] {
+    const rma::Buffer result{result_addr, &datatype, 1};
+    rma::Buffer origin;
+    if (!reads_only(op)) origin = {const_cast<void*>(origin_addr), &datatype, 1};
+    win.access.remote()->accumulate(
+        op.code(), datatype, {target_rank, target_disp, datatype, 1}, origin, &result,
+        TargetReason("MPI_Fetch_and_op", win, target_rank));
+    return kSuccess;
+  }
   bound.apply(at, origin_addr, result_addr);
   return kSuccess;
 }
@@ -191,12 +214,19 @@ Err compare_and_swap(const void* origin_addr, const void* compare_addr,
                             name_of(datatype)));
   if (target_rank == MPI_PROC_NULL) return kSuccess;
   char* at = nullptr;
-  MPC_MPI_TRY(find_target("MPI_Compare_and_swap", win, target_rank, target_disp,
-                          datatype, 1, &at));
+  const Err found = find_target("MPI_Compare_and_swap", win, target_rank, target_disp,
+                                datatype, 1, &at);
+  if (found && !is_elsewhere(found)) return found;
   MPC_MPI_TRY(check_buffer(origin_addr, "origin_addr"));
   MPC_MPI_TRY(check_buffer(compare_addr, "compare_addr"));
   MPC_MPI_TRY(check_buffer(result_addr, "result_addr"));
   win.has_read.store(true, std::memory_order_relaxed);
+  if (win.share().is_elsewhere(target_rank)) [[unlikely]] {
+    win.access.remote()->compare_and_swap(
+        {target_rank, target_disp, datatype, 1}, origin_addr, compare_addr, result_addr,
+        TargetReason("MPI_Compare_and_swap", win, target_rank));
+    return kSuccess;
+  }
   rma::compare_and_swap(datatype, at, origin_addr, compare_addr, result_addr);
   return kSuccess;
 }

@@ -32,9 +32,10 @@ Err win_fence(int assert, Win& win) {
   MPC_MPI_TRY(check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT |
                                        MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED));
   MPC_MPI_TRY(sync_error(win.access.before_fence()));
+  const Err error = finish("MPI_Win_fence", win, MPI_PROC_NULL);
   meet_all("MPI_Win_fence", win);
   win.access.after_fence((assert& MPI_MODE_NOSUCCEED) == 0);
-  return kSuccess;
+  return error;
 }
 
 Err win_post(Group& group, int assert, Win& win) {
@@ -53,8 +54,9 @@ Err win_start(Group& group, int assert, Win& win) {
 }
 
 Err win_complete(Win& win) {
-  return sync_error(
-      win.access.complete(TargetReason("MPI_Win_complete", win, MPI_PROC_NULL)));
+  MPC_MPI_TRY(sync_error(
+      win.access.complete(TargetReason("MPI_Win_complete", win, MPI_PROC_NULL))));
+  return finish("MPI_Win_complete", win, MPI_PROC_NULL, true);
 }
 
 Err win_wait(Win& win) {
@@ -98,6 +100,7 @@ Err win_unlock(int rank, Win& win) {
   if (rank == MPI_PROC_NULL) return kSuccess;
   MPC_MPI_TRY(check_target(rank, win));
   MPC_MPI_TRY(sync_error(win.access.unlock(rank)));
+  MPC_MPI_TRY(finish("MPI_Win_unlock", win, rank));
   relax_after_reading(win);
   return kSuccess;
 }
@@ -111,26 +114,41 @@ Err win_lock_all(int assert, Win& win) {
 
 Err win_unlock_all(Win& win) {
   MPC_MPI_TRY(sync_error(win.access.unlock_all()));
+  MPC_MPI_TRY(finish("MPI_Win_unlock_all", win, MPI_PROC_NULL));
   relax_after_reading(win);
   return kSuccess;
 }
 
-// Operations are over when they return, so that a flush has memory to order, and nothing to wait for.
-Err win_flush(int rank, Win& win) {
+namespace {
+
+// Within the process operations are over when they return, so that a flush has memory to order, and
+// nothing to wait for.
+Err flush(const char* call, int rank, Win& win, bool is_local) {
   if (rank == MPI_PROC_NULL) return kSuccess;
   MPC_MPI_TRY(check_target(rank, win));
   MPC_MPI_TRY(sync_error(win.access.flush(rank)));
+  MPC_MPI_TRY(finish(call, win, rank, is_local));
   relax_after_reading(win);
   return kSuccess;
 }
-Err win_flush_local(int rank, Win& win) { return win_flush(rank, win); }
 
-Err win_flush_all(Win& win) {
+Err flush_all(const char* call, Win& win, bool is_local) {
   MPC_MPI_TRY(sync_error(win.access.flush_all()));
+  MPC_MPI_TRY(finish(call, win, MPI_PROC_NULL, is_local));
   relax_after_reading(win);
   return kSuccess;
 }
-Err win_flush_local_all(Win& win) { return win_flush_all(win); }
+
+}  // namespace
+
+Err win_flush(int rank, Win& win) { return flush("MPI_Win_flush", rank, win, false); }
+Err win_flush_local(int rank, Win& win) {
+  return flush("MPI_Win_flush_local", rank, win, true);
+}
+Err win_flush_all(Win& win) { return flush_all("MPI_Win_flush_all", win, false); }
+Err win_flush_local_all(Win& win) {
+  return flush_all("MPI_Win_flush_local_all", win, true);
+}
 
 Err win_sync(Win& win) {
   win.access.settle();

@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "mpi/rma/operations.h"
 #include "runtime/transport/memory/copy.h"
 
 namespace mpc::mpi {
-namespace {
-
-[[gnu::cold]] Err bad_place(rma::Fit fit, Win& win, int target, Count disp) {
+Err bad_place(rma::Fit fit, Win& win, int target, Count disp) {
   const rma::Memory& memory = win.target(target).memory;
   switch (fit) {
+    case rma::Fit::kFar:
+      return kElsewhere;
     case rma::Fit::kNegative:
       return fail(MPI_ERR_DISP, fmt::format("displacement {} is negative", disp));
     case rma::Fit::kNotAttached:
@@ -26,8 +30,6 @@ namespace {
                       disp, memory.bytes, target, memory.unit));
   }
 }
-
-}  // namespace
 
 Err find_target(const char* call, Win& win, int target, Count disp,
                 const dt::Datatype& type, Count count, char** at) {
@@ -70,29 +72,112 @@ void move(void* to, const dt::Datatype& to_type, Count to_count, const void* fro
 
 }  // namespace
 
-Err put(const char* call, const Side& origin, int target, Count disp, Count count,
-        const dt::Datatype& type, Win& win) {
-  if (target == MPI_PROC_NULL) return kSuccess;
-  char* at = nullptr;
-  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
+namespace {
+
+// `at` by reference: it is read after the check, and kept in no register until then.
+Err put_at(char* const& at, const Side& origin, Count count, const dt::Datatype& type) {
   MPC_MPI_TRY(check_origin(origin, type.size() * count));
   move(at, type, count, origin.address, origin.type, origin.count);
   return kSuccess;
 }
 
-Err get(const char* call, const Side& origin, int target, Count disp, Count count,
-        const dt::Datatype& type, Win& win) {
-  if (target == MPI_PROC_NULL) return kSuccess;
-  char* at = nullptr;
-  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
-  if (type.size() * count > origin.bytes())
-    return fail(MPI_ERR_TRUNCATE,
-                fmt::format("the target has {} bytes, the origin room for {}",
-                            type.size() * count, origin.bytes()));
-  MPC_MPI_TRY(check_origin(origin, origin.bytes()));
+[[gnu::cold]] Err no_room(const Side& origin, Count bytes) {
+  return fail(MPI_ERR_TRUNCATE,
+              fmt::format("the target has {} bytes, the origin room for {}", bytes,
+                          origin.bytes()));
+}
+
+Err check_result(const Side& origin, Count bytes) {
+  if (bytes > origin.bytes()) return no_room(origin, bytes);
+  return check_origin(origin, origin.bytes());
+}
+
+Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype& type,
+           Win& win) {
+  MPC_MPI_TRY(check_result(origin, type.size() * count));
   win.has_read.store(true, std::memory_order_relaxed);
   move(const_cast<void*>(origin.address), origin.type, origin.count, at, type, count);
   return kSuccess;
+}
+
+// For windows that span processes: functions of their own, so that the others keep nothing in registers
+// for them.
+[[gnu::noinline, gnu::cold]] Err put_spanning(const char* call, const Side& origin,
+                                              const rma::Spot& spot, Win& win) {
+  char* at = nullptr;
+  const Err found =
+      find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
+  if (!found) return put_at(at, origin, spot.count, spot.type);
+  if (!is_elsewhere(found)) return found;
+  MPC_MPI_TRY(check_origin(origin, spot.bytes()));
+  win.access.remote()->put(spot, origin.buffer(), TargetReason(call, win, spot.target));
+  return kSuccess;
+}
+
+[[gnu::noinline, gnu::cold]] Err get_spanning(const char* call, const Side& origin,
+                                              const rma::Spot& spot, Win& win,
+                                              IsOver* later) {
+  char* at = nullptr;
+  const Err found =
+      find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
+  if (!found) return get_at(at, origin, spot.count, spot.type, win);
+  if (!is_elsewhere(found)) return found;
+  MPC_MPI_TRY(check_result(origin, spot.bytes()));
+  win.has_read.store(true, std::memory_order_relaxed);
+  IsOver is_over;
+  if (later != nullptr) *later = is_over = std::make_shared<std::atomic<bool>>(false);
+  win.access.remote()->get(spot, origin.buffer(), TargetReason(call, win, spot.target),
+                           std::move(is_over));
+  return kSuccess;
+}
+
+}  // namespace
+
+Err put(const char* call, const Side& origin, int target, Count disp, Count count,
+        const dt::Datatype& type, Win& win) {
+  if (target == MPI_PROC_NULL) return kSuccess;
+  if (win.access.remote() != nullptr) [[unlikely]]
+    return put_spanning(call, origin, {target, disp, type, count}, win);
+  char* at = nullptr;
+  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
+  return put_at(at, origin, count, type);
+}
+
+Err get(const char* call, const Side& origin, int target, Count disp, Count count,
+        const dt::Datatype& type, Win& win, IsOver* later) {
+  if (target == MPI_PROC_NULL) return kSuccess;
+  if (win.access.remote() != nullptr) [[unlikely]]
+    return get_spanning(call, origin, {target, disp, type, count}, win, later);
+  char* at = nullptr;
+  MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
+  return get_at(at, origin, count, type, win);
+}
+
+namespace {
+
+struct LaterOperation final : Several {
+  LaterOperation(IsOver flag, const char* name, Win& win, int rank)
+      : over(std::move(flag)), call(name), window(win.display_name()), target(rank) {}
+  // acquire pairs with RemoteAccess::note_end(): the result is there.
+  bool is_over() override { return over->load(std::memory_order_acquire); }
+  std::string text() const override {
+    return fmt::format("{} of rank {}, {}", call, target, window);
+  }
+  const IsOver over;
+  const char* const call;
+  const std::string window;
+  const int target;
+};
+
+}  // namespace
+
+Request* make_later_request(const char* call, Win& win, int target, IsOver is_over) {
+  Request* const request =
+      Request::make(this_rank(), RequestKind::kMeeting, &win.comm(), call);
+  request->several =
+      std::make_unique<LaterOperation>(std::move(is_over), call, win, target);
+  request->is_active = true;
+  return request;
 }
 
 namespace impl {
@@ -115,7 +200,7 @@ Err rput(const void* origin_addr, Count origin_count,
          const dt::Datatype& origin_datatype, int target_rank, Count target_disp,
          Count target_count, const dt::Datatype& target_datatype, Win& win,
          Request** request) {
-  return with_request("MPI_Rput", win, target_rank, request, [&] {
+  return with_request("MPI_Rput", win, target_rank, request, [&](IsOver*) {
     return mpi::put("MPI_Rput", {origin_addr, origin_count, origin_datatype},
                     target_rank, target_disp, target_count, target_datatype, win);
   });
@@ -124,9 +209,10 @@ Err rput(const void* origin_addr, Count origin_count,
 Err rget(void* origin_addr, Count origin_count, const dt::Datatype& origin_datatype,
          int target_rank, Count target_disp, Count target_count,
          const dt::Datatype& target_datatype, Win& win, Request** request) {
-  return with_request("MPI_Rget", win, target_rank, request, [&] {
+  return with_request("MPI_Rget", win, target_rank, request, [&](IsOver* later) {
     return mpi::get("MPI_Rget", {origin_addr, origin_count, origin_datatype},
-                    target_rank, target_disp, target_count, target_datatype, win);
+                    target_rank, target_disp, target_count, target_datatype, win,
+                    later);
   });
 }
 

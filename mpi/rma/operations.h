@@ -6,10 +6,13 @@
 // Threads:   any execution of the rank.
 // See also:  mpi/rma/window.h; MPI-4.1 section 12.3.
 
+#include <memory>
+
 #include "mpi/impl/rma.h"
 #include "mpi/objects/request.h"
 #include "mpi/rma/window.h"
 #include "runtime/rma/accumulate.h"
+#include "runtime/rma/remote_access.h"
 
 namespace mpc::mpi {
 
@@ -25,6 +28,10 @@ struct Side {
   }
 };
 
+// What find_target() returns where all is right, but the target's memory is in another process. No error.
+inline constexpr Err kElsewhere{-1};
+inline bool is_elsewhere(Err found) noexcept { return found.code == kElsewhere.code; }
+
 // The operation may go now, and `at` is where. Switches: if the target has to be waited for.
 Err find_target(const char* call, Win& win, int target, Count disp,
                 const dt::Datatype& type, Count count, char** at);
@@ -32,21 +39,34 @@ Err find_target(const char* call, Win& win, int target, Count disp,
 // A null pointer that is no MPI_BOTTOM; too little room: `room` of the other side in bytes.
 Err check_origin(const Side& origin, Count room);
 
+// Of an operation with a request that may end later: set if it does.
+using IsOver = rma::RemoteAccess::IsOver;
+
 Err put(const char* call, const Side& origin, int target, Count disp, Count count,
         const dt::Datatype& type, Win& win);
 Err get(const char* call, const Side& origin, int target, Count disp, Count count,
-        const dt::Datatype& type, Win& win);
+        const dt::Datatype& type, Win& win, IsOver* later = nullptr);
 // `result` is null for an accumulate.
 Err accumulate(const char* call, const Side& origin, const Side* result, int target,
-               Count disp, Count count, const dt::Datatype& type, Op& op, Win& win);
+               Count disp, Count count, const dt::Datatype& type, Op& op, Win& win,
+               IsOver* later = nullptr);
 
-// Operations with requests are over when they return, so is the request.
+// A request of an operation that brings something from another process.
+Request* make_later_request(const char* call, Win& win, int target, IsOver is_over);
+
+// Operations with requests are over when they return, so is the request, but for those whose result comes
+// from another process.
 template <class Operation>
 Err with_request(const char* call, Win& win, int target, Request** request,
                  Operation&& operation) {
   if (target != MPI_PROC_NULL && !win.access.is_passive())
     return bad_sync("operations with requests are for targets that are locked");
-  MPC_MPI_TRY(operation());
+  IsOver later;
+  MPC_MPI_TRY(operation(&later));
+  if (later != nullptr) [[unlikely]] {
+    *request = make_later_request(call, win, target, std::move(later));
+    return kSuccess;
+  }
   *request = Request::make(this_rank(), RequestKind::kDone, &win.comm(), call);
   (*request)->is_active = true;
   return kSuccess;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "mpi/objects/meeting.h"
 #include "nbc/direct/direct.h"
 #include "runtime/message/message.h"
+#include "runtime/rma/remote_access.h"
 
 namespace mpc::mpi {
 
@@ -12,6 +14,17 @@ Err bad_sync(rma::Complaint complaint) { return fail(MPI_ERR_RMA_SYNC, complaint
 Err bad_target(int rank, const Win& win) {
   return fail(MPI_ERR_RANK,
               fmt::format("target {} is not in 0..{}", rank, win.size() - 1));
+}
+
+Err finish_elsewhere(const char* call, Win& win, int target, bool is_local) {
+  const TargetReason reason(call, win, target);
+  if (target == MPI_PROC_NULL)
+    win.access.finish_all(is_local, reason);
+  else
+    win.access.finish(target, is_local, reason);
+  if (const auto failure = win.access.remote()->take_failure())
+    return bad_place(failure->fit, win, failure->target, failure->disp);
+  return kSuccess;
 }
 
 Err check_assert(int given, int allowed) {
@@ -66,7 +79,14 @@ class FenceReason final : public sched::WaitReason {
 
 void meet_all(const char* call, Win& win) {
   if (win.size() == 1) return;
-  nbc::direct::Team& team = win.comm().team();
+  Comm& comm = win.comm();
+  if (!comm.is_in_one_process()) [[unlikely]] {
+    meet<Room>(
+        comm.self(), meeting_key(MeetingKind::kBarrier, comm), comm.members(),
+        [](Room&) {}, call);
+    return;
+  }
+  nbc::direct::Team& team = comm.team();
   const FenceReason reason(call, win, team);
   // All members call nothing but barriers on it, so nothing can differ.
   nbc::direct::run(team, win.rank(), win.self(), {}, reason);

@@ -20,6 +20,19 @@ inline Err sync_error(rma::Complaint complaint) {
   return complaint == nullptr ? kSuccess : bad_sync(complaint);
 }
 
+// Why nothing of the target can be reached at the displacement.
+[[gnu::cold]] Err bad_place(rma::Fit fit, Win& win, int target, dt::Count disp);
+
+// After what has ended an epoch, or flushed, here: the same for targets in other processes. `target` may be
+// MPI_PROC_NULL: all. Errors: what these have found wrong. Switches: if there are some.
+[[gnu::cold]] Err finish_elsewhere(const char* call, Win& win, int target,
+                                   bool is_local = false);
+inline Err finish(const char* call, Win& win, int target, bool is_local = false) {
+  if (win.access.remote() == nullptr) [[likely]]
+    return kSuccess;
+  return finish_elsewhere(call, win, target, is_local);
+}
+
 [[gnu::cold]] Err bad_target(int rank, const Win& win);
 // MPI_PROC_NULL is none; who takes it asks first.
 inline Err check_target(int rank, const Win& win) {

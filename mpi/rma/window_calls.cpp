@@ -80,13 +80,18 @@ Err win_shared_query(Win& win, int rank, Count* size, Count* disp_unit, void* ba
         MPI_ERR_RMA_FLAVOR,
         "the window is one of MPI_Win_create_dynamic, without memory of its own");
   if (rank == MPI_PROC_NULL) {  // the first rank that has memory
+    const auto has_none = [&](int r) {
+      const rma::Memory& memory = win.target(r).memory;
+      return memory.is_far() || memory.bytes == 0;
+    };
     rank = 0;
-    while (rank + 1 < win.size() && win.target(rank).memory.bytes == 0) ++rank;
-    if (win.target(rank).memory.bytes == 0) rank = 0;
+    while (rank + 1 < win.size() && has_none(rank)) ++rank;
+    if (has_none(rank)) rank = 0;
   }
   MPC_MPI_TRY(check_target(rank, win));
   const rma::Memory& memory = win.target(rank).memory;
-  *size = memory.bytes;
+  // What another process has not shared cannot be loaded from here (MPI-4.1 section 12.2.3).
+  *size = memory.is_far() ? 0 : memory.bytes;
   *disp_unit = memory.unit;
   *static_cast<void**>(baseptr) = memory.base;
   return kSuccess;

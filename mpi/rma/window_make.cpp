@@ -2,30 +2,100 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "mpi/impl/rma.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/meeting.h"
 #include "mpi/rma/window.h"
 #include "mpi/rma/window_hints.h"
+#include "runtime/job/host_map.h"
+#include "runtime/job/job.h"
+#include "runtime/rma/port.h"
 
 namespace mpc::mpi {
 namespace {
 
-// Members bring their memory; the last one finds memory for all where that is wanted.
+// Members bring their memory; the last one finds memory for all where that is wanted. With several
+// processes each one makes a share, for which it is told of the members elsewhere what their displacements
+// mean; memory for all is a file that the first process has made.
 struct WindowRoom final : Room {
   std::shared_ptr<rma::WindowShare> share;
   bool is_shared = false, is_apart = false;
   bool has_memory = true;
+  mutable rma::SharedFile file;  // of the first process; closed when all have mapped it
 
-  void visit(int members, int me, const rma::Memory& memory) {
-    if (share == nullptr) share = std::make_shared<rma::WindowShare>(members);
-    share->target(me).memory = memory;
+  void visit(Comm& comm, const rma::Memory& memory) {
+    if (share == nullptr) begin(comm);
+    share->target(comm.rank()).memory = memory;
+    here_.push_back(comm.rank());
+  }
+
+  void pack(ByteWriter& out) const override {
+    if (is_shared && index == 0) (void)file.make();
+    out.put(span_.window);
+    out.put(is_apart);
+    out.put(file.name());
+    out.put(here_.size());
+    for (const int member : here_) {
+      const rma::Memory& memory = share->target(member).memory;
+      out.put(member);
+      out.put(memory.bytes);
+      out.put(memory.unit);
+      out.put(memory.place);
+    }
+  }
+  void merge(ByteReader& in) override {
+    // Each process has drawn a number; the least one is the window's.
+    span_.window = std::min(span_.window, in.get<uint64_t>());
+    is_apart = in.get<bool>() || is_apart;
+    const auto name = in.get<rma::SharedFile::Name>();
+    if (name.descriptor >= 0) name_ = name;
+    for (auto n = in.get<size_t>(); n > 0 && !in.has_failed(); --n) {
+      rma::Memory& memory = share->target(in.get<int>()).memory;
+      memory.bytes = in.get<Count>();
+      memory.unit = in.get<Count>();
+      memory.place = in.get<rma::Place>();
+    }
   }
   void conclude(Ids&) override {
-    if (is_shared) has_memory = share->allocate(is_apart);
+    const bool is_spanning = !span_.process.empty();
+    if (is_spanning) {
+      const int process = span_.here;
+      const uint64_t window = span_.window;
+      share->set_span(std::move(span_));
+      rma::Port::of(process).add_window(window, share);
+      if (name_.descriptor < 0) name_ = file.name();
+    }
+    if (is_shared)
+      has_memory = share->allocate(is_apart, is_spanning ? &name_ : nullptr);
   }
+
+ private:
+  void begin(Comm& comm) {
+    share = std::make_shared<rma::WindowShare>(comm.size());
+    if (comm.is_in_one_process()) return;
+    const job::ProcessMap& map = comm.self().job->processes();
+    span_.here = map.process_of(comm.self().world_rank);
+    span_.window = rma::Port::of(span_.here).new_window();
+    for (const int world_rank : comm.world_ranks())
+      span_.process.push_back(map.process_of(world_rank));
+  }
+
+  rma::Span span_;
+  rma::SharedFile::Name name_;
+  std::vector<int> here_;  // members of this process
+};
+
+// All have mapped the memory, or one has not; and all know the window before anybody uses it.
+struct ReadyRoom final : Room {
+  bool is_ready = true;
+  void pack(ByteWriter& out) const override { out.put(is_ready); }
+  void merge(ByteReader& in) override { is_ready = in.get<bool>() && is_ready; }
 };
 
 Err check_size(Count size, Count unit) {
@@ -36,16 +106,21 @@ Err check_size(Count size, Count unit) {
   return kSuccess;
 }
 
-Err check_processes(const Comm& comm) {
+Err check_hosts(const Comm& comm) {
   if (comm.is_in_one_process()) [[likely]]
     return kSuccess;
-  return fail(
-      MPI_ERR_UNSUPPORTED_OPERATION,
-      fmt::format("one-sided communication works within one process so far, and "
-                  "the members of {} live in several: run the job without -p and "
-                  "--ranks-per-process, or make the window over a communicator "
-                  "whose members share a process",
-                  comm.display_name()));
+  const job::ProcessMap& map = comm.self().job->processes();
+  const job::HostMap& hosts = job::host_map();
+  const auto host_of = [&](int rank) { return hosts.host_of(map.process_of(rank)); };
+  const auto other = std::ranges::find_if(comm.world_ranks(), [&](int rank) {
+    return host_of(rank) != host_of(comm.self().world_rank);
+  });
+  if (other == comm.world_ranks().end()) return kSuccess;
+  return fail(MPI_ERR_RMA_SHARED,
+              fmt::format("the members of {} live on several hosts (rank {} of "
+                          "MPI_COMM_WORLD on another one), which share no memory: make "
+                          "one communicator for each host (MPI_Comm_split_type)",
+                          comm.display_name(), *other));
 }
 
 struct Plan {
@@ -66,13 +141,21 @@ void meet_and_make(const Plan& plan, Comm& comm, Win** out) {
   auto room = meet<WindowRoom>(
       comm.self(), meeting_key(MeetingKind::kWindow, comm), comm.members(),
       [&](WindowRoom& r) {
-        r.visit(comm.size(), comm.rank(), plan.memory);
+        r.visit(comm, plan.memory);
         r.is_shared = is_shared;
         r.is_apart = r.is_apart || is_apart;
       },
       plan.call);
   *out = nullptr;
-  if (!room->has_memory) return end_comm(own);
+  bool is_ready = room->has_memory;
+  if (!comm.is_in_one_process()) [[unlikely]] {
+    is_ready = meet<ReadyRoom>(
+                   comm.self(), meeting_key(MeetingKind::kWindow, comm), comm.members(),
+                   [&](ReadyRoom& r) { r.is_ready = r.is_ready && room->has_memory; },
+                   plan.call)
+                   ->is_ready;
+  }
+  if (!is_ready) return end_comm(own);
   Win* const win = new Win(*own, room->share, plan.flavor);
   set_default_hints(*win);
   if (plan.info != nullptr) keep_hints(*win, plan.info->hints);
@@ -80,7 +163,6 @@ void meet_and_make(const Plan& plan, Comm& comm, Win** out) {
 }
 
 Err make(const Plan& plan, Comm& comm, MPI_Win* handle, Win** out = nullptr) {
-  MPC_MPI_TRY(check_processes(comm));
   Win* win = nullptr;
   meet_and_make(plan, comm, &win);
   if (win == nullptr)
@@ -109,7 +191,7 @@ Err win_create(void* base, Count size, Count disp_unit, Info* info, Comm& comm,
   MPC_MPI_TRY(check_size(size, disp_unit));
   return make({"MPI_Win_create",
                MPI_WIN_FLAVOR_CREATE,
-               {static_cast<char*>(base), size, disp_unit, false},
+               {static_cast<char*>(base), size, disp_unit},
                info},
               comm, win);
 }
@@ -117,14 +199,13 @@ Err win_create(void* base, Count size, Count disp_unit, Info* info, Comm& comm,
 Err win_allocate(Count size, Count disp_unit, Info* info, Comm& comm, void* baseptr,
                  MPI_Win* win) {
   MPC_MPI_TRY(check_size(size, disp_unit));
-  MPC_MPI_TRY(check_processes(comm));
   void* const memory = allocate(size);
   if (memory == nullptr)
     return fail(MPI_ERR_NO_MEM, fmt::format("no memory for {} bytes", size));
   Win* made = nullptr;
   MPC_MPI_TRY(make({"MPI_Win_allocate",
                     MPI_WIN_FLAVOR_ALLOCATE,
-                    {static_cast<char*>(memory), size, disp_unit, false},
+                    {static_cast<char*>(memory), size, disp_unit},
                     info},
                    comm, win, &made));
   made->own_memory.reset(memory);
@@ -135,10 +216,11 @@ Err win_allocate(Count size, Count disp_unit, Info* info, Comm& comm, void* base
 Err win_allocate_shared(Count size, Count disp_unit, Info* info, Comm& comm,
                         void* baseptr, MPI_Win* win) {
   MPC_MPI_TRY(check_size(size, disp_unit));
+  MPC_MPI_TRY(check_hosts(comm));
   Win* made = nullptr;
   MPC_MPI_TRY(make({"MPI_Win_allocate_shared",
                     MPI_WIN_FLAVOR_SHARED,
-                    {nullptr, size, disp_unit, false},
+                    {nullptr, size, disp_unit},
                     info},
                    comm, win, &made));
   *static_cast<void**>(baseptr) = made->target(made->rank()).memory.base;
@@ -146,15 +228,18 @@ Err win_allocate_shared(Count size, Count disp_unit, Info* info, Comm& comm,
 }
 
 Err win_create_dynamic(Info* info, Comm& comm, MPI_Win* win) {
-  return make(
-      {"MPI_Win_create_dynamic", MPI_WIN_FLAVOR_DYNAMIC, {nullptr, 0, 1, true}, info},
-      comm, win);
+  return make({"MPI_Win_create_dynamic",
+               MPI_WIN_FLAVOR_DYNAMIC,
+               {nullptr, 0, 1, rma::Place::kDynamic},
+               info},
+              comm, win);
 }
 
 Err win_free(HandleRef<Win, MPI_Win> ref) {
   Win& win = *ref.object;
   MPC_MPI_TRY(sync_error(win.access.before_free()));
   MPC_MPI_TRY(win.attributes.remove_all(win.handle()));
+  win.access.finish_all(false, TargetReason("MPI_Win_free", win, MPI_PROC_NULL));
   meet_all("MPI_Win_free", win);  // nobody accesses this rank's memory any more
   *ref.handle = MPI_WIN_NULL;
   win.end();

@@ -16,17 +16,21 @@ const Datatype* element_of(const Datatype& type) noexcept {
 }
 
 ElementRuns::ElementRuns(const void* base, const Datatype& type, Count count,
-                         const Datatype& element) noexcept
+                         const Datatype& element, Count first) noexcept
     : bytes_(element.size()), extent_(element.extent()) {
   if (count <= 0 || type.size() == 0) return;
-  left_ = count * (type.size() / bytes_);
+  left_ = count * (type.size() / bytes_) - first;
+  if (left_ <= 0) {
+    left_ = 0;
+    return;
+  }
   // A predefined type of any shape lies in extents of its own.
   if (type.is_contiguous() || &type == &element) {
-    at_ = dt::address(base, 0);
+    at_ = dt::address(base, first * extent_);
     run_ = left_;
     return;
   }
-  cursor_.emplace(base, type.layout(), count, type.extent(), 0);
+  cursor_.emplace(base, type.layout(), count, type.extent(), first * bytes_);
   next_run();
 }
 

@@ -21,9 +21,9 @@ const Datatype* element_of(const Datatype& type) noexcept;
 
 class ElementRuns {
  public:
-  // `element` is element_of(type). The type must outlive the walk.
+  // `element` is element_of(type). The type must outlive the walk, which begins with element `first`.
   ElementRuns(const void* base, const Datatype& type, Count count,
-              const Datatype& element) noexcept;
+              const Datatype& element, Count first = 0) noexcept;
 
   // Of all elements; 0 from the start if there is no data.
   Count left() const noexcept { return left_; }

@@ -4,13 +4,15 @@
 // Role:      carries what the processes of a job tell each other for their ranks: what meetings
 //            have gathered, who rests and what ranks do, later values of blocking collectives. It knows
 //            no MPI.
-// Users:     mpi/objects (meetings), runtime/message/job_watch.
+// Users:     mpi/objects (meetings), runtime/message/job_watch, runtime/rma.
 // Threads:   see each function.
 // See also:  runtime/message/control_end.h, docs/design/0019-virtual-processes.md.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "runtime/message/message.h"
 
 namespace mpc::msg {
 
@@ -19,8 +21,9 @@ enum class ControlChannel : uint8_t {
   kMeeting,  // mpi/objects/net_exchange.h
   kBridge,   // blocking collectives over several processes (not in use yet)
   kDeadlock,  // who rests, and what a report says of its ranks: runtime/message/job_watch.h
+  kWindow,  // one-sided communication: runtime/rma/port.h
 };
-inline constexpr int kControlChannels = 3;
+inline constexpr int kControlChannels = 4;
 
 // What process `here` does with what `from` has sent to it. It is outside work, so no deadlock is
 // reported, until the handler has returned; but for kDeadlock, which must not be activity itself.
@@ -42,5 +45,15 @@ void set_control_handler(ControlChannel channel, ControlHandler handler,
 // Cost: the bytes go as messages of at most the net's eager limit.
 void send_control(int here, int to, ControlChannel channel,
                   std::span<const std::byte> message);
+
+// From begin to end other processes may wait for what a handler answers, whatever the ranks here do: what
+// comes interrupts ranks that compute. Caller: any, without locks. Cost: see sched::Demand.
+void begin_to_serve() noexcept;
+void end_to_serve() noexcept;
+
+// Waits until ready(argument) is true, which a handler makes it, and then notifies the rank.
+// Switches: yes.
+void wait_for_control(job::Rank& self, Predicate ready, void* argument,
+                      const sched::WaitReason& why);
 
 }  // namespace mpc::msg

@@ -1,6 +1,7 @@
 #include "runtime/message/outside.h"
 
 #include "runtime/message/background.h"
+#include "runtime/message/control.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/main_execution.h"
 #include "runtime/message/routes.h"
@@ -139,6 +140,25 @@ void Outside::look_away(Mailbox& mine, bool is_over) noexcept {
   } else {
     lower(mine);
   }
+}
+
+// ---- control messages -------------------------------------------------------------------------
+
+void begin_to_serve() noexcept {
+  if (g_has_outside) g_demand->raise();
+}
+
+void end_to_serve() noexcept {
+  if (g_has_outside) g_demand->lower();
+}
+
+void wait_for_control(job::Rank& self, Predicate ready, void* argument,
+                      const sched::WaitReason& why) {
+  if (ready(argument)) return;
+  Mailbox& mine = mailbox_of(self);
+  mine.outside.begin_operation();
+  wait_until(self, nullptr, 0, ready, argument, why);
+  mine.outside.end_operation(mine);
 }
 
 }  // namespace mpc::msg

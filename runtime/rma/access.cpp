@@ -3,8 +3,17 @@
 #include "runtime/rma/access.h"
 
 #include "runtime/message/message.h"
+#include "runtime/rma/remote_access.h"
 
 namespace mpc::rma {
+
+Access::Access(WindowShare& share, int me, job::Rank& self, bool may_share)
+    : share_(share), self_(self), me_(me), may_share_(may_share) {
+  if (share.span() != nullptr)
+    remote_ = std::make_unique<RemoteAccess>(share, me, self);
+}
+
+Access::~Access() { delete[] marks_.load(std::memory_order_relaxed); }
 
 void Access::make_marks() {
   if (marks_.load(std::memory_order_acquire) != nullptr) return;
@@ -76,7 +85,12 @@ Complaint Access::post(std::span<const int> origins) {
   // relaxed: origins see it after they have taken the post, which is a release.
   mine.expected.fetch_add(origins.size(), std::memory_order_relaxed);
   is_posted_ = true;
-  for (const int origin : origins) share_.target(origin).posts.post(me_);
+  for (const int origin : origins) {
+    if (share_.is_elsewhere(origin)) [[unlikely]]
+      remote_->post(origin);
+    else
+      share_.target(origin).posts.post(me_);
+  }
   return nullptr;
 }
 
@@ -98,15 +112,24 @@ Complaint Access::complete(const sched::WaitReason& why) {
   }
   for (const int target : group_) {
     set_mark(target, 0);
-    Target& other = share_.target(target);
-    // seq_cst: see wait(); release for what was written to the target. `expected` was written
-    // before the post that we have taken.
-    const uint64_t now = other.completed.fetch_add(1, std::memory_order_seq_cst) + 1;
-    if (now >= other.expected.load(std::memory_order_relaxed)) other.exposure.wake();
+    if (share_.is_elsewhere(target)) [[unlikely]]
+      complete_elsewhere(target, why);
+    else
+      share_.target(target).note_completed();
   }
   group_.clear();
   set_mode(Mode::kNone);
   return nullptr;
+}
+
+// It comes there behind what was put. What a target of a dynamic window has found wrong is told by none
+// but a flush.
+void Access::complete_elsewhere(int target, const sched::WaitReason& why) {
+  if (share_.target(target).memory.is_dynamic())
+    remote_->flush(target, why);
+  else
+    remote_->settle(target, why);
+  remote_->complete(target);
 }
 
 namespace {

@@ -28,6 +28,8 @@
 
 namespace mpc::rma {
 
+class RemoteAccess;
+
 // Why a call is not allowed now (MPI_ERR_RMA_SYNC); null: it is.
 using Complaint = const char*;
 
@@ -35,9 +37,8 @@ class Access {
  public:
   // `may_share`: the members load and store in each other's memory, so that MPI_Win_lock_all locks
   // all of it.
-  Access(WindowShare& share, int me, job::Rank& self, bool may_share) noexcept
-      : share_(share), self_(self), me_(me), may_share_(may_share) {}
-  ~Access() { delete[] marks_.load(std::memory_order_relaxed); }
+  Access(WindowShare& share, int me, job::Rank& self, bool may_share);
+  ~Access();
   Access(const Access&) = delete;
 
   // --- operations --------------------------------------------------------------------------------
@@ -79,6 +80,15 @@ class Access {
   Complaint flush_all() noexcept;
   void settle() noexcept;  // a full barrier
 
+  // --- members in other processes ----------------------------------------------------------------------
+  // For what is done to them; null: there are none, and finish() has nothing to do.
+  RemoteAccess* remote() const noexcept { return remote_.get(); }
+  // The second half of unlock() and flush(), and of unlock_all(), flush_all(), a fence before its
+  // barrier, and the end of the window: what is under way to the target, or all of them, has been done there
+  // and what it brings has come; is_local: the latter only. Switch: yes.
+  void finish(int target, bool is_local, const sched::WaitReason& why);
+  void finish_all(bool is_local, const sched::WaitReason& why);
+
   // Null: the window may be freed.
   Complaint before_free() const noexcept;
 
@@ -117,8 +127,10 @@ class Access {
   void make_marks();
   [[gnu::cold]] Complaint reach_slowly(int target, const sched::WaitReason& why);
   Complaint may_begin() const noexcept;
+  void take(int target, LockType type, const sched::WaitReason& why);
   void hold(int target, LockType type, const sched::WaitReason& why);
   void give_back(int target) noexcept;
+  [[gnu::cold]] void complete_elsewhere(int target, const sched::WaitReason& why);
 
   WindowShare& share_;
   job::Rank& self_;
@@ -128,8 +140,9 @@ class Access {
   bool is_posted_ = false;
   bool all_unchecked_ = false;
   std::atomic<Marks*> marks_{nullptr};  // of each target; made at the first use
-  std::vector<int> group_;              // kStarted: in the order of the call
-  SpinLock<> bookkeeping_;              // of kLocked and kLockedAll
+  std::unique_ptr<RemoteAccess> remote_;
+  std::vector<int> group_;  // kStarted: in the order of the call
+  SpinLock<> bookkeeping_;  // of kLocked and kLockedAll
   int locked_ MPC_GUARDED_BY(bookkeeping_) = 0;
   std::vector<int> held_ MPC_GUARDED_BY(bookkeeping_);  // kLockedAll
   std::atomic<uint32_t> barrier_{0};

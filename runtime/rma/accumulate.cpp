@@ -134,8 +134,8 @@ void ElementOp::apply(void* target, const void* origin, void* result) const noex
 }
 
 void accumulate(const ElementOp& op, const Buffer& target, const Buffer& origin,
-                const Buffer* result) noexcept {
-  dt::ElementRuns to(target.base, *target.type, target.count, op.element());
+                const Buffer* result, Count first) noexcept {
+  dt::ElementRuns to(target.base, *target.type, target.count, op.element(), first);
   std::optional<dt::ElementRuns> from, back;
   if (origin.type != nullptr)
     from.emplace(origin.base, *origin.type, origin.count, op.element());

@@ -53,9 +53,10 @@ class ElementOp {
 };
 
 // Elements pairwise, as many as both (with a result: all three) have. `origin.type` is null for
-// MPI_NO_OP, `result` for an accumulate. All types consist of op.element().
+// MPI_NO_OP, `result` for an accumulate. All types consist of op.element(). `first`: so many elements
+// of the target are left out (a part of an operation that came in several).
 void accumulate(const ElementOp& op, const Buffer& target, const Buffer& origin,
-                const Buffer* result) noexcept;
+                const Buffer* result, Count first = 0) noexcept;
 
 // `element` is an integer or a logical type, of any size.
 void compare_and_swap(const dt::Datatype& element, void* target, const void* origin,

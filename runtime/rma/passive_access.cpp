@@ -3,8 +3,15 @@
 #include <algorithm>
 
 #include "runtime/rma/access.h"
+#include "runtime/rma/remote_access.h"
 
 namespace mpc::rma {
+
+void Access::take(int target, LockType type, const sched::WaitReason& why) {
+  if (share_.is_elsewhere(target)) [[unlikely]]
+    return remote_->lock(target, type, why);
+  share_.target(target).lock.lock(self_, type, me_, why);
+}
 
 Complaint Access::lock(LockType type, int target, bool is_unchecked,
                        const sched::WaitReason& why) {
@@ -20,7 +27,7 @@ Complaint Access::lock(LockType type, int target, bool is_unchecked,
     ++locked_;
     set_mark(target, kComing);
   }
-  if (!is_unchecked) share_.target(target).lock.lock(self_, type, me_, why);
+  if (!is_unchecked) take(target, type, why);
   int mark = is_unchecked ? kReady : kReady | kHeld;
   if (type == LockType::kExclusive) mark |= kExclusive;
   set_mark(target, static_cast<uint8_t>(mark));
@@ -32,8 +39,11 @@ void Access::give_back(int target) noexcept {
   const uint8_t what = mark(target);
   set_mark(target, 0);
   if ((what & kHeld) == 0) return;
-  share_.target(target).lock.unlock((what & kExclusive) != 0 ? LockType::kExclusive
-                                                             : LockType::kShared);
+  const LockType type =
+      (what & kExclusive) != 0 ? LockType::kExclusive : LockType::kShared;
+  if (share_.is_elsewhere(target)) [[unlikely]]
+    return remote_->unlock(target, type);
+  share_.target(target).lock.unlock(type);
 }
 
 Complaint Access::unlock(int target) {
@@ -61,7 +71,7 @@ void Access::hold(int target, LockType type, const sched::WaitReason& why) {
     while ((mark(target) & kReady) == 0) sched::Execution::self().yield();
     return;
   }
-  if (!all_unchecked_) share_.target(target).lock.lock(self_, type, me_, why);
+  if (!all_unchecked_) take(target, type, why);
   set_mark(target, static_cast<uint8_t>(all_unchecked_ ? kReady : kReady | kHeld));
 }
 
@@ -118,6 +128,23 @@ Complaint Access::flush_all() noexcept {
   if (!is_passive()) return "no target is locked";
   settle();
   return nullptr;
+}
+
+// A lock is given back behind what was done under it, and before the answer to a flush that follows.
+void Access::finish(int target, bool is_local, const sched::WaitReason& why) {
+  if (!share_.is_elsewhere(target)) return;
+  if (is_local)
+    remote_->settle(target, why);
+  else
+    remote_->flush(target, why);
+}
+
+void Access::finish_all(bool is_local, const sched::WaitReason& why) {
+  if (remote_ == nullptr) return;
+  if (is_local)
+    remote_->settle_all(why);
+  else
+    remote_->flush_all(why);
 }
 
 }  // namespace mpc::rma

@@ -19,20 +19,37 @@ namespace mpc::rma {
 
 using dt::Count;
 
+// How an address is found. Dynamic: displacements are addresses, in attached regions. Far: in another
+// process, whose addresses mean nothing here.
+enum class Place : uint8_t { kHere, kDynamic, kFar, kFarDynamic };
+
 struct Memory {
   char* base = nullptr;
   Count bytes = 0;
-  Count unit = 1;           // of displacements, in bytes
-  bool is_dynamic = false;  // displacements are addresses, in attached regions
+  Count unit = 1;  // of displacements, in bytes
+  Place place = Place::kHere;
+
+  bool is_dynamic() const noexcept {
+    return place == Place::kDynamic || place == Place::kFarDynamic;
+  }
+  // Of another process. Memory that several processes have mapped is here in each of them.
+  bool is_far() const noexcept { return place >= Place::kFar; }
 };
 
-enum class Fit : uint8_t { kFits, kNegative, kBeyond, kNotAttached };
+// kFar: it fits as far as can be known here, and has no address here.
+enum class Fit : uint8_t { kFits, kFar, kNegative, kBeyond, kNotAttached };
 
 struct alignas(64) Target {
   explicit Target(int members) noexcept : posts(members) {}
 
   // Where displacement `disp` is, and whether `count` of `type` there are in the memory.
-  Fit find(Count disp, const dt::Datatype& type, Count count, char** out);
+  Fit find(Count disp, const dt::Datatype& type, Count count, char** out) {
+    if (memory.place == Place::kHere) [[likely]]
+      return find_here(disp, type, count, out);
+    return find_elsewhere(disp, type, count, out);
+  }
+  // One origin's MPI_Win_complete. Caller: any, with what it has written to the memory done.
+  void note_completed() noexcept;
 
   Memory memory;
 
@@ -46,6 +63,11 @@ struct alignas(64) Target {
 
   alignas(64) PostBoard posts;  // of others, for this member
   Regions regions;
+
+ private:
+  Fit find_here(Count disp, const dt::Datatype& type, Count count, char** out) noexcept;
+  [[gnu::cold]] Fit find_elsewhere(Count disp, const dt::Datatype& type, Count count,
+                                   char** out);
 };
 
 }  // namespace mpc::rma

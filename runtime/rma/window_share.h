@@ -7,22 +7,45 @@
 //            all members have freed the window.
 // See also:  docs/design/0026-windows.md.
 //
-// All members live in this process. One that lived in another would have no Target here:
-// Access::reach() is the one place that operations come through, and where it would be told apart.
+// A window that spans processes has a share in each of them, with a Target for every member. Those of
+// members elsewhere know size and unit of the memory, no more: operations on them are packets
+// (runtime/rma/remote_access.h), as are locks, posts and completes, which their own process keeps.
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/rma/target.h"
 
 namespace mpc::rma {
 
+// Memory without a name that processes of a host map: who has made it tells the others where it is.
+class SharedFile {
+ public:
+  SharedFile() noexcept = default;
+  ~SharedFile() { close(); }
+  SharedFile(const SharedFile&) = delete;
+  // False: the system has none.
+  bool make() noexcept;
+  void close() noexcept;
+  // Plain numbers; any process of the same user on the host can open it, until it is closed.
+  struct Name {
+    int process = 0, descriptor = -1;
+  };
+  Name name() const noexcept;
+
+ private:
+  int descriptor_ = -1;
+};
+
 // Pages for all members of a window.
 class SharedPages {
  public:
   // Null bytes: nothing is mapped. `is_there` tells whether there was memory.
   explicit SharedPages(size_t bytes) noexcept;
+  // Those of a file, which becomes as long as that.
+  SharedPages(size_t bytes, SharedFile::Name file) noexcept;
   ~SharedPages();
   SharedPages(const SharedPages&) = delete;
   char* base() const noexcept { return base_; }
@@ -33,20 +56,40 @@ class SharedPages {
   char* base_ = nullptr;
 };
 
+// What a window that spans processes has.
+struct Span {
+  uint64_t window = 0;       // Port::new_window() of one of the processes
+  int here = 0;              // the process whose share it is
+  std::vector<int> process;  // of each member
+};
+
 class WindowShare {
  public:
   explicit WindowShare(int members);
+  ~WindowShare();
+  WindowShare(const WindowShare&) = delete;
 
   int size() const noexcept { return static_cast<int>(targets_.size()); }
   Target& target(int member) noexcept { return *targets_[static_cast<size_t>(member)]; }
 
+  // The members live in several processes. Caller: before it is used, once.
+  void set_span(Span extent);
+  // Null: they live in one.
+  const Span* span() const noexcept { return span_.get(); }
+  bool is_elsewhere(int member) const noexcept {
+    return span_ != nullptr &&
+           span_->process[static_cast<size_t>(member)] != span_->here;
+  }
+
   // One piece of memory for all members: target(m).memory.bytes of each, one after another, or, if
   // `is_apart`, each from a page of its own on. False: there is not so much memory.
-  bool allocate(bool is_apart);
+  // `file`: of several processes, which all map it; null: there is one process.
+  bool allocate(bool is_apart, const SharedFile::Name* file = nullptr);
 
  private:
   std::vector<std::unique_ptr<Target>> targets_;
   std::unique_ptr<SharedPages> pages_;
+  std::unique_ptr<const Span> span_;
 };
 
 }  // namespace mpc::rma

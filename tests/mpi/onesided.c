@@ -143,7 +143,7 @@ static void requests(MPI_Win win) {
   CHECK(MPI_Rget(&in, 1, MPI_LONG, next, 5, 1, MPI_LONG, win, &all[3]) == MPI_SUCCESS);
   int flag = 0;
   MPI_Status status;
-  CHECK(MPI_Test(&all[3], &flag, &status) == MPI_SUCCESS && flag);
+  while (!flag) CHECK(MPI_Test(&all[3], &flag, &status) == MPI_SUCCESS);
   CHECK(all[3] == MPI_REQUEST_NULL && in == 2 * out + 2);
   MPI_Win_unlock(next, win);
 }
@@ -157,6 +157,7 @@ static void large_forms(MPI_Win win) {
   MPI_Raccumulate_c(&out, 1, MPI_LONG, next, 6, 1, MPI_LONG, MPI_SUM, win, &request[1]);
   MPI_Rget_accumulate_c(&out, 1, MPI_LONG, &in, 1, MPI_LONG, next, 6, 1, MPI_LONG,
                         MPI_NO_OP, win, &request[2]);
+  MPI_Wait(&request[2], MPI_STATUS_IGNORE);
   CHECK(in == 6);
   MPI_Rget_c(&in, 1, MPI_LONG, next, 6, 1, MPI_LONG, win, &request[3]);
   MPI_Waitall(4, request, MPI_STATUSES_IGNORE);
@@ -165,8 +166,10 @@ static void large_forms(MPI_Win win) {
                            MPI_NO_OP, win) == MPI_SUCCESS);
   CHECK(MPI_Get_accumulate_c(&out, 1, MPI_LONG, &in, 1, MPI_LONG, next, 6, 1, MPI_LONG,
                              MPI_REPLACE, win) == MPI_SUCCESS);
+  MPI_Win_flush(next, win);
   CHECK(in == 6);
   CHECK(MPI_Fetch_and_op(NULL, &in, MPI_LONG, next, 6, MPI_NO_OP, win) == MPI_SUCCESS);
+  MPI_Win_flush(next, win);
   CHECK(in == 3);
   MPI_Win_unlock(next, win);
 }
@@ -216,6 +219,7 @@ static void pairs(void) {
   int best = size > 7 ? 6 : size - 1;
   CHECK(MPI_Fetch_and_op(&mine, &got, MPI_DOUBLE_INT, 0, 0, MPI_NO_OP, win) ==
         MPI_SUCCESS);
+  MPI_Win_fence(0, win);
   CHECK(got.value == best && got.index == best);
   if (rank == 0) CHECK(sum[0] == size);
   MPI_Win_fence(0, win);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/datatype/external32.h"
+#include "runtime/datatype/type_bytes.h"
 #include "tests/unit/datatype/random_types.h"
 #include "tests/unit/datatype/room.h"
 
@@ -96,6 +97,35 @@ TEST_F(RandomDatatypes, PackAndUnpackAnySegment) {
       from += n;
     }
     ASSERT_EQ(target.bytes, expected);
+  });
+}
+
+TEST_F(RandomDatatypes, LieAtTheSamePlacesWhereTheirBytesHaveCome) {
+  repeat([](RandomTypes& random) {
+    const RandomType r = random.make(static_cast<int>(random.pick(1, 4)));
+    const Count count = random.pick(0, 4);
+    if (r.model.size() * count > 20000) return;
+    const std::vector<std::byte> bytes = to_bytes(*r.type);
+    const TypeRef there = from_bytes(bytes);
+    ASSERT_TRUE(there);
+    EXPECT_EQ(there->size(), r.type->size());
+    EXPECT_EQ(there->lb(), r.type->lb());
+    EXPECT_EQ(there->extent(), r.type->extent());
+    EXPECT_EQ(there->true_lb(), r.type->true_lb());
+    EXPECT_EQ(there->true_extent(), r.type->true_extent());
+    EXPECT_EQ(there->is_contiguous(), r.type->is_contiguous());
+    Room room(r.model, count, 0);
+    fill_random(random, room.bytes);
+    const std::vector<char> want = gather(room, r.model, count);
+    const Count from = random.pick(0, static_cast<Count>(want.size()));
+    std::vector<char> packed(want.size() - static_cast<size_t>(from) + 1);
+    ASSERT_EQ(pack(room.at(), *there, count, from, packed.data(), packed.size()),
+              packed.size() - 1);
+    ASSERT_TRUE(std::equal(want.begin() + from, want.end(), packed.begin()));
+    // A part of them is none.
+    const auto cut =
+        static_cast<size_t>(random.pick(0, static_cast<Count>(bytes.size()) - 1));
+    EXPECT_FALSE(from_bytes({bytes.data(), cut}));
   });
 }
 

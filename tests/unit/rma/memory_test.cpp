@@ -11,7 +11,7 @@ const dt::Datatype& int_type() { return *dt::predefined(dt::abi::kInt); }
 TEST(Target, FindsDisplacementsInItsUnitAndRefusesWhatLiesBeyond) {
   alignas(8) char memory[64];
   Target target(1);
-  target.memory = {memory, 64, 4, false};
+  target.memory = {memory, 64, 4};
   char* at = nullptr;
   EXPECT_EQ(target.find(3, int_type(), 2, &at), Fit::kFits);
   EXPECT_EQ(at, memory + 12);
@@ -27,7 +27,7 @@ TEST(Target, FindsDisplacementsInItsUnitAndRefusesWhatLiesBeyond) {
 TEST(Target, LooksAtBothEndsOfADatatype) {
   char memory[64];
   Target target(1);
-  target.memory = {memory, 64, 1, false};
+  target.memory = {memory, 64, 1};
   auto strided = dt::make_hvector(3, 1, -8, int_type());
   ASSERT_TRUE(strided.ok());
   char* at = nullptr;
@@ -39,10 +39,24 @@ TEST(Target, LooksAtBothEndsOfADatatype) {
   EXPECT_EQ(target.find(12, **backwards, 5, &at), Fit::kBeyond);
 }
 
+TEST(Target, OfAnotherProcessHasSizesAndNoAddress) {
+  Target target(1);
+  target.memory = {nullptr, 64, 4, Place::kFar};
+  char* at = nullptr;
+  EXPECT_EQ(target.find(15, int_type(), 1, &at), Fit::kFar);
+  EXPECT_EQ(target.find(15, int_type(), 2, &at), Fit::kBeyond);
+  EXPECT_EQ(target.find(-1, int_type(), 1, &at), Fit::kNegative);
+  EXPECT_EQ(target.find(0, int_type(), 0, &at), Fit::kFar);
+  // What is attached there is not known here.
+  target.memory.place = Place::kFarDynamic;
+  EXPECT_EQ(target.find(123456, int_type(), 1, &at), Fit::kFar);
+  EXPECT_EQ(target.find(0, int_type(), INT64_MAX, &at), Fit::kBeyond);
+}
+
 TEST(Target, KnowsOnlyAttachedMemoryOfADynamicWindow) {
   alignas(8) char memory[64];
   Target target(1);
-  target.memory.is_dynamic = true;
+  target.memory.place = Place::kDynamic;
   const auto base = reinterpret_cast<uintptr_t>(memory);
   const auto disp = static_cast<Count>(base);
   char* at = nullptr;

@@ -32,7 +32,7 @@ struct Window {
       auto& mine = memory[static_cast<size_t>(r)];
       mine.assign(bytes / sizeof(int64_t), 0);
       share.target(r).memory = {reinterpret_cast<char*>(mine.data()),
-                                static_cast<Count>(bytes), 1, false};
+                                static_cast<Count>(bytes), 1};
       access.push_back(std::make_unique<Access>(share, r, world.rank(r), may_share));
     }
   }

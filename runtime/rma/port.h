@@ -1,0 +1,155 @@
+#pragma once
+// Port: one process's end of the windows that span processes.
+//
+// Role:      sends packets to other processes, serves theirs at the targets that live here, and gives answers
+//            to those who wait for them. It knows windows, operations under way and datatypes by number.
+// Users:     runtime/rma; mpi/objects/rank_life calls listen().
+// Threads:   arrive() is the net's, one at a time; the rest any.
+// See also:  runtime/rma/remote_access.h (the origin's side), serve.cpp (the target's);
+//            docs/design/0031-windows-between-processes.md.
+//
+// A packet that takes room is charged by its origin's process until the other one has worked it off, and
+// data that are wanted until they have come; who finds no room waits. Nobody at a target ever waits, so
+// room comes back whatever ranks do, and what lies in memory is bounded for each pair of processes.
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "runtime/datatype/datatype.h"
+#include "runtime/job/process_map.h"
+#include "runtime/job/rank.h"
+#include "runtime/rma/packet.h"
+#include "runtime/rma/window_share.h"
+
+namespace mpc::rma {
+
+class RemoteAccess;
+
+// What an operation that awaits an answer needs then.
+struct Pending {
+  RemoteAccess* access = nullptr;
+  int target = 0;  // whose operation it is; -1: of several
+  // Of one that awaits data: where they go, and how many bytes are missing.
+  void* base = nullptr;
+  dt::TypeRef type = {};
+  Count count = 0;
+  const dt::Datatype* element = nullptr;  // they come as these; null: as packed bytes
+  uint64_t left = 0;
+  std::shared_ptr<std::atomic<bool>> is_over = {};  // of its request, or null
+};
+// What has come for it: from byte, or element, `offset` of the whole on.
+void deposit(const Pending& pending, uint64_t offset,
+             std::span<const std::byte> data) noexcept;
+
+class Port {
+ public:
+  // Of a process of this address space. It stays until the next listen().
+  static Port& of(int process);
+  // Before the network of a job of several processes is opened. The map outlives the network.
+  static void listen(const job::ProcessMap& map);
+
+  Port(int process, int processes);
+  int process() const noexcept { return process_; }
+  int processes() const noexcept { return processes_; }
+
+  // --- windows ---
+  // No other process of the job has the same one, and this one never again.
+  uint64_t new_window() noexcept {
+    return (static_cast<uint64_t>(process_) + 1) << 40 |
+           last_window_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void add_window(uint64_t window, std::weak_ptr<WindowShare> share);
+  void remove_window(uint64_t window) noexcept;
+  // The origin's end of a member that lives here.
+  void add_access(uint64_t window, int member, RemoteAccess& access);
+  void remove_access(uint64_t window, int member) noexcept;
+
+  // --- sending ---
+  // `packet` with `data` behind it. Order: as send_control().
+  void send(int to, const Packet& packet, std::span<const std::byte> data = {});
+  // A buffer for a packet and `bytes` behind it, and how it is sent.
+  class Parcel {
+   public:
+    explicit Parcel(size_t bytes);
+    std::byte* data() noexcept { return bytes_ + sizeof(Packet); }
+
+   private:
+    friend class Port;
+    static constexpr size_t kInline = 512;
+    alignas(16) std::byte inline_[kInline];
+    std::unique_ptr<std::byte[]> large_;
+    std::byte* bytes_;
+    size_t size_;
+  };
+  void send(int to, const Packet& packet, Parcel& parcel);
+
+  // --- room ---
+  // What a message of so many bytes is charged.
+  static size_t charge_of(size_t message_bytes) noexcept;
+  // Waits until so much may be on its way to that process. Switches: yes.
+  void take_room(int to, size_t bytes, job::Rank& self, const sched::WaitReason& why);
+
+  // What a datatype of this process is called elsewhere.
+  uint64_t new_type() noexcept {
+    return kFirstTypeNumber + last_type_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // --- operations that await an answer ---
+  uint64_t add_pending(Pending pending);
+
+  // --- the net's ---
+  void arrive(int from, std::span<const std::byte> message) noexcept;
+  // Of a lock that was waited for, too.
+  void answer(int to, uint64_t ticket);
+
+ private:
+  struct Window {
+    std::weak_ptr<WindowShare> share;
+    std::map<int, RemoteAccess*> accesses;
+  };
+  // Another process.
+  struct Link {
+    std::atomic<uint64_t> on_its_way{0};
+    Mutex lock;
+    std::vector<job::Rank*> waiting MPC_GUARDED_BY(lock);
+    // The net's thread only.
+    uint64_t worked_off = 0;
+    std::unordered_map<uint64_t, dt::TypeRef> types;
+  };
+  struct Operation;  // a packet at its target: serve.cpp
+
+  Link& link(int process) noexcept { return links_[static_cast<size_t>(process)]; }
+  bool try_room(Link& link, size_t bytes) noexcept;
+  void give_room_back(Link& link, size_t bytes) noexcept;
+  void note_worked_off(int from, size_t bytes);
+  std::shared_ptr<WindowShare> find_window(uint64_t window);
+  dt::TypeRef find_type(int from, uint64_t number);
+  void end_operation(uint64_t ticket);
+
+  void serve(int from, const Packet& packet, std::span<const std::byte> data);
+  void serve_operation(const Operation& op);
+  void put(const Operation& op);
+  void get(const Operation& op);
+  void accumulate(const Operation& op);
+  void compare_and_swap(const Operation& op);
+  void lock(int from, const Packet& packet, std::shared_ptr<WindowShare> share);
+  void fail(int from, const Packet& packet, Fit fit);
+  void take_data(int from, const Packet& packet, std::span<const std::byte> data);
+  void take_failure(const Packet& packet);
+
+  const int process_, processes_;
+  std::atomic<uint64_t> last_window_{0}, last_type_{0};
+  const std::unique_ptr<Link[]> links_;  // by process
+
+  Mutex lock_;  // never held while the net is called
+  std::unordered_map<uint64_t, Window> windows_ MPC_GUARDED_BY(lock_);
+  std::unordered_map<uint64_t, Pending> pending_ MPC_GUARDED_BY(lock_);
+  uint64_t last_ticket_ MPC_GUARDED_BY(lock_) = 0;
+};
+
+}  // namespace mpc::rma
