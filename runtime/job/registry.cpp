@@ -4,13 +4,16 @@
 #include <mutex>
 
 #include "runtime/job/hooks.h"
+#include "runtime/job/hosted_job.h"
 #include "runtime/job/singleton.h"
+#include "runtime/wireup/hosted.h"
 
 namespace mpc::job {
 namespace {
 
 constinit std::atomic<Job*> g_job{nullptr};
 constinit std::mutex g_creating;
+thread_local constinit bool t_is_nobodys = false;
 
 }  // namespace
 
@@ -20,11 +23,13 @@ void set_current_job(Job* job) noexcept {
 
 Job* Job::existing() noexcept { return g_job.load(std::memory_order_acquire); }
 
-// All threads of a singleton's process act for its rank, whoever started them.
+void be_nobodys_thread() noexcept { t_is_nobodys = true; }
+
+// All threads of a process that is its rank act for it, whoever started them.
 Rank* adopt_singleton_thread() noexcept {
   Job* job = Job::existing();
-  if (job == nullptr || !job->is_singleton()) return nullptr;
-  Rank& rank = job->rank(0);
+  if (job == nullptr || !job->is_singleton() || t_is_nobodys) return nullptr;
+  Rank& rank = job->rank(job->local_ranks().first);
   sched::Execution::self().set_identity(&rank);
   return &rank;
 }
@@ -33,11 +38,12 @@ Job& Job::instance() {
   if (Job* job = existing()) return *job;
   std::unique_lock lock(g_creating);
   if (Job* job = existing()) return *job;
-  Job* job = create_singleton();
+  // A hosted one meets the others first: threads that its libraries start meanwhile are nobody's.
+  Job* const job = wireup::has_shim() ? create_hosted() : create_singleton();
   // Published before the hooks run: they call instance() themselves.
   set_current_job(job);
   lock.unlock();
-  hooks::run_rank_start(job->rank(0));
+  hooks::run_rank_start(job->rank(job->local_ranks().first));
   return *job;
 }
 

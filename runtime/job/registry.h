@@ -11,4 +11,7 @@ namespace mpc::job {
 
 void set_current_job(Job* job) noexcept;
 
+// The calling thread, one of the runtime's, acts for no rank, though the process is one.
+void be_nobodys_thread() noexcept;
+
 }  // namespace mpc::job

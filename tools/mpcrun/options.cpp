@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/version.h"
 #include "runtime/wireup/record.h"
+#include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/parsed.h"
 #include "tools/mpcrun/words.h"
 
@@ -123,11 +124,14 @@ void declare_processes(CLI::App& app, Parsed& p) {
                  "threads; default: 1")
       ->type_name("P")
       ->check(number_of("processes", 1));
-  app.add_option("--ranks-per-process", p.hosts.ranks_per_process,
-                 "The same, said by the number of ranks in each process; 1: a process "
-                 "for each rank")
-      ->type_name("K")
-      ->check(number_of("ranks", 1));
+  app.add_option("--ranks-per-process", p.ranks_per_process,
+                 "The same, said by the number of ranks in each process; 1: each rank "
+                 "is a process "
+                 "of its own, whatever the command is (a script, python3, a debugger); "
+                 "auto: so "
+                 "where a program was not built by mpcc, mpcxx or mpcfort")
+      ->type_name("K|auto")
+      ->check(fault_of_ranks_per_process);
 }
 
 void declare_hosts(CLI::App& app, Parsed& p) {
@@ -291,6 +295,8 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
     return usage_error(fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks));
   }
   command.agent = of_job.agent;
+  if (auto decided = decide_hosted(of_job, of_job.hosts, command); !decided)
+    return usage_error(decided.error().message);
   if (auto planned = plan(of_job.hosts, static_cast<int>(ranks), command); !planned)
     return usage_error(planned.error().message);
   return command;
