@@ -22,14 +22,10 @@ namespace {
 
 constinit HostedJob* g_hosted = nullptr;  // when it has started, as long as the process
 
-// After all handlers of the program, which may still call MPI: what is registered first is called last.
-__attribute__((constructor)) void watch_exit() {
-  if (!wireup::has_shim()) return;
-  ::on_exit(
-      [](int status, void*) {
-        if (g_hosted != nullptr) g_hosted->process_exits(status & 0xff);
-      },
-      nullptr);
+// Before what libraries do at exit that the network needs; handlers that the program has registered since
+// MPI_Init come first.
+void at_exit(int status, void*) {
+  if (g_hosted != nullptr) g_hosted->process_exits(status & 0xff);
 }
 
 std::string own_program() {
@@ -204,6 +200,7 @@ Job* create_hosted() {
     ::_exit(status);
   }
   g_hosted = job;
+  ::on_exit(&at_exit, nullptr);
   return job;
 }
 

@@ -23,6 +23,16 @@ void set_current_job(Job* job) noexcept {
 
 Job* Job::existing() noexcept { return g_job.load(std::memory_order_acquire); }
 
+bool is_hosted_process() noexcept {
+  static constinit std::atomic<int> is_hosted{-1};
+  int known = is_hosted.load(std::memory_order_relaxed);
+  if (known < 0) {
+    known = wireup::has_shim() ? 1 : 0;
+    is_hosted.store(known, std::memory_order_relaxed);
+  }
+  return known == 1;
+}
+
 void be_nobodys_thread() noexcept { t_is_nobodys = true; }
 
 // All threads of a process that is its rank act for it, whoever started them.
@@ -39,7 +49,7 @@ Job& Job::instance() {
   std::unique_lock lock(g_creating);
   if (Job* job = existing()) return *job;
   // A hosted one meets the others first: threads that its libraries start meanwhile are nobody's.
-  Job* const job = wireup::has_shim() ? create_hosted() : create_singleton();
+  Job* const job = is_hosted_process() ? create_hosted() : create_singleton();
   // Published before the hooks run: they call instance() themselves.
   set_current_job(job);
   lock.unlock();
