@@ -16,6 +16,7 @@
 #include "runtime/job/registry.h"
 #include "runtime/job/report.h"
 #include "runtime/wireup/hosted.h"
+#include "scheduler/poll/thread_polls.h"
 
 namespace mpc::job {
 namespace {
@@ -96,6 +97,7 @@ Result<> HostedJob::start_scheduler() {
   auto scheduler = sched::Scheduler::start(config);
   MPC_TRY(scheduler);
   scheduler_ = std::move(*scheduler);
+  sched::let_kernel_threads_poll(*scheduler_);
   return {};
 }
 
