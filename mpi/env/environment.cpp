@@ -22,6 +22,7 @@
 #include "mpi/objects/request.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/job.h"
+#include "runtime/job/registry.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::mpi {
@@ -115,6 +116,7 @@ Err finalize() {
   report_what_is_left(state);
   state.finalised.store(true, std::memory_order_release);            // see finalized()
   rank.phase.store(job::kAfterFinalize, std::memory_order_relaxed);  // for reports only
+  job::note_finalized(rank);
   return kSuccess;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/job/hosted_job.h"
 #include "runtime/job/singleton.h"
 #include "runtime/wireup/hosted.h"
+#include "runtime/wireup/wireup.h"
 
 namespace mpc::job {
 namespace {
@@ -31,6 +32,11 @@ bool is_hosted_process() noexcept {
     is_hosted.store(known, std::memory_order_relaxed);
   }
   return known == 1;
+}
+
+void note_finalized(Rank& rank) noexcept {
+  if (is_hosted_process())
+    rank.job->wireup()->tell(wireup::Report::kFinalized, 0, {});
 }
 
 void be_nobodys_thread() noexcept { t_is_nobodys = true; }

@@ -26,6 +26,7 @@ enum class Report : int32_t {
   kAskTables,  // the user wants to see those of all processes
   // Of a hosted rank (runtime/wireup/hosted.h), by its shim:
   kJoined,     // a process of its command has become the rank
+  kFinalized,  // that one has returned from MPI_Finalize: to the shim only
   kStayedOut,  // its command has ended with 0, and none has; the text says whose
 };
 

@@ -144,6 +144,7 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
       verdict_.end_of(static_cast<int>(index), status);
       break;
     case Report::kJoined:  // of hosted ranks, who have a launcher
+    case Report::kFinalized:
     case Report::kStayedOut:
       break;
     case Report::kAskTables:

@@ -174,7 +174,8 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
       process.stayed_out = std::move(text);
       look_for_missing();
       break;
-    case Report::kWritten:  // for who stands in for a launcher
+    case Report::kFinalized:  // for a shim
+    case Report::kWritten:    // for who stands in for a launcher
     case Report::kAskTables:
       break;
   }

@@ -17,9 +17,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/clock.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/wireup/hosted.h"
-#include "tools/mpclaunch/clock.h"
 #include "tools/mpclaunch/process_tree.h"
 
 namespace mpc::launch {
@@ -82,7 +82,7 @@ int Shim::run() {
   loop_.watch(spec_.launcher, [this] { take_orders(); });
   loop_.watch_last(signals_, [this] { take_signals(); });
   while (!has_command_ended_) {
-    loop_.turn(ms_to_next_deadline());
+    loop_.turn(ms_to_first({explain_ns_, kill_ns_}));
     keep_deadlines();
   }
   if (rank_socket_ >= 0) take_records();  // its last words
@@ -182,7 +182,9 @@ void Shim::take_records() {
     RecordHead head;
     std::memcpy(&head, buffer.data(), sizeof head);
     const auto kind = static_cast<Report>(head.kind);
-    if (kind == Report::kFinished) seat_ = Seat::kLeft;
+    if (kind == Report::kFinished || kind == Report::kFinalized) seat_ = Seat::kLeft;
+    if (kind == Report::kFinalized) continue;
+    if (kind == Report::kFinished) has_told_finished_ = true;
     if (kind == Report::kEnding) has_told_end_ = true;
     ::send(spec_.launcher, buffer.data(), static_cast<size_t>(bytes), MSG_NOSIGNAL);
   }
@@ -256,23 +258,12 @@ void Shim::reap() {
   if (command_ < 0 && rank_socket_ < 0) has_command_ended_ = true;
 }
 
-int Shim::ms_to_next_deadline() const {
-  uint64_t next = UINT64_MAX;
-  for (const uint64_t time : {explain_ns_, kill_ns_})
-    if (time != 0) next = std::min(next, time);
-  if (next == UINT64_MAX) return -1;
-  const uint64_t now = now_ns();
-  return next <= now ? 0 : static_cast<int>((next - now) / kMs + 1);
-}
-
 void Shim::keep_deadlines() {
   if (command_ < 0 && rank_socket_ < 0) has_command_ended_ = true;
   const uint64_t now = now_ns();
-  if (explain_ns_ != 0 && explain_ns_ <= now) {
-    explain_ns_ = 0;
-    if (!has_command_ended_) tell_missing_finalize("its process has ended");
-  }
-  if (kill_ns_ != 0 && kill_ns_ <= now) {
+  if (take_if_over(explain_ns_, now) && !has_command_ended_)
+    tell_missing_finalize("its process has ended");
+  if (take_if_over(kill_ns_, now)) {
     end_all_below();
     has_command_ended_ = true;
   }
@@ -305,6 +296,8 @@ void Shim::tell_missing_finalize(const std::string& how) {
 int Shim::report_end() {
   const int status = status_of(command_status_);
   if (is_ending_ || has_told_end_) return std::max(status, 1);
+  // It has become another program after MPI_Finalize, say.
+  if (seat_ == Seat::kLeft && !has_told_finished_) tell(Report::kFinished, 0, {});
   const bool is_signal = WIFSIGNALED(command_status_);
   const int signal = is_signal ? WTERMSIG(command_status_) : 0;
   // Ctrl-C reaches all of the terminal's processes; and nobody reads any more (SIGPIPE): the launcher

@@ -12,11 +12,11 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "runtime/wireup/record.h"
 #include "tools/mpclaunch/line_pump.h"
@@ -40,7 +40,7 @@ class Shim {
   int run();
 
  private:
-  enum class Seat { kFree, kTaken, kLeft };  // kLeft: its rank has finished
+  enum class Seat { kFree, kTaken, kLeft };  // kLeft: its rank has called MPI_Finalize
 
   Result<> listen();
   Result<> start_command();
@@ -53,7 +53,6 @@ class Shim {
   void reap();
   void begin_end(bool has_grace);
   void keep_deadlines();
-  int ms_to_next_deadline() const;
   int report_end();
   void report_lost_output();
   void tell(wireup::Report kind, int status, std::string_view text);
@@ -73,10 +72,10 @@ class Shim {
   int command_status_ = 0;  // of waitpid()
   bool has_command_ended_ = false;
   bool is_ending_ = false;       // by an order
+  bool has_told_finished_ = false;
   bool has_told_end_ = false;    // why the job ends: by the rank, or by this one
   bool was_interrupted_ = false;  // the signal that the command got came here, too
-  // Times of CLOCK_MONOTONIC in ns; 0: none.
-  uint64_t explain_ns_ = 0, kill_ns_ = 0;
+  Deadline explain_ns_ = 0, kill_ns_ = 0;
 };
 
 }  // namespace mpc::launch
