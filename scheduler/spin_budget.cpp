@@ -29,7 +29,8 @@ void let_kernel_threads_poll(Scheduler& scheduler) noexcept {
 }
 
 Poller* poller_of_threads() noexcept {
-  return g_poller_of_threads.load(std::memory_order_acquire);  // pairs with the store above
+  return g_poller_of_threads.load(
+      std::memory_order_acquire);  // pairs with the store above
 }
 
 SpinBudget::SpinBudget() noexcept = default;
@@ -112,10 +113,10 @@ bool SpinBudget::once() noexcept {
   Worker* worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return give_up();
   if (count_ == 0) {
-    const Worker::Spins spins =
-        worker != nullptr               ? worker->spins()
-        : poller_of_threads() != nullptr ? Worker::Spins::kForAll
-                                         : Worker::Spins::kForWorkers;
+    const Worker::Spins spins = worker != nullptr ? worker->spins()
+                                : poller_of_threads() != nullptr
+                                    ? Worker::Spins::kForAll
+                                    : Worker::Spins::kForWorkers;
     const uint64_t budget = spins == Worker::Spins::kInVain ? 0 : spin_budget_ns();
     if (budget == 0) return false;
     end_ns_ = now_ns() + budget;
@@ -130,7 +131,7 @@ bool SpinBudget::once() noexcept {
       return give_up();
     }
     if (Poller* poller = worker != nullptr ? worker->poller() : poller_of_threads())
-      [[unlikely]]
+        [[unlikely]]
       look_outside(*poller, now);
     if (worker != nullptr && can_steal(*worker, now, end_ns_ - now)) return give_up();
   }

@@ -21,8 +21,8 @@
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "runtime/job/host_map.h"
+#include "runtime/job/hosted_process.h"
 #include "runtime/job/job.h"
-#include "runtime/job/registry.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::mpi {

@@ -14,8 +14,8 @@
 #include "runtime/interpose/next.h"
 #include "runtime/interpose/signals.h"
 #include "runtime/job/exit_status.h"
+#include "runtime/job/hosted_process.h"
 #include "runtime/job/inherited.h"
-#include "runtime/job/registry.h"
 #include "runtime/loader/rank_linker.h"
 
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))

@@ -13,7 +13,7 @@
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/host_map.h"
-#include "runtime/job/registry.h"
+#include "runtime/job/hosted_process.h"
 #include "runtime/job/report.h"
 #include "runtime/wireup/hosted.h"
 #include "scheduler/poll/thread_polls.h"
@@ -36,9 +36,7 @@ std::string own_program() {
   return path;
 }
 
-int exit_status_of(Errc code) {
-  return code == Errc::kArg ? kExitUsage : kExitLaunch;
-}
+int exit_status_of(Errc code) { return code == Errc::kArg ? kExitUsage : kExitLaunch; }
 
 }  // namespace
 
@@ -134,12 +132,13 @@ void HostedJob::process_exits(int status) {
   if (::getpid() != process_) return;
   const int phase = rank_.phase.load(std::memory_order_relaxed);
   if (phase == kInMpi && (size() > 1 || status != 0))
-    abort(std::max(status, 1),
-          status == 0
-              ? who() + " ended without calling MPI_Finalize; the job is ended"
-              : fmt::format("{} exited with status {} without calling MPI_Finalize; the "
-                            "job is ended",
-                            who(), status));
+    abort(
+        std::max(status, 1),
+        status == 0
+            ? who() + " ended without calling MPI_Finalize; the job is ended"
+            : fmt::format("{} exited with status {} without calling MPI_Finalize; the "
+                          "job is ended",
+                          who(), status));
   if (phase == kBeforeInit && status != 0) return;  // nobody waits for that one
   leave_together();
 }
@@ -198,7 +197,8 @@ Job* create_hosted() {
   auto* const job = new HostedJob(std::move(*wireup));
   if (const auto started = job->start(); !started) {
     const int status = exit_status_of(started.error().code);
-    launcher.tell(wireup::Report::kEnding, status, "mpcrun: " + started.error().message);
+    launcher.tell(wireup::Report::kEnding, status,
+                  "mpcrun: " + started.error().message);
     ::_exit(status);
   }
   g_hosted = job;

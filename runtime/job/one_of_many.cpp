@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/job/exit_status.h"
-#include "runtime/job/registry.h"
+#include "runtime/job/hosted_process.h"
 #include "runtime/wireup/starter.h"
 
 namespace mpc::job {

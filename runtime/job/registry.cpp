@@ -5,16 +5,14 @@
 
 #include "runtime/job/hooks.h"
 #include "runtime/job/hosted_job.h"
+#include "runtime/job/hosted_process.h"
 #include "runtime/job/singleton.h"
-#include "runtime/wireup/hosted.h"
-#include "runtime/wireup/wireup.h"
 
 namespace mpc::job {
 namespace {
 
 constinit std::atomic<Job*> g_job{nullptr};
 constinit std::mutex g_creating;
-thread_local constinit bool t_is_nobodys = false;
 
 }  // namespace
 
@@ -24,27 +22,10 @@ void set_current_job(Job* job) noexcept {
 
 Job* Job::existing() noexcept { return g_job.load(std::memory_order_acquire); }
 
-bool is_hosted_process() noexcept {
-  static constinit std::atomic<int> is_hosted{-1};
-  int known = is_hosted.load(std::memory_order_relaxed);
-  if (known < 0) {
-    known = wireup::has_shim() ? 1 : 0;
-    is_hosted.store(known, std::memory_order_relaxed);
-  }
-  return known == 1;
-}
-
-void note_finalized(Rank& rank) noexcept {
-  if (is_hosted_process())
-    rank.job->wireup()->tell(wireup::Report::kFinalized, 0, {});
-}
-
-void be_nobodys_thread() noexcept { t_is_nobodys = true; }
-
 // All threads of a process that is its rank act for it, whoever started them.
 Rank* adopt_singleton_thread() noexcept {
   Job* job = Job::existing();
-  if (job == nullptr || !job->is_singleton() || t_is_nobodys) return nullptr;
+  if (job == nullptr || !job->is_singleton() || is_nobodys_thread()) return nullptr;
   Rank& rank = job->rank(job->local_ranks().first);
   sched::Execution::self().set_identity(&rank);
   return &rank;

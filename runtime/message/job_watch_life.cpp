@@ -53,10 +53,8 @@ void prepare_job_watch(job::Job& job, bool (*has_one_caller)()) {
              return job::state_rows(job, job.processes().ranks_of(process));
            },
        .is_ending = [&job] { return job.is_ending() && !is_leaving(job); },
-       .is_known_process =
-           [&job, has_one_caller](int) {
-             return job.is_singleton() && has_one_caller();
-           },
+       .is_known_process = [&job, has_one_caller](
+                               int) { return job.is_singleton() && has_one_caller(); },
        .on_deadlock = [&job](const std::string& table) { end_deadlock(job, table); }});
 }
 

@@ -34,7 +34,8 @@ std::string taken_by(int pid) {
   const std::string name = name_of_process(pid);
   return "process " + std::to_string(pid) + (name.empty() ? "" : " (" + name + ")") +
          (::kill(pid, 0) == 0 ? " is" : " was") +
-         " this rank already: only one of the processes that a rank's command starts can "
+         " this rank already: only one of the processes that a rank's command starts "
+         "can "
          "call MPI_Init; for a job of its own start it by mpcrun";
 }
 
@@ -53,9 +54,9 @@ Result<int> take_seat(const std::string& name) {
   if (socket >= 0) ::close(socket);
   if (bytes == sizeof answer && order == Order::kTaken)
     return {Errc::kOther, taken_by(answer.status)};
-  return {Errc::kSystem,
-          std::string(kShimVariable) +
-              " is set, but the mpcrun that has set it is gone, or another user's: unset it"};
+  return {Errc::kSystem, std::string(kShimVariable) +
+                             " is set, but the mpcrun that has set it is gone, or "
+                             "another user's: unset it"};
 }
 
 }  // namespace
@@ -75,6 +76,7 @@ bool has_shim() noexcept { return std::getenv(kShimVariable) != nullptr; }
 void hide_shim() {
   ::unsetenv(kShimVariable);
   ::unsetenv(kInterfacesVariable);
+  ::unsetenv(kRanksVariable);
   ::unsetenv(kHostedVariable);
   hide_pmix();
 }
@@ -84,7 +86,7 @@ Result<std::unique_ptr<Wireup>> connect_hosted() {
   auto socket = take_seat(name != nullptr ? name : "");
   MPC_TRY(socket);
   const char* interfaces = std::getenv(kInterfacesVariable);
-  auto wireup = several({*socket, -1, interfaces != nullptr ? interfaces : ""});
+  auto wireup = several({*socket, -1, {}, interfaces != nullptr ? interfaces : ""});
   hide_shim();
   return wireup;
 }

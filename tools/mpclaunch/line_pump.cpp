@@ -53,8 +53,9 @@ bool LinePump::finish(int most_ms) {
   until.tv_sec += most_ms / 1000;
   until.tv_nsec += most_ms % 1000 * 1'000'000L;
   if (until.tv_nsec >= 1'000'000'000) ++until.tv_sec, until.tv_nsec -= 1'000'000'000;
-  const bool has_ended = most_ms < 0 ? ::pthread_join(thread_, nullptr) == 0
-                                     : ::pthread_timedjoin_np(thread_, nullptr, &until) == 0;
+  const bool has_ended = most_ms < 0
+                             ? ::pthread_join(thread_, nullptr) == 0
+                             : ::pthread_timedjoin_np(thread_, nullptr, &until) == 0;
   has_thread_ = !has_ended;
   return has_ended && lost_error() == 0;
 }
@@ -93,7 +94,8 @@ bool LinePump::read(Stream& stream) {
 
 void LinePump::pass(Stream& stream, std::string_view text) {
   const size_t end = text.rfind('\n');
-  stream.begun.append(text.substr(0, end == std::string_view::npos ? text.size() : end + 1));
+  stream.begun.append(
+      text.substr(0, end == std::string_view::npos ? text.size() : end + 1));
   if (end == std::string_view::npos && stream.begun.size() < kLongestLineBytes) return;
   std::string whole = std::exchange(
       stream.begun,

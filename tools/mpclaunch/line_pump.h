@@ -36,7 +36,9 @@ class LinePump {
   // still have them open, so long at most. False: the reader is too slow, or some is lost.
   bool finish(int most_ms);
   // What could not be written; 0: nothing. Which: the descriptor.
-  int lost_error() const noexcept { return lost_error_.load(std::memory_order_acquire); }
+  int lost_error() const noexcept {
+    return lost_error_.load(std::memory_order_acquire);
+  }
   int lost_fd() const noexcept { return lost_fd_; }
 
  private:

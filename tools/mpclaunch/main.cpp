@@ -106,7 +106,8 @@ int be_shim(int argc, char** argv) {
   const sigset_t signals = taken_signals();
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &signals, &before);
-  auto* const shim = new Shim(std::move(spec), signals, before);  // never destroyed: see launch()
+  auto* const shim =
+      new Shim(std::move(spec), signals, before);  // never destroyed: see launch()
   return shim->run();
 }
 

@@ -99,8 +99,8 @@ Result<> Shim::listen() {
   address_ = new_address();
   const wireup::ShimAddress address(address_);
   if (listener_ < 0 ||
-      ::bind(listener_, reinterpret_cast<const sockaddr*>(address.bytes), address.size) !=
-          0 ||
+      ::bind(listener_, reinterpret_cast<const sockaddr*>(address.bytes),
+             address.size) != 0 ||
       ::listen(listener_, 16) != 0)
     return {Errc::kSystem, system_error("a socket for a rank's process")};
   loop_.watch(listener_, [this] { admit(); });
@@ -115,7 +115,8 @@ Result<> Shim::start_command() {
   const int fork_error = errno;
   ::close(problem[1]);
   int error = 0;
-  if (command_ > 0 && ::read(problem[0], &error, sizeof error) != sizeof error) error = 0;
+  if (command_ > 0 && ::read(problem[0], &error, sizeof error) != sizeof error)
+    error = 0;
   ::close(problem[0]);
   if (command_ < 0)
     return {Errc::kSystem,
@@ -123,7 +124,8 @@ Result<> Shim::start_command() {
   if (error == 0) return {};
   const int status = error == ENOENT ? job::kExitNotFound : job::kExitNotExecutable;
   tell(Report::kEnding, status,
-       fmt::format("mpcrun: program '{}': {}", spec_.words.front(), std::strerror(error)));
+       fmt::format("mpcrun: program '{}': {}", spec_.words.front(),
+                   std::strerror(error)));
   ::waitpid(command_, nullptr, 0);
   ::_exit(status);
 }
@@ -240,7 +242,8 @@ void Shim::begin_end(bool has_grace) {
 void Shim::take_signals() {
   signalfd_siginfo info;
   while (::read(signals_, &info, sizeof info) == sizeof info)
-    if (info.ssi_signo != SIGCHLD) was_interrupted_ = true;  // the launcher knows what to do
+    if (info.ssi_signo != SIGCHLD)
+      was_interrupted_ = true;  // the launcher knows what to do
   reap();
 }
 
@@ -272,7 +275,8 @@ void Shim::keep_deadlines() {
 // --- what is told -------------------------------------------------------------------------------
 
 void Shim::tell(Report kind, int status, std::string_view text) {
-  RecordHead head{static_cast<int32_t>(kind), status, static_cast<int32_t>(text.size())};
+  RecordHead head{static_cast<int32_t>(kind), status,
+                  static_cast<int32_t>(text.size())};
   iovec parts[] = {{&head, sizeof head}, {const_cast<char*>(text.data()), text.size()}};
   msghdr message{};
   message.msg_iov = parts;
@@ -288,8 +292,9 @@ std::string Shim::who() const {
 }
 
 void Shim::tell_missing_finalize(const std::string& how) {
-  tell(Report::kEnding, 1,
-       fmt::format("{}: {} without calling MPI_Finalize; the job is ended", who(), how));
+  tell(
+      Report::kEnding, 1,
+      fmt::format("{}: {} without calling MPI_Finalize; the job is ended", who(), how));
 }
 
 // Returns the status to end with.
@@ -310,10 +315,11 @@ int Shim::report_end() {
   } else if (seat_ == Seat::kTaken && status == 0) {
     tell_missing_finalize("it ended");
   } else if (seat_ == Seat::kTaken) {
-    tell(Report::kEnding, status,
-         fmt::format("{} exited with status {} without calling MPI_Finalize; the job is "
-                     "ended",
-                     who(), status));
+    tell(
+        Report::kEnding, status,
+        fmt::format("{} exited with status {} without calling MPI_Finalize; the job is "
+                    "ended",
+                    who(), status));
   } else if (seat_ == Seat::kLeft && status != 0) {
     tell(Report::kFailure, status,
          fmt::format("{} exited with status {}", who(), status));

@@ -71,9 +71,9 @@ class Shim {
   pid_t rank_pid_ = -1, command_ = -1;
   int command_status_ = 0;  // of waitpid()
   bool has_command_ended_ = false;
-  bool is_ending_ = false;       // by an order
+  bool is_ending_ = false;  // by an order
   bool has_told_finished_ = false;
-  bool has_told_end_ = false;    // why the job ends: by the rank, or by this one
+  bool has_told_end_ = false;     // why the job ends: by the rank, or by this one
   bool was_interrupted_ = false;  // the signal that the command got came here, too
   Deadline explain_ns_ = 0, kill_ns_ = 0;
 };

@@ -36,10 +36,11 @@ Result<> check_options(const Parsed& parsed) {
   const char* option = foreign_option(parsed);
   if (option == nullptr) return {};
   return {Errc::kArg,
-          fmt::format("{}: with --ranks-per-process 1 each rank is a process of its own, as "
-                      "any program is, and this option does not reach it: leave it out, or "
-                      "write -p RANKS, for programs built by mpcc",
-                      option)};
+          fmt::format(
+              "{}: with --ranks-per-process 1 each rank is a process of its own, as "
+              "any program is, and this option does not reach it: leave it out, or "
+              "write -p RANKS, for programs built by mpcc",
+              option)};
 }
 
 // Which program of the job, and which of its ranks.
@@ -63,8 +64,8 @@ void set_environment_of(const std::string& setting) {
   std::string name = "MPC_" + setting.substr(0, equals);
   for (char& c : name)
     c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  ::setenv(name.c_str(), equals == std::string::npos ? "" : setting.c_str() + equals + 1,
-           1);
+  ::setenv(name.c_str(),
+           equals == std::string::npos ? "" : setting.c_str() + equals + 1, 1);
 }
 
 void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app) {

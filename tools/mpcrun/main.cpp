@@ -91,7 +91,8 @@ void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
 
 int main(int argc, char** argv) {
   open_missing_streams();
-  if (mpc::wireup::has_shim()) mpc::wireup::hide_shim();  // a job within a hosted rank is its own
+  if (mpc::wireup::has_shim())
+    mpc::wireup::hide_shim();  // a job within a hosted rank is its own
   auto parsed = mpc::tools::parse_options(argc, argv);
   if (const auto* finished = std::get_if<mpc::tools::Finished>(&parsed)) {
     // Started several times, it says the same several times.
