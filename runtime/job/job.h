@@ -41,7 +41,7 @@ class Job {
   Rank* find(int world_rank) noexcept {
     return local_.contains(world_rank) ? &rank(world_rank) : nullptr;
   }
-  virtual bool is_singleton() const noexcept = 0;  // the process is its one rank
+  virtual bool is_singleton() const noexcept = 0;
   virtual const std::string& program(int app_index) const = 0;
   virtual uint64_t start_ns() const noexcept = 0;  // one origin of time for all ranks
   // Which ranks share memory. Complete before the first rank starts.
