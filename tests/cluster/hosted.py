@@ -13,7 +13,7 @@ from common import END, INIT, ClusterCase, parse_options, processes_of, run, too
 from support import SANITIZED, options
 
 HOSTED = ("--ranks-per-process", 1)
-# Waits for a message that never comes; another thread might send it, so it is no deadlock.
+# Rank 0 waits for ever; the others do not wait in MPI, so it is no deadlock.
 STUCK = (" if (rank == 0) MPI_Recv(&size, 1, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
          " else for (;;) pause(); ")
 READY = " MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) { puts(\"ready\"); fflush(stdout); } "
@@ -274,6 +274,19 @@ class Ends(HostedCase):
         status, _, err = run("-n", 2, *HOSTED, "--timeout", 2, program)
         self.assertEqual(status, 124, err)
         self.assertRegex(err, r"rank 0: waits in MPI_Recv.*\n +rank 1: running in its own code")
+
+    def test_a_deadlock(self):
+        wait = "MPI_Recv(&size, 1, MPI_INT, 1 - rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+        status, _, err = run("-n", 2, *HOSTED, self.gcc("deadlock", INIT + READY + wait + END))
+        self.assertEqual(status, 125, err)
+        self.assertRegex(err, r"^mpcrun: deadlock: every rank waits.*\n"
+                              r"( +rank [01]: waits in MPI_Recv.*\n){2}$")
+        # A thread that nobody has seen might send.
+        init = INIT.replace("MPI_Init(&argc, &argv);", "int level;"
+                            " MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);")
+        status, _, err = run("-n", 2, *HOSTED, "--timeout", 2,
+                             self.gcc("no_deadlock", init + READY + wait + END))
+        self.assertEqual(status, 124, err)
 
     def test_a_refused_program_names_the_way_out(self):
         program = self.gcc("hello", INIT + EXCHANGE + SAY + END)
