@@ -34,10 +34,14 @@ std::vector<std::string> names(NameOf name_of) {
 // Variables of others than the runtime.
 bool is_of_others(std::string_view variable) {
   constexpr std::string_view kNames[] = {
-      "MPC_CC",   "MPC_CXX",  "MPC_FC",  // mpcc
-      "MPC_JOBS",                        // ./run; the tests': MPC_TEST_...
-      "MPC_ROOT", "MPC_HOME", "MPC_DIR",     "MPC_PREFIX",
-      "MPC_LIB",  "MPC_INC",  "MPC_VERSION", "MPC_STEP_TAKEN"};  // wireup's
+      "MPC_CC",      "MPC_CXX",
+      "MPC_FC",    // mpcc
+      "MPC_JOBS",  // ./run; the tests': MPC_TEST_...
+      "MPC_ROOT",    "MPC_HOME",
+      "MPC_DIR",     "MPC_PREFIX",
+      "MPC_LIB",     "MPC_INC",
+      "MPC_VERSION", "MPC_STEP_TAKEN",
+      "MPC_SHIM",    "MPC_LAUNCHER_HOSTED"};  // wireup's
   return variable.starts_with("MPC_TEST_") ||
          std::find(std::begin(kNames), std::end(kNames), variable) != std::end(kNames);
 }

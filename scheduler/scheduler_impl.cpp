@@ -13,6 +13,7 @@
 #include "scheduler/hold.h"
 #include "scheduler/kernel_thread.h"
 #include "scheduler/limits.h"
+#include "scheduler/poll/thread_polls.h"
 #include "scheduler/worker_loop.h"
 
 namespace mpc::sched {
@@ -101,6 +102,7 @@ SchedulerImpl::~SchedulerImpl() {
 
 // Those that sleep already sleep anew, where they hear.
 void SchedulerImpl::begin_polling() noexcept {
+  if (poller_of_threads() == &poller_) return;  // they look, or the listener does
   for (auto& worker : workers_) {
     worker->set_poller(poller_);
     worker->wake();

@@ -3,6 +3,7 @@
 
 #include "scheduler/execution.h"
 #include "scheduler/may_spin.h"
+#include "scheduler/poll/thread_polls.h"
 #include "scheduler/scheduler_impl.h"
 #include "scheduler/spin.h"
 #include "scheduler/worker.h"
@@ -19,7 +20,18 @@ bool must_run(const Worker& worker) noexcept {
 constexpr uint32_t kEager = uint32_t{1} << 30, kIsOver = uint32_t{1} << 29;
 constexpr uint32_t kPausesPerClockRead = 16;
 
+constinit std::atomic<Poller*> g_poller_of_threads{nullptr};
+
 }  // namespace
+
+void let_kernel_threads_poll(Scheduler& scheduler) noexcept {
+  g_poller_of_threads.store(&scheduler.poller(), std::memory_order_release);
+}
+
+Poller* poller_of_threads() noexcept {
+  return g_poller_of_threads.load(
+      std::memory_order_acquire);  // pairs with the store above
+}
 
 SpinBudget::SpinBudget() noexcept = default;
 
@@ -72,7 +84,8 @@ void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
 }
 
 void SpinBudget::stop_looking() noexcept {
-  Poller& poller = *Execution::self().worker()->poller();
+  const Worker* const worker = Execution::self().worker();
+  Poller& poller = *(worker != nullptr ? worker->poller() : poller_of_threads());
   if ((count_ & kEager) != 0) poller.give_up_eagerness(this);
   poller.look_away((count_ & kIsOver) != 0);
   count_ &= ~(kLooks | kEager | kIsOver);
@@ -81,8 +94,8 @@ void SpinBudget::stop_looking() noexcept {
 
 void look_outside() noexcept {
   const Worker* worker = Execution::self().worker();
-  if (worker == nullptr) return;
-  if (Poller* poller = worker->poller()) poller->come_by(now_ns());
+  Poller* const poller = worker != nullptr ? worker->poller() : poller_of_threads();
+  if (poller != nullptr) poller->come_by(now_ns());
 }
 
 namespace {
@@ -100,8 +113,10 @@ bool SpinBudget::once() noexcept {
   Worker* worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return give_up();
   if (count_ == 0) {
-    const Worker::Spins spins =
-        worker != nullptr ? worker->spins() : Worker::Spins::kForWorkers;
+    const Worker::Spins spins = worker != nullptr ? worker->spins()
+                                : poller_of_threads() != nullptr
+                                    ? Worker::Spins::kForAll
+                                    : Worker::Spins::kForWorkers;
     const uint64_t budget = spins == Worker::Spins::kInVain ? 0 : spin_budget_ns();
     if (budget == 0) return false;
     end_ns_ = now_ns() + budget;
@@ -115,7 +130,8 @@ bool SpinBudget::once() noexcept {
       if (worker != nullptr) worker->note_spun();
       return give_up();
     }
-    if (Poller* poller = worker != nullptr ? worker->poller() : nullptr) [[unlikely]]
+    if (Poller* poller = worker != nullptr ? worker->poller() : poller_of_threads())
+        [[unlikely]]
       look_outside(*poller, now);
     if (worker != nullptr && can_steal(*worker, now, end_ns_ - now)) return give_up();
   }

@@ -1,5 +1,7 @@
 #include "mpi/objects/rank_life.h"
 
+#include <atomic>
+
 #include "mpi/objects/comm.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
@@ -13,6 +15,9 @@
 
 namespace mpc::mpi {
 namespace {
+
+// Of a process that is its rank. Written by create_predefined_comms(), release.
+constinit std::atomic<bool> g_has_one_caller{false};
 
 void rank_starts(job::Rank& rank) {
   msg::create_mailbox(rank);
@@ -36,7 +41,8 @@ void rank_ends(job::Rank& rank) {
 Result<> job_starts(job::Job& job) {
   Process::listen(job.processes());
   rma::Port::listen(job.processes());
-  msg::prepare_job_watch(job);
+  msg::prepare_job_watch(
+      job, [] { return g_has_one_caller.load(std::memory_order_acquire); });
   if (job.has_other_processes()) {
     MPC_TRY(msg::open_process_network(job));
   } else {
@@ -64,6 +70,8 @@ void job_is_over(job::Job&) {
 
 void create_predefined_comms(RankState& state) {
   job::Rank& rank = *state.rank;
+  if (rank.job->is_singleton() && state.thread_level < MPI_THREAD_SERIALIZED)
+    g_has_one_caller.store(true, std::memory_order_release);
   Comm::Spec world;
   world.predefined = MPI_COMM_WORLD;
   world.group = GroupTable::world(rank.world_size);

@@ -10,6 +10,7 @@
 #include "mpi/objects/handles.h"
 #include "mpi/objects/rank_state.h"
 #include "runtime/job/host_map.h"
+#include "runtime/job/hosted_process.h"
 
 namespace mpc::mpi {
 
@@ -87,6 +88,7 @@ void update_running(RankState& state) noexcept {
   if (!is_running && !has_run) return;
   state.rank->phase.store(is_running ? job::kInMpi : job::kAfterFinalize,
                           std::memory_order_relaxed);  // see job::Rank
+  if (!is_running) job::note_finalized(*state.rank);
 }
 
 void note_world_change(RankState& state) noexcept {

@@ -14,6 +14,7 @@
 #include "runtime/interpose/next.h"
 #include "runtime/interpose/signals.h"
 #include "runtime/job/exit_status.h"
+#include "runtime/job/hosted_process.h"
 #include "runtime/job/inherited.h"
 #include "runtime/loader/rank_linker.h"
 
@@ -74,7 +75,9 @@ bool is_of_mpcrun(int signal) {
 // Objects of this library that are made while ranks run live to the end of the process, which a
 // job does not reach by exit().
 bool is_own_object(const void* dso) {
-  if (dso != &__dso_handle || !mpc::interpose::g_is_ready) return false;
+  if (dso != &__dso_handle) return false;
+  if (mpc::job::is_hosted_process()) return true;  // its rank leaves the job after that
+  if (!mpc::interpose::g_is_ready) return false;
   const mpc::job::Job* job = mpc::job::Job::existing();
   return job != nullptr && !job->is_singleton();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/job/exit_status.h"
+#include "runtime/job/hosted_process.h"
 #include "runtime/wireup/starter.h"
 
 namespace mpc::job {
@@ -111,7 +112,7 @@ void become_mpcrun(const Starter& starter, int argc, char** argv) {
 // Before main, so nothing has been done yet that would be done twice. The dynamic linker gives these
 // arguments to every such function.
 __attribute__((constructor)) void look_for_starter(int argc, char** argv, char**) {
-  if (!is_program_of_mpcc()) return;
+  if (!is_program_of_mpcc() || is_hosted_process()) return;
   if (const char* file = std::getenv(kScriptVariable)) answer_mpcrun(file, argc, argv);
   const Starter starter = wireup::find_starter();
   if (starter.kind == Starter::Kind::kPmix) become_mpcrun(starter, argc, argv);

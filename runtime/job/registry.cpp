@@ -4,6 +4,8 @@
 #include <mutex>
 
 #include "runtime/job/hooks.h"
+#include "runtime/job/hosted_job.h"
+#include "runtime/job/hosted_process.h"
 #include "runtime/job/singleton.h"
 
 namespace mpc::job {
@@ -20,11 +22,11 @@ void set_current_job(Job* job) noexcept {
 
 Job* Job::existing() noexcept { return g_job.load(std::memory_order_acquire); }
 
-// All threads of a singleton's process act for its rank, whoever started them.
+// All threads of a process that is its rank act for it, whoever started them.
 Rank* adopt_singleton_thread() noexcept {
   Job* job = Job::existing();
-  if (job == nullptr || !job->is_singleton()) return nullptr;
-  Rank& rank = job->rank(0);
+  if (job == nullptr || !job->is_singleton() || is_nobodys_thread()) return nullptr;
+  Rank& rank = job->rank(job->local_ranks().first);
   sched::Execution::self().set_identity(&rank);
   return &rank;
 }
@@ -33,11 +35,12 @@ Job& Job::instance() {
   if (Job* job = existing()) return *job;
   std::unique_lock lock(g_creating);
   if (Job* job = existing()) return *job;
-  Job* job = create_singleton();
+  // A hosted one meets the others first: threads that its libraries start meanwhile are nobody's.
+  Job* const job = is_hosted_process() ? create_hosted() : create_singleton();
   // Published before the hooks run: they call instance() themselves.
   set_current_job(job);
   lock.unlock();
-  hooks::run_rank_start(job->rank(0));
+  hooks::run_rank_start(job->rank(job->local_ranks().first));
   return *job;
 }
 

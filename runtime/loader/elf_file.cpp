@@ -113,8 +113,8 @@ Result<> ElfFile::check_header() {
         path_,
         fmt::format(
             "is a script; only programs built by mpcc, mpcxx or mpcfort can run as "
-            "ranks of one process; {}",
-            hint.empty() ? kHintForScripts : hint));
+            "ranks of one process; {}, {}",
+            hint.empty() ? kHintForScripts : hint, kOwnProcess));
   }
   if (size_ < SELFMAG || std::memcmp(bytes_, ELFMAG, SELFMAG) != 0)
     return bad(path_, "is not a program (no ELF file)");

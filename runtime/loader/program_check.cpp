@@ -20,6 +20,13 @@ constexpr const char* kRecompile =
     "compile and link it with mpcc, mpcxx or mpcfort (all objects, without -static)";
 
 Error refuse(const ElfFile& file, std::string_view reason, std::string_view way_out) {
+  return Error{Errc::kImage, fmt::format("{}: {}; {}, {}", file.path(), reason, way_out,
+                                         kOwnProcess)};
+}
+
+// Of what no process could run either.
+Error refuse_always(const ElfFile& file, std::string_view reason,
+                    std::string_view way_out) {
   return Error{Errc::kImage, fmt::format("{}: {}; {}", file.path(), reason, way_out)};
 }
 
@@ -100,8 +107,8 @@ Result<> check_common(const ElfFile& file) {
                   "link without that flag");
   for (const std::string& name : file.needed()) MPC_TRY(check_needed_name(name, file));
   if (const char* damage = find_damage(file))
-    return refuse(file, fmt::format("it is damaged: {}", damage),
-                  "make or copy it anew");
+    return refuse_always(file, fmt::format("it is damaged: {}", damage),
+                         "make or copy it anew");
   return check_sanitizer(file);
 }
 
@@ -138,8 +145,8 @@ Result<> check_needed_name(const std::string& name, const ElfFile& user) {
        {"libmpi.so", "libmpich.so", "libmpicxx.so", "libmpifort.so", "libmpi_mpifh.so",
         "libmpichf90.so", "libmpi_cxx.so", "libmpi_usempif08.so"})
     if (name.starts_with(other))
-      return refuse(user, fmt::format("it is linked with another MPI ({})", name),
-                    kRecompile);
+      return refuse_always(
+          user, fmt::format("it is linked with another MPI ({})", name), kRecompile);
   return {};
 }
 
@@ -156,7 +163,7 @@ Result<> check_program(const ElfFile& file) {
   if (header.e_type == ET_EXEC)
     return refuse(file, "it is linked for a fixed address (-no-pie)", kRecompile);
   if (file.segment(PT_INTERP) == nullptr && format_version(file) == 0)
-    return refuse(file, "it is a shared library, not a program", kRecompile);
+    return refuse_always(file, "it is a shared library, not a program", kRecompile);
   if (::access(file.path().c_str(), X_OK) != 0) {
     if (lies_on_noexec_mount(file.path()))
       return Error{

@@ -3,7 +3,7 @@
 //
 // Role:      debuggers, tracers, shells and interpreters stand between mpcrun and the program by
 //            habit; "compile it with mpcc" is no help with these.
-// Users:     runtime/loader/program_check.cpp, runtime/loader/elf_file.cpp, tools/mpcrun/scripts.cpp.
+// Users:     runtime/loader (program_check, elf_file), tools/mpcrun/scripts.cpp.
 // Threads:   any.
 // See also:  docs/mpcrun.md, section "Debuggers and checkers".
 
@@ -14,6 +14,10 @@ namespace mpc::loader {
 // How the tool at `path` is used with mpcrun, as the end of a sentence; empty: it is none that we
 // know.
 std::string hint_for_tool(const std::string& path);
+
+// The way out of what cannot be one of several copies in a process.
+inline constexpr char kOwnProcess[] =
+    "or start each rank as a process of its own: mpcrun --ranks-per-process 1 ...";
 
 inline constexpr char kHintForScripts[] =
     "MPI programs that a script starts cannot be ranks; put the script around mpcrun, "

@@ -196,8 +196,13 @@ void JobWatch::tell(int here, int to, const Head& head,
 std::optional<Rest> JobWatch::rest_of(int process, const Traffic& traffic,
                                       const sched::Rest& seen) const {
   const bool has_ended = ranks_.have_ended(process);
-  if (seen.kind == sched::Rest::kEmpty && !has_ended) return {};  // not started yet
+  if (seen.kind == sched::Rest::kEmpty && !has_ended && !is_known_process(process))
+    return {};  // not started yet, or threads that nobody has seen may call MPI
   return Rest{seen.epoch, traffic.sent, traffic.received, has_ended};
+}
+
+bool JobWatch::is_known_process(int process) const {
+  return ranks_.is_known_process && ranks_.is_known_process(process);
 }
 
 // What has been sent and received is read first: see docs/design/0025.

@@ -38,6 +38,8 @@ class JobWatch final : public job::TableSource {
     std::function<bool(int process)> have_ended;
     std::function<job::StateTable(int process)> rows;
     std::function<bool()> is_ending;  // the job, for another reason
+    // Its rank is no user-level thread, and all threads that may call MPI are known; null: it is.
+    std::function<bool(int process)> is_known_process;
     std::function<void(const std::string& table)> on_deadlock;  // may not return
   };
 
@@ -98,6 +100,7 @@ class JobWatch final : public job::TableSource {
   void look_at_all() MPC_REQUIRES(turn_);
   std::optional<Rest> rest_of(int process, const Traffic& traffic,
                               const sched::Rest& seen) const;
+  bool is_known_process(int process) const;
   void begin_gathering(Use use) MPC_REQUIRES(turn_);
   void take_rows(int from, uint32_t number, std::span<const std::byte> bytes)
       MPC_REQUIRES(turn_);
@@ -131,7 +134,8 @@ class JobWatch final : public job::TableSource {
 
 // Of the job of this process: before its network is opened, and then. Nothing if it has one process.
 // Caller: the thread that runs the job, before its ranks start. Errors: kSystem.
-void prepare_job_watch(job::Job& job);
+// has_one_caller: where a rank is the process itself, its main thread is the only one that can call MPI.
+void prepare_job_watch(job::Job& job, bool (*has_one_caller)());
 Result<> start_job_watch();
 // Before the network is closed. Caller: the thread that runs the job.
 void stop_job_watch() noexcept;

@@ -43,7 +43,7 @@ void end_deadlock(job::Job& job, const std::string& table) {
 
 }  // namespace
 
-void prepare_job_watch(job::Job& job) {
+void prepare_job_watch(job::Job& job, bool (*has_one_caller)()) {
   if (job.processes().is_one_process()) return;
   g_watch = new JobWatch(
       job.processes(), processes_here(job), *job.scheduler(),
@@ -53,6 +53,8 @@ void prepare_job_watch(job::Job& job) {
              return job::state_rows(job, job.processes().ranks_of(process));
            },
        .is_ending = [&job] { return job.is_ending() && !is_leaving(job); },
+       .is_known_process = [&job, has_one_caller](
+                               int) { return job.is_singleton() && has_one_caller(); },
        .on_deadlock = [&job](const std::string& table) { end_deadlock(job, table); }});
 }
 

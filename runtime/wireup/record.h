@@ -3,7 +3,7 @@
 //
 // Role:      this head, then a text: one packet of a Unix socket (SOCK_SEQPACKET) where there is a
 //            launcher, a piece of a stream where process 0 stands in for it.
-// Users:     runtime/wireup, tools/mpclaunch.
+// Users:     runtime/wireup, tools/mpclaunch, tools/mpcrun.
 // Threads:   plain data.
 // See also:  docs/cluster.md (the end of a job).
 
@@ -24,6 +24,10 @@ enum class Report : int32_t {
   // Where process 0 stands in for a launcher (runtime/wireup/steward.h):
   kWritten,    // all that it has to say is written, and it would end with this status
   kAskTables,  // the user wants to see those of all processes
+  // Of a hosted rank (runtime/wireup/hosted.h), by its shim:
+  kJoined,     // a process of its command has become the rank
+  kFinalized,  // that one has returned from MPI_Finalize: to the shim only
+  kStayedOut,  // its command has ended with 0, and none has; the text says whose
 };
 
 // From the launcher to a process.
@@ -32,6 +36,9 @@ enum class Order : int32_t {
   kEndNow,   // the same without them
   kAskTable,
   kLeave,  // the answer to kWritten: end now, with this status
+  // From a shim to who wants to be its rank:
+  kSeat,   // it is
+  kTaken,  // the process of that number (status) is, or was
 };
 
 struct RecordHead {
@@ -52,5 +59,10 @@ inline constexpr char kRanksVariable[] = "MPC_LAUNCHER_RANKS";
 
 // The network interfaces that lead to the other hosts of the job: "eth0,eth1". Not set: one host.
 inline constexpr char kInterfacesVariable[] = "MPC_LAUNCHER_INTERFACES";
+
+// How a process that the user's command has started finds its shim: the name of an abstract socket.
+inline constexpr char kShimVariable[] = "MPC_SHIM";
+// Set by mpcrun for its launcher: all ranks of the job are hosted.
+inline constexpr char kHostedVariable[] = "MPC_LAUNCHER_HOSTED";
 
 }  // namespace mpc::wireup

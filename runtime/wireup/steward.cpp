@@ -143,6 +143,10 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
       process.has_written = true;
       verdict_.end_of(static_cast<int>(index), status);
       break;
+    case Report::kJoined:  // of hosted ranks, who have a launcher
+    case Report::kFinalized:
+    case Report::kStayedOut:
+      break;
     case Report::kAskTables:
       if (now_ns() >= next_table_ns_) ask_table(TableQuestion::Why::kUser);
       break;

@@ -165,10 +165,34 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
     case Report::kFinished:
       process.has_finished = true;
       break;
-    case Report::kWritten:  // for who stands in for a launcher
+    case Report::kJoined:
+      process.has_joined = true;
+      look_for_missing();
+      break;
+    case Report::kStayedOut:
+      process.has_finished = true;
+      process.stayed_out = std::move(text);
+      look_for_missing();
+      break;
+    case Report::kFinalized:  // for a shim
+    case Report::kWritten:    // for who stands in for a launcher
     case Report::kAskTables:
       break;
   }
+}
+
+// Ranks that call MPI_Init wait for all: for one that has ended without it, for ever.
+void Head::look_for_missing() {
+  const auto missing =
+      std::find_if(processes_.begin(), processes_.end(),
+                   [](const Process& process) { return !process.stayed_out.empty(); });
+  const auto joined =
+      std::find_if(processes_.begin(), processes_.end(),
+                   [](const Process& process) { return process.has_joined; });
+  if (missing == processes_.end() || joined == processes_.end()) return;
+  if (verdict_.end(1, fmt::format("{}, and rank {} waits for it; the job is ended",
+                                  missing->stayed_out, joined->first_rank)))
+    end_all(Order::kEndSoon);
 }
 
 void Head::take_signals() {

@@ -3,10 +3,12 @@
 //
 //   mpclaunch MPCRUN PLAN AGENT EXPORTS TIMEOUT COMMAND-LINE-OF-MPCRUN...
 //   mpclaunch --daemon
+//   mpclaunch --shim RANK RANKS LABEL COMMAND...
 //
 // All processes run that command line once more and know by their environment which they are: see
-// runtime/wireup.
+// runtime/wireup. Where ranks are hosted each of them becomes the shim of one.
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,15 +16,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
+#include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
+#include "runtime/wireup/record.h"
 #include "tools/mpclaunch/daemon.h"
 #include "tools/mpclaunch/head.h"
+#include "tools/mpclaunch/shim.h"
 
 namespace mpc::launch {
 namespace {
 
-constexpr int kOwnWords = 6;
+constexpr int kOwnWords = 6, kWordsOfShim = 5;
 
 // The signals that the head takes instead of their usual effect. What is ignored (nohup) stays so.
 sigset_t taken_signals() {
@@ -81,11 +87,37 @@ int serve() {
   daemon.run();
 }
 
+int be_shim(int argc, char** argv) {
+  ShimSpec spec;
+  int console_memory = -1;
+  const char* launcher = std::getenv(wireup::kLauncherVariable);
+  if (launcher == nullptr ||
+      std::sscanf(launcher, "%d,%d", &spec.launcher, &console_memory) != 2)
+    return job::kExitUsage;
+  ::unsetenv(wireup::kLauncherVariable);
+  ::fcntl(spec.launcher, F_SETFD, FD_CLOEXEC);
+  if (console_memory >= 0) ::fcntl(console_memory, F_SETFD, FD_CLOEXEC);
+  job::console::share(console_memory);
+  spec.rank = std::atoi(argv[2]);
+  spec.ranks = std::atoi(argv[3]);
+  spec.has_label = std::atoi(argv[4]) != 0;
+  spec.words.assign(argv + kWordsOfShim, argv + argc);
+  spec.words.push_back(nullptr);
+  const sigset_t signals = taken_signals();
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &signals, &before);
+  auto* const shim =
+      new Shim(std::move(spec), signals, before);  // never destroyed: see launch()
+  return shim->run();
+}
+
 }  // namespace
 }  // namespace mpc::launch
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--daemon") == 0) return mpc::launch::serve();
+  if (argc > mpc::launch::kWordsOfShim && std::strcmp(argv[1], "--shim") == 0)
+    ::_exit(mpc::launch::be_shim(argc, argv));
   if (argc <= mpc::launch::kOwnWords) {
     std::fprintf(stderr, "mpclaunch: mpcrun -p starts it: mpcrun -n 8 -p 2 ./prog\n");
     return mpc::job::kExitUsage;

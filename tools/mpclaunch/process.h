@@ -20,6 +20,8 @@ struct Process {
   std::string host_name;  // empty: mpcrun's, and there is no other one
   bool is_running = false;
   bool has_finished = false;  // its ranks have ended by themselves
+  bool has_joined = false;    // a hosted rank: one of its processes has called MPI_Init
+  std::string stayed_out;  // a hosted rank has ended, and none has: what is to be said
 
   // "process 1 (ranks 4-7) on host beta".
   std::string name() const;

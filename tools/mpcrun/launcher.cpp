@@ -10,6 +10,7 @@
 
 #include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
+#include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/paths.h"
 
 namespace mpc::tools {
@@ -19,8 +20,9 @@ constexpr char kLauncher[] = "/mpc/mpclaunch";
 
 }  // namespace
 
-bool needs_launcher(const launch::Plan& plan) {
-  return (plan.processes() > 1 || plan.has_other_hosts()) &&
+bool needs_launcher(const Command& command) {
+  return (command.plan.processes() > 1 || command.plan.has_other_hosts() ||
+          command.is_hosted) &&
          std::getenv(wireup::kLauncherVariable) == nullptr &&
          wireup::find_starter().kind == wireup::Starter::Kind::kNone;
 }
@@ -50,6 +52,7 @@ int become_launcher(int argc, char** argv, const Command& command) {
   words.insert(words.end(), argv, argv + argc);
   words.push_back(nullptr);
   wireup::hide_pmix();  // of who has started mpcrun once
+  mark_hosted(command);
   ::execv(path.c_str(), words.data());
   if (errno == ENOENT) {
     std::fprintf(

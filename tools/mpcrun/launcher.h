@@ -12,7 +12,7 @@ namespace mpc::tools {
 
 // The job has several processes or another host, and this is none of its processes, nor has another
 // launcher started them.
-bool needs_launcher(const launch::Plan& plan);
+bool needs_launcher(const Command& command);
 // Another launcher has chosen the hosts already. Says so, once.
 bool refuses_hosts(const launch::Plan& plan);
 // Returns the exit status, with a message on standard error, if that cannot be.

@@ -10,9 +10,11 @@
 #include <cstring>
 #include <string>
 
+#include "runtime/wireup/hosted.h"
 #include "runtime/wireup/starter.h"
 #include "tools/mpcrun/allocation.h"
 #include "tools/mpcrun/heap.h"
+#include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/launcher.h"
 #include "tools/mpcrun/options.h"
 #include "tools/mpcrun/paths.h"
@@ -90,6 +92,8 @@ void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
 
 int main(int argc, char** argv) {
   open_missing_streams();
+  if (mpc::wireup::has_shim())
+    mpc::wireup::hide_shim();  // a job within a hosted rank is its own
   auto parsed = mpc::tools::parse_options(argc, argv);
   if (const auto* finished = std::get_if<mpc::tools::Finished>(&parsed)) {
     // Started several times, it says the same several times.
@@ -107,7 +111,9 @@ int main(int argc, char** argv) {
   if (!command.plan.has_other_hosts() && mpc::tools::needs_srun(spec))
     return mpc::tools::become_srun(argc, argv, spec);
   if (mpc::tools::refuses_hosts(command.plan)) return mpc::job::kExitLaunch;
-  if (mpc::tools::needs_launcher(command.plan))
+  if (mpc::tools::is_part_of_hosted()) return mpc::tools::become_shim(command);
+  if (command.is_hosted && spec.show_only) return mpc::tools::show_hosted(command);
+  if (mpc::tools::needs_launcher(command))
     return mpc::tools::become_launcher(argc, argv, command);
   restart_with_tunables(argv, spec);
   take_preloads(spec);

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/version.h"
 #include "runtime/wireup/record.h"
+#include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/parsed.h"
 #include "tools/mpcrun/words.h"
 
@@ -123,11 +124,14 @@ void declare_processes(CLI::App& app, Parsed& p) {
                  "threads; default: 1")
       ->type_name("P")
       ->check(number_of("processes", 1));
-  app.add_option("--ranks-per-process", p.hosts.ranks_per_process,
-                 "The same, said by the number of ranks in each process; 1: a process "
-                 "for each rank")
-      ->type_name("K")
-      ->check(number_of("ranks", 1));
+  app.add_option("--ranks-per-process", p.ranks_per_process,
+                 "The same, said by the number of ranks in each process; 1: each rank "
+                 "is a process "
+                 "of its own, whatever the command is (a script, python3, a debugger); "
+                 "auto: so "
+                 "where a program was not built by mpcc, mpcxx or mpcfort")
+      ->type_name("K|auto")
+      ->check(fault_of_ranks_per_process);
 }
 
 void declare_hosts(CLI::App& app, Parsed& p) {
@@ -263,6 +267,7 @@ Result<> finish(Parsed& of_job, const Words& words, Command& command) {
   HostWish& hosts = of_job.hosts;
   if (!hosts.names_hosts() && words.foreign.count("--ranks-per-host") > 0)
     hosts.ranks_per_host = 0;
+  MPC_TRY(decide_hosted(of_job, hosts, command));
   return plan(hosts, static_cast<int>(ranks), command);
 }
 

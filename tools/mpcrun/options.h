@@ -25,6 +25,7 @@ struct Command {
   launch::Plan plan;                 // empty for a process that was told it
   std::string agent;                 // --agent
   std::vector<std::string> exports;  // names of -x without a value
+  bool is_hosted = false;  // each rank is a process of its own: tools/mpcrun/hosted.h
 };
 
 std::variant<Command, Finished> parse_options(int argc, char** argv);

@@ -25,6 +25,7 @@ struct Parsed {
   std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace;
   std::vector<std::string> exports, exports_of_all, settings;
   HostWish hosts;
+  std::string ranks_per_process;  // a number, or auto
   std::string agent;
   bool label = false, show = false, report = false, counters = false;
   double timeout = 0;

@@ -1,0 +1,14 @@
+#pragma once
+// Program probe: could this program run as private copies?
+//
+// Role:      what mpcrun --ranks-per-process auto asks.
+// Users:     tools/mpcrun/hosted.cpp.
+// Threads:   any, before ranks start.
+// See also:  runtime/loader/program_check.h.
+
+#include "runtime/job/job_spec.h"
+
+// By its own file only: what its libraries are is seen when it is loaded. A program that is not there is
+// one that could: who starts it says what is wrong. Exported by libmpi_abi for mpcrun.
+extern "C" __attribute__((visibility("default"))) bool mpc_can_be_copied(
+    const mpc::job::AppSpec& app);

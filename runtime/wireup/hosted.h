@@ -1,0 +1,35 @@
+#pragma once
+// Hosted: a process that the user's own command has started, and that becomes a rank when it calls MPI.
+//
+// Role:      finds the shim of its rank (tools/mpclaunch/shim.h) by the environment, asks it for the
+//            rank's seat, which the first process gets, and is a process of the job from then on.
+// Users:     runtime/job (hosted_job, one_of_many), tools/mpcrun.
+// Threads:   any, as long as nobody changes the environment.
+// See also:  docs/design/0032-hosted-ranks.md.
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/wireup/wireup.h"
+
+namespace mpc::wireup {
+
+// Has a command that is a hosted rank started this process?
+bool has_shim() noexcept;
+// From now on this process's children are nobody's.
+void hide_shim();
+
+// Where a shim with this name listens: a name of the kernel, no file. Cut if it is too long.
+struct ShimAddress {
+  explicit ShimAddress(const std::string& name) noexcept;
+  alignas(8) char bytes[128];
+  unsigned size = 0;  // bytes
+};
+
+// Waits until the shim has answered. What the environment says is taken out of it.
+// Errors: kOther: another process is the rank; kSystem, kUnsupported. Without a text the
+// launcher says it.
+Result<std::unique_ptr<Wireup>> connect_hosted();
+
+}  // namespace mpc::wireup

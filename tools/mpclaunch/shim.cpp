@@ -1,0 +1,344 @@
+#include "tools/mpclaunch/shim.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "base/clock.h"
+#include "runtime/job/exit_status.h"
+#include "runtime/wireup/hosted.h"
+#include "tools/mpclaunch/process_tree.h"
+
+namespace mpc::launch {
+namespace {
+
+using wireup::Order;
+using wireup::RecordHead;
+using wireup::Report;
+
+// So long until the end of a command explains that of its rank: a shell may be about to say which
+// signal it was.
+constexpr uint64_t kExplainNs = 300 * kMs;
+// Shorter than the launcher's patience (head.cpp): what is left is killed by us.
+constexpr uint64_t kGraceNs = 1500 * kMs, kNoGraceNs = 300 * kMs;
+constexpr int kMostOutputMs = 500;  // for a slow reader of a job that ends
+
+bool has_one_output() {
+  struct stat out, err;
+  return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 &&
+         out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
+// Others cannot guess it.
+std::string new_address() {
+  uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) number = now_ns();
+  return fmt::format("mpc-shim-{}-{:016x}", ::getpid(), number);
+}
+
+int status_of(int wait_status) noexcept {
+  return WIFSIGNALED(wait_status) ? job::kExitSignal + WTERMSIG(wait_status)
+                                  : WEXITSTATUS(wait_status);
+}
+
+std::string system_error(const char* what) {
+  return std::string(what) + ": " + std::strerror(errno);
+}
+
+}  // namespace
+
+Shim::Shim(ShimSpec spec, const sigset_t& signals, const sigset_t& before)
+    : spec_(std::move(spec)),
+      before_(before),
+      pump_(spec_.has_label ? fmt::format("[{}] ", spec_.rank) : ""),
+      signals_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC)) {}
+
+int Shim::run() {
+  adopt_orphans();
+  // The launcher's end is heard by its socket: then there is time to end the others.
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  Result<> started = listen();
+  if (started) started = pump_.open(has_one_output());
+  if (started) started = start_command();
+  if (started) started = pump_.start();
+  if (!started) {
+    end_all_below();
+    tell(Report::kEnding, job::kExitLaunch, "mpcrun: " + started.error().message);
+    return job::kExitLaunch;
+  }
+  loop_.watch(spec_.launcher, [this] { take_orders(); });
+  loop_.watch_last(signals_, [this] { take_signals(); });
+  while (!has_command_ended_) {
+    loop_.turn(ms_to_first({explain_ns_, kill_ns_}));
+    keep_deadlines();
+  }
+  if (rank_socket_ >= 0) take_records();  // its last words
+  end_all_below();
+  pump_.finish(is_ending_ ? kMostOutputMs : -1);
+  report_lost_output();
+  return report_end();
+}
+
+// --- the start ----------------------------------------------------------------------------------
+
+Result<> Shim::listen() {
+  listener_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  address_ = new_address();
+  const wireup::ShimAddress address(address_);
+  if (listener_ < 0 ||
+      ::bind(listener_, reinterpret_cast<const sockaddr*>(address.bytes),
+             address.size) != 0 ||
+      ::listen(listener_, 16) != 0)
+    return {Errc::kSystem, system_error("a socket for a rank's process")};
+  loop_.watch(listener_, [this] { admit(); });
+  return {};
+}
+
+Result<> Shim::start_command() {
+  int problem[2];
+  if (::pipe2(problem, O_CLOEXEC) != 0) return {Errc::kSystem, system_error("pipe")};
+  command_ = ::fork();
+  if (command_ == 0) become_command(problem[1]);
+  const int fork_error = errno;
+  ::close(problem[1]);
+  int error = 0;
+  if (command_ > 0 && ::read(problem[0], &error, sizeof error) != sizeof error)
+    error = 0;
+  ::close(problem[0]);
+  if (command_ < 0)
+    return {Errc::kSystem,
+            std::string("cannot start a process: ") + std::strerror(fork_error)};
+  if (error == 0) return {};
+  const int status = error == ENOENT ? job::kExitNotFound : job::kExitNotExecutable;
+  tell(Report::kEnding, status,
+       fmt::format("mpcrun: program '{}': {}", spec_.words.front(),
+                   std::strerror(error)));
+  ::waitpid(command_, nullptr, 0);
+  ::_exit(status);
+}
+
+void Shim::become_command(int problem) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // should this process be killed
+  ::dup2(pump_.output(), STDOUT_FILENO);
+  ::dup2(pump_.error(), STDERR_FILENO);
+  ::signal(SIGQUIT, SIG_IGN);  // Ctrl-\ asks mpcrun what ranks do
+  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  ::setenv(wireup::kShimVariable, address_.c_str(), 1);
+  ::execvp(spec_.words.front(), spec_.words.data());
+  const int error = errno;
+  [[maybe_unused]] const ssize_t told = ::write(problem, &error, sizeof error);
+  ::_exit(job::kExitNotExecutable);
+}
+
+// --- the rank's seat ----------------------------------------------------------------------------
+
+void Shim::admit() {
+  const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (socket < 0) return;
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+      peer.uid != ::getuid()) {
+    ::close(socket);
+    return;
+  }
+  const bool is_free = seat_ == Seat::kFree && !is_ending_;
+  const RecordHead answer{static_cast<int32_t>(is_free ? Order::kSeat : Order::kTaken),
+                          rank_pid_, 0};
+  ::send(socket, &answer, sizeof answer, MSG_NOSIGNAL);
+  if (!is_free) {
+    ::close(socket);
+    return;
+  }
+  seat_ = Seat::kTaken;
+  rank_pid_ = peer.pid;
+  rank_socket_ = socket;
+  loop_.watch(rank_socket_, [this] { take_records(); });
+  // Its children may keep the socket open.
+  rank_pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, rank_pid_, 0));
+  if (rank_pidfd_ >= 0) loop_.watch(rank_pidfd_, [this] { rank_has_ended(); });
+  tell(Report::kJoined, 0, {});
+}
+
+void Shim::take_records() {
+  std::string buffer(sizeof(RecordHead) + wireup::kMostTextBytes, '\0');
+  while (rank_socket_ >= 0) {
+    const ssize_t bytes =
+        ::recv(rank_socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes == 0) return rank_has_ended();
+    if (bytes < static_cast<ssize_t>(sizeof(RecordHead))) return;
+    RecordHead head;
+    std::memcpy(&head, buffer.data(), sizeof head);
+    const auto kind = static_cast<Report>(head.kind);
+    if (kind == Report::kFinished || kind == Report::kFinalized) seat_ = Seat::kLeft;
+    if (kind == Report::kFinalized) continue;
+    if (kind == Report::kFinished) has_told_finished_ = true;
+    if (kind == Report::kEnding) has_told_end_ = true;
+    ::send(spec_.launcher, buffer.data(), static_cast<size_t>(bytes), MSG_NOSIGNAL);
+  }
+}
+
+// Its process has, or has become another program; the command may go on.
+void Shim::rank_has_ended() {
+  if (const int pidfd = std::exchange(rank_pidfd_, -1); pidfd >= 0) {
+    loop_.forget(pidfd);
+    ::close(pidfd);
+    take_records();
+  }
+  if (rank_socket_ < 0) return;
+  loop_.forget(rank_socket_);
+  ::close(std::exchange(rank_socket_, -1));
+  if (seat_ == Seat::kTaken && !is_ending_ && !has_told_end_)
+    explain_ns_ = now_ns() + kExplainNs;
+}
+
+// --- the end ------------------------------------------------------------------------------------
+
+void Shim::take_orders() {
+  for (;;) {
+    RecordHead head;
+    const ssize_t bytes = ::recv(spec_.launcher, &head, sizeof head, MSG_DONTWAIT);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return;
+    if (bytes < static_cast<ssize_t>(sizeof head)) {  // the launcher is gone
+      end_all_below();
+      ::_exit(job::kExitLaunch);
+    }
+    const auto order = static_cast<Order>(head.kind);
+    if (order == Order::kEndSoon || order == Order::kEndNow)
+      begin_end(order == Order::kEndSoon);
+    if (rank_socket_ >= 0)
+      ::send(rank_socket_, &head, sizeof head, MSG_NOSIGNAL);
+    else if (order == Order::kAskTable)
+      tell(Report::kTable, 0, {});
+  }
+}
+
+// Who started the rank has nothing to say any more, and must not go on to its next line when the
+// rank has ended.
+void Shim::begin_end(bool has_grace) {
+  if (is_ending_) return;
+  is_ending_ = true;
+  explain_ns_ = 0;
+  const bool is_rank_there = rank_socket_ >= 0;
+  signal_all_below(is_rank_there ? SIGKILL : SIGTERM, rank_pid_);
+  kill_ns_ = now_ns() + (is_rank_there && has_grace ? kGraceNs : kNoGraceNs);
+}
+
+void Shim::take_signals() {
+  signalfd_siginfo info;
+  while (::read(signals_, &info, sizeof info) == sizeof info)
+    if (info.ssi_signo != SIGCHLD)
+      was_interrupted_ = true;  // the launcher knows what to do
+  reap();
+}
+
+void Shim::reap() {
+  int wait_status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    if (pid != command_) continue;
+    command_status_ = wait_status;
+    // In a job that ends the rank, which is not the command, may have last words.
+    if (is_ending_ && rank_socket_ >= 0)
+      command_ = -1;
+    else
+      has_command_ended_ = true;
+  }
+  if (command_ < 0 && rank_socket_ < 0) has_command_ended_ = true;
+}
+
+void Shim::keep_deadlines() {
+  if (command_ < 0 && rank_socket_ < 0) has_command_ended_ = true;
+  const uint64_t now = now_ns();
+  if (take_if_over(explain_ns_, now) && !has_command_ended_)
+    tell_missing_finalize("its process has ended");
+  if (take_if_over(kill_ns_, now)) {
+    end_all_below();
+    has_command_ended_ = true;
+  }
+}
+
+// --- what is told -------------------------------------------------------------------------------
+
+void Shim::tell(Report kind, int status, std::string_view text) {
+  RecordHead head{static_cast<int32_t>(kind), status,
+                  static_cast<int32_t>(text.size())};
+  iovec parts[] = {{&head, sizeof head}, {const_cast<char*>(text.data()), text.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  if (kind == Report::kEnding) has_told_end_ = true;
+  while (::sendmsg(spec_.launcher, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
+
+std::string Shim::who() const {
+  return fmt::format("mpcrun: rank {} of {} ({})", spec_.rank, spec_.ranks,
+                     spec_.words.front());
+}
+
+void Shim::tell_missing_finalize(const std::string& how) {
+  tell(
+      Report::kEnding, 1,
+      fmt::format("{}: {} without calling MPI_Finalize; the job is ended", who(), how));
+}
+
+// Returns the status to end with.
+int Shim::report_end() {
+  const int status = status_of(command_status_);
+  if (is_ending_ || has_told_end_) return std::max(status, 1);
+  // It has become another program after MPI_Finalize, say.
+  if (seat_ == Seat::kLeft && !has_told_finished_) tell(Report::kFinished, 0, {});
+  const bool is_signal = WIFSIGNALED(command_status_);
+  const int signal = is_signal ? WTERMSIG(command_status_) : 0;
+  // Ctrl-C reaches all of the terminal's processes; and nobody reads any more (SIGPIPE): the launcher
+  // sees both.
+  if (signal == SIGPIPE || (is_signal && was_interrupted_)) return status;
+  if (is_signal) {
+    tell(Report::kEnding, status,
+         fmt::format("{} died of signal {} ({}); the job is ended", who(), signal,
+                     ::strsignal(signal)));
+  } else if (seat_ == Seat::kTaken && status == 0) {
+    tell_missing_finalize("it ended");
+  } else if (seat_ == Seat::kTaken) {
+    tell(
+        Report::kEnding, status,
+        fmt::format("{} exited with status {} without calling MPI_Finalize; the job is "
+                    "ended",
+                    who(), status));
+  } else if (seat_ == Seat::kLeft && status != 0) {
+    tell(Report::kFailure, status,
+         fmt::format("{} exited with status {}", who(), status));
+  } else if (status != 0) {
+    tell(Report::kEnding, status,
+         fmt::format("{} exited with status {}; the job is ended", who(), status));
+  } else if (seat_ == Seat::kFree) {
+    tell(Report::kStayedOut, 0, who() + " has ended without calling MPI_Init");
+  }
+  return status;
+}
+
+void Shim::report_lost_output() {
+  const int error = pump_.lost_error();
+  if (error == 0 || error == EPIPE) return;
+  tell(Report::kRefusal, job::kExitOutput,
+       fmt::format("mpcrun: rank {}: standard {} could not be written: {}", spec_.rank,
+                   pump_.lost_fd() == STDERR_FILENO ? "error" : "output",
+                   ::strerrordesc_np(error)));
+}
+
+}  // namespace mpc::launch

@@ -1,0 +1,164 @@
+#include "tools/mpcrun/hosted.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/job/program_probe.h"
+#include "runtime/wireup/record.h"
+#include "tools/mpcrun/paths.h"
+
+namespace mpc::tools {
+namespace {
+
+constexpr char kLauncher[] = "/mpc/mpclaunch";
+
+// An option that is about workers, cores or copies; null: there is none.
+const char* foreign_option(const Parsed& p) {
+  if (!p.cores.empty()) return "--cores";
+  if (p.comm_cores > 0) return "--comm-cores";
+  if (!p.progress.empty()) return "--progress";
+  if (!p.emulate.empty()) return "--emulate";
+  if (p.bind == "core") return "--bind core";
+  if (p.placement != "compact") return "--placement";
+  if (!p.stack_size.empty()) return "--stack-size";
+  if (!p.trace.empty()) return "--trace";
+  if (p.counters) return "--counters";
+  return nullptr;
+}
+
+Result<> check_options(const Parsed& parsed) {
+  const char* option = foreign_option(parsed);
+  if (option == nullptr) return {};
+  return {Errc::kArg,
+          fmt::format(
+              "{}: with --ranks-per-process 1 each rank is a process of its own, as "
+              "any program is, and this option does not reach it: leave it out, or "
+              "write -p RANKS, for programs built by mpcc",
+              option)};
+}
+
+// Which program of the job, and which of its ranks.
+const job::AppSpec& app_of(const job::JobSpec& spec, int rank) {
+  for (const job::AppSpec& app : spec.apps) {
+    if (rank < app.ranks) return app;
+    rank -= app.ranks;
+  }
+  return spec.apps.back();
+}
+
+int ranks_of(const job::JobSpec& spec) {
+  int ranks = 0;
+  for (const job::AppSpec& app : spec.apps) ranks += app.ranks;
+  return ranks;
+}
+
+// "sched.spin_us=20" as MPC_SCHED_SPIN_US=20.
+void set_environment_of(const std::string& setting) {
+  const size_t equals = setting.find('=');
+  std::string name = "MPC_" + setting.substr(0, equals);
+  for (char& c : name)
+    c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  ::setenv(name.c_str(),
+           equals == std::string::npos ? "" : setting.c_str() + equals + 1, 1);
+}
+
+void prepare_environment(const job::JobSpec& spec, const job::AppSpec& app) {
+  for (const std::string& setting : spec.settings)
+    if (!setting.starts_with("job.label=")) set_environment_of(setting);
+  for (const auto& [name, value] : app.environment)
+    ::setenv(name.c_str(), value.c_str(), 1);
+  ::unsetenv(wireup::kHostedVariable);
+}
+
+bool has_label(const job::JobSpec& spec) {
+  const auto& settings = spec.settings;
+  return std::find(settings.begin(), settings.end(), "job.label=1") != settings.end();
+}
+
+}  // namespace
+
+std::string fault_of_ranks_per_process(const std::string& text) {
+  if (text == "auto") return "";
+  char* end = nullptr;
+  const long number = std::strtol(text.c_str(), &end, 10);
+  const bool is_number = end != text.c_str() && *end == 0;
+  if (is_number && number >= 1 && number <= kMaxRanks) return "";
+  return fmt::format("wants a number of ranks{}, or auto, not '{}'",
+                     is_number ? fmt::format(" from 1 to {}", kMaxRanks) : "", text);
+}
+
+Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
+  const std::string& text = parsed.ranks_per_process;
+  if (text.empty()) return {};
+  const auto& apps = command.spec.apps;
+  const bool is_auto = text == "auto";
+  if (!is_auto) wish.ranks_per_process = std::atoi(text.c_str());
+  if (is_auto && !std::all_of(apps.begin(), apps.end(), [](const job::AppSpec& app) {
+        return mpc_can_be_copied(app);
+      }))
+    wish.ranks_per_process = 1;
+  command.is_hosted = wish.ranks_per_process == 1;
+  return command.is_hosted ? check_options(parsed) : Result<>();
+}
+
+void mark_hosted(const Command& command) {
+  if (command.is_hosted)
+    ::setenv(wireup::kHostedVariable, "1", 1);
+  else
+    ::unsetenv(wireup::kHostedVariable);
+}
+
+bool is_part_of_hosted() {
+  return std::getenv(wireup::kHostedVariable) != nullptr &&
+         std::getenv(wireup::kLauncherVariable) != nullptr;
+}
+
+int become_shim(const Command& command) {
+  const job::JobSpec& spec = command.spec;
+  const char* index = std::getenv("PMIX_RANK");  // each process has one rank
+  const int rank = index != nullptr ? std::atoi(index) : 0;
+  const job::AppSpec& app = app_of(spec, rank);
+  if (!spec.working_directory.empty() && ::chdir(spec.working_directory.c_str()) != 0) {
+    std::fprintf(stderr, "mpcrun: --wdir %s: %s\n", spec.working_directory.c_str(),
+                 std::strerror(errno));
+    return job::kExitUsage;
+  }
+  prepare_environment(spec, app);
+  const std::string path = beside_library(kLauncher);
+  std::string own[] = {std::to_string(rank), std::to_string(ranks_of(spec)),
+                       has_label(spec) ? "1" : "0", app.program};
+  std::string name = "mpcrun", shim = "--shim";
+  std::vector<char*> words = {name.data(), shim.data()};
+  for (std::string& word : own) words.push_back(word.data());
+  std::vector<std::string> arguments = app.args;
+  for (std::string& word : arguments) words.push_back(word.data());
+  words.push_back(nullptr);
+  ::execv(path.c_str(), words.data());
+  std::fprintf(stderr, "mpcrun: %s: %s\n", path.c_str(), std::strerror(errno));
+  return job::kExitLaunch;
+}
+
+int show_hosted(const Command& command) {
+  std::string text;
+  int rank = 0;
+  for (const launch::HostPlan& host : command.plan.hosts) {
+    for (size_t i = 0; i < host.ranks.size(); ++i, ++rank) {
+      const job::AppSpec& app = app_of(command.spec, rank);
+      text += fmt::format("rank {}: a process of its own{}:", rank,
+                          host.name.empty() ? "" : " on host " + host.name);
+      text += " " + app.program;
+      for (const std::string& word : app.args) text += " " + word;
+      text += '\n';
+    }
+  }
+  std::fputs(text.c_str(), stdout);
+  return std::fflush(stdout) == 0 ? 0 : job::kExitOutput;
+}
+
+}  // namespace mpc::tools
