@@ -14,12 +14,19 @@
 
 namespace mpc::mpi {
 
+class Errhandler;
+
 int class_of_code(int code) noexcept;  // MPI_ERR_UNKNOWN for a code that does not exist
 bool is_error_code(int code) noexcept;  // predefined or the user's
 std::string text_of_code(int code);     // without detail; "" for a user's without text
 
-// The classes, codes and strings that the user adds (MPI-4.1 section 9.5), per rank.
+// The classes, codes and strings that the user adds (MPI-4.1 section 9.5), and the error handler that
+// no object holds, per rank.
 struct ErrorTable {
+  ErrorTable() = default;
+  ErrorTable(const ErrorTable&) = delete;
+  ErrorTable& operator=(const ErrorTable&) = delete;
+  ~ErrorTable();
   struct Code {
     int error_class = 0;  // own number: it is a class
     std::string text;
@@ -27,6 +34,8 @@ struct ErrorTable {
   };
   std::vector<Code> codes;           // index: code - MPI_ERR_LASTCODE - 1
   int last_used = MPI_ERR_LASTCODE;  // value of MPI_LASTUSEDCODE
+  Errhandler* of_no_file =
+      nullptr;  // of MPI_FILE_NULL, with a reference; null: not set
 };
 
 }  // namespace mpc::mpi

@@ -120,6 +120,7 @@ bool Request::is_done() const noexcept {
     case RequestKind::kGeneralized:
       return generalized->is_complete.load(std::memory_order_acquire);
     case RequestKind::kMeeting:
+    case RequestKind::kFile:
       return several->is_over();
   }
   return true;
@@ -136,6 +137,8 @@ const msg::Status& Request::result() const noexcept {
     case RequestKind::kCollective:
       return collective->collective == nullptr ? done_status
                                                : nbc::status(*collective->collective);
+    case RequestKind::kFile:
+      return several->outcome;
     case RequestKind::kDone:
     case RequestKind::kBuffered:
     case RequestKind::kGeneralized:
@@ -154,6 +157,7 @@ std::string Request::text() const {
       return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
     case RequestKind::kSeveral:
     case RequestKind::kMeeting:
+    case RequestKind::kFile:
       return several->text();
     case RequestKind::kCollective:
       return fmt::format("{} on {}", call_, comm_->display_name());
@@ -230,6 +234,7 @@ Err start_request(RankState& state, Request& request) {
     case RequestKind::kDone:
     case RequestKind::kSeveral:  // are started when they are made
     case RequestKind::kMeeting:
+    case RequestKind::kFile:
     case RequestKind::kGeneralized:
       break;
   }
@@ -340,6 +345,8 @@ Err finish(RankState& state, MPI_Request* handle, Request& request,
                   : error_of(result);
       error = blame(error, request.comm());
     }
+    if (request.kind() == RequestKind::kFile) [[unlikely]]
+      error = request.several->error();
   }
   if (request.is_persistent) {
     request.is_active = false;

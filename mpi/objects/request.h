@@ -40,6 +40,7 @@ enum class RequestKind : uint8_t {
   kCollective,
   kGeneralized,
   kMeeting,  // of members of several processes: MPI_Comm_idup when ids have to be agreed on
+  kFile,  // non-blocking access to a file
 };
 
 // What the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
@@ -53,13 +54,17 @@ struct Generalized {
 };
 
 // The messages of a kSeveral request, and what they need until they are complete; of a kMeeting
-// one, which has no messages, how to find out that it is over.
+// or kFile one, which has no messages, how to find out that it is over.
 struct Several {
   virtual ~Several() = default;
   virtual bool is_over() { return true; }
+  virtual Err error() {
+    return kSuccess;
+  }  // kFile: once it is over, blamed on its file
   virtual std::string text() const = 0;
   std::vector<msg::Request*> messages;
   const msg::Request* receive = nullptr;  // one of them, whose status is the request's
+  msg::Status outcome;                    // kFile: once it is over
 };
 
 // Copies that an operation works on instead of the user's buffers (array sections of Fortran).
@@ -108,7 +113,7 @@ class Request final : public Object {
   dt::TypeRef type;                             // keeps a derived type alive
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
-  std::unique_ptr<Several> several;             // kSeveral, kMeeting
+  std::unique_ptr<Several> several;             // kSeveral, kMeeting, kFile
   BufferedMessage buffered;                     // kBuffered
   msg::Status done_status;                      // others, and where there is no receive
   Request* next = nullptr;  // of the free list or the abandoned ones

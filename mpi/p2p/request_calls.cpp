@@ -71,6 +71,7 @@ Err cancel(MPI_Request* handle) {
       return Err{fns.cancel(fns.extra_state, request->is_done())};
     }
     case RequestKind::kSeveral:
+    case RequestKind::kFile:
       return fail(MPI_ERR_REQUEST,
                   fmt::format("MPI_Cancel: the request of {} cannot be "
                               "cancelled",

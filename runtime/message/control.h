@@ -4,7 +4,7 @@
 // Role:      carries what the processes of a job tell each other for their ranks: what meetings
 //            have gathered, who rests and what ranks do, later values of blocking collectives. It knows
 //            no MPI.
-// Users:     mpi/objects (meetings), runtime/message/job_watch.
+// Users:     mpi/objects (meetings), runtime/message/job_watch, mpi/io.
 // Threads:   see each function.
 // See also:  runtime/message/control_end.h, docs/design/0019-virtual-processes.md.
 
@@ -19,8 +19,9 @@ enum class ControlChannel : uint8_t {
   kMeeting,  // mpi/objects/net_exchange.h
   kBridge,   // blocking collectives over several processes (not in use yet)
   kDeadlock,  // who rests, and what a report says of its ranks: runtime/message/job_watch.h
+  kFile,      // shared file pointers: mpi/io/shared_pointer.h
 };
-inline constexpr int kControlChannels = 3;
+inline constexpr int kControlChannels = 4;
 
 // What process `here` does with what `from` has sent to it. It is outside work, so no deadlock is
 // reported, until the handler has returned; but for kDeadlock, which must not be activity itself.
