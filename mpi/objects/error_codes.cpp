@@ -1,6 +1,5 @@
 #include "mpi/objects/error_codes.h"
 
-#include "mpi/objects/errhandler.h"
 #include "mpi/objects/rank_state.h"
 
 namespace mpc::mpi {
@@ -42,10 +41,6 @@ std::string text_of_code(int code) {
   if (!with_user_code(code, [&](const ErrorTable::Code& c) { result = c.text; }))
     result = "unknown error code " + std::to_string(code);
   return result;
-}
-
-ErrorTable::~ErrorTable() {
-  if (of_no_file != nullptr) of_no_file->drop();
 }
 
 }  // namespace mpc::mpi

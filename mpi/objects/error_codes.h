@@ -6,6 +6,7 @@
 // Threads:   any execution of the rank.
 // See also:  MPI-4.1 sections 9.4 and 9.5.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,19 +24,14 @@ std::string text_of_code(int code);     // without detail; "" for a user's witho
 // The classes, codes and strings that the user adds (MPI-4.1 section 9.5), and the error handler that
 // no object holds, per rank.
 struct ErrorTable {
-  ErrorTable() = default;
-  ErrorTable(const ErrorTable&) = delete;
-  ErrorTable& operator=(const ErrorTable&) = delete;
-  ~ErrorTable();
   struct Code {
     int error_class = 0;  // own number: it is a class
     std::string text;
     bool live = false;
   };
-  std::vector<Code> codes;           // index: code - MPI_ERR_LASTCODE - 1
-  int last_used = MPI_ERR_LASTCODE;  // value of MPI_LASTUSEDCODE
-  Errhandler* of_no_file =
-      nullptr;  // of MPI_FILE_NULL, with a reference; null: not set
+  std::vector<Code> codes;                 // index: code - MPI_ERR_LASTCODE - 1
+  int last_used = MPI_ERR_LASTCODE;        // value of MPI_LASTUSEDCODE
+  std::shared_ptr<Errhandler> of_no_file;  // of MPI_FILE_NULL; null: not set
 };
 
 }  // namespace mpc::mpi

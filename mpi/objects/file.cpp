@@ -54,13 +54,11 @@ Errhandler& default_file_errhandler() noexcept {
 void set_default_file_errhandler(Errhandler& handler) {
   RankState& state = this_rank();
   handler.retain();
-  Errhandler* before = nullptr;
-  {
-    const std::lock_guard lock(state.mutex);
-    if (!state.errors) state.errors = std::make_shared<ErrorTable>();
-    before = std::exchange(state.errors->of_no_file, &handler);
-  }
-  if (before != nullptr) before->drop();
+  std::shared_ptr<Errhandler> kept(&handler, [](Errhandler* last) { last->drop(); });
+  const std::lock_guard lock(state.mutex);
+  if (!state.errors) state.errors = std::make_shared<ErrorTable>();
+  // The one before goes after the lock: to drop it may need the tables.
+  std::swap(state.errors->of_no_file, kept);
 }
 
 }  // namespace mpc::mpi
