@@ -70,7 +70,7 @@ Err check_types(const dt::Datatype& etype, const dt::Datatype& filetype) {
                     filetype.size(), etype.size()));
   if (filetype.size() == 0) return kSuccess;
   if (filetype.true_lb() < 0)
-    return fail(MPI_ERR_ARG, "the filetype has a negative displacement");
+    return fail(MPI_ERR_IO, "the filetype has a negative displacement");
   if (filetype.extent() <= 0)
     return fail(MPI_ERR_ARG, fmt::format("the filetype has data and an extent of {}",
                                          filetype.extent()));
@@ -109,7 +109,7 @@ Err make_view(File& file, Count displacement, const dt::Datatype& etype,
   MPC_MPI_TRY(file_bytes(out->datarep, etype, 1, &etype_bytes));
   out->stream = std::make_shared<const io::View>(displacement, etype_bytes, in_file);
   if (!out->stream->is_ordered() && !file.is(MPI_MODE_RDONLY))
-    return fail(MPI_ERR_ARG,
+    return fail(MPI_ERR_IO,
                 "the displacements of the filetype decrease, or its parts "
                 "overlap");
   out->etype = dt::TypeRef(&etype);

@@ -34,33 +34,41 @@ std::shared_ptr<FileLock> FileLock::of(int process, uint64_t device, uint64_t in
   return lock;
 }
 
+bool FileLock::is_first_impatient() const noexcept {
+  constexpr uint64_t kPatienceNs = 1'000'000;  // some windows
+  return !queue_.empty() && sched::now_ns() - queue_.front()->since_ns > kPatienceNs;
+}
+
+// Whoever stands in the queue leaves it under the mutex, so it is there.
+void FileLock::call_first() noexcept {
+  if (!queue_.empty() && may_enter(queue_.front()->is_shared))
+    queue_.front()->execution->unpark();
+}
+
 void FileLock::lock(bool is_shared) noexcept {
-  Waiter me{&sched::Execution::self(), is_shared};
+  Waiter me{nullptr, is_shared, 0};
   {
     const Locked inside(mutex_);
-    if (queue_.empty() && may_enter(is_shared)) {
-      holders_ = is_shared ? holders_ + 1 : -1;
-      return;
-    }
+    if (may_enter(is_shared) && !is_first_impatient()) return enter(is_shared);
+    me.execution = &sched::Execution::self();
+    me.since_ns = sched::now_ns();
     queue_.push_back(&me);
   }
   const LockReason reason;
-  while (!me.has_it.load(std::memory_order_acquire)) me.execution->park(reason);
-  const Locked inside(mutex_);  // who has given it may still be about to unpark
+  for (;;) {
+    me.execution->park(reason);
+    const Locked inside(mutex_);
+    if (queue_.front() != &me || !may_enter(is_shared)) continue;
+    queue_.pop_front();
+    enter(is_shared);
+    return call_first();
+  }
 }
 
 void FileLock::unlock() noexcept {
   const Locked inside(mutex_);
   holders_ = holders_ < 0 ? 0 : holders_ - 1;
-  while (!queue_.empty() && may_enter(queue_.front()->is_shared)) {
-    Waiter& next = *queue_.front();
-    queue_.pop_front();
-    holders_ = next.is_shared ? holders_ + 1 : -1;
-    sched::Execution& execution = *next.execution;
-    // The waiter may be gone after this.
-    next.has_it.store(true, std::memory_order_release);
-    execution.unpark();
-  }
+  call_first();
 }
 
 }  // namespace mpc::io

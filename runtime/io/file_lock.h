@@ -1,7 +1,9 @@
 #pragma once
 // FileLock: keeps accesses of one process to one file apart where they must not mix.
 //
-// Role:      readers together or one writer, first come first served. Who writes data without gaps
+// Role:      readers together or one writer. Who runs may take it before who would have to be woken
+//            first, until that one has waited for long: handing it on each time would cost a
+//            wake-up for each window. Who writes data without gaps
 //            shares it; who reads a window, changes parts of it and writes it back has it alone; so has
 //            an access in atomic mode.
 // Users:     runtime/io, mpi/io.
@@ -29,12 +31,17 @@ class FileLock {
   struct Waiter {
     sched::Execution* execution;
     bool is_shared;
-    std::atomic<bool> has_it{
-        false};  // release: the giver's last use; acquire: the waiter
+    uint64_t since_ns;
   };
   bool may_enter(bool is_shared) const MPC_REQUIRES(mutex_) {
     return holders_ == 0 || (holders_ > 0 && is_shared);
   }
+
+  bool is_first_impatient() const noexcept MPC_REQUIRES(mutex_);
+  void enter(bool is_shared) MPC_REQUIRES(mutex_) {
+    holders_ = is_shared ? holders_ + 1 : -1;
+  }
+  void call_first() noexcept MPC_REQUIRES(mutex_);  // if it may enter
 
   Mutex mutex_;
   int holders_ MPC_GUARDED_BY(mutex_) = 0;  // -1: one that has it alone

@@ -31,6 +31,24 @@ TEST(FileLock, LetsNobodyInBesideAWriter) {
   EXPECT_GT(shared_value, 0);
 }
 
+TEST(FileLock, IsNotKeptForEverByWhoTakesItAgainAndAgain) {
+  FileLock lock;
+  std::atomic<bool> had_it{false}, has_begun{false};
+  lock.lock(false);
+  std::thread other([&] {
+    has_begun = true;
+    const FileLocked here(&lock, false);
+    had_it = true;
+  });
+  while (!has_begun) std::this_thread::yield();
+  while (!had_it) {
+    lock.unlock();
+    lock.lock(false);
+  }
+  lock.unlock();
+  other.join();
+}
+
 TEST(FileLock, IsTheSameForTheSameFileOnly) {
   const auto a = FileLock::of(0, 1, 2), same = FileLock::of(0, 1, 2);
   EXPECT_EQ(a, same);
