@@ -180,6 +180,14 @@ def rma(context, mpi):
                     for n in ranks])
 
 
+def files(context, mpi):
+    ranks = [2, 16] if context.quick else [2, 16, 64]
+    if mpi.name == "mpich":     # who waits never yields
+        ranks = ranks[:1] if context.quick else [n for n in ranks if n <= NO_YIELD_RANKS]
+    return measure(context, [command(context, mpi, "io", n, ["--block=256", "--bytes=1M"])
+                             for n in ranks])
+
+
 def start(context, mpi):
     ranks = [2, 16] if context.quick else [2, 16, 64]
     calls = 300 if mpi.name == "ours" else 30   # a barrier comes before each
@@ -292,6 +300,8 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "jobs": ("wall time of several jobs at a time", jobs, None),
     "rma": ("one-sided communication: operations in a held lock, 2 ranks; epochs of 8 bytes, all ranks",
             rma, None),
+    "files": ("one file in the system's cache: 1 MiB a rank, blocks of 256 bytes, MB/s of all ranks",
+              files, None),
     "start": ("non-blocking start: from the call of MPI_I... to its return", start, None),
     "teams": ("ranks with OpenMP threads (the floor: the program without a launcher)", teams, alone),
     "launch": ("Init + Finalize, wall time of the launcher", launch, None),

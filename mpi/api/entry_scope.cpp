@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "mpi/objects/blame.h"
-#include "mpi/objects/errhandler.h"
 
 namespace mpc::mpi {
 
@@ -34,9 +33,8 @@ int EntryScope::fail(Err error, Errhandler* handler) const {
              ? fail(error)
              : handle_error(error, *handler, nullptr, nullptr, function_);
 }
-// MPI-4.1 section 14.7: the handler of MPI_FILE_NULL is MPI_ERRORS_RETURN at first.
-int EntryScope::fail(Err error, File*) const {
-  return handle_error(error, *Errhandler::returning(), nullptr, "", function_);
+int EntryScope::fail(Err error, File* file) const {
+  return handle_error(error, file, function_);
 }
 
 Err EntryScope::unsupported() const {

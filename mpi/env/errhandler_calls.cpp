@@ -9,6 +9,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/error_codes.h"
+#include "mpi/objects/file.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/session.h"
 #include "mpi/objects/win.h"
@@ -138,6 +139,31 @@ Err session_get_errhandler(Session& session, MPI_Errhandler* out) {
 
 Err session_call_errhandler(Session& session, int code) {
   handle_error(fail_with_code(code), session, "MPI_Session_call_errhandler");
+  return kSuccess;
+}
+
+// MPI_FILE_NULL has a handler, too: that of files that are opened later (MPI-4.1 section 14.7).
+Err file_set_errhandler(File* file, Errhandler& handler) {
+  if (handler.target != ErrhandlerTarget::kAny &&
+      handler.target != ErrhandlerTarget::kFile)
+    return fail(MPI_ERR_ARG, "the error handler was not made for files");
+  if (file != nullptr)
+    file->set_errhandler(handler);
+  else
+    set_default_file_errhandler(handler);
+  return kSuccess;
+}
+
+Err file_get_errhandler(File* file, MPI_Errhandler* out) {
+  Errhandler& handler =
+      file != nullptr ? file->errhandler() : default_file_errhandler();
+  handler.retain();  // the new handle's; MPI_Errhandler_free gives it back
+  *out = handler.handle();
+  return kSuccess;
+}
+
+Err file_call_errhandler(File* file, int code) {
+  handle_error(fail_with_code(code), file, "MPI_File_call_errhandler");
   return kSuccess;
 }
 

@@ -4,6 +4,7 @@
 
 #include "mpi/objects/comm.h"
 #include "mpi/objects/errhandler.h"
+#include "mpi/objects/file.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/session.h"
 #include "mpi/objects/win.h"
@@ -26,21 +27,43 @@ int handle_error(Err error, Session& session, const char* function) {
                       function);
 }
 
+int handle_error(Err error, File* file, const char* function) {
+  if (file == nullptr)
+    return handle_error(error, default_file_errhandler(), MPI_FILE_NULL, nullptr,
+                        function);
+  const std::string name = file->display_name();
+  return handle_error(error, file->errhandler(), file->handle(), name.c_str(),
+                      function);
+}
+
 namespace {
 
-// The communicator of the error with this number; the reference keeps it until the next one.
+// What the error with this number belongs to; the reference keeps it until the next one.
 struct Blamed {
   Comm* comm = nullptr;
+  File* file = nullptr;
   unsigned number = 0;
 };
 thread_local constinit Blamed t_blamed;
+
+void forget_blamed() noexcept {
+  if (t_blamed.comm != nullptr) t_blamed.comm->drop();
+  if (t_blamed.file != nullptr) t_blamed.file->drop();
+}
 
 }  // namespace
 
 Err blame(Err error, Comm* comm) {
   if (comm != nullptr) comm->retain();
-  if (t_blamed.comm != nullptr) t_blamed.comm->drop();
-  t_blamed = {comm, last_error_number()};
+  forget_blamed();
+  t_blamed = {comm, nullptr, last_error_number()};
+  return error;
+}
+
+Err blame(Err error, File& file) {
+  file.retain();
+  forget_blamed();
+  t_blamed = {nullptr, &file, last_error_number()};
   return error;
 }
 
@@ -55,6 +78,13 @@ int handle_error(Err error, const char* function) {
     const bool is_current = t_blamed.number == last_error_number();
     const int code = is_current ? handle_error(error, comm, function) : 0;
     comm.drop();
+    if (is_current) return code;
+  }
+  if (t_blamed.file != nullptr) {
+    File& file = *std::exchange(t_blamed.file, nullptr);
+    const bool is_current = t_blamed.number == last_error_number();
+    const int code = is_current ? handle_error(error, &file, function) : 0;
+    file.drop();
     if (is_current) return code;
   }
   RankState* state = rank_state();

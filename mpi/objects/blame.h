@@ -12,14 +12,17 @@
 namespace mpc::mpi {
 
 class Comm;
+class File;
 class Session;
 class Win;
 
-// Both return the code that the MPI function returns, if the handler comes back. `function` is
+// They return the code that the MPI function returns, if the handler comes back. `function` is
 // the MPI name. Cold.
 [[gnu::cold]] int handle_error(Err error, Comm& comm, const char* function);
 [[gnu::cold]] int handle_error(Err error, Win& win, const char* function);
 [[gnu::cold]] int handle_error(Err error, Session& session, const char* function);
+// Null: the handler of MPI_FILE_NULL.
+[[gnu::cold]] int handle_error(Err error, File* file, const char* function);
 // Errors of calls without an object, or whose object is unknown: MPI_COMM_SELF's handler
 // (MPI-4.1 section 9.3); before MPI_Init and after MPI_Finalize the initial one: fatal.
 [[gnu::cold]] int handle_error(Err error, const char* function);
@@ -28,6 +31,7 @@ class Win;
 // whose handler is for the error: blame() right after the error was made, null: nobody's;
 // blame_same() if `error` replaces the one before. Both return `error`.
 [[gnu::cold]] Err blame(Err error, Comm* comm);
+[[gnu::cold]] Err blame(Err error, File& file);
 [[gnu::cold]] Err blame_same(Err error, unsigned replaced_number);
 
 }  // namespace mpc::mpi

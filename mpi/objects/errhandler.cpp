@@ -48,7 +48,9 @@ int call_user(Errhandler& handler, Err error, void* handle) {
   if (handler.language == Language::kC) {
     void* copy = handle;
     function(&copy, &code);
-    return error.code;
+    // With files, whose errors programs are used to mend, what the handler leaves there counts, as in
+    // ROMIO.
+    return handler.target == ErrhandlerTarget::kFile ? code : error.code;
   }
   Kind kind = Kind::kComm;
   switch (handler.target) {

@@ -122,6 +122,7 @@ bool Request::is_done() const noexcept {
     case RequestKind::kGeneralized:
       return generalized->is_complete.load(std::memory_order_acquire);
     case RequestKind::kMeeting:
+    case RequestKind::kFile:
     case RequestKind::kPartitioned:
       return several->is_over();
   }
@@ -140,6 +141,7 @@ const msg::Status& Request::result() const noexcept {
       return collective->collective == nullptr ? done_status
                                                : nbc::status(*collective->collective);
     case RequestKind::kPartitioned:
+    case RequestKind::kFile:
       return several->outcome();
     case RequestKind::kDone:
     case RequestKind::kBuffered:
@@ -169,6 +171,7 @@ std::string Request::text() const {
       return describe_p2p("receive", recv.count, "from", peer, recv.tag, comm_);
     case RequestKind::kSeveral:
     case RequestKind::kMeeting:
+    case RequestKind::kFile:
     case RequestKind::kPartitioned:
       return several->text();
     case RequestKind::kCollective:
@@ -246,6 +249,7 @@ Err start_request(RankState& state, Request& request) {
     case RequestKind::kDone:
     case RequestKind::kSeveral:  // are started when they are made
     case RequestKind::kMeeting:
+    case RequestKind::kFile:
     case RequestKind::kGeneralized:
       break;
   }
@@ -358,7 +362,9 @@ Err finish(RankState& state, MPI_Request* handle, Request& request,
     const msg::Status& result = request.result();
     set_status(status, result);
     if (result.failed) [[unlikely]] {
-      error = blame(failure_of(request, result), request.comm());
+      error = request.kind() == RequestKind::kFile
+                  ? request.several->error()
+                  : blame(failure_of(request, result), request.comm());
     }
   }
   if (request.is_persistent) {

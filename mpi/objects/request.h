@@ -41,6 +41,7 @@ enum class RequestKind : uint8_t {
   kGeneralized,
   kMeeting,  // of members of several processes: MPI_Comm_idup when ids have to be agreed on
   kPartitioned,
+  kFile,  // non-blocking access to a file
 };
 
 // What the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
@@ -54,16 +55,16 @@ struct Generalized {
 };
 
 // The messages of a kSeveral request, and what they need until they are complete; of a kMeeting
-// one, which has no messages, how to find out that it is over; of a kPartitioned one, all of it.
+// one, which has no messages, how to find out that it is over; of a kPartitioned or kFile one, all of it.
 struct Several {
   virtual ~Several() = default;
   virtual bool is_over() { return true; }
   virtual std::string text() const = 0;
-  // Of a kPartitioned one: a round begins; what it ends with, once it is over; its error, if that
-  // has failed; may another thread of the program end a wait for it.
+  // Of a kPartitioned or kFile one: a round begins; what it ends with, once it is over; its error, if
+  // that has failed (a file's is blamed already); may another thread of the program end a wait for it.
   virtual void start() {}
   virtual const msg::Status& outcome() const noexcept;
-  virtual Err error() const { return kSuccess; }
+  virtual Err error() { return kSuccess; }
   virtual bool can_end_by_itself() const { return false; }
   std::vector<msg::Request*> messages;
   const msg::Request* receive = nullptr;  // one of them, whose status is the request's
@@ -118,7 +119,7 @@ class Request final : public Object {
   dt::TypeRef type;                             // keeps a derived type alive
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
-  std::unique_ptr<Several> several;             // kSeveral, kMeeting, kPartitioned
+  std::unique_ptr<Several> several;             // kSeveral, kMeeting, kPartitioned, kFile
   BufferedMessage buffered;                     // kBuffered
   msg::Status done_status;                      // others, and where there is no receive
   Request* next = nullptr;  // of the free list or the abandoned ones

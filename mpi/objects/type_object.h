@@ -19,6 +19,8 @@
 
 namespace mpc::mpi {
 
+struct DatarepTable;
+
 class DatatypeObject final : public Object {
  public:
   DatatypeObject(int owner, dt::TypeRef type, MPI_Datatype predefined = nullptr)
@@ -46,6 +48,7 @@ class DatatypeObject final : public Object {
 // Objects of the predefined types, made when a name or an attribute is asked for, and of the
 // types of MPI_Type_create_f90_*, whose handles are the same for the same arguments. Per rank.
 struct TypeTable {
+  std::shared_ptr<DatarepTable> datareps;  // of MPI_Register_datarep; mpi/io/datarep.h
   std::map<const dt::Datatype*, std::unique_ptr<DatatypeObject>> objects;
 };
 // Null if `handle` is no predefined type.

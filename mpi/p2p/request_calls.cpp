@@ -72,6 +72,7 @@ Err cancel(MPI_Request* handle) {
     }
     case RequestKind::kSeveral:
     case RequestKind::kPartitioned:  // MPI-4.1 section 4.2.1
+    case RequestKind::kFile:
       return fail(MPI_ERR_REQUEST,
                   fmt::format("MPI_Cancel: the request of {} cannot be "
                               "cancelled",

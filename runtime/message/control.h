@@ -4,7 +4,7 @@
 // Role:      carries what the processes of a job tell each other for their ranks: what meetings
 //            have gathered, who rests and what ranks do, later values of blocking collectives. It knows
 //            no MPI.
-// Users:     mpi/objects (meetings), runtime/message/job_watch, runtime/rma.
+// Users:     mpi/objects (meetings), runtime/message/job_watch, runtime/rma, mpi/io.
 // Threads:   see each function.
 // See also:  runtime/message/control_end.h, docs/design/0019-virtual-processes.md.
 
@@ -22,6 +22,7 @@ enum class ControlChannel : uint8_t {
   kBridge,   // blocking collectives over several processes (not in use yet)
   kDeadlock,  // who rests, and what a report says of its ranks: runtime/message/job_watch.h
   kWindow,  // one-sided communication: runtime/rma/port.h
+  kFile,      // shared file pointers: mpi/io/shared_pointer.h
 };
 inline constexpr int kControlChannels = 4;
 

@@ -25,7 +25,7 @@ import suite  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-FOLDERS = ["attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "mpi_t",
+FOLDERS = ["attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "io", "mpi_t",
            "part", "pt2pt", "rma", "threads", "topo"]
 LIMIT_S = 30            # the limit of the figures we compare with
 LAUNCHER_GRACE_S = 5    # for a launcher that ends a job by itself

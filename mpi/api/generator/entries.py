@@ -69,7 +69,7 @@ class EntryWriter:
         errors = self.f.record.get("errors", "object")
         if errors == "none":
             return f"return {error}.code;"
-        if errors == "file" and not (self.owner and self.owner.kind["handle"] == "MPI_File"):
+        if errors == "file" and not (self.owner_known and self.owner.kind["handle"] == "MPI_File"):
             return f"return mpi_call.fail({error}, static_cast<File*>(nullptr));"
         if self.owner and self.owner_known:
             name = self.owner.object_name

@@ -1,0 +1,146 @@
+/* Files: bandwidth of contiguous and strided accesses, alone and together.
+ *
+ *   mpirun -n 16 ./io --which=write_all,read_all --block=256 --bytes=1M [--dir=/tmp]
+ *
+ * Each rank has `bytes`, in blocks that alternate between the ranks (every block; "nested": rows of a
+ * two-dimensional array, of which each rank has a tile). One file, which is in the system's cache; the
+ * figure is that of all ranks together, by the time of the slowest.
+ */
+#include <mpi.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+enum kind { WRITE, READ, WRITE_ALL, READ_ALL };
+
+struct work {
+  enum kind kind;
+  int rank, ranks;
+  long bytes;
+  char* data;
+  MPI_File file;
+};
+
+static void access_once(const struct work* w) {
+  MPI_Status status;
+  const int n = (int)w->bytes;
+  switch (w->kind) {
+    case WRITE:
+      MPI_File_write_at(w->file, 0, w->data, n, MPI_BYTE, &status);
+      break;
+    case READ:
+      MPI_File_read_at(w->file, 0, w->data, n, MPI_BYTE, &status);
+      break;
+    case WRITE_ALL:
+      MPI_File_write_at_all(w->file, 0, w->data, n, MPI_BYTE, &status);
+      break;
+    case READ_ALL:
+      MPI_File_read_at_all(w->file, 0, w->data, n, MPI_BYTE, &status);
+  }
+}
+
+static long share(long value) {
+  MPI_Bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  return value;
+}
+
+static double batch(long iterations, void* context) {
+  const struct work* w = context;
+  double slowest = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  double start = bench_now_s();
+  for (long i = 0; i < iterations; ++i) access_once(w);
+  double mine = bench_now_s() - start;
+  MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+/* Every ranks-th block of so many bytes; contiguous if it is the whole. */
+static MPI_Datatype filetype_of(const struct work* w, const char* shape, long block) {
+  MPI_Datatype type, one;
+  if (!strcmp(shape, "contiguous")) {
+    MPI_Type_contiguous((int)w->bytes, MPI_BYTE, &type);
+  } else if (!strcmp(shape, "nested")) {
+    const int rows = (int)(w->bytes / block);
+    const int sizes[2] = {rows, (int)block * w->ranks}, part[2] = {rows, (int)block};
+    const int start[2] = {0, (int)block * w->rank};
+    MPI_Type_create_subarray(2, sizes, part, start, MPI_ORDER_C, MPI_BYTE, &type);
+  } else {
+    MPI_Type_contiguous((int)block, MPI_BYTE, &one);
+    MPI_Type_create_resized(one, 0, block * w->ranks, &type);
+    MPI_Type_free(&one);
+  }
+  MPI_Type_commit(&type);
+  return type;
+}
+
+static MPI_Offset displacement_of(const struct work* w, const char* shape, long block) {
+  if (!strcmp(shape, "contiguous")) return (MPI_Offset)w->bytes * w->rank;
+  return !strcmp(shape, "nested") ? 0 : (MPI_Offset)block * w->rank;
+}
+
+static const struct {
+  const char* name;
+  enum kind kind;
+} table[] = {
+    {"write", WRITE}, {"read", READ}, {"write_all", WRITE_ALL}, {"read_all", READ_ALL}};
+static const char* const shapes[] = {"contiguous", "strided", "nested"};
+
+/* Whether the list "a,b,c" has the word. */
+static int listed(const char* list, const char* word) {
+  size_t length = strlen(word);
+  for (const char* at = list; (at = strstr(at, word)); at += length)
+    if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) return 1;
+  return 0;
+}
+
+static void measure_shape(struct work* w, const char* which, const char* shape,
+                          long block) {
+  MPI_Datatype type = filetype_of(w, shape, block);
+  MPI_File_set_view(w->file, displacement_of(w, shape, block), MPI_BYTE, type, "native",
+                    MPI_INFO_NULL);
+  w->kind = WRITE_ALL; /* the file is there when it is measured */
+  access_once(w);
+  for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
+    if (!listed(which, table[i].name)) continue;
+    w->kind = table[i].kind;
+    char name[48];
+    snprintf(name, sizeof name, "io_%s_%s", shape, table[i].name);
+    double seconds = bench_run(batch, share, w);
+    if (w->rank == 0)
+      bench_print(name, w->ranks, 1e-6 * (double)w->bytes * w->ranks / seconds, "MB/s");
+  }
+  MPI_Type_free(&type);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const char* which =
+      bench_option(argc, argv, "which", "write,read,write_all,read_all");
+  const char* wanted = bench_option(argc, argv, "shapes", "contiguous,strided,nested");
+  const char* folder = bench_option(argc, argv, "dir", "/tmp");
+  struct work w;
+  long block, bytes;
+  char name[256];
+  bench_sizes(bench_option(argc, argv, "block", "256"), &block, 1);
+  bench_sizes(bench_option(argc, argv, "bytes", "1M"), &bytes, 1);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  w.bytes = bytes / block * block;
+  w.data = bench_buffer(w.bytes);
+  int number = (int)getpid();
+  MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  snprintf(name, sizeof name, "%s/mpi-bench-io-%d", folder, number);
+  if (MPI_File_open(MPI_COMM_WORLD, name,
+                    MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                    MPI_INFO_NULL, &w.file) != MPI_SUCCESS) {
+    fprintf(stderr, "cannot open %s\n", name);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
+    if (listed(wanted, shapes[i])) measure_shape(&w, which, shapes[i], block);
+  MPI_File_close(&w.file);
+  free(w.data);
+  MPI_Finalize();
+  return 0;
+}

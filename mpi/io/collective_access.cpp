@@ -1,0 +1,123 @@
+#include "mpi/io/collective_access.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "mpi/objects/meeting.h"
+#include "mpi/objects/status.h"
+#include "runtime/io/collective.h"
+#include "runtime/io/pool.h"
+
+namespace mpc::mpi {
+namespace {
+
+// The members of one process; those of others have a room of their own and need not be waited for.
+struct AccessRoom final : Room, std::enable_shared_from_this<AccessRoom> {
+  std::vector<io::Part> parts;
+  std::vector<PendingRef> members;
+  std::optional<io::Target> target;
+  std::optional<io::Collective> access;
+  bool is_write = false, is_blocking = true;
+
+  void visit(const PendingRef& member) {
+    const Access& wanted = member->access;
+    member->index = members.size();
+    members.push_back(member);
+    parts.emplace_back(wanted.view(), wanted.begin(), wanted.buffer());
+    if (target) return;
+    File& file = member->file();
+    io::Tuning tuning = file.tuning;
+    if (file.is_atomic)  // each access for itself is atomic then
+      tuning.collective_reads = tuning.collective_writes = io::Switch::kDisable;
+    target.emplace(file.share().target(tuning));
+    is_write = wanted.is_write();
+  }
+
+  void conclude(Ids&) override {
+    access.emplace(*target, std::move(parts), is_write);
+    if (!is_blocking) work_in_background();
+  }
+
+  void work() {
+    if (!access->work()) return;
+    for (const PendingRef& member : members) {
+      member->access.set_outcome(access->outcome(member->index));
+      member->complete();
+    }
+  }
+
+  void work_in_background() {
+    if (!access->has_windows()) {
+      for (const PendingRef& member : members) move_in_background(member);
+      return;
+    }
+    const Count tasks = std::min<Count>(io::pool_threads(), access->window_count());
+    for (Count i = 0; i < tasks; ++i)
+      io::run_soon([room = shared_from_this()] { room->work(); });
+  }
+};
+
+// Ends when the room has come together and its data have been moved.
+class PendingTogether final : public Pending {
+ public:
+  using Pending::Pending;
+  bool is_over() override {
+    if (room != nullptr && !detail::is_over(*room)) return false;
+    if (!Pending::is_over()) return false;
+    room.reset();  // which holds this
+    return true;
+  }
+  std::shared_ptr<AccessRoom> room;  // null: it is known to be over
+};
+
+Members neighbours(File& file) { return {file.comm().members().here, nullptr}; }
+
+// What is wrong at one member must not keep the others waiting: it comes without data.
+Err prepare(Pending& pending, Direction direction, Count offset, const Data& data) {
+  Count etypes = 0;
+  Err error = pending.access.prepare(pending.file(), direction, data, &etypes);
+  if (!error) error = pending.access.place(offset);
+  if (error) pending.access.make_empty();
+  return error;
+}
+
+}  // namespace
+
+Err access_all(const char* call, File& file, Direction direction, Count offset,
+               const Data& data, MPI_Status* status) {
+  if (file.comm().size() == 1) return access_at(file, direction, offset, data, status);
+  const auto pending = std::make_shared<Pending>(file, call);
+  const Err wrong = prepare(*pending, direction, offset, data);
+  const auto room = meet<AccessRoom>(
+      file.self(), meeting_key(MeetingKind::kFile, file.comm()), neighbours(file),
+      [&](AccessRoom& r) { r.visit(pending); }, call);
+  if (room->access->has_windows()) {
+    room->work();
+    pending->wait();
+  } else {
+    pending->access.run();
+    pending->complete();
+    pending->finish();
+  }
+  if (wrong) return wrong;
+  set_status(status, pending->access.status());
+  return pending->access.error();
+}
+
+Err start_all(const char* call, File& file, Direction direction, Count offset,
+              const Data& data, PendingRef* out) {
+  auto pending = std::make_shared<PendingTogether>(file, call);
+  const Err wrong = prepare(*pending, direction, offset, data);
+  pending->room = start_to_meet<AccessRoom>(
+      file.self(), meeting_key(MeetingKind::kFile, file.comm()), neighbours(file),
+      [&](AccessRoom& r) {
+        r.is_blocking = false;
+        r.visit(pending);
+      });
+  if (wrong) pending->wait();  // no request tells of its end
+  if (!wrong) *out = std::move(pending);
+  return wrong;
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,94 @@
+#include "mpi/io/pending.h"
+
+#include <fmt/format.h>
+
+#include "mpi/objects/blame.h"
+#include "mpi/objects/rank_state.h"
+#include "runtime/io/pool.h"
+
+namespace mpc::mpi {
+namespace {
+
+class PendingReason final : public sched::WaitReason {
+ public:
+  explicit PendingReason(const Pending& pending) noexcept : pending_(pending) {}
+  std::string text() const override { return pending_.text(); }
+
+ private:
+  const Pending& pending_;
+};
+
+struct FileOperation final : Several {
+  explicit FileOperation(PendingRef its_pending) noexcept
+      : pending(std::move(its_pending)) {
+    pending->file().retain();
+  }
+  ~FileOperation() override { pending->file().drop(); }
+  bool is_over() override {
+    if (!pending->is_over()) return false;
+    pending->finish();
+    outcome = pending->access.status();
+    return true;
+  }
+  Err error() override { return blame(pending->access.error(), pending->file()); }
+  std::string text() const override { return pending->text(); }
+
+  const PendingRef pending;
+};
+
+}  // namespace
+
+Pending::Pending(File& file, const char* call)
+    : file_(file), share_(file.share_ref()), call_(call), rank_(file.self()) {
+  share_->begin_access();
+}
+
+void Pending::complete() noexcept {
+  // The rank may go to its end when it has seen this, and not before it can have the lock.
+  const std::lock_guard inside(mutex_);
+  share_->end_access();
+  is_over_.store(true, std::memory_order_release);
+  msg::notify(rank_);
+}
+
+bool Pending::is_over() {
+  if (!is_over_.load(std::memory_order_acquire)) return false;
+  const std::lock_guard inside(mutex_);
+  return true;
+}
+
+void Pending::finish() {
+  if (std::exchange(is_finished_, true)) return;
+  access.convert();
+}
+
+void Pending::wait() {
+  if (!is_over())
+    msg::wait_until(
+        rank_, nullptr, 0,
+        [](void* argument) { return static_cast<Pending*>(argument)->is_over(); }, this,
+        PendingReason(*this));
+  finish();
+}
+
+std::string Pending::text() const {
+  return fmt::format("{} on {}", call_, file_.display_name());
+}
+
+Request* request_of(PendingRef pending) {
+  File& file = pending->file();
+  Request* const request =
+      Request::make(this_rank(), RequestKind::kFile, &file.comm(), pending->call());
+  request->is_active = true;
+  request->several = std::make_unique<FileOperation>(std::move(pending));
+  return request;
+}
+
+void move_in_background(const PendingRef& pending) {
+  io::run_soon([pending] {
+    pending->access.run();
+    pending->complete();
+  });
+}
+
+}  // namespace mpc::mpi

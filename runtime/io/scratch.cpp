@@ -1,0 +1,66 @@
+#include "runtime/io/scratch.h"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <utility>
+
+#include "base/mutex.h"
+
+namespace mpc::io {
+namespace {
+
+struct Piece {
+  char* data = nullptr;
+  size_t bytes = 0;
+};
+
+// Some pieces that nobody uses at present. More than cores would not help.
+constexpr size_t kKept = 8;
+constexpr size_t kLargestKept = size_t{16} << 20;
+struct Shelf {
+  Mutex lock;
+  std::array<Piece, kKept> pieces MPC_GUARDED_BY(lock);
+};
+Shelf& shelf() noexcept {
+  static Shelf* const the_only_one = new Shelf;  // threads may outlive main()
+  return *the_only_one;
+}
+
+constexpr size_t kPage = 4096;
+
+}  // namespace
+
+Scratch::Scratch(size_t bytes) noexcept {
+  if (bytes == 0) return;
+  {
+    Shelf& kept = shelf();
+    const Locked lock(kept.lock);
+    for (Piece& piece : kept.pieces) {
+      if (piece.data == nullptr || piece.bytes < bytes) continue;
+      data_ = std::exchange(piece.data, nullptr);
+      bytes_ = piece.bytes;
+      return;
+    }
+  }
+  bytes_ = (bytes + kPage - 1) & ~(kPage - 1);
+  void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) data_ = static_cast<char*>(memory);
+}
+
+Scratch::~Scratch() {
+  if (data_ == nullptr) return;
+  if (bytes_ <= kLargestKept) {
+    Shelf& kept = shelf();
+    const Locked lock(kept.lock);
+    for (Piece& piece : kept.pieces) {
+      if (piece.data != nullptr) continue;
+      piece = {data_, bytes_};
+      return;
+    }
+  }
+  ::munmap(data_, bytes_);
+}
+
+}  // namespace mpc::io
