@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mpi/objects/blame.h"
+#include "mpi/objects/errhandler.h"
 
 namespace mpc::mpi {
 

@@ -27,13 +27,17 @@ struct FileOperation final : Several {
   bool is_over() override {
     if (!pending->is_over()) return false;
     pending->finish();
-    outcome = pending->access.status();
+    outcome_ = pending->access.status();
     return true;
   }
+  const msg::Status& outcome() const noexcept override { return outcome_; }
   Err error() override { return blame(pending->access.error(), pending->file()); }
   std::string text() const override { return pending->text(); }
 
   const PendingRef pending;
+
+ private:
+  msg::Status outcome_;
 };
 
 }  // namespace

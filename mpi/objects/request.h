@@ -119,10 +119,10 @@ class Request final : public Object {
   dt::TypeRef type;                             // keeps a derived type alive
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
-  std::unique_ptr<Several> several;             // kSeveral, kMeeting, kPartitioned, kFile
-  BufferedMessage buffered;                     // kBuffered
-  msg::Status done_status;                      // others, and where there is no receive
-  Request* next = nullptr;  // of the free list or the abandoned ones
+  std::unique_ptr<Several> several;  // kSeveral, kMeeting, kPartitioned, kFile
+  BufferedMessage buffered;          // kBuffered
+  msg::Status done_status;           // others, and where there is no receive
+  Request* next = nullptr;           // of the free list or the abandoned ones
 
  private:
   friend struct RequestPool;

@@ -100,7 +100,7 @@ class PartitionedReceive final : public Partitioned {
   Err arrived(int partition, bool* out) const override;
   std::string text() const override;
   const msg::Status& outcome() const noexcept override { return outcome_; }
-  Err error() const override;
+  Err error() override;
 
  private:
   // Of one partition of the sender.

@@ -185,7 +185,7 @@ Err PartitionedReceive::arrived(int partition, bool* out) const {
   return kSuccess;
 }
 
-Err PartitionedReceive::error() const {
+Err PartitionedReceive::error() {
   return fail(
       announcement_.bytes > buffer_.bytes() ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
       fmt::format("rank {} sends {} partitions of together {} bytes with tag {}, this "

@@ -22,7 +22,7 @@ enum class ControlChannel : uint8_t {
   kBridge,   // blocking collectives over several processes (not in use yet)
   kDeadlock,  // who rests, and what a report says of its ranks: runtime/message/job_watch.h
   kWindow,  // one-sided communication: runtime/rma/port.h
-  kFile,      // shared file pointers: mpi/io/shared_pointer.h
+  kFile,    // shared file pointers: mpi/io/shared_pointer.h
 };
 inline constexpr int kControlChannels = 4;
 

@@ -48,7 +48,7 @@ class Options(ClusterCase):
 
     def test_the_ranks_of_all_programs_count(self):
         hello = example("hello")
-        self.refused(2, "-n", 1, "-p", 2, hello, ":", "-n", 2, hello, says=("-p 2", "3"))
+        self.refused(2, "-n", 1, "-p", 4, hello, ":", "-n", 2, hello, says=("-p 4", "3"))
         self.refused(2, "-n", 2, hello, ":", "-n", 2, "-p", 2, hello, says=("before the first",))
 
     def test_one_process_is_what_it_was(self):

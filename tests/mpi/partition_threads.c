@@ -13,7 +13,9 @@ static int *out, *in;
 static MPI_Request requests[2];
 static pthread_barrier_t begin, end;
 
-static int value_of(int from, int round, int i) { return from * 7919 + round * 101 + i; }
+static int value_of(int from, int round, int i) {
+  return from * 7919 + round * 101 + i;
+}
 
 static void send_part(int thread, int round) {
   for (int k = 0; k < kEach; ++k) {
@@ -53,8 +55,8 @@ static void run(int ints) {
   const size_t bytes = sizeof(int) * kPartitions * count;
   out = calloc(1, bytes);
   in = calloc(1, bytes);
-  MPI_Psend_init(out, kPartitions, count, MPI_INT, right, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                 &requests[0]);
+  MPI_Psend_init(out, kPartitions, count, MPI_INT, right, 0, MPI_COMM_WORLD,
+                 MPI_INFO_NULL, &requests[0]);
   MPI_Precv_init(in, kPartitions / 2, 2 * count, MPI_INT, left, 0, MPI_COMM_WORLD,
                  MPI_INFO_NULL, &requests[1]);
   for (int t = 0; t < kThreads; ++t)
@@ -63,7 +65,7 @@ static void run(int ints) {
     memset(in, 0xff, bytes);
     MPI_Startall(2, requests);
     pthread_barrier_wait(&begin);
-    if (round % 2) MPI_Wait(&requests[0], MPI_STATUS_IGNORE);  /* while they mark */
+    if (round % 2) MPI_Wait(&requests[0], MPI_STATUS_IGNORE); /* while they mark */
     pthread_barrier_wait(&end);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   }
