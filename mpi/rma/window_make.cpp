@@ -67,7 +67,9 @@ struct WindowRoom final : Room {
     if (is_spanning) {
       const int process = span_.here;
       const uint64_t window = span_.window;
-      share->set_span(std::move(span_));
+      share->set_span(std::move(span_), [](const rma::Span& span) noexcept {
+        rma::Port::of(span.here).remove_window(span.window);
+      });
       rma::Port::of(process).add_window(window, share);
       if (name_.descriptor < 0) name_ = file.name();
     }

@@ -2,7 +2,7 @@
 // Hosted process: what is to be known of a process that is, or may become, a hosted rank.
 //
 // Role:      tells such a process from others, and threads of the runtime from those of its program.
-// Users:     runtime/job, runtime/interpose, mpi/env.
+// Users:     runtime/job, runtime/interpose, mpi/objects/session.cpp.
 // Threads:   any.
 // See also:  runtime/job/hosted_job.h.
 

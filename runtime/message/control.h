@@ -24,7 +24,7 @@ enum class ControlChannel : uint8_t {
   kWindow,  // one-sided communication: runtime/rma/port.h
   kFile,    // shared file pointers: mpi/io/shared_pointer.h
 };
-inline constexpr int kControlChannels = 4;
+inline constexpr int kControlChannels = static_cast<int>(ControlChannel::kFile) + 1;
 
 // What process `here` does with what `from` has sent to it. It is outside work, so no deadlock is
 // reported, until the handler has returned; but for kDeadlock, which must not be activity itself.

@@ -57,7 +57,7 @@ Complaint Access::reach_slowly(int target, const sched::WaitReason& why) {
     case Mode::kLocked:
       return "the target is not locked";
     case Mode::kLockedAll:
-      hold(target, LockType::kShared, why);
+      hold(target, why);
       return nullptr;
     case Mode::kNone:
       break;

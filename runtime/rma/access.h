@@ -128,7 +128,7 @@ class Access {
   [[gnu::cold]] Complaint reach_slowly(int target, const sched::WaitReason& why);
   Complaint may_begin() const noexcept;
   void take(int target, LockType type, const sched::WaitReason& why);
-  void hold(int target, LockType type, const sched::WaitReason& why);
+  void hold(int target, const sched::WaitReason& why);
   void give_back(int target) noexcept;
   [[gnu::cold]] void complete_elsewhere(int target, const sched::WaitReason& why);
 

@@ -59,9 +59,9 @@ Complaint Access::unlock(int target) {
 }
 
 // For MPI_Win_lock_all, which takes the lock of a target when it is needed first.
-void Access::hold(int target, LockType type, const sched::WaitReason& why) {
+void Access::hold(int target, const sched::WaitReason& why) {
   bookkeeping_.lock();
-  const bool is_coming = mark(target) != 0;
+  const bool is_coming = mark(target) != 0, holds_another = !held_.empty();
   if (!is_coming) {
     set_mark(target, kComing);
     held_.push_back(target);
@@ -71,7 +71,8 @@ void Access::hold(int target, LockType type, const sched::WaitReason& why) {
     while ((mark(target) & kReady) == 0) sched::Execution::self().yield();
     return;
   }
-  if (!all_unchecked_) take(target, type, why);
+  if (!all_unchecked_)
+    take(target, holds_another ? LockType::kJoin : LockType::kShared, why);
   set_mark(target, static_cast<uint8_t>(all_unchecked_ ? kReady : kReady | kHeld));
 }
 
@@ -86,11 +87,10 @@ Complaint Access::lock_all(bool is_unchecked, const sched::WaitReason& why) {
   if (is_unchecked) return nullptr;
   // Loads and stores do not ask here before they go.
   if (!may_share_) {
-    hold(me_, LockType::kShared, why);
+    hold(me_, why);
     return nullptr;
   }
-  for (int target = 0; target < share_.size(); ++target)
-    hold(target, LockType::kShared, why);
+  for (int target = 0; target < share_.size(); ++target) hold(target, why);
   return nullptr;
 }
 

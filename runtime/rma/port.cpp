@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/settings.h"
 #include "runtime/message/control.h"
-#include "runtime/rma/remote_access.h"
 
 namespace mpc::rma {
 namespace {
@@ -83,7 +82,7 @@ std::shared_ptr<WindowShare> Port::find_window(uint64_t window) {
   return found != windows_.end() ? found->second.share.lock() : nullptr;
 }
 
-void Port::add_access(uint64_t window, int member, RemoteAccess& access) {
+void Port::add_access(uint64_t window, int member, OriginEnd& access) {
   const Locked lock(lock_);
   windows_[window].accesses[member] = &access;
 }

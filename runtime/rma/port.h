@@ -24,15 +24,24 @@
 #include "runtime/job/process_map.h"
 #include "runtime/job/rank.h"
 #include "runtime/rma/packet.h"
-#include "runtime/rma/window_share.h"
 
 namespace mpc::rma {
 
-class RemoteAccess;
+class WindowShare;
+
+// The origin's end of a member of a window: what answers are for. Caller: the net.
+class OriginEnd {
+ public:
+  virtual void note_end(int target, std::atomic<bool>* is_over) = 0;
+  virtual void note_failure(const Packet& packet) = 0;
+
+ protected:
+  ~OriginEnd() = default;
+};
 
 // What an operation that awaits an answer needs then.
 struct Pending {
-  RemoteAccess* access = nullptr;
+  OriginEnd* access = nullptr;
   int target = 0;  // whose operation it is; -1: of several
   // Of one that awaits data: where they go, and how many bytes are missing.
   void* base = nullptr;
@@ -65,8 +74,8 @@ class Port {
   }
   void add_window(uint64_t window, std::weak_ptr<WindowShare> share);
   void remove_window(uint64_t window) noexcept;
-  // The origin's end of a member that lives here.
-  void add_access(uint64_t window, int member, RemoteAccess& access);
+  // Of a member that lives here.
+  void add_access(uint64_t window, int member, OriginEnd& access);
   void remove_access(uint64_t window, int member) noexcept;
 
   // --- sending ---
@@ -110,7 +119,7 @@ class Port {
  private:
   struct Window {
     std::weak_ptr<WindowShare> share;
-    std::map<int, RemoteAccess*> accesses;
+    std::map<int, OriginEnd*> accesses;
   };
   // Another process.
   struct Link {

@@ -21,6 +21,7 @@
 #include "base/mutex.h"
 #include "runtime/rma/accumulate.h"
 #include "runtime/rma/port.h"
+#include "runtime/rma/window_share.h"
 
 namespace mpc::rma {
 
@@ -41,7 +42,7 @@ struct Failure {
   Count disp;
 };
 
-class RemoteAccess {
+class RemoteAccess final : public OriginEnd {
  public:
   // `share` spans processes.
   RemoteAccess(WindowShare& share, int me, job::Rank& self);
@@ -81,8 +82,8 @@ class RemoteAccess {
   std::optional<Failure> take_failure();
 
   // --- the net's ---
-  void note_end(int target, std::atomic<bool>* is_over);
-  void note_failure(const Packet& packet);
+  void note_end(int target, std::atomic<bool>* is_over) override;
+  void note_failure(const Packet& packet) override;
 
  private:
   // Of each target.

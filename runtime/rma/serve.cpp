@@ -9,6 +9,7 @@
 #include "runtime/datatype/type_bytes.h"
 #include "runtime/rma/accumulate.h"
 #include "runtime/rma/port.h"
+#include "runtime/rma/window_share.h"
 
 namespace mpc::rma {
 

@@ -1,5 +1,7 @@
 #include "runtime/rma/target_lock.h"
 
+#include <utility>
+
 #include "runtime/message/message.h"
 #include "scheduler/origin.h"
 
@@ -38,16 +40,19 @@ bool TargetLock::lock_or_queue(LockWaiter& waiter) noexcept {
   // acq_rel pairs with unlock(). From here on holders that go come to hand_over(), and wait there for
   // the mutex.
   const uint64_t word = word_.fetch_or(kQueue, std::memory_order_acq_rel);
-  if (first_ == nullptr && may_enter(word, waiter.type)) {
+  const bool may_pass = waiter.type == LockType::kJoin;
+  if ((first_ == nullptr || may_pass) && may_enter(word, waiter.type)) {
     hold_queued(waiter.type, waiter.rank);
-    word_.fetch_and(~kQueue, std::memory_order_relaxed);
+    if (first_ == nullptr) word_.fetch_and(~kQueue, std::memory_order_relaxed);
     return true;
   }
-  if (first_ == nullptr)
-    first_ = &waiter;
-  else
-    last_->next = &waiter;
-  last_ = &waiter;
+  if (first_ == nullptr) {
+    first_ = last_ = &waiter;
+  } else if (may_pass) {
+    waiter.next = std::exchange(first_, &waiter);
+  } else {
+    last_ = last_->next = &waiter;
+  }
   return false;
 }
 

@@ -10,7 +10,7 @@
 //   word:  shares (bits 2 ..) | somebody is in the queue (1) | held exclusively (0)
 //
 // While the bit of the queue is set nobody enters but by the queue's mutex, so that neither readers
-// nor writers starve; what a holder gives back it subtracts without it.
+// nor writers starve, but for the exception of kJoin; what a holder gives back it subtracts without it.
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +21,10 @@
 
 namespace mpc::rma {
 
-enum class LockType : uint8_t { kShared, kExclusive };
+// kJoin: shared, by who holds another target in the same MPI_Win_lock_all. It passes the queue: if it
+// waited behind a writer there, whom a reader keeps out that waits behind a writer here, whom it keeps
+// out itself, nobody would go on. It is given back as kShared.
+enum class LockType : uint8_t { kShared, kExclusive, kJoin };
 
 // Who stands in the queue: an execution of this process, or a request of another process one day.
 class LockWaiter {

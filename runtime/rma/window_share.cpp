@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "runtime/rma/port.h"
 #include "scheduler/as_nobody.h"
 
 namespace mpc::rma {
@@ -66,10 +65,11 @@ WindowShare::WindowShare(int members) {
 }
 
 WindowShare::~WindowShare() {
-  if (span_ != nullptr) Port::of(span_->here).remove_window(span_->window);
+  if (span_ != nullptr) at_end_(*span_);
 }
 
-void WindowShare::set_span(Span extent) {
+void WindowShare::set_span(Span extent, AtEnd at_end) {
+  at_end_ = at_end;
   for (int m = 0; m < size(); ++m) {
     if (extent.process[static_cast<size_t>(m)] == extent.here) continue;
     Memory& memory = target(m).memory;

@@ -72,8 +72,10 @@ class WindowShare {
   int size() const noexcept { return static_cast<int>(targets_.size()); }
   Target& target(int member) noexcept { return *targets_[static_cast<size_t>(member)]; }
 
-  // The members live in several processes. Caller: before it is used, once.
-  void set_span(Span extent);
+  // The members live in several processes; `at_end` is called when the share goes.
+  // Caller: before it is used, once.
+  using AtEnd = void (*)(const Span& span) noexcept;
+  void set_span(Span extent, AtEnd at_end);
   // Null: they live in one.
   const Span* span() const noexcept { return span_.get(); }
   bool is_elsewhere(int member) const noexcept {
@@ -90,6 +92,7 @@ class WindowShare {
   std::vector<std::unique_ptr<Target>> targets_;
   std::unique_ptr<SharedPages> pages_;
   std::unique_ptr<const Span> span_;
+  AtEnd at_end_ = nullptr;
 };
 
 }  // namespace mpc::rma

@@ -14,7 +14,7 @@ static inline const char* new_file_name(void) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    strcpy(name, "/tmp/mpc-mpi-test-XXXXXX");
+    strcpy(name, "/tmp/mpi-file-test-XXXXXX");
     close(mkstemp(name));
     unlink(name);
   }

@@ -15,19 +15,21 @@ static int class_of(int code) {
 }
 #define FAILS(call, class) CHECK(class_of(call) == (class))
 
-static int value_of(int from, int round, int i) { return from * 1000003 + round * 1009 + i; }
+static int value_of(int from, int round, int i) {
+  return from * 1000003 + round * 1009 + i;
+}
 
 static MPI_Request send_to(int to, int* out, int partitions, int count, int tag) {
   MPI_Request request;
-  MPI_Psend_init(out, partitions, count, MPI_INT, to, tag, MPI_COMM_WORLD, MPI_INFO_NULL,
-                 &request);
+  MPI_Psend_init(out, partitions, count, MPI_INT, to, tag, MPI_COMM_WORLD,
+                 MPI_INFO_NULL, &request);
   return request;
 }
 
 static MPI_Request receive_from(int from, int* in, int partitions, int count, int tag) {
   MPI_Request request;
-  MPI_Precv_init(in, partitions, count, MPI_INT, from, tag, MPI_COMM_WORLD, MPI_INFO_NULL,
-                 &request);
+  MPI_Precv_init(in, partitions, count, MPI_INT, from, tag, MPI_COMM_WORLD,
+                 MPI_INFO_NULL, &request);
   return request;
 }
 
@@ -83,7 +85,8 @@ static void types(int sent) {
   MPI_Type_commit(&sparse);
   MPI_Psend_init(out, sent, 60 / sent, MPI_INT, right, 6, MPI_COMM_WORLD, MPI_INFO_NULL,
                  &requests[0]);
-  MPI_Precv_init(in, 10, 2, sparse, left, 6, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+  MPI_Precv_init(in, 10, 2, sparse, left, 6, MPI_COMM_WORLD, MPI_INFO_NULL,
+                 &requests[1]);
   MPI_Type_free(&sparse);
   MPI_Type_free(&pairs);
   for (int round = 0; round < kRounds; ++round) {
@@ -104,8 +107,8 @@ static void types(int sent) {
 /* A partition arrives while the others are not ready: each is asked for before the next one goes. */
 static void at_once(int count) {
   enum { kPartitions = 6 };
-  int *out = malloc(sizeof(int) * kPartitions * count);
-  int *in = malloc(sizeof(int) * kPartitions * count);
+  int* out = malloc(sizeof(int) * kPartitions * count);
+  int* in = malloc(sizeof(int) * kPartitions * count);
   MPI_Request requests[2] = {send_to(right, out, kPartitions, count, 1),
                              receive_from(left, in, kPartitions / 2, 2 * count, 1)};
   for (int round = 0; round < 2; ++round) {
@@ -183,7 +186,8 @@ static void edges(void) {
   CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
   MPI_Request_free(&request);
   differing(12, 12, 1, 1);
-  MPI_Request empty[2] = {send_to(right, data, 3, 0, 8), receive_from(left, data, 2, 0, 8)};
+  MPI_Request empty[2] = {send_to(right, data, 3, 0, 8),
+                          receive_from(left, data, 2, 0, 8)};
   MPI_Startall(2, empty);
   MPI_Pready_range(0, 2, empty[0]);
   MPI_Waitall(2, empty, MPI_STATUSES_IGNORE);
@@ -237,23 +241,32 @@ static void wrong_arguments(void) {
   int data[4] = {0};
   MPI_Request r = MPI_REQUEST_NULL;
   const MPI_Comm world = MPI_COMM_WORLD;
-  FAILS(MPI_Psend_init(data, -1, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r), MPI_ERR_COUNT);
-  FAILS(MPI_Psend_init(data, 1, -1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r), MPI_ERR_COUNT);
+  FAILS(MPI_Psend_init(data, -1, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r),
+        MPI_ERR_COUNT);
+  FAILS(MPI_Psend_init(data, 1, -1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r),
+        MPI_ERR_COUNT);
   FAILS(MPI_Psend_init(data, 1, 1, MPI_DATATYPE_NULL, 0, 0, world, MPI_INFO_NULL, &r),
         MPI_ERR_TYPE);
-  FAILS(MPI_Psend_init(data, 1, 1, MPI_INT, size, 0, world, MPI_INFO_NULL, &r), MPI_ERR_RANK);
-  FAILS(MPI_Psend_init(data, 1, 1, MPI_INT, 0, -5, world, MPI_INFO_NULL, &r), MPI_ERR_TAG);
+  FAILS(MPI_Psend_init(data, 1, 1, MPI_INT, size, 0, world, MPI_INFO_NULL, &r),
+        MPI_ERR_RANK);
+  FAILS(MPI_Psend_init(data, 1, 1, MPI_INT, 0, -5, world, MPI_INFO_NULL, &r),
+        MPI_ERR_TAG);
   FAILS(MPI_Psend_init(data, 1, 1, MPI_INT, 0, 0, MPI_COMM_NULL, MPI_INFO_NULL, &r),
         MPI_ERR_COMM);
-  FAILS(MPI_Psend_init(NULL, 1, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r), MPI_ERR_BUFFER);
-  FAILS(MPI_Psend_init(data, 1, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+  FAILS(MPI_Psend_init(NULL, 1, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r),
+        MPI_ERR_BUFFER);
+  FAILS(MPI_Psend_init(data, 1, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, NULL),
+        MPI_ERR_ARG);
   FAILS(MPI_Psend_init_c(data, 1000, (MPI_Count)1 << 60, MPI_INT, 0, 0, world,
-                         MPI_INFO_NULL, &r), MPI_ERR_COUNT);
-  FAILS(MPI_Precv_init(data, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, world, MPI_INFO_NULL, &r),
-        MPI_ERR_RANK);
+                         MPI_INFO_NULL, &r),
+        MPI_ERR_COUNT);
+  FAILS(
+      MPI_Precv_init(data, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, world, MPI_INFO_NULL, &r),
+      MPI_ERR_RANK);
   FAILS(MPI_Precv_init(data, 1, 1, MPI_INT, 0, MPI_ANY_TAG, world, MPI_INFO_NULL, &r),
         MPI_ERR_TAG);
-  FAILS(MPI_Precv_init(data, -1, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r), MPI_ERR_COUNT);
+  FAILS(MPI_Precv_init(data, -1, 1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r),
+        MPI_ERR_COUNT);
   FAILS(MPI_Precv_init_c(data, 1, -1, MPI_INT, 0, 0, world, MPI_INFO_NULL, &r),
         MPI_ERR_COUNT);
   CHECK(r == MPI_REQUEST_NULL);
@@ -261,7 +274,8 @@ static void wrong_arguments(void) {
 
 static void wrong_requests(void) {
   int out[4] = {0}, in[4], flag;
-  MPI_Request plain, s = send_to(right, out, 4, 1, 11), r = receive_from(left, in, 4, 1, 11);
+  MPI_Request plain, s = send_to(right, out, 4, 1, 11),
+                     r = receive_from(left, in, 4, 1, 11);
   FAILS(MPI_Pready(0, MPI_REQUEST_NULL), MPI_ERR_REQUEST);
   FAILS(MPI_Parrived(MPI_REQUEST_NULL, 0, &flag), MPI_ERR_REQUEST);
   FAILS(MPI_Pready(0, s), MPI_ERR_REQUEST); /* not started */
@@ -298,7 +312,8 @@ static void wrong_requests(void) {
 /* Waits for ever: partitions that nobody marks, and a receive without a sender. */
 static void deadlock(void) {
   int data[4] = {0};
-  MPI_Request request = rank == 0 ? receive_from(1, data, 2, 2, 3) : send_to(0, data, 4, 1, 4);
+  MPI_Request request =
+      rank == 0 ? receive_from(1, data, 2, 2, 3) : send_to(0, data, 4, 1, 4);
   MPI_Start(&request);
   if (rank == 1) MPI_Pready(2, request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -312,7 +327,8 @@ int main(int argc, char** argv) {
   right = (rank + 1) % size;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (argc > 1) deadlock();
-  static const int partitions[][2] = {{1, 1}, {4, 4}, {16, 1}, {1, 16}, {6, 10}, {10, 6}, {240, 7}};
+  static const int partitions[][2] = {{1, 1},  {4, 4},  {16, 1}, {1, 16},
+                                      {6, 10}, {10, 6}, {240, 7}};
   for (int k = 0; k < 7; ++k) {
     const int n = 240 * 7;
     differing(n, partitions[k][0], partitions[k][1], k % 2);

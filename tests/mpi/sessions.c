@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 static int failures, me = -1;
-#define CHECK(condition)                                                             \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
-      printf("rank %d: %s:%d: %s\n", me, __FILE__, __LINE__, #condition);            \
-      ++failures;                                                                    \
-    }                                                                                \
+#define CHECK(condition)                                                  \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      printf("rank %d: %s:%d: %s\n", me, __FILE__, __LINE__, #condition); \
+      ++failures;                                                         \
+    }                                                                     \
   } while (0)
 
 static int class_of(int code) {
@@ -39,8 +39,8 @@ static MPI_Comm comm_of(MPI_Session session, const char* set, const char* tag) {
   MPI_Group group;
   MPI_Comm comm = MPI_COMM_NULL;
   CHECK(MPI_Group_from_session_pset(session, set, &group) == MPI_SUCCESS);
-  CHECK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
-        MPI_SUCCESS);
+  CHECK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                   &comm) == MPI_SUCCESS);
   MPI_Group_free(&group);
   return comm;
 }
@@ -91,9 +91,11 @@ static void sets(void) {
     char name[MPI_MAX_PSET_NAME_LEN], part[5];
     int length = 0, short_length = sizeof part, members, rank;
     MPI_Group group;
-    CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name) == MPI_SUCCESS);
+    CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name) ==
+          MPI_SUCCESS);
     length = sizeof name;
-    CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name) == MPI_SUCCESS);
+    CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name) ==
+          MPI_SUCCESS);
     CHECK(length == (int)strlen(name) + 1);
     MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &short_length, part);
     CHECK(short_length == length && strlen(part) == 4 && strncmp(part, name, 4) == 0);
@@ -116,7 +118,8 @@ static void sets(void) {
 /* Two sessions at once, with communicators of the same members and of disjoint groups. */
 static void several(void) {
   MPI_Session one = open_session(NULL), two = open_session("MPI_THREAD_MULTIPLE");
-  MPI_Comm first = comm_of(one, "mpi://WORLD", "first"), second = comm_of(two, "mpi://WORLD", "second");
+  MPI_Comm first = comm_of(one, "mpi://WORLD", "first"),
+           second = comm_of(two, "mpi://WORLD", "second");
   int rank, size, result, *tag_ub = NULL, flag = 0;
   MPI_Comm_compare(first, second, &result);
   CHECK(result == MPI_CONGRUENT);
@@ -129,8 +132,8 @@ static void several(void) {
   MPI_Comm_group(first, &all);
   int range[1][3] = {{rank % 2, (size - 1 - rank % 2) / 2 * 2 + rank % 2, 2}};
   MPI_Group_range_incl(all, 1, range, &part);
-  CHECK(MPI_Comm_create_from_group(part, "halves", MPI_INFO_NULL, MPI_ERRORS_RETURN, &half) ==
-        MPI_SUCCESS);
+  CHECK(MPI_Comm_create_from_group(part, "halves", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                   &half) == MPI_SUCCESS);
   MPI_Comm_dup(half, &dup);
   use(half);
   use(first);
@@ -141,8 +144,8 @@ static void several(void) {
     MPI_Comm inter = MPI_COMM_NULL;
     MPI_Group_difference(all, part, &others);
     int remote = -1, leader = rank < 2;
-    CHECK(MPI_Intercomm_create_from_groups(part, 0, leader ? others : MPI_GROUP_NULL, 0, "x",
-                                           MPI_INFO_NULL, MPI_ERRORS_RETURN,
+    CHECK(MPI_Intercomm_create_from_groups(part, 0, leader ? others : MPI_GROUP_NULL, 0,
+                                           "x", MPI_INFO_NULL, MPI_ERRORS_RETURN,
                                            &inter) == MPI_SUCCESS);
     MPI_Comm_remote_size(inter, &remote);
     CHECK(remote == (rank % 2 ? (size + 1) / 2 : size / 2));
@@ -183,7 +186,8 @@ static void buffers(void) {
   FAILS(MPI_Session_attach_buffer(session, memory, sizeof memory), MPI_ERR_BUFFER);
   for (int i = 0; i < 3; ++i) {
     CHECK(MPI_Bsend(out, kBytes, MPI_CHAR, (rank + 1) % size, 0, comm) == MPI_SUCCESS);
-    MPI_Recv(in, kBytes, MPI_CHAR, (rank + size - 1) % size, 0, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(in, kBytes, MPI_CHAR, (rank + size - 1) % size, 0, comm,
+             MPI_STATUS_IGNORE);
     CHECK(in[0] == (char)((rank + size - 1) % size) && in[kBytes - 1] == in[0]);
     if (i == 0) CHECK(MPI_Session_flush_buffer(session) == MPI_SUCCESS);
     if (i == 1) {
@@ -198,8 +202,12 @@ static void buffers(void) {
 }
 
 static int handled;
-static void note(MPI_Session* session, int* code, ...) { handled = *session != MPI_SESSION_NULL ? *code : -1; }
-static void note_comm(MPI_Comm* comm, int* code, ...) { handled = *comm == MPI_COMM_NULL ? 1 : *code; }
+static void note(MPI_Session* session, int* code, ...) {
+  handled = *session != MPI_SESSION_NULL ? *code : -1;
+}
+static void note_comm(MPI_Comm* comm, int* code, ...) {
+  handled = *comm == MPI_COMM_NULL ? 1 : *code;
+}
 
 static void wrong_use(void) {
   MPI_Session session = open_session(NULL);
@@ -209,10 +217,12 @@ static void wrong_use(void) {
   MPI_Info info;
   char name[MPI_MAX_PSET_NAME_LEN];
   int length = sizeof name;
-  CHECK(MPI_Session_get_errhandler(session, &got) == MPI_SUCCESS && got == MPI_ERRORS_RETURN);
+  CHECK(MPI_Session_get_errhandler(session, &got) == MPI_SUCCESS &&
+        got == MPI_ERRORS_RETURN);
   FAILS(MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group), MPI_ERR_ARG);
   FAILS(MPI_Group_from_session_pset(session, NULL, &group), MPI_ERR_ARG);
-  FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 1000, &length, name), MPI_ERR_ARG);
+  FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 1000, &length, name),
+        MPI_ERR_ARG);
   FAILS(MPI_Session_get_pset_info(session, "mpi://NOWHERE", &info), MPI_ERR_ARG);
   CHECK(MPI_Session_create_errhandler(note, &mine) == MPI_SUCCESS);
   CHECK(MPI_Comm_create_errhandler(note_comm, &of_comm) == MPI_SUCCESS);
@@ -220,18 +230,27 @@ static void wrong_use(void) {
   CHECK(MPI_Session_set_errhandler(session, mine) == MPI_SUCCESS);
   FAILS(MPI_Group_from_session_pset(session, "none", &group), MPI_ERR_ARG);
   CHECK(handled == MPI_ERR_ARG);
-  CHECK(MPI_Session_call_errhandler(session, MPI_ERR_TAG) == MPI_SUCCESS && handled == MPI_ERR_TAG);
+  CHECK(MPI_Session_call_errhandler(session, MPI_ERR_TAG) == MPI_SUCCESS &&
+        handled == MPI_ERR_TAG);
   CHECK(MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN) == MPI_SUCCESS);
   MPI_Group_from_session_pset(session, "mpi://SELF", &group);
-  FAILS(MPI_Comm_create_from_group(group, "x", MPI_INFO_NULL, mine, &comm), MPI_ERR_ARG);
-  FAILS(MPI_Comm_create_from_group(group, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), MPI_ERR_ARG);
-  FAILS(MPI_Comm_create_from_group(MPI_GROUP_NULL, "x", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), MPI_ERR_GROUP);
+  FAILS(MPI_Comm_create_from_group(group, "x", MPI_INFO_NULL, mine, &comm),
+        MPI_ERR_ARG);
+  FAILS(
+      MPI_Comm_create_from_group(group, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
+      MPI_ERR_ARG);
+  FAILS(MPI_Comm_create_from_group(MPI_GROUP_NULL, "x", MPI_INFO_NULL,
+                                   MPI_ERRORS_RETURN, &comm),
+        MPI_ERR_GROUP);
   FAILS(MPI_Intercomm_create_from_groups(group, 1, group, 0, "x", MPI_INFO_NULL,
-                                         MPI_ERRORS_RETURN, &comm), MPI_ERR_RANK);
+                                         MPI_ERRORS_RETURN, &comm),
+        MPI_ERR_RANK);
   FAILS(MPI_Intercomm_create_from_groups(group, 0, group, 0, "x", MPI_INFO_NULL,
-                                         MPI_ERRORS_RETURN, &comm), MPI_ERR_RANK);
+                                         MPI_ERRORS_RETURN, &comm),
+        MPI_ERR_RANK);
   FAILS(MPI_Intercomm_create_from_groups(group, 0, group, 7, "x", MPI_INFO_NULL,
-                                         MPI_ERRORS_RETURN, &comm), MPI_ERR_RANK);
+                                         MPI_ERRORS_RETURN, &comm),
+        MPI_ERR_RANK);
   CHECK(comm == MPI_COMM_NULL);
   MPI_Errhandler_free(&mine);
   MPI_Errhandler_free(&of_comm);

@@ -34,7 +34,9 @@ class FarWindow {
         share->target(r).memory = {base, static_cast<Count>(words * 8), 8, place};
       }
       span.here = p;
-      share->set_span(span);
+      share->set_span(span, [](const Span& its_span) noexcept {
+        Port::of(its_span.here).remove_window(its_span.window);
+      });
       Port::of(p).add_window(span.window, share);
     }
     for (int r = 0; r < world.size(); ++r)

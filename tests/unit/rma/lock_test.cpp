@@ -34,6 +34,31 @@ struct Ticket final : LockWaiter {
   std::vector<int>& order;
 };
 
+// Else two readers of two targets and a writer at each could all wait for each other.
+TEST(TargetLock, WhoHoldsAnotherTargetPassesWritersThatWait) {
+  TargetLock lock;
+  std::vector<int> order;
+  Ticket writer(LockType::kExclusive, 1, order), other(LockType::kExclusive, 2, order),
+      joins(LockType::kJoin, 3, order), later(LockType::kJoin, 4, order);
+  ASSERT_TRUE(lock.try_lock(LockType::kShared, 0));
+  EXPECT_FALSE(lock.lock_or_queue(writer));
+  EXPECT_FALSE(lock.lock_or_queue(other));
+  EXPECT_FALSE(lock.try_lock(LockType::kJoin, 3));  // not without the queue's mutex
+  EXPECT_TRUE(lock.lock_or_queue(joins));
+  lock.unlock(LockType::kShared);
+  EXPECT_TRUE(order.empty());
+  lock.unlock(LockType::kShared);  // what has joined
+  EXPECT_EQ(order, std::vector<int>{1});
+  EXPECT_FALSE(lock.lock_or_queue(later));  // a writer holds it: then it is the next
+  lock.unlock(LockType::kExclusive);
+  EXPECT_EQ(order, (std::vector<int>{1, 4}));
+  lock.unlock(LockType::kShared);
+  EXPECT_EQ(order, (std::vector<int>{1, 4, 2}));
+  lock.unlock(LockType::kExclusive);
+  EXPECT_TRUE(lock.try_lock(LockType::kExclusive, 0));  // nothing is left
+  lock.unlock(LockType::kExclusive);
+}
+
 TEST(TargetLock, GivesWayInTheOrderOfTheQueueAndToReadersTogether) {
   TargetLock lock;
   std::vector<int> order;
