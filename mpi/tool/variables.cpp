@@ -15,6 +15,7 @@ struct LayerHelp {
 };
 constexpr LayerHelp kLayers[] = {
     {"emulate", "Machines that are not there (mpcrun --emulate)"},
+    {"io", "Files"},
     {"job", "The start, the output and the end of a job"},
     {"loader", "Private copies of programs and libraries"},
     {"log", "What the runtime says"},
