@@ -72,8 +72,7 @@ void View::from_image(char* data, Count begin, Count end, const char* image,
            static_cast<size_t>(begin - tile.first), data, bytes);
 }
 
-FileRuns::FileRuns(const View& view, Count begin, Count end)
-    : view_(view), left_(end - begin) {
+FileRuns::FileRuns(const View& view, Count begin, Count end) : left_(end - begin) {
   if (left_ <= 0) return;
   if (view.is_contiguous()) {
     ahead_ = {view.offset_of(begin), std::exchange(left_, 0)};

@@ -82,7 +82,6 @@ class FileRuns {
  private:
   Run piece();
 
-  const View& view_;
   Count left_;
   std::optional<dt::Cursor> cursor_;
   Run ahead_{0, 0};

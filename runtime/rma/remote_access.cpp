@@ -100,8 +100,8 @@ void RemoteAccess::flush_all(const sched::WaitReason& why) {
     const int process = process_of(target);
     if (asked.empty() || asked.back() != process) asked.push_back(process);
   }
-  std::ranges::sort(asked);
-  asked.erase(std::ranges::unique(asked).begin(), asked.end());
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
   for (const int process : asked) send_flush(process, -1);
   settle_all(why);
 }

@@ -110,7 +110,8 @@ RemoteAccess::KnownType& RemoteAccess::add_type(const dt::Datatype& type) {
     drop_type(*oldest);
     types_.erase(oldest);
   }
-  KnownType& known = types_.emplace_back(dt::TypeRef(&type), port_.new_type());
+  KnownType& known =
+      types_.emplace_back(KnownType{dt::TypeRef(&type), port_.new_type()});
   known.by_process.resize(static_cast<size_t>(port_.processes()));
   known.users = 1;
   return known;
