@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "mpi/impl/sessions.h"
@@ -26,13 +27,13 @@ constexpr LevelName kLevels[] = {{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
                                  {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
                                  {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}};
 
-// What the hints ask for; without them the lowest one, as MPI_Init has it.
+// What the hints ask for; without them the highest one, as users of MPICH know it.
 LevelName level_of(const Info* info) {
   const std::string* asked =
       info == nullptr ? nullptr : info->hints.find("thread_level");
   for (const LevelName& level : kLevels)
     if (asked != nullptr && *asked == level.name) return level;
-  return kLevels[0];
+  return kLevels[std::size(kLevels) - 1];
 }
 
 Err find_set(const char* name, GroupRef* out) {
