@@ -21,6 +21,19 @@ def without_times(report):
     return re.sub(r", since [0-9.]+ s", "", report)
 
 
+def wait_until_stopped(pid):
+    """A thread that runs on another core stops a little later."""
+    for _ in range(1000):
+        states = []
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as file:
+                states.append(file.read().rpartition(")")[2].split()[0])
+        if set(states) == {"T"}:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} does not stop: {states}")
+
+
 class Deadlock(ClusterCase):
     def is_reported(self, name, body, *lines, ranks=4, processes=2, options=()):
         program = self.build(name, INIT + body + END)
@@ -128,6 +141,7 @@ class Deadlock(ClusterCase):
         self.assertIn(f"  rank 2: waits {where} (between processes)", lines[3])
         os.kill(children[1], signal.SIGSTOP)
         try:
+            wait_until_stopped(children[1])
             job.send_signal(signal.SIGQUIT)
             self.assertEqual(job.stderr.readline(), "mpcrun: state of the job\n")
             self.assertIn("  rank 0:", job.stderr.readline())
