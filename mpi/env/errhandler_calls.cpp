@@ -84,18 +84,32 @@ Err session_create_errhandler(MPI_Session_errhandler_function* function,
   return create(ErrhandlerTarget::kSession, function, out);
 }
 
+namespace {
+
+Err check_target(const Errhandler& handler, ErrhandlerTarget target,
+                 const char* objects) {
+  if (handler.target == ErrhandlerTarget::kAny || handler.target == target)
+    return kSuccess;
+  return fail(MPI_ERR_ARG,
+              fmt::format("the error handler was not made for {}", objects));
+}
+
+Err hand_out(Errhandler& handler, MPI_Errhandler* out) {
+  handler.retain();  // the new handle's; MPI_Errhandler_free gives it back
+  *out = handler.handle();
+  return kSuccess;
+}
+
+}  // namespace
+
 Err comm_set_errhandler(Comm& comm, Errhandler& handler) {
-  if (handler.target != ErrhandlerTarget::kAny &&
-      handler.target != ErrhandlerTarget::kComm)
-    return fail(MPI_ERR_ARG, "the error handler was not made for communicators");
+  MPC_MPI_TRY(check_target(handler, ErrhandlerTarget::kComm, "communicators"));
   comm.set_errhandler(handler);
   return kSuccess;
 }
 
 Err comm_get_errhandler(Comm& comm, MPI_Errhandler* out) {
-  comm.errhandler().retain();  // the new handle's; MPI_Errhandler_free gives it back
-  *out = comm.errhandler().handle();
-  return kSuccess;
+  return hand_out(comm.errhandler(), out);
 }
 
 Err comm_call_errhandler(Comm& comm, int code) {
@@ -105,17 +119,13 @@ Err comm_call_errhandler(Comm& comm, int code) {
 }
 
 Err win_set_errhandler(Win& win, Errhandler& handler) {
-  if (handler.target != ErrhandlerTarget::kAny &&
-      handler.target != ErrhandlerTarget::kWin)
-    return fail(MPI_ERR_ARG, "the error handler was not made for windows");
+  MPC_MPI_TRY(check_target(handler, ErrhandlerTarget::kWin, "windows"));
   win.set_errhandler(handler);
   return kSuccess;
 }
 
 Err win_get_errhandler(Win& win, MPI_Errhandler* out) {
-  win.errhandler().retain();  // the new handle's; MPI_Errhandler_free gives it back
-  *out = win.errhandler().handle();
-  return kSuccess;
+  return hand_out(win.errhandler(), out);
 }
 
 Err win_call_errhandler(Win& win, int code) {
@@ -124,17 +134,13 @@ Err win_call_errhandler(Win& win, int code) {
 }
 
 Err session_set_errhandler(Session& session, Errhandler& handler) {
-  if (handler.target != ErrhandlerTarget::kAny &&
-      handler.target != ErrhandlerTarget::kSession)
-    return fail(MPI_ERR_ARG, "the error handler was not made for sessions");
+  MPC_MPI_TRY(check_target(handler, ErrhandlerTarget::kSession, "sessions"));
   session.set_errhandler(handler);
   return kSuccess;
 }
 
 Err session_get_errhandler(Session& session, MPI_Errhandler* out) {
-  session.errhandler().retain();  // the new handle's; MPI_Errhandler_free gives it back
-  *out = session.errhandler().handle();
-  return kSuccess;
+  return hand_out(session.errhandler(), out);
 }
 
 Err session_call_errhandler(Session& session, int code) {
@@ -144,9 +150,7 @@ Err session_call_errhandler(Session& session, int code) {
 
 // MPI_FILE_NULL has a handler, too: that of files that are opened later (MPI-4.1 section 14.7).
 Err file_set_errhandler(File* file, Errhandler& handler) {
-  if (handler.target != ErrhandlerTarget::kAny &&
-      handler.target != ErrhandlerTarget::kFile)
-    return fail(MPI_ERR_ARG, "the error handler was not made for files");
+  MPC_MPI_TRY(check_target(handler, ErrhandlerTarget::kFile, "files"));
   if (file != nullptr)
     file->set_errhandler(handler);
   else
@@ -157,9 +161,7 @@ Err file_set_errhandler(File* file, Errhandler& handler) {
 Err file_get_errhandler(File* file, MPI_Errhandler* out) {
   Errhandler& handler =
       file != nullptr ? file->errhandler() : default_file_errhandler();
-  handler.retain();  // the new handle's; MPI_Errhandler_free gives it back
-  *out = handler.handle();
-  return kSuccess;
+  return hand_out(handler, out);
 }
 
 Err file_call_errhandler(File* file, int code) {

@@ -139,20 +139,17 @@ Outcome write_part(const Target& target, const View& view, Count begin, Count en
   return done;
 }
 
-Outcome read(const Target& target, const View& view, Count begin, const Buffer& to) {
-  const Count total = to.bytes();
-  if (total == 0) return {};
-  if (to.is_contiguous())
-    return read_part(target, view, begin, begin + total, to.data());
+namespace {
+
+// What has gaps in memory goes by pieces without: move(done, bytes, piece, place in the file).
+template <class Move>
+Outcome move_by_pieces(Count begin, Count total, Move&& move) {
   const Scratch bounce(static_cast<size_t>(std::min(total, kBounceBytes)));
   if (bounce.data() == nullptr) return {0, ENOMEM};
   Outcome done;
   while (done.bytes < total && done.error == 0) {
     const Count bytes = std::min(total - done.bytes, kBounceBytes);
-    const Count at = begin + done.bytes;
-    const Outcome part = read_part(target, view, at, at + bytes, bounce.data());
-    dt::unpack(to.base, *to.type, to.count, static_cast<size_t>(done.bytes),
-               bounce.data(), static_cast<size_t>(part.bytes));
+    const Outcome part = move(done.bytes, bytes, bounce.data(), begin + done.bytes);
     done.bytes += part.bytes;
     done.error = part.error;
     if (part.bytes < bytes) break;
@@ -160,24 +157,33 @@ Outcome read(const Target& target, const View& view, Count begin, const Buffer& 
   return done;
 }
 
+}  // namespace
+
+Outcome read(const Target& target, const View& view, Count begin, const Buffer& to) {
+  const Count total = to.bytes();
+  if (total == 0) return {};
+  if (to.is_contiguous())
+    return read_part(target, view, begin, begin + total, to.data());
+  return move_by_pieces(
+      begin, total, [&](Count done, Count bytes, char* piece, Count at) {
+        const Outcome part = read_part(target, view, at, at + bytes, piece);
+        dt::unpack(to.base, *to.type, to.count, static_cast<size_t>(done), piece,
+                   static_cast<size_t>(part.bytes));
+        return part;
+      });
+}
+
 Outcome write(const Target& target, const View& view, Count begin, const Buffer& from) {
   const Count total = from.bytes();
   if (total == 0) return {};
   if (from.is_contiguous())
     return write_part(target, view, begin, begin + total, from.data());
-  const Scratch bounce(static_cast<size_t>(std::min(total, kBounceBytes)));
-  if (bounce.data() == nullptr) return {0, ENOMEM};
-  Outcome done;
-  while (done.bytes < total && done.error == 0) {
-    const Count bytes = std::min(total - done.bytes, kBounceBytes);
-    const Count at = begin + done.bytes;
-    dt::pack(from.base, *from.type, from.count, static_cast<size_t>(done.bytes),
-             bounce.data(), static_cast<size_t>(bytes));
-    const Outcome part = write_part(target, view, at, at + bytes, bounce.data());
-    done.bytes += part.bytes;
-    done.error = part.error;
-  }
-  return done;
+  return move_by_pieces(
+      begin, total, [&](Count done, Count bytes, char* piece, Count at) {
+        dt::pack(from.base, *from.type, from.count, static_cast<size_t>(done), piece,
+                 static_cast<size_t>(bytes));
+        return write_part(target, view, at, at + bytes, piece);
+      });
 }
 
 }  // namespace mpc::io

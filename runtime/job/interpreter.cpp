@@ -26,7 +26,7 @@ constexpr std::string_view kDigits = "0123456789";
 // Interpreters whose library has all but main(); tools/interpreter knows the same entries.
 struct Kind {
   std::string_view name;     // of the program, before its version
-  std::string_view library;  // how the name of its library begins
+  std::string_view so_name;  // how the name of its library begins
   const char* entry;
   const char* asks;  // prints the path of the program that runs it
 };
@@ -110,7 +110,7 @@ std::string output_of(const std::vector<std::string>& command,
 // one of the same installation, by its name. "": there is none.
 std::string find_library_of(const ElfFile& program, const Kind& kind) {
   for (const std::string& name : program.needed())
-    if (name.starts_with(kind.library))
+    if (name.starts_with(kind.so_name))
       return loader::find_library(name, {&program, {}});
   const std::string name = library_of_interpreter(program.path());
   if (name.empty()) return "";
@@ -130,7 +130,7 @@ Error has_no_library(const ElfFile& program, const Kind& kind) {
                   "none ({}) in its installation; install it (Debian: apt install "
                   "libpython3.11), or build the interpreter with --enable-shared",
                   program.path(),
-                  name.empty() ? fmt::format("{}.so", kind.library) : name)};
+                  name.empty() ? fmt::format("{}.so", kind.so_name) : name)};
 }
 
 // A version manager's python3 is a script that looks for the right one: it is asked which.

@@ -21,7 +21,7 @@ assert str(numpy.array([1 / 3])) == f"[0.{'3' * (2 + mpi.rank)}]"
 # A buffer of MPI's is the memory of an array.
 array = numpy.arange(8, dtype=numpy.intc) + mpi.rank
 total = numpy.empty_like(array)
-mpi.library.MPI_Allreduce(array.ctypes.data_as(mpi.ctypes.c_void_p),
+mpi.abi.MPI_Allreduce(array.ctypes.data_as(mpi.ctypes.c_void_p),
                           total.ctypes.data_as(mpi.ctypes.c_void_p), len(array), mpi.INT, mpi.SUM, mpi.WORLD)
 assert (total == mpi.size * numpy.arange(8) + sum(range(mpi.size))).all()
 print("fine")

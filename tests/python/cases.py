@@ -173,7 +173,7 @@ class Ends(Case):
 
     def test_an_exception_ends_the_job(self):
         raises = "if mpi.rank == 2: raise ValueError('wrong')\nmpi.barrier()"
-        _, err = self.ends("import atexit; atexit.unregister(mpi.library.MPI_Finalize)\n" + raises, 1)
+        _, err = self.ends("import atexit; atexit.unregister(mpi.abi.MPI_Finalize)\n" + raises, 1)
         self.assertIn("ValueError: wrong", err)
         self.assertIn("rank 2 of 3", err)
         # Who calls MPI_Finalize at exit, as mpi4py does, waits there for the others, and they for it.

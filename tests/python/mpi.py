@@ -3,7 +3,7 @@
 import atexit
 import ctypes
 
-library = ctypes.CDLL("libmpi_abi.so.1")
+abi = ctypes.CDLL("libmpi_abi.so.1")
 # Handles of the standard ABI.
 WORLD, INT, SUM = (ctypes.c_void_p(value) for value in (0x101, 0x209, 0x021))
 
@@ -15,15 +15,15 @@ def number_of(call):
 
 
 def barrier():
-    library.MPI_Barrier(WORLD)
+    abi.MPI_Barrier(WORLD)
 
 
 def sum_of(number):
     mine, total = ctypes.c_int(number), ctypes.c_int(-1)
-    library.MPI_Allreduce(ctypes.byref(mine), ctypes.byref(total), 1, INT, SUM, WORLD)
+    abi.MPI_Allreduce(ctypes.byref(mine), ctypes.byref(total), 1, INT, SUM, WORLD)
     return total.value
 
 
-library.MPI_Init(None, None)
-atexit.register(library.MPI_Finalize)
-rank, size = number_of(library.MPI_Comm_rank), number_of(library.MPI_Comm_size)
+abi.MPI_Init(None, None)
+atexit.register(abi.MPI_Finalize)
+rank, size = number_of(abi.MPI_Comm_rank), number_of(abi.MPI_Comm_size)
