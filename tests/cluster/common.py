@@ -7,7 +7,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpcrun"))
 
 import support  # noqa: E402
-from support import END, INIT, Case, example, parse_options, run, tool  # noqa: E402,F401
+from support import END, INIT, SANITIZED, Case, example, parse_options, run, tool  # noqa: E402,F401
 
 # Ranks wait for a message that never comes; but a timer might send it, so it is no deadlock.
 STUCK = (" if (rank == 0) { extern int timer_create(int, struct sigevent *, void **); void *id;"

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-from common import END, INIT, ClusterCase, example, parse_options, run, tool, traffic
+from common import END, INIT, SANITIZED, ClusterCase, example, parse_options, run, tool, traffic
 
 WHO = ("int before; for (before = 0; before < size; ++before) {"
        " if (before == rank) { printf(\"rank %d of %d pid %d\\n\", rank, size, getpid()); fflush(stdout); }"
@@ -17,7 +17,10 @@ WHO = ("int before; for (before = 0; before < size; ++before) {"
 class Messages(ClusterCase):
     def test_ranks_are_divided_among_processes(self):
         program = self.build("who", INIT + WHO + END)
-        for how, processes in ((("-p", 2), 2), (("-p", 4), 4), (("--ranks-per-process", 1), 8)):
+        ways = [(("-p", 2), 2), (("-p", 4), 4)]
+        if not SANITIZED:  # a process of its own does not bring what the library needs then
+            ways.append((("--ranks-per-process", 1), 8))
+        for how, processes in ways:
             status, out, err = run("-n", 8, *how, program)
             self.assertEqual((status, err), (0, ""))
             lines = sorted(out.splitlines(), key=lambda line: int(line.split()[1]))

@@ -115,10 +115,10 @@ static void at_once(int count) {
     for (int i = 0; i < kPartitions * count; ++i) out[i] = value_of(rank, round, i);
     MPI_Startall(2, requests);
     for (int p = kPartitions - 2; p >= 0; p -= 2) {
-      int flag = 1, token = 0;
+      int flag = 1, mine = 0, theirs = 0;
       MPI_Parrived(requests[1], p / 2, &flag);
       CHECK(!flag);
-      MPI_Sendrecv(&token, 1, MPI_INT, left, 2, &token, 1, MPI_INT, right, 2,
+      MPI_Sendrecv(&mine, 1, MPI_INT, left, 2, &theirs, 1, MPI_INT, right, 2,
                    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       MPI_Pready_list(2, (int[]){p + 1, p}, requests[0]);
       for (flag = 0; !flag;) MPI_Parrived(requests[1], p / 2, &flag);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -29,6 +30,8 @@ class Watched {
   std::string run(const std::function<void(job::Rank&)>& body) {
     return world.run([&](job::Rank& me) {
       body(me);
+      // The alarm that has released this rank may still be about to wake others.
+      const std::lock_guard until_all_are_told(alarm_);
       have_ended_[static_cast<size_t>(me.world_rank)].store(true);
     });
   }
@@ -71,6 +74,7 @@ class Watched {
     };
     ranks.is_ending = [] { return false; };
     ranks.on_deadlock = [this](const std::string& text) {
+      const std::lock_guard all_are_told(alarm_);
       if (alarms.load() == 0) table = text;
       alarms.fetch_add(1);
       for (int r = 0; r < world.size(); ++r)
@@ -80,6 +84,7 @@ class Watched {
     watch.store(made.get());
     return made;
   }
+  std::mutex alarm_;
   std::vector<std::atomic<bool>> have_ended_;
 };
 

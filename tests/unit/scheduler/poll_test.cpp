@@ -67,6 +67,8 @@ TEST_P(PollingWorkers, ARankThatAwaitsSomethingOfOutsidePollsAtItsFirstTurn) {
     net_.send(inbox);
     SpinBudget spin;
     const bool has_turn = spin.once();
+    // Unless another worker looked first, and has the message in its hands.
+    if (has_turn && GetParam() > 1) inbox.compute_until(1, now_ns() + 1000 * kMs);
     EXPECT_TRUE(!has_turn || inbox.count() == 1);
   });
   scheduler_->wait_all();
