@@ -1,13 +1,17 @@
 // Half a round trip between two processes: the network module beside UCX alone.
 //
 //   UCX_TLS=... bench_net [rounds]
+//   bench_net ROUNDS --listen PORT          on one host, and on another one
+//   bench_net ROUNDS --connect HOST PORT
 //
-// bench/net runs it beside ranks of this MPI, and reads the lines that begin with BENCH.
+// bench/net and bench/hosts run it beside ranks of this MPI, and read the lines that begin with BENCH.
 // Both processes poll. "UCX" is what a program would do that has nothing but UCX's active messages: a
 // header of 8 bytes, its own choice of protocol, the data into a buffer that is known. "module" has
 // envelopes, a receiver that takes, completions, and the lock; above its eager limit it offers and
 // fetches. The two alternate; the figure is the tenth percentile of the rounds, as in message.cpp.
 
+#include <netdb.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -65,17 +69,19 @@ class Way {
   virtual const char* name() const = 0;
   virtual void send(size_t bytes) = 0;
   virtual void receive(size_t bytes) = 0;
+  virtual void progress() = 0;
 };
 
 class OverModule final : public Way, private Receiver {
  public:
-  OverModule(int me, int socket)
+  OverModule(int me, int socket, bool is_same_host)
       : peer_(1 - me), out_(kMostBytes, 'o'), in_(kMostBytes) {
     auto loaded = load_net({me, 2, 0, nullptr, nullptr, ""});
     if (!loaded.ok()) fail(loaded.error().message);
     module_ = std::move(*loaded);
     std::vector<NetPeer> peers(2);
-    peers[static_cast<size_t>(peer_)] = {exchange(socket, module_->address()), true};
+    peers[static_cast<size_t>(peer_)] = {exchange(socket, module_->address()),
+                                         is_same_host};
     if (!module_->connect(peers, *this).ok()) fail("not connected");
     std::printf(me == 0 ? "eager limit of the module: %zu bytes\n" : "",
                 module_->net().limits(peer_).eager_bytes);
@@ -96,6 +102,7 @@ class OverModule final : public Way, private Receiver {
     has_come_ = false;
     while (!sent_.is_done) module_->events().poll();
   }
+  void progress() override { module_->events().poll(); }
 
  private:
   struct Done : Completion {
@@ -172,6 +179,7 @@ class OverUcx final : public Way {
     end(request_);
     end(receiving_);
   }
+  void progress() override { ucp_worker_progress(worker_); }
 
  private:
   void end(void*& request) {
@@ -219,15 +227,27 @@ double round_us(Way& way, int me, size_t bytes, int count) {
   return (now_us() - begin) / (2 * count);
 }
 
-void run(int me, int socket, int rounds) {
-  OverModule module(me, socket);
+// The last message of a round may not have left when its sender goes on with the other way.
+void meet(int socket, Way& way) {
+  char byte = 0;
+  if (::write(socket, &byte, 1) != 1) fail("the other process has gone");
+  for (ssize_t got; (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) != 1;) {
+    if (got == 0) fail("the other process has gone");
+    way.progress();
+  }
+}
+
+void run(int me, int socket, int rounds, bool is_same_host) {
+  OverModule module(me, socket, is_same_host);
   OverUcx ucx(socket);
   Way* const ways[] = {&ucx, &module};
   for (const size_t bytes : kSizes) {
     std::vector<double> times[2];
     for (int round = 0; round < rounds; ++round)
-      for (int w = 0; w < 2; ++w)
+      for (int w = 0; w < 2; ++w) {
         times[w].push_back(round_us(*ways[w], me, bytes, bytes > 100000 ? 20 : 200));
+        meet(socket, *ways[w]);
+      }
     for (int w = 0; w < 2 && me == 0; ++w) {
       std::sort(times[w].begin(), times[w].end());
       const double median = times[w][times[w].size() / 2];
@@ -240,6 +260,38 @@ void run(int me, int socket, int rounds) {
   std::_Exit(0);
 }
 
+// The connection to the other host's process, by which addresses are told.
+int accept_one(int port) {
+  sockaddr_in6 here{};
+  here.sin6_family = AF_INET6;
+  here.sin6_port = htons(static_cast<uint16_t>(port));
+  const int listener = ::socket(AF_INET6, SOCK_STREAM, 0), yes = 1;
+  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (::bind(listener, reinterpret_cast<sockaddr*>(&here), sizeof here) != 0 ||
+      ::listen(listener, 1) != 0)
+    fail("cannot listen");
+  const int socket = ::accept(listener, nullptr, nullptr);
+  if (socket < 0) fail("nobody connects");
+  ::close(listener);
+  return socket;
+}
+
+int connect_to(const char* host, const char* port) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (::getaddrinfo(host, port, &hints, &found) != 0) fail("no such host");
+  for (int i = 0; i < 500; ++i) {  // the other one may not listen yet
+    const int socket = ::socket(found->ai_family, SOCK_STREAM, 0);
+    if (::connect(socket, found->ai_addr, found->ai_addrlen) == 0) {
+      ::freeaddrinfo(found);
+      return socket;
+    }
+    ::close(socket);
+    ::usleep(10'000);
+  }
+  fail("the other host does not listen");
+}
+
 }  // namespace
 }  // namespace mpc::transport
 
@@ -247,9 +299,15 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 100;
   // UCX alone is loaded before main, so what load_net() would say comes too late here.
   if (!mpc::Settings::assign("net.module=" MPC_NET_MODULE).ok()) return 2;
+  const std::string way = argc > 2 ? argv[2] : "";
+  if (way == "--listen" && argc == 4)
+    mpc::transport::run(0, mpc::transport::accept_one(std::atoi(argv[3])), rounds,
+                        false);
+  if (way == "--connect" && argc == 5)
+    mpc::transport::run(1, mpc::transport::connect_to(argv[3], argv[4]), rounds, false);
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) return 2;
   const pid_t child = ::fork();
   if (child == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it polls for ever
-  mpc::transport::run(child == 0 ? 1 : 0, sockets[child == 0 ? 1 : 0], rounds);
+  mpc::transport::run(child == 0 ? 1 : 0, sockets[child == 0 ? 1 : 0], rounds, true);
 }

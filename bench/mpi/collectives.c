@@ -1,14 +1,15 @@
 /* Time of blocking collectives over MPI_COMM_WORLD, as the slowest rank sees it.
  *
- *   mpirun -n 16 ./collectives --which=barrier,allreduce,alltoall
+ *   mpirun -n 16 ./collectives --which=barrier,allreduce,alltoall,bcast
  *
- * barrier; allreduce (sum of doubles) of 8 B, 64 KiB, 1 MiB; alltoall of 8 B, 4 KiB per pair.
+ * barrier; allreduce (sum of doubles) of 8 B, 64 KiB, 1 MiB; alltoall of 8 B, 4 KiB per pair; bcast
+ * of 64 KiB, if it is named.
  */
 #include <mpi.h>
 
 #include "bench.h"
 
-enum kind { BARRIER, ALLREDUCE, ALLTOALL };
+enum kind { BARRIER, ALLREDUCE, ALLTOALL, BCAST };
 
 struct collective {
   enum kind kind;
@@ -33,6 +34,9 @@ static void call(const struct collective* c) {
       break;
     case ALLTOALL:
       MPI_Alltoall(c->in, count, MPI_CHAR, c->out, count, MPI_CHAR, MPI_COMM_WORLD);
+      break;
+    case BCAST:
+      MPI_Bcast(c->in, count, MPI_CHAR, 0, MPI_COMM_WORLD);
       break;
   }
 }
@@ -78,6 +82,7 @@ int main(int argc, char** argv) {
       {"allreduce", "allreduce_1MiB", ALLREDUCE, 1 << 20},
       {"alltoall", "alltoall_8B", ALLTOALL, 8},
       {"alltoall", "alltoall_4KiB", ALLTOALL, 4096},
+      {"bcast", "bcast_64KiB", BCAST, 65536},
   };
   const char* which = bench_option(argc, argv, "which", "barrier,allreduce,alltoall");
   int rank, ranks;
