@@ -57,8 +57,12 @@ Result<> NodeJob::divide_ranks() {
   if (!virtual_processes.is_default())
     return {Errc::kArg,
             "job.virtual_processes: this job has several real processes already"};
+  // mpcrun has looked, unless another launcher has started it.
   if (!spec_.emulate.empty())
-    return {Errc::kArg, "--emulate: an emulated machine has one process; leave out -p"};
+    return {Errc::kArg,
+            fmt::format("--emulate: an emulated machine is one process, and this job "
+                        "has {}: start one, or leave out --emulate",
+                        wireup_->size())};
   if (wireup_->size() > ranks)
     return {Errc::kArg, fmt::format("{} processes for {} rank{}", wireup_->size(),
                                     ranks, ranks == 1 ? "" : "s")};

@@ -40,6 +40,18 @@ class Options(ClusterCase):
             with self.subTest(args=args):
                 self.refused(2, "-n", 8, *args, hello, says=says)
 
+    def test_what_is_of_one_process_is_refused_before_others_start(self):
+        hello = example("hello")
+        for option, says in ((("--emulate", "knl64"), ("--emulate", "one process", "has 2")),
+                             (("--set", "job.virtual_processes=2"), ("job.virtual_processes=2", "2 real processes"))):
+            for several in (("-p", 2), ("--ranks-per-process", 4),
+                            # No host is asked: the agent would fail.
+                            ("--hosts", "a,b", "--agent", "false")):
+                with self.subTest(option=option, several=several):
+                    self.refused(2, "-n", 8, *several, *option, hello, says=says)
+        status, out, err = run("-n", 2, "-p", 1, "--emulate", "skylake48", "--show", hello)
+        self.assertEqual((status, err), (0, ""))
+
     def test_this_host_needs_no_daemon(self):
         for name in ("localhost", os.uname().nodename, "127.0.0.1"):
             status, out, err = run("-n", 2, "--hosts", name, "--agent", "false", example("hello"))

@@ -254,6 +254,25 @@ Result<> plan(const HostWish& wish, int ranks, Command& command) {
   return {};
 }
 
+// What is of one process, said before others are started, here or on other hosts.
+Result<> check_several(const Parsed& of_job, const Command& command) {
+  const int processes = command.plan.processes();
+  if (processes <= 1 || command.is_hosted) return {};
+  if (!of_job.emulate.empty())
+    return {Errc::kArg,
+            fmt::format("--emulate: an emulated machine is one process, and this job "
+                        "has {}: leave out -p, --ranks-per-process and --hosts, or "
+                        "--emulate",
+                        processes)};
+  for (const std::string& setting : of_job.settings)
+    if (setting.starts_with("job.virtual_processes="))
+      return {Errc::kArg,
+              fmt::format("--set {}: this job has {} real processes: leave out -p, "
+                          "--ranks-per-process and --hosts, or this setting",
+                          setting, processes)};
+  return {};
+}
+
 // What needs all programs.
 Result<> finish(Parsed& of_job, const Words& words, Command& command) {
   MPC_TRY(fill_all_apps(of_job, command));
@@ -268,7 +287,8 @@ Result<> finish(Parsed& of_job, const Words& words, Command& command) {
   if (!hosts.names_hosts() && words.foreign.count("--ranks-per-host") > 0)
     hosts.ranks_per_host = 0;
   MPC_TRY(decide_hosted(of_job, hosts, command));
-  return plan(hosts, static_cast<int>(ranks), command);
+  MPC_TRY(plan(hosts, static_cast<int>(ranks), command));
+  return check_several(of_job, command);
 }
 
 Finished usage_error(const std::string& message) {
