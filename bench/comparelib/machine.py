@@ -81,11 +81,13 @@ def run(command, limit_s):
     except subprocess.TimeoutExpired:
         end_session(process)
         return "", time.monotonic() - begin, f"no end within {limit_s:.0f} s"
-    seconds = time.monotonic() - begin
-    if process.returncode:
-        last = output.strip().splitlines()[-1:] or ["no output"]
-        return output, seconds, f"status {process.returncode}: {last[0][:120]}"
-    return output, seconds, ""
+    return output, time.monotonic() - begin, fault_of(process.returncode, output)
+
+
+def fault_of(status, output):
+    """What went wrong with a job that has ended so; "": nothing."""
+    last = output.strip().splitlines()[-1:] or ["no output"]
+    return f"status {status}: {last[0][:120]}" if status else ""
 
 
 def run_batch(commands, at_once, limit_s):

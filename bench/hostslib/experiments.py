@@ -44,7 +44,7 @@ class Taking:
 
     def blame(self, what, error):
         if error:
-            self.sample.error = self.sample.error or f"{what}: {error}"
+            self.sample.error += ("; " if self.sample.error else "") + f"{what}: {error}"
 
     def done(self):
         self.sample.foreign, self.sample.steal = self.watch.done()

@@ -30,7 +30,7 @@ NAMES = {"latency": "one way", "allreduce_8B": "allreduce, 8 B", "bcast_64KiB": 
 class Goal:
     text: str
     measured: str
-    is_met: bool
+    is_met: bool | None     # None: no peer came to an end
 
 
 def summaries(taken):
@@ -93,6 +93,8 @@ def goals(data):
         figures = data.get(experiment, {})
         ours = figures.get("ours", {}).get(key)
         other = against(figures, key) if against else None
+        if ours and against is better_peer and not other and figures.keys() & set(PEERS):
+            found.append(Goal(text, "no peer has a figure", None))
         if not ours or (against and not (other and other.value)):
             return
         value = ours.value / other.value if other else ours.value
@@ -124,7 +126,8 @@ def goals(data):
 
 
 def goals_table(data):
-    rows = [[goal.text, goal.measured, "yes" if goal.is_met else "**no**"] for goal in goals(data)]
+    says = {True: "yes", False: "**no**", None: "–"}
+    rows = [[goal.text, goal.measured, says[goal.is_met]] for goal in goals(data)]
     return sections.table(["goal", "measured", "met"], rows) if rows else ""
 
 
@@ -134,7 +137,7 @@ def problems(by_mpi):
     """A line for each MPI that could not do all."""
     lines = []
     for mpi, items in by_mpi.items():
-        for error in sorted({sample.error for sample in items if sample.error}):
+        for error in dict.fromkeys(sample.error for sample in items if sample.error):
             lines.append(f"- {TITLES.get(mpi, mpi)}: {error}")
     return "\n".join(lines)
 

@@ -145,10 +145,21 @@ class Hosts:
         raise RuntimeError(f"processes that do not end: {left}")
 
     def run(self, command, limit_s, host="h1", all_cores=False):
-        """(output, seconds, "" or what went wrong); nothing is left on any host."""
-        result = machine.run(self.on(host, command, all_cores), limit_s)
+        """(output, seconds, "" or what went wrong); nothing is left on any host. Of a job that was
+        given up the output is what it had printed."""
+        begin = time.monotonic()
+        job = machine.start(self.on(host, command, all_cores))
+        try:
+            output, _ = job.communicate(timeout=limit_s)
+            error = machine.fault_of(job.returncode, output)
+        except subprocess.TimeoutExpired:
+            machine.end_session(job)
+            self.clean()    # whoever else holds the other end of the pipe
+            output, _ = job.communicate(timeout=10)
+            error = f"no end within {limit_s:.0f} s"
+        seconds = time.monotonic() - begin
         self.clean()
-        return result
+        return output, seconds, error
 
 
 class Watch:

@@ -156,7 +156,7 @@ static void progress(struct exchange e, const char* what) {
     char of[16];
     times(&e, alone * percent / 100, &came);
     snprintf(of, sizeof of, "_%d", percent);
-    print(what, of, e.bytes, came / alone, "of T");
+    print(what, of, e.bytes, came / alone, "T");
   }
 }
 

@@ -72,6 +72,12 @@ class Page(unittest.TestCase):
             data = page.summaries({"many": {"ours": [sample({("wrong_results", 1024): (wrong, "ranks")})]}})
             self.assertEqual([goal.is_met for goal in page.goals(data)], [is_met])
 
+    def test_where_no_peer_comes_to_an_end_a_goal_says_so(self):
+        data = page.summaries({"collectives": {"ours": [sample({("barrier", 32): (9.0, "us")})],
+                                               "mpich": [sample({}, "no end")]}})
+        self.assertEqual([(goal.measured, goal.is_met) for goal in page.goals(data)],
+                         [("no peer has a figure", None)])
+
     def test_the_start_is_compared_with_ssh(self):
         figures = page.summaries({"start": {
             "ours": [sample({("start", 128): (0.6, "s"), ("start_less_ssh", 128): (0.2, "s")})],
@@ -129,7 +135,7 @@ class Interrupts(unittest.TestCase):
     def test_tables_of_what_there_is(self):
         program = load("interrupts")
         taken = {"ours": [sample({("latency", 1 << 20): (800.0, "us"), ("overlap_receiver", 1 << 20): (90.0, "%"),
-                                  ("progress_225", 1 << 20): (1.1, "of T"), ("progress_150", 1 << 20): (1.0, "of T"),
+                                  ("progress_225", 1 << 20): (1.1, "T"), ("progress_150", 1 << 20): (1.0, "T"),
                                   ("hidden_32768", 16): (50.0, "%"), ("hidden_32768", 2): (60.0, "%"),
                                   ("net.interrupts", 0): (7, "times")})] * 3,
                  "mpich": [sample({("overlap_receiver", 1 << 20): (5.0, "%")}, "no more")] * 3}
@@ -137,8 +143,8 @@ class Interrupts(unittest.TestCase):
         lines = [line for line in text.splitlines() if line.startswith("|")]
         self.assertIn("| overlap, the receiver computes, 1 MiB | % | 90 | 5 |", lines)
         self.assertIn("| `net.interrupts` | times | 7 |", lines)
-        self.assertLess(lines.index("| all data there, work of 150 % of T, 1 MiB | of T | 1 | – |"),
-                        lines.index("| all data there, work of 225 % of T, 1 MiB | of T | 1.1 | – |"))
+        self.assertLess(lines.index("| all data there, work of 150 % of T, 1 MiB | T | 1 | – |"),
+                        lines.index("| all data there, work of 225 % of T, 1 MiB | T | 1.1 | – |"))
         self.assertLess(lines.index("| 32 KiB, 2 ranks | % | 60 |"), lines.index("| 32 KiB, 16 ranks | % | 50 |"))
         self.assertNotIn("MPI_Ialltoall, two", text)
         self.assertIn("- MPICH: no more", text)
