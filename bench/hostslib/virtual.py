@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -66,8 +67,22 @@ class Hosts:
         self.names = [f"h{i + 1}" for i in range(count)]
         self.cores = parts(sorted(os.sched_getaffinity(0)), count)
         self.agent = self.folder / "net/agent"
+        self.space, self.own = {}, set()
 
     def __enter__(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):  # else nobody would take them down
+            signal.signal(number, lambda which, _: sys.exit(128 + which))
+        try:
+            self.up()
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.down()
+
+    def up(self):
         # A /tmp of its own has each host, but for what is named here.
         subprocess.run(["sh", str(SCRIPT), "up", str(self.folder / "net"), str(len(self.names))],
                        env={**os.environ, "HOSTS_SHARED": str(ROOT)}, check=True, timeout=60)
@@ -75,12 +90,10 @@ class Hosts:
         self.agent.chmod(0o755)
         self.space = {host: space_of((self.folder / "net" / host).read_text().strip())
                       for host in self.names}
-        self.own = set()
         self.own = {pid for host in self.names for pid in self.pids(host)}
         self.give_cores()
-        return self
 
-    def __exit__(self, *_):
+    def down(self):
         subprocess.run(["sh", str(SCRIPT), "down", str(self.folder / "net")], check=False, timeout=60)
         shutil.rmtree(self.folder, ignore_errors=True)
 
