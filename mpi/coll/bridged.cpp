@@ -57,8 +57,11 @@ std::optional<Err> bridged_barrier(Comm& comm) {
   Bridge* const bridge = bridge_of(comm, "MPI_Barrier");
   if (bridge == nullptr) return {};
   MPC_MPI_TRY(impl::barrier(*bridge->inside));
-  if (bridge->between != nullptr) MPC_MPI_TRY(impl::barrier(*bridge->between));
-  return impl::barrier(*bridge->inside);
+  const Err between =
+      bridge->between != nullptr ? impl::barrier(*bridge->between) : kSuccess;
+  // Whatever has come of it: the others of this process wait for this member.
+  MPC_MPI_TRY(impl::barrier(*bridge->inside));
+  return between;
 }
 
 std::optional<Err> bridged_allreduce(const void* sendbuf, void* recvbuf,
@@ -69,10 +72,12 @@ std::optional<Err> bridged_allreduce(const void* sendbuf, void* recvbuf,
   Bridge* const bridge = bridge_of(comm, "MPI_Allreduce");
   if (bridge == nullptr) return {};
   MPC_MPI_TRY(impl::allreduce(sendbuf, recvbuf, count, type, op, *bridge->inside));
-  if (bridge->between != nullptr)
-    MPC_MPI_TRY(
-        impl::allreduce(MPI_IN_PLACE, recvbuf, count, type, op, *bridge->between));
-  return impl::bcast(recvbuf, count, &*type, 0, *bridge->inside);
+  const Err between =
+      bridge->between != nullptr
+          ? impl::allreduce(MPI_IN_PLACE, recvbuf, count, type, op, *bridge->between)
+          : kSuccess;
+  MPC_MPI_TRY(impl::bcast(recvbuf, count, &*type, 0, *bridge->inside));
+  return between;
 }
 
 }  // namespace mpc::mpi
