@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "nbc/model/levels.h"
+#include "nbc/model/network.h"
 #include "nbc/model/tree_time.h"
 
 namespace mpc::nbc {
@@ -292,6 +293,18 @@ std::vector<SplitTime> predict_balanced(const Situation& s, const Costs& costs) 
 
 std::vector<SplitTime> predict(const Situation& s, const Plan& plan,
                                const Parameters& parameters) {
+  if (s.hosts > 1) {
+    Situation one = s;
+    one.hosts = 1;
+    if (plan.form == Form::kTree)
+      return with_network(s, segment_count(s.bytes, plan.segment_bytes), parameters,
+                          predict(one, plan, parameters));
+    // Not by host: the network is no dearer than memory here.
+    one.ranks *= s.hosts;
+    one.application_cores *= s.hosts;
+    one.communication_cores *= s.hosts;
+    return predict(one, plan, parameters);
+  }
   const Costs costs(s, parameters);
   switch (plan.form) {
     case Form::kTree:

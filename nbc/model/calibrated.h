@@ -34,6 +34,9 @@ struct Situation {
   const char* algorithm = nullptr;
   int arity = 0;              // settled as well, of a k-nomial tree; 0: free
   int64_t segment_bytes = 0;  // settled as well, of segmented algorithms; 0: free
+  // Hosts that are alike: ranks and cores above are those of one. Trees join the hosts' leaders by a binomial
+  // tree over the network, and the ranks of each host below them.
+  int hosts = 1;
 };
 
 // How the work of an algorithm lies in time and on the cores.

@@ -38,7 +38,7 @@ bool is_same(const Situation& a, const Situation& b) {
          a.application_cores == b.application_cores &&
          a.communication_cores == b.communication_cores && a.bytes == b.bytes &&
          a.commutative == b.commutative && a.algorithm == b.algorithm &&
-         a.arity == b.arity && a.segment_bytes == b.segment_bytes;
+         a.arity == b.arity && a.segment_bytes == b.segment_bytes && a.hosts == b.hosts;
 }
 
 size_t hash_of(const Situation& s) {
@@ -106,7 +106,7 @@ SharedPredictions& shared_predictions() {
 
 Prediction predict_best(const Situation& s, const Parameters& parameters) {
   Prediction prediction;
-  if (s.ranks < 2 || s.application_cores < 1) return prediction;
+  if (s.ranks * s.hosts < 2 || s.application_cores < 1) return prediction;
   const std::vector<Plan> plans = plans_for(s);
   prediction.nominal_window_us = nominal_window_us(s, parameters);
   // Without a core to spare there is nothing to choose: as a blocking call.

@@ -87,6 +87,11 @@ Parameters read(const Json& json, Reader& reader) {
   }
   p.numa_gbs = reader.number(json, "numa_gbs");
   p.reduce_gbs = reader.number(json, "reduce_gbs");
+  if (json.contains("network")) {
+    const Json& network = reader.object(json, "network");
+    p.network.latency_us = reader.number(network, "latency_us");
+    p.network.bandwidth_gbs = reader.number(network, "bandwidth_gbs");
+  }
   if (json.contains("call_us")) p.call_us = reader.number(json, "call_us");
   for (const Json& line : reader.list(json, "caches"))
     p.caches.push_back(
@@ -114,6 +119,8 @@ std::string to_json(const Parameters& p) {
                                         {"bandwidth_gbs", p.copy[reach].bandwidth_gbs}};
   json["numa_gbs"] = p.numa_gbs;
   json["reduce_gbs"] = p.reduce_gbs;
+  json["network"] = {{"latency_us", p.network.latency_us},
+                     {"bandwidth_gbs", p.network.bandwidth_gbs}};
   json["call_us"] = p.call_us;
   json["caches"] = nlohmann::ordered_json::array();
   for (const CacheCost& cost : p.caches)

@@ -32,16 +32,28 @@ struct PaperOperation {
   int passes = 1;  // 2: up and down again, as allreduce does
 };
 
+// Hosts that are alike, each with the ranks and cores that the functions below are told. The tree
+// joins their leaders above the levels within a host: an edge there takes `transfer` times as long
+// as one in memory, and the edges of a level go at once, as each host has a link of its own.
+struct PaperNetwork {
+  int hosts = 1;
+  double transfer = 0;
+};
+
 // Height of the tree in units of time: T_blocking, equation (1).
-double paper_blocking(PaperOperation operation, int ranks) noexcept;
+double paper_blocking(PaperOperation operation, int ranks,
+                      PaperNetwork network = {}) noexcept;
 // C(N) = cores / N * T_blocking(cores): equation (2), which is upside down in print.
-double paper_compute(PaperOperation operation, int cores, int ranks) noexcept;
+double paper_compute(PaperOperation operation, int cores, int ranks,
+                     PaperNetwork network = {}) noexcept;
 // The `split` leaf levels, each at once on all application cores.
-double paper_kept(PaperOperation operation, int ranks, int split) noexcept;
+// From the height of a host's tree on levels of the network are kept, too.
+double paper_kept(PaperOperation operation, int ranks, int split,
+                  PaperNetwork network = {}) noexcept;
 // The other levels one after the other, each folded over the communication cores.
 // Errors: infinite if there are levels, but no core.
-double paper_folded(PaperOperation operation, int ranks, int split,
-                    int comm_cores) noexcept;
+double paper_folded(PaperOperation operation, int ranks, int split, int comm_cores,
+                    PaperNetwork network = {}) noexcept;
 
 // One N of the paper's figures 2 to 4.
 struct PaperRow {
@@ -54,9 +66,11 @@ struct PaperRow {
   double best() const { return overlapped[static_cast<size_t>(best_split)]; }
 };
 // Requires: 1 <= ranks < cores. S = 0..max_split.
-PaperRow paper_row(PaperOperation operation, int cores, int ranks, int max_split);
-// Rows for N = 2..cores-1 with S = 0..H(cores). Cost: O(cores log^2 cores).
-std::vector<PaperRow> paper_table(PaperOperation operation, int cores);
+PaperRow paper_row(PaperOperation operation, int cores, int ranks, int max_split,
+                   PaperNetwork network = {});
+// Rows for N = 2..cores-1 with S = 0..H(cores) and the levels of the network. Cost: O(cores log^2 cores).
+std::vector<PaperRow> paper_table(PaperOperation operation, int cores,
+                                  PaperNetwork network = {});
 // The number of ranks with the lowest time over all S; the lowest number on ties, 0 if none.
 int paper_best_ranks(const std::vector<PaperRow>& table);
 

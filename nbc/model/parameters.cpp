@@ -87,6 +87,11 @@ double reduce_us(const Parameters& p, int64_t bytes) noexcept {
   return static_cast<double>(bytes) / (p.reduce_gbs * kBytesPerUsPerGbs);
 }
 
+double network_us(const Parameters& p, int64_t bytes) noexcept {
+  return p.network.latency_us +
+         static_cast<double>(bytes) / (p.network.bandwidth_gbs * kBytesPerUsPerGbs);
+}
+
 CacheCost shortest(const CacheCost& a, const CacheCost& b) noexcept {
   return {a.bytes, std::min(a.near_copy_us, b.near_copy_us),
           std::min(a.far_copy_us, b.far_copy_us),
@@ -173,6 +178,8 @@ std::string problem_of(const Parameters& p) {
       return "a copy needs a latency of at least 0 and a bandwidth above 0";
   if (is_bad(p.numa_gbs, true) || is_bad(p.reduce_gbs, false))
     return "bandwidths must be above 0 (numa_gbs: 0 for no limit)";
+  if (is_bad(p.network.latency_us, true) || is_bad(p.network.bandwidth_gbs, false))
+    return "the network needs a latency of at least 0 and a bandwidth above 0";
   int64_t last_bytes = 0;
   for (const CacheCost& cost : p.caches) {
     if (cost.bytes <= last_bytes) return "caches: sizes must grow";

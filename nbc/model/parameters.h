@@ -41,6 +41,13 @@ struct CacheCost {
   bool operator==(const CacheCost&) const = default;
 };
 
+// Between hosts. Each host has one link, whose directions do not disturb each other.
+struct NetworkCost {
+  double latency_us = 1.5;      // beside the bytes, from link to link
+  double bandwidth_gbs = 12.5;  // of one link and direction
+  bool operator==(const NetworkCost&) const = default;
+};
+
 struct Parameters {
   std::string machine;  // "knl64"
   std::string source;   // where the numbers come from, for people
@@ -53,6 +60,7 @@ struct Parameters {
   double reduce_gbs = 1;  // bytes of one operand per second, on one core
   double call_us = 0;  // starting and ending a non-blocking collective, but its nodes
   std::vector<CacheCost> caches;  // by size; empty: not measured
+  NetworkCost network;            // of a cluster of such machines
   bool operator==(const Parameters&) const = default;
 };
 
@@ -60,6 +68,8 @@ struct Parameters {
 double copy_us(const Parameters& parameters, Reach reach, int64_t bytes,
                double concurrent = 1) noexcept;
 double reduce_us(const Parameters& parameters, int64_t bytes) noexcept;
+// One message of `bytes` between two hosts whose links have nothing else to do.
+double network_us(const Parameters& parameters, int64_t bytes) noexcept;
 
 // Each field's lower value. Requires: the same size.
 CacheCost shortest(const CacheCost& a, const CacheCost& b) noexcept;

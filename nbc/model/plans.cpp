@@ -25,6 +25,12 @@ void add_segmented(std::vector<Plan>& plans, const Situation& s, Plan plan) {
 }
 
 std::vector<Plan> free_plans(const Situation& s) {
+  if (s.hosts > 1) {  // what the runtime has over several processes
+    std::vector<Plan> plans{{"tree", Form::kTree, 2, 0}};
+    if (!traits_of(s.coll).gathers_on_the_way())
+      add_segmented(plans, s, {"tree_segmented", Form::kTree, 2, 0});
+    return plans;
+  }
   switch (s.coll) {
     case Coll::kBcast:
     case Coll::kReduce: {
