@@ -74,8 +74,7 @@ void allgather_gather_bcast(B& b, const Shape& s) {
   const bool is_v = s.coll == Coll::kAllgatherv;
   int64_t all_bytes = 0;
   for (int i = 0; i < s.size; ++i) all_bytes += blocks.bytes(i);
-  const Tree tree = make_tree(fit_tree(TreeKind::kPlaces, s, all_bytes), s.rank, s.size,
-                              0, s.place_of_rank);
+  const Tree tree = shape_tree(fit_tree(TreeKind::kPlaces, s, all_bytes), s, 0);
   // The v form has a block anywhere, so the whole goes down packed.
   const BufferRef whole =
       is_v ? byte_scratch(b, all_bytes)

@@ -8,7 +8,7 @@ namespace {
 // Up and down a tree with empty messages.
 template <TreeKind kind>
 void barrier_tree(B& b, const Shape& s) {
-  const Tree tree = make_tree(kind, s.rank, s.size, 0, s.place_of_rank, arity_of(s));
+  const Tree tree = shape_tree(kind, s, 0);
   const BufferRef nothing{kRecvBuffer, kByteType, 0, 0};
   NodeId up = tree.children.empty() ? kNoNode : b.nop();
   for (const TreeChild& child : tree.children)

@@ -33,6 +33,8 @@
 
 namespace mpc::nbc {
 
+class Homes;  // nbc/algorithms/nest.h
+
 // What a builder must know of a datatype.
 struct TypeShape {
   int64_t size = 0;  // bytes of data in one element
@@ -77,6 +79,10 @@ struct Shape {
   // Optional: where each rank of the communicator lives (any number per place, e.g. its
   // worker), the same at all ranks and in all calls on it. Trees then cross between places as rarely as they can.
   std::span<const int> place_of_rank;
+  // Of a communicator of several processes, if some of its ranks share one or a host: trees then
+  // cross between hosts and processes as rarely as they can, and the places above count only
+  // within a process. Null: no such thing. The same in all calls on the communicator.
+  const Homes* homes = nullptr;
   // The split of trees (Denis et al. 2018): nodes of the `split` levels next to the leaves get
   // Where::kApplication, in bcast, scatter(v), reduce, gather(v) and the trees of allreduce.
   // May differ between ranks: it changes marks, never messages.

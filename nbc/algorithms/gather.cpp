@@ -95,6 +95,11 @@ void gather_tree(B& b, const Shape& s) {
   if (!s.is_in_place) on_edge(b, tree, b.copy(own_block(s), blocks(s.rank, 1)), 0);
 }
 
+void gather_homes(B& b, const Shape& s) {
+  if (s.homes != nullptr) return gather_nested(b, s);
+  gather_tree<TreeKind::kBinomial>(b, s);
+}
+
 constexpr Algorithm kGather[] = {
     {Coll::kGather, "linear", kNoRestriction, "everyone sends to the root",
      gather_linear},
@@ -105,6 +110,9 @@ constexpr Algorithm kGather[] = {
      gather_tree<TreeKind::kKnomial>},
     {Coll::kGather, "chain", kNoRestriction, "a chain, packed on the way",
      gather_tree<TreeKind::kChain>},
+    {Coll::kGather, "tree", kNoRestriction,
+     "one message between processes for each process; binomial in one process",
+     gather_homes},
     {Coll::kGatherv, "linear", kNoRestriction, "everyone sends to the root",
      gatherv_linear},
 };

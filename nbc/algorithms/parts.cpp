@@ -1,6 +1,7 @@
 #include "nbc/algorithms/parts.h"
 
 #include "base/settings.h"
+#include "nbc/algorithms/nest.h"
 
 namespace mpc::nbc {
 
@@ -64,8 +65,18 @@ int64_t segment_bytes_of(const Shape& s) {
   return s.segment_bytes > 0 ? s.segment_bytes : segment_setting.get();
 }
 
+Tree shape_tree(TreeKind kind, const Shape& s, int root) {
+  const bool is_nested = s.homes != nullptr &&
+                         (kind == TreeKind::kPlaces || kind == TreeKind::kPlacesFlat);
+  if (!is_nested)
+    return make_tree(kind, s.rank, s.size, root, s.place_of_rank, arity_of(s));
+  const bool is_ordered = traits_of(s.coll).is_reduction && !s.is_commutative;
+  const Nest& nest = is_ordered ? s.homes->in_order() : s.homes->all();
+  return nest.tree(s.rank, root, {kind == TreeKind::kPlacesFlat, false});
+}
+
 Tree split_tree(TreeKind kind, const Shape& s, int root) {
-  Tree tree = make_tree(kind, s.rank, s.size, root, s.place_of_rank, arity_of(s));
+  Tree tree = shape_tree(kind, s, root);
   if (s.split > 0) tree.application_level = std::max(0, tree.height - s.split);
   return tree;
 }

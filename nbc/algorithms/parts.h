@@ -33,8 +33,11 @@ inline NodeId with_level(B& b, NodeId id, int level) {
   return id;
 }
 
+// The tree of the shape, with its arity, places and homes: a tree of places is one of hosts,
+// processes and workers where the shape has homes.
+Tree shape_tree(TreeKind kind, const Shape& s, int root);
 // The tree of a collective whose tree can be split: its lowest levels are marked as s.split
-// says. Arity and places are those of the shape.
+// says.
 Tree split_tree(TreeKind kind, const Shape& s, int root);
 // `id` belongs to an edge of the tree at this level.
 inline NodeId on_edge(B& b, const Tree& tree, NodeId id, int level) {
@@ -156,6 +159,12 @@ struct Fold {
 };
 
 inline constexpr int kFoldTag = 900, kUnfoldTag = 901;  // rounds use tags from 0 on
+
+// Over hosts, processes and workers (nbc/algorithms/nested.cpp). Requires: s.homes.
+void gather_nested(B& b, const Shape& s);
+void scatter_nested(B& b, const Shape& s);
+// Their tree: its height is what Shape::split counts in.
+Tree nested_tree(const Shape& s);
 
 // The lists that table.cpp joins. The first of each collective has no restriction.
 std::span<const Algorithm> barrier_algorithms();

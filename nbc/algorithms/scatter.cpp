@@ -95,6 +95,11 @@ void scatter_tree(B& b, const Shape& s) {
   if (!s.is_in_place) on_edge(b, tree, b.copy(blocks(s.rank, 1), own_block(s)), 0);
 }
 
+void scatter_homes(B& b, const Shape& s) {
+  if (s.homes != nullptr) return scatter_nested(b, s);
+  scatter_tree<TreeKind::kBinomial>(b, s);
+}
+
 constexpr Algorithm kScatter[] = {
     {Coll::kScatter, "linear", kNoRestriction, "the root sends to everyone",
      scatter_linear},
@@ -105,6 +110,9 @@ constexpr Algorithm kScatter[] = {
      scatter_tree<TreeKind::kKnomial>},
     {Coll::kScatter, "chain", kNoRestriction, "a chain, packed on the way",
      scatter_tree<TreeKind::kChain>},
+    {Coll::kScatter, "tree", kNoRestriction,
+     "one message between processes for each process; binomial in one process",
+     scatter_homes},
     {Coll::kScatterv, "linear", kNoRestriction, "the root sends to everyone",
      scatterv_linear},
 };

@@ -99,6 +99,30 @@ constexpr int64_t kAlltoallBruckBlock = 64;
 constexpr int64_t kReduceScatterLinear = 16 << 10;
 constexpr int64_t kGatherBinomialBlock = 1 << 10;
 
+// Between processes, and where a segment is worth a message of its own there. Above these blocks the
+// messages of the ranks themselves go straight to the root: nobody copies what is only passed on.
+constexpr int64_t kHomesSegmented = 256 << 10;
+constexpr int64_t kHomesBlock = 64 << 10;
+
+// Over several processes that ranks share: what lets only their leaders talk to each other.
+// Null: as in one process.
+const char* choose_over_homes(const Shape& s) {
+  const int64_t bytes = deciding_bytes(s);
+  switch (s.coll) {
+    case Coll::kBarrier:
+      return "tree";
+    case Coll::kBcast:
+    case Coll::kReduce:
+    case Coll::kAllreduce:
+      return bytes < kHomesSegmented ? "tree" : "tree_segmented";
+    case Coll::kGather:
+    case Coll::kScatter:
+      return bytes <= kHomesBlock ? "tree" : "linear";
+    default:
+      return nullptr;
+  }
+}
+
 // `is_folded`: several ranks share a core, so that the number of messages counts, not the
 // length of the longest path.
 const char* choose(const Shape& s, bool is_folded) {
@@ -156,6 +180,8 @@ const Algorithm& select(const Shape& shape) {
     const Algorithm* given = find_algorithm(shape.coll, shape.algorithm);
     if (given != nullptr && is_applicable(*given, shape)) return *given;
   }
+  if (const char* over = shape.homes != nullptr ? choose_over_homes(shape) : nullptr)
+    return *find_algorithm(shape.coll, over);
   const bool is_folded = count_places(shape.place_of_rank) < shape.size;
   const Algorithm* chosen = find_algorithm(shape.coll, choose(shape, is_folded));
   if (chosen != nullptr && is_applicable(*chosen, shape)) return *chosen;

@@ -76,8 +76,9 @@ bool is_applicable(const Algorithm& algorithm, const Shape& shape) noexcept {
   const uint8_t demands = algorithm.restrictions;
   if ((demands & kCommutativeOnly) && !shape.is_commutative) return false;
   if ((demands & kPowerOfTwoOnly) && (shape.size & (shape.size - 1)) != 0) return false;
+  // With homes, groups that are no rows of ranks are left out of the tree.
   if ((demands & kContiguousPlaces) && !shape.is_commutative &&
-      !are_contiguous(shape.place_of_rank))
+      shape.homes == nullptr && !are_contiguous(shape.place_of_rank))
     return false;
   return true;
 }

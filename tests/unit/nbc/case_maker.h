@@ -40,6 +40,23 @@ class CaseMaker {
                                       : below(places));
   }
 
+  // In half of the cases: processes in rows of ranks of any lengths, in turn, or anyhow, on some hosts.
+  void make_homes() {
+    if (coin()) return;
+    const int kind = below(3), processes = 1 + below(std::min(n_, 6));
+    const int hosts = 1 + below(processes);
+    std::vector<int> process, host, worker = c_.places;
+    int row = 0;
+    for (int r = 0; r < n_; ++r) {
+      row = std::min(processes - 1, row + (below(3) == 0 ? 1 : 0));
+      process.push_back(kind == 0 ? row : kind == 1 ? r % processes : below(processes));
+      host.push_back(process.back() * hosts / processes);
+    }
+    worker.resize(static_cast<size_t>(n_));  // no places: one worker
+    auto homes = std::make_shared<const Homes>(host, process, worker);
+    if (homes->has_groups()) c_.homes = std::move(homes);
+  }
+
   static Count count_of(int64_t bytes, int type) {
     return bytes / case_type(type).shape.size;
   }

@@ -72,6 +72,7 @@ CaseMaker::CaseMaker(Coll coll, int size, std::mt19937& random, int unit)
   c_.size = size;
   c_.is_commutative = coin();
   make_places();
+  make_homes();
   root_ = below(n_);
   in_place_ = coin();
   for (int r = 0; r < n_; ++r) {
@@ -175,7 +176,10 @@ void CaseMaker::finish(RankCase& r) {
 
 Case random_case(Coll coll, int size, std::mt19937& random, int unit) {
   Case made = CaseMaker(coll, size, random, unit).make();
-  for (RankCase& r : made.ranks) r.shape.place_of_rank = made.places;
+  for (RankCase& r : made.ranks) {
+    r.shape.place_of_rank = made.places;
+    r.shape.homes = made.homes.get();
+  }
   return made;
 }
 

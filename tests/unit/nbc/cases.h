@@ -8,11 +8,13 @@
 // See also:  nbc/schedule/verify.h.
 
 #include <deque>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "nbc/algorithms/collectives.h"
+#include "nbc/algorithms/nest.h"
 #include "nbc/schedule/verify.h"
 
 namespace mpc::nbc::test {
@@ -58,6 +60,7 @@ struct Case {
   int size;
   bool is_commutative;
   std::vector<int> places;
+  std::shared_ptr<const Homes> homes;  // null: one process
   std::deque<RankCase> ranks;
   std::string text() const;
 };

@@ -1,0 +1,144 @@
+// Gather and scatter over hosts, processes and workers: blocks go packed between processes, in one message
+// for each of them.
+#include "nbc/algorithms/nest.h"
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+// From so many bytes of a process on its leader sends them straight to the root: what others pass on takes
+// the time of their links again.
+constexpr int64_t kStraightBytes = 8 << 10;
+
+// Of a rank's own core a blocking call has no better use than its leader's; what is split has levels.
+NestForm form_of(const Shape& s) {
+  return {!s.is_nonblocking,
+          block_bytes(s) * s.homes->most_in_process() > kStraightBytes};
+}
+
+// What the root has for ranks first .. first + count - 1.
+BufferRef blocks(const Shape& s, int first, int count) {
+  return traits_of(s.coll).root == RootRole::kReceives
+             ? elements(kRecvBuffer, kRecvType, s.recv_type, first * s.recv_count,
+                        count * s.recv_count)
+             : elements(kSendBuffer, kSendType, s.send_type, first * s.send_count,
+                        count * s.send_count);
+}
+
+// Ranks in a row among those of a subtree; `at`: where they begin there.
+struct Run {
+  int first, count, at;
+};
+std::vector<Run> runs_of(const std::vector<int>& order, const TreeChild& child) {
+  std::vector<Run> runs;
+  for (int i = 0; i < child.count; ++i) {
+    const int rank = order[static_cast<size_t>(child.first + i)];
+    if (!runs.empty() && runs.back().first + runs.back().count == rank)
+      ++runs.back().count;
+    else
+      runs.push_back({rank, 1, i});
+  }
+  return runs;
+}
+
+BufferRef own_block(const Shape& s) {
+  return traits_of(s.coll).root == RootRole::kReceives
+             ? elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count)
+             : elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+}
+
+// At the root: from one child, and to where the blocks belong.
+void gather_child(B& b, const Shape& s, const Tree& tree, const std::vector<int>& order,
+                  const TreeChild& child) {
+  const std::vector<Run> runs = runs_of(order, child);
+  if (runs.size() == 1) {
+    const BufferRef there = blocks(s, runs[0].first, runs[0].count);
+    on_edge(b, tree, b.recv(child.rank, there), child.level);
+    return;
+  }
+  const int64_t block = total_bytes(s.recv_count, s.recv_type);
+  const BufferRef data = byte_scratch(b, child.count * block);
+  const NodeId received = on_edge(b, tree, b.recv(child.rank, data), child.level);
+  for (const Run& run : runs) {
+    const BufferRef from = bytes_at(data, run.at * block, run.count * block);
+    const NodeId copied = b.copy(from, blocks(s, run.first, run.count));
+    after(b, received, on_edge(b, tree, copied, child.level));
+  }
+}
+
+void scatter_child(B& b, const Shape& s, const Tree& tree,
+                   const std::vector<int>& order, const TreeChild& child) {
+  const std::vector<Run> runs = runs_of(order, child);
+  if (runs.size() == 1) {
+    const BufferRef there = blocks(s, runs[0].first, runs[0].count);
+    on_edge(b, tree, b.send(child.rank, there), child.level);
+    return;
+  }
+  const int64_t block = total_bytes(s.send_count, s.send_type);
+  const BufferRef data = byte_scratch(b, child.count * block);
+  const NodeId sent = on_edge(b, tree, b.send(child.rank, data), child.level);
+  for (const Run& run : runs) {
+    const BufferRef to = bytes_at(data, run.at * block, run.count * block);
+    const NodeId copied = b.copy(blocks(s, run.first, run.count), to);
+    b.connect(on_edge(b, tree, copied, child.level), sent);
+  }
+}
+
+}  // namespace
+
+Tree nested_tree(const Shape& s) {
+  Tree tree = s.homes->outside().tree(s.rank, s.root, form_of(s));
+  if (s.split > 0) tree.application_level = std::max(0, tree.height - s.split);
+  return tree;
+}
+
+void gather_nested(B& b, const Shape& s) {
+  const Tree tree = nested_tree(s);
+  if (tree.parent < 0) {
+    const std::vector<int> order = s.homes->outside().order(s.root);
+    for (const TreeChild& child : tree.children) gather_child(b, s, tree, order, child);
+    if (!s.is_in_place) on_edge(b, tree, b.copy(own_block(s), blocks(s, s.rank, 1)), 0);
+    return;
+  }
+  if (tree.children.empty()) {
+    on_edge(b, tree, b.send(tree.parent, own_block(s)), tree.level);
+    return;
+  }
+  const int64_t block = total_bytes(s.send_count, s.send_type);
+  const BufferRef all = byte_scratch(b, block * tree.span);
+  const NodeId sent = on_edge(b, tree, b.send(tree.parent, all), tree.level);
+  const NodeId own = b.copy(own_block(s), bytes_at(all, 0, block));
+  b.connect(on_edge(b, tree, own, tree.level), sent);
+  for (const TreeChild& child : tree.children) {
+    const BufferRef data = bytes_at(all, child.first * block, child.count * block);
+    b.connect(on_edge(b, tree, b.recv(child.rank, data), child.level), sent);
+  }
+}
+
+void scatter_nested(B& b, const Shape& s) {
+  const Tree tree = nested_tree(s);
+  if (tree.parent < 0) {
+    const std::vector<int> order = s.homes->outside().order(s.root);
+    for (size_t i = tree.children.size(); i-- > 0;)
+      scatter_child(b, s, tree, order, tree.children[i]);
+    if (!s.is_in_place) on_edge(b, tree, b.copy(blocks(s, s.rank, 1), own_block(s)), 0);
+    return;
+  }
+  if (tree.children.empty()) {
+    on_edge(b, tree, b.recv(tree.parent, own_block(s)), tree.level);
+    return;
+  }
+  const int64_t block = total_bytes(s.recv_count, s.recv_type);
+  const BufferRef all = byte_scratch(b, block * tree.span);
+  const NodeId received = on_edge(b, tree, b.recv(tree.parent, all), tree.level);
+  for (size_t i = tree.children.size(); i-- > 0;) {
+    const TreeChild& child = tree.children[i];
+    const BufferRef data = bytes_at(all, child.first * block, child.count * block);
+    after(b, received, on_edge(b, tree, b.send(child.rank, data), child.level));
+  }
+  const NodeId own = b.copy(bytes_at(all, 0, block), own_block(s));
+  after(b, received, on_edge(b, tree, own, tree.level));
+}
+
+}  // namespace mpc::nbc
