@@ -22,6 +22,7 @@ enum class EventKind : uint8_t {
   kPosted,      // a start has posted its receives
   kCopyBegins,  // the latency of a copy is over
   kCopyEnds,    // maybe: see Traffic
+  kArrives,     // a message from another host is there
   kWorkEnds,    // a reduction is done
   kOffered,     // the progress thread of a rank has noticed that a node is ready
   kComputed,    // a rank comes to its wait

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nbc/algorithms/nest.h"
 #include "nbc/model/levels.h"
 
 namespace mpc::sim {
@@ -26,18 +27,30 @@ nbc::Shape shape(const Experiment& e, int rank, int ranks, int split) {
   return s;
 }
 
-Result<Outcome> run(const Experiment& e, int ranks, int split, double compute_us,
-                    const Rules& rules) {
-  auto schedules = build_all(e, ranks, split);
-  if (!schedules) return schedules.error();
-  const Placement placement = place(*e.machine, ranks);
+// Where the ranks live: each has a core of its own.
+std::unique_ptr<const nbc::Homes> homes_of(int ranks, int hosts) {
+  if (hosts == 1) return nullptr;
+  std::vector<int> host, core;
+  for (int rank = 0; rank < ranks * hosts; ++rank) {
+    host.push_back(rank / ranks);
+    core.push_back(rank % ranks);
+  }
+  return std::make_unique<const nbc::Homes>(host, host, core);
+}
+
+using Schedules = std::vector<std::shared_ptr<const nbc::Schedule>>;
+
+Result<Outcome> run(const Experiment& e, const Schedules& schedules, int ranks,
+                    double compute_us, const Rules& rules) {
+  const Placement placement = place(*e.machine, ranks, e.hosts);
   Run all;
   all.machine = e.machine;
   all.parameters = &e.parameters;
   all.placement = &placement;
-  all.schedules = &*schedules;
+  all.schedules = &schedules;
   all.compute_us = compute_us;
   all.rules = rules;
+  all.hosts = e.hosts;
   return play(all);
 }
 
@@ -46,9 +59,13 @@ Result<Outcome> run(const Experiment& e, int ranks, int split, double compute_us
 Result<std::vector<std::shared_ptr<const nbc::Schedule>>> build_all(const Experiment& e,
                                                                     int ranks,
                                                                     int split) {
-  std::vector<std::shared_ptr<const nbc::Schedule>> schedules;
-  for (int rank = 0; rank < ranks; ++rank) {
-    auto built = nbc::build(shape(e, rank, ranks, split), *e.algorithm);
+  const auto homes = homes_of(ranks, e.hosts);
+  Schedules schedules;
+  for (int rank = 0; rank < ranks * e.hosts; ++rank) {
+    nbc::Shape s = shape(e, rank, ranks * e.hosts, split);
+    s.homes = homes.get();
+    s.is_nonblocking = e.hosts > 1;
+    auto built = nbc::build(s, *e.algorithm);
     if (!built) return built.error();
     schedules.push_back(*built);
   }
@@ -58,7 +75,9 @@ Result<std::vector<std::shared_ptr<const nbc::Schedule>>> build_all(const Experi
 Result<double> simulate_blocking(const Experiment& e, int ranks) {
   Rules rules = e.rules;
   rules.all_on_application = true;
-  auto outcome = run(e, ranks, 0, 0, rules);
+  auto schedules = build_all(e, ranks, 0);
+  if (!schedules) return schedules.error();
+  auto outcome = run(e, *schedules, ranks, 0, rules);
   if (!outcome) return outcome.error();
   return outcome->time_us;
 }
@@ -67,7 +86,7 @@ Result<Point> simulate(const Experiment& e, int ranks, int max_split, double ful
   const int cores = e.machine->core_count();
   Point point;
   point.ranks = ranks;
-  point.height = nbc::tree_height(ranks);
+  point.height = nbc::tree_height(ranks) + nbc::tree_height(e.hosts);
   point.compute_us = full_us * cores / ranks;
   auto blocking = simulate_blocking(e, ranks);
   if (!blocking) return blocking.error();
@@ -78,9 +97,11 @@ Result<Point> simulate(const Experiment& e, int ranks, int max_split, double ful
       point.overlapped_us.push_back(point.overlapped_us.back());
       continue;
     }
-    auto alone = run(e, ranks, split, 0, e.rules);
+    auto schedules = build_all(e, ranks, split);
+    if (!schedules) return schedules.error();
+    auto alone = run(e, *schedules, ranks, 0, e.rules);
     if (!alone) return alone.error();
-    auto overlapped = run(e, ranks, split, point.compute_us, e.rules);
+    auto overlapped = run(e, *schedules, ranks, point.compute_us, e.rules);
     if (!overlapped) return overlapped.error();
     point.nonblocking_us.push_back(alone->time_us);
     point.overlapped_us.push_back(overlapped->time_us);
@@ -97,6 +118,7 @@ Result<Point> simulate(const Experiment& e, int ranks, int max_split, double ful
   situation.algorithm = e.algorithm->name;
   situation.arity = e.arity;
   situation.segment_bytes = e.segment_bytes;
+  situation.hosts = e.hosts;
   point.chosen_split = std::min(nbc::choose(situation, e.parameters).split, max_split);
   return point;
 }

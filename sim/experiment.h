@@ -29,11 +29,14 @@ struct Experiment {
   int arity = 2;                     // of k-nomial trees
   int64_t segment_bytes = 64 << 10;  // of segmented algorithms
   Rules rules;
+  // Of hosts like `machine`; ranks and cores are then those of one host. Trees have to be "tree" or
+  // "tree_segmented": others do not know hosts.
+  int hosts = 1;
 };
 
 // One N. Times in microseconds.
 struct Point {
-  int ranks = 0, height = 0;
+  int ranks = 0, height = 0;  // ranks of a host, levels of the whole tree
   double compute_us =
       0;  // C(N) = cores / N * the blocking time with a rank on each core
   double blocking_us = 0;  // of a blocking call of these ranks, without computation
@@ -45,7 +48,7 @@ struct Point {
   double chosen_us() const { return overlapped_us[static_cast<size_t>(chosen_split)]; }
 };
 
-// The schedules of all ranks.
+// The schedules of all ranks, of all hosts.
 // Errors: those of nbc::build().
 Result<std::vector<std::shared_ptr<const nbc::Schedule>>> build_all(
     const Experiment& experiment, int ranks, int split);

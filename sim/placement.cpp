@@ -8,11 +8,23 @@
 
 namespace mpc::sim {
 
-Placement place(const topo::Machine& machine, int ranks) {
+namespace {
+
+// The same on each host, whose cores have the next numbers.
+void repeat(std::vector<int>& numbers, int hosts, int cores) {
+  const size_t count = numbers.size();
+  for (int host = 1; host < hosts; ++host)
+    for (size_t i = 0; i < count; ++i)
+      numbers.push_back(numbers[i] < 0 ? -1 : numbers[i] + host * cores);
+}
+
+}  // namespace
+
+Placement place(const topo::Machine& machine, int ranks, int hosts) {
   const int cores = machine.core_count(), helpers = cores - ranks;
   CHECK(ranks >= 1 && helpers >= 0, "more ranks than cores");
   Placement result;
-  result.core_count = cores;
+  result.core_count = cores * hosts;
   result.communication_cores = topo::spread(cores, helpers);
   const auto& picked = result.communication_cores;
   for (int core = 0; core < cores; ++core)
@@ -24,6 +36,9 @@ Placement place(const topo::Machine& machine, int ranks) {
     result.helper_of_rank.push_back(helpers == 0 ? -1
                                                  : result.communication_cores[nearest]);
   }
+  for (std::vector<int>* numbers :
+       {&result.core_of_rank, &result.helper_of_rank, &result.communication_cores})
+    repeat(*numbers, hosts, cores);
   return result;
 }
 

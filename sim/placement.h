@@ -22,8 +22,9 @@ struct Placement {
 
 // Communication cores lie evenly between the ranks, so that each rank has one close by; ranks
 // share them in equal parts, neighbours the same one.
+// `hosts` machines in a row, `ranks` on each: all are alike.
 // Requires: 1 <= ranks <= cores of the machine.
-Placement place(const topo::Machine& machine, int ranks);
+Placement place(const topo::Machine& machine, int ranks, int hosts = 1);
 
 nbc::Reach reach_between(const topo::Machine& machine, int core_a, int core_b);
 nbc::MachineShape shape_of(const topo::Machine& machine);

@@ -5,7 +5,9 @@
 #include <queue>
 #include <tuple>
 
+#include "sim/cluster.h"
 #include "sim/events.h"
+#include "sim/links.h"
 #include "sim/node_table.h"
 #include "sim/progress_threads.h"
 #include "sim/traffic.h"
@@ -50,32 +52,34 @@ class Simulation {
       : run_(run),
         placement_(*run.placement),
         p_(*run.parameters),
-        traffic_(p_.numa_gbs, numa_count(*run.machine),
+        cluster_(*run.machine, run.hosts),
+        links_(run.hosts, p_.network),
+        traffic_(p_.numa_gbs, cluster_.numa_count(),
                  [this](uint32_t copy, uint32_t version, Time end) {
                    events_.push(end, EventKind::kCopyEnds, 0, 0, copy, version);
                  }),
         cores_(static_cast<size_t>(placement_.core_count)),
         ranks_(placement_.core_of_rank.size()),
         rank_of_core_(cores_.size(), kNone),
-        threads_(*run.machine, placement_, nodes_,
+        threads_(cluster_, placement_, nodes_,
                  [this](uint32_t core, uint32_t id) { take(core, id); }) {}
 
   Result<Outcome> play();
 
  private:
-  static int numa_count(const topo::Machine& machine) {
-    int count = 1;
-    for (int i = 0; i < machine.core_count(); ++i)
-      count = std::max(count, machine.core(i).numa + 1);
-    return count;
-  }
   const Node& node(uint32_t id) const { return nodes_.node(id); }
   uint32_t rank_of(uint32_t id) const { return nodes_.rank_of(id); }
   uint32_t own_core(uint32_t rank) const {
     return static_cast<uint32_t>(placement_.core_of_rank[rank]);
   }
-  int numa(uint32_t core) const {
-    return run_.machine->core(static_cast<int>(core)).numa;
+  // Of a message: does it go to another host?
+  bool is_remote(uint32_t id) const {
+    const auto [a, b] = nodes_.ends(id);
+    return cluster_.host_of(own_core(a)) != cluster_.host_of(own_core(b));
+  }
+  int64_t bytes_of_node(uint32_t id) const {
+    const Node& n = node(id);
+    return bytes_of(n.kind == NodeKind::kSend ? n.from : n.to) * n.repeat.times;
   }
   int64_t bytes_of(const nbc::BufferRef& ref) const {
     return ref.count * (ref.type == nbc::kByteType ? 1 : run_.element_bytes);
@@ -93,6 +97,7 @@ class Simulation {
   void act(uint32_t core, uint32_t id);
   void copy(uint32_t core, uint32_t id);
   void begin_copy(uint32_t core, uint32_t id);
+  void transfer(uint32_t id, double fixed_us);
   void look_again(uint32_t core) { to_look_.push_back(core); }
   void free_core(uint32_t core);
   void complete(uint32_t id, uint32_t by_core);
@@ -101,6 +106,8 @@ class Simulation {
   const Run& run_;
   const Placement& placement_;
   const nbc::Parameters& p_;
+  Cluster cluster_;
+  Links links_;
   Traffic traffic_;
   Events events_;
   Time now_ = 0;
@@ -167,6 +174,8 @@ void Simulation::offer_in_background(uint32_t id, uint32_t by_core) {
       nodes_[id].is_taken = true;
       return;
     }
+    if (is_remote(id))
+      return transfer(id, p_.handover_us + 2 * p_.node_us + p_.message_us);
   }
   if (rank_of_core_[by_core] == kNone)
     threads_.queue(id, by_core);
@@ -233,7 +242,9 @@ void Simulation::act(uint32_t core, uint32_t id) {
     case NodeKind::kRecv: {
       state.is_posted = true;
       if (!nodes_[state.partner].is_posted) return free_core(core);
-      return copy(core, id);
+      if (!is_remote(id)) return copy(core, id);
+      transfer(id, p_.node_us + p_.message_us);
+      return free_core(core);
     }
     case NodeKind::kCopy:
       return copy(core, id);
@@ -251,8 +262,7 @@ void Simulation::act(uint32_t core, uint32_t id) {
 void Simulation::copy(uint32_t core, uint32_t id) {
   const bool is_message = nodes_[id].partner != kNone;
   const auto [a, b] = nodes_.ends(id);
-  const nbc::Reach reach = reach_between(*run_.machine, static_cast<int>(own_core(a)),
-                                         static_cast<int>(own_core(b)));
+  const nbc::Reach reach = cluster_.reach(own_core(a), own_core(b));
   const double fixed =
       p_.copy[static_cast<size_t>(reach)].latency_us + (is_message ? p_.message_us : 0);
   events_.push(now_ + ticks(fixed), EventKind::kCopyBegins, core, id);
@@ -262,19 +272,27 @@ void Simulation::copy(uint32_t core, uint32_t id) {
 void Simulation::begin_copy(uint32_t core, uint32_t id) {
   const auto [a, b] = nodes_.ends(id);
   const uint32_t core_a = own_core(a), core_b = own_core(b);
-  const nbc::Reach reach = std::max(
-      {reach_between(*run_.machine, static_cast<int>(core_a), static_cast<int>(core_b)),
-       reach_between(*run_.machine, static_cast<int>(core), static_cast<int>(core_a)),
-       reach_between(*run_.machine, static_cast<int>(core), static_cast<int>(core_b))});
-  const int64_t bytes =
-      bytes_of(node(id).kind == NodeKind::kSend ? node(id).from : node(id).to) *
-      node(id).repeat.times;
-  const uint32_t copy =
-      traffic_.begin(now_, bytes, p_.copy[static_cast<size_t>(reach)].bandwidth_gbs,
-                     numa(core_a), numa(core_b));
+  const nbc::Reach reach =
+      std::max({cluster_.reach(core_a, core_b), cluster_.reach(core, core_a),
+                cluster_.reach(core, core_b)});
+  const uint32_t copy = traffic_.begin(
+      now_, bytes_of_node(id), p_.copy[static_cast<size_t>(reach)].bandwidth_gbs,
+      cluster_.numa(core_a), cluster_.numa(core_b));
   if (copying_.size() <= copy) copying_.resize(copy + 1);
   copying_[copy] = {core, id};
   cores_[core].busy -= now_;  // and plus the end
+}
+
+// To another host, by the links.
+void Simulation::transfer(uint32_t id, double fixed_us) {
+  nodes_[id].is_taken = true;
+  const bool is_send = node(id).kind == NodeKind::kSend;
+  const uint32_t send = is_send ? id : nodes_[id].partner;
+  const uint32_t from = own_core(rank_of(send));
+  const uint32_t to = own_core(rank_of(nodes_[send].partner));
+  const Time end = links_.begin(now_ + ticks(fixed_us), cluster_.host_of(from),
+                                cluster_.host_of(to), bytes_of_node(send));
+  events_.push(end, EventKind::kArrives, to, send);
 }
 
 void Simulation::complete(uint32_t id, uint32_t by_core) {
@@ -323,6 +341,11 @@ void Simulation::handle(const Event& e) {
       if (nodes_[done.node].partner != kNone)
         complete(nodes_[done.node].partner, done.core);
       return free_core(done.core);
+    }
+    case EventKind::kArrives: {
+      const uint32_t receive = nodes_[e.node].partner;
+      complete(e.node, own_core(rank_of(e.node)));
+      return complete(receive, own_core(rank_of(receive)));
     }
     case EventKind::kWorkEnds:
       complete(e.node, e.core);

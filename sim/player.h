@@ -16,6 +16,8 @@
 // of send and receive comes second does the copy. A thread does what became ready first, stays
 // on its core if that is free and else takes the closest free one; where none is, the next core
 // to become free goes on with the thread that has waited longest.
+// Between hosts a message begins when both ends are posted, in the background as soon as that is noticed;
+// then the hosts' links carry it, and no core is busy with it.
 
 #include <memory>
 #include <vector>
@@ -43,7 +45,7 @@ struct Rules {
 };
 
 struct Run {
-  const topo::Machine* machine = nullptr;
+  const topo::Machine* machine = nullptr;  // a host
   const nbc::Parameters* parameters = nullptr;
   const Placement* placement = nullptr;
   const std::vector<std::shared_ptr<const nbc::Schedule>>* schedules =
@@ -52,6 +54,7 @@ struct Run {
   int64_t element_bytes = 1;
   double compute_us = 0;  // between start and wait
   Rules rules;
+  int hosts = 1;
 };
 
 struct Outcome {

@@ -5,17 +5,24 @@
 
 namespace mpc::sim {
 
-ProgressThreads::ProgressThreads(const topo::Machine& machine,
-                                 const Placement& placement, const NodeTable& nodes,
-                                 Take take)
-    : machine_(machine),
+ProgressThreads::ProgressThreads(const Cluster& cluster, const Placement& placement,
+                                 const NodeTable& nodes, Take take)
+    : cluster_(cluster),
       placement_(placement),
       nodes_(nodes),
       take_(std::move(take)),
       threads_(placement.core_of_rank.size()),
-      thread_of_core_(static_cast<size_t>(placement.core_count), kNone) {
+      thread_of_core_(static_cast<size_t>(placement.core_count), kNone),
+      hosts_(static_cast<size_t>(cluster.hosts())) {
   for (const int core : placement.communication_cores)
-    free_cores_.insert(static_cast<uint32_t>(core));
+    host_of(static_cast<uint32_t>(core)).free_cores.insert(static_cast<uint32_t>(core));
+}
+
+void ProgressThreads::note_change(uint32_t core) {
+  Host& host = host_of(core);
+  if (host.is_changed) return;
+  host.is_changed = true;
+  changed_.push_back(cluster_.host_of(core));
 }
 
 // The receiver's for a copy, or the sender's if that can begin sooner; else the node's own.
@@ -26,10 +33,11 @@ uint32_t ProgressThreads::thread_for(uint32_t id, uint32_t by_core) const {
   const uint32_t receiver = is_send ? partner : nodes_.rank_of(id);
   const uint32_t sender = is_send ? nodes_.rank_of(id) : partner;
   if (!threads_[receiver].is_active) return receiver;
+  const Host& host = host_of(home_of(receiver));
   const bool begins_at_once =
       sender == thread_of_core_[by_core]
           ? threads_[sender].nodes.empty()
-          : !threads_[sender].is_active && free_cores_.size() > ready_.size();
+          : !threads_[sender].is_active && host.free_cores.size() > host.ready.size();
   return begins_at_once ? sender : receiver;
 }
 
@@ -45,21 +53,23 @@ void ProgressThreads::queue(uint32_t id, uint32_t by_core) {
     thread.nodes.push_back(id);
   if (thread.is_active) return;
   thread.is_active = true;
-  ready_.push_back(rank);
+  host_of(home_of(rank)).ready.push_back(rank);
+  note_change(home_of(rank));
 }
 
 // The core where the thread was if that is near, else the closest one. Cores are in the order of the topology's
 // tree: the closest one is the next on either side. Requires: there is one.
 uint32_t ProgressThreads::free_core_near(const Thread& thread, uint32_t rank) const {
-  const auto home = static_cast<uint32_t>(placement_.core_of_rank[rank]);
-  if (free_cores_.contains(thread.core) && numa(thread.core) == numa(home))
+  const uint32_t home = home_of(rank);
+  const std::set<uint32_t>& free = host_of(home).free_cores;
+  if (free.contains(thread.core) && cluster_.numa(thread.core) == cluster_.numa(home))
     return thread.core;
-  const auto above = free_cores_.lower_bound(home);
-  if (above == free_cores_.begin()) return *above;
+  const auto above = free.lower_bound(home);
+  if (above == free.begin()) return *above;
   const uint32_t below = *std::prev(above);
-  if (above == free_cores_.end()) return below;
+  if (above == free.end()) return below;
   const auto distance = [&](uint32_t core) {
-    return std::pair(machine_.distance(static_cast<int>(home), static_cast<int>(core)),
+    return std::pair(cluster_.distance(home, core),
                      core > home ? core - home : home - core);
   };
   return distance(below) < distance(*above) ? below : *above;
@@ -68,9 +78,15 @@ uint32_t ProgressThreads::free_core_near(const Thread& thread, uint32_t rank) co
 // Threads that have waited longest first, on whichever cores are free: those take ready threads
 // from each other.
 void ProgressThreads::run_ready() {
-  while (!ready_.empty() && !free_cores_.empty()) {
-    const uint32_t rank = ready_.front();
-    ready_.pop_front();
+  for (const uint32_t host : changed_) run_host(hosts_[host]);
+  changed_.clear();
+}
+
+void ProgressThreads::run_host(Host& host) {
+  host.is_changed = false;
+  while (!host.ready.empty() && !host.free_cores.empty()) {
+    const uint32_t rank = host.ready.front();
+    host.ready.pop_front();
     run_thread(rank, free_core_near(threads_[rank], rank));
   }
 }
@@ -85,7 +101,7 @@ bool ProgressThreads::run_thread(uint32_t rank, uint32_t core) {
     if (nodes_[id].is_taken) continue;
     thread.core = core;
     thread_of_core_[core] = rank;
-    free_cores_.erase(core);
+    host_of(core).free_cores.erase(core);
     take_(core, id);
     return true;
   }
@@ -98,11 +114,12 @@ void ProgressThreads::leave_core(uint32_t core) {
   const uint32_t rank = thread_of_core_[core];
   if (threads_[rank].at_once > 0 && run_thread(rank, core)) return;
   thread_of_core_[core] = kNone;
-  free_cores_.insert(core);
+  host_of(core).free_cores.insert(core);
+  note_change(core);
   if (threads_[rank].nodes.empty())
     threads_[rank].is_active = false;
   else
-    ready_.push_back(rank);
+    host_of(core).ready.push_back(rank);
 }
 
 }  // namespace mpc::sim

@@ -14,9 +14,9 @@
 #include <set>
 #include <vector>
 
+#include "sim/cluster.h"
 #include "sim/node_table.h"
 #include "sim/placement.h"
-#include "topology/machine.h"
 
 namespace mpc::sim {
 
@@ -25,7 +25,7 @@ class ProgressThreads {
   // A communication core begins with a node.
   using Take = std::function<void(uint32_t core, uint32_t node)>;
 
-  ProgressThreads(const topo::Machine& machine, const Placement& placement,
+  ProgressThreads(const Cluster& cluster, const Placement& placement,
                   const NodeTable& nodes, Take take);
 
   // For a node that is ready; `by_core` has made it so.
@@ -44,19 +44,31 @@ class ProgressThreads {
     bool is_active = false;  // waits for a core, or has one
     uint32_t core = kNone;   // where it was last
   };
-  int numa(uint32_t core) const { return machine_.core(static_cast<int>(core)).numa; }
+  // Threads and cores of a host.
+  struct Host {
+    std::deque<uint32_t> ready;     // threads that wait for a core
+    std::set<uint32_t> free_cores;  // communication cores without a thread
+    bool is_changed = false;        // and stands in changed_
+  };
+  Host& host_of(uint32_t core) { return hosts_[cluster_.host_of(core)]; }
+  const Host& host_of(uint32_t core) const { return hosts_[cluster_.host_of(core)]; }
+  uint32_t home_of(uint32_t rank) const {
+    return static_cast<uint32_t>(placement_.core_of_rank[rank]);
+  }
+  void note_change(uint32_t core);
+  void run_host(Host& host);
   uint32_t thread_for(uint32_t id, uint32_t by_core) const;
   uint32_t free_core_near(const Thread& thread, uint32_t rank) const;
   bool run_thread(uint32_t rank, uint32_t core);
 
-  const topo::Machine& machine_;
+  const Cluster& cluster_;
   const Placement& placement_;
   const NodeTable& nodes_;
   Take take_;
   std::vector<Thread> threads_;           // by rank
   std::vector<uint32_t> thread_of_core_;  // whose runs there; kNone: nobody's
-  std::deque<uint32_t> ready_;            // threads that wait for a core
-  std::set<uint32_t> free_cores_;         // communication cores without a thread
+  std::vector<Host> hosts_;
+  std::vector<uint32_t> changed_;  // hosts, since run_ready() has last looked
 };
 
 }  // namespace mpc::sim
