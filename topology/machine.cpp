@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "topology/cluster_name.h"
 #include "topology/draw.h"
 #include "topology/tree.h"
 
@@ -104,6 +105,11 @@ Result<std::unique_ptr<Machine>> Machine::detect() {
 Result<std::unique_ptr<Machine>> Machine::by_name(const std::string& name) {
   for (const KnownMachine& machine : kKnownMachines)
     if (name == machine.name) return make(name, Source::kSynthetic, machine.synthetic);
+  if (parse_cluster(name))
+    return {Errc::kArg,
+            fmt::format("machine '{}': several hosts, which only the models know "
+                        "(mpcinfo model, simulate, advise)",
+                        name)};
   if (name.ends_with(".xml") || name.find('/') != std::string::npos) {
     if (access(name.c_str(), R_OK) != 0)
       return {Errc::kNotFound, fmt::format("{}: no such topology file", name)};

@@ -30,6 +30,8 @@ struct Call final : CollectiveState {
     shape.rank = comm.rank();
     shape.size = comm.size();
     shape.place_of_rank = comm.places();
+    if (!comm.is_in_one_process()) [[unlikely]]
+      shape.homes = comm.homes();
   }
 
   Comm& comm;

@@ -95,6 +95,11 @@ Members Comm::everyone() const {
   return {both.members_in(process), &both};
 }
 
+const nbc::Homes* Comm::homes() const {
+  return is_in_one_process() || is_inter_ ? nullptr
+                                          : group_->homes(self_->job->processes());
+}
+
 ContextSlot Comm::next_slot() {
   ContextReserve& reserve = spanning_->reserve;
   if (reserve.is_empty())

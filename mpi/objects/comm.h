@@ -72,6 +72,8 @@ class Comm final : public Object {
   }
   // The worker of each member of the local group; see GroupTable::places.
   std::span<const int> places() const { return group_->places(); }
+  // Where the members live, if they are one group, live in several processes and share some of them; else null.
+  const nbc::Homes* homes() const;
   std::span<const int> world_ranks() const noexcept { return group_->world_ranks(); }
   msg::ContextId context() const noexcept { return context_; }  // point-to-point
   msg::ContextId collective_context() const noexcept { return context_ + 1; }

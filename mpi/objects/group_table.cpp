@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "nbc/algorithms/nest.h"
+#include "runtime/job/host_map.h"
 #include "runtime/job/job.h"
 
 namespace mpc::mpi {
@@ -130,6 +132,22 @@ const ProcessList& GroupTable::processes(const job::ProcessMap& map) const {
         map, std::initializer_list<std::span<const int>>{ranks_});
   });
   return *processes_;
+}
+
+const nbc::Homes* GroupTable::homes(const job::ProcessMap& map) const {
+  std::call_once(housing_, [&] {
+    std::vector<int> hosts, processes;
+    for (const int rank : ranks_) {
+      processes.push_back(map.process_of(rank));
+      hosts.push_back(job::host_map().host_of(processes.back()));
+    }
+    const std::span<const int> known = places();
+    const std::vector<int> nowhere(ranks_.size(), 0);
+    auto made =
+        std::make_shared<nbc::Homes>(hosts, processes, known.empty() ? nowhere : known);
+    if (made->has_groups()) homes_ = std::move(made);
+  });
+  return homes_.get();
 }
 
 }  // namespace mpc::mpi

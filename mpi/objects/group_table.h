@@ -15,6 +15,10 @@
 
 #include "mpi/objects/process_list.h"
 
+namespace mpc::nbc {
+class Homes;
+}
+
 namespace mpc::mpi {
 
 class GroupTable;
@@ -46,6 +50,10 @@ class GroupTable {
   // Where the members live; made at the first use. `map`: the job's.
   const ProcessList& processes(const job::ProcessMap& map) const;
 
+  // The same for trees over several processes; made at the first use. Null: no two members share a process, or
+  // one of several hosts.
+  const nbc::Homes* homes(const job::ProcessMap& map) const;
+
   struct PrivateTag {};
   GroupTable(PrivateTag, std::vector<int> world_ranks);
 
@@ -56,6 +64,8 @@ class GroupTable {
   mutable std::vector<int> places_;
   mutable std::once_flag listing_;
   mutable std::unique_ptr<const ProcessList> processes_;
+  mutable std::once_flag housing_;
+  mutable std::shared_ptr<const nbc::Homes> homes_;
   mutable std::once_flag sorting_;
   mutable std::vector<std::pair<int, int>> sorted_;  // (world rank, index)
 };

@@ -22,6 +22,7 @@ namespace mpc::nbc {
 namespace {
 
 constexpr int kAuto = -1, kInvalid = -2;
+constexpr int kAllLevels = 1 << 20;
 constexpr size_t kMostSites = 64;
 constexpr int64_t kLeastBytes = 16 << 10;
 
@@ -236,7 +237,8 @@ int64_t byte_scale() noexcept {
 Situation situation_of(const SplitSite& site, const CommView& comm) {
   Situation situation;
   situation.coll = site.coll;
-  situation.ranks = comm.size;
+  situation.ranks = comm.ranks_here;  // the other processes are taken to be alike
+  situation.hosts = comm.processes;
   situation.application_cores = comm.job.application_workers();
   situation.communication_cores = comm.job.communication_workers();
   situation.bytes = site.bytes * byte_scale();
@@ -285,7 +287,10 @@ int TreeSplitter::split_of(SplitCall& call, const CommView& comm) {
   auto_counter.add();
   if (decision.split > 0) kept_counter.add();
   call.predicted_us_ = decision.predicted_us;
-  return decision.split;
+  // All is kept: also where a larger process makes the tree higher than the model of this one.
+  const bool keeps_all = situation.hosts > 1 && !prediction.times.empty() &&
+                         decision.split == prediction.times.back().split;
+  return keeps_all ? kAllLevels : decision.split;
 }
 
 bool needs_choice(const CommView& comm, Shape& shape) {

@@ -34,6 +34,7 @@ struct CommView {
   int size;
   int process;              // the caller's
   int ranks_here;           // members that live in it
+  int processes;            // that members live in
   const std::string* hint;  // "mpc_nbc_split"; null: none
 };
 

@@ -27,14 +27,16 @@ double best_blocking_us(const nbc::Situation& s, const nbc::Parameters& p) {
 }
 
 // Each operation in turn takes what the ones before it have left of the computation to hide in.
-Advice advise(const std::vector<Operation>& mix, int cores, int ranks,
-              double compute_us, const nbc::Parameters& p) {
+Advice advise(const std::vector<Operation>& mix, const ModelSetting& setting, int ranks,
+              double compute_us) {
+  const nbc::Parameters& p = setting.parameters;
+  const int cores = setting.cores();
   Advice advice;
   advice.ranks = ranks;
   advice.compute_us = compute_us * cores / ranks;
   double kept = 0, folded = 0;
   for (const Operation& operation : mix) {
-    nbc::Situation s = situation_of(operation, cores, ranks);
+    nbc::Situation s = situation_of(operation, cores, ranks, setting.hosts);
     s.window_us = std::max(0.0, advice.compute_us - folded) / operation.count;
     const nbc::Choice choice = nbc::choose(s, p);
     const nbc::Prediction prediction = nbc::predict_best(s, p);
@@ -65,16 +67,17 @@ void print_advice(const std::vector<Advice>& all, const std::vector<Operation>& 
   };
   const Advice& best = *std::min_element(all.begin(), all.end(), by_total);
   const Advice& full = all.back();
-  std::printf("%s: %d cores; parameters: %s (%s)\n", setting.machine->name().c_str(),
-              setting.cores(), setting.parameters.machine.c_str(),
+  const char* each = setting.hosts > 1 ? " on each host" : "";
+  std::printf("%s: %d cores%s; parameters: %s (%s)\n", setting.name.c_str(),
+              setting.cores(), each, setting.parameters.machine.c_str(),
               setting.parameters.source.c_str());
   std::printf("A round: %.6g us of computation on all cores, and", compute_us);
   for (const Operation& operation : mix)
     std::printf(" %d x %s of %lld bytes", operation.count, operation.name.c_str(),
                 static_cast<long long>(operation.bytes));
   std::printf(
-      "\n\nUse %d ranks; leave %d cores for communication: %.6g us for a round.\n",
-      best.ranks, setting.cores() - best.ranks, best.total_us);
+      "\n\nUse %d ranks%s; leave %d cores for communication: %.6g us for a round.\n",
+      best.ranks, each, setting.cores() - best.ranks, best.total_us);
   for (size_t i = 0; i < mix.size(); ++i) {
     const nbc::Choice& choice = best.choices[i];
     std::printf("  %-12s %s, S=%d%s\n", mix[i].name.c_str(),
@@ -97,8 +100,7 @@ int advise_command(const ModelOptions& options) {
   if (!compute_us) return complain(compute_us.error());
   std::vector<Advice> all;
   for (int ranks = 1; ranks <= setting->cores(); ++ranks)
-    all.push_back(
-        advise(*mix, setting->cores(), ranks, *compute_us, setting->parameters));
+    all.push_back(advise(*mix, *setting, ranks, *compute_us));
   if (!options.is_csv) {
     print_advice(all, *mix, *setting, *compute_us);
     return 0;

@@ -35,8 +35,14 @@ std::string is_named(const std::string& name) {
   return name.empty() ? "wants a name, and there is none" : "";
 }
 
+// Of the commands that know clusters.
+constexpr char kClusterHelp[] =
+    "Another machine: knl64, skylake48, an hwloc XML file or synthetic string; "
+    "16*NAME: a "
+    "cluster of 16 of them";
+
 void add_machine(CLI::App& app, std::string& machine) {
-  app.add_option("--machine", machine, kMachineHelp)
+  app.add_option("--machine", machine, kClusterHelp)
       ->type_name("NAME")
       ->check(is_named);
 }
@@ -131,9 +137,10 @@ Action declare_simulate(CLI::App& app) {
   app.add_option("--to", o->last_ranks, "Highest number of ranks")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
-  app.add_option("--step", o->step, "Step of the number of ranks")
+  app.add_option("--step", o->step,
+                 "Step of the number of ranks; default: 1, of large clusters more")
       ->type_name("N")
-      ->capture_default_str();
+      ->check(CLI::PositiveNumber);
   app.add_flag("--waits-help", o->waits_help,
                "Ranks in wait also do what is left of their own");
   add_costs(app, *o);

@@ -35,15 +35,28 @@ ModelTable empty_table(const ModelSetting& setting, const char* kind,
   table.kind = kind;
   table.unit = unit;
   table.cores = setting.cores();
-  table.title =
-      fmt::format("{} on {}", setting.operation.name, setting.machine->name());
+  table.hosts = setting.hosts;
+  table.title = fmt::format("{} on {}", setting.operation.name, setting.name);
   return table;
+}
+
+// What a message between hosts takes, in copies within one.
+nbc::PaperNetwork network_of(const ModelSetting& setting) {
+  const nbc::Parameters& p = setting.parameters;
+  const int64_t bytes = setting.operation.bytes;
+  return {setting.hosts,
+          nbc::network_us(p, bytes) / nbc::copy_us(p, nbc::Reach::kNuma, bytes)};
 }
 
 ModelTable paper_model(const ModelSetting& setting, nbc::PaperOperation operation) {
   ModelTable table =
       empty_table(setting, name_of(operation.weight), "transfers of one buffer");
-  for (const nbc::PaperRow& row : nbc::paper_table(operation, setting.cores()))
+  const nbc::PaperNetwork network =
+      setting.hosts > 1 ? network_of(setting) : nbc::PaperNetwork{};
+  if (setting.hosts > 1)
+    table.title +=
+        fmt::format(", a transfer between hosts as {:.3g} within", network.transfer);
+  for (const nbc::PaperRow& row : nbc::paper_table(operation, setting.cores(), network))
     table.rows.push_back({row.ranks, row.height, row.compute, row.blocking,
                           row.nonblocking, row.overlapped, row.best_split, -1});
   return table;
@@ -51,14 +64,17 @@ ModelTable paper_model(const ModelSetting& setting, nbc::PaperOperation operatio
 
 ModelTable calibrated_model(const ModelSetting& setting) {
   ModelTable table = empty_table(setting, "calibrated", "us");
-  const int max_split = nbc::tree_height(setting.cores());
+  const int above = nbc::tree_height(setting.hosts);
+  const int max_split = nbc::tree_height(setting.cores()) + above;
   for (int ranks = 2; ranks < setting.cores(); ++ranks) {
-    nbc::Situation s = situation_of(setting.operation, setting.cores(), ranks);
-    s.algorithm = "binomial";
+    nbc::Situation s =
+        situation_of(setting.operation, setting.cores(), ranks, setting.hosts);
+    s.algorithm = setting.hosts > 1 ? "tree" : "binomial";
     const double window = nbc::nominal_window_us(s, setting.parameters);
     const auto times = nbc::predict(s, nbc::plans_for(s).front(), setting.parameters);
     ModelTable::Row row{
-        ranks, nbc::tree_height(ranks), window, times.back().kept_us, {}, {}, 0, -1};
+        ranks, nbc::tree_height(ranks) + above, window, times.back().kept_us, {}, {}, 0,
+        -1};
     for (int split = 0; split <= max_split; ++split) {
       const auto& time = times[std::min(static_cast<size_t>(split), times.size() - 1)];
       row.nonblocking.push_back(time.nonblocking_us());
@@ -81,10 +97,11 @@ ModelTable simulated(const ModelSetting& setting,
   return table;
 }
 
+// `usual`: where none is named.
 Result<const nbc::Algorithm*> algorithm_of(const Operation& operation,
-                                           const std::string& name) {
+                                           const std::string& name, const char* usual) {
   const nbc::Algorithm* found =
-      nbc::find_algorithm(operation.coll, name.empty() ? "binomial" : name);
+      nbc::find_algorithm(operation.coll, name.empty() ? usual : name);
   if (found != nullptr) return found;
   std::string known;
   for (const nbc::Algorithm& algorithm : nbc::algorithms(operation.coll))
@@ -112,15 +129,37 @@ int model_command(const ModelOptions& options) {
   return show(paper_model(*setting, operation), options);
 }
 
+namespace {
+
+// A large cluster takes seconds for each number of ranks: from three quarters of the cores on, and not all of
+// them, unless the options say more.
+constexpr int kManyRanks = 4096, kRows = 8;
+
+bool is_large(const ModelSetting& setting) {
+  return setting.hosts > 1 && setting.hosts * setting.cores() > kManyRanks;
+}
+int first_ranks_of(const ModelOptions& options, const ModelSetting& setting) {
+  if (options.first_ranks > 0) return options.first_ranks;
+  return is_large(setting) ? std::max(2, setting.cores() * 3 / 4) : 2;
+}
+int step_of(const ModelOptions& options, const ModelSetting& setting, int from,
+            int to) {
+  if (options.step > 0) return options.step;
+  return is_large(setting) ? (to - from) / kRows + 1 : 1;
+}
+
+}  // namespace
+
 int simulate_command(const ModelOptions& options) {
   auto setting = find_overlap_setting(options);
   if (!setting) return complain(setting.error());
-  auto algorithm = algorithm_of(setting->operation, options.algorithm);
+  auto algorithm = algorithm_of(setting->operation, options.algorithm,
+                                setting->hosts > 1 ? "tree" : "binomial");
   if (!algorithm) return complain(algorithm.error());
   const int last = setting->cores() - 1;
-  const int from = options.first_ranks > 0 ? options.first_ranks : 2;
+  const int from = first_ranks_of(options, *setting);
   const int to = options.last_ranks > 0 ? options.last_ranks : last;
-  if (from < 2 || to > last || from > to || options.step < 1)
+  if (from < 2 || to > last || from > to || options.step < 0)
     return complain(
         {Errc::kArg,
          fmt::format("ranks must be 2 to {} in steps of at least 1", last)});
@@ -129,9 +168,10 @@ int simulate_command(const ModelOptions& options) {
   e.parameters = setting->parameters;
   e.coll = setting->operation.coll;
   e.bytes = setting->operation.bytes;
+  e.hosts = setting->hosts;
   e.algorithm = *algorithm;
   e.rules.waits_help = options.waits_help;
-  auto points = sim::simulate_all(e, from, to, options.step);
+  auto points = sim::simulate_all(e, from, to, step_of(options, *setting, from, to));
   if (!points) return complain(points.error());
   return show(simulated(*setting, *points), options);
 }

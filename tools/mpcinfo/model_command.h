@@ -20,7 +20,7 @@ struct ModelOptions {
   std::string plot;        // path; "": none
   std::string ops = "ibcast:2MB:1";               // the mix of advise
   std::string compute = "2ms";                    // computation of a round on all cores
-  int first_ranks = 0, last_ranks = 0, step = 1;  // of simulate; 0: all
+  int first_ranks = 0, last_ranks = 0, step = 0;  // of simulate; 0: all, or a choice
   int ranks = 2, comm_cores = 1, cores = 0;       // of possible; 0 cores: all
   std::string window;  // of possible: computation of each rank; "": 1.2 times blocking
   std::string shared_copy = "512KB";  // of possible: message.shared_copy

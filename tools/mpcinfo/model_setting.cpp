@@ -7,6 +7,7 @@
 
 #include "nbc/model/machine_file.h"
 #include "sim/experiment.h"
+#include "topology/cluster_name.h"
 #include "topology/fingerprint.h"
 
 namespace mpc::tools {
@@ -27,10 +28,17 @@ Result<nbc::Parameters> find_parameters(const topo::Machine& machine,
 
 Result<ModelSetting> find_setting(const ModelOptions& options, bool needs_tree) {
   ModelSetting setting;
-  auto machine = options.machine.empty() ? topo::Machine::detect()
-                                         : topo::Machine::by_name(options.machine);
+  std::string name = options.machine;
+  if (const auto cluster = topo::parse_cluster(name)) {
+    setting.hosts = cluster->hosts;
+    name = cluster->machine;
+  }
+  auto machine = name.empty() ? topo::Machine::detect() : topo::Machine::by_name(name);
   if (!machine) return machine.error();
   setting.machine = std::move(machine).value();
+  setting.name = setting.machine->name();
+  if (setting.hosts > 1)
+    setting.name = fmt::format("{}*{}", setting.hosts, setting.name);
   auto operation = parse_operation(options.operation, needs_tree);
   if (!operation) return operation.error();
   auto bytes = parse_bytes(options.bytes);
@@ -53,12 +61,14 @@ Result<ModelSetting> find_overlap_setting(const ModelOptions& options) {
   return setting;
 }
 
-nbc::Situation situation_of(const Operation& operation, int cores, int ranks) {
+nbc::Situation situation_of(const Operation& operation, int cores, int ranks,
+                            int hosts) {
   nbc::Situation s;
   s.coll = operation.coll;
   s.ranks = s.application_cores = ranks;
   s.communication_cores = cores - ranks;
   s.bytes = operation.bytes;
+  s.hosts = hosts;
   return s;
 }
 

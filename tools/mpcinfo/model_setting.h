@@ -7,6 +7,7 @@
 // See also:  docs/overlap-model.md, section "Where the numbers come from".
 
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "nbc/model/calibrated.h"
@@ -21,15 +22,18 @@ struct ModelSetting {
   std::unique_ptr<topo::Machine> machine;
   nbc::Parameters parameters;
   Operation operation;
-  int cores() const { return machine->core_count(); }
+  int hosts = 1;                                       // like `machine`
+  std::string name;                                    // "knl64", "16*knl64"
+  int cores() const { return machine->core_count(); }  // of one host
 };
 
 // `needs_tree`: only operations that go through a tree. Errors: kArg, kNotFound, kSystem.
 Result<ModelSetting> find_setting(const ModelOptions& options, bool needs_tree);
 // The same for numbers of ranks that each have a core. Errors: also kArg for too few cores.
 Result<ModelSetting> find_overlap_setting(const ModelOptions& options);
-// `ranks` of all cores have a rank, the others communicate.
-nbc::Situation situation_of(const Operation& operation, int cores, int ranks);
+// `ranks` of all cores have a rank, the others communicate; so on each host.
+nbc::Situation situation_of(const Operation& operation, int cores, int ranks,
+                            int hosts = 1);
 // Says on stderr what is wrong. Returns: the exit status.
 int complain(const Error& error);
 

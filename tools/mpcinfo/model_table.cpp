@@ -19,7 +19,8 @@ std::string as_csv(const ModelTable& table) {
   const bool has_choice = !table.rows.empty() && table.rows[0].chosen_split >= 0;
   for (size_t s = 0; s < splits; ++s) out += fmt::format(",T_nonblocking_S{}", s);
   for (size_t s = 0; s < splits; ++s) out += fmt::format(",T_overlapped_S{}", s);
-  out += has_choice ? ",best_S,chosen_S\n" : ",best_S\n";
+  out += has_choice ? ",best_S,chosen_S" : ",best_S";
+  out += table.hosts > 1 ? ",hosts\n" : "\n";
   for (const ModelTable::Row& row : table.rows) {
     out += fmt::format("{},{},{},{},{:.6f},{:.6f}", table.cores, table.kind, row.ranks,
                        row.height, row.compute, row.compute + row.blocking);
@@ -27,6 +28,7 @@ std::string as_csv(const ModelTable& table) {
     for (double time : row.overlapped) out += fmt::format(",{:.6f}", time);
     out += fmt::format(",{}", row.best_split);
     if (has_choice) out += fmt::format(",{}", row.chosen_split);
+    if (table.hosts > 1) out += fmt::format(",{}", table.hosts);
     out += '\n';
   }
   return out;
@@ -37,8 +39,11 @@ std::string as_text(const ModelTable& table) {
   const size_t splits =
       table.rows.empty() ? 0 : std::min(kShown, table.rows[0].overlapped.size());
   const bool has_choice = !table.rows.empty() && table.rows[0].chosen_split >= 0;
-  std::string out = fmt::format("{}, {} cores, times in {} ({}), with computation\n\n",
-                                table.title, table.cores, table.unit, table.kind);
+  const std::string hosts =
+      table.hosts > 1 ? fmt::format("{} hosts of ", table.hosts) : std::string();
+  std::string out =
+      fmt::format("{}, {}{} cores, times in {} ({}), with computation\n\n", table.title,
+                  hosts, table.cores, table.unit, table.kind);
   out += fmt::format("{:>6}{:>6}{:>12}", "ranks", "cores", "blocking");
   for (size_t s = 0; s < splits; ++s)
     out += fmt::format("{:>12}", fmt::format("S={}", s));
@@ -54,10 +59,11 @@ std::string as_text(const ModelTable& table) {
   }
   if (const ModelTable::Row* best = table.best())
     out += fmt::format(
-        "\nFastest: {} ranks, the other {} cores for communication, S={}: {:.6g} {}.\n"
+        "\nFastest{}: {} ranks, the other {} cores for communication, S={}: {:.6g} "
+        "{}.\n"
         "(\"cores\" are those left for communication.)\n",
-        best->ranks, table.cores - best->ranks, best->best_split, best->best(),
-        table.unit);
+        table.hosts > 1 ? ", on each host" : "", best->ranks, table.cores - best->ranks,
+        best->best_split, best->best(), table.unit);
   return out;
 }
 

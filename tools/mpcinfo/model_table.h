@@ -25,14 +25,15 @@ struct ModelTable {
   std::string title;  // "ibcast on knl64"
   std::string kind;   // "constant", "calibrated", "simulated"
   std::string unit;   // "transfers", "us"
-  int cores = 0;
+  int cores = 0;      // of one host, as ranks are
+  int hosts = 1;
   std::vector<Row> rows;
 
   // The row with the lowest time; null if there is none.
   const Row* best() const;
 };
 
-// One line per N, with a line of names; the columns of the reference table.
+// One line per N, with a line of names; the columns of the reference table, of a cluster also its hosts.
 std::string as_csv(const ModelTable& table);
 // For people: S = 0..3, the best S, and a sentence that says what is best.
 std::string as_text(const ModelTable& table);

@@ -53,6 +53,8 @@ void print_possible(const ModelSetting& setting, const nbc::Situation& s,
 int possible_command(const ModelOptions& options) {
   auto setting = find_setting(options, /*needs_tree=*/false);
   if (!setting) return complain(setting.error());
+  if (setting->hosts > 1)
+    return complain({Errc::kArg, setting->name + ": possible knows one host only"});
   nbc::Situation s;
   s.coll = setting->operation.coll;
   s.bytes = setting->operation.bytes;
