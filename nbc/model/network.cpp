@@ -1,5 +1,6 @@
 #include "nbc/model/network.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "nbc/model/levels.h"

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "nbc/model/calibrated.h"
+#include "nbc/model/parameters.h"
+#include "nbc/model/situation.h"
 
 namespace mpc::nbc {
 
