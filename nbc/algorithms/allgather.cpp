@@ -236,9 +236,16 @@ void allgatherv_recursive_doubling(B& b, const Shape& s) {
   unpack(b, s, blocks, all, offsets, 0, have);
 }
 
+void allgather_homes(B& b, const Shape& s) {
+  if (s.homes != nullptr) return allgather_nested(b, s);
+  allgather_gather_bcast(b, s);
+}
+
 constexpr Algorithm kAllgather[] = {
     {Coll::kAllgather, "gather_bcast", kNoRestriction,
      "all to rank 0, the whole down a tree", allgather_gather_bcast},
+    {Coll::kAllgather, "tree", kNoRestriction,
+     "up and down a tree over processes; gather_bcast in one process", allgather_homes},
     {Coll::kAllgather, "ring", kNoRestriction, "blocks round a ring", allgather_ring},
     {Coll::kAllgather, "linear", kNoRestriction, "everyone to everyone",
      allgather_linear},

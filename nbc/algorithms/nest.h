@@ -4,7 +4,7 @@
 // Role:      where the members of a communicator of several processes live (host, process, worker), as
 //            layers of binomial trees: each group has one leader, and only leaders of the groups beside
 //            each other are joined.
-// Users:     nbc/algorithms builds trees by it; mpi keeps one Homes for each group of ranks.
+// Users:     nbc/algorithms builds trees by it; mpi/objects keeps one Homes for each group of ranks; sim.
 // Threads:   immutable.
 // See also:  nbc/algorithms/tree.h (trees of one process), docs/design/0035-hosts-in-trees.md.
 //

@@ -1,4 +1,4 @@
-// Gather and scatter over hosts, processes and workers: blocks go packed between processes, in one message
+// Gather, scatter and allgather over hosts, processes and workers: blocks go packed between processes, in one message
 // for each of them.
 #include "nbc/algorithms/nest.h"
 #include "nbc/algorithms/parts.h"
@@ -19,11 +19,11 @@ NestForm form_of(const Shape& s) {
 
 // What the root has for ranks first .. first + count - 1.
 BufferRef blocks(const Shape& s, int first, int count) {
-  return traits_of(s.coll).root == RootRole::kReceives
-             ? elements(kRecvBuffer, kRecvType, s.recv_type, first * s.recv_count,
-                        count * s.recv_count)
-             : elements(kSendBuffer, kSendType, s.send_type, first * s.send_count,
-                        count * s.send_count);
+  return traits_of(s.coll).root == RootRole::kSends
+             ? elements(kSendBuffer, kSendType, s.send_type, first * s.send_count,
+                        count * s.send_count)
+             : elements(kRecvBuffer, kRecvType, s.recv_type, first * s.recv_count,
+                        count * s.recv_count);
 }
 
 // Ranks in a row among those of a subtree; `at`: where they begin there.
@@ -43,28 +43,57 @@ std::vector<Run> runs_of(const std::vector<int>& order, const TreeChild& child) 
 }
 
 BufferRef own_block(const Shape& s) {
-  return traits_of(s.coll).root == RootRole::kReceives
-             ? elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count)
-             : elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+  if (traits_of(s.coll).root == RootRole::kSends)
+    return elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
+  if (s.is_in_place) return blocks(s, s.rank, 1);
+  return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
 }
 
-// At the root: from one child, and to where the blocks belong.
+// At the root: from one child, and to where the blocks belong; then `done` may be.
 void gather_child(B& b, const Shape& s, const Tree& tree, const std::vector<int>& order,
-                  const TreeChild& child) {
+                  const TreeChild& child, NodeId done) {
   const std::vector<Run> runs = runs_of(order, child);
   if (runs.size() == 1) {
     const BufferRef there = blocks(s, runs[0].first, runs[0].count);
-    on_edge(b, tree, b.recv(child.rank, there), child.level);
+    const NodeId received = on_edge(b, tree, b.recv(child.rank, there), child.level);
+    if (done != kNoNode) b.connect(received, done);
     return;
   }
-  const int64_t block = total_bytes(s.recv_count, s.recv_type);
+  const int64_t block = block_bytes(s);
   const BufferRef data = byte_scratch(b, child.count * block);
   const NodeId received = on_edge(b, tree, b.recv(child.rank, data), child.level);
   for (const Run& run : runs) {
     const BufferRef from = bytes_at(data, run.at * block, run.count * block);
     const NodeId copied = b.copy(from, blocks(s, run.first, run.count));
     after(b, received, on_edge(b, tree, copied, child.level));
+    if (done != kNoNode) b.connect(copied, done);
   }
+}
+
+// All blocks to the root; when they are there, `done` may be. Returns: what reads this rank's own block, unless
+// it is the root.
+NodeId gather_up(B& b, const Shape& s, const Tree& tree, int root, NodeId done) {
+  if (tree.parent < 0) {
+    const std::vector<int> order = s.homes->outside().order(root);
+    for (const TreeChild& child : tree.children)
+      gather_child(b, s, tree, order, child, done);
+    if (s.is_in_place) return kNoNode;
+    const NodeId own = on_edge(b, tree, b.copy(own_block(s), blocks(s, s.rank, 1)), 0);
+    if (done != kNoNode) b.connect(own, done);
+    return kNoNode;
+  }
+  if (tree.children.empty())
+    return on_edge(b, tree, b.send(tree.parent, own_block(s)), tree.level);
+  const int64_t block = block_bytes(s);
+  const BufferRef all = byte_scratch(b, block * tree.span);
+  const NodeId sent = on_edge(b, tree, b.send(tree.parent, all), tree.level);
+  const NodeId own = b.copy(own_block(s), bytes_at(all, 0, block));
+  b.connect(on_edge(b, tree, own, tree.level), sent);
+  for (const TreeChild& child : tree.children) {
+    const BufferRef data = bytes_at(all, child.first * block, child.count * block);
+    b.connect(on_edge(b, tree, b.recv(child.rank, data), child.level), sent);
+  }
+  return own;
 }
 
 void scatter_child(B& b, const Shape& s, const Tree& tree,
@@ -94,26 +123,18 @@ Tree nested_tree(const Shape& s) {
 }
 
 void gather_nested(B& b, const Shape& s) {
-  const Tree tree = nested_tree(s);
-  if (tree.parent < 0) {
-    const std::vector<int> order = s.homes->outside().order(s.root);
-    for (const TreeChild& child : tree.children) gather_child(b, s, tree, order, child);
-    if (!s.is_in_place) on_edge(b, tree, b.copy(own_block(s), blocks(s, s.rank, 1)), 0);
-    return;
-  }
-  if (tree.children.empty()) {
-    on_edge(b, tree, b.send(tree.parent, own_block(s)), tree.level);
-    return;
-  }
-  const int64_t block = total_bytes(s.send_count, s.send_type);
-  const BufferRef all = byte_scratch(b, block * tree.span);
-  const NodeId sent = on_edge(b, tree, b.send(tree.parent, all), tree.level);
-  const NodeId own = b.copy(own_block(s), bytes_at(all, 0, block));
-  b.connect(on_edge(b, tree, own, tree.level), sent);
-  for (const TreeChild& child : tree.children) {
-    const BufferRef data = bytes_at(all, child.first * block, child.count * block);
-    b.connect(on_edge(b, tree, b.recv(child.rank, data), child.level), sent);
-  }
+  gather_up(b, s, nested_tree(s), s.root, kNoNode);
+}
+
+void allgather_nested(B& b, const Shape& s) {
+  const Tree up = s.homes->outside().tree(s.rank, 0, form_of(s));
+  const int64_t bytes = block_bytes(s) * s.size;
+  const Tree down = shape_tree(fit_tree(TreeKind::kPlaces, s, bytes), s, 0);
+  const NodeId done = up.parent < 0 ? b.nop() : kNoNode;
+  const NodeId own_read = gather_up(b, s, up, 0, done);
+  // In place, the own block must have left the buffer before the whole comes.
+  const NodeId guard = up.parent < 0 ? done : s.is_in_place ? own_read : kNoNode;
+  bcast_down(b, down, blocks(s, 0, s.size), guard, 1);
 }
 
 void scatter_nested(B& b, const Shape& s) {

@@ -163,7 +163,8 @@ inline constexpr int kFoldTag = 900, kUnfoldTag = 901;  // rounds use tags from 
 // Over hosts, processes and workers (nbc/algorithms/nested.cpp). Requires: s.homes.
 void gather_nested(B& b, const Shape& s);
 void scatter_nested(B& b, const Shape& s);
-// Their tree: its height is what Shape::split counts in.
+void allgather_nested(B& b, const Shape& s);
+// The tree of the first two: its height is what Shape::split counts in.
 Tree nested_tree(const Shape& s);
 
 // The lists that table.cpp joins. The first of each collective has no restriction.

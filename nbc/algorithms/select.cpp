@@ -115,6 +115,8 @@ const char* choose_over_homes(const Shape& s) {
     case Coll::kReduce:
     case Coll::kAllreduce:
       return bytes < kHomesSegmented ? "tree" : "tree_segmented";
+    case Coll::kAllgather:
+      return s.size * bytes <= kAllgatherWhole ? "tree" : "ring";
     case Coll::kGather:
     case Coll::kScatter:
       return bytes <= kHomesBlock ? "tree" : "linear";

@@ -1,4 +1,4 @@
-/* Collectives with trees over processes: broadcast, reduce, allreduce, gather and scatter, blocking and not,
+/* Collectives with trees over processes: broadcast, reduce, allreduce, gather, scatter and allgather, blocking and not,
  * on communicators whose members lie anyhow, with any root, small and in segments, with gaps on one side,
  * and with an operation that does not commute. usage: trees [ROUNDS [SEED]] */
 #include <stdlib.h>
@@ -104,6 +104,24 @@ static void scatter(Call* c) {
   CHECK(wrong(c->one, c, c->rank, step(c)) == 0);
 }
 
+static void allgather(Call* c, int is_in_place) {
+  MPI_Request request;
+  const size_t block = (size_t)c->count;
+  unsigned* const own = c->all + block * (size_t)c->rank;
+  const int plain = is_in_place ? 1 : step(c);
+  fill(is_in_place ? own : c->one, c, c->rank, plain);
+  const void* mine = is_in_place ? MPI_IN_PLACE : (const void*)c->one;
+  if (c->is_blocking) {
+    MPI_Allgather(mine, c->count, type(c), c->all, c->count, MPI_UNSIGNED, c->comm);
+  } else {
+    MPI_Iallgather(mine, c->count, type(c), c->all, c->count, MPI_UNSIGNED, c->comm,
+                   &request);
+    wait_for(&request);
+  }
+  for (int r = 0; r < c->size; ++r)
+    CHECK(wrong(c->all + block * (size_t)r, c, r, 1) == 0);
+}
+
 /* In rank order, to the root or to all. */
 static void reduction(Call* c, MPI_Op op, MPI_Datatype pair, int to_all) {
   MPI_Request request;
@@ -157,7 +175,7 @@ static void sum(Call* c, int to_all) {
 
 static void call(Call* c, unsigned round, MPI_Op op, MPI_Datatype pair) {
   static const int limits[] = {3, 700, 20000, 150000};
-  const int which = (int)draw(9), limit = limits[draw(which < 4 ? 4 : 3)];
+  const int which = (int)draw(11), limit = limits[draw(which < 4 ? 4 : 3)];
   c->round = round;
   c->count = (int)draw((unsigned)limit);
   c->is_blocking = (int)draw(2);
@@ -189,6 +207,10 @@ static void call(Call* c, unsigned round, MPI_Op op, MPI_Datatype pair) {
       break;
     case 7:
       scatter(c);
+      break;
+    case 8:
+    case 9:
+      allgather(c, (int)is_in_place);
       break;
     default: {
       MPI_Request request;

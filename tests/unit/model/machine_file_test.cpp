@@ -39,6 +39,23 @@ TEST(MachineFile, KeepsCachesAndReadsFilesThatLackThem) {
   EXPECT_FALSE(from_json(to_json(p)));
 }
 
+TEST(MachineFile, MayHaveANetwork) {
+  Parameters p = builtin_parameters()[0];
+  p.network = {2.5, 25};
+  const std::string text = to_json(p);
+  const auto back = from_json(text);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, p);
+  std::string old = text;  // as it was before there were networks
+  const size_t from = old.find("  \"network\""), end = old.find("},\n", from) + 3;
+  ASSERT_NE(from, std::string::npos);
+  const auto plain = from_json(old.erase(from, end - from));
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ(plain->network, NetworkCost());
+  p.network.bandwidth_gbs = 0;
+  EXPECT_FALSE(from_json(to_json(p)));
+}
+
 TEST(MachineFile, SaysWhatIsWrong) {
   const std::string good = to_json(builtin_parameters()[0]);
   const auto with = [&](const std::string& old, const std::string& now) {

@@ -166,6 +166,42 @@ TEST(Nest, IsOneBinomialTreeWhereNothingIsShared) {
   EXPECT_TRUE(where.homes().has_groups());
 }
 
+// What is chosen over processes sends one message up and one down for each process.
+TEST(Nest, LetsOnlyLeadersTalkBetweenProcesses) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 40; ++round) {
+    const Members where = random_where(random);
+    const Homes homes = where.homes();
+    if (!homes.has_groups()) continue;
+    const std::set<int> processes(where.process.begin(), where.process.end());
+    for (const Coll coll :
+         {Coll::kBarrier, Coll::kBcast, Coll::kReduce, Coll::kAllreduce, Coll::kGather,
+          Coll::kScatter, Coll::kAllgather}) {
+      Shape s;
+      s.coll = coll;
+      s.size = where.size();
+      s.root = static_cast<int>(random() % static_cast<unsigned>(s.size));
+      s.send_count = s.recv_count = 10;
+      s.recv_type.size = s.recv_type.extent = s.recv_type.true_extent = 1;
+      s.recv_type.is_contiguous = true;
+      s.send_type = s.recv_type;
+      s.homes = &homes;
+      s.is_nonblocking = random() % 2 == 0;
+      size_t messages = 0;
+      for (s.rank = 0; s.rank < s.size; ++s.rank) {
+        const auto schedule = build(s).value();
+        for (const Node& node : schedule->nodes())
+          messages += node.kind == NodeKind::kSend &&
+                      where.process[static_cast<size_t>(s.rank)] !=
+                          where.process[static_cast<size_t>(node.peer)];
+      }
+      const bool goes_twice = traits_of(coll).root == RootRole::kNoRoot;
+      EXPECT_EQ(messages, (processes.size() - 1) * (goes_twice ? 2 : 1))
+          << name_of(coll) << " round " << round;
+    }
+  }
+}
+
 // S counts from the leaves: the levels within processes come before those between them.
 TEST(Nest, SplitKeepsMemoryLevelsFirst) {
   const Members where = small();

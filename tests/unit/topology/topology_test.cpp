@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "topology/cluster_name.h"
 #include "topology/machine.h"
 #include "topology/spread.h"
 
@@ -135,6 +136,20 @@ TEST(Machine, ReadsXml) {
   EXPECT_EQ(machine->core_count(), 2);
   EXPECT_FALSE(machine->is_real());
   EXPECT_EQ(machine->shared_level(0, 1), Level::kNuma);
+}
+
+TEST(ClusterName, IsANumberOfHostsAndAMachine) {
+  const auto cluster = parse_cluster("16*pack:2 core:4 pu:1");
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->hosts, 16);
+  EXPECT_EQ(cluster->machine, "pack:2 core:4 pu:1");
+  EXPECT_EQ(parse_cluster("1*knl64")->hosts, 1);
+  EXPECT_EQ(parse_cluster("3*")->machine, "");  // of this machine
+  for (const char* wrong : {"", "knl64", "*knl64", "0*knl64", "-2*knl64", "x2*knl64",
+                            "65537*knl64", "99999999999*knl64", "2 *knl64"})
+    EXPECT_FALSE(parse_cluster(wrong)) << wrong;
+  EXPECT_NE(Machine::by_name("2*knl64").error().message.find("several hosts"),
+            std::string::npos);
 }
 
 TEST(Machine, SaysWhatIsWrongWithAName) {
