@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "nbc/algorithms/nest.h"
+
 namespace mpc::mpi {
 namespace {
 
@@ -13,6 +15,17 @@ TEST(GroupTable, IsOneObjectForEqualContent) {
   EXPECT_NE(a, GroupTable::make({3, 4, 1}));
   EXPECT_EQ(GroupTable::world(5), GroupTable::make({0, 1, 2, 3, 4}));
   EXPECT_EQ(GroupTable::empty(), GroupTable::make({}));
+}
+
+TEST(GroupTable, HasHomesWhereMembersShareOneOfSeveralProcesses) {
+  const job::ProcessMap map = job::ProcessMap::in_blocks(8, 4);
+  const GroupRef shares = GroupTable::make({5, 0, 4, 7});
+  const nbc::Homes* homes = shares->homes(map);
+  ASSERT_NE(homes, nullptr);
+  EXPECT_EQ(shares->homes(map), homes);
+  EXPECT_EQ(homes->most_in_process(), 2);
+  EXPECT_EQ(homes->all().tree(2, 0).parent, 0);  // 4 lives where 5 does
+  EXPECT_EQ(GroupTable::make({0, 2, 4, 6})->homes(map), nullptr);
 }
 
 TEST(GroupTable, FindsMembersInAnyOrder) {
