@@ -7,11 +7,6 @@
 #include "scheduler/origin.h"
 
 namespace mpc::nbc::direct {
-namespace {
-
-constexpr uint64_t kRounds = 8;  // of one collective, at most
-
-}  // namespace
 
 // ---- Team --------------------------------------------------------------------------------
 
@@ -36,8 +31,7 @@ int Team::arrived(uint64_t epoch) const noexcept {
   uint64_t count = 0;
   for (const auto& place : places_) {
     if (place->members.size() == 1) {  // it never counts arrivals; see arrive()
-      if (place->posts[epoch & 1].round.load(std::memory_order_relaxed) >=
-              epoch * kRounds ||
+      if (place->post(epoch).round.load(std::memory_order_relaxed) >= epoch * kRounds ||
           place->round.load(std::memory_order_relaxed) >= epoch * kRounds)
         ++count;
       continue;
@@ -47,6 +41,33 @@ int Team::arrived(uint64_t epoch) const noexcept {
     if (arrivals > before) count += std::min(arrivals - before, place->members.size());
   }
   return static_cast<int>(count);
+}
+
+// ---- Place -------------------------------------------------------------------------------
+
+unsigned char* Place::room_for(uint64_t epoch, size_t bytes) {
+  if (bytes <= Post::kInlineBytes) return post(epoch).data;
+  if (scratch == nullptr) scratch.reset(new unsigned char[kPosts * kScratchStep]);
+  return scratch.get() + epoch % kPosts * kScratchStep;
+}
+
+namespace {
+
+constexpr size_t kLineBytes = 64;
+constexpr size_t kFetchedBytes = 1024;  // more than that a core does not fetch at once
+
+inline void fetch_line(const void* line) noexcept {
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+}
+
+}  // namespace
+
+void Place::fetch_for_writing(uint64_t epoch, size_t bytes) noexcept {
+  fetch_line(&post(epoch));
+  if (bytes <= Post::kInlineBytes || scratch == nullptr) return;
+  const unsigned char* const room = scratch.get() + epoch % kPosts * kScratchStep;
+  for (size_t at = 0; at < std::min(bytes, kFetchedBytes); at += kLineBytes)
+    fetch_line(room + at);
 }
 
 // ---- waiting -----------------------------------------------------------------------------
@@ -77,6 +98,11 @@ struct FlagWait {
 
 }  // namespace
 
+void wait_for_flag(const std::atomic<uint64_t>& flag, uint64_t number, Sleeper& sleeper,
+                   job::Rank& self, const sched::WaitReason& why) {
+  FlagWait{flag, number, sleeper}.wait(self, why);
+}
+
 bool arrive(Team& team, int member, job::Rank& self, const sched::WaitReason& why) {
   Member& me = team.member(member);
   Place& place = team.place(me.place);
@@ -103,14 +129,12 @@ Actor::Actor(Team& team, int member, job::Rank& self,
       epoch_(me_.epoch),
       round_(epoch_ * kRounds) {}
 
-// Shows `flag_of(my place)`, and waits for the others'. A member that sees all of them there
+// Waits for the others' flags; the own one is shown. A member that sees all of them there
 // wakes those that sleep: the last one in the single order of the seq_cst stores does see it, and a
 // sleeper that arms after it looked sees all flags itself.
 template <class FlagOf>
-void Actor::join_others(FlagOf flag_of) {
+void Actor::await_others(FlagOf flag_of) {
   const int places = team_.place_count();
-  if (places == 1) return;
-  flag_of(place_number_).store(round_, std::memory_order_seq_cst);
   bool all_there = true;
   for (int p = 0; p < places && all_there; ++p)
     all_there = flag_of(p).load(std::memory_order_seq_cst) >= round_;
@@ -125,19 +149,19 @@ void Actor::join_others(FlagOf flag_of) {
 }
 
 void Actor::exchange_posts() {
-  join_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
+  me_.met = epoch_;
+  if (team_.place_count() == 1) return;
+  mine().round.store(round_, std::memory_order_seq_cst);
+  // The next post was read by others long ago: its line comes back while this one travels.
+  place_.fetch_for_writing(epoch_ + 1, call().bytes());
+  await_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
 }
 
 void Actor::meet() {
   ++round_;
-  join_others([&](int p) -> std::atomic<uint64_t>& { return team_.place(p).round; });
-}
-
-unsigned char* Actor::room_for(size_t bytes) {
-  if (bytes <= Post::kInlineBytes) return mine().data;
-  if (place_.scratch == nullptr)
-    place_.scratch.reset(new unsigned char[2 * kScratchBytes]);
-  return place_.scratch.get() + (epoch_ & 1) * kScratchBytes;
+  if (team_.place_count() == 1) return;
+  place_.round.store(round_, std::memory_order_seq_cst);
+  await_others([&](int p) -> std::atomic<uint64_t>& { return team_.place(p).round; });
 }
 
 void Actor::release_place() noexcept {
