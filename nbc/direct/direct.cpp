@@ -25,22 +25,16 @@ uint64_t key_of_place(const Actor& actor) noexcept {
   return key;
 }
 
-// What a member says. A member of a spread team may be in a one-way collective instead, and its
-// call be over: only posts tell.
-uint64_t key_of_member(Actor& actor, int m) noexcept {
-  return actor.team().is_spread() ? actor.post_of(m).key : key_of(actor.call_of(m));
-}
-
 // Every place's actor finds the same; all members are still there to be read.
 [[gnu::cold]] void complain(Actor& actor) {
   const Team& team = actor.team();
-  const uint64_t first = key_of_member(actor, 0);
+  const uint64_t first = key_of(actor.call_of(0));
   int other = 0;
-  while (other + 1 < team.size() && key_of_member(actor, other) == first) ++other;
-  const uint64_t key = key_of_member(actor, other);
+  while (other + 1 < team.size() && key_of(actor.call_of(other)) == first) ++other;
+  const uint64_t key = key_of(actor.call_of(other));
   actor.place().complaint = difference(other, key, 0, first);
   actor.place().calls_differ = !is_same_call(key, first);
-  if (!team.is_spread()) actor.meet();  // before anybody goes
+  actor.meet();  // before anybody goes
   for (const int m : actor.place().members) actor.team().member(m).has_mismatch = true;
 }
 
@@ -113,6 +107,7 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
   Member& me = team.member(member);
   me.call = &call;
   ++me.epoch;
+  ++me.exchanges;
   me.has_mismatch = false;
   me.truncated_by = -1;
   if (arrive(team, member, self, why)) {

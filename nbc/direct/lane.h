@@ -41,12 +41,17 @@ class Lane {
   void wake(int member) noexcept {
     if (member != member_) team_.place(member).sleeper.wake();
   }
-  // Waits for the post. Switches: yes.
-  const Post& see(int member) {
+  // Waits for the post. May run ahead: the writer does not wait for this member, so that if its post
+  // is there already, the next one may be, too, and is fetched while this one is used. (Where both
+  // wait for each other that would take the line from a writer that is about to write.) Switches: yes.
+  const Post& see(int member, bool may_run_ahead = false) {
     Post& post = post_of(member);
     // acquire pairs with show().
-    if (post.round.load(std::memory_order_acquire) < round_)
+    if (post.round.load(std::memory_order_acquire) < round_) {
       wait_for_flag(post.round, round_, place_.sleeper, self_, why_);
+    } else if (may_run_ahead && !must_meet_) {
+      __builtin_prefetch(&team_.place(member).post(epoch_ + 1));
+    }
     return post;
   }
   // The last that it does. Switches: if must_meet().

@@ -151,7 +151,7 @@ bool see_all(Lane& lane, Range sources, uint64_t key, bool are_alike,
   bool is_right = true;
   for (int s = sources.first; s < sources.last; ++s) {
     if (s == lane.member()) continue;
-    const uint64_t other = lane.see(s).key;
+    const uint64_t other = lane.see(s, true).key;
     if (other == key) [[likely]]
       continue;
     if (is_right && (are_alike || !is_same_call(other, key))) {

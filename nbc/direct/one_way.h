@@ -11,7 +11,7 @@
 //
 // Why a post may be written again though nobody says that it was read: in all collectives of a team
 // that are not one-way, and in a one-way one if it is the last for which the own posts suffice
-// (may_reuse()), every member waits for all others' posts. All members count alike, so all of them
+// (may_reuse()), every member waits for a post of each other. All members count alike, so all of them
 // meet in the same one. Whoever has shown its post there is done with all collectives before.
 //
 // Why no wake-up is lost, and the data are there: the writer stores round (seq_cst) after the data,

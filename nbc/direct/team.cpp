@@ -21,6 +21,7 @@ Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size
     }
     if (p + 1 != places_.size()) is_in_rank_order_ = false;
     members_[m].place = static_cast<int>(p);
+    place_of_.push_back(static_cast<int>(p));
     places_[p]->members.push_back(static_cast<int>(m));
     largest_place_ =
         std::max(largest_place_, static_cast<int>(places_[p]->members.size()));
@@ -31,8 +32,10 @@ int Team::arrived(uint64_t epoch) const noexcept {
   uint64_t count = 0;
   for (const auto& place : places_) {
     if (place->members.size() == 1) {  // it never counts arrivals; see arrive()
-      if (place->post(epoch).round.load(std::memory_order_relaxed) >= epoch * kRounds ||
-          place->round.load(std::memory_order_relaxed) >= epoch * kRounds)
+      const uint64_t round = epoch * kRounds;
+      if (place->posts[0].round.load(std::memory_order_relaxed) >= round ||
+          place->posts[1].round.load(std::memory_order_relaxed) >= round ||
+          place->round.load(std::memory_order_relaxed) >= round)
         ++count;
       continue;
     }
@@ -47,8 +50,9 @@ int Team::arrived(uint64_t epoch) const noexcept {
 
 unsigned char* Place::room_for(uint64_t epoch, size_t bytes) {
   if (bytes <= Post::kInlineBytes) return post(epoch).data;
-  if (scratch == nullptr) scratch.reset(new unsigned char[kPosts * kScratchStep]);
-  return scratch.get() + epoch % kPosts * kScratchStep;
+  if (shown_scratch == nullptr)
+    shown_scratch.reset(new unsigned char[kPosts * kScratchStep]);
+  return shown_scratch.get() + epoch % kPosts * kScratchStep;
 }
 
 namespace {
@@ -64,8 +68,8 @@ inline void fetch_line(const void* line) noexcept {
 
 void Place::fetch_for_writing(uint64_t epoch, size_t bytes) noexcept {
   fetch_line(&post(epoch));
-  if (bytes <= Post::kInlineBytes || scratch == nullptr) return;
-  const unsigned char* const room = scratch.get() + epoch % kPosts * kScratchStep;
+  if (bytes <= Post::kInlineBytes || shown_scratch == nullptr) return;
+  const unsigned char* const room = shown_scratch.get() + epoch % kPosts * kScratchStep;
   for (size_t at = 0; at < std::min(bytes, kFetchedBytes); at += kLineBytes)
     fetch_line(room + at);
 }
@@ -127,6 +131,7 @@ Actor::Actor(Team& team, int member, job::Rank& self,
       why_(why),
       place_number_(me_.place),
       epoch_(me_.epoch),
+      exchange_(me_.exchanges),
       round_(epoch_ * kRounds) {}
 
 // Waits for the others' flags; the own one is shown. A member that sees all of them there
@@ -152,8 +157,6 @@ void Actor::exchange_posts() {
   me_.met = epoch_;
   if (team_.place_count() == 1) return;
   mine().round.store(round_, std::memory_order_seq_cst);
-  // The next post was read by others long ago: its line comes back while this one travels.
-  place_.fetch_for_writing(epoch_ + 1, call().bytes());
   await_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
 }
 
@@ -162,6 +165,13 @@ void Actor::meet() {
   if (team_.place_count() == 1) return;
   place_.round.store(round_, std::memory_order_seq_cst);
   await_others([&](int p) -> std::atomic<uint64_t>& { return team_.place(p).round; });
+}
+
+unsigned char* Actor::room_for(size_t bytes) {
+  if (bytes <= Post::kInlineBytes) return mine().data;
+  if (place_.scratch == nullptr)
+    place_.scratch.reset(new unsigned char[2 * kScratchBytes]);
+  return place_.scratch.get() + (exchange_ & 1) * kScratchBytes;
 }
 
 void Actor::release_place() noexcept {

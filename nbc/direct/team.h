@@ -11,7 +11,7 @@
 //
 //   members of place 0      place 0                       place 1      members of place 1
 //     arrive  ------------> count = all: act(e)             ...
-//     wait for                 post(e) = what it has    <----> reads, waits for post of e
+//     wait for                 post[e&1] = what it has  <----> reads, waits for post of e
 //     `released`               ... meet() as often as data need ...
 //     return  <------------ released = e
 //
@@ -35,6 +35,7 @@ using msg::Sleeper;
 struct alignas(64) Member {
   const Call* call = nullptr;  // by the member before its arrival
   uint64_t epoch = 0;          // the member's own: collectives begun
+  uint64_t exchanges = 0;      // likewise: those of them that are not one-way
   uint64_t met = 0;  // likewise: the last one in which it saw all others' posts
   Sleeper sleeper;   // waits for Place::released
   int place = 0;
@@ -43,8 +44,7 @@ struct alignas(64) Member {
   int truncated_by = -1;  // the rank whose data were longer than this member's buffer
 };
 
-// What a place shows the others, for one collective. Place q may still read that of e while this
-// one is further, but not at e + kPosts: see may_reuse().
+// What a place shows the others, for one collective.
 struct alignas(64) Post {
   static constexpr size_t kInlineBytes = 32;  // the rest of the line
   std::atomic<uint64_t> round{0};             // release: the rest is written
@@ -54,14 +54,15 @@ struct alignas(64) Post {
   alignas(16) unsigned char data[kInlineBytes] = {};
 };
 
-// What a place has beyond a line, it shows in its scratch memory, of which each post has a part.
+// What a place has beyond a line, it shows in its scratch memory.
 inline constexpr size_t kScratchBytes = 4096;
-// Parts do not lie a power of two apart, or all of them would want the same lines of a cache.
-inline constexpr size_t kScratchStep = kScratchBytes + 576;
 
-// Posts are used in turn. A place has at most so many collectives between two in which it sees the
-// posts of all others: that is what says that they have read its old ones.
-inline constexpr uint64_t kPosts = 8;
+// The posts of one-way collectives. A place has at most so many of them between two collectives in
+// which it sees the posts of all others: that is what says that they have read its old ones.
+inline constexpr uint64_t kPosts = 16;
+// Their parts of the scratch memory do not lie a power of two apart, or all of them would want the
+// same lines of a cache.
+inline constexpr size_t kScratchStep = kScratchBytes + 576;
 
 // Who has seen all others' posts of `met` knows that they are done with all before it; so the post
 // of `epoch` is free if the one that it takes the place of was of a collective before `met`.
@@ -74,18 +75,24 @@ struct Place {
       0};  // members' arrivals since the beginning
   alignas(64) std::atomic<uint64_t> released{0};  // last collective that is over here
   alignas(64) std::atomic<uint64_t> round{0};  // later rounds of the collective in hand
-  Post posts[kPosts];
+  // Of exchanges, two in turn: place q may still read that of one exchange while this one is at the
+  // next, but not at the one after, for which q has to be at the next.
+  Post posts[2];
   Sleeper sleeper;           // the acting member waits here for other places
   std::vector<int> members;  // ascending
   // Written by the acting member; there is none before all members have come again:
   std::string complaint;
   bool calls_differ = false;  // the complaint is not about amounts of data only
-  std::unique_ptr<unsigned char[]>
-      scratch;  // a part for each post; null: not needed yet
+  std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes, in turn
 
-  Post& post(uint64_t epoch) noexcept { return posts[epoch % kPosts]; }
-  // Room for `bytes` (at most kScratchBytes) that others may read once the post is shown: in the
-  // post itself, or in scratch memory. Caller: the acting member.
+  // Of one-way collectives: see nbc/direct/one_way.h. Lines apart from those of exchanges, so that
+  // what fetches lines ahead does not take one that its writer wants.
+  Post shown[kPosts];
+  std::unique_ptr<unsigned char[]>
+      shown_scratch;  // a part for each; null: not needed yet
+
+  Post& post(uint64_t epoch) noexcept { return shown[epoch % kPosts]; }
+  // Room for `bytes` (at most kScratchBytes) that others may read once the post is shown.
   unsigned char* room_for(uint64_t epoch, size_t bytes);
   // Fetches the lines of the post of `epoch`, and of `bytes` in its room, to be written soon.
   void fetch_for_writing(uint64_t epoch, size_t bytes) noexcept;
@@ -110,7 +117,8 @@ class Team {
   // Members of each place follow each other, and so do places.
   bool is_in_rank_order() const noexcept { return is_in_rank_order_; }
   Member& member(int m) noexcept { return members_[static_cast<size_t>(m)]; }
-  int place_of(int m) const noexcept { return members_[static_cast<size_t>(m)].place; }
+  // As Member::place, without the member's line, which it writes in each collective.
+  int place_of(int m) const noexcept { return place_of_[static_cast<size_t>(m)]; }
   int largest_place() const noexcept { return largest_place_; }  // its members
   // Each member has a place of its own: member m has place m.
   bool is_spread() const noexcept { return largest_place_ == 1; }
@@ -121,6 +129,7 @@ class Team {
 
  private:
   std::vector<Member> members_;
+  std::vector<int> place_of_;
   std::vector<std::unique_ptr<Place>> places_;
   int largest_place_ = 0;
   bool is_in_rank_order_ = true;
@@ -136,12 +145,12 @@ class Actor {
   int place_number() const noexcept { return place_number_; }
   const Call& call() const noexcept { return *me_.call; }  // its own; op of all work
   const Call& call_of(int member) const noexcept { return *team_.member(member).call; }
-  Post& mine() noexcept { return place_.post(epoch_); }
-  Post& post_of(int place) noexcept { return team_.place(place).post(epoch_); }
+  Post& mine() noexcept { return place_.posts[exchange_ & 1]; }
+  Post& post_of(int place) noexcept { return team_.place(place).posts[exchange_ & 1]; }
 
   // Room for `bytes` that the others may read once the post is shown, until the next exchange
-  // of posts.
-  unsigned char* room_for(size_t bytes) { return place_.room_for(epoch_, bytes); }
+  // of posts: in the post itself, or in scratch memory (at most kScratchBytes).
+  unsigned char* room_for(size_t bytes);
 
   // Shows mine() to the others; waits until all of them have shown theirs. Switches: yes.
   void exchange_posts();
@@ -161,7 +170,7 @@ class Actor {
   job::Rank& self_;
   const sched::WaitReason& why_;
   const int place_number_;
-  const uint64_t epoch_;
+  const uint64_t epoch_, exchange_;
   uint64_t round_;
 };
 
