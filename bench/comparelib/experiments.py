@@ -139,6 +139,11 @@ def collectives(context, mpi):
     return measure(context, commands)
 
 
+def small(context, mpi):
+    ranks = [2] if context.quick or mpi.name == "mpich" else [2, 4]
+    return measure(context, [command(context, mpi, "small", n) for n in ranks])
+
+
 def wavefront(context, mpi):
     ranks = [2, 8] if context.quick else [2, 4, 8, 16, 32, 64]
     rounds = "7"
@@ -296,6 +301,8 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "samecore": ("one-way time, 2 ranks on one core", samecore, None),
     "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, None),
     "collectives": ("collectives, all ranks on the machine's cores", collectives, None),
+    "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait",
+              small, None),
     "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, None),
     "jobs": ("wall time of several jobs at a time", jobs, None),
     "rma": ("one-sided communication: operations in a held lock, 2 ranks; epochs of 8 bytes, all ranks",

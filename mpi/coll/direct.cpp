@@ -4,6 +4,7 @@
 
 #include "base/settings.h"
 #include "mpi/coll/bridged.h"
+#include "mpi/coll/direct_common.h"
 #include "mpi/objects/check.h"
 #include "mpi/objects/wait_reasons.h"
 #include "nbc/direct/direct.h"
@@ -39,23 +40,28 @@ class TeamReason final : public sched::WaitReason {
   const uint64_t epoch_;
 };
 
-// The one place that decides. All members know it alike: the setting, and where they live. Members
-// of several processes take schedules, whose messages can leave a process.
-bool is_possible(const Comm& comm) noexcept {
-  return is_on.get() && !is_checking() && comm.has_team();
-}
-
 // Where it is not: what members of several processes may do instead.
 bool may_bridge() noexcept { return is_on.get() && !is_checking(); }
 
-[[gnu::cold]] Err error_of_outcome(const nbc::direct::Outcome& outcome,
-                                   const char* name) {
+Err run(const char* name, Comm& comm, Team& team, const nbc::direct::Call& call) {
+  const TeamReason reason(name, comm, team);
+  return error_of_outcome(
+      nbc::direct::run(team, comm.rank(), comm.self(), call, reason), name);
+}
+
+[[gnu::cold]] Err make_error(const nbc::direct::Outcome& outcome, const char* name) {
   if (outcome.mismatch != nullptr) {
     return fail(
         outcome.calls_differ ? MPI_ERR_NOT_SAME : MPI_ERR_TRUNCATE,
         fmt::format("{}: {} differ between the ranks: {}", name,
                     outcome.calls_differ ? "calls or operations" : "counts or types",
                     *outcome.mismatch));
+  }
+  if (outcome.truncated_by < 0) {
+    return fail(MPI_ERR_NOT_SAME,
+                fmt::format("{}: a message from rank {} is shorter than this rank's "
+                            "buffer: counts or types differ between the ranks",
+                            name, outcome.short_from));
   }
   return fail(MPI_ERR_TRUNCATE,
               fmt::format("{}: a message from rank {} is longer than this "
@@ -64,18 +70,29 @@ bool may_bridge() noexcept { return is_on.get() && !is_checking(); }
                           name, outcome.truncated_by));
 }
 
-Err run(const char* name, Comm& comm, Team& team, const nbc::direct::Call& call) {
-  const TeamReason reason(name, comm, team);
-  const auto outcome = nbc::direct::run(team, comm.rank(), comm.self(), call, reason);
-  if (outcome.mismatch == nullptr && outcome.truncated_by < 0) [[likely]]
-    return kSuccess;
-  return error_of_outcome(outcome, name);
-}
-
 }  // namespace
 
+bool may_go_direct(const Comm& comm) noexcept {
+  return is_on.get() && !is_checking() && comm.has_team();
+}
+
+bool describe_operation(nbc::direct::Operation& out, const dt::Datatype& type,
+                        const Op& op) {
+  if (!op.is_reduction()) return false;
+  out.kernel = dt::reduction(op.code(), type.abi_code());
+  out.kernel3 = dt::reduction3(op.code(), type.abi_code());
+  return out.kernel != nullptr;
+}
+
+Err error_of_outcome(const nbc::direct::Outcome& outcome, const char* name) {
+  if (outcome.mismatch == nullptr && outcome.truncated_by < 0 && outcome.short_from < 0)
+      [[likely]]
+    return kSuccess;
+  return make_error(outcome, name);
+}
+
 std::optional<Err> direct_barrier(Comm& comm) {
-  if (!is_possible(comm)) return may_bridge() ? bridged_barrier(comm) : std::nullopt;
+  if (!may_go_direct(comm)) return may_bridge() ? bridged_barrier(comm) : std::nullopt;
   return run("MPI_Barrier", comm, comm.team(), {});
 }
 
@@ -91,10 +108,7 @@ bool describe_reduction(nbc::direct::Call& call, Team& team, const void* sendbuf
   call.count = count;
   call.element_bytes = static_cast<size_t>(type->size());
   if (!op.is_predefined()) return true;  // see run_reduction()
-  if (!op.is_reduction()) return false;
-  call.op.kernel = dt::reduction(op.code(), type->abi_code());
-  call.op.kernel3 = dt::reduction3(op.code(), type->abi_code());
-  return call.op.kernel != nullptr;  // else the schedule's way makes the error
+  return describe_operation(call.op, *type, op);
 }
 
 Err run_reduction(const char* name, Comm& comm, nbc::direct::Call& call, TypeArg type,
@@ -112,7 +126,7 @@ Err run_reduction(const char* name, Comm& comm, nbc::direct::Call& call, TypeArg
 std::optional<Err> direct_allreduce(const void* sendbuf, void* recvbuf, dt::Count count,
                                     TypeArg type, Op& op, Comm& comm) {
   if (count == 0) return {};
-  if (!is_possible(comm))
+  if (!may_go_direct(comm))
     return may_bridge() ? bridged_allreduce(sendbuf, recvbuf, count, type, op, comm)
                         : std::nullopt;
   nbc::direct::Call call;
@@ -126,7 +140,7 @@ std::optional<Err> direct_reduce_scatter_block(const void* sendbuf, void* recvbu
                                                dt::Count count, TypeArg type, Op& op,
                                                Comm& comm) {
   // In place, results would be written over what others still have to read.
-  if (!is_possible(comm) || count == 0 || sendbuf == MPI_IN_PLACE) return {};
+  if (!may_go_direct(comm) || count == 0 || sendbuf == MPI_IN_PLACE) return {};
   nbc::direct::Call call;
   call.coll = nbc::Coll::kReduceScatterBlock;
   const dt::Count all = count * comm.size();
@@ -152,7 +166,7 @@ struct PartsCall final : nbc::direct::Call {
 std::optional<Err> direct_reduce_scatter(const void* sendbuf, void* recvbuf,
                                          CountView recvcounts, TypeArg type, Op& op,
                                          Comm& comm) {
-  if (!is_possible(comm) || sendbuf == MPI_IN_PLACE) return {};
+  if (!may_go_direct(comm) || sendbuf == MPI_IN_PLACE) return {};
   dt::Count all = 0;
   for (size_t i = 0; i < recvcounts.size(); ++i) all += recvcounts[i];
   PartsCall call(recvcounts);
@@ -257,7 +271,7 @@ std::optional<Err> direct_allgather(const void* sendbuf, dt::Count sendcount,
                                     const dt::Datatype* sendtype, void* recvbuf,
                                     dt::Count recvcount, const dt::Datatype& recvtype,
                                     Comm& comm) {
-  if (!is_possible(comm)) return {};
+  if (!may_go_direct(comm)) return {};
   const Side in = side(recvbuf, recvcount, &recvtype);
   Side out = side(sendbuf, sendcount, sendtype);
   if (sendbuf == MPI_IN_PLACE) {
@@ -272,7 +286,7 @@ std::optional<Err> direct_alltoall(const void* sendbuf, dt::Count sendcount,
                                    const dt::Datatype* sendtype, void* recvbuf,
                                    dt::Count recvcount, const dt::Datatype& recvtype,
                                    Comm& comm) {
-  if (!is_possible(comm) || sendbuf == MPI_IN_PLACE) return {};
+  if (!may_go_direct(comm) || sendbuf == MPI_IN_PLACE) return {};
   const EvenCall call(nbc::Coll::kAlltoall, side(sendbuf, sendcount, sendtype),
                       side(recvbuf, recvcount, &recvtype));
   return run("MPI_Alltoall", comm, comm.team(), call);
@@ -282,7 +296,7 @@ std::optional<Err> direct_allgatherv(const void* sendbuf, dt::Count sendcount,
                                      const dt::Datatype* sendtype, void* recvbuf,
                                      CountView recvcounts, CountView displs,
                                      const dt::Datatype& recvtype, Comm& comm) {
-  if (!is_possible(comm)) return {};
+  if (!may_go_direct(comm)) return {};
   UnevenCall call(nbc::Coll::kAllgatherv, recvbuf, recvcounts, displs, recvtype);
   call.one = sendbuf == MPI_IN_PLACE
                  ? call.incoming(comm.rank())
@@ -295,7 +309,7 @@ std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
                                     void* recvbuf, CountView recvcounts,
                                     CountView rdispls, const dt::Datatype& recvtype,
                                     Comm& comm) {
-  if (!is_possible(comm) || sendbuf == MPI_IN_PLACE) return {};
+  if (!may_go_direct(comm) || sendbuf == MPI_IN_PLACE) return {};
   UnevenCall call(nbc::Coll::kAlltoallv, recvbuf, recvcounts, rdispls, recvtype);
   call.one = {const_cast<void*>(sendbuf), 0, sendtype};
   call.send_counts = &sendcounts;

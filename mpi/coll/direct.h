@@ -44,4 +44,30 @@ std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
                                     CountView rdispls, const dt::Datatype& recvtype,
                                     Comm& comm);
 
+// Those in which members need not all meet: mpi/coll/direct_one_way.cpp.
+std::optional<Err> direct_bcast(void* buffer, dt::Count count, const dt::Datatype* type,
+                                int root, Comm& comm);
+std::optional<Err> direct_gather(const void* sendbuf, dt::Count sendcount,
+                                 const dt::Datatype* sendtype, void* recvbuf,
+                                 dt::Count recvcount, const dt::Datatype* recvtype,
+                                 int root, Comm& comm);
+std::optional<Err> direct_scatter(const void* sendbuf, dt::Count sendcount,
+                                  const dt::Datatype* sendtype, void* recvbuf,
+                                  dt::Count recvcount, const dt::Datatype* recvtype,
+                                  int root, Comm& comm);
+std::optional<Err> direct_reduce(const void* sendbuf, void* recvbuf, dt::Count count,
+                                 TypeArg type, Op* op, int root, Comm& comm);
+std::optional<Err> direct_scan(const void* sendbuf, void* recvbuf, dt::Count count,
+                               TypeArg type, Op& op, Comm& comm);
+std::optional<Err> direct_exscan(const void* sendbuf, void* recvbuf, dt::Count count,
+                                 TypeArg type, Op& op, Comm& comm);
+std::optional<Err> direct_neighbor_allgather(const void* sendbuf, dt::Count sendcount,
+                                             const dt::Datatype& sendtype,
+                                             void* recvbuf, dt::Count recvcount,
+                                             const dt::Datatype& recvtype, Comm& comm);
+std::optional<Err> direct_neighbor_alltoall(const void* sendbuf, dt::Count sendcount,
+                                            const dt::Datatype& sendtype, void* recvbuf,
+                                            dt::Count recvcount,
+                                            const dt::Datatype& recvtype, Comm& comm);
+
 }  // namespace mpc::mpi

@@ -63,9 +63,6 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
                                  call->binding(nbc::tag_base(sequence, is_persistent)));
   if (call->collective == nullptr)
     return fail(MPI_ERR_NO_MEM, "no memory for a collective in flight");
-  nbc::set_on_complete(
-      *call->collective,
-      [](void* self) { msg::notify(*static_cast<job::Rank*>(self)); }, &comm.self());
   *out = Request::make(*rank_state(), RequestKind::kCollective, &comm, name);
   (*out)->collective = std::move(call);
   return kSuccess;

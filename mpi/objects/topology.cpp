@@ -22,17 +22,17 @@ void cart_coords_of(const Topology& topology, int rank, int* coords) noexcept {
 
 int cart_neighbour(const Topology& topology, int rank, int direction,
                    int distance) noexcept {
-  std::vector<int> coords(topology.dims.size());
-  cart_coords_of(topology, rank, coords.data());
   const auto d = static_cast<size_t>(direction);
+  int step = 1;  // in ranks, of one step in the direction
+  for (size_t i = d + 1; i < topology.dims.size(); ++i) step *= topology.dims[i];
   const int64_t extent = topology.dims[d];
-  int64_t at = static_cast<int64_t>(coords[d]) + distance;
+  const int64_t from = rank / step % extent;
+  int64_t at = from + distance;
   if (at < 0 || at >= extent) {
     if (topology.periods[d] == 0) return MPI_PROC_NULL;
     at = (at % extent + extent) % extent;
   }
-  coords[d] = static_cast<int>(at);
-  return cart_rank_of(topology, coords.data());
+  return rank + static_cast<int>(at - from) * step;
 }
 
 Err get_topology(const Comm& comm, int kind, const Topology** out) {

@@ -1,11 +1,7 @@
 #include "nbc/direct/direct.h"
 
-#include <fmt/format.h>
-
-#include <cctype>
-
-#include "base/mpi_handle_names.h"
 #include "base/trace.h"
+#include "nbc/direct/key.h"
 #include "nbc/direct/steps.h"
 
 namespace mpc::nbc::direct {
@@ -18,8 +14,7 @@ constexpr uint64_t kMixed = ~uint64_t{0};
 
 // What all members must say alike.
 uint64_t key_of(const Call& call) noexcept {
-  return static_cast<uint64_t>(call.coll) | static_cast<uint64_t>(call.op_code) << 8 |
-         static_cast<uint64_t>(call.bytes()) << 16;
+  return make_key(call.coll, call.op_code, call.bytes());
 }
 
 uint64_t key_of_place(const Actor& actor) noexcept {
@@ -30,29 +25,15 @@ uint64_t key_of_place(const Actor& actor) noexcept {
   return key;
 }
 
-std::string describe(const Call& call) {
-  std::string name = name_of(call.coll);
-  name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
-  if (call.bytes() == 0) return "MPI_" + name;
-  return fmt::format(
-      "MPI_{} of {} bytes{}", name, call.bytes(),
-      call.op_code != 0 ? fmt::format(", {}", abi::handle_name(call.op_code)) : "");
-}
-
 // Every place's actor finds the same; all members are still there to be read.
 [[gnu::cold]] void complain(Actor& actor) {
   const Team& team = actor.team();
+  const uint64_t first = key_of(actor.call_of(0));
   int other = 0;
-  while (other + 1 < team.size() &&
-         key_of(actor.call_of(other)) == key_of(actor.call_of(0))) {
-    ++other;
-  }
-  actor.place().complaint =
-      fmt::format("rank {} calls {} while rank 0 calls {}", other,
-                  describe(actor.call_of(other)), describe(actor.call_of(0)));
-  const Call &first = actor.call_of(0), &second = actor.call_of(other);
-  actor.place().calls_differ =
-      first.coll != second.coll || first.op_code != second.op_code;
+  while (other + 1 < team.size() && key_of(actor.call_of(other)) == first) ++other;
+  const uint64_t key = key_of(actor.call_of(other));
+  actor.place().complaint = difference(other, key, 0, first);
+  actor.place().calls_differ = !is_same_call(key, first);
   actor.meet();  // before anybody goes
   for (const int m : actor.place().members) actor.team().member(m).has_mismatch = true;
 }
@@ -75,6 +56,9 @@ void move_data(Actor& actor) {
     case Coll::kReduceScatterBlock:
     case Coll::kReduceScatter:
       return scatter_reduced(actor);
+    case Coll::kAllgatherv:
+    case Coll::kAlltoallv:
+      return move_uneven(actor);
     default:
       return is_packed(actor.team(), actor.call()) ? unpack_blocks(actor)
                                                    : copy_blocks(actor);
@@ -82,10 +66,19 @@ void move_data(Actor& actor) {
 }
 
 void prepare_data(Actor& actor) {
-  if (actor.call().coll == Coll::kAllreduce) {
-    contribute(actor);
-  } else if (is_packed(actor.team(), actor.call())) {
-    pack_blocks(actor);
+  switch (actor.call().coll) {
+    case Coll::kBarrier:
+      return;
+    case Coll::kAllreduce:
+      return contribute(actor);
+    case Coll::kReduceScatterBlock:
+    case Coll::kReduceScatter:
+      return contribute_parts(actor);
+    case Coll::kAllgatherv:
+    case Coll::kAlltoallv:
+      return pack_uneven(actor);
+    default:
+      if (is_packed(actor.team(), actor.call())) pack_blocks(actor);
   }
 }
 
@@ -114,6 +107,7 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
   Member& me = team.member(member);
   me.call = &call;
   ++me.epoch;
+  ++me.exchanges;
   me.has_mismatch = false;
   me.truncated_by = -1;
   if (arrive(team, member, self, why)) {
@@ -123,8 +117,8 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
   }
   const Place& place = team.place(me.place);
   if (me.has_mismatch) [[unlikely]]
-    return {&place.complaint, place.calls_differ, me.truncated_by};
-  return {nullptr, false, me.truncated_by};
+    return {&place.complaint, place.calls_differ, me.truncated_by, -1};
+  return {nullptr, false, me.truncated_by, -1};
 }
 
 bool can_reduce(const Team& team, const dt::Datatype& type,

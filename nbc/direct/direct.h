@@ -20,6 +20,7 @@ struct Outcome {
       nullptr;                // what members did not do alike; nothing was moved
   bool calls_differ = false;  // more than the amount of data is not alike
   int truncated_by = -1;      // this member's buffer was too short for that rank
+  int short_from = -1;        // that rank sent less than all alike have to
 };
 
 // All members call it, with the same number of earlier calls on the team. `call` is read by

@@ -2,23 +2,11 @@
 // copies all blocks that its members receive, each once, from the sender's buffer to the
 // receiver's. Small ones go through the places' rooms instead: nobody has to wait until others
 // have read its buffer, and another place's data come in few cache lines.
-#include <cstring>
-
+#include "nbc/direct/blocks.h"
 #include "nbc/direct/steps.h"
 
 namespace mpc::nbc::direct {
 namespace {
-
-// Blocks are often a number or two: a call of memcpy costs more than the copy.
-inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
-  if (bytes == 8) {
-    std::memcpy(to, from, 8);
-  } else if (bytes == 4) {
-    std::memcpy(to, from, 4);
-  } else if (bytes != 0 && to != from) {  // equal: MPI_IN_PLACE
-    std::memcpy(to, from, bytes);
-  }
-}
 
 Block plain_or(bool is_plain, const void* base, Count step, size_t bytes, int i,
                const Call& call, Block (*block)(const Call&, int)) {
@@ -62,11 +50,6 @@ size_t row_bytes(const Team& team, const Call& call) noexcept {
   return call.coll == Coll::kAllgather
              ? call.send_block
              : call.send_block * static_cast<size_t>(team.size());
-}
-
-Block bytes_at(const unsigned char* data, size_t bytes) noexcept {
-  return {const_cast<unsigned char*>(data), static_cast<Count>(bytes),
-          dt::predefined(dt::abi::kByte)};
 }
 
 void pack_row(const Call& call, size_t bytes, unsigned char* row) {
@@ -129,6 +112,97 @@ void unpack_blocks(Actor& actor) {
       }
       from += row;
     }
+  }
+}
+
+// ---- blocks of different sizes -------------------------------------------------------------
+//
+// A place's room, if all that its members send fits: for each member the lengths of its blocks, then
+// the blocks. Only a place itself knows whether it does, so its post says so.
+
+namespace {
+
+using Length = uint16_t;
+static_assert(kScratchBytes <= UINT16_MAX);
+
+int sent_blocks(const Team& team, const Call& call) noexcept {
+  return call.coll == Coll::kAllgatherv ? 1 : team.size();
+}
+
+// More than kScratchBytes: too many.
+size_t uneven_bytes(Actor& actor, int blocks) {
+  const auto& members = actor.place().members;
+  size_t bytes = members.size() * static_cast<size_t>(blocks) * sizeof(Length);
+  for (const int m : members) {
+    const Call& call = actor.call_of(m);
+    for (int b = 0; b < blocks && bytes <= kScratchBytes; ++b)
+      bytes += call.block_to(call, b).bytes();
+  }
+  return bytes;
+}
+
+void deliver(Actor& actor, int m, int s, const unsigned char* data, size_t bytes) {
+  const Call& call = actor.call_of(m);
+  const Block to = call.block_from(call, s);
+  if (bytes > to.bytes()) {
+    actor.team().member(m).truncated_by = s;
+  } else {
+    unpack(data, bytes, to);
+  }
+}
+
+// What member `s` has shown at `row`. Returns where the next member's begins.
+const unsigned char* deliver_row(Actor& actor, int s, int blocks,
+                                 const unsigned char* row) {
+  const unsigned char* data = row + static_cast<size_t>(blocks) * sizeof(Length);
+  const Team& team = actor.team();
+  for (int b = 0; b < blocks; ++b) {
+    Length length;
+    std::memcpy(&length, row + static_cast<size_t>(b) * sizeof length, sizeof length);
+    if (actor.call().coll == Coll::kAllgatherv) {
+      for (const int m : actor.place().members) deliver(actor, m, s, data, length);
+    } else if (team.place_of(b) == actor.place_number()) {
+      deliver(actor, b, s, data, length);
+    }
+    data += length;
+  }
+  return data;
+}
+
+}  // namespace
+
+void pack_uneven(Actor& actor) {
+  const int blocks = sent_blocks(actor.team(), actor.call());
+  const size_t bytes = uneven_bytes(actor, blocks);
+  actor.mine().source = nullptr;
+  if (bytes > kScratchBytes) return;
+  unsigned char* lengths = actor.room_for(bytes);
+  actor.mine().source = lengths;
+  for (const int m : actor.place().members) {
+    const Call& call = actor.call_of(m);
+    unsigned char* data = lengths + static_cast<size_t>(blocks) * sizeof(Length);
+    for (int b = 0; b < blocks; ++b) {
+      const Block block = call.block_to(call, b);
+      const auto length = static_cast<Length>(block.bytes());
+      std::memcpy(lengths + static_cast<size_t>(b) * sizeof length, &length,
+                  sizeof length);
+      if (length != 0) pack(block, data);
+      data += length;
+    }
+    lengths = data;
+  }
+}
+
+void move_uneven(Actor& actor) {
+  const Team& team = actor.team();
+  for (int p = 0; p < team.place_count(); ++p) {
+    if (actor.post_of(p).source == nullptr) return copy_blocks(actor);
+  }
+  const int blocks = sent_blocks(team, actor.call());
+  for (int p = 0; p < team.place_count(); ++p) {
+    const auto* row = static_cast<const unsigned char*>(actor.post_of(p).source);
+    for (const int s : actor.team().place(p).members)
+      row = deliver_row(actor, s, blocks, row);
   }
 }
 

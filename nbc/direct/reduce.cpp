@@ -9,10 +9,13 @@
 // other members. A share is read and written by one actor only, so send and receive buffers
 // may be the same. User data cross between cores once in each direction.
 //
+// Parts (reduce_scatter): small ones as above, and each member takes its own.
+//
 // Order: `inout = in op inout` with the lower ranks in `in`, so from the last rank down.
 #include <algorithm>
 #include <cstring>
 
+#include "nbc/direct/fold.h"
 #include "nbc/direct/steps.h"
 
 namespace mpc::nbc::direct {
@@ -32,23 +35,6 @@ unsigned char* at(void* base, size_t offset) noexcept {
 }
 
 bool is_small(const Call& call) noexcept { return call.bytes() <= kSmallBytes; }
-
-// out = values(0) op values(1) ... op values(n - 1), `count` elements of `size` bytes. `out`
-// may be the last value.
-template <class Values>
-void fold(const Operation& op, int n, Values values, void* out, Count count,
-          size_t size) {
-  const size_t bytes = static_cast<size_t>(count) * size;
-  const void* last = values(n - 1);
-  int next = n - 2;
-  if (next >= 0 && op.kernel3 != nullptr && last != out) {
-    op.kernel3(values(next), last, out, count);
-    --next;
-  } else if (last != out) {
-    std::memcpy(out, last, bytes);
-  }
-  for (; next >= 0; --next) op(values(next), out, count);
-}
 
 void contribute_small(Actor& actor) {
   const Call& call = actor.call();
@@ -159,20 +145,35 @@ void reduce_part(Actor& actor, int member, Count first, Count n) {
   });
 }
 
+// The same from what the places have shown.
+void reduce_shown_part(Actor& actor, int member, Count first, Count n) {
+  const Call& call = actor.call();
+  const size_t offset = static_cast<size_t>(first) * call.element_bytes;
+  fold(
+      call.op, actor.team().place_count(),
+      [&](int p) { return at(actor.post_of(p).source, offset); },
+      actor.call_of(member).recv, n, call.element_bytes);
+}
+
 }  // namespace
+
+void contribute_parts(Actor& actor) {
+  if (is_small(actor.call())) contribute_small(actor);
+}
 
 void scatter_reduced(Actor& actor) {
   const Call& call = actor.call();
   const Team& team = actor.team();
+  const bool is_shown = is_small(call);
   Count first = 0;
   for (int m = 0; m < team.size(); ++m) {
     const Count n =
         call.part != nullptr ? call.part(call, m) : call.count / team.size();
-    if (actor.team().member(m).place == actor.place_number())
-      reduce_part(actor, m, first, n);
+    if (n != 0 && team.place_of(m) == actor.place_number())
+      (is_shown ? reduce_shown_part : reduce_part)(actor, m, first, n);
     first += n;
   }
-  actor.meet();
+  if (!is_shown) actor.meet();
 }
 
 void contribute(Actor& actor) {

@@ -15,12 +15,18 @@ void contribute(Actor& actor);
 // From all places' contributions to every member's receive buffer. May meet() again.
 void conclude(Actor& actor);
 
-// Reduce_scatter, after the posts: every member's part from all send buffers. Meets again.
+// Reduce_scatter, before the posts and after. Small: as an allreduce, of which each member takes its
+// part. Else every member's part from all send buffers; meets again.
+void contribute_parts(Actor& actor);
 void scatter_reduced(Actor& actor);
 // Small exchanges, where all members' data fit in the places' rooms; before the posts, after.
 bool is_packed(const Team& team, const Call& call) noexcept;
 void pack_blocks(Actor& actor);
 void unpack_blocks(Actor& actor);
+// Exchanges with blocks of different sizes, before the posts and after: small ones as above. The
+// others as below, all places alike, as the posts say who has a large one.
+void pack_uneven(Actor& actor);
+void move_uneven(Actor& actor);
 // Other exchanges, after the posts: every member's blocks from all send buffers. Meets again.
 void copy_blocks(Actor& actor);
 

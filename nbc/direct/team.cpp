@@ -7,11 +7,6 @@
 #include "scheduler/origin.h"
 
 namespace mpc::nbc::direct {
-namespace {
-
-constexpr uint64_t kRounds = 8;  // of one collective, at most
-
-}  // namespace
 
 // ---- Team --------------------------------------------------------------------------------
 
@@ -26,6 +21,7 @@ Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size
     }
     if (p + 1 != places_.size()) is_in_rank_order_ = false;
     members_[m].place = static_cast<int>(p);
+    place_of_.push_back(static_cast<int>(p));
     places_[p]->members.push_back(static_cast<int>(m));
     largest_place_ =
         std::max(largest_place_, static_cast<int>(places_[p]->members.size()));
@@ -36,9 +32,10 @@ int Team::arrived(uint64_t epoch) const noexcept {
   uint64_t count = 0;
   for (const auto& place : places_) {
     if (place->members.size() == 1) {  // it never counts arrivals; see arrive()
-      if (place->posts[epoch & 1].round.load(std::memory_order_relaxed) >=
-              epoch * kRounds ||
-          place->round.load(std::memory_order_relaxed) >= epoch * kRounds)
+      const uint64_t round = epoch * kRounds;
+      if (place->posts[0].round.load(std::memory_order_relaxed) >= round ||
+          place->posts[1].round.load(std::memory_order_relaxed) >= round ||
+          place->round.load(std::memory_order_relaxed) >= round)
         ++count;
       continue;
     }
@@ -47,6 +44,34 @@ int Team::arrived(uint64_t epoch) const noexcept {
     if (arrivals > before) count += std::min(arrivals - before, place->members.size());
   }
   return static_cast<int>(count);
+}
+
+// ---- Place -------------------------------------------------------------------------------
+
+unsigned char* Place::room_for(uint64_t epoch, size_t bytes) {
+  if (bytes <= Post::kInlineBytes) return post(epoch).data;
+  if (shown_scratch == nullptr)
+    shown_scratch.reset(new unsigned char[kPosts * kScratchStep]);
+  return shown_scratch.get() + epoch % kPosts * kScratchStep;
+}
+
+namespace {
+
+constexpr size_t kLineBytes = 64;
+constexpr size_t kFetchedBytes = 1024;  // more than that a core does not fetch at once
+
+inline void fetch_line(const void* line) noexcept {
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+}
+
+}  // namespace
+
+void Place::fetch_for_writing(uint64_t epoch, size_t bytes) noexcept {
+  fetch_line(&post(epoch));
+  if (bytes <= Post::kInlineBytes || shown_scratch == nullptr) return;
+  const unsigned char* const room = shown_scratch.get() + epoch % kPosts * kScratchStep;
+  for (size_t at = 0; at < std::min(bytes, kFetchedBytes); at += kLineBytes)
+    fetch_line(room + at);
 }
 
 // ---- waiting -----------------------------------------------------------------------------
@@ -77,6 +102,11 @@ struct FlagWait {
 
 }  // namespace
 
+void wait_for_flag(const std::atomic<uint64_t>& flag, uint64_t number, Sleeper& sleeper,
+                   job::Rank& self, const sched::WaitReason& why) {
+  FlagWait{flag, number, sleeper}.wait(self, why);
+}
+
 bool arrive(Team& team, int member, job::Rank& self, const sched::WaitReason& why) {
   Member& me = team.member(member);
   Place& place = team.place(me.place);
@@ -101,16 +131,15 @@ Actor::Actor(Team& team, int member, job::Rank& self,
       why_(why),
       place_number_(me_.place),
       epoch_(me_.epoch),
+      exchange_(me_.exchanges),
       round_(epoch_ * kRounds) {}
 
-// Shows `flag_of(my place)`, and waits for the others'. A member that sees all of them there
+// Waits for the others' flags; the own one is shown. A member that sees all of them there
 // wakes those that sleep: the last one in the single order of the seq_cst stores does see it, and a
 // sleeper that arms after it looked sees all flags itself.
 template <class FlagOf>
-void Actor::join_others(FlagOf flag_of) {
+void Actor::await_others(FlagOf flag_of) {
   const int places = team_.place_count();
-  if (places == 1) return;
-  flag_of(place_number_).store(round_, std::memory_order_seq_cst);
   bool all_there = true;
   for (int p = 0; p < places && all_there; ++p)
     all_there = flag_of(p).load(std::memory_order_seq_cst) >= round_;
@@ -125,19 +154,24 @@ void Actor::join_others(FlagOf flag_of) {
 }
 
 void Actor::exchange_posts() {
-  join_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
+  me_.met = epoch_;
+  if (team_.place_count() == 1) return;
+  mine().round.store(round_, std::memory_order_seq_cst);
+  await_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
 }
 
 void Actor::meet() {
   ++round_;
-  join_others([&](int p) -> std::atomic<uint64_t>& { return team_.place(p).round; });
+  if (team_.place_count() == 1) return;
+  place_.round.store(round_, std::memory_order_seq_cst);
+  await_others([&](int p) -> std::atomic<uint64_t>& { return team_.place(p).round; });
 }
 
 unsigned char* Actor::room_for(size_t bytes) {
   if (bytes <= Post::kInlineBytes) return mine().data;
   if (place_.scratch == nullptr)
     place_.scratch.reset(new unsigned char[2 * kScratchBytes]);
-  return place_.scratch.get() + (epoch_ & 1) * kScratchBytes;
+  return place_.scratch.get() + (exchange_ & 1) * kScratchBytes;
 }
 
 void Actor::release_place() noexcept {

@@ -6,7 +6,8 @@
 //            moves the data of all, and releases its place.
 // Users:     nbc/direct only; mpi holds a reference per communicator.
 // Threads:   each member by one execution at a time (MPI's rule for collectives).
-// See also:  docs/design/0007-direct-collectives.md: the argument why this is right.
+// See also:  docs/design/0007-direct-collectives.md: the argument why this is right;
+//            nbc/direct/one_way.h: collectives in which members do not all meet.
 //
 //   members of place 0      place 0                       place 1      members of place 1
 //     arrive  ------------> count = all: act(e)             ...
@@ -34,15 +35,16 @@ using msg::Sleeper;
 struct alignas(64) Member {
   const Call* call = nullptr;  // by the member before its arrival
   uint64_t epoch = 0;          // the member's own: collectives begun
-  Sleeper sleeper;             // waits for Place::released
+  uint64_t exchanges = 0;      // likewise: those of them that are not one-way
+  uint64_t met = 0;  // likewise: the last one in which it saw all others' posts
+  Sleeper sleeper;   // waits for Place::released
   int place = 0;
   // Written by the member that acts for the place, read by the member once released:
   bool has_mismatch = false;  // see Place::complaint
   int truncated_by = -1;  // the rank whose data were longer than this member's buffer
 };
 
-// What a place shows the others, for one collective; two in turn: place q may still read that
-// of e while this one is at e + 1, but not at e + 2, for which q has to be at e + 1.
+// What a place shows the others, for one collective.
 struct alignas(64) Post {
   static constexpr size_t kInlineBytes = 32;  // the rest of the line
   std::atomic<uint64_t> round{0};             // release: the rest is written
@@ -55,11 +57,26 @@ struct alignas(64) Post {
 // What a place has beyond a line, it shows in its scratch memory.
 inline constexpr size_t kScratchBytes = 4096;
 
+// The posts of one-way collectives. A place has at most so many of them between two collectives in
+// which it sees the posts of all others: that is what says that they have read its old ones.
+inline constexpr uint64_t kPosts = 16;
+// Their parts of the scratch memory do not lie a power of two apart, or all of them would want the
+// same lines of a cache.
+inline constexpr size_t kScratchStep = kScratchBytes + 576;
+
+// Who has seen all others' posts of `met` knows that they are done with all before it; so the post
+// of `epoch` is free if the one that it takes the place of was of a collective before `met`.
+constexpr bool may_reuse(uint64_t epoch, uint64_t met) noexcept {
+  return epoch < met + kPosts;
+}
+
 struct Place {
   alignas(64) std::atomic<uint64_t> arrived{
       0};  // members' arrivals since the beginning
   alignas(64) std::atomic<uint64_t> released{0};  // last collective that is over here
   alignas(64) std::atomic<uint64_t> round{0};  // later rounds of the collective in hand
+  // Of exchanges, two in turn: place q may still read that of one exchange while this one is at the
+  // next, but not at the one after, for which q has to be at the next.
   Post posts[2];
   Sleeper sleeper;           // the acting member waits here for other places
   std::vector<int> members;  // ascending
@@ -67,7 +84,27 @@ struct Place {
   std::string complaint;
   bool calls_differ = false;  // the complaint is not about amounts of data only
   std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes, in turn
+
+  // Of one-way collectives: see nbc/direct/one_way.h. Lines apart from those of exchanges, so that
+  // what fetches lines ahead does not take one that its writer wants.
+  Post shown[kPosts];
+  std::unique_ptr<unsigned char[]>
+      shown_scratch;  // a part for each; null: not needed yet
+
+  Post& post(uint64_t epoch) noexcept { return shown[epoch % kPosts]; }
+  // Room for `bytes` (at most kScratchBytes) that others may read once the post is shown.
+  unsigned char* room_for(uint64_t epoch, size_t bytes);
+  // Fetches the lines of the post of `epoch`, and of `bytes` in its room, to be written soon.
+  void fetch_for_writing(uint64_t epoch, size_t bytes) noexcept;
 };
+
+// The number of a post or a meeting in Post::round and Place::round.
+inline constexpr uint64_t kRounds = 8;  // of one collective, at most
+
+// Waits until the flag is `number` or more; the sleeper is the caller's alone. Order: acquire.
+// Switches: yes.
+void wait_for_flag(const std::atomic<uint64_t>& flag, uint64_t number, Sleeper& sleeper,
+                   job::Rank& self, const sched::WaitReason& why);
 
 class Team {
  public:
@@ -80,7 +117,11 @@ class Team {
   // Members of each place follow each other, and so do places.
   bool is_in_rank_order() const noexcept { return is_in_rank_order_; }
   Member& member(int m) noexcept { return members_[static_cast<size_t>(m)]; }
+  // As Member::place, without the member's line, which it writes in each collective.
+  int place_of(int m) const noexcept { return place_of_[static_cast<size_t>(m)]; }
   int largest_place() const noexcept { return largest_place_; }  // its members
+  // Each member has a place of its own: member m has place m.
+  bool is_spread() const noexcept { return largest_place_ == 1; }
   Place& place(int p) noexcept { return *places_[static_cast<size_t>(p)]; }
 
   // How many members are there of those of collective `epoch`; for reports, may be stale.
@@ -88,6 +129,7 @@ class Team {
 
  private:
   std::vector<Member> members_;
+  std::vector<int> place_of_;
   std::vector<std::unique_ptr<Place>> places_;
   int largest_place_ = 0;
   bool is_in_rank_order_ = true;
@@ -103,8 +145,8 @@ class Actor {
   int place_number() const noexcept { return place_number_; }
   const Call& call() const noexcept { return *me_.call; }  // its own; op of all work
   const Call& call_of(int member) const noexcept { return *team_.member(member).call; }
-  Post& mine() noexcept { return place_.posts[epoch_ & 1]; }
-  Post& post_of(int place) noexcept { return team_.place(place).posts[epoch_ & 1]; }
+  Post& mine() noexcept { return place_.posts[exchange_ & 1]; }
+  Post& post_of(int place) noexcept { return team_.place(place).posts[exchange_ & 1]; }
 
   // Room for `bytes` that the others may read once the post is shown, until the next exchange
   // of posts: in the post itself, or in scratch memory (at most kScratchBytes).
@@ -120,7 +162,7 @@ class Actor {
 
  private:
   template <class FlagOf>
-  void join_others(FlagOf flag_of);
+  void await_others(FlagOf flag_of);
 
   Team& team_;
   Member& me_;
@@ -128,7 +170,7 @@ class Actor {
   job::Rank& self_;
   const sched::WaitReason& why_;
   const int place_number_;
-  const uint64_t epoch_;
+  const uint64_t epoch_, exchange_;
   uint64_t round_;
 };
 

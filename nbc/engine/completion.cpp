@@ -1,5 +1,6 @@
 #include "nbc/engine/completion.h"
 
+#include "nbc/engine/run_context.h"
 #include "nbc/engine/trace_points.h"
 
 namespace mpc::nbc {
@@ -21,7 +22,7 @@ void finish(Collective& c) {
     waiter->unpark();
   } else {
     if (c.on_complete != nullptr) c.on_complete(c.on_complete_argument);
-    msg::notify(*c.rank);
+    if (RunContext::here().starting != &c) msg::notify(*c.rank);
   }
   c.phase.store(kDone, std::memory_order_release);  // pairs with await_finish()
 }

@@ -56,9 +56,11 @@ void start(Collective& collective) {
     const msg::ShortCall short_call;
     RunContext& run = RunContext::here();
     run.starter = &rank;
+    run.starting = &collective;
     run.budget = start_budget();
     start_nodes(collective);
     run.starter = nullptr;
+    run.starting = nullptr;
   }
   // The collective is the caller's: it does not vanish, complete or not.
   if (!is_complete(collective)) msg::leave(rank);

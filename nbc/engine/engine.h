@@ -36,7 +36,7 @@ bool is_complete(const Collective& collective) noexcept;
 // First error of a node, if any. Valid once complete.
 const msg::Status& status(const Collective& collective) noexcept;
 // `fn` is called by the execution that completes it (any) when is_complete() has turned true; then
-// msg::notify() wakes the rank, in any case. Short, must not wait, must not drop the
+// msg::notify() wakes the rank, unless that is still in start(). Short, must not wait, must not drop the
 // collective; `argument` must live until the collective has been dropped. Set before start();
 // stays for later starts.
 void set_on_complete(Collective& collective, void (*fn)(void*), void* argument);

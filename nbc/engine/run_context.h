@@ -20,6 +20,9 @@ struct RunContext {
   // before it hands them off; null: no such start.
   const job::Rank* starter = nullptr;
   int64_t budget = 0;
+  // The collective of that start. Who completes it here need not tell its rank: that is still in
+  // the start, so nobody waits for it. Only compared.
+  const Collective* starting = nullptr;
 
   // The caller's. Functions of the engine pass it on as an argument. A thread_local must hold it
   // all the same: between a start and the completions inside of it lies runtime/message, whose

@@ -1,0 +1,170 @@
+/* Small collectives, as the slowest rank sees them: what stands between two steps of a solver.
+ *
+ *   mpirun -n 2 ./small
+ *
+ * 8 B (and 512 B where a root gives or takes): prefixes, vector forms, neighbours on a ring, a root that
+ * changes with each call, start and wait of non-blocking ones, and making a communicator.
+ */
+#include <mpi.h>
+
+#include "bench.h"
+
+enum { kMostRanks = 64 };
+
+static int rank, ranks;
+static int counts[kMostRanks], displs[kMostRanks], ones[kMostRanks];
+static char *in, *out;
+static MPI_Comm ring;
+
+/* One call, the `turn`-th; `bytes` of a block. */
+typedef void call(int bytes, int turn);
+
+static MPI_Comm world(void) { return MPI_COMM_WORLD; }
+
+static void scan(int bytes, int turn) {
+  (void)turn;
+  MPI_Scan(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, world());
+}
+static void exscan(int bytes, int turn) {
+  (void)turn;
+  MPI_Exscan(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, world());
+}
+static void allgather(int bytes, int turn) {
+  (void)turn;
+  MPI_Allgather(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, world());
+}
+static void allgatherv(int bytes, int turn) {
+  (void)turn;
+  MPI_Allgatherv(in, bytes, MPI_CHAR, out, counts, displs, MPI_CHAR, world());
+}
+static void alltoallv(int bytes, int turn) {
+  (void)bytes, (void)turn;
+  MPI_Alltoallv(in, counts, displs, MPI_CHAR, out, counts, displs, MPI_CHAR, world());
+}
+static void reduce_scatter(int bytes, int turn) {
+  (void)bytes, (void)turn;
+  MPI_Reduce_scatter(in, out, ones, MPI_DOUBLE, MPI_SUM, world());
+}
+static void reduce_scatter_block(int bytes, int turn) {
+  (void)turn;
+  MPI_Reduce_scatter_block(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, world());
+}
+static void neighbor_allgather(int bytes, int turn) {
+  (void)turn;
+  MPI_Neighbor_allgather(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, ring);
+}
+static void neighbor_alltoall(int bytes, int turn) {
+  (void)turn;
+  MPI_Neighbor_alltoall(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, ring);
+}
+static void bcast_from_0(int bytes, int turn) {
+  (void)turn;
+  MPI_Bcast(in, bytes, MPI_CHAR, 0, world());
+}
+static void bcast(int bytes, int turn) {
+  MPI_Bcast(in, bytes, MPI_CHAR, turn % ranks, world());
+}
+static void reduce(int bytes, int turn) {
+  MPI_Reduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, turn % ranks, world());
+}
+static void gather(int bytes, int turn) {
+  MPI_Gather(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, turn % ranks, world());
+}
+static void scatter(int bytes, int turn) {
+  MPI_Scatter(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, turn % ranks, world());
+}
+static void finish(MPI_Request request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
+static void iallreduce(int bytes, int turn) {
+  MPI_Request request;
+  (void)turn;
+  MPI_Iallreduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, world(), &request);
+  finish(request);
+}
+static void ibcast(int bytes, int turn) {
+  MPI_Request request;
+  (void)turn;
+  MPI_Ibcast(in, bytes, MPI_CHAR, 0, world(), &request);
+  finish(request);
+}
+static void ibarrier(int bytes, int turn) {
+  MPI_Request request;
+  (void)bytes, (void)turn;
+  MPI_Ibarrier(world(), &request);
+  finish(request);
+}
+static void ialltoall(int bytes, int turn) {
+  MPI_Request request;
+  (void)turn;
+  MPI_Ialltoall(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, world(), &request);
+  finish(request);
+}
+static void split(int bytes, int turn) {
+  MPI_Comm half;
+  (void)bytes, (void)turn;
+  MPI_Comm_split(world(), rank % 2, rank, &half);
+  MPI_Comm_free(&half);
+}
+
+static const struct row {
+  const char* name;
+  call* call;
+  int bytes;
+} rows[] = {{"scan_8B", scan, 8},
+            {"exscan_8B", exscan, 8},
+            {"allgather_8B", allgather, 8},
+            {"allgatherv_8B", allgatherv, 8},
+            {"alltoallv_8B", alltoallv, 8},
+            {"reduce_scatter_8B", reduce_scatter, 8},
+            {"reduce_scatter_block_8B", reduce_scatter_block, 8},
+            {"neighbor_allgather_8B", neighbor_allgather, 8},
+            {"neighbor_alltoall_8B", neighbor_alltoall, 8},
+            {"bcast_8B_from_0", bcast_from_0, 8},
+            {"bcast_8B_root_changes", bcast, 8},
+            {"reduce_8B_root_changes", reduce, 8},
+            {"gather_8B_root_changes", gather, 8},
+            {"scatter_8B_root_changes", scatter, 8},
+            {"bcast_512B_root_changes", bcast, 512},
+            {"reduce_512B_root_changes", reduce, 512},
+            {"gather_512B_root_changes", gather, 512},
+            {"scatter_512B_root_changes", scatter, 512},
+            {"iallreduce_8B_and_wait", iallreduce, 8},
+            {"ibcast_8B_and_wait", ibcast, 8},
+            {"ibarrier_and_wait", ibarrier, 0},
+            {"ialltoall_8B_and_wait", ialltoall, 8},
+            {"comm_split_and_free", split, 0}};
+
+static long share(long value) {
+  MPI_Bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  return value;
+}
+
+static double batch(long iterations, void* context) {
+  const struct row* row = context;
+  MPI_Barrier(MPI_COMM_WORLD);
+  double start = bench_now_s();
+  for (long i = 0; i < iterations; ++i) row->call(row->bytes, (int)i);
+  double mine = bench_now_s() - start, slowest = mine;
+  MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks > kMostRanks) MPI_Abort(MPI_COMM_WORLD, 2);
+  in = bench_buffer(512 * kMostRanks);
+  out = bench_buffer(512 * kMostRanks);
+  memset(in, 0, 512 * kMostRanks);
+  for (int r = 0; r < ranks; ++r) counts[r] = 8, displs[r] = 8 * r, ones[r] = 1;
+  int periodic = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    struct row row = rows[i];
+    double seconds = bench_run(batch, share, &row);
+    if (rank == 0) bench_print(row.name, ranks, 1e6 * seconds, "us");
+  }
+  MPI_Comm_free(&ring);
+  MPI_Finalize();
+  return 0;
+}

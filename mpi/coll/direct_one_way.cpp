@@ -1,0 +1,194 @@
+// Direct collectives in which members need not all meet: from MPI's arguments to nbc/direct/one_way.h.
+#include <array>
+
+#include "mpi/coll/direct.h"
+#include "mpi/coll/direct_common.h"
+#include "mpi/objects/topology.h"
+#include "mpi/objects/wait_reasons.h"
+#include "nbc/direct/one_way.h"
+
+namespace mpc::mpi {
+namespace {
+
+using nbc::Coll;
+using nbc::direct::Block;
+using nbc::direct::OneWayCall;
+
+// Each member on a place of its own. Members that share places are told without a team, which
+// might not be made for anything else.
+bool is_spread(Comm& comm) {
+  if (!may_go_direct(comm)) return false;
+  const std::span<const int> places = comm.places();
+  if (places.empty() || places[0] == places[1]) return false;
+  return comm.team().is_spread();
+}
+
+Block block(const void* data, dt::Count count, const dt::Datatype* type) noexcept {
+  return {const_cast<void*>(data), count, type};
+}
+
+Err run(const char* name, Comm& comm, const OneWayCall& call) {
+  const CollectiveReason reason(name, comm);
+  return error_of_outcome(
+      nbc::direct::run_one_way(comm.team(), comm.rank(), comm.self(), call, reason),
+      name);
+}
+
+bool fits(Comm& comm, Coll coll, const Block& block) {
+  return is_spread(comm) && nbc::direct::fits_one_way(comm.team(), coll, block.bytes());
+}
+
+}  // namespace
+
+std::optional<Err> direct_bcast(void* buffer, dt::Count count, const dt::Datatype* type,
+                                int root, Comm& comm) {
+  if (count == 0) return {};
+  OneWayCall call;
+  call.coll = Coll::kBcast;
+  call.root = root;
+  Block& mine = comm.rank() == root ? call.send : call.recv;
+  mine = block(buffer, count, type);
+  if (comm.is_inter() || !fits(comm, call.coll, mine)) return {};
+  return run("MPI_Bcast", comm, call);
+}
+
+std::optional<Err> direct_gather(const void* sendbuf, dt::Count sendcount,
+                                 const dt::Datatype* sendtype, void* recvbuf,
+                                 dt::Count recvcount, const dt::Datatype* recvtype,
+                                 int root, Comm& comm) {
+  if (comm.is_inter()) return {};
+  OneWayCall call;
+  call.coll = Coll::kGather;
+  call.root = root;
+  const bool is_root = comm.rank() == root;
+  if (is_root) call.recv = block(recvbuf, recvcount, recvtype);
+  if (sendbuf != MPI_IN_PLACE) call.send = block(sendbuf, sendcount, sendtype);
+  const Block& known = is_root ? call.recv : call.send;
+  if (known.count == 0 || !fits(comm, call.coll, known)) return {};
+  return run("MPI_Gather", comm, call);
+}
+
+std::optional<Err> direct_scatter(const void* sendbuf, dt::Count sendcount,
+                                  const dt::Datatype* sendtype, void* recvbuf,
+                                  dt::Count recvcount, const dt::Datatype* recvtype,
+                                  int root, Comm& comm) {
+  if (comm.is_inter()) return {};
+  OneWayCall call;
+  call.coll = Coll::kScatter;
+  call.root = root;
+  const bool is_root = comm.rank() == root;
+  if (is_root) call.send = block(sendbuf, sendcount, sendtype);
+  if (recvbuf != MPI_IN_PLACE) call.recv = block(recvbuf, recvcount, recvtype);
+  const Block& known = is_root ? call.send : call.recv;
+  if (known.count == 0 || !fits(comm, call.coll, known)) return {};
+  return run("MPI_Scatter", comm, call);
+}
+
+// ---- reductions --------------------------------------------------------------------------
+
+namespace {
+
+std::optional<Err> reduce(const char* name, OneWayCall& call, const void* sendbuf,
+                          void* recvbuf, dt::Count count, TypeArg type, Op& op,
+                          Comm& comm) {
+  call.send = block(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, type.type);
+  if (count == 0 || !fits(comm, call.coll, call.send) ||
+      !nbc::direct::can_reduce(comm.team(), *type, op.commutes()))
+    return {};
+  call.op_code = static_cast<uint8_t>(op.code());
+  call.recv = block(recvbuf, count, type.type);
+  if (op.is_predefined()) {
+    if (!describe_operation(call.op, *type, op)) return {};
+    return run(name, comm, call);
+  }
+  BoundOp bound;
+  MPC_MPI_TRY(bound.bind(op, *type, type.handle));
+  call.op.apply = BoundOp::apply_alone;
+  call.op.context = &bound;
+  return run(name, comm, call);
+}
+
+}  // namespace
+
+std::optional<Err> direct_reduce(const void* sendbuf, void* recvbuf, dt::Count count,
+                                 TypeArg type, Op* op, int root, Comm& comm) {
+  if (comm.is_inter()) return {};
+  OneWayCall call;
+  call.coll = Coll::kReduce;
+  call.root = root;
+  return reduce("MPI_Reduce", call, sendbuf, recvbuf, count, type, *op, comm);
+}
+
+std::optional<Err> direct_scan(const void* sendbuf, void* recvbuf, dt::Count count,
+                               TypeArg type, Op& op, Comm& comm) {
+  OneWayCall call;
+  call.coll = Coll::kScan;
+  return reduce("MPI_Scan", call, sendbuf, recvbuf, count, type, op, comm);
+}
+
+std::optional<Err> direct_exscan(const void* sendbuf, void* recvbuf, dt::Count count,
+                                 TypeArg type, Op& op, Comm& comm) {
+  OneWayCall call;
+  call.coll = Coll::kExscan;
+  return reduce("MPI_Exscan", call, sendbuf, recvbuf, count, type, op, comm);
+}
+
+// ---- neighbourhoods ----------------------------------------------------------------------
+
+namespace {
+
+constexpr size_t kMostDimensions =
+    8;  // of a grid whose neighbours are listed on the stack
+
+std::optional<Err> exchange(const char* name, nbc::direct::NeighbourCall& call,
+                            Comm& comm) {
+  const Topology* topology = comm.topology.get();
+  if (topology == nullptr || !is_spread(comm)) return {};
+  std::array<int, 2 * kMostDimensions> around;
+  if (topology->kind == MPI_CART) {
+    const size_t dimensions = topology->dims.size();
+    if (dimensions > kMostDimensions) return {};
+    for (size_t i = 0; i < 2 * dimensions; ++i) {
+      around[i] = cart_neighbour(*topology, comm.rank(), static_cast<int>(i / 2),
+                                 i % 2 == 0 ? -1 : +1);
+    }
+    call.sources = call.destinations = std::span(around).first(2 * dimensions);
+  } else if (call.coll == Coll::kNeighborAlltoall) {
+    return {};  // which block of its source a member gets, only the source knows
+  } else if (topology->kind == MPI_GRAPH) {
+    call.sources = call.destinations = graph_neighbours_of(*topology, comm.rank());
+  } else {
+    call.sources = topology->sources;
+    call.destinations = topology->destinations;
+  }
+  const CollectiveReason reason(name, comm);
+  return error_of_outcome(nbc::direct::run_with_neighbours(comm.team(), comm.rank(),
+                                                           comm.self(), call, reason),
+                          name);
+}
+
+}  // namespace
+
+std::optional<Err> direct_neighbor_allgather(const void* sendbuf, dt::Count sendcount,
+                                             const dt::Datatype& sendtype,
+                                             void* recvbuf, dt::Count recvcount,
+                                             const dt::Datatype& recvtype, Comm& comm) {
+  nbc::direct::NeighbourCall call;
+  call.coll = Coll::kNeighborAllgather;
+  call.send = block(sendbuf, sendcount, &sendtype);
+  call.recv = block(recvbuf, recvcount, &recvtype);
+  return exchange("MPI_Neighbor_allgather", call, comm);
+}
+
+std::optional<Err> direct_neighbor_alltoall(const void* sendbuf, dt::Count sendcount,
+                                            const dt::Datatype& sendtype, void* recvbuf,
+                                            dt::Count recvcount,
+                                            const dt::Datatype& recvtype, Comm& comm) {
+  nbc::direct::NeighbourCall call;
+  call.coll = Coll::kNeighborAlltoall;
+  call.send = block(sendbuf, sendcount, &sendtype);
+  call.recv = block(recvbuf, recvcount, &recvtype);
+  return exchange("MPI_Neighbor_alltoall", call, comm);
+}
+
+}  // namespace mpc::mpi
