@@ -9,7 +9,7 @@
 
 namespace mpc::mpi {
 
-bool EntryScope::is_checked(const void* return_address) const {
+bool EntryScope::is_checked(const void* return_address) {
   if (!is_checking()) return false;
   set_call_place(return_address);
   const RankState* state = rank_state();

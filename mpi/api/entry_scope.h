@@ -53,7 +53,7 @@ class EntryScope {
 
   // The same with mpi.check=full, where is_running() says no, so that nothing but this cold way asks;
   // notes where the call returns to.
-  [[gnu::cold, gnu::noinline]] bool is_checked(const void* return_address) const;
+  [[gnu::cold, gnu::noinline]] static bool is_checked(const void* return_address);
 
   // Each calls the error handler of its object; the result is what the MPI function returns,
   // should the handler come back.

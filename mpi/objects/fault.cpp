@@ -24,8 +24,6 @@ extern "C" {
 namespace mpc::mpi {
 namespace {
 
-constexpr int kExitCheck = 121;
-
 constexpr const char* kActions[] = {"report", "abort"};
 EnumSetting setting_action(
     "mpi.check_action", 0, kActions, 2,
@@ -140,10 +138,10 @@ void print_fault(const char* kind, const std::string& text) {
   std::string whole = fmt::format("{}: {}", kind, text);
   job::Job& job = job::Job::instance();
   if (setting_action.get() == 1)
-    job.abort(kExitCheck,
+    job.abort(job::kExitCheck,
               fmt::format("mpc: rank {}: {}", job::current_rank()->world_rank, whole));
   log::line(log::Level::kError, whole);
-  job.note_refusal(kExitCheck, "");
+  job.note_refusal(job::kExitCheck, "");
 }
 
 }  // namespace detail

@@ -3,7 +3,7 @@
 //
 // Role:      names the places of calls in the source; counts faults by their places, so that each is
 //            printed once; gives the job its exit status.
-// Users:     mpi/objects, mpi/check, mpi/api (which place calls).
+// Users:     mpi/objects, mpi/check.
 // Threads:   any execution of a rank.
 // See also:  docs/checking.md, docs/design/0034-checking.md; mpi/objects/check.h.
 

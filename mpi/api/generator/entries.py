@@ -119,8 +119,8 @@ class EntryWriter:
 
     def write(self):
         f = self.f
-        if f.has_checked_body:
-            self.write_checked_form()
+        if f.has_cold_form:
+            self.write_cold_form()
         prototype = f.prototype("P" + self.name, self.large)
         self.lines.append(f"{prototype} {{")
         if not f.returns_error:
@@ -140,31 +140,33 @@ class EntryWriter:
         args = ", ".join(self.pass_param(p) for p in self.f.params if not p.is_varargs)
         self.emit(f"return impl::{self.f.body}({args});")
 
-    def write_checked_form(self):
-        """What the entry point continues with where mpi.check=full: the same, with another body."""
+    def write_cold_form(self):
+        """What the entry point continues with where mpi.check=full: the same, perhaps with another body."""
         f = self.f
-        params = "".join(f"{p.c(self.large)}, " for p in f.params)
-        self.lines.append(f"[[gnu::cold, gnu::noinline]] static int checked_{self.name}({params}"
-                          "const EntryScope& mpi_call, const void* place) {")
-        self.emit("if (!mpi_call.is_checked(place)) return mpi_call.not_running();")
-        self.room = "checked"
+        params = ", ".join(p.c(self.large) for p in f.params)
+        self.lines.append("[[gnu::cold, gnu::noinline]] static int "
+                          f"checked_{self.name}({params or 'void'}) {{")
+        self.emit(f'EntryScope mpi_call("{self.name}");')
+        self.room = "checked" if f.has_checked_body else "impl"
         self.write_checks()
         self.room = "impl"
         self.lines.append("}\n")
 
     def write_start(self):
         """Is MPI running? With mpi.check=full the test says no, so that only the cold way asks again."""
-        f, place = self.f, "__builtin_return_address(0)"
+        f = self.f
+        is_checked = "EntryScope::is_checked(__builtin_return_address(0))"
         self.emit(f'EntryScope mpi_call("{self.name}");')
-        if f.has_checked_body:
-            args = "".join(f"{p.name}, " for p in f.params)
-            self.emit("if (!mpi_call.is_running()) [[unlikely]] "
-                      f"return checked_{self.name}({args}mpi_call, {place});")
+        if f.has_cold_form:
+            # No more arguments than the body has: the hot path sets up nothing for this call.
+            args = ", ".join(p.name for p in f.params)
+            self.emit("if (!mpi_call.is_running()) [[unlikely]]")
+            self.emit(f"return {is_checked} ? checked_{self.name}({args}) : mpi_call.not_running();", 2)
         elif f.phase == "running":
-            self.emit(f"if (!mpi_call.is_running() && !mpi_call.is_checked({place})) [[unlikely]] "
+            self.emit(f"if (!mpi_call.is_running() && !{is_checked}) [[unlikely]] "
                       "return mpi_call.not_running();")
         elif f.checked:
-            self.emit(f"mpi_call.is_checked({place});")
+            self.emit(f"{is_checked};")
 
     def write_checked(self):
         self.write_start()

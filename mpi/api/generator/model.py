@@ -137,6 +137,12 @@ class Function:
         return self.checked and self.phase == "running"
 
     @property
+    def has_cold_form(self):
+        """With mpi.check=full it goes on out of line; others come back to their hot path, which costs that
+        a register: not worth it where calls take less than 100 ns."""
+        return self.has_checked_body or (self.record.get("direct", False) and not self.is_stub)
+
+    @property
     def returns_error(self):
         return self.returns == "int" and "value_on_error" not in self.record
 
