@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "mpi/objects/check.h"
 #include "mpi/objects/error_codes.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/rank_state.h"
@@ -175,8 +174,7 @@ Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy,
   if (!state.keyvals) state.keyvals = std::make_shared<KeyvalTable>();
   keyval->id = kFirstUserKeyval + static_cast<int>(state.keyvals->list.size());
   *id = keyval->id;
-  const CallSite site = is_checking() ? this_call() : CallSite{};
-  state.keyvals->list.push_back({keyval, keyval, site});
+  state.keyvals->list.push_back({keyval, keyval, this_call()});
   return kSuccess;
 }
 
