@@ -3,9 +3,18 @@
 #include <fmt/format.h>
 
 #include "mpi/objects/blame.h"
+#include "mpi/objects/call_site.h"
+#include "mpi/objects/check.h"
 #include "mpi/objects/errhandler.h"
 
 namespace mpc::mpi {
+
+bool EntryScope::is_checked(const void* return_address) {
+  if (!is_checking()) return false;
+  set_call_place(return_address);
+  const RankState* state = rank_state();
+  return state != nullptr && state->may_call();
+}
 
 int EntryScope::not_running() const {
   const RankState* state = rank_state();

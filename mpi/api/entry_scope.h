@@ -51,6 +51,10 @@ class EntryScope {
     return rank->mpi->is_running.load(std::memory_order_relaxed);
   }
 
+  // The same with mpi.check=full, where is_running() says no, so that nothing but this cold way asks;
+  // notes where the call returns to.
+  [[gnu::cold, gnu::noinline]] static bool is_checked(const void* return_address);
+
   // Each calls the error handler of its object; the result is what the MPI function returns,
   // should the handler come back.
   [[gnu::cold]] int not_running() const;

@@ -12,6 +12,7 @@
 
 #include "base/trace.h"
 #include "mpi/coll/describe.h"
+#include "mpi/coll/uses.h"
 #include "mpi/objects/check.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/wait_reasons.h"
@@ -29,8 +30,10 @@ Err describe_and_check(const char* name, Call& call, bool may_wait,
                        Describe& describe) {
   const Err error = describe(call);
   if (error || !is_checking()) return error;
-  return compare_with_others(call.comm, {name, call.shape, call.pair[0], call.pair[1],
-                                         call.op.op(), may_wait});
+  compare_with_others(call.comm, {name, call.shape, call.pair[0], call.pair[1],
+                                  call.op.op(), may_wait});
+  if (may_wait) look_at_buffers(call);
+  return kSuccess;
 }
 
 template <class Describe>
@@ -64,6 +67,7 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
   if (call->collective == nullptr)
     return fail(MPI_ERR_NO_MEM, "no memory for a collective in flight");
   *out = Request::make(*rank_state(), RequestKind::kCollective, &comm, name);
+  if (is_checking()) watch_buffers(**out, *call, is_persistent);
   (*out)->collective = std::move(call);
   return kSuccess;
 }

@@ -99,7 +99,7 @@ Err finalize() {
   state.finalised.store(true, std::memory_order_release);  // see finalized()
   note_world_change(state);
   // In a session the rank goes on using what it has.
-  if (!state.is_running.load(std::memory_order_relaxed)) report_what_is_left(state);
+  if (!state.may_call()) report_what_is_left(state, "MPI_Finalize");
   return kSuccess;
 }
 

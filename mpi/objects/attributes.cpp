@@ -174,7 +174,7 @@ Err create_keyval(KeyvalKind kind, Language language, AnyFunction* copy,
   if (!state.keyvals) state.keyvals = std::make_shared<KeyvalTable>();
   keyval->id = kFirstUserKeyval + static_cast<int>(state.keyvals->list.size());
   *id = keyval->id;
-  state.keyvals->list.push_back({keyval, keyval});
+  state.keyvals->list.push_back({keyval, keyval, this_call()});
   return kSuccess;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "mpi.h"
+#include "mpi/objects/call_site.h"
 #include "mpi/objects/error.h"
 
 namespace mpc::mpi {
@@ -78,6 +79,7 @@ struct KeyvalTable {
   struct Entry {
     KeyvalRef owner;  // null once freed
     std::weak_ptr<Keyval> alive;
+    CallSite made{};  // with mpi.check=full
   };
   std::vector<Entry> list;  // index: id - kFirstUserKeyval
 };

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/log.h"
 #include "base/settings.h"
-#include "mpi/objects/handles.h"
+#include "mpi/objects/fault.h"
 #include "mpi/objects/meeting.h"
-#include "mpi/objects/rank_state.h"
 
 namespace mpc::mpi {
 namespace {
@@ -18,10 +16,15 @@ namespace {
 using dt::Count;
 using nbc::Coll;
 
-BoolSetting setting_check(
-    "mpi.check", false,
-    "Compare what the members of each collective call, and list at MPI_Finalize what "
-    "was left: handles, requests, messages. For debugging: collectives take longer");
+constexpr const char* kLevels[] = {"off", "args", "full"};
+constexpr int kFull = 2;
+EnumSetting setting_check("mpi.check", 1, kLevels, 3,
+                          "What is checked of a program: args (the arguments of each "
+                          "call by itself; off is the "
+                          "same, as that costs next to nothing) or full (also types of "
+                          "messages, collectives of all members, "
+                          "buffers in use, what is left at the end: docs/checking.md). "
+                          "For debugging: all takes longer");
 
 // What all members have to agree on; has_data is false where amounts may differ.
 struct Claim {
@@ -32,6 +35,8 @@ struct Claim {
   bool has_data = false;
   dt::SignatureHash data;
   Count elements = 0;
+  int world_rank = 0;
+  Place place;
 };
 
 void put_claim(ByteWriter& out, const Claim& claim) {
@@ -42,6 +47,9 @@ void put_claim(ByteWriter& out, const Claim& claim) {
   out.put(claim.has_data);
   out.put(claim.data);
   out.put(claim.elements);
+  out.put(claim.world_rank);
+  out.put_text(claim.place.path);
+  out.put(claim.place.offset);
 }
 
 Claim get_claim(ByteReader& in) {
@@ -53,6 +61,9 @@ Claim get_claim(ByteReader& in) {
   claim.has_data = in.get<bool>();
   claim.data = in.get<dt::SignatureHash>();
   claim.elements = in.get<Count>();
+  claim.world_rank = in.get<int>();
+  claim.place.path = in.get_text();
+  claim.place.offset = in.get<uint64_t>();
   return claim;
 }
 
@@ -76,8 +87,10 @@ Amount common_amount(const CollectiveCall& call) {
                  : Amount{call.recv_type, shape.recv_count};
 }
 
-Claim claim_of(const CollectiveCall& call) {
+Claim claim_of(const Comm& comm, const CollectiveCall& call) {
   Claim claim;
+  claim.world_rank = comm.self().world_rank;
+  claim.place = place_of(call_place());
   claim.name = call.name;
   claim.rank = call.shape.rank;
   claim.root = call.shape.root;
@@ -94,35 +107,47 @@ Claim claim_of(const CollectiveCall& call) {
   return claim;
 }
 
-// "" or how the two differ, as this rank sees it.
-std::string difference(const Claim& mine, const Claim& other) {
-  if (mine.name != other.name)
-    return fmt::format("rank {} calls {} there", other.rank, other.name);
-  if (mine.root != other.root)
-    return fmt::format("root {} here, {} on rank {}", mine.root, other.root,
-                       other.rank);
-  if (!mine.op.empty() && !other.op.empty() && mine.op != other.op)
-    return fmt::format("{} here, {} on rank {}", mine.op, other.op, other.rank);
-  if (mine.has_data && other.has_data && mine.data != other.data)
-    return fmt::format(
-        "the data differ in number or basic types: a count of {} here, of {} on rank "
-        "{}",
-        mine.elements, other.elements, other.rank);
+// "" or how the two differ.
+std::string difference(const Claim& a, const Claim& b) {
+  if (a.name != b.name) return "different functions";
+  if (a.root != b.root) return fmt::format("root {} and root {}", a.root, b.root);
+  if (!a.op.empty() && !b.op.empty() && a.op != b.op)
+    return fmt::format("{} and {}", a.op, b.op);
+  if (a.has_data && b.has_data && a.data != b.data)
+    return fmt::format("data of different number or basic types, {} and {} elements",
+                       a.elements, b.elements);
   return {};
+}
+
+// With whom this member disagrees, and in what.
+struct Quarrel {
+  std::string text;  // empty: none
+  Claim other;
+};
+
+void report(const Comm& comm, const Claim& mine, const Quarrel& quarrel) {
+  const Claim& other = quarrel.other;
+  report_fault("collective calls differ", mine.place, other.place, [&] {
+    return fmt::format("{} on {}\n  {} of rank {}\n  {} of rank {}", quarrel.text,
+                       comm.display_name(), call_at(mine.name.c_str(), mine.place),
+                       mine.world_rank, call_at(other.name.c_str(), other.place),
+                       other.world_rank);
+  });
 }
 
 struct CheckRoom final : Room {
   std::vector<Claim> claims;  // that of the first one here, then some that differ
 
-  std::string difference_from(const Claim& mine) const {
-    std::string text;
-    for (const Claim& other : claims)
-      if (text = difference(mine, other); !text.empty()) break;
-    return text;
+  Quarrel quarrel_of(const Claim& mine) const {
+    for (const Claim& other : claims) {
+      std::string text = difference(mine, other);
+      if (!text.empty()) return {std::move(text), other};
+    }
+    return {};
   }
   void add(const Claim& mine) {
     constexpr size_t kEnough = 4;
-    if (claims.empty() || (claims.size() < kEnough && !difference_from(mine).empty()))
+    if (claims.empty() || (claims.size() < kEnough && !quarrel_of(mine).text.empty()))
       claims.push_back(mine);
   }
   void pack(ByteWriter& out) const override {
@@ -136,82 +161,41 @@ struct CheckRoom final : Room {
 };
 
 // Waits for nobody: with the first one of this process.
-std::string compare_here(Comm& comm, const Claim& mine) {
-  std::string text;
+Quarrel compare_here(Comm& comm, const Claim& mine) {
+  Quarrel quarrel;
   const int here = comm.members().here;
   detail::enter(
       comm.self(), meeting_key(MeetingKind::kCheck, comm), {here, nullptr},
       []() -> std::shared_ptr<Room> { return std::make_shared<CheckRoom>(); }, false,
       [&](Room& room, bool is_first) {
-        std::vector<Claim>& claims = static_cast<CheckRoom&>(room).claims;
+        auto& check = static_cast<CheckRoom&>(room);
         if (is_first)
-          claims.push_back(mine);
+          check.claims.push_back(mine);
         else
-          text = difference(mine, claims.front());
+          quarrel = check.quarrel_of(mine);
       });
-  return text;
+  return quarrel;
 }
 
 // With all members, once they have come. Switches: yes.
-std::string compare_everywhere(Comm& comm, const Claim& mine) {
+Quarrel compare_everywhere(Comm& comm, const Claim& mine) {
   return meet<CheckRoom>(
              comm.self(), meeting_key(MeetingKind::kCheck, comm), comm.members(),
              [&](CheckRoom& room) { room.add(mine); }, mine.name.c_str())
-      ->difference_from(mine);
-}
-
-std::string handles_left(int world_rank) {
-  const std::atomic<int>* counts = g_object_counts.load(std::memory_order_acquire);
-  std::string text;
-  for (int kind = 1; kind < kKindCount; ++kind) {
-    const int n =
-        counts[world_rank * kKindCount + kind].load(std::memory_order_relaxed);
-    if (n <= 0) continue;
-    text += fmt::format("{}{}", text.empty() ? "" : ", ",
-                        count_of(n, static_cast<Kind>(kind)));
-  }
-  return text;
+      ->quarrel_of(mine);
 }
 
 }  // namespace
 
-bool is_checking() noexcept { return setting_check.get(); }
+bool is_checking() noexcept { return setting_check.get() == kFull; }
 
-Err compare_with_others(Comm& comm, const CollectiveCall& call) {
-  if (comm.is_inter() || comm.size() == 1) return kSuccess;
-  const Claim mine = claim_of(call);
-  const std::string text = comm.is_in_one_process() || !call.may_wait
-                               ? compare_here(comm, mine)
-                               : compare_everywhere(comm, mine);
-  if (text.empty()) return kSuccess;
-  return fail(MPI_ERR_NOT_SAME, fmt::format("{}: {} (mpi.check)", call.name, text));
-}
-
-void count_objects(int ranks) {
-  static std::once_flag once;
-  if (!is_checking()) return;
-  std::call_once(once, [ranks] {
-    // For ever: objects may end after main().
-    auto* counts = new std::atomic<int>[static_cast<size_t>(ranks) * kKindCount] {};
-    g_object_counts.store(counts, std::memory_order_release);
-  });
-}
-
-void report_what_is_left(RankState& state) {
-  if (!is_checking()) return;
-  const std::string handles = handles_left(state.rank->world_rank);
-  if (!handles.empty())
-    log::line(log::Level::kWarn,
-              fmt::format("MPI_Finalize: not freed, or not completed: {}", handles));
-  const msg::Unreceived messages = msg::unreceived(*state.rank);
-  if (messages.count > 0)
-    log::line(log::Level::kWarn,
-              fmt::format("MPI_Finalize: {} never received; the oldest: {} bytes from "
-                          "rank {} of its communicator, tag {}",
-                          messages.count == 1
-                              ? std::string("a message was")
-                              : fmt::format("{} messages were", messages.count),
-                          messages.bytes, messages.source, messages.tag));
+void compare_with_others(Comm& comm, const CollectiveCall& call) {
+  if (comm.is_inter() || comm.size() == 1) return;
+  const Claim mine = claim_of(comm, call);
+  const Quarrel quarrel = comm.is_in_one_process() || !call.may_wait
+                              ? compare_here(comm, mine)
+                              : compare_everywhere(comm, mine);
+  if (!quarrel.text.empty()) report(comm, mine, quarrel);
 }
 
 }  // namespace mpc::mpi

@@ -1,14 +1,14 @@
 #pragma once
-// Check: what a wrong program does and MPI need not notice (mpi.check=1).
+// Check: what a wrong program does and MPI need not notice (mpi.check=full).
 //
 // Role:      compares what the members of a collective call: function, root, operation, data;
 //            lists at MPI_Finalize what the rank has left: handles, requests, messages.
-// Users:     mpi/coll, mpi/env.
+// Users:     mpi/coll, mpi/env, mpi/session, mpi/objects, mpi/api.
 // Threads:   any execution of the rank.
-// See also:  docs/mpi.md, section "Checks"; mpi/objects/object.h (counts).
+// See also:  docs/checking.md; mpi/objects/fault.h (reports), mpi/objects/made.h (handles),
+//            mpi/objects/watch.h (messages, buffers).
 
 #include "mpi/objects/comm.h"
-#include "mpi/objects/error.h"
 #include "mpi/objects/op.h"
 #include "nbc/algorithms/collectives.h"
 
@@ -16,6 +16,7 @@ namespace mpc::mpi {
 
 struct RankState;
 
+// mpi.check=full. Constant once ranks run.
 bool is_checking() noexcept;
 
 // What one member calls.
@@ -27,16 +28,13 @@ struct CollectiveCall {
   const Op* op;   // null: none
   bool may_wait;  // it blocks
 };
-// Compares it with that of the member who came first; waits for nobody. If members live in several
-// processes a call that blocks waits until all have come, and is compared with theirs; one that does
-// not is compared within its process. Nothing is compared on an intercommunicator.
-// Switches: yes. Errors: MPI_ERR_NOT_SAME; the message names the other member's rank and what
-// differs.
-Err compare_with_others(Comm& comm, const CollectiveCall& call);
+// Compares it with that of the member who came first, and reports what differs; waits for nobody. If
+// members live in several processes a call that blocks waits until all have come, and is compared with
+// theirs; one that does not is compared within its process. Nothing is compared on an intercommunicator.
+// Switches: yes.
+void compare_with_others(Comm& comm, const CollectiveCall& call);
 
-// In MPI_Init, before the rank makes objects: from now on objects are counted, if mpi.check says so.
-void count_objects(int ranks);
-// In MPI_Finalize, after all members have come: one line on standard error if anything is left.
-void report_what_is_left(RankState& state);
+// In the call that ends MPI for the rank, after all members have come.
+void report_what_is_left(RankState& state, const char* call);
 
 }  // namespace mpc::mpi

@@ -28,9 +28,15 @@ enum class Kind : uint8_t {
 };
 inline constexpr int kKindCount = 14;  // with the unused 0
 
-// mpi.check: how many objects of each kind a rank has; null: nobody counts. Set once, in the first
-// MPI_Init, with release; counters by rank, then by kind, relaxed as nothing hangs on them.
-inline constinit std::atomic<std::atomic<int>*> g_object_counts{nullptr};
+// mpi.check=full: objects are noted with the calls that make them (mpi/objects/made.h). Set once, in the
+// first MPI_Init, with release.
+inline constinit std::atomic<bool> g_notes_objects{false};
+
+class Object;
+namespace detail {
+[[gnu::cold]] void note_made(const Object& object);
+[[gnu::cold]] void note_gone(const Object& object);
+}  // namespace detail
 
 class Object {
  public:
@@ -39,10 +45,9 @@ class Object {
 
   explicit Object(Kind kind, int owner_world_rank) noexcept
       : kind_(kind), owner_(owner_world_rank) {
-    if (std::atomic<int>* counts = g_object_counts.load(std::memory_order_acquire);
-        counts != nullptr && owner_ >= 0) [[unlikely]] {
-      is_counted_ = true;
-      counter(counts).fetch_add(1, std::memory_order_relaxed);
+    if (g_notes_objects.load(std::memory_order_acquire) && owner_ >= 0) [[unlikely]] {
+      is_noted_ = true;
+      detail::note_made(*this);
     }
   }
   Object(const Object&) = delete;
@@ -59,11 +64,10 @@ class Object {
   }
   // It is not the user's to free.
   void exempt() noexcept {
-    if (!is_counted_) [[likely]]
+    if (!is_noted_) [[likely]]
       return;
-    is_counted_ = false;
-    counter(g_object_counts.load(std::memory_order_relaxed))
-        .fetch_sub(1, std::memory_order_relaxed);
+    is_noted_ = false;
+    detail::note_gone(*this);
   }
 
   // Handles and pending operations hold references. (Groups, types and ops may be shared.)
@@ -79,13 +83,9 @@ class Object {
   ~Object() { mark_freed(); }
 
  private:
-  std::atomic<int>& counter(std::atomic<int>* counts) const noexcept {
-    return counts[owner_ * kKindCount + static_cast<int>(kind_)];
-  }
-
   volatile uint32_t magic_ = kAlive;
   Kind kind_;
-  bool is_counted_ = false;
+  bool is_noted_ = false;
   int owner_;
   std::atomic<uint32_t> references_{1};
 };

@@ -2,7 +2,9 @@
 
 #include <atomic>
 
+#include "mpi/objects/check.h"
 #include "mpi/objects/comm.h"
+#include "mpi/objects/fault.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
 #include "mpi/objects/process.h"
@@ -29,6 +31,9 @@ void rank_starts(job::Rank& rank) {
 
 void rank_ends(job::Rank& rank) {
   auto* state = rank.mpi;
+  if (is_checking() && state->sessions > 0)
+    report_what_is_left(*state, "the end of its program");
+  state->watch.reset();  // it holds communicators
   if (state->world != nullptr) state->world->drop();
   if (state->self != nullptr) state->self->drop();
   delete state->empty_group;
@@ -54,6 +59,7 @@ Result<> job_starts(job::Job& job) {
 }
 
 void job_is_over(job::Job&) {
+  report_fault_counts();
   msg::stop_job_watch();
   msg::close_network();
 }

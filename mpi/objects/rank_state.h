@@ -21,6 +21,7 @@ class Errhandler;
 class Group;
 class Info;
 class SendBuffer;
+struct Watch;
 struct RequestPool;
 struct HandleTables;
 struct KeyvalTable;
@@ -30,8 +31,15 @@ struct TypeTable;
 
 struct RankState {
   job::Rank* rank = nullptr;
-  // MPI may be called: in the world model, or in a session. See update_running() in session.h.
-  std::atomic<bool> is_running{false};
+  // MPI may be called: in the world model, or in a session. See update_running() in session.h. What
+  // each entry point tests; so with mpi.check=full it is the other one that is set: calls then take
+  // their cold way, which looks at them (EntryScope::is_checked()).
+  std::atomic<bool> is_running{false}, is_checked{false};
+  bool may_call() const noexcept {
+    // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
+    return is_running.load(std::memory_order_relaxed) ||
+           is_checked.load(std::memory_order_relaxed);
+  }
   std::atomic<bool> initialised{false};  // the world model's flags
   std::atomic<bool> finalised{false};
   bool is_in_world() const noexcept {
@@ -64,6 +72,7 @@ struct RankState {
   // Owned by the point-to-point bodies: the buffer of MPI_Buffer_attach, requests ...
   std::shared_ptr<SendBuffer> send_buffer;
   std::shared_ptr<RequestPool> requests;
+  std::shared_ptr<Watch> watch;  // mpi/objects/watch.h: made at the first need
 };
 
 // Of the calling thread's rank; null when the thread belongs to no rank (before a singleton's

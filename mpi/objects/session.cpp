@@ -8,6 +8,7 @@
 #include "mpi/objects/check.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/handles.h"
+#include "mpi/objects/made.h"
 #include "mpi/objects/rank_state.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/hosted_process.h"
@@ -19,9 +20,7 @@ Session::Session(int owner, std::string name, InfoHints used)
       name_(std::move(name)),
       used_(std::move(used)),
       errhandler_(Errhandler::fatal()),
-      buffer_(std::make_shared<SessionBuffer>()) {
-  exempt();  // may outlive MPI_Finalize
-}
+      buffer_(std::make_shared<SessionBuffer>()) {}
 
 Session::~Session() { errhandler_->drop(); }
 
@@ -63,7 +62,7 @@ void Session::end(RankState& state) noexcept {
 
 void prepare_rank(RankState& state) {
   job::Rank& rank = *state.rank;
-  count_objects(rank.world_size);
+  if (is_checking()) note_objects(rank.world_size);
   const std::lock_guard lock(state.mutex);
   if (state.predefined.universe_size != 0) return;
   state.predefined = {
@@ -82,7 +81,8 @@ void prepare_rank(RankState& state) {
 void update_running(RankState& state) noexcept {
   const bool is_running = state.is_in_world() || state.sessions > 0;
   // release: for threads of the rank, which know by their own means that MPI has begun.
-  state.is_running.store(is_running, std::memory_order_release);
+  (is_checking() ? state.is_checked : state.is_running)
+      .store(is_running, std::memory_order_release);
   const bool has_run =
       state.sessions_begun > 0 || state.initialised.load(std::memory_order_relaxed);
   if (!is_running && !has_run) return;

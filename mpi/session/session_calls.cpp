@@ -7,6 +7,7 @@
 #include <string>
 
 #include "mpi/impl/sessions.h"
+#include "mpi/objects/check.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
@@ -65,6 +66,7 @@ Err session_finalize(HandleRef<Session, MPI_Session> ref) {
     ref->buffer()->attached->flush(*state.rank, "MPI_Session_finalize");
   if (Session::is_last(state)) reap_abandoned(state, true);
   ref->end(state);
+  if (!state.may_call()) report_what_is_left(state, "MPI_Session_finalize");
   return kSuccess;
 }
 

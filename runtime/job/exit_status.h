@@ -11,6 +11,7 @@ namespace mpc::job {
 enum ExitStatus {
   kExitUsage = 2,            // wrong options
   kExitLaunch = 3,           // could not start the job: limits, memory
+  kExitCheck = 121,          // mpi.check=full has found a fault
   kExitOutput = 122,         // output of a rank, or the trace, could not be written
   kExitTimeout = 124,        // --timeout, as timeout(1)
   kExitDeadlock = 125,       // every rank waits

@@ -166,24 +166,4 @@ int64_t operations_in_flight() noexcept {
   return total;
 }
 
-Unreceived unreceived(job::Rank& self) {
-  Mailbox& mine = mailbox_of(self);
-  Unreceived out;
-  Work work;
-  mine.lock_now();
-  mine.drain(work);
-  for (const Entry* entry = mine.unexpected.first(); entry != nullptr;
-       entry = entry->next[0]) {
-    if (entry->key.context % 2 != 0) continue;  // of a collective
-    if (out.count++ == 0) {
-      out.source = entry->key.source;
-      out.tag = entry->key.tag;
-      out.bytes = entry->bytes;
-    }
-  }
-  mine.unlock();
-  work.run();
-  return out;
-}
-
 }  // namespace mpc::msg

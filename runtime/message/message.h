@@ -49,14 +49,6 @@ void start_recv(job::Rank& self, Request& request, const RecvArgs& args);
 Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why);
 Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why);
 
-// Messages of users that have come and that no receive has taken, for a report at the end.
-struct Unreceived {
-  size_t count = 0;
-  int source = 0, tag = 0;  // of the oldest: the sender's rank in the communicator
-  int64_t bytes = 0;
-};
-Unreceived unreceived(job::Rank& self);
-
 // --- progress and waiting -------------------------------------------------------------------
 // Drains the rank's own mailbox (and what else is pending). Cheap when there is nothing.
 // Returns true if anything happened. Caller: any execution of `self`.

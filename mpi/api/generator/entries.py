@@ -13,6 +13,7 @@ class EntryWriter:
     def __init__(self, api, function, name, large):
         self.api, self.f, self.name, self.large = api, function, name, large
         self.lines = []
+        self.room = "impl"  # where the body is
         self.open_guard = None
         self.owner = next(
             (p for p in function.params if p.kind.get("error_object")), None)
@@ -118,6 +119,8 @@ class EntryWriter:
 
     def write(self):
         f = self.f
+        if f.has_cold_form:
+            self.write_cold_form()
         prototype = f.prototype("P" + self.name, self.large)
         self.lines.append(f"{prototype} {{")
         if not f.returns_error:
@@ -137,12 +140,42 @@ class EntryWriter:
         args = ", ".join(self.pass_param(p) for p in self.f.params if not p.is_varargs)
         self.emit(f"return impl::{self.f.body}({args});")
 
-    def write_checked(self):
+    def write_cold_form(self):
+        """What the entry point continues with where mpi.check=full: the same, perhaps with another body."""
         f = self.f
+        params = ", ".join(p.c(self.large) for p in f.params)
+        self.lines.append("[[gnu::cold, gnu::noinline]] static int "
+                          f"checked_{self.name}({params or 'void'}) {{")
         self.emit(f'EntryScope mpi_call("{self.name}");')
-        if f.phase == "running":
-            self.emit("if (!mpi_call.is_running()) [[unlikely]] return mpi_call.not_running();")
+        self.room = "checked" if f.has_checked_body else "impl"
+        self.write_checks()
+        self.room = "impl"
+        self.lines.append("}\n")
+
+    def write_start(self):
+        """Is MPI running? With mpi.check=full the test says no, so that only the cold way asks again."""
+        f = self.f
+        is_checked = "EntryScope::is_checked(__builtin_return_address(0))"
+        self.emit(f'EntryScope mpi_call("{self.name}");')
+        if f.has_cold_form:
+            # No more arguments than the body has: the hot path sets up nothing for this call.
+            args = ", ".join(p.name for p in f.params)
+            self.emit("if (!mpi_call.is_running()) [[unlikely]]")
+            self.emit(f"return {is_checked} ? checked_{self.name}({args}) : mpi_call.not_running();", 2)
+        elif f.phase == "running":
+            self.emit(f"if (!mpi_call.is_running() && !{is_checked}) [[unlikely]] "
+                      "return mpi_call.not_running();")
+        elif f.checked:
+            self.emit(f"{is_checked};")
+
+    def write_checked(self):
+        self.write_start()
+        self.write_checks()
+
+    def write_checks(self):
+        f = self.f
         self.owner_known = False
+        self.open_guard = None
         if self.owner:
             self.declare(self.owner)
             self.check_param(self.owner)
@@ -166,7 +199,7 @@ class EntryWriter:
         args = [self.pass_param(p) for p in f.params if not p.is_varargs]
         if f.binding:
             args.insert(0, "dt::Binding::kLarge" if self.large else "dt::Binding::kClassic")
-        self.check(f"impl::{f.body}({', '.join(args)})")
+        self.check(f"{self.room}::{f.body}({', '.join(args)})")
         for param in f.params:
             if "after" in param.kind:
                 self.emit(self.fill(param.kind["after"], param))
@@ -200,12 +233,22 @@ def without_names(declaration):
                        for kind in types)
 
 
-def impl_header(chapter, functions):
+def has_checked(functions):
+    return any(f.has_checked_body for f in functions)
+
+
+IMPL_ROLE = [
+    "// The bodies of this chapter: arguments are checked, handles are objects, counts are",
+    "// wide. An Err goes to the error handler of the call's object.",
+]
+CHECKED_ROLE = ["// What calls of this chapter do with mpi.check=full: a body around the body (mpi/check)."]
+
+
+def impl_header(chapter, functions, room="impl", role=None):
     out = [
         "#pragma once",
         BANNER.format(chapter=chapter).rstrip(),
-        "// The bodies of this chapter: arguments are checked, handles are objects, counts are",
-        "// wide. An Err goes to the error handler of the call's object.",
+        *(role or IMPL_ROLE),
         "",
         "#include <span>",
         "",
@@ -214,7 +257,7 @@ def impl_header(chapter, functions):
         '#include "mpi/objects/handles.h"',
         '#include "mpi/objects/views.h"',
         "",
-        "namespace mpc::mpi::impl {",
+        f"namespace mpc::mpi::{room} {{",
         "",
         "// Chapters may share a body: NOLINTBEGIN(readability-redundant-declaration)",
     ]
@@ -227,7 +270,7 @@ def impl_header(chapter, functions):
         note = "  // no body yet" if function.is_stub else ""
         out.append(line + note)
     out += ["// NOLINTEND(readability-redundant-declaration)", "",
-            "}  // namespace mpc::mpi::impl", ""]
+            f"}}  // namespace mpc::mpi::{room}", ""]
     return "\n".join(out)
 
 
@@ -238,6 +281,7 @@ def entry_file(api, chapter, functions):
         "",
         '#include "mpi/api/checks.h"',
         '#include "mpi/api/entry_scope.h"',
+        *([f'#include "mpi/checked/{identifier(chapter)}.h"'] if has_checked(functions) else []),
         "",
         "using namespace mpc;",
         "using namespace mpc::mpi;",
@@ -258,5 +302,8 @@ def generate(api):
     for chapter, functions in api.chapters.items():
         name = identifier(chapter)
         files[f"generated/mpi/impl/{name}.h"] = impl_header(chapter, functions)
+        if has_checked(functions):
+            files[f"generated/mpi/checked/{name}.h"] = impl_header(
+                chapter, [f for f in functions if f.has_checked_body], "checked", CHECKED_ROLE)
         files[f"generated/mpi/api/entry_{name}.cpp"] = entry_file(api, chapter, functions)
     return files

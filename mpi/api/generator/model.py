@@ -12,7 +12,7 @@ from pathlib import Path
 FUNCTION_KEYS = {
     "name", "since", "status", "large", "abi", "returns", "f77", "impl", "body", "phase",
     "f77_mark", "f77_ierror", "f77_by_hand", "f08",
-    "binding", "errors", "value_on_error", "doc", "params", "describe", "direct",
+    "binding", "errors", "value_on_error", "doc", "params", "describe", "direct", "checked",
 }
 PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "pair", "doc", "f77", "f77_len", "f08",
               "section"}
@@ -115,6 +115,9 @@ class Function:
         if self.impl not in ("body", "stub"):
             raise ListError(f"{self.name}: impl {self.impl}")
         self.binding = record.get("binding", False)
+        self.checked = record.get("checked", False)
+        if self.checked and (self.is_stub or not self.returns_error):
+            raise ListError(f"{self.name}: nothing to check")
         self.params = [Param(p, kinds, self.name) for p in record["params"]]
         if self.large and not any(p.differs for p in self.params):
             raise ListError(f"{self.name}: both bindings are the same")
@@ -127,6 +130,17 @@ class Function:
     def body(self):
         """Name of the hand-written function in mpc::mpi::impl."""
         return self.record.get("body", self.name[4:].lower())
+
+    @property
+    def has_checked_body(self):
+        """One in mpi/check; what may be called at any time is only placed."""
+        return self.checked and self.phase == "running"
+
+    @property
+    def has_cold_form(self):
+        """With mpi.check=full it goes on out of line; others come back to their hot path, which costs that
+        a register: not worth it where calls take less than 100 ns."""
+        return self.has_checked_body or (self.record.get("direct", False) and not self.is_stub)
 
     @property
     def returns_error(self):

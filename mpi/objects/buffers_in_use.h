@@ -1,0 +1,66 @@
+#pragma once
+// BuffersInUse: the buffers of a rank's operations that are under way (mpi.check=full).
+//
+// Role:      finds operations that use the same bytes at once, at least one to write; and what a
+//            program has written to a buffer that it is sending.
+// Users:     mpi/objects/watch, mpi/check.
+// Threads:   any execution of the rank.
+// See also:  docs/checking.md; MPI-4.1 sections 3.7.2 and 6.12.
+
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi/objects/fault.h"
+#include "runtime/datatype/datatype.h"
+
+namespace mpc::mpi {
+
+// One buffer of one call. It keeps its type alive.
+struct BufferUse {
+  BufferUse(const void* its_base, dt::Count its_count, const dt::Datatype& its_type,
+            bool does_write, CallSite its_site) noexcept;
+
+  const void* base;
+  dt::Count count;
+  dt::TypeRef type;
+  bool writes;
+  CallSite site;
+  uintptr_t begin, end;  // of all its bytes, with the gaps between them
+  bool is_plain;         // no gaps
+
+  bool is_empty() const noexcept { return begin == end; }
+};
+
+// Exact for any layout, but for very long ones with gaps, which pass.
+bool do_overlap(const BufferUse& a, const BufferUse& b);
+// Of the bytes without the gaps.
+uint64_t checksum_of(const BufferUse& use) noexcept;
+
+class BuffersInUse {
+ public:
+  // Reports it if it meets with others, those of the same call included. `operation`: till end().
+  void begin(const void* operation, std::vector<BufferUse> uses);
+  // Of a call that is over when it returns: looks, and keeps nothing.
+  void look(const std::vector<BufferUse>& uses);
+  // `is_certain`: the operation has ended as the program sees it, so that what it sent must be unchanged.
+  void end(const void* operation, bool is_certain);
+
+ private:
+  struct Kept {
+    BufferUse use;
+    uint64_t checksum;
+    bool is_suspect;  // it meets with another one: its bytes may change
+  };
+  using ByBegin = std::multimap<uintptr_t, Kept>;
+
+  bool meets(const BufferUse& use);
+
+  std::mutex mutex_;
+  ByBegin uses_;
+  uintptr_t longest_ = 0;  // end - begin, of all that have been kept
+  std::unordered_multimap<const void*, ByBegin::iterator> of_operation_;
+};
+
+}  // namespace mpc::mpi

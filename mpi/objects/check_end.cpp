@@ -1,0 +1,127 @@
+// What a rank has left when MPI ends for it: handles, requests, messages (mpi.check=full).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "mpi/objects/attributes.h"
+#include "mpi/objects/check.h"
+#include "mpi/objects/handles.h"
+#include "mpi/objects/made.h"
+#include "mpi/objects/note.h"
+#include "mpi/objects/request.h"
+#include "runtime/job/job.h"
+#include "runtime/message/leftovers.h"
+
+namespace mpc::mpi {
+namespace {
+
+// Those of one kind that were made at one place.
+struct Heap {
+  int count = 0;
+  CallSite site;
+  std::string example;  // of requests: what is under way
+};
+
+std::string what_is_under_way(const Object& object) {
+  if (object.kind() != Kind::kRequest) return {};
+  const auto& request = static_cast<const Request&>(object);
+  return fmt::format("{}, {}", request.text(),
+                     !request.is_active  ? "not active"
+                     : request.is_done() ? "done but not completed"
+                                         : "under way");
+}
+
+void report_handles(int world_rank, const char* call) {
+  std::map<std::pair<Kind, Place>, Heap> heaps;
+  for (const Made& made : objects_of(world_rank)) {
+    Heap& heap = heaps[{made.kind, place_of(made.site.address)}];
+    if (heap.count++ > 0) continue;
+    heap.site = made.site;
+    heap.example = what_is_under_way(*made.object);
+  }
+  for (const auto& [key, heap] : heaps) {
+    const auto& [kind, place] = key;
+    const std::string name = count_of(1, kind).substr(2);
+    report_fault(("not freed: " + name).c_str(), place, {}, [&, kind = kind] {
+      return fmt::format(
+          "at {} rank {} still has {}\n  made by {}{}{}", call, world_rank,
+          count_of(heap.count, kind),
+          heap.site.call != nullptr ? call_at(heap.site) : "an unknown call",
+          heap.example.empty() ? "" : ": ", heap.example);
+    });
+  }
+}
+
+void report_keyvals(const RankState& state, const char* call) {
+  if (!state.keyvals) return;
+  for (const KeyvalTable::Entry& entry : state.keyvals->list) {
+    if (entry.owner == nullptr) continue;
+    const Place place = place_of(entry.made.address);
+    report_fault("not freed: keyval", place, {}, [&] {
+      return fmt::format("at {} rank {} still has a keyval\n  made by {}", call,
+                         state.rank->world_rank, call_at(entry.made));
+    });
+  }
+}
+
+std::string comm_text(const RankState& state, msg::ContextId context) {
+  for (const Comm* comm : {state.world, state.self})
+    if (comm != nullptr && comm->context() == context) return comm->display_name();
+  for (const Made& made : objects_of(state.rank->world_rank)) {
+    if (made.kind != Kind::kComm) continue;
+    const auto* comm = static_cast<const Comm*>(made.object);
+    if (comm->context() == context) return comm->display_name();
+  }
+  return "a communicator that is freed";
+}
+
+void report_message(const RankState& state, const msg::Leftover& message,
+                    const Note* note, const char* call) {
+  report_fault("not received", note != nullptr ? note->place() : Place{}, {}, [&] {
+    return fmt::format(
+        "at {} rank {} has a message that it has not received: {} bytes from rank {}, "
+        "tag {}, {}{}{}",
+        call, state.rank->world_rank, message.bytes, message.key.source,
+        message.key.tag, comm_text(state, message.key.context),
+        note != nullptr ? "\n  sent by " : "", note != nullptr ? note->text() : "");
+  });
+}
+
+// Notes that have come for messages like this one; the last ones are those of what is left.
+std::vector<Note> notes_for(job::Rank& self, const msg::Key& key) {
+  std::vector<Note> notes;
+  while (const std::optional<Note> note = take_note(self, key, false))
+    notes.push_back(*note);
+  return notes;
+}
+
+void report_messages(const RankState& state, const char* call) {
+  using KeyOrder = std::tuple<msg::ContextId, int, int>;
+  std::map<KeyOrder, std::vector<msg::Leftover>> by_key;
+  for (const msg::Leftover& one : msg::leftovers(*state.rank, is_of_user))
+    by_key[{one.key.context, one.key.source, one.key.tag}].push_back(one);
+  for (const auto& [order, messages] : by_key) {
+    const std::vector<Note> notes = notes_for(*state.rank, messages.front().key);
+    const size_t n = messages.size();
+    for (size_t i = 0; i < n; ++i)
+      report_message(state, messages[i],
+                     notes.size() >= n ? &notes[notes.size() - n + i] : nullptr, call);
+  }
+}
+
+}  // namespace
+
+void report_what_is_left(RankState& state, const char* call) {
+  if (!is_checking()) return;
+  report_handles(state.rank->world_rank, call);
+  report_keyvals(state, call);
+  report_messages(state, call);
+  if (state.rank->job->is_singleton()) report_fault_counts();  // nobody comes later
+}
+
+}  // namespace mpc::mpi
