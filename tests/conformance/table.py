@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import report  # noqa: E402
 
+KNOWN = Path(__file__).resolve().parent / "known-failures.txt"
 DEFAULT = "as the lists say"
 
 
@@ -22,9 +23,13 @@ def read(paths):
     runs = {}
     for path in paths:
         run = json.loads(Path(path).read_text())
-        tests = runs.setdefault("+".join(run.get("variants", ())) or DEFAULT, {})
+        variants = run.get("variants", [])
+        tests = runs.setdefault("+".join(variants) or DEFAULT, {})
+        known = report.read_known(KNOWN, variants)
         for row in run["results"]:
             result = report.Result(**row)
+            if report.known_reason(known, result.name).startswith(report.NOT_APPLICABLE):
+                result.verdict = "skipped"      # also if it was run before the list said so
             tests[result.name] = result
     return runs
 
