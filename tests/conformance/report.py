@@ -39,12 +39,12 @@ class Result:
 
 
 NOT_APPLICABLE = "does not apply: "     # such a reason leaves a test out, so it is not counted
-OF_VARIANTS = re.compile(r"\[([\w, !]+)\]\s*")
+OF_VARIANTS = re.compile(r"\[([\w, ]+)\]\s*")
 
 
 def read_known(path, variants=()):
     """[(pattern, reason)] of lines `[variants] test name (with * and ?) : reason`; without
-    [variants] a line is for all, else for runs with one of them; [!variant]: without it."""
+    [variants] a line is for all, else for runs with one of them."""
     known, of_these = [], []    # lines of variants come first
     if path and path.exists():
         for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -52,19 +52,13 @@ def read_known(path, variants=()):
             if not line:
                 continue
             of = OF_VARIANTS.match(line)
-            if of and not _is_for(of.group(1), variants):
+            if of and not {name.strip() for name in of.group(1).split(",")} & set(variants):
                 continue
             name, colon, reason = line[of.end() if of else 0:].partition(" : ")
             if not colon or not reason.strip():
                 raise ValueError(f"{path}:{number}: want 'test name : reason'")
             (of_these if of else known).append((name.strip(), reason.strip()))
     return of_these + known
-
-
-def _is_for(names, variants):
-    names = {name.strip() for name in names.split(",")}
-    without = {name[1:] for name in names if name.startswith("!")}
-    return not without & set(variants) and (names & set(variants) or len(without) == len(names))
 
 
 def known_reason(known, name):

@@ -211,14 +211,11 @@ class Variants(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "known.txt"
             path.write_text("coll/red : why\n"
-                            "[twice, core] rma/aint : does not apply: wants two ranks\n"
-                            "[!check] coll/len : not noticed\n")
-            self.assertEqual(report.read_known(path),
-                             [("coll/len", "not noticed"), ("coll/red", "why")])
-            self.assertEqual(report.read_known(path, ["check"]), [("coll/red", "why")])
+                            "[twice, core] rma/aint : does not apply: wants two ranks\n")
+            self.assertEqual(report.read_known(path), [("coll/red", "why")])
             self.assertEqual(report.read_known(path, ["processes", "twice"]),
                              [("rma/aint", "does not apply: wants two ranks"),
-                              ("coll/len", "not noticed"), ("coll/red", "why")])
+                              ("coll/red", "why")])
 
     def test_a_test_that_does_not_apply_is_not_run(self):
         options = SimpleNamespace(how=variants.combined(["processes"]), strict=False)

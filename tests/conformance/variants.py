@@ -26,7 +26,6 @@ VARIANTS = {
     "processes": Variant("two processes, mpcrun -p 2", launcher=("-p", "2"), least_ranks=2),
     "virtual": Variant("two virtual processes, job.virtual_processes=2",
                        launcher=("--set", "job.virtual_processes=2"), least_ranks=2),
-    "check": Variant("members' calls compared, mpi.check=1", launcher=("--set", "mpi.check=1")),
 }
 
 
