@@ -31,6 +31,13 @@ static void types_of_members(MPI_Comm comm, int expected) {
                       comm) == MPI_SUCCESS);
   CHECK(MPI_Alltoallw(a, ones, displs, types, a, ones, displs, types, comm) ==
         expected);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK(MPI_Ialltoallw(a, ones, displs, types, a, ones, displs, types, comm,
+                       &request) == expected);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(MPI_Alltoallw_init(a, ones, displs, types, a, ones, displs, types, comm,
+                           MPI_INFO_NULL, &request) == expected);
+  if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
 }
 
 /* Long: checks in a row; each stands on what those before it have made. */
