@@ -136,6 +136,10 @@ def choose_tests(options, source, build):
         if not (source / folder).is_dir():
             raise suite.SuiteError(f"the suite has no folder {folder}")
         tests += suite.read_tests(source, build, folder, lists)
+    for name in wanted:     # folders that no list of the suite names: errors/f08
+        if "/" in name and (source / name).is_dir() and \
+                not any(f"{test.folder}/".startswith(name + "/") for test in tests):
+            tests += suite.read_tests(source, build, name, lists)
     slow = report.read_known(HERE / "slow.txt") if options.quick else []
 
     def chosen(test):
