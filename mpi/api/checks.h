@@ -266,6 +266,24 @@ inline Err alltoallv_buffers(const Comm& comm, const void* send, const Int* coun
   return own_block(element(send, displs[r], type), counts[r], type,
                    element(recv, to_displs[r], to_type), to_counts[r], to_type);
 }
+// Displacements are bytes there, and the types have been looked at before.
+template <class Int, class Offset>
+inline Err alltoallw_buffers(const Comm& comm, const void* send, const Int* counts,
+                             const Offset* displs, const MPI_Datatype* types,
+                             const void* recv, const Int* to_counts,
+                             const Offset* to_displs, const MPI_Datatype* to_types) {
+  if (send == MPI_IN_PLACE || comm.is_inter()) return kSuccess;
+  const int r = comm.rank();
+  const auto from =
+                 reinterpret_cast<uintptr_t>(send) + static_cast<uintptr_t>(displs[r]),
+             to = reinterpret_cast<uintptr_t>(recv) +
+                  static_cast<uintptr_t>(to_displs[r]);
+  const dt::Datatype* own = nullptr;
+  if (from != to || types[r] != to_types[r] || type(types[r], &own)) [[likely]]
+    return kSuccess;
+  const auto* const block = reinterpret_cast<const void*>(from);
+  return own_block(block, counts[r], own, block, to_counts[r], own);
+}
 inline Err status(const MPI_Status* value) { return not_null(value, "status"); }
 template <class F>
 inline Err callback(F* function, const char* name) {

@@ -42,6 +42,7 @@ Err check_room(int given, size_t needed, const char* name) {
 
 Err cart_create(Comm& comm, int ndims, std::span<const int> dims,
                 std::span<const int> periods, bool /*reorder*/, MPI_Comm* out) {
+  *out = MPI_COMM_NULL;
   int points = 0;
   MPC_MPI_TRY(grid_size(comm, ndims, dims, &points));
   std::shared_ptr<ContextRoom> room;
@@ -55,7 +56,6 @@ Err cart_create(Comm& comm, int ndims, std::span<const int> dims,
         r.shared = std::move(topology);
       },
       &room);
-  *out = MPI_COMM_NULL;
   if (made == nullptr) return kSuccess;
   made->topology = std::static_pointer_cast<const Topology>(room->shared);
   *out = made->handle();

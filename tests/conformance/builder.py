@@ -116,6 +116,19 @@ class Builder:
             raise BuildError(f"{source.name} of the suite does not compile with "
                              f"{self.mpi.fortran}:\n{error}")
 
+    def write_sources(self, folders):
+        """Lets the suite's own Makefiles write the sources that they write themselves."""
+        for folder in filter(fortran.has_written_sources, folders):
+            stamp = self.build / folder / "gen-src-stamp"
+            if stamp.exists():
+                continue
+            done = subprocess.run(["make", "-s", stamp.name], cwd=stamp.parent, text=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                                  timeout=COMPILE_LIMIT_S)
+            if done.returncode:
+                print(f"conformance: the suite's Makefile of {folder} writes no sources: "
+                      f"{first_error(done.stderr)}", flush=True)
+
     def _fortran_object(self, kind):
         return self.out / f"util_mtest_{kind}.o"
 
@@ -171,8 +184,7 @@ class Builder:
         from the same folder of another Fortran."""
         places = [self.source / folder / name, self.build / folder / name]
         if fortran.language(folder):
-            inner = folder.partition("/")[2]
-            places += [self.source / kind / inner / name for kind in fortran.FOLDERS]
+            places += [self.source / place / name for place in fortran.siblings(folder)]
         return next((path for path in places if path.exists()), None)
 
     def _makefile(self, folder):

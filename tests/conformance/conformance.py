@@ -9,9 +9,11 @@ Exit status: 0 every test passed or has a reason, 1 some test has not, 2 it coul
 """
 import argparse
 import concurrent.futures
+import contextlib
 import fnmatch
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -22,11 +24,12 @@ import fortran  # noqa: E402
 import mpis  # noqa: E402
 import report  # noqa: E402
 import suite  # noqa: E402
+import variants  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-FOLDERS = ["attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "io", "mpi_t",
-           "part", "pt2pt", "rma", "threads", "topo"]
+FOLDERS = ["attr", "basic", "coll", "comm", "datatype", "errhan", "errors", "group", "info", "init",
+           "io", "mpi_t", "part", "pt2pt", "rma", "threads", "topo"]
 LIMIT_S = 30            # the limit of the figures we compare with
 LAUNCHER_GRACE_S = 5    # for a launcher that ends a job by itself
 MEMORY_SHARE = 0.7      # of the free memory that one test may want
@@ -58,7 +61,10 @@ def parse_arguments():
     add("--cores", type=int, default=0, help="cores a job may use (default: all)")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at once")
     add("--run-jobs", type=int, default=1, help="tests at once")
+    add("--variant", action="append", default=[], choices=list(variants.VARIANTS),
+        help="another way to run the tests, several may be named. " + variants.help_text())
     add("--filter", default="", help="only tests whose name matches this (* and ?)")
+    add("--skip", action="append", default=[], help="no tests whose name matches this")
     add("--timeout", type=int, default=LIMIT_S, help="seconds a test may take")
     add("--retry", type=int, default=0, help="repeat a failed test this often, and say so")
     add("--quick", action="store_true", help="leave out slow.txt and generated datatype lists")
@@ -72,7 +78,11 @@ def parse_arguments():
     add("--build-only", action="store_true", help="compile and link, run nothing")
     add("--list", action="store_true", help="name the tests, run nothing")
     add("--verbose", action="store_true", help="name each test as it ends")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.how = variants.combined(options.variant)
+    if options.how.ours_only and options.mpi != "ours":
+        parser.error("these variants are options of our mpcrun's")
+    return options
 
 
 def run(options):
@@ -92,15 +102,16 @@ def run(options):
     if not tests:
         raise suite.SuiteError("no test matches")
     known_path = options.known or (HERE / "known-failures.txt" if mpi.name == "ours" else None)
-    known = report.read_known(known_path)
+    known = report.read_known(known_path, options.variant)
     working = report.read_working(options.working) if mpi.name == "ours" else None
     builds = build_all(options, source, build, mpi, tests)
     started = time.monotonic()
     results = run_all(options, mpi, build, tests, builds, known, working)
     report.print_table(results, folders)
     report.print_failures(results)
-    path = options.json or options.work / f"results-{label}.json"
+    path = options.json or options.work / f"results-{'-'.join([label, *options.variant])}.json"
     header = {"mpi": mpi.name, "version": mpi.version(), "cores": options.cores,
+              "variants": options.variant,
               "seconds": round(time.monotonic() - started, 1), "suite": str(source)}
     report.write_json(path, results, header)
     print(f"\nDetails with each test's output: {path}")
@@ -125,10 +136,17 @@ def choose_tests(options, source, build):
         if not (source / folder).is_dir():
             raise suite.SuiteError(f"the suite has no folder {folder}")
         tests += suite.read_tests(source, build, folder, lists)
+    for name in wanted:     # folders that no list of the suite names: errors/f08
+        if "/" in name and (source / name).is_dir() and \
+                not any(f"{test.folder}/".startswith(name + "/") for test in tests):
+            tests += suite.read_tests(source, build, name, lists)
     slow = report.read_known(HERE / "slow.txt") if options.quick else []
 
     def chosen(test):
         place = f"{test.folder}/{test.program}"
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in options.skip
+               for name in (test.name, place)):
+            return False
         return (any(place == name or place.startswith(name + "/") for name in wanted) and
                 (not options.filter or fnmatch.fnmatchcase(test.name, options.filter) or
                  fnmatch.fnmatchcase(place, options.filter)) and
@@ -141,6 +159,7 @@ def build_all(options, source, build, mpi, tests):
     languages = sorted({fortran.language(test.folder) for test in tests} - {""})
     work = builder.Builder(source, build, mpi, languages)
     work.build_support()
+    work.write_sources(sorted({test.folder for test in tests}))
     programs = {(test.folder, test.program): test for test in tests}
     print(f"conformance: {len(tests)} tests of {len(programs)} programs, {mpi.name}",
           flush=True)
@@ -150,9 +169,13 @@ def build_all(options, source, build, mpi, tests):
 
 
 def run_all(options, mpi, build, tests, builds, known, working):
+    one_by_one = threading.Lock()
+
     def one(test):
-        result = run_one(options, mpi, build, test, builds[(test.folder, test.program)],
-                         known)
+        # Tests of files call them all "testfile".
+        with one_by_one if test.folder.split("/")[-1] == "io" else contextlib.nullcontext():
+            result = run_one(options, mpi, build, test, builds[(test.folder, test.program)],
+                             known)
         result.known = report.known_reason(known, test.name)
         result.not_working = report.not_working(result.uses, working)
         return result
@@ -169,7 +192,7 @@ def run_all(options, mpi, build, tests, builds, known, working):
 
 def run_one(options, mpi, build, test, built, known):
     result = report.Result(test.name, test.folder, "skipped", uses=built.uses)
-    result.detail = reason_to_skip(options, mpi, test)
+    result.detail = reason_to_skip(options, mpi, test, known)
     if result.detail:
         return result
     if built.program is None:
@@ -182,13 +205,15 @@ def run_one(options, mpi, build, test, built, known):
         result.detail = "built"
         return result
     limit = options.timeout
-    extra = list(options.extra) + test.launcher_arguments
+    how = options.how
+    extra = [*options.extra, *how.launcher, *test.launcher_arguments]
     if test.time_limit_s and test.time_limit_s <= options.timeout:
         # A test may want the launcher itself to end it: give that a chance to.
         limit = test.time_limit_s + LAUNCHER_GRACE_S
         if test.result_test == "TestErrFatal" and mpi.timeout_option:
             extra.append(mpi.timeout_option % test.time_limit_s)
-    command = mpi.command(test.ranks, built.program, test.arguments, options.cores, extra)
+    command = mpi.command(test.ranks * how.ranks_factor, built.program, test.arguments,
+                          how.cores or options.cores, extra)
     for attempt in range(options.retry + 1):
         outcome = executor.run(command, test, built.program.parent, limit)
         result.attempts = attempt + 1
@@ -203,7 +228,12 @@ def run_one(options, mpi, build, test, built, known):
     return result
 
 
-def reason_to_skip(options, mpi, test):
+def reason_to_skip(options, mpi, test, known):
+    reason = report.known_reason(known, test.name)
+    if reason.startswith(report.NOT_APPLICABLE):
+        return reason
+    if test.ranks * options.how.ranks_factor < options.how.least_ranks:
+        return f"has {test.ranks} rank, the variant needs {options.how.least_ranks}"
     if test.xfail and mpi.honours_xfail and not options.strict:
         return f"the suite expects it to fail: {test.xfail}"
     if options.strict and test.strict == "false":

@@ -15,9 +15,20 @@ SYMBOL = re.compile(r"^p?mpi_([a-z0-9_]+?)(?:_c)?(?:_f08ts|_f08|_fts|_cptr)?_{1,
 
 
 def language(folder):
-    """'f08' for f08/pt2pt; '' for folders in C."""
-    top = folder.split("/")[0]
-    return top if top in FOLDERS else ""
+    """'f08' for f08/pt2pt and errors/f08/io; '' for folders in C."""
+    return next((part for part in folder.split("/")[:2] if part in FOLDERS), "")
+
+
+def siblings(folder):
+    """The same folder of all three: f77/io, f90/io, f08/io for f90/io."""
+    kind = language(folder)
+    parts = folder.split("/")
+    return ["/".join(other if part == kind else part for part in parts) for other in FOLDERS]
+
+
+def has_written_sources(folder):
+    """The suite's Makefiles write sources there first, by its own script testmerge."""
+    return language(folder) and folder.endswith("/io") and not folder.startswith("errors/")
 
 
 def configure_options(mpi):

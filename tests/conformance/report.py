@@ -38,19 +38,27 @@ class Result:
         return self.verdict in BAD and not self.known and not self.not_working
 
 
-def read_known(path):
-    """[(pattern, reason)] of lines `test name (with * and ?) : reason`."""
-    known = []
+NOT_APPLICABLE = "does not apply: "     # such a reason leaves a test out, so it is not counted
+OF_VARIANTS = re.compile(r"\[([\w, ]+)\]\s*")
+
+
+def read_known(path, variants=()):
+    """[(pattern, reason)] of lines `[variants] test name (with * and ?) : reason`; without
+    [variants] a line is for all, else for runs with one of them."""
+    known, of_these = [], []    # lines of variants come first
     if path and path.exists():
         for number, line in enumerate(path.read_text().splitlines(), 1):
             line = line.split("#", 1)[0].strip()
             if not line:
                 continue
-            name, colon, reason = line.partition(" : ")
+            of = OF_VARIANTS.match(line)
+            if of and not {name.strip() for name in of.group(1).split(",")} & set(variants):
+                continue
+            name, colon, reason = line[of.end() if of else 0:].partition(" : ")
             if not colon or not reason.strip():
                 raise ValueError(f"{path}:{number}: want 'test name : reason'")
-            known.append((name.strip(), reason.strip()))
-    return known
+            (of_these if of else known).append((name.strip(), reason.strip()))
+    return of_these + known
 
 
 def known_reason(known, name):

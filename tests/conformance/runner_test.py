@@ -1,16 +1,24 @@
 #!/usr/bin/env python3
 """The runner reads test lists, judges outputs and ends jobs as the suite's harness would."""
+import json
 import sys
 import tempfile
 import time
 import unittest
+from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import builder  # noqa: E402
+import conformance  # noqa: E402
 import executor  # noqa: E402
+import fortran  # noqa: E402
+import mpis  # noqa: E402
 import report  # noqa: E402
 import suite  # noqa: E402
+import table  # noqa: E402
+import variants  # noqa: E402
 
 
 def verdict(text, status=0, **keys):
@@ -113,6 +121,19 @@ class Lists(unittest.TestCase):
                          (60, "t1", 1.5))
         self.assertEqual((tests[2].result_test, tests[2].strict), ("TestStatus", "false"))
 
+    def test_folders_without_a_list_have_ours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tests = suite.read_tests(Path(folder), Path(folder), "basic")
+        self.assertIn(("basic/simple 2", "TestBench"),
+                      [(test.name, test.result_test) for test in tests])
+
+    def test_fortran_is_known_also_below_errors(self):
+        self.assertEqual([fortran.language(folder) for folder in
+                          ("f08/pt2pt", "errors/f90/io", "errors/io", "io")],
+                         ["f08", "f90", "", ""])
+        self.assertEqual(fortran.siblings("errors/f90/io"),
+                         ["errors/f77/io", "errors/f90/io", "errors/f08/io"])
+
     def test_makefile_recipes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "Makefile.am"
@@ -176,6 +197,48 @@ class Building(unittest.TestCase):
                 self.assertEqual(built.error, "", name)
                 outcome = executor.run([str(built.program), "x"], test, folder, 20)
                 self.assertEqual((outcome.verdict, outcome.output), ("pass", " No Errors\n"), name)
+
+
+class Variants(unittest.TestCase):
+    def test_several_change_one_command(self):
+        how = variants.combined(["twice", "processes", "core"])
+        self.assertEqual((how.ranks_factor, how.cores, how.launcher, how.least_ranks),
+                         (2, 1, ("-p", "2"), 2))
+        none = variants.combined([])
+        self.assertEqual((none.ranks_factor, none.cores, none.launcher), (1, 0, ()))
+
+    def test_lines_of_a_variant_hold_for_it_only(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "known.txt"
+            path.write_text("coll/red : why\n"
+                            "[twice, core] rma/aint : does not apply: wants two ranks\n")
+            self.assertEqual(report.read_known(path), [("coll/red", "why")])
+            self.assertEqual(report.read_known(path, ["processes", "twice"]),
+                             [("rma/aint", "does not apply: wants two ranks"),
+                              ("coll/red", "why")])
+
+    def test_a_test_that_does_not_apply_is_not_run(self):
+        options = SimpleNamespace(how=variants.combined(["processes"]), strict=False)
+        mpi = mpis.Mpi("ours", "cc", "mpcrun", "gfortran")
+        known = [("rma/aint", "does not apply: so")]
+        of = [conformance.reason_to_skip(options, mpi, suite.Test("rma", name, ranks), known)
+              for name, ranks in (("aint", 2), ("other", 1), ("other", 2))]
+        self.assertEqual([bool(reason) for reason in of], [True, True, False])
+
+    def test_the_table_joins_runs_and_counts_what_applies(self):
+        def row(name, verdict):
+            return asdict(report.Result(name, name.split("/")[0], verdict))
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder) / name for name in ("1.json", "2.json", "3.json")]
+            rows = ([row("coll/a 2", "fail"), row("coll/b 2", "skipped")],
+                    [row("coll/a 2", "pass"), row("rma/c 2", "pass")],
+                    [row("rma/c 2", "fail")])
+            for path, ran, of in zip(paths, rows, ([], [], ["twice"])):
+                path.write_text(json.dumps({"variants": of, "results": ran}))
+            lines = table.markdown(table.read(paths)).splitlines()
+        self.assertEqual(lines[2:], ["| coll | 1 / 1 |  |", "| rma | 1 / 1 | 0 / 1 |",
+                                     "| **all** | 2 / 2 | 0 / 1 |",
+                                     "| **rate** | 100.0 % | 0.0 % |"])
 
 
 class Reports(unittest.TestCase):

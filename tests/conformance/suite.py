@@ -14,6 +14,7 @@ from pathlib import Path
 
 import fortran
 
+UNLISTED = Path(__file__).resolve().parent / "unlisted.txt"
 PACKAGE = "mpich"
 LISTS = ("testlist", "testlist.dtp")   # testlist.cvar selects MPICH's own algorithms
 DEFAULT_RANKS = 2
@@ -164,7 +165,7 @@ def configure(source, build, mpi, strict, with_fortran=False):
 
 def read_tests(source, build, folder, lists=LISTS):
     """All tests of `folder`, sub-folders included, in the order of the lists."""
-    tests = []
+    tests = _unlisted_tests(source, build, folder, lists)
     for list_name in lists:
         path = build / folder / list_name
         if not path.exists():
@@ -173,6 +174,15 @@ def read_tests(source, build, folder, lists=LISTS):
             continue
         for line in path.read_text().splitlines():
             tests += _read_line(source, build, folder, line, lists)
+    return tests
+
+
+def _unlisted_tests(source, build, folder, lists):
+    """Tests of a folder that has no list in the suite."""
+    tests = []
+    for line in UNLISTED.read_text().splitlines():
+        if line.startswith(folder + "/"):
+            tests += _read_line(source, build, folder, line.removeprefix(folder + "/"), lists)
     return tests
 
 

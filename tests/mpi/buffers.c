@@ -5,6 +5,41 @@
 
 #define N 128
 
+/* The same for a reduction without a communicator, and for a type for each member. */
+static void without_members(int expected) {
+  int a[20] = {0}, b[20] = {0};
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  CHECK(MPI_Reduce_local(a, b, 20, MPI_INT, MPI_SUM) == MPI_SUCCESS);
+  CHECK(MPI_Reduce_local(a, a + 10, 10, MPI_INT, MPI_SUM) == MPI_SUCCESS);
+  CHECK(MPI_Reduce_local(a, a, 0, MPI_INT, MPI_SUM) == MPI_SUCCESS);
+  CHECK(MPI_Reduce_local(a, a, 20, MPI_INT, MPI_SUM) == expected);
+  CHECK(MPI_Reduce_local(MPI_IN_PLACE, b, 20, MPI_INT, MPI_SUM) == MPI_ERR_BUFFER);
+  CHECK(MPI_Reduce_local(a, MPI_IN_PLACE, 20, MPI_INT, MPI_SUM) == MPI_ERR_BUFFER);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+static void types_of_members(MPI_Comm comm, int expected) {
+  int a[N] = {0}, b[N] = {0}, ones[N], displs[N];
+  MPI_Datatype types[N];
+  for (int i = 0; i < N; ++i) {
+    ones[i] = 1;
+    displs[i] = i * (int)sizeof(int);
+    types[i] = MPI_INT;
+  }
+  CHECK(MPI_Alltoallw(a, ones, displs, types, b, ones, displs, types, comm) ==
+        MPI_SUCCESS);
+  CHECK(MPI_Alltoallw(MPI_IN_PLACE, ones, displs, types, a, ones, displs, types,
+                      comm) == MPI_SUCCESS);
+  CHECK(MPI_Alltoallw(a, ones, displs, types, a, ones, displs, types, comm) ==
+        expected);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK(MPI_Ialltoallw(a, ones, displs, types, a, ones, displs, types, comm,
+                       &request) == expected);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(MPI_Alltoallw_init(a, ones, displs, types, a, ones, displs, types, comm,
+                           MPI_INFO_NULL, &request) == expected);
+  if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+}
+
 /* Long: checks in a row; each stands on what those before it have made. */
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -20,6 +55,8 @@ int main(int argc, char** argv) {
     displs[i] = i;
   }
 
+  without_members(expected);
+  types_of_members(comm, expected);
   CHECK(MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, comm) == expected);
   CHECK(MPI_Allreduce_c(a, a, 1, MPI_INT, MPI_SUM, comm) == expected);
   CHECK(MPI_Allreduce(a, a + 5, 10, MPI_INT, MPI_SUM, comm) == expected);

@@ -44,6 +44,14 @@ static void grids(int rank, int size) {
   MPI_Cart_create(MPI_COMM_WORLD, 1, one, no, 0, &grid);
   CHECK((grid == MPI_COMM_NULL) == (rank >= one[0]));
   if (grid != MPI_COMM_NULL) MPI_Comm_free(&grid);
+
+  /* More points than ranks: an error leaves no communicator behind. */
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  one[0] = size + 1;
+  grid = MPI_COMM_WORLD;
+  CHECK(MPI_Cart_create(MPI_COMM_WORLD, 1, one, no, 0, &grid) != MPI_SUCCESS);
+  CHECK(grid == MPI_COMM_NULL);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 static void graphs(int rank, int size) {
