@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/settings.h"
 #include "base/trace.h"
+#include "runtime/datatype/footprint.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
 #include "runtime/message/copy_scope.h"
@@ -12,6 +13,7 @@
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/remote.h"
+#include "runtime/message/scattered_copy.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::msg {
@@ -330,6 +332,10 @@ void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexc
     const SharedCopyScope shared(receive, send);
     if (helper->shared_copy.offer(receive.buffer, send.buffer, static_cast<size_t>(n)))
       return;
+  }
+  if (dt::is_scattered(*send.type) || dt::is_scattered(*receive.type)) {
+    const SharedCopyScope shared(receive, send);
+    if (copy_scattered(receive, send)) return;
   }
   transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
                          *send.type, send.count);
