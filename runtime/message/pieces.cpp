@@ -8,7 +8,7 @@
 namespace mpc::msg {
 
 void Pieces::walk(const End& end, bool packs, uint32_t piece) noexcept {
-  const size_t at = piece * kPieceBytes, n = std::min(kPieceBytes, bytes_ - at);
+  const size_t at = piece * step_, n = std::min(step_, bytes_ - at);
   if (packs) {
     dt::pack(end.buffer, *end.type, end.count, at, slot(piece), n);
   } else {

@@ -13,6 +13,7 @@
 // Both ends may be the copier. What the other one does, it does as the helper of a SharedCopy; a piece
 // that it does not begin in time the copier makes alone.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@ class SharedCopy;
 
 class Pieces {
  public:
-  static constexpr size_t kPieceBytes = 4 << 10;
+  // Short ones, so that both ends begin soon; long ones cost fewer hand-overs.
+  static constexpr size_t kLeastPiece = 2 << 10, kMostPiece = 8 << 10;
   static constexpr uint32_t kSlots = 8;
 
   struct End {
@@ -33,7 +35,7 @@ class Pieces {
     const dt::Datatype* type;
     dt::Count count;
   };
-  // `slots`: kSlots * kPieceBytes bytes; unused if the copier's type is contiguous.
+  // `slots`: kSlots * kMostPiece bytes; unused if the copier's type is contiguous.
   Pieces(const End& copier, const End& helper, bool helper_packs, size_t bytes,
          char* slots) noexcept
       : copier_(copier),
@@ -41,7 +43,8 @@ class Pieces {
         helper_packs_(helper_packs),
         is_direct_(copier.type->is_contiguous()),
         bytes_(bytes),
-        count_(static_cast<uint32_t>((bytes + kPieceBytes - 1) / kPieceBytes)),
+        step_(piece_of(bytes)),
+        count_(static_cast<uint32_t>((bytes + step_ - 1) / step_)),
         slots_(slots) {}
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
@@ -52,22 +55,27 @@ class Pieces {
   // Switches: no; waits for pieces that are begun.
   bool run(SharedCopy& theirs, SharedCopy& own, int patience) noexcept;
 
-  uint32_t count() const noexcept { return count_; }
+  // Of a message of so many bytes.
+  static constexpr size_t piece_of(size_t bytes) noexcept {
+    constexpr size_t kPieces = 16;
+    const size_t piece = std::clamp(bytes / kPieces, kLeastPiece, kMostPiece);
+    return piece / 64 * 64;  // whole lines
+  }
   // The last use of this object by who has claimed the piece.
   void do_helpers_part(uint32_t piece) noexcept;
 
  private:
   void do_copiers_part(uint32_t piece) noexcept;
   char* slot(uint32_t piece) const noexcept {
-    return is_direct_ ? static_cast<char*>(copier_.buffer) + piece * kPieceBytes
-                      : slots_ + piece % kSlots * kPieceBytes;
+    return is_direct_ ? static_cast<char*>(copier_.buffer) + piece * step_
+                      : slots_ + piece % kSlots * step_;
   }
   void walk(const End& end, bool packs, uint32_t piece) noexcept;
   void await(uint32_t piece) noexcept;
 
   const End copier_, helper_;
   const bool helper_packs_, is_direct_;
-  const size_t bytes_;
+  const size_t bytes_, step_;
   const uint32_t count_;
   char* const slots_;
   SharedCopy* theirs_ = nullptr;

@@ -32,12 +32,13 @@ struct Helper {
 Helper helper_in(Mailbox& there, const Operation& operation) noexcept {
   const job::Rank* const rank = there.owner.load(std::memory_order_relaxed);
   if (rank == nullptr || rank->execution == nullptr ||
-      there.is_parking.load(std::memory_order_relaxed) ||
       rank->execution->core() == sched::Execution::self().core())
     return {};
-  const bool is_waiting = there.spinning.load(std::memory_order_relaxed) ||
-                          operation.is_copying.load(std::memory_order_relaxed);
-  return {&there, is_waiting ? kPatienceForSpinner : kPatienceForOther};
+  // Who sleeps and is not called sleeps on. Called it may take a while: we begin alone.
+  if (there.is_parking.load(std::memory_order_relaxed) && !operation.is_woken)
+    return {};
+  const bool is_spinning = there.spinning.load(std::memory_order_relaxed);
+  return {&there, is_spinning ? kPatienceForSpinner : kPatienceForOther};
 }
 
 // Does this execution act for the rank of that mailbox, on the rank's own core?

@@ -9,7 +9,7 @@
 namespace mpc::msg {
 namespace {
 
-constexpr size_t kBytes = Pieces::kSlots * Pieces::kPieceBytes;
+constexpr size_t kBytes = Pieces::kSlots * Pieces::kMostPiece;
 constexpr std::align_val_t kAlignment{4096};  // pages of their own
 
 struct alignas(64) Kept {

@@ -67,10 +67,11 @@ struct Memory {
 };
 
 size_t length_of_round(int round) {
-  constexpr size_t kSlot = Pieces::kPieceBytes / 4;
-  const size_t lengths[] = {1,         kSlot - 1,     kSlot,     kSlot + 1,
-                            8 * kSlot, 8 * kSlot + 1, 9 * kSlot, 17 * kSlot,
-                            kWords,    3 * kSlot + 7};
+  constexpr size_t kSlot = Pieces::kMostPiece / 4, kShort = Pieces::kLeastPiece / 4;
+  const size_t lengths[] = {1,          kSlot - 1,      kSlot,      kSlot + 1,
+                            8 * kSlot,  8 * kSlot + 1,  9 * kSlot,  17 * kSlot,
+                            kWords,     3 * kSlot + 7,  kShort - 1, kShort,
+                            kShort + 1, 16 * kShort + 1};
   return lengths[static_cast<size_t>(round) % std::size(lengths)];
 }
 
