@@ -59,8 +59,7 @@ bool is_scattered(const Footprint& of) noexcept {
   return of.bytes != 0 && cost * kLineBytes >= kLeastRatio * of.bytes;
 }
 
-bool is_scattered(const Datatype& type) noexcept {
-  if (type.is_contiguous()) return false;
+bool has_scattered_gaps(const Datatype& type) noexcept {
   Details* const details = TypeBuilder::details_of(type);
   if (details == nullptr) return false;
   // Relaxed: it orders nothing, and each who finds out finds the same.

@@ -25,7 +25,11 @@ Footprint sample_footprint(const Layout& layout, Count extent) noexcept;
 
 // Another core would have to get a multiple of the lines that the packed bytes fill.
 bool is_scattered(const Footprint& of) noexcept;
-// The same of a type. Cost: a few loads; once for each type, at most about a microsecond.
-bool is_scattered(const Datatype& type) noexcept;
+// Of a type that is not contiguous. Cost: a few loads; once for each type, at most about a
+// microsecond.
+bool has_scattered_gaps(const Datatype& type) noexcept;
+inline bool is_scattered(const Datatype& type) noexcept {
+  return !type.is_contiguous() && has_scattered_gaps(type);
+}
 
 }  // namespace mpc::dt
