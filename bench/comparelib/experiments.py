@@ -261,6 +261,11 @@ def arrays(context, mpi):
     return measure(context, [command(context, mpi, "arrays", 2, [f"--sizes={sizes}"])])
 
 
+def layouts(context, mpi):
+    which = ["--which=face,halo,random_64B,columns"] if context.quick else []
+    return measure(context, [command(context, mpi, "layouts", 2, which)])
+
+
 def idle(context, mpi):
     ranks = [16] if context.quick else [16, 64]
     if mpi.name == "ours":
@@ -299,6 +304,7 @@ def idle_job(context, mpi, ranks, sample):
 EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or None)
     "latency": ("one-way time, 2 ranks on 2 cores", latency, floor),
     "samecore": ("one-way time, 2 ranks on one core", samecore, None),
+    "layouts": ("messages whose data have gaps, one-way time, 2 ranks on 2 cores", layouts, None),
     "bandwidth": ("streaming, 2 ranks on 2 cores", bandwidth, None),
     "collectives": ("collectives, all ranks on the machine's cores", collectives, None),
     "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait",

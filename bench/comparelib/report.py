@@ -80,7 +80,7 @@ def floor_of(figures_by_mpi, key):
 
 
 def parameter_text(name, parameter):
-    if name.startswith(("latency", "bandwidth", "rate", "arrays")):
+    if name.startswith(("latency", "bandwidth", "rate", "arrays", "layout")):
         for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
             if parameter >= size:
                 return f"{parameter // size} {unit}"

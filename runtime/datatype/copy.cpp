@@ -155,11 +155,26 @@ Count move_equal_blocks(Cursor& to, Cursor& from, Count room) {
   return n * t.block;
 }
 
+// Short blocks on both sides, and not of one size: through a buffer in the first-level cache, so
+// that each side has its tight loops.
+constexpr Count kShortBlock = 128;
+constexpr Count kBufferBytes = 2048;
+
+Count move_short_blocks(Cursor& to, Cursor& from, Count room) {
+  char buffer[kBufferBytes];
+  const Count n = std::min(room, kBufferBytes);
+  transfer<Pack>(from, buffer, n);
+  transfer<Unpack>(to, buffer, n);
+  return n;
+}
+
 // Moves one stretch: the side whose current block is longer acts as the stream.
 Count move_stretch(Cursor& to, Cursor& from, Count room) {
   if (const Count done = move_equal_blocks(to, from, room)) return done;
   const Count to_bytes = std::min(to.contiguous_bytes(), room);
   const Count from_bytes = std::min(from.contiguous_bytes(), room);
+  if (std::max(to_bytes, from_bytes) < std::min(kShortBlock, room))
+    return move_short_blocks(to, from, room);
   if (to_bytes >= from_bytes) {
     transfer<Pack>(from, to.position(), to_bytes);
     to.pass_bytes(to_bytes);
@@ -168,6 +183,46 @@ Count move_stretch(Cursor& to, Cursor& from, Count room) {
   transfer<Unpack>(to, from.position(), from_bytes);
   from.pass_bytes(from_bytes);
   return from_bytes;
+}
+
+// The same bytes as a run of longer blocks, in another order: columns of a matrix, one beside the
+// other, are its rows. Empty if it is nothing like that.
+Layout rows_of(const Layout& columns) noexcept {
+  if (columns.shape != Shape::kLoop) return {};
+  const Layout& column = *columns.children;
+  if (column.shape != Shape::kRun || columns.stride != column.block ||
+      column.offset != 0)
+    return {};
+  const Count row = columns.count * column.block;
+  return column.stride == row
+             ? Layout::run(columns.offset, columns.bytes, 1, 0)
+             : Layout::run(columns.offset, row, column.count, column.stride);
+}
+
+bool are_same_columns(const Layout& a, const Layout& b) noexcept {
+  return a.shape == Shape::kLoop && b.shape == Shape::kLoop && a.count == b.count &&
+         a.stride == b.stride && a.children->shape == Shape::kRun &&
+         b.children->shape == Shape::kRun && a.children->count == b.children->count &&
+         a.children->block == b.children->block &&
+         a.children->stride == b.children->stride;
+}
+
+void move(Cursor& to, Cursor& from, Count total) {
+  for (Count done = 0; done < total;) done += move_stretch(to, from, total - done);
+}
+
+// Both sides have the same matrix in columns: the order of the bytes is free, as none is written
+// twice, and in rows they are few long blocks.
+bool copy_rows(void* dst, const Datatype& dst_type, const void* src,
+               const Datatype& src_type, Count count) {
+  if (!are_same_columns(dst_type.layout(), src_type.layout())) return false;
+  const Layout to_rows = rows_of(dst_type.layout());
+  const Layout from_rows = rows_of(src_type.layout());
+  if (to_rows.bytes == 0 || from_rows.bytes == 0) return false;
+  Cursor to(dst, to_rows, count, dst_type.extent(), 0);
+  Cursor from(src, from_rows, count, src_type.extent(), 0);
+  move(to, from, to_rows.bytes * count);
+  return true;
 }
 
 }  // namespace
@@ -192,9 +247,11 @@ size_t copy(void* dst, const Datatype& dst_type, Count dst_count, const void* sr
   if (dst_type.is_contiguous())
     return pack(src, src_type, src_count, 0, dst, static_cast<size_t>(dst_bytes));
   const Count total = std::min(dst_bytes, src_bytes);
+  if (dst_count == src_count && copy_rows(dst, dst_type, src, src_type, src_count))
+    return static_cast<size_t>(total);
   Cursor to(dst, dst_type.layout(), dst_count, dst_type.extent(), 0);
   Cursor from(src, src_type.layout(), src_count, src_type.extent(), 0);
-  for (Count done = 0; done < total;) done += move_stretch(to, from, total - done);
+  move(to, from, total);
   return static_cast<size_t>(total);
 }
 

@@ -2,9 +2,11 @@
 // Details: what a derived datatype owns.
 //
 // Role:      the memory behind a Datatype's layout, signature and history.
-// Users:     runtime/datatype/datatype.cpp, runtime/datatype/type_builder.cpp.
-// Threads:   immutable once its datatype is made.
+// Users:     runtime/datatype/datatype.cpp, runtime/datatype/type_builder.cpp, footprint.cpp.
+// Threads:   immutable once its datatype is made, but for what is found out later.
 // See also:  datatype.h, type_builder.h.
+
+#include <atomic>
 
 #include "runtime/datatype/contents.h"
 #include "runtime/datatype/layout.h"
@@ -16,6 +18,9 @@ struct Details {
   LayoutArena layouts;
   SignatureArena signatures;
   Contents contents;
+  // See is_scattered(); whoever asks first finds out, and others the same.
+  enum Scattered : uint8_t { kUnknown, kDense, kScattered };
+  std::atomic<Scattered> scattered{kUnknown};
 };
 
 }  // namespace mpc::dt

@@ -66,6 +66,9 @@ class TypeBuilder {
   // The same, never to be freed, and committed.
   const Datatype* finish_permanent(const Datatype& same_as);
 
+  // Null for basic types.
+  static Details* details_of(const Datatype& type) noexcept { return type.details_; }
+
  private:
   Details* details_;
 };

@@ -2,6 +2,7 @@
 
 #include "base/settings.h"
 #include "base/trace.h"
+#include "runtime/datatype/footprint.h"
 #include "runtime/message/copy_scope.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/packing.h"
@@ -158,7 +159,8 @@ bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
     ticket = push_small(mine, to, args, bytes);
     return true;
   }
-  if (!delegated) return false;
+  // Of scattered data the receiver would have to get each line: they leave packed.
+  if (!delegated && !dt::is_scattered(*args.type)) return false;
   ticket = to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args));
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/counter.h"
+#include "runtime/message/pieces.h"
 #include "runtime/message/short_wait.h"
 #include "runtime/transport/memory/copy.h"
 
@@ -27,20 +28,38 @@ size_t piece_of(size_t n) noexcept {
 
 }  // namespace
 
-bool SharedCopy::open(void* dst, const void* src, size_t n) noexcept {
+// From closed to being opened; the fields are ours then.
+bool SharedCopy::begin_opening(uint64_t& round) noexcept {
   uint64_t word = word_.load(std::memory_order_relaxed);
   if ((word & kPieceMask) != kClosed) return false;
-  const uint64_t round = word & ~kPieceMask;
-  // acquire pairs with the closing store in offer(): the last round is over.
-  if (!word_.compare_exchange_strong(word, round | kOpening, std::memory_order_acquire,
-                                     std::memory_order_relaxed))
-    return false;
+  round = word & ~kPieceMask;
+  // acquire pairs with the store in close(): the last round is over.
+  return word_.compare_exchange_strong(
+      word, round | kOpening, std::memory_order_acquire, std::memory_order_relaxed);
+}
+
+bool SharedCopy::open(void* dst, const void* src, size_t n) noexcept {
+  uint64_t round;
+  if (!begin_opening(round)) return false;
+  const size_t step = piece_of(n);
   // release, each: who reads one of these has seen the word leave the former round, so that its
   // claim() of that round fails.
   dst_.store(static_cast<char*>(dst), std::memory_order_release);
   src_.store(static_cast<const char*>(src), std::memory_order_release);
   bytes_.store(n, std::memory_order_release);
-  piece_bytes_.store(piece_of(n), std::memory_order_release);
+  piece_bytes_.store(step, std::memory_order_release);
+  limit_.store(static_cast<uint32_t>((n + step - 1) / step), std::memory_order_release);
+  pieces_.store(nullptr, std::memory_order_release);
+  word_.store(round, std::memory_order_release);  // pairs with claim(): the fields
+  return true;
+}
+
+bool SharedCopy::open(Pieces& pieces, uint32_t limit) noexcept {
+  uint64_t round;
+  if (!begin_opening(round)) return false;
+  // release, each: as above.
+  limit_.store(limit, std::memory_order_release);
+  pieces_.store(&pieces, std::memory_order_release);
   word_.store(round, std::memory_order_release);  // pairs with claim(): the fields
   return true;
 }
@@ -55,13 +74,20 @@ bool SharedCopy::claim(Piece& piece) noexcept {
     const char* const src = src_.load(std::memory_order_acquire);
     const size_t bytes = bytes_.load(std::memory_order_acquire);
     const size_t step = piece_bytes_.load(std::memory_order_acquire);
-    const size_t begin = (word & kPieceMask) * step;
-    if (begin >= bytes) return false;
+    Pieces* const pieces = pieces_.load(std::memory_order_acquire);
+    const auto number = static_cast<uint32_t>(word & kPieceMask);
+    // acquire pairs with allow(), too.
+    if (number >= limit_.load(std::memory_order_acquire)) return false;
     // It succeeds only if the word has not changed since it was read, so the fields are those
     // of its round. acquire pairs with open().
     if (word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire,
                                     std::memory_order_acquire)) {
-      piece = {dst + begin, src + begin, std::min(step, bytes - begin)};
+      piece = {pieces, number, nullptr, nullptr, 0};
+      if (pieces != nullptr) return true;
+      const size_t begin = number * step;
+      piece.dst = dst + begin;
+      piece.src = src + begin;
+      piece.bytes = std::min(step, bytes - begin);
       return true;
     }
   }
@@ -71,11 +97,15 @@ bool SharedCopy::take_pieces() noexcept {
   Piece piece;
   uint32_t count = 0;
   while (claim(piece)) {
+    ++count;
+    if (piece.pieces != nullptr) {
+      piece.pieces->do_helpers_part(piece.number);
+      continue;
+    }
     transport::copy_bytes(piece.dst, piece.src, piece.bytes);
     // release pairs with offer(): the data. Not touched after the last one: the copier may go
     // on to the next round.
     helped_.fetch_add(1, std::memory_order_release);
-    ++count;
   }
   if (count != 0) helped_counter.add(count);
   return count != 0;
@@ -94,9 +124,20 @@ bool SharedCopy::offer(void* dst, const void* src, size_t n) noexcept {
   // acquire pairs with take_pieces(): the data.
   while (helped_.load(std::memory_order_acquire) != missing) wait.once();
   helped_.store(0, std::memory_order_relaxed);
+  close();
+  return true;
+}
+
+void SharedCopy::close() noexcept {
   const uint64_t round = word_.load(std::memory_order_relaxed) & ~kPieceMask;
-  // release pairs with open(): `helped_`.
+  // release pairs with begin_opening(): `helped_`.
   word_.store((round + (kPieceMask + 1)) | kClosed, std::memory_order_release);
+}
+
+bool SharedCopy::take_piece() noexcept {
+  Piece piece;
+  if (!claim(piece)) return false;
+  piece.pieces->do_helpers_part(piece.number);
   return true;
 }
 

@@ -15,6 +15,8 @@
 
 namespace mpc::msg {
 
+class Pieces;
+
 class alignas(64) SharedCopy {
  public:
   // Copies n bytes that do not overlap, with the owner's help if it comes. False: nothing was
@@ -30,6 +32,17 @@ class alignas(64) SharedCopy {
     return take_pieces();
   }
 
+  // The same for pieces of which the owner only has a part to do. False: another copy is offered.
+  // Those below `limit` may be begun. Ownership: `pieces` lives until each that was begun is done.
+  bool open(Pieces& pieces, uint32_t limit) noexcept;
+  void allow(uint32_t limit) noexcept {
+    // release pairs with claim(): the piece is packed, or its slot is free.
+    limit_.store(limit, std::memory_order_release);
+  }
+  // Does the owner's part of the next piece for it. False: all that may be have begun.
+  bool take_piece() noexcept;
+  void close() noexcept;
+
  private:
   // A word is `round << 16 | piece`: the next piece to be taken, or one of these.
   static constexpr uint64_t kPieceBits = 16;
@@ -38,9 +51,12 @@ class alignas(64) SharedCopy {
   static constexpr uint64_t kOpening = kPieceMask - 1;  // the fields are being written
 
   static bool is_open(uint64_t word) noexcept { return (word & kPieceMask) < kOpening; }
+  bool begin_opening(uint64_t& round) noexcept;
   bool open(void* dst, const void* src, size_t n) noexcept;
   // The next piece, claimed. False: there is none.
   struct Piece {
+    Pieces* pieces;  // null: a copy of contiguous data, below
+    uint32_t number;
     char* dst;
     const char* src;
     size_t bytes;
@@ -54,6 +70,9 @@ class alignas(64) SharedCopy {
   std::atomic<const char*> src_{nullptr};
   std::atomic<size_t> bytes_{0};
   std::atomic<size_t> piece_bytes_{1};
+  std::atomic<uint32_t> limit_{
+      0};  // pieces below it may be begun; also written while open
+  std::atomic<Pieces*> pieces_{nullptr};
   std::atomic<uint32_t> helped_{0};  // pieces that the helper has copied in this round
 };
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/settings.h"
 #include "base/trace.h"
+#include "runtime/datatype/footprint.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
 #include "runtime/message/copy_scope.h"
@@ -12,6 +13,7 @@
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/remote.h"
+#include "runtime/message/scattered_copy.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::msg {
@@ -322,6 +324,10 @@ Mailbox* helper_for(const Operation& receive, const Operation& send) noexcept {
   return is_background ? receive.mailbox : nullptr;
 }
 
+bool is_scattered(const Operation& receive, const Operation& send) noexcept {
+  return dt::is_scattered(*send.type) || dt::is_scattered(*receive.type);
+}
+
 void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexcept {
   const CopyScope scope(&receive, &send);
   if (copy_and_reduce(receive, send)) return;
@@ -330,6 +336,10 @@ void copy_rendezvous(Operation& receive, Operation& send, Mailbox* helper) noexc
     const SharedCopyScope shared(receive, send);
     if (helper->shared_copy.offer(receive.buffer, send.buffer, static_cast<size_t>(n)))
       return;
+  }
+  if (is_scattered(receive, send)) {
+    const SharedCopyScope shared(receive, send);
+    if (copy_scattered(receive, send)) return;
   }
   transport::copy_layout(receive.buffer, *receive.type, receive.count, send.buffer,
                          *send.type, send.count);
@@ -354,8 +364,11 @@ void take_send(Operation& receive, Operation& send) noexcept {
   if (is_traced) [[unlikely]]
     trace_copy(receive, send);
   Mailbox* const helper = helper_for(receive, send);
-  // On an emulated machine a copy takes long: nobody waits actively for its end.
-  if (send.bytes >= kLongCopyBytes && !sched::Emulation::is_on()) {
+  // On an emulated machine a copy takes long: nobody waits actively for its end. Of scattered data
+  // even a short one is long, and who is called takes part in it.
+  const bool is_long = send.bytes >= kLongCopyBytes ||
+                       (send.bytes >= kShortCopyBytes && is_scattered(receive, send));
+  if (is_long && !sched::Emulation::is_on()) {
     announce(send);
     announce(receive);
   }
