@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/settings.h"
 #include "base/trace.h"
+#include "base/traffic.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
 #include "runtime/message/copy_scope.h"
@@ -12,6 +13,7 @@
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/remote.h"
+#include "runtime/message/traced_source.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::msg {
@@ -47,29 +49,34 @@ int32_t rank_of(const Operation& receive) noexcept {
 
 uint64_t number(int64_t value) noexcept { return static_cast<uint64_t>(value); }
 
-[[gnu::cold]] void trace_match(const Operation& receive, const Key& key, int64_t bytes,
-                               const Entry* send) noexcept {
+// For the counts and for the trace.
+[[gnu::cold]] void note_match(const Operation& receive, const Key& key, int64_t bytes,
+                              const Entry* send) noexcept {
+  const int32_t rank = rank_of(receive);
+  traffic::count(rank, key.context, key.source, number(bytes));
+  if (!trace::enabled()) return;
   trace::instant(kMatch,
-                 {number(bytes), number(key.source), number(key.tag), key.context,
-                  reinterpret_cast<uintptr_t>(send)},
-                 rank_of(receive));
+                 {number(bytes), number(traced_source(rank, key)), number(key.tag),
+                  key.context, reinterpret_cast<uintptr_t>(send)},
+                 rank);
 }
 
 [[gnu::cold]] void trace_copy(const Operation& receive, const Entry& message) noexcept {
   const Entry* send = message.kind == Entry::kRendezvous ? &message : nullptr;
+  const int32_t rank = rank_of(receive);
   trace::begin(
       kCopy,
-      {number(message.bytes), number(message.key.source), number(message.key.tag),
-       message.key.context, reinterpret_cast<uintptr_t>(send)},
-      rank_of(receive));
+      {number(message.bytes), number(traced_source(rank, message.key)),
+       number(message.key.tag), message.key.context, reinterpret_cast<uintptr_t>(send)},
+      rank);
 }
 
-void trace_filled(const Operation& receive) noexcept {
-  if (!trace::enabled()) [[likely]]
+void note_filled(const Operation& receive) noexcept {
+  if (!traffic::is_watched()) [[likely]]
     return;
   const Status& status = receive.status;
-  trace_match(receive, {receive.key.context, status.source, status.tag}, status.bytes,
-              nullptr);
+  note_match(receive, {receive.key.context, status.source, status.tag}, status.bytes,
+             nullptr);
 }
 
 sched::Execution* main_execution(const Mailbox& mailbox) noexcept {
@@ -130,7 +137,7 @@ void Work::append(Operation& receive, Entry* message) noexcept {
 void Work::add_completion(Operation& receive) noexcept {
   // A blocking call is there until it is complete; a rank with other receives under way could
   // (wrongly) end meanwhile: destroy_mailbox() waits for the count.
-  trace_filled(receive);
+  note_filled(receive);
   Mailbox& mailbox = *receive.mailbox;
   receive.is_counted =
       !receive.waiter_is_preset && &sched::Execution::self() != main_execution(mailbox);
@@ -139,9 +146,9 @@ void Work::add_completion(Operation& receive) noexcept {
 }
 
 void Work::add_copy(Operation& receive, Entry& message) noexcept {
-  if (trace::enabled()) [[unlikely]]
-    trace_match(receive, message.key, message.bytes,
-                message.kind == Entry::kRendezvous ? &message : nullptr);
+  if (traffic::is_watched()) [[unlikely]]
+    note_match(receive, message.key, message.bytes,
+               message.kind == Entry::kRendezvous ? &message : nullptr);
   receive.is_counted = true;
   receive.mailbox->copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
   append(receive, &message);
@@ -153,13 +160,13 @@ void Work::add_begun(Operation& receive, Entry& message) noexcept {
 }
 
 void Work::add_filled(Operation& receive) noexcept {
-  trace_filled(receive);
+  note_filled(receive);
   receive.is_counted = true;
   append(receive, nullptr);
 }
 
 void Work::complete_filled(Operation& receive) noexcept {
-  trace_filled(receive);
+  note_filled(receive);
   receive.is_counted = false;
   if (receive.on_complete != nullptr) {  // on the list: callbacks do not nest
     append(receive, nullptr);
