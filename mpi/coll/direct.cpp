@@ -8,6 +8,7 @@
 #include "mpi/objects/wait_reasons.h"
 #include "nbc/direct/direct.h"
 #include "runtime/datatype/reduce.h"
+#include "runtime/job/wait_partner.h"
 
 namespace mpc::mpi {
 namespace {
@@ -31,6 +32,7 @@ class TeamReason final : public sched::WaitReason {
     return fmt::format("{} on {}: {} of {} members are there", call_,
                        comm_.display_name(), team_.arrived(epoch_), team_.size());
   }
+  std::span<const int> members() const noexcept { return comm_.world_ranks(); }
 
  private:
   const char* call_;
@@ -38,6 +40,14 @@ class TeamReason final : public sched::WaitReason {
   Team& team_;
   const uint64_t epoch_;
 };
+
+bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
+  const auto* team = dynamic_cast<const TeamReason*>(&reason);
+  if (team != nullptr) partner.members = team->members();
+  return team != nullptr;
+}
+
+[[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
 
 // The one place that decides. All members know it alike: the setting, and where they live. Members
 // of several processes take schedules, whose messages can leave a process.

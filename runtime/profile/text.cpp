@@ -146,7 +146,7 @@ std::string Text::write() {
   add("mpcrun: profile of {} rank{}: {:.3f} s, looked at {} times", profile_.ranks,
       profile_.ranks == 1 ? "" : "s", profile_.seconds, profile_.samples);
   if (profile_.samples < kFewSamples)
-    add("  the job was too short for times: see profile.period_us");
+    add("  the job was too short for times: see job.profile_us");
   states();
   calls();
   waits();

@@ -10,8 +10,6 @@
 namespace mpc::tools {
 namespace {
 
-using Json = nlohmann::json;
-
 // Inside of a <script> nothing may look like its end, and nothing like a comment.
 std::string for_script(const Json& data) {
   std::string out;

@@ -6,20 +6,19 @@
 // Threads:   one.
 // See also:  docs/tracing.md (what it shows), tools/mpcinfo/page/logic.js (who reads the data).
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "tools/mpcinfo/trace_json.h"
 #include "tools/mpcinfo/trace_read.h"
 
 namespace mpc::tools {
 
 // What the page shows of a trace. Numbers of one kind stand in one array: times in nanoseconds, each
 // begin as what has passed since the one before, then the duration.
-nlohmann::json page_data(const TraceData& data);
+Json page_data(const TraceData& data);
 
 // A title, and what the parts of the page show; null: that part is left out.
-std::string page_html(const std::string& title, const nlohmann::json& trace,
-                      const nlohmann::json& profile);
+std::string page_html(const std::string& title, const Json& trace, const Json& profile);
 
 // Writes a text to a file; the message of what went wrong, or "".
 std::string write_file(const std::string& path, const std::string& text);

@@ -9,8 +9,6 @@
 namespace mpc::tools {
 namespace {
 
-using Json = nlohmann::json;
-
 int64_t ns_of(double us) { return std::llround(us * 1000); }
 
 // Texts that come often, by number.

@@ -2,8 +2,6 @@
 
 #include <stdexcept>
 
-#include "tools/mpcinfo/trace_json.h"
-
 namespace mpc::tools {
 namespace {
 

@@ -6,17 +6,17 @@
 // Threads:   one.
 // See also:  docs/profile.md, runtime/profile/profile.h.
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/result.h"
 #include "runtime/profile/profile.h"
+#include "tools/mpcinfo/trace_json.h"
 
 namespace mpc::tools {
 
 struct ProfileFile {
   profile::Profile numbers;
-  nlohmann::json json;  // as it stands in the file
+  Json json;  // as it stands in the file
 };
 
 // Errors: kNotFound, kArg with the reason.

@@ -57,7 +57,7 @@ size_t longest(const TraceData& data) {
 namespace {
 
 int write_page(const TraceData& data, const TraceOptions& options) {
-  nlohmann::json profile;
+  Json profile;
   if (!options.profile.empty()) {
     auto file = read_profile(options.profile);
     if (!file) return fail(file.error().message);

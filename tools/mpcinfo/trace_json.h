@@ -3,7 +3,7 @@
 //
 // Role:      opens and parses the file; bounds what its readers compute with. A damaged file throws in
 //            here, and becomes an error in load_trace()'s callers.
-// Users:     tools/mpcinfo (trace_read.cpp, timeline.cpp, profile_file.cpp).
+// Users:     tools/mpcinfo (trace_read.cpp, page.h, profile_file.h).
 // Threads:   one.
 // See also:  docs/tracing.md (the file).
 

@@ -201,7 +201,10 @@ void Reader::messages(const Json& other) {
 
 void Reader::flight(const Json& event, int pid, double time, bool is_begin) {
   const std::string id = event.value("id", "0");
-  const Number number{process_of(pid), std::atoll(id.c_str())};
+  // "NUMBER", of several processes "PROCESS:NUMBER".
+  const size_t colon = id.find(':');
+  const char* const digits = id.c_str() + (colon == std::string::npos ? 0 : colon + 1);
+  const Number number{process_of(pid), std::atoll(digits)};
   const bool is_collective = event.value("cat", "") == "collective";
   if (!is_begin) {
     if (is_collective)
