@@ -103,7 +103,7 @@ void flush(Entry& entry) noexcept {
 }
 
 // The execution's own block, with entries of this generation; null: there is none left.
-[[gnu::cold]] Block* renewed_block(uint64_t now) noexcept {
+[[gnu::cold, gnu::noinline]] Block* renewed_block(uint64_t now) noexcept {
   Local& local = t_local;
   const uint32_t present = session.load(std::memory_order_relaxed);
   if (local.session != present) {
@@ -117,14 +117,21 @@ void flush(Entry& entry) noexcept {
   return local.block;
 }
 
-[[gnu::cold]] void replace(Entry& entry, uint64_t key, int source) noexcept {
+[[gnu::cold, gnu::noinline]] void replace(Entry& entry, uint64_t key,
+                                          int source) noexcept {
   flush(entry);
   entry.source.store(source, std::memory_order_relaxed);
   entry.from.store(look_up(key, source), std::memory_order_relaxed);
   entry.key.store(key, std::memory_order_relaxed);
 }
 
-Entry* entry_of(uint64_t key, int source) noexcept {
+// Without entries: straight into the cell.
+[[gnu::cold, gnu::noinline]] void count_in_cell(int to, uint64_t key, int source,
+                                                uint64_t bytes) noexcept {
+  add_to_cell(to, look_up(key, source), 1, bytes);
+}
+
+[[gnu::always_inline]] inline Entry* entry_of(uint64_t key, int source) noexcept {
   const Local& local = t_local;
   // relaxed: who gets a message of a communicator knows it by other means.
   const uint64_t now = generation.load(std::memory_order_relaxed);
@@ -188,7 +195,7 @@ void count(int to, uint32_t context, int source, uint64_t bytes) noexcept {
   if (!counts()) return;
   const uint64_t key = key_of(to, context);
   Entry* const entry = entry_of(key, source);
-  if (entry == nullptr) return add_to_cell(to, look_up(key, source), 1, bytes);
+  if (entry == nullptr) return count_in_cell(to, key, source, bytes);
   add_alone(entry->messages, 1);
   add_alone(entry->bytes, bytes);
 }

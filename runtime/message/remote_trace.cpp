@@ -1,7 +1,7 @@
 #include "runtime/message/remote_trace.h"
 
 #include "runtime/message/mailbox.h"
-#include "runtime/message/traced_source.h"
+#include "runtime/message/match_note.h"
 
 namespace mpc::msg::remote {
 namespace {

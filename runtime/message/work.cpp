@@ -10,10 +10,10 @@
 #include "runtime/message/background.h"
 #include "runtime/message/copy_scope.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/match_note.h"
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/remote.h"
-#include "runtime/message/traced_source.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::msg {
@@ -31,9 +31,6 @@ IntSetting shared_copy_setting{"message.shared_copy",
 // user-level thread). Work is run without switching, so one level is enough.
 thread_local Work* t_running = nullptr;
 
-// `send` is the sender's operation; 0 if the message was buffered.
-constexpr trace::Site kMatch{
-    "message", "match", {"bytes", "source", "tag", "context", "send"}};
 constexpr trace::Site kCopy{
     "message", "copy", {"bytes", "source", "tag", "context", "flow"}, false, true};
 
@@ -49,16 +46,9 @@ int32_t rank_of(const Operation& receive) noexcept {
 
 uint64_t number(int64_t value) noexcept { return static_cast<uint64_t>(value); }
 
-// For the counts and for the trace.
 [[gnu::cold]] void note_match(const Operation& receive, const Key& key, int64_t bytes,
                               const Entry* send) noexcept {
-  const int32_t rank = rank_of(receive);
-  traffic::count(rank, key.context, key.source, number(bytes));
-  if (!trace::enabled()) return;
-  trace::instant(kMatch,
-                 {number(bytes), number(traced_source(rank, key)), number(key.tag),
-                  key.context, reinterpret_cast<uintptr_t>(send)},
-                 rank);
+  note_match(rank_of(receive), key, bytes, send);
 }
 
 [[gnu::cold]] void trace_copy(const Operation& receive, const Entry& message) noexcept {

@@ -130,7 +130,7 @@ void Text::messages() {
   std::stable_sort(
       flows.begin(), flows.end(),
       [](const traffic::Flow& a, const traffic::Flow& b) { return a.bytes > b.bytes; });
-  add("  {} messages, {}", messages, bytes_text(bytes));
+  add("  {} message{}, {}", messages, messages == 1 ? "" : "s", bytes_text(bytes));
   const size_t shown = std::min(flows.size(), kMostPairs);
   for (size_t i = 0; i < shown; ++i) {
     const std::string from =
