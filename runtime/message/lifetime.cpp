@@ -111,7 +111,7 @@ void free_all_mailboxes() {
 void create_mailbox(job::Rank& rank) {
   Mailbox& mailbox = own_mailbox(rank.world_rank);
   mailbox.owner.store(&rank, std::memory_order_relaxed);  // read by itself, or compared
-  // For good: its quick receives take the way that tells of matches; see quick_receive().
+  // For good: quick_receive(), which tells nobody of its match, is not taken.
   if (traffic::is_watched()) mailbox.wanted.fetch_add(1, std::memory_order_relaxed);
   std::atomic_ref(rank.mailbox)
       .store(&mailbox, std::memory_order_relaxed);  // see notify()

@@ -2,7 +2,7 @@
 // Match note: what is told when a message has met its receive, and by whom it was sent.
 //
 // Role:      for the counts of --profile and for the trace; all of it cold.
-// Users:     runtime/message (work.cpp, quick_receive.cpp, remote_trace.cpp).
+// Users:     runtime/message (work.cpp, remote_trace.cpp).
 // Threads:   any.
 // See also:  base/traffic.h, docs/tracing.md, docs/profile.md.
 

@@ -16,9 +16,4 @@ namespace mpc::msg {
 // Switches: no.
 bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept;
 
-// The same where the mailbox is wanted: by somebody, who goes first, or for good, by who hears of
-// matches (create_mailbox()).
-[[gnu::cold]] bool receive_if_watched(Mailbox& mine, const RecvArgs& args,
-                                      Status* status) noexcept;
-
 }  // namespace mpc::msg
