@@ -6,7 +6,7 @@
 //            hundredth of one core.
 // Users:     runtime/job (node_job_profile.cpp).
 // Threads:   its own; start() and take() by whoever starts and ends the job.
-// See also:  docs/profile.md, docs/design/0033-profile.md; base/traffic.h counts messages.
+// See also:  docs/profile.md, docs/design/0037-profile.md; base/traffic.h counts messages.
 
 #include <pthread.h>
 
