@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/traffic.h"
 
 namespace mpc::trace {
 namespace {
@@ -158,10 +159,14 @@ bool start(size_t capacity) noexcept {
   lost.store(0, std::memory_order_relaxed);
   session.fetch_add(1, std::memory_order_relaxed);
   detail::is_on.store(true, std::memory_order_release);  // pairs with record()
+  traffic::note_trace(true);
   return true;
 }
 
-void stop() noexcept { detail::is_on.store(false, std::memory_order_release); }
+void stop() noexcept {
+  detail::is_on.store(false, std::memory_order_release);
+  traffic::note_trace(false);
+}
 
 uint64_t lost_count() noexcept { return lost.load(std::memory_order_relaxed); }
 

@@ -9,6 +9,7 @@
 #include "mpi/objects/wait_reasons.h"
 #include "nbc/direct/direct.h"
 #include "runtime/datatype/reduce.h"
+#include "runtime/job/wait_partner.h"
 
 namespace mpc::mpi {
 namespace {
@@ -32,6 +33,7 @@ class TeamReason final : public sched::WaitReason {
     return fmt::format("{} on {}: {} of {} members are there", call_,
                        comm_.display_name(), team_.arrived(epoch_), team_.size());
   }
+  std::span<const int> members() const noexcept { return comm_.world_ranks(); }
 
  private:
   const char* call_;
@@ -39,6 +41,14 @@ class TeamReason final : public sched::WaitReason {
   Team& team_;
   const uint64_t epoch_;
 };
+
+bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
+  const auto* team = dynamic_cast<const TeamReason*>(&reason);
+  if (team != nullptr) partner.members = team->members();
+  return team != nullptr;
+}
+
+[[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
 
 // Where it is not: what members of several processes may do instead.
 bool may_bridge() noexcept { return is_on.get() && !is_checking(); }

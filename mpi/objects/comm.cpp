@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/traffic.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/info.h"
@@ -33,6 +34,28 @@ void name_senders(const Comm& comm) {
   msg::add_senders(comm.self(), comm.collective_context(), comm.peers().data());
   msg::add_senders(comm.self(), comm.partitioned_context(), comm.peers().data());
   msg::add_senders(comm.self(), comm.local_context(), comm.world_ranks().data());
+}
+
+// For who counts messages: all of them, and he knows world ranks only.
+[[gnu::cold]] void name_counted_senders(const Comm& comm) {
+  if (comm.context() == 0 && !comm.is_predefined())
+    return;  // its ids are not known yet
+  const int self = comm.self().world_rank;
+  const auto name = [self](msg::ContextId context, std::span<const int> members) {
+    traffic::add_senders(self, context, members.data(),
+                         static_cast<int>(members.size()));
+  };
+  for (const msg::ContextId context :
+       {comm.context(), comm.collective_context(), comm.partitioned_context()})
+    name(context, comm.peers());
+  name(comm.local_context(), comm.world_ranks());
+}
+
+[[gnu::cold]] void forget_counted_senders(const Comm& comm) noexcept {
+  for (const msg::ContextId context :
+       {comm.context(), comm.collective_context(), comm.partitioned_context(),
+        comm.local_context()})
+    traffic::remove_senders(comm.self().world_rank, context);
 }
 
 void forget_senders(const Comm& comm) noexcept {
@@ -69,6 +92,7 @@ Comm::Comm(job::Rank& owner, const Spec& spec)
   if (!map.is_one_process()) [[unlikely]]
     find_processes(map, spec.reserve);
   has_team_ = !is_inter_ && is_in_one_process() && size_ > 1;
+  if (traffic::is_watched()) name_counted_senders(*this);
 }
 
 void Comm::find_processes(const job::ProcessMap& map, ContextGrant reserve) {
@@ -113,10 +137,12 @@ void Comm::set_contexts(msg::ContextId context, msg::ContextId local_context) no
   context_ = context;
   local_context_ = (is_inter_ ? local_context : context) + 1;
   name_senders(*this);
+  if (traffic::is_watched()) name_counted_senders(*this);
 }
 
 Comm::~Comm() {
   forget_senders(*this);
+  if (traffic::is_watched()) forget_counted_senders(*this);
   // The last reference is ours.
   delete schedules_.load(std::memory_order_relaxed);
   delete tree_splitter_.load(std::memory_order_relaxed);

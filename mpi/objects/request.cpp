@@ -10,6 +10,7 @@
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/status.h"
 #include "mpi/objects/wait_reasons.h"
+#include "runtime/job/wait_partner.h"
 #include "runtime/message/background.h"
 
 namespace mpc::mpi {
@@ -206,11 +207,30 @@ class RequestReason final : public sched::WaitReason {
     return fmt::format("{}: {}", call_, request_.text());
   }
   bool can_end_by_itself() const override { return request_.can_end_by_itself(); }
+  int partner() const noexcept { return partner_of(request_); }
 
  private:
   const char* call_;
   const Request& request_;
 };
+
+}  // namespace
+
+int partner_of(const Request& request) noexcept {
+  if (request.kind() == RequestKind::kSend) return request.send.dest_world;
+  if (request.kind() != RequestKind::kRecv || request.comm() == nullptr) return -1;
+  return world_rank_of(*request.comm(), request.recv.source_in_comm);
+}
+
+namespace {
+
+bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
+  const auto* of_request = dynamic_cast<const RequestReason*>(&reason);
+  if (of_request != nullptr) partner.rank = of_request->partner();
+  return of_request != nullptr;
+}
+
+[[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
 
 // The program has done what it wanted to do meanwhile.
 void close_window(CollectiveState& state) { state.split.note_wait(); }

@@ -1,5 +1,7 @@
 #include "mpi/objects/wait_reasons.h"
 
+#include "runtime/job/wait_partner.h"
+
 namespace mpc::mpi {
 namespace {
 
@@ -14,7 +16,19 @@ std::string rank_text(int rank) {
   }
 }
 
+bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
+  const auto* p2p = dynamic_cast<const P2pReason*>(&reason);
+  if (p2p != nullptr) partner.rank = p2p->partner();
+  return p2p != nullptr;
+}
+
+[[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
+
 }  // namespace
+
+int world_rank_of(const Comm& comm, int peer) noexcept {
+  return peer >= 0 && peer < comm.peer_count() ? comm.peer_world_rank(peer) : -1;
+}
 
 std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
                          int tag, const Comm* comm) {

@@ -17,6 +17,8 @@
 
 namespace mpc::mpi {
 
+class Request;
+
 using dt::Count;
 
 inline constexpr Count kNoCount = -1;  // of a probe
@@ -24,6 +26,11 @@ inline constexpr Count kNoCount = -1;  // of a probe
 // "receive of 4 elements from rank 3, tag 7, MPI_COMM_WORLD".
 std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
                          int tag, const Comm* comm);
+
+// -1: of no single rank. For profiles.
+int world_rank_of(const Comm& comm, int peer) noexcept;
+// The rank that a send or receive waits for; -1: none, or it is something else. In request.cpp.
+int partner_of(const Request& request) noexcept;
 
 // A blocking send, receive or probe.
 class P2pReason final : public sched::WaitReason {
@@ -41,6 +48,7 @@ class P2pReason final : public sched::WaitReason {
     return fmt::format("{}: {}", call_,
                        describe_p2p(what_, count_, direction_, peer_, tag_, &comm_));
   }
+  int partner() const noexcept { return world_rank_of(comm_, peer_); }
 
  private:
   const char* call_;

@@ -17,6 +17,7 @@
 #include "mpi/objects/status.h"
 #include "mpi/objects/wait_reasons.h"
 #include "mpi/p2p/request_array.h"
+#include "runtime/job/wait_partner.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -41,10 +42,26 @@ class AnyReason final : public sched::WaitReason {
     return false;
   }
 
+  // Of those that are missing, the first one's.
+  int partner() const noexcept {
+    for (int i = 0; i < requests_.count(); ++i)
+      if (requests_[i] != nullptr && !requests_[i]->is_done())
+        return partner_of(*requests_[i]);
+    return -1;
+  }
+
  private:
   const char* call_;
   const RequestArray& requests_;
 };
+
+bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
+  const auto* any = dynamic_cast<const AnyReason*>(&reason);
+  if (any != nullptr) partner.rank = any->partner();
+  return any != nullptr;
+}
+
+[[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
 
 void wait_any_done(RankState& state, const RequestArray& requests, const char* call) {
   if (requests.find_done() >= 0) return;

@@ -25,7 +25,7 @@ class EndableJob : public Job {
   virtual bool ends_here() const noexcept = 0;
   // Before everything is flushed: the other ranks have job.grace_ms. Caller: who ends the process.
   virtual void let_others_go_on() = 0;
-  // What comes behind a report: counters, the file of --trace.
+  // What comes behind a report: counters, the profile, the file of --trace.
   virtual void last_words() noexcept = 0;
 };
 

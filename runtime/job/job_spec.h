@@ -48,6 +48,7 @@ struct JobSpec {
   std::string working_directory;      // --wdir
   std::vector<std::string> settings;  // --set name=value
   std::string trace_file;             // --trace, an absolute path; "": none
+  std::string profile_file;           // --profile-file, likewise
 };
 
 inline size_t size_of_job_spec() noexcept { return sizeof(JobSpec); }

@@ -117,11 +117,11 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   if (spec.show_only) return show(*job);
   if (auto reported = report_if_asked(*job); !reported)
     return report(reported.error(), wireup);
-  if (auto traced = job->open_trace(); !traced) return report(traced.error(), wireup);
+  if (auto opened = job->open_records(); !opened) return report(opened.error(), wireup);
   auto status = job->run();
-  const bool is_traced = mpc::trace::TraceFile::write();
+  const bool is_whole = mpc::trace::TraceFile::write() && job->has_whole_records();
   if (!status) return report(status.error(), wireup);
   std::fflush(nullptr);
   // No destructors of program copies: their ranks ran them.
-  ::_exit(wireup->end_together(*status == 0 && !is_traced ? kExitOutput : *status));
+  ::_exit(wireup->end_together(*status == 0 && !is_whole ? kExitOutput : *status));
 }

@@ -271,6 +271,7 @@ Result<int> NodeJob::run() {
   make_progress_threads();
   bind_workers();
   MPC_TRY(hooks::run_job_start(*this));
+  MPC_TRY(start_profile());
   scheduler_->hold();
   MPC_TRY(spawn_ranks());
   scheduler_->release();
@@ -278,10 +279,12 @@ Result<int> NodeJob::run() {
   if (!ending_.request(0, nullptr, false))
     wait_for_end();  // a thread of a rank was first
   ending_thread_.store(::gettid(), std::memory_order_relaxed);
+  close_records();
   leave_together();
+  join_records();
   hooks::run_job_over(*this);
   hooks::run_job_end(*this);
-  print_counters();
+  print_records();
   say_last_words();
   return exit_status();
 }

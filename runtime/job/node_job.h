@@ -18,6 +18,8 @@
 #include "runtime/job/ending.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/openmp.h"
+#include "runtime/job/profiler.h"
+#include "runtime/job/shared_parts.h"
 #include "runtime/loader/image.h"
 #include "runtime/wireup/wireup.h"
 #include "scheduler/progress/progress.h"
@@ -27,8 +29,8 @@ namespace mpc::job {
 
 class SignalThread;
 
-// Its functions are in five files: loading and running in node_job.cpp, the others in
-// node_job_cores.cpp, node_job_end.cpp, node_job_processes.cpp and node_job_text.cpp.
+// Its functions are in six files: loading and running in node_job.cpp, the others in node_job_cores.cpp,
+// node_job_end.cpp, node_job_processes.cpp, node_job_records.cpp and node_job_text.cpp.
 class NodeJob final : public EndableJob {
  public:
   // Of a job of several processes this is the part of one.
@@ -41,8 +43,10 @@ class NodeJob final : public EndableJob {
   // The placement and settings as `mpcrun --show` prints them; of all processes, and only the
   // first one says it. Errors: kSystem.
   Result<std::string> describe();
-  // --trace: makes the file. Errors: kArg with the reason.
-  Result<> open_trace();
+  // --trace, --profile, --counters: makes the files, begins to count. Errors: kArg with the reason.
+  Result<> open_records();
+  // All of them could be written.
+  bool has_whole_records() const noexcept { return has_whole_records_; }
   // Runs all ranks to their end; returns the exit status of the job.
   Result<int> run();
 
@@ -123,7 +127,18 @@ class NodeJob final : public EndableJob {
   void rank_ended(Rank& rank, int status);
   int count_that_can_go_on() const;
   std::string describe_process() const;
-  std::string trace_path() const;
+  std::string trace_path(int process) const;
+  std::string command_text() const;
+  Result<> open_trace();
+  Result<> open_profile_file();
+  Result<> start_profile();
+  profile::Profile own_profile() const;
+  Result<profile::Profile> joined_profile() const;
+  void close_records();
+  void join_records();
+  void print_records();
+  void print_profile();
+  void write_profile(const profile::Profile& profile);
   bool request(int exit_code, const std::string* message, bool with_grace) noexcept;
   void leave_together();
   void say_last_words();
@@ -154,6 +169,11 @@ class NodeJob final : public EndableJob {
   std::atomic<bool> is_leaving_{
       false};  // all ranks of this process have ended by themselves
   uint64_t start_ns_ = 0;
+  std::unique_ptr<Profiler> profiler_;  // null: --profile is not given
+  SharedParts parts_;
+  int profile_descriptor_ = -1;
+  bool has_whole_records_ = true;
+  bool are_records_joined_ = false;  // of all processes, by the first one
 };
 
 }  // namespace mpc::job

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/counter.h"
 #include "base/settings.h"
 #include "runtime/job/console.h"
 #include "runtime/job/crash.h"
@@ -17,28 +16,6 @@
 #include "runtime/trace/trace_file.h"
 
 namespace mpc::job {
-namespace {
-
-BoolSetting show_counters{
-    "job.counters", false,
-    "Print the runtime's counters that are not zero when the job ends"};
-
-}  // namespace
-
-// What happened how often, for `mpcrun --counters`.
-void NodeJob::print_counters() const {
-  if (!show_counters.get()) return;
-  std::string text;
-  if (has_other_processes())
-    text = fmt::format("process {} of {}:\n", wireup_->index(), wireup_->size());
-  for (const Counter* counter : Counter::all()) {
-    if (counter->get() == 0) continue;
-    text += fmt::format("{:<28} {:>14}  {}\n", counter->name(), counter->get(),
-                        counter->help());
-  }
-  console::say(text);
-}
-
 // The status of the job's end, when all has been written that can be.
 int NodeJob::exit_status() const {
   const int status = ending_.status();
@@ -73,7 +50,7 @@ bool NodeJob::ends_here() const noexcept {
 }
 
 void NodeJob::last_words() noexcept {
-  print_counters();
+  print_records();
   trace::TraceFile::write();
 }
 
@@ -144,12 +121,13 @@ void NodeJob::finish() {
   ending_thread_.store(::gettid(), std::memory_order_relaxed);
   let_others_go_on();
   hooks::run_job_end(*this);
-  print_counters();
+  print_records();
   say_last_words();
-  const bool is_traced =
-      trace::TraceFile::write();  // last: the report does not wait for it
+  // Last: the report does not wait for it.
+  if (!trace::TraceFile::write()) has_whole_records_ = false;
   const int status = exit_status();
-  ::_exit(wireup_->end_together(status == 0 && !is_traced ? kExitOutput : status));
+  ::_exit(
+      wireup_->end_together(status == 0 && !has_whole_records_ ? kExitOutput : status));
 }
 
 }  // namespace mpc::job

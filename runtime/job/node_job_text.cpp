@@ -1,15 +1,13 @@
-// What mpcrun --show and --trace say about a NodeJob.
+// What mpcrun --show says about a NodeJob.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/settings.h"
-#include "base/trace.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/report.h"
-#include "runtime/trace/trace_file.h"
 #include "scheduler/limits.h"
 
 namespace mpc::job {
@@ -77,31 +75,6 @@ std::string NodeJob::describe_process() const {
   }
   out += any ? "\n" : " none\n";
   return out;
-}
-
-// One for each process: FILE.0.json.
-std::string NodeJob::trace_path() const {
-  if (!has_other_processes()) return spec_.trace_file;
-  constexpr std::string_view kEnd = ".json";
-  std::string path = spec_.trace_file;
-  if (path.ends_with(kEnd)) path.resize(path.size() - kEnd.size());
-  return fmt::format("{}.{}{}", path, wireup_->index(), kEnd);
-}
-
-Result<> NodeJob::open_trace() {
-  if (spec_.trace_file.empty()) return {};
-  trace::Job job;
-  for (const Program& program : programs_) {
-    if (!job.command.empty()) job.command += " :";
-    for (const std::string& word : program.arguments)
-      job.command += (job.command.empty() ? "" : " ") + word;
-  }
-  job.rank_count = size();
-  job.application_workers = choice_.application_workers;
-  job.cores = choice_.cores;
-  job.rank_of = [](void* who) { return static_cast<const Rank*>(who)->world_rank; };
-  trace::set_who_source([] { return sched::Execution::self().identity(); });
-  return trace::TraceFile::open(trace_path(), job);
 }
 
 }  // namespace mpc::job

@@ -2,6 +2,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/traffic.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/network.h"
@@ -110,6 +111,8 @@ void free_all_mailboxes() {
 void create_mailbox(job::Rank& rank) {
   Mailbox& mailbox = own_mailbox(rank.world_rank);
   mailbox.owner.store(&rank, std::memory_order_relaxed);  // read by itself, or compared
+  // For good: quick_receive(), which tells nobody of its match, is not taken.
+  if (traffic::is_watched()) mailbox.wanted.fetch_add(1, std::memory_order_relaxed);
   std::atomic_ref(rank.mailbox)
       .store(&mailbox, std::memory_order_relaxed);  // see notify()
   std::lock_guard guard(g_lifetime);

@@ -1,6 +1,7 @@
 #include "runtime/message/remote_trace.h"
 
 #include "runtime/message/mailbox.h"
+#include "runtime/message/match_note.h"
 
 namespace mpc::msg::remote {
 namespace {
@@ -21,18 +22,21 @@ void trace_send(const job::Rank& self, const SendArgs& args, size_t bytes, int p
 void trace_begin(const trace::Site& site, int own_rank, const Key& key, int64_t bytes,
                  int from, uint64_t id) noexcept {
   trace::begin(site,
-               {static_cast<uint64_t>(bytes), static_cast<uint64_t>(key.source),
+               {static_cast<uint64_t>(bytes),
+                static_cast<uint64_t>(traced_source(own_rank, key)),
                 static_cast<uint64_t>(key.tag), key.context, flow_of(from, id)},
                own_rank);
 }
 
 void trace_fetched(const Operation& receive) noexcept {
   const Status& status = receive.status;
-  trace::instant(
-      kFetchedSite,
-      {static_cast<uint64_t>(status.bytes), static_cast<uint64_t>(status.source),
-       static_cast<uint64_t>(status.tag), receive.key.context},
-      receive.mailbox->world_rank);
+  const int rank = receive.mailbox->world_rank;
+  const Key key{receive.key.context, status.source, status.tag};
+  trace::instant(kFetchedSite,
+                 {static_cast<uint64_t>(status.bytes),
+                  static_cast<uint64_t>(traced_source(rank, key)),
+                  static_cast<uint64_t>(key.tag), key.context},
+                 rank);
 }
 
 }  // namespace mpc::msg::remote

@@ -5,11 +5,13 @@
 #include "base/check.h"
 #include "base/settings.h"
 #include "base/trace.h"
+#include "base/traffic.h"
 #include "runtime/datatype/footprint.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
 #include "runtime/message/copy_scope.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/match_note.h"
 #include "runtime/message/message.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/remote.h"
@@ -31,9 +33,6 @@ IntSetting shared_copy_setting{"message.shared_copy",
 // user-level thread). Work is run without switching, so one level is enough.
 thread_local Work* t_running = nullptr;
 
-// `send` is the sender's operation; 0 if the message was buffered.
-constexpr trace::Site kMatch{
-    "message", "match", {"bytes", "source", "tag", "context", "send"}};
 constexpr trace::Site kCopy{
     "message", "copy", {"bytes", "source", "tag", "context", "flow"}, false, true};
 
@@ -49,29 +48,27 @@ int32_t rank_of(const Operation& receive) noexcept {
 
 uint64_t number(int64_t value) noexcept { return static_cast<uint64_t>(value); }
 
-[[gnu::cold]] void trace_match(const Operation& receive, const Key& key, int64_t bytes,
-                               const Entry* send) noexcept {
-  trace::instant(kMatch,
-                 {number(bytes), number(key.source), number(key.tag), key.context,
-                  reinterpret_cast<uintptr_t>(send)},
-                 rank_of(receive));
+[[gnu::cold]] void note_match(const Operation& receive, const Key& key, int64_t bytes,
+                              const Entry* send) noexcept {
+  note_match(rank_of(receive), key, bytes, send);
 }
 
 [[gnu::cold]] void trace_copy(const Operation& receive, const Entry& message) noexcept {
   const Entry* send = message.kind == Entry::kRendezvous ? &message : nullptr;
+  const int32_t rank = rank_of(receive);
   trace::begin(
       kCopy,
-      {number(message.bytes), number(message.key.source), number(message.key.tag),
-       message.key.context, reinterpret_cast<uintptr_t>(send)},
-      rank_of(receive));
+      {number(message.bytes), number(traced_source(rank, message.key)),
+       number(message.key.tag), message.key.context, reinterpret_cast<uintptr_t>(send)},
+      rank);
 }
 
-void trace_filled(const Operation& receive) noexcept {
-  if (!trace::enabled()) [[likely]]
+void note_filled(const Operation& receive) noexcept {
+  if (!traffic::is_watched()) [[likely]]
     return;
   const Status& status = receive.status;
-  trace_match(receive, {receive.key.context, status.source, status.tag}, status.bytes,
-              nullptr);
+  note_match(receive, {receive.key.context, status.source, status.tag}, status.bytes,
+             nullptr);
 }
 
 sched::Execution* main_execution(const Mailbox& mailbox) noexcept {
@@ -132,7 +129,7 @@ void Work::append(Operation& receive, Entry* message) noexcept {
 void Work::add_completion(Operation& receive) noexcept {
   // A blocking call is there until it is complete; a rank with other receives under way could
   // (wrongly) end meanwhile: destroy_mailbox() waits for the count.
-  trace_filled(receive);
+  note_filled(receive);
   Mailbox& mailbox = *receive.mailbox;
   receive.is_counted =
       !receive.waiter_is_preset && &sched::Execution::self() != main_execution(mailbox);
@@ -141,9 +138,9 @@ void Work::add_completion(Operation& receive) noexcept {
 }
 
 void Work::add_copy(Operation& receive, Entry& message) noexcept {
-  if (trace::enabled()) [[unlikely]]
-    trace_match(receive, message.key, message.bytes,
-                message.kind == Entry::kRendezvous ? &message : nullptr);
+  if (traffic::is_watched()) [[unlikely]]
+    note_match(receive, message.key, message.bytes,
+               message.kind == Entry::kRendezvous ? &message : nullptr);
   receive.is_counted = true;
   receive.mailbox->copies.fetch_add(1, std::memory_order_relaxed);  // under the lock
   append(receive, &message);
@@ -155,13 +152,13 @@ void Work::add_begun(Operation& receive, Entry& message) noexcept {
 }
 
 void Work::add_filled(Operation& receive) noexcept {
-  trace_filled(receive);
+  note_filled(receive);
   receive.is_counted = true;
   append(receive, nullptr);
 }
 
 void Work::complete_filled(Operation& receive) noexcept {
-  trace_filled(receive);
+  note_filled(receive);
   receive.is_counted = false;
   if (receive.on_complete != nullptr) {  // on the list: callbacks do not nest
     append(receive, nullptr);

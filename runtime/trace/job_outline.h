@@ -6,6 +6,7 @@
 // Threads:   plain data.
 // See also:  docs/tracing.md.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,12 @@ struct Job {
   int application_workers = 0;
   std::vector<int> cores;               // of each worker
   int (*rank_of)(void* who) = nullptr;  // -1: no rank
+  int process = 0, processes = 1;       // whose trace it is, of how many
+  int first_rank = 0, local_ranks = 0;  // of this process; 0: all
+  int end_rank() const noexcept {
+    return local_ranks == 0 ? rank_count : first_rank + local_ranks;
+  }
+  uint64_t begin_ns = 0;  // the moment from which all count; 0: the first event
 };
 
 }  // namespace mpc::trace

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/trace.h"
+#include "runtime/trace/message_counts.h"
 #include "runtime/trace/output.h"
 #include "runtime/trace/pages.h"
 
@@ -68,7 +69,7 @@ class JsonWriter {
   }
   void collect() noexcept;
   void names() noexcept;
-  void name(int pid, int tid, const char* what, std::string_view text, int number,
+  void name(int kind, int tid, const char* what, std::string_view text, int number,
             std::string_view more) noexcept;
   void one(const Recorded& recorded) noexcept;
   void run(const Recorded& recorded) noexcept;
@@ -78,12 +79,15 @@ class JsonWriter {
   void close_all() noexcept;
 
   // {"name":...,"ph":...,"ts":...,"pid":...,"tid":... without the end.
+  // Those of one process of several are apart.
+  int pid(int kind) const noexcept { return kind + kPidsPerProcess * job_.process; }
+  Output& flight_id(uint64_t number) noexcept;
   Output& open(std::string_view event_name, const char* phase, uint64_t time_ns,
-               int pid, int tid) noexcept;
+               int kind, int tid) noexcept;
   Output& open_runner(const Writer& writer, uint64_t time_ns, int core) noexcept;
   void arguments(const Recorded& recorded) noexcept;
-  void begin(const Recorded& recorded, int pid, int tid) noexcept;
-  void end(uint64_t time_ns, int pid, int tid) noexcept;
+  void begin(const Recorded& recorded, int kind, int tid) noexcept;
+  void end(uint64_t time_ns, int kind, int tid) noexcept;
 
   int rank_of(const Writer& writer) const noexcept {
     return writer.who != nullptr ? job_.rank_of(writer.who) : -1;
@@ -120,22 +124,24 @@ int JsonWriter::track_of(const Writer& writer) const noexcept {
   return job_.rank_count * kTracksPerRank + static_cast<int>(writer.number);
 }
 
-void JsonWriter::name(int pid, int tid, const char* what, std::string_view text,
+void JsonWriter::name(int kind, int tid, const char* what, std::string_view text,
                       int number, std::string_view more) noexcept {
-  open(what, "M", first_ns_, pid, tid) << ",\"args\":{\"name\":\"" << text;
+  open(what, "M", first_ns_, kind, tid) << ",\"args\":{\"name\":\"" << text;
   if (number >= 0) out_ << number;
   out_ << more << "\"}}";
 }
 
 void JsonWriter::names() noexcept {
-  name(kCores, 0, "process_name", "cores", -1, "");
-  name(kRanks, 0, "process_name", "ranks", -1, "");
+  const bool is_one = job_.processes == 1;
+  const int process = is_one ? -1 : job_.process;
+  name(kCores, 0, "process_name", is_one ? "cores" : "cores of process ", process, "");
+  name(kRanks, 0, "process_name", is_one ? "ranks" : "ranks of process ", process, "");
   for (size_t i = 0; i < job_.cores.size(); ++i) {
     const bool has_ranks = static_cast<int>(i) < job_.application_workers;
     name(kCores, static_cast<int>(i), "thread_name", "core ", job_.cores[i],
          has_ranks ? " (application)" : " (communication)");
   }
-  for (int rank = 0; rank < job_.rank_count; ++rank) {
+  for (int rank = job_.first_rank; rank < job_.end_rank(); ++rank) {
     name(kRanks, track_of_rank(rank), "thread_name", "rank ", rank, "");
     name(kRanks, track_of_rank(rank) + 1, "thread_name", "rank ", rank, " progress");
   }
@@ -157,14 +163,14 @@ void JsonWriter::names() noexcept {
 // ---- events --------------------------------------------------------------------------------
 
 Output& JsonWriter::open(std::string_view event_name, const char* phase,
-                         uint64_t time_ns, int pid, int tid) noexcept {
+                         uint64_t time_ns, int kind, int tid) noexcept {
   out_ << (is_first_ ? "" : ",\n");
   is_first_ = false;
   out_ << "{\"name\":";
   out_.quoted(event_name);
   out_ << ",\"ph\":\"" << phase << "\",\"ts\":";
   out_.micros(time_ns - first_ns_);
-  return out_ << ",\"pid\":" << pid << ",\"tid\":" << tid;
+  return out_ << ",\"pid\":" << pid(kind) << ",\"tid\":" << tid;
 }
 
 Output& JsonWriter::open_runner(const Writer& writer, uint64_t time_ns,
@@ -187,10 +193,10 @@ Output& JsonWriter::open_runner(const Writer& writer, uint64_t time_ns,
   return open({text, length + end.size()}, "B", time_ns, kCores, core);
 }
 
-void JsonWriter::end(uint64_t time_ns, int pid, int tid) noexcept {
+void JsonWriter::end(uint64_t time_ns, int kind, int tid) noexcept {
   out_ << ",\n{\"ph\":\"E\",\"ts\":";
   out_.micros(time_ns - first_ns_);
-  out_ << ",\"pid\":" << pid << ",\"tid\":" << tid << "}";
+  out_ << ",\"pid\":" << pid(kind) << ",\"tid\":" << tid << "}";
 }
 
 void JsonWriter::arguments(const Recorded& recorded) noexcept {
@@ -213,8 +219,9 @@ void JsonWriter::arguments(const Recorded& recorded) noexcept {
   out_ << "}";
 }
 
-void JsonWriter::begin(const Recorded& recorded, int pid, int tid) noexcept {
-  open(name_of(*recorded.event), "B", recorded.event->time_ns, pid, tid) << ",\"cat\":";
+void JsonWriter::begin(const Recorded& recorded, int kind, int tid) noexcept {
+  open(name_of(*recorded.event), "B", recorded.event->time_ns, kind, tid)
+      << ",\"cat\":";
   out_.quoted(recorded.event->site->layer);
   arguments(recorded);
   out_ << "}";
@@ -255,6 +262,13 @@ void JsonWriter::span(const Recorded& recorded) noexcept {
   }
 }
 
+// Viewers join what has the same id, in whatever process.
+Output& JsonWriter::flight_id(uint64_t number) noexcept {
+  out_ << "\"id\":\"";
+  if (job_.processes > 1) out_ << job_.process << ":";
+  return out_ << number << "\"";
+}
+
 void JsonWriter::flight(const Recorded& recorded) noexcept {
   const Event& event = *recorded.event;
   const bool is_begin = event.kind == Kind::kFlightBegin;
@@ -265,24 +279,34 @@ void JsonWriter::flight(const Recorded& recorded) noexcept {
   is_open = is_begin ? static_cast<uint64_t>(rank) + 1 : 0;
   open(name_of(event), is_begin ? "b" : "e", event.time_ns, kRanks, track_of_rank(rank))
       << ",\"cat\":";
-  out_.quoted(event.site->name) << ",\"id\":\"" << number << "\"";
+  out_.quoted(event.site->name) << ",";
+  flight_id(number);
   if (is_begin) arguments(recorded);
   out_ << "}";
 }
 
-// An arrow from the moment of a send to the copy of its data.
+// An arrow from the moment of a send to the copy of its data. What has the upper bit is known to both
+// processes; the other end may be in another file.
 void JsonWriter::flow(const Recorded& recorded, bool is_begin) noexcept {
   const Event& event = *recorded.event;
   const uint64_t send = flow_of(event);
   if (send == 0) return;
+  const bool is_common = job_.processes > 1 && send >> 63 != 0;
   uint64_t& arrow = flows_[send];
-  if (is_begin) arrow = static_cast<uint64_t>(++flow_count_);
-  if (arrow == 0) return;
+  if (is_begin && !is_common) arrow = static_cast<uint64_t>(++flow_count_);
+  if (arrow == 0 && !is_common) return;
   const bool is_idle_loop = recorded.writer.role == Role::kIdle;
   open("message", is_begin ? "s" : "f", event.time_ns, is_idle_loop ? kCores : kRanks,
        is_idle_loop ? event.core : track_of(recorded.writer))
-      << ",\"cat\":\"message\",\"id\":" << arrow << (is_begin ? "}" : ",\"bp\":\"e\"}");
-  if (!is_begin) arrow = 0;
+      << ",\"cat\":\"message\",\"id\":";
+  if (is_common)
+    out_ << "\"common " << (send & ~(uint64_t{1} << 63)) << "\"";
+  else if (job_.processes > 1)
+    out_ << "\"" << job_.process << " " << arrow << "\"";
+  else
+    out_ << arrow;
+  out_ << (is_begin ? "}" : ",\"bp\":\"e\"}");
+  if (!is_begin && !is_common) arrow = 0;
 }
 
 void JsonWriter::one(const Recorded& recorded) noexcept {
@@ -320,8 +344,8 @@ void JsonWriter::close_all() noexcept {
   flights_.for_each([&](uint64_t number, uint64_t rank) {
     const bool is_node = number >> 32 != 0;
     open("unfinished", "e", last_ns_, kRanks, track_of_rank(static_cast<int>(rank) - 1))
-        << ",\"cat\":" << (is_node ? "\"node\"" : "\"collective\"") << ",\"id\":\""
-        << number << "\"}";
+        << ",\"cat\":" << (is_node ? "\"node\"," : "\"collective\",");
+    flight_id(number) << "}";
   });
 }
 
@@ -338,6 +362,7 @@ void JsonWriter::collect() noexcept {
                          : a.event < b.event;
             });
   first_ns_ = count_ > 0 ? events_[0].event->time_ns : 0;
+  if (job_.begin_ns != 0) first_ns_ = std::min(first_ns_, job_.begin_ns);
   last_ns_ = count_ > 0 ? events_[count_ - 1].event->time_ns : 0;
 }
 
@@ -347,8 +372,9 @@ int JsonWriter::write() noexcept {
   out_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":";
   out_.quoted(job_.command) << ",\"ranks\":" << job_.rank_count
                             << ",\"events\":" << count_
-                            << ",\"lost_events\":" << lost_count()
-                            << "},\n\"traceEvents\":[\n";
+                            << ",\"lost_events\":" << lost_count();
+  write_messages(out_);
+  out_ << "},\n\"traceEvents\":[\n";
   names();
   for (size_t i = 0; i < count_; ++i) one(events_[i]);
   close_all();

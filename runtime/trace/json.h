@@ -13,6 +13,8 @@ namespace mpc::trace {
 
 // The process numbers under which viewers group the tracks.
 inline constexpr int kCores = 1, kRanks = 2;
+// A job of several processes has both of each.
+inline constexpr int kPidsPerProcess = 2;
 
 // Returns 0 or an errno. Uses no malloc.
 int write_json(int descriptor, const Job& job) noexcept;

@@ -25,6 +25,7 @@ IntSetting events_setting{
     int64_t{1} << 32};
 
 constinit std::atomic<int> g_descriptor{-1};
+constinit std::atomic<bool> g_is_whole{true};
 // Never destroyed: the job's end may come at any time.
 Job* g_job = nullptr;
 std::string* g_path = nullptr;
@@ -59,7 +60,7 @@ Result<> TraceFile::open(const std::string& path, const Job& job) {
 
 bool TraceFile::write() noexcept {
   const int descriptor = g_descriptor.exchange(-1, std::memory_order_acquire);
-  if (descriptor < 0) return true;
+  if (descriptor < 0) return g_is_whole.load(std::memory_order_relaxed);
   stop();
   int error = write_json(descriptor, *g_job);
   if (::close(descriptor) != 0 && error == 0)
@@ -72,6 +73,7 @@ bool TraceFile::write() noexcept {
         "now)\n",
         g_path->c_str(), lost_count(), events_setting.get());
   }
+  g_is_whole.store(error == 0, std::memory_order_relaxed);
   return error == 0;
 }
 

@@ -19,7 +19,7 @@ class TraceFile {
   // Makes the file and begins to record. Errors: kArg with the reason.
   static Result<> open(const std::string& path, const Job& job);
   // Stops recording, writes. What went wrong or was lost is said on stderr. Uses no malloc.
-  // False: the file is cut. True also if there is no trace.
+  // False: the file is cut, now or when it was written before. True also if there is no trace.
   static bool write() noexcept;
 };
 

@@ -99,12 +99,12 @@ class Messages(ClusterCase):
                            example("hello"), says=("/no/such/module.so", "libucx-dev"))
         self.assertEqual(err.count("mpcrun:"), 1)
 
-    def test_a_trace_for_each_process(self):
+    def test_one_trace_of_all_processes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "t.json")
             status, _, err = run("-n", 2, "-p", 2, "--trace", path, example("hello"))
             self.assertEqual((status, err), (0, ""))
-            self.assertEqual(sorted(os.listdir(folder)), ["t.0.json", "t.1.json"])
+            self.assertEqual(sorted(os.listdir(folder)), ["t.json"])
 
     def test_a_pipe_that_nobody_reads_any_more(self):
         program = self.build("prints", "for (int i = 0; i < 100000; ++i) puts(\"line\"); return 0;")

@@ -2,6 +2,7 @@
 
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/temporary_file.h"
+#include "tools/mpcinfo/page.h"
 #include "tools/mpcinfo/trace_read.h"
 #include "tools/mpcinfo/trace_svg.h"
 
@@ -19,5 +20,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     FUZZ_CLAIM(!mpc::tools::bytes_text(summary.bytes).empty());
     FUZZ_CLAIM(!mpc::tools::collective_svg(*trace, number++).empty());
   }
+  FUZZ_CLAIM(mpc::tools::page_data(*trace).at("ranks") == trace->ranks);
   return 0;
 }

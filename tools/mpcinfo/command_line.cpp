@@ -15,6 +15,7 @@
 #include "base/version.h"
 #include "runtime/job/info.h"
 #include "tools/mpcinfo/model_command.h"
+#include "tools/mpcinfo/profile_command.h"
 #include "tools/mpcinfo/trace_command.h"
 
 namespace mpc::tools {
@@ -105,7 +106,26 @@ Action declare_trace(CLI::App& app) {
                  "Which one of the list to draw; default: the longest")
       ->type_name("NUMBER")
       ->check(CLI::Range(0, 1 << 30));
+  app.add_option("--html", o->html,
+                 "Write all of it as a page for a browser: timeline, messages, waits")
+      ->type_name("FILE.html")
+      ->excludes("--svg")
+      ->excludes("--collective");
+  app.add_option(
+         "--profile", o->profile,
+         "What mpcrun --profile-file has written of the same job, for that page")
+      ->type_name("FILE.json");
   return [o] { return trace_command(*o); };
+}
+
+Action declare_profile(CLI::App& app) {
+  auto o = std::make_shared<ProfileOptions>();
+  app.add_option("file", o->file, "What mpcrun --profile-file has written")
+      ->type_name("FILE.json")
+      ->required();
+  app.add_option("--html", o->html, "Write a page for a browser, with a picture")
+      ->type_name("FILE.html");
+  return [o] { return profile_command(*o); };
 }
 
 Action declare_calibrate(CLI::App& app) {
@@ -193,8 +213,10 @@ constexpr struct Command {
      declare_topology, "mpcinfo topology knl64"},
     {"settings", "Lists the settings with their values and meaning", declare_settings,
      "mpcinfo settings progress"},
-    {"trace", "Lists the collectives in a file of mpcrun --trace, or draws one",
-     declare_trace, "mpcinfo trace job.json --collective 3 --svg bcast.svg"},
+    {"trace", "Shows a file of mpcrun --trace: collectives, a picture of one, a page",
+     declare_trace, "mpcinfo trace job.json --html job.html"},
+    {"profile", "Shows a file of mpcrun --profile-file, as a text or as a page",
+     declare_profile, "mpcinfo profile profile.json --html profile.html"},
     {"calibrate", "Measures this machine's copies and keeps the numbers for the models",
      declare_calibrate, "mpcinfo calibrate"},
     {"model",

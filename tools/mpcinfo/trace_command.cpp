@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 
+#include "tools/mpcinfo/page.h"
+#include "tools/mpcinfo/profile_file.h"
 #include "tools/mpcinfo/trace_svg.h"
 
 namespace mpc::tools {
@@ -55,9 +54,29 @@ size_t longest(const TraceData& data) {
 
 }  // namespace
 
+namespace {
+
+int write_page(const TraceData& data, const TraceOptions& options) {
+  Json profile;
+  if (!options.profile.empty()) {
+    auto file = read_profile(options.profile);
+    if (!file) return fail(file.error().message);
+    profile = std::move(file->json);
+  }
+  const std::string page =
+      page_html("trace of " + data.program, page_data(data), profile);
+  const std::string fault = write_file(options.html, page);
+  return fault.empty() ? 0 : fail(fault);
+}
+
+}  // namespace
+
 int trace_command(const TraceOptions& options) {
+  if (options.html.empty() && !options.profile.empty())
+    return fail("--profile needs --html FILE.html");
   auto data = read_trace(options.file);
   if (!data) return fail(data.error().message);
+  if (!options.html.empty()) return write_page(*data, options);
   if (options.svg.empty() && options.collective < 0) {
     print_list(*data);
     return 0;
@@ -71,10 +90,8 @@ int trace_command(const TraceOptions& options) {
     return fail(fmt::format("{}: there is no collective {}; there are {}, from 0 on",
                             options.file, number, data->collectives.size()));
   }
-  std::ofstream file(options.svg);
-  file << collective_svg(*data, number) << std::flush;
-  if (!file) return fail(fmt::format("{}: {}", options.svg, std::strerror(errno)));
-  return 0;
+  const std::string fault = write_file(options.svg, collective_svg(*data, number));
+  return fault.empty() ? 0 : fail(fault);
 }
 
 }  // namespace mpc::tools

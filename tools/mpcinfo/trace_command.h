@@ -1,5 +1,5 @@
 #pragma once
-// mpcinfo trace: the collectives of a traced job, as a list or as a picture of one of them.
+// mpcinfo trace: the collectives of a traced job, as a list or as a picture of one of them; all of it as a page.
 //
 // Role:      what a user asks after `mpcrun --trace FILE`.
 // Users:     tools/mpcinfo/command_line.cpp.
@@ -14,6 +14,8 @@ struct TraceOptions {
   std::string file;
   int collective = -1;  // of the list; -1: the longest
   std::string svg;      // path, "": the list
+  std::string html;     // path of the page, "": none
+  std::string profile;  // of the same job, for the page
 };
 
 // Prints to stdout or writes the picture. Returns: exit status, 2 for bad input.

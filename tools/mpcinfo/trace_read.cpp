@@ -1,50 +1,15 @@
 #include "tools/mpcinfo/trace_read.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <system_error>
 
 #include "nbc/schedule/schedule.h"
+#include "tools/mpcinfo/trace_json.h"
 
 namespace mpc::tools {
 namespace {
-
-using Json = nlohmann::json;
-
-constexpr int kCores = 1;          // the first of the file's "processes"; 2: ranks
-constexpr int kTracksPerRank = 2;  // a rank's main execution and its progress thread
-
-// No trace has as many tracks or lasts as long; sums of what is smaller do not overflow.
-constexpr int kMostTracks = 1 << 20;
-constexpr double kLatestUs = 1e15;
-constexpr int64_t kMostNumber = int64_t{1} << 53;
-
-int64_t number_in(const Json& args, const char* name, int64_t fallback) {
-  const auto found = args.find(name);
-  if (found == args.end() || !found->is_number_integer()) return fallback;
-  const auto number = found->get<int64_t>();
-  return number >= -kMostNumber && number <= kMostNumber ? number : fallback;
-}
-
-// These two throw, as nlohmann-json does where something is missing.
-int track_in(const Json& object, const char* name) {
-  const int64_t number = number_in(object, name, 0);
-  if (number < 0 || number > kMostTracks) throw std::out_of_range(name);
-  return static_cast<int>(number);
-}
-double time_of(const Json& event) {
-  const double time = event.value("ts", 0.0);
-  if (!(time >= 0 && time <= kLatestUs)) throw std::out_of_range("ts");
-  return time;
-}
 
 RunSlice run_of(const std::string& name, double begin) {
   RunSlice slice;
@@ -65,70 +30,113 @@ class Reader {
 
  private:
   struct Open {
-    bool is_call, is_work;
-    size_t index;
+    enum Kind { kOther, kRun, kWork, kRankWork, kCall } kind = kOther;
+    size_t index = 0;
   };
   void name_track(const Json& event);
+  size_t core_of(int pid, int tid) const;
+  Open begin_on_core(const Json& event, size_t core, double time);
+  Open begin_on_rank(const Json& event, int tid, double time);
   void begin(const Json& event, int pid, int tid, double time);
   void end(int pid, int tid, double time);
-  void flight(const Json& event, double time, bool is_begin);
+  void flight(const Json& event, int pid, double time, bool is_begin);
+  void point(const Json& event, double time);
+  void arrow(const Json& event, double time, bool is_begin);
+  void messages(const Json& other);
   void group();
+  bool is_main_track(int tid) const {
+    return tid % kTracksPerRank == 0 && tid < data_.ranks * kTracksPerRank;
+  }
 
   TraceData& data_;
+  std::map<int, size_t> first_core_;  // of each process
   std::map<std::pair<int, int>, std::vector<Open>> stacks_;
+  struct Subject {
+    int rank = -1;
+    int64_t bytes = 0;
+  };
+  Subject last_;                          // of the last event that has one: an arrow's
+  std::map<std::string, size_t> arrows_;  // by id
   struct Flight {
     Part part;
     std::string call;
     int64_t context = 0, tag_base = 0;
   };
-  std::map<int64_t, Flight> flights_;
-  std::map<int64_t, NodeFlight> nodes_;  // by number
+  using Number = std::pair<int, int64_t>;  // each process counts for itself
+  std::map<Number, Flight> flights_;
+  std::map<Number, NodeFlight> nodes_;
 };
 
 void Reader::name_track(const Json& event) {
-  if (event.value("name", "") != "thread_name" || track_in(event, "pid") != kCores)
-    return;
-  const auto core = static_cast<size_t>(track_in(event, "tid"));
+  const int pid = track_in(event, "pid");
+  if (event.value("name", "") != "thread_name" || !is_of_cores(pid)) return;
+  const size_t first =
+      first_core_.try_emplace(process_of(pid), data_.cores.size()).first->second;
+  const size_t core = first + static_cast<size_t>(track_in(event, "tid"));
   if (data_.cores.size() <= core) data_.cores.resize(core + 1);
   CoreTrack& track = data_.cores[core];
   track.name = event.at("args").value("name", "");
   track.is_communication = track.name.find("communication") != std::string::npos;
 }
 
-void Reader::begin(const Json& event, int pid, int tid, double time) {
-  Open open{false, false, 0};
-  auto& stack = stacks_[{pid, tid}];
-  const std::string category = event.value("cat", "");
-  if (pid == kCores && category.empty()) {
-    auto& runs = data_.cores.at(static_cast<size_t>(tid)).runs;
-    open.index = runs.size();
+// Throws where there is no such core: the picture has a row for each.
+size_t Reader::core_of(int pid, int tid) const {
+  const size_t core = first_core_.at(process_of(pid)) + static_cast<size_t>(tid);
+  (void)data_.cores.at(core);
+  return core;
+}
+
+WorkSlice work_of(const Json& event, size_t core, double time) {
+  const Json args = event.value("args", Json::object());
+  WorkSlice work;
+  work.begin = time;
+  work.name = event.value("name", "");
+  work.core = static_cast<int>(core);
+  work.rank = static_cast<int>(number_in(args, "rank", -1));
+  work.bytes = number_in(args, "bytes", 0);
+  work.source = number_in(args, "source", -1);
+  work.tag = number_in(args, "tag", -1);
+  work.context = number_in(args, "context", -1);
+  work.level = number_in(args, "level", -1);
+  work.is_polling = work.name == "wait actively";
+  return work;
+}
+
+Reader::Open Reader::begin_on_core(const Json& event, size_t core, double time) {
+  if (event.value("cat", "").empty()) {
+    auto& runs = data_.cores[core].runs;
     runs.push_back(run_of(event.value("name", ""), time));
-  } else if (pid == kCores) {
-    (void)data_.cores.at(static_cast<size_t>(tid));  // the picture has a row for it
-    const Json args = event.value("args", Json::object());
-    WorkSlice work;
-    work.begin = time;
-    work.name = event.value("name", "");
-    work.core = tid;
-    work.rank = static_cast<int>(number_in(args, "rank", -1));
-    work.bytes = number_in(args, "bytes", 0);
-    work.source = number_in(args, "source", -1);
-    work.tag = number_in(args, "tag", -1);
-    work.context = number_in(args, "context", -1);
-    work.level = number_in(args, "level", -1);
-    work.is_polling = work.name == "wait actively";
-    open = {false, true, data_.work.size()};
-    data_.work.push_back(work);
-  } else if (category == "mpi" && tid % kTracksPerRank == 0 &&
-             tid < data_.ranks * kTracksPerRank) {
-    open = {true, false, data_.calls.size()};
+    return {Open::kRun, runs.size() - 1};
+  }
+  data_.work.push_back(work_of(event, core, time));
+  return {Open::kWork, data_.work.size() - 1};
+}
+
+Reader::Open Reader::begin_on_rank(const Json& event, int tid, double time) {
+  if (!is_main_track(tid)) return {};
+  const std::string category = event.value("cat", "");
+  if (category == "mpi") {
     CallSlice call;
     call.begin = time;
     call.name = event.value("name", "");
     call.rank = tid / kTracksPerRank;
     data_.calls.push_back(call);
+    return {Open::kCall, data_.calls.size() - 1};
   }
-  stack.push_back(open);
+  if (category != "message" && category != "engine" && category != "direct") return {};
+  data_.rank_work.push_back(work_of(event, 0, time));
+  data_.rank_work.back().doer = tid / kTracksPerRank;
+  return {Open::kRankWork, data_.rank_work.size() - 1};
+}
+
+void Reader::begin(const Json& event, int pid, int tid, double time) {
+  auto& stack = stacks_[{pid, tid}];
+  stack.push_back(is_of_cores(pid) ? begin_on_core(event, core_of(pid, tid), time)
+                                   : begin_on_rank(event, tid, time));
+  const auto args = event.find("args");
+  if (args != event.end())
+    last_ = {static_cast<int>(number_in(*args, "rank", -1)),
+             number_in(*args, "bytes", 0)};
 }
 
 void Reader::end(int pid, int tid, double time) {
@@ -136,16 +144,67 @@ void Reader::end(int pid, int tid, double time) {
   if (stack.empty()) return;
   const Open open = stack.back();
   stack.pop_back();
-  if (open.is_call)
-    data_.calls[open.index].end = time;
-  else if (open.is_work)
-    data_.work[open.index].end = time;
-  else if (pid == kCores)
-    data_.cores[static_cast<size_t>(tid)].runs[open.index].end = time;
+  switch (open.kind) {
+    case Open::kCall:
+      data_.calls[open.index].end = time;
+      break;
+    case Open::kWork:
+      data_.work[open.index].end = time;
+      break;
+    case Open::kRankWork:
+      data_.rank_work[open.index].end = time;
+      break;
+    case Open::kRun:
+      data_.cores[core_of(pid, tid)].runs[open.index].end = time;
+      break;
+    case Open::kOther:
+      break;
+  }
 }
 
-void Reader::flight(const Json& event, double time, bool is_begin) {
-  const int64_t number = std::atoll(event.value("id", "0").c_str());
+// A message is sent, or meets its receive.
+void Reader::point(const Json& event, double time) {
+  if (event.value("cat", "") != "message") return;
+  const Json args = event.value("args", Json::object());
+  const bool is_send = event.value("name", "") == "send";
+  last_ = {static_cast<int>(number_in(args, "rank", -1)), number_in(args, "bytes", 0)};
+  if (!is_send && event.value("name", "") != "match") return;
+  data_.points.push_back(
+      {time, last_.rank,
+       static_cast<int>(number_in(args, is_send ? "dest" : "source", -1)), is_send,
+       last_.bytes});
+}
+
+// Of two processes the end may stand before the begin.
+void Reader::arrow(const Json& event, double time, bool is_begin) {
+  const auto [found, is_new] =
+      arrows_.try_emplace(event.at("id").dump(), data_.arrows.size());
+  if (is_new) data_.arrows.emplace_back();
+  Arrow& arrow = data_.arrows[found->second];
+  (is_begin ? arrow.begin : arrow.end) = time;
+  (is_begin ? arrow.from : arrow.to) = last_.rank;
+  arrow.bytes = last_.bytes;
+}
+
+void Reader::messages(const Json& other) {
+  const auto found = other.find("messages");
+  if (found == other.end()) return;
+  for (const Json& row : *found) {
+    const MessageCount count{row.at(0).get<int>(), row.at(1).get<int>(),
+                             row.at(2).get<int64_t>(), row.at(3).get<int64_t>()};
+    const bool is_right = count.to >= 0 && count.to < data_.ranks && count.from >= -1 &&
+                          count.from < data_.ranks;
+    if (!is_right) throw std::out_of_range("messages");
+    data_.messages.push_back(count);
+  }
+}
+
+void Reader::flight(const Json& event, int pid, double time, bool is_begin) {
+  const std::string id = event.value("id", "0");
+  // "NUMBER", of several processes "PROCESS:NUMBER".
+  const size_t colon = id.find(':');
+  const char* const digits = id.c_str() + (colon == std::string::npos ? 0 : colon + 1);
+  const Number number{process_of(pid), std::atoll(digits)};
   const bool is_collective = event.value("cat", "") == "collective";
   if (!is_begin) {
     if (is_collective)
@@ -176,7 +235,7 @@ void Reader::flight(const Json& event, double time, bool is_begin) {
 // of a rank belongs to the second collective.
 void Reader::group() {
   for (const auto& [number, node] : nodes_) {
-    const auto flight = flights_.find(number >> 32);
+    const auto flight = flights_.find({number.first, number.second >> 32});
     if (flight != flights_.end()) flight->second.part.nodes.push_back(node);
   }
   std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> known;
@@ -211,6 +270,7 @@ void Reader::read(const Json& file) {
   data_.program = other.value("program", "");
   data_.ranks = track_in(other, "ranks");
   data_.lost = number_in(other, "lost_events", 0);
+  messages(other);
   for (const Json& event : file.at("traceEvents")) {
     const std::string phase = event.value("ph", "");
     const double time = time_of(event);
@@ -219,8 +279,11 @@ void Reader::read(const Json& file) {
     if (phase == "M") name_track(event);
     if (phase == "B") begin(event, pid, tid, time);
     if (phase == "E") end(pid, tid, time);
-    if (phase == "b") flight(event, time, true);
-    if (phase == "e") flight(event, time, false);
+    if (phase == "b") flight(event, pid, time, true);
+    if (phase == "e") flight(event, pid, time, false);
+    if (phase == "i") point(event, time);
+    if (phase == "s") arrow(event, time, true);
+    if (phase == "f") arrow(event, time, false);
   }
   group();
 }
@@ -228,23 +291,9 @@ void Reader::read(const Json& file) {
 }  // namespace
 
 Result<TraceData> read_trace(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (exists(status) &&
-      !is_regular_file(status))  // a FIFO would wait for who writes to it
-    return {Errc::kArg, path + " is no regular file"};
-  std::ifstream file(path);
-  if (!file)
-    return {Errc::kNotFound, fmt::format("{}: {}", path, std::strerror(errno))};
   TraceData data;
-  try {
-    Reader(data).read(Json::parse(file));
-  } catch (const Json::parse_error&) {
-    return {Errc::kArg,
-            path + " is no file of mpcrun --trace: it is no JSON, or was cut"};
-  } catch (const std::exception&) {
-    return {Errc::kArg, path + " is no file of mpcrun --trace"};
-  }
+  MPC_TRY(load_json(path, "mpcrun --trace",
+                    [&](const Json& file) { Reader(data).read(file); }));
   return data;
 }
 

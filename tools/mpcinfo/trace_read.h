@@ -1,7 +1,7 @@
 #pragma once
 // TraceData: what a file of `mpcrun --trace` says, as a timeline of cores, ranks, collectives.
 //
-// Role:      reads the JSON once; the list and the picture of collectives are made from it.
+// Role:      reads the JSON once; the list, the picture of collectives and the page are made from it.
 // Users:     tools/mpcinfo.
 // Threads:   one.
 // See also:  runtime/trace/json.cpp writes the file; docs/tracing.md.
@@ -37,6 +37,7 @@ struct WorkSlice : Interval {
   int rank = -1;  // whose data it is
   int64_t bytes = 0, source = -1, tag = -1, context = -1, level = -1;
   bool is_polling = false;  // a progress thread waits actively
+  int doer = -1;            // the rank that does it itself; see TraceData::rank_work
 };
 
 struct CallSlice : Interval {
@@ -67,14 +68,38 @@ struct CollectiveTrace : Interval {
   std::vector<Part> parts;  // by rank
 };
 
+// A message of this rank is sent, or meets its receive.
+struct MessagePoint {
+  double time = 0;
+  int rank = -1, partner = -1;
+  bool is_send = false;
+  int64_t bytes = 0;
+};
+
+// From the send to the copy of its data.
+struct Arrow : Interval {
+  int from = -1, to = -1;  // ranks; -1: not in the trace
+  int64_t bytes = 0;
+};
+
+// All messages from one rank to another one, counted while the job ran.
+struct MessageCount {
+  int to = 0, from = 0;  // from -1: not known
+  int64_t messages = 0, bytes = 0;
+};
+
 struct TraceData {
   std::string program;
   int ranks = 0;
   int64_t lost = 0;
   double end = 0;
   std::vector<CoreTrack> cores;
-  std::vector<WorkSlice> work;   // in order of their begin
-  std::vector<CallSlice> calls;  // MPI calls of the ranks' main executions
+  std::vector<WorkSlice> work;       // in order of their begin
+  std::vector<CallSlice> calls;      // MPI calls of the ranks' main executions
+  std::vector<WorkSlice> rank_work;  // what these do themselves, in or between calls
+  std::vector<MessagePoint> points;
+  std::vector<Arrow> arrows;
+  std::vector<MessageCount> messages;
   std::vector<CollectiveTrace> collectives;
 };
 

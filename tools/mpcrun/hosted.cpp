@@ -29,6 +29,8 @@ const char* foreign_option(const Parsed& p) {
   if (!p.stack_size.empty()) return "--stack-size";
   if (!p.trace.empty()) return "--trace";
   if (p.counters) return "--counters";
+  if (p.profile) return "--profile";
+  if (!p.profile_file.empty()) return "--profile-file";
   return nullptr;
 }
 

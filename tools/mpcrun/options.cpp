@@ -173,6 +173,13 @@ void declare_job(CLI::App& app, Parsed& p) {
                  "Write a timeline of ranks, MPI calls and background work, for "
                  "ui.perfetto.dev or mpcinfo trace")
       ->type_name("FILE.json");
+  app.add_flag(
+      "--profile", p.profile,
+      "Print at the end where the ranks' time went, who waited for whom, and who "
+      "sent how much (to standard error)");
+  app.add_option("--profile-file", p.profile_file,
+                 "The same, and write it for mpcinfo profile")
+      ->type_name("FILE.json");
   app.add_flag("--counters", p.counters,
                "Print at the end how often the runtime did what (to standard error)");
   app.add_flag("--show", p.show, "Print placement and settings, run nothing");

@@ -126,9 +126,12 @@ Result<> fill_job(const Parsed& p, job::JobSpec& spec) {
   spec.working_directory = p.wdir;
   if (!p.trace.empty())
     spec.trace_file = std::filesystem::absolute(p.trace);  // see --wdir
+  if (!p.profile_file.empty())
+    spec.profile_file = std::filesystem::absolute(p.profile_file);
   spec.settings = p.settings;
   if (!p.progress.empty()) spec.settings.push_back("progress.policy=" + p.progress);
   if (p.counters) spec.settings.emplace_back("job.counters=1");
+  if (p.profile || !p.profile_file.empty()) spec.settings.emplace_back("job.profile=1");
   if (p.report) spec.settings.emplace_back("job.report=1");
   if (p.label) spec.settings.emplace_back("job.label=1");
   return {};

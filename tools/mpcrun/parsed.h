@@ -22,12 +22,13 @@ struct Parsed {
   int ranks = 1;
   int comm_cores = -1;
   std::string progress, emulate;
-  std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace;
+  std::string cores, bind = "auto", placement = "compact", stack_size, wdir, trace,
+                     profile_file;
   std::vector<std::string> exports, exports_of_all, settings;
   HostWish hosts;
   std::string ranks_per_process;  // a number, or auto
   std::string agent;
-  bool label = false, show = false, report = false, counters = false;
+  bool label = false, show = false, report = false, counters = false, profile = false;
   double timeout = 0;
   std::vector<std::string> shown;  // in the help; the command never reaches CLI11
 };

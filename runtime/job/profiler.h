@@ -1,0 +1,89 @@
+#pragma once
+// Profiler: looks at each rank many times a second, and adds up what it was found to do.
+//
+// Role:      `mpcrun --profile`. Nothing is recorded where ranks work: its cost is that of a kernel
+//            thread that wakes up, and it wakes up less often where that would be more than a
+//            hundredth of one core.
+// Users:     runtime/job (node_job_profile.cpp).
+// Threads:   its own; start() and take() by whoever starts and ends the job.
+// See also:  docs/profile.md, docs/design/0037-profile.md; base/traffic.h counts messages.
+
+#include <pthread.h>
+
+#include <atomic>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "base/futex.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "base/thread_safety.h"
+#include "runtime/job/job.h"
+#include "runtime/job/wait_partner.h"
+#include "runtime/profile/profile.h"
+
+namespace mpc::job {
+
+class Profiler {
+ public:
+  explicit Profiler(Job& job) : job_(job) {}
+  Profiler(const Profiler&) = delete;
+
+  // Begins to look. Caller: when the ranks have been spawned. Errors: kSystem.
+  Result<> start();
+  // Looks no more. Caller: once, not the thread itself.
+  void stop() noexcept;
+  // Times and calls so far. Caller: any but the thread itself.
+  profile::Profile take();
+
+ private:
+  // What one look finds of one rank.
+  struct Found {
+    bool is_there = false;
+    profile::State state = profile::kComputing;
+    const char* call = nullptr;
+    const void* worker = nullptr;
+    int partner = -1;
+    bool waits_for_members = false;
+  };
+  // What is remembered of a rank's wait, so that its reason is asked once only.
+  struct Known {
+    uint64_t park_count = ~uint64_t{0};
+    int partner = -1;
+    std::vector<int> members;
+  };
+  struct Sum {
+    int64_t waiting_ns = 0, moving_ns = 0;
+  };
+  using CallKey = std::tuple<int, int, const char*>;  // rank, partner, call
+
+  static void* thread_main(void* self);
+  void run() noexcept;
+  void look(int64_t elapsed_ns);
+  void look_at(const sched::Execution& execution);
+  void ask_partner(const sched::Execution& execution, const sched::WaitReason& reason,
+                   size_t index);
+  void add_up(int64_t elapsed_ns);
+  void add_call(size_t index, int64_t ns);
+  void add_members_wait(size_t index, int64_t ns);
+  size_t index_of(int world_rank) const {
+    return static_cast<size_t>(world_rank - job_.local_ranks().first);
+  }
+
+  Job& job_;
+  pthread_t thread_{};
+  bool is_started_ = false;
+  FutexWord stop_{0};
+  std::vector<Found> found_;
+  std::vector<Known> known_;
+  std::vector<std::pair<const void*, int>> workers_;  // who could run there
+
+  Mutex lock_;
+  std::vector<profile::RankTimes> times_ MPC_GUARDED_BY(lock_);
+  std::map<CallKey, Sum> calls_ MPC_GUARDED_BY(lock_);
+  int64_t samples_ MPC_GUARDED_BY(lock_) = 0, all_ns_ MPC_GUARDED_BY(lock_) = 0;
+};
+
+}  // namespace mpc::job

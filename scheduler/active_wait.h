@@ -1,0 +1,16 @@
+#pragma once
+// ActiveWait: does an execution that is not parked wait all the same, spinning?
+//
+// Role:      for who looks at executions from outside (mpcrun --profile).
+// Users:     runtime/job (profiler.cpp).
+// Threads:   any kernel thread, while the scheduler exists.
+// See also:  scheduler/execution.h (SpinBudget).
+
+#include "scheduler/execution.h"
+
+namespace mpc::sched {
+
+// A hint: what runs on its worker spins. Right only for the one that runs there.
+bool spins_on_its_worker(const Execution& execution) noexcept;
+
+}  // namespace mpc::sched

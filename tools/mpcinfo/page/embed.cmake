@@ -1,0 +1,10 @@
+# Makes page_template.cpp of the files of the page: include() it, then the variable MPC_PAGE_SOURCE.
+foreach(part IN ITEMS FRAME:page.html STYLE:page.css LOGIC:logic.js VIEW:view.js)
+  string(REPLACE ":" ";" part "${part}")
+  list(GET part 0 name)
+  list(GET part 1 file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/${file}")
+  file(READ "${CMAKE_CURRENT_LIST_DIR}/${file}" MPC_PAGE_${name})
+endforeach()
+set(MPC_PAGE_SOURCE "${CMAKE_CURRENT_BINARY_DIR}/page_template.cpp")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/../page_template.cpp.in" "${MPC_PAGE_SOURCE}" @ONLY)

@@ -1,0 +1,21 @@
+#pragma once
+// mpcinfo profile: the profile of a job once more, as a text or as a page.
+//
+// Role:      what a user asks after `mpcrun --profile-file FILE`.
+// Users:     tools/mpcinfo/command_line.cpp.
+// Threads:   one.
+// See also:  docs/profile.md.
+
+#include <string>
+
+namespace mpc::tools {
+
+struct ProfileOptions {
+  std::string file;
+  std::string html;  // path, "": the text
+};
+
+// Returns: exit status, 2 for bad input.
+int profile_command(const ProfileOptions& options);
+
+}  // namespace mpc::tools

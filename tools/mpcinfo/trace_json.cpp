@@ -1,0 +1,62 @@
+#include "tools/mpcinfo/trace_json.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+namespace mpc::tools {
+namespace {
+
+// No trace has as many tracks or lasts as long; sums of what is smaller do not overflow.
+constexpr int kMostTracks = 1 << 20;
+constexpr double kLatestUs = 1e15;
+constexpr int64_t kMostNumber = int64_t{1} << 53;
+
+}  // namespace
+
+int64_t number_in(const Json& args, const char* name, int64_t fallback) {
+  const auto found = args.find(name);
+  if (found == args.end() || !found->is_number_integer()) return fallback;
+  const auto number = found->get<int64_t>();
+  return number >= -kMostNumber && number <= kMostNumber ? number : fallback;
+}
+
+int track_in(const Json& object, const char* name) {
+  const int64_t number = number_in(object, name, 0);
+  if (number < 0 || number > kMostTracks) throw std::out_of_range(name);
+  return static_cast<int>(number);
+}
+
+double time_of(const Json& event) {
+  const double time = event.value("ts", 0.0);
+  if (!(time >= 0 && time <= kLatestUs)) throw std::out_of_range("ts");
+  return time;
+}
+
+Result<> load_json(const std::string& path, const char* what,
+                   const std::function<void(const Json& file)>& read) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (exists(status) &&
+      !is_regular_file(status))  // a FIFO would wait for who writes to it
+    return {Errc::kArg, path + " is no regular file"};
+  std::ifstream file(path);
+  if (!file)
+    return {Errc::kNotFound, fmt::format("{}: {}", path, std::strerror(errno))};
+  try {
+    read(Json::parse(file));
+  } catch (const Json::parse_error&) {
+    return {Errc::kArg,
+            fmt::format("{} is no file of {}: it is no JSON, or was cut", path, what)};
+  } catch (const std::exception&) {
+    return {Errc::kArg, fmt::format("{} is no file of {}", path, what)};
+  }
+  return {};
+}
+
+}  // namespace mpc::tools
