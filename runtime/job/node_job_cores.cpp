@@ -25,6 +25,15 @@ StringSetting progress_policy{
     "list:WORKERS, tasks (any idle core), or off",
     "closest|same|next|numa|list:0,1,...|tasks|off"};
 
+IntSetting universe{
+    "job.universe_size",
+    0,
+    "ranks",
+    "Cores are chosen as for so many ranks, some of which MPI_Comm_spawn may start "
+    "later; it is MPI_UNIVERSE_SIZE, too. 0: as many as there are at the start",
+    0,
+    100000};
+
 // progress.policy: a name, or "list:" with workers.
 Result<> choose_policy(sched::ProgressCores::Config* out) {
   constexpr std::string_view kList = "list:";
@@ -74,7 +83,7 @@ Result<> NodeJob::choose_cores() {
   MPC_TRY(choose_machine());
   MPC_TRY(choose_policy(&progress_config_));
   CoreWish wish;
-  wish.ranks = local_count();
+  wish.ranks = expected_count();
   wish.core_count = spec_.core_count;
   wish.core_list = spec_.core_list;
   wish.comm_cores = spec_.comm_cores;
@@ -234,10 +243,19 @@ int NodeJob::node_of(const Rank& rank) const {
   return machine_->core(cores[worker_of(rank.world_rank)]).os_numa;
 }
 
+int NodeJob::universe_size() const noexcept {
+  return std::max(size(), static_cast<int>(universe.get()));
+}
+
+// So many ranks this process may have at a time: those that the user starts, if nothing else is said.
+int NodeJob::expected_count() const {
+  return has_other_processes() ? local_count() : universe_size();
+}
+
 // With a rank or less per worker there is nothing to take. Whoever says which worker a rank is to
 // run on gets that; so do the cores of an emulated machine.
 bool NodeJob::may_move_ranks() const {
-  if (local_count() <= choice_.application_workers || !steals.get()) return false;
+  if (expected_count() <= choice_.application_workers || !steals.get()) return false;
   return !steals.is_default() ||
          (spec_.placement != Placement::kList && spec_.emulate.empty());
 }
