@@ -2,7 +2,7 @@
 // Leaders: how two groups that become an intercommunicator learn of each other.
 //
 // Role:      each leader meets the other one, and tells its group what it has learnt.
-// Users:     mpi/comm/intercomm.cpp, mpi/comm/from_groups.cpp.
+// Users:     mpi/comm/intercomm.cpp, mpi/comm/from_groups.cpp, mpi/spawn, mpi/objects/parent.cpp.
 // Threads:   any execution of the rank.
 // See also:  mpi/objects/intercomm_rooms.h; MPI-4.1 section 7.6.
 

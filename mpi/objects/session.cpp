@@ -11,6 +11,7 @@
 #include "mpi/objects/rank_state.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/hosted_process.h"
+#include "runtime/job/job.h"
 
 namespace mpc::mpi {
 
@@ -63,19 +64,20 @@ void Session::end(RankState& state) noexcept {
 
 void prepare_rank(RankState& state) {
   job::Rank& rank = *state.rank;
-  count_objects(rank.world_size);
+  count_objects(100000);  // as many as a job may have: some may be spawned
   const std::lock_guard lock(state.mutex);
   if (state.predefined.universe_size != 0) return;
+  const int universe = rank.job->universe_size();
   state.predefined = {
       .tag_ub = 0x7fffffff,
       .io = MPI_ANY_SOURCE,
       .host = MPI_PROC_NULL,
       .wtime_is_global = job::host_map().hosts() == 1,  // a clock for each
-      .appnum = rank.app_index,
+      .appnum = rank.app_index - rank.job->world_of(rank.world_rank).first_app,
       .last_used_code = state.predefined.last_used_code != 0
                             ? state.predefined.last_used_code
                             : MPI_ERR_LASTCODE,
-      .universe_size = rank.world_size,
+      .universe_size = universe > 0 ? universe : -1,  // 0: this has not been done
   };
 }
 

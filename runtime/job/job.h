@@ -64,7 +64,7 @@ class Job {
   // Caller: a kernel thread that acts for no rank. Errors: kUnsupported (not in such a job),
   // those of a program that cannot be started, kNoMem.
   virtual Result<World> spawn(const std::vector<AppSpec>& apps, int parent);
-  // For how many ranks at a time the job has cores (MPI_UNIVERSE_SIZE).
+  // For how many ranks at a time the job has cores (MPI_UNIVERSE_SIZE); 0: there is no limit.
   virtual int universe_size() const noexcept { return size(); }
   virtual bool is_singleton() const noexcept = 0;
   virtual const std::string& program(int app_index) const = 0;

@@ -30,7 +30,8 @@ IntSetting universe{
     0,
     "ranks",
     "Cores are chosen as for so many ranks, some of which MPI_Comm_spawn may start "
-    "later; it is MPI_UNIVERSE_SIZE, too. 0: as many as there are at the start",
+    "later; it is MPI_UNIVERSE_SIZE, too. 0: as many as there are at the start, or a "
+    "rank for each core if a program calls MPI_Comm_spawn",
     0,
     100000};
 
@@ -243,19 +244,38 @@ int NodeJob::node_of(const Rank& rank) const {
   return machine_->core(cores[worker_of(rank.world_rank)]).os_numa;
 }
 
-int NodeJob::universe_size() const noexcept {
-  return std::max(size(), static_cast<int>(universe.get()));
+// Only what a program calls itself can be seen: not what a library does for it.
+bool NodeJob::may_spawn() const {
+  return processes_.is_one_process() &&
+         std::any_of(programs_.begin(), programs_.end(), [](const Program& program) {
+           return program.image != nullptr &&
+                  program.image->imports({"MPI_Comm_spawn", "MPI_Comm_spawn_multiple",
+                                          "mpi_comm_spawn_", "mpi_comm_spawn_f08_"});
+         });
 }
 
-// So many ranks this process may have at a time: those that the user starts, if nothing else is said.
+// So many ranks this process may have at a time.
 int NodeJob::expected_count() const {
-  return has_other_processes() ? local_count() : universe_size();
+  if (!processes_.is_one_process()) return local_count();
+  if (!universe.is_default())
+    return std::max(local_count(), static_cast<int>(universe.get()));
+  return may_spawn() ? std::max(local_count(), machine_->core_count()) : local_count();
+}
+
+// Cores may be shared, so there is no limit if the user has not given one.
+int NodeJob::universe_size() const noexcept {
+  const int expected = expected_count();
+  const bool has_limit =
+      !processes_.is_one_process() || !universe.is_default() || expected > size();
+  return has_limit ? expected : 0;
 }
 
 // With a rank or less per worker there is nothing to take. Whoever says which worker a rank is to
 // run on gets that; so do the cores of an emulated machine.
 bool NodeJob::may_move_ranks() const {
-  if (expected_count() <= choice_.application_workers || !steals.get()) return false;
+  const bool is_alone = local_count() <= choice_.application_workers &&
+                        expected_count() == local_count() && !may_spawn();
+  if (is_alone || !steals.get()) return false;
   return !steals.is_default() ||
          (spec_.placement != Placement::kList && spec_.emulate.empty());
 }
