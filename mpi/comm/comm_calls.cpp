@@ -16,6 +16,7 @@
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
 #include "mpi/objects/meeting.h"
+#include "mpi/objects/parent.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "mpi/objects/topology.h"
@@ -263,6 +264,7 @@ Err comm_free(HandleRef<Comm, MPI_Comm> ref) {
   if (comm.is_predefined())
     return fail(MPI_ERR_COMM, fmt::format("{} cannot be freed", comm.display_name()));
   MPC_MPI_TRY(comm.attributes.remove_all(comm.handle()));
+  if (comm.is_inter()) forget_parent(comm.self(), &comm);
   end_comm(&comm);
   *ref.handle = MPI_COMM_NULL;
   return kSuccess;

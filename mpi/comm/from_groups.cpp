@@ -7,13 +7,13 @@
 #include <cstring>
 #include <string_view>
 
-#include "mpi/comm/intercomm_leaders.h"
 #include "mpi/impl/inter_comm.h"
 #include "mpi/impl/sessions.h"
 #include "mpi/objects/comm.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/group.h"
+#include "mpi/objects/intercomm_leaders.h"
 #include "mpi/objects/meeting.h"
 #include "mpi/objects/rank_state.h"
 

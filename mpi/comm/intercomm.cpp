@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "mpi/comm/intercomm_leaders.h"
-#include "mpi/comm/intercomm_rooms.h"
 #include "mpi/impl/inter_comm.h"
 #include "mpi/objects/comm.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/group.h"
+#include "mpi/objects/intercomm_leaders.h"
+#include "mpi/objects/intercomm_rooms.h"
 #include "mpi/objects/meeting.h"
 
 namespace mpc::mpi::impl {

@@ -92,8 +92,9 @@ Err comm_set_attr(Comm& comm, int key, void* value) {
 
 Err comm_get_attr(Comm& comm, int key, void* value, int* flag) {
   if (int* predefined = predefined_value(key)) {
-    *static_cast<int**>(value) = predefined;
-    *flag = 1;
+    // MPI-4.1 section 11.10.1: MPI_UNIVERSE_SIZE need not be set.
+    *flag = key != MPI_UNIVERSE_SIZE || *predefined >= 0;
+    if (*flag != 0) *static_cast<int**>(value) = predefined;
     return kSuccess;
   }
   return get(comm.attributes, KeyvalKind::kComm, key, value, flag);

@@ -17,6 +17,7 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/info.h"
 #include "mpi/objects/meeting.h"
+#include "mpi/objects/parent.h"
 #include "mpi/objects/rank_life.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
@@ -32,9 +33,10 @@ namespace {
 // Message queues exist only once a rank has started: nobody leaves MPI_Init before all have.
 void meet_all(const RankState& state, MeetingKind kind, const char* what) {
   job::Rank& rank = *state.rank;
-  if (rank.world_size == 1) return;
+  if (state.world->size() == 1) return;
+  const auto place = static_cast<uint64_t>(state.world->group()->world_rank(0));
   meet<Room>(
-      rank, {kind, 0, 0, {}}, state.world->members(), [](Room&) {}, what);
+      rank, {kind, place, 0, {}}, state.world->members(), [](Room&) {}, what);
 }
 
 Err start(int thread_level) {
@@ -49,6 +51,7 @@ Err start(int thread_level) {
   state->main_thread = &sched::Execution::self();
   create_predefined_comms(*state);
   meet_all(*state, MeetingKind::kInit, "MPI_Init");
+  MPC_MPI_TRY(meet_parent(*state));
   state->initialised.store(true, std::memory_order_release);  // for threads of the rank
   note_world_change(*state);
   return kSuccess;

@@ -117,7 +117,7 @@ int GroupTable::index_of(int world_rank) const noexcept {
 std::span<const int> GroupTable::places() const {
   std::call_once(placing_, [this] {
     const job::Job* job = job::Job::existing();
-    if (job == nullptr || job->size() == 1) return;
+    if (job == nullptr || (job->size() == 1 && size() == 1)) return;
     places_.reserve(ranks_.size());
     for (const int rank : ranks_) places_.push_back(job->place_of(rank));
   });

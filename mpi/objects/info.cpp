@@ -48,7 +48,7 @@ Info& info_env() {
   env->exempt();
   const std::string& program = rank.job->program(rank.app_index);
   env->hints.set("command", program);
-  env->hints.set("maxprocs", std::to_string(rank.world_size));
+  env->hints.set("maxprocs", std::to_string(rank.job->world_of(rank.world_rank).size));
   char text[4096];
   if (::gethostname(text, sizeof text) == 0) env->hints.set("host", text);
   env->hints.set("arch", "x86_64");

@@ -7,6 +7,7 @@
 #include "mpi/objects/fault.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/parent.h"
 #include "mpi/objects/process.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
@@ -34,6 +35,7 @@ void rank_ends(job::Rank& rank) {
   if (is_checking() && state->sessions > 0)
     report_what_is_left(*state, "the end of its program");
   state->watch.reset();  // it holds communicators
+  if (Comm* const parent = forget_parent(rank, nullptr)) parent->drop();
   if (state->world != nullptr) state->world->drop();
   if (state->self != nullptr) state->self->drop();
   delete state->empty_group;
@@ -80,8 +82,9 @@ void create_predefined_comms(RankState& state) {
     g_has_one_caller.store(true, std::memory_order_release);
   Comm::Spec world;
   world.predefined = MPI_COMM_WORLD;
-  world.group = GroupTable::world(rank.world_size);
-  world.rank = rank.world_rank;
+  const job::World mine = rank.job->world_of(rank.world_rank);
+  world.group = world_group(mine);
+  world.rank = rank.world_rank - mine.first;
   world.context = kWorldContext;
   world.reserve = kWorldReserve;
   state.world = new Comm(rank, world);

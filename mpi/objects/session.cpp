@@ -12,6 +12,7 @@
 #include "mpi/objects/rank_state.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/hosted_process.h"
+#include "runtime/job/job.h"
 
 namespace mpc::mpi {
 
@@ -62,19 +63,24 @@ void Session::end(RankState& state) noexcept {
 
 void prepare_rank(RankState& state) {
   job::Rank& rank = *state.rank;
-  if (is_checking()) note_objects(rank.world_size);
+  // As many as a job may have: some may be spawned.
+  if (is_checking()) note_objects(100000);
   const std::lock_guard lock(state.mutex);
   if (state.predefined.universe_size != 0) return;
+  const job::World world = rank.job->world_of(rank.world_rank);
+  const int universe = rank.job->universe_size();
+  // To spawned ranks as many as themselves would say that nothing can be spawned.
+  const bool has_universe = universe > 0 && (world.parent < 0 || universe > world.size);
   state.predefined = {
       .tag_ub = 0x7fffffff,
       .io = MPI_ANY_SOURCE,
       .host = MPI_PROC_NULL,
       .wtime_is_global = job::host_map().hosts() == 1,  // a clock for each
-      .appnum = rank.app_index,
+      .appnum = rank.app_index - world.first_app,
       .last_used_code = state.predefined.last_used_code != 0
                             ? state.predefined.last_used_code
                             : MPI_ERR_LASTCODE,
-      .universe_size = rank.world_size,
+      .universe_size = has_universe ? universe : -1,  // 0: this has not been done
   };
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <vector>
 
+#include "mpi/objects/parent.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/job.h"
 #include "scheduler/scheduler.h"
@@ -12,27 +13,38 @@
 namespace mpc::mpi {
 namespace {
 
-// The ranks `first` .. `end` - 1 for which `belongs` is true.
+// The ranks for which `belongs` is true.
 template <class Belongs>
-GroupRef select(int first, int end, Belongs belongs) {
+GroupRef select(const job::RankRange& from, Belongs belongs) {
   std::vector<int> ranks;
-  for (int rank = first; rank < end; ++rank)
+  for (int rank = from.first; rank < from.end; ++rank)
     if (belongs(rank)) ranks.push_back(rank);
   return GroupTable::make(std::move(ranks));
+}
+
+// Those with whom the rank was started.
+job::RankRange world_of(const job::Rank& self) {
+  const job::World world = self.job->world_of(self.world_rank);
+  return {world.first, world.first + world.size};
+}
+
+// The same, as far as they are in its process.
+job::RankRange here_of(const job::Rank& self) {
+  const job::ProcessMap& map = self.job->processes();
+  return map.is_one_process() ? world_of(self)
+                              : map.ranks_of(map.process_of(self.world_rank));
 }
 
 GroupRef of_host(const job::Rank& self) {
   const job::ProcessMap& map = self.job->processes();
   const job::HostMap& hosts = job::host_map();
   const int mine = hosts.host_of(map.process_of(self.world_rank));
-  return select(0, self.world_size,
+  return select(world_of(self),
                 [&](int rank) { return hosts.host_of(map.process_of(rank)) == mine; });
 }
 
 GroupRef of_process(const job::Rank& self) {
-  const job::ProcessMap& map = self.job->processes();
-  const job::RankRange range = map.ranks_of(map.process_of(self.world_rank));
-  return select(range.first, range.end, [](int) { return true; });
+  return select(here_of(self), [](int) { return true; });
 }
 
 // Where a rank was placed at its start; which cores another process has is not known here.
@@ -44,10 +56,8 @@ int numa_node_of(job::Job& job, int world_rank) {
 GroupRef of_numa_node(const job::Rank& self) {
   job::Job& job = *self.job;
   if (job.scheduler() == nullptr || job.machine() == nullptr) return of_process(self);
-  const job::ProcessMap& map = job.processes();
-  const job::RankRange range = map.ranks_of(map.process_of(self.world_rank));
   const int mine = numa_node_of(job, self.world_rank);
-  return select(range.first, range.end,
+  return select(here_of(self),
                 [&](int rank) { return numa_node_of(job, rank) == mine; });
 }
 
@@ -61,7 +71,7 @@ GroupRef members_of_set(const job::Rank& self, std::string_view name) {
                         return std::tolower(a) == std::tolower(b);
                       });
   };
-  if (is("mpi://WORLD")) return GroupTable::world(self.world_size);
+  if (is("mpi://WORLD")) return world_group(self.job->world_of(self.world_rank));
   if (is("mpi://SELF")) return GroupTable::make({self.world_rank});
   if (is("mpc://host")) return of_host(self);
   if (is("mpc://process")) return of_process(self);

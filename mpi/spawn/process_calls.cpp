@@ -1,12 +1,16 @@
-// Bodies of MPI's process management: what there is to say in a job that nobody spawned.
+// Bodies of MPI's process management: who has spawned the calling rank.
 
 #include "mpi/impl/process_mgmt.h"
+#include "mpi/objects/comm.h"
+#include "mpi/objects/parent.h"
+#include "mpi/objects/rank_state.h"
 
 namespace mpc::mpi::impl {
 
-// MPI-4.1 section 11.8: MPI_COMM_NULL if the process was not spawned.
+// MPI-4.1 section 11.8: MPI_COMM_NULL if the process was not spawned, or the communicator is gone.
 Err comm_get_parent(MPI_Comm* parent) {
-  *parent = MPI_COMM_NULL;
+  Comm* const comm = parent_of(*this_rank().rank);
+  *parent = comm != nullptr ? comm->handle() : MPI_COMM_NULL;
   return kSuccess;
 }
 

@@ -2,7 +2,16 @@
 
 #include <unistd.h>
 
+#include "runtime/job/job_spec.h"
+
 namespace mpc::job {
+
+Result<World> Job::spawn(const std::vector<AppSpec>&, int) {
+  return {
+      Errc::kUnsupported,
+      "ranks are spawned in a job that mpcrun has started as one process; start the "
+      "program by mpcrun -n N"};
+}
 
 void Job::wait_for_end() noexcept {
   for (;;) ::pause();

@@ -7,9 +7,11 @@
 // Threads:   rank() and find() any; the rest as said.
 // See also:  docs/mpcrun.md for exit statuses, runtime/job/launch.h.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/job/hook_order.h"
@@ -23,6 +25,16 @@ class Wireup;
 
 namespace mpc::job {
 
+struct AppSpec;
+
+// The ranks that were started together: those of one MPI_COMM_WORLD.
+struct World {
+  int first = 0;  // its ranks have consecutive numbers in the job
+  int size = 1;
+  int first_app = 0;  // Rank::app_index of its first program
+  int parent = -1;    // the rank that has spawned them; -1: the user has started them
+};
+
 class Job {
  public:
   // The job of this process. A program run without mpcrun gets a job of one rank, whose
@@ -32,15 +44,28 @@ class Job {
   static Job* existing() noexcept;
 
   virtual ~Job() = default;
-  virtual int size() const noexcept = 0;  // of all processes
-  // Those of this process: all, but in a job of several processes.
-  RankRange local_ranks() const noexcept { return local_; }
+  virtual int size() const noexcept = 0;  // of all processes, without those spawned
+  // Those of this process: all, but in a job of several processes. Spawned ones come behind the
+  // others.
+  RankRange local_ranks() const noexcept {
+    // acquire: they can be found by number.
+    return {local_.first, local_.end + spawned_.load(std::memory_order_acquire)};
+  }
   // Caller: it is one of local_ranks().
   virtual Rank& rank(int world_rank) noexcept = 0;
   // Null: it lives in another process, or there is none.
   Rank* find(int world_rank) noexcept {
-    return local_.contains(world_rank) ? &rank(world_rank) : nullptr;
+    return local_ranks().contains(world_rank) ? &rank(world_rank) : nullptr;
   }
+  // Caller: the rank is one of the job.
+  virtual World world_of(int) const noexcept { return {0, size(), 0, -1}; }
+  // Starts ranks of these programs in this process; they find each other in a World of their own.
+  // When it returns they may not have begun. All of them start, or none.
+  // Caller: a kernel thread that acts for no rank. Errors: kUnsupported (not in such a job),
+  // those of a program that cannot be started, kNoMem.
+  virtual Result<World> spawn(const std::vector<AppSpec>& apps, int parent);
+  // For how many ranks at a time the job has cores (MPI_UNIVERSE_SIZE); 0: there is no limit.
+  virtual int universe_size() const noexcept { return size(); }
   virtual bool is_singleton() const noexcept = 0;
   virtual const std::string& program(int app_index) const = 0;
   virtual uint64_t start_ns() const noexcept = 0;  // one origin of time for all ranks
@@ -104,7 +129,8 @@ class Job {
  protected:
   // Of a singleton; others set them.
   ProcessMap processes_{1};
-  RankRange local_{0, 1};
+  RankRange local_{0, 1};        // of those that the user has started
+  std::atomic<int> spawned_{0};  // release: see local_ranks()
 };
 
 }  // namespace mpc::job

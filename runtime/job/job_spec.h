@@ -21,6 +21,7 @@ struct AppSpec {
   std::vector<std::pair<std::string, std::string>> environment;  // -x NAME=VALUE
   // What differs in each rank's environment, if something does: NAME=VALUE, or NAME for none.
   std::vector<std::vector<std::string>> own_environment;
+  std::string working_directory;  // absolute; of a spawned program; "": the job's
 };
 
 enum class Placement { kScatter, kCompact, kList };

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/log.h"
 #include "base/rank_heap.h"
@@ -57,31 +59,54 @@ NodeJob::NodeJob(const JobSpec& spec, std::unique_ptr<wireup::Wireup> wireup)
 NodeJob::~NodeJob() { set_current_job(nullptr); }
 
 const std::string& NodeJob::program(int app_index) const {
-  return programs_[app_index].path;
+  const auto index = static_cast<size_t>(app_index);
+  return index < programs_.size()
+             ? programs_[index].path
+             : spawned_programs_.get(index - programs_.size())->path;
+}
+const NodeJob::Program& NodeJob::program_of(const Rank& rank) const noexcept {
+  const auto index = static_cast<size_t>(rank.app_index);
+  return index < programs_.size() ? programs_[index]
+                                  : *spawned_programs_.get(index - programs_.size());
 }
 int NodeJob::worker_of(int world_rank) const noexcept {
-  return worker_of_[local_index(world_rank)];
+  const size_t index = local_index(world_rank);
+  return index < worker_of_.size() ? worker_of_[index] : spawned(world_rank).worker;
 }
 
-// Its ranks begin with first_rank.
-Result<> NodeJob::add_program(const AppSpec& wanted, int first_rank) {
+// Without its image.
+Result<NodeJob::Program> NodeJob::make_program(const AppSpec& wanted, Start* start) {
   Program program;
-  program.first_rank = first_rank;
   program.environment = merged_environment(wanted);
-  auto start = find_start(wanted, program.environment);
-  MPC_TRY(start);
-  program.local = {std::max(first_rank, local_.first),
-                   std::min(first_rank + wanted.ranks, local_.end)};
+  auto found = find_start(wanted, program.environment);
+  MPC_TRY(found);
+  *start = std::move(*found);
   program.path = start->path;
   program.file = start->file;
   program.arguments = start->arguments;
   program.libraries = start->libraries;
+  return program;
+}
+
+void NodeJob::take_image(Program& program, std::shared_ptr<loader::Image> image) {
+  program.image = std::move(image);
+  allow_many_openmp(*program.image, program.environment);
+  program.has_team = has_openmp_threads(*program.image, program.environment);
+}
+
+// Its ranks begin with first_rank.
+Result<> NodeJob::add_program(const AppSpec& wanted, int first_rank) {
+  Start start;
+  auto made = make_program(wanted, &start);
+  MPC_TRY(made);
+  Program& program = *made;
+  program.first_rank = first_rank;
+  program.local = {std::max(first_rank, local_.first),
+                   std::min(first_rank + wanted.ranks, local_.end)};
   if (program.local.size() > 0) {
-    auto image = load(*start, wanted);
+    auto image = load(start, wanted);
     MPC_TRY(image);
-    program.image = std::move(*image);
-    allow_many_openmp(*program.image, program.environment);
-    program.has_team = has_openmp_threads(*program.image, program.environment);
+    take_image(program, std::move(*image));
   }
   for (int r = program.local.first; r < program.local.end; ++r) {
     auto rank = std::make_unique<Rank>();
@@ -146,8 +171,10 @@ Result<> NodeJob::load_instances() {
 }
 
 std::vector<std::string> NodeJob::environment_of(const Rank& rank) const {
-  const auto& own = spec_.apps[static_cast<size_t>(rank.app_index)].own_environment;
-  const Program& program = programs_[rank.app_index];
+  const Program& program = program_of(rank);
+  const auto app = static_cast<size_t>(rank.app_index);
+  if (app >= spec_.apps.size()) return program.environment;  // spawned
+  const auto& own = spec_.apps[app].own_environment;
   if (own.empty()) return program.environment;
   const auto index = static_cast<size_t>(rank.world_rank - program.first_rank);
   return changed_environment(program.environment, own[index]);
@@ -160,11 +187,16 @@ void NodeJob::rank_main(Rank& rank) {
   rank.run = &run;
   rank.phase.store(kBeforeInit, std::memory_order_relaxed);
   if (_setjmp(run.first_frame) == 0) {
-    const Program& program = programs_[rank.app_index];
+    const Program& program = program_of(rank);
     const StartBlock& start = StartBlock::give(
         rank, std::make_unique<StartBlock>(program.arguments, environment_of(rank),
                                            program.path, program.file));
     hooks::run_rank_start(rank);
+    if (!program.working_directory.empty() &&
+        ::chdir(program.working_directory.c_str()) != 0)
+      abort(kExitLaunch,
+            fmt::format("mpcrun: rank {}: cannot work in {}: {}", rank.world_rank,
+                        program.working_directory, std::strerror(errno)));
     run.status = rank.instance->run_main(start.argc(), start.argv(), start.envp());
   }
   rank_ended(rank, rank.run->status);
@@ -189,13 +221,14 @@ void NodeJob::rank_ended(Rank& rank, int status) {
   const int phase = rank.phase.load(std::memory_order_relaxed);
   status &= 0xff;
   const std::string who = fmt::format("mpcrun: rank {} of {} ({})", rank.world_rank,
-                                      size(), programs_[rank.app_index].path);
+                                      rank.world_size, program_of(rank).path);
   if (status != 0 && phase != kAfterFinalize) {
     abort(status,
           fmt::format("{} exited with status {}{}; the job is ended", who, status,
                       phase == kInMpi ? " without calling MPI_Finalize" : ""));
   }
-  if (phase == kInMpi && size() > 1) {
+  if (phase == kBeforeInit) check_spawned_end(rank);
+  if (phase == kInMpi && rank.world_size > 1) {
     // The others may wait for this rank for ever: MPI-4.1 section 11.2.2 wants MPI_Finalize.
     abort(1, who + " ended without calling MPI_Finalize; the job is ended");
   }

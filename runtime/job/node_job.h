@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "runtime/job/core_leases.h"
 #include "runtime/job/endable_job.h"
 #include "runtime/job/ending.h"
+#include "runtime/job/growing_table.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/openmp.h"
 #include "runtime/job/profiler.h"
@@ -28,9 +30,10 @@
 namespace mpc::job {
 
 class SignalThread;
+struct Start;
 
-// Its functions are in six files: loading and running in node_job.cpp, the others in node_job_cores.cpp,
-// node_job_end.cpp, node_job_processes.cpp, node_job_records.cpp and node_job_text.cpp.
+// Its functions are in seven files: loading and running in node_job.cpp, the others in node_job_cores.cpp,
+// node_job_end.cpp, node_job_processes.cpp, node_job_records.cpp, node_job_spawn.cpp and node_job_text.cpp.
 class NodeJob final : public EndableJob {
  public:
   // Of a job of several processes this is the part of one.
@@ -52,8 +55,12 @@ class NodeJob final : public EndableJob {
 
   int size() const noexcept override { return processes_.ranks(); }
   Rank& rank(int world_rank) noexcept override {
-    return *ranks_[local_index(world_rank)];
+    const size_t index = local_index(world_rank);
+    return index < ranks_.size() ? *ranks_[index] : spawned(world_rank).rank;
   }
+  World world_of(int world_rank) const noexcept override;
+  Result<World> spawn(const std::vector<AppSpec>& apps, int parent) override;
+  int universe_size() const noexcept override;
   wireup::Wireup* wireup() noexcept override { return wireup_.get(); }
   bool is_singleton() const noexcept override { return false; }
   const std::string& program(int app_index) const override;
@@ -88,13 +95,21 @@ class NodeJob final : public EndableJob {
   struct Program {
     int first_rank = 0;                    // of the job
     RankRange local;                       // its ranks in this process
-    std::unique_ptr<loader::Image> image;  // null: there are none
+    std::shared_ptr<loader::Image> image;  // null: there are none
     std::string path;                      // by which it was found
     std::string file;                      // absolute
     std::vector<std::string> arguments;    // with argv[0]
     std::vector<std::string> environment;
     std::vector<std::string> libraries;  // of the interpreter that it is
     bool has_team = false;               // its ranks start threads by OpenMP
+    std::string working_directory;       // of spawned ranks; "": the job's
+  };
+  struct Spawned {
+    Rank rank;
+    int worker = 0;
+    World world;
+    bool is_called_off = false;  // before it began: others could not be started
+    std::unique_ptr<sched::ProgressThread> progress;
   };
 
   // world_rank: of this process.
@@ -104,6 +119,9 @@ class NodeJob final : public EndableJob {
   int local_count() const noexcept { return local_.size(); }
   Result<> divide_ranks();
   Result<> add_program(const AppSpec& wanted, int first_rank);
+  static Result<Program> make_program(const AppSpec& wanted, Start* start);
+  void take_image(Program& program, std::shared_ptr<loader::Image> image);
+  const Program& program_of(const Rank& rank) const noexcept;
   Result<> tell_others();
   Result<> choose_machine();
   void take_own_cores(CoreWish& wish);
@@ -112,6 +130,8 @@ class NodeJob final : public EndableJob {
   bool shares_machine() const;
   std::vector<CoreUse> uses_of_others() const;
   bool lease_cores();
+  bool may_spawn() const;
+  int expected_count() const;
   bool may_move_ranks() const;
   bool has_teams() const;
   void share_out();
@@ -121,6 +141,12 @@ class NodeJob final : public EndableJob {
   size_t stack_bytes() const;  // of each rank
   Result<> load_instances();
   Result<> spawn_ranks();
+  Spawned& spawned(int world_rank) const noexcept;
+  Result<std::unique_ptr<Program>> open_program(const AppSpec& wanted);
+  Result<> open_programs(const std::vector<AppSpec>& apps);
+  Result<> load_spawned(const World& world, const std::vector<AppSpec>& apps);
+  Result<> start_spawned(const World& world);
+  void check_spawned_end(const Rank& rank);
   std::vector<std::string> environment_of(const Rank& rank) const;
   void rank_main(Rank& rank);
   int node_of(const Rank& rank) const;
@@ -158,6 +184,10 @@ class NodeJob final : public EndableJob {
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<int> worker_of_;  // of the ranks of this process
   std::vector<int> place_of_;   // of all ranks; empty: as worker_of_
+  // What spawn() has added: behind programs_ and ranks_ in the order of numbers.
+  std::mutex spawning_;  // one at a time
+  GrowingTable<Program> spawned_programs_;
+  GrowingTable<Spawned> spawned_ranks_;
   // Progress threads refer to their cores; both outlive the scheduler, whose end waits for
   // all user-level threads.
   std::unique_ptr<sched::ProgressCores> progress_cores_;

@@ -25,6 +25,16 @@ StringSetting progress_policy{
     "list:WORKERS, tasks (any idle core), or off",
     "closest|same|next|numa|list:0,1,...|tasks|off"};
 
+IntSetting universe{
+    "job.universe_size",
+    0,
+    "ranks",
+    "Cores are chosen as for so many ranks, some of which MPI_Comm_spawn may start "
+    "later; it is MPI_UNIVERSE_SIZE, too. 0: as many as there are at the start, or a "
+    "rank for each core if a program calls MPI_Comm_spawn",
+    0,
+    100000};
+
 // progress.policy: a name, or "list:" with workers.
 Result<> choose_policy(sched::ProgressCores::Config* out) {
   constexpr std::string_view kList = "list:";
@@ -74,7 +84,7 @@ Result<> NodeJob::choose_cores() {
   MPC_TRY(choose_machine());
   MPC_TRY(choose_policy(&progress_config_));
   CoreWish wish;
-  wish.ranks = local_count();
+  wish.ranks = expected_count();
   wish.core_count = spec_.core_count;
   wish.core_list = spec_.core_list;
   wish.comm_cores = spec_.comm_cores;
@@ -234,10 +244,38 @@ int NodeJob::node_of(const Rank& rank) const {
   return machine_->core(cores[worker_of(rank.world_rank)]).os_numa;
 }
 
+// Only what a program calls itself can be seen: not what a library does for it.
+bool NodeJob::may_spawn() const {
+  return processes_.is_one_process() &&
+         std::any_of(programs_.begin(), programs_.end(), [](const Program& program) {
+           return program.image != nullptr &&
+                  program.image->imports({"MPI_Comm_spawn", "MPI_Comm_spawn_multiple",
+                                          "mpi_comm_spawn_", "mpi_comm_spawn_f08_"});
+         });
+}
+
+// So many ranks this process may have at a time.
+int NodeJob::expected_count() const {
+  if (!processes_.is_one_process()) return local_count();
+  if (!universe.is_default())
+    return std::max(local_count(), static_cast<int>(universe.get()));
+  return may_spawn() ? std::max(local_count(), machine_->core_count()) : local_count();
+}
+
+// Cores may be shared, so there is no limit if the user has not given one.
+int NodeJob::universe_size() const noexcept {
+  const int expected = expected_count();
+  const bool has_limit =
+      !processes_.is_one_process() || !universe.is_default() || expected > size();
+  return has_limit ? expected : 0;
+}
+
 // With a rank or less per worker there is nothing to take. Whoever says which worker a rank is to
 // run on gets that; so do the cores of an emulated machine.
 bool NodeJob::may_move_ranks() const {
-  if (local_count() <= choice_.application_workers || !steals.get()) return false;
+  const bool is_alone = local_count() <= choice_.application_workers &&
+                        expected_count() == local_count() && !may_spawn();
+  if (is_alone || !steals.get()) return false;
   return !steals.is_default() ||
          (spec_.placement != Placement::kList && spec_.emulate.empty());
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/job/growing_table.h"
 #include "runtime/job/rank.h"
 
 namespace mpc::job {
@@ -43,25 +44,24 @@ void put(const std::vector<std::string>& texts, char**& slot, char*& text) {
 }
 
 // Each rank writes its own, before it has threads.
-std::vector<std::unique_ptr<StartBlock>>& blocks() {
-  static auto* const all = new std::vector<std::unique_ptr<StartBlock>>;
+GrowingTable<StartBlock>& blocks() {
+  static auto* const all = new GrowingTable<StartBlock>;
   return *all;
 }
 
 }  // namespace
 
-void StartBlock::reserve(int ranks) { blocks().resize(static_cast<size_t>(ranks)); }
+void StartBlock::reserve(int ranks) { blocks().grow(static_cast<size_t>(ranks)); }
 
 const StartBlock& StartBlock::give(const Rank& rank,
                                    std::unique_ptr<StartBlock> block) {
-  auto& slot = blocks()[static_cast<size_t>(rank.world_rank)];
-  slot = std::move(block);
-  return *slot;
+  const StartBlock& given = *block;
+  blocks().put(static_cast<size_t>(rank.world_rank), std::move(block));
+  return given;
 }
 
 const StartBlock* StartBlock::of(const Rank& rank) noexcept {
-  const auto index = static_cast<size_t>(rank.world_rank);
-  return index < blocks().size() ? blocks()[index].get() : nullptr;
+  return blocks().get(static_cast<size_t>(rank.world_rank));
 }
 
 StartBlock::StartBlock(const std::vector<std::string>& arguments,

@@ -27,7 +27,7 @@ class StartBlock {
              const std::vector<std::string>& environment, const std::string& path,
              const std::string& file);
 
-  // Makes room for the blocks of so many ranks. Caller: before any rank starts.
+  // Makes room for the blocks of so many ranks. Caller: one at a time, before they start.
   static void reserve(int ranks);
   // The rank's block from now on; it lives as long as the process, as threads that a rank left
   // behind may still use it. Caller: the rank, when it starts.

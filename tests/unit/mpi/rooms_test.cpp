@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "mpi/comm/intercomm_rooms.h"
 #include "mpi/objects/context_reserve.h"
+#include "mpi/objects/intercomm_rooms.h"
 #include "mpi/objects/split_rooms.h"
 #include "mpi/topo/graph_room.h"
 

@@ -2,14 +2,14 @@
 // Leaders: how two groups that become an intercommunicator learn of each other.
 //
 // Role:      each leader meets the other one, and tells its group what it has learnt.
-// Users:     mpi/comm/intercomm.cpp, mpi/comm/from_groups.cpp.
+// Users:     mpi/comm/intercomm.cpp, mpi/comm/from_groups.cpp, mpi/spawn, mpi/objects/parent.cpp.
 // Threads:   any execution of the rank.
-// See also:  mpi/comm/intercomm_rooms.h; MPI-4.1 section 7.6.
+// See also:  mpi/objects/intercomm_rooms.h; MPI-4.1 section 7.6.
 
 #include <cstdint>
 
-#include "mpi/comm/intercomm_rooms.h"
 #include "mpi/objects/comm.h"
+#include "mpi/objects/intercomm_rooms.h"
 
 namespace mpc::mpi {
 

@@ -1,4 +1,4 @@
-#include "mpi/comm/intercomm_leaders.h"
+#include "mpi/objects/intercomm_leaders.h"
 
 #include <initializer_list>
 #include <span>

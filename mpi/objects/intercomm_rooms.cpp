@@ -1,4 +1,4 @@
-#include "mpi/comm/intercomm_rooms.h"
+#include "mpi/objects/intercomm_rooms.h"
 
 #include <span>
 #include <utility>

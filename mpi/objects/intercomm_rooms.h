@@ -3,7 +3,7 @@
 //
 // Role:      what the leaders tell each other, what a leader tells its group, what two groups
 //            need to become one.
-// Users:     mpi/comm/intercomm.cpp.
+// Users:     mpi/objects/intercomm_leaders.cpp, mpi/comm/intercomm.cpp.
 // Threads:   as rooms (mpi/objects/meeting.h).
 // See also:  MPI-4.1 section 7.6.
 

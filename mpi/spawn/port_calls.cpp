@@ -1,0 +1,96 @@
+// Bodies of MPI-4.1 sections 11.9.2, 11.9.3 and 11.10.5: groups that meet at a port, or by a socket.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "mpi/impl/process_mgmt.h"
+#include "mpi/objects/info.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/spawn/groups.h"
+#include "mpi/spawn/ports.h"
+#include "mpi/spawn/socket_hello.h"
+
+namespace mpc::mpi::impl {
+namespace {
+
+// No place of a communicator, of groups or of children (mpi/objects/parent.cpp) has this bit alone.
+constexpr uint64_t kPlaceOfPorts = uint64_t{1} << 61;
+constexpr uint64_t kSocketMark = 0x6d70632d6a6f696e;  // "mpc-join"
+
+// The info key timeout, in seconds, as MPICH has it; 0: none, or the text is no number.
+double seconds_of(Info* info) {
+  if (info == nullptr) return 0;
+  const std::lock_guard lock(info->mutex);
+  const std::string* const text = info->hints.find("timeout");
+  return text != nullptr ? std::max(std::strtod(text->c_str(), nullptr), 0.0) : 0;
+}
+
+// At the root.
+Learnt meet(Comm& comm, const char* port_name, Side side, Info* info,
+            const char* what) {
+  Match match;
+  if (const Err error =
+          meet_at_port(comm.self(), port_name, side, seconds_of(info), &match))
+    return failed(error.code, last_error_message());
+  Learnt learnt;
+  meet_other_leader(comm.self(), comm.group(), match.other,
+                    kPlaceOfPorts | match.number, 0, what, &learnt);
+  return learnt;
+}
+
+Err link(Comm& comm, int root, const char* port_name, Side side, Info* info,
+         const char* what, MPI_Comm* out) {
+  const bool leads = comm.rank() == root;
+  Learnt mine;
+  if (leads) mine = meet(comm, port_name, side, info, what);
+  Comm* made = nullptr;
+  MPC_MPI_TRY(join_groups(comm, leads ? &mine : nullptr, what, &made));
+  *out = made->handle();
+  return kSuccess;
+}
+
+}  // namespace
+
+Err open_port(Info*, char* port_name) {
+  const std::string name = mpi::open_port();
+  std::memcpy(port_name, name.c_str(), name.size() + 1);
+  return kSuccess;
+}
+
+Err close_port(const char* port_name) { return mpi::close_port(port_name); }
+
+Err comm_accept(const char* port_name, Info* info, int root, Comm& comm,
+                MPI_Comm* newcomm) {
+  return link(comm, root, port_name, Side::kAccept, info, "MPI_Comm_accept", newcomm);
+}
+
+Err comm_connect(const char* port_name, Info* info, int root, Comm& comm,
+                 MPI_Comm* newcomm) {
+  return link(comm, root, port_name, Side::kConnect, info, "MPI_Comm_connect", newcomm);
+}
+
+Err comm_join(int fd, MPI_Comm* intercomm) {
+  constexpr char kWhat[] = "MPI_Comm_join";
+  Comm& self = *this_rank().self;
+  SocketHello mine{kSocketMark, job_number(), new_number(), self.self().world_rank, 0};
+  SocketHello theirs;
+  MPC_MPI_TRY(exchange_hello(fd, mine, &theirs));
+  *intercomm = MPI_COMM_NULL;
+  // MPI-4.1 section 11.10.5: where both cannot talk, the call succeeds with MPI_COMM_NULL.
+  if (theirs.mark != mine.mark || theirs.job != mine.job) return kSuccess;
+  Learnt learnt;
+  meet_other_leader(self.self(), self.group(), theirs.world_rank,
+                    kPlaceOfPorts | std::min(mine.number, theirs.number),
+                    std::max(mine.number, theirs.number), kWhat, &learnt);
+  Comm* made = nullptr;
+  MPC_MPI_TRY(join_groups(self, &learnt, kWhat, &made));
+  *intercomm = made->handle();
+  return kSuccess;
+}
+
+}  // namespace mpc::mpi::impl

@@ -1,0 +1,40 @@
+#pragma once
+// Ports: where MPI_Comm_accept and MPI_Comm_connect meet.
+//
+// Role:      the roots of both sides come to a port by its name, and are told of each other in the order
+//            in which they have come.
+// Users:     mpi/spawn/port_calls.cpp.
+// Threads:   any.
+// See also:  MPI-4.1 section 11.9; docs/design/0033-spawn.md.
+
+#include <cstdint>
+#include <string>
+
+#include "mpi/objects/error.h"
+#include "runtime/job/rank.h"
+
+namespace mpc::mpi {
+
+enum class Side : uint8_t { kAccept, kConnect };
+
+// Two that have met, and a number of which they know alike.
+struct Match {
+  int other = -1;  // the rank on the other side
+  uint64_t number = 0;
+};
+
+// Its name: shorter than MPI_MAX_PORT_NAME, and not to be guessed.
+std::string open_port();
+// Who waits there gets MPI_ERR_PORT. Errors: MPI_ERR_PORT, there is no such port.
+Err close_port(const char* name);
+
+// Waits for somebody from the other side, so many seconds at most; 0: without end.
+// Switches: yes. Errors: MPI_ERR_PORT: there is no such port, or not any more, or nobody has come.
+Err meet_at_port(job::Rank& self, const char* name, Side side, double most_seconds,
+                 Match* out);
+
+// A number of this job, and one that is never given out twice in it.
+uint64_t job_number() noexcept;
+uint64_t new_number() noexcept;
+
+}  // namespace mpc::mpi

@@ -1,0 +1,97 @@
+// Bodies of MPI-4.1 section 11.8: ranks that are started while others run.
+
+#include <span>
+#include <vector>
+
+#include "mpi/impl/process_mgmt.h"
+#include "mpi/objects/lookup.h"
+#include "mpi/objects/parent.h"
+#include "mpi/spawn/groups.h"
+#include "mpi/spawn/launch.h"
+#include "mpi/spawn/spawn_request.h"
+
+namespace mpc::mpi::impl {
+namespace {
+
+// At the root. Errors leave `error` set, for the group.
+Learnt start(Comm& comm, const std::vector<job::AppSpec>& apps, const char* what) {
+  int ranks = 0;
+  for (const job::AppSpec& app : apps) ranks += app.ranks;
+  if (ranks == 0) return failed(MPI_ERR_SPAWN, "no process is asked for");
+  const auto children = launch(comm.self(), apps, what);
+  if (!children) return failed(MPI_ERR_SPAWN, children.error().message);
+  Learnt learnt;
+  meet_children(comm.self(), comm.group(), *children, what, &learnt);
+  return learnt;
+}
+
+// One code for each process that was asked for, at the root; at the others, who need not know that
+// number, for each one that was started.
+void set_codes(int* codes, std::span<const int> wanted,
+               const std::vector<job::AppSpec>& apps, const Comm* children) {
+  if (codes == MPI_ERRCODES_IGNORE) return;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const int started = children != nullptr ? apps[i].ranks : 0;
+    for (int k = 0; k < wanted[i]; ++k)
+      *codes++ = k < started ? MPI_SUCCESS : MPI_ERR_SPAWN;
+  }
+  for (int k = 0; wanted.empty() && children != nullptr && k < children->remote_size();
+       ++k)
+    *codes++ = MPI_SUCCESS;
+}
+
+// `read` fills the programs, at the root.
+template <class Read>
+Err spawn(Comm& comm, int root, std::span<const int> wanted, Read read,
+          const char* what, MPI_Comm* out, int* codes) {
+  *out = MPI_COMM_NULL;
+  const bool leads = comm.rank() == root;
+  std::vector<job::AppSpec> apps(leads ? wanted.size() : 0);
+  Learnt mine;
+  if (leads) {
+    if (const Err error = read(apps))
+      mine = failed(error.code, last_error_message());
+    else
+      mine = start(comm, apps, what);
+  }
+  Comm* children = nullptr;
+  const Err error = join_groups(comm, leads ? &mine : nullptr, what, &children);
+  set_codes(codes, leads ? wanted : std::span<const int>(), apps, children);
+  if (!error) *out = children->handle();
+  return error;
+}
+
+}  // namespace
+
+Err comm_spawn(const char* command, char** argv, int maxprocs, Info* info, int root,
+               Comm& comm, MPI_Comm* intercomm, int* array_of_errcodes) {
+  const auto read = [&](std::vector<job::AppSpec>& apps) {
+    return read_request(command, argv, maxprocs, info, &apps.front());
+  };
+  return spawn(comm, root, {&maxprocs, 1}, read, "MPI_Comm_spawn", intercomm,
+               array_of_errcodes);
+}
+
+Err comm_spawn_multiple(int, char** array_of_commands, char*** array_of_argv,
+                        std::span<const int> array_of_maxprocs,
+                        const MPI_Info* array_of_info, int root, Comm& comm,
+                        MPI_Comm* intercomm, int* array_of_errcodes) {
+  const auto read = [&](std::vector<job::AppSpec>& apps) {
+    if (array_of_commands == nullptr || array_of_info == nullptr)
+      return fail(MPI_ERR_ARG, "an array is a null pointer");
+    for (size_t i = 0; i < apps.size(); ++i) {
+      if (array_of_maxprocs[i] < 0)
+        return fail(MPI_ERR_ARG, "a number of processes is negative");
+      Info* info = nullptr;
+      MPC_MPI_TRY(lookup(array_of_info[i], &info));
+      char** const argv = array_of_argv == MPI_ARGVS_NULL ? nullptr : array_of_argv[i];
+      MPC_MPI_TRY(read_request(array_of_commands[i], argv, array_of_maxprocs[i], info,
+                               &apps[i]));
+    }
+    return kSuccess;
+  };
+  return spawn(comm, root, array_of_maxprocs, read, "MPI_Comm_spawn_multiple",
+               intercomm, array_of_errcodes);
+}
+
+}  // namespace mpc::mpi::impl

@@ -1,0 +1,154 @@
+#include "mpi/spawn/spawn_request.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <mutex>
+#include <string>
+
+#include "runtime/job/program_files.h"
+
+namespace mpc::mpi {
+namespace {
+
+// What of the list up to `separator`; the rest stays in `list`.
+std::string_view take_part(std::string_view& list, char separator) noexcept {
+  const size_t end = std::min(list.find(separator), list.size());
+  const std::string_view part = list.substr(0, end);
+  list.remove_prefix(std::min(end + 1, list.size()));
+  return part;
+}
+
+bool read_number(std::string_view text, long* out) noexcept {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), *out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Of first, first + step, ... up to last: the largest one that is at most `most`; -1: none.
+long largest_of_range(long first, long last, long step, long most) noexcept {
+  if (step > 0) {
+    const long end = std::min(last, most);
+    return end < first ? -1 : first + (end - first) / step * step;
+  }
+  const long down = -step;
+  const long value =
+      first <= most ? first : first - (first - most + down - 1) / down * down;
+  return value >= last ? value : -1;
+}
+
+std::string here() {
+  char folder[4096];
+  return ::getcwd(folder, sizeof folder) != nullptr ? folder : ".";
+}
+
+std::string in_folder(std::string_view folder, std::string_view name) {
+  return name.starts_with('/') ? std::string(name) : fmt::format("{}/{}", folder, name);
+}
+
+bool is_file(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool is_this_host(std::string_view name) {
+  char own[256] = "";
+  ::gethostname(own, sizeof own - 1);
+  return name.empty() || name == "localhost" || name == own ||
+         name.substr(0, name.find('.')) == std::string_view(own);
+}
+
+// The copy: another thread may set keys.
+InfoHints hints_of(Info* info) {
+  if (info == nullptr) return {};
+  const std::lock_guard lock(info->mutex);
+  return info->hints;
+}
+
+std::string value_of(const InfoHints& hints, const char* key) {
+  const std::string* const found = hints.find(key);
+  return found != nullptr ? *found : std::string();
+}
+
+// In the folders of the key path, then as a shell finds it, then in the folder that it is to work in.
+Err find_command(const std::string& command, std::string path, const std::string& wdir,
+                 std::string* out) {
+  const std::string folder = here();
+  for (std::string_view left = path; !left.empty();) {
+    const std::string_view part = take_part(left, ':');
+    *out = in_folder(in_folder(folder, part), command);
+    if (!part.empty() && is_file(*out)) return kSuccess;
+  }
+  const auto found = job::find_program(command);
+  if (found) {
+    *out = in_folder(folder, *found);
+    return kSuccess;
+  }
+  *out = in_folder(wdir, command);
+  if (!wdir.empty() && is_file(*out)) return kSuccess;
+  return fail(MPI_ERR_SPAWN, found.error().message);
+}
+
+}  // namespace
+
+std::optional<int> largest_of(std::string_view soft, int most) noexcept {
+  long best = -1;
+  while (!soft.empty()) {
+    std::string_view item = take_part(soft, ',');
+    std::array<long, 3> numbers{0, 0, 1};
+    size_t count = 0;
+    do {
+      if (count == numbers.size() ||
+          !read_number(take_part(item, ':'), &numbers[count++]))
+        return std::nullopt;
+    } while (!item.empty());
+    if (count == 1) numbers[1] = numbers[0];
+    if (numbers[2] == 0) return std::nullopt;
+    best = std::max(best, largest_of_range(numbers[0], numbers[1], numbers[2], most));
+  }
+  if (best < 0) return std::nullopt;
+  return static_cast<int>(best);
+}
+
+Err read_request(const char* command, char* const* argv, int maxprocs, Info* info,
+                 job::AppSpec* out) {
+  if (command == nullptr) return fail(MPI_ERR_ARG, "the command is a null pointer");
+  const InfoHints hints = hints_of(info);
+  if (const std::string host = value_of(hints, "host"); !is_this_host(host))
+    return fail(MPI_ERR_SPAWN,
+                fmt::format("info key host: {} is not this host, where all ranks that "
+                            "are spawned run",
+                            host));
+  std::string wdir = value_of(hints, "wdir");
+  if (!wdir.empty()) {
+    wdir = in_folder(here(), wdir);
+    if (!is_folder(wdir))
+      return fail(MPI_ERR_SPAWN, fmt::format("info key wdir: {} is no folder", wdir));
+    out->working_directory = wdir;
+  }
+  MPC_MPI_TRY(find_command(command, value_of(hints, "path"), wdir, &out->program));
+  out->ranks = maxprocs;
+  if (const std::string* const soft = hints.find("soft")) {
+    const auto most = largest_of(*soft, maxprocs);
+    if (!most)
+      return fail(
+          MPI_ERR_SPAWN,
+          fmt::format("info key soft: '{}' has no number up to {}", *soft, maxprocs));
+    out->ranks = *most;
+  }
+  for (; argv != nullptr && *argv != nullptr; ++argv) out->args.emplace_back(*argv);
+  return kSuccess;
+}
+
+}  // namespace mpc::mpi

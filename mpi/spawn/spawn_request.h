@@ -1,0 +1,27 @@
+#pragma once
+// SpawnRequest: what the arguments and info keys of MPI_Comm_spawn ask for.
+//
+// Role:      the program with its folder, arguments and number of ranks, as the job wants to know them.
+// Users:     mpi/spawn/spawn_calls.cpp.
+// Threads:   any execution of the rank: paths are relative to its working directory.
+// See also:  MPI-4.1 sections 11.8.2 (arguments) and 11.8.4 (info keys).
+
+#include <optional>
+#include <string_view>
+
+#include "mpi/objects/error.h"
+#include "mpi/objects/info.h"
+#include "runtime/job/job_spec.h"
+
+namespace mpc::mpi {
+
+// argv: without the program's name, up to a null pointer; null: none. info: may be null.
+// Errors: MPI_ERR_SPAWN (no such program, folder or host), MPI_ERR_ARG, MPI_ERR_INFO_VALUE.
+Err read_request(const char* command, char* const* argv, int maxprocs, Info* info,
+                 job::AppSpec* out);
+
+// The info key soft, "2:8:2,12": its largest number that is at most `most`. Nothing: there is none,
+// or the text has another form.
+std::optional<int> largest_of(std::string_view soft, int most) noexcept;
+
+}  // namespace mpc::mpi
