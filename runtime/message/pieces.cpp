@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/message/shared_copy.h"
 #include "runtime/message/short_wait.h"
 
 namespace mpc::msg {

@@ -19,12 +19,11 @@
 #include <cstdint>
 
 #include "runtime/datatype/datatype.h"
+#include "runtime/message/shared_copy.h"
 
 namespace mpc::msg {
 
-class SharedCopy;
-
-class Pieces {
+class Pieces final : public HelpedPieces {
  public:
   // Short ones, so that both ends begin soon; long ones cost fewer hand-overs.
   static constexpr size_t kLeastPiece = 2 << 10, kMostPiece = 8 << 10;
@@ -61,8 +60,7 @@ class Pieces {
     const size_t piece = std::clamp(bytes / kPieces, kLeastPiece, kMostPiece);
     return piece / 64 * 64;  // whole lines
   }
-  // The last use of this object by who has claimed the piece.
-  void do_helpers_part(uint32_t piece) noexcept;
+  void do_helpers_part(uint32_t piece) noexcept override;
 
  private:
   void do_copiers_part(uint32_t piece) noexcept;

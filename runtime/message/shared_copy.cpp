@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/counter.h"
-#include "runtime/message/pieces.h"
 #include "runtime/message/short_wait.h"
 #include "runtime/transport/memory/copy.h"
 
@@ -54,7 +53,7 @@ bool SharedCopy::open(void* dst, const void* src, size_t n) noexcept {
   return true;
 }
 
-bool SharedCopy::open(Pieces& pieces, uint32_t limit) noexcept {
+bool SharedCopy::open(HelpedPieces& pieces, uint32_t limit) noexcept {
   uint64_t round;
   if (!begin_opening(round)) return false;
   // release, each: as above.
@@ -74,7 +73,7 @@ bool SharedCopy::claim(Piece& piece) noexcept {
     const char* const src = src_.load(std::memory_order_acquire);
     const size_t bytes = bytes_.load(std::memory_order_acquire);
     const size_t step = piece_bytes_.load(std::memory_order_acquire);
-    Pieces* const pieces = pieces_.load(std::memory_order_acquire);
+    HelpedPieces* const pieces = pieces_.load(std::memory_order_acquire);
     const auto number = static_cast<uint32_t>(word & kPieceMask);
     // acquire pairs with allow(), too.
     if (number >= limit_.load(std::memory_order_acquire)) return false;

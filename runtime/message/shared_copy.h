@@ -15,7 +15,15 @@
 
 namespace mpc::msg {
 
-class Pieces;
+// What a copy may be besides one of contiguous data: the helper has a part to do for each piece.
+class HelpedPieces {
+ public:
+  // The last use of this object by who has claimed the piece.
+  virtual void do_helpers_part(uint32_t piece) noexcept = 0;
+
+ protected:
+  ~HelpedPieces() = default;
+};
 
 class alignas(64) SharedCopy {
  public:
@@ -34,7 +42,7 @@ class alignas(64) SharedCopy {
 
   // The same for pieces of which the owner only has a part to do. False: another copy is offered.
   // Those below `limit` may be begun. Ownership: `pieces` lives until each that was begun is done.
-  bool open(Pieces& pieces, uint32_t limit) noexcept;
+  bool open(HelpedPieces& pieces, uint32_t limit) noexcept;
   void allow(uint32_t limit) noexcept {
     // release pairs with claim(): the piece is packed, or its slot is free.
     limit_.store(limit, std::memory_order_release);
@@ -55,7 +63,7 @@ class alignas(64) SharedCopy {
   bool open(void* dst, const void* src, size_t n) noexcept;
   // The next piece, claimed. False: there is none.
   struct Piece {
-    Pieces* pieces;  // null: a copy of contiguous data, below
+    HelpedPieces* pieces;  // null: a copy of contiguous data, below
     uint32_t number;
     char* dst;
     const char* src;
@@ -72,7 +80,7 @@ class alignas(64) SharedCopy {
   std::atomic<size_t> piece_bytes_{1};
   std::atomic<uint32_t> limit_{
       0};  // pieces below it may be begun; also written while open
-  std::atomic<Pieces*> pieces_{nullptr};
+  std::atomic<HelpedPieces*> pieces_{nullptr};
   std::atomic<uint32_t> helped_{0};  // pieces that the helper has copied in this round
 };
 
