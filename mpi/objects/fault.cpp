@@ -69,6 +69,9 @@ std::string find_line(const Place& place) {
   constexpr int kMostMs = 3000;
   static std::once_flag once;
   std::call_once(once, job::addr2line::find_program);  // a program without mpcrun
+  // It is made for the one report of a crash: its child has a stack of which there is one.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   job::addr2line::ask(place.path.c_str(), &offset, &answer, 1, kMostMs);
   if (line[0] != '\0') return line;
   return fmt::format("{}+{:#x}", place.path, place.offset);
