@@ -47,13 +47,14 @@ void report_handles(int world_rank, const char* call) {
   for (const auto& [key, heap] : heaps) {
     const auto& [kind, place] = key;
     const std::string name = count_of(1, kind).substr(2);
-    report_fault(("not freed: " + name).c_str(), place, {}, [&, kind = kind] {
-      return fmt::format(
-          "at {} rank {} still has {}\n  made by {}{}{}", call, world_rank,
-          count_of(heap.count, kind),
-          heap.site.call != nullptr ? call_at(heap.site) : "an unknown call",
-          heap.example.empty() ? "" : ": ", heap.example);
-    });
+    report_fault(
+        ("not freed: " + name).c_str(), place, {}, [&, kind = kind, &heap = heap] {
+          return fmt::format(
+              "at {} rank {} still has {}\n  made by {}{}{}", call, world_rank,
+              count_of(heap.count, kind),
+              heap.site.call != nullptr ? call_at(heap.site) : "an unknown call",
+              heap.example.empty() ? "" : ": ", heap.example);
+        });
   }
 }
 

@@ -65,9 +65,9 @@ class Profiler {
   void look_at(const sched::Execution& execution);
   void ask_partner(const sched::Execution& execution, const sched::WaitReason& reason,
                    size_t index);
-  void add_up(int64_t elapsed_ns);
-  void add_call(size_t index, int64_t ns);
-  void add_members_wait(size_t index, int64_t ns);
+  void add_up(int64_t elapsed_ns) MPC_REQUIRES(lock_);
+  void add_call(size_t index, int64_t ns) MPC_REQUIRES(lock_);
+  void add_members_wait(size_t index, int64_t ns) MPC_REQUIRES(lock_);
   size_t index_of(int world_rank) const {
     return static_cast<size_t>(world_rank - job_.local_ranks().first);
   }
