@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/settings.h"
 #include "mpi/impl/process_mgmt.h"
 #include "mpi/objects/info.h"
 #include "mpi/objects/rank_state.h"
@@ -22,6 +23,15 @@ namespace {
 constexpr uint64_t kPlaceOfPorts = uint64_t{1} << 61;
 constexpr uint64_t kSocketMark = 0x6d70632d6a6f696e;  // "mpc-join"
 
+// MPI-4.1 section 11.9.3: an attempt to connect times out eventually if nobody accepts.
+IntSetting connect_limit{"mpi.connect_timeout",
+                         60,
+                         "s",
+                         "How long MPI_Comm_connect waits for MPI_Comm_accept if its "
+                         "info key timeout says nothing else; 0: without end",
+                         0,
+                         1'000'000};
+
 // The info key timeout, in seconds, as MPICH has it; 0: none, or the text is no number.
 double seconds_of(Info* info) {
   if (info == nullptr) return 0;
@@ -33,9 +43,11 @@ double seconds_of(Info* info) {
 // At the root.
 Learnt meet(Comm& comm, const char* port_name, Side side, Info* info,
             const char* what) {
+  double seconds = seconds_of(info);
+  if (seconds == 0 && side == Side::kConnect)
+    seconds = static_cast<double>(connect_limit.get());
   Match match;
-  if (const Err error =
-          meet_at_port(comm.self(), port_name, side, seconds_of(info), &match))
+  if (const Err error = meet_at_port(comm.self(), port_name, side, seconds, &match))
     return failed(error.code, last_error_message());
   Learnt learnt;
   meet_other_leader(comm.self(), comm.group(), match.other,
