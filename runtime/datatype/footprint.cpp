@@ -19,12 +19,15 @@ constexpr Count kBlockBytes = 512;  // of each block: a longer one is not all th
 constexpr Count kJumpCost = 4;
 constexpr Count kLeastRatio = 3;
 
+// Where displacement 0 is taken to lie: those below it are places, too.
+constexpr uintptr_t kMiddle = uintptr_t{1} << 63;
+
 void look_at_stretch(Cursor& at, Count room, Footprint& sum) noexcept {
   uintptr_t last = 0;
   for (int i = 0; i < kBlocks && room > 0 && at.leaf() != nullptr; ++i) {
     const Count block = std::min(at.contiguous_bytes(), room);
     const Count n = std::min(block, kBlockBytes);
-    const auto begin = reinterpret_cast<uintptr_t>(at.position());
+    const uintptr_t begin = kMiddle + reinterpret_cast<uintptr_t>(at.position());
     const uintptr_t first = begin / kLineBytes;
     const uintptr_t end = (begin + static_cast<uintptr_t>(n) - 1) / kLineBytes;
     // A stretch that begins within a line goes on with one that counts already.

@@ -52,6 +52,15 @@ TEST(Footprint, LooksAtAFewBlocksOnly) {
   EXPECT_EQ(sample_footprint(none->layout(), none->extent()).bytes, 0);
 }
 
+TEST(Footprint, BlocksMayBeginBelowDisplacementZero) {
+  const std::vector<Count> lengths{16}, places{-8};  // over two lines
+  const TypeRef type = make_hindexed(lengths, places, *predefined(abi::kByte)).value();
+  const Footprint found = sample_footprint(type->layout(), type->extent());
+  EXPECT_EQ(found.bytes % 16, 0);
+  EXPECT_GT(found.lines, 0);
+  EXPECT_LE(found.lines, found.bytes);
+}
+
 // Each of the figures of docs/design/0036-scattered-layouts.md.
 TEST(Footprint, SaysWhichLayoutsAreScattered) {
   EXPECT_TRUE(is_scattered(vector_of(4096, 8, 512)));
