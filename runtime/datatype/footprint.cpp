@@ -27,7 +27,7 @@ void look_at_stretch(Cursor& at, Count room, Footprint& sum) noexcept {
   for (int i = 0; i < kBlocks && room > 0 && at.leaf() != nullptr; ++i) {
     const Count block = std::min(at.contiguous_bytes(), room);
     const Count n = std::min(block, kBlockBytes);
-    const uintptr_t begin = kMiddle + reinterpret_cast<uintptr_t>(at.position());
+    const auto begin = reinterpret_cast<uintptr_t>(at.position());
     const uintptr_t first = begin / kLineBytes;
     const uintptr_t end = (begin + static_cast<uintptr_t>(n) - 1) / kLineBytes;
     // A stretch that begins within a line goes on with one that counts already.
@@ -51,7 +51,7 @@ Footprint sample_footprint(const Layout& layout, Count extent) noexcept {
   const Count total = layout.bytes * elements, step = total / kStretches;
   for (Count i = 0; i < kStretches; ++i) {
     const Count from = i * step, end = i + 1 < kStretches ? from + step : total;
-    Cursor at(nullptr, layout, elements, extent, from);
+    Cursor at(reinterpret_cast<char*>(kMiddle), layout, elements, extent, from);
     look_at_stretch(at, end - from, sum);
   }
   return sum;
