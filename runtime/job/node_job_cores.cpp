@@ -262,11 +262,10 @@ int NodeJob::expected_count() const {
   return may_spawn() ? std::max(local_count(), machine_->core_count()) : local_count();
 }
 
-// Cores may be shared, so there is no limit if the user has not given one.
+// Cores may be shared, so a job that may spawn has no limit if the user has not given one.
 int NodeJob::universe_size() const noexcept {
   const int expected = expected_count();
-  const bool has_limit =
-      !processes_.is_one_process() || !universe.is_default() || expected > size();
+  const bool has_limit = !may_spawn() || !universe.is_default() || expected > size();
   return has_limit ? expected : 0;
 }
 

@@ -41,8 +41,7 @@ int main(int argc, char** argv) {
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &number, &flag);
   CHECK(flag && *number >= 32767);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &number, &flag);
-  /* Set where it limits what may be spawned (docs/dynamic.md). */
-  CHECK(!flag || *number > size);
+  CHECK(flag && *number == size);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &number, &flag);
   CHECK(flag && *number == 1);
 
