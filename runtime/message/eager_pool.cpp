@@ -28,6 +28,9 @@ Block* EagerPool::take(size_t bytes) {
     --free_counts_[size_class];
   }
   lock_.unlock();
+  if (is_long(size_class)) {
+    long_bytes_.fetch_add(kSmallest << size_class, std::memory_order_relaxed);
+  }
   return block != nullptr ? block : make(size_class, this);
 }
 
@@ -52,6 +55,10 @@ void EagerPool::give_back(Block* block) noexcept {
   if (owner == nullptr) {
     ::operator delete (block, std::align_val_t{alignof(Block)});
     return;
+  }
+  if (is_long(block->size_class)) {
+    owner->long_bytes_.fetch_sub(kSmallest << block->size_class,
+                                 std::memory_order_relaxed);
   }
   owner->returned_.push(*block);
 }

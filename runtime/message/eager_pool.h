@@ -48,6 +48,10 @@ class EagerPool {
   // A rank keeps at most this much of each size for reuse.
   static constexpr size_t kKeptBytesPerClass = 64u << 10;
 
+  // Messages of more than this are long: of those a rank sends so much ahead of its receivers.
+  static constexpr size_t kLongBytes = 8u << 10;
+  static constexpr size_t kMostLongBytes = 1u << 20;
+
   EagerPool() = default;
   EagerPool(const EagerPool&) = delete;
   EagerPool& operator=(const EagerPool&) = delete;
@@ -59,6 +63,10 @@ class EagerPool {
   }
   // Caller: any. Never null: memory that is not there ends the process.
   Block* take(size_t bytes);
+  // Is less than kMostLongBytes under way in long blocks? A hint: senders at the same time may exceed it.
+  bool may_take_long() const noexcept {
+    return long_bytes_.load(std::memory_order_relaxed) < kMostLongBytes;
+  }
   // Caller: any execution of any rank. The pool outlives its blocks.
   static void give_back(Block* block) noexcept;
   // Frees what is not in use. Caller: nobody takes blocks any more.
@@ -72,6 +80,9 @@ class EagerPool {
     if (bytes <= kSmallest) return 0;
     return static_cast<int>(std::bit_width(bytes - 1) - std::bit_width(kSmallest - 1));
   }
+  static bool is_long(int size_class) noexcept {
+    return kSmallest << size_class > kLongBytes;
+  }
   Block* make(int size_class, EagerPool* owner);
   void collect() noexcept MPC_REQUIRES(lock_);
 
@@ -82,6 +93,8 @@ class EagerPool {
   MpscStack<Block, &Block::next_free> returned_;
   Block* free_[kClasses] MPC_GUARDED_BY(lock_) = {};
   size_t free_counts_[kClasses] MPC_GUARDED_BY(lock_) = {};
+  // Of long blocks that are taken and not given back. relaxed: only a bound.
+  std::atomic<size_t> long_bytes_{0};
 };
 
 }  // namespace mpc::msg

@@ -83,4 +83,15 @@ bool copy_scattered(const Operation& receive, const Operation& send) noexcept {
   return true;
 }
 
+bool leaves_packed(const Mailbox& mine, const Mailbox& to, const dt::Datatype& type,
+                   size_t bytes) noexcept {
+  if (!dt::is_scattered(type) || bytes > EagerPool::kMaxBytes ||
+      to.spinning.load(std::memory_order_relaxed) || to.is_delegated() ||
+      !mine.eager.may_take_long() || sched::Emulation::is_on())
+    return false;
+  const job::Rank* const rank = to.owner.load(std::memory_order_relaxed);
+  return rank != nullptr && rank->execution != nullptr &&
+         rank->execution->core() != sched::Execution::self().core();
+}
+
 }  // namespace mpc::msg

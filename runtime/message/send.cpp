@@ -8,6 +8,7 @@
 #include "runtime/message/packing.h"
 #include "runtime/message/remote.h"
 #include "runtime/message/routes.h"
+#include "runtime/message/scattered_copy.h"
 #include "runtime/message/waiting.h"
 #include "runtime/message/work.h"
 
@@ -165,6 +166,16 @@ bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
   return true;
 }
 
+// A longer one whose sender goes on, in a block. False: send a pointer.
+bool send_packed(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
+                 uint64_t& ticket) {
+  if (args.type->is_contiguous() || args.mode == Mode::kSynchronous ||
+      !leaves_packed(mine, to, *args.type, bytes))
+    return false;
+  ticket = to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args));
+  return true;
+}
+
 // A small message to a rank that looks at its ring, too long for the ring: the receiver copies
 // it, once, out of our buffer; or away from there, if no receive is posted. The sender waits
 // for that, and helps if it takes longer than a microsecond, but never for a receive.
@@ -238,15 +249,17 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   op.is_send = true;
   op.status = Status{};
   op.state.store(kActive, std::memory_order_relaxed);
-  if (!is_eager(args, bytes)) {
-    send_rendezvous(mine, to, op, args, bytes);
-  } else if (uint64_t ticket; send_now(mine, to, args, bytes, ticket)) {
+  const bool eager = is_eager(args, bytes);
+  if (uint64_t ticket; eager ? send_now(mine, to, args, bytes, ticket)
+                             : send_packed(mine, to, args, bytes, ticket)) {
     op.mailbox = &to;
     Mailbox::remember(op, ticket);
     op.in_ring.store(false, std::memory_order_relaxed);
     complete_at_start(op);
-  } else {
+  } else if (eager) {
     send_lazily(mine, to, op, args, bytes);
+  } else {
+    send_rendezvous(mine, to, op, args, bytes);
   }
 }
 

@@ -2,6 +2,7 @@
 // each byte comes over once, and no other byte is touched.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <random>
 
@@ -207,6 +208,61 @@ TEST_P(Scattered, SendsAreCancelled) {
         send(me, to(other, &token, 1, 6, 1), why);
       }
     }
+  }),
+            "");
+}
+
+// To a rank that computes on the other core they leave packed and are done with, up to a bound: the rest
+// waits for it.
+TEST(ScatteredAhead, SendsToARankThatComputesDoNotWait) {
+  constexpr Count kWords = 8192;
+  constexpr size_t kMessages = 2 * EagerPool::kMostLongBytes / (kWords * 4);
+  if (World(2, 1).is_over_network())
+    GTEST_SKIP() << "ScatteredAhead.SendsToARankThatComputesDoNotWait: between "
+                    "processes all are packed";
+  World world(2, 2);
+  Why why;
+  std::atomic<bool> computes{false}, is_sent{false};
+  EXPECT_EQ(world.run([&](job::Rank& me) {
+    const int other = 1 - me.world_rank;
+    const Case c{1, 1, kWords, kWords, Mode::kStandard, false};
+    // A rank that has slept lets others match for it until it looks for messages again.
+    char sleeps = 1;
+    while (sleeps != 0) {
+      if (me.world_rank == 0) {
+        recv(me, from(other, &sleeps, 1, 6), why);
+        sleeps = mailbox_of(me).is_delegated() ? 1 : 0;
+        send(me, to(other, &sleeps, 1, 6, 0), why);
+      } else {
+        send(me, to(other, &sleeps, 1, 6, 1), why);
+        recv(me, from(other, &sleeps, 1, 6), why);
+      }
+    }
+    if (me.world_rank == 0) {
+      computes.store(true, std::memory_order_release);
+      while (!is_sent.load(std::memory_order_acquire)) {
+      }
+      for (size_t i = 0; i < kMessages; ++i) {
+        Buffer in(1, kWords, -1);
+        recv(me, receive_of(in, other, c), why);
+        for (const int word : in.packed()) ASSERT_EQ(word, static_cast<int>(i));
+      }
+      return;
+    }
+    while (!computes.load(std::memory_order_acquire)) {
+    }
+    std::vector<Buffer> out;
+    std::vector<Request> requests(kMessages);
+    size_t done = 0;
+    for (size_t i = 0; i < kMessages; ++i)
+      out.emplace_back(1, kWords, static_cast<int>(i));
+    for (size_t i = 0; i < kMessages; ++i) {
+      start_send(me, requests[i], send_of(out[i], other, 1, c));
+      done += requests[i].is_complete() ? 1 : 0;
+    }
+    EXPECT_EQ(done, EagerPool::kMostLongBytes / (kWords * 4));
+    is_sent.store(true, std::memory_order_release);
+    for (Request& request : requests) wait(me, request, why);
   }),
             "");
 }
