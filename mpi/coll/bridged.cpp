@@ -40,9 +40,12 @@ Bridge* bridge_of(Comm& comm, const char* call) {
   const job::ProcessMap& map = comm.self().job->processes();
   if (!has_two_levels(comm, map)) return nullptr;
   auto bridge = std::make_shared<Bridge>();
-  split_comm(comm, map.process_of(comm.self().world_rank), 0, call, &bridge->inside);
-  split_comm(comm, bridge->inside->rank() == 0 ? 0 : MPI_UNDEFINED, 0, call,
-             &bridge->between);
+  // Members of several processes meet, and nothing of that can fail.
+  if (split_comm(comm, map.process_of(comm.self().world_rank), 0, call,
+                 &bridge->inside) ||
+      split_comm(comm, bridge->inside->rank() == 0 ? 0 : MPI_UNDEFINED, 0, call,
+                 &bridge->between))
+    return nullptr;
   // As reports say where a rank waits.
   bridge->inside->name = comm.display_name() + " (in its process)";
   if (bridge->between != nullptr)

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/settings.h"
 #include "mpi/coll/bridged.h"
 #include "mpi/coll/direct_common.h"
-#include "mpi/objects/check.h"
 #include "mpi/objects/wait_reasons.h"
 #include "nbc/direct/direct.h"
 #include "runtime/datatype/reduce.h"
@@ -16,11 +14,6 @@ namespace {
 
 using nbc::direct::Team;
 
-BoolSetting is_on(
-    "nbc.direct", true,
-    "Blocking collectives whose members all wait for each other copy straight "
-    "between the members' buffers; 0: by messages");
-
 // Of a blocking collective without messages.
 class TeamReason final : public sched::WaitReason {
  public:
@@ -28,10 +21,10 @@ class TeamReason final : public sched::WaitReason {
       : call_(call),
         comm_(comm),
         team_(team),
-        epoch_(team.member(comm.rank()).epoch + 1) {}
+        exchange_(team.member(comm.rank()).exchanges + 1) {}
   std::string text() const override {
     return fmt::format("{} on {}: {} of {} members are there", call_,
-                       comm_.display_name(), team_.arrived(epoch_), team_.size());
+                       comm_.display_name(), team_.arrived(exchange_), team_.size());
   }
   std::span<const int> members() const noexcept { return comm_.world_ranks(); }
 
@@ -39,7 +32,7 @@ class TeamReason final : public sched::WaitReason {
   const char* call_;
   const Comm& comm_;
   Team& team_;
-  const uint64_t epoch_;
+  const uint64_t exchange_;
 };
 
 bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
@@ -49,9 +42,6 @@ bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
 }
 
 [[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
-
-// Where it is not: what members of several processes may do instead.
-bool may_bridge() noexcept { return is_on.get() && !is_checking(); }
 
 Err run(const char* name, Comm& comm, Team& team, const nbc::direct::Call& call) {
   const TeamReason reason(name, comm, team);
@@ -82,10 +72,6 @@ Err run(const char* name, Comm& comm, Team& team, const nbc::direct::Call& call)
 
 }  // namespace
 
-bool may_go_direct(const Comm& comm) noexcept {
-  return is_on.get() && !is_checking() && comm.has_team();
-}
-
 bool describe_operation(nbc::direct::Operation& out, const dt::Datatype& type,
                         const Op& op) {
   if (!op.is_reduction()) return false;
@@ -102,7 +88,8 @@ Err error_of_outcome(const nbc::direct::Outcome& outcome, const char* name) {
 }
 
 std::optional<Err> direct_barrier(Comm& comm) {
-  if (!may_go_direct(comm)) return may_bridge() ? bridged_barrier(comm) : std::nullopt;
+  if (!may_go_direct(comm))
+    return is_direct_on() ? bridged_barrier(comm) : std::nullopt;
   return run("MPI_Barrier", comm, comm.team(), {});
 }
 
@@ -137,8 +124,8 @@ std::optional<Err> direct_allreduce(const void* sendbuf, void* recvbuf, dt::Coun
                                     TypeArg type, Op& op, Comm& comm) {
   if (count == 0) return {};
   if (!may_go_direct(comm))
-    return may_bridge() ? bridged_allreduce(sendbuf, recvbuf, count, type, op, comm)
-                        : std::nullopt;
+    return is_direct_on() ? bridged_allreduce(sendbuf, recvbuf, count, type, op, comm)
+                          : std::nullopt;
   nbc::direct::Call call;
   call.coll = nbc::Coll::kAllreduce;
   if (!describe_reduction(call, comm.team(), sendbuf, recvbuf, count, type, op))

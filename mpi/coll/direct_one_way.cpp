@@ -14,13 +14,14 @@ using nbc::Coll;
 using nbc::direct::Block;
 using nbc::direct::OneWayCall;
 
-// Each member on a place of its own. Members that share places are told without a team, which
-// might not be made for anything else.
-bool is_spread(Comm& comm) {
+// Many members that share places are told without a team, which might not be made for anything else.
+bool may_go_one_way(Comm& comm) {
   if (!may_go_direct(comm)) return false;
-  const std::span<const int> places = comm.places();
-  if (places.empty() || places[0] == places[1]) return false;
-  return comm.team().is_spread();
+  if (comm.size() > nbc::direct::kMostSharing) {
+    const std::span<const int> places = comm.places();
+    if (places.empty() || places[0] == places[1]) return false;
+  }
+  return nbc::direct::can_go_one_way(comm.team());
 }
 
 Block block(const void* data, dt::Count count, const dt::Datatype* type) noexcept {
@@ -35,7 +36,8 @@ Err run(const char* name, Comm& comm, const OneWayCall& call) {
 }
 
 bool fits(Comm& comm, Coll coll, const Block& block) {
-  return is_spread(comm) && nbc::direct::fits_one_way(comm.team(), coll, block.bytes());
+  return may_go_one_way(comm) &&
+         nbc::direct::fits_one_way(comm.team(), coll, block.bytes());
 }
 
 }  // namespace
@@ -92,8 +94,9 @@ std::optional<Err> reduce(const char* name, OneWayCall& call, const void* sendbu
                           void* recvbuf, dt::Count count, TypeArg type, Op& op,
                           Comm& comm) {
   call.send = block(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, type.type);
+  // Values are taken in the order of ranks, whether the operation commutes or not.
   if (count == 0 || !fits(comm, call.coll, call.send) ||
-      !nbc::direct::can_reduce(comm.team(), *type, op.commutes()))
+      !nbc::direct::can_reduce(comm.team(), *type, true))
     return {};
   call.op_code = static_cast<uint8_t>(op.code());
   call.recv = block(recvbuf, count, type.type);
@@ -143,7 +146,7 @@ constexpr size_t kMostDimensions =
 std::optional<Err> exchange(const char* name, nbc::direct::NeighbourCall& call,
                             Comm& comm) {
   const Topology* topology = comm.topology.get();
-  if (topology == nullptr || !is_spread(comm)) return {};
+  if (topology == nullptr || !may_go_one_way(comm)) return {};
   std::array<int, 2 * kMostDimensions> around;
   if (topology->kind == MPI_CART) {
     const size_t dimensions = topology->dims.size();

@@ -152,7 +152,8 @@ Err comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
   if (color < 0 && color != MPI_UNDEFINED)
     return fail(MPI_ERR_ARG, fmt::format("color {} is negative", color));
   Comm* made = nullptr;
-  split_comm(comm, color, key, "MPI_Comm_split", &made);
+  *newcomm = MPI_COMM_NULL;
+  MPC_MPI_TRY(split_comm(comm, color, key, "MPI_Comm_split", &made));
   *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
   return kSuccess;
 }
@@ -183,7 +184,8 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
       return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
   }
   Comm* made = nullptr;
-  split_comm(comm, color, key, "MPI_Comm_split_type", &made);
+  *newcomm = MPI_COMM_NULL;
+  MPC_MPI_TRY(split_comm(comm, color, key, "MPI_Comm_split_type", &made));
   if (made != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED &&
       made->size() == comm.size()) {
     // It must be a strict subset (MPI-4.1 section 7.4.2).
@@ -208,7 +210,8 @@ Err comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
     // Both groups take part, each with its own subgroup.
     const int index = table.index_of(comm.self().world_rank);
     Comm* made = nullptr;
-    split_comm(comm, index < 0 ? MPI_UNDEFINED : 0, index, "MPI_Comm_create", &made);
+    MPC_MPI_TRY(split_comm(comm, index < 0 ? MPI_UNDEFINED : 0, index,
+                           "MPI_Comm_create", &made));
     *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
     return kSuccess;
   }

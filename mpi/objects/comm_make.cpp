@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "mpi/objects/split_direct.h"
 #include "mpi/objects/split_rooms.h"
 
 namespace mpc::mpi {
@@ -118,8 +119,12 @@ Comm* duplicate_plain(Comm& comm) {
   return create_comm(comm, new_duplicate(comm));
 }
 
-void split_comm(Comm& comm, int color, int key, const char* what, Comm** out) {
-  if (comm.is_inter()) return split_intercomm(comm, color, key, what, out);
+Err split_comm(Comm& comm, int color, int key, const char* what, Comm** out) {
+  if (may_split_directly(comm)) return split_directly(comm, color, key, what, out);
+  if (comm.is_inter()) {
+    split_intercomm(comm, color, key, what, out);
+    return kSuccess;
+  }
   auto room = meet<SplitRoom>(
       comm.self(), meeting_key(MeetingKind::kSplit, comm), comm.members(),
       [&](SplitRoom& r) {
@@ -128,7 +133,7 @@ void split_comm(Comm& comm, int color, int key, const char* what, Comm** out) {
       what);
   *out = nullptr;
   const auto me = static_cast<size_t>(comm.rank());
-  if (room->part_of[me] < 0) return;
+  if (room->part_of[me] < 0) return kSuccess;
   const auto& part = room->parts[static_cast<size_t>(room->part_of[me])];
   Comm::Spec spec;
   spec.group = part.group;
@@ -136,6 +141,7 @@ void split_comm(Comm& comm, int color, int key, const char* what, Comm** out) {
   spec.context = part.ids.first;
   spec.reserve = part.ids.after(1);
   *out = create_comm(comm, spec);
+  return kSuccess;
 }
 
 Comm* first_ranks(Comm& comm, int n, MeetingKind kind,

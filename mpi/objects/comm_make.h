@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "mpi/objects/comm.h"
+#include "mpi/objects/error.h"
 #include "mpi/objects/meeting.h"
 
 namespace mpc::mpi {
@@ -50,8 +51,8 @@ class Duplication {
 msg::ContextId next_context(Comm& comm, const char* what);
 
 // One communicator for each color, members ordered by (key, rank); *out is null where the
-// color is MPI_UNDEFINED. Switches: yes.
-void split_comm(Comm& comm, int color, int key, const char* what, Comm** out);
+// color is MPI_UNDEFINED. Switches: yes. Errors: members of one process call something else.
+Err split_comm(Comm& comm, int color, int key, const char* what, Comm** out);
 
 // A communicator of the first `n` ranks, in the same order; null at the others. `decide` runs
 // at the first member that comes, of each process. Switches: as duplicate_plain().

@@ -11,14 +11,25 @@ namespace mpc::mpi {
 namespace {
 
 // All live tables by the hash of their content. Never destroyed: tables may outlive main().
-struct Registry {
+// In parts, each with a lock: members that split a communicator come here at the same time.
+struct alignas(64) Registry {
   std::mutex mutex;
   std::unordered_multimap<uint64_t, std::weak_ptr<const GroupTable>> tables;
-  GroupRef world;  // the last one asked for
 };
-Registry& registry() {
-  static Registry* const r = new Registry;
-  return *r;
+Registry& registry_of(uint64_t hash) {
+  constexpr size_t kParts = 32;
+  static Registry* const parts = new Registry[kParts];
+  return parts[(hash >> 32) % kParts];
+}
+
+// The last one asked for.
+struct World {
+  std::mutex mutex;
+  GroupRef table;
+};
+World& last_world() {
+  static World* const w = new World;
+  return *w;
 }
 
 uint64_t hash_of(std::span<const int> ranks) noexcept {
@@ -32,7 +43,7 @@ uint64_t hash_of(std::span<const int> ranks) noexcept {
 
 void forget(const GroupTable* table, uint64_t hash) {
   {
-    Registry& r = registry();
+    Registry& r = registry_of(hash);
     const std::lock_guard lock(r.mutex);
     const auto [first, last] = r.tables.equal_range(hash);
     // Any expired entry of this hash will do: each dead table removes one.
@@ -62,7 +73,7 @@ GroupTable::GroupTable(PrivateTag, std::vector<int> world_ranks)
 
 GroupRef GroupTable::make(std::vector<int> world_ranks) {
   const uint64_t hash = hash_of(world_ranks);
-  Registry& r = registry();
+  Registry& r = registry_of(hash);
   // Others of the same hash: dropped after the lock, as the last reference calls forget().
   std::vector<GroupRef> others;
   const std::lock_guard lock(r.mutex);
@@ -80,17 +91,17 @@ GroupRef GroupTable::make(std::vector<int> world_ranks) {
 }
 
 GroupRef GroupTable::world(int size) {
-  Registry& r = registry();
+  World& w = last_world();
   {
-    const std::lock_guard lock(r.mutex);
-    if (r.world && r.world->size() == size) return r.world;
+    const std::lock_guard lock(w.mutex);
+    if (w.table && w.table->size() == size) return w.table;
   }
   std::vector<int> ranks(static_cast<size_t>(size));
   for (int i = 0; i < size; ++i) ranks[static_cast<size_t>(i)] = i;
   GroupRef made = make(std::move(ranks));
   GroupRef old;  // dropped after the lock
-  const std::lock_guard lock(r.mutex);
-  old = std::exchange(r.world, made);
+  const std::lock_guard lock(w.mutex);
+  old = std::exchange(w.table, made);
   return made;
 }
 

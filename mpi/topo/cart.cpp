@@ -147,7 +147,7 @@ Err cart_sub(Comm& comm, std::span<const int> remain, MPI_Comm* out) {
     }
   }
   Comm* made = nullptr;
-  split_comm(comm, color, key, "MPI_Cart_sub", &made);
+  MPC_MPI_TRY(split_comm(comm, color, key, "MPI_Cart_sub", &made));
   made->topology = std::move(topology);
   *out = made->handle();
   return kSuccess;

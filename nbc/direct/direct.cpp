@@ -108,6 +108,7 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
   me.call = &call;
   ++me.epoch;
   ++me.exchanges;
+  me.way = Member::kBothWays;
   me.has_mismatch = false;
   me.truncated_by = -1;
   if (arrive(team, member, self, why)) {
@@ -115,6 +116,7 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
     act(actor);
     actor.release_place();
   }
+  me.done_by_all = me.epoch - 1;  // all members have come to this one
   const Place& place = team.place(me.place);
   if (me.has_mismatch) [[unlikely]]
     return {&place.complaint, place.calls_differ, me.truncated_by, -1};

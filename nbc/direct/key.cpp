@@ -10,10 +10,11 @@ namespace mpc::nbc::direct {
 namespace {
 
 std::string describe(uint64_t key) {
+  const auto op_code = static_cast<uint8_t>(key >> 8);
+  if (op_code == kSplits) return "MPI_Comm_split or a call of its kind";
   std::string name = name_of(static_cast<Coll>(key & 0xff));
   name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
   if (bytes_of(key) == 0) return "MPI_" + name;
-  const auto op_code = static_cast<uint8_t>(key >> 8);
   return fmt::format(
       "MPI_{} of {} bytes{}", name, bytes_of(key),
       op_code != 0 ? fmt::format(", {}", abi::handle_name(op_code)) : "");

@@ -15,6 +15,9 @@
 
 namespace mpc::nbc::direct {
 
+// Instead of an operation: an allgather by which a communicator is split.
+inline constexpr uint8_t kSplits = 0xff;
+
 // `bytes` is kept modulo 2^48. op_code: dt::abi::Op; 0: the user's, or none.
 constexpr uint64_t make_key(Coll coll, uint8_t op_code, size_t bytes) noexcept {
   return static_cast<uint64_t>(coll) | static_cast<uint64_t>(op_code) << 8 |

@@ -1,90 +1,120 @@
 #pragma once
 // Lane: one member's way through a one-way collective: its post, and those that it waits for.
 //
-// Role:      begins the collective, shows the own post, waits for others', meets all if it is time.
+// Role:      begins the collective, shows the own post, waits for others', tells how far it is.
 // Users:     nbc/direct/one_way.cpp, nbc/direct/neighbours.cpp.
 // Threads:   the member.
-// See also:  nbc/direct/one_way.h: the argument why this is right.
+// See also:  nbc/direct/track.h; nbc/direct/one_way.h: the argument why this is right.
+
+#include <utility>
 
 #include "nbc/direct/direct.h"
 #include "nbc/direct/key.h"
+#include "nbc/direct/track.h"
 
 namespace mpc::nbc::direct {
 
 class Lane {
  public:
-  Lane(Team& team, int member, job::Rank& self, const sched::WaitReason& why) noexcept
-      : team_(team),
+  Lane(Team& team, int member, job::Rank& self, const sched::WaitReason& why)
+      : tracks_(team.tracks()),
         me_(team.member(member)),
-        place_(team.place(member)),
+        own_(tracks_[member]),
         self_(self),
         why_(why),
         member_(member),
+        size_(team.size()),
         epoch_(++me_.epoch),
-        round_(epoch_ * kRounds),
-        must_meet_(!may_reuse(epoch_ + 1, me_.met)) {}
+        round_(epoch_ * kRounds) {}
 
   int member() const noexcept { return member_; }
-  // All members wait for all in this one.
-  bool must_meet() const noexcept { return must_meet_; }
-  Post& mine() noexcept { return place_.post(epoch_); }
-  Post& post_of(int member) noexcept { return team_.place(member).post(epoch_); }
-  unsigned char* room_for(size_t bytes) { return place_.room_for(epoch_, bytes); }
-  // The own next post will be written soon, and have so many bytes.
-  void expect(size_t bytes) noexcept { place_.fetch_for_writing(epoch_ + 1, bytes); }
+  Post& mine() noexcept { return own_.post(epoch_); }
+  Post& post_of(int member) noexcept { return tracks_[member].post(epoch_); }
+  unsigned char* room_for(size_t bytes) { return own_.room_for(epoch_, bytes); }
+  // Which way data go. If it is that of the collective before, those that this member waits for run ahead
+  // of it.
+  void go(int way) noexcept {
+    streams_ = std::exchange(me_.way, way) == way && way != Member::kBothWays;
+  }
+  // Before anything is written: waits until nobody reads the post, or the room if so many bytes need
+  // it, of the collective that this one takes the place of. Switches: yes.
+  void claim(size_t bytes) {
+    const uint64_t ahead = bytes > Post::kInlineBytes ? kRooms : kPosts;
+    if (epoch_ > me_.done_by_all + ahead) [[unlikely]]
+      await_done(epoch_ - ahead);
+  }
+  // Own later posts will be written soon, and have so many bytes.
+  void expect(size_t bytes) noexcept { own_.fetch_for_writing(epoch_, bytes); }
 
   // The own post is written. wake() those that read it.
   void show() noexcept {
-    // seq_cst: also for the sleepers, see Sleeper::wake(). Pairs with see().
+    // seq_cst: also for the sleepers, see wake(). Pairs with is_shown().
     mine().round.store(round_, std::memory_order_seq_cst);
   }
-  void wake(int member) noexcept {
-    if (member != member_) team_.place(member).sleeper.wake();
-  }
-  // Waits for the post. May run ahead: the writer does not wait for this member, so that if its post
-  // is there already, the next one may be, too, and is fetched while this one is used. (Where both
-  // wait for each other that would take the line from a writer that is about to write.) Switches: yes.
-  const Post& see(int member, bool may_run_ahead = false) {
-    Post& post = post_of(member);
-    // acquire pairs with show().
-    if (post.round.load(std::memory_order_acquire) < round_) {
-      wait_for_flag(post.round, round_, place_.sleeper, self_, why_);
-    } else if (may_run_ahead && !must_meet_) {
-      __builtin_prefetch(&team_.place(member).post(epoch_ + 1));
+  // If that member waits for what has just been shown.
+  void wake(int member) noexcept { wake_if_awaited(tracks_[member], round_); }
+  // Waits for the post. Switches: yes.
+  const Post& see(int source) {
+    const Post& post = post_of(source);
+    if (!is_shown(post)) {
+      await(post, source);
+    } else if (streams_) {
+      fetch_next(source);
     }
     return post;
   }
-  // The last that it does. Switches: if must_meet().
-  void leave() {
-    if (!must_meet_) return;
-    for (int m = 0; m < team_.size(); ++m) see(m);
-    me_.met = epoch_;
+  // The last that it does.
+  void leave() noexcept {
+    if (streams_ && !has_waited_ && own_.found_ahead < kFetchAhead) ++own_.found_ahead;
+    if (epoch_ % kTellEvery == 0) [[unlikely]]
+      tell(own_.done, epoch_);
   }
 
   // A reader says that it has read what stands outside of posts; the writer waits for that.
-  void say_read() noexcept {
-    place_.round.store(round_ + 1, std::memory_order_seq_cst);
-  }
+  void say_read() noexcept { tell(own_.read, epoch_); }
   void await_reader(int member) {
-    wait_for_flag(team_.place(member).round, round_ + 1, place_.sleeper, self_, why_);
+    wait(tracks_[member].read, epoch_, member, kAnything);
   }
 
   // What the post says is not what this member does.
-  [[gnu::cold]] void complain(Outcome& outcome, int other, uint64_t own_key) {
-    place_.complaint = difference(other, post_of(other).key, member_, own_key);
-    outcome.mismatch = &place_.complaint;
-    outcome.calls_differ = !is_same_call(post_of(other).key, own_key);
-  }
+  [[gnu::cold]] void complain(Outcome& outcome, int other, uint64_t own_key);
 
  private:
-  Team& team_;
+  static constexpr uint64_t kAnything = 1;  // no number of a post
+  static_assert(kRounds > kAnything);
+
+  bool is_shown(const Post& post) const noexcept {
+    // acquire pairs with show().
+    return post.round.load(std::memory_order_acquire) >= round_;
+  }
+  // Later posts may be there, too. (A line that is fetched before it was written is taken from its
+  // writer: so the farther ahead, the more calls in a row did not have to wait.)
+  void fetch_next(int source) const noexcept {
+    for (uint64_t i = 1; i <= own_.found_ahead; ++i)
+      __builtin_prefetch(&tracks_[source].post(epoch_ + i));
+  }
+  void await(const Post& post, int source);
+  bool look_seldom(const Post& post) const noexcept;
+  void await_done(uint64_t needed);
+  void wait(const std::atomic<uint64_t>& flag, uint64_t value, int member,
+            uint64_t number);
+  void tell(std::atomic<uint64_t>& flag, uint64_t value) noexcept;
+  void wake_if_awaited(Track& track, uint64_t number) const noexcept {
+    // seq_cst, pairs with wait(): either this sees what the member waits for, or the member sees what
+    // has been stored before. What it waited for earlier matches no number twice.
+    if (track.awaited_number.load(std::memory_order_seq_cst) == number &&
+        track.awaited_member.load(std::memory_order_relaxed) == member_) [[unlikely]]
+      track.sleeper.wake();
+  }
+
+  Track* const tracks_;  // by member
   Member& me_;
-  Place& place_;
+  Track& own_;
   job::Rank& self_;
   const sched::WaitReason& why_;
-  const int member_;
+  const int member_, size_;
   const uint64_t epoch_, round_;
-  const bool must_meet_;
+  bool streams_ = false, has_waited_ = false;
 };
 
 }  // namespace mpc::nbc::direct

@@ -22,10 +22,11 @@ int block_from(const NeighbourCall& call, int i) noexcept {
 }
 
 // False: the blocks are read from the member's buffer, while it waits.
-bool show_blocks(Lane& lane, const NeighbourCall& call, size_t bytes, int size) {
-  Post& post = lane.mine();
+bool show_blocks(Lane& lane, const NeighbourCall& call, size_t bytes) {
   const auto blocks = static_cast<size_t>(blocks_of(call));
   const bool fits = bytes == 0 || blocks == 0 || bytes <= kScratchBytes / blocks;
+  lane.claim(fits ? bytes * blocks : 0);
+  Post& post = lane.mine();
   post.key = make_key(call.coll, 0, bytes);
   post.source = nullptr;
   post.target = const_cast<NeighbourCall*>(&call);  // only read
@@ -36,12 +37,8 @@ bool show_blocks(Lane& lane, const NeighbourCall& call, size_t bytes, int size) 
     post.source = room;
   }
   lane.show();
-  if (lane.must_meet()) {
-    for (int m = 0; m < size; ++m) lane.wake(m);
-  } else {
-    for (const int m : call.destinations)
-      if (m >= 0) lane.wake(m);
-  }
+  for (const int m : call.destinations)
+    if (m >= 0) lane.wake(m);
   lane.expect(bytes * blocks);
   return fits;
 }
@@ -78,18 +75,15 @@ bool take_from(Lane& lane, const NeighbourCall& call, int i, Outcome& outcome) {
 Outcome run_with_neighbours(Team& team, int member, job::Rank& self,
                             const NeighbourCall& call, const sched::WaitReason& why) {
   Lane lane(team, member, self, why);
-  const bool fits = show_blocks(lane, call, call.send.bytes(), team.size());
+  lane.go(Member::kBothWays);
+  const bool fits = show_blocks(lane, call, call.send.bytes());
   Outcome outcome;
   bool has_read = false;
   for (int i = 0; i < static_cast<int>(call.sources.size()); ++i) {
     if (call.sources[static_cast<size_t>(i)] >= 0)
       has_read |= take_from(lane, call, i, outcome);
   }
-  if (has_read) {
-    lane.say_read();
-    for (const int m : call.sources)
-      if (m >= 0) lane.wake(m);
-  }
+  if (has_read) lane.say_read();
   if (!fits) {
     for (const int m : call.destinations)
       if (m >= 0 && m != member) lane.await_reader(m);

@@ -54,16 +54,34 @@ int row_of(int member, int root) noexcept {
   return member > root ? member - 1 : member;
 }
 
+// The way that data go. Two collectives of the same way in turn: those that give do not wait for
+// those that take.
+int way_of(const OneWayCall& call) noexcept {
+  switch (call.coll) {
+    case Coll::kBcast:
+    case Coll::kScatter:
+      return 2 * call.root;
+    case Coll::kGather:
+    case Coll::kReduce:
+      return 2 * call.root + 1;
+    default:
+      return Member::kUpwards;
+  }
+}
+
 // ---- what a member shows -----------------------------------------------------------------
 
 void give(Lane& lane, const OneWayCall& call, size_t bytes, int size) {
   if (call.coll != Coll::kScatter) {
+    lane.claim(bytes);
     unsigned char* const room = lane.room_for(bytes);
     pack(call.send, room);
     lane.mine().source = room;
     return;
   }
-  unsigned char* const room = lane.room_for(bytes * static_cast<size_t>(size - 1));
+  const size_t all = bytes * static_cast<size_t>(size - 1);
+  lane.claim(all);
+  unsigned char* const room = lane.room_for(all);
   lane.mine().source = room;
   for (int m = 0; m < size; ++m) {
     if (m == call.root) continue;
@@ -129,11 +147,10 @@ void take_values(Lane& lane, const OneWayCall& call, Range sources) {
   const void* own = call.send.data;
   // An exscan has the values below its own, a scan its own, too.
   const int last = call.coll == Coll::kScan ? sources.last + 1 : sources.last;
+  alignas(64) unsigned char kept[kScratchBytes];
   if (own == call.recv.data &&
       me + 1 < last) {  // in place, and read after the first write
-    const size_t bytes = static_cast<size_t>(count) * element;
-    unsigned char* const kept = lane.room_for(bytes);  // a root's post shows no data
-    std::memcpy(kept, own, bytes);
+    std::memcpy(kept, own, static_cast<size_t>(count) * element);
     own = kept;
   }
   fold(
@@ -151,7 +168,7 @@ bool see_all(Lane& lane, Range sources, uint64_t key, bool are_alike,
   bool is_right = true;
   for (int s = sources.first; s < sources.last; ++s) {
     if (s == lane.member()) continue;
-    const uint64_t other = lane.see(s, true).key;
+    const uint64_t other = lane.see(s).key;
     if (other == key) [[likely]]
       continue;
     if (is_right && (are_alike || !is_same_call(other, key))) {
@@ -176,10 +193,19 @@ void take(Lane& lane, const OneWayCall& call, uint64_t key, int size,
 
 }  // namespace
 
+bool can_go_one_way(const Team& team) noexcept {
+  return team.is_spread() || team.size() <= kMostSharing;
+}
+
 bool fits_one_way(const Team& team, Coll coll, size_t bytes) noexcept {
+  // One member takes the values of all, or each those of all before it: a tree spreads that.
+  constexpr size_t kMostTaken = 8192;
+  const auto size = static_cast<size_t>(team.size());
+  if (is_reduction(coll) && !team.is_spread() && bytes > kMostTaken / size)
+    return false;
   const size_t blocks =
       coll == Coll::kScatter ? static_cast<size_t>(team.size() - 1) : 1;
-  return team.is_spread() && bytes != 0 && bytes <= kScratchBytes / blocks;
+  return can_go_one_way(team) && bytes != 0 && bytes <= kScratchBytes / blocks;
 }
 
 Outcome run_one_way(Team& team, int member, job::Rank& self, const OneWayCall& call,
@@ -192,12 +218,12 @@ Outcome run_one_way(Team& team, int member, job::Rank& self, const OneWayCall& c
   const uint64_t key = make_key(call.coll, call.op_code, bytes);
   const int size = team.size();
   const Range readers = readers_of(call, member, size);
-  if (!readers.is_empty()) give(lane, call, bytes, size);
-  if (!readers.is_empty() || lane.must_meet()) {
+  lane.go(way_of(call));
+  if (!readers.is_empty()) {
+    give(lane, call, bytes, size);
     lane.mine().key = key;
     lane.show();
-    const Range woken = lane.must_meet() ? Range{0, size} : readers;
-    for (int m = woken.first; m < woken.last; ++m) lane.wake(m);
+    for (int m = readers.first; m < readers.last; ++m) lane.wake(m);
   }
   lane.expect(bytes);
   Outcome outcome;

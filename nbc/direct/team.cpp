@@ -28,50 +28,30 @@ Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size
   }
 }
 
-int Team::arrived(uint64_t epoch) const noexcept {
+int Team::arrived(uint64_t exchange) const noexcept {
   uint64_t count = 0;
   for (const auto& place : places_) {
     if (place->members.size() == 1) {  // it never counts arrivals; see arrive()
-      const uint64_t round = epoch * kRounds;
+      const uint64_t round = exchange * kRounds;
       if (place->posts[0].round.load(std::memory_order_relaxed) >= round ||
           place->posts[1].round.load(std::memory_order_relaxed) >= round ||
           place->round.load(std::memory_order_relaxed) >= round)
         ++count;
       continue;
     }
-    const uint64_t before = (epoch - 1) * place->members.size();
+    const uint64_t before = (exchange - 1) * place->members.size();
     const uint64_t arrivals = place->arrived.load(std::memory_order_relaxed);
     if (arrivals > before) count += std::min(arrivals - before, place->members.size());
   }
   return static_cast<int>(count);
 }
 
-// ---- Place -------------------------------------------------------------------------------
-
-unsigned char* Place::room_for(uint64_t epoch, size_t bytes) {
-  if (bytes <= Post::kInlineBytes) return post(epoch).data;
-  if (shown_scratch == nullptr)
-    shown_scratch.reset(new unsigned char[kPosts * kScratchStep]);
-  return shown_scratch.get() + epoch % kPosts * kScratchStep;
-}
-
-namespace {
-
-constexpr size_t kLineBytes = 64;
-constexpr size_t kFetchedBytes = 1024;  // more than that a core does not fetch at once
-
-inline void fetch_line(const void* line) noexcept {
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
-}
-
-}  // namespace
-
-void Place::fetch_for_writing(uint64_t epoch, size_t bytes) noexcept {
-  fetch_line(&post(epoch));
-  if (bytes <= Post::kInlineBytes || shown_scratch == nullptr) return;
-  const unsigned char* const room = shown_scratch.get() + epoch % kPosts * kScratchStep;
-  for (size_t at = 0; at < std::min(bytes, kFetchedBytes); at += kLineBytes)
-    fetch_line(room + at);
+Track* Team::make_tracks() {
+  std::call_once(making_tracks_, [this] {
+    owned_tracks_ = std::make_unique<Track[]>(members_.size());
+    tracks_.store(owned_tracks_.get(), std::memory_order_release);
+  });
+  return owned_tracks_.get();
 }
 
 // ---- waiting -----------------------------------------------------------------------------
@@ -110,13 +90,13 @@ void wait_for_flag(const std::atomic<uint64_t>& flag, uint64_t number, Sleeper& 
 bool arrive(Team& team, int member, job::Rank& self, const sched::WaitReason& why) {
   Member& me = team.member(member);
   Place& place = team.place(me.place);
-  const uint64_t epoch = me.epoch;
+  const uint64_t exchange = me.exchanges;
   const uint64_t all = place.members.size();
   // acq_rel: the last one sees what the others brought; release for the one after us.
   if (all == 1) return true;
-  if (place.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == epoch * all)
+  if (place.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == exchange * all)
     return true;
-  FlagWait{place.released, epoch, me.sleeper}.wait(self, why);
+  FlagWait{place.released, exchange, me.sleeper}.wait(self, why);
   return false;
 }
 
@@ -130,9 +110,8 @@ Actor::Actor(Team& team, int member, job::Rank& self,
       self_(self),
       why_(why),
       place_number_(me_.place),
-      epoch_(me_.epoch),
       exchange_(me_.exchanges),
-      round_(epoch_ * kRounds) {}
+      round_(exchange_ * kRounds) {}
 
 // Waits for the others' flags; the own one is shown. A member that sees all of them there
 // wakes those that sleep: the last one in the single order of the seq_cst stores does see it, and a
@@ -154,7 +133,6 @@ void Actor::await_others(FlagOf flag_of) {
 }
 
 void Actor::exchange_posts() {
-  me_.met = epoch_;
   if (team_.place_count() == 1) return;
   mine().round.store(round_, std::memory_order_seq_cst);
   await_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
@@ -176,7 +154,7 @@ unsigned char* Actor::room_for(size_t bytes) {
 
 void Actor::release_place() noexcept {
   if (place_.members.size() == 1) return;
-  place_.released.store(epoch_, std::memory_order_seq_cst);
+  place_.released.store(exchange_, std::memory_order_seq_cst);
   for (const int m : place_.members) {
     if (&team_.member(m) != &me_) team_.member(m).sleeper.wake();
   }

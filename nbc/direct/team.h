@@ -15,16 +15,20 @@
 //     `released`               ... meet() as often as data need ...
 //     return  <------------ released = e
 //
-// Numbers only grow: collective e of a team has the rounds kRounds * e + 0, 1, ...
+// Numbers only grow: exchange e of a team has the rounds kRounds * e + 0, 1, ... Here e counts exchanges, the
+// collectives that are not one-way; epochs count both.
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "nbc/direct/call.h"
+#include "nbc/direct/post.h"
+#include "nbc/direct/track.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/sleeper.h"
 
@@ -36,70 +40,34 @@ struct alignas(64) Member {
   const Call* call = nullptr;  // by the member before its arrival
   uint64_t epoch = 0;          // the member's own: collectives begun
   uint64_t exchanges = 0;      // likewise: those of them that are not one-way
-  uint64_t met = 0;  // likewise: the last one in which it saw all others' posts
-  Sleeper sleeper;   // waits for Place::released
+  uint64_t done_by_all = 0;    // likewise: all members are done with those up to this
+  // Likewise: which way data went in the last one: from a root, to it, or:
+  static constexpr int kBothWays = -1, kUpwards = -2;  // to higher ranks
+  int way = kBothWays;
+  Sleeper sleeper;  // waits for Place::released
   int place = 0;
   // Written by the member that acts for the place, read by the member once released:
   bool has_mismatch = false;  // see Place::complaint
   int truncated_by = -1;  // the rank whose data were longer than this member's buffer
 };
 
-// What a place shows the others, for one collective.
-struct alignas(64) Post {
-  static constexpr size_t kInlineBytes = 32;  // the rest of the line
-  std::atomic<uint64_t> round{0};             // release: the rest is written
-  uint64_t key = 0;              // what all members must give alike; see key_of()
-  const void* source = nullptr;  // the place's contribution
-  void* target = nullptr;        // where others may write its result
-  alignas(16) unsigned char data[kInlineBytes] = {};
-};
-
-// What a place has beyond a line, it shows in its scratch memory.
-inline constexpr size_t kScratchBytes = 4096;
-
-// The posts of one-way collectives. A place has at most so many of them between two collectives in
-// which it sees the posts of all others: that is what says that they have read its old ones.
-inline constexpr uint64_t kPosts = 16;
-// Their parts of the scratch memory do not lie a power of two apart, or all of them would want the
-// same lines of a cache.
-inline constexpr size_t kScratchStep = kScratchBytes + 576;
-
-// Who has seen all others' posts of `met` knows that they are done with all before it; so the post
-// of `epoch` is free if the one that it takes the place of was of a collective before `met`.
-constexpr bool may_reuse(uint64_t epoch, uint64_t met) noexcept {
-  return epoch < met + kPosts;
-}
-
 struct Place {
   alignas(64) std::atomic<uint64_t> arrived{
       0};  // members' arrivals since the beginning
-  alignas(64) std::atomic<uint64_t> released{0};  // last collective that is over here
-  alignas(64) std::atomic<uint64_t> round{0};  // later rounds of the collective in hand
+  alignas(64) std::atomic<uint64_t> released{0};  // last exchange that is over here
+  alignas(64) std::atomic<uint64_t> round{0};  // later rounds of the exchange in hand
   // Of exchanges, two in turn: place q may still read that of one exchange while this one is at the
-  // next, but not at the one after, for which q has to be at the next.
-  Post posts[2];
+  // next, but not at the one after, for which q has to be at the next. Not side by side: who reads one
+  // line may fetch its neighbour, which its writer wants.
+  struct alignas(128) Apart : Post {};
+  Apart posts[2];
   Sleeper sleeper;           // the acting member waits here for other places
   std::vector<int> members;  // ascending
   // Written by the acting member; there is none before all members have come again:
   std::string complaint;
   bool calls_differ = false;  // the complaint is not about amounts of data only
   std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes, in turn
-
-  // Of one-way collectives: see nbc/direct/one_way.h. Lines apart from those of exchanges, so that
-  // what fetches lines ahead does not take one that its writer wants.
-  Post shown[kPosts];
-  std::unique_ptr<unsigned char[]>
-      shown_scratch;  // a part for each; null: not needed yet
-
-  Post& post(uint64_t epoch) noexcept { return shown[epoch % kPosts]; }
-  // Room for `bytes` (at most kScratchBytes) that others may read once the post is shown.
-  unsigned char* room_for(uint64_t epoch, size_t bytes);
-  // Fetches the lines of the post of `epoch`, and of `bytes` in its room, to be written soon.
-  void fetch_for_writing(uint64_t epoch, size_t bytes) noexcept;
 };
-
-// The number of a post or a meeting in Post::round and Place::round.
-inline constexpr uint64_t kRounds = 8;  // of one collective, at most
 
 // Waits until the flag is `number` or more; the sleeper is the caller's alone. Order: acquire.
 // Switches: yes.
@@ -123,14 +91,25 @@ class Team {
   // Each member has a place of its own: member m has place m.
   bool is_spread() const noexcept { return largest_place_ == 1; }
   Place& place(int p) noexcept { return *places_[static_cast<size_t>(p)]; }
+  // By member; made when a member of the team asks for them first.
+  Track* tracks() {
+    // acquire pairs with the release in make_tracks().
+    Track* const made = tracks_.load(std::memory_order_acquire);
+    return made != nullptr ? made : make_tracks();
+  }
 
-  // How many members are there of those of collective `epoch`; for reports, may be stale.
-  int arrived(uint64_t epoch) const noexcept;
+  // How many members are there of those of an exchange; for reports, may be stale.
+  int arrived(uint64_t exchange) const noexcept;
 
  private:
+  Track* make_tracks();
+
   std::vector<Member> members_;
   std::vector<int> place_of_;
   std::vector<std::unique_ptr<Place>> places_;
+  std::atomic<Track*> tracks_{nullptr};
+  std::unique_ptr<Track[]> owned_tracks_;  // written once, by who makes them
+  std::once_flag making_tracks_;
   int largest_place_ = 0;
   bool is_in_rank_order_ = true;
 };
@@ -170,7 +149,7 @@ class Actor {
   job::Rank& self_;
   const sched::WaitReason& why_;
   const int place_number_;
-  const uint64_t epoch_, exchange_;
+  const uint64_t exchange_;
   uint64_t round_;
 };
 

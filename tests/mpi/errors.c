@@ -75,6 +75,17 @@ static void not_the_same(int rank, int size) {
     CHECK(strstr(text, "MPI_SUM") != NULL && strstr(text, "MPI_MAX") != NULL);
     CHECK(strstr(text, "receive buffer") == NULL);
   }
+  if (size > 1 && size <= 32 &&
+      calls_are_compared()) { /* more meet elsewhere, and wait */
+    MPI_Comm part = comm;
+    code = rank == size - 1 ? MPI_Barrier(comm) : MPI_Comm_split(comm, 0, 0, &part);
+    MPI_Error_class(code, &class);
+    CHECK(class == MPI_ERR_NOT_SAME);
+    CHECK(rank == size - 1 || part == MPI_COMM_NULL);
+    MPI_Error_string(code, text, &len);
+    CHECK(strstr(text, "MPI_Barrier") != NULL &&
+          strstr(text, "MPI_Comm_split") != NULL);
+  }
   MPI_Comm_free(&comm);
 }
 

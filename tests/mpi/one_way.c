@@ -9,8 +9,7 @@ enum { kMost = 6000 }; /* bytes of a block */
 
 static int rank, size;
 static unsigned char *in, *out, *expected;
-
-static void wait_for(MPI_Request* request) { MPI_Wait(request, MPI_STATUS_IGNORE); }
+static MPI_Request request;
 
 /* Ones and twos of the type, so that sums and products are exact in any order. */
 static void fill(unsigned char* to, MPI_Datatype type, int count) {
@@ -36,10 +35,23 @@ static void same(size_t bytes) {
   memset(expected, 7, bytes);
 }
 
+/* Both forms of a call, into `out` and into `expected`, which have `bytes` alike. */
+#define BOTH(bytes, blocking, starting)    \
+  do {                                     \
+    (void)(blocking);                      \
+    (void)(starting);                      \
+    MPI_Wait(&request, MPI_STATUS_IGNORE); \
+    same(bytes);                           \
+  } while (0)
+
+static void start_in_place(size_t bytes) {
+  memcpy(out, in, bytes);
+  memcpy(expected, in, bytes);
+}
+
 /* One operation on one type, all reductions; root: of MPI_Reduce. */
 static void reductions(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count,
                        int root) {
-  MPI_Request request;
   MPI_Aint lb, extent;
   int parts[64];
   MPI_Type_get_extent(type, &lb, &extent);
@@ -52,47 +64,27 @@ static void reductions(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count,
     CHECK(MPI_Iscan(in, expected, count, type, op, comm, &request) != MPI_SUCCESS);
     return;
   }
-  MPI_Iscan(in, expected, count, type, op, comm, &request);
-  wait_for(&request);
-  same(bytes);
-  MPI_Exscan(in, out, count, type, op, comm);
-  MPI_Iexscan(in, expected, count, type, op, comm, &request);
-  wait_for(&request);
-  same(bytes);
-  MPI_Reduce(in, out, count, type, op, root, comm);
-  MPI_Ireduce(in, expected, count, type, op, root, comm, &request);
-  wait_for(&request);
-  same(bytes);
-  MPI_Reduce_scatter_block(in, out, count, type, op, comm);
-  MPI_Ireduce_scatter_block(in, expected, count, type, op, comm, &request);
-  wait_for(&request);
-  same(bytes);
+  BOTH(bytes, MPI_SUCCESS, MPI_Iscan(in, expected, count, type, op, comm, &request));
+  BOTH(bytes, MPI_Exscan(in, out, count, type, op, comm),
+       MPI_Iexscan(in, expected, count, type, op, comm, &request));
+  BOTH(bytes, MPI_Reduce(in, out, count, type, op, root, comm),
+       MPI_Ireduce(in, expected, count, type, op, root, comm, &request));
+  BOTH(bytes, MPI_Reduce_scatter_block(in, out, count, type, op, comm),
+       MPI_Ireduce_scatter_block(in, expected, count, type, op, comm, &request));
   for (int r = 0; r < size; ++r) parts[r] = r % 3 == 0 ? 0 : count;
   if (size < 2) parts[0] = count;
-  MPI_Reduce_scatter(in, out, parts, type, op, comm);
-  MPI_Ireduce_scatter(in, expected, parts, type, op, comm, &request);
-  wait_for(&request);
-  same(bytes);
-  /* In place. */
-  memcpy(out, in, bytes);
-  memcpy(expected, in, bytes);
-  MPI_Scan(MPI_IN_PLACE, out, count, type, op, comm);
-  MPI_Iscan(MPI_IN_PLACE, expected, count, type, op, comm, &request);
-  wait_for(&request);
-  same(bytes);
-  memcpy(out, in, bytes);
-  memcpy(expected, in, bytes);
-  MPI_Exscan(MPI_IN_PLACE, out, count, type, op, comm);
-  MPI_Iexscan(MPI_IN_PLACE, expected, count, type, op, comm, &request);
-  wait_for(&request);
-  same(bytes);
-  memcpy(out, in, bytes);
-  memcpy(expected, in, bytes);
-  MPI_Reduce(rank == root ? MPI_IN_PLACE : in, out, count, type, op, root, comm);
-  MPI_Ireduce(rank == root ? MPI_IN_PLACE : in, expected, count, type, op, root, comm,
-              &request);
-  wait_for(&request);
-  same(bytes);
+  BOTH(bytes, MPI_Reduce_scatter(in, out, parts, type, op, comm),
+       MPI_Ireduce_scatter(in, expected, parts, type, op, comm, &request));
+  start_in_place(bytes);
+  BOTH(bytes, MPI_Scan(MPI_IN_PLACE, out, count, type, op, comm),
+       MPI_Iscan(MPI_IN_PLACE, expected, count, type, op, comm, &request));
+  start_in_place(bytes);
+  BOTH(bytes, MPI_Exscan(MPI_IN_PLACE, out, count, type, op, comm),
+       MPI_Iexscan(MPI_IN_PLACE, expected, count, type, op, comm, &request));
+  start_in_place(bytes);
+  const void* const from = rank == root ? MPI_IN_PLACE : in;
+  BOTH(bytes, MPI_Reduce(from, out, count, type, op, root, comm),
+       MPI_Ireduce(from, expected, count, type, op, root, comm, &request));
 }
 
 static void all_types_and_operations(MPI_Comm comm) {
@@ -198,20 +190,17 @@ static void neighbours(MPI_Comm comm, int sources, int destinations) {
   for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
     const int n = counts[c];
     const size_t bytes = sizeof(int) * (size_t)(n * sources);
-    MPI_Request request;
     for (int i = 0; i < n * (destinations + 1); ++i)
       ((int*)in)[i] = rank * 10000 + n * 7 + i;
     memset(out, 7, bytes);
     memset(expected, 7, bytes);
     for (int times = 0; times < 12; ++times) {
-      MPI_Neighbor_allgather(in, n, MPI_INT, out, n, MPI_INT, comm);
-      MPI_Ineighbor_allgather(in, n, MPI_INT, expected, n, MPI_INT, comm, &request);
-      wait_for(&request);
-      same(bytes);
-      MPI_Neighbor_alltoall(in, n, MPI_INT, out, n, MPI_INT, comm);
-      MPI_Ineighbor_alltoall(in, n, MPI_INT, expected, n, MPI_INT, comm, &request);
-      wait_for(&request);
-      same(bytes);
+      BOTH(bytes, MPI_Neighbor_allgather(in, n, MPI_INT, out, n, MPI_INT, comm),
+           MPI_Ineighbor_allgather(in, n, MPI_INT, expected, n, MPI_INT, comm,
+                                   &request));
+      BOTH(
+          bytes, MPI_Neighbor_alltoall(in, n, MPI_INT, out, n, MPI_INT, comm),
+          MPI_Ineighbor_alltoall(in, n, MPI_INT, expected, n, MPI_INT, comm, &request));
     }
   }
 }

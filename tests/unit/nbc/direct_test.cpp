@@ -17,14 +17,17 @@
 #include "runtime/datatype/reduce.h"
 #include "tests/unit/message/world.h"
 #include "tests/unit/nbc/findings.h"
+#include "tests/unit/nbc/rank_steps.h"
 
 namespace mpc::nbc::direct {
 namespace {
 
 using msg::test::Why;
 using msg::test::World;
+using nbc::test::delay;
 using nbc::test::Findings;
 using nbc::test::seed;
+using nbc::test::take_step;
 
 const Why kWhy{"a direct collective"};
 
@@ -150,37 +153,6 @@ std::string play(int number, Step& step, int member, job::Rank& self) {
   return check_sum(number, *step.group, out);
 }
 
-void delay(std::mt19937& random, job::Rank& self) {
-  switch (random() % 8) {
-    case 0:
-      sched::Execution::self().yield();
-      break;
-    case 1:
-      msg::progress(self);
-      break;
-    case 2:
-      for (auto i = random() % 2000; i > 0; --i) __builtin_ia32_pause();
-      break;
-    case 3:
-      if (random() % 16 == 0) sched::sleep_until(sched::now_ns() + random() % 200'000);
-      break;
-    default:
-      break;
-  }
-}
-
-// The step on a kernel thread of the rank, as MPI_THREAD_MULTIPLE allows.
-std::string play_on_thread(int number, Step& step, int member, job::Rank& self) {
-  std::string found;
-  std::thread thread([&] {
-    sched::Execution::self().set_identity(&self);
-    found = play(number, step, member, self);
-  });
-  const sched::BlockingRegion region;
-  thread.join();
-  return found;
-}
-
 struct Setup {
   int ranks, workers;
   bool in_blocks;
@@ -214,11 +186,10 @@ TEST_P(DirectStress, KeepsRandomTeamsApart) {
           std::lower_bound(members.begin(), members.end(), self.world_rank);
       if (found == members.end() || *found != self.world_rank) continue;
       const int member = static_cast<int>(found - members.begin());
-      delay(mine, self);
-      const bool on_thread = mine() % 40 == 0;
-      const std::string text = (on_thread ? play_on_thread : play)(
-          static_cast<int>(s), steps[s], member, self);
-      findings.add(text);
+      delay(mine, self, 8);
+      findings.add(take_step(self, mine() % 40 == 0, [&] {
+        return play(static_cast<int>(s), steps[s], member, self);
+      }));
     }
   });
   EXPECT_EQ(left, "");

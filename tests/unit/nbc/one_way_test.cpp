@@ -6,22 +6,25 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "runtime/datatype/reduce.h"
 #include "tests/unit/message/world.h"
 #include "tests/unit/nbc/findings.h"
+#include "tests/unit/nbc/rank_steps.h"
 
 namespace mpc::nbc::direct {
 namespace {
 
 using msg::test::Why;
 using msg::test::World;
+using nbc::test::delay;
 using nbc::test::Findings;
 using nbc::test::seed;
+using nbc::test::take_step;
 
 const Why kWhy{"a one-way collective"};
 
@@ -204,38 +207,6 @@ class Play {
   const int me_, size_;
 };
 
-void delay(std::mt19937& random, job::Rank& self) {
-  switch (random() % 16) {
-    case 0:
-      sched::Execution::self().yield();
-      break;
-    case 1:
-      msg::progress(self);
-      break;
-    case 2:
-      for (auto i = random() % 2000; i > 0; --i) __builtin_ia32_pause();
-      break;
-    case 3:
-      if (random() % 16 == 0) sched::sleep_until(sched::now_ns() + random() % 200'000);
-      break;
-    default:
-      break;
-  }
-}
-
-std::string play(Team& team, job::Rank& self, int number, const Step& step,
-                 bool on_thread) {
-  if (!on_thread) return Play(team, self, number, step).run();
-  std::string found;
-  std::thread thread([&] {
-    sched::Execution::self().set_identity(&self);
-    found = Play(team, self, number, step).run();
-  });
-  const sched::BlockingRegion region;
-  thread.join();
-  return found;
-}
-
 std::vector<Step> random_steps(int count, int size, std::mt19937& random) {
   std::vector<Step> steps;
   const int most = static_cast<int>(kScratchBytes / sizeof(int64_t)) / size;
@@ -254,34 +225,81 @@ std::vector<Step> random_steps(int count, int size, std::mt19937& random) {
   return steps;
 }
 
-class OneWay : public ::testing::TestWithParam<int> {};
+struct Setup {
+  int ranks, workers;
+  bool in_blocks;
+  int place_of(int rank) const {
+    return in_blocks ? rank * workers / ranks : rank % workers;
+  }
+};
+
+class OneWay : public ::testing::TestWithParam<Setup> {};
 
 TEST_P(OneWay, KeepsLongMixesApart) {
-  const int ranks = GetParam();
+  const auto setup = GetParam();
+  const int ranks = setup.ranks;
   std::mt19937 random(seed() + static_cast<unsigned>(ranks));
   RecordProperty("seed", static_cast<int>(seed()));
   std::vector<int> places;
-  for (int r = 0; r < ranks; ++r) places.push_back(r);
+  for (int r = 0; r < ranks; ++r) places.push_back(setup.place_of(r));
   Team team(places);
-  ASSERT_TRUE(team.is_spread());
-  const std::vector<Step> steps = random_steps(1500, ranks, random);
+  ASSERT_TRUE(can_go_one_way(team));
+  const std::vector<Step> steps = random_steps(ranks > 8 ? 500 : 1500, ranks, random);
   Findings findings;
-  World world(ranks, ranks);
+  World world(ranks, setup.workers, [&](int rank) { return setup.place_of(rank); });
   const std::string left = world.run([&](job::Rank& self) {
     std::mt19937 mine(seed() * 31 + static_cast<unsigned>(self.world_rank));
     for (size_t s = 0; s < steps.size(); ++s) {
-      delay(mine, self);
-      findings.add(play(team, self, static_cast<int>(s), steps[s], mine() % 200 == 0));
+      delay(mine, self, 16);
+      findings.add(take_step(self, mine() % 200 == 0, [&] {
+        return Play(team, self, static_cast<int>(s), steps[s]).run();
+      }));
     }
   });
   EXPECT_EQ(left, "");
   EXPECT_EQ(findings.all(), "") << "MPC_TEST_SEED=" << seed();
 }
 
-INSTANTIATE_TEST_SUITE_P(Worlds, OneWay, ::testing::Values(1, 2, 3, 5),
-                         [](const auto& ranks) {
-                           return std::to_string(ranks.param) + "Ranks";
+INSTANTIATE_TEST_SUITE_P(Worlds, OneWay,
+                         ::testing::Values(Setup{1, 1, true}, Setup{2, 2, true},
+                                           Setup{3, 3, true}, Setup{5, 5, true},
+                                           Setup{2, 1, true}, Setup{4, 2, true},
+                                           Setup{5, 2, false}, Setup{16, 2, true},
+                                           Setup{24, 3, false}),
+                         [](const auto& setup) {
+                           return std::to_string(setup.param.ranks) + "RanksOn" +
+                                  std::to_string(setup.param.workers) +
+                                  (setup.param.in_blocks ? "Blocks" : "RoundRobin");
                          });
+
+// A root that never waits for anybody must not write a post that somebody still has to read, however far
+// behind that member is; nor may it be held up by members that keep up with it.
+TEST(OneWayRunsAhead, AsFarAsItsPostsGoAndNoFarther) {
+  constexpr int kCalls = 400;
+  Findings findings;
+  Team team(std::vector<int>{0, 0, 0});
+  World world(3, 1, [](int) { return 0; });
+  std::atomic<int> given{0}, farthest{0};
+  const std::string left = world.run([&](job::Rank& self) {
+    const int me = self.world_rank;
+    for (int number = 0; number < kCalls; ++number) {
+      Values data(1, me == 0 ? number : -1);
+      OneWayCall call;
+      (me == 0 ? call.send : call.recv) = block(data, 1);
+      const Outcome outcome = run_one_way(team, me, self, call, kWhy);
+      if (outcome.mismatch != nullptr) findings.add(*outcome.mismatch);
+      if (data[0] != number)
+        findings.add("wrong value in call " + std::to_string(number));
+      if (me == 0) given.store(number);
+      if (me == 2) farthest.store(std::max(farthest.load(), given.load() - number));
+    }
+  });
+  EXPECT_EQ(left, "");
+  EXPECT_EQ(findings.all(), "");
+  // On one core the root goes on until it has no post left.
+  EXPECT_GE(farthest.load(), static_cast<int>(kPosts - kTellEvery) - 1);
+  EXPECT_LE(farthest.load(), static_cast<int>(kPosts));
+}
 
 // Runs `body(rank, call)` of a bcast of 8 elements with root 0 on two members.
 template <class Body>

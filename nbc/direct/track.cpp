@@ -1,0 +1,33 @@
+#include "nbc/direct/track.h"
+
+#include <algorithm>
+
+namespace mpc::nbc::direct {
+namespace {
+
+constexpr size_t kLineBytes = 64;
+constexpr size_t kFetchedBytes = 1024;  // more than that a core does not fetch at once
+
+inline void fetch_line(const void* line) noexcept {
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+}
+
+}  // namespace
+
+unsigned char* Track::room_for(uint64_t epoch, size_t bytes) {
+  if (bytes <= Post::kInlineBytes) return post(epoch).data;
+  if (rooms == nullptr) rooms.reset(new unsigned char[kRooms * kRoomStep]);
+  return rooms.get() + epoch % kRooms * kRoomStep;
+}
+
+void Track::fetch_for_writing(uint64_t epoch, size_t bytes) noexcept {
+  fetch_line(&post(epoch + kFetchAhead));
+  // Nobody has to wait for the line when it is told.
+  if (epoch % kTellEvery == kTellEvery - kFetchAhead) fetch_line(&done);
+  if (bytes <= Post::kInlineBytes || rooms == nullptr) return;
+  const unsigned char* const room = rooms.get() + (epoch + 1) % kRooms * kRoomStep;
+  for (size_t at = 0; at < std::min(bytes, kFetchedBytes); at += kLineBytes)
+    fetch_line(room + at);
+}
+
+}  // namespace mpc::nbc::direct
