@@ -224,9 +224,9 @@ Prefix along(B& b, const Shape& s, const Part& mine, std::span<const int> list,
   return value;
 }
 
-// Step k: the sum of the last 2^k members to the one 2^k further on. Few steps.
+// Step k: the sum of the last 2^k members to the one 2^k further on. Few steps. `only_before`: nobody asks for with_own.
 Prefix doubling(B& b, const Shape& s, const Part& mine, std::span<const int> list,
-                size_t at, int tag) {
+                size_t at, int tag, bool only_before = false) {
   Prefix value{{{}, kNoNode}, mine};
   for (size_t distance = 1; distance < list.size(); distance *= 2, ++tag) {
     NodeId sent = kNoNode;
@@ -236,10 +236,12 @@ Prefix doubling(B& b, const Shape& s, const Part& mine, std::span<const int> lis
     if (at < distance) continue;
     Part other{typed_scratch(b, kRecvType, s.recv_type, mine.ref.count)};
     other.ready = b.recv(list[at - distance], other.ref, tag);
-    value.with_own = combine(b, s, other, value.with_own);
-    b.connect(sent, value.with_own.ready);  // which may have read it where it lies
-    // What has come has been read once now, and may become what the next ones are added to.
-    other.ready = value.with_own.ready;
+    if (!only_before || at + 2 * distance < list.size()) {
+      value.with_own = combine(b, s, other, value.with_own);
+      b.connect(sent, value.with_own.ready);  // which may have read it where it lies
+      // What has come has been read once now, and may become what the next ones are added to.
+      other.ready = value.with_own.ready;
+    }
     value.before =
         value.before.ref.count == 0 ? other : combine(b, s, other, value.before);
   }
@@ -257,7 +259,10 @@ Part of_regions_before(B& b, const Shape& s, const Regions& regions,
   if (s.rank == members.back()) {
     std::vector<int> lasts;
     for (int g = 0; g < regions.count(); ++g) lasts.push_back(regions.members(g).back());
-    before = doubling(b, s, with_own, lasts, static_cast<size_t>(region), kLeaders).before;
+    Part sum = with_own;
+    sum.is_users = true;  // the rank's own result needs it, too
+    before =
+        doubling(b, s, sum, lasts, static_cast<size_t>(region), kLeaders, true).before;
   }
   if (region == 0 || count == 1) return before;
   if (s.rank != members.back())
@@ -304,8 +309,9 @@ void scan_regions(B& b, const Shape& s) {
   const auto members = regions.members(regions.of(s.rank));
   const bool is_folded = count_places(s.place_of_rank) < s.size;
   const Part mine{contribution(s), kNoNode, true};
-  const Prefix inside = (is_folded ? along : doubling)(
-      b, s, mine, members, static_cast<size_t>(regions.index(s.rank)), 0);
+  const auto at = static_cast<size_t>(regions.index(s.rank));
+  const Prefix inside = is_folded ? along(b, s, mine, members, at, 0)
+                                  : doubling(b, s, mine, members, at, 0);
   const Part before = of_regions_before(b, s, regions, inside.with_own);
   put(b, s, before, s.coll == Coll::kScan ? inside.with_own : inside.before);
 }
