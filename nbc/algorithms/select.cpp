@@ -108,7 +108,7 @@ constexpr int64_t kHomesSegmented = 256 << 10;
 constexpr int64_t kHomesBlock = 64 << 10;
 
 // An alltoall's blocks are copied four times more by the leaders, who then need four times the blocks of all their ranks.
-constexpr int64_t kHomesAlltoallBlock = 512;
+constexpr int64_t kHomesAlltoallBlock = 1 << 10;
 constexpr int64_t kHomesAlltoallLeader = 16 << 20;
 constexpr int64_t kHomesScanGathered = 32 << 10;  // all values at one rank
 
