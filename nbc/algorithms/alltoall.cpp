@@ -175,7 +175,8 @@ void alltoall_homes(B& b, const Shape& s) {
 constexpr Algorithm kAlltoall[] = {
     {Coll::kAlltoall, "linear", kNoRestriction, "everything at once", alltoall_linear},
     {Coll::kAlltoall, "pairwise", kNoRestriction,
-     "step by step with one rank to send to and one to receive from, four steps open", alltoall_pairwise},
+     "step by step with one rank to send to and one to receive from, four steps open",
+     alltoall_pairwise},
     {Coll::kAlltoall, "bruck", kNoRestriction, "log2(n) messages of n/2 packed blocks",
      alltoall_bruck},
     {Coll::kAlltoall, "two_level", kNoRestriction,
@@ -183,10 +184,12 @@ constexpr Algorithm kAlltoall[] = {
      alltoall_homes},
     {Coll::kAlltoallv, "linear", kNoRestriction, "everything at once", alltoall_linear},
     {Coll::kAlltoallv, "pairwise", kNoRestriction,
-     "step by step with one rank to send to and one to receive from, four steps open", alltoall_pairwise},
+     "step by step with one rank to send to and one to receive from, four steps open",
+     alltoall_pairwise},
     {Coll::kAlltoallw, "linear", kNoRestriction, "everything at once", alltoall_linear},
     {Coll::kAlltoallw, "pairwise", kNoRestriction,
-     "step by step with one rank to send to and one to receive from, four steps open", alltoall_pairwise},
+     "step by step with one rank to send to and one to receive from, four steps open",
+     alltoall_pairwise},
 };
 
 }  // namespace

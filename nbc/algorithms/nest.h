@@ -89,8 +89,9 @@ class Regions {
   int leader(int region) const { return members(region)[0]; }
 
  private:
-  std::vector<int> of_, index_;      // by rank; the latter among the members
-  std::vector<int> first_, members_;  // by region: its first member in the other; and the end
+  std::vector<int> of_, index_;  // by rank; the latter among the members
+  std::vector<int> first_,
+      members_;  // by region: its first member in the other; and the end
   int most_ = 0;
 };
 

@@ -44,8 +44,10 @@ class TwoLevels {
         rows_(rows_of(order_)),
         block_(total_bytes(s.recv_count, s.recv_type)),
         line_(block_ * s.size) {
-    first_.push_back(0);  // order_ has the regions in turn, as rank 0 is in the first one
-    for (int g = 0; g < regions_.count(); ++g) first_.push_back(first_.back() + ranks(g));
+    first_.push_back(
+        0);  // order_ has the regions in turn, as rank 0 is in the first one
+    for (int g = 0; g < regions_.count(); ++g)
+      first_.push_back(first_.back() + ranks(g));
   }
 
   void build() {
@@ -157,13 +159,12 @@ class TwoLevels {
     const int64_t at = first(region) * block_;
     const bool by_line = here <= there;  // the fewer copies
     for (int i = 0; i < (by_line ? here : there); ++i) {
-      const BufferRef from =
-          bytes_at(in, by_line ? i * block_ : i * stride, block_);
+      const BufferRef from = bytes_at(in, by_line ? i * block_ : i * stride, block_);
       const BufferRef to =
           bytes_at(down, by_line ? i * line_ + at : at + i * block_, block_);
-      const NodeId copied =
-          b_.copy(from, to,
-                  by_line ? Repeat{there, stride, block_} : Repeat{here, block_, line_});
+      const NodeId copied = b_.copy(
+          from, to,
+          by_line ? Repeat{there, stride, block_} : Repeat{here, block_, line_});
       b_.connect(before, copied);
       b_.connect(copied, done);
     }

@@ -124,7 +124,8 @@ class Inside {
   const Regions& regions_;
   const int region_;
   const std::span<const int> members_;
-  std::vector<TagStream> streams_;  // by member: what is sent to it, or received from it
+  std::vector<TagStream>
+      streams_;  // by member: what is sent to it, or received from it
   std::vector<int> counts_;
 };
 
@@ -258,7 +259,8 @@ Part of_regions_before(B& b, const Shape& s, const Regions& regions,
   Part before;
   if (s.rank == members.back()) {
     std::vector<int> lasts;
-    for (int g = 0; g < regions.count(); ++g) lasts.push_back(regions.members(g).back());
+    for (int g = 0; g < regions.count(); ++g)
+      lasts.push_back(regions.members(g).back());
     Part sum = with_own;
     sum.is_users = true;  // the rank's own result needs it, too
     before =
@@ -331,8 +333,7 @@ void scan_gathered(B& b, const Shape& s) {
     down.receive_down(target, s.is_in_place ? read : kNoNode, 1);
     return;
   }
-  const BufferRef all =
-      typed_scratch(b, kRecvType, s.recv_type, s.size * s.recv_count);
+  const BufferRef all = typed_scratch(b, kRecvType, s.recv_type, s.size * s.recv_count);
   const auto values = [&](int first, int count) {
     return part(all, s.recv_type, first * s.recv_count, count * s.recv_count);
   };

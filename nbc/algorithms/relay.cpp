@@ -102,8 +102,7 @@ void Relay::send(const Place& place, NodeId ready, int tag) {
     if (bytes_of(child) == 0) continue;
     const std::vector<Run> runs = runs_of(child);
     if (runs.size() == 1) {
-      after(b_, ready,
-            b_.send(child.rank, place(runs[0].first, runs[0].count), tag));
+      after(b_, ready, b_.send(child.rank, place(runs[0].first, runs[0].count), tag));
       continue;
     }
     const BufferRef data = byte_scratch(b_, bytes_of(child));

@@ -39,7 +39,8 @@ void scatterv_linear(B& b, const Shape& s) {
     return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
                     s.send_counts[at]);
   };
-  for (const Step& step : steps_of(s)) {  // several processes: one after the other, in turn
+  for (const Step& step :
+       steps_of(s)) {  // several processes: one after the other, in turn
     const int to = step.to;
     if (to < 0) continue;
     if (total_bytes(block(to).count, s.send_type) > 0)

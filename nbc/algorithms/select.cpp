@@ -189,7 +189,8 @@ const char* choose(const Shape& s, bool is_folded) {
       return n > kManyRanks ? "pairwise" : "linear";
     case Coll::kReduceScatterBlock:
     case Coll::kReduceScatter:
-      return bytes >= kReduceScatterLinear && n <= kManyRanks ? "linear" : "reduce_scatter";
+      return bytes >= kReduceScatterLinear && n <= kManyRanks ? "linear"
+                                                              : "reduce_scatter";
     case Coll::kScan:
     case Coll::kExscan:
       return is_folded ? "linear" : "doubling";

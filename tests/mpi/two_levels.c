@@ -45,7 +45,9 @@ static int count_of(const Call* c, int from, int to) {
   const unsigned x = mix(mix(c->round, (unsigned)from), (unsigned)to);
   return x % 4 == 0 ? 0 : (int)(x / 4 % (c->limit + 1));
 }
-static int same_count(const Call* c) { return (int)(mix(c->round, 77u) % (c->limit + 1)); }
+static int same_count(const Call* c) {
+  return (int)(mix(c->round, 77u) % (c->limit + 1));
+}
 static unsigned value(const Call* c, int from, int to, int i) {
   return mix(mix(c->round + 1000u * (unsigned)from, (unsigned)to), (unsigned)i) | 1u;
 }
@@ -63,16 +65,16 @@ static void end(const Call* c, MPI_Request* request) {
 }
 
 /* NAME(...) in the form of the call. */
-#define RUN(c, NAME, ...)                                                        \
-  do {                                                                           \
-    MPI_Request request = MPI_REQUEST_NULL;                                      \
-    if ((c)->form == kBlocking)                                                  \
-      CHECK(MPI_##NAME(__VA_ARGS__, (c)->comm) == 0);                            \
-    else if ((c)->form == kNonblocking)                                          \
-      CHECK(MPI_I##NAME##_(__VA_ARGS__, (c)->comm, &request) == 0);              \
-    else                                                                         \
+#define RUN(c, NAME, ...)                                                             \
+  do {                                                                                \
+    MPI_Request request = MPI_REQUEST_NULL;                                           \
+    if ((c)->form == kBlocking)                                                       \
+      CHECK(MPI_##NAME(__VA_ARGS__, (c)->comm) == 0);                                 \
+    else if ((c)->form == kNonblocking)                                               \
+      CHECK(MPI_I##NAME##_(__VA_ARGS__, (c)->comm, &request) == 0);                   \
+    else                                                                              \
       CHECK(MPI_##NAME##_init(__VA_ARGS__, (c)->comm, MPI_INFO_NULL, &request) == 0); \
-    end(c, &request);                                                            \
+    end(c, &request);                                                                 \
   } while (0)
 #define MPI_IAlltoall_ MPI_Ialltoall
 #define MPI_IAlltoallv_ MPI_Ialltoallv
@@ -101,7 +103,7 @@ static Side make_side(const Call* c, int is_send, int is_even) {
   for (int i = 0; i < c->size; ++i) {
     /* Even ones stand in order, others backwards and with a hole behind each. */
     const int at = is_even ? i : c->size - 1 - i;
-    side.counts[at] = is_even  ? same_count(c)
+    side.counts[at] = is_even   ? same_count(c)
                       : is_send ? count_of(c, c->rank, at)
                                 : count_of(c, at, c->rank);
     side.displs[at] = side.total;
@@ -222,7 +224,8 @@ static void hand_out(Call* c) {
   RUN(c, Scatterv, all.data, all.counts, all.displs, all.type,
       in_place ? MPI_IN_PLACE : (void*)one, mine, MPI_UNSIGNED, c->root);
   int wrong = 0;
-  for (int i = 0; !in_place && i < mine; ++i) wrong += one[i] != value(c, c->rank, 0, i);
+  for (int i = 0; !in_place && i < mine; ++i)
+    wrong += one[i] != value(c, c->rank, 0, i);
   CHECK(wrong == 0);
   free_side(&all);
   free(one);
@@ -238,7 +241,8 @@ static void expect(const Call* c, int end, int i, unsigned* a, unsigned* b) {
     *a = c->commutes ? *a + x : *a * x;
   }
 }
-static int wrong_pairs(const Call* c, const unsigned* got, int ranks, int first, int count) {
+static int wrong_pairs(const Call* c, const unsigned* got, int ranks, int first,
+                       int count) {
   int wrong = 0;
   for (int i = 0; i < count; ++i) {
     unsigned a, b;
@@ -322,7 +326,8 @@ int main(int argc, char** argv) {
   /* Backwards, every second, in an order by chance, all but one, and in turns: first and second half. */
   MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[1]);
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &comms[2]);
-  MPI_Comm_split(MPI_COMM_WORLD, 0, (int)(((unsigned)rank * 2654435761u) >> 20), &comms[3]);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, (int)(((unsigned)rank * 2654435761u) >> 20),
+                 &comms[3]);
   MPI_Comm_split(MPI_COMM_WORLD, rank == size / 2 ? MPI_UNDEFINED : 0, 0, &comms[4]);
   MPI_Comm_split(MPI_COMM_WORLD, 0, rank % ((size + 1) / 2), &comms[5]);
   Call c = {.limit = 0};

@@ -56,9 +56,9 @@ int crossings(Shape s, const char* algorithm, const std::vector<int>& numbers) {
                               ? build(s).value()
                               : build(s, *find_algorithm(s.coll, algorithm)).value();
     for (const Node& node : schedule->nodes())
-      messages += node.kind == NodeKind::kSend &&
-                  numbers[static_cast<size_t>(s.rank)] !=
-                      numbers[static_cast<size_t>(node.peer)];
+      messages +=
+          node.kind == NodeKind::kSend && numbers[static_cast<size_t>(s.rank)] !=
+                                              numbers[static_cast<size_t>(node.peer)];
   }
   return messages;
 }
@@ -101,8 +101,9 @@ TEST(Regions, AlltoallSendsOneMessageFromEachToEach) {
   for_each_placement(false, [](const Members& where, const Homes& homes,
                                const std::vector<int>& region) {
     const int regions = count(region);
-    EXPECT_EQ(crossings(shape_of(Coll::kAlltoall, homes, where.size(), 8), nullptr, region),
-              regions * (regions - 1));
+    EXPECT_EQ(
+        crossings(shape_of(Coll::kAlltoall, homes, where.size(), 8), nullptr, region),
+        regions * (regions - 1));
   });
 }
 
@@ -161,24 +162,24 @@ TEST(Regions, SmallScansOfRanksInTurnGoOnceUpAndOnceDown) {
 
 // In each step all that are sent to somebody are received from him, and a rank meets each other one once.
 TEST(Regions, StepsOfAnAlltoallMeetEachOnce) {
-  for_each_placement(false, [](const Members& where, const Homes& homes,
-                               const std::vector<int>&) {
-    std::vector<std::vector<Step>> all;
-    Shape s = shape_of(Coll::kAlltoallv, homes, where.size(), 1);
-    for (s.rank = 0; s.rank < s.size; ++s.rank) all.push_back(steps_of(s));
-    for (int r = 0; r < s.size; ++r) {
-      std::multiset<int> to;
-      const auto& steps = all[static_cast<size_t>(r)];
-      for (size_t i = 0; i < steps.size(); ++i) {
-        if (steps[i].to < 0) continue;
-        to.insert(steps[i].to);
-        EXPECT_EQ(all[static_cast<size_t>(steps[i].to)][i].from, r);
-      }
-      EXPECT_EQ(to.size(), where.size() - 1u);
-      EXPECT_EQ(std::set<int>(to.begin(), to.end()).size(), to.size());
-      EXPECT_EQ(to.count(r), 0u);
-    }
-  });
+  for_each_placement(
+      false, [](const Members& where, const Homes& homes, const std::vector<int>&) {
+        std::vector<std::vector<Step>> all;
+        Shape s = shape_of(Coll::kAlltoallv, homes, where.size(), 1);
+        for (s.rank = 0; s.rank < s.size; ++s.rank) all.push_back(steps_of(s));
+        for (int r = 0; r < s.size; ++r) {
+          std::multiset<int> to;
+          const auto& steps = all[static_cast<size_t>(r)];
+          for (size_t i = 0; i < steps.size(); ++i) {
+            if (steps[i].to < 0) continue;
+            to.insert(steps[i].to);
+            EXPECT_EQ(all[static_cast<size_t>(steps[i].to)][i].from, r);
+          }
+          EXPECT_EQ(to.size(), where.size() - 1u);
+          EXPECT_EQ(std::set<int>(to.begin(), to.end()).size(), to.size());
+          EXPECT_EQ(to.count(r), 0u);
+        }
+      });
 }
 
 TEST(Regions, StepsOfAnAlltoallGoToDifferentOnesAtATime) {
