@@ -1,4 +1,8 @@
 // Allgather and allgatherv.
+#include <algorithm>
+#include <numeric>
+
+#include "nbc/algorithms/nest.h"
 #include "nbc/algorithms/parts.h"
 
 namespace mpc::nbc {
@@ -46,15 +50,25 @@ void allgather_linear(B& b, const Shape& s) {
   blocks.copy_own(b);
 }
 
-// Block by block round the ring.
+// Block by block round the ring: that of the ranks, or one that crosses between processes as rarely as it can.
 void allgather_ring(B& b, const Shape& s) {
   const Blocks blocks(s);
-  const int n = s.size, right = (s.rank + 1) % n, left = (s.rank - 1 + n) % n;
+  const int n = s.size;
+  std::vector<int> ring(static_cast<size_t>(n));
+  std::iota(ring.begin(), ring.end(), 0);
+  if (s.homes != nullptr) ring = s.homes->outside().order(0);
+  const auto me =
+      static_cast<int>(std::find(ring.begin(), ring.end(), s.rank) - ring.begin());
+  // The rank so many places before this one.
+  const auto before = [&](int places) {
+    return ring[static_cast<size_t>((me - places + n) % n)];
+  };
+  const int right = before(-1), left = before(1);
   TagStream sends(0, 1000), recvs(0, 1000);
   int sent = 0, received = 0;
   Value value{blocks.own()};
   for (int step = 0; step < n - 1; ++step) {
-    const int out = (s.rank - step + n) % n, in = (s.rank - step - 1 + n) % n;
+    const int out = before(step), in = before(step + 1);
     if (blocks.bytes(out) > 0) {
       const NodeId node = b.send(right, value.ref, sends.tag(sent++));
       sends.add(b, node);
@@ -240,6 +254,10 @@ void allgather_homes(B& b, const Shape& s) {
   if (s.homes != nullptr) return allgather_nested(b, s);
   allgather_gather_bcast(b, s);
 }
+void allgatherv_homes(B& b, const Shape& s) {
+  if (s.homes != nullptr) return allgatherv_nested(b, s);
+  allgather_gather_bcast(b, s);
+}
 
 constexpr Algorithm kAllgather[] = {
     {Coll::kAllgather, "gather_bcast", kNoRestriction,
@@ -258,6 +276,9 @@ constexpr Algorithm kAllgather[] = {
      allgather_linear},
     {Coll::kAllgatherv, "gather_bcast", kNoRestriction,
      "all to rank 0, the whole packed down a tree", allgather_gather_bcast},
+    {Coll::kAllgatherv, "tree", kNoRestriction,
+     "packed up and down a tree over processes; gather_bcast in one process",
+     allgatherv_homes},
     {Coll::kAllgatherv, "bruck", kNoRestriction, "log2(n) steps with packed blocks",
      allgatherv_bruck},
     {Coll::kAllgatherv, "recursive_doubling", kPowerOfTwoOnly,

@@ -39,27 +39,27 @@ void copy_own(B& b, const Shape& s, const Blocks& blocks) {
     b.copy(blocks.out(s.rank), blocks.in(s.rank));
 }
 
-// Everything at once. Rank r begins with r + 1, so that not all begin with the same peer.
+// Everything at once, in the order of steps_of(), so that not all begin with the same peer.
 void alltoall_linear(B& b, const Shape& s) {
   const Blocks blocks(s);
-  const int n = s.size;
-  std::vector<Value> out(static_cast<size_t>(n));
-  for (int i = 1; i < n; ++i) {
-    const int from = (s.rank - i + n) % n;
+  const std::vector<Step> steps = steps_of(s);
+  std::vector<Value> out(static_cast<size_t>(s.size));
+  for (const auto [to, from] : steps) {
+    if (from < 0) continue;
     const auto at = static_cast<size_t>(from);
     if (blocks.out_bytes(from) > 0) out[at] = outgoing(b, s, blocks, from);
     if (blocks.in_bytes(from) > 0)
       after(b, out[at].ready, b.recv(from, blocks.in(from)));
   }
-  for (int i = 1; i < n; ++i) {
-    const int to = (s.rank + i) % n;
+  for (const auto [to, from] : steps) {
+    if (to < 0) continue;
     const Value& value = out[static_cast<size_t>(to)];
     if (blocks.out_bytes(to) > 0) after(b, value.ready, b.send(to, value.ref));
   }
   copy_own(b, s, blocks);
 }
 
-// n - 1 steps, in step i to rank + i and from rank - i; a window of steps is open at a time.
+// The steps of steps_of(); a window of them is open at a time.
 void alltoall_pairwise(B& b, const Shape& s) {
   constexpr size_t kWindow = 4;  // steps: enough to hide one late partner
   const Blocks blocks(s);
@@ -70,17 +70,17 @@ void alltoall_pairwise(B& b, const Shape& s) {
       if (i != s.rank && blocks.out_bytes(i) > 0)
         out[static_cast<size_t>(i)] = outgoing(b, s, blocks, i);
   std::vector<NodeId> done;  // by step
-  for (int i = 1; i < n; ++i) {
-    const int to = (s.rank + i) % n, from = (s.rank - i + n) % n;
+  for (const auto [to, from] : steps_of(s)) {
+    if (to < 0 && from < 0) continue;
     const NodeId gate = done.size() >= kWindow ? done[done.size() - kWindow] : kNoNode;
     const NodeId both = b.nop();
     b.connect(gate, both);
-    if (blocks.in_bytes(from) > 0) {
+    if (from >= 0 && blocks.in_bytes(from) > 0) {
       const NodeId received = after(b, gate, b.recv(from, blocks.in(from)));
       b.connect(out[static_cast<size_t>(from)].ready, received);
       b.connect(received, both);
     }
-    if (blocks.out_bytes(to) > 0) {
+    if (to >= 0 && blocks.out_bytes(to) > 0) {
       const Value value =
           s.is_in_place ? out[static_cast<size_t>(to)] : Value{blocks.out(to)};
       const NodeId sent = after(b, gate, b.send(to, value.ref));
@@ -167,18 +167,29 @@ void alltoall_bruck(B& b, const Shape& s) {
                  {n - 1 - s.rank, -block, stride}));
 }
 
+void alltoall_homes(B& b, const Shape& s) {
+  if (s.homes != nullptr) return alltoall_nested(b, s);
+  alltoall_linear(b, s);
+}
+
 constexpr Algorithm kAlltoall[] = {
     {Coll::kAlltoall, "linear", kNoRestriction, "everything at once", alltoall_linear},
     {Coll::kAlltoall, "pairwise", kNoRestriction,
-     "step i: to rank + i, from rank - i, four steps open", alltoall_pairwise},
+     "step by step with one rank to send to and one to receive from, four steps open",
+     alltoall_pairwise},
     {Coll::kAlltoall, "bruck", kNoRestriction, "log2(n) messages of n/2 packed blocks",
      alltoall_bruck},
+    {Coll::kAlltoall, "two_level", kNoRestriction,
+     "one message between two processes or hosts; linear in one process",
+     alltoall_homes},
     {Coll::kAlltoallv, "linear", kNoRestriction, "everything at once", alltoall_linear},
     {Coll::kAlltoallv, "pairwise", kNoRestriction,
-     "step i: to rank + i, from rank - i, four steps open", alltoall_pairwise},
+     "step by step with one rank to send to and one to receive from, four steps open",
+     alltoall_pairwise},
     {Coll::kAlltoallw, "linear", kNoRestriction, "everything at once", alltoall_linear},
     {Coll::kAlltoallw, "pairwise", kNoRestriction,
-     "step i: to rank + i, from rank - i, four steps open", alltoall_pairwise},
+     "step by step with one rank to send to and one to receive from, four steps open",
+     alltoall_pairwise},
 };
 
 }  // namespace

@@ -121,14 +121,25 @@ int Nest::start_of(size_t layer, int parent, std::span<const int> root_items) co
 }
 
 Tree Nest::tree(int rank, int root, NestForm form) const {
+  return tree_below(0, rank, root, form);
+}
+
+Tree Nest::tree_inside(int rank, NestForm form) const {
+  if (layers_.size() == 1) return tree_below(0, rank, 0, form);
+  const auto group = static_cast<size_t>(items_of(rank)[0]);
+  return tree_below(1, rank, layers_[0].lowest[group], form);
+}
+
+// The layers from `top` on.
+Tree Nest::tree_below(size_t top, int rank, int root, NestForm form) const {
   const std::vector<int> root_items = items_of(root);
   Tree tree;
-  for (size_t i = 0; i < layers_.size(); ++i)
+  for (size_t i = top; i < layers_.size(); ++i)
     tree.height += height_of(layers_[i], is_flat(i, form));
   int end = tree.height;  // of the levels of the layer
   int item = rank;
   tree.span = 1;
-  for (size_t i = layers_.size(); i-- > 0;) {
+  for (size_t i = layers_.size(); i-- > top;) {
     const Layer& layer = layers_[i];
     const int parent = layer.parent[static_cast<size_t>(item)];
     const int first = layer.first[static_cast<size_t>(parent)];
@@ -182,6 +193,26 @@ std::vector<int> Nest::order(int root) const {
   return order;
 }
 
+Regions::Regions(std::span<const int> region_of_rank)
+    : of_(region_of_rank.begin(), region_of_rank.end()) {
+  first_.assign(static_cast<size_t>(groups_of(of_)) + 1, 0);
+  for (const int region : of_) {
+    index_.push_back(first_[static_cast<size_t>(region) + 1]++);
+    most_ = std::max(most_, index_.back() + 1);
+  }
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  members_.resize(of_.size());
+  for (size_t r = 0; r < of_.size(); ++r)
+    members_[static_cast<size_t>(first_[static_cast<size_t>(of_[r])] + index_[r])] =
+        static_cast<int>(r);
+}
+
+std::span<const int> Regions::members(int region) const {
+  const auto at = static_cast<size_t>(region);
+  return std::span(members_).subspan(static_cast<size_t>(first_[at]),
+                                     static_cast<size_t>(first_[at + 1] - first_[at]));
+}
+
 Homes::Homes(std::span<const int> host, std::span<const int> process,
              std::span<const int> worker) {
   const auto size = static_cast<int>(process.size());
@@ -194,6 +225,12 @@ Homes::Homes(std::span<const int> host, std::span<const int> process,
   all_ = nest_of(size, everything);
   in_order_ = nest_of(size, rows);
   outside_ = nest_of(size, std::span(everything).first(2));
+  regions_ = std::make_unique<const Regions>(groups_of(hosts) > 1 ? hosts : processes);
+  for (const Partition* partition : {&processes, &hosts}) {  // the outermost one last
+    const int groups = groups_of(*partition);
+    if (has_rows(*partition) && groups > 1 && groups < size)
+      rows_ = std::make_unique<const Regions>(*partition);
+  }
   std::vector<int> members(static_cast<size_t>(groups_of(processes)));
   for (const int number : processes)
     most_in_process_ =

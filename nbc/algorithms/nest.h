@@ -41,6 +41,8 @@ class Nest {
   // The children's `first` counts in order(), from this rank on. Cost: O(children), and for a leader
   // O(items of its layers).
   Tree tree(int rank, int root, NestForm form = {}) const;
+  // The part of tree(rank, leader) inside of the rank's outermost group, whose lowest rank is the leader: its root here.
+  Tree tree_inside(int rank, NestForm form = {}) const;
   // All ranks, so that each subtree is a row of them: what a gather packs. Cost: O(size).
   std::vector<int> order(int root) const;
 
@@ -57,6 +59,7 @@ class Nest {
   static Layer layer_of(std::span<const int> parent_of_item, int parents,
                         std::span<const int> item_of_rank);
   static int height_of(const Layer& layer, bool is_flat);
+  Tree tree_below(size_t top, int rank, int root, NestForm form) const;
   bool is_flat(size_t layer, NestForm form) const {
     return layer + 1 == layers_.size() ? form.is_flat_inside : form.is_flat_outside;
   }
@@ -68,6 +71,28 @@ class Nest {
                  std::vector<int>& order) const;
 
   std::vector<Layer> layers_;  // the outermost first
+};
+
+// Groups of ranks that exchange data through one message for each two of them, or one rank for each: the
+// hosts, or the processes of one host. ("Regions of locality" elsewhere.)
+class Regions {
+ public:
+  // Numbers by rank, in the order of the lowest ranks.
+  explicit Regions(std::span<const int> region_of_rank);
+
+  int count() const noexcept { return static_cast<int>(first_.size()) - 1; }
+  int most() const noexcept { return most_; }  // ranks of one region
+  int of(int rank) const { return of_[static_cast<size_t>(rank)]; }
+  int index(int rank) const { return index_[static_cast<size_t>(rank)]; }
+  std::span<const int> members(int region) const;  // ascending
+  // The lowest rank: what Nest calls the leader, unless a root is in the region.
+  int leader(int region) const { return members(region)[0]; }
+
+ private:
+  std::vector<int> of_, index_;  // by rank; the latter among the members
+  std::vector<int> first_,
+      members_;  // by region: its first member in the other; and the end
+  int most_ = 0;
 };
 
 // Where the ranks of a communicator live, alike at all its members.
@@ -85,9 +110,14 @@ class Homes {
   // Those of them whose groups are rows of ranks: the tree's order is that of the ranks.
   const Nest& in_order() const noexcept { return *in_order_; }
   const Nest& outside() const noexcept { return *outside_; }  // hosts, processes
+  // The outermost groups of outside(); one region if all is one process.
+  const Regions& regions() const noexcept { return *regions_; }
+  // The outermost ones whose groups are rows of ranks; null: there are none, or each rank is one.
+  const Regions* rows() const noexcept { return rows_.get(); }
 
  private:
   std::unique_ptr<const Nest> all_, in_order_, outside_;
+  std::unique_ptr<const Regions> regions_, rows_;
   int most_in_process_ = 1;
   bool has_groups_ = false;
 };

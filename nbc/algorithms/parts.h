@@ -164,6 +164,25 @@ inline constexpr int kFoldTag = 900, kUnfoldTag = 901;  // rounds use tags from 
 void gather_nested(B& b, const Shape& s);
 void scatter_nested(B& b, const Shape& s);
 void allgather_nested(B& b, const Shape& s);
+void allgatherv_nested(B& b, const Shape& s);
+// nbc/algorithms/nested_alltoall.cpp, nested_reductions.cpp. Those over regions need
+// regions_of_reduction(s), scans rows of ranks.
+void alltoall_nested(B& b, const Shape& s);
+void reduce_scatter_nested(B& b, const Shape& s);
+void reduce_scatter_regions(B& b, const Shape& s);
+void scan_regions(B& b, const Shape& s);
+void scan_gathered(B& b, const Shape& s);
+class Regions;
+// In which a reduction may combine ranks before it combines the results: any, or if order matters only rows of ranks.
+// Null: there are none.
+const Regions* regions_of_reduction(const Shape& s);
+
+// With whom a rank exchanges at a time; -1: nobody. In step i it gets what that one sends to it in step i.
+struct Step {
+  int to, from;
+};
+std::vector<Step> steps_of(const Shape& s);
+
 // The tree of the first two: its height is what Shape::split counts in.
 Tree nested_tree(const Shape& s);
 

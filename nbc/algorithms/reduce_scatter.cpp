@@ -214,11 +214,27 @@ void reduce_scatter_ring(B& b, const Shape& s) {
   for (NodeId node : readers) b.connect(node, copied);
 }
 
+void reduce_scatter_homes(B& b, const Shape& s) {
+  if (s.homes != nullptr) return reduce_scatter_nested(b, s);
+  reduce_scatter_tree(b, s);
+}
+void reduce_scatter_two_level(B& b, const Shape& s) {
+  if (s.homes != nullptr && regions_of_reduction(s) != nullptr)
+    return reduce_scatter_regions(b, s);
+  reduce_scatter_linear(b, s);
+}
+
 constexpr Algorithm kReduceScatter[] = {
     {Coll::kReduceScatterBlock, "reduce_scatter", kNoRestriction,
      "binomial reduce to rank 0, then a scatter", reduce_scatter_tree},
     {Coll::kReduceScatterBlock, "linear", kNoRestriction,
      "block i straight to rank i, which reduces", reduce_scatter_linear},
+    {Coll::kReduceScatterBlock, "tree", kNoRestriction,
+     "up and down a tree over processes; reduce_scatter in one process",
+     reduce_scatter_homes},
+    {Coll::kReduceScatterBlock, "two_level", kNoRestriction,
+     "block i of each process straight to rank i; linear in one process",
+     reduce_scatter_two_level},
     {Coll::kReduceScatterBlock, "halving", kCommutativeOnly,
      "recursive halving over the blocks", reduce_scatter_halving},
     {Coll::kReduceScatterBlock, "ring", kCommutativeOnly,
@@ -227,6 +243,12 @@ constexpr Algorithm kReduceScatter[] = {
      "binomial reduce to rank 0, then a scatter", reduce_scatter_tree},
     {Coll::kReduceScatter, "linear", kNoRestriction,
      "block i straight to rank i, which reduces", reduce_scatter_linear},
+    {Coll::kReduceScatter, "tree", kNoRestriction,
+     "up and down a tree over processes; reduce_scatter in one process",
+     reduce_scatter_homes},
+    {Coll::kReduceScatter, "two_level", kNoRestriction,
+     "block i of each process straight to rank i; linear in one process",
+     reduce_scatter_two_level},
     {Coll::kReduceScatter, "halving", kCommutativeOnly,
      "recursive halving over the blocks", reduce_scatter_halving},
     {Coll::kReduceScatter, "ring", kCommutativeOnly, "each block once round a ring",

@@ -1,4 +1,5 @@
 // Scan and exscan.
+#include "nbc/algorithms/nest.h"
 #include "nbc/algorithms/parts.h"
 
 namespace mpc::nbc {
@@ -102,18 +103,37 @@ void scan_doubling(B& b, const Shape& s) {
   if (is_exclusive) b.connect(sum.ready, copied);  // the contribution has been read
 }
 
+void scan_two_level(B& b, const Shape& s) {
+  if (s.homes != nullptr && s.homes->rows() != nullptr) return scan_regions(b, s);
+  scan_doubling(b, s);
+}
+void scan_tree(B& b, const Shape& s) {
+  if (s.homes != nullptr) return scan_gathered(b, s);
+  scan_doubling(b, s);
+}
+
 constexpr Algorithm kScan[] = {
     {Coll::kScan, "linear", kNoRestriction, "along the chain of ranks", scan_linear},
     {Coll::kScan, "chain", kNoRestriction, "along the chain of ranks in segments",
      scan_chain},
     {Coll::kScan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k",
      scan_doubling},
+    {Coll::kScan, "two_level", kNoRestriction,
+     "in each process, over their last ranks, and back; doubling in one process",
+     scan_two_level},
+    {Coll::kScan, "tree", kNoRestriction,
+     "all to rank 0 and back over processes; doubling in one process", scan_tree},
     {Coll::kExscan, "linear", kNoRestriction, "along the chain of ranks",
      exscan_linear},
     {Coll::kExscan, "chain", kNoRestriction, "along the chain of ranks in segments",
      scan_chain},
     {Coll::kExscan, "doubling", kNoRestriction, "log2(n) steps, to rank + 2^k",
      scan_doubling},
+    {Coll::kExscan, "two_level", kNoRestriction,
+     "in each process, over their last ranks, and back; doubling in one process",
+     scan_two_level},
+    {Coll::kExscan, "tree", kNoRestriction,
+     "all to rank 0 and back over processes; doubling in one process", scan_tree},
 };
 
 }  // namespace

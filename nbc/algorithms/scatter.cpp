@@ -19,8 +19,9 @@ void scatter_linear(B& b, const Shape& s) {
     return elements(kSendBuffer, kSendType, s.send_type, i * s.send_count,
                     s.send_count);
   };
-  for (int i = 1; i < s.size; ++i) {
-    const int to = (s.root + i) % s.size;
+  for (const Step& step : steps_of(s)) {
+    const int to = step.to;
+    if (to < 0) continue;
     on_edge(b, tree, b.send(to, block(to)), 0);
   }
   if (!s.is_in_place) on_edge(b, tree, b.copy(block(s.rank), own_block(s)), 0);
@@ -38,8 +39,10 @@ void scatterv_linear(B& b, const Shape& s) {
     return elements(kSendBuffer, kSendType, s.send_type, s.send_displs[at],
                     s.send_counts[at]);
   };
-  for (int i = 1; i < s.size; ++i) {
-    const int to = (s.root + i) % s.size;
+  for (const Step& step :
+       steps_of(s)) {  // several processes: one after the other, in turn
+    const int to = step.to;
+    if (to < 0) continue;
     if (total_bytes(block(to).count, s.send_type) > 0)
       on_edge(b, tree, b.send(to, block(to)), 0);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "nbc/algorithms/nest.h"
 #include "nbc/algorithms/parts.h"
 
 namespace mpc::nbc {
@@ -99,10 +100,27 @@ constexpr int64_t kAlltoallBruckBlock = 64;
 constexpr int64_t kReduceScatterLinear = 16 << 10;
 constexpr int64_t kGatherBinomialBlock = 1 << 10;
 
+constexpr int kManyRanks = 512;  // more messages than that are not begun at once
+
 // Between processes, and where a segment is worth a message of its own there. Above these blocks the
 // messages of the ranks themselves go straight to the root: nobody copies what is only passed on.
 constexpr int64_t kHomesSegmented = 256 << 10;
 constexpr int64_t kHomesBlock = 64 << 10;
+
+// An alltoall's blocks are copied four times more by the leaders, who then need four times the blocks of all their ranks.
+constexpr int64_t kHomesAlltoallBlock = 1 << 10;
+constexpr int64_t kHomesAlltoallLeader = 16 << 20;
+constexpr int64_t kHomesScanGathered = 32 << 10;  // all values at one rank
+
+const char* choose_reduction_over_homes(const Shape& s, int64_t bytes) {
+  const bool is_scan = s.coll == Coll::kScan || s.coll == Coll::kExscan;
+  if (!is_scan) {
+    if (bytes < kReduceScatterLinear || s.size > kManyRanks) return "tree";
+    return regions_of_reduction(s) != nullptr ? "two_level" : "linear";
+  }
+  if (s.homes->rows() != nullptr) return "two_level";
+  return bytes <= kHomesScanGathered / s.size ? "tree" : nullptr;
+}
 
 // Over several processes that ranks share: what lets only their leaders talk to each other.
 // Null: as in one process.
@@ -120,6 +138,18 @@ const char* choose_over_homes(const Shape& s) {
     case Coll::kGather:
     case Coll::kScatter:
       return bytes <= kHomesBlock ? "tree" : "linear";
+    case Coll::kAllgatherv:
+      return bytes <= kAllgatherWhole ? "tree" : "ring";
+    case Coll::kAlltoall:
+      return bytes <= kHomesAlltoallBlock &&
+                     bytes * s.size * s.homes->regions().most() <= kHomesAlltoallLeader
+                 ? "two_level"
+                 : nullptr;
+    case Coll::kReduceScatter:
+    case Coll::kReduceScatterBlock:
+    case Coll::kScan:
+    case Coll::kExscan:
+      return choose_reduction_over_homes(s, bytes);
     default:
       return nullptr;
   }
@@ -153,13 +183,14 @@ const char* choose(const Shape& s, bool is_folded) {
       return is_folded && bytes <= kAllgatherWhole ? "gather_bcast" : "ring";
     case Coll::kAlltoall:
       if (n >= 16 && bytes <= kAlltoallBruckBlock) return "bruck";
-      return n > 512 ? "pairwise" : "linear";
+      return n > kManyRanks ? "pairwise" : "linear";
     case Coll::kAlltoallv:
     case Coll::kAlltoallw:
-      return n > 512 ? "pairwise" : "linear";
+      return n > kManyRanks ? "pairwise" : "linear";
     case Coll::kReduceScatterBlock:
     case Coll::kReduceScatter:
-      return bytes >= kReduceScatterLinear && n <= 512 ? "linear" : "reduce_scatter";
+      return bytes >= kReduceScatterLinear && n <= kManyRanks ? "linear"
+                                                              : "reduce_scatter";
     case Coll::kScan:
     case Coll::kExscan:
       return is_folded ? "linear" : "doubling";

@@ -37,6 +37,15 @@ class Messages(ClusterCase):
                 status, out, err = run("-n", ranks, "-p", processes, "--timeout", 60, traffic())
                 self.assertEqual((status, out, err), (0, "No Errors\n", ""))
 
+    def test_collectives_in_two_levels(self):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi")
+        with open(os.path.join(folder, "two_levels.c"), encoding="utf-8") as file:
+            program = self.shared.compile("two_levels.c", file.read(), "-O1", f"-I{folder}")
+        for ranks, processes, seed in ((8, 2, 3), (9, 3, 4), (13, 3, 5)):
+            with self.subTest(ranks=ranks, processes=processes):
+                done = run("-n", ranks, "-p", processes, "--timeout", 60, program, 60, seed)
+                self.assertEqual(done, (0, "No Errors\n", ""))
+
     def test_programs_of_their_own_on_both_sides(self):
         boss = self.build("boss", INIT + "int sum = 0, one; for (int r = 1; r < size; ++r) {"
                           " MPI_Recv(&one, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD,"

@@ -1,0 +1,231 @@
+// Alltoall over hosts and processes: between two of them goes one message with the blocks of all their ranks; and the order
+// in which a rank sends straight to all others.
+#include "nbc/algorithms/nest.h"
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+namespace {
+
+// Ranks at equal distances from each other, next to each other in a list; `at`: where they begin there.
+struct Row {
+  int first, step, count, at;
+};
+
+std::vector<Row> rows_of(std::span<const int> list) {
+  std::vector<Row> rows;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!rows.empty()) {
+      Row& row = rows.back();
+      const int step = list[i] - list[i - 1];
+      if (row.count == 1) row.step = step;
+      if (row.step == step) {
+        ++row.count;
+        continue;
+      }
+    }
+    rows.push_back({list[i], 1, 1, static_cast<int>(i)});
+  }
+  return rows;
+}
+
+constexpr int kUp = 0, kBetween = 1, kDown = 2;  // tags
+
+// One rank's part. A line is what one rank sends, or gets: a block for each rank, packed, in the order of `order_`,
+// in which the ranks of a region follow each other, and those of a subtree in it.
+class TwoLevels {
+ public:
+  TwoLevels(B& b, const Shape& s)
+      : b_(b),
+        s_(s),
+        regions_(s.homes->regions()),
+        tree_(s.homes->outside().tree_inside(s.rank, {true, true})),
+        order_(s.homes->outside().order(0)),
+        rows_(rows_of(order_)),
+        block_(total_bytes(s.recv_count, s.recv_type)),
+        line_(block_ * s.size) {
+    first_.push_back(
+        0);  // order_ has the regions in turn, as rank 0 is in the first one
+    for (int g = 0; g < regions_.count(); ++g)
+      first_.push_back(first_.back() + ranks(g));
+  }
+
+  void build() {
+    const Value up = collect();
+    const NodeId left = tree_.parent >= 0 ? send_up(up) : kNoNode;
+    // In place, what comes must not be where something has to be read yet.
+    const NodeId guard = s_.is_in_place ? (left != kNoNode ? left : up.ready) : kNoNode;
+    deliver(tree_.parent >= 0 ? receive_down(guard) : exchange(up), guard);
+  }
+
+ private:
+  int ranks(int region) const {
+    return static_cast<int>(regions_.members(region).size());
+  }
+  int first(int region) const { return first_[static_cast<size_t>(region)]; }
+  bool is_plain() const { return rows_.size() == 1 && rows_[0].step == 1; }
+  bool is_leaf() const { return tree_.parent >= 0 && tree_.children.empty(); }
+
+  BufferRef given(int first_rank, int count) const {
+    if (s_.is_in_place) return taken(first_rank, count);
+    return elements(kSendBuffer, kSendType, s_.send_type, first_rank * s_.send_count,
+                    count * s_.send_count);
+  }
+  BufferRef taken(int first_rank, int count) const {
+    return elements(kRecvBuffer, kRecvType, s_.recv_type, first_rank * s_.recv_count,
+                    count * s_.recv_count);
+  }
+  int64_t given_stride() const {
+    return s_.is_in_place ? taken_stride() : s_.send_count * s_.send_type.extent;
+  }
+  int64_t taken_stride() const { return s_.recv_count * s_.recv_type.extent; }
+
+  // The own line and those of the subtree. A leaf's, if it needs no packing, stays where it is.
+  Value collect() {
+    if (is_leaf() && is_plain()) return {given(0, s_.size)};
+    const BufferRef lines = byte_scratch(b_, tree_.span * line_);
+    const NodeId all = b_.nop();
+    for (const Row& row : rows_) {
+      const BufferRef to = bytes_at(lines, row.at * block_, block_);
+      b_.connect(row.step == 1
+                     ? b_.copy(given(row.first, row.count),
+                               bytes_at(to, 0, row.count * block_))
+                     : b_.copy(given(row.first, 1), to,
+                               {row.count, row.step * given_stride(), block_}),
+                 all);
+    }
+    for (const TreeChild& child : tree_.children)
+      b_.connect(b_.recv(child.rank, of_child(lines, child), kUp), all);
+    return {lines, all};
+  }
+  BufferRef of_child(const BufferRef& lines, const TreeChild& child) const {
+    return bytes_at(lines, child.first * line_, child.count * line_);
+  }
+
+  NodeId send_up(const Value& lines) {
+    return after(b_, lines.ready, b_.send(tree_.parent, lines.ref, kUp));
+  }
+  Value receive_down(NodeId guard) {
+    if (is_leaf() && is_plain()) {
+      const BufferRef here = taken(0, s_.size);
+      return {here, after(b_, guard, b_.recv(tree_.parent, here, kDown))};
+    }
+    const BufferRef lines = byte_scratch(b_, tree_.span * line_);
+    return {lines, b_.recv(tree_.parent, lines, kDown)};
+  }
+
+  // At a region's leader: `up` has what its ranks send. Returns what they get.
+  Value exchange(const Value& up) {
+    const int own = regions_.of(s_.rank);
+    const BufferRef down = byte_scratch(b_, tree_.span * line_);
+    const NodeId all = b_.nop();
+    for (int i = 0; i < regions_.count(); ++i) {
+      // Each leader begins with another one.
+      const int to = (own + i) % regions_.count(),
+                from = (own - i + regions_.count()) % regions_.count();
+      if (i == 0) {
+        const BufferRef mine = bytes_at(up.ref, first(own) * block_, block_);
+        turn(mine, line_, own, down, up.ready, all);
+        continue;
+      }
+      send_to(to, up);
+      const int64_t bytes = int64_t{tree_.span} * ranks(from) * block_;
+      const BufferRef in = byte_scratch(b_, bytes);
+      const NodeId received = b_.recv(regions_.leader(from), in, kBetween);
+      turn(in, tree_.span * block_, from, down, received, all);
+    }
+    return {down, all};
+  }
+
+  void send_to(int region, const Value& up) {
+    const int64_t piece = ranks(region) * block_;
+    BufferRef out = bytes_at(up.ref, first(region) * block_, piece);
+    NodeId ready = up.ready;
+    if (tree_.span > 1) {
+      const BufferRef packed = byte_scratch(b_, tree_.span * piece);
+      const NodeId copied =
+          b_.copy(out, bytes_at(packed, 0, piece), {tree_.span, line_, piece});
+      ready = after(b_, ready, copied);
+      out = packed;
+    }
+    after(b_, ready, b_.send(regions_.leader(region), out, kBetween));
+  }
+
+  // From pieces with the blocks of one rank of `region` for each rank here, `stride` from each other, to the
+  // lines that ranks here get.
+  void turn(const BufferRef& in, int64_t stride, int region, const BufferRef& down,
+            NodeId before, NodeId done) {
+    const int there = ranks(region), here = tree_.span;
+    const int64_t at = first(region) * block_;
+    const bool by_line = here <= there;  // the fewer copies
+    for (int i = 0; i < (by_line ? here : there); ++i) {
+      const BufferRef from = bytes_at(in, by_line ? i * block_ : i * stride, block_);
+      const BufferRef to =
+          bytes_at(down, by_line ? i * line_ + at : at + i * block_, block_);
+      const NodeId copied = b_.copy(
+          from, to,
+          by_line ? Repeat{there, stride, block_} : Repeat{here, block_, line_});
+      b_.connect(before, copied);
+      b_.connect(copied, done);
+    }
+  }
+
+  void deliver(const Value& down, NodeId guard) {
+    if (is_leaf() && is_plain()) return;
+    for (const TreeChild& child : tree_.children)
+      after(b_, down.ready, b_.send(child.rank, of_child(down.ref, child), kDown));
+    for (const Row& row : rows_) {
+      const BufferRef from = bytes_at(down.ref, row.at * block_, block_);
+      const NodeId copied =
+          row.step == 1 ? b_.copy(bytes_at(from, 0, row.count * block_),
+                                  taken(row.first, row.count))
+                        : b_.copy(from, taken(row.first, 1),
+                                  {row.count, block_, row.step * taken_stride()});
+      b_.connect(guard, copied);
+      after(b_, down.ready, copied);
+    }
+  }
+
+  B& b_;
+  const Shape& s_;
+  const Regions& regions_;
+  const Tree tree_;
+  const std::vector<int> order_;
+  const std::vector<Row> rows_;
+  const int64_t block_, line_;  // bytes
+  std::vector<int> first_;      // by region, in order_
+};
+
+}  // namespace
+
+void alltoall_nested(B& b, const Shape& s) { TwoLevels(b, s).build(); }
+
+// Without homes: to rank + i, from rank - i. With them ranks stand on a grid, a column for each region, and in each step all
+// move by the same way on it, further by as many columns as their row says: ranks of a region send to
+// different ones at a time, and each rank to different ones one after the other.
+std::vector<Step> steps_of(const Shape& s) {
+  std::vector<Step> steps;
+  if (s.homes == nullptr) {
+    for (int i = 1; i < s.size; ++i)
+      steps.push_back({(s.rank + i) % s.size, (s.rank - i + s.size) % s.size});
+    return steps;
+  }
+  const Regions& regions = s.homes->regions();
+  const int columns = regions.count(), rows = regions.most();
+  const int column = regions.of(s.rank), row = regions.index(s.rank);
+  const auto rank_at = [&](int c, int r) {
+    const auto members = regions.members(((c % columns) + columns) % columns);
+    const auto at = static_cast<size_t>(((r % rows) + rows) % rows);
+    return at < members.size() ? members[at] : -1;
+  };
+  for (int down = 0; down < rows; ++down)
+    for (int right = 0; right < columns; ++right) {
+      const int from_row = (row - down + rows) % rows;
+      const Step step{rank_at(column + right + row, row + down),
+                      rank_at(column - right - from_row, from_row)};
+      steps.push_back(step.to == s.rank ? Step{-1, -1} : step);
+    }
+  return steps;
+}
+
+}  // namespace mpc::nbc

@@ -1,0 +1,65 @@
+#pragma once
+// Relay: blocks of different sizes, which all ranks know, on the way to rank 0 or from it, over hosts and processes.
+//
+// Role:      leaders pass the blocks of their ranks on, packed: one message for each process.
+// Users:     nbc/algorithms: allgatherv, reduce_scatter and scans over several processes.
+// Threads:   pure functions.
+// See also:  nbc/algorithms/nest.h; nested.cpp, which has equal blocks and any root.
+
+#include <functional>
+#include <vector>
+
+#include "nbc/algorithms/nest.h"
+#include "nbc/algorithms/parts.h"
+
+namespace mpc::nbc {
+
+class Relay {
+ public:
+  // Where rank 0 has the blocks of ranks first .. first + count - 1.
+  using Place = std::function<BufferRef(int first, int count)>;
+
+  // Requires: s.homes; bytes: by rank, alike at all ranks.
+  Relay(B& b, const Shape& s, const std::vector<int64_t>& bytes);
+
+  bool is_root() const noexcept { return tree_.parent < 0; }
+  // All ranks, so that a subtree is a row of them; and where the i-th one's block begins if they are packed in
+  // this order.
+  const std::vector<int>& order() const noexcept { return order_; }
+  int64_t offset(int i) const { return offsets_[static_cast<size_t>(i)]; }
+
+  // --- other ranks than rank 0 -----------------------------------------------------------------
+  // Returns: the last node that reads `own`; kNoNode: none does.
+  NodeId send_up(BufferRef own, int tag);
+  // `own` is written after `guard`.
+  void receive_down(BufferRef own, NodeId guard, int tag);
+
+  // --- rank 0: with all others ------------------------------------------------------------------
+  // `done` comes after the data are where they belong; what is sent is there after `ready`.
+  void receive(const Place& place, NodeId done, int tag);
+  void receive_packed(const BufferRef& all, NodeId done, int tag);
+  void send(const Place& place, NodeId ready, int tag);
+
+ private:
+  struct Run {  // ranks in a row
+    int first, count;
+    int64_t at, bytes;  // among those of a subtree
+  };
+  std::vector<Run> runs_of(const TreeChild& child) const;
+  // Of `count` ranks from the first-th one on after this rank.
+  int64_t at(int first) const { return offset(position_ + first) - offset(position_); }
+  int64_t bytes_of(const TreeChild& child) const {
+    return at(child.first + child.count) - at(child.first);
+  }
+  BufferRef of_child(const BufferRef& all, const TreeChild& child) const {
+    return bytes_at(all, at(child.first), bytes_of(child));
+  }
+
+  B& b_;
+  const std::vector<int> order_;
+  std::vector<int64_t> offsets_;
+  Tree tree_;
+  int position_ = 0;  // of this rank, in the order
+};
+
+}  // namespace mpc::nbc
