@@ -78,7 +78,7 @@ def download(package, work):
         options = _private_apt(work / "apt")
         print(f"fetching the Debian source package {package} ...", flush=True)
         _apt(["apt-get", *options, "-qq", "update"], sources)
-        _apt(["apt-get", *options, "-qq", "--download-only", "source", package], sources)
+        _apt(["apt-get", *options, "-qq", "--download-only", "--tar-only", "source", package], sources)
         found = sorted(sources.glob(f"{package}_*.orig.tar.*"))
     if not found:
         raise FetchError(f"apt-get source left no {package}_*.orig.tar.* in {sources}")
