@@ -3,6 +3,7 @@
 Role:     Markdown of a program's rows; puts blocks into the page, each in place of the one that was there.
 Users:    programs.py --write.
 """
+import fcntl
 import os
 import subprocess
 from dataclasses import dataclass
@@ -96,6 +97,16 @@ def one_line(text, most=240):
     """Fit for a list: no line ends, no folders of this machine's, not too long."""
     words = " ".join(text.replace(str(Path.cwd()), ".").split()).replace("|", "/")
     return words if len(words) <= most else words[:most] + " ..."
+
+
+def write(name, new, names):
+    """Puts a program's block into the page; another command may be at it, too. Errors: PageError."""
+    with PAGE.open("r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        text = put(file.read(), name, new, names)
+        file.seek(0)
+        file.truncate()
+        file.write(text)
 
 
 def put(text, name, new, names):

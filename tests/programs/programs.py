@@ -136,10 +136,8 @@ def run_one(program, source, found, options):
     rows = runs.run_program(program, built, options, options.work) if runs.OURS in built else []
     write_json(options.work / f"{program.name}.json", program, version, rows, notes)
     if options.write:
-        text = page.put(page.PAGE.read_text(encoding="utf-8"), program.name,
-                        page.block(program, version, rows, notes, circumstances),
-                        [one.name for one in PROGRAMS])
-        page.PAGE.write_text(text, encoding="utf-8")
+        page.write(program.name, page.block(program, version, rows, notes, circumstances),
+                   [one.name for one in PROGRAMS])
     return bool(rows) and not any(row.complaint for row in rows)
 
 

@@ -194,6 +194,10 @@ class Building(unittest.TestCase):
             tree.mpi.version = lambda: "2"
             self.assertTrue(tree.prepare(source))
 
+    def test_another_recipe_builds_anew_and_other_cases_do_not(self):
+        self.assertIn("constant-of-the-recipe", trees.recipe(recipe))
+        self.assertNotIn("class Page", trees.recipe(recipe))
+
     def test_a_build_that_fails_says_the_command_and_the_end_of_its_output(self):
         with tempfile.TemporaryDirectory() as folder:
             tree, source = self.tree(Path(folder), lambda tree: tree.run("sh", "-c", "echo so it is; exit 3"))
@@ -217,8 +221,12 @@ class Building(unittest.TestCase):
         self.assertEqual(trees.version(Path("tachyon_0.99~b6+dsx.orig.tar.gz")), "0.99~b6+dsx")
 
 
+FLAGS = ("constant-of-the-recipe",)
+
+
 def recipe(tree):
     tree.edit("file", ("^CC = .*", f"CC = {tree.mpi.compiler}"))
+    tree.run("true", *FLAGS)
 
 
 class CommandLine(unittest.TestCase):

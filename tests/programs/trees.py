@@ -41,6 +41,20 @@ def version(path):
     return re.sub(r"\.orig\.tar\.\w+$", "", path.name).partition("_")[2]
 
 
+def recipe(build):
+    """What a build() does: its text, and that of the functions and constants of its module that it names."""
+    out = [inspect.getsource(build)]
+    for name in build.__code__.co_names:
+        value = build.__globals__.get(name)
+        if inspect.isfunction(value):
+            out.append(inspect.getsource(value))
+        elif inspect.ismodule(value):
+            out.append(inspect.getsource(value) if value.__name__.startswith("apps.") else "")
+        elif value is not None and not inspect.isclass(value):
+            out.append(repr(value))
+    return "\n".join(out)
+
+
 class Tree:
     """A copy of a program's source, in which it is built with one MPI."""
 
@@ -68,8 +82,8 @@ class Tree:
 
     def key(self, source):
         """Changes when the program must be built anew."""
-        recipe = inspect.getsource(inspect.getmodule(self.program.build))
-        return hashlib.sha256(f"{source.name}\n{self.mpi.version()}\n{recipe}".encode()).hexdigest()
+        text = f"{source.name}\n{self.mpi.version()}\n{recipe(self.program.build)}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def run(self, *command, cwd=".", environment=None):
         """A command of the build. Errors: BuildError with the end of what it printed."""

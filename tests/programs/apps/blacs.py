@@ -7,12 +7,16 @@ MOST_GRIDS = 5
 
 
 def settings(tree):
-    """SLmake.inc of BLACS and ScaLAPACK."""
+    """SLmake.inc of BLACS and ScaLAPACK: F77 in older versions is FC in later ones."""
     (tree.folder / "SLmake.inc").write_text(f"""CDEFS = -DAdd_
 F77 = {tree.mpi.fortran}
+FC = $(F77)
 CC = {tree.mpi.compiler}
 NOOPT = -O0 -w -std=legacy
 F77FLAGS = -O1 -w -std=legacy
+FCFLAGS = $(F77FLAGS)
+FCLOADER = $(F77)
+FCLOADFLAGS =
 CCFLAGS = -O1 -w
 SRCFLAG =
 F77LOADER = $(F77)

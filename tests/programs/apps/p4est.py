@@ -4,7 +4,7 @@ import re
 from model import Case, Program, Wrong
 
 # Example -> (configuration, level) pairs.
-SIMPLE = {"p4est_simple": (("three", 7), ("moebius", 6), ("star", 7), ("periodic", 7), ("rotwrap", 6)),
+SIMPLE = {"p4est_simple": (("three", 7), ("moebius", 6), ("star", 7), ("disk", 6), ("cubed", 5)),
           "p8est_simple": (("unit", 5), ("periodic", 5), ("rotwrap", 5), ("twocubes", 5))}
 TESTS = ("p4est_test_partition", "p4est_test_balance", "p4est_test_ghost", "p4est_test_lnodes", "p4est_test_search",
          "p8est_test_partition", "p8est_test_balance", "p8est_test_ghost", "p8est_test_lnodes")
