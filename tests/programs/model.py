@@ -47,7 +47,7 @@ class Program:
     compared: str           # what has to agree, and within what
     build: Callable         # (Tree) -> None; raises trees.BuildError
     cases: Callable         # (folder, ranks) -> [Case]
-    is_quick: bool = False  # built and run within a minute on two cores
+    is_quick: bool = False  # for --quick: all of these are built and run within four minutes on two cores
     commands: tuple = ()    # beyond compilers and make: what has to be installed
 
 

@@ -3,6 +3,7 @@
 Role:     Markdown of a program's rows; puts blocks into the page, each in place of the one that was there.
 Users:    programs.py --write.
 """
+import collections
 import fcntl
 import os
 import subprocess
@@ -76,9 +77,18 @@ def cell(row, name):
 
 
 def summary(rows):
+    """How many are right, and beside what: what was not compared has only the program's own word."""
     good = [row for row in rows if not row.complaint]
-    beside = [row for row in good if row.compared_with]
-    return f"{len(good)} of {len(rows)} runs right, {len(beside)} of them compared."
+    beside = collections.Counter(row.compared_with for row in good)
+    parts = [f"{times} as with {titled(names)}" if names else f"{times} by their own check only"
+             for names, times in beside.items()]
+    return f"{len(good)} of {len(rows)} runs right: {', '.join(parts)}." if good else f"0 of {len(rows)} runs right."
+
+
+def titled(names):
+    for name, title in TITLES.items():
+        names = names.replace(name, title) if name != OURS else names
+    return names
 
 
 def wrong_lines(rows):

@@ -51,7 +51,7 @@ def parse_arguments(words=None):
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="programs")
     add("--list", action="store_true", help="say what each is and what is compared; run nothing")
-    add("--quick", action="store_true", help="those that take no minute each, at 1, 2 and 4 ranks")
+    add("--quick", action="store_true", help="the cheapest ones, at 1, 2 and 4 ranks")
     add("--ranks", type=rank_list, help="numbers of ranks, as in 1,2,4,16 (the default)")
     add("--peers", default="openmpi", help="MPIs to compare with: openmpi, mpich or both (default: openmpi)")
     add("--no-peers", action="store_true", help="only what programs check by themselves, and other numbers of ranks")
@@ -78,13 +78,18 @@ def parse_arguments(words=None):
     options.programs = [program for program in chosen if program.is_quick] if options.quick and not options.names \
         else chosen
     options.ranks = options.ranks or list(QUICK_RANKS if options.quick else RANKS)
-    options.command = "./run programs " + shlex.join(words if words is not None else shown_words(sys.argv[1:]))
+    options.command = "./run programs " + shlex.join(shown_words(sys.argv[1:] if words is None else words))
     return options
 
 
 def shown_words(words):
-    """The command line as the user wrote it: `run` adds --prefix PREFIX."""
-    return words[2:] if words[:1] == ["--prefix"] else words
+    """The command line without where things lie: `run` adds --prefix PREFIX, and nobody else has this --work."""
+    out, is_place = [], False
+    for word in words:
+        if not is_place and word not in ("--prefix", "--work"):
+            out.append(word)
+        is_place = word in ("--prefix", "--work")
+    return out
 
 
 def rank_list(text):

@@ -130,7 +130,7 @@ class Page(unittest.TestCase):
         self.assertIn("| Case | MPI | 1 rank | 16 ranks |\n", text)
         self.assertIn("| case | ours | 1.00 s | 1.00 s |\n", text)
         self.assertIn("|  | Open MPI | 1.00 s |  |\n", text)
-        self.assertIn("2 of 2 runs right, 1 of them compared.", text)
+        self.assertIn("2 of 2 runs right: 1 as with Open MPI, 1 by their own check only.", text)
 
     def test_what_is_wrong_is_said_in_the_table_and_below(self):
         text = self.block(row_of(passed(x="1"), passed(x="2")), row_of(runs.Seen("timeout", "no end", [9.0]), ranks=4),
@@ -252,6 +252,10 @@ class CommandLine(unittest.TestCase):
                 programs.parse_arguments(words)
             self.assertEqual(ended.exception.code, 2)
             self.assertIn(said, error.getvalue())
+
+    def test_the_command_on_the_page_has_no_folders_of_this_machine(self):
+        words = ["--prefix", "/p", "tachyon", "--work", "/w", "--ranks", "1,2"]
+        self.assertEqual(programs.parse_arguments(words).command, "./run programs tachyon --ranks 1,2")
 
     def test_without_peers_there_are_none(self):
         self.assertEqual(programs.parse_arguments(["--no-peers"]).peers, [])

@@ -49,4 +49,4 @@ def cases(folder, ranks):
 
 
 PROGRAM = Program("fftw", "fftw3", "Fourier transforms; the program of its tests, mpi-bench",
-                  f"Errors of each problem are below FFTW's own tolerance, {TOLERANCE:g}.", build, cases, is_quick=True)
+                  f"Errors of each problem are below FFTW's own tolerance, {TOLERANCE:g}.", build, cases)

@@ -39,4 +39,4 @@ def cases(folder, ranks):
 
 PROGRAM = Program("p4est", "p4est", "Forests of octrees: two of its examples, and nine of its tests",
                   "Checksums of forests that were refined, balanced and partitioned are equal; no test ends early.",
-                  build, cases, is_quick=True)
+                  build, cases)

@@ -32,5 +32,4 @@ def cases(folder, ranks):
 
 
 PROGRAM = Program("pnetcdf", "pnetcdf", f"Parallel netCDF files over MPI-IO: {len(TESTS)} of its test programs",
-                  "Each says that it passed, and the files that they leave are equal, byte by byte.", build, cases,
-                  is_quick=True)
+                  "Each says that it passed, and the files that they leave are equal, byte by byte.", build, cases)
