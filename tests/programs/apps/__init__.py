@@ -2,6 +2,6 @@
 
 To add one: a module here with a PROGRAM (see model.py), and its name in this list.
 """
-from apps import blacs, fftw, hpcc, p4est, pnetcdf, scalapack, scotch, superlu_dist, tachyon
+from apps import blacs, fftw, hpcc, p4est, pnetcdf, scotch, tachyon
 
-PROGRAMS = [module.PROGRAM for module in (tachyon, hpcc, blacs, scotch, fftw, pnetcdf, p4est, superlu_dist, scalapack)]
+PROGRAMS = [module.PROGRAM for module in (tachyon, hpcc, blacs, scotch, fftw, pnetcdf, p4est)]

@@ -1,13 +1,13 @@
 """BLACS over MPI: the testers of ScaLAPACK's communication layer, from C and from Fortran."""
 import re
 
-from model import Case, Program, Wrong, grids
+from model import Case, Program, Wrong, found, grids
 
 MOST_GRIDS = 5
 
 
 def settings(tree):
-    """SLmake.inc of BLACS and ScaLAPACK: F77 in older versions is FC in later ones."""
+    """SLmake.inc: F77 in older versions is FC in later ones."""
     (tree.folder / "SLmake.inc").write_text(f"""CDEFS = -DAdd_
 F77 = {tree.mpi.fortran}
 FC = $(F77)
@@ -64,6 +64,8 @@ def counted(text, folder):
                 raise Wrong(f"{words[5]} tests failed: {line.strip()}")
     if not out:
         raise Wrong("it counts no tests")
+    found(r"(DONE BLACS_GRIDEXIT)", text, "end of its auxiliary tests")
+    out["auxiliary tests"] = f"{len(re.findall(r'^ PASSED ', text, re.M))} passed"
     if re.search(r"^\s*.*\bFAILED\b(?!\.)", re.sub(r"\d+ FAILED", "", text), re.M):
         raise Wrong("a test that it does not count failed")
     return out
