@@ -75,7 +75,9 @@ class Judging(unittest.TestCase):
 
     def test_other_numbers_of_ranks_are_compared_where_results_may_not_depend_on_them(self):
         first = {}
-        self.assertEqual(row_of(passed(x="1"), same=True, first=first, ranks=1).complaint, "")
+        alone = row_of(passed(x="1"), same=True, first=first, ranks=1)
+        self.assertEqual((alone.complaint, alone.compared_with), ("", ""))
+        self.assertEqual(row_of(passed(x="1"), same=True, first=first).compared_with, "other numbers of ranks")
         self.assertEqual(row_of(passed(x="2"), same=True, first=first).complaint, "beside 1 ranks: x is 2, not 1")
         self.assertEqual(row_of(passed(x="2"), same=False, first=first).complaint, "")
 
@@ -240,8 +242,8 @@ class CommandLine(unittest.TestCase):
         quick = programs.parse_arguments(["--quick"])
         self.assertTrue(quick.programs and all(program.is_quick for program in quick.programs))
         self.assertEqual(quick.ranks, list(programs.QUICK_RANKS))
-        named = programs.parse_arguments(["--quick", "fftw"])
-        self.assertEqual([program.name for program in named.programs], ["fftw"])
+        named = programs.parse_arguments(["--quick", "scotch"])
+        self.assertEqual([program.name for program in named.programs], ["scotch"])
 
     def test_bad_words_are_refused_with_what_is_possible(self):
         for words, said in ((["nothing"], "there is no program 'nothing': tachyon"), (["--ranks", "0"], "list of numbers"),

@@ -109,12 +109,14 @@ def judge(row, case, first):
     for name, one in peers.items():
         wrong = compare.complaint(mine.results, one.results)
         notes.append(f"beside {name}: {wrong}" if wrong else "")
+    is_first = case.same_for_all_ranks and case.name not in first
     if case.same_for_all_ranks:
         name, results = first.setdefault(case.name, (f"{row.ranks} ranks", mine.results))
         wrong = compare.complaint(mine.results, results)
         notes.append(f"beside {name}: {wrong}" if wrong else "")
     row.complaint = "; ".join(filter(None, notes))
-    row.compared_with = ", ".join(peers) or (case.same_for_all_ranks and "other numbers of ranks") or ""
+    other_ranks = "other numbers of ranks" if case.same_for_all_ranks and not is_first else ""
+    row.compared_with = ", ".join(peers) or other_ranks
 
 
 def line(row):

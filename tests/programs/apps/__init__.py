@@ -2,6 +2,6 @@
 
 To add one: a module here with a PROGRAM (see model.py), and its name in this list.
 """
-from apps import blacs, fftw, hpcc, p4est, pnetcdf, scotch, tachyon
+from apps import blacs, hpcc, p4est, scotch, tachyon
 
-PROGRAMS = [module.PROGRAM for module in (tachyon, hpcc, blacs, scotch, fftw, pnetcdf, p4est)]
+PROGRAMS = [module.PROGRAM for module in (tachyon, hpcc, blacs, scotch, p4est)]
