@@ -2,6 +2,6 @@
 
 To add one: a module here with a PROGRAM (see model.py), and its name in this list.
 """
-from apps import blacs, hpcc, p4est, scotch, tachyon
+from apps import blacs, hpcc, scotch, tachyon
 
-PROGRAMS = [module.PROGRAM for module in (tachyon, hpcc, blacs, scotch, p4est)]
+PROGRAMS = [module.PROGRAM for module in (tachyon, hpcc, blacs, scotch)]
