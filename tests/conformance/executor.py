@@ -2,7 +2,7 @@
 
 Role:     starts a job in a session of its own, ends all of it at the time limit, decides
           between pass, fail, crash and timeout.
-Users:    conformance.py.
+Users:    conformance.py; tests/programs/runs.py (run_job).
 See also: RunMPIProgram, TestStatus, TestErrFatal in the suite's runtests.in.
 """
 import os
@@ -46,10 +46,29 @@ class Outcome:
     needs: list = field(default_factory=list)   # functions that said "unsupported"
 
 
+@dataclass
+class Ended:
+    """How a job ended, whatever it was."""
+    status: int
+    text: str
+    timed_out: bool
+    seconds: float
+
+
 def run(command, test, folder, limit_s):
     """Runs `command` for at most `limit_s` seconds in `folder` and judges it."""
     environment = dict(os.environ, MPIEXEC_TIMEOUT=str(test.time_limit_s or limit_s))
     environment.update(entry.split("=", 1) for entry in test.environment if "=" in entry)
+    ended = run_job(command, folder, environment, limit_s)
+    outcome = judge(test, ended.status, ended.text, ended.timed_out)
+    outcome.seconds = round(ended.seconds, 3)
+    outcome.status = ended.status
+    outcome.output = ended.text
+    return outcome
+
+
+def run_job(command, folder, environment, limit_s, output_limit_bytes=OUTPUT_LIMIT_BYTES):
+    """Runs `command` in a session of its own and leaves nothing of it behind: an Ended."""
     with tempfile.TemporaryFile() as out:
         start = time.monotonic()
         process = subprocess.Popen(
@@ -63,12 +82,8 @@ def run(command, test, folder, limit_s):
         _end_job(process.pid, members)
         process.wait()
         out.seek(0)
-        text = out.read(OUTPUT_LIMIT_BYTES).decode(errors="replace")
-    outcome = judge(test, process.returncode, text, timed_out)
-    outcome.seconds = round(seconds, 3)
-    outcome.status = process.returncode
-    outcome.output = text
-    return outcome
+        text = out.read(output_limit_bytes).decode(errors="replace")
+    return Ended(process.returncode, text, timed_out, seconds)
 
 
 def _limits():

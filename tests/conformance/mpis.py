@@ -1,7 +1,7 @@
 """The MPI implementations that the runner can drive: compiler, launcher, options.
 
 Role:     one `Mpi` object says how to compile for an implementation and how to start a job.
-Users:    tests/conformance; bench/compare.
+Users:    tests/conformance; tests/programs; bench/compare.
 See also: tests/conformance/README.md
 """
 import hashlib
@@ -23,6 +23,7 @@ class Mpi:
     launcher: str
     fortran: str
     launch_options: list = field(default_factory=list)
+    cxx: str = ""
     environment: dict = field(default_factory=dict)
     cores_option: str = ""      # "--cores": the launcher's own; "": use taskset
     timeout_option: str = ""    # how the launcher is told a time limit, "%d" seconds
@@ -56,10 +57,11 @@ def find(name, prefix=None):
     if name == "ours":
         return _ours(prefix)
     if name == "mpich":
-        return _peer(Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", "mpifort.mpich", honours_xfail=True))
+        return _peer(Mpi("mpich", "mpicc.mpich", "mpiexec.mpich", "mpifort.mpich", cxx="mpicxx.mpich",
+                         honours_xfail=True))
     if name == "openmpi":
         return _peer(Mpi(
-            "openmpi", "mpicc.openmpi", "mpirun.openmpi", "mpifort.openmpi",
+            "openmpi", "mpicc.openmpi", "mpirun.openmpi", "mpifort.openmpi", cxx="mpicxx.openmpi",
             launch_options=["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"],
             timeout_option="--timeout=%d"))
     raise MpiMissing(f"unknown MPI '{name}': use ours, mpich or openmpi")
@@ -75,6 +77,7 @@ def _ours(prefix):
             raise MpiMissing(f"{tool} is missing: build and install first (./run install "
                              f"{root})")
     return Mpi("ours", str(compiler), str(launcher), str(root / "bin/mpcfort"),
+               cxx=str(root / "bin/mpcxx"),
                cores_option="--cores",
                timeout_option="--timeout=%d",
                link_inputs=sorted(path for pattern in ("bin/mpcc", "lib*/**/*.a", "lib*/**/*.o",

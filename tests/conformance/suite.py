@@ -58,7 +58,10 @@ def fetch(work):
     found = sorted(sources.glob(f"{PACKAGE}-*/test/mpi/configure"))
     if found:
         return found[-1].parent
-    tarball = download(PACKAGE, work)
+    try:
+        tarball = download(PACKAGE, work)
+    except FetchError as error:
+        raise FetchError(f"{error}\nGive another copy of the suite with --suite DIR.") from None
     _apt(["tar", "xf", tarball.name, "--wildcards", "*/test/mpi/*"], sources)
     found = sorted(sources.glob(f"{PACKAGE}-*/test/mpi/configure"))
     if not found:
@@ -75,7 +78,7 @@ def download(package, work):
         options = _private_apt(work / "apt")
         print(f"fetching the Debian source package {package} ...", flush=True)
         _apt(["apt-get", *options, "-qq", "update"], sources)
-        _apt(["apt-get", *options, "-qq", "--download-only", "source", package], sources)
+        _apt(["apt-get", *options, "-qq", "--download-only", "--tar-only", "source", package], sources)
         found = sorted(sources.glob(f"{package}_*.orig.tar.*"))
     if not found:
         raise FetchError(f"apt-get source left no {package}_*.orig.tar.* in {sources}")
@@ -118,8 +121,7 @@ def _apt(command, folder):
     done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, text=True,
                           capture_output=True, check=False, timeout=600)
     if done.returncode:
-        raise FetchError(f"`{shlex.join(command)}` failed:\n{done.stderr.strip()}\n"
-                         "Give another copy of the suite with --suite DIR.")
+        raise FetchError(f"`{shlex.join(command)}` failed:\n{done.stderr.strip()}")
 
 
 def locate(given):

@@ -1,0 +1,70 @@
+"""What the runner knows of a program: where it comes from, how it is built, what is run and what must come out.
+
+Role:     the words in which the modules of apps/ describe their programs.
+Users:    apps/*.py; the runner.
+"""
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+
+class Wrong(Exception):
+    """A program's own output says that something is wrong with its result; the text says what."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A figure of a result that may differ between runs by as much as the program itself allows."""
+    value: float
+    tolerance: float
+
+    def __str__(self):
+        return f"{self.value:g}"
+
+
+@dataclass
+class Case:
+    """One run with a certain number of ranks, in an empty folder of its own."""
+    name: str
+    program: Path
+    arguments: list = field(default_factory=list)
+    files: dict = field(default_factory=dict)       # name -> text, written before
+    # (output, folder) -> {name: str or Number}; raises Wrong. What it returns is compared.
+    results: Callable = lambda text, folder: {}
+    same_for_all_ranks: bool = False
+    launch: dict = field(default_factory=dict)      # MPI's name -> further options of its launcher
+    statuses: tuple = (0,)                          # with which the job may end; (): any
+    limit_s: int = 120
+
+
+@dataclass
+class Program:
+    name: str
+    package: str            # Debian's source package
+    what: str               # it is, in a few words
+    compared: str           # what has to agree, and within what
+    build: Callable         # (Tree) -> None; raises trees.BuildError
+    cases: Callable         # (folder, ranks) -> [Case]
+    is_quick: bool = False  # for --quick: all of these are built and run within four minutes on two cores
+    commands: tuple = ()    # beyond compilers and make: what has to be installed
+
+
+def grid(ranks):
+    """The most square (rows, columns) of that many ranks, rows <= columns."""
+    rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
+    return rows, ranks // rows
+
+
+def grids(ranks):
+    """All (rows, columns) that use just that many ranks."""
+    return [(rows, ranks // rows) for rows in range(1, ranks + 1) if ranks % rows == 0]
+
+
+def found(pattern, text, what):
+    """The first group of `pattern` in `text`. Errors: Wrong, which says that there is no `what`."""
+    match = re.search(pattern, text, re.M)
+    if not match:
+        raise Wrong(f"its output has no {what}")
+    return match.group(1)

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Builds programs of others from Debian's source packages and runs them: `./run programs [NAME...]`.
+
+Each is built with our MPI and with the peers, run at 1, 2, 4 and 16 ranks in turn, and ours is compared with
+the peers: bit by bit, or within what the program itself allows. Foreign sources stay below --work.
+
+Exit status: 0 all is right, 1 something of ours is not, 2 it could not run, 3 all that ran is right, but a
+source package could not be downloaded.
+"""
+import argparse
+import datetime
+import json
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "conformance")]
+import mpis  # noqa: E402
+import suite  # noqa: E402
+
+import page  # noqa: E402
+import runs  # noqa: E402
+import trees  # noqa: E402
+from apps import PROGRAMS  # noqa: E402
+
+ROOT = HERE.parents[1]
+RANKS = (1, 2, 4, 16)
+QUICK_RANKS = (1, 2, 4)
+PEERS = ("openmpi", "mpich")
+
+
+def main():
+    options = parse_arguments()
+    try:
+        if options.list:
+            print_list()
+            return 0
+        return run(options)
+    except (mpis.MpiMissing, suite.SuiteError, page.PageError) as error:
+        print(f"programs: {error}", file=sys.stderr)
+        return 2
+
+
+def parse_arguments(words=None):
+    parser = argparse.ArgumentParser(
+        prog="./run programs", description="Real programs against our MPI and others.",
+        epilog="Programs: " + " ".join(program.name for program in PROGRAMS) + " (all of these when none is named).")
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="programs")
+    add("--list", action="store_true", help="say what each is and what is compared; run nothing")
+    add("--quick", action="store_true", help="the cheapest ones, at 1, 2 and 4 ranks")
+    add("--ranks", type=rank_list, help="numbers of ranks, as in 1,2,4,16 (the default)")
+    add("--peers", default="openmpi", help="MPIs to compare with: openmpi, mpich or both (default: openmpi)")
+    add("--no-peers", action="store_true", help="only what programs check by themselves, and other numbers of ranks")
+    add("--repeat", type=int, default=1, help="run each case this often, in turn; the median counts")
+    add("--timeout", type=int, default=0, help="seconds that a run may take (default: what the case says, 120)")
+    add("--jobs", type=int, default=int(os.environ.get("MPC_JOBS", 0)) or os.cpu_count() or 1,
+        help="compilers at once")
+    add("--keep", action="store_true", help="keep the folders of runs that were right, too")
+    add("--write", action="store_true", help=f"write the tables into docs/{page.PAGE.name}")
+    add("--prefix", type=Path, help="where our own MPI is installed")
+    add("--work", type=Path, default=ROOT / "build/programs", help="build folder")
+    options = parser.parse_args(words)
+    known = {program.name: program for program in PROGRAMS}
+    for name in options.names:
+        if name not in known:
+            parser.error(f"there is no program '{name}': {' '.join(known)}")
+    options.peers = [] if options.no_peers else [name for name in options.peers.split(",") if name]
+    for name in options.peers:
+        if name not in PEERS:
+            parser.error(f"--peers: '{name}' is none of {', '.join(PEERS)}")
+    if options.repeat < 1:
+        parser.error(f"--repeat: {options.repeat} is less than 1")
+    chosen = [known[name] for name in options.names] or list(PROGRAMS)
+    options.programs = [program for program in chosen if program.is_quick] if options.quick and not options.names \
+        else chosen
+    options.ranks = options.ranks or list(QUICK_RANKS if options.quick else RANKS)
+    options.command = "./run programs " + shlex.join(shown_words(sys.argv[1:] if words is None else words))
+    return options
+
+
+def shown_words(words):
+    """The command line without where things lie: `run` adds --prefix PREFIX, and nobody else has this --work."""
+    out, is_place = [], False
+    for word in words:
+        if not is_place and word not in ("--prefix", "--work"):
+            out.append(word)
+        is_place = word in ("--prefix", "--work")
+    return out
+
+
+def rank_list(text):
+    try:
+        ranks = sorted({int(word) for word in text.split(",")})
+    except ValueError:
+        ranks = [0]
+    if min(ranks) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers from 1 on, as 1,2,4,16 is")
+    return ranks
+
+
+def print_list():
+    for program in PROGRAMS:
+        quick = ", quick" if program.is_quick else ""
+        print(f"{program.name} (source package {program.package}{quick}): {program.what}.\n    {program.compared}")
+
+
+# ---- running ---------------------------------------------------------------------------
+
+def run(options):
+    found = [mpis.find(runs.OURS, options.prefix), *(mpis.find(name) for name in options.peers)]
+    options.work = options.work.resolve()
+    options.work.mkdir(parents=True, exist_ok=True)
+    wrong, absent = [], []
+    for program in options.programs:
+        try:
+            source = trees.tarball(program, options.work)
+        except suite.FetchError as error:
+            print(f"programs: {program.name} was NOT run, its source cannot be downloaded:\n{error}", file=sys.stderr)
+            absent.append(program.name)
+            continue
+        if not run_one(program, source, found, options):
+            wrong.append(program.name)
+    done = len(options.programs) - len(absent)
+    print(f"programs: {done - len(wrong)} of {done} programs right" +
+          (f"; NOT right: {' '.join(wrong)}" if wrong else "") +
+          (f"; NOT downloaded: {' '.join(absent)}" if absent else ""))
+    return 1 if wrong else 3 if absent else 0
+
+
+def run_one(program, source, found, options):
+    """Builds and runs one program. True: all of ours is right."""
+    version = trees.version(source)
+    print(f"{program.name} {version}", flush=True)
+    circumstances = page.Circumstances(datetime.date.today().isoformat(), page.revision(ROOT), os.cpu_count() or 1,
+                                       page.load_average(), options.command)
+    built, notes = build(program, source, found, options)
+    rows = runs.run_program(program, built, options, options.work) if runs.OURS in built else []
+    write_json(options.work / f"{program.name}.json", program, version, rows, notes)
+    if options.write:
+        page.write(program.name, page.block(program, version, rows, notes, circumstances),
+                   [one.name for one in PROGRAMS])
+    return bool(rows) and not any(row.complaint for row in rows)
+
+
+def build(program, source, found, options):
+    """({MPI's name: Tree} of those that could be built, [why others could not])."""
+    built, notes = {}, []
+    for mpi in found:
+        tree = trees.Tree(program, mpi, options.work, options.jobs)
+        start = time.monotonic()
+        try:
+            if tree.prepare(source):
+                print(f"  built for {mpi.name} in {time.monotonic() - start:.0f} s", flush=True)
+            built[mpi.name] = tree
+        except trees.BuildError as error:
+            print(f"  cannot be built for {mpi.name}: {error}", flush=True)
+            notes.append(f"{page.TITLES[mpi.name]}: cannot be built: {page.one_line(str(error).splitlines()[-1])}")
+    return built, notes
+
+
+def write_json(path, program, version, rows, notes):
+    path.write_text(json.dumps({"program": program.name, "version": version, "notes": notes,
+                                "rows": [row.as_json() for row in rows]}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

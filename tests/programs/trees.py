@@ -1,0 +1,121 @@
+"""Sources of Debian's packages, and a built copy of each for each MPI, all below the work folder.
+
+Role:     fetches, unpacks, builds; runs the commands of a build and keeps their output.
+Users:    programs.py; the build() of apps/*.py gets a Tree.
+"""
+import hashlib
+import inspect
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
+import suite  # noqa: E402
+
+BUILD_LIMIT_S = 3600
+LOG_TAIL_LINES = 12
+# Of the caller's environment: they would change what is compiled.
+NOT_INHERITED = ("MAKEFLAGS", "MAKELEVEL", "CC", "CXX", "FC", "F77", "CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS",
+                 "LDFLAGS", "CPPFLAGS", "MPICC")
+
+
+class BuildError(Exception):
+    """A program cannot be built with an MPI; the text has the end of the log."""
+
+
+def tarball(program, work):
+    """The program's source, as Debian has it. Errors: suite.FetchError."""
+    try:
+        return suite.download(program.package, work)
+    except suite.FetchError as error:
+        raise suite.FetchError(f"{error}\nA tarball {program.package}_VERSION.orig.tar.gz that is put into "
+                               f"{work / 'src'} is used instead.") from None
+
+
+def version(path):
+    """Of tachyon_0.99~b6+dsx.orig.tar.gz: "0.99~b6+dsx"."""
+    return re.sub(r"\.orig\.tar\.\w+$", "", path.name).partition("_")[2]
+
+
+def recipe(build):
+    """What a build() does: its text, and that of the functions and constants of its module that it names."""
+    out = [inspect.getsource(build)]
+    for name in build.__code__.co_names:
+        value = build.__globals__.get(name)
+        if inspect.isfunction(value):
+            out.append(inspect.getsource(value))
+        elif inspect.ismodule(value):
+            out.append(inspect.getsource(value) if value.__name__.startswith("apps.") else "")
+        elif value is not None and not inspect.isclass(value):
+            out.append(repr(value))
+    return "\n".join(out)
+
+
+class Tree:
+    """A copy of a program's source, in which it is built with one MPI."""
+
+    def __init__(self, program, mpi, work, jobs):
+        self.program, self.mpi, self.jobs = program, mpi, jobs
+        self.folder = work / f"{program.name}-{mpi.name}"
+        self.log = self.folder.with_suffix(".log")
+
+    def prepare(self, source):
+        """Builds it unless that is done already. Returns whether it had to. Errors: BuildError."""
+        stamp = self.folder / "built.key"
+        key = self.key(source)
+        if stamp.exists() and stamp.read_text() == key:
+            return False
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.log.write_text("")
+        missing = [name for name in self.program.commands if not shutil.which(name)]
+        if missing:
+            raise BuildError(f"{', '.join(missing)} is not installed (cmake/packages-programs.txt)")
+        self.run("tar", "xf", str(source), "--strip-components=1", "--no-same-owner")
+        self.program.build(self)
+        stamp.write_text(key)
+        return True
+
+    def key(self, source):
+        """Changes when the program must be built anew."""
+        text = f"{source.name}\n{self.mpi.version()}\n{recipe(self.program.build)}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def run(self, *command, cwd=".", environment=None):
+        """A command of the build. Errors: BuildError with the end of what it printed."""
+        inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+        with self.log.open("ab") as out:
+            out.write(f"\n$ {shlex.join(command)}\n".encode())
+            out.flush()
+            begin = out.tell()
+            try:
+                status = subprocess.run(command, cwd=self.folder / cwd, stdin=subprocess.DEVNULL, stdout=out,
+                                        stderr=out, check=False, timeout=BUILD_LIMIT_S,
+                                        env=dict(inherited, **environment or {})).returncode
+            except subprocess.TimeoutExpired:
+                status = f"none within {BUILD_LIMIT_S} s"
+            except OSError as error:
+                status = error
+        if status:
+            said = self.log.read_bytes()[begin:].decode(errors="replace").splitlines()[-LOG_TAIL_LINES:]
+            raise BuildError(f"`{shlex.join(command)}` ended with status {status} (whole log: {self.log}):\n" +
+                             "\n".join(said))
+
+    def make(self, *words, cwd="."):
+        self.run("make", f"-j{self.jobs}", *words, cwd=cwd)
+
+    def edit(self, name, *changes):
+        """Replaces (pattern, text) in a file of the tree; each pattern has to be there. Errors: BuildError."""
+        path = self.folder / name
+        if not path.exists():
+            raise BuildError(f"the source has no {name}")
+        content = path.read_text(errors="surrogateescape")
+        for pattern, text in changes:
+            content, times = re.subn(pattern, lambda match, text=text: match.expand(text), content, flags=re.M)
+            if not times:
+                raise BuildError(f"{name} of the source has no line like '{pattern}'")
+        path.write_text(content, errors="surrogateescape")
