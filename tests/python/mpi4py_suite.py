@@ -153,7 +153,8 @@ def main():
     try:
         source = options.source or unpacked(options.work)
     except suite.SuiteError as error:
-        print(f"mpi4py: {error}")
+        text = str(error).replace("--suite DIR", "--source FOLDER")
+        print(f"mpi4py: {text}")
         return 2
     mpi = Mpi(options.mpi, options.prefix.resolve())
     copy = mpi.build(source, options.work)
