@@ -4,9 +4,10 @@ The lines are those of the manual pages of Open MPI (4.1, 5.0) and of MPICH's Hy
 """
 
 import os
+import subprocess
 import tempfile
 
-from support import END, INIT, Case, example, run
+from support import END, INIT, Case, example, run, tool
 
 # `mpirun --help full` of Open MPI 4.1 and mpirun(1) of 5.0; `mpiexec -help` of Hydra and of its descendants.
 OPEN_MPI = """allow-run-as-root am app bind-to bind-to-core bind-to-socket bycore bynode byslot np cf cartofile continuous
@@ -100,6 +101,28 @@ class Habits(Case):
                              (126, f"-np 2 valgrind {example('hello')}" if os.path.exists("/usr/bin/valgrind")
                               else "-np 2 /usr/bin/env")):
             self.refused(status, *line.split(), says=["mpcrun: "])
+
+
+    def test_libraries_are_found_by_the_programs_own_environment(self):
+        folder = tempfile.TemporaryDirectory(prefix="mpcrun-habits-")
+        self.addCleanup(folder.cleanup)
+        source, library, program = (os.path.join(folder.name, name) for name in ("l.c", "libhabit.so", "p"))
+        for name, text in ((source, "int habit(void) { return 7; }"),
+                           (program + ".c", "#include <mpi.h>\n#include <stdio.h>\nint habit(void);\nint main(int c, char** v) {"
+                            " MPI_Init(&c, &v); printf(\"%d\\n\", habit()); return MPI_Finalize(); }\n")):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+        subprocess.run([tool("mpcc"), "-shared", source, "-o", library], check=True)
+        subprocess.run([tool("mpcc"), program + ".c", "-L" + folder.name, "-lhabit", "-o", program], check=True)
+        variable = f"LD_LIBRARY_PATH={folder.name}"
+        script = os.path.join(folder.name, "script")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{variable}; export LD_LIBRARY_PATH\nexec {program}\n")
+        os.chmod(script, 0o755)
+        self.refused(126, "-n", 2, program, says=["libhabit.so"])
+        for words in (("-x", variable, program), ("-genv", *variable.split("=")[:2], program), (script,),
+                      ("env", variable, program)):
+            self.prints(["7", "7"], "-n", 2, *words)
 
 
 class ProgramFile(Case):
