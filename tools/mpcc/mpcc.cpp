@@ -91,9 +91,8 @@ Words program_flags(const Arguments& a, const Prefix& prefix) {
                  "-Wl,--dynamic-list=" + prefix.parts + "/dynamic-list",
                  "-Wl," + prefix.parts + "/start.o"};
   // An executable must not have undefined symbols (configure scripts rely on it). Clang
-  // leaves those of a sanitizer to the program that loads the library. Not "-z,defs", which is
-  // the same: CMake's FindMPI drops all that begins with -Wl,-z.
-  if (!a.uses_sanitizer) flags.insert(flags.begin() + 2, "-Wl,--no-undefined");
+  // leaves those of a sanitizer to the program that loads the library.
+  if (!a.uses_sanitizer) flags.insert(flags.begin() + 2, "-Wl,-z,defs");
   // A shared object exports all its symbols anyhow; the loader wants to know whether plugins
   // shall see them before their own. (runtime/loader/image.cpp looks for this symbol.)
   if (a.exports_all) flags.push_back("-Wl,--defsym=mpc_exports_all=0");
