@@ -16,6 +16,7 @@
 #include "runtime/loader/elf_file.h"
 #include "runtime/loader/library_search.h"
 #include "runtime/loader/program_check.h"
+#include "runtime/loader/tool_hints.h"
 
 namespace mpc::job {
 namespace {
@@ -128,9 +129,10 @@ Error has_no_library(const ElfFile& program, const Kind& kind) {
       Errc::kImage,
       fmt::format("{}: ranks have copies of an interpreter's library, and this one has "
                   "none ({}) in its installation; install it (Debian: apt install "
-                  "libpython3.11), or build the interpreter with --enable-shared",
+                  "libpython3.11), build the interpreter with --enable-shared, {}",
                   program.path(),
-                  name.empty() ? fmt::format("{}.so", kind.so_name) : name)};
+                  name.empty() ? fmt::format("{}.so", kind.so_name) : name,
+                  loader::kOwnProcess)};
 }
 
 // A version manager's python3 is a script that looks for the right one: it is asked which.
@@ -165,8 +167,8 @@ Result<> take_library(Start& start, const Kind& kind,
   if ((*library)->find_definition(kind.entry) == nullptr)
     return Error{Errc::kImage,
                  fmt::format("{}: is too old: {} has no {}; ranks want Python 3.8 or "
-                             "newer, or Tcl 8.6",
-                             start.path, path, kind.entry)};
+                             "newer, or Tcl 8.6; take such a one, {}",
+                             start.path, path, kind.entry, loader::kOwnProcess)};
   start.image = runner_path();
   start.libraries = {path};
   return {};

@@ -8,7 +8,8 @@
 
 #include "runtime/job/job_spec.h"
 
-// By its own file only: what its libraries are is seen when it is loaded. A program that is not there is
+// By its own file only, or by the library that ranks have copies of in place of an interpreter: what its
+// libraries are is seen when it is loaded. A program that is not there is
 // one that could: who starts it says what is wrong. Exported by libmpi_abi for mpcrun.
 extern "C" __attribute__((visibility("default"))) bool mpc_can_be_copied(
     const mpc::job::AppSpec& app);

@@ -3,12 +3,14 @@
 
    Role:     program interpreter, entry point, a name for main() that -fvisibility=hidden
              cannot take away, and a note by which the loader knows its own.
+             One group (COMDAT): a build system that names this file twice, as CMake projects do that put
+             MPI_C_LINK_FLAGS into all link flags and link MPI::MPI_C, too, gets it once.
    See also: docs/loader.md; System V ABI for x86-64, section 3.4.1 (process entry). */
 
-        .section .interp, "a", @progbits
+        .section .interp, "aG", @progbits, mpc_start, comdat
         .asciz  "/lib64/ld-linux-x86-64.so.2"
 
-        .text
+        .section .text.mpc_start, "axG", @progbits, mpc_start, comdat
         .globl  mpc_start
         .hidden mpc_start_local
         .type   mpc_start, @function
@@ -41,7 +43,7 @@ mpc_main:
         .cfi_endproc
         .size   mpc_main, . - mpc_main
 
-        .section .note.mpc, "a", @note
+        .section .note.mpc, "aG", @note, mpc_start, comdat
         .balign 4
         .long   2f - 1f                 /* size of the name */
         .long   4f - 3f                 /* size of the content */

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string_view>
 
 namespace mpc::loader {
@@ -43,10 +44,16 @@ constexpr Tool kBefore[] = {
     {"prlimit", "prlimit --core=0"},
     {"catchsegv", ""},
 };
+constexpr std::string_view kShells[] = {"sh",   "bash", "dash",   "ksh", "zsh",
+                                        "csh",  "tcsh", "fish",   "awk", "gawk",
+                                        "mawk", "make", "busybox"};
 constexpr std::string_view kInterpreters[] = {
-    "sh",      "bash",   "dash",  "ksh",   "zsh", "csh",  "tcsh", "fish",
-    "busybox", "python", "perl",  "ruby",  "lua", "node", "R",    "Rscript",
-    "java",    "octave", "julia", "tclsh", "awk", "gawk", "mawk", "make"};
+    "python", "perl",    "ruby", "lua",    "luajit", "node",  "nodejs", "php",
+    "R",      "Rscript", "java", "octave", "julia",  "tclsh", "wish",   "guile"};
+
+bool has_name(std::span<const std::string_view> list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
 
 std::string_view name_of(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -63,9 +70,8 @@ std::string hint_for_tool(const std::string& path) {
     return fmt::format("put it before mpcrun: {} mpcrun ...",
                        tool->before.empty() ? tool->name : tool->before);
   }
-  if (std::find(std::begin(kInterpreters), std::end(kInterpreters), name) !=
-      std::end(kInterpreters))
-    return kHintForScripts;
+  if (has_name(kShells, name)) return kHintForScripts;
+  if (has_name(kInterpreters, name)) return kHintForInterpreters;
   if (path.starts_with("/usr/bin/") || path.starts_with("/bin/") ||
       path.starts_with("/usr/sbin/") || path.starts_with("/sbin/"))
     return "if it is a tool, put it before mpcrun; if it is yours, compile and link it "

@@ -24,4 +24,9 @@ inline constexpr char kHintForScripts[] =
     "and what differs between ranks into its command: mpcrun -n 1 -x A=0 ./prog : -n 1 "
     "-x A=1 ./prog";
 
+// Python and Tcl come here only where their library is none that ranks can have.
+inline constexpr char kHintForInterpreters[] =
+    "if its script starts MPI programs, put the script around mpcrun; if it calls MPI "
+    "itself, link the interpreter with mpcc";
+
 }  // namespace mpc::loader

@@ -10,7 +10,7 @@ from pathlib import Path
 BEGIN = "<!-- options: written by tests/docs/switching.py --write -->\n"
 END = "<!-- end of options -->\n"
 MEANINGS = {"kSame": "the same as `{}`", "kNoEffect": "taken, no effect: {}", "kByValue": "{}",
-            "kRefused": "refused: {}"}
+            "kPrograms": "{}", "kRefused": "refused: {}"}
 ROW = re.compile(r'PEER\(\s*((?:"[^"]*"\s*)+),\s*((?:"[^"]*"\s*)+),\s*(\d),\s*(\w+),\s*((?:"[^"]*"\s*)+)\)')
 
 

@@ -9,6 +9,7 @@ import unittest
 
 from command_line import CommandLine  # noqa: F401
 from ends import Ends  # noqa: F401
+from habits import Habits, ProgramFile  # noqa: F401
 from heaps import Heaps  # noqa: F401
 from processes import Processes  # noqa: F401
 from programs import Programs  # noqa: F401

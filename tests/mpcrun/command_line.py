@@ -72,7 +72,7 @@ class CommandLine(Case):
         for words, says in (
                 (["--nodelist", "a,b"], "--hosts"), (["-w", "a"], "--hosts"), (["-nolocal"], "--hosts"),
                 (["-launcher", "rsh"], "--agent"), (["-bootstrap", "slurm"], "--agent"),
-                (["-N", "2"], per_host), (["-configfile", "f"], "':'"),
+                (["-N", "2"], per_host),
                 (["-cpus-per-proc", "2"], "--bind none"), (["--cpus-per-rank=2"], "share of the cores"),
                 (["--cpus-per-task", "2"], "--cores"), (["-soft", "3"], "-n N"), (["-arch", "x"], "leave it out"),
                 (["-file", "f"], "':'"), (["-N1"], per_host), (["--bind-to", "user:0"], "--cores LIST"),

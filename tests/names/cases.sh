@@ -134,6 +134,50 @@ cmake_home)
   is "$(sed -n 's/^MPI_C_COMPILER:.*=//p' b/CMakeCache.txt)" "$names/mpicc"
   is "$(sed -n 's/^MPIEXEC_EXECUTABLE:.*=//p' b/CMakeCache.txt)" "$names/mpiexec"
   ;;
+cmake_environment)
+  # MPI_HOME in the environment, as modules set it.
+  PATH=$(printf '%s' "$PATH" | sed "s,^$names:,,")
+  MPI_HOME=$build/compat
+  export MPI_HOME
+  cmake_project
+  cmake_builds
+  is "$(sed -n 's/^MPIEXEC_EXECUTABLE:.*=//p' b/CMakeCache.txt)" "$names/mpiexec"
+  ;;
+cmake_variables)
+  # Older projects have variables in place of targets, try what MPI can, and look for its version.
+  cat >part.c <<'END_OF_C'
+#include <mpi.h>
+static int calls;
+int count(void) { int flag; return MPI_Initialized(&flag) == MPI_SUCCESS && flag ? ++calls : -1; }
+END_OF_C
+  cat >CMakeLists.txt <<'END_OF_CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(p C)
+enable_testing()
+find_package(MPI 3.0 REQUIRED)
+include_directories(SYSTEM ${MPI_C_INCLUDE_PATH} ${MPI_INCLUDE_PATH})
+set(CMAKE_C_FLAGS "${CMAKE_C_FLAGS} ${MPI_C_COMPILE_FLAGS}")
+set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} ${MPI_C_LINK_FLAGS}")
+include(CheckFunctionExists)
+include(CheckCSourceRuns)
+set(CMAKE_REQUIRED_FLAGS "${MPI_C_COMPILE_FLAGS} ${MPI_C_LINK_FLAGS}")
+set(CMAKE_REQUIRED_INCLUDES ${MPI_C_INCLUDE_PATH})
+set(CMAKE_REQUIRED_LIBRARIES ${MPI_C_LIBRARIES})
+check_function_exists(MPI_Comm_spawn HAVE_SPAWN)
+check_c_source_runs("#include <mpi.h>
+int main(int c, char** v) { MPI_Init(&c, &v); return MPI_Finalize(); }" MPI_RUNS)
+if(NOT HAVE_SPAWN OR NOT MPI_RUNS OR MPI_C_VERSION_MAJOR LESS 4)
+  message(FATAL_ERROR "${HAVE_SPAWN} ${MPI_RUNS} ${MPI_C_VERSION}")
+endif()
+add_library(part STATIC part.c)
+add_executable(prog main.c)
+target_link_libraries(prog part ${MPI_C_LIBRARIES} ${MPI_LIBRARIES})
+add_test(prog ${MPIEXEC} ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} 3 ${CMAKE_CURRENT_BINARY_DIR}/prog)
+set_tests_properties(prog PROPERTIES PASS_REGULAR_EXPRESSION "ok 3\nok 3\nok 3")
+END_OF_CMAKE
+  sed -i 's/int shared = 1;/int shared = 1;\nint count(void);/; s/  if (shared ==/  if (count() == 1 \&\& shared ==/' main.c
+  cmake_builds
+  ;;
 cmake_pic)
   # Then CMake compiles programs with -fPIE.
   cmake_project "include(CheckPIESupported)
@@ -180,6 +224,51 @@ END_OF_MAKE
   { autoconf && ./configure && make check; } >log 2>&1 || { cat log; fail autoconf; }
   is "$(grep -c 'ok 3' out)" 3
   ;;
+automake | libtool)
+  # A program, a library, and tests of both with mpirun; by libtool what stands in the build folder is a script.
+  need automake
+  need autoconf
+  need make
+  [ "$case" = automake ] || need libtoolize
+  [ "$case" = automake ] && kind='AC_PROG_RANLIB' library=LIBRARIES name=libpart.a source=libpart_a_SOURCES
+  [ "$case" = libtool ] && kind='LT_INIT' library=LTLIBRARIES name=libpart.la source=libpart_la_SOURCES
+  mkdir m4
+  cat >configure.ac <<END_OF_AC
+AC_INIT([p], [1])
+AC_CONFIG_AUX_DIR([aux])
+AC_CONFIG_MACRO_DIR([m4])
+AM_INIT_AUTOMAKE([foreign serial-tests])
+AC_PROG_CC
+m4_ifdef([AM_PROG_AR], [AM_PROG_AR])
+$kind
+AC_CHECK_HEADERS([mpi.h], [], [AC_MSG_ERROR([no mpi.h])])
+AC_SEARCH_LIBS([MPI_Init], [mpi mpich], [], [AC_MSG_ERROR([no MPI_Init])])
+AC_CHECK_FUNCS([MPI_Comm_spawn MPI_No_such_thing])
+AC_CONFIG_FILES([Makefile])
+AC_OUTPUT
+END_OF_AC
+  cat >Makefile.am <<END_OF_AM
+ACLOCAL_AMFLAGS = -I m4
+lib_$library = $name
+$source = part.c
+check_PROGRAMS = prog
+prog_SOURCES = main.c
+prog_LDADD = $name
+TESTS = prog
+LOG_COMPILER = mpirun
+AM_LOG_FLAGS = -np 3
+TESTS_ENVIRONMENT = mpirun -np 3
+END_OF_AM
+  echo 'int part(void) { return 1; }' >part.c
+  sed -i 's/^int shared = 1;/int shared = 1;\nint part(void);/; s/  if (shared ==/  if (part() == 1 \&\& shared ==/' main.c
+  mkdir aux
+  { autoreconf -fi && ./configure CC=mpicc --prefix="$dir/installed" && make check && make install; } >log 2>&1 ||
+    { cat log; fail "$case"; }
+  grep -q 'PASS: prog' log || { cat log; fail "no test was run"; }
+  grep -q 'for MPI_No_such_thing... no' log || fail "configure finds what is not there"
+  runs ./prog
+  [ "$case" = automake ] || has "$(readelf -dW installed/lib/libpart.so)" SONAME
+  ;;
 meson)
   need meson
   need ninja
@@ -220,6 +309,44 @@ END_OF_PYTHON
   CC=mpicc LDSHARED="mpicc -shared" python3 setup.py -q build_ext --inplace >log 2>&1 ||
     { grep -q Python.h log && left_out "no Python.h"; cat log; fail build; }
   is "$(timeout 60 python3 -c 'import part; print(part.size())')" 1
+  ;;
+pip)
+  # As mpi4py's: MPICC names the compiler, and pip builds a wheel of it.
+  /usr/bin/python3 -m pip --version >/dev/null 2>&1 || left_out "python3-pip is not installed"
+  /usr/bin/python3 -c 'import setuptools, wheel' 2>/dev/null || left_out "python3-setuptools, python3-wheel are not installed"
+  cat >part.c <<'END_OF_C'
+#include <Python.h>
+#include <mpi.h>
+static int value = -1;
+static PyObject* size(PyObject* self, PyObject* nothing) {
+  (void)self, (void)nothing;
+  MPI_Init(NULL, NULL);
+  MPI_Comm_size(MPI_COMM_WORLD, &value);
+  MPI_Finalize();
+  return PyLong_FromLong(value);
+}
+static PyMethodDef methods[] = {{"size", size, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "part", "", -1, methods};
+PyMODINIT_FUNC PyInit_part(void) { return PyModule_Create(&module); }
+END_OF_C
+  cat >setup.py <<'END_OF_PYTHON'
+import os
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+class Build(build_ext):
+    def build_extensions(self):
+        mpicc = os.environ.get("MPICC", "mpicc")
+        self.compiler.set_executables(compiler_so=[mpicc, "-O1", "-fPIC"], linker_so=[mpicc, "-shared"])
+        super().build_extensions()
+
+setup(name="part", version="1", ext_modules=[Extension("part", ["part.c"])], cmdclass={"build_ext": Build})
+END_OF_PYTHON
+  MPICC=mpicc /usr/bin/python3 -m pip install --no-index --no-deps --no-build-isolation --target packages . >log 2>&1 ||
+    { grep -q Python.h log && left_out "no Python.h"; cat log; fail build; }
+  PYTHONPATH=$dir/packages
+  export PYTHONPATH
+  runs /usr/bin/python3 -c 'import part; print("ok", part.size())'
   ;;
 installed)
   need pkg-config

@@ -33,6 +33,13 @@ def missing():
     return ""
 
 
+def can_have_processes():
+    """Before the options are read: for decorators."""
+    words = sys.argv
+    lib = Path(words[words.index("--build") + 1], "lib") if "--build" in words else Path("/")
+    return (lib / "mpc/mpclaunch").exists() and any(lib.rglob("libmpc-net-ucx.so"))
+
+
 def run(*words, ranks=3, **others):
     done = subprocess.run([os.path.join(options.build, "bin", "mpcrun"), "-n", str(ranks), *map(str, words)],
                           capture_output=True, text=True, timeout=100, check=False, **others)
@@ -102,17 +109,35 @@ class Start(Case):
         out = self.passes("--show", PYTHON, "x.py")
         self.assertRegex(out, rf"each rank runs a copy of /.*libpython{version()}.so")
 
-    def test_an_interpreter_without_a_library_is_refused(self):
+    def without_library(self):
+        """The distribution's interpreter, in a place where no libpython is."""
         os.mkdir(os.path.join(self.folder, "bin"))
         real = os.path.realpath(PYTHON)
         copy = os.path.join(self.folder, "bin", os.path.basename(real))
         with open(real, "rb") as file, open(copy, "wb") as out:
             out.write(file.read())
         os.chmod(copy, stat.S_IRWXU)
-        status, out, err = run(copy, "-c", "pass")
+        return copy
+
+    def test_an_interpreter_without_a_library_is_refused(self):
+        status, out, err = run(self.without_library(), "-c", "pass")
         self.assertEqual((status, out), (126, ""), err)
         self.assertIn(f"has none (libpython{version()}.so.1.0)", err)
         self.assertIn("--enable-shared", err)
+        self.assertIn("--ranks-per-process 1", err)
+
+    @unittest.skipUnless(can_have_processes(), "no job of several processes without PMIx")
+    def test_an_interpreter_without_a_library_gets_a_process_for_each_rank(self):
+        copy = self.without_library()
+        script = self.file("ids.py", f"import os, sys; sys.path.insert(0, '{HERE}'); import mpi\n"
+                                     "assert mpi.sum_of(mpi.rank) == 3; print(os.getpid())\n")
+        environment = dict(os.environ, LD_LIBRARY_PATH=os.path.join(options.build, "lib"), PYTHONHOME="/usr")
+        for word in ("1", "auto"):
+            out = self.passes("--ranks-per-process", word, copy, script, env=environment)
+            self.assertEqual(len(set(out.split())), 3, word)
+        # One that has a library needs none.
+        out = self.passes("--ranks-per-process", "auto", PYTHON, script)
+        self.assertEqual((len(out.split()), len(set(out.split()))), (3, 1))
 
 
 class Ranks(Case):
@@ -154,6 +179,7 @@ class Others(Case):
         status, _, err = run("/usr/bin/perl", "-e", "1")
         self.assertEqual(status, 126)
         self.assertIn("put the script around mpcrun", err)
+        self.assertIn("--ranks-per-process 1", err)
 
 
 class Ends(Case):

@@ -2,6 +2,7 @@
 """Builds mpi4py from Debian's source package and runs its own test suite: `./run mpi4py`.
 
     mpi4py_suite.py --prefix PREFIX [--source FOLDER] [--ranks 1,2,3,5,8] [--mpi NAME] [--include WORD]...
+                    [--time-limit S] [--start N]
 
 Foreign sources stay below --work. mpi4py-left-out.txt says which chapters are not run, and which tests fail,
 each with its reason. Exit status: 0 all others passed, 1 some failed, 2 there is no suite.
@@ -20,8 +21,20 @@ sys.path.insert(0, str(HERE.parent / "conformance"))
 import suite  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
+# Prints what all processes of the job have, in KiB, each page counted once.
+MEMORY = """
+import os
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+comm.Barrier()
+words = [line.split() for line in open("/proc/self/smaps_rollup")]
+mine = next(int(line[1]) for line in words if line[0] == "Pss:")
+everyone = comm.gather((MPI.Get_processor_name(), os.getpid(), mine))
+comm.Barrier()
+if comm.rank == 0:
+    print(sum({(host, pid): size for host, pid, size in everyone}.values()))
+"""
 FAILED = re.compile(r"^(?:FAIL|ERROR): \S+ \((\S+?)\)", re.M)
-TIME_LIMIT_S = 1800
 
 
 def left_out():
@@ -64,20 +77,42 @@ class Mpi:
             (copy / "built").touch()
         return copy
 
-    def run(self, copy, ranks, words):
-        """(seconds, status, output) of the suite."""
+    def run(self, copy, ranks, words, limit_s):
+        """(seconds, status, output) of the suite; status 124: it was ended when its time was over."""
         # Its runtests.py looks for folders as older setuptools named them.
         environment = dict(os.environ, PYTHONPATH=str(max(copy.glob("build/lib*"))))
+        output = copy / f"{ranks}.log"
         start = time.monotonic()
-        try:
-            done = subprocess.run([*self.launcher, str(ranks), PYTHON, "test/runtests.py", "-q", *words],
-                                  cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  errors="replace", check=False, timeout=TIME_LIMIT_S,
-                                  stdin=subprocess.DEVNULL, env=environment)
-            status, text = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as expired:
-            status, text = 124, (expired.stdout or b"").decode(errors="replace")
-        return time.monotonic() - start, status, text
+        with open(output, "wb") as log, subprocess.Popen(
+                [*self.launcher, str(ranks), PYTHON, "test/runtests.py", "-v", *words], cwd=copy,
+                stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment) as job:
+            try:
+                status = job.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                job.terminate()  # launchers end their processes
+                status = 124
+        return time.monotonic() - start, status, output.read_text(encoding="utf-8", errors="replace")
+
+
+    def start(self, copy, ranks, text="from mpi4py import MPI"):
+        """(seconds, seconds of processor time, output) of interpreters that begin, import MPI and end."""
+        environment = dict(os.environ, PYTHONPATH=str(max(copy.glob("build/lib*"))))
+        before, start = os.times(), time.monotonic()
+        done = subprocess.run([*self.launcher, str(ranks), PYTHON, "-c", text], cwd=copy, env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=120)
+        seconds, after = time.monotonic() - start, os.times()
+        busy = after.children_user + after.children_system - before.children_user - before.children_system
+        return seconds, busy, done.stdout
+
+
+def measure_start(mpi, copy, ranks):
+    """Prints how long interpreters take to start, and their memory. Launchers' own memory does not count."""
+    runs = [mpi.start(copy, ranks)[:2] for _ in range(3)]
+    one, all_ranks = (int(mpi.start(copy, count, MEMORY)[2].split()[-1]) / 1024 for count in (1, ranks))
+    print(f"mpi4py: {mpi.name}: {ranks} interpreters from start to end in "
+          + ", ".join(f"{seconds:.2f}" for seconds, _ in runs) + " s, processor time "
+          + ", ".join(f"{busy:.2f}" for _, busy in runs) + f" s; memory of one {one:.1f} MiB, of each further one "
+          f"{(all_ranks - one) / max(1, ranks - 1):.1f} MiB", flush=True)
 
 
 def report(ranks, seconds, status, text, known):
@@ -85,9 +120,15 @@ def report(ranks, seconds, status, text, known):
     failed = set(FAILED.findall(text))
     wrong = sorted(name for name in failed if not any(name.endswith(test) for test in known))
     ran = re.findall(r"^Ran (\d+) tests", text, re.M)
+    if status == 124:
+        ended = len(re.findall(r"\.\.\. .*(?:ok|FAIL|ERROR|skipped .*)$", text, re.M))
+        print(f"mpi4py: {ranks} ranks: ended after {seconds:.0f} s, when a rank had run {ended // ranks} tests "
+              "(mean of the ranks)", flush=True)
+        return False
+    skipped = re.findall(r"skipped=(\d+)", text)
     is_right = not wrong and len(ran) == ranks and (status == 0 or bool(failed))
-    print(f"mpi4py: {ranks} ranks: {ran[0] if ran else 'no'} tests in {seconds:.0f} s, "
-          f"{len(failed)} failed, {len(failed) - len(wrong)} of them known", flush=True)
+    print(f"mpi4py: {ranks} ranks: {ran[0] if ran else 'no'} tests in {seconds:.0f} s, {skipped[0] if skipped else 0} "
+          f"skipped, {len(failed)} failed, {len(failed) - len(wrong)} of them known", flush=True)
     if not is_right:
         print("\n".join(wrong) or text[-2000:], flush=True)
     return is_right
@@ -99,6 +140,8 @@ def main():
     parser.add_argument("--source", type=Path, help="mpi4py's unpacked source, instead of Debian's")
     parser.add_argument("--work", type=Path, default=HERE.parent.parent / "build/mpi4py")
     parser.add_argument("--ranks", default="1,2,3,5,8")
+    parser.add_argument("--time-limit", type=float, default=1800, metavar="S", help="of a run; default: 1800")
+    parser.add_argument("--start", type=int, metavar="N", help="not the suite: time and memory of N interpreters")
     parser.add_argument("--mpi", default="ours", choices=["ours", "openmpi", "mpich"])
     parser.add_argument("--include", action="append", default=[], help="chapters, as 'p2p_buf'; default: all")
     options = parser.parse_args()
@@ -110,11 +153,15 @@ def main():
     try:
         source = options.source or unpacked(options.work)
     except suite.SuiteError as error:
-        print(f"mpi4py: {error}")
+        text = str(error).replace("--suite DIR", "--source FOLDER")
+        print(f"mpi4py: {text}")
         return 2
     mpi = Mpi(options.mpi, options.prefix.resolve())
     copy = mpi.build(source, options.work)
-    good = [report(ranks, *mpi.run(copy, ranks, words), known)
+    if options.start:
+        measure_start(mpi, copy, options.start)
+        return 0
+    good = [report(ranks, *mpi.run(copy, ranks, words, options.time_limit), known)
             for ranks in map(int, options.ranks.split(","))]
     return 0 if all(good) else 1
 

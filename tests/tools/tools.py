@@ -17,6 +17,8 @@ TOOLS = {
     "make": ("make", "wrappers.makefile, wrappers.autoconf, wrappers.cmake*, names.cmake*, names.autoconf"),
     "autoconf": ("autoconf", "wrappers.autoconf, names.autoconf"),
     "autoconf-archive": ("/usr/share/aclocal/ax_mpi.m4", "names.autoconf"),
+    "automake": ("automake", "names.automake, names.libtool"),
+    "libtool": ("libtoolize", "names.libtool"),
     "meson": ("meson", "names.meson"),
     "clang": ("clang", "wrappers.clang, wrappers.cmake_clang, Loader.*clang*, Loader.*lld*, "
                         "./run fuzz"),
@@ -29,6 +31,7 @@ TOOLS = {
     "libpython3-dev": ("/usr/lib/*/pkgconfig/python3-embed.pc", "private.python*, python.cases"),
     "python3-numpy": ("/usr/lib/python3/dist-packages/numpy", "private.python_numpy, a case of python.cases"),
     "python3-setuptools": ("/usr/lib/python3/dist-packages/setuptools", "names.python"),
+    "python3-pip": ("/usr/lib/python3/dist-packages/pip", "names.pip"),
     "tcl": ("/usr/bin/tclsh", "a case of python.cases"),
     "openssh-server": ("/usr/sbin/sshd", "cluster.hosts, cluster.host_ends"),
     "openssh-client": ("ssh", "cluster.hosts, cluster.host_ends"),

@@ -540,6 +540,16 @@ END
   has "$out" " = 15"
   has "$out" " = 16"
   ;;
+flags_twice)
+  # As build systems give them that have them from two places.
+  # shellcheck disable=SC2046  # one word per flag
+  gcc $(mpcc -showme:compile) main.c extra.c $(mpcc -showme:link) $(mpcc -showme:link) -o prog || fail "gcc, twice"
+  runs ./prog
+  [ "$(readelf -p .interp ./prog | grep -c 'ld-linux')" = 1 ] || fail "two interpreters"
+  # shellcheck disable=SC2046
+  mpcc main.c extra.c $(mpcc -showme:link) -o prog -Wl,--gc-sections || fail "mpcc with its own flags"
+  runs ./prog
+  ;;
 two_word_compiler)
   mpcc "-cc=env gcc" main.c extra.c -o prog && runs ./prog
   ;;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "runtime/wireup/hosted.h"
 #include "runtime/wireup/starter.h"
@@ -66,6 +67,20 @@ void take_preloads(mpc::job::JobSpec& spec) {
   ::unsetenv(kPreload);
 }
 
+// Where a program's libraries are is said by its own environment: by -x LD_LIBRARY_PATH=..., or by a script as
+// libtool's. The loader looks them up in this process, for all programs alike.
+void take_library_paths(const mpc::job::JobSpec& spec) {
+  std::vector<std::string> lists;
+  for (const mpc::job::AppSpec& app : spec.apps)
+    for (const auto& [name, value] : app.environment)
+      if (name == "LD_LIBRARY_PATH" && !value.empty() &&
+          std::find(lists.begin(), lists.end(), value) == lists.end())
+        lists.push_back(value);
+  std::string all;
+  for (const std::string& list : lists) all += (all.empty() ? "" : ":") + list;
+  if (!all.empty()) ::setenv("LD_LIBRARY_PATH", all.c_str(), 1);
+}
+
 void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
   if (std::getenv(kMarker) != nullptr) {
     ::unsetenv(kMarker);
@@ -121,5 +136,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpcrun: %s\n", asked.error().message.c_str());
     return mpc::job::kExitNotExecutable;
   }
+  take_library_paths(spec);
   return mpc_run_job(spec);
 }

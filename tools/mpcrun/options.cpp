@@ -14,6 +14,7 @@
 #include "runtime/wireup/record.h"
 #include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/parsed.h"
+#include "tools/mpcrun/program_file.h"
 #include "tools/mpcrun/words.h"
 
 namespace mpc::tools {
@@ -251,6 +252,27 @@ std::vector<std::vector<std::string>> split_programs(int argc, char** argv) {
   return out;
 }
 
+// Those of a file that the first program's options name, in their place.
+Result<std::vector<std::vector<std::string>>> take_program_file(
+    std::vector<std::vector<std::string>> programs,
+    const std::vector<KnownOption>& known) {
+  auto words = read_words(programs[0], known);
+  // What is wrong with them, the one who reads them all says.
+  if (!words || words->program_file.empty()) return programs;
+  const std::string typed = words->typed["--configfile"];
+  if (!words->command.empty() || programs.size() > 1)
+    return {Errc::kArg,
+            fmt::format("{} {}: the programs stand in that file, and here is another "
+                        "one: {}",
+                        typed, words->program_file,
+                        words->command.empty() ? ":" : words->command.front())};
+  auto lines = read_program_file(words->program_file);
+  if (!lines) return {Errc::kArg, typed + " " + lines.error().message};
+  std::vector<std::string>& first = lines->front();
+  first.insert(first.begin(), words->others.begin(), words->others.end());
+  return std::move(*lines);
+}
+
 // One of a job's processes was told the plan; files that name hosts need not be where it is.
 Result<> plan(const HostWish& wish, int ranks, Command& command) {
   if (std::getenv(wireup::kLauncherVariable) != nullptr) return {};
@@ -311,14 +333,19 @@ std::variant<Command, Finished> parse_options(int argc, char** argv) {
   Words words_of_job;
   CLI::App first_app;
   declare(first_app, unused, true);
-  const auto programs = split_programs(argc, argv);
-  for (size_t i = 0; i < programs.size(); ++i) {
+  const auto programs = take_program_file(split_programs(argc, argv),
+                                          known_options(first_app, first_app));
+  if (!programs) return usage_error(programs.error().message);
+  for (size_t i = 0; i < programs->size(); ++i) {
     CLI::App app{kDescription, "mpcrun"};
     app.footer(kExamples);
     Parsed parsed;
     declare(app, parsed, i == 0);
-    const auto words = read_words(programs[i], known_options(first_app, app));
+    const auto words = read_words((*programs)[i], known_options(first_app, app));
     if (!words) return usage_error(words.error().message);
+    if (!words->program_file.empty())
+      return usage_error(words->typed.at("--configfile") +
+                         " goes before the first program, on the command line");
     try {
       // CLI11 wants the words in reverse order.
       std::vector<std::string> options(words->options.rbegin(), words->options.rend());

@@ -32,6 +32,8 @@ constexpr Value kValues[] = {
     {"output", "tag", "--label"},
     {"display", "map bind bindings allocation topo", "--report"},
     {"stdin", "0", ""},
+    {"usize", "SYSTEM system", ""},
+    {"initial-errhandler", "mpi_errors_are_fatal", ""},
 };
 
 // What has a blank may be a part of a list; it is no word of it.
@@ -60,6 +62,10 @@ std::optional<std::string> ranks_per_host(const std::string& value) {
   return value.substr(4, colon - 4);
 }
 
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 Result<Ours> translate_value(const PeerOption& option, const Ours& values) {
   const std::string_view name = first_word(option.names);
   if (name == "mca") {
@@ -70,6 +76,8 @@ Result<Ours> translate_value(const PeerOption& option, const Ours& values) {
     if (const auto count = ranks_per_host(values[0]))
       return Ours{"--ranks-per-host=" + *count};
   }
+  if (name == "usize" && is_number(values[0]))
+    return Ours{"--set=job.universe_size=" + values[0]};
   // Open MPI's modifiers that say what is so here anyway: "core:oversubscribe".
   std::string value = values[0];
   const size_t colon = value.find(':');
@@ -104,6 +112,7 @@ Result<Ours> translate(const PeerOption& option, const Ours& values) {
       return Ours{};
     case kByValue:
       return translate_value(option, values);
+    case kPrograms:
     case kRefused:
       break;
   }

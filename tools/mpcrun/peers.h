@@ -19,6 +19,7 @@ enum class PeerMeaning {
   kSame,      // an option of ours is the same
   kNoEffect,  // taken, and not needed
   kByValue,   // its value decides which of the others it is
+  kPrograms,  // its value is a file that has the programs of the job
   kRefused,
 };
 

@@ -117,6 +117,14 @@ Result<> add_peer(const Word& word, const std::vector<KnownOption>& known, Curso
     MPC_TRY(read);
     values = std::move(*read);
   }
+  if (peer->meaning == PeerMeaning::kPrograms) {
+    if (!out.program_file.empty()) return {Errc::kArg, word.typed + " is given twice"};
+    if (values[0].empty())
+      return {Errc::kArg, word.typed + " wants a file, and there is none"};
+    out.program_file = values[0];
+    out.typed.emplace("--configfile", word.typed);
+    return {};
+  }
   const auto ours = translate(*peer, values);
   if (!ours) {
     const std::string shown = peer->meaning == PeerMeaning::kByValue
@@ -146,7 +154,13 @@ Result<Words> read_words(const std::vector<std::string>& words,
     if (word.typed == "--" && !word.value) break;
     const KnownOption* option = find(known, word.name);
     if (option == nullptr) {
+      const auto begin = at.next - 1;
+      const bool had_file = !out.program_file.empty();
       if (auto added = add_peer(word, known, at, out); !added) return added.error();
+      if (!had_file && !out.program_file.empty()) {
+        out.others.assign(words.begin(), begin);
+        out.others.insert(out.others.end(), at.next, at.end);
+      }
       continue;
     }
     const bool wants_value = !option->value.empty();

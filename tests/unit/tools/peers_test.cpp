@@ -55,6 +55,9 @@ TEST(PeerOptions, AreDecidedByTheirValue) {
   EXPECT_EQ(ours("map-by", {":OVERSUBSCRIBE"}), Words{});
   EXPECT_EQ(ours("map-by", {"core:PE=2"}).front(), "refused");
   EXPECT_EQ(ours("map-by", {""}).front(), "refused");
+  EXPECT_EQ(ours("usize", {"16"}), Words{"--set=job.universe_size=16"});
+  EXPECT_EQ(ours("usize", {"SYSTEM"}), Words{});
+  EXPECT_EQ(ours("usize", {"INFINITE"}).front(), "refused");
 }
 
 TEST(PeerOptions, OneNameStandsInOneRow) {
