@@ -125,9 +125,9 @@ typedef struct {
 
 static unit random_unit(source* s) {
   const MPI_Datatype basics[] = {MPI_CHAR,   MPI_SHORT,       MPI_INT,
-                                 MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_C_DOUBLE_COMPLEX,
+                                 MPI_DOUBLE, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
                                  MPI_FLOAT,  MPI_BYTE,        MPI_INT64_T};
-  const int bytes[] = {1, 2, 4, 8, 16, 16, 4, 1, 8};
+  const int bytes[] = {1, 2, 4, 8, 8, 16, 4, 1, 8};
   unit u;
   u.count = one_in(s, 3) ? (int)draw(s, 2, 4) : 1;
   for (int i = 0; i < u.count; ++i) {
