@@ -49,8 +49,9 @@ void leave_handlers(int rank, int size) {
     check(caught([&] { MPI_Send(numbers, 1, MPI_INT, size, 0, MPI_COMM_WORLD); }) == 1,
           "no exception of a send");
     const int is_long = caught([&] {
-      MPI_Sendrecv(numbers, 2 + rank % 2, MPI_INT, (rank + 1) % size, 3, numbers + 3, 1, MPI_INT,
-                   (rank + size - 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(numbers, 2 + rank % 2, MPI_INT, (rank + 1) % size, 3, numbers + 3, 1,
+                   MPI_INT, (rank + size - 1) % size, 3, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
     });
     check(is_long == 1, "no exception of a message that is too long");
   }
@@ -88,7 +89,8 @@ void leave_functions() {
   MPI_Type_create_keyval(refuse_type, MPI_TYPE_NULL_DELETE_FN, &type_key, nullptr);
   MPI_Type_contiguous(3, MPI_INT, &type);
   MPI_Type_set_attr(type, type_key, &x);
-  check(caught([&] { MPI_Type_dup(type, &copy); }) == 44, "no exception of a type's copy");
+  check(caught([&] { MPI_Type_dup(type, &copy); }) == 44,
+        "no exception of a type's copy");
   MPI_Type_free(&type);
   MPI_Type_free_keyval(&type_key);
 }

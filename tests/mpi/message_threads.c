@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   pthread_t threads[kThreads];
-  for (long i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, exchange, (void*)i);
+  for (long i = 0; i < kThreads; ++i)
+    pthread_create(&threads[i], NULL, exchange, (void*)i);
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
   return finish();
 }

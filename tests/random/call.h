@@ -1,13 +1,13 @@
 /* The call of a random collective. Part of collectives.c. */
 
 #if MPI_VERSION >= 4
-#define CALL(Name, name, ...)                                                 \
-  (c.form == 0   ? MPI_##Name(__VA_ARGS__, c.comm)                            \
-   : c.form == 1 ? MPI_I##name(__VA_ARGS__, c.comm, &request)                 \
+#define CALL(Name, name, ...)                                 \
+  (c.form == 0   ? MPI_##Name(__VA_ARGS__, c.comm)            \
+   : c.form == 1 ? MPI_I##name(__VA_ARGS__, c.comm, &request) \
                  : MPI_##Name##_init(__VA_ARGS__, c.comm, MPI_INFO_NULL, &request))
 #else
-#define CALL(Name, name, ...)                            \
-  (c.form == 0 ? MPI_##Name(__VA_ARGS__, c.comm)         \
+#define CALL(Name, name, ...)                    \
+  (c.form == 0 ? MPI_##Name(__VA_ARGS__, c.comm) \
                : MPI_I##name(__VA_ARGS__, c.comm, &request))
 #endif
 
@@ -36,13 +36,16 @@ static MPI_Request make_rooted(const void* out, void* in) {
       CALL(Gather, gather, out, o->count[0], out_type, in, i->count[0], in_type, root);
       break;
     case kGatherv:
-      CALL(Gatherv, gatherv, out, o->count[0], out_type, in, i->count, i->first, in_type, root);
+      CALL(Gatherv, gatherv, out, o->count[0], out_type, in, i->count, i->first,
+           in_type, root);
       break;
     case kScatter:
-      CALL(Scatter, scatter, out, o->count[0], out_type, in, i->count[0], in_type, root);
+      CALL(Scatter, scatter, out, o->count[0], out_type, in, i->count[0], in_type,
+           root);
       break;
     default:
-      CALL(Scatterv, scatterv, out, o->count, o->first, out_type, in, i->count[0], in_type, root);
+      CALL(Scatterv, scatterv, out, o->count, o->first, out_type, in, i->count[0],
+           in_type, root);
   }
   return request;
 }
@@ -53,22 +56,24 @@ static MPI_Request make_for_all(const void* out, void* in) {
   side* const i = &c.in[rank];
   switch (c.op) {
     case kAllgather:
-      CALL(Allgather, allgather, out, o->count[0], o->types[0], in, i->count[0], i->types[0]);
+      CALL(Allgather, allgather, out, o->count[0], o->types[0], in, i->count[0],
+           i->types[0]);
       break;
     case kAllgatherv:
-      CALL(Allgatherv, allgatherv, out, o->count[0], o->types[0], in, i->count, i->first,
-           i->types[0]);
+      CALL(Allgatherv, allgatherv, out, o->count[0], o->types[0], in, i->count,
+           i->first, i->types[0]);
       break;
     case kAlltoall:
-      CALL(Alltoall, alltoall, out, o->count[0], o->types[0], in, i->count[0], i->types[0]);
-      break;
-    case kAlltoallv:
-      CALL(Alltoallv, alltoallv, out, o->count, o->first, o->types[0], in, i->count, i->first,
+      CALL(Alltoall, alltoall, out, o->count[0], o->types[0], in, i->count[0],
            i->types[0]);
       break;
+    case kAlltoallv:
+      CALL(Alltoallv, alltoallv, out, o->count, o->first, o->types[0], in, i->count,
+           i->first, i->types[0]);
+      break;
     default:
-      CALL(Alltoallw, alltoallw, out, o->count, o->bytes, o->types, in, i->count, i->bytes,
-           i->types);
+      CALL(Alltoallw, alltoallw, out, o->count, o->bytes, o->types, in, i->count,
+           i->bytes, i->types);
   }
   return request;
 }
@@ -86,24 +91,24 @@ static MPI_Request make_for_neighbours(const void* out, void* in) {
   }
   switch (c.op) {
     case kNeighborAllgather:
-      CALL(Neighbor_allgather, neighbor_allgather, out, o->count[0], out_type, in, i->count[0],
-           in_type);
+      CALL(Neighbor_allgather, neighbor_allgather, out, o->count[0], out_type, in,
+           i->count[0], in_type);
       break;
     case kNeighborAllgatherv:
-      CALL(Neighbor_allgatherv, neighbor_allgatherv, out, o->count[0], out_type, in, i->count,
-           i->first, in_type);
-      break;
-    case kNeighborAlltoall:
-      CALL(Neighbor_alltoall, neighbor_alltoall, out, o->count[0], out_type, in, i->count[0],
-           in_type);
-      break;
-    case kNeighborAlltoallv:
-      CALL(Neighbor_alltoallv, neighbor_alltoallv, out, o->count, o->first, out_type, in,
+      CALL(Neighbor_allgatherv, neighbor_allgatherv, out, o->count[0], out_type, in,
            i->count, i->first, in_type);
       break;
+    case kNeighborAlltoall:
+      CALL(Neighbor_alltoall, neighbor_alltoall, out, o->count[0], out_type, in,
+           i->count[0], in_type);
+      break;
+    case kNeighborAlltoallv:
+      CALL(Neighbor_alltoallv, neighbor_alltoallv, out, o->count, o->first, out_type,
+           in, i->count, i->first, in_type);
+      break;
     default:
-      CALL(Neighbor_alltoallw, neighbor_alltoallw, out, o->count, out_bytes, o->types, in,
-           i->count, in_bytes, i->types);
+      CALL(Neighbor_alltoallw, neighbor_alltoallw, out, o->count, out_bytes, o->types,
+           in, i->count, in_bytes, i->types);
       /* The arrays of displacements have to live until it is complete. */
       if (c.form != 0) {
 #if MPI_VERSION >= 4
@@ -123,7 +128,8 @@ static void make_call(void) {
   void* in = i->blocks != 0 && i->all.memory != NULL ? base_of(&i->all) : NULL;
   if (c.is_in_place && (c.op >= kAllgather || (rank == c.root && c.op <= kGatherv)))
     out = MPI_IN_PLACE;
-  if (c.is_in_place && rank == c.root && is_in(c.op, kScatter, kScatterv)) in = MPI_IN_PLACE;
+  if (c.is_in_place && rank == c.root && is_in(c.op, kScatter, kScatterv))
+    in = MPI_IN_PLACE;
   MPI_Request request = c.op >= kNeighborAllgather ? make_for_neighbours(out, in)
                         : c.op >= kAllgather       ? make_for_all(out, in)
                                                    : make_rooted(out, in);

@@ -24,16 +24,27 @@ enum op {
   kNeighborAlltoallv,
   kNeighborAlltoallw
 };
-static const char* const names[kOps] = {
-    "bcast",     "gather",    "gatherv",            "scatter",             "scatterv",
-    "allgather", "allgatherv", "alltoall",          "alltoallv",           "alltoallw",
-    "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv",
-    "neighbor_alltoallw"};
+static const char* const names[kOps] = {"bcast",
+                                        "gather",
+                                        "gatherv",
+                                        "scatter",
+                                        "scatterv",
+                                        "allgather",
+                                        "allgatherv",
+                                        "alltoall",
+                                        "alltoallv",
+                                        "alltoallw",
+                                        "neighbor_allgather",
+                                        "neighbor_allgatherv",
+                                        "neighbor_alltoall",
+                                        "neighbor_alltoallv",
+                                        "neighbor_alltoallw"};
 
 /* What one member gives, or takes: blocks of one buffer. */
 typedef struct {
   int blocks;
-  int from[kMostRanks], block[kMostRanks]; /* taken: whose, and which one of its; -1: nobody's */
+  int from[kMostRanks],
+      block[kMostRanks]; /* taken: whose, and which one of its; -1: nobody's */
   int units[kMostRanks];
   int count[kMostRanks], first[kMostRanks]; /* in elements of the type */
   int bytes[kMostRanks];                    /* where it begins, for the w-forms */
@@ -62,10 +73,12 @@ static int is_v(enum op op) {
          op == kAlltoallw || op == kNeighborAllgatherv || op == kNeighborAlltoallv ||
          op == kNeighborAlltoallw;
 }
-static int is_in(enum op op, enum op first, enum op last) { return op >= first && op <= last; }
+static int is_in(enum op op, enum op first, enum op last) {
+  return op >= first && op <= last;
+}
 
-#include "plan.h"
 #include "call.h"
+#include "plan.h"
 
 static void verify(int round) {
   side* const in = &c.in[rank];
@@ -77,9 +90,11 @@ static void verify(int round) {
     const int is_own = c.is_in_place && from == rank;
     if (is_own && c.op != kAlltoall && !is_in(c.op, kAlltoallv, kAlltoallw)) continue;
     /* In place the data stand where the others' will be. */
-    const side* const out = c.is_in_place && c.op >= kAllgather ? &c.in[from] : &c.out[from];
+    const side* const out =
+        c.is_in_place && c.op >= kAllgather ? &c.in[from] : &c.out[from];
     const long size_out = size_of(&out->all.type), size_in = size_of(&in->all.type);
-    const int block = c.is_in_place && is_in(c.op, kAllgather, kAllgatherv) ? from : in->block[i];
+    const int block =
+        c.is_in_place && is_in(c.op, kAllgather, kAllgatherv) ? from : in->block[i];
     const long at = out->first[block] * size_out, n = out->count[block] * size_out;
     for (long k = 0; k < n; ++k)
       wanted[in->all.place[in->first[i] * size_in + k]] =
@@ -87,9 +102,9 @@ static void verify(int round) {
   }
   if (is_as_wanted(&in->all, wanted)) return;
   ++failures;
-  printf("seed %llu, round %d, rank %d of %d: %s, form %d%s%s, root %d\n", seed, round, rank, size,
-         names[c.op], c.form, c.is_inter ? ", inter" : "", c.is_in_place ? ", in place" : "",
-         c.root);
+  printf("seed %llu, round %d, rank %d of %d: %s, form %d%s%s, root %d\n", seed, round,
+         rank, size, names[c.op], c.form, c.is_inter ? ", inter" : "",
+         c.is_in_place ? ", in place" : "", c.root);
 }
 
 static void one_round(int round) {

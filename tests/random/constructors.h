@@ -11,7 +11,8 @@ static long distance(source* s, long width, long unit) {
 
 static type_model strided(const type_model* old, source* s, int in_bytes) {
   const long e = extent_of(old);
-  const int blocks = (int)draw(s, 1, one_in(s, 5) ? 300 : 8), length = (int)draw(s, 1, 5);
+  const int blocks = (int)draw(s, 1, one_in(s, 5) ? 300 : 8),
+            length = (int)draw(s, 1, 5);
   const long width = labs(e) * length + (high_of(old) - low_of(old));
   const long step = distance(s, width, in_bytes ? 0 : e);
   long* at = malloc(sizeof(long) * (size_t)(blocks * length));
@@ -34,7 +35,8 @@ static type_model listed(const type_model* old, source* s, int way) {
   MPI_Datatype parts[40];
   long at[40 * 6];
   int n = (int)draw(s, 1, one_in(s, 4) ? 40 : 5), copies = 0;
-  const int in_bytes = way == 1 || way == 3 || way == 4, is_block = way == 2 || way == 3;
+  const int in_bytes = way == 1 || way == 3 || way == 4,
+            is_block = way == 2 || way == 3;
   const int length = (int)draw(s, 1, 3);
   long place = draw(s, -200, 200);
   if (!in_bytes && e == 0) return (type_model){MPI_DATATYPE_NULL, 0, 0, NULL, 0, 0};
@@ -49,7 +51,8 @@ static type_model listed(const type_model* old, source* s, int way) {
     const long step = labs(distance(s, width, 0)) + labs(e);
     place += way == 1 && one_in(s, 3) ? -2 * step - 300 : step;
   }
-  for (int i = n - 1; i > 0 && one_in(s, 2); --i) { /* two of equal length change places */
+  for (int i = n - 1; i > 0 && one_in(s, 2);
+       --i) { /* two of equal length change places */
     if (lengths[i] != lengths[i - 1]) continue;
     const MPI_Aint p = places[i];
     places[i] = places[i - 1];
@@ -66,7 +69,8 @@ static type_model listed(const type_model* old, source* s, int way) {
   if (way == 0) MPI_Type_indexed(n, lengths, steps, old->handle, &t.handle);
   if (way == 1) MPI_Type_create_hindexed(n, lengths, places, old->handle, &t.handle);
   if (way == 2) MPI_Type_create_indexed_block(n, length, steps, old->handle, &t.handle);
-  if (way == 3) MPI_Type_create_hindexed_block(n, length, places, old->handle, &t.handle);
+  if (way == 3)
+    MPI_Type_create_hindexed_block(n, length, places, old->handle, &t.handle);
   if (way == 4) {
     MPI_Datatype raw; /* its end may be padded */
     MPI_Type_create_struct(n, lengths, places, parts, &raw);
@@ -104,7 +108,8 @@ static type_model of_indices(const type_model* old, int dims, const int* sizes,
 
 static type_model subarray(const type_model* old, source* s) {
   int sizes[3], parts[3], starts[3], indices[3][64];
-  const int dims = (int)draw(s, 1, 3), order = one_in(s, 2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
+  const int dims = (int)draw(s, 1, 3),
+            order = one_in(s, 2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
   for (int d = 0; d < dims; ++d) {
     sizes[d] = (int)draw(s, 1, dims == 1 ? 60 : 9);
     parts[d] = (int)draw(s, 1, sizes[d]);
@@ -118,7 +123,8 @@ static type_model subarray(const type_model* old, source* s) {
 
 static type_model darray(const type_model* old, source* s) {
   int sizes[3], parts[3], indices[3][64], distribs[3], args[3], grid[3];
-  const int dims = (int)draw(s, 1, 3), order = one_in(s, 2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
+  const int dims = (int)draw(s, 1, 3),
+            order = one_in(s, 2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
   int processes = 1, rank = 0;
   for (int d = 0; d < dims; ++d) {
     sizes[d] = (int)draw(s, 1, dims == 1 ? 60 : 9);
@@ -173,16 +179,36 @@ static type_model random_step(const type_model* old, source* s) {
       MPI_Type_contiguous(n, old->handle, &t.handle);
       break;
     }
-    case 1: t = strided(old, s, extent_of(old) == 0); break;
-    case 2: t = strided(old, s, 1); break;
-    case 3: t = listed(old, s, 0); break;
-    case 4: t = listed(old, s, 1); break;
-    case 5: t = listed(old, s, 2); break;
-    case 6: t = listed(old, s, 3); break;
-    case 7: t = listed(old, s, 4); break;
-    case 8: t = subarray(old, s); break;
-    case 9: t = darray(old, s); break;
-    case 10: t = resized(old, s); break;
+    case 1:
+      t = strided(old, s, extent_of(old) == 0);
+      break;
+    case 2:
+      t = strided(old, s, 1);
+      break;
+    case 3:
+      t = listed(old, s, 0);
+      break;
+    case 4:
+      t = listed(old, s, 1);
+      break;
+    case 5:
+      t = listed(old, s, 2);
+      break;
+    case 6:
+      t = listed(old, s, 3);
+      break;
+    case 7:
+      t = listed(old, s, 4);
+      break;
+    case 8:
+      t = subarray(old, s);
+      break;
+    case 9:
+      t = darray(old, s);
+      break;
+    case 10:
+      t = resized(old, s);
+      break;
     default:
       t = copies_of(old, 1, &none);
       t.lb = old->lb;

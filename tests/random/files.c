@@ -30,10 +30,16 @@ static struct {
   MPI_Offset begins[kMostRanks];
 } view;
 
-enum { kMostFirst = 5000, kMostMoved = 8000, kRegion = 1 << 17 }; /* bytes of each rank */
+enum {
+  kMostFirst = 5000,
+  kMostMoved = 8000,
+  kRegion = 1 << 17
+}; /* bytes of each rank */
 
 /* So many of them hold what one rank moves. */
-static long tiles_of(const type_model* t) { return (kMostFirst + kMostMoved) / size_of(t) + 2; }
+static long tiles_of(const type_model* t) {
+  return (kMostFirst + kMostMoved) / size_of(t) + 2;
+}
 
 static int may_be_file_type(const type_model* t) {
   if (extent_of(t) * tiles_of(t) > kRegion) return 0;
@@ -65,7 +71,8 @@ static void make_view(source* s) {
     view.file = wide;
   }
   const long none = 0;
-  view.etype = one_in(s, 3) ? copies_of(&view.file, 1, &none) : type_of_unit(&view.u, s);
+  view.etype =
+      one_in(s, 3) ? copies_of(&view.file, 1, &none) : type_of_unit(&view.u, s);
   const int is_file_type = view.etype.handle == MPI_DATATYPE_NULL;
   if (is_file_type) view.etype.handle = view.file.handle;
   view.etype_bytes = size_of(&view.etype);
@@ -73,7 +80,8 @@ static void make_view(source* s) {
   view.place = malloc(sizeof(long) * (size_t)view.file_bytes);
   long n = 0;
   for (int k = 0; k < view.file.count; ++k)
-    for (int i = 0; i < view.file.map[k].bytes; ++i) view.place[n++] = view.file.map[k].at + i;
+    for (int i = 0; i < view.file.map[k].bytes; ++i)
+      view.place[n++] = view.file.map[k].at + i;
   const long start = draw(s, 0, 200);
   for (int r = 0; r < size; ++r)
     view.begins[r] = start + r * (is_interleaved ? extent : kRegion);
@@ -124,17 +132,34 @@ static void move(MPI_File file, const access_part* p, int how, int is_write) {
   if (how % 2 == 1) MPI_File_seek(file, at, MPI_SEEK_SET);
 #define MOVE(suffix, ...) \
   (is_write ? MPI_File_write##suffix(__VA_ARGS__) : MPI_File_read##suffix(__VA_ARGS__))
-#define IMOVE(suffix, ...) \
-  (is_write ? MPI_File_iwrite##suffix(__VA_ARGS__) : MPI_File_iread##suffix(__VA_ARGS__))
+#define IMOVE(suffix, ...)                         \
+  (is_write ? MPI_File_iwrite##suffix(__VA_ARGS__) \
+            : MPI_File_iread##suffix(__VA_ARGS__))
   switch (how) {
-    case 0: MOVE(_at, file, at, base, n, type, &status); break;
-    case 1: MOVE(, file, base, n, type, &status); break;
-    case 2: MOVE(_at_all, file, at, base, n, type, &status); break;
-    case 3: MOVE(_all, file, base, n, type, &status); break;
-    case 4: IMOVE(_at, file, at, base, n, type, &request); break;
-    case 5: IMOVE(, file, base, n, type, &request); break;
-    case 6: IMOVE(_at_all, file, at, base, n, type, &request); break;
-    case 7: IMOVE(_all, file, base, n, type, &request); break;
+    case 0:
+      MOVE(_at, file, at, base, n, type, &status);
+      break;
+    case 1:
+      MOVE(, file, base, n, type, &status);
+      break;
+    case 2:
+      MOVE(_at_all, file, at, base, n, type, &status);
+      break;
+    case 3:
+      MOVE(_all, file, base, n, type, &status);
+      break;
+    case 4:
+      IMOVE(_at, file, at, base, n, type, &request);
+      break;
+    case 5:
+      IMOVE(, file, base, n, type, &request);
+      break;
+    case 6:
+      IMOVE(_at_all, file, at, base, n, type, &request);
+      break;
+    case 7:
+      IMOVE(_all, file, base, n, type, &request);
+      break;
     case 8:
       MOVE(_at_all_begin, file, at, base, n, type);
       MOVE(_at_all_end, file, base, &status);
@@ -161,13 +186,15 @@ static unsigned char* whole(const char* name, long bytes) {
   return out;
 }
 
-static void step(const char* name, MPI_File file, source* s, unsigned char* model, long bytes) {
+static void step(const char* name, MPI_File file, source* s, unsigned char* model,
+                 long bytes) {
   const int how = (int)draw(s, 0, 9), is_write = one_in(s, 2);
   access_part parts[kMostRanks];
   for (int r = 0; r < size; ++r) {
     parts[r] = random_part(s);
     for (long i = 0; i < parts[r].memory.bytes && is_write; ++i)
-      model[in_file(r, parts[r].first + i)] = pattern(parts[r].key, parts[r].memory.place[i]);
+      model[in_file(r, parts[r].first + i)] =
+          pattern(parts[r].key, parts[r].memory.place[i]);
   }
   access_part* const mine = &parts[rank];
   move(file, mine, how, is_write);
@@ -199,17 +226,19 @@ static void one_round(const char* name, int round) {
   make_view(&s);
   const long bytes = file_size();
   unsigned char* const model = malloc((size_t)bytes);
-  for (long i = 0; i < bytes; ++i) model[i] = pattern(seed + (unsigned long long)round, i);
+  for (long i = 0; i < bytes; ++i)
+    model[i] = pattern(seed + (unsigned long long)round, i);
   if (rank == 0) {
     FILE* const out = fopen(name, "w");
-    if (out == NULL || fwrite(model, 1, (size_t)bytes, out) != (size_t)bytes || fclose(out) != 0)
+    if (out == NULL || fwrite(model, 1, (size_t)bytes, out) != (size_t)bytes ||
+        fclose(out) != 0)
       MPI_Abort(MPI_COMM_WORLD, 1);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_File file;
   MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
-  MPI_File_set_view(file, view.begins[rank], view.etype.handle, view.file.handle, "native",
-                    MPI_INFO_NULL);
+  MPI_File_set_view(file, view.begins[rank], view.etype.handle, view.file.handle,
+                    "native", MPI_INFO_NULL);
   for (int i = 0; i < kSteps; ++i) step(name, file, &s, model, bytes);
   MPI_File_close(&file);
   drop(&view.etype);

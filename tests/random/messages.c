@@ -20,7 +20,8 @@ static int rank, size, failures;
 static MPI_Comm comms[kComms];
 static unsigned long long seed;
 
-static int peer(const message* m, int world_rank) { /* comm 2 has the ranks in reverse */
+static int peer(const message* m,
+                int world_rank) { /* comm 2 has the ranks in reverse */
   return m->comm == 2 ? size - 1 - world_rank : world_rank;
 }
 
@@ -45,7 +46,8 @@ static void furnish(message* m) {
   type_model a, b;
   random_pair(&u, most, &s, &a, &m->out_count, &b, &m->in_count);
   if (!agrees(&a) || !agrees(&b)) ++failures;
-  if (one_in(&s, 3) && is_fine(&b, m->in_count + 3)) m->in_count += 3; /* more room than data */
+  if (one_in(&s, 3) && is_fine(&b, m->in_count + 3))
+    m->in_count += 3; /* more room than data */
   m->out = make_buffer(a, m->out_count, m->key + 1);
   m->in = make_buffer(b, m->in_count, m->key + 2);
 }
@@ -57,7 +59,8 @@ static void start_receive(message* m) {
   const int from = peer(m, m->from), any = m->receive_mode == 1;
   const MPI_Datatype type = m->in.type.handle;
   if (m->receive_mode <= 1)
-    MPI_Irecv(base_of(&m->in), m->in_count, type, any && m->comm != kWild ? MPI_ANY_SOURCE : from,
+    MPI_Irecv(base_of(&m->in), m->in_count, type,
+              any && m->comm != kWild ? MPI_ANY_SOURCE : from,
               any && m->comm == kWild ? MPI_ANY_TAG : m->tag, comm, &m->received);
   if (m->receive_mode == 2) {
     MPI_Recv_init(base_of(&m->in), m->in_count, type, from, m->tag, comm, &m->received);
@@ -70,11 +73,16 @@ static void start_send(message* m) {
   void* const base = base_of(&m->out);
   const MPI_Datatype type = m->out.type.handle;
   const int to = peer(m, m->to);
-  if (m->send_mode == 0) MPI_Isend(base, m->out_count, type, to, m->tag, comm, &m->sent);
-  if (m->send_mode == 1) MPI_Issend(base, m->out_count, type, to, m->tag, comm, &m->sent);
-  if (m->send_mode == 2) MPI_Send_init(base, m->out_count, type, to, m->tag, comm, &m->sent);
-  if (m->send_mode == 3) MPI_Ssend_init(base, m->out_count, type, to, m->tag, comm, &m->sent);
-  if (m->send_mode == 4) MPI_Ibsend(base, m->out_count, type, to, m->tag, comm, &m->sent);
+  if (m->send_mode == 0)
+    MPI_Isend(base, m->out_count, type, to, m->tag, comm, &m->sent);
+  if (m->send_mode == 1)
+    MPI_Issend(base, m->out_count, type, to, m->tag, comm, &m->sent);
+  if (m->send_mode == 2)
+    MPI_Send_init(base, m->out_count, type, to, m->tag, comm, &m->sent);
+  if (m->send_mode == 3)
+    MPI_Ssend_init(base, m->out_count, type, to, m->tag, comm, &m->sent);
+  if (m->send_mode == 4)
+    MPI_Ibsend(base, m->out_count, type, to, m->tag, comm, &m->sent);
   if (m->send_mode == 2 || m->send_mode == 3) MPI_Start(&m->sent);
 }
 
@@ -97,13 +105,14 @@ static void receive_late(message* m) {
   }
   if (m->receive_mode == 6) {
     MPI_Probe(from, m->tag, comm, &probed);
-    MPI_Irecv(base_of(&m->in), m->in_count, type, probed.MPI_SOURCE, probed.MPI_TAG, comm,
-              &m->received);
+    MPI_Irecv(base_of(&m->in), m->in_count, type, probed.MPI_SOURCE, probed.MPI_TAG,
+              comm, &m->received);
   }
 }
 
 static void verify(message* m) {
-  int is_right = m->status.MPI_SOURCE == peer(m, m->from) && m->status.MPI_TAG == m->tag;
+  int is_right =
+      m->status.MPI_SOURCE == peer(m, m->from) && m->status.MPI_TAG == m->tag;
   if (!is_right)
     printf("status: source %d, tag %d\n", m->status.MPI_SOURCE, m->status.MPI_TAG);
   long elements = 0;
@@ -112,8 +121,9 @@ static void verify(message* m) {
   int said = -1, whole = -1;
   MPI_Get_elements(&m->status, m->in.type.handle, &said);
   MPI_Get_count(&m->status, m->in.type.handle, &whole);
-  const int wanted = elements % m->in.type.count == 0 ? (int)(elements / m->in.type.count)
-                                                       : MPI_UNDEFINED;
+  const int wanted = elements % m->in.type.count == 0
+                         ? (int)(elements / m->in.type.count)
+                         : MPI_UNDEFINED;
   if (said != elements || whole != wanted) {
     printf("%d elements, count %d; should be %ld, %d\n", said, whole, elements, wanted);
     is_right = 0;
@@ -123,8 +133,8 @@ static void verify(message* m) {
   is_right &= is_as_wanted(&m->in, bytes);
   if (is_right) return;
   ++failures;
-  printf("seed %llu: %d to %d, tag %d, comm %d, modes %d and %d, %ld bytes\n", seed, m->from,
-         m->to, m->tag, m->comm, m->send_mode, m->receive_mode, m->out.bytes);
+  printf("seed %llu: %d to %d, tag %d, comm %d, modes %d and %d, %ld bytes\n", seed,
+         m->from, m->to, m->tag, m->comm, m->send_mode, m->receive_mode, m->out.bytes);
 }
 
 /* ---- a round ---- */
@@ -212,7 +222,8 @@ static void shift_all(int round) {
     all[i].from = i == 0 ? rank : from;
     all[i].to = i == 0 ? to : rank;
     all[i].comm = all[i].tag = 0;
-    source s = seeded(seed, (unsigned long long)round, 100 + (unsigned long long)all[i].from);
+    source s =
+        seeded(seed, (unsigned long long)round, 100 + (unsigned long long)all[i].from);
     all[i].key = next_number(&s);
     furnish(&all[i]);
   }
@@ -222,11 +233,11 @@ static void shift_all(int round) {
                  comms[0], &all[1].status);
   } else {
     MPI_Request requests[2];
-    MPI_Irecv(base_of(&all[1].in), all[1].in_count, all[1].in.type.handle, from, 0, comms[0],
-              &requests[0]);
+    MPI_Irecv(base_of(&all[1].in), all[1].in_count, all[1].in.type.handle, from, 0,
+              comms[0], &requests[0]);
     MPI_Barrier(comms[1]);
-    MPI_Irsend(base_of(&all[0].out), all[0].out_count, all[0].out.type.handle, to, 0, comms[0],
-               &requests[1]);
+    MPI_Irsend(base_of(&all[0].out), all[0].out_count, all[0].out.type.handle, to, 0,
+               comms[0], &requests[1]);
     MPI_Wait(&requests[0], &all[1].status);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
   }

@@ -23,8 +23,9 @@ static void make_graph(void) {
   for (int r = 0; r < size; ++r)
     for (int e = 0; e < edges[r]; ++e)
       if (edge_to[r][e] == rank) sources[n++] = r;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n, sources, MPI_UNWEIGHTED, edges[rank],
-                                 edge_to[rank], MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n, sources, MPI_UNWEIGHTED,
+                                 edges[rank], edge_to[rank], MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &graph);
 }
 
 static void make_comms(void) {
@@ -101,7 +102,8 @@ static void plan_blocks(void) {
   for (int r = 0; r < size; ++r) {
     if (is_in(op, kScatter, kScatterv) || op == kBcast) {
       if (r == c.root)
-        for (int to = 0; to < size; ++to) c.out[r].blocks += op != kBcast && is_other(r, to);
+        for (int to = 0; to < size; ++to)
+          c.out[r].blocks += op != kBcast && is_other(r, to);
       if (r == c.root && op == kBcast) c.out[r].blocks = 1;
       if (r == c.root ? !c.is_inter && op != kBcast : is_other(r, c.root))
         take(r, c.root, op == kBcast ? 0 : number_of(r));
@@ -140,7 +142,8 @@ static void make_plan(source* s) {
   for (int r = 0; r < size; ++r)
     for (int i = 0; i < c.out[r].blocks; ++i)
       c.out[r].units[i] = is_v(c.op) ? (int)draw(s, 0, 3) * c.base : even;
-  if (c.is_in_place && is_in(c.op, kAlltoallv, kAlltoallw)) /* what comes is as long as what goes */
+  if (c.is_in_place &&
+      is_in(c.op, kAlltoallv, kAlltoallw)) /* what comes is as long as what goes */
     for (int r = 0; r < size; ++r)
       for (int i = 0; i < r; ++i) c.out[r].units[i] = c.out[i].units[r];
   for (int r = 0; r < size; ++r)
@@ -173,7 +176,8 @@ static void furnish(side* p, source* s) {
     type = random_type(&c.u, tries < 20 ? 3 : 0, s);
     per_type = type.count / c.u.count;
     slot = most / per_type + gap;
-    if (c.base % per_type == 0 && (tries > 30 || is_fine(&type, (long)slot * p->blocks + 1)))
+    if (c.base % per_type == 0 &&
+        (tries > 30 || is_fine(&type, (long)slot * p->blocks + 1)))
       break;
     drop(&type);
   }

@@ -67,7 +67,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=20, help="of each run (20)")
     parser.add_argument("--limit", type=int, default=60, help="seconds for a run (60)")
     parser.add_argument("--options", help="of mpcrun, for all runs")
-    parser.add_argument("--preset", default="release", help="which build (release)")
+    parser.add_argument("--preset", default="release", help="which build, made before (release)")
     parser.add_argument("programs", nargs="*", default=list(PROGRAMS))
     args = parser.parse_args()
     args.programs = args.programs or list(PROGRAMS)

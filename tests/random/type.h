@@ -124,9 +124,15 @@ typedef struct {
 } unit;
 
 static unit random_unit(source* s) {
-  const MPI_Datatype basics[] = {MPI_CHAR,   MPI_SHORT,       MPI_INT,
-                                 MPI_DOUBLE, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
-                                 MPI_FLOAT,  MPI_BYTE,        MPI_INT64_T};
+  const MPI_Datatype basics[] = {MPI_CHAR,
+                                 MPI_SHORT,
+                                 MPI_INT,
+                                 MPI_DOUBLE,
+                                 MPI_C_FLOAT_COMPLEX,
+                                 MPI_C_DOUBLE_COMPLEX,
+                                 MPI_FLOAT,
+                                 MPI_BYTE,
+                                 MPI_INT64_T};
   const int bytes[] = {1, 2, 4, 8, 8, 16, 4, 1, 8};
   unit u;
   u.count = one_in(s, 3) ? (int)draw(s, 2, 4) : 1;
@@ -174,9 +180,11 @@ static int agrees(const type_model* t) {
   if (size == size_of(t) && lb == t->lb && extent == extent_of(t) &&
       true_lb == low_of(t) && true_extent == high_of(t) - low_of(t))
     return 1;
-  printf("type: size %d, lb %ld, extent %ld, true %ld, %ld; should be %ld, %ld, %ld, %ld, %ld\n",
-         size, (long)lb, (long)extent, (long)true_lb, (long)true_extent, size_of(t), t->lb,
-         extent_of(t), low_of(t), high_of(t) - low_of(t));
+  printf(
+      "type: size %d, lb %ld, extent %ld, true %ld, %ld; should be %ld, %ld, %ld, %ld, "
+      "%ld\n",
+      size, (long)lb, (long)extent, (long)true_lb, (long)true_extent, size_of(t), t->lb,
+      extent_of(t), low_of(t), high_of(t) - low_of(t));
   return 0;
 }
 
@@ -202,8 +210,8 @@ static type_model random_type(const unit* u, int most, source* s) {
 typedef struct {
   type_model type;
   int count;
-  long bytes;            /* of data */
-  long low, room;        /* of the memory: where it begins beside the base, how long it is */
+  long bytes;     /* of data */
+  long low, room; /* of the memory: where it begins beside the base, how long it is */
   unsigned char* memory; /* the base is memory - low */
   long* place;           /* in memory, of each byte of the data */
 } buffer;
@@ -262,7 +270,8 @@ static int is_as_wanted(const buffer* b, unsigned char* wanted) {
         ++bad;
         if (first < 0) first = i;
       }
-    printf("%ld of %ld bytes are wrong, the first at %ld\n", bad, b->room, first + b->low);
+    printf("%ld of %ld bytes are wrong, the first at %ld\n", bad, b->room,
+           first + b->low);
   }
   free(wanted);
   return is_right;
@@ -270,8 +279,8 @@ static int is_as_wanted(const buffer* b, unsigned char* wanted) {
 
 /* Types and counts of a message of at most `most` bytes or so, of which the second one may have room for
    more. */
-static void random_pair(const unit* u, long most, source* s, type_model* a, int* a_count,
-                        type_model* b, int* b_count) {
+static void random_pair(const unit* u, long most, source* s, type_model* a,
+                        int* a_count, type_model* b, int* b_count) {
   for (;;) {
     *a = random_type(u, 4, s);
     *b = random_type(u, 4, s);

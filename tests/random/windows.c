@@ -92,18 +92,19 @@ static void issue(operation* o, MPI_Win win, int epoch_allows_requests) {
       break;
     case kFetch:
       if (r)
-        MPI_Rget_accumulate(here, n, a, base_of(&o->result), o->result.count, MPI_INT, to, at, m,
-                            b, MPI_SUM, win, &request);
+        MPI_Rget_accumulate(here, n, a, base_of(&o->result), o->result.count, MPI_INT,
+                            to, at, m, b, MPI_SUM, win, &request);
       else
-        MPI_Get_accumulate(here, n, a, base_of(&o->result), o->result.count, MPI_INT, to, at, m, b,
-                           MPI_SUM, win);
+        MPI_Get_accumulate(here, n, a, base_of(&o->result), o->result.count, MPI_INT,
+                           to, at, m, b, MPI_SUM, win);
       break;
     default:
       if (r)
-        MPI_Raccumulate(here, n, a, to, at, m, b, o->kind == kSum ? MPI_SUM : MPI_REPLACE, win,
-                        &request);
+        MPI_Raccumulate(here, n, a, to, at, m, b,
+                        o->kind == kSum ? MPI_SUM : MPI_REPLACE, win, &request);
       else
-        MPI_Accumulate(here, n, a, to, at, m, b, o->kind == kSum ? MPI_SUM : MPI_REPLACE, win);
+        MPI_Accumulate(here, n, a, to, at, m, b,
+                       o->kind == kSum ? MPI_SUM : MPI_REPLACE, win);
   }
   if (request != MPI_REQUEST_NULL) MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
@@ -147,8 +148,8 @@ static void add_int(unsigned char* to, const unsigned char* value) {
 
 static void complain(const operation* o, const char* where) {
   ++failures;
-  printf("seed %llu: kind %d, request %d, %d to %d, %ld bytes: %s\n", seed, (int)o->kind,
-         o->is_request, o->origin, o->target, o->here.bytes, where);
+  printf("seed %llu: kind %d, request %d, %d to %d, %ld bytes: %s\n", seed,
+         (int)o->kind, o->is_request, o->origin, o->target, o->here.bytes, where);
 }
 
 static void verify_target(const operation* o, const unsigned char* window) {
