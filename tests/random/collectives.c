@@ -77,8 +77,9 @@ static int is_in(enum op op, enum op first, enum op last) {
   return op >= first && op <= last;
 }
 
-#include "call.h"
 #include "plan.h"
+
+#include "call.h"
 
 static void verify(int round) {
   side* const in = &c.in[rank];
