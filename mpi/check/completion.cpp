@@ -22,9 +22,10 @@ class Completing {
       const auto found = watch_.requests.find(request);
       if (found == watch_.requests.end()) continue;
       before_[i] = found->second;
-      // The request may be gone before its end is noted.
+      // The request may be gone before its end is noted, and its address another thread's request.
       if (const ReceiveRef& receive = found->second->receive; receive != nullptr)
         receive->request = nullptr;
+      if (!before_[i]->is_persistent) watch_.requests.erase(found);
     }
     old_handles_.assign(handles, handles + before_.size());
   }
@@ -32,8 +33,10 @@ class Completing {
   ~Completing() {
     const std::lock_guard lock(watch_.mutex);
     for (size_t i = 0; i < before_.size(); ++i) {
-      if (before_[i] == nullptr || before_[i]->receive == nullptr) continue;
-      before_[i]->receive->request = reinterpret_cast<const Request*>(old_handles_[i]);
+      if (before_[i] == nullptr) continue;
+      const auto* request = reinterpret_cast<const Request*>(old_handles_[i]);
+      if (before_[i]->receive != nullptr) before_[i]->receive->request = request;
+      if (!before_[i]->is_persistent) watch_.requests[request] = std::move(before_[i]);
     }
   }
   Completing(const Completing&) = delete;
@@ -53,9 +56,6 @@ class Completing {
       watch_.note_end(*receive, status_of(status));
       ended_.push_back(std::move(receive));
     }
-    if (watched->is_persistent) return;
-    const std::lock_guard lock(watch_.mutex);
-    watch_.requests.erase(reinterpret_cast<const Request*>(old_handles_[i]));
   }
   // After all of them.
   void settle() {

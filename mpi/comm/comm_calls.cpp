@@ -43,7 +43,14 @@ void keep_hints(Comm& comm, const InfoHints& given) {
 Err furnish(Comm* made, Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
   made->topology = comm.topology;
   if (hints != nullptr) keep_hints(*made, *hints);
-  if (Err e = comm.attributes.copy_to(made->attributes, comm.handle())) {
+  Err e;
+  try {
+    e = comm.attributes.copy_to(made->attributes, comm.handle());
+  } catch (...) {  // a copy function's own
+    end_comm(made);
+    throw;
+  }
+  if (e) {
     end_comm(made);
     *newcomm = MPI_COMM_NULL;
     return e;

@@ -168,7 +168,14 @@ Err type_dup(DatatypeObject& old, MPI_Datatype* out) {
   Result<dt::TypeRef> made = dt::make_dup(old.type());
   if (!made.ok()) return fail(made.error());
   auto* copy = new DatatypeObject(this_world_rank(), std::move(made).value());
-  if (Err e = old.attributes.copy_to(copy->attributes, old.handle())) {
+  Err e;
+  try {
+    e = old.attributes.copy_to(copy->attributes, old.handle());
+  } catch (...) {  // a copy function's own
+    drop_type_object(copy);
+    throw;
+  }
+  if (e) {
     drop_type_object(copy);
     *out = MPI_DATATYPE_NULL;
     return e;

@@ -40,20 +40,23 @@ std::string report(Err error, const char* object_name, const char* function) {
   __builtin_unreachable();  // gcc 12 forgets [[noreturn]] in virtual calls
 }
 
-int call_user(Errhandler& handler, Err error, void* handle) {
+// The function may free the handler (through the object), and need not come back: it may throw, or jump
+// out. So nothing is held for it, and nothing of the handler is used after it.
+int call_user(const Errhandler& handler, Err error, void* handle) {
   // The ABI's four function types are alike: pointer to the handle, pointer to the code.
   using Function = void(void* handle_pointer, int* code, ...);
   auto* const function = reinterpret_cast<Function*>(handler.function);
+  const ErrhandlerTarget target = handler.target;
   int code = error.code;
   if (handler.language == Language::kC) {
     void* copy = handle;
     function(&copy, &code);
     // With files, whose errors programs are used to mend, what the handler leaves there counts, as in
     // ROMIO.
-    return handler.target == ErrhandlerTarget::kFile ? code : error.code;
+    return target == ErrhandlerTarget::kFile ? code : error.code;
   }
   Kind kind = Kind::kComm;
-  switch (handler.target) {
+  switch (target) {
     case ErrhandlerTarget::kWin:
       kind = Kind::kWin;
       break;
@@ -118,11 +121,7 @@ int handle_error(Err error, Errhandler& handler, void* handle, const char* objec
     case Errhandler::Policy::kUser:
       break;
   }
-  // The handler may free itself (through the object) while it runs.
-  handler.retain();
-  const int code = call_user(handler, error, handle);
-  handler.drop();
-  return code;
+  return call_user(handler, error, handle);
 }
 
 }  // namespace mpc::mpi
