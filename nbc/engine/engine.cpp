@@ -25,9 +25,23 @@ bool is_over(void* argument) {
 // those messages had better stay in the ring, one line each, than be matched by their senders, who
 // would have to get the lines of the lock, of the queue and of the receive.
 bool is_others_concern(const Collective& c) noexcept {
-  if (c.on_complete != nullptr || msg::g_has_outside) return true;
-  for (const Node& node : c.schedule->nodes()) {
-    if (node.kind == NodeKind::kSend && node.predecessor_count != 0) return true;
+  constexpr size_t kMostNodes = 64;
+  const auto nodes = c.schedule->nodes();
+  if (c.on_complete != nullptr || msg::g_has_outside || nodes.size() > kMostNodes)
+    return true;
+  uint64_t after = 0;  // nodes that wait for a message, also by way of others
+  for (uint64_t before = 1; after != before;) {
+    before = after;
+    for (size_t id = 0; id < nodes.size(); ++id) {
+      const Node& node = nodes[id];
+      if (node.kind != NodeKind::kRecv && (after >> id & 1) == 0) continue;
+      for (const NodeId next : c.schedule->successors(node))
+        after |= uint64_t{1} << next;
+    }
+  }
+  for (size_t id = 0; id < nodes.size(); ++id) {
+    const Node& node = nodes[id];
+    if (node.kind == NodeKind::kSend && (after >> id & 1) != 0) return true;
     if (node.kind == NodeKind::kRecv &&
         node.to.count * c.type(node.to).size() > static_cast<Count>(msg::kInlineBytes))
       return true;

@@ -96,7 +96,8 @@ TEST_P(Stream, WindowsInAllDirectionsKeepTheirOrder) {
       ASSERT_FALSE(old.is_complete());
     }
     const int last = 4711;
-    send(me, to((me.world_rank + 1) % kRanks, &last, sizeof last, kOldTag, me.world_rank),
+    send(me,
+         to((me.world_rank + 1) % kRanks, &last, sizeof last, kOldTag, me.world_rank),
          why_);
     wait(me, old, why_);
     EXPECT_EQ(value, last);

@@ -161,15 +161,19 @@ TEST(Engine, AStartThatConcernsNobodyElseLeavesTheRingToItsRank) {
     for (const LeftStart& one : kCases) {
       const auto bytes = static_cast<size_t>(one.bytes);
       if (rank.world_rank == 0) {
-        msg::recv(rank, msg::test::from(1, token.data(), 1, 5), kWhy);  // it has started
-        msg::send(rank, {data.data(), one.bytes, msg::test::byte_type(), 1, 0, 0, 0,
-                         msg::Mode::kStandard}, kWhy);
+        msg::recv(rank, msg::test::from(1, token.data(), 1, 5),
+                  kWhy);  // it has started
+        msg::send(rank,
+                  {data.data(), one.bytes, msg::test::byte_type(), 1, 0, 0, 0,
+                   msg::Mode::kStandard},
+                  kWhy);
         if (one.sends_on)
           msg::recv(rank, {data.data(), 8, msg::test::byte_type(), 1, 0, 1}, kWhy);
         continue;
       }
       ScheduleBuilder builder;
-      const NodeId received = builder.recv(0, {kRecvBuffer, kByteType, 0, one.bytes}, 0);
+      const NodeId received =
+          builder.recv(0, {kRecvBuffer, kByteType, 0, one.bytes}, 0);
       if (one.sends_on)
         builder.connect(received, builder.send(0, {kRecvBuffer, kByteType, 0, 8}, 1));
       void* buffers[2] = {data.data(), data.data()};
@@ -179,7 +183,9 @@ TEST(Engine, AStartThatConcernsNobodyElseLeavesTheRingToItsRank) {
       binding.my_rank = 1;
       std::vector<CollectivePtr> all;
       all.push_back(create(rank, builder.finish().value(), binding));
-      if (one.has_callback) set_on_complete(*all[0], [](void*) {}, nullptr);
+      if (one.has_callback)
+        set_on_complete(
+            *all[0], [](void*) {}, nullptr);
       msg::mailbox_of(rank).start_polling();
       start(*all[0]);
       EXPECT_EQ(msg::mailbox_of(rank).is_delegated(), one.is_left || is_over_network)
