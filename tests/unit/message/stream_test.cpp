@@ -93,7 +93,8 @@ TEST_P(Stream, WindowsInAllDirectionsKeepTheirOrder) {
       if (!sends_first) start_sends(me, w, each, round);
       end_all(me, w, static_cast<int>(random() % 3), why_);
       expect_order(w);
-      ASSERT_FALSE(old.is_complete());
+      // Whoever ends the last round first sends what it waits for.
+      if (round + 1 < kRounds) ASSERT_FALSE(old.is_complete());
     }
     const int last = 4711;
     send(me,
