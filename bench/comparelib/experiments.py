@@ -118,11 +118,12 @@ def samecore(context, mpi):
 
 def bandwidth(context, mpi):
     small = "8,1k" if context.quick else "8,64,1k,8k,64k"
+    both = "8" if context.quick else "8,16,64"
     large = "1M" if context.quick else "1M,4M"
     streaming = ["--mca", "btl_vader_single_copy_mechanism", "none"] \
         if mpi.name == "openmpi" else []
     return measure(context, [
-        command(context, mpi, "bandwidth", 2, [f"--sizes={small}"]),
+        command(context, mpi, "bandwidth", 2, [f"--sizes={small}", f"--both={both}"]),
         command(context, mpi, "bandwidth", 2, [f"--sizes={large}"], extra=streaming)])
 
 

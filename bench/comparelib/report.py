@@ -113,7 +113,7 @@ def table(figures_by_mpi):
 
 def order_of(name):
     order = ("latency", "latency_bounce", "latency_used",
-             "latency_same_core", "bandwidth", "rate", "barrier",
+             "latency_same_core", "bandwidth", "rate", "rate_both", "barrier",
              "allreduce_8B", "allreduce_64KiB", "allreduce_1MiB", "alltoall_8B",
              "alltoall_4KiB", "wavefront", "ring_8B", "latency_malloc", "heap_1_thread",
              "heap_4_threads", "arrays_stencil", "arrays_gather", "arrays_static",

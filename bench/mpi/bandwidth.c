@@ -1,9 +1,11 @@
 /* Streaming from rank 0 to rank 1: windows of non-blocking sends, one answer per window.
  *
- *   mpirun -n 2 ./bandwidth --sizes=8,1k,1M
+ *   mpirun -n 2 ./bandwidth --sizes=8,1k,1M [--both=8,64]
  *
  * Prints MB/s (10^6 bytes) and messages per second. Every message of a window has a buffer of
  * its own below 64 KiB and shares one above, as applications' halo buffers do.
+ * --both: sizes for both ranks sending a window to each other and receiving one at the same time; the
+ * messages of both count (rate_both).
  */
 #include <mpi.h>
 
@@ -47,6 +49,35 @@ static double batch(long iterations, void* context) {
   return bench_now_s() - start;
 }
 
+/* Both ranks send and receive, so that neither needs an answer. */
+static double batch_both(long iterations, void* context) {
+  struct stream* s = context;
+  static MPI_Request requests[2 * WINDOW];
+  static MPI_Status statuses[2 * WINDOW];
+  int count = (int)s->bytes, other = 1 - s->rank;
+  char* in = s->buffer + WINDOW * s->stride;
+  MPI_Barrier(MPI_COMM_WORLD);
+  double start = bench_now_s();
+  for (long i = 0; i < iterations; ++i) {
+    for (int w = 0; w < WINDOW; ++w)
+      MPI_Irecv(in + w * s->stride, count, MPI_CHAR, other, 1, MPI_COMM_WORLD,
+                &requests[w]);
+    for (int w = 0; w < WINDOW; ++w)
+      MPI_Isend(s->buffer + w * s->stride, count, MPI_CHAR, other, 1, MPI_COMM_WORLD,
+                &requests[WINDOW + w]);
+    MPI_Waitall(2 * WINDOW, requests, statuses);
+  }
+  return bench_now_s() - start;
+}
+
+static void measure_both(struct stream* s, long bytes) {
+  s->bytes = s->stride = bytes;
+  s->buffer = bench_buffer(bytes * (2 * WINDOW));
+  double seconds = bench_run(batch_both, share, s) / (2 * WINDOW);
+  if (s->rank == 0) bench_print("rate_both", bytes, 1e-6 / seconds, "M/s");
+  free(s->buffer);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   static struct stream s;
@@ -71,6 +102,8 @@ int main(int argc, char** argv) {
     }
     free(s.buffer);
   }
+  count = bench_sizes(bench_option(argc, argv, "both", ""), sizes, 32);
+  for (int i = 0; i < count; ++i) measure_both(&s, sizes[i]);
   MPI_Finalize();
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "nbc/engine/run_context.h"
 #include "nbc/engine/trace_points.h"
+#include "runtime/message/notify.h"
 
 namespace mpc::nbc {
 
@@ -22,7 +23,7 @@ void finish(Collective& c) {
     waiter->unpark();
   } else {
     if (c.on_complete != nullptr) c.on_complete(c.on_complete_argument);
-    if (RunContext::here().starting != &c) msg::notify(*c.rank);
+    if (RunContext::here().starting != &c) msg::notify_waits(*c.rank);
   }
   c.phase.store(kDone, std::memory_order_release);  // pairs with await_finish()
 }

@@ -8,6 +8,7 @@
 #include "nbc/engine/user_code.h"
 #include "runtime/job/job.h"
 #include "runtime/message/background.h"
+#include "runtime/message/mailbox.h"
 
 namespace mpc::nbc {
 
@@ -17,6 +18,35 @@ bool is_over(void* argument) {
   Collective& c = *static_cast<Collective*>(argument);
   if (is_complete(c)) return true;
   return progress_rank(*c.rank) && is_complete(c);
+}
+
+// Does anybody but the rank itself gain if its messages are matched while it computes? Not where all
+// that it sends has left, and what it receives is so short that its senders keep nothing of it: then
+// those messages had better stay in the ring, one line each, than be matched by their senders, who
+// would have to get the lines of the lock, of the queue and of the receive.
+bool is_others_concern(const Collective& c) noexcept {
+  constexpr size_t kMostNodes = 64;
+  const auto nodes = c.schedule->nodes();
+  if (c.on_complete != nullptr || msg::g_has_outside || nodes.size() > kMostNodes)
+    return true;
+  uint64_t after = 0;  // nodes that wait for a message, also by way of others
+  for (uint64_t before = 1; after != before;) {
+    before = after;
+    for (size_t id = 0; id < nodes.size(); ++id) {
+      const Node& node = nodes[id];
+      if (node.kind != NodeKind::kRecv && (after >> id & 1) == 0) continue;
+      for (const NodeId next : c.schedule->successors(node))
+        after |= uint64_t{1} << next;
+    }
+  }
+  for (size_t id = 0; id < nodes.size(); ++id) {
+    const Node& node = nodes[id];
+    if (node.kind == NodeKind::kSend && (after >> id & 1) != 0) return true;
+    if (node.kind == NodeKind::kRecv &&
+        node.to.count * c.type(node.to).size() > static_cast<Count>(msg::kInlineBytes))
+      return true;
+  }
+  return false;
 }
 
 RankEngine& engine_or_end(job::Rank& rank) {
@@ -63,7 +93,7 @@ void start(Collective& collective) {
     run.starting = nullptr;
   }
   // The collective is the caller's: it does not vanish, complete or not.
-  if (!is_complete(collective)) msg::leave(rank);
+  if (!is_complete(collective) && is_others_concern(collective)) msg::leave(rank);
 }
 
 bool is_complete(const Collective& collective) noexcept {

@@ -35,12 +35,9 @@ bool call_hooks(Mailbox& mine) noexcept {
   return true;
 }
 
-void notify(job::Rank& self) {
-  Mailbox* const mailbox = mailbox_hint(self);
-  if (mailbox == nullptr) return;
-  Mailbox& mine = *mailbox;
-  mine.attention.store(true, std::memory_order_release);  // pairs with call_hooks()
-  if (self.execution != nullptr) self.execution->unpark();
+namespace {
+
+void unpark_others(Mailbox& mine) {
   // A read-modify-write that changes nothing: an execution that adds itself to the count later
   // synchronises with it and sees `attention` and what its condition reads; an earlier one is
   // counted.
@@ -51,6 +48,21 @@ void notify(job::Rank& self) {
     w->execution->unpark();
   }
   mine.others_lock.unlock();
+}
+
+}  // namespace
+
+void notify(job::Rank& self) {
+  Mailbox* const mailbox = mailbox_hint(self);
+  if (mailbox == nullptr) return;
+  mailbox->attention.store(true, std::memory_order_release);  // pairs with call_hooks()
+  if (self.execution != nullptr) self.execution->unpark();
+  unpark_others(*mailbox);
+}
+
+void notify_waits(job::Rank& self) {
+  if (self.execution != &sched::Execution::self()) return notify(self);
+  if (Mailbox* const mine = mailbox_hint(self)) unpark_others(*mine);
 }
 
 bool is_parked(const job::Rank& self) noexcept {

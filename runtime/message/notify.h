@@ -3,7 +3,7 @@
 //
 // Role:      upper layers leave something to a rank and call notify() or call_parked(), both in
 //            runtime/message/message.h; the rank's waits call the layers' hooks.
-// Users:     runtime/message.
+// Users:     runtime/message; nbc/engine tells waits that a collective is complete.
 // Threads:   run_hooks() executions of the rank.
 // See also:  runtime/message/parking.h (who is told), docs/messages.md.
 
@@ -19,5 +19,9 @@ bool call_hooks(Mailbox& mine) noexcept;
 inline bool run_hooks(Mailbox& mine) noexcept {
   return mine.attention.load(std::memory_order_relaxed) && call_hooks(mine);
 }
+
+// As notify(), without the hooks, for what the conditions of waits look at themselves. Cheaper where
+// the caller is the rank's main execution, which looks again anyway before it parks.
+void notify_waits(job::Rank& self);
 
 }  // namespace mpc::msg

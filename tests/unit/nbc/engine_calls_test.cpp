@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/message/mailbox.h"
 #include "tests/unit/message/world.h"
 #include "tests/unit/nbc/engine_support.h"
 #include "tests/unit/nbc/player.h"
@@ -137,6 +138,65 @@ TEST(Engine, StartIsLocal) {
   });
   EXPECT_EQ(left, "");
   EXPECT_EQ(findings.all(), "");
+}
+
+// A receive of rank 1, with what may follow it. After the start its messages are matched by their
+// senders only if somebody gains by that.
+struct LeftStart {
+  int64_t bytes;
+  bool sends_on, has_callback, is_left;
+};
+
+TEST(Engine, AStartThatConcernsNobodyElseLeavesTheRingToItsRank) {
+  constexpr LeftStart kCases[] = {{8, false, false, false},
+                                  {224, false, false, false},
+                                  {225, false, false, true},
+                                  {8, true, false, true},
+                                  {8, false, true, true}};
+  const std::vector<int> ranks = identity(2);
+  World world(2, 2);
+  const bool is_over_network = world.is_over_network();
+  const std::string left = world.run([&](job::Rank& rank) {
+    std::vector<char> data(300), token(1);
+    for (const LeftStart& one : kCases) {
+      const auto bytes = static_cast<size_t>(one.bytes);
+      if (rank.world_rank == 0) {
+        msg::recv(rank, msg::test::from(1, token.data(), 1, 5),
+                  kWhy);  // it has started
+        msg::send(rank,
+                  {data.data(), one.bytes, msg::test::byte_type(), 1, 0, 0, 0,
+                   msg::Mode::kStandard},
+                  kWhy);
+        if (one.sends_on)
+          msg::recv(rank, {data.data(), 8, msg::test::byte_type(), 1, 0, 1}, kWhy);
+        continue;
+      }
+      ScheduleBuilder builder;
+      const NodeId received =
+          builder.recv(0, {kRecvBuffer, kByteType, 0, one.bytes}, 0);
+      if (one.sends_on)
+        builder.connect(received, builder.send(0, {kRecvBuffer, kByteType, 0, 8}, 1));
+      void* buffers[2] = {data.data(), data.data()};
+      Binding binding;
+      binding.buffers = buffers;
+      binding.world_ranks = ranks;
+      binding.my_rank = 1;
+      std::vector<CollectivePtr> all;
+      all.push_back(create(rank, builder.finish().value(), binding));
+      if (one.has_callback)
+        set_on_complete(
+            *all[0], [](void*) {}, nullptr);
+      msg::mailbox_of(rank).start_polling();
+      start(*all[0]);
+      EXPECT_EQ(msg::mailbox_of(rank).is_delegated(), one.is_left || is_over_network)
+          << bytes << " bytes";
+      msg::send(rank, msg::test::to(0, token.data(), 1, 5, 1), kWhy);
+      msg::wait_until(rank, nullptr, 0, all_complete, &all, kWhy);
+      EXPECT_FALSE(status(*all[0]).failed);
+    }
+    forget_rank(rank);
+  });
+  EXPECT_EQ(left, "");
 }
 
 TEST(Engine, CallsBackOnceWhenComplete) {
