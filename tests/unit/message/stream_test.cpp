@@ -94,7 +94,9 @@ TEST_P(Stream, WindowsInAllDirectionsKeepTheirOrder) {
       end_all(me, w, static_cast<int>(random() % 3), why_);
       expect_order(w);
       // Whoever ends the last round first sends what it waits for.
-      if (round + 1 < kRounds) ASSERT_FALSE(old.is_complete());
+      if (round + 1 < kRounds) {
+        ASSERT_FALSE(old.is_complete());
+      }
     }
     const int last = 4711;
     send(me,
