@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/job/neighbours.h"
+
 namespace mpc::job {
 
 ProcessMap::ProcessMap(int ranks) : starts_{0, ranks} {}
@@ -26,7 +28,10 @@ ProcessMap ProcessMap::of_sizes(const std::vector<int>& sizes) {
 }
 
 int ProcessMap::process_of(int world_rank) const noexcept {
-  if (is_one_process()) return 0;
+  if (is_one_process()) {
+    const int slot = neighbours::slot_of(world_rank);
+    return slot != 0 ? slot : neighbours::own_slot();
+  }
   const auto after = std::upper_bound(starts_.begin(), starts_.end() - 1, world_rank);
   return static_cast<int>(after - starts_.begin()) - 1;
 }
