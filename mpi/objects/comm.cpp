@@ -10,8 +10,8 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/job_uses.h"
 #include "mpi/objects/process.h"
-#include "mpi/objects/several_jobs.h"
 #include "nbc/direct/team.h"
 #include "nbc/overlap/tree_split.h"
 #include "runtime/job/job.h"
@@ -42,7 +42,8 @@ void name_senders(const Comm& comm) {
 [[gnu::cold]] void name_counted_senders(const Comm& comm) {
   if (comm.context() == 0 && !comm.is_predefined())
     return;  // its ids are not known yet
-  if (spans_jobs(comm)) return;  // ranks of another job have no place in the tables
+  if (!comm.is_in_one_process() && comm.self().job->processes().is_one_process())
+    return;  // ranks of another job have no place in the tables
   const int self = comm.self().world_rank;
   const auto name = [self](msg::ContextId context, std::span<const int> members) {
     traffic::add_senders(self, context, members.data(),
@@ -111,7 +112,8 @@ void Comm::find_processes(const job::ProcessMap& map, ContextGrant reserve) {
   }
   if (!all->is_one_process())
     spanning_.reset(new Spanning{std::move(both), ContextReserve(reserve)});
-  if (spanning_ != nullptr && map.is_one_process()) count_on_jobs(*this, all->processes());
+  if (spanning_ != nullptr && map.is_one_process())
+    count_on_jobs(this, all->processes());
   name_senders(*this);
 }
 
@@ -146,7 +148,7 @@ void Comm::set_contexts(msg::ContextId context, msg::ContextId local_context) no
 
 Comm::~Comm() {
   forget_senders(*this);
-  if (spanning_ != nullptr) forget_jobs(*this);
+  if (spanning_ != nullptr) forget_jobs(this);
   if (traffic::is_watched()) forget_counted_senders(*this);
   // The last reference is ours.
   delete schedules_.load(std::memory_order_relaxed);

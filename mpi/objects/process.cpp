@@ -41,8 +41,8 @@ Process& one_of_several(const job::ProcessMap& map, int index) {
 void arrive(void* map, int here, int from,
             std::span<const std::byte> message) noexcept {
   const auto& processes = *static_cast<const job::ProcessMap*>(map);
-  Process& process = processes.is_one_process() ? the_one_abroad()
-                                                : one_of_several(processes, here);
+  Process& process =
+      processes.is_one_process() ? the_one_abroad() : one_of_several(processes, here);
   process.exchange->arrive(from, message);
 }
 

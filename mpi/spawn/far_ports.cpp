@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "mpi/objects/process.h"
-#include "mpi/spawn/ports.h"
+#include "mpi/spawn/port_name.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/abroad.h"
 #include "runtime/message/control.h"

@@ -45,9 +45,10 @@ void publish_to_others(const char* service_name, const char* port_name) {
     log::warn("MPI_Publish_name: '{}' is not known to other jobs: {}", service_name,
               published.error().message);
   else if (!*published)
-    log::warn("MPI_Publish_name: another job has published '{}': other jobs find that "
-              "one, and this job its own",
-              service_name);
+    log::warn(
+        "MPI_Publish_name: another job has published '{}': other jobs find that "
+        "one, and this job its own",
+        service_name);
 }
 
 }  // namespace
@@ -71,8 +72,9 @@ Err unpublish_name(const char* service_name, Info*, const char*) {
   {
     const Locked lock(g_lock);
     if (names().erase(service_name) == 0)
-      return fail(MPI_ERR_SERVICE,
-                  fmt::format("the name '{}' is not published in this job", service_name));
+      return fail(
+          MPI_ERR_SERVICE,
+          fmt::format("the name '{}' is not published in this job", service_name));
   }
   if (wireup::Lobby* const lobby = msg::abroad::lobby()) lobby->unpublish(service_name);
   return kSuccess;

@@ -13,6 +13,7 @@
 #include "mpi/objects/info.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/spawn/groups.h"
+#include "mpi/spawn/port_name.h"
 #include "mpi/spawn/ports.h"
 #include "mpi/spawn/socket_hello.h"
 #include "runtime/message/abroad.h"
@@ -91,8 +92,8 @@ Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& th
                          accepts ? Side::kAccept : Side::kConnect, kMostSeconds, &met);
     if (!error) {
       Learnt learnt;
-      meet_other_leader(self.self(), self.group(), met.other, kPlaceOfPorts | met.number,
-                        met.job, kWhat, &learnt);
+      meet_other_leader(self.self(), self.group(), met.other,
+                        kPlaceOfPorts | met.number, met.job, kWhat, &learnt);
       Comm* made = nullptr;
       error = join_groups(self, &learnt, kWhat, &made);
       if (!error) *intercomm = made->handle();

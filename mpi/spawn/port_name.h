@@ -21,6 +21,10 @@ struct PortName {
   std::string folder;
 };
 
+// A number of this job, and one that is never given out twice in it.
+uint64_t job_number() noexcept;
+uint64_t new_number() noexcept;
+
 std::string text_of(const PortName& name);
 // Of a text that may be longer than MPI allows, or anything else. Nothing: it is no port's name.
 std::optional<PortName> read_port_name(const char* text);

@@ -1,8 +1,6 @@
 #include "mpi/spawn/ports.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -33,8 +31,8 @@ struct Caller {
   int slot = 0;          // the other job: where it is from, or where it has knocked
   int name = 0;          // of a rank of another job
   uint64_t request = 0;  // by which the two jobs know it
-  Match match;                    // before is_over
-  Word word = Word::kClosed;      // if there is no match: why
+  Match match;           // before is_over
+  Word word = Word::kClosed;  // if there is no match: why
   std::atomic<bool> is_over{false};
 };
 
@@ -179,9 +177,11 @@ Err nobody_came(const char* name, double most_seconds) {
 // Of a caller whose wait is over.
 Err outcome_of(const Caller& caller, const char* name, Match* out) {
   *out = caller.match;
-  if (caller.match.other >= 0 && (caller.match.slot == 0 || caller.match.connection != 0))
+  if (caller.match.other >= 0 &&
+      (caller.match.slot == 0 || caller.match.connection != 0))
     return kSuccess;
-  if (caller.match.other >= 0) return no_port(name, "the job on the other side has ended");
+  if (caller.match.other >= 0)
+    return no_port(name, "the job on the other side has ended");
   if (caller.word == Word::kNoPort) return no_port(name, "its job has closed it");
   return fail(MPI_ERR_PORT,
               fmt::format("{} has been closed, or its job has ended", name));
@@ -311,21 +311,6 @@ void note_gone(int slot) noexcept {
     end_wait(*each.second);
     return true;
   });
-}
-
-uint64_t job_number() noexcept {
-  static const uint64_t number = [] {
-    uint64_t random = 0;
-    if (::getrandom(&random, sizeof random, 0) != sizeof random)
-      random = sched::now_ns() ^ static_cast<uint64_t>(::getpid()) << 40;
-    return random | 1;  // never 0
-  }();
-  return number;
-}
-
-uint64_t new_number() noexcept {
-  static constinit std::atomic<uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // a number only
 }
 
 std::string open_port(job::Rank& self) {

@@ -36,8 +36,4 @@ Err close_port(const char* name);
 Err meet_at_port(job::Rank& self, const char* name, Side side, double most_seconds,
                  Match* out);
 
-// A number of this job, and one that is never given out twice in it.
-uint64_t job_number() noexcept;
-uint64_t new_number() noexcept;
-
 }  // namespace mpc::mpi

@@ -1,5 +1,6 @@
 #include "runtime/job/neighbours.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -101,7 +102,8 @@ int slot_of(int rank) noexcept {
 int name_of(int rank) noexcept {
   const int own = own_slot();
   if (own == 0) return rank;
-  return rank < kFirstNumber ? own << kRankBits | rank : static_cast<int>(name_at(rank));
+  return rank < kFirstNumber ? own << kRankBits | rank
+                             : static_cast<int>(name_at(rank));
 }
 
 int rank_of(int name) {
@@ -118,3 +120,17 @@ int rank_of(int name) {
 }
 
 }  // namespace mpc::job::neighbours
+
+namespace mpc::job {
+
+// Here, as a job's map does not know of others: with neighbours a process is a job's slot.
+int ProcessMap::process_of(int world_rank) const noexcept {
+  if (is_one_process()) {
+    const int slot = neighbours::slot_of(world_rank);
+    return slot != 0 ? slot : neighbours::own_slot();
+  }
+  const auto after = std::upper_bound(starts_.begin(), starts_.end() - 1, world_rank);
+  return static_cast<int>(after - starts_.begin()) - 1;
+}
+
+}  // namespace mpc::job

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/job/neighbours.h"
-
 namespace mpc::job {
 
 ProcessMap::ProcessMap(int ranks) : starts_{0, ranks} {}
@@ -25,15 +23,6 @@ ProcessMap ProcessMap::of_sizes(const std::vector<int>& sizes) {
   map.starts_.resize(1);
   for (const int size : sizes) map.starts_.push_back(map.starts_.back() + size);
   return map;
-}
-
-int ProcessMap::process_of(int world_rank) const noexcept {
-  if (is_one_process()) {
-    const int slot = neighbours::slot_of(world_rank);
-    return slot != 0 ? slot : neighbours::own_slot();
-  }
-  const auto after = std::upper_bound(starts_.begin(), starts_.end() - 1, world_rank);
-  return static_cast<int>(after - starts_.begin()) - 1;
 }
 
 }  // namespace mpc::job

@@ -32,7 +32,8 @@ constexpr uint64_t kLeaveNs = 5'000 * kMs;   // and the last messages at the end
 constexpr int kMostSpawned = 100'000;        // runtime/job/node_job_spawn.cpp
 // So many jobs may fill a rank's memory at a time before it is more than net.unexpected_bytes.
 constexpr int kSharers = 8;
-constexpr size_t kEagerBytes = 32 << 10;  // message.eager_limit is what counts, up to this
+constexpr size_t kEagerBytes = 32
+                               << 10;  // message.eager_limit is what counts, up to this
 
 // A job that this one knows.
 struct Neighbour {
@@ -81,8 +82,6 @@ class Abroad final : public transport::BridgeEvents {
   std::array<Neighbour, neighbours::kMostJobs + 2> neighbours_ MPC_GUARDED_BY(lock_);
   uint64_t last_connection_ MPC_GUARDED_BY(lock_) = 0;
   bool is_leaving_ MPC_GUARDED_BY(lock_) = false;
-
-  friend Endpoint* mpc::msg::abroad::endpoint() noexcept;
 };
 
 constinit Mutex g_opening;
@@ -154,9 +153,10 @@ Result<> Abroad::connect(const Hello& theirs, int fd) {
   const int base = neighbours::add(theirs.slot, theirs.ranks);
   if (base < 0) {
     ::close(fd);
-    return {Errc::kNoMem,
-            fmt::format("{} ranks of another job are more than this one has numbers for",
-                        theirs.ranks)};
+    return {
+        Errc::kNoMem,
+        fmt::format("{} ranks of another job are more than this one has numbers for",
+                    theirs.ranks)};
   }
   endpoint_->begin_peer(theirs.slot, {base, base + theirs.ranks});
   const Locked lock(lock_);
@@ -201,7 +201,8 @@ Result<> Abroad::call(int slot, uint64_t number) {
     if (n > 0) n = ::recv(fd->get(), answer.data(), answer.size(), 0);
   } while (n < 0 && errno == EINTR);
   if (n <= 0)
-    return {Errc::kNotFound, "the job that has opened it does not answer, or has ended"};
+    return {Errc::kNotFound,
+            "the job that has opened it does not answer, or has ended"};
   answer.resize(static_cast<size_t>(n));
   auto theirs = decode(answer);
   MPC_TRY(theirs);
@@ -285,10 +286,11 @@ void Abroad::gone(int slot, bool has_left) noexcept {
   sched::end_outside_work(last.uses);
   if (has_left || !is_missed) return;
   // Its ranks are members of communicators here: what ranks wait for can not come any more.
-  job_.abort(1, fmt::format("mpc: a job that this one is connected with has ended without "
-                            "MPI_Finalize or MPI_Comm_disconnect ({}, process {}); this "
-                            "job is ended, too",
-                            last.program, last.pid));
+  job_.abort(1,
+             fmt::format("mpc: a job that this one is connected with has ended without "
+                         "MPI_Finalize or MPI_Comm_disconnect ({}, process {}); this "
+                         "job is ended, too",
+                         last.program, last.pid));
 }
 
 void Abroad::leave() noexcept {
@@ -323,13 +325,17 @@ Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t n
             "a job of several processes cannot connect with other jobs: start it "
             "without -p, --hosts and --ranks-per-process"};
   if (job.local_ranks().end + kMostSpawned > neighbours::kRankNumbers / 2)
-    return {Errc::kUnsupported, "a job of so many ranks cannot connect with other jobs"};
+    return {Errc::kUnsupported,
+            "a job of so many ranks cannot connect with other jobs"};
   auto entered = wireup::Lobby::enter(folder, number);
   MPC_TRY(entered);
   // Stays until the process ends: ranks may still ask.
   auto* const made = new Abroad(job, std::move(*entered), number, gone);
-  MPC_TRY(made->start());
-  return &made->lobby();
+  const Result<> started = made->start();
+  if (started) return &made->lobby();
+  g_endpoint.store(nullptr, std::memory_order_release);
+  g_abroad.store(nullptr, std::memory_order_release);
+  return started.error();
 }
 
 Result<> reach(int slot, uint64_t number) {
@@ -351,16 +357,19 @@ int rank_of(int name) {
   const int rank = neighbours::rank_of(name);
   if (!reached || rank < 0)
     job::Job::instance().abort(
-        1, fmt::format("mpc: a group of three jobs has members that cannot talk to each "
-                       "other: {}",
-                       reached ? "the third job has ended" : reached.error().message));
+        1,
+        fmt::format("mpc: a group of three jobs has members that cannot talk to each "
+                    "other: {}",
+                    reached ? "the third job has ended" : reached.error().message));
   return rank;
 }
 
 void close() {
   Abroad* const abroad = g_abroad.load(std::memory_order_acquire);
-  if (abroad != nullptr && g_endpoint.exchange(nullptr, std::memory_order_acq_rel))
-    abroad->leave();
+  if (abroad == nullptr || endpoint() == nullptr) return;
+  abroad->leave();
+  // Last: until then the connections' thread may need it.
+  g_endpoint.store(nullptr, std::memory_order_release);
 }
 
 }  // namespace mpc::msg::abroad

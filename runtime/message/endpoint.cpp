@@ -36,8 +36,7 @@ Endpoint::~Endpoint() {
 
 void Endpoint::begin_peer(int peer, job::RankRange numbers) noexcept {
   Peer& fresh = peers_[peer];
-  if (fresh.early)
-    sched::end_outside_work(static_cast<int64_t>(fresh.early->size()));
+  if (fresh.early) sched::end_outside_work(static_cast<int64_t>(fresh.early->size()));
   if (fresh.wanted != nullptr)
     fresh.wanted->wanted.fetch_sub(1, std::memory_order_relaxed);
   fresh = Peer{};

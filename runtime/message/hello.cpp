@@ -67,8 +67,8 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
 }
 
 std::string agreed_settings() {
-  constexpr std::string_view kPrefixes[] = {"message.", "nbc.", "net.unexpected_bytes=",
-                                            "mpi.check="};
+  constexpr std::string_view kPrefixes[] = {"message.", "nbc.",
+                                            "net.unexpected_bytes=", "mpi.check="};
   std::string out;
   const std::string all = job::settings_text();
   for (size_t at = 0; at < all.size();) {

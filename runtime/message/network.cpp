@@ -68,7 +68,8 @@ Endpoint& endpoint_of(int world_rank) noexcept {
 }
 
 Endpoint& endpoint_of_process(int process) noexcept {
-  if (Endpoint* const end = abroad::endpoint()) return *end;  // then there is one process
+  if (Endpoint* const end = abroad::endpoint())
+    return *end;  // then there is one process
   return *g_endpoints[static_cast<size_t>(process)];
 }
 

@@ -114,8 +114,8 @@ Result<std::unique_ptr<Lobby>> Lobby::enter(const std::string& folder, uint64_t 
 Result<> Lobby::open_folder() {
   if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST)
     return system_error(fmt::format("the folder {}", folder_));
-  directory_ = OwnedFd(
-      ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  directory_ =
+      OwnedFd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (directory_.get() < 0) return system_error(fmt::format("the folder {}", folder_));
   struct stat status;
   if (::fstat(directory_.get(), &status) != 0)
@@ -137,9 +137,8 @@ Result<> Lobby::take_slot() {
   Record last;
   (void)!::pread(jobs_.get(), &last, sizeof last, 0);
   for (int i = 0; i < kMostJobs; ++i) {
-    const int slot = static_cast<int>((last.generation + static_cast<uint64_t>(i)) %
-                                      kMostJobs) +
-                     1;
+    const int slot =
+        static_cast<int>((last.generation + static_cast<uint64_t>(i)) % kMostJobs) + 1;
     if (!lock_byte(jobs_.get(), F_SETLK, F_WRLCK, slot)) continue;
     Record record;
     const auto at = static_cast<off_t>(sizeof record) * slot;
@@ -153,9 +152,10 @@ Result<> Lobby::take_slot() {
       return system_error(path("jobs"));
     return {};
   }
-  return {Errc::kNoMem, fmt::format("{} jobs of this user have ports, or are connected; "
-                                    "more cannot be at a time",
-                                    kMostJobs)};
+  return {Errc::kNoMem,
+          fmt::format("{} jobs of this user have ports, or are connected; "
+                      "more cannot be at a time",
+                      kMostJobs)};
 }
 
 Lobby::~Lobby() {
@@ -184,8 +184,8 @@ Result<OwnedFd> Lobby::listen() {
   ::unlinkat(directory_.get(), file.c_str(), 0);  // of a job that was killed
   OwnedFd fd = make_socket();
   const sockaddr_un address = address_in(directory_.get(), file);
-  if (fd.get() < 0 ||
-      ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  if (fd.get() < 0 || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
+                             sizeof address) != 0)
     return system_error(path(file));
   // The folder lets nobody else come as far as here.
   if (::fchmodat(directory_.get(), file.c_str(), 0600, 0) != 0 ||
@@ -201,10 +201,10 @@ Result<OwnedFd> Lobby::call(int slot) {
   const sockaddr_un address = address_in(directory_.get(), socket_file(slot));
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                 sizeof address) != 0)
-    return {Errc::kNotFound, fmt::format("the job that has opened it does not answer at "
-                                         "{}: {}",
-                                         path(socket_file(slot)),
-                                         std::strerror(errno))};
+    return {Errc::kNotFound,
+            fmt::format("the job that has opened it does not answer at "
+                        "{}: {}",
+                        path(socket_file(slot)), std::strerror(errno))};
   if (process_of_peer(fd.get()) < 0)
     return {Errc::kPermission,
             fmt::format("another user listens at {}", path(socket_file(slot)))};

@@ -179,7 +179,10 @@ static void do_collectives(MPI_Comm inter, int is_server) {
   MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, inter);
   CHECK(sum == peers * (peers + 1) / 2);
   value = is_server ? 17 : -1;
-  MPI_Bcast(&value, 1, MPI_INT, !is_server ? 0 : me == 0 ? MPI_ROOT : MPI_PROC_NULL,
+  MPI_Bcast(&value, 1, MPI_INT,
+            !is_server ? 0
+            : me == 0  ? MPI_ROOT
+                       : MPI_PROC_NULL,
             inter);
   CHECK(value == 17);
   int* all = malloc((size_t)peers * sizeof *all);

@@ -156,8 +156,8 @@ void SocketBridge::send(int peer, Packet packet) noexcept {
 // A packet goes whole or not at all. Those behind one that has to wait wait, too.
 void SocketBridge::send_locked(Connection& to, int peer, Packet packet) {
   if (to.queue.empty()) {
-    const ssize_t n = ::send(to.fd, packet.data(), packet.size(),
-                             MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t n =
+        ::send(to.fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n >= 0) return;
     if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
       return;  // the thread sees that it has gone

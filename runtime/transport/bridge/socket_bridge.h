@@ -67,8 +67,8 @@ class SocketBridge final : public Bridge, public Net {
     int fd = -1;          // -1: there is none
     int process_fd = -1;  // readable when the process at the other end has ended
     bool has_left = false;
-    bool is_waiting = false;      // epoll tells when there is room
-    std::deque<Packet> queue;     // what the socket had no room for
+    bool is_waiting = false;   // epoll tells when there is room
+    std::deque<Packet> queue;  // what the socket had no room for
     std::deque<Stream> streams;
   };
   struct Kept {

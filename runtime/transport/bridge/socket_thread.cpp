@@ -69,8 +69,7 @@ void SocketBridge::handle(uint64_t tag, uint32_t events) noexcept {
 
 void SocketBridge::accept_all() noexcept {
   for (;;) {
-    const int fd =
-        ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     watch(fd, tag_of(Tag::kStranger, fd), EPOLLIN);
   }

@@ -58,7 +58,9 @@ class BridgeNets final : public Nets {
         if (const std::string problem = join(p, q); !problem.empty()) return problem;
     return "";
   }
-  Net& net(int process) override { return bridges_[static_cast<size_t>(process)]->net(); }
+  Net& net(int process) override {
+    return bridges_[static_cast<size_t>(process)]->net();
+  }
   sched::EventSource* events(int) override { return nullptr; }
 
  private:
