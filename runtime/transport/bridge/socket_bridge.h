@@ -92,7 +92,7 @@ class SocketBridge final : public Bridge, public Net {
   void accept_all() noexcept;
   void hear_stranger(int fd) noexcept;
   bool read_some(int peer) noexcept;
-  void take(int peer, const char* packet, size_t bytes) noexcept;
+  bool take(int peer, const char* packet, size_t bytes) noexcept;
   void give(int peer, Envelope envelope, const char* data, size_t bytes, Bulk bulk);
   void retry_kept() noexcept;
   void write_some(int peer) noexcept;

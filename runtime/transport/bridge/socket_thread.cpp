@@ -100,13 +100,14 @@ bool SocketBridge::read_some(int peer) noexcept {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) break;
     is_open = n >= static_cast<ssize_t>(sizeof(Head));
-    if (is_open) take(peer, buffer_.data(), static_cast<size_t>(n));
+    if (is_open) is_open = take(peer, buffer_.data(), static_cast<size_t>(n));
   }
   is_unfinished_ = !receiver_->finish();
   return is_open;
 }
 
-void SocketBridge::take(int peer, const char* packet, size_t bytes) noexcept {
+// False: it was the last one.
+bool SocketBridge::take(int peer, const char* packet, size_t bytes) noexcept {
   Head head;
   std::memcpy(&head, packet, sizeof head);
   const char* const rest = packet + sizeof head;
@@ -115,24 +116,29 @@ void SocketBridge::take(int peer, const char* packet, size_t bytes) noexcept {
     case Wire::kMessage:
     case Wire::kOffer: {
       Envelope envelope;
-      if (!decode(rest, rest_bytes, &envelope)) return;
-      if (config_.coming != nullptr && !config_.coming(peer, envelope)) return;
-      return give(peer, envelope, rest + kEnvelopeBytes, rest_bytes - kEnvelopeBytes,
-                  head.wire == Wire::kOffer ? head.handle : 0);
+      if (!decode(rest, rest_bytes, &envelope)) break;
+      if (config_.coming != nullptr && !config_.coming(peer, envelope)) break;
+      give(peer, envelope, rest + kEnvelopeBytes, rest_bytes - kEnvelopeBytes,
+           head.wire == Wire::kOffer ? head.handle : 0);
+      break;
     }
     case Wire::kFetch:
-      return answer(peer, head);
+      answer(peer, head);
+      break;
     case Wire::kData:
     case Wire::kNoData:
-      return fill(peer, head, rest, rest_bytes);
+      fill(peer, head, rest, rest_bytes);
+      break;
     case Wire::kRefuse:
-      return refused(head);
+      refused(head);
+      break;
     case Wire::kLeave: {
       const Locked lock(lock_);
       connections_[static_cast<size_t>(peer)].has_left = true;
-      return;
+      return false;
     }
   }
+  return true;
 }
 
 void SocketBridge::give(int peer, Envelope envelope, const char* data, size_t bytes,
