@@ -48,8 +48,8 @@ sockaddr_un address_in(int directory, const std::string& file) noexcept {
   return address;
 }
 
-OwnedFd make_socket() {
-  return OwnedFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+OwnedFd make_socket(int flags = 0) {
+  return OwnedFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
 }
 
 bool is_private_folder(const char* path) noexcept {
@@ -182,7 +182,7 @@ bool Lobby::is_there(int slot, uint64_t job) const {
 Result<OwnedFd> Lobby::listen() {
   const std::string file = socket_file(slot_);
   ::unlinkat(directory_.get(), file.c_str(), 0);  // of a job that was killed
-  OwnedFd fd = make_socket();
+  OwnedFd fd = make_socket(SOCK_NONBLOCK);  // who accepts takes all that are there
   const sockaddr_un address = address_in(directory_.get(), file);
   if (fd.get() < 0 || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                              sizeof address) != 0)

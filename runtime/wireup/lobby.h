@@ -58,7 +58,7 @@ class Lobby {
   // So many jobs have had it before.
   uint64_t generation() const noexcept { return generation_; }
 
-  // Connections come to it from now on (SOCK_SEQPACKET). Errors: kSystem.
+  // Connections come to it from now on (SOCK_SEQPACKET); it does not block. Errors: kSystem.
   Result<OwnedFd> listen();
   // Errors: kNotFound: no job is there.
   Result<OwnedFd> call(int slot);
