@@ -19,6 +19,7 @@
 #include "mpi/objects/parent.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
+#include "mpi/objects/several_jobs.h"
 #include "mpi/objects/topology.h"
 #include "nbc/overlap/tree_split.h"
 #include "runtime/job/host_map.h"
@@ -190,6 +191,9 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
     default:
       return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
   }
+  // Jobs number their workers alike, and share no windows.
+  if (spans_jobs(comm) && color != MPI_UNDEFINED)
+    color += rank.job->processes().process_of(rank.world_rank) << 20;
   Comm* made = nullptr;
   *newcomm = MPI_COMM_NULL;
   MPC_MPI_TRY(split_comm(comm, color, key, "MPI_Comm_split_type", &made));

@@ -16,6 +16,7 @@
 #include "mpi/objects/intercomm_leaders.h"
 #include "mpi/objects/meeting.h"
 #include "mpi/objects/rank_state.h"
+#include "runtime/job/neighbours.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -70,11 +71,16 @@ void find_remote(job::Rank& self, const GroupRef& local, const Group& remote,
                                remote_leader, remote.size() - 1);
     return;
   }
-  const int me = self.world_rank, other = remote.table()->world_rank(remote_leader);
+  const int other = remote.table()->world_rank(remote_leader);
+  const bool is_far = job::neighbours::slot_of(other) != 0;
+  const auto name = [is_far](int rank) {
+    return is_far ? job::neighbours::name_of(rank) : rank;
+  };
+  const int mine = name(self.world_rank), theirs = name(other);
   // The highest bit: no place of a communicator has it, so none of its meetings is this one.
   const uint64_t place =
       uint64_t{1} << 63 |
-      place_of(static_cast<uint32_t>(std::max(me, other)), std::min(me, other));
+      place_of(static_cast<uint32_t>(std::max(mine, theirs)), std::min(mine, theirs));
   meet_other_leader(self, local, other, place, number_of(text),
                     "MPI_Intercomm_create_from_groups", out);
 }

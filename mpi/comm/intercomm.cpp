@@ -11,6 +11,8 @@
 #include "mpi/objects/intercomm_leaders.h"
 #include "mpi/objects/intercomm_rooms.h"
 #include "mpi/objects/meeting.h"
+#include "mpi/objects/several_jobs.h"
+#include "runtime/job/neighbours.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -23,11 +25,16 @@ void exchange(Comm& local, Comm& peer, int remote_leader, int tag, Learnt* out) 
                                peer.remote_size() - 1, peer.display_name());
     return;
   }
-  const int me = peer.self().world_rank, other = peer.peer_world_rank(remote_leader);
+  const int other = peer.peer_world_rank(remote_leader);
+  const bool is_far = spans_jobs(peer);
+  const auto name = [is_far](int rank) {
+    return is_far ? job::neighbours::name_of(rank) : rank;
+  };
+  const int mine = name(peer.self().world_rank), theirs = name(other);
   // The leaders' ranks tell apart who meets over one communicator, or over two of the same id.
   meet_other_leader(local.self(), local.group(), other,
-                    place_of(peer.context(), std::min(me, other)),
-                    place_of(static_cast<uint32_t>(tag), std::max(me, other)),
+                    place_of(peer.context(), std::min(mine, theirs)),
+                    place_of(static_cast<uint32_t>(tag), std::max(mine, theirs)),
                     "MPI_Intercomm_create", out);
 }
 

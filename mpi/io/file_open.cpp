@@ -14,6 +14,7 @@
 #include "mpi/io/shared_pointer.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/process.h"
+#include "mpi/objects/several_jobs.h"
 #include "runtime/job/job.h"
 
 namespace mpc::mpi {
@@ -158,6 +159,7 @@ namespace impl {
 
 Err file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_File* fh) {
   MPC_MPI_TRY(check_amode(amode));
+  MPC_MPI_TRY(refuse_several_jobs(comm, "files"));
   Comm* const own = duplicate_plain(comm);
   own->exempt();  // not the user's to free
   own->name = comm.display_name();

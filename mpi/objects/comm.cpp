@@ -10,10 +10,12 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/job_uses.h"
 #include "mpi/objects/process.h"
 #include "nbc/direct/team.h"
 #include "nbc/overlap/tree_split.h"
 #include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/job/report.h"
 #include "runtime/message/outside.h"
 
@@ -40,6 +42,8 @@ void name_senders(const Comm& comm) {
 [[gnu::cold]] void name_counted_senders(const Comm& comm) {
   if (comm.context() == 0 && !comm.is_predefined())
     return;  // its ids are not known yet
+  if (!comm.is_in_one_process() && comm.self().job->processes().is_one_process())
+    return;  // ranks of another job have no place in the tables
   const int self = comm.self().world_rank;
   const auto name = [self](msg::ContextId context, std::span<const int> members) {
     traffic::add_senders(self, context, members.data(),
@@ -89,7 +93,7 @@ Comm::Comm(job::Rank& owner, const Spec& spec)
       predefined_(spec.predefined),
       errhandler_(Errhandler::fatal()) {
   const job::ProcessMap& map = owner.job->processes();
-  if (!map.is_one_process()) [[unlikely]]
+  if (job::neighbours::has_others(map)) [[unlikely]]
     find_processes(map, spec.reserve);
   has_team_ = !is_inter_ && is_in_one_process() && size_ > 1;
   if (traffic::is_watched()) name_counted_senders(*this);
@@ -108,6 +112,8 @@ void Comm::find_processes(const job::ProcessMap& map, ContextGrant reserve) {
   }
   if (!all->is_one_process())
     spanning_.reset(new Spanning{std::move(both), ContextReserve(reserve)});
+  if (spanning_ != nullptr && map.is_one_process())
+    count_on_jobs(this, all->processes());
   name_senders(*this);
 }
 
@@ -142,6 +148,7 @@ void Comm::set_contexts(msg::ContextId context, msg::ContextId local_context) no
 
 Comm::~Comm() {
   forget_senders(*this);
+  if (spanning_ != nullptr) forget_jobs(this);
   if (traffic::is_watched()) forget_counted_senders(*this);
   // The last reference is ours.
   delete schedules_.load(std::memory_order_relaxed);
@@ -206,9 +213,19 @@ void Comm::set_errhandler(Errhandler& handler) noexcept {
   std::exchange(errhandler_, &handler)->drop();
 }
 
+namespace {
+
+// By which number all of those who meet know the group's first member.
+int first_of(const Comm& comm, const GroupTable& group) noexcept {
+  const int first = group.world_rank(0);
+  return comm.is_in_one_process() ? first : job::neighbours::name_of(first);
+}
+
+}  // namespace
+
 MeetingKey meeting_key(MeetingKind kind, Comm& comm) {
   return {kind,
-          place_of(comm.local_context(), comm.group()->world_rank(0)),
+          place_of(comm.local_context(), first_of(comm, *comm.group())),
           comm.next_meeting(),
           {}};
 }
@@ -216,7 +233,7 @@ MeetingKey meeting_key(MeetingKind kind, Comm& comm) {
 MeetingKey meeting_key_of_everyone(MeetingKind kind, Comm& comm) {
   if (!comm.is_inter()) return meeting_key(kind, comm);
   const GroupTable& low = comm.is_low_group() ? *comm.group() : *comm.remote_group();
-  return {kind, place_of(comm.context(), low.world_rank(0)), comm.next_meeting(), {}};
+  return {kind, place_of(comm.context(), first_of(comm, low)), comm.next_meeting(), {}};
 }
 
 msg::ContextId new_context(const job::Rank& self) {

@@ -6,6 +6,7 @@
 #include "nbc/algorithms/nest.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
 
 namespace mpc::mpi {
 namespace {
@@ -39,6 +40,13 @@ uint64_t hash_of(std::span<const int> ranks) noexcept {
     h ^= h >> 29;
   }
   return h;
+}
+
+// Is one of them of another job?
+bool has_neighbours(std::span<const int> ranks) noexcept {
+  return job::neighbours::any() && std::ranges::any_of(ranks, [](int rank) {
+           return job::neighbours::slot_of(rank) != 0;
+         });
 }
 
 void forget(const GroupTable* table, uint64_t hash) {
@@ -129,13 +137,20 @@ std::span<const int> GroupTable::places() const {
   std::call_once(placing_, [this] {
     const job::Job* job = job::Job::existing();
     if (job == nullptr || (job->size() == 1 && size() == 1)) return;
+    // Workers of different jobs have no numbers in common.
+    if (has_neighbours(ranks_)) return;
     places_.reserve(ranks_.size());
     for (const int rank : ranks_) places_.push_back(job->place_of(rank));
   });
   return places_;
 }
 
-uint64_t GroupTable::hash() const noexcept { return hash_of(ranks_); }
+uint64_t GroupTable::hash() const noexcept {
+  if (!has_neighbours(ranks_)) return hash_of(ranks_);
+  std::vector<int> names(ranks_);
+  for (int& rank : names) rank = job::neighbours::name_of(rank);
+  return hash_of(names);
+}
 
 const ProcessList& GroupTable::processes(const job::ProcessMap& map) const {
   std::call_once(listing_, [&] {

@@ -3,7 +3,9 @@
 #include <initializer_list>
 #include <span>
 
+#include "mpi/objects/process.h"
 #include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
 
 namespace mpc::mpi {
 namespace {
@@ -14,6 +16,11 @@ bool overlap(const GroupTable& a, const GroupTable& b) noexcept {
   return false;
 }
 
+// Both sides say the same, if they are of several jobs as well.
+bool comes_before(int rank, int other) noexcept {
+  return job::neighbours::name_of(rank) < job::neighbours::name_of(other);
+}
+
 // The two leaders, who may live in two processes.
 ProcessList processes_of(const job::ProcessMap& map, int leader, int other) {
   return {map, {std::span<const int>(&leader, 1), std::span<const int>(&other, 1)}};
@@ -21,7 +28,7 @@ ProcessList processes_of(const job::ProcessMap& map, int leader, int other) {
 
 // Decides alike on both sides which group is the low one: the one with the smaller first rank.
 bool is_low(const GroupTable& mine, const GroupTable& other) noexcept {
-  return mine.world_rank(0) < other.world_rank(0);
+  return comes_before(mine.world_rank(0), other.world_rank(0));
 }
 
 }  // namespace
@@ -39,12 +46,12 @@ void meet_other_leader(job::Rank& self, const GroupRef& group, int other,
   const ProcessList list = processes_of(map, me, other);
   const Members members =
       list.is_one_process() ? Members{2, nullptr} : Members{1, &list};
-  const int mine = me < other ? 0 : 1;
-  out->local_context = new_context(self);
+  const int mine = comes_before(me, other) ? 0 : 1;
+  out->local_context = Process::of(self).outward().ids.take(1).first;
   auto room = meet<LeadersRoom>(
       self, {MeetingKind::kInterCreate, place, sequence, {}}, members,
       [&](LeadersRoom& r) {
-        r.is_reserved = !map.is_one_process();
+        r.is_reserved = job::neighbours::has_others(map);
         r.sides[mine] = {group, out->local_context};
       },
       what);

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "mpi/objects/process.h"
 #include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/message/message.h"
 
 namespace mpc::mpi {
@@ -87,7 +88,7 @@ void finish(Room& room) {
 
 Members members_of(const job::Rank& self, const GroupTable& group) {
   const job::ProcessMap& map = self.job->processes();
-  if (map.is_one_process()) [[likely]]
+  if (!job::neighbours::has_others(map)) [[likely]]
     return {group.size(), nullptr};
   const ProcessList& list = group.processes(map);
   if (list.is_one_process()) return {group.size(), nullptr};
@@ -131,7 +132,7 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
     }
   }
   if (is_last && members.processes != nullptr) [[unlikely]]
-    tell(process, room, key, *members.processes);
+    tell(process.outward(), room, key, *members.processes);
   return room;
 }
 

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
+
+#include "runtime/job/neighbours.h"
+#include "runtime/message/abroad.h"
 
 namespace mpc::mpi {
 
@@ -16,13 +20,23 @@ MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
   return {kind, hash, static_cast<uint64_t>(context) << 32 | tag, std::move(members)};
 }
 
+// Between jobs by names; within a job these are the numbers.
 void put_group(ByteWriter& out, const GroupRef& group) {
   out.put(group != nullptr);
-  if (group) out.put_all(group->world_ranks());
+  if (!group) return;
+  if (!job::neighbours::any()) return out.put_all(group->world_ranks());
+  std::vector<int> names;
+  for (const int rank : group->world_ranks())
+    names.push_back(job::neighbours::name_of(rank));
+  out.put_all(std::span<const int>(names));
 }
 
 GroupRef get_group(ByteReader& in) {
-  return in.get<bool>() ? GroupTable::make(in.get_all<int>()) : nullptr;
+  if (!in.get<bool>()) return nullptr;
+  std::vector<int> ranks = in.get_all<int>();
+  if (job::neighbours::any())
+    for (int& rank : ranks) rank = msg::abroad::rank_of(rank);
+  return GroupTable::make(std::move(ranks));
 }
 
 void put_key(ByteWriter& out, const MeetingKey& key) {

@@ -39,11 +39,18 @@ class Hall {
 
 struct Process {
   Process(int its_index, int processes);
+  // Of a job of one process that has neighbours: what it is for other jobs.
+  struct Abroad {};
+  explicit Process(Abroad);
 
   const int index;
   ContextIds ids;
   Hall hall;
   const std::unique_ptr<NetExchange> exchange;  // null: there are no others
+
+  // The same for who meets members of other processes: with neighbours it has another number, and
+  // context ids that no other job gives out. Its rooms are not used.
+  Process& outward() noexcept;
 
   // Where the rank lives. Never destroyed: ranks may still meet while main()'s statics go.
   static Process& of(const job::Rank& rank);

@@ -1,5 +1,6 @@
 #include "mpi/objects/wait_reasons.h"
 
+#include "runtime/job/neighbours.h"
 #include "runtime/job/wait_partner.h"
 
 namespace mpc::mpi {
@@ -18,8 +19,11 @@ std::string rank_text(int rank) {
 
 bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
   const auto* p2p = dynamic_cast<const P2pReason*>(&reason);
-  if (p2p != nullptr) partner.rank = p2p->partner();
-  return p2p != nullptr;
+  if (p2p == nullptr) return false;
+  const int rank = p2p->partner();
+  // A profile has no row for a rank of another job.
+  partner.rank = rank >= 0 && job::neighbours::slot_of(rank) != 0 ? -1 : rank;
+  return true;
 }
 
 [[gnu::constructor]] void register_source() { job::add_partner_source(explain); }

@@ -11,6 +11,7 @@
 #include "mpi/impl/rma.h"
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/meeting.h"
+#include "mpi/objects/several_jobs.h"
 #include "mpi/rma/window.h"
 #include "mpi/rma/window_hints.h"
 #include "runtime/job/host_map.h"
@@ -165,6 +166,7 @@ void meet_and_make(const Plan& plan, Comm& comm, Win** out) {
 }
 
 Err make(const Plan& plan, Comm& comm, MPI_Win* handle, Win** out = nullptr) {
+  MPC_MPI_TRY(refuse_several_jobs(comm, "windows"));
   Win* win = nullptr;
   meet_and_make(plan, comm, &win);
   if (win == nullptr)

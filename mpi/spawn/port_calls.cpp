@@ -13,8 +13,10 @@
 #include "mpi/objects/info.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/spawn/groups.h"
+#include "mpi/spawn/port_name.h"
 #include "mpi/spawn/ports.h"
 #include "mpi/spawn/socket_hello.h"
+#include "runtime/message/abroad.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -41,35 +43,73 @@ double seconds_of(Info* info) {
 }
 
 // At the root.
-Learnt meet(Comm& comm, const char* port_name, Side side, Info* info,
-            const char* what) {
+Learnt meet(Comm& comm, const char* port_name, Side side, Info* info, const char* what,
+            Match* met) {
   double seconds = seconds_of(info);
   if (seconds == 0 && side == Side::kConnect)
     seconds = static_cast<double>(connect_limit.get());
-  Match match;
-  if (const Err error = meet_at_port(comm.self(), port_name, side, seconds, &match))
+  if (const Err error = meet_at_port(comm.self(), port_name, side, seconds, met))
     return failed(error.code, last_error_message());
   Learnt learnt;
-  meet_other_leader(comm.self(), comm.group(), match.other,
-                    kPlaceOfPorts | match.number, 0, what, &learnt);
+  meet_other_leader(comm.self(), comm.group(), met->other, kPlaceOfPorts | met->number,
+                    met->job, what, &learnt);
   return learnt;
+}
+
+// The communicator counts on the other job now, if there is one.
+void end(const Match& match) {
+  if (match.connection != 0) msg::abroad::end_use(match.slot, match.connection);
 }
 
 Err link(Comm& comm, int root, const char* port_name, Side side, Info* info,
          const char* what, MPI_Comm* out) {
   const bool leads = comm.rank() == root;
   Learnt mine;
-  if (leads) mine = meet(comm, port_name, side, info, what);
+  Match met;
+  if (leads) mine = meet(comm, port_name, side, info, what, &met);
   Comm* made = nullptr;
-  MPC_MPI_TRY(join_groups(comm, leads ? &mine : nullptr, what, &made));
-  *out = made->handle();
-  return kSuccess;
+  const Err error = join_groups(comm, leads ? &mine : nullptr, what, &made);
+  end(met);
+  if (!error) *out = made->handle();
+  return error;
+}
+
+// Two jobs have a socket between two of their ranks: one has a port, to which the other one connects.
+// Where that is not possible both have MPI_COMM_NULL (MPI-4.1 section 11.10.5).
+Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& theirs,
+              MPI_Comm* intercomm) {
+  constexpr char kWhat[] = "MPI_Comm_join";
+  constexpr double kMostSeconds = 60;
+  SocketPort own, other;
+  const std::string port = mpi::open_port(self.self());
+  port.copy(own.name, sizeof own.name - 1);
+  Err error = exchange(fd, &own, &other, sizeof own);
+  if (!error) {
+    other.name[sizeof other.name - 1] = '\0';
+    const bool accepts = mine.job < theirs.job;
+    Match met;
+    error = meet_at_port(self.self(), accepts ? own.name : other.name,
+                         accepts ? Side::kAccept : Side::kConnect, kMostSeconds, &met);
+    if (!error) {
+      Learnt learnt;
+      meet_other_leader(self.self(), self.group(), met.other,
+                        kPlaceOfPorts | met.number, met.job, kWhat, &learnt);
+      Comm* made = nullptr;
+      error = join_groups(self, &learnt, kWhat, &made);
+      if (!error) *intercomm = made->handle();
+      end(met);
+    } else {
+      error = kSuccess;
+    }
+  }
+  (void)mpi::close_port(port.c_str());
+  return error;
 }
 
 }  // namespace
 
 Err open_port(Info*, char* port_name) {
-  const std::string name = mpi::open_port();
+  const std::string name = mpi::open_port(*this_rank().rank);
   std::memcpy(port_name, name.c_str(), name.size() + 1);
   return kSuccess;
 }
@@ -91,10 +131,11 @@ Err comm_join(int fd, MPI_Comm* intercomm) {
   Comm& self = *this_rank().self;
   SocketHello mine{kSocketMark, job_number(), new_number(), self.self().world_rank, 0};
   SocketHello theirs;
-  MPC_MPI_TRY(exchange_hello(fd, mine, &theirs));
+  MPC_MPI_TRY(exchange(fd, &mine, &theirs, sizeof mine));
   *intercomm = MPI_COMM_NULL;
   // MPI-4.1 section 11.10.5: where both cannot talk, the call succeeds with MPI_COMM_NULL.
-  if (theirs.mark != mine.mark || theirs.job != mine.job) return kSuccess;
+  if (theirs.mark != mine.mark) return kSuccess;
+  if (theirs.job != mine.job) return join_jobs(self, fd, mine, theirs, intercomm);
   Learnt learnt;
   meet_other_leader(self.self(), self.group(), theirs.world_rank,
                     kPlaceOfPorts | std::min(mine.number, theirs.number),

@@ -1,28 +1,39 @@
 #include "mpi/spawn/ports.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
+#include <cstring>
 #include <deque>
+#include <memory>
 #include <unordered_map>
 
 #include "base/mutex.h"
 #include "mpi.h"
+#include "mpi/spawn/far_ports.h"
+#include "mpi/spawn/port_name.h"
+#include "runtime/job/neighbours.h"
+#include "runtime/message/abroad.h"
 #include "runtime/message/message.h"
+#include "scheduler/outside_work.h"
 
 namespace mpc::mpi {
 namespace {
 
-// On the stack of who waits. It stands in its port until somebody takes it out.
+namespace neighbours = job::neighbours;
+
+// Of a rank of this job on the stack of who waits, of one of another job in g_far. It stands in its port
+// until somebody takes it out.
 struct Caller {
-  job::Rank* rank;
-  Side side;
-  Match match;                       // before is_over
-  std::atomic<bool> is_over{false};  // with match.other < 0: the port has been closed
+  job::Rank* rank = nullptr;  // null: of another job
+  Side side = Side::kConnect;
+  int slot = 0;          // the other job: where it is from, or where it has knocked
+  int name = 0;          // of a rank of another job
+  uint64_t request = 0;  // by which the two jobs know it
+  Match match;           // before is_over
+  Word word = Word::kClosed;  // if there is no match: why
+  std::atomic<bool> is_over{false};
 };
 
 // Callers of one side: who finds one of the other side takes it out instead.
@@ -36,23 +47,23 @@ std::unordered_map<uint64_t, Port>& ports() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::unordered_map<uint64_t, Port>;
   return *all;
 }
-
-Err no_port(const char* name) {
-  return fail(
-      MPI_ERR_PORT,
-      fmt::format("'{}' is no port that is open in this process of the job (jobs "
-                  "that were started apart cannot connect)",
-                  std::string(name, ::strnlen(name, MPI_MAX_PORT_NAME))));
+// Callers of other jobs that stand in a port of this one.
+std::vector<std::unique_ptr<Caller>>& far_callers() MPC_REQUIRES(g_lock) {
+  static auto* const all = new std::vector<std::unique_ptr<Caller>>;
+  return *all;
+}
+// Callers of this job that have knocked at a port of another one, by request.
+std::unordered_map<uint64_t, Caller*>& knocks() MPC_REQUIRES(g_lock) {
+  static auto* const all = new std::unordered_map<uint64_t, Caller*>;
+  return *all;
 }
 
-// False: not of this job.
-bool read_name(const char* name, uint64_t* number) noexcept {
-  unsigned long long job = 0, port = 0;
-  int end = 0;
-  if (std::sscanf(name, "mpc:%16llx:%16llx%n", &job, &port, &end) != 2) return false;
-  *number = port;
-  return name[end] == '\0' && job == job_number();
+Err no_port(const char* name, const std::string& why) {
+  return fail(MPI_ERR_PORT, fmt::format("'{}' is no port that is open: {}",
+                                        std::string(name, ::strnlen(name, 256)), why));
 }
+
+constexpr char kNotHere[] = "this job has none of that name";
 
 class PortReason final : public sched::WaitReason {
  public:
@@ -70,8 +81,7 @@ class PortReason final : public sched::WaitReason {
 };
 
 // Under the lock: the other one leaves when it has got that.
-void end_wait(Caller& caller, Match match) MPC_REQUIRES(g_lock) {
-  caller.match = match;
+void end_wait(Caller& caller) MPC_REQUIRES(g_lock) {
   // release pairs with is_over().
   caller.is_over.store(true, std::memory_order_release);
   msg::notify(*caller.rank);
@@ -91,23 +101,64 @@ void wait_until(Caller& caller, uint64_t end_ns, const sched::WaitReason& why) {
   }
 }
 
-// Either a match, or `mine` stands in the port.
-Err come(uint64_t port, const char* name, Caller& mine) {
-  const Locked lock(g_lock);
+void wait(Caller& caller, double most_seconds, const sched::WaitReason& why) {
+  if (most_seconds > 0) {
+    wait_until(caller, sched::now_ns() + static_cast<uint64_t>(most_seconds * 1e9),
+               why);
+  } else if (!is_over(&caller)) {
+    msg::wait_until(*caller.rank, nullptr, 0, &is_over, &caller, why);
+  }
+}
+
+// Whom a rank of this job meets if it meets this one.
+Match match_with(const Caller& other, uint64_t number) {
+  if (other.rank != nullptr) return {other.rank->world_rank, number, 0, 0, 0};
+  return {neighbours::rank_of(other.name), number, job_number(), other.slot,
+          msg::abroad::begin_use(other.slot)};
+}
+
+void drop_far(const Caller& caller) MPC_REQUIRES(g_lock) {
+  std::erase_if(far_callers(), [&](const auto& each) { return each.get() == &caller; });
+}
+
+// An answer for a rank of another job, which then stands in no port any more.
+Addressed answer(const Caller& far, Word word, int own_rank = 0, uint64_t number = 0) {
+  return {far.slot, {word, neighbours::name_of(own_rank), far.request, number}};
+}
+
+// Both have come; the first one has been taken out of its port.
+void match(Caller& first, Caller& second, Letters& letters) MPC_REQUIRES(g_lock) {
+  const uint64_t number = new_number();
+  for (Caller* const each : {&first, &second}) {
+    const Caller& other = each == &first ? second : first;
+    if (each->rank != nullptr) {
+      each->match = match_with(other, number);
+    } else {
+      letters.push_back(answer(*each, Word::kMet, other.rank->world_rank, number));
+    }
+  }
+  // Last: who is told may go on at once.
+  for (Caller* const each : {&first, &second}) {
+    if (each->rank != nullptr)
+      end_wait(*each);
+    else
+      drop_far(*each);
+  }
+}
+
+// Either a match, or `mine` stands in the port. False: there is no such port.
+bool come(uint64_t port, Caller& mine, Letters& letters) MPC_REQUIRES(g_lock) {
   const auto found = ports().find(port);
-  if (found == ports().end()) return no_port(name);
+  if (found == ports().end()) return false;
   std::deque<Caller*>& callers = found->second.callers;
   if (callers.empty() || callers.front()->side == mine.side) {
     callers.push_back(&mine);
-    return kSuccess;
+    return true;
   }
   Caller& other = *callers.front();
   callers.pop_front();
-  const uint64_t number = new_number();
-  mine.match = {other.rank->world_rank, number};
-  mine.is_over.store(true, std::memory_order_relaxed);  // the caller's own
-  end_wait(other, {mine.rank->world_rank, number});
-  return kSuccess;
+  match(other, mine, letters);
+  return true;
 }
 
 // Whatever happens after it, nobody has `mine`. False: nobody had come.
@@ -118,60 +169,190 @@ bool leave(uint64_t port, Caller& mine) {
   return false;
 }
 
+Err nobody_came(const char* name, double most_seconds) {
+  return fail(MPI_ERR_PORT,
+              fmt::format("nobody has come to {} within {} s", name, most_seconds));
+}
+
+// Of a caller whose wait is over.
+Err outcome_of(const Caller& caller, const char* name, Match* out) {
+  *out = caller.match;
+  if (caller.match.other >= 0 &&
+      (caller.match.slot == 0 || caller.match.connection != 0))
+    return kSuccess;
+  if (caller.match.other >= 0)
+    return no_port(name, "the job on the other side has ended");
+  if (caller.word == Word::kNoPort) return no_port(name, "its job has closed it");
+  return fail(MPI_ERR_PORT,
+              fmt::format("{} has been closed, or its job has ended", name));
+}
+
+// --- ports of this job ----------------------------------------------------------------------------
+
+Err meet_here(job::Rank& self, const char* name, uint64_t port, Side side,
+              double most_seconds, Match* out) {
+  Caller mine;
+  mine.rank = &self;
+  mine.side = side;
+  Letters letters;
+  {
+    const Locked lock(g_lock);
+    if (!come(port, mine, letters)) return no_port(name, kNotHere);
+  }
+  send(letters);
+  // Somebody of another job may come at any time, who is not seen here; to whom a rank of this job
+  // connects is one of this job.
+  const bool is_for_others = side == Side::kAccept && msg::abroad::lobby() != nullptr;
+  if (is_for_others) sched::begin_outside_work();
+  wait(mine, most_seconds, PortReason(side, name));
+  if (is_for_others) sched::end_outside_work();
+  if (!leave(port, mine)) return nobody_came(name, most_seconds);
+  return outcome_of(mine, name, out);
+}
+
+// --- ports of other jobs --------------------------------------------------------------------------
+
+Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
+             double most_seconds, Match* out) {
+  if (side == Side::kAccept)
+    return no_port(name, "it is of another job, and only its own ranks accept there");
+  if (port.slot == 0)
+    return no_port(name, "it is of another job, which is not open to others");
+  const auto lobby = open_to_others(*self.job, port.folder);
+  if (!lobby) return no_port(name, lobby.error().message);
+  if ((*lobby)->folder() != port.folder)
+    return no_port(name, fmt::format("its job is known in another folder than this one "
+                                     "({}): start both with the same mpi.port_folder",
+                                     (*lobby)->folder()));
+  if (const auto reached = msg::abroad::reach(port.slot, port.job); !reached)
+    return no_port(name, reached.error().message);
+  Caller mine;
+  mine.rank = &self;
+  mine.slot = port.slot;
+  mine.request = new_number();
+  {
+    const Locked lock(g_lock);
+    knocks()[mine.request] = &mine;
+  }
+  const PortReason why(side, name);
+  sched::begin_outside_work();
+  const auto write = [&](Word word) {
+    send({{port.slot,
+           {word, neighbours::name_of(self.world_rank), mine.request, port.port}}});
+  };
+  write(Word::kKnock);
+  // It may have ended before it was told; note_gone() is not called for that once more.
+  if (!msg::abroad::reach(port.slot, port.job)) note_gone(port.slot);
+  wait(mine, most_seconds, why);
+  if (!is_over(&mine)) {
+    // What the other job says now is the last word: its thread answers at once, or it is gone.
+    write(Word::kLeave);
+    wait(mine, 0, why);
+  }
+  {
+    const Locked lock(g_lock);  // who has told it does not use it any more
+  }
+  sched::end_outside_work();
+  if (mine.word == Word::kLeft && mine.match.other < 0)
+    return nobody_came(name, most_seconds);
+  if (mine.match.other >= 0) mine.match.job = port.job;
+  return outcome_of(mine, name, out);
+}
+
 }  // namespace
 
-uint64_t job_number() noexcept {
-  static const uint64_t number = [] {
-    uint64_t random = 0;
-    if (::getrandom(&random, sizeof random, 0) != sizeof random)
-      random = sched::now_ns() ^ static_cast<uint64_t>(::getpid()) << 40;
-    return random;
-  }();
-  return number;
-}
-
-uint64_t new_number() noexcept {
-  static constinit std::atomic<uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // a number only
-}
-
-std::string open_port() {
-  const uint64_t number = new_number();
-  const Locked lock(g_lock);
-  ports().try_emplace(number);
-  return fmt::format("mpc:{:x}:{:x}", job_number(), number);
-}
-
-Err close_port(const char* name) {
-  uint64_t number = 0;
-  if (!read_name(name, &number)) return no_port(name);
-  const Locked lock(g_lock);
-  const auto found = ports().find(number);
-  if (found == ports().end()) return no_port(name);
-  for (Caller* const caller : found->second.callers) end_wait(*caller, {});
-  ports().erase(found);
-  return kSuccess;
-}
-
-Err meet_at_port(job::Rank& self, const char* name, Side side, double most_seconds,
-                 Match* out) {
-  uint64_t port = 0;
-  if (!read_name(name, &port)) return no_port(name);
-  Caller mine{&self, side, {}};
-  MPC_MPI_TRY(come(port, name, mine));
-  const PortReason why(side, name);
-  if (most_seconds > 0) {
-    wait_until(mine, sched::now_ns() + static_cast<uint64_t>(most_seconds * 1e9), why);
-  } else if (!is_over(&mine)) {
-    msg::wait_until(self, nullptr, 0, &is_over, &mine, why);
+void take_letter(int slot, const Letter& letter) noexcept {
+  Letters letters;
+  {
+    const Locked lock(g_lock);
+    auto& far = far_callers();
+    if (letter.word == Word::kKnock) {
+      auto& fresh = *far.emplace_back(std::make_unique<Caller>());
+      fresh.slot = slot;
+      fresh.name = letter.rank;
+      fresh.request = letter.request;
+      if (!come(letter.number, fresh, letters)) {
+        letters.push_back(answer(fresh, Word::kNoPort));
+        drop_far(fresh);
+      }
+    } else if (letter.word == Word::kLeave) {
+      const auto found = std::ranges::find_if(far, [&](const auto& each) {
+        return each->slot == slot && each->request == letter.request;
+      });
+      if (found != far.end()) {  // else it has been told what has come of it
+        for (auto& [number, port] : ports()) std::erase(port.callers, found->get());
+        letters.push_back(answer(**found, Word::kLeft));
+        far.erase(found);
+      }
+    } else if (const auto found = knocks().find(letter.request);
+               found != knocks().end() && found->second->slot == slot) {
+      Caller& mine = *found->second;
+      knocks().erase(found);
+      mine.word = letter.word;
+      if (letter.word == Word::kMet)
+        mine.match = {neighbours::rank_of(letter.rank), letter.number, 0, slot,
+                      msg::abroad::begin_use(slot)};
+      end_wait(mine);
+    }
   }
-  if (!leave(port, mine))
-    return fail(MPI_ERR_PORT,
-                fmt::format("nobody has come to {} within {} s", name, most_seconds));
-  if (mine.match.other < 0)
-    return fail(MPI_ERR_PORT, fmt::format("{} has been closed", name));
-  *out = mine.match;
+  send(letters);
+}
+
+void note_gone(int slot) noexcept {
+  const Locked lock(g_lock);
+  std::erase_if(far_callers(), [&](const auto& each) MPC_REQUIRES(g_lock) {
+    if (each->slot != slot) return false;
+    for (auto& [number, port] : ports()) std::erase(port.callers, each.get());
+    return true;
+  });
+  std::erase_if(knocks(), [&](const auto& each) MPC_REQUIRES(g_lock) {
+    if (each.second->slot != slot) return false;
+    each.second->word = Word::kClosed;
+    end_wait(*each.second);
+    return true;
+  });
+}
+
+std::string open_port(job::Rank& self) {
+  PortName name{job_number(), new_number(), 0, ""};
+  if (const wireup::Lobby* const lobby = lobby_of(*self.job)) {
+    name.slot = lobby->slot();
+    name.folder = lobby->folder();
+  }
+  const Locked lock(g_lock);
+  ports().try_emplace(name.port);
+  return text_of(name);
+}
+
+Err close_port(const char* text) {
+  const auto name = read_port_name(text);
+  if (!name || name->job != job_number()) return no_port(text, kNotHere);
+  Letters letters;
+  {
+    const Locked lock(g_lock);
+    const auto found = ports().find(name->port);
+    if (found == ports().end()) return no_port(text, kNotHere);
+    for (Caller* const caller : found->second.callers) {
+      if (caller->rank != nullptr) {
+        end_wait(*caller);
+      } else {
+        letters.push_back(answer(*caller, Word::kClosed));
+        drop_far(*caller);
+      }
+    }
+    ports().erase(found);
+  }
+  send(letters);
   return kSuccess;
+}
+
+Err meet_at_port(job::Rank& self, const char* text, Side side, double most_seconds,
+                 Match* out) {
+  const auto name = read_port_name(text);
+  if (!name) return no_port(text, "it has not the form of one");
+  return name->job == job_number()
+             ? meet_here(self, text, name->port, side, most_seconds, out)
+             : meet_far(self, text, *name, side, most_seconds, out);
 }
 
 }  // namespace mpc::mpi

@@ -2,10 +2,10 @@
 // Ports: where MPI_Comm_accept and MPI_Comm_connect meet.
 //
 // Role:      the roots of both sides come to a port by its name, and are told of each other in the order
-//            in which they have come.
+//            in which they have come, whether they are of one job or of two.
 // Users:     mpi/spawn/port_calls.cpp.
 // Threads:   any.
-// See also:  MPI-4.1 section 11.9; docs/design/0033-spawn.md.
+// See also:  MPI-4.1 section 11.9; docs/design/0033-spawn.md, 0039-jobs-that-connect.md.
 
 #include <cstdint>
 #include <string>
@@ -17,14 +17,17 @@ namespace mpc::mpi {
 
 enum class Side : uint8_t { kAccept, kConnect };
 
-// Two that have met, and a number of which they know alike.
+// Two that have met, and two numbers of which they know alike.
 struct Match {
   int other = -1;  // the rank on the other side
   uint64_t number = 0;
+  uint64_t job = 0;         // of the job that has the port; 0: of both
+  int slot = 0;             // of the other job; 0: there is none
+  uint64_t connection = 0;  // as msg::abroad::begin_use(): of who has met, to end
 };
 
 // Its name: shorter than MPI_MAX_PORT_NAME, and not to be guessed.
-std::string open_port();
+std::string open_port(job::Rank& self);
 // Who waits there gets MPI_ERR_PORT. Errors: MPI_ERR_PORT, there is no such port.
 Err close_port(const char* name);
 
@@ -32,9 +35,5 @@ Err close_port(const char* name);
 // Switches: yes. Errors: MPI_ERR_PORT: there is no such port, or not any more, or nobody has come.
 Err meet_at_port(job::Rank& self, const char* name, Side side, double most_seconds,
                  Match* out);
-
-// A number of this job, and one that is never given out twice in it.
-uint64_t job_number() noexcept;
-uint64_t new_number() noexcept;
 
 }  // namespace mpc::mpi

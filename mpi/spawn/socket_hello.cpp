@@ -29,16 +29,16 @@ bool wait_for(int fd, short what) noexcept {
 
 }  // namespace
 
-Err exchange_hello(int fd, const SocketHello& mine, SocketHello* theirs) {
-  const auto* out = reinterpret_cast<const char*>(&mine);
-  for (size_t sent = 0; sent < sizeof mine;) {
-    const ssize_t n = ::send(fd, out + sent, sizeof mine - sent, MSG_NOSIGNAL);
+Err exchange(int fd, const void* mine, void* theirs, size_t bytes) {
+  const auto* out = static_cast<const char*>(mine);
+  for (size_t sent = 0; sent < bytes;) {
+    const ssize_t n = ::send(fd, out + sent, bytes - sent, MSG_NOSIGNAL);
     if (n > 0) sent += static_cast<size_t>(n);
     if (n < 0 && !wait_for(fd, POLLOUT)) return failed("send on the socket");
   }
-  auto* in = reinterpret_cast<char*>(theirs);
-  for (size_t got = 0; got < sizeof *theirs;) {
-    const ssize_t n = ::recv(fd, in + got, sizeof *theirs - got, 0);
+  auto* in = static_cast<char*>(theirs);
+  for (size_t got = 0; got < bytes;) {
+    const ssize_t n = ::recv(fd, in + got, bytes - got, 0);
     if (n > 0) got += static_cast<size_t>(n);
     if (n == 0)
       return fail(MPI_ERR_OTHER, "the other end of the socket has been closed");

@@ -6,6 +6,7 @@
 // Threads:   any.
 // See also:  MPI-4.1 section 11.10.5.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "mpi/objects/error.h"
@@ -20,8 +21,14 @@ struct SocketHello {
   int32_t unused = 0;
 };
 
+// Between jobs, after that: a port that is open for the other one.
+struct SocketPort {
+  char name[1024] = "";
+};
+
+// Sends so many bytes, and receives as many.
 // Caller: a rank; its core goes to others while the system waits. Errors: MPI_ERR_OTHER with what the system says;
 // MPI_ERR_ARG: this is no descriptor.
-Err exchange_hello(int fd, const SocketHello& mine, SocketHello* theirs);
+Err exchange(int fd, const void* mine, void* theirs, size_t bytes);
 
 }  // namespace mpc::mpi

@@ -25,10 +25,4 @@ ProcessMap ProcessMap::of_sizes(const std::vector<int>& sizes) {
   return map;
 }
 
-int ProcessMap::process_of(int world_rank) const noexcept {
-  if (is_one_process()) return 0;
-  const auto after = std::upper_bound(starts_.begin(), starts_.end() - 1, world_rank);
-  return static_cast<int>(after - starts_.begin()) - 1;
-}
-
 }  // namespace mpc::job

@@ -23,8 +23,9 @@ enum class ControlChannel : uint8_t {
   kDeadlock,  // who rests, and what a report says of its ranks: runtime/message/job_watch.h
   kWindow,  // one-sided communication: runtime/rma/port.h
   kFile,    // shared file pointers: mpi/io/shared_pointer.h
+  kPort,    // who comes to a port from another job: mpi/spawn/far_ports.h
 };
-inline constexpr int kControlChannels = static_cast<int>(ControlChannel::kFile) + 1;
+inline constexpr int kControlChannels = static_cast<int>(ControlChannel::kPort) + 1;
 
 // What process `here` does with what `from` has sent to it. It is outside work, so no deadlock is
 // reported, until the handler has returned; but for kDeadlock, which must not be activity itself.

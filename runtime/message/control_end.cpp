@@ -103,6 +103,18 @@ void ControlEnd::append(int from, ControlChannel channel, uint64_t message_bytes
   ready_.push_back({channel, from, std::exchange(stream.message, {})});
 }
 
+void ControlEnd::begin_peer(int peer) noexcept {
+  for (int c = 0; c < kControlChannels; ++c) {
+    Stream& stream = peers_[static_cast<size_t>(peer)][static_cast<size_t>(c)];
+    if (is_work(static_cast<ControlChannel>(c)))
+      sched::end_outside_work(static_cast<int64_t>(stream.early.size()));
+    stream.sent.store(0, std::memory_order_relaxed);
+    stream.expected = 0;
+    stream.message.clear();
+    stream.early.clear();
+  }
+}
+
 void ControlEnd::deliver() noexcept {
   if (ready_.empty()) return;
   const std::vector<Ready> ready = std::exchange(ready_, {});

@@ -39,6 +39,8 @@ class ControlEnd {
             size_t bytes);
   // Gives what is complete to its handlers. The net holds no lock.
   void deliver() noexcept;
+  // As Endpoint::begin_peer().
+  void begin_peer(int peer) noexcept;
   // Messages, but for those of ControlChannel::kDeadlock, which ask for these numbers: sent, modulo 2^32
   // (caller: any); and whose handler has returned (caller: the net's thread).
   uint32_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }

@@ -37,11 +37,28 @@ Credit::Counts Credit::make_counts(size_t n) {
 }
 
 Credit::Credit(const job::ProcessMap& map, int process, size_t bytes)
-    : first_rank_(map.ranks_of(process).first),
-      own_ranks_(static_cast<size_t>(map.ranks_of(process).size())),
-      share_(share_of(bytes, kLeastShareBytes, std::max(map.processes() - 1, 1))),
+    : Credit({map.ranks_of(process), map.processes(), std::max(map.processes() - 1, 1),
+              map.ranks()},
+             bytes) {}
+
+Credit::Credit(const Shape& shape, size_t bytes)
+    : first_rank_(shape.own.first),
+      own_ranks_(static_cast<size_t>(shape.own.size())),
+      share_(share_of(bytes, kLeastShareBytes, shape.sharers)),
       due_(std::max(share_ / 2, 1u)),
-      used_(make_counts(static_cast<size_t>(map.ranks()))),
-      owed_(make_counts(static_cast<size_t>(map.processes()) * own_ranks_)) {}
+      used_(make_counts(static_cast<size_t>(shape.numbers))),
+      owed_(make_counts(static_cast<size_t>(shape.processes) * own_ranks_)) {}
+
+void Credit::forget(int process, job::RankRange numbers) noexcept {
+  // Written only where something is: pages that nobody has used stay untouched.
+  const auto clear = [](std::atomic_ref<uint32_t> count) {
+    if (count.load(std::memory_order_relaxed) != 0)
+      count.store(0, std::memory_order_relaxed);
+  };
+  for (int rank = numbers.first; rank < numbers.end; ++rank)
+    clear(std::atomic_ref(used_[rank]));
+  for (size_t own = 0; own < own_ranks_; ++own)
+    clear(owed(process, first_rank_ + static_cast<int>(own)));
+}
 
 }  // namespace mpc::msg

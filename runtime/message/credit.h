@@ -32,6 +32,13 @@ class Credit {
  public:
   // Of process `process`. `bytes`: see the setting net.unexpected_bytes.
   Credit(const job::ProcessMap& map, int process, size_t bytes);
+  // Of the ranks `own`, towards `processes`, of which so many share a rank's memory at a time; ranks have
+  // numbers below `numbers`.
+  struct Shape {
+    job::RankRange own;
+    int processes, sharers, numbers;
+  };
+  Credit(const Shape& shape, size_t bytes);
   // The setting net.unexpected_bytes.
   static size_t bytes_from_settings() noexcept;
 
@@ -65,6 +72,9 @@ class Credit {
                ? 0
                : all.exchange(0, std::memory_order_relaxed);
   }
+  // The next message from or to ranks of a process is the first one. `numbers`: its ranks' numbers here.
+  // Caller: nobody sends to them, or has got something of them.
+  void forget(int process, job::RankRange numbers) noexcept;
   // What of a rank's memory one process may use.
   size_t share_bytes() const noexcept { return size_t{share_} * kUnitBytes; }
 

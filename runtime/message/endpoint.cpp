@@ -1,5 +1,7 @@
 #include "runtime/message/endpoint.h"
 
+#include <algorithm>
+
 #include "runtime/message/remote_trace.h"
 #include "runtime/message/short_wait.h"
 #include "scheduler/outside_work.h"
@@ -11,20 +13,36 @@ using transport::PacketKind;
 using transport::Source;
 
 Endpoint::Endpoint(const job::ProcessMap& map, int process, transport::Net& net)
+    : Endpoint({map.ranks_of(process), map.processes(),
+                std::max(map.processes() - 1, 1), map.ranks()},
+               process, net) {}
+
+Endpoint::Endpoint(const Credit::Shape& shape, int process, transport::Net& net)
     : net_(net),
       process_(process),
-      processes_(map.processes()),
-      credit_(map, process, Credit::bytes_from_settings()),
+      processes_(shape.processes),
+      credit_(shape, Credit::bytes_from_settings()),
       sent_(std::make_unique<std::atomic<uint32_t>[]>(
-          static_cast<size_t>(map.processes()))),
-      peers_(std::make_unique<Peer[]>(static_cast<size_t>(map.processes()))),
-      control_(process, map.processes(), net) {}
+          static_cast<size_t>(shape.processes))),
+      peers_(std::make_unique<Peer[]>(static_cast<size_t>(shape.processes))),
+      control_(process, shape.processes, net) {}
 
 Endpoint::~Endpoint() {
   for (int p = 0; p < processes_; ++p) {
     if (peers_[p].early)
       sched::end_outside_work(static_cast<int64_t>(peers_[p].early->size()));
   }
+}
+
+void Endpoint::begin_peer(int peer, job::RankRange numbers) noexcept {
+  Peer& fresh = peers_[peer];
+  if (fresh.early) sched::end_outside_work(static_cast<int64_t>(fresh.early->size()));
+  if (fresh.wanted != nullptr)
+    fresh.wanted->wanted.fetch_sub(1, std::memory_order_relaxed);
+  fresh = Peer{};
+  sent_[static_cast<size_t>(peer)].store(0, std::memory_order_relaxed);
+  credit_.forget(peer, numbers);
+  control_.begin_peer(peer);
 }
 
 // What has been received is read first: of what follows from it nothing is missing in what was sent.

@@ -42,12 +42,17 @@ class Endpoint final : public transport::Receiver {
  public:
   // Ownership: the map outlives it.
   Endpoint(const job::ProcessMap& map, int process, transport::Net& net);
+  // Of a job of one process that has neighbours; `process`: its slot among them.
+  Endpoint(const Credit::Shape& shape, int process, transport::Net& net);
   ~Endpoint();
   transport::Net& net() const noexcept { return net_; }
   int process() const noexcept { return process_; }
   const Credit& credit() const noexcept { return credit_; }
   ControlEnd& control() noexcept { return control_; }
   Traffic traffic() const noexcept;
+  // Another job is this peer from now on, and its ranks have these numbers: the next message in either
+  // direction is the first one. Caller: nothing comes from there yet, and nobody sends there.
+  void begin_peer(int peer, job::RankRange numbers) noexcept;
 
   // --- sending ---
   // Never 0, never the same.

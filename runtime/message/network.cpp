@@ -1,6 +1,7 @@
 #include "runtime/message/network.h"
 
 #include "runtime/job/crash.h"
+#include "runtime/message/abroad.h"
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/message.h"
@@ -49,6 +50,7 @@ Result<> open_process_network(job::Job& job) {
 
 void close_network() {
   if (!has_network() || !have_all_ended()) return;
+  abroad::close();
   g_loopback.reset();  // ends its thread
   if (g_process_net) g_process_net->disconnect();
   g_process_net.reset();
@@ -57,13 +59,17 @@ void close_network() {
   set_processes(job::ProcessMap(1), false);
 }
 
-bool has_network() noexcept { return !g_endpoints.empty(); }
+bool has_network() noexcept {
+  return !g_endpoints.empty() || abroad::endpoint() != nullptr;
+}
 
 Endpoint& endpoint_of(int world_rank) noexcept {
   return endpoint_of_process(process_of(world_rank));
 }
 
 Endpoint& endpoint_of_process(int process) noexcept {
+  if (Endpoint* const end = abroad::endpoint())
+    return *end;  // then there is one process
   return *g_endpoints[static_cast<size_t>(process)];
 }
 

@@ -3,9 +3,12 @@
 #include <memory>
 
 #include "base/mutex.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/message/mailbox.h"
 
 namespace mpc::msg {
+
+static_assert(kMaxRanks == job::neighbours::kRankNumbers);
 
 constinit Mailbox* g_routes[kMaxRanks] = {};
 
@@ -60,8 +63,7 @@ Mailbox& own_mailbox(int world_rank) {
 }
 
 Mailbox* resolve(const job::Rank& self, int world_rank) {
-  if (g_processes != nullptr && process_of(self.world_rank) != process_of(world_rank))
-    return nullptr;
+  if (process_of(self.world_rank) != process_of(world_rank)) return nullptr;
   return &own_mailbox(world_rank);
 }
 
@@ -97,7 +99,8 @@ void set_processes(const job::ProcessMap& map, bool are_virtual) {
 }
 
 int process_of(int world_rank) noexcept {
-  return g_processes != nullptr ? g_process_of[static_cast<size_t>(world_rank)] : 0;
+  return g_processes != nullptr ? g_process_of[static_cast<size_t>(world_rank)]
+                                : job::neighbours::slot_of(world_rank);
 }
 
 }  // namespace mpc::msg

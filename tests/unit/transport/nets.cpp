@@ -1,12 +1,15 @@
 #include "tests/unit/transport/nets.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/settings.h"
+#include "runtime/transport/bridge/bridge.h"
 #include "runtime/transport/load_net.h"
 #include "runtime/transport/loopback/loopback.h"
 
@@ -34,6 +37,47 @@ class LoopbackNets final : public Nets {
 
  private:
   std::unique_ptr<Loopback> loopback_;
+};
+
+// Each end is connected with each other one by a pair of sockets.
+class BridgeNets final : public Nets {
+ public:
+  explicit BridgeNets(int processes) {
+    BridgeConfig config;
+    config.peers = processes;
+    config.eager_bytes = 8192;
+    for (int p = 0; p < processes; ++p) bridges_.push_back(Bridge::make(config));
+  }
+  std::string start(std::vector<Receiver*> receivers) override {
+    for (size_t p = 0; p < bridges_.size(); ++p) {
+      const auto started = bridges_[p]->start(*receivers[p], nobody_, -1);
+      if (!started.ok()) return started.error().message;
+    }
+    for (size_t p = 0; p < bridges_.size(); ++p)
+      for (size_t q = 0; q < p; ++q)
+        if (const std::string problem = join(p, q); !problem.empty()) return problem;
+    return "";
+  }
+  Net& net(int process) override {
+    return bridges_[static_cast<size_t>(process)]->net();
+  }
+  sched::EventSource* events(int) override { return nullptr; }
+
+ private:
+  struct Nobody final : BridgeEvents {
+    int greet(int, std::span<const std::byte>) noexcept override { return -1; }
+    void gone(int, bool) noexcept override {}
+  };
+  std::string join(size_t p, size_t q) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+      return "no sockets";
+    const auto one = bridges_[p]->connect(static_cast<int>(q), ends[0]);
+    const auto other = bridges_[q]->connect(static_cast<int>(p), ends[1]);
+    return one.ok() && other.ok() ? "" : "not connected";
+  }
+  Nobody nobody_;
+  std::vector<std::unique_ptr<Bridge>> bridges_;
 };
 
 class UcxNets final : public Nets {
@@ -86,6 +130,10 @@ class UcxNets final : public Nets {
 std::string Nets::make(const Kind& kind, int processes, std::unique_ptr<Nets>& made) {
   if (kind.ucx_networks == nullptr) {
     made = std::make_unique<LoopbackNets>(processes, kind.seed);
+    return "";
+  }
+  if (std::strcmp(kind.ucx_networks, kSockets) == 0) {
+    made = std::make_unique<BridgeNets>(processes);
     return "";
   }
   auto nets = std::make_unique<UcxNets>();

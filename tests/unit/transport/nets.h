@@ -22,9 +22,12 @@
 
 namespace mpc::transport::test {
 
+// In the place of UCX's networks: runtime/transport/bridge.
+inline constexpr char kSockets[] = "sockets";
+
 struct Kind {
   const char* name;
-  const char* ucx_networks;  // UCX_TLS; "": UCX's own choice; null: loopback
+  const char* ucx_networks;  // UCX_TLS; "": UCX's own choice; null: loopback; kSockets
   uint64_t seed;             // of loopback; of receivers
   bool is_same_host;
 };

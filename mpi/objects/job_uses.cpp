@@ -1,0 +1,45 @@
+#include "mpi/objects/job_uses.h"
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "runtime/job/neighbours.h"
+#include "runtime/message/abroad.h"
+
+namespace mpc::mpi {
+namespace {
+
+// Slots and connections, as msg::abroad::begin_use(). Of few communicators: not worth a word in each.
+using Uses = std::vector<std::pair<int, uint64_t>>;
+constinit Mutex g_lock;
+std::unordered_map<const void*, Uses>& uses() MPC_REQUIRES(g_lock) {
+  static auto* const all = new std::unordered_map<const void*, Uses>;  // for ever
+  return *all;
+}
+
+}  // namespace
+
+void count_on_jobs(const void* owner, std::span<const int> slots) {
+  Uses mine;
+  for (const int slot : slots)
+    if (slot != job::neighbours::own_slot())
+      mine.emplace_back(slot, msg::abroad::begin_use(slot));
+  const Locked lock(g_lock);
+  uses()[owner] = std::move(mine);
+}
+
+void forget_jobs(const void* owner) noexcept {
+  Uses mine;
+  {
+    const Locked lock(g_lock);
+    const auto found = uses().find(owner);
+    if (found == uses().end()) return;
+    mine = std::move(found->second);
+    uses().erase(found);
+  }
+  for (const auto& [slot, connection] : mine) msg::abroad::end_use(slot, connection);
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,72 @@
+#include "mpi/spawn/far_ports.h"
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <span>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "mpi/objects/process.h"
+#include "mpi/spawn/port_name.h"
+#include "runtime/job/neighbours.h"
+#include "runtime/message/abroad.h"
+#include "runtime/message/control.h"
+#include "scheduler/as_nobody.h"
+
+namespace mpc::mpi {
+namespace {
+
+StringSetting s_folder{
+    "mpi.port_folder", "",
+    "Where jobs of one user on one host find each other's ports and published names; "
+    "empty: mpc in $XDG_RUNTIME_DIR, or /tmp/mpc-UID",
+    "a folder that belongs to the user, or is made"};
+
+void take(void*, int, int from, std::span<const std::byte> message) noexcept {
+  Letter letter;
+  if (message.size() != sizeof letter) return;
+  std::memcpy(&letter, message.data(), sizeof letter);
+  take_letter(from, letter);
+}
+
+// The user's, not the rank's.
+std::string folder_of_settings() {
+  const sched::AsNobody nobody;
+  const std::string chosen(s_folder.get());
+  return chosen.empty() ? wireup::Lobby::default_folder() : chosen;
+}
+
+}  // namespace
+
+void send(const Letters& letters) {
+  for (const auto& [slot, letter] : letters)
+    msg::send_control(job::neighbours::own_slot(), slot, msg::ControlChannel::kPort,
+                      std::as_bytes(std::span(&letter, 1)));
+}
+
+Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& folder) {
+  if (wireup::Lobby* const known = msg::abroad::lobby()) return known;
+  // Before anything can come. A job of several processes has set the first one for itself.
+  static std::once_flag listening;
+  if (job.processes().is_one_process())
+    std::call_once(listening, [&job] {
+      Process::listen(job.processes());
+      msg::set_control_handler(msg::ControlChannel::kPort, &take, nullptr);
+    });
+  return msg::abroad::open(job, folder.empty() ? folder_of_settings() : folder,
+                           job_number(), &note_gone);
+}
+
+wireup::Lobby* lobby_of(job::Job& job) {
+  auto opened = open_to_others(job);
+  if (opened) return *opened;
+  static std::atomic<bool> has_told{false};
+  // A job of several processes is what the user has asked for.
+  if (opened.error().code != Errc::kUnsupported && !has_told.exchange(true))
+    log::warn("ports and names of this job are not known to other jobs: {}",
+              opened.error().message);
+  return nullptr;
+}
+
+}  // namespace mpc::mpi

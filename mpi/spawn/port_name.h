@@ -1,0 +1,32 @@
+#pragma once
+// PortName: what the name of a port says.
+//
+// Role:      which job has the port, which of its ports it is, and where other jobs find that one.
+// Users:     mpi/spawn/ports.cpp.
+// Threads:   plain data.
+// See also:  runtime/wireup/lobby.h.
+//
+//   mpc:JOB:PORT                the job is open to no others
+//   mpc:JOB:PORT:SLOT:FOLDER    numbers in hexadecimal digits
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mpc::mpi {
+
+struct PortName {
+  uint64_t job = 0, port = 0;
+  int slot = 0;  // 0: none
+  std::string folder;
+};
+
+// A number of this job, and one that is never given out twice in it.
+uint64_t job_number() noexcept;
+uint64_t new_number() noexcept;
+
+std::string text_of(const PortName& name);
+// Of a text that may be longer than MPI allows, or anything else. Nothing: it is no port's name.
+std::optional<PortName> read_port_name(const char* text);
+
+}  // namespace mpc::mpi

@@ -1,0 +1,375 @@
+#include "runtime/message/abroad.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "runtime/job/crash.h"
+#include "runtime/job/neighbours.h"
+#include "runtime/message/endpoint.h"
+#include "runtime/message/hello.h"
+#include "runtime/message/remote.h"
+#include "runtime/transport/bridge/bridge.h"
+#include "scheduler/as_nobody.h"
+#include "scheduler/outside_work.h"
+
+namespace mpc::msg::abroad {
+namespace {
+
+namespace neighbours = job::neighbours;
+using neighbours::kGoneSlot;
+
+constexpr uint64_t kAnswerNs = 5'000 * kMs;  // so long may another job's thread take
+constexpr uint64_t kLeaveNs = 5'000 * kMs;   // and the last messages at the end
+constexpr int kMostSpawned = 100'000;        // runtime/job/node_job_spawn.cpp
+// So many jobs may fill a rank's memory at a time before it is more than net.unexpected_bytes.
+constexpr int kSharers = 8;
+constexpr size_t kEagerBytes = 32
+                               << 10;  // message.eager_limit is what counts, up to this
+
+// A job that this one knows.
+struct Neighbour {
+  uint64_t number = 0;      // the job's; 0: nobody is connected in this slot
+  uint64_t connection = 0;  // never the same
+  int64_t uses = 0;
+  int pid = 0;
+  bool is_calling = false;  // a rank of this job waits for its answer
+  std::string program;
+};
+
+class Abroad final : public transport::BridgeEvents {
+ public:
+  Abroad(job::Job& job, std::unique_ptr<wireup::Lobby> lobby, uint64_t number,
+         void (*is_gone)(int) noexcept)
+      : job_(job), lobby_(std::move(lobby)), number_(number), is_gone_(is_gone) {}
+  Result<> start();
+  wireup::Lobby& lobby() noexcept { return *lobby_; }
+  Result<> reach(int slot, uint64_t number);
+  uint64_t begin_use(int slot);
+  void end_use(int slot, uint64_t connection) noexcept;
+  void leave() noexcept;
+
+  // --- transport::BridgeEvents ---
+  int greet(int fd, std::span<const std::byte> hello) noexcept override;
+  void gone(int slot, bool has_left) noexcept override;
+
+ private:
+  Hello own_hello() const;
+  Result<> call(int slot, uint64_t number);
+  Result<> connect(const Hello& theirs, int fd);
+  bool is_connected(int slot, uint64_t number);
+  Neighbour& at(int slot) MPC_REQUIRES(lock_) {
+    return neighbours_[static_cast<size_t>(slot)];
+  }
+
+  job::Job& job_;
+  const std::unique_ptr<wireup::Lobby> lobby_;
+  const uint64_t number_;
+  void (*const is_gone_)(int) noexcept;
+  wireup::OwnedFd listener_;
+  std::unique_ptr<transport::Bridge> bridge_;
+  std::unique_ptr<Endpoint> endpoint_;
+  Mutex calling_;  // one call at a time: held while another job answers
+  Mutex lock_;
+  std::array<Neighbour, neighbours::kMostJobs + 2> neighbours_ MPC_GUARDED_BY(lock_);
+  uint64_t last_connection_ MPC_GUARDED_BY(lock_) = 0;
+  bool is_leaving_ MPC_GUARDED_BY(lock_) = false;
+};
+
+constinit Mutex g_opening;
+constinit std::atomic<Abroad*> g_abroad{nullptr};
+constinit std::atomic<Endpoint*> g_endpoint{nullptr};
+
+void going(transport::Envelope& envelope) noexcept {
+  const auto rank = static_cast<int>(envelope.dest_world);
+  envelope.dest_world =
+      static_cast<uint32_t>(neighbours::rank_in(neighbours::name_of(rank)));
+}
+
+// Only of use for a message; what has no receiver here comes from a job of another kind, and is dropped.
+bool coming(int peer, transport::Envelope& envelope) noexcept {
+  const auto from = static_cast<int>(envelope.from_world);
+  const int rank = from < neighbours::kRankNumbers
+                       ? neighbours::rank_of(peer << neighbours::kRankBits | from)
+                       : -1;
+  if (rank < 0) return false;
+  envelope.from_world = static_cast<uint32_t>(rank);
+  const job::Job* const job = job::Job::existing();
+  return job != nullptr &&
+         envelope.dest_world < static_cast<uint32_t>(job->local_ranks().end);
+}
+
+void close_at_exit() { close(); }
+
+Result<> Abroad::start() {
+  auto listener = lobby_->listen();
+  MPC_TRY(listener);
+  listener_ = std::move(*listener);
+  transport::BridgeConfig config;
+  config.peers = kGoneSlot + 1;
+  config.eager_bytes = kEagerBytes;
+  config.going = &going;
+  config.coming = &coming;
+  config.prepare = &job::crash::prepare_kernel_thread;
+  bridge_ = transport::Bridge::make(config);
+  const int most = job_.local_ranks().end + (job_.is_singleton() ? 0 : kMostSpawned);
+  endpoint_ = std::make_unique<Endpoint>(
+      Credit::Shape{{0, most}, kGoneSlot + 1, kSharers, neighbours::kRankNumbers},
+      lobby_->slot(), bridge_->net());
+  neighbours::join(lobby_->slot(), lobby_->generation());
+  // release pairs with endpoint(): all of the above.
+  g_endpoint.store(endpoint_.get(), std::memory_order_release);
+  g_abroad.store(this, std::memory_order_release);
+  if (job_.is_singleton()) std::atexit(&close_at_exit);  // nobody tells of its end
+  return bridge_->start(*endpoint_, *this, listener_.get());
+}
+
+Hello Abroad::own_hello() const {
+  Hello hello;
+  hello.job = number_;
+  hello.slot = lobby_->slot();
+  hello.ranks = job_.local_ranks().end;
+  hello.program = job_.program(0);
+  hello.settings = agreed_settings();
+  return hello;
+}
+
+bool Abroad::is_connected(int slot, uint64_t number) {
+  const Locked lock(lock_);
+  const Neighbour& other = at(slot);
+  return other.number != 0 && (number == 0 || other.number == number);
+}
+
+// The other one is known from now on: by who has called, or by who was called.
+Result<> Abroad::connect(const Hello& theirs, int fd) {
+  const int base = neighbours::add(theirs.slot, theirs.ranks);
+  if (base < 0) {
+    ::close(fd);
+    return {
+        Errc::kNoMem,
+        fmt::format("{} ranks of another job are more than this one has numbers for",
+                    theirs.ranks)};
+  }
+  endpoint_->begin_peer(theirs.slot, {base, base + theirs.ranks});
+  const Locked lock(lock_);
+  Neighbour& other = at(theirs.slot);
+  const bool is_calling = other.is_calling;
+  other = Neighbour{};
+  other.is_calling = is_calling;
+  other.number = theirs.job;
+  other.connection = ++last_connection_;
+  other.pid = wireup::Lobby::process_of_peer(fd);
+  other.program = theirs.program;
+  return bridge_->connect(theirs.slot, fd);
+}
+
+// --- who calls ----------------------------------------------------------------------------------
+
+Result<> Abroad::reach(int slot, uint64_t number) {
+  if (slot < 1 || slot > neighbours::kMostJobs || slot == lobby_->slot())
+    return {Errc::kNotFound, "no job can be there"};
+  if (is_connected(slot, number)) return {};
+  const Locked calling(calling_);
+  if (is_connected(slot, number)) return {};
+  {
+    const Locked lock(lock_);
+    at(slot).is_calling = true;
+  }
+  const Result<> called = call(slot, number);
+  const Locked lock(lock_);
+  at(slot).is_calling = false;
+  return called;
+}
+
+Result<> Abroad::call(int slot, uint64_t number) {
+  auto fd = lobby_->call(slot);
+  MPC_TRY(fd);
+  const timeval limit{static_cast<time_t>(kAnswerNs / 1'000'000'000), 0};
+  ::setsockopt(fd->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  const std::vector<std::byte> mine = encode(own_hello());
+  std::vector<std::byte> answer(transport::kMostHelloBytes);
+  ssize_t n = ::send(fd->get(), mine.data(), mine.size(), MSG_NOSIGNAL);
+  do {
+    if (n > 0) n = ::recv(fd->get(), answer.data(), answer.size(), 0);
+  } while (n < 0 && errno == EINTR);
+  if (n <= 0)
+    return {Errc::kNotFound,
+            "the job that has opened it does not answer, or has ended"};
+  answer.resize(static_cast<size_t>(n));
+  auto theirs = decode(answer);
+  MPC_TRY(theirs);
+  // Both have called at the same time: the other one's call counts, which its thread has answered.
+  if (theirs->is_busy) {
+    for (const uint64_t end_ns = now_ns() + kAnswerNs; now_ns() < end_ns;) {
+      if (is_connected(slot, number)) return {};
+      ::usleep(500);
+    }
+    return {Errc::kNotFound, "the job that has opened it does not answer"};
+  }
+  if (theirs->slot != slot || (number != 0 && theirs->job != number))
+    return {Errc::kNotFound, "the job that has opened it has ended"};
+  MPC_TRY(check(*theirs));
+  return connect(*theirs, fd->release());
+}
+
+// --- who is called ------------------------------------------------------------------------------
+
+int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
+  const auto send = [fd](const Hello& answer) {
+    const std::vector<std::byte> bytes = encode(answer);
+    return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+  };
+  if (wireup::Lobby::process_of_peer(fd) < 0) return -1;  // another user's
+  const auto theirs = decode({hello.begin(), hello.end()});
+  Hello mine = own_hello();
+  if (!theirs || theirs->slot < 1 || theirs->slot > neighbours::kMostJobs ||
+      theirs->slot == mine.slot) {
+    send(mine);  // it finds what does not fit
+    return -1;
+  }
+  {
+    const Locked lock(lock_);
+    if (is_leaving_) return -1;
+    const Neighbour& other = at(theirs->slot);
+    mine.is_busy =
+        other.number == theirs->job || (other.is_calling && mine.slot < theirs->slot);
+  }
+  if (mine.is_busy || !check(*theirs)) {
+    send(mine);
+    return -1;
+  }
+  if (!send(mine)) return -1;
+  // It has closed the descriptor if that fails: the other job sees that.
+  (void)connect(*theirs, fd).ok();
+  return theirs->slot;
+}
+
+// --- who uses it, and its end -------------------------------------------------------------------
+
+uint64_t Abroad::begin_use(int slot) {
+  const Locked lock(lock_);
+  Neighbour& other = at(slot);
+  if (other.number == 0) return 0;
+  ++other.uses;
+  sched::begin_outside_work();
+  return other.connection;
+}
+
+void Abroad::end_use(int slot, uint64_t connection) noexcept {
+  const Locked lock(lock_);
+  Neighbour& other = at(slot);
+  if (other.number == 0 || other.connection != connection) return;
+  --other.uses;
+  sched::end_outside_work();
+}
+
+void Abroad::gone(int slot, bool has_left) noexcept {
+  Neighbour last;
+  {
+    const Locked lock(lock_);
+    if (is_leaving_) return;
+    last = std::move(at(slot));
+    at(slot) = Neighbour{};
+    at(slot).is_calling = last.is_calling;
+  }
+  neighbours::remove(slot);
+  is_gone_(slot);
+  const bool is_missed = last.uses != 0;
+  sched::end_outside_work(last.uses);
+  if (has_left || !is_missed) return;
+  // Its ranks are members of communicators here: what ranks wait for can not come any more.
+  job_.abort(1,
+             fmt::format("mpc: a job that this one is connected with has ended without "
+                         "MPI_Finalize or MPI_Comm_disconnect ({}, process {}); this "
+                         "job is ended, too",
+                         last.program, last.pid));
+}
+
+void Abroad::leave() noexcept {
+  {
+    const Locked lock(lock_);
+    is_leaving_ = true;
+  }
+  bridge_->leave(kLeaveNs);
+  const Locked lock(lock_);
+  for (Neighbour& each : neighbours_) {
+    if (each.number != 0) sched::end_outside_work(each.uses);
+    each = Neighbour{};
+  }
+}
+
+}  // namespace
+
+Endpoint* endpoint() noexcept { return g_endpoint.load(std::memory_order_acquire); }
+
+wireup::Lobby* lobby() noexcept {
+  Abroad* const abroad = g_abroad.load(std::memory_order_acquire);
+  return abroad != nullptr ? &abroad->lobby() : nullptr;
+}
+
+Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t number,
+                            void (*gone)(int slot) noexcept) {
+  const sched::AsNobody nobody;
+  const Locked lock(g_opening);
+  if (wireup::Lobby* const known = lobby()) return known;
+  if (!job.processes().is_one_process() || job.has_other_processes())
+    return {Errc::kUnsupported,
+            "a job of several processes cannot connect with other jobs: start it "
+            "without -p, --hosts and --ranks-per-process"};
+  if (job.local_ranks().end + kMostSpawned > neighbours::kRankNumbers / 2)
+    return {Errc::kUnsupported,
+            "a job of so many ranks cannot connect with other jobs"};
+  auto entered = wireup::Lobby::enter(folder, number);
+  MPC_TRY(entered);
+  // Stays until the process ends: ranks may still ask.
+  auto* const made = new Abroad(job, std::move(*entered), number, gone);
+  const Result<> started = made->start();
+  if (started) return &made->lobby();
+  g_endpoint.store(nullptr, std::memory_order_release);
+  g_abroad.store(nullptr, std::memory_order_release);
+  return started.error();
+}
+
+Result<> reach(int slot, uint64_t number) {
+  const sched::AsNobody nobody;
+  return g_abroad.load(std::memory_order_acquire)->reach(slot, number);
+}
+
+uint64_t begin_use(int slot) {
+  return g_abroad.load(std::memory_order_acquire)->begin_use(slot);
+}
+
+void end_use(int slot, uint64_t connection) noexcept {
+  g_abroad.load(std::memory_order_acquire)->end_use(slot, connection);
+}
+
+int rank_of(int name) {
+  if (const int known = neighbours::rank_of(name); known >= 0) return known;
+  const Result<> reached = reach(neighbours::slot_in(name), 0);
+  const int rank = neighbours::rank_of(name);
+  if (!reached || rank < 0)
+    job::Job::instance().abort(
+        1,
+        fmt::format("mpc: a group of three jobs has members that cannot talk to each "
+                    "other: {}",
+                    reached ? "the third job has ended" : reached.error().message));
+  return rank;
+}
+
+void close() {
+  Abroad* const abroad = g_abroad.load(std::memory_order_acquire);
+  if (abroad == nullptr || endpoint() == nullptr) return;
+  abroad->leave();
+  // Last: until then the connections' thread may need it.
+  g_endpoint.store(nullptr, std::memory_order_release);
+}
+
+}  // namespace mpc::msg::abroad

@@ -1,0 +1,56 @@
+#pragma once
+// Abroad: this job's connections with other jobs of the same user on the same host.
+//
+// Role:      opens the job to others when the first port is opened or looked for, never before; makes
+//            a connection with a job when somebody has to talk to it, and knows who uses it. What ranks send to
+//            ranks of other jobs, and what meetings tell, goes over it as between processes.
+// Users:     mpi/spawn, mpi/objects (comm, meeting_key), runtime/message/network.cpp.
+// Threads:   any; the connections have a thread of their own.
+// See also:  runtime/transport/bridge/bridge.h, runtime/job/neighbours.h, runtime/wireup/lobby.h;
+//            docs/design/0039-jobs-that-connect.md.
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/job/job.h"
+#include "runtime/wireup/lobby.h"
+
+namespace mpc::msg {
+class Endpoint;
+}
+
+namespace mpc::msg::abroad {
+
+// Null: this job is not open to others. Cost: a load.
+Endpoint* endpoint() noexcept;
+
+// Opens the job in this folder, once; `number`: one that no other job has. Later calls return what the
+// first one has. gone(slot): no more comes from the job that was there (caller: the connections' thread, without
+// locks). Caller: any rank, without locks. Cost: a millisecond at the first time.
+// Errors: kUnsupported: a job of several processes; kPermission, kNoMem, kSystem: see Lobby.
+Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t number,
+                            void (*gone)(int slot) noexcept);
+// Null: it is not open.
+wireup::Lobby* lobby() noexcept;
+
+// There is a connection with the job in this slot when it returns. `number`: its number; 0: whichever.
+// Caller: as open(), which has been called. Blocks the caller's core: until the other job's thread has
+// answered, seconds at most. Errors: kNotFound: it is not there (any more); kArg: the jobs cannot talk to each
+// other, and why; kSystem.
+Result<> reach(int slot, uint64_t number);
+
+// Who counts on the job in this slot: a communicator, or two groups that are about to make one. While there
+// is a use no deadlock is reported, and this job ends if that one does without having said so.
+// Returns what names the connection to end_use(); 0: there is none any more.
+uint64_t begin_use(int slot);
+void end_use(int slot, uint64_t connection) noexcept;
+
+// A rank by its name in all jobs (job::neighbours::name_of). Reaches its job if need be; ends this job if that
+// cannot be: a communicator has members that cannot talk to each other.
+int rank_of(int name);
+
+// Tells the others that this job ends, when all that was sent is on its way. Caller: no rank runs.
+void close();
+
+}  // namespace mpc::msg::abroad

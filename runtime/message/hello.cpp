@@ -1,0 +1,93 @@
+#include "runtime/message/hello.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "base/settings.h"
+#include "base/version.h"
+#include "runtime/job/card.h"
+#include "runtime/job/neighbours.h"
+
+namespace mpc::msg::abroad {
+namespace {
+
+struct Fixed {
+  char mark[8];      // "mpc-job", and a form
+  uint64_t version;  // hash of the text that mpcrun --version prints
+  uint64_t job;
+  int32_t slot, ranks, is_busy;
+  uint32_t program_bytes, settings_bytes;
+};
+constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '1'};
+
+}  // namespace
+
+std::vector<std::byte> encode(const Hello& hello) {
+  Fixed fixed{};
+  std::memcpy(fixed.mark, kMark, sizeof kMark);
+  fixed.version = job::hash_of(version_text());
+  fixed.job = hello.job;
+  fixed.slot = hello.slot;
+  fixed.ranks = hello.ranks;
+  fixed.is_busy = hello.is_busy;
+  fixed.program_bytes = static_cast<uint32_t>(hello.program.size());
+  fixed.settings_bytes = static_cast<uint32_t>(hello.settings.size());
+  std::vector<std::byte> bytes(sizeof fixed + hello.program.size() +
+                               hello.settings.size());
+  std::byte* out = bytes.data();
+  std::memcpy(out, &fixed, sizeof fixed);
+  out += sizeof fixed;
+  std::memcpy(out, hello.program.data(), hello.program.size());
+  out += hello.program.size();
+  std::memcpy(out, hello.settings.data(), hello.settings.size());
+  return bytes;
+}
+
+Result<Hello> decode(std::span<const std::byte> bytes) {
+  Fixed fixed{};
+  if (bytes.size() >= sizeof fixed) std::memcpy(&fixed, bytes.data(), sizeof fixed);
+  if (std::memcmp(fixed.mark, kMark, sizeof kMark) != 0 ||
+      fixed.version != job::hash_of(version_text()))
+    return {Errc::kArg, "the job that has opened it runs another version of this MPI"};
+  const auto* const text = reinterpret_cast<const char*>(bytes.data()) + sizeof fixed;
+  if (bytes.size() - sizeof fixed !=
+          size_t{fixed.program_bytes} + fixed.settings_bytes ||
+      fixed.ranks < 1 || fixed.ranks >= job::neighbours::kRankNumbers / 2)
+    return {Errc::kArg, "what has opened it speaks another language"};
+  Hello hello;
+  hello.job = fixed.job;
+  hello.slot = fixed.slot;
+  hello.ranks = fixed.ranks;
+  hello.is_busy = fixed.is_busy != 0;
+  hello.program.assign(text, fixed.program_bytes);
+  hello.settings.assign(text + fixed.program_bytes, fixed.settings_bytes);
+  return hello;
+}
+
+std::string agreed_settings() {
+  constexpr std::string_view kPrefixes[] = {"message.", "nbc.",
+                                            "net.unexpected_bytes=", "mpi.check="};
+  std::string out;
+  const std::string all = job::settings_text();
+  for (size_t at = 0; at < all.size();) {
+    const size_t end = all.find('\n', at) + 1;
+    const std::string_view line(all.data() + at, end - at);
+    for (const std::string_view prefix : kPrefixes)
+      if (line.starts_with(prefix)) out += line;
+    at = end;
+  }
+  return out;
+}
+
+Result<> check(const Hello& theirs) {
+  const std::string difference =
+      job::first_difference(agreed_settings(), theirs.settings);
+  if (difference.empty()) return {};
+  return {Errc::kArg,
+          fmt::format("the two jobs run with different settings, and need the same: {}",
+                      difference)};
+}
+
+}  // namespace mpc::msg::abroad

@@ -1,0 +1,36 @@
+#pragma once
+// Hello: what two jobs tell each other first, and whether they can talk to each other.
+//
+// Role:      who calls, how many ranks it has, which settings decide how ranks talk.
+// Users:     runtime/message/abroad.cpp.
+// Threads:   plain data.
+// See also:  runtime/job/card.h, which processes of one job exchange.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mpc::msg::abroad {
+
+struct Hello {
+  uint64_t job = 0;
+  int slot = 0, ranks = 0;
+  bool is_busy = false;  // no connection is made: there is one, or is about to be
+  std::string program;
+  std::string settings;
+};
+
+std::vector<std::byte> encode(const Hello& hello);
+// Errors: kArg: another version, or no job at all.
+Result<Hello> decode(std::span<const std::byte> bytes);
+
+// The settings that both need alike, "name=value" each on a line of its own.
+std::string agreed_settings();
+// Errors: kArg: which setting differs.
+Result<> check(const Hello& theirs);
+
+}  // namespace mpc::msg::abroad

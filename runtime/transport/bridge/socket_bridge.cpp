@@ -1,0 +1,250 @@
+// The bridge as its callers see it: what they post becomes packets, at once if the socket has room.
+#include "runtime/transport/bridge/socket_bridge.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/service_thread.h"
+
+namespace mpc::transport {
+
+std::unique_ptr<Bridge> Bridge::make(const BridgeConfig& config) {
+  return std::make_unique<bridge::SocketBridge>(config);
+}
+
+namespace bridge {
+namespace {
+
+Error system_error(const char* what) {
+  return {Errc::kSystem, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
+// Not the socket alone: a child of the other process may have inherited it, and hold it open.
+int process_descriptor(int fd) noexcept {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+  return static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0));
+}
+
+}  // namespace
+
+std::vector<char> make_packet(const Head& head) {
+  std::vector<char> packet(sizeof head);
+  std::memcpy(packet.data(), &head, sizeof head);
+  return packet;
+}
+
+void read_source(const Source& source, size_t offset, char* out, size_t n) noexcept {
+  if (n == 0) return;
+  if (source.pack != nullptr) {
+    source.pack(source.data, offset, out, n);
+  } else {
+    std::memcpy(out, static_cast<const char*>(source.data) + offset, n);
+  }
+}
+
+SocketBridge::SocketBridge(const BridgeConfig& config)
+    : config_(config), connections_(static_cast<size_t>(config.peers)) {}
+
+SocketBridge::~SocketBridge() {
+  if (is_started_) leave(0);
+  const Locked lock(lock_);
+  for (Connection& each : connections_) {
+    if (each.fd >= 0) ::close(each.fd);
+    if (each.process_fd >= 0) ::close(each.process_fd);
+  }
+  if (epoll_ >= 0) ::close(epoll_);
+  if (wake_ >= 0) ::close(wake_);
+}
+
+Result<> SocketBridge::start(Receiver& receiver, BridgeEvents& events, int listener) {
+  receiver_ = &receiver;
+  events_ = &events;
+  listener_ = listener;
+  buffer_.resize(kMostPacketBytes);
+  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (epoll_ < 0 || wake_ < 0) return system_error("a descriptor for connections");
+  watch(wake_, tag_of(Tag::kWake), EPOLLIN);
+  if (listener >= 0) watch(listener, tag_of(Tag::kListener), EPOLLIN);
+  const Result<pthread_t> thread =
+      start_service_thread("connections with other jobs", &thread_main, this);
+  MPC_TRY(thread);
+  thread_ = *thread;
+  is_started_ = true;
+  return {};
+}
+
+void SocketBridge::watch(int fd, uint64_t tag, uint32_t events) noexcept {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  if (::epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event) != 0 && errno == ENOENT)
+    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
+}
+
+Result<> SocketBridge::connect(int peer, int fd) {
+  const Locked lock(lock_);
+  Connection& at = connections_[static_cast<size_t>(peer)];
+  if (at.fd >= 0) {
+    ::close(fd);
+    return {Errc::kSystem, "there is a connection with that job already"};
+  }
+  at = Connection{};
+  at.fd = fd;
+  at.process_fd = process_descriptor(fd);
+  // Both directions have room for some pieces, where the kernel allows it.
+  const int room = 1 << 20;
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  watch(fd, tag_of(Tag::kPeer, peer), EPOLLIN);
+  if (at.process_fd >= 0) watch(at.process_fd, tag_of(Tag::kProcess, peer), EPOLLIN);
+  return {};
+}
+
+void SocketBridge::wake() noexcept {
+  const uint64_t one = 1;
+  (void)!::write(wake_, &one, sizeof one);
+}
+
+void SocketBridge::leave(uint64_t most_ns) noexcept {
+  if (!is_started_) return;
+  const uint64_t end_ns = now_ns() + most_ns;
+  {
+    const Locked lock(lock_);
+    for (size_t peer = 0; peer < connections_.size(); ++peer) {
+      Connection& at = connections_[peer];
+      if (at.fd < 0) continue;
+      if (most_ns != 0)
+        send_locked(at, static_cast<int>(peer), make_packet({Wire::kLeave}));
+    }
+  }
+  while (now_ns() < end_ns && !has_all_written()) ::usleep(1000);
+  is_ending_.store(true, std::memory_order_relaxed);
+  wake();
+  pthread_join(thread_, nullptr);
+  is_started_ = false;
+}
+
+// Nothing is left to be written to anybody who still reads.
+bool SocketBridge::has_all_written() noexcept {
+  const Locked lock(lock_);
+  return std::ranges::all_of(connections_, [](const Connection& each) {
+    return each.fd < 0 || (each.queue.empty() && each.streams.empty());
+  });
+}
+
+// --- packets ------------------------------------------------------------------------------------
+
+void SocketBridge::send(int peer, Packet packet) noexcept {
+  const Locked lock(lock_);
+  Connection& to = connections_[static_cast<size_t>(peer)];
+  // To nobody: the job has ended, and nobody there waits for it.
+  if (to.fd >= 0) send_locked(to, peer, std::move(packet));
+}
+
+// A packet goes whole or not at all. Those behind one that has to wait wait, too.
+void SocketBridge::send_locked(Connection& to, int peer, Packet packet) {
+  if (to.queue.empty()) {
+    const ssize_t n =
+        ::send(to.fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0) return;
+    if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
+      return;  // the thread sees that it has gone
+  }
+  to.queue.push_back(std::move(packet));
+  wait_for_room(to, peer);
+}
+
+void SocketBridge::wait_for_room(Connection& at, int peer) {
+  if (at.is_waiting) return;
+  at.is_waiting = true;
+  watch(at.fd, tag_of(Tag::kPeer, peer), EPOLLIN | EPOLLOUT);
+}
+
+void SocketBridge::post(int peer, const Envelope& envelope,
+                        const Source& source) noexcept {
+  Envelope told = envelope;
+  if (config_.going != nullptr) config_.going(told);
+  Packet packet(sizeof(Head) + kEnvelopeBytes + source.bytes);
+  const Head head{Wire::kMessage};
+  std::memcpy(packet.data(), &head, sizeof head);
+  encode(told, packet.data() + sizeof head);
+  read_source(source, 0, packet.data() + sizeof head + kEnvelopeBytes, source.bytes);
+  send(peer, std::move(packet));
+}
+
+void SocketBridge::offer(int peer, const Envelope& envelope, const Source& source,
+                         Completion& completion) noexcept {
+  Envelope told = envelope;
+  if (config_.going != nullptr) config_.going(told);
+  Packet packet(sizeof(Head) + kEnvelopeBytes);
+  Head head{Wire::kOffer};
+  encode(told, packet.data() + sizeof head);
+  const Locked lock(lock_);
+  head.handle = ++last_number_;
+  std::memcpy(packet.data(), &head, sizeof head);
+  offers_[head.handle] = {source, &completion, peer};
+  Connection& to = connections_[static_cast<size_t>(peer)];
+  if (to.fd >= 0) send_locked(to, peer, std::move(packet));
+}
+
+void SocketBridge::fetch(int peer, Bulk bulk, const Target& target,
+                         Completion& completion) noexcept {
+  {
+    const Locked lock(lock_);
+    Connection& to = connections_[static_cast<size_t>(peer)];
+    if (to.fd >= 0 && !to.has_left) {
+      Head head{Wire::kFetch};
+      head.handle = bulk;
+      head.fetch = ++last_number_;
+      fetches_[head.fetch] = {target, &completion, peer, 0};
+      return send_locked(to, peer, make_packet(head));
+    }
+  }
+  completion.done(completion, Outcome::kGone);
+}
+
+void SocketBridge::refuse(int peer, Bulk bulk) noexcept {
+  Head head{Wire::kRefuse};
+  head.handle = bulk;
+  send(peer, make_packet(head));
+}
+
+void SocketBridge::forget(Completion& completion) noexcept {
+  const auto is_its = [&](const auto& entry) {
+    return entry.second.completion == &completion;
+  };
+  for (;;) {
+    {
+      const Locked lock(lock_);
+      std::erase_if(offers_, is_its);
+      std::erase_if(fetches_, is_its);
+      for (size_t peer = 0; peer < connections_.size(); ++peer) {
+        Connection& at = connections_[peer];
+        std::erase_if(at.streams, [&](const Stream& stream) MPC_REQUIRES(lock_) {
+          if (stream.offer.completion != &completion) return false;
+          Head head{Wire::kNoData};
+          head.fetch = stream.fetch;
+          send_locked(at, static_cast<int>(peer), make_packet(head));
+          return true;
+        });
+      }
+      if (in_use_ != &completion) return;
+    }
+    sched_yield();
+  }
+}
+
+}  // namespace bridge
+}  // namespace mpc::transport

@@ -1,0 +1,142 @@
+#pragma once
+// SocketBridge: the bridge's connections, and what is under way on them.
+//
+// Role:      resolves the handles of offers and fetches, keeps what a socket had no room for, and is
+//            the thread that moves it on.
+// Users:     runtime/transport/bridge.
+// Threads:   the functions of Net, connect(): any; what is marked as the thread's own: that one.
+// See also:  runtime/transport/bridge/bridge.h.
+//
+// Memory of ranks is read and written by the thread only, outside of the lock, while `in_use_` names
+// whose it is: forget() waits for that. Nobody else takes an operation out of a table in between.
+
+#include <pthread.h>
+
+#include <atomic>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "runtime/transport/bridge/bridge.h"
+#include "runtime/transport/bridge/wire.h"
+
+namespace mpc::transport::bridge {
+
+class SocketBridge final : public Bridge, public Net {
+ public:
+  explicit SocketBridge(const BridgeConfig& config);
+  ~SocketBridge() override;
+
+  // --- Bridge ---
+  Net& net() noexcept override { return *this; }
+  Result<> start(Receiver& receiver, BridgeEvents& events, int listener) override;
+  Result<> connect(int peer, int fd) override;
+  void leave(uint64_t most_ns) noexcept override;
+
+  // --- Net ---
+  Limits limits(int) const noexcept override { return {config_.eager_bytes}; }
+  void post(int peer, const Envelope& envelope, const Source& source) noexcept override;
+  void offer(int peer, const Envelope& envelope, const Source& source,
+             Completion& completion) noexcept override;
+  void fetch(int peer, Bulk bulk, const Target& target,
+             Completion& completion) noexcept override;
+  void refuse(int peer, Bulk bulk) noexcept override;
+  void forget(Completion& completion) noexcept override;
+
+ private:
+  using Packet = std::vector<char>;
+  struct Offer {
+    Source source;
+    Completion* completion;
+    int peer;
+  };
+  struct Fetch {
+    Target target;
+    Completion* completion;
+    int peer;
+    size_t received;
+  };
+  // Data of an offer on their way to who has fetched it.
+  struct Stream {
+    uint64_t fetch;
+    Offer offer;
+    size_t sent;
+  };
+  struct Connection {
+    int fd = -1;          // -1: there is none
+    int process_fd = -1;  // readable when the process at the other end has ended
+    bool has_left = false;
+    bool is_waiting = false;   // epoll tells when there is room
+    std::deque<Packet> queue;  // what the socket had no room for
+    std::deque<Stream> streams;
+  };
+  struct Kept {
+    int peer;
+    Envelope envelope;
+    std::vector<char> data;
+    Bulk bulk;
+  };
+
+  // --- any thread ---
+  void send(int peer, Packet packet) noexcept;
+  void send_locked(Connection& to, int peer, Packet packet) MPC_REQUIRES(lock_);
+  void wait_for_room(Connection& at, int peer) MPC_REQUIRES(lock_);
+  void watch(int fd, uint64_t tag, uint32_t events) noexcept;
+  void wake() noexcept;
+
+  // --- the thread's own: socket_thread.cpp ---
+  static void* thread_main(void* self);
+  void run() noexcept;
+  void handle(uint64_t tag, uint32_t events) noexcept;
+  void accept_all() noexcept;
+  void hear_stranger(int fd) noexcept;
+  bool read_some(int peer) noexcept;
+  bool take(int peer, const char* packet, size_t bytes) noexcept;
+  void give(int peer, Envelope envelope, const char* data, size_t bytes, Bulk bulk);
+  void retry_kept() noexcept;
+  void write_some(int peer) noexcept;
+  bool flush_queue(Connection& to) MPC_REQUIRES(lock_);
+  bool send_piece(int peer) noexcept;
+  void answer(int peer, const Head& request) noexcept;
+  void fill(int peer, const Head& head, const char* data, size_t bytes) noexcept;
+  void refused(const Head& head) noexcept;
+  void end_connection(int peer) noexcept;
+  void end_fetches(int peer) noexcept;
+  bool has_all_written() noexcept;
+  void end_use() noexcept;
+
+  const BridgeConfig config_;
+  Receiver* receiver_ = nullptr;
+  BridgeEvents* events_ = nullptr;
+  int listener_ = -1;
+  int epoll_ = -1, wake_ = -1;
+  pthread_t thread_{};
+  bool is_started_ = false;
+  std::atomic<bool> is_ending_{false};
+
+  Mutex lock_;
+  std::vector<Connection> connections_ MPC_GUARDED_BY(lock_);
+  uint64_t last_number_ MPC_GUARDED_BY(lock_) = 0;
+  std::unordered_map<uint64_t, Offer> offers_ MPC_GUARDED_BY(lock_);
+  std::unordered_map<uint64_t, Fetch> fetches_ MPC_GUARDED_BY(lock_);
+  // Whose memory the thread reads or writes now, or whom it is telling.
+  Completion* in_use_ MPC_GUARDED_BY(lock_) = nullptr;
+
+  // The thread's own.
+  std::vector<char> buffer_;
+  std::deque<Kept> kept_;  // not taken yet
+  bool is_unfinished_ = false;
+};
+
+// What epoll tells of: a kind in the upper half, a peer or a descriptor in the lower one.
+enum class Tag : uint32_t { kWake, kListener, kStranger, kPeer, kProcess };
+inline uint64_t tag_of(Tag kind, int what = 0) noexcept {
+  return static_cast<uint64_t>(kind) << 32 | static_cast<uint32_t>(what);
+}
+
+std::vector<char> make_packet(const Head& head);
+// A source's bytes [offset, offset + n).
+void read_source(const Source& source, size_t offset, char* out, size_t n) noexcept;
+
+}  // namespace mpc::transport::bridge

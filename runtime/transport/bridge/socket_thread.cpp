@@ -1,0 +1,322 @@
+// The bridge's thread: reads what comes, and writes what has had to wait.
+#include <poll.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/transport/bridge/socket_bridge.h"
+
+namespace mpc::transport::bridge {
+
+void* SocketBridge::thread_main(void* self) {
+  static_cast<SocketBridge*>(self)->run();
+  return nullptr;
+}
+
+void SocketBridge::run() noexcept {
+  if (config_.prepare != nullptr) config_.prepare();
+  epoll_event events[32];
+  // acquire is not needed: leave() joins, and the lock orders what it has queued.
+  while (!is_ending_.load(std::memory_order_relaxed)) {
+    const bool is_behind = !kept_.empty() || is_unfinished_;
+    const int n = ::epoll_wait(epoll_, events, 32, is_behind ? 0 : -1);
+    for (int i = 0; i < n; ++i) handle(events[i].data.u64, events[i].events);
+    if (is_behind) {
+      sched_yield();  // somebody holds a mailbox for some instructions
+      retry_kept();
+    }
+  }
+}
+
+void SocketBridge::handle(uint64_t tag, uint32_t events) noexcept {
+  const int what = static_cast<int>(static_cast<uint32_t>(tag));
+  switch (static_cast<Tag>(tag >> 32)) {
+    case Tag::kWake: {
+      uint64_t count;
+      (void)!::read(wake_, &count, sizeof count);
+      return;
+    }
+    case Tag::kListener:
+      return accept_all();
+    case Tag::kStranger:
+      return hear_stranger(what);
+    case Tag::kPeer:
+      if ((events & EPOLLOUT) != 0) write_some(what);
+      if ((events & ~static_cast<uint32_t>(EPOLLOUT)) != 0 && !read_some(what))
+        end_connection(what);
+      return;
+    case Tag::kProcess:
+      // What it has written before its end is still there.
+      while (read_some(what)) {
+        int fd = -1;
+        {
+          const Locked lock(lock_);
+          fd = connections_[static_cast<size_t>(what)].fd;
+        }
+        pollfd more{fd, POLLIN, 0};
+        if (fd < 0 || ::poll(&more, 1, 0) <= 0) break;
+      }
+      return end_connection(what);
+  }
+}
+
+// --- who comes ----------------------------------------------------------------------------------
+
+void SocketBridge::accept_all() noexcept {
+  for (;;) {
+    const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    watch(fd, tag_of(Tag::kStranger, fd), EPOLLIN);
+  }
+}
+
+void SocketBridge::hear_stranger(int fd) noexcept {
+  const ssize_t n = ::recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+  const auto* const first = reinterpret_cast<const std::byte*>(buffer_.data());
+  // It may connect the descriptor itself; from then on others may use it.
+  if (n <= 0 || events_->greet(fd, {first, static_cast<size_t>(n)}) < 0) ::close(fd);
+}
+
+// --- what comes ---------------------------------------------------------------------------------
+
+// False: nothing comes any more. At most so many packets at a time: others wait as well.
+bool SocketBridge::read_some(int peer) noexcept {
+  int fd = -1;
+  {
+    const Locked lock(lock_);
+    fd = connections_[static_cast<size_t>(peer)].fd;
+  }
+  if (fd < 0) return true;  // it has ended in this turn
+  bool is_open = true;
+  for (int i = 0; i < 64 && is_open; ++i) {
+    const ssize_t n = ::recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) break;
+    is_open = n >= static_cast<ssize_t>(sizeof(Head));
+    if (is_open) is_open = take(peer, buffer_.data(), static_cast<size_t>(n));
+  }
+  is_unfinished_ = !receiver_->finish();
+  return is_open;
+}
+
+// False: it was the last one.
+bool SocketBridge::take(int peer, const char* packet, size_t bytes) noexcept {
+  Head head;
+  std::memcpy(&head, packet, sizeof head);
+  const char* const rest = packet + sizeof head;
+  const size_t rest_bytes = bytes - sizeof head;
+  switch (head.wire) {
+    case Wire::kMessage:
+    case Wire::kOffer: {
+      Envelope envelope;
+      if (!decode(rest, rest_bytes, &envelope)) break;
+      if (config_.coming != nullptr && !config_.coming(peer, envelope)) break;
+      give(peer, envelope, rest + kEnvelopeBytes, rest_bytes - kEnvelopeBytes,
+           head.wire == Wire::kOffer ? head.handle : 0);
+      break;
+    }
+    case Wire::kFetch:
+      answer(peer, head);
+      break;
+    case Wire::kData:
+    case Wire::kNoData:
+      fill(peer, head, rest, rest_bytes);
+      break;
+    case Wire::kRefuse:
+      refused(head);
+      break;
+    case Wire::kLeave: {
+      const Locked lock(lock_);
+      connections_[static_cast<size_t>(peer)].has_left = true;
+      return false;
+    }
+  }
+  return true;
+}
+
+void SocketBridge::give(int peer, Envelope envelope, const char* data, size_t bytes,
+                        Bulk bulk) {
+  if (receiver_->take(peer, envelope, data, bytes, bulk)) return;
+  kept_.push_back({peer, envelope, {data, data + bytes}, bulk});
+}
+
+void SocketBridge::retry_kept() noexcept {
+  is_unfinished_ = !receiver_->finish();
+  std::deque<Kept> again;
+  again.swap(kept_);
+  for (Kept& each : again)
+    if (!receiver_->take(each.peer, each.envelope, each.data.data(), each.data.size(),
+                         each.bulk))
+      kept_.push_back(std::move(each));
+  is_unfinished_ = !receiver_->finish() || is_unfinished_;
+}
+
+// --- offers and fetches -------------------------------------------------------------------------
+
+void SocketBridge::end_use() noexcept {
+  const Locked lock(lock_);
+  in_use_ = nullptr;
+}
+
+void SocketBridge::answer(int peer, const Head& request) noexcept {
+  const Locked lock(lock_);
+  Connection& to = connections_[static_cast<size_t>(peer)];
+  const auto offer = offers_.find(request.handle);
+  if (offer == offers_.end() || offer->second.peer != peer) {
+    Head head{Wire::kNoData};
+    head.fetch = request.fetch;
+    return send_locked(to, peer, make_packet(head));
+  }
+  to.streams.push_back({request.fetch, offer->second, 0});
+  offers_.erase(offer);
+  wait_for_room(to, peer);
+}
+
+void SocketBridge::refused(const Head& head) noexcept {
+  Completion* completion = nullptr;
+  {
+    const Locked lock(lock_);
+    const auto offer = offers_.find(head.handle);
+    if (offer == offers_.end()) return;
+    in_use_ = completion = offer->second.completion;
+    offers_.erase(offer);
+  }
+  completion->done(*completion, Outcome::kRefused);
+  end_use();
+}
+
+void SocketBridge::fill(int peer, const Head& head, const char* data,
+                        size_t bytes) noexcept {
+  Completion* completion = nullptr;
+  Target target;
+  bool is_over = head.wire == Wire::kNoData;
+  {
+    const Locked lock(lock_);
+    const auto found = fetches_.find(head.fetch);
+    if (found == fetches_.end() || found->second.peer != peer) return;
+    Fetch& fetch = found->second;
+    target = fetch.target;
+    in_use_ = completion = fetch.completion;
+    fetch.received += bytes;
+    is_over = is_over || fetch.received >= target.bytes;
+    if (is_over) fetches_.erase(found);
+  }
+  const size_t room = head.offset < target.bytes ? target.bytes - head.offset : 0;
+  const size_t n = std::min(bytes, room);
+  if (n != 0 && target.unpack != nullptr)
+    target.unpack(target.data, head.offset, data, n);
+  else if (n != 0)
+    std::memcpy(static_cast<char*>(target.data) + head.offset, data, n);
+  if (is_over)
+    completion->done(*completion,
+                     head.wire == Wire::kData ? Outcome::kDone : Outcome::kGone);
+  end_use();
+}
+
+// --- what has had to wait -----------------------------------------------------------------------
+
+// True: all of it has gone.
+bool SocketBridge::flush_queue(Connection& to) {
+  while (!to.queue.empty()) {
+    const Packet& first = to.queue.front();
+    const ssize_t n =
+        ::send(to.fd, first.data(), first.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOBUFS)) return false;
+    to.queue.pop_front();  // or it has gone: read_some() says so
+  }
+  return true;
+}
+
+// The next piece of a stream, each in turn. False: there is none.
+bool SocketBridge::send_piece(int peer) noexcept {
+  Stream stream;
+  size_t n = 0;
+  {
+    const Locked lock(lock_);
+    Connection& to = connections_[static_cast<size_t>(peer)];
+    if (to.fd < 0 || to.streams.empty()) return false;
+    Stream& first = to.streams.front();
+    stream = first;
+    n = std::min(kPieceBytes, stream.offer.source.bytes - stream.sent);
+    first.sent += n;
+    in_use_ = stream.offer.completion;
+    const bool is_last = first.sent == stream.offer.source.bytes;
+    if (!is_last) to.streams.push_back(first);
+    to.streams.pop_front();
+  }
+  Head head{Wire::kData};
+  head.fetch = stream.fetch;
+  head.offset = stream.sent;
+  Packet packet(sizeof head + n);
+  std::memcpy(packet.data(), &head, sizeof head);
+  read_source(stream.offer.source, stream.sent, packet.data() + sizeof head, n);
+  send(peer, std::move(packet));
+  if (stream.sent + n == stream.offer.source.bytes)
+    stream.offer.completion->done(*stream.offer.completion, Outcome::kDone);
+  end_use();
+  return true;
+}
+
+void SocketBridge::write_some(int peer) noexcept {
+  for (int i = 0; i < 16; ++i) {
+    {
+      const Locked lock(lock_);
+      Connection& to = connections_[static_cast<size_t>(peer)];
+      if (to.fd < 0 || !flush_queue(to)) return;
+      if (to.streams.empty()) {
+        to.is_waiting = false;
+        watch(to.fd, tag_of(Tag::kPeer, peer), EPOLLIN);
+        return;
+      }
+    }
+    if (!send_piece(peer)) return;
+  }
+}
+
+// --- who goes -----------------------------------------------------------------------------------
+
+void SocketBridge::end_fetches(int peer) noexcept {
+  for (;;) {
+    Completion* completion = nullptr;
+    {
+      const Locked lock(lock_);
+      const auto found = std::ranges::find_if(
+          fetches_, [&](const auto& each) { return each.second.peer == peer; });
+      if (found == fetches_.end()) return;
+      in_use_ = completion = found->second.completion;
+      fetches_.erase(found);
+    }
+    completion->done(*completion, Outcome::kGone);
+    end_use();
+  }
+}
+
+void SocketBridge::end_connection(int peer) noexcept {
+  bool has_left = false;
+  {
+    const Locked lock(lock_);
+    Connection& at = connections_[static_cast<size_t>(peer)];
+    if (at.fd < 0) return;
+    // close() alone would not do while a child has the descriptors, too.
+    for (const int fd : {at.fd, at.process_fd}) {
+      if (fd < 0) continue;
+      ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+      ::close(fd);
+    }
+    has_left = at.has_left;
+    at = Connection{};
+  }
+  std::erase_if(kept_, [peer](const Kept& each) { return each.peer == peer; });
+  end_fetches(peer);
+  is_unfinished_ = !receiver_->finish();
+  events_->gone(peer, has_left);
+}
+
+}  // namespace mpc::transport::bridge
