@@ -15,6 +15,7 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/group.h"
 #include "mpi/objects/info.h"
+#include "mpi/objects/job_uses.h"
 #include "mpi/objects/meeting.h"
 #include "mpi/objects/parent.h"
 #include "mpi/objects/rank_state.h"
@@ -292,9 +293,18 @@ Err comm_disconnect(HandleRef<Comm, MPI_Comm> ref) {
                 fmt::format("{} cannot be disconnected", comm.display_name()));
   reap_abandoned(this_rank(), true, &comm);
   if (comm.send_buffer) comm.send_buffer->flush(comm.self(), "MPI_Comm_disconnect");
-  meet<Room>(
-      comm.self(), meeting_key_of_everyone(MeetingKind::kBarrier, comm),
-      comm.everyone(), [](Room&) {}, "MPI_Comm_disconnect");
+  const auto meet_all = [&comm] {
+    meet<Room>(
+        comm.self(), meeting_key_of_everyone(MeetingKind::kBarrier, comm),
+        comm.everyone(), [](Room&) {}, "MPI_Comm_disconnect");
+  };
+  meet_all();
+  if (spans_jobs(comm)) {
+    // Who returns may end as he likes: so nobody does before all count on nobody any more.
+    comm.bridge.reset();
+    forget_jobs(&comm);
+    meet_all();
+  }
   return comm_free(ref);
 }
 

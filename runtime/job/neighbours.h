@@ -4,7 +4,7 @@
 // Role:      a rank of another job gets a number of this job's, far behind those of its own ranks, so
 //            all that knows ranks by number goes on as it is. Between jobs a rank is named by its
 //            job's slot and its number there, which both sides compute alike.
-// Users:     runtime/job/process_map.cpp, runtime/message (routes, abroad), mpi/objects.
+// Users:     runtime/message (routes, abroad), mpi/objects.
 // Threads:   any. Only jobs of one process have neighbours.
 // See also:  docs/design/0039-jobs-that-connect.md; runtime/wireup/lobby.h, which gives out slots.
 

@@ -288,9 +288,7 @@ static void* talk_as_thread(void* argument) {
 
 /* Two threads of each job's rank 0 at a time. */
 static void talk_as_threads(MPI_Comm inter) {
-  int me;
-  MPI_Comm_rank(inter, &me);
-  if (me == 0) {
+  if (rank == 0) {
     pthread_t threads[2];
     for (int i = 0; i < 2; ++i)
       pthread_create(&threads[i], NULL, talk_as_thread, &inter);
@@ -343,7 +341,6 @@ static void grow(int jobs, const char* port, const char* me) {
     MPI_Bcast(&known, 1, MPI_INT, 0, all);
   }
   while (++known <= jobs) {
-    if (number == 0 && known > 1) usleep(1000);
     MPI_Comm_accept(port, MPI_INFO_NULL, 0, all, &inter);
     MPI_Intercomm_merge(inter, 0, &more);
     MPI_Comm_disconnect(&inter);

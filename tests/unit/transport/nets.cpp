@@ -42,6 +42,10 @@ class LoopbackNets final : public Nets {
 // Each end is connected with each other one by a pair of sockets.
 class BridgeNets final : public Nets {
  public:
+  // All at once: the end of one is news for the others, whose receivers may be gone.
+  ~BridgeNets() override {
+    for (const auto& bridge : bridges_) bridge->leave(0);
+  }
   explicit BridgeNets(int processes) {
     BridgeConfig config;
     config.peers = processes;
