@@ -23,7 +23,7 @@ void prepare(Mailbox& mine, Operation& op, void* buffer, Count count,
 }
 
 // A look at the ring takes the line of its next cell away from the sender who is about to write it.
-// In a window of receives that are ahead of their messages only some look, see design/0042: the others
+// In a window of receives that are ahead of their messages only some look, see design/0041: the others
 // would find nothing, as receives before them have looked and wait. Caller: holds the lock.
 bool looks_at_ring(const Mailbox& mine) noexcept {
   constexpr size_t kGroup = 8, kLooks = 2;
