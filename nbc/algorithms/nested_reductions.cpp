@@ -129,9 +129,9 @@ class Inside {
   std::vector<int> counts_;
 };
 
-// The result at its rank: what the regions have for it, in their order. `mine`: of the own region.
-void finish(B& b, const Shape& s, const Vector& vector, const Regions& regions,
-            const Part& mine) {
+// What the regions have for this rank, in their order. `mine`: of the own region.
+Part of_all_regions(B& b, const Shape& s, const Vector& vector, const Regions& regions,
+                    const Part& mine) {
   const BufferRef target = vector.target();
   const int last = regions.count() - 1;
   Part value;
@@ -146,8 +146,7 @@ void finish(B& b, const Shape& s, const Vector& vector, const Regions& regions,
     }
     value = region == 0 ? next : combine(b, s, value, next);
   }
-  if (value.ref.slot == target.slot && !value.is_users) return;
-  wait_for_readers(b, s, after(b, value.ready, b.copy(value.ref, target)));
+  return value;
 }
 
 }  // namespace
@@ -158,24 +157,35 @@ const Regions* regions_of_reduction(const Shape& s) {
 
 // In each region some member combines what all of it have for a rank, and sends that one the result: between regions goes one
 // message for each rank, not one for each two ranks, and all ranks work.
+//
+// Messages are made in one order at all ranks: first those inside of regions, then those between them, both by the rank that
+// they are for. In rounds, too, the first one in this order that is not complete therefore waits for none after it.
 void reduce_scatter_regions(B& b, const Shape& s) {
   const Regions& regions = *regions_of_reduction(s);
   const Vector vector(s);
   Inside sends(b, s, vector, regions), receives(b, s, vector, regions);
-  Part mine;
+  struct Collected {
+    int to;
+    Part value;
+  };
+  std::vector<Collected> collected;
   for (int to = 0; to < s.size; ++to) {
     if (vector.count(to) == 0) continue;
-    if (collector(regions, regions.of(s.rank), to) != s.rank) {
+    if (collector(regions, regions.of(s.rank), to) == s.rank)
+      collected.push_back({to, receives.combined(to)});
+    else
       sends.send(to);
-      continue;
-    }
-    const Part value = receives.combined(to);
+  }
+  Part mine;
+  for (const auto& [to, value] : collected) {
     if (to == s.rank)
-      mine = value;
+      mine = of_all_regions(b, s, vector, regions, value);
     else
       after(b, value.ready, b.send(to, value.ref, kBetween));
   }
-  if (vector.count(s.rank) > 0) finish(b, s, vector, regions, mine);
+  const BufferRef target = vector.target();
+  if (target.count == 0 || (mine.ref.slot == target.slot && !mine.is_users)) return;
+  wait_for_readers(b, s, after(b, mine.ready, b.copy(mine.ref, target)));
 }
 
 // The whole up a tree to rank 0, and from there the blocks down, packed.
