@@ -302,7 +302,7 @@ Err comm_disconnect(HandleRef<Comm, MPI_Comm> ref) {
   if (spans_jobs(comm)) {
     // Who returns may end as he likes: so nobody does before all count on nobody any more.
     comm.bridge.reset();
-    forget_jobs(&comm);
+    release_jobs(&comm);
     meet_all();
   }
   return comm_free(ref);

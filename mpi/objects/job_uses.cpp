@@ -12,7 +12,10 @@ namespace mpc::mpi {
 namespace {
 
 // Slots and connections, as msg::abroad::begin_use(). Of few communicators: not worth a word in each.
-using Uses = std::vector<std::pair<int, uint64_t>>;
+struct Uses {
+  std::vector<std::pair<int, uint64_t>> each;
+  bool are_weak = false;
+};
 constinit Mutex g_lock;
 std::unordered_map<const void*, Uses>& uses() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::unordered_map<const void*, Uses>;  // for ever
@@ -25,9 +28,18 @@ void count_on_jobs(const void* owner, std::span<const int> slots) {
   Uses mine;
   for (const int slot : slots)
     if (slot != job::neighbours::own_slot())
-      mine.emplace_back(slot, msg::abroad::begin_use(slot));
+      mine.each.emplace_back(slot, msg::abroad::begin_use(slot));
   const Locked lock(g_lock);
   uses()[owner] = std::move(mine);
+}
+
+void release_jobs(const void* owner) noexcept {
+  const Locked lock(g_lock);
+  const auto found = uses().find(owner);
+  if (found == uses().end() || found->second.are_weak) return;
+  found->second.are_weak = true;
+  for (const auto& [slot, connection] : found->second.each)
+    msg::abroad::weaken_use(slot, connection);
 }
 
 void forget_jobs(const void* owner) noexcept {
@@ -39,7 +51,9 @@ void forget_jobs(const void* owner) noexcept {
     mine = std::move(found->second);
     uses().erase(found);
   }
-  for (const auto& [slot, connection] : mine) msg::abroad::end_use(slot, connection);
+  for (const auto& [slot, connection] : mine.each)
+    (mine.are_weak ? msg::abroad::end_weak_use : msg::abroad::end_use)(slot,
+                                                                       connection);
 }
 
 }  // namespace mpc::mpi

@@ -39,7 +39,7 @@ constexpr size_t kEagerBytes = 32
 struct Neighbour {
   uint64_t number = 0;      // the job's; 0: nobody is connected in this slot
   uint64_t connection = 0;  // never the same
-  int64_t uses = 0;
+  int64_t uses = 0, weak_uses = 0;
   int pid = 0;
   bool is_calling = false;  // a rank of this job waits for its answer
   std::string program;
@@ -54,7 +54,8 @@ class Abroad final : public transport::BridgeEvents {
   wireup::Lobby& lobby() noexcept { return *lobby_; }
   Result<> reach(int slot, uint64_t number);
   uint64_t begin_use(int slot);
-  void end_use(int slot, uint64_t connection) noexcept;
+  void end_use(int slot, uint64_t connection, bool is_weak) noexcept;
+  void weaken_use(int slot, uint64_t connection) noexcept;
   void leave() noexcept;
 
   // --- transport::BridgeEvents ---
@@ -263,12 +264,20 @@ uint64_t Abroad::begin_use(int slot) {
   return other.connection;
 }
 
-void Abroad::end_use(int slot, uint64_t connection) noexcept {
+void Abroad::end_use(int slot, uint64_t connection, bool is_weak) noexcept {
+  const Locked lock(lock_);
+  Neighbour& other = at(slot);
+  if (other.number == 0 || other.connection != connection) return;
+  --(is_weak ? other.weak_uses : other.uses);
+  sched::end_outside_work();
+}
+
+void Abroad::weaken_use(int slot, uint64_t connection) noexcept {
   const Locked lock(lock_);
   Neighbour& other = at(slot);
   if (other.number == 0 || other.connection != connection) return;
   --other.uses;
-  sched::end_outside_work();
+  ++other.weak_uses;
 }
 
 void Abroad::gone(int slot, bool has_left) noexcept {
@@ -283,7 +292,7 @@ void Abroad::gone(int slot, bool has_left) noexcept {
   neighbours::remove(slot);
   is_gone_(slot);
   const bool is_missed = last.uses != 0;
-  sched::end_outside_work(last.uses);
+  sched::end_outside_work(last.uses + last.weak_uses);
   if (has_left || !is_missed) return;
   // Its ranks are members of communicators here: what ranks wait for can not come any more.
   job_.abort(1,
@@ -301,7 +310,7 @@ void Abroad::leave() noexcept {
   bridge_->leave(kLeaveNs);
   const Locked lock(lock_);
   for (Neighbour& each : neighbours_) {
-    if (each.number != 0) sched::end_outside_work(each.uses);
+    if (each.number != 0) sched::end_outside_work(each.uses + each.weak_uses);
     each = Neighbour{};
   }
 }
@@ -348,7 +357,15 @@ uint64_t begin_use(int slot) {
 }
 
 void end_use(int slot, uint64_t connection) noexcept {
-  g_abroad.load(std::memory_order_acquire)->end_use(slot, connection);
+  g_abroad.load(std::memory_order_acquire)->end_use(slot, connection, false);
+}
+
+void weaken_use(int slot, uint64_t connection) noexcept {
+  g_abroad.load(std::memory_order_acquire)->weaken_use(slot, connection);
+}
+
+void end_weak_use(int slot, uint64_t connection) noexcept {
+  g_abroad.load(std::memory_order_acquire)->end_use(slot, connection, true);
 }
 
 int rank_of(int name) {

@@ -45,6 +45,10 @@ Result<> reach(int slot, uint64_t number);
 // Returns what names the connection to end_use(); 0: there is none any more.
 uint64_t begin_use(int slot);
 void end_use(int slot, uint64_t connection) noexcept;
+// The same use from now on, but the other job may go as it likes: it is only waited for, so that no deadlock is
+// reported while it is there. Ended by end_weak_use().
+void weaken_use(int slot, uint64_t connection) noexcept;
+void end_weak_use(int slot, uint64_t connection) noexcept;
 
 // A rank by its name in all jobs (job::neighbours::name_of). Reaches its job if need be; ends this job if that
 // cannot be: a communicator has members that cannot talk to each other.
