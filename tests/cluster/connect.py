@@ -19,7 +19,9 @@ SAY = ("{ int class = -1, length; char text[MPI_MAX_ERROR_STRING]; MPI_Error_cla
        " MPI_Error_string(code, text, &length);"
        " printf(\"%s\\n\", class == MPI_SUCCESS ? \"success\" : class == MPI_ERR_PORT ? \"port\" :"
        " class == MPI_ERR_NAME ? \"name\" : text); fflush(stdout); } ")
-OPEN = "MPI_Open_port(MPI_INFO_NULL, port); printf(\"%s\\n\", port); fflush(stdout); "
+# By rank 0 alone: who is started with the port reads the first line.
+OPEN = ("if (rank == 0) { MPI_Open_port(MPI_INFO_NULL, port); printf(\"%s\\n\", port);"
+        " fflush(stdout); } ")
 
 
 class ConnectCase(Case):
