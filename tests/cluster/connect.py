@@ -256,7 +256,7 @@ class Apart(ConnectCase):
         self.ends(server, 125, says=("deadlock", "MPI_Recv"))
 
     def test_a_server_outlives_clients_that_have_disconnected(self):
-        server = self.programs.build("serves", INIT + PORT + OPEN +
+        server = self.programs.build("serves", INIT + PORT + "if (rank == 0) {" + OPEN + "}"
                                      "for (int i = 0; i < 4; ++i) {"
                                      "MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);"
                                      "MPI_Comm_disconnect(&inter); }" + END)
