@@ -124,7 +124,7 @@ class Together(ConnectCase):
                                      "MPI_Comm_spawn(argv[1], args, 3, MPI_INFO_NULL, 0,"
                                      " MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);"
                                      "MPI_Comm_disconnect(&inter);" + END)
-        server = self.programs.build("server_of_spawned", INIT + PORT + "if (rank == 0) {" + OPEN + "}"
+        server = self.programs.build("server_of_spawned", INIT + PORT + OPEN +
                                      "MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);"
                                      "int sum; MPI_Allreduce(&size, &sum, 1, MPI_INT, MPI_SUM, inter);"
                                      "if (sum != 9) return 9; MPI_Comm_disconnect(&inter);" + END)
@@ -256,7 +256,7 @@ class Apart(ConnectCase):
         self.ends(server, 125, says=("deadlock", "MPI_Recv"))
 
     def test_a_server_outlives_clients_that_have_disconnected(self):
-        server = self.programs.build("serves", INIT + PORT + "if (rank == 0) {" + OPEN + "}"
+        server = self.programs.build("serves", INIT + PORT + OPEN +
                                      "for (int i = 0; i < 4; ++i) {"
                                      "MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);"
                                      "MPI_Comm_disconnect(&inter); }" + END)
