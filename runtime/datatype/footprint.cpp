@@ -9,7 +9,8 @@ namespace mpc::dt {
 namespace {
 
 constexpr Count kElements = 8;  // of a type of few blocks, for the gaps between them
-constexpr Count kMostBytes = Count{1} << 56;  // of such a type
+// Of such a type: its bytes, and how far its elements lie apart.
+constexpr Count kMostBytes = Count{1} << 56;
 constexpr Count kStretches = 4;
 constexpr int kBlocks = 32;         // of each stretch
 constexpr Count kBlockBytes = 512;  // of each block: a longer one is not all there is
@@ -45,8 +46,9 @@ void look_at_stretch(Cursor& at, Count room, Footprint& sum) noexcept {
 
 Footprint sample_footprint(const Layout& layout, Count extent) noexcept {
   Footprint sum;
-  const bool is_short =
-      layout.is_leaf() && layout.count < kBlocks && layout.bytes < kMostBytes;
+  const bool is_short = layout.is_leaf() && layout.count < kBlocks &&
+                        layout.bytes < kMostBytes && extent < kMostBytes &&
+                        extent > -kMostBytes;
   const Count elements = is_short ? kElements : 1;
   const Count total = layout.bytes * elements, step = total / kStretches;
   for (Count i = 0; i < kStretches; ++i) {

@@ -48,6 +48,11 @@ TEST(Footprint, LooksAtAFewBlocksOnly) {
   EXPECT_LE(sample_footprint(huge->layout(), huge->extent()).bytes, 128);
   const TypeRef whole = make_resized(*vector_of(1, Count{1} << 58, 0), 0, 8).value();
   EXPECT_GT(sample_footprint(whole->layout(), whole->extent()).bytes, 0);
+  for (const Count extent :
+       {Count{1} << 61, -(Count{1} << 61)}) {  // eight of it: too far
+    const TypeRef wide = make_resized(*vector_of(1, 16, 0), 0, extent).value();
+    EXPECT_EQ(sample_footprint(wide->layout(), wide->extent()).bytes, 16);
+  }
   const TypeRef none = vector_of(0, 8, 512);
   EXPECT_EQ(sample_footprint(none->layout(), none->extent()).bytes, 0);
 }
