@@ -137,6 +137,44 @@ class Goal:
     key: tuple          # (name, parameter) of the figure
 
 
+# Two ranks on two cores: what to reach, of the better peer's value.
+ONE_RANK_PER_CORE = (
+    ("bandwidth", 1.5, (("rate", 8), ("rate", 64), ("rate_both", 8))),
+    ("latency", 0.95, (("latency_used", 1 << 20),)),
+    ("collectives", 0.5, (("barrier", 2), ("allreduce_8B", 2), ("alltoall_8B", 2))),
+    ("small", 0.5, (("allgather_8B", 2),)),
+    ("small", 0.75, tuple((name, 2) for name in (
+        "allgatherv_8B", "alltoallv_8B", "reduce_scatter_8B", "reduce_scatter_block_8B",
+        "bcast_8B_root_changes", "bcast_512B_root_changes", "gather_8B_root_changes",
+        "gather_512B_root_changes", "scatter_8B_root_changes", "scatter_512B_root_changes",
+        "reduce_8B_root_changes", "reduce_512B_root_changes", "neighbor_allgather_8B",
+        "neighbor_alltoall_8B", "comm_split_and_free"))),
+    ("small", 0.8, tuple((name, 2) for name in (
+        "iallreduce_8B_and_wait", "ibcast_8B_and_wait", "ibarrier_and_wait",
+        "ialltoall_8B_and_wait"))),
+    ("small", 0.9, (("scan_8B", 2), ("exscan_8B", 2))),
+    ("layouts", 0.5, (("layout_half", 64 << 10), ("layout_quarter", 64 << 10))),
+    ("layouts", 0.8, (("layout_face", 32 << 10), ("layout_halo", 32 << 10),
+                      ("layout_random_8B", 64 << 10), ("layout_random_64B", 512 << 10),
+                      ("layout_columns", 2 << 20), ("layout_to_columns", 2 << 20))),
+)
+
+
+def peer(figures, key):
+    """The Figure of the better peer, or None."""
+    found = better_peer(figures, key)
+    return found[1] if found else None
+
+
+def one_rank_per_core():
+    """(text, experiment, key, limit) of each."""
+    for experiment, limit, keys in ONE_RANK_PER_CORE:
+        for name, parameter in keys:
+            bound = "at least" if name.startswith("rate") else "at most"
+            yield (f"{name}, {parameter_text(name, parameter)}: {bound} {limit} of the better peer",
+                   experiment, (name, parameter), limit)
+
+
 def goals(data):
     """The Goals whose figures are there."""
     rows = []
@@ -148,11 +186,8 @@ def goals(data):
         if not ours or (against and not other):
             return
         value = ours.value / other.value if other else ours.value
-        rows.append(Goal(text, f"{number(value)}{unit}", value <= limit, experiment, key))
-
-    def peer(figures, key):
-        found = better_peer(figures, key)
-        return found[1] if found else None
+        is_met = value >= limit if ours.unit in HIGHER_IS_BETTER else value <= limit
+        rows.append(Goal(text, f"{number(value)}{unit}", is_met, experiment, key))
 
     eight = ("latency", 8)
     add("8 B one way, 2 cores: at most 0.6 of the better peer", "latency", eight, peer, 0.6)
@@ -195,6 +230,8 @@ def goals(data):
         for name in ("ibcast", "ireduce", "iallreduce", "ibarrier"):
             add(f"start of an {name} of 8 B, {ranks} ranks, mean of the ranks: under 1 us",
                 "start", (f"start_{name}_8B", ranks), None, 1.0, " us")
+    for text, experiment, key, limit in one_rank_per_core():
+        add(text, experiment, key, peer, limit)
     return rows
 
 
