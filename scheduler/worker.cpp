@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "scheduler/annotate.h"
 #include "scheduler/poll/wake_set.h"
+#include "scheduler/spin.h"
 
 namespace mpc::sched {
 
@@ -124,6 +125,7 @@ Worker::Slept Worker::sleep(WakeSet* descriptors) noexcept {
   const bool sleeps = !has_task && !has_mail && !has_ready() &&
                       !stopping_.load(std::memory_order_seq_cst);
   Slept slept = sleeps ? Slept::kUntilWoken : Slept::kNot;
+  const uint64_t since_ns = sleeps ? now_ns() : 0;
   if (sleeps && descriptors != nullptr) {
     if (descriptors->sleep(deadline) == WakeSet::kDescriptor)
       slept = Slept::kUntilCalled;
@@ -133,13 +135,24 @@ Worker::Slept Worker::sleep(WakeSet* descriptors) noexcept {
     futex_wait_until(sleeping_, kOnFutex, deadline);
   }
   sleeping_.store(0, std::memory_order_relaxed);
+  note_wake_time(since_ns);
   if (task_path_ != nullptr) task_path_->end_sleep();
   return slept;
+}
+
+// Only of a sleep that had lasted: a core that has just begun to sleep, or not yet, wakes sooner.
+void Worker::note_wake_time(uint64_t since_ns) noexcept {
+  constexpr uint64_t kAsleepNs = 50'000;
+  const uint64_t woken_ns = woken_at_ns_.exchange(0, std::memory_order_relaxed);
+  if (since_ns == 0 || woken_ns < since_ns + kAsleepNs) return;
+  const uint64_t now = now_ns();
+  if (now > woken_ns) detail::wake_time.note(now - woken_ns);
 }
 
 bool Worker::wake() noexcept {
   const uint32_t on = sleeping_.exchange(0, std::memory_order_seq_cst);
   if (on == 0) return false;
+  woken_at_ns_.store(now_ns(), std::memory_order_relaxed);
   end_sleep(sleeping_, on);
   return true;
 }

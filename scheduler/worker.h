@@ -215,6 +215,8 @@ class Worker {
     }
   }
   alignas(64) FutexWord sleeping_{0};
+  std::atomic<uint64_t> woken_at_ns_{0};  // by wake(); a hint, for WakeTime
+  void note_wake_time(uint64_t since_ns) noexcept;
 
   alignas(64) std::atomic<uint64_t> next_deadline_ns_{kNever};
   Mutex timer_lock_;
