@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from common import END, INIT, Case, parse_options, tool
+from common import END, INIT, Case, parse_options, support, tool
 
 MORE = "#include <signal.h>\n"
 PORT = "char port[MPI_MAX_PORT_NAME] = \"\"; MPI_Comm inter = MPI_COMM_NULL; "
@@ -104,6 +104,7 @@ class Together(ConnectCase):
         for job in jobs:
             self.ends(job, 0, "No Errors\n")
 
+    @unittest.skipIf("thread" in support.WORDS, "the sanitizer wants to begin in mpcrun")
     def test_a_program_without_mpcrun_connects(self):
         program = self.two_jobs()
         server = self.start(2, program, "server", "talk", self.path("port"))

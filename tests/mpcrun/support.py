@@ -70,6 +70,7 @@ def small_stack():
 
 
 class Case(unittest.TestCase):
+    maxDiff = None  # reports of a sanitizer are long
     programs = None
 
     @classmethod
