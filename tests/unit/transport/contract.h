@@ -40,6 +40,7 @@ inline Source contiguous(const std::vector<char>& data) {
 class NetContract : public testing::TestWithParam<Kind> {
  protected:
   void open(int processes, unsigned refuse_one_of = 0) {
+    TearDown();  // networks that were open still write to their inboxes
     processes_ = processes;
     inboxes_ = std::deque<Inbox>(static_cast<size_t>(processes));
     ASSERT_EQ(Nets::make(GetParam(), processes, nets_), "");
