@@ -2,18 +2,49 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "mpi/objects/blame.h"
 #include "mpi/objects/call_site.h"
 #include "mpi/objects/check.h"
 #include "mpi/objects/errhandler.h"
+#include "mpi/objects/fault.h"
 
 namespace mpc::mpi {
+
+namespace {
+
+// MPI-4.1 section 11.6: with MPI_THREAD_SINGLE and MPI_THREAD_FUNNELED one thread makes all calls but those
+// that ask about this, and those that are allowed at any time.
+void look_at_thread(const RankState& state) {
+  const bool is_limited = state.main_thread != nullptr && state.sessions_begun == 0 &&
+                          state.world_thread_level < MPI_THREAD_SERIALIZED;
+  if (!is_limited || state.main_thread == &sched::Execution::self()) return;
+  const CallSite site = this_call();
+  const std::string_view call = site.call != nullptr ? site.call : "";
+  if (call == "MPI_Is_thread_main" || call == "MPI_Query_thread" ||
+      call.starts_with("MPI_Info_") || call.starts_with("MPI_Session_"))
+    return;
+  const Place place = place_of(site.address);
+  report_fault("wrong thread", place, {}, [&] {
+    return fmt::format(
+        "a thread of rank {} that is not the one of MPI_Init calls MPI\n"
+        "  {}; the program was given {}",
+        state.rank->world_rank, call_at(site),
+        state.world_thread_level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED"
+                                                        : "MPI_THREAD_SINGLE");
+  });
+}
+
+}  // namespace
 
 bool EntryScope::is_checked(const void* return_address) {
   if (!is_checking()) return false;
   set_call_place(return_address);
   const RankState* state = rank_state();
-  return state != nullptr && state->may_call();
+  if (state == nullptr || !state->may_call()) return false;
+  look_at_thread(*state);
+  return true;
 }
 
 int EntryScope::not_running() const {

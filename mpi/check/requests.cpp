@@ -1,5 +1,7 @@
 // MPI-4.1 sections 3.7 and 3.9 with mpi.check=full: operations that start, and requests.
 
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "mpi/check/watched.h"
@@ -183,22 +185,40 @@ Err isendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest
                     });
 }
 
+namespace {
+
+// MPI-4.1 section 6.12: one of a collective may not be freed before it is complete.
+void look_at_freed(const Request& request, CallSite made) {
+  if (request.kind() != RequestKind::kCollective) return;
+  const CallSite site = this_call();
+  report_fault("freed while active", place_of(made.address), place_of(site.address),
+               [&] {
+                 return fmt::format(
+                     "the request of a collective is freed before it is complete\n"
+                     "  {} of rank {}: {}\n  freed by {}",
+                     call_at(made), request.owner(), request.text(), call_at(site));
+               });
+}
+
+}  // namespace
+
 Err request_free(MPI_Request* handle) {
   Request* request = nullptr;
   if (const Err error = lookup(*handle, &request)) return error;
   Watch& watch = Watch::here();
-  if (const WatchedRef watched = watch.find(request)) {
+  const WatchedRef watched = watch.find(request);
+  const CallSite made = watched != nullptr ? watched->site : CallSite{};
+  if (request->is_active) look_at_freed(*request, made);
+  ReceiveRef receive;
+  if (watched != nullptr) {
     watch.buffers.end(watched.get(), false);
-    if (watched->receive != nullptr) {
-      watch.settle(watched->receive->comm);
-      if (request->is_active && !watched->receive->has_ended)
-        watch.lose(*watched->receive);
-    }
     if (watched->note != nullptr) watch.keep(watched->note);
+    receive = std::move(watched->receive);
     const std::lock_guard lock(watch.mutex);
-    if (watched->receive != nullptr) watched->receive->request = nullptr;
     watch.requests.erase(request);
   }
+  // It lives until its operation has ended: who frees it says with what (mpi/objects/made.cpp).
+  if (request->is_active) watch.note_freed(*request, made, std::move(receive));
   return impl::request_free(handle);
 }
 

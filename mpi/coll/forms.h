@@ -31,7 +31,7 @@ Err describe_and_check(const char* name, Call& call, bool may_wait,
   const Err error = describe(call);
   if (error || !is_checking()) return error;
   compare_with_others(call.comm, {name, call.shape, call.pair[0], call.pair[1],
-                                  call.op.op(), may_wait});
+                                  call.many_types, call.op.op(), may_wait});
   if (may_wait) look_at_buffers(call);
   return kSuccess;
 }

@@ -31,12 +31,13 @@ namespace impl {
 namespace {
 
 // Message queues exist only once a rank has started: nobody leaves MPI_Init before all have.
-void meet_all(const RankState& state, MeetingKind kind, const char* what) {
+void meet_all(const RankState& state, MeetingKind kind, const char* what,
+              uint64_t sequence = 0) {
   job::Rank& rank = *state.rank;
   if (state.world->size() == 1) return;
   const auto place = static_cast<uint64_t>(state.world->group()->world_rank(0));
   meet<Room>(
-      rank, {kind, place, 0, {}}, state.world->members(), [](Room&) {}, what);
+      rank, {kind, place, sequence, {}}, state.world->members(), [](Room&) {}, what);
 }
 
 Err start(int thread_level) {
@@ -95,6 +96,10 @@ Err finalize() {
   // First of all, in reverse order of setting, while everything still works (section 11.2.2).
   MPC_MPI_TRY(state.self->attributes.remove_all(MPI_COMM_SELF));
   MPC_MPI_TRY(state.world->attributes.remove_all(MPI_COMM_WORLD));
+  if (is_checking()) {
+    meet_all(state, MeetingKind::kFinalize, "MPI_Finalize", 1);
+    end_freed_requests(state, "MPI_Finalize");
+  }
   // What the user has left to the library: freed requests, buffered messages.
   reap_abandoned(state, true);
   if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "mpi/io/two_phase.h"
 #include "mpi/objects/meeting.h"
 #include "mpi/objects/status.h"
 #include "runtime/io/collective.h"
@@ -89,6 +90,18 @@ Err access_all(const char* call, File& file, Direction direction, Count offset,
   if (file.comm().size() == 1) return access_at(file, direction, offset, data, status);
   const auto pending = std::make_shared<Pending>(file, call);
   const Err wrong = prepare(*pending, direction, offset, data);
+  const auto finish = [&]() -> Err {
+    if (wrong) return wrong;
+    set_status(status, pending->access.status());
+    return pending->access.error();
+  };
+  // In atomic mode each access is atomic for itself.
+  if (!file.comm().is_in_one_process() && !file.is_atomic &&
+      exchange_and_access(call, file, pending->access)) {
+    pending->complete();
+    pending->finish();
+    return finish();
+  }
   const auto room = meet<AccessRoom>(
       file.self(), meeting_key(MeetingKind::kFile, file.comm()), neighbours(file),
       [&](AccessRoom& r) { r.visit(pending); }, call);
@@ -100,9 +113,7 @@ Err access_all(const char* call, File& file, Direction direction, Count offset,
     pending->complete();
     pending->finish();
   }
-  if (wrong) return wrong;
-  set_status(status, pending->access.status());
-  return pending->access.error();
+  return finish();
 }
 
 Err start_all(const char* call, File& file, Direction direction, Count offset,

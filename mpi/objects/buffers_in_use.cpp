@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -135,15 +136,24 @@ uint64_t checksum_of(const BufferUse& use) noexcept {
   return sum;
 }
 
+int BuffersInUse::class_of(const BufferUse& use) noexcept {
+  return static_cast<int>(std::bit_width(use.end - use.begin));
+}
+
 bool BuffersInUse::meets(const BufferUse& use) {
-  const uintptr_t first = use.begin > longest_ ? use.begin - longest_ : 0;
   bool does = false;
-  for (auto it = uses_.lower_bound(first); it != uses_.end() && it->first < use.end;
-       ++it) {
-    Kept& other = it->second;
-    if (!are_foes(other.use, use)) continue;
-    report_meeting(other.use, use);
-    other.is_suspect = does = true;
+  for (int k = 0; k < kClasses; ++k) {
+    ByBegin& uses = uses_[k];
+    if (uses.empty()) continue;
+    const uintptr_t longest = k < 64 ? uintptr_t{1} << k : ~uintptr_t{0};
+    const uintptr_t first = use.begin > longest ? use.begin - longest : 0;
+    for (auto it = uses.lower_bound(first); it != uses.end() && it->first < use.end;
+         ++it) {
+      Kept& other = it->second;
+      if (!are_foes(other.use, use)) continue;
+      report_meeting(other.use, use);
+      other.is_suspect = does = true;
+    }
   }
   return does;
 }
@@ -153,11 +163,12 @@ void BuffersInUse::begin(const void* operation, std::vector<BufferUse> uses) {
   for (BufferUse& use : uses) {
     if (use.is_empty()) continue;
     const bool is_suspect = meets(use);
-    longest_ = std::max(longest_, use.end - use.begin);
     const uint64_t checksum = use.writes ? 0 : checksum_of(use);
     const uintptr_t at = use.begin;
+    ByBegin& uses_of_class = uses_[class_of(use)];
     of_operation_.emplace(
-        operation, uses_.emplace(at, Kept{std::move(use), checksum, is_suspect}));
+        operation,
+        uses_of_class.emplace(at, Kept{std::move(use), checksum, is_suspect}));
   }
 }
 
@@ -194,7 +205,7 @@ void BuffersInUse::end(const void* operation, bool is_certain) {
                 line_of(use), call_at(ends));
           });
     }
-    uses_.erase(it->second);
+    uses_[class_of(use)].erase(it->second);
   }
   of_operation_.erase(first, last);
 }

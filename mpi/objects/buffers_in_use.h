@@ -54,12 +54,15 @@ class BuffersInUse {
     bool is_suspect;  // it meets with another one: its bytes may change
   };
   using ByBegin = std::multimap<uintptr_t, Kept>;
+  // Class k: end - begin is below 2^k and not below its half. So what may meet a use begins not far before
+  // it, whatever else is kept.
+  static constexpr int kClasses = 65;
+  static int class_of(const BufferUse& use) noexcept;
 
   bool meets(const BufferUse& use);
 
   std::mutex mutex_;
-  ByBegin uses_;
-  uintptr_t longest_ = 0;  // end - begin, of all that have been kept
+  ByBegin uses_[kClasses];
   std::unordered_multimap<const void*, ByBegin::iterator> of_operation_;
 };
 

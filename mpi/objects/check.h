@@ -8,6 +8,8 @@
 // See also:  docs/checking.md; mpi/objects/fault.h (reports), mpi/objects/made.h (handles),
 //            mpi/objects/watch.h (messages, buffers).
 
+#include <span>
+
 #include "mpi/objects/comm.h"
 #include "mpi/objects/op.h"
 #include "nbc/algorithms/collectives.h"
@@ -25,8 +27,9 @@ struct CollectiveCall {
   const nbc::Shape& shape;
   const dt::Datatype* send_type;  // or null
   const dt::Datatype* recv_type;
-  const Op* op;   // null: none
-  bool may_wait;  // it blocks
+  std::span<const dt::Datatype* const> many_types;  // of w forms, those sent first
+  const Op* op;                                     // null: none
+  bool may_wait;                                    // it blocks
 };
 // Compares it with that of the member who came first, and reports what differs; waits for nobody. If
 // members live in several processes a call that blocks waits until all have come, and is compared with
@@ -34,6 +37,10 @@ struct CollectiveCall {
 // Switches: yes.
 void compare_with_others(Comm& comm, const CollectiveCall& call);
 
+// In the call that ends MPI for the rank, once all members have come to it: the operations whose requests
+// the rank has freed, and which nobody will ever complete, are reported and cancelled, so that nobody waits
+// for them. Switches: yes.
+void end_freed_requests(RankState& state, const char* call);
 // In the call that ends MPI for the rank, after all members have come.
 void report_what_is_left(RankState& state, const char* call);
 

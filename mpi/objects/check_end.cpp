@@ -14,6 +14,7 @@
 #include "mpi/objects/made.h"
 #include "mpi/objects/note.h"
 #include "mpi/objects/request.h"
+#include "mpi/objects/watch.h"
 #include "runtime/job/job.h"
 #include "runtime/message/leftovers.h"
 
@@ -116,6 +117,86 @@ void report_messages(const RankState& state, const char* call) {
 }
 
 }  // namespace
+
+namespace {
+
+// Those that the program has freed, and that nobody has reaped. Caller: the last call of the rank.
+std::vector<Request*> abandoned_requests(const RankState& state) {
+  std::vector<Request*> list;
+  for (Request* one = state.requests->abandoned; one != nullptr; one = one->next)
+    list.push_back(one);
+  return list;
+}
+
+// All with whom it may have to do have come to the end.
+bool is_within_world(const Request& request, const Comm& world) {
+  const Comm* const comm = request.comm();
+  if (comm == nullptr || comm->is_inter()) return false;
+  for (int i = 0; i < comm->size(); ++i)
+    if (world.group()->index_of(comm->group()->world_rank(i)) < 0) return false;
+  return true;
+}
+
+std::vector<msg::Request*> messages_of(Request& request) {
+  switch (request.kind()) {
+    case RequestKind::kSend:
+    case RequestKind::kRecv:
+      return {&request.message};
+    case RequestKind::kSeveral:
+      return request.several->messages;
+    default:
+      return {};
+  }
+}
+
+// What other processes have sent may still be on its way.
+void wait_for_the_network(job::Rank& self, const std::vector<Request*>& requests) {
+  constexpr uint64_t kMostNs = 2'000'000'000;
+  const uint64_t end_ns = sched::now_ns() + kMostNs;
+  const auto is_over = [](const Request* one) { return one->is_done(); };
+  while (!std::ranges::all_of(requests, is_over) && sched::now_ns() < end_ns) {
+    msg::progress(self);
+    msg::relax(self);
+  }
+}
+
+void report_freed(const RankState& state, const Request& request, const char* call) {
+  CallSite made{request.call(), nullptr}, freed{"MPI_Request_free", nullptr};
+  if (const std::optional<Freed> found = Watch::here().freed(request)) {
+    made = found->made;
+    freed = found->freed;
+  }
+  report_fault("freed while active", place_of(made.address), place_of(freed.address),
+               [&] {
+                 return fmt::format(
+                     "at {} rank {} has an operation under way that nobody completes\n"
+                     "  {}: {}\n  freed by {}",
+                     call, state.rank->world_rank, call_at(made), request.text(),
+                     call_at(freed));
+               });
+}
+
+}  // namespace
+
+void end_freed_requests(RankState& state, const char* call) {
+  job::Rank& self = *state.rank;
+  std::vector<Request*> open;
+  for (Request* one : abandoned_requests(state))
+    if (!one->is_done() && is_within_world(*one, *state.world)) open.push_back(one);
+  if (open.empty()) return;
+  if (!state.world->is_in_one_process()) wait_for_the_network(self, open);
+  for (Request* request : open) {
+    const std::vector<msg::Request*> messages = messages_of(*request);
+    for (msg::Request* message : messages)
+      if (!message->is_complete()) msg::cancel(self, *message);  // if it has met nobody
+    if (!messages.empty()) wait_done(state, *request, call);
+    const auto is_cancelled = [](const msg::Request* one) {
+      return one->status().cancelled;
+    };
+    if (std::ranges::any_of(messages, is_cancelled))
+      report_freed(state, *request, call);
+  }
+}
 
 void report_what_is_left(RankState& state, const char* call) {
   if (!is_checking()) return;

@@ -1,5 +1,6 @@
 #include "mpi/objects/made.h"
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
@@ -12,6 +13,9 @@ struct OfRank {
 };
 // Set once, in the first MPI_Init, before g_notes_objects. For ever: objects may end after main().
 OfRank* g_ranks = nullptr;
+
+// Release: who sets it; acquire: who has ended a request.
+constinit std::atomic<RequestHook> g_request_hook{nullptr};
 
 OfRank& of_rank(const Object& object) noexcept { return g_ranks[object.owner()]; }
 
@@ -35,6 +39,10 @@ std::vector<Made> objects_of(int world_rank) {
   return out;
 }
 
+void at_end_of_requests(RequestHook hook) {
+  g_request_hook.store(hook, std::memory_order_release);
+}
+
 namespace detail {
 
 void note_made(const Object& object) {
@@ -44,6 +52,10 @@ void note_made(const Object& object) {
 }
 
 void note_gone(const Object& object) {
+  if (object.kind() == Kind::kRequest) {
+    const RequestHook hook = g_request_hook.load(std::memory_order_acquire);
+    if (hook != nullptr) hook(object);
+  }
   OfRank& rank = of_rank(object);
   const std::lock_guard lock(rank.mutex);
   rank.made.erase(&object);

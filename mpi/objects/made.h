@@ -24,4 +24,8 @@ void note_objects(int ranks);
 // What a rank has now, in no order.
 std::vector<Made> objects_of(int world_rank);
 
+// Called with each noted request that is about to end, while it still has its status; by its rank.
+using RequestHook = void (*)(const Object& request);
+void at_end_of_requests(RequestHook hook);
+
 }  // namespace mpc::mpi

@@ -69,6 +69,7 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
 void Request::destroy(RankState& state, Request* request) noexcept {
   if (request->fortran_index >= 0) [[unlikely]]
     forget_handle(*request);
+  request->exempt();  // while it still says what it has ended with: Watch::note_gone()
   if (is_counted(request->comm_)) request->comm_->drop();
   request->~Request();
   RequestPool& pool = *state.requests;

@@ -4,26 +4,11 @@
 
 #include <algorithm>
 
+#include "mpi/objects/made.h"
 #include "mpi/objects/request.h"
 
 namespace mpc::mpi {
 namespace {
-
-void store_end(Receive& receive, const msg::Status& status) {
-  receive.has_ended = true;
-  receive.request = nullptr;
-  receive.was_cancelled = status.cancelled;
-  receive.has_failed = status.failed;
-  receive.source = status.source;
-  receive.tag = status.tag;
-  receive.bytes = status.bytes;
-}
-
-// The operation may have ended though the program has not asked yet.
-void refresh(Receive& receive) {
-  if (receive.has_ended || receive.request == nullptr) return;
-  if (receive.request->is_done()) store_end(receive, receive.request->result());
-}
 
 void compare(const Receive& receive) {
   if (!receive.note.has_value() || !receive.type || receive.has_failed) return;
@@ -40,18 +25,26 @@ void compare(const Receive& receive) {
   });
 }
 
-}  // namespace
-
-Receive::Receive(Comm& its_comm, int its_source, int its_tag) noexcept
-    : comm(its_comm), source(its_source), tag(its_tag) {
-  comm.retain();
+void note_end_of_request(const Object& request) {
+  RankState* const state = rank_state();
+  if (state == nullptr) return;
+  std::shared_ptr<Watch> watch;  // null: there is none yet, or no more
+  {
+    const std::lock_guard lock(state->mutex);
+    watch = state->watch;
+  }
+  if (watch != nullptr) watch->note_gone(static_cast<const Request&>(request));
 }
-Receive::~Receive() { comm.drop(); }
+
+}  // namespace
 
 Watch& Watch::here() {
   RankState& state = this_rank();
   const std::lock_guard lock(state.mutex);
-  if (!state.watch) state.watch = std::make_shared<Watch>(*state.rank);
+  if (!state.watch) {
+    state.watch = std::make_shared<Watch>(*state.rank);
+    at_end_of_requests(note_end_of_request);
+  }
   return *state.watch;
 }
 
@@ -65,7 +58,7 @@ ReceiveRef Watch::post(Comm& comm, int source, int tag) {
   auto receive = std::make_shared<Receive>(comm, source, tag);
   const std::lock_guard lock(mutex);
   Stream& stream = streams_[comm.context()];
-  if (!stream.is_lost) stream.receives.push_back(receive);
+  if (!stream.is_lost) stream.receives.post(receive);
   return receive;
 }
 
@@ -77,33 +70,7 @@ WatchedRef Watch::find(const Request* request) {
 
 void Watch::note_end(Receive& receive, const msg::Status& status) {
   const std::lock_guard lock(mutex);
-  if (!receive.has_ended) store_end(receive, status);
-}
-
-// The first one that has ended, unless an earlier one may have taken the same message, or one before
-// it. Messages of one source with one tag are matched in the order in which receives are posted.
-ReceiveRef Watch::next_ripe(Stream& stream) {
-  auto& list = stream.receives;
-  for (auto it = list.begin(); it != list.end();) {
-    refresh(**it);
-    if ((*it)->was_cancelled) {
-      it = list.erase(it);
-      continue;
-    }
-    const Receive& one = **it;
-    const bool is_certain =
-        one.has_ended &&
-        std::none_of(list.begin(), it, [&one](const ReceiveRef& other) {
-          return other->may_take(one.source, one.tag);
-        });
-    if (is_certain) {
-      ReceiveRef found = *it;
-      list.erase(it);
-      return found;
-    }
-    ++it;
-  }
-  return nullptr;
+  streams_[receive.comm.context()].receives.end(receive, status);
 }
 
 void Watch::settle(const Comm& comm) {
@@ -113,7 +80,7 @@ void Watch::settle(const Comm& comm) {
       const std::lock_guard lock(mutex);
       Stream& stream = streams_[comm.context()];
       if (stream.is_settling || stream.is_lost) return;
-      next = next_ripe(stream);
+      next = stream.receives.next();
       if (next == nullptr) return;
       stream.is_settling = true;
     }
@@ -146,8 +113,34 @@ void Watch::set_call(Receive& receive, dt::Count count, const dt::Datatype& type
 
 void Watch::keep(std::shared_ptr<SentNote> note) {
   const std::lock_guard lock(mutex);
-  std::erase_if(notes_, [](const auto& sent) { return sent->request.is_complete(); });
+  if (notes_.size() >= notes_before_look_) {
+    std::erase_if(notes_, [](const auto& sent) { return sent->request.is_complete(); });
+    notes_before_look_ = 2 * notes_.size() + 16;
+  }
   if (!note->request.is_complete()) notes_.push_back(std::move(note));
+}
+
+void Watch::note_freed(const Request& request, CallSite made, ReceiveRef receive) {
+  const std::lock_guard lock(mutex);
+  freed_[&request] = {made, this_call(), std::move(receive)};
+}
+
+void Watch::note_gone(const Request& request) {
+  const std::lock_guard lock(mutex);
+  const auto found = freed_.find(&request);
+  if (found == freed_.end()) return;
+  if (const ReceiveRef receive = std::move(found->second.receive)) {
+    receive->request = nullptr;
+    streams_[receive->comm.context()].receives.end(*receive, request.result());
+  }
+  freed_.erase(found);
+}
+
+std::optional<Freed> Watch::freed(const Request& request) {
+  const std::lock_guard lock(mutex);
+  const auto found = freed_.find(&request);
+  if (found == freed_.end()) return {};
+  return found->second;
 }
 
 }  // namespace mpc::mpi

@@ -7,7 +7,7 @@
 // Threads:   any execution of the rank.
 // See also:  docs/design/0034-checking.md; mpi/objects/note.h, mpi/objects/buffers_in_use.h.
 
-#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,42 +17,12 @@
 #include "mpi/objects/buffers_in_use.h"
 #include "mpi/objects/comm.h"
 #include "mpi/objects/note.h"
+#include "mpi/objects/open_receives.h"
 #include "mpi/objects/rank_state.h"
 
 namespace mpc::mpi {
 
-class Request;
-
-// One receive, or a message that a matched probe has taken: from its posting until its note is there.
-struct Receive {
-  explicit Receive(Comm& its_comm, int its_source, int its_tag) noexcept;
-  ~Receive();
-  Receive(const Receive&) = delete;
-  Receive& operator=(const Receive&) = delete;
-
-  bool may_take(int from, int with_tag) const noexcept {
-    return (source == from || source == msg::kAnySource) &&
-           (tag == with_tag || tag == msg::kAnyTag);
-  }
-  // Its call: known from the start, of a matched probe later.
-  void set_call(dt::Count its_count, const dt::Datatype& its_type, CallSite its_site) {
-    count = its_count;
-    type = dt::TypeRef(&its_type);
-    site = its_site;
-  }
-
-  Comm& comm;
-  int source, tag;  // as posted, then those of the message
-  const Request* request =
-      nullptr;  // while the program has not completed it: asked whether it has ended
-  bool has_ended = false, was_cancelled = false, has_failed = false;
-  int64_t bytes = 0;
-  dt::Count count = 0;
-  dt::TypeRef type;
-  CallSite site;
-  std::optional<Note> note;
-};
-using ReceiveRef = std::shared_ptr<Receive>;
+class Win;
 
 // What belongs to a request, until it is freed.
 struct Watched {
@@ -69,6 +39,12 @@ struct Watched {
   ReceiveRef receive;              // the receive that is
 };
 using WatchedRef = std::shared_ptr<Watched>;
+
+// A request that the program has freed before its operation has ended.
+struct Freed {
+  CallSite made, freed;
+  ReceiveRef receive;  // or null
+};
 
 struct Watch {
   // Of the calling rank; made at the first use.
@@ -90,23 +66,32 @@ struct Watch {
   void set_call(Receive& receive, dt::Count count, const dt::Datatype& type);
   // Keeps a note that may still be needed by the network.
   void keep(std::shared_ptr<SentNote> note);
+  // The active request is freed by this call, and lives until its operation has ended: note_gone().
+  void note_freed(const Request& request, CallSite made, ReceiveRef receive);
+  void note_gone(const Request& request);
+  // Nothing: the program has completed it, or not freed it.
+  std::optional<Freed> freed(const Request& request);
 
   job::Rank& self;
   BuffersInUse buffers;
   std::mutex mutex;  // of what follows; not held while anything is sent or received
   std::unordered_map<const Request*, WatchedRef> requests;
   std::unordered_map<const void*, ReceiveRef> probed;  // by MPI_Message
+  // Operations on windows that are not complete here, by target.
+  std::unordered_map<const Win*, std::map<int, std::vector<WatchedRef>>> one_sided;
 
  private:
   struct Stream {
-    std::deque<ReceiveRef> receives;  // in order of posting
+    OpenReceives receives;
     bool is_lost = false;
     bool is_settling = false;  // one thread at a time takes notes
   };
-  ReceiveRef next_ripe(Stream& stream);
 
   std::unordered_map<msg::ContextId, Stream> streams_;
+  std::unordered_map<const Request*, Freed> freed_;
   std::vector<std::shared_ptr<SentNote>> notes_;
+  size_t notes_before_look_ =
+      0;  // so many may be there before those that are over are dropped
 };
 
 }  // namespace mpc::mpi

@@ -8,11 +8,6 @@ namespace mpc::io {
 namespace {
 
 constexpr Count kNowhere = std::numeric_limits<Count>::max();
-// Pieces from this length on are as fast one by one.
-constexpr Count kLargePiece = Count{32} << 10;
-// The file may be so many times longer than the data.
-constexpr Count kMostSparse = 4;
-
 void lower(std::atomic<Count>& value, Count to) noexcept {
   Count present = value.load(std::memory_order_relaxed);
   while (to < present &&
@@ -21,6 +16,33 @@ void lower(std::atomic<Count>& value, Count to) noexcept {
 }
 
 }  // namespace
+
+void Reach::note(const WindowOutcome& outcome) noexcept {
+  if (outcome.error != 0)
+    note(Reach{outcome.stopped_at, kNotStopped, outcome.error});
+  else
+    file_end = std::min(file_end, outcome.stopped_at);
+}
+
+void Reach::note(const Reach& other) noexcept {
+  if (other.failed_at < failed_at || error == 0) error = other.error;
+  failed_at = std::min(failed_at, other.failed_at);
+  file_end = std::min(file_end, other.file_end);
+}
+
+Outcome outcome_of(const Part& part, const Reach& reach) noexcept {
+  if (part.bytes == 0) return {};
+  const Count stop = std::min(reach.failed_at, reach.file_end);
+  if (stop >= part.last) return {part.bytes, 0};
+  const Count bytes =
+      std::clamp<Count>(part.view->stream_before(stop) - part.begin, 0, part.bytes);
+  return {bytes, reach.failed_at < part.last ? reach.error : 0};
+}
+
+Count pieces_of(const Part& part) noexcept {
+  if (part.last - part.first == part.bytes) return 1;
+  return std::max<Count>(part.bytes / part.view->mean_run(), 1);
+}
 
 Collective::Collective(const Target& target, std::vector<Part> parts, bool is_write)
     : target_(target),
@@ -52,8 +74,7 @@ bool Collective::is_worthwhile() const noexcept {
     if (!part.view->is_ordered()) return false;
     ++with_data;
     bytes += part.bytes;
-    const bool is_one_piece = part.last - part.first == part.bytes;
-    pieces += is_one_piece ? 1 : std::max<Count>(part.bytes / part.view->mean_run(), 1);
+    pieces += pieces_of(part);
   }
   if (hint == Switch::kEnable) return true;
   return with_data > 1 && bytes / pieces < kLargePiece &&
@@ -84,15 +105,9 @@ void Collective::note(const WindowOutcome& outcome) noexcept {
 }
 
 Outcome Collective::outcome(size_t index) const noexcept {
-  const Part& part = parts_[index];
-  if (part.bytes == 0) return {};
-  const Count failed = failed_at_.load(std::memory_order_relaxed);
-  const Count ended = file_end_.load(std::memory_order_relaxed);
-  const Count stop = std::min(failed, ended);
-  if (stop >= part.last) return {part.bytes, 0};
-  const Count bytes =
-      std::clamp<Count>(part.view->stream_before(stop) - part.begin, 0, part.bytes);
-  return {bytes, failed < part.last ? error_.load(std::memory_order_relaxed) : 0};
+  return outcome_of(parts_[index], {failed_at_.load(std::memory_order_relaxed),
+                                    file_end_.load(std::memory_order_relaxed),
+                                    error_.load(std::memory_order_relaxed)});
 }
 
 }  // namespace mpc::io

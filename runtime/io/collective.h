@@ -20,6 +20,25 @@
 
 namespace mpc::io {
 
+// How far a collective access has come: of the file.
+struct Reach {
+  Count failed_at = kNotStopped;  // from here on it is not known what was written
+  Count file_end = kNotStopped;   // reads: there is nothing from here on
+  int error = 0;                  // errno, of what failed first in the file
+
+  void note(const WindowOutcome& outcome) noexcept;
+  void note(const Reach& other) noexcept;
+};
+// Of a member whose view is ordered.
+Outcome outcome_of(const Part& part, const Reach& reach) noexcept;
+
+// Pieces from this length on are as fast one by one.
+inline constexpr Count kLargePiece = Count{32} << 10;
+// The file may be so many times longer than the data.
+inline constexpr Count kMostSparse = 4;
+// An estimate of how many pieces of the file the part has, not 0.
+Count pieces_of(const Part& part) noexcept;
+
 class Collective {
  public:
   // The views, buffers and datatypes of the parts belong to the access until it is over.

@@ -10,6 +10,35 @@
 namespace mpc::io {
 namespace {
 
+// Bytes [from, to) of an image that begins at `first` of the file.
+WindowOutcome put(const Target& target, const char* image, Count first, Count from,
+                  Count to) {
+  const Outcome done = target.file.write_at(image + from, to - from, first + from);
+  if (done.error == 0) return {};
+  return {done.error, first + from + done.bytes};
+}
+
+}  // namespace
+
+WindowOutcome write_marked(const Target& target, const char* image, const char* marks,
+                           Count span, Count first) {
+  const FileLocked lock(target.lock, true);
+  const char* const end = marks + span;
+  for (const char* at = marks; at < end;) {
+    const void* const begin = std::memchr(at, 1, static_cast<size_t>(end - at));
+    if (begin == nullptr) break;
+    at = static_cast<const char*>(begin);
+    const void* const gap = std::memchr(at, 0, static_cast<size_t>(end - at));
+    const char* const stop = gap != nullptr ? static_cast<const char*>(gap) : end;
+    const WindowOutcome outcome = put(target, image, first, at - marks, stop - marks);
+    if (outcome.error != 0) return outcome;
+    at = stop;
+  }
+  return {};
+}
+
+namespace {
+
 // Gaps up to here are moved with the data; longer ones cost more than the system calls they spare.
 constexpr Count kLongestGap = 3000;
 
@@ -107,13 +136,6 @@ bool fill(const Contents& all, char* image) {
   return true;
 }
 
-WindowOutcome put(const Target& target, const Contents& all, const char* image,
-                  Count from, Count to) {
-  const Outcome done = target.file.write_at(image + from, to - from, all.first + from);
-  if (done.error == 0) return {};
-  return {done.error, all.first + from + done.bytes};
-}
-
 // Pieces may overlap, so that their sum does not tell whether there are gaps: marks what they cover,
 // and writes that and nothing else.
 WindowOutcome write_covered(const Target& target, const Contents& all,
@@ -129,19 +151,7 @@ WindowOutcome write_covered(const Target& target, const Contents& all,
       piece.part->view->to_image(ones.data(), at, end, marks.data(), all.first);
       at = end;
     }
-  const FileLocked lock(target.lock, true);
-  const char* const begin = marks.data();
-  const char* const end = begin + span;
-  for (const char* at = begin; at < end;) {
-    const void* const gap = std::memchr(at, 0, static_cast<size_t>(end - at));
-    const char* const stop = gap != nullptr ? static_cast<const char*>(gap) : end;
-    const WindowOutcome outcome = put(target, all, image, at - begin, stop - begin);
-    if (outcome.error != 0) return outcome;
-    const void* const next =
-        stop < end ? std::memchr(stop, 1, static_cast<size_t>(end - stop)) : nullptr;
-    at = next != nullptr ? static_cast<const char*>(next) : end;
-  }
-  return {};
+  return write_marked(target, image, marks.data(), all.span(), all.first);
 }
 
 // What lies in the gaps is read first and written back.
@@ -152,7 +162,7 @@ WindowOutcome rewrite(const Target& target, const Contents& all, char* image) {
   if (got.error != 0) return {got.error, all.first};
   std::memset(image + got.bytes, 0, static_cast<size_t>(all.span() - got.bytes));
   if (!fill(all, image)) return {ENOMEM, all.first};
-  return put(target, all, image, 0, all.span());
+  return put(target, image, all.first, 0, all.span());
 }
 
 }  // namespace

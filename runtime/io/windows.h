@@ -39,6 +39,10 @@ struct WindowOutcome {
   Count stopped_at = kNotStopped;
 };
 
+// Writes those bytes of `image` whose mark is 1; both have `span` bytes and begin at `first` of the file.
+WindowOutcome write_marked(const Target& target, const char* image, const char* marks,
+                           Count span, Count first);
+
 // The pieces of all parts that lie in [begin, end) of the file; their views are ordered.
 WindowOutcome write_window(const Target& target, std::span<const Part> parts,
                            Count begin, Count end);

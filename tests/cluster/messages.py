@@ -46,6 +46,19 @@ class Messages(ClusterCase):
                 done = run("-n", ranks, "-p", processes, "--timeout", 60, program, 60, seed)
                 self.assertEqual(done, (0, "No Errors\n", ""))
 
+    def test_collective_accesses_to_a_file_in_two_phases(self):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi")
+        with open(os.path.join(folder, "two_phase.c"), encoding="utf-8") as file:
+            program = self.shared.compile("two_phase.c", file.read(), "-O1", f"-I{folder}")
+        ways = [("-n", 4, "-p", 2), ("-n", 7, "-p", 3)]
+        if not SANITIZED:
+            ways.append(("-n", 3, "--ranks-per-process", 1))
+        for way in ways:
+            for how in ([], ["fails"]):
+                with self.subTest(way=way, how=how):
+                    done = run(*way, "--timeout", 120, program, *how)
+                    self.assertEqual(done, (0, "No Errors\n", ""))
+
     def test_programs_of_their_own_on_both_sides(self):
         boss = self.build("boss", INIT + "int sum = 0, one; for (int r = 1; r < size; ++r) {"
                           " MPI_Recv(&one, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD,"

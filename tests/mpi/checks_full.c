@@ -1,9 +1,11 @@
 /* Two ranks or more; the argument names one fault, or with "_right" the program that has it not. What
    mpi.check=full says stands in CMakeLists.txt. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, size;
 static int* numbers; /* 64 of them */
@@ -196,15 +198,141 @@ static void message(int is_right) {
     MPI_Recv(numbers, 3, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* What goes into a window is the program's again after the synchronisation. */
+static void origin(int is_right) {
+  MPI_Win win;
+  int* memory;
+  MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_lock_all(0, win);
+  if (rank == 0) {
+    MPI_Put(numbers, 2, MPI_INT, 1, 0, 2, MPI_INT, win);
+    if (is_right) MPI_Win_flush_local(1, win);
+    numbers[1] += 5;
+    MPI_Win_flush(1, win);
+  }
+  MPI_Win_unlock_all(win);
+  MPI_Win_free(&win);
+}
+
+/* Two values are fetched into one place. */
+static void fetched(int is_right) {
+  MPI_Win win;
+  int* memory;
+  MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_fence(0, win);
+  MPI_Get(numbers, 2, MPI_INT, 0, 0, 2, MPI_INT, win);
+  if (is_right) MPI_Win_fence(0, win);
+  MPI_Get(numbers + 1, 2, MPI_INT, 0, 4, 2, MPI_INT, win);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+}
+
+/* A file is written from memory that changes meanwhile. */
+static void file(int is_right) {
+  MPI_File file;
+  MPI_Request request;
+  char name[64] = "/tmp/mpc-checks-full-XXXXXX";
+  const int made = mkstemp(name);
+  MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                MPI_INFO_NULL, &file);
+  MPI_File_iwrite_at(file, 0, numbers, 8, MPI_INT, &request);
+  if (is_right) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  numbers[3] += 7;
+  if (!is_right) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  close(made);
+}
+
+/* Only the thread of MPI_Init may make calls, but for those that ask about this. */
+static void* another(void* is_right) {
+  int value;
+  MPI_Is_thread_main(&value);
+  MPI_Initialized(&value);
+  if (is_right == NULL) MPI_Comm_rank(MPI_COMM_WORLD, &value);
+  return NULL;
+}
+static void thread(int is_right) {
+  pthread_t id;
+  pthread_create(&id, NULL, another, is_right ? &rank : NULL);
+  pthread_join(id, NULL);
+}
+
+/* Freed before it has ended; nobody sends. */
+static void freed(int is_right) {
+  static int left;
+  MPI_Request request;
+  if (rank == 0) {
+    MPI_Irecv(&left, 1, MPI_INT, 1, 11, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+  }
+  if (rank == 1 && is_right) MPI_Send(&rank, 1, MPI_INT, 0, 11, MPI_COMM_WORLD);
+}
+
+/* What a receive has taken that was freed is no secret: the one after it has other types. */
+static void after_freed(int is_right) {
+  static double first;
+  MPI_Request request;
+  if (rank == 0) {
+    MPI_Irecv(&first, 1, MPI_DOUBLE, MPI_ANY_SOURCE, 12, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(numbers, 4, is_right ? MPI_INT : MPI_FLOAT, 1, 12, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    MPI_Recv(numbers, 4, MPI_INT, 1, 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (rank == 1) {
+    MPI_Send(&first, 1, MPI_DOUBLE, 0, 12, MPI_COMM_WORLD);
+    MPI_Send(numbers, 4, MPI_INT, 0, 12, MPI_COMM_WORLD);
+    MPI_Send(numbers, 4, MPI_INT, 0, 12, MPI_COMM_WORLD);
+  }
+}
+
+/* The request of a collective may not be freed. */
+static void freed_collective(int is_right) {
+  MPI_Request request;
+  MPI_Ibcast(numbers, 4, MPI_INT, 1, MPI_COMM_WORLD, &request);
+  if (is_right || rank == 1)
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  else
+    MPI_Request_free(&request);
+}
+
+/* Thousands of receives that end in reverse order, half of them from any source. */
+static void reverse(int is_right) {
+  enum { kMany = 6000 };
+  static int cells[kMany];
+  static MPI_Request requests[kMany];
+  if (rank == 0) {
+    for (int i = 0; i < kMany; ++i)
+      MPI_Irecv(&cells[i], 1, MPI_INT, i % 2 != 0 ? MPI_ANY_SOURCE : 1, i,
+                MPI_COMM_WORLD, &requests[i]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = kMany - 1; i >= 0; --i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  const float wrong = 0;
+  if (rank == 1)
+    for (int i = kMany - 1; i >= 0; --i)
+      MPI_Send(is_right || i != 77 ? (const void*)&i : &wrong, 1,
+               is_right || i != 77 ? MPI_INT : MPI_FLOAT, 0, i, MPI_COMM_WORLD);
+}
+
 static const struct {
   const char* name;
   void (*run)(int is_right);
-} cases[] = {{"types", pair_of_types},   {"any", any_source},
-             {"receives", two_receives}, {"both", send_and_receive},
-             {"call", one_call},         {"changed", changed},
-             {"persistent", persistent}, {"icoll", collective_buffer},
-             {"window", window},         {"handles", handles},
-             {"message", message}};
+} cases[] = {{"types", pair_of_types},    {"any", any_source},
+             {"receives", two_receives},  {"both", send_and_receive},
+             {"call", one_call},          {"changed", changed},
+             {"persistent", persistent},  {"icoll", collective_buffer},
+             {"window", window},          {"handles", handles},
+             {"message", message},        {"freed", freed},
+             {"afterfreed", after_freed}, {"freedcollective", freed_collective},
+             {"reverse", reverse},        {"origin", origin},
+             {"fetched", fetched},        {"file", file},
+             {"thread", thread}};
 
 int main(int argc, char** argv) {
   numbers = calloc(64, sizeof *numbers);

@@ -1,0 +1,36 @@
+#pragma once
+// Origin buffers: what one-sided operations use of the memory of the rank that calls them.
+//
+// Role:      they are in use from the call until the synchronisation that completes it here (MPI-4.1
+//            sections 12.3, 12.5), or until its request is complete.
+// Users:     mpi/check/onesided.cpp, mpi/check/epochs.cpp.
+// Threads:   any execution of the rank.
+// See also:  mpi/objects/buffers_in_use.h, docs/checking.md.
+
+#include <limits>
+#include <vector>
+
+#include "mpi/check/watched.h"
+#include "mpi/objects/win.h"
+
+namespace mpc::mpi::checked {
+
+// The call of an operation, around its body.
+class OriginBuffers {
+ public:
+  OriginBuffers(Win& win, int target, std::vector<BufferUse> uses);
+  // The body has returned. `request`: of the forms that have one.
+  Err end(Err error, Request** request = nullptr);
+
+ private:
+  Win& win_;
+  const int target_;
+  WatchedRef watched_;  // null: nothing to watch
+};
+
+inline constexpr int kAllTargets =
+    std::numeric_limits<int>::min();  // no rank, nor MPI_PROC_NULL
+// All that this rank has begun with this window and target is complete here.
+void end_operations(const Win& win, int target);
+
+}  // namespace mpc::mpi::checked

@@ -1,0 +1,95 @@
+#pragma once
+// OpenReceives: which receives of one communicator have certainly taken which messages (mpi.check=full).
+//
+// Role:      messages of one source with one tag are taken by receives in the order in which these are
+//            posted; so a receive that has ended is certain when no earlier one may have taken a message
+//            with the same source and tag.
+// Users:     mpi/objects/watch.
+// Threads:   one at a time (Watch::mutex).
+// See also:  docs/design/0034-checking.md (the argument), docs/design/0043-more-checking.md (the index).
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mpi/objects/comm.h"
+#include "mpi/objects/note.h"
+
+namespace mpc::mpi {
+
+class Request;
+
+// One receive, or a message that a matched probe has taken: from its posting until its note is there.
+struct Receive {
+  explicit Receive(Comm& its_comm, int its_source, int its_tag) noexcept;
+  ~Receive();
+  Receive(const Receive&) = delete;
+  Receive& operator=(const Receive&) = delete;
+
+  // Its call: known from the start, of a matched probe later.
+  void set_call(dt::Count its_count, const dt::Datatype& its_type, CallSite its_site) {
+    count = its_count;
+    type = dt::TypeRef(&its_type);
+    site = its_site;
+  }
+
+  Comm& comm;
+  int source, tag;       // as posted, then those of the message
+  uint64_t order = 0;    // of posting
+  bool is_open = false;  // OpenReceives has it
+  // While the program has not completed it: asked whether it has ended.
+  const Request* request = nullptr;
+  bool has_ended = false, was_cancelled = false, has_failed = false;
+  int64_t bytes = 0;
+  dt::Count count = 0;
+  dt::TypeRef type;
+  CallSite site;
+  std::optional<Note> note;
+};
+using ReceiveRef = std::shared_ptr<Receive>;
+
+class OpenReceives {
+ public:
+  // It is younger than all others.
+  void post(const ReceiveRef& receive);
+  // Has ended as this says. Again: nothing. Cost: logarithmic, however many are open.
+  void end(Receive& receive, const msg::Status& status);
+  // One whose message is certain, which is no longer open then; null: none.
+  ReceiveRef next();
+  void clear();
+
+ private:
+  struct Key {
+    int source, tag;
+    auto operator<=>(const Key&) const = default;
+    bool is_wild() const noexcept {
+      return source == msg::kAnySource || tag == msg::kAnyTag;
+    }
+  };
+  // Those that name the same source and tag, or have taken a message with them.
+  struct Bucket {
+    std::map<uint64_t, ReceiveRef> receives;
+    // Of other buckets: have ended, but an earlier one here may have taken their message.
+    std::map<uint64_t, ReceiveRef> waiting;
+  };
+  static Key key_of(const Receive& receive) noexcept {
+    return {receive.source, receive.tag};
+  }
+
+  bool is_certain(const ReceiveRef& receive);
+  bool is_first(const Receive& receive) const;
+  ReceiveRef leave(Key key, uint64_t order);
+  void move(Key from, Receive& receive);
+  void sift();
+
+  uint64_t last_order_ = 0;
+  std::map<Key, Bucket> buckets_;
+  std::vector<ReceiveRef> candidates_;  // have ended; to be looked at
+  std::deque<ReceiveRef> certain_;
+};
+
+}  // namespace mpc::mpi
