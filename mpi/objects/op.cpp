@@ -104,7 +104,8 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
         static_cast<BoundOp*>(context)->kernel3_(a, b, out, n);
       };
   }
-  op.retain();
+  // Predefined ones are not counted: the count's line would pass from rank to rank with each call.
+  if (!op.is_predefined()) op.retain();
   if (op_ != nullptr) op_->drop();
   op_ = &op;
   type_ = dt::TypeRef(&type);
