@@ -14,6 +14,7 @@
 #include "mpi/coll/describe.h"
 #include "mpi/coll/uses.h"
 #include "mpi/objects/check.h"
+#include "mpi/objects/members.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/wait_reasons.h"
 
@@ -28,6 +29,7 @@ nbc::SplitCall choose_split(Comm& comm, nbc::Shape& shape);
 template <class Describe>
 Err describe_and_check(const char* name, Call& call, bool may_wait,
                        Describe& describe) {
+  MPC_MPI_TRY(check_members(name, call.comm));
   const Err error = describe(call);
   if (error || !is_checking()) return error;
   compare_with_others(call.comm, {name, call.shape, call.pair[0], call.pair[1],

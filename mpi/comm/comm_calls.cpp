@@ -17,11 +17,13 @@
 #include "mpi/objects/info.h"
 #include "mpi/objects/job_uses.h"
 #include "mpi/objects/meeting.h"
+#include "mpi/objects/members.h"
 #include "mpi/objects/parent.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "mpi/objects/several_jobs.h"
 #include "mpi/objects/topology.h"
+#include "mpi/objects/try_to_meet.h"
 #include "nbc/overlap/tree_split.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/job.h"
@@ -62,6 +64,7 @@ Err furnish(Comm* made, Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
 }
 
 Err duplicate(Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
+  MPC_MPI_TRY(check_members("MPI_Comm_dup", comm));
   return furnish(duplicate_plain(comm), comm, hints, newcomm);
 }
 
@@ -83,6 +86,7 @@ struct PendingDuplicate final : Several {
 // Complete at once, unless context ids have to be agreed on.
 Err start_duplicate(const char* call, Comm& comm, const InfoHints* hints,
                     MPI_Comm* newcomm, Request** request) {
+  MPC_MPI_TRY(check_members(call, comm));
   Duplication duplication(comm);
   MPC_MPI_TRY(furnish(duplication.made(), comm, hints, newcomm));
   const bool is_over = duplication.is_over();
@@ -260,11 +264,13 @@ Err comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
       return fail(MPI_ERR_GROUP, fmt::format("world rank {} of the group is not in {}",
                                              world_rank, comm.display_name()));
   // Only the members meet: the key is what they have in common.
-  auto room = meet<FoundingRoom>(
+  auto room = try_to_meet<FoundingRoom>(
       comm.self(),
       key_of_members(MeetingKind::kCreateGroup, table, comm.context(),
                      static_cast<uint32_t>(tag)),
       members_of(comm.self(), *table), [](FoundingRoom&) {}, "MPI_Comm_create_group");
+  if (is_broken(*room)) [[unlikely]]
+    return fail_without_member("MPI_Comm_create_group", comm);
   Comm::Spec spec;
   spec.group = table;
   spec.rank = me;

@@ -23,6 +23,7 @@
 #include "mpi/objects/request.h"
 #include "mpi/objects/session.h"
 #include "runtime/job/job.h"
+#include "runtime/message/losses.h"
 #include "scheduler/emulation/emulation.h"
 
 namespace mpc::mpi {
@@ -30,11 +31,19 @@ namespace mpc::mpi {
 namespace impl {
 namespace {
 
+// Where processes may die the launcher says when all have come that live.
+[[gnu::cold]] void pass_gate_of(job::Rank& rank, MeetingKind kind, const char* what) {
+  const bool is_init = kind == MeetingKind::kInit;
+  msg::pass_gate(rank, is_init ? msg::Gate::kInit : msg::Gate::kFinalize, what);
+}
+
 // Message queues exist only once a rank has started: nobody leaves MPI_Init before all have.
 void meet_all(const RankState& state, MeetingKind kind, const char* what,
               uint64_t sequence = 0) {
   job::Rank& rank = *state.rank;
   if (state.world->size() == 1) return;
+  if (job::losses::are_survived()) [[unlikely]]
+    return pass_gate_of(rank, kind, what);
   const auto place = static_cast<uint64_t>(state.world->group()->world_rank(0));
   meet<Room>(
       rank, {kind, place, sequence, {}}, state.world->members(), [](Room&) {}, what);

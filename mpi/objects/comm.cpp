@@ -17,6 +17,7 @@
 #include "runtime/job/job.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/job/report.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/outside.h"
 
 namespace mpc::mpi {
@@ -28,6 +29,16 @@ bool has_senders(const Comm& comm) noexcept {
   return !comm.is_in_one_process() && (comm.context() != 0 || comm.is_predefined());
 }
 
+// Who takes part in what: where processes may die and the others go on. In collectives of an
+// intercommunicator both groups do.
+[[gnu::cold]] void name_members(const Comm& comm) {
+  const std::span<const int> peers = comm.peers(), own = comm.world_ranks();
+  msg::add_members(comm.context(), peers, {});
+  msg::add_members(comm.partitioned_context(), peers, {});
+  msg::add_members(comm.collective_context(), peers, own);
+  msg::add_members(comm.local_context(), own, peers);
+}
+
 // The rank is told which receives of a communicator of several processes another one may fill. Those
 // of collectives of an intercommunicator come from both groups, each in a context of its own.
 void name_senders(const Comm& comm) {
@@ -36,6 +47,8 @@ void name_senders(const Comm& comm) {
   msg::add_senders(comm.self(), comm.collective_context(), comm.peers().data());
   msg::add_senders(comm.self(), comm.partitioned_context(), comm.peers().data());
   msg::add_senders(comm.self(), comm.local_context(), comm.world_ranks().data());
+  if (job::losses::are_survived()) [[unlikely]]
+    name_members(comm);
 }
 
 // For who counts messages: all of them, and he knows world ranks only.
@@ -68,6 +81,11 @@ void forget_senders(const Comm& comm) noexcept {
   msg::remove_senders(comm.self(), comm.collective_context());
   msg::remove_senders(comm.self(), comm.partitioned_context());
   msg::remove_senders(comm.self(), comm.local_context());
+  if (job::losses::are_survived()) [[unlikely]]
+    for (const msg::ContextId context :
+         {comm.context(), comm.partitioned_context(), comm.collective_context(),
+          comm.local_context()})
+      msg::remove_members(context);
 }
 
 }  // namespace

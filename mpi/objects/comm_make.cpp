@@ -5,8 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "mpi/objects/members.h"
 #include "mpi/objects/split_direct.h"
 #include "mpi/objects/split_rooms.h"
+#include "mpi/objects/try_to_meet.h"
 
 namespace mpc::mpi {
 namespace {
@@ -48,20 +50,22 @@ Comm::Spec new_duplicate(Comm& comm) {
   return same_groups(comm, common->context, local->context);
 }
 
-void split_intercomm(Comm& comm, int color, int key, const char* what, Comm** out) {
+Err split_intercomm(Comm& comm, int color, int key, const char* what, Comm** out) {
   const int mine = comm.is_low_group() ? 0 : 1;
   const GroupRef groups[2] = {mine == 0 ? comm.group() : comm.remote_group(),
                               mine == 0 ? comm.remote_group() : comm.group()};
-  auto room = meet<InterSplitRoom>(
+  auto room = try_to_meet<InterSplitRoom>(
       comm.self(), meeting_key_of_everyone(MeetingKind::kSplit, comm), comm.everyone(),
       [&](InterSplitRoom& r) {
         r.visit(groups, mine, comm.rank(), {color, key});
       },
       what);
   *out = nullptr;
+  if (room->is_broken) [[unlikely]]
+    return fail_without_member(what, comm);
   const auto me = static_cast<size_t>(comm.rank());
   const InterSplitRoom::Side& side = room->sides[mine];
-  if (side.part_of[me] < 0) return;
+  if (side.part_of[me] < 0) return kSuccess;
   const InterSplitRoom::Part& part = room->parts[static_cast<size_t>(side.part_of[me])];
   Comm::Spec spec;
   spec.group = part.groups[mine];
@@ -72,6 +76,7 @@ void split_intercomm(Comm& comm, int color, int key, const char* what, Comm** ou
   spec.is_low_group = comm.is_low_group();
   spec.reserve = part.ids.after(InterSplitRoom::kContexts);
   *out = create_comm(comm, spec);
+  return kSuccess;
 }
 
 }  // namespace
@@ -121,17 +126,16 @@ Comm* duplicate_plain(Comm& comm) {
 
 Err split_comm(Comm& comm, int color, int key, const char* what, Comm** out) {
   if (may_split_directly(comm)) return split_directly(comm, color, key, what, out);
-  if (comm.is_inter()) {
-    split_intercomm(comm, color, key, what, out);
-    return kSuccess;
-  }
-  auto room = meet<SplitRoom>(
+  if (comm.is_inter()) return split_intercomm(comm, color, key, what, out);
+  auto room = try_to_meet<SplitRoom>(
       comm.self(), meeting_key(MeetingKind::kSplit, comm), comm.members(),
       [&](SplitRoom& r) {
         r.visit(comm.group(), comm.rank(), {color, key});
       },
       what);
   *out = nullptr;
+  if (room->is_broken) [[unlikely]]
+    return fail_without_member(what, comm);
   const auto me = static_cast<size_t>(comm.rank());
   if (room->part_of[me] < 0) return kSuccess;
   const auto& part = room->parts[static_cast<size_t>(room->part_of[me])];

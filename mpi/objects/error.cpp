@@ -145,6 +145,8 @@ int error_class_of(Errc code) noexcept {
       return MPI_ERR_DIMS;
     case Errc::kArg:
       return MPI_ERR_ARG;
+    case Errc::kLost:
+      return MPI_ERR_PROC_ABORTED;
     case Errc::kTruncate:
       return MPI_ERR_TRUNCATE;
     case Errc::kPending:

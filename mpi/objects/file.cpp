@@ -6,6 +6,7 @@
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/error_codes.h"
 #include "mpi/objects/handles.h"
+#include "mpi/objects/members.h"
 #include "mpi/objects/rank_state.h"
 
 namespace mpc::mpi {
@@ -19,9 +20,13 @@ File::File(Comm& comm, std::shared_ptr<io::SharedFile> share, int amode)
   errhandler_->retain();
   view.etype = view.filetype = dt::TypeRef(dt::predefined(dt::abi::kByte));
   view.stream = std::make_shared<const io::View>(0, 1, view.filetype);
+  begin_to_need(comm, "a file of MPI's");
 }
 
-File::~File() { errhandler_->drop(); }
+File::~File() {
+  end_to_need(*comm_);
+  errhandler_->drop();
+}
 
 void File::end() noexcept {
   mark_freed();

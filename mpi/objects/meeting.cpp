@@ -32,10 +32,11 @@ bool is_ready(const Room& room) noexcept {
          room.is_told.load(std::memory_order_acquire);
 }
 
-// All processes' bytes are there: on any thread, perhaps one of another process. Who waits
+// All processes' bytes are there, or none, and none will be: on any thread, perhaps one of another process. Who waits
 // concludes, and not this thread: it may have come from a network and have more to deliver.
 void deliver(Room& room, std::vector<Bytes> told) {
   const std::lock_guard inside(room.mutex);
+  room.is_broken = told.empty();
   room.told = std::move(told);
   // Pairs with the acquire in is_ready().
   room.is_told.store(true, std::memory_order_release);
@@ -80,8 +81,17 @@ void finish(Room& room) {
   // as after MPI_Finalize, while the last member still notifies it.
   const std::lock_guard inside(room.mutex);
   if (room.is_over.load(std::memory_order_relaxed)) return;  // under the mutex
-  merge_and_conclude(room);
+  if (!room.is_broken) merge_and_conclude(room);
   room.is_over.store(true, std::memory_order_release);
+}
+
+// What has called it cannot go on without its conclusion.
+[[gnu::cold]] void end_without(const char* what) {
+  const job::Rank& self = *job::current_rank();
+  self.job->abort(1,
+                  fmt::format("mpc: rank {}: {}: a process has died that takes part in "
+                              "it, and this call cannot do without; the job is ended",
+                              self.world_rank, what));
 }
 
 }  // namespace
@@ -139,15 +149,23 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
 bool is_over(Room& room) {
   if (!is_ready(room)) return false;
   finish(room);
+  if (room.is_broken) [[unlikely]]
+    end_without("a call that makes a communicator");
   return true;
 }
 
-void wait_for_end(job::Rank& self, Room& room, const char* what) {
+void wait_for_any_end(job::Rank& self, Room& room, const char* what) {
   DCHECK(room.home == Process::of(self).index, "a rank waits in another process");
   auto ready = [](void* argument) { return is_ready(*static_cast<Room*>(argument)); };
   if (!ready(&room))
     msg::wait_until(self, nullptr, 0, ready, &room, MeetingReason(room, what));
   finish(room);
+}
+
+void wait_for_end(job::Rank& self, Room& room, const char* what) {
+  wait_for_any_end(self, room, what);
+  if (room.is_broken) [[unlikely]]
+    end_without(what);
 }
 
 }  // namespace detail

@@ -80,8 +80,9 @@ struct Room {
   std::vector<job::Rank*> waiting;  // under the mutex
 
   // Of several processes; set under the mutex.
-  std::vector<Bytes> told;             // by process
-  int index = 0;                       // of this process in it
+  std::vector<Bytes> told;  // by process
+  int index = 0;            // of this process in it
+  bool is_broken = false;   // a process has died that was to come: no conclusion
   std::atomic<bool> is_told{false};    // all have come, in all processes; as is_over
   std::atomic<bool> has_asked{false};  // the other processes; for reports only
   int home = 0;                        // the process whose room it is
@@ -100,6 +101,8 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
 bool is_over(Room& room);
 // Switches: yes.
 void wait_for_end(job::Rank& self, Room& room, const char* what);
+// The same, of a room that may be broken: wait_for_end() ends the job then.
+void wait_for_any_end(job::Rank& self, Room& room, const char* what);
 }  // namespace detail
 
 // Comes and does not wait for the others: detail::is_over() tells when all have come, and the rank

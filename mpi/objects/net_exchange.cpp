@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "runtime/job/losses.h"
 #include "runtime/message/control.h"
 
 namespace mpc::mpi {
@@ -56,7 +57,11 @@ void NetExchange::allgather(const MeetingKey& key, std::span<const int> processe
     gathering.parts[0] = std::move(mine);
     gathering.held = 1;
     gathering.deliver = std::move(deliver);
-    steps = advance(entry);
+    // Marked before lose() has looked at what is there: or it finds this one.
+    if (std::ranges::any_of(processes, job::losses::is_lost)) [[unlikely]]
+      steps.deliver = give_up(entry);
+    else
+      steps = advance(entry);
   }
   carry_out(std::move(steps));
 }
@@ -73,6 +78,27 @@ void NetExchange::arrive(int from, std::span<const std::byte> message) {
     if (!entry->second.ring.empty()) steps = advance(entry);
   }
   carry_out(std::move(steps));
+}
+
+void NetExchange::lose(int process) {
+  std::vector<Deliver> given_up;
+  {
+    const Locked lock(lock_);
+    for (auto entry = gatherings_.begin(); entry != gatherings_.end();) {
+      const auto current = entry++;
+      if (std::ranges::find(current->second.ring, process) !=
+          current->second.ring.end())
+        given_up.push_back(give_up(current));
+    }
+  }
+  for (const Deliver& deliver : given_up) deliver({});
+}
+
+// What others still tell of it stays: nobody meets with this key again, since one of its processes is dead.
+Exchange::Deliver NetExchange::give_up(Gatherings::iterator entry) {
+  Deliver deliver = std::move(entry->second.deliver);
+  gatherings_.erase(entry);
+  return deliver;
 }
 
 NetExchange::Steps NetExchange::advance(Gatherings::iterator entry) {

@@ -31,6 +31,9 @@ class NetExchange final : public Exchange {
                  Bytes mine, Deliver deliver) override;
   // What `from` has sent on ControlChannel::kMeeting. Caller: the channel's handler.
   void arrive(int from, std::span<const std::byte> message);
+  // A process has died: meetings that it takes part in end without anything told. Caller: it is marked as
+  // lost (runtime/job/losses.h). Any thread.
+  void lose(int process);
 
  private:
   using Parts = std::vector<Bytes>;
@@ -60,6 +63,7 @@ class NetExchange final : public Exchange {
 
   Steps advance(Gatherings::iterator entry) MPC_REQUIRES(lock_);
   void end(Gatherings::iterator entry, Steps& steps) MPC_REQUIRES(lock_);
+  Deliver give_up(Gatherings::iterator entry) MPC_REQUIRES(lock_);
   void carry_out(Steps steps) const;
 
   const int process_;

@@ -13,6 +13,7 @@
 #include "mpi/objects/request.h"
 #include "runtime/job/job.h"
 #include "runtime/message/job_watch.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/network.h"
 #include "runtime/rma/port.h"
 
@@ -52,6 +53,7 @@ Result<> job_starts(job::Job& job) {
       job, [] { return g_has_one_caller.load(std::memory_order_acquire); });
   if (job.has_other_processes()) {
     MPC_TRY(msg::open_process_network(job));
+    if (job::losses::are_survived()) MPC_TRY(msg::watch_losses(job));
   } else {
     auto config = transport::LoopbackConfig::from_settings();
     config.is_outside_work = false;  // it is counted, as between real processes

@@ -9,6 +9,7 @@
 #include "mpi/objects/comm_make.h"
 #include "mpi/objects/errhandler.h"
 #include "mpi/objects/handles.h"
+#include "mpi/objects/members.h"
 
 namespace mpc::mpi {
 
@@ -23,9 +24,13 @@ Win::Win(Comm& comm, std::shared_ptr<rma::WindowShare> share, int flavor)
   const bool is_int = mine.unit <= INT_MAX;
   values_ = {mine.base, mine.bytes, is_int ? static_cast<int>(mine.unit) : INT_MAX,
              flavor, MPI_WIN_UNIFIED};
+  begin_to_need(comm, "a window");
 }
 
-Win::~Win() { errhandler_->drop(); }
+Win::~Win() {
+  end_to_need(*comm_);
+  errhandler_->drop();
+}
 
 void Win::end() noexcept {
   mark_freed();

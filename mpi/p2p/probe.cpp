@@ -10,6 +10,7 @@
 #include "mpi/objects/wait_reasons.h"
 #include "mpi/p2p/make.h"
 #include "mpi/p2p/request_array.h"
+#include "runtime/message/losses.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -23,15 +24,29 @@ struct ProbeArgs {
   msg::MatchedMessage* matched = nullptr;
 };
 
+// No message has come, and from who has died none will.
+[[gnu::cold]] bool is_in_vain(ProbeArgs& args) {
+  const msg::Loss loss = msg::take_loss(args.context, args.source);
+  if (!loss.is_there) return false;
+  args.status.failed = true;
+  args.status.error = Errc::kLost;
+  args.status.source = loss.source;
+  args.status.tag = args.tag;
+  return true;
+}
+
 bool try_probe(void* argument) {
   auto& args = *static_cast<ProbeArgs*>(argument);
-  return msg::iprobe(args.self, args.source, args.context, args.tag, &args.status);
+  if (msg::iprobe(args.self, args.source, args.context, args.tag, &args.status))
+    return true;
+  return job::losses::any() && is_in_vain(args);
 }
 bool try_mprobe(void* argument) {
   auto& args = *static_cast<ProbeArgs*>(argument);
   args.matched =
       msg::improbe(args.self, args.source, args.context, args.tag, &args.status);
-  return args.matched != nullptr;
+  if (args.matched != nullptr) return true;
+  return job::losses::any() && is_in_vain(args);
 }
 
 MPI_Message message_handle(Comm& comm, msg::MatchedMessage* matched) {
@@ -49,7 +64,7 @@ Err probe(int source, int tag, Comm& comm, MPI_Status* status) {
   const P2pReason reason("MPI_Probe", "probe", kNoCount, "from", source, tag, comm);
   msg::wait_until(comm.self(), nullptr, 0, try_probe, &args, reason);
   set_status(status, args.status);
-  return kSuccess;
+  return error_of(args.status);
 }
 
 Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
@@ -60,8 +75,10 @@ Err iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
   }
   ProbeArgs args{comm.self(), source, comm.context(), tag, {}};
   *flag = test_after_progress(args.self, [&] { return try_probe(&args); });
-  if (*flag) set_status(status, args.status);
-  return kSuccess;
+  if (!*flag) return kSuccess;
+  set_status(status, args.status);
+  if (args.status.failed) *flag = 0;
+  return error_of(args.status);
 }
 
 Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) {
@@ -74,6 +91,7 @@ Err mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* st
   const P2pReason reason("MPI_Mprobe", "probe", kNoCount, "from", source, tag, comm);
   msg::wait_until(comm.self(), nullptr, 0, try_mprobe, &args, reason);
   set_status(status, args.status);
+  if (args.status.failed) return error_of(args.status);
   *message = message_handle(comm, args.matched);
   return kSuccess;
 }
@@ -91,6 +109,10 @@ Err improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message,
   *flag = test_after_progress(args.self, [&] { return try_mprobe(&args); });
   if (!*flag) return kSuccess;
   set_status(status, args.status);
+  if (args.status.failed) {
+    *flag = 0;
+    return error_of(args.status);
+  }
   *message = message_handle(comm, args.matched);
   return kSuccess;
 }

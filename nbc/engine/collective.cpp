@@ -51,6 +51,7 @@ void Collective::prepare() noexcept {
   // Relaxed: nothing is in flight; the first message's queue publishes them.
   sinks_left.store(schedule->sink_count(), std::memory_order_relaxed);
   has_failed.store(false, std::memory_order_relaxed);
+  is_broken.store(false, std::memory_order_relaxed);
   status = msg::Status{};
   phase.store(kRunning, std::memory_order_relaxed);
 }

@@ -125,6 +125,9 @@ struct Collective {
   std::atomic<uint32_t> phase{kIdle};
   std::atomic<uint32_t> sinks_left{0};
   std::atomic<bool> has_failed{false};
+  // A process has died, and a message will not come: nothing is sent on, and nobody takes what is here for
+  // what should be. Relaxed: it comes before the nodes that follow.
+  std::atomic<bool> is_broken{false};
   mutable std::atomic<int64_t> known_received_bytes{-1};  // -1: not counted yet
   msg::Status status;  // written by the first that fails; read after kDone
   Collective* next_free = nullptr;

@@ -10,6 +10,7 @@
 #include "nbc/engine/user_code.h"
 #include "runtime/message/background.h"
 #include "runtime/message/copy_batch.h"
+#include "runtime/message/losses.h"
 
 namespace mpc::nbc {
 namespace {
@@ -20,6 +21,8 @@ void message_done(msg::Request* request, void* argument) {
   Collective& c = *message.owner;
   const msg::Status& status = request->status();
   if (status.failed) {
+    if (status.error == Errc::kLost) [[unlikely]]
+      c.is_broken.store(true, std::memory_order_relaxed);
     c.fail(status.error);
   } else if (c.binding.needs_whole_messages && request->is_short() &&
              c.nodes[message.node].kind == NodeKind::kRecv) [[unlikely]] {
@@ -65,6 +68,8 @@ void execute(NodeState& state, ReadyList& ready) {
   const Node& node = c.nodes[id];
   if (trace::enabled()) [[unlikely]]
     tracing::node_begins(c, id);
+  if (c.is_broken.load(std::memory_order_relaxed)) [[unlikely]]
+    return complete_node(c, id, ready);
   if (node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv)
     return start_message(c, node, id);
   if (is_user_code(c, node)) return run_user_node(state, ready);

@@ -14,6 +14,7 @@
 #include "runtime/job/hooks.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/hosted_process.h"
+#include "runtime/job/losses.h"
 #include "runtime/job/report.h"
 #include "runtime/wireup/hosted.h"
 #include "scheduler/poll/thread_polls.h"
@@ -56,6 +57,10 @@ HostedJob::HostedJob(std::unique_ptr<wireup::Wireup> wireup)
 Result<> HostedJob::start() {
   MPC_TRY(Settings::load_environment());
   start_ns_ = sched::now_ns();
+  if (wireup_->goes_on()) {
+    losses::survive(size());
+    wireup_->on_loss([](int process) { losses::announce(process); });
+  }
   if (size() > 1) MPC_TRY(meet_others());
   const WithoutSignals during;  // they are for the threads of the program
   MPC_TRY(start_scheduler());
@@ -117,6 +122,15 @@ void HostedJob::abort(int exit_code, const std::string& message) {
   ::_exit(exit_code);
 }
 
+// The others may go on without this process: then it is its end, and nobody else's.
+void HostedJob::die(int exit_code, const std::string& message) {
+  if (!wireup_->goes_on()) abort(exit_code, message);
+  hooks::run_job_end(*this);
+  std::fflush(nullptr);
+  wireup_->tell(wireup::Report::kDeath, exit_code, message);
+  ::_exit(exit_code);
+}
+
 void HostedJob::note_failure(int exit_code, const std::string& message) {
   wireup_->tell(wireup::Report::kFailure, exit_code, message);
 }
@@ -132,8 +146,7 @@ void HostedJob::process_exits(int status) {
   if (::getpid() != process_) return;
   const int phase = rank_.phase.load(std::memory_order_relaxed);
   if (phase == kInMpi && (size() > 1 || status != 0))
-    abort(
-        std::max(status, 1),
+    die(std::max(status, 1),
         status == 0
             ? who() + " ended without calling MPI_Finalize; the job is ended"
             : fmt::format("{} exited with status {} without calling MPI_Finalize; the "

@@ -53,6 +53,7 @@ class HostedJob final : public Job {
   void obey(wireup::Order order);
   void let_rank_go_on();
   void leave_together();
+  void die(int exit_code, const std::string& message);
   std::string who() const;
 
   const std::unique_ptr<wireup::Wireup> wireup_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/job/losses.h"
 #include "runtime/message/remote_trace.h"
 #include "runtime/message/short_wait.h"
 #include "scheduler/outside_work.h"
@@ -126,9 +127,10 @@ void Endpoint::started_fetch(uint64_t id) {
   if (Operation* const op = fetches_.find(id)) op->remote.is_started = true;
 }
 
-void Endpoint::remove_send(uint64_t id) {
-  Mailbox& from = *sends_.remove(id)->origin;
-  from.outside.end_operation(from);
+void Endpoint::remove_send(uint64_t id) { begin_completing(*sends_.remove(id)); }
+
+void Endpoint::begin_completing(Operation& op) noexcept {
+  op.origin->outside.end_operation(*op.origin);
   completing_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -154,21 +156,29 @@ void Endpoint::ended_offer(Operation& op, Outcome outcome) noexcept {
   Work work;
   work.add_sent(op);
   op.status.cancelled = op.remote.is_withdrawn;
+  if (outcome == Outcome::kGone) {
+    op.status.failed = true;
+    op.status.error = Errc::kLost;
+  }
   work.run();
   count_end();
   end_completing(1);
 }
 
+void Endpoint::answer_question(Asked asked, bool is_withdrawn) noexcept {
+  // seq_cst: see wait_for().
+  asked.question->answer.store(is_withdrawn ? Question::kWithdrawn : Question::kMatched,
+                               std::memory_order_seq_cst);
+  if (auto* waiter = asked.question->waiter.load(std::memory_order_seq_cst))
+    waiter->unpark();
+}
+
 void Endpoint::take_answer(uint64_t id, bool is_withdrawn) {
   const Locked lock(lock_);
   if (auto asked = questions_.find(id); asked != questions_.end()) {
-    Question& question = *asked->second;
+    const Asked question = asked->second;
     questions_.erase(asked);
-    // seq_cst: see wait_for().
-    question.answer.store(is_withdrawn ? Question::kWithdrawn : Question::kMatched,
-                          std::memory_order_seq_cst);
-    if (auto* waiter = question.waiter.load(std::memory_order_seq_cst))
-      waiter->unpark();
+    answer_question(question, is_withdrawn);
   }
   Operation* const op = sends_.find(id);
   if (op == nullptr) return;
@@ -199,7 +209,7 @@ void Endpoint::ended_fetch(Operation& receive, Outcome outcome) noexcept {
   receive.mailbox->outside.end_operation(*receive.mailbox);
   if (outcome == Outcome::kGone) {
     receive.status.failed = true;
-    receive.status.error = Errc::kOther;
+    receive.status.error = job::losses::are_survived() ? Errc::kLost : Errc::kOther;
     receive.status.bytes = 0;
   }
   if (trace::enabled()) [[unlikely]]
@@ -218,9 +228,9 @@ bool Endpoint::begin_withdraw(uint64_t id) noexcept {
   return true;
 }
 
-void Endpoint::ask(uint64_t id, Question& question) {
+void Endpoint::ask(uint64_t id, int peer, Question& question) {
   const Locked lock(lock_);
-  questions_[id] = &question;
+  questions_[id] = {&question, peer};
 }
 
 void Endpoint::end_question() noexcept { const Locked lock(lock_); }

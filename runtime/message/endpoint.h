@@ -96,10 +96,19 @@ class Endpoint final : public transport::Receiver {
   void ended_fetch(Operation& receive, transport::Outcome outcome) noexcept;
   // True: the other process is to be asked.
   bool begin_withdraw(uint64_t id) noexcept;
-  void ask(uint64_t id, Question& question);
+  void ask(uint64_t id, int peer, Question& question);
   // After the answer: whoever has given it no longer touches the question.
   void end_question() noexcept;
   void forget(const Mailbox& mine) noexcept;
+
+  // --- a process that has died, and the job goes on: endpoint_losses.cpp ---
+  // What only an answer of it would end fails, and what comes of it is dropped. What the net has of it, that
+  // ends itself.
+  void lose(int peer) noexcept;
+  bool has_under_way(int peer) noexcept;
+  // Offers in these contexts that no receive will take fail. Waits for their receivers' processes.
+  // Caller: a thread without locks, not the net's; one at a time.
+  void recall_offers(bool (*is_broken)(ContextId context)) noexcept;
 
   // --- transport::Receiver: remote_arrival.cpp ---
   bool take(int from, const transport::Envelope& envelope, const void* data,
@@ -122,6 +131,11 @@ class Endpoint final : public transport::Receiver {
     std::unique_ptr<std::map<uint32_t, Early>> early;  // what has overtaken others
   };
 
+  struct Asked {
+    Question* question;
+    int peer;
+  };
+
   void stamp(int peer, Envelope& envelope) noexcept;
   bool deliver(int from, const Envelope& envelope, const void* data, size_t bytes,
                transport::Bulk bulk);
@@ -140,9 +154,13 @@ class Endpoint final : public transport::Receiver {
   void take_ack(uint64_t id);
   void take_answer(uint64_t id, bool is_withdrawn);
   void send_answers();
+  void answer_question(Asked asked, bool is_withdrawn) noexcept MPC_REQUIRES(lock_);
   // Takes it out of the table; end_completing() when it is complete.
   void remove_send(uint64_t id) MPC_REQUIRES(lock_);
+  // The same of one that is out of it already.
+  void begin_completing(Operation& op) noexcept MPC_REQUIRES(lock_);
   void end_completing(int operations) noexcept;
+  void fail_send(Operation& op) noexcept;
   bool forget_some(const Mailbox& mine) noexcept;
   bool take_ended_offer(Operation& op, transport::Outcome outcome) noexcept;
   // release pairs with traffic(): its effects.
@@ -167,7 +185,7 @@ class Endpoint final : public transport::Receiver {
   Mutex lock_;
   OperationTable sends_ MPC_GUARDED_BY(lock_);
   OperationTable fetches_ MPC_GUARDED_BY(lock_);
-  std::unordered_map<uint64_t, Question*> questions_ MPC_GUARDED_BY(lock_);
+  std::unordered_map<uint64_t, Asked> questions_ MPC_GUARDED_BY(lock_);
 
   // Between take() and finish(); the net's thread only.
   struct Refusal {

@@ -1,9 +1,11 @@
 #include "runtime/message/network.h"
 
 #include "runtime/job/crash.h"
+#include "runtime/job/losses.h"
 #include "runtime/message/abroad.h"
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/message.h"
 #include "runtime/message/process_net.h"
 #include "runtime/message/routes.h"
@@ -48,11 +50,24 @@ Result<> open_process_network(job::Job& job) {
   return g_process_net->connect(*mine, *job.scheduler());
 }
 
+namespace {
+
+// UCX may still name what it had under way with the dead: it is not put away, nor what it names. The process
+// is about to end.
+void leave_network() {
+  static_cast<void>(g_process_net.release());
+  static_cast<void>(new std::vector(std::move(g_endpoints)));
+}
+
+}  // namespace
+
 void close_network() {
   if (!has_network() || !have_all_ended()) return;
   abroad::close();
+  forget_losses();
   g_loopback.reset();  // ends its thread
   if (g_process_net) g_process_net->disconnect();
+  if (job::losses::any()) return leave_network();
   g_process_net.reset();
   g_endpoints.clear();
   free_all_mailboxes();

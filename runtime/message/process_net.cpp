@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "runtime/job/host_map.h"
+#include "runtime/job/losses.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/outside.h"
 #include "runtime/message/remote.h"
 #include "runtime/transport/load_net.h"
@@ -20,7 +22,8 @@ void report_broken(void* wireup, int peer, const char* problem) noexcept {
   std::string text = "mpcrun: the network between processes is broken";
   if (peer >= 0) text += " (to process " + std::to_string(peer) + ")";
   static_cast<wireup::Wireup*>(wireup)->tell(
-      wireup::Report::kBroken, 0, text + ": " + problem + "; the job is ended");
+      wireup::Report::kBroken, peer + 1, text + ": " + problem + "; the job is ended");
+  if (job::losses::are_survived()) note_broken(peer);
 }
 
 }  // namespace
@@ -49,7 +52,10 @@ Result<> ProcessNet::connect(transport::Receiver& receiver,
   for (int process = 0; process < wireup_.size(); ++process) {
     auto address = wireup_.get(process, kAddress);
     MPC_TRY(address);
-    const bool is_same_host = hosts.host_of(process) == hosts.host_of(wireup_.index());
+    // Within a host UCX has no errors of peers; only as if between hosts it says what a death has ended.
+    const bool is_same_host =
+        hosts.host_of(process) == hosts.host_of(wireup_.index()) &&
+        !job::losses::are_survived();
     peers.push_back({std::move(*address), is_same_host});
   }
   MPC_TRY(module_->connect(std::move(peers), receiver));

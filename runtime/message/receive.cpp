@@ -1,3 +1,4 @@
+#include "runtime/message/losses.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/message.h"
 #include "runtime/message/quick_receive.h"
@@ -54,6 +55,8 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
     if (!is_backlog && taken == Mailbox::Taken::kNothing)
       mine.outside.note_posted(mine, args.context, args.source_in_comm,
                                op.waiter_is_preset);
+    // Behind the lock: see docs/design/0040-losses.md.
+    if (job::losses::any()) look_after_receive(args.context, args.source_in_comm);
   }
   // Not for a receive of a schedule that goes on in the middle of a wait: that one parks again without
   // delegating the mailbox anew.

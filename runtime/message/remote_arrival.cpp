@@ -1,4 +1,5 @@
 // What comes from other processes, and meets the receives of this one's ranks.
+#include "runtime/job/losses.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/message.h"
 #include "runtime/message/parcel.h"
@@ -13,6 +14,8 @@ using transport::PacketKind;
 
 bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t bytes,
                     Bulk bulk) noexcept {
+  if (job::losses::is_lost(from)) [[unlikely]]
+    return true;
   if (envelope.kind == PacketKind::kControl) {
     control_.take(from, envelope, data, bytes);
   } else if (envelope.kind > transport::kLastKindInOrder) {

@@ -1,5 +1,6 @@
 // MPI_Cancel of a send to another process. The process is asked, never the rank: so the call does
 // not depend on what that rank does.
+#include "runtime/job/losses.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/remote.h"
 
@@ -34,7 +35,11 @@ void post_withdraw(Endpoint& mine, const Operation& op, uint64_t id) {
 // True: no receive will match the message. Caller: the message has been sent.
 bool withdraw(job::Rank& self, Endpoint& mine, const Operation& op, uint64_t id) {
   Question question;
-  mine.ask(id, question);
+  const int peer = op.remote.peer;
+  mine.ask(id, peer, question);
+  // Who has died meanwhile answers nothing; whoever marks it so after this has the question.
+  if (job::losses::is_lost(peer)) [[unlikely]]
+    mine.lose(peer);
   post_withdraw(mine, op, id);
   wait_for(self, {&is_answered, &arm, &disarm, &question}, AnswerOfProcess());
   mine.end_question();

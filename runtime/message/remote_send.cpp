@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/message/endpoint.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/parcel.h"
 #include "runtime/message/remote.h"
 #include "runtime/message/remote_trace.h"
@@ -113,19 +114,57 @@ void describe(Operation& op, Mailbox& from, const SendArgs& args,
                false};
 }
 
+// Behind the endpoint's lock, which `op` has passed: see docs/design/0040-losses.md.
+[[gnu::cold]] void look_at_losses(Endpoint& mine, const SendArgs& args,
+                                  const Plan& plan) {
+  if (plan.kind == PacketKind::kOffer) return look_after_send(args.context);
+  if (job::losses::is_lost(plan.peer)) mine.lose(plan.peer);
+}
+
 // One that another process will end. `op` may be complete, and gone, when it returns.
 void launch(Endpoint& mine, Operation& op, const SendArgs& args, const Plan& plan) {
   mine.add_send(op);
-  if (plan.kind != PacketKind::kOffer) return post_data(mine, args, plan);
-  const Source source = args.type->is_contiguous()
-                            ? Source{args.buffer, plan.bytes, nullptr}
-                            : Source{&op, plan.bytes, &pack_operation};
-  mine.offer(plan.peer, envelope_of(args, plan), source, op);
+  if (plan.kind != PacketKind::kOffer) {
+    post_data(mine, args, plan);
+  } else {
+    const Source source = args.type->is_contiguous()
+                              ? Source{args.buffer, plan.bytes, nullptr}
+                              : Source{&op, plan.bytes, &pack_operation};
+    mine.offer(plan.peer, envelope_of(args, plan), source, op);
+  }
+  if (job::losses::any()) [[unlikely]]
+    look_at_losses(mine, args, plan);
+}
+
+bool goes_to_the_dead(const SendArgs& args) noexcept {
+  return job::losses::any() && job::losses::is_lost(process_of(args.dest_world));
+}
+
+[[gnu::cold]] void fail_at_start(job::Rank& self, Request& request,
+                                 const SendArgs& args) {
+  Operation& op = operation_of(request);
+  op.waiter_is_preset = false;
+  op.status = Status{};
+  op.status.failed = true;
+  op.status.error = Errc::kLost;
+  op.state.store(kActive, std::memory_order_relaxed);
+  describe(op, mailbox_of(self), args,
+           {PacketKind::kEager, self.world_rank, process_of(args.dest_world), 0, 0});
+  complete_at_start(op);
+}
+
+[[gnu::cold]] Status failed_status() noexcept {
+  Status status;
+  status.failed = true;
+  status.error = Errc::kLost;
+  return status;
 }
 
 }  // namespace
 
 void start_send(job::Rank& self, Request& request, const SendArgs& args) {
+  if (goes_to_the_dead(args)) [[unlikely]]
+    return fail_at_start(self, request, args);
   Operation& op = operation_of(request);
   Endpoint& mine = endpoint_of(self.world_rank);
   const Plan plan = plan_of(self, mine, args);
@@ -144,6 +183,8 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
 }
 
 Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why) {
+  if (goes_to_the_dead(args)) [[unlikely]]
+    return failed_status();
   Endpoint& mine = endpoint_of(self.world_rank);
   const Plan plan = plan_of(self, mine, args);
   if (plan.kind == PacketKind::kEager) {

@@ -13,7 +13,7 @@ namespace mpc::transport {
 enum class Outcome : uint8_t {
   kDone,     // offer: fetched; fetch: the data are there
   kRefused,  // offer: the receiver does not want the data
-  kGone,     // fetch: the sender has ended, its data are lost
+  kGone,     // fetch: the sender has ended, its data are lost; offer: the receiver has
 };
 
 struct Completion {

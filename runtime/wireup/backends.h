@@ -21,6 +21,7 @@ struct FromLauncher {
   int socket = -1, console_memory = -1;
   std::vector<int> ranks;  // of each process; empty: as many as they can have alike
   std::string interfaces;
+  bool goes_on = false;  // kGoesOnVariable
 };
 // Loads the library behind it. Errors: kSystem, kUnsupported.
 Result<std::unique_ptr<Wireup>> several(FromLauncher launcher);

@@ -78,6 +78,7 @@ void hide_shim() {
   ::unsetenv(kInterfacesVariable);
   ::unsetenv(kRanksVariable);
   ::unsetenv(kHostedVariable);
+  ::unsetenv(kGoesOnVariable);
   hide_pmix();
 }
 
@@ -86,7 +87,11 @@ Result<std::unique_ptr<Wireup>> connect_hosted() {
   auto socket = take_seat(name != nullptr ? name : "");
   MPC_TRY(socket);
   const char* interfaces = std::getenv(kInterfacesVariable);
-  auto wireup = several({*socket, -1, {}, interfaces != nullptr ? interfaces : ""});
+  auto wireup = several({*socket,
+                         -1,
+                         {},
+                         interfaces != nullptr ? interfaces : "",
+                         std::getenv(kGoesOnVariable) != nullptr});
   hide_shim();
   return wireup;
 }

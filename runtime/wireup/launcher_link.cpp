@@ -50,6 +50,39 @@ void LauncherLink::set_handler(Handler handler) {
   handler_ = std::move(handler);
 }
 
+void LauncherLink::set_loss_handler(std::function<void(int process)> handler) {
+  const std::lock_guard lock(mutex_);
+  on_loss_ = std::move(handler);
+}
+
+// First what is to be called, then the launcher may say so.
+void LauncherLink::arrive_at(Gate gate, std::function<void()> passed) {
+  {
+    const std::lock_guard lock(mutex_);
+    passed_[static_cast<size_t>(gate)] = std::move(passed);
+  }
+  tell(Report::kGate, static_cast<int>(gate), {});
+}
+
+void LauncherLink::lose(int process) {
+  std::function<void(int process)> on_loss;
+  {
+    const std::lock_guard lock(mutex_);
+    on_loss = on_loss_;
+  }
+  if (on_loss) on_loss(process);
+}
+
+void LauncherLink::pass(int gate) {
+  if (gate < 0 || gate >= kGates) return;
+  std::function<void()> passed;
+  {
+    const std::lock_guard lock(mutex_);
+    passed = std::exchange(passed_[static_cast<size_t>(gate)], nullptr);
+  }
+  if (passed) passed();
+}
+
 void LauncherLink::obey(Order order) {
   Handler handler;
   {
@@ -110,6 +143,10 @@ void* LauncherLink::listen(void* self) {
     const auto order = static_cast<Order>(head.kind);
     if (order == Order::kLeave)
       link.leave(head.status);
+    else if (order == Order::kLost)
+      link.lose(head.status);
+    else if (order == Order::kPass)
+      link.pass(head.status);
     else
       link.obey(order);
   }

@@ -7,6 +7,7 @@
 // Threads:   tell() any, signal handlers too; a thread of its own waits for orders.
 // See also:  runtime/wireup/record.h.
 
+#include <array>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -30,6 +31,9 @@ class LauncherLink {
   Result<> start();
   void tell(Report kind, int status, std::string_view text) noexcept;
   void set_handler(Handler handler);
+  // See Wireup::on_loss(), Wireup::arrive_at().
+  void set_loss_handler(std::function<void(int process)> handler);
+  void arrive_at(Gate gate, std::function<void()> passed);
   // See Wireup::hold_end().
   std::unique_lock<std::mutex> hold_end() { return std::unique_lock(end_); }
 
@@ -42,6 +46,8 @@ class LauncherLink {
  private:
   static void* listen(void* self);
   void obey(Order order);
+  void lose(int process);
+  void pass(int gate);
   void leave(int status);
   void lose_other();
 
@@ -50,6 +56,8 @@ class LauncherLink {
   std::mutex end_;  // held while the process must not end by an order
   std::mutex mutex_;
   Handler handler_;
+  std::function<void(int process)> on_loss_;
+  std::array<std::function<void()>, kGates> passed_;
   std::condition_variable left_;
   bool has_left_ = false;  // kLeave has come
   int job_status_ = 0;

@@ -21,6 +21,9 @@ enum class Report : int32_t {
   kBroken,  // the network is: messages are lost. A death that explains it comes before it
   kTable,     // the answer to kAskTable
   kFinished,  // all ranks have ended: what comes now is the regular end
+  kDeath,  // this process ends, with this status, before its rank has; the text is why. Where the job does not
+           // go on without it: as kEnding
+  kGate,  // it has arrived at the gate of that number (status): see Wireup::pass_gate()
   // Where process 0 stands in for a launcher (runtime/wireup/steward.h):
   kWritten,    // all that it has to say is written, and it would end with this status
   kAskTables,  // the user wants to see those of all processes
@@ -36,6 +39,8 @@ enum class Order : int32_t {
   kEndNow,   // the same without them
   kAskTable,
   kLeave,  // the answer to kWritten: end now, with this status
+  kLost,   // the process of that number (status) has ended before its rank had
+  kPass,   // all that live have arrived at the gate of that number (status)
   // From a shim to who wants to be its rank:
   kSeat,   // it is
   kTaken,  // the process of that number (status) is, or was
@@ -64,5 +69,15 @@ inline constexpr char kInterfacesVariable[] = "MPC_LAUNCHER_INTERFACES";
 inline constexpr char kShimVariable[] = "MPC_SHIM";
 // Set by mpcrun for its launcher: all ranks of the job are hosted.
 inline constexpr char kHostedVariable[] = "MPC_LAUNCHER_HOSTED";
+// Set by mpcrun for its launcher and the processes of the job: it goes on when one of them dies.
+inline constexpr char kGoesOnVariable[] = "MPC_LAUNCHER_GOES_ON";
+
+// Where all processes meet that live, in such a job: who lives is known to the launcher only.
+enum class Gate : int32_t {
+  kInit,      // behind it a death is survived
+  kFinalize,  // MPI_Finalize
+  kLeave,     // nobody wants anything of this process any more
+};
+inline constexpr int kGates = 3;
 
 }  // namespace mpc::wireup

@@ -1,4 +1,7 @@
 // One process of several: a process manager's library for the exchange, a socket to the launcher.
+#include <functional>
+#include <future>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -33,7 +36,15 @@ class Several final : public Wireup {
   }
   // An error is the end of another process: the launcher knows it, and ends this one.
   void leave() noexcept override {
+    if (goes_on()) return leave_by_gate();
     [[maybe_unused]] const auto met = modex_->barrier();
+  }
+  bool goes_on() const noexcept override { return launcher_.goes_on; }
+  void arrive_at(Gate gate, std::function<void()> passed) override {
+    link_->arrive_at(gate, std::move(passed));
+  }
+  void on_loss(std::function<void(int process)> handler) override {
+    link_->set_loss_handler(std::move(handler));
   }
   void finalize() noexcept override { modex_->finalize(); }
 
@@ -46,6 +57,14 @@ class Several final : public Wireup {
   int console_memory() const noexcept override { return launcher_.console_memory; }
 
  private:
+  // A fence would wait for the dead.
+  void leave_by_gate() {
+    // Shared: who sets it is still in set_value() when the wait ends.
+    const auto passed = std::make_shared<std::promise<void>>();
+    link_->arrive_at(Gate::kLeave, [passed] { passed->set_value(); });
+    passed->get_future().wait();
+  }
+
   const std::unique_ptr<LauncherLink> link_;
   const std::unique_ptr<Modex> modex_;
   const FromLauncher launcher_;

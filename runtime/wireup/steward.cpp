@@ -114,6 +114,7 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
   Process& process = processes_[index];
   switch (kind) {
     case Report::kEnding:
+    case Report::kDeath:
       if (verdict_.end(status, std::move(text))) end_all(Order::kEndSoon);
       break;
     case Report::kCrash:  // it says the rest itself, and then is gone
@@ -145,6 +146,7 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
       break;
     case Report::kJoined:  // of hosted ranks, who have a launcher
     case Report::kFinalized:
+    case Report::kGate:
     case Report::kStayedOut:
       break;
     case Report::kAskTables:

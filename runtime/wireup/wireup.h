@@ -57,6 +57,13 @@ class Wireup {
   // Waits until all have come here, while other threads of the process move a network on. What goes
   // wrong is an end, too: then the launcher ends the job.
   virtual void leave() noexcept = 0;
+  // The job goes on when a process dies. Then, and only then, there are gates and losses.
+  virtual bool goes_on() const noexcept { return false; }
+  // This process has arrived there. passed() is called when all that live have: on the thread that
+  // calls the handler of orders. Caller: any, each gate once.
+  virtual void arrive_at(Gate, std::function<void()> passed) { passed(); }
+  // Called on the same thread for each process that has died. Caller: before the first gate.
+  virtual void on_loss(std::function<void(int process)>) {}
   // Says that this process ends because its work is done. Before the process ends with status 0.
   virtual void finalize() noexcept = 0;
 

@@ -82,10 +82,10 @@ Result<> Children::start(int process, const StartOfChildren& how,
   return {};
 }
 
-void Children::order(int process, wireup::Order order) const noexcept {
+void Children::order(int process, wireup::Order order, int status) const noexcept {
   const auto found = running_.find(process);
   if (found == running_.end()) return;
-  const RecordHead head{static_cast<int32_t>(order), 0, 0};
+  const RecordHead head{static_cast<int32_t>(order), status, 0};
   ::send(found->second.socket, &head, sizeof head, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

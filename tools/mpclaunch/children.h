@@ -44,7 +44,7 @@ class Children {
   Result<> start(int process, const StartOfChildren& how,
                  const std::vector<std::string>& environment);
   // A process that is gone already does not matter; nor one that was never here.
-  void order(int process, wireup::Order order) const noexcept;
+  void order(int process, wireup::Order order, int status = 0) const noexcept;
   // -1: all of them, but not `spared`.
   void kill(int process, int spared = -1) const noexcept;
   // After SIGCHLD. `other`: children that are not in the job.

@@ -82,7 +82,8 @@ void Daemon::take(Frame kind, std::string_view payload) {
     }
     case Frame::kOrder: {
       const int process = in.small();
-      children_.order(process, static_cast<wireup::Order>(in.number()));
+      const auto order = static_cast<wireup::Order>(in.number());
+      children_.order(process, order, in.small());
       break;
     }
     case Frame::kKill:

@@ -25,7 +25,7 @@ enum class Frame : uint32_t {
   kAnswerTo,    // number, PMIx status, data: the answer to kAskHere
   // From the head.
   kStart,        // see start_frame.h
-  kOrder,        // process, order
+  kOrder,        // process, order, status
   kKill,         // process; -1: all
   kInput,        // text; empty: the end
   kOutputTaken,  // bytes

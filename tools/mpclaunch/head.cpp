@@ -139,6 +139,9 @@ void Head::turn() {
 void Head::take_record(int index, const wireup::RecordHead& head, std::string text) {
   Process& process = processes_[static_cast<size_t>(index)];
   switch (static_cast<Report>(head.kind)) {
+    case Report::kDeath:
+      if (take_death(process, head.status, text)) break;
+      [[fallthrough]];
     case Report::kEnding:
       if (verdict_.end(head.status, with_host(process, head.status, std::move(text))))
         end_all(Order::kEndSoon);
@@ -155,9 +158,7 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
       verdict_.note_refusal(head.status, std::move(text));
       break;
     case Report::kBroken:
-      if (broken_ns_ != 0) break;
-      broken_ = std::move(text);
-      broken_ns_ = now_ns() + Verdict::kBrokenNs;
+      take_broken(head.status - 1, std::move(text));
       break;
     case Report::kTable:
       table_.take(static_cast<size_t>(index), text);
@@ -173,6 +174,9 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
       process.has_finished = true;
       process.stayed_out = std::move(text);
       look_for_missing();
+      break;
+    case Report::kGate:
+      arrive(process, head.status);
       break;
     case Report::kFinalized:  // for a shim
     case Report::kWritten:    // for who stands in for a launcher
@@ -223,7 +227,9 @@ void Head::judge(int index, int wait_status) {
   process.is_running = false;
   table_.lose(static_cast<size_t>(index));
   verdict_.end_of(index, status_of(wait_status));
-  if (process.has_finished && !WIFSIGNALED(wait_status)) return;
+  if (process.has_finished && !WIFSIGNALED(wait_status)) return open_gates();
+  if (survives(process))
+    return lose(process, status_of(wait_status), how_it_ended(wait_status));
   const int status = std::max(status_of(wait_status), 1);
   // Who reads the job's output has gone (mpcrun ... | head): nobody is to be told.
   if (status == job::kExitSignal + SIGPIPE) {
@@ -239,11 +245,12 @@ void Head::end_all(Order what) {
   if (kill_ns_ == 0) kill_ns_ = now_ns() + Verdict::kPatienceNs;
 }
 
-void Head::order(const Process& process, Order what) {
+void Head::order(const Process& process, Order what, int status) {
   if (!process.is_running) return;
-  if (process.host == here_) return children_.order(process.index, what);
-  hosts_.send(process.host, Frame::kOrder,
-              Packer().number(process.index).number(static_cast<int>(what)));
+  if (process.host == here_) return children_.order(process.index, what, status);
+  hosts_.send(
+      process.host, Frame::kOrder,
+      Packer().number(process.index).number(static_cast<int>(what)).number(status));
 }
 
 void Head::kill_all(bool also_reporter) {

@@ -37,6 +37,7 @@ struct Launch {
   std::string agent;                   // empty: ssh
   std::vector<std::string> exports;    // names of -x
   double timeout_seconds = 0;          // 0: none
+  bool goes_on = false;                // --on-fail notify
 };
 
 class Head {
@@ -61,11 +62,19 @@ class Head {
   void look_for_missing();
   void judge(int process, int wait_status);
   void end_all(wireup::Order order);
-  void order(const Process& process, wireup::Order order);
+  void order(const Process& process, wireup::Order order, int status = 0);
   void kill_all(bool also_reporter);
   void ask_table(wireup::TableQuestion::Why why);
   void take_table(wireup::TableQuestion::Why why, const std::string& table);
   bool has_running() const;
+
+  // head_losses.cpp
+  bool survives(const Process& process) const;
+  bool take_death(Process& process, int status, std::string text);
+  void lose(Process& process, int wait_status, const std::string& how);
+  void take_broken(int peer, std::string text);
+  void arrive(Process& process, int gate);
+  void open_gates();
 
   // head_hosts.cpp
   Result<> start_all();
@@ -97,8 +106,10 @@ class Head {
   int console_memory_ = -1;
   bool is_started_ = false;  // all hosts have been there
   bool is_interrupted_ = false;
-  bool has_reader_ = true;  // of what the job prints
-  std::string broken_;      // what Report::kBroken said
+  bool has_reader_ = true;   // of what the job prints
+  unsigned open_gates_ = 0;  // bit: all that lived have passed it
+  std::string broken_;       // what Report::kBroken said
+  int broken_peer_ = -1;     // of whom; -1: not known
   Deadline timeout_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0, kill_reporter_ns_ = 0,
            abandon_ns_ = 0;
 };

@@ -58,6 +58,7 @@ int launch(int argc, char** argv) {
   launch.agent = argv[3];
   launch.exports = split_names(argv[4]);
   launch.timeout_seconds = std::atof(argv[5]);
+  launch.goes_on = std::getenv(wireup::kGoesOnVariable) != nullptr;
   launch.arguments.assign(argv + kOwnWords, argv + argc);
   const sigset_t signals = taken_signals();
   sigset_t before;

@@ -22,6 +22,9 @@ struct Process {
   bool has_finished = false;  // its ranks have ended by themselves
   bool has_joined = false;    // a hosted rank: one of its processes has called MPI_Init
   std::string stayed_out;  // a hosted rank has ended, and none has: what is to be said
+  bool is_lost = false;    // it has died, and the job goes on
+  std::string death;       // what it has said of its own end
+  unsigned gates = 0;      // bit: it has arrived there
 
   // "process 1 (ranks 4-7) on host beta".
   std::string name() const;

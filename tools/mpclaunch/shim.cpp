@@ -187,7 +187,7 @@ void Shim::take_records() {
     if (kind == Report::kFinished || kind == Report::kFinalized) seat_ = Seat::kLeft;
     if (kind == Report::kFinalized) continue;
     if (kind == Report::kFinished) has_told_finished_ = true;
-    if (kind == Report::kEnding) has_told_end_ = true;
+    if (kind == Report::kEnding || kind == Report::kDeath) has_told_end_ = true;
     ::send(spec_.launcher, buffer.data(), static_cast<size_t>(bytes), MSG_NOSIGNAL);
   }
 }
@@ -281,7 +281,7 @@ void Shim::tell(Report kind, int status, std::string_view text) {
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  if (kind == Report::kEnding) has_told_end_ = true;
+  if (kind == Report::kEnding || kind == Report::kDeath) has_told_end_ = true;
   while (::sendmsg(spec_.launcher, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
   }
 }
@@ -293,7 +293,7 @@ std::string Shim::who() const {
 
 void Shim::tell_missing_finalize(const std::string& how) {
   tell(
-      Report::kEnding, 1,
+      Report::kDeath, 1,
       fmt::format("{}: {} without calling MPI_Finalize; the job is ended", who(), how));
 }
 
@@ -309,14 +309,14 @@ int Shim::report_end() {
   // sees both.
   if (signal == SIGPIPE || (is_signal && was_interrupted_)) return status;
   if (is_signal) {
-    tell(Report::kEnding, status,
+    tell(Report::kDeath, status,
          fmt::format("{} died of signal {} ({}); the job is ended", who(), signal,
                      ::strsignal(signal)));
   } else if (seat_ == Seat::kTaken && status == 0) {
     tell_missing_finalize("it ended");
   } else if (seat_ == Seat::kTaken) {
     tell(
-        Report::kEnding, status,
+        Report::kDeath, status,
         fmt::format("{} exited with status {} without calling MPI_Finalize; the job is "
                     "ended",
                     who(), status));

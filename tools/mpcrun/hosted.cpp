@@ -11,6 +11,7 @@
 
 #include "runtime/job/program_probe.h"
 #include "runtime/wireup/record.h"
+#include "runtime/wireup/starter.h"
 #include "tools/mpcrun/paths.h"
 
 namespace mpc::tools {
@@ -109,11 +110,37 @@ Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
   return command.is_hosted ? check_options(parsed) : Result<>();
 }
 
+Result<> decide_to_go_on(const Parsed& parsed, int ranks, Command& command) {
+  // A process of the job was told it.
+  if (parsed.on_fail != "notify" || std::getenv(wireup::kLauncherVariable) != nullptr)
+    return {};
+  const char* why = nullptr;
+  if (wireup::find_starter().kind != wireup::Starter::Kind::kNone)
+    why =
+        "another launcher has started mpcrun, and ends all processes when one dies: "
+        "start mpcrun without it";
+  else if (!command.is_hosted)
+    why =
+        "ranks of one process die together, so each needs its own: write "
+        "--ranks-per-process 1 beside it";
+  else if (ranks < 2)
+    why = "a job of one rank has no others that could go on: leave it out";
+  else if (command.plan.has_other_hosts())
+    why = "only for jobs on this host: leave --hosts out, or this option";
+  if (why != nullptr) return {Errc::kArg, fmt::format("--on-fail notify: {}", why)};
+  command.goes_on = true;
+  return {};
+}
+
 void mark_hosted(const Command& command) {
   if (command.is_hosted)
     ::setenv(wireup::kHostedVariable, "1", 1);
   else
     ::unsetenv(wireup::kHostedVariable);
+  if (command.goes_on)
+    ::setenv(wireup::kGoesOnVariable, "1", 1);
+  else
+    ::unsetenv(wireup::kGoesOnVariable);
 }
 
 bool is_part_of_hosted() {

@@ -17,6 +17,8 @@ std::string fault_of_ranks_per_process(const std::string& text);
 // Puts it into the wish; auto: a process for each rank if one of the programs cannot be copied.
 // Errors: kArg: an option that such ranks cannot have.
 Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command);
+// What --on-fail says, when the plan is made. Errors: kArg: not in such a job.
+Result<> decide_to_go_on(const Parsed& parsed, int ranks, Command& command);
 // The processes that the launcher starts will know it.
 void mark_hosted(const Command& command);
 // Is this process one of those that were told?

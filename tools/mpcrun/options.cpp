@@ -74,6 +74,11 @@ std::string fault_of_binding(const std::string& text) {
   return is_good ? "" : fmt::format("wants auto, core or none, not '{}'", text);
 }
 
+std::string fault_of_on_fail(const std::string& text) {
+  const bool is_good = text == "end" || text == "notify";
+  return is_good ? "" : fmt::format("wants end or notify, not '{}'", text);
+}
+
 std::string fault_of_timeout(const std::string& text) {
   char* end = nullptr;
   const double seconds = std::strtod(text.c_str(), &end);
@@ -133,6 +138,13 @@ void declare_processes(CLI::App& app, Parsed& p) {
                  "where a program was not built by mpcc, mpcxx or mpcfort")
       ->type_name("K|auto")
       ->check(fault_of_ranks_per_process);
+  app.add_option("--on-fail", p.on_fail,
+                 "When a process of the job dies: end the job (the default), or notify "
+                 "the others, "
+                 "which go on: calls that need it fail with MPI_ERR_PROC_ABORTED; with "
+                 "--ranks-per-process 1")
+      ->type_name("end|notify")
+      ->check(fault_of_on_fail);
 }
 
 void declare_hosts(CLI::App& app, Parsed& p) {
@@ -317,6 +329,7 @@ Result<> finish(Parsed& of_job, const Words& words, Command& command) {
     hosts.ranks_per_host = 0;
   MPC_TRY(decide_hosted(of_job, hosts, command));
   MPC_TRY(plan(hosts, static_cast<int>(ranks), command));
+  MPC_TRY(decide_to_go_on(of_job, static_cast<int>(ranks), command));
   return check_several(of_job, command);
 }
 

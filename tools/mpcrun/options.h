@@ -26,6 +26,7 @@ struct Command {
   std::string agent;                 // --agent
   std::vector<std::string> exports;  // names of -x without a value
   bool is_hosted = false;  // each rank is a process of its own: tools/mpcrun/hosted.h
+  bool goes_on = false;    // when one of them dies: --on-fail notify
 };
 
 std::variant<Command, Finished> parse_options(int argc, char** argv);

@@ -27,6 +27,7 @@ struct Parsed {
   std::vector<std::string> exports, exports_of_all, settings;
   HostWish hosts;
   std::string ranks_per_process;  // a number, or auto
+  std::string on_fail = "end";    // or notify
   std::string agent;
   bool label = false, show = false, report = false, counters = false, profile = false;
   double timeout = 0;

@@ -103,7 +103,9 @@ void UcxNet::ended(Transfer& transfer,
                          is_ok ? Outcome::kDone : Outcome::kGone);
   auto& offer = static_cast<Offer&>(task);
   offers_.erase(offer.number);
-  end_operation(offer, is_ok && !offer.is_refused ? Outcome::kDone : Outcome::kRefused);
+  // Without an answer: the connection is lost.
+  const Outcome unless_refused = is_ok ? Outcome::kDone : Outcome::kGone;
+  end_operation(offer, offer.is_refused ? Outcome::kRefused : unless_refused);
 }
 
 void UcxNet::failed(int peer,

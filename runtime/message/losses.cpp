@@ -1,0 +1,392 @@
+#include "runtime/message/losses.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/service_thread.h"
+#include "runtime/job/crash.h"
+#include "runtime/job/job.h"
+#include "runtime/message/control.h"
+#include "runtime/message/endpoint.h"
+#include "runtime/message/mailbox.h"
+#include "runtime/message/routes.h"
+#include "runtime/wireup/wireup.h"
+
+namespace mpc::msg {
+namespace {
+
+namespace losses = job::losses;
+
+// So long are the last messages of the dead waited for, if the network does not say that there are none.
+constexpr std::chrono::milliseconds kLastMessages{300};
+// So long may the network take to end what it has under way with the dead.
+constexpr std::chrono::seconds kMostEnd{5};
+constexpr std::chrono::milliseconds kLook{50};
+
+// --- contexts ---------------------------------------------------------------------------------
+
+struct Members {
+  std::span<const int> senders, others;
+  // Deaths among the senders that a receive from any source has been told.
+  size_t told = 0;
+};
+
+std::mutex g_members_lock;
+// Under g_members_lock. Never destroyed: the thread may look while main()'s statics go.
+std::unordered_map<ContextId, Members>& all_members() {
+  static auto* const all = new std::unordered_map<ContextId, Members>;
+  return *all;
+}
+Members* find_members(ContextId context) {
+  const auto found = all_members().find(context);
+  return found != all_members().end() ? &found->second : nullptr;
+}
+
+bool is_lost(int world_rank) noexcept {
+  return losses::is_lost(process_of(world_rank));
+}
+
+// Partitioned communication has a context whose number is odd, too, and no collectives.
+bool is_collective(ContextId context) noexcept {
+  constexpr ContextId kPartitioned = ContextId{1} << 31;
+  return (context & 1) != 0 && (context & kPartitioned) == 0;
+}
+
+bool has_lost(const Members& m) noexcept {
+  return std::any_of(m.senders.begin(), m.senders.end(), is_lost) ||
+         std::any_of(m.others.begin(), m.others.end(), is_lost);
+}
+
+// Of a receive from any source: the first death that it has not been told; once nobody else can send,
+// the last one.
+Loss next_death(const Members& m, int own_process) {
+  std::vector<int> dead;
+  for (const int process : losses::all())
+    for (size_t i = 0; i < m.senders.size(); ++i)
+      if (process_of(m.senders[i]) == process) dead.push_back(static_cast<int>(i));
+  const bool is_alone =
+      std::all_of(m.senders.begin(), m.senders.end(), [&](int world_rank) {
+        return is_lost(world_rank) || process_of(world_rank) == own_process;
+      });
+  if (m.told < dead.size()) return {true, dead[m.told]};
+  return {is_alone && !dead.empty(), dead.empty() ? kAnySource : dead.back()};
+}
+
+Loss find_loss(const Members& m, ContextId context, int source, int own_process) {
+  if (is_collective(context)) return {has_lost(m), source};
+  if (source == kAnySource) return next_death(m, own_process);
+  return {is_lost(m.senders[static_cast<size_t>(source)]), source};
+}
+
+// --- the thread -------------------------------------------------------------------------------
+
+class Undertaker {
+ public:
+  explicit Undertaker(job::Job& job)
+      : job_(job),
+        process_(job.wireup()->index()),
+        end_(endpoint_of_process(process_)) {}
+  Result<> start();
+  void announce(int process);
+  void look();
+  void note_broken(int peer);
+  // Nothing of the network is used any more when it returns.
+  void stop();
+  int process() const noexcept { return process_; }
+
+ private:
+  static void* thread_main(void* self);
+  [[noreturn]] void run();
+  void bury(int process);
+  void wait_for_last_messages(int process);
+  void end_what_is_in_vain();
+  void fail_receives(Mailbox& mine);
+  void notify_ranks();
+  void look_after_net();
+
+  job::Job& job_;
+  const int process_;
+  Endpoint& end_;
+  std::mutex lock_;
+  std::condition_variable news_;
+  std::deque<int> announced_;  // this and the next two under the lock
+  std::set<int> broken_;
+  bool is_to_look_ = false;
+  std::mutex turn_;          // held by the thread while it uses the network
+  bool is_stopped_ = false;  // under turn_
+  // The thread's own: who is lost, and what the network has under way with whom must end soon.
+  struct Unfinished {
+    int process;
+    std::chrono::steady_clock::time_point end;
+  };
+  std::vector<Unfinished> unfinished_;
+};
+
+// As long as the process: orders may come when the job ends.
+constinit Undertaker* g_undertaker = nullptr;
+using OnLoss = void (*)(job::Job&, int);
+constinit OnLoss g_on_loss = nullptr;
+
+Result<> Undertaker::start() {
+  auto thread = start_service_thread("what follows from losses", &thread_main, this);
+  MPC_TRY(thread);
+  pthread_detach(*thread);
+  return {};
+}
+
+void Undertaker::announce(int process) {
+  const std::lock_guard lock(lock_);
+  announced_.push_back(process);
+  news_.notify_all();
+}
+
+void Undertaker::look() {
+  const std::lock_guard lock(lock_);
+  is_to_look_ = true;
+  news_.notify_all();
+}
+
+void Undertaker::note_broken(int peer) {
+  const std::lock_guard lock(lock_);
+  broken_.insert(peer);
+  news_.notify_all();
+}
+
+void Undertaker::stop() {
+  const std::lock_guard turn(turn_);
+  is_stopped_ = true;
+}
+
+void* Undertaker::thread_main(void* self) {
+  job::crash::prepare_kernel_thread();
+  static_cast<Undertaker*>(self)->run();
+}
+
+void Undertaker::run() {
+  for (;;) {
+    int process = -1;
+    {
+      std::unique_lock lock(lock_);
+      const auto has_news = [this] { return is_to_look_ || !announced_.empty(); };
+      if (unfinished_.empty())
+        news_.wait(lock, has_news);
+      else
+        news_.wait_for(lock, kLook, has_news);
+      is_to_look_ = false;
+      if (!announced_.empty()) {
+        process = announced_.front();
+        announced_.pop_front();
+      }
+    }
+    const std::lock_guard turn(turn_);
+    if (is_stopped_) {
+      unfinished_.clear();
+      continue;
+    }
+    if (process >= 0) {
+      bury(process);
+    } else {
+      end_what_is_in_vain();
+    }
+    look_after_net();
+  }
+}
+
+void Undertaker::bury(int process) {
+  // From now on others may want their offers back, whatever the rank here does.
+  if (!losses::any()) begin_to_serve();
+  wait_for_last_messages(process);
+  losses::note(process);
+  end_.lose(process);
+  unfinished_.push_back({process, std::chrono::steady_clock::now() + kMostEnd});
+  end_what_is_in_vain();
+  if (g_on_loss != nullptr) g_on_loss(job_, process);
+  notify_ranks();
+}
+
+// What it has sent before its death is received as ever, as far as it has got into the network.
+void Undertaker::wait_for_last_messages(int process) {
+  std::unique_lock lock(lock_);
+  news_.wait_for(lock, kLastMessages,
+                 [&] { return broken_.contains(process) || broken_.contains(-1); });
+}
+
+void Undertaker::end_what_is_in_vain() {
+  for_each_mailbox(
+      [](Mailbox& mailbox, void* self) {
+        static_cast<Undertaker*>(self)->fail_receives(mailbox);
+      },
+      this);
+  end_.recall_offers([](ContextId context) {
+    return is_collective(context) && has_lost_member(context);
+  });
+}
+
+void Undertaker::fail_receives(Mailbox& mine) {
+  std::set<ContextId> told;
+  Work work;
+  mine.lock_now();
+  mine.drain(work);
+  Entry* next = nullptr;
+  for (Entry* entry = mine.posted.first(); entry != nullptr; entry = next) {
+    next = entry->next[0];
+    const Key key = entry->key;
+    Loss loss;
+    {
+      const std::lock_guard lock(g_members_lock);
+      if (const Members* const members = find_members(key.context))
+        loss = find_loss(*members, key.context, key.source, process_);
+    }
+    if (!loss.is_there) continue;
+    if (key.source == kAnySource) told.insert(key.context);
+    auto& receive = static_cast<Operation&>(*entry);
+    mine.posted.remove(receive);
+    receive.status = Status{};
+    receive.status.source = loss.source;
+    receive.status.tag = key.tag;
+    receive.status.failed = true;
+    receive.status.error = Errc::kLost;
+    work.add_completion(receive);
+  }
+  {
+    const std::lock_guard lock(g_members_lock);
+    for (const ContextId context : told)
+      if (Members* const members = find_members(context)) ++members->told;
+  }
+  mine.unlock();
+  work.run();
+  mine.outside.note_end(mine);
+}
+
+void Undertaker::notify_ranks() {
+  const job::RankRange ranks = job_.local_ranks();
+  for (int r = ranks.first; r < ranks.end; ++r) notify(job_.rank(r));
+}
+
+// UCX ends what it has under way with the dead when it has lost the connection. Should it not, nobody
+// could say when their memory is free.
+void Undertaker::look_after_net() {
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(unfinished_, [&](const Unfinished& u) {
+    if (!end_.has_under_way(u.process)) return true;
+    if (now < u.end) return false;
+    end_job(job_, fmt::format(
+                      "mpcrun: process {} has died, and the network does not let go of "
+                      "the messages that process {} has under way with it; the job is "
+                      "ended",
+                      u.process, process_));
+    return true;
+  });
+}
+
+// --- gates ------------------------------------------------------------------------------------
+
+class GateReason final : public sched::WaitReason {
+ public:
+  explicit GateReason(const char* what) : what_(what) {}
+  std::string text() const override {
+    return fmt::format("{}: waits for the other processes that live", what_);
+  }
+  // By a word of the launcher's, which may be that somebody has died.
+  bool can_end_by_itself() const override { return true; }
+
+ private:
+  const char* what_;
+};
+
+}  // namespace
+
+Result<> watch_losses(job::Job& job) {
+  auto* const undertaker = new Undertaker(job);
+  MPC_TRY(undertaker->start());
+  g_undertaker = undertaker;
+  losses::on_loss([](int process) { g_undertaker->announce(process); });
+  return {};
+}
+
+void forget_losses() noexcept {
+  if (g_undertaker != nullptr) g_undertaker->stop();
+}
+
+void on_loss(void (*handler)(job::Job& job, int process)) noexcept {
+  g_on_loss = handler;
+}
+
+void note_broken(int peer) noexcept {
+  if (g_undertaker != nullptr) g_undertaker->note_broken(peer);
+}
+
+void add_members(ContextId context, std::span<const int> senders,
+                 std::span<const int> others) {
+  const std::lock_guard lock(g_members_lock);
+  all_members()[context] = {senders, others};
+}
+
+void remove_members(ContextId context) noexcept {
+  const std::lock_guard lock(g_members_lock);
+  all_members().erase(context);
+}
+
+Loss take_loss(ContextId context, int source) {
+  const std::lock_guard lock(g_members_lock);
+  Members* const members = find_members(context);
+  if (members == nullptr) return {};
+  const Loss loss = find_loss(*members, context, source, g_undertaker->process());
+  if (loss.is_there && source == kAnySource) ++members->told;
+  return loss;
+}
+
+bool has_lost_member(ContextId context) {
+  const std::lock_guard lock(g_members_lock);
+  const Members* const members = find_members(context);
+  return members != nullptr && has_lost(*members);
+}
+
+void look_after_receive(ContextId context, int source) {
+  {
+    const std::lock_guard lock(g_members_lock);
+    const Members* const members = find_members(context);
+    if (members == nullptr ||
+        !find_loss(*members, context, source, g_undertaker->process()).is_there)
+      return;
+  }
+  g_undertaker->look();
+}
+
+void look_after_send(ContextId context) {
+  if (is_collective(context) && has_lost_member(context)) g_undertaker->look();
+}
+
+void end_job(job::Job& job, const std::string& why) {
+  job.wireup()->tell(wireup::Report::kEnding, 1, why);
+}
+
+void pass_gate(job::Rank& self, Gate gate, const char* what) {
+  // Shared: the launcher's word comes on another thread.
+  const auto is_open = std::make_shared<std::atomic<bool>>(false);
+  begin_to_serve();
+  self.job->wireup()->arrive_at(gate, [is_open, &self] {
+    is_open->store(true, std::memory_order_release);  // pairs with the look below
+    notify(self);
+  });
+  wait_until(
+      self, nullptr, 0,
+      [](void* open) {
+        return static_cast<std::atomic<bool>*>(open)->load(std::memory_order_acquire);
+      },
+      is_open.get(), GateReason(what));
+  end_to_serve();
+}
+
+}  // namespace mpc::msg
