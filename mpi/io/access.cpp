@@ -93,9 +93,12 @@ io::Outcome Access::move() noexcept {
     return is_read ? io::read(target, *stream_, begin_, buffer_)
                    : io::write(target, *stream_, begin_, buffer_);
   }
-  const Count end = begin_ + buffer_.bytes();
-  const io::AtomicAccess alone(*share_, stream_->offset_of(begin_),
-                               stream_->end_of(end), is_read);
+  // Where tiles overlap, an access of several does not end where its last byte lies.
+  const bool is_ordered = stream_->is_ordered();
+  const Count end = stream_->end_of(begin_ + buffer_.bytes());
+  const io::AtomicAccess alone(*share_, is_ordered ? stream_->offset_of(begin_) : 0,
+                               is_ordered ? end : std::numeric_limits<Count>::max(),
+                               is_read);
   if (alone.error() != 0) return {0, alone.error()};
   target.lock = nullptr;
   target.locks_range = false;  // has it

@@ -99,9 +99,9 @@ Err find_displacement(File& file, Count given, Count* out) {
   return kSuccess;
 }
 
-// Parts may overlap in files that are only read; they may not begin before others. Of two tiles.
+// Parts may overlap in files that are only read; they may not begin before others. Of one tile.
 bool goes_back(const io::View& view, Count tile_bytes) {
-  io::FileRuns runs(view, 0, 2 * tile_bytes);
+  io::FileRuns runs(view, 0, tile_bytes);
   Count before = view.displacement();
   for (io::FileRuns::Run run; runs.next(&run); before = run.offset)
     if (run.offset < before) return true;
@@ -117,7 +117,7 @@ Err make_view(File& file, Count displacement, const dt::Datatype& etype,
   MPC_MPI_TRY(file_type(out->datarep, filetype, &in_file));
   MPC_MPI_TRY(file_bytes(out->datarep, etype, 1, &etype_bytes));
   out->stream = std::make_shared<const io::View>(displacement, etype_bytes, in_file);
-  if (!out->stream->is_ordered() &&
+  if (!out->stream->has_ordered_tiles() &&
       (!file.is(MPI_MODE_RDONLY) || goes_back(*out->stream, in_file->size())))
     return fail(MPI_ERR_IO,
                 "the displacements of the filetype decrease, or its parts overlap");

@@ -27,7 +27,8 @@ View::View(Count displacement, Count etype_bytes, dt::TypeRef filetype)
   mean_run_ = std::max<Count>(size_ / block_count(layout), 1);
   if (is_contiguous_) return;
   first_ = first_offset(layout);
-  is_ordered_ = only_goes_up(layout) && end_offset(layout) - first_ <= extent_;
+  has_ordered_tiles_ = only_goes_up(layout);
+  is_ordered_ = has_ordered_tiles_ && end_offset(layout) - first_ <= extent_;
 }
 
 Count View::offset_of(Count byte) const noexcept {

@@ -30,6 +30,8 @@ class View {
   bool is_contiguous() const noexcept { return is_contiguous_; }
   // The stream only goes up in the file, so that stream_before() has a meaning.
   bool is_ordered() const noexcept { return is_ordered_; }
+  // The same of one tile. The next may begin before it ends: of a filetype's extent MPI says nothing.
+  bool has_ordered_tiles() const noexcept { return has_ordered_tiles_; }
   bool is_empty() const noexcept { return size_ == 0; }  // a filetype without data
 
   // Where the byte lies; where the one before it ends. Cost: O(depth * log(entries)), as the next.
@@ -65,7 +67,7 @@ class View {
   Count size_, extent_;
   Count first_ = 0;  // of a tile's data, relative to the tile
   Count mean_run_ = 1;
-  bool is_contiguous_, is_ordered_ = true;
+  bool is_contiguous_, is_ordered_ = true, has_ordered_tiles_ = true;
 };
 
 // The stretches of the file that hold bytes [begin, end) of the stream, in its order.

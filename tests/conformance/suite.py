@@ -69,25 +69,37 @@ def fetch(work):
     return found[-1].parent
 
 
-def download(package, work):
-    """The tarball of a Debian source package, in work/src. Errors: FetchError."""
+def download(package, work, later_releases=()):
+    """The tarball of a Debian source package, in work/src: of this machine's release or, where the mirror has lost
+    that file, of the first of `later_releases` that has it. Errors: FetchError, the first one."""
     sources = work / "src"
     sources.mkdir(parents=True, exist_ok=True)
+    first_error = None
+    for release in ("", *later_releases):
+        found = sorted(sources.glob(f"{package}_*.orig.tar.*"))
+        if found:
+            return found[-1]
+        try:
+            _download_from(release, package, work, sources)
+        except FetchError as error:
+            first_error = first_error or error
     found = sorted(sources.glob(f"{package}_*.orig.tar.*"))
     if not found:
-        options = _private_apt(work / "apt")
-        print(f"fetching the Debian source package {package} ...", flush=True)
-        _apt(["apt-get", *options, "-qq", "update"], sources)
-        _apt(["apt-get", *options, "-qq", "--download-only", "--tar-only", "source", package], sources)
-        found = sorted(sources.glob(f"{package}_*.orig.tar.*"))
-    if not found:
-        raise FetchError(f"apt-get source left no {package}_*.orig.tar.* in {sources}")
+        raise first_error or FetchError(f"apt-get source left no {package}_*.orig.tar.* in {sources}")
     return found[-1]
 
 
-def _private_apt(folder):
-    """Options that keep apt away from /etc/apt and from the system's package lists."""
+def _download_from(release, package, work, sources):
+    options = _private_apt(work / (f"apt-{release}" if release else "apt"), release)
+    print(f"fetching the Debian source package {package}{' of ' if release else ''}{release} ...", flush=True)
+    _apt(["apt-get", *options, "-qq", "update"], sources)
+    _apt(["apt-get", *options, "-qq", "--download-only", "--tar-only", "source", package], sources)
+
+
+def _private_apt(folder, release=""):
+    """Options that keep apt away from /etc/apt and from the system's package lists; "": this machine's release."""
     mirror, suite = _debian_mirror()
+    suite = release or suite
     for part in ("parts", "lists/partial", "cache/archives/partial"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "parts/source.sources").write_text(

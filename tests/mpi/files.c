@@ -267,6 +267,48 @@ static void sizes(const char* name) {
   CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+/* Rank 0 writes a header before its part of an array, all in one type: the array's lower bound is the whole type's, so
+   its extent is shorter than it is, and a second tile would begin inside of the first. (PnetCDF has such views.) */
+static void header_and_array(const char* name, int is_atomic) {
+  enum { kHeader = 512, kRows = 4, kColumns = 3 };
+  MPI_File file = new_file(name);
+  MPI_Datatype array, type;
+  MPI_Status status;
+  const int sizes[] = {kRows, kColumns * size}, part[] = {kRows, kColumns},
+            starts[] = {0, kColumns * rank};
+  const int bytes = kRows * kColumns * (int)sizeof(int),
+            mine = (rank == 0 ? kHeader : 0) + bytes;
+  char data[kHeader + kRows * kColumns * sizeof(int)],
+      *all = calloc(1, (size_t)(kHeader + bytes * size));
+  MPI_Type_create_subarray(2, sizes, part, starts, MPI_ORDER_C, MPI_INT, &array);
+  MPI_Type_create_struct(2, (int[]){rank == 0 ? kHeader : 0, 1},
+                         (MPI_Aint[]){0, kHeader}, (MPI_Datatype[]){MPI_BYTE, array},
+                         &type);
+  MPI_Type_commit(&type);
+  memset(data, 1 + rank, sizeof data);
+  CHECK(MPI_File_set_atomicity(file, is_atomic) == MPI_SUCCESS);
+  CHECK(MPI_File_set_view(file, 0, MPI_BYTE, type, "native", MPI_INFO_NULL) ==
+        MPI_SUCCESS);
+  CHECK(MPI_File_write_at_all(file, 0, data, mine, MPI_BYTE, &status) == MPI_SUCCESS);
+  CHECK(count_of(&status, MPI_BYTE) == mine);
+  memset(data, 0, sizeof data);
+  CHECK(MPI_File_read_at_all(file, 0, data, mine, MPI_BYTE, &status) == MPI_SUCCESS);
+  CHECK(count_of(&status, MPI_BYTE) == mine);
+  for (int i = 0; i < mine; ++i) CHECK(data[i] == 1 + rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) ==
+        MPI_SUCCESS);
+  CHECK(MPI_File_read_at(file, 0, all, kHeader + bytes * size, MPI_BYTE, &status) ==
+        MPI_SUCCESS);
+  for (int i = 0; i < kHeader; ++i) CHECK(all[i] == 1);
+  for (int i = 0; i < kRows * kColumns * size; ++i)
+    CHECK(all[kHeader + i * (int)sizeof(int)] == 1 + i / kColumns % size);
+  MPI_Type_free(&array);
+  MPI_Type_free(&type);
+  free(all);
+  CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -282,6 +324,8 @@ int main(int argc, char** argv) {
   }
   shared_pointers(name);
   atomic_mode(name);
+  header_and_array(name, 0);
+  header_and_array(name, 1);
   sizes(name);
   return finish();
 }

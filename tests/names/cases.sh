@@ -87,6 +87,25 @@ endforeach()
 END_OF_CMAKE
 }
 
+# part.c, a module of Python's: part.size() is the number of ranks.
+extension_module() {
+  cat >part.c <<'END_OF_C'
+#include <Python.h>
+#include <mpi.h>
+static int value = -1;
+static PyObject* size(PyObject* self, PyObject* nothing) {
+  (void)self, (void)nothing;
+  MPI_Init(NULL, NULL);
+  MPI_Comm_size(MPI_COMM_WORLD, &value);
+  MPI_Finalize();
+  return PyLong_FromLong(value);
+}
+static PyMethodDef methods[] = {{"size", size, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "part", "", -1, methods};
+PyMODINIT_FUNC PyInit_part(void) { return PyModule_Create(&module); }
+END_OF_C
+}
+
 cmake_builds() {
   need cmake
   need make  # what cmake generates for, unless told otherwise
@@ -176,6 +195,38 @@ add_test(prog ${MPIEXEC} ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG} 3 ${CMAKE_C
 set_tests_properties(prog PROPERTIES PASS_REGULAR_EXPRESSION "ok 3\nok 3\nok 3")
 END_OF_CMAKE
   sed -i 's/int shared = 1;/int shared = 1;\nint count(void);/; s/  if (shared ==/  if (count() == 1 \&\& shared ==/' main.c
+  cmake_builds
+  ;;
+cmake_functions)
+  # The plain compiler with FindMPI's flags: what is not there is not found, in a project's tests and in its programs; a
+  # module may still leave symbols to the program that loads it.
+  echo 'int only_in_the_program(void); int in_module(void) { return only_in_the_program(); }' >module.c
+  cat >CMakeLists.txt <<'END_OF_CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(p C)
+enable_testing()
+find_package(MPI REQUIRED)
+include(CheckFunctionExists)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+check_function_exists(MPI_Comm_spawn THERE_BY_TARGET)
+check_function_exists(MPI_No_such_thing ABSENT_BY_TARGET)
+set(CMAKE_REQUIRED_FLAGS "${MPI_C_COMPILE_FLAGS} ${MPI_C_LINK_FLAGS}")
+set(CMAKE_REQUIRED_LIBRARIES ${MPI_C_LIBRARIES})
+check_function_exists(MPI_Comm_spawn THERE_BY_VARIABLES)
+check_function_exists(MPI_No_such_thing ABSENT_BY_VARIABLES)
+if(NOT THERE_BY_TARGET OR NOT THERE_BY_VARIABLES OR ABSENT_BY_TARGET OR ABSENT_BY_VARIABLES)
+  message(FATAL_ERROR "found: ${THERE_BY_TARGET} ${THERE_BY_VARIABLES}; found by mistake: ${ABSENT_BY_TARGET} "
+                      "${ABSENT_BY_VARIABLES}; flags: ${MPI_C_LINK_FLAGS}")
+endif()
+foreach(kind MODULE SHARED)
+  add_library(part_${kind} ${kind} module.c)
+  target_link_libraries(part_${kind} PRIVATE MPI::MPI_C)
+endforeach()
+add_executable(prog main.c)
+target_link_libraries(prog PRIVATE MPI::MPI_C)
+add_test(NAME prog COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 prog)
+set_tests_properties(prog PROPERTIES PASS_REGULAR_EXPRESSION "ok 3\nok 3\nok 3")
+END_OF_CMAKE
   cmake_builds
   ;;
 cmake_pic)
@@ -287,21 +338,7 @@ END_OF_MESON
 python)
   # An extension module, as a package builds it that is given MPICC or CC.
   python3 -c 'import setuptools' 2>/dev/null || left_out "python3-setuptools is not installed"
-  cat >part.c <<'END_OF_C'
-#include <Python.h>
-#include <mpi.h>
-static PyObject* size(PyObject* self, PyObject* nothing) {
-  int value = 0;
-  (void)self, (void)nothing;
-  MPI_Init(NULL, NULL);
-  MPI_Comm_size(MPI_COMM_WORLD, &value);
-  MPI_Finalize();
-  return PyLong_FromLong(value);
-}
-static PyMethodDef methods[] = {{"size", size, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "part", "", -1, methods};
-PyMODINIT_FUNC PyInit_part(void) { return PyModule_Create(&module); }
-END_OF_C
+  extension_module
   cat >setup.py <<'END_OF_PYTHON'
 from setuptools import Extension, setup
 setup(name="part", version="1", ext_modules=[Extension("part", ["part.c"])])
@@ -314,21 +351,7 @@ pip)
   # As mpi4py's: MPICC names the compiler, and pip builds a wheel of it.
   /usr/bin/python3 -m pip --version >/dev/null 2>&1 || left_out "python3-pip is not installed"
   /usr/bin/python3 -c 'import setuptools, wheel' 2>/dev/null || left_out "python3-setuptools, python3-wheel are not installed"
-  cat >part.c <<'END_OF_C'
-#include <Python.h>
-#include <mpi.h>
-static int value = -1;
-static PyObject* size(PyObject* self, PyObject* nothing) {
-  (void)self, (void)nothing;
-  MPI_Init(NULL, NULL);
-  MPI_Comm_size(MPI_COMM_WORLD, &value);
-  MPI_Finalize();
-  return PyLong_FromLong(value);
-}
-static PyMethodDef methods[] = {{"size", size, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "part", "", -1, methods};
-PyMODINIT_FUNC PyInit_part(void) { return PyModule_Create(&module); }
-END_OF_C
+  extension_module
   cat >setup.py <<'END_OF_PYTHON'
 import os
 from setuptools import Extension, setup

@@ -5,7 +5,7 @@ Each is built with our MPI and with the peers, run at 1, 2, 4 and 16 ranks in tu
 the peers: bit by bit, or within what the program itself allows. Foreign sources stay below --work.
 
 Exit status: 0 all is right, 1 something of ours is not, 2 it could not run, 3 all that ran is right, but a
-source package could not be downloaded.
+program was not run: its source could not be downloaded, or what it needs is not installed.
 """
 import argparse
 import datetime
@@ -117,9 +117,12 @@ def run(options):
     wrong, absent = [], []
     for program in options.programs:
         try:
-            source = trees.tarball(program, options.work)
+            reason = trees.missing(program)
+            source = None if reason else trees.tarball(program, options.work)
         except suite.FetchError as error:
-            print(f"programs: {program.name} was NOT run, its source cannot be downloaded:\n{error}", file=sys.stderr)
+            reason = f"its source cannot be downloaded:\n{error}"
+        if reason:
+            print(f"programs: {program.name} was NOT run: {reason}", file=sys.stderr)
             absent.append(program.name)
             continue
         if not run_one(program, source, found, options):
@@ -127,7 +130,7 @@ def run(options):
     done = len(options.programs) - len(absent)
     print(f"programs: {done - len(wrong)} of {done} programs right" +
           (f"; NOT right: {' '.join(wrong)}" if wrong else "") +
-          (f"; NOT downloaded: {' '.join(absent)}" if absent else ""))
+          (f"; NOT run: {' '.join(absent)}" if absent else ""))
     return 1 if wrong else 3 if absent else 0
 
 

@@ -3,19 +3,23 @@
 import contextlib
 import io
 import math
+import re
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import compare  # noqa: E402
+import names  # noqa: E402
 import page  # noqa: E402
 import programs  # noqa: E402
 import runs  # noqa: E402
 import trees  # noqa: E402
-from apps import PROGRAMS, blacs, hpcc, tachyon  # noqa: E402
+from trees import suite  # noqa: E402
+from apps import PROGRAMS, armci, blacs, coarrays, hpcc, p4est, pnetcdf, tachyon  # noqa: E402
 from model import Case, Number, Program, Wrong, grid, grids  # noqa: E402
 
 CIRCUMSTANCES = page.Circumstances("2026-11-23", "abc1234", 2, 0.1, "./run programs demo")
@@ -215,9 +219,34 @@ class Building(unittest.TestCase):
 
     def test_a_missing_command_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
-            tree, source = self.tree(Path(folder), recipe, commands=("no-such-command",))
-            with self.assertRaisesRegex(trees.BuildError, "no-such-command is not installed"):
-                tree.prepare(source)
+            tree, _ = self.tree(Path(folder), recipe, commands=("sh", "no-such-command"))
+            self.assertRegex(trees.missing(tree.program), "^no-such-command is not installed")
+            self.assertEqual(trees.missing(Program("demo", "demo", "", "", recipe, None, commands=("sh",))), "")
+
+    def test_a_build_finds_this_mpi_by_the_names_of_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree, source = self.tree(Path(folder), lambda tree: tree.run("sh", "-c", "mpicc -c && mpirun -n 2 prog"))
+            tree.mpi = SimpleNamespace(name="peer", compiler="echo", cxx="echo", fortran="echo", launcher="echo",
+                                       launch_options=["an option"], version=lambda: "1")
+            self.assertTrue(tree.prepare(source))
+            self.assertEqual(tree.log.read_text().splitlines()[-2:], ["-c", "an option -n 2 prog"])
+        ours = SimpleNamespace(name="ours", compiler="/opt/mpc/bin/mpcc")
+        self.assertEqual(names.folder(ours, Path("/work")), Path("/opt/mpc/compat/bin"))
+
+    def test_a_source_that_this_release_has_lost_is_taken_from_a_later_one(self):
+        asked = []
+        def apt(command, folder):
+            release = re.search(r"apt(-\w+)?/parts", " ".join(command)).group(1) or ""
+            asked.append(release)
+            if release == "":
+                raise suite.FetchError("404")
+            Path(folder, "demo_2.orig.tar.gz").touch()
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(suite, "_apt", apt):
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(suite.download("demo", Path(folder), ("trixie", "sid")).name, "demo_2.orig.tar.gz")
+                self.assertEqual(set(asked), {"", "-trixie"})
+                with self.assertRaisesRegex(suite.FetchError, "404"):
+                    suite.download("other", Path(folder))
 
     def test_the_version_is_that_of_the_tarball(self):
         self.assertEqual(trees.version(Path("tachyon_0.99~b6+dsx.orig.tar.gz")), "0.99~b6+dsx")
@@ -304,6 +333,35 @@ class Recipes(unittest.TestCase):
                           [*lines[:-1], "MPIFFT_maxErr=99"], [*lines, "...... FAILED"]):
                 with self.assertRaises(Wrong):
                     said("\n".join(wrong))
+
+    def test_what_a_forest_counts_is_compared_and_what_ranks_say_is_not(self):
+        text = "[p4est] Done p4est_new with 6 total quadrants\n[p4est 1] balance mismatch\n[p4est] CC   mpicc\n"
+        self.assertEqual(p4est.counts(text, None), {"line 0": "Done p4est_new with 6 total quadrants"})
+        with self.assertRaises(Wrong):
+            p4est.counts(text + "[p4est 1] Abort: Assertion\n", None)
+
+    def test_coarrays_run_with_the_images_that_they_want(self):
+        self.assertTrue(coarrays.wanted("syncall", 8, 16) and coarrays.wanted("get_array", 2, 2))
+        self.assertFalse(coarrays.wanted("get_array", 2, 4) or coarrays.wanted("issue-493-coindex-slice", 8, 16)
+                         or coarrays.wanted("image_fail_test_1", 4, 4))
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "out").mkdir()
+            Path(folder, "out/CTestTestfile.cmake").write_text(
+                'add_test([=[a b]=] "/bin/bash" "/out/bin/cafrun" "-np" "2" "--oversubscribe" "/w/out/bin/t/ab" "true")\n')
+            case, = coarrays.cases(Path(folder), 2)
+            self.assertEqual((case.program, case.arguments), ("/w/out/bin/t/ab", ["true"]))
+        with self.assertRaises(Wrong):
+            coarrays.passed("Test failed.", None)
+
+    def test_tests_that_say_they_failed_are_wrong(self):
+        self.assertEqual(armci.without_errors("Test complete: PASS\n", None), {})
+        with self.assertRaisesRegex(Wrong, "Data validation failed"):
+            armci.without_errors("0: Data validation failed at [1, 2]\n", None)
+        results = pnetcdf.file_of(Path("/nonexistent"))
+        self.assertEqual(results("*** TESTING C   vectors for put ------ pass\n", Path("/nonexistent")), {})
+        for text in ("*** TESTING C   vectors for put ------ fail with 2 mismatches\n", "nothing\n"):
+            with self.assertRaises(Wrong):
+                results(text, Path("/nonexistent"))
 
 
 if __name__ == "__main__":

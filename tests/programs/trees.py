@@ -16,11 +16,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 import suite  # noqa: E402
 
+import names  # noqa: E402
+
 BUILD_LIMIT_S = 3600
+# Of Debian; the mirror keeps no tarball that only an older point release had.
+LATER_RELEASES = ("trixie", "unstable")
 LOG_TAIL_LINES = 12
 # Of the caller's environment: they would change what is compiled.
 NOT_INHERITED = ("MAKEFLAGS", "MAKELEVEL", "CC", "CXX", "FC", "F77", "CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS",
-                 "LDFLAGS", "CPPFLAGS", "MPICC")
+                 "LDFLAGS", "CPPFLAGS", "MPICC", "MPICXX", "MPIFC", "MPI_HOME", "PKG_CONFIG_PATH")
 
 
 class BuildError(Exception):
@@ -30,10 +34,16 @@ class BuildError(Exception):
 def tarball(program, work):
     """The program's source, as Debian has it. Errors: suite.FetchError."""
     try:
-        return suite.download(program.package, work)
+        return suite.download(program.package, work, LATER_RELEASES)
     except suite.FetchError as error:
         raise suite.FetchError(f"{error}\nA tarball {program.package}_VERSION.orig.tar.gz that is put into "
                                f"{work / 'src'} is used instead.") from None
+
+
+def missing(program):
+    """What a program needs to be built and this machine has not, in words; "" where it has all."""
+    names = [name for name in program.commands if not shutil.which(name)]
+    return f"{', '.join(names)} is not installed (cmake/packages-programs.txt)" if names else ""
 
 
 def version(path):
@@ -62,9 +72,11 @@ class Tree:
         self.program, self.mpi, self.jobs = program, mpi, jobs
         self.folder = work / f"{program.name}-{mpi.name}"
         self.log = self.folder.with_suffix(".log")
+        self.names = None       # folder that comes first in PATH: mpicc, mpirun and their kin are this MPI's
 
     def prepare(self, source):
         """Builds it unless that is done already. Returns whether it had to. Errors: BuildError."""
+        self.names = names.folder(self.mpi, self.folder.parent)
         stamp = self.folder / "built.key"
         key = self.key(source)
         if stamp.exists() and stamp.read_text() == key:
@@ -72,9 +84,6 @@ class Tree:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.log.write_text("")
-        missing = [name for name in self.program.commands if not shutil.which(name)]
-        if missing:
-            raise BuildError(f"{', '.join(missing)} is not installed (cmake/packages-programs.txt)")
         self.run("tar", "xf", str(source), "--strip-components=1", "--no-same-owner")
         self.program.build(self)
         stamp.write_text(key)
@@ -88,6 +97,7 @@ class Tree:
     def run(self, *command, cwd=".", environment=None):
         """A command of the build. Errors: BuildError with the end of what it printed."""
         inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+        inherited["PATH"] = f"{self.names}:{inherited.get('PATH', os.defpath)}"
         with self.log.open("ab") as out:
             out.write(f"\n$ {shlex.join(command)}\n".encode())
             out.flush()
@@ -104,6 +114,12 @@ class Tree:
             said = self.log.read_bytes()[begin:].decode(errors="replace").splitlines()[-LOG_TAIL_LINES:]
             raise BuildError(f"`{shlex.join(command)}` ended with status {status} (whole log: {self.log}):\n" +
                              "\n".join(said))
+
+    def configure(self, *options, cwd="."):
+        """Autoconf's script, made first where the source has none; it finds MPI in PATH."""
+        if not (self.folder / cwd / "configure").exists():
+            self.run("autoreconf", "-fi", cwd=cwd)
+        self.run("./configure", *options, cwd=cwd)
 
     def make(self, *words, cwd="."):
         self.run("make", f"-j{self.jobs}", *words, cwd=cwd)

@@ -65,6 +65,17 @@ bool is_gfortran(const std::string& compiler) {
           std::strstr(path, "gfortran") != nullptr);
 }
 
+// Debian's cc is a link to a link to it.
+bool is_gcc(const std::string& compiler) {
+  char path[PATH_MAX];
+  const bool has_path =
+      compiler[0] == '/' && ::realpath(compiler.c_str(), path) != nullptr;
+  const std::string name = has_path ? path : compiler;
+  if (name.find("clang") != std::string::npos) return false;
+  return name.find("gcc") != std::string::npos ||
+         name.find("g++") != std::string::npos || is_gfortran(name);
+}
+
 Words compile_flags(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-fPIC"};
   // A program's own functions are never replaced from outside: let them be inlined.
@@ -170,6 +181,16 @@ void print_for_cmake(const Words& flags) {
   std::puts(line.c_str());
 }
 
+// FindMPI leaves out any -z, and what it keeps is for programs and libraries alike: programs
+// could have undefined symbols, and check_function_exists would find every function. GCC's specs
+// can ask what is linked. They pass as a part of another option, cut at the semicolon later.
+void print_link_for_cmake(Words flags, const Arguments& a, const Prefix& prefix) {
+  if (is_gcc(a.compiler)) flags.front() += ";-specs=" + prefix.parts + "/program.specs";
+  std::string line;
+  for (const std::string& flag : flags) line += (line.empty() ? "" : " ") + flag;
+  std::puts(line.c_str());
+}
+
 // MPICH prints the compiler, too; who parses that skips the first word.
 Words with_compiler(const Arguments& a, const Words& flags) {
   Words words = {a.compiler};
@@ -183,6 +204,8 @@ int answer_query(const Arguments& a, const Prefix& prefix) {
     print_for_cmake(compile_flags(a, prefix));
   } else if (q == "compile") {
     print(compile_flags(a, prefix));
+  } else if (q == "link" && is_asked_by_cmake()) {
+    print_link_for_cmake(link_flags_for_others(a, prefix), a, prefix);
   } else if (q == "link") {
     print(link_flags_for_others(a, prefix));
   } else if (q == "compile_info") {

@@ -68,6 +68,18 @@ TEST(View, TellsWhatDoesNotOnlyGoUp) {
       View(0, 1, *dt::make_hindexed(lengths, overlap, byte_type())).is_ordered());
 }
 
+TEST(View, TellsTilesThatOverlapFromATileThatGoesBack) {
+  const std::vector<Count> lengths{4, 2}, up{0, 6}, back{4, 0};
+  const View longer_than_its_extent(
+      0, 1, *dt::make_resized(**dt::make_hindexed(lengths, up, byte_type()), 0, 3));
+  EXPECT_FALSE(longer_than_its_extent.is_ordered());
+  EXPECT_TRUE(longer_than_its_extent.has_ordered_tiles());
+  EXPECT_EQ(longer_than_its_extent.offset_of(5), 7);
+  EXPECT_EQ(longer_than_its_extent.offset_of(6), 3);
+  EXPECT_FALSE(
+      View(0, 1, *dt::make_hindexed(lengths, back, byte_type())).has_ordered_tiles());
+}
+
 TEST(FileRuns, JoinsWhatTouchesAcrossTiles) {
   const std::vector<Count> lengths{2, 2}, places{0, 6};
   const View view(0, 1, *dt::make_hindexed(lengths, places, byte_type()));
