@@ -108,7 +108,9 @@ std::optional<Err> reduce(const char* name, OneWayCall& call, const void* sendbu
   MPC_MPI_TRY(bound.bind(op, *type, type.handle));
   call.op.apply = BoundOp::apply_alone;
   call.op.context = &bound;
-  return run(name, comm, call);
+  const Err error = run(name, comm, call);
+  call.op.context = nullptr;  // it ends here
+  return error;
 }
 
 }  // namespace

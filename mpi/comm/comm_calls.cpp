@@ -269,7 +269,7 @@ Err comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
       key_of_members(MeetingKind::kCreateGroup, table, comm.context(),
                      static_cast<uint32_t>(tag)),
       members_of(comm.self(), *table), [](FoundingRoom&) {}, "MPI_Comm_create_group");
-  if (is_broken(*room)) [[unlikely]]
+  if (room->is_broken) [[unlikely]]
     return fail_without_member("MPI_Comm_create_group", comm);
   Comm::Spec spec;
   spec.group = table;

@@ -65,7 +65,7 @@ bool is_null(const ConversionFunction& function) noexcept {
   return function.classic == nullptr && function.large == nullptr;
 }
 
-Err in_external32(Result<size_t> result) {
+Err in_external32(const Result<size_t>& result) {
   return result ? kSuccess : fail(MPI_ERR_CONVERSION, result.error().message);
 }
 

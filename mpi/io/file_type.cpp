@@ -27,12 +27,10 @@ struct Arguments {
 };
 
 Result<dt::TypeRef> make_darray(const Arguments& x) {
-  const int n = x.i[2];
-  const auto part = [&](int k) {
-    return x.i.subspan(static_cast<size_t>(3 + k * n), static_cast<size_t>(n));
-  };
-  return dt::make_darray(x.i[0], x.i[1], x.ints(3, n), part(1), part(2), part(3),
-                         x.i[static_cast<size_t>(3 + 4 * n)], x.old());
+  const auto n = static_cast<size_t>(x.i[2]);
+  const auto part = [&](size_t k) { return x.i.subspan(3 + k * n, n); };
+  return dt::make_darray(x.i[0], x.i[1], x.ints(3, x.i[2]), part(1), part(2), part(3),
+                         x.i[3 + 4 * n], x.old());
 }
 
 Result<dt::TypeRef> make_struct(const Arguments& x) {
@@ -65,7 +63,7 @@ Result<dt::TypeRef> make_again(int combiner, const Arguments& x) {
     case abi::kCombinerSubarray: {
       const int n = x.i[0];
       return dt::make_subarray(x.ints(1, n), x.ints(1 + n, n), x.ints(1 + 2 * n, n),
-                               x.i[static_cast<size_t>(1 + 3 * n)], old);
+                               x.i[1 + 3 * static_cast<size_t>(n)], old);
     }
     case abi::kCombinerDarray:
       return make_darray(x);

@@ -20,6 +20,7 @@ namespace mpc::mpi {
 struct Place {
   std::string path;     // empty: unknown
   uint64_t offset = 0;  // in that file's address space, within the call
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means what the compiler generates
   auto operator<=>(const Place&) const = default;
 };
 Place place_of(const void* return_address);

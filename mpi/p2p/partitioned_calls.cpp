@@ -35,23 +35,24 @@ Err make(const char* call, const void* buf, int partitions, Count count,
   return kSuccess;
 }
 
-// The half behind a request, or why there is none; errors are its communicator's.
-Err half_of(Request& request, Partitioned** out) {
-  if (request.kind() != RequestKind::kPartitioned)
-    return blame(
-        fail(MPI_ERR_REQUEST,
-             fmt::format("the request of {} is not partitioned", request.call())),
-        request.comm());
-  *out = static_cast<Partitioned*>(request.several.get());
-  return kSuccess;
+// The half behind a request; null: `error` says why there is none, and is its communicator's.
+Partitioned* half_of(Request& request, Err& error) {
+  if (request.kind() == RequestKind::kPartitioned)
+    return static_cast<Partitioned*>(request.several.get());
+  error =
+      blame(fail(MPI_ERR_REQUEST,
+                 fmt::format("the request of {} is not partitioned", request.call())),
+            request.comm());
+  return nullptr;
 }
 
-Err active_half_of(Request& request, Partitioned** out) {
-  MPC_MPI_TRY(half_of(request, out));
-  if (request.is_active) return kSuccess;
-  return blame(fail(MPI_ERR_REQUEST,
-                    "the request is inactive: MPI_Start comes before MPI_Pready"),
-               request.comm());
+Partitioned* active_half_of(Request& request, Err& error) {
+  Partitioned* const half = half_of(request, error);
+  if (half == nullptr || request.is_active) return half;
+  error = blame(fail(MPI_ERR_REQUEST,
+                     "the request is inactive: MPI_Start comes before MPI_Pready"),
+                request.comm());
+  return nullptr;
 }
 
 // The request may be gone when its last partition is ready: the communicator is kept.
@@ -76,14 +77,16 @@ Err precv_init(void* buf, int partitions, Count count, const dt::Datatype& type,
 }
 
 Err pready(int partition, Request& request) {
-  Partitioned* half = nullptr;
-  MPC_MPI_TRY(active_half_of(request, &half));
+  Err error;
+  Partitioned* const half = active_half_of(request, error);
+  if (half == nullptr) return error;
   return ready(request, *half, partition, partition);
 }
 
 Err pready_range(int low, int high, Request& request) {
-  Partitioned* half = nullptr;
-  MPC_MPI_TRY(active_half_of(request, &half));
+  Err error;
+  Partitioned* const half = active_half_of(request, error);
+  if (half == nullptr) return error;
   if (low > high)
     return blame(
         fail(MPI_ERR_ARG,
@@ -93,8 +96,9 @@ Err pready_range(int low, int high, Request& request) {
 }
 
 Err pready_list(int, std::span<const int> partitions, Request& request) {
-  Partitioned* half = nullptr;
-  MPC_MPI_TRY(active_half_of(request, &half));
+  Err error;
+  Partitioned* const half = active_half_of(request, error);
+  if (half == nullptr) return error;
   // All of them before the first one leaves: the request may be gone after the last.
   for (const int partition : partitions) {
     if (!half->has_partition(partition))
@@ -106,10 +110,10 @@ Err pready_list(int, std::span<const int> partitions, Request& request) {
 }
 
 Err parrived(Request& request, int partition, int* flag) {
-  Partitioned* half = nullptr;
-  MPC_MPI_TRY(half_of(request, &half));
-  bool has_arrived = false;
   Err error;
+  Partitioned* const half = half_of(request, error);
+  if (half == nullptr) return error;
+  bool has_arrived = false;
   const auto look = [&] {
     error = half->arrived(partition, &has_arrived);
     return error || has_arrived;
