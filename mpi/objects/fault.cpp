@@ -18,7 +18,7 @@
 // Of this library, by the linker: where its file begins and its code ends.
 extern "C" {
 [[gnu::visibility("hidden")]] extern const char __ehdr_start;  // NOLINT
-[[gnu::visibility("hidden")]] extern const char etext;  // NOLINT
+[[gnu::visibility("hidden")]] extern const char etext;         // NOLINT
 }
 
 namespace mpc::mpi {
