@@ -51,6 +51,15 @@ std::vector<std::string> split_names(const std::string& text) {
   return names;
 }
 
+// Whoever writes is told by its call: also PMIx's server, whose clients may die at any time. Caller: before
+// any thread is there, and after the mask of the processes was read.
+void block_broken_pipe() {
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  ::sigprocmask(SIG_BLOCK, &broken_pipe, nullptr);
+}
+
 int launch(int argc, char** argv) {
   Launch launch;
   launch.program = argv[1];
@@ -63,6 +72,7 @@ int launch(int argc, char** argv) {
   const sigset_t signals = taken_signals();
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &signals, &before);  // before any thread is there
+  block_broken_pipe();
   // Never destroyed: the writer of its output may wait for a reader.
   auto* const head = new Head(std::move(launch), signals, before);
   return head->run();
@@ -79,11 +89,7 @@ int serve() {
   sigaddset(&signals, SIGCHLD);
   ::signal(SIGCHLD, SIG_DFL);
   ::sigprocmask(SIG_BLOCK, &signals, &before);
-  sigset_t broken_pipe;
-  sigemptyset(&broken_pipe);
-  sigaddset(&broken_pipe, SIGPIPE);
-  ::sigprocmask(SIG_BLOCK, &broken_pipe,
-                nullptr);  // write() says it; not for the processes
+  block_broken_pipe();
   Daemon daemon(*connection, signals, before);
   daemon.run();
 }
