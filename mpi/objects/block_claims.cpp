@@ -160,8 +160,10 @@ bool fits(const BlockClaim& sent, const BlockClaim& received) noexcept {
 }
 
 std::span<const BlockClaim> BlockClaims::all_from(int peer) const noexcept {
-  const auto range = std::ranges::equal_range(in, peer, {}, &BlockClaim::peer);
-  return {range.begin(), range.end()};
+  // By hand: clang 14 does not take the standard library's std::ranges::subrange.
+  const auto first = std::ranges::lower_bound(in, peer, {}, &BlockClaim::peer);
+  const auto last = std::ranges::upper_bound(in, peer, {}, &BlockClaim::peer);
+  return {first, last};
 }
 
 const BlockClaim* BlockClaims::to(int peer, int channel) const noexcept {

@@ -1,4 +1,5 @@
 // What an Endpoint does when a process has died and this one goes on: see runtime/message/losses.h.
+#include <iterator>
 #include <vector>
 
 #include "runtime/job/losses.h"
@@ -29,11 +30,11 @@ void Endpoint::lose(int peer) noexcept {
       return true;
     });
     for (Operation* const op : ended) begin_completing(*op);
-    std::erase_if(questions_, [&](const auto& entry) {
-      if (entry.second.peer != peer) return false;
-      answer_question(entry.second, false);
-      return true;
-    });
+    for (auto it = questions_.begin(); it != questions_.end();) {
+      const bool is_lost = it->second.peer == peer;
+      if (is_lost) answer_question(it->second, false);
+      it = is_lost ? questions_.erase(it) : std::next(it);
+    }
   }
   for (Operation* const op : ended) fail_send(*op);
 }
