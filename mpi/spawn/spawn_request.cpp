@@ -82,8 +82,8 @@ std::string value_of(const InfoHints& hints, const char* key) {
 }
 
 // In the folders of the key path, then as a shell finds it, then in the folder that it is to work in.
-Err find_command(const std::string& command, std::string path, const std::string& wdir,
-                 std::string* out) {
+Err find_command(const std::string& command, const std::string& path,
+                 const std::string& wdir, std::string* out) {
   const std::string folder = here();
   for (std::string_view left = path; !left.empty();) {
     const std::string_view part = take_part(left, ':');
