@@ -93,11 +93,10 @@ static_assert([] {
 
 }  // namespace
 
-Err fail(int mpi_class, std::string message) {
+void remember_error(int code, std::string message) {
   t_message = std::move(message);
-  t_code = mpi_class;
+  t_code = code;
   ++t_number;
-  return Err{mpi_class};
 }
 
 Err fail_in_function(int code, std::string what) {

@@ -8,6 +8,7 @@
 // See also:  base/result.h (below mpi/), mpi/objects/blame.h (handle_error).
 
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 
@@ -19,9 +20,15 @@ struct [[nodiscard]] Err {
 };
 inline constexpr Err kSuccess{};
 
-// Makes an error of `mpi_class` and remembers the message for the handler's report and for
-// MPI_Error_string's caller. Cold.
-[[gnu::cold]] Err fail(int mpi_class, std::string message);
+// Remembers an error for the handler's report and for MPI_Error_string's caller.
+[[gnu::cold]] void remember_error(int code, std::string message);
+// Makes an error of `mpi_class`, with its message. Here in the header, so that compilers and
+// analyzers see that what it returns is one: who goes on has what the failing function gives.
+[[gnu::cold, gnu::noinline]] inline Err fail(int mpi_class, std::string message) {
+  remember_error(mpi_class, std::move(message));
+  if (mpi_class == 0) __builtin_unreachable();
+  return Err{mpi_class};
+}
 [[gnu::cold]] Err fail(
     const Error& error);  // from the layers below; maps Errc to a class
 // An error code that comes from a user's callback or a message: no text of ours.

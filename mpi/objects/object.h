@@ -45,10 +45,7 @@ class Object {
 
   explicit Object(Kind kind, int owner_world_rank) noexcept
       : kind_(kind), owner_(owner_world_rank) {
-    if (g_notes_objects.load(std::memory_order_acquire) && owner_ >= 0) [[unlikely]] {
-      is_noted_ = true;
-      detail::note_made(*this);
-    }
+    note();
   }
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
@@ -81,8 +78,22 @@ class Object {
 
  protected:
   ~Object() { mark_freed(); }
+  // Nobody has a note of it, or an integer for it.
+  bool is_plain() const noexcept { return !is_noted_ && fortran_index < 0; }
+  // One that is over and was plain serves as a new one of its kind and its owner.
+  void renew() noexcept {
+    magic_ = kAlive;
+    note();
+  }
 
  private:
+  void note() noexcept {
+    if (g_notes_objects.load(std::memory_order_acquire) && owner_ >= 0) [[unlikely]] {
+      is_noted_ = true;
+      detail::note_made(*this);
+    }
+  }
+
   volatile uint32_t magic_ = kAlive;
   Kind kind_;
   bool is_noted_ = false;

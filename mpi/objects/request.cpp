@@ -41,6 +41,10 @@ bool is_counted(const Comm* comm) noexcept {
   return comm != nullptr && !comm->is_predefined();
 }
 
+bool is_message(RequestKind kind) noexcept {
+  return kind == RequestKind::kSend || kind == RequestKind::kRecv;
+}
+
 }  // namespace
 
 Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept
@@ -48,7 +52,23 @@ Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noex
   if (is_counted(comm_)) comm_->retain();
 }
 
+// Everything else is as a message that was not started again leaves it: what a start sets, it sets
+// again, and what only other kinds have was never there.
+void Request::renew(RequestKind kind, Comm* comm, const char* call) noexcept {
+  kind_ = kind;
+  comm_ = comm;
+  call_ = call;
+  is_active = false;
+  if (is_counted(comm)) comm->retain();
+  Object::renew();
+}
+
 RequestPool::~RequestPool() {
+  while (messages != nullptr) {
+    Request* const request = std::exchange(messages, messages->next);
+    request->~Request();
+    ::operator delete(request);
+  }
   while (free != nullptr) ::operator delete(std::exchange(free, free->next));
 }
 
@@ -60,6 +80,11 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
   void* memory = nullptr;
   {
     const PoolLock lock(state);
+    if (pool.messages != nullptr && is_message(kind)) {
+      Request* const request = std::exchange(pool.messages, pool.messages->next);
+      request->renew(kind, comm, call);
+      return request;
+    }
     if (pool.free != nullptr) memory = std::exchange(pool.free, pool.free->next);
   }
   if (memory == nullptr) memory = ::operator new(sizeof(Request));
@@ -67,12 +92,20 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
 }
 
 void Request::destroy(RankState& state, Request* request) noexcept {
+  RequestPool& pool = *state.requests;
+  if (request->is_kept()) [[likely]] {
+    request->type = dt::TypeRef();
+    request->mark_freed();
+    if (is_counted(request->comm_)) request->comm_->drop();
+    const PoolLock lock(state);
+    request->next = std::exchange(pool.messages, request);
+    return;
+  }
   if (request->fortran_index >= 0) [[unlikely]]
     forget_handle(*request);
   request->exempt();  // while it still says what it has ended with: Watch::note_gone()
   if (is_counted(request->comm_)) request->comm_->drop();
   request->~Request();
-  RequestPool& pool = *state.requests;
   const PoolLock lock(state);
   request->next = pool.free;
   pool.free = request;
@@ -281,7 +314,7 @@ void wait_done(RankState& state, Request& request, const char* call) {
   if (request.kind() == RequestKind::kCollective) close_window(*request.collective);
   if (request.is_done()) return;
   const RequestReason reason(call, request);
-  if (request.kind() == RequestKind::kSend || request.kind() == RequestKind::kRecv) {
+  if (is_message(request.kind())) {
     msg::wait(*state.rank, request.message, reason);
     return;
   }
@@ -367,6 +400,13 @@ Err failure_of(const Request& request, const msg::Status& result) {
 
 Err finish(RankState& state, MPI_Request* handle, Request& request,
            MPI_Status* status) {
+  if (is_message(request.kind()) && !request.is_persistent &&
+      !request.message.status().failed) [[likely]] {
+    set_status(status, request.message.status());
+    *handle = MPI_REQUEST_NULL;
+    Request::destroy(state, &request);
+    return kSuccess;
+  }
   if (request.is_persistent && !request.is_active) {
     set_empty(status);
     return kSuccess;

@@ -98,6 +98,11 @@ class Request final : public Object {
 
   RequestKind kind() const noexcept { return kind_; }
   bool is_done() const noexcept;  // false for inactive ones too
+  // The same for one message, quickly; false of all others.
+  bool is_message_done() const noexcept {
+    return (kind_ == RequestKind::kSend || kind_ == RequestKind::kRecv) &&
+           message.is_complete();
+  }
   const msg::Status& result() const noexcept;
   // A thread of the program may end a wait for it: one that says that a generalized request is
   // complete, or a partition ready.
@@ -128,6 +133,12 @@ class Request final : public Object {
   friend struct RequestPool;
   Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept;
   ~Request() = default;
+  // Of a message, and not started again: it can be kept as it is, for the next one.
+  bool is_kept() const noexcept {
+    return (kind_ == RequestKind::kSend || kind_ == RequestKind::kRecv) &&
+           !is_persistent && is_plain();
+  }
+  void renew(RequestKind kind, Comm* comm, const char* call) noexcept;
 
   RequestKind kind_;
   Comm* comm_;
@@ -136,7 +147,8 @@ class Request final : public Object {
 
 // Free and abandoned requests of one rank.
 struct RequestPool {
-  Request* free = nullptr;
+  Request* free = nullptr;      // memory
+  Request* messages = nullptr;  // kSend and kRecv that are over, as they were
   Request* abandoned = nullptr;
   SpinLock<>
       lock;  // of both lists, where several threads of the rank make calls at once

@@ -40,7 +40,7 @@ inline Request* proc_null_request(RankState& state, Comm& comm, const char* call
 inline Request* make_send(RequestKind kind, const char* call, const void* buffer,
                           Count count, const dt::Datatype& type, int dest, int tag,
                           Comm& comm, msg::Mode mode) {
-  RankState& state = *rank_state();
+  RankState& state = this_rank();
   if (dest == MPI_PROC_NULL) return proc_null_request(state, comm, call);
   Request* request = Request::make(state, kind, &comm, call);
   request->send = send_args(buffer, count, type, dest, tag, comm, mode);
@@ -62,7 +62,7 @@ inline Request* make_bsend(const char* call, const void* buffer, Count count,
 
 inline Request* make_recv(const char* call, void* buffer, Count count,
                           const dt::Datatype& type, int source, int tag, Comm& comm) {
-  RankState& state = *rank_state();
+  RankState& state = this_rank();
   if (source == MPI_PROC_NULL) return proc_null_request(state, comm, call);
   Request* request = Request::make(state, RequestKind::kRecv, &comm, call);
   request->recv = recv_args(buffer, count, type, source, tag, comm);

@@ -10,6 +10,7 @@
 
 #include "mpi.h"
 #include "mpi/objects/error.h"
+#include "mpi/objects/handles.h"
 #include "mpi/objects/lookup.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
@@ -29,8 +30,10 @@ class RequestArray {
     for (int i = 0; i < count; ++i) {
       requests_[i] = nullptr;
       if (handles[i] == MPI_REQUEST_NULL) continue;
-      Request* request = nullptr;
-      if (const Err error = lookup(handles[i], &request)) return error;
+      Object* object = nullptr;
+      if (const Err error = find_object(handles[i], Kind::kRequest, &object))
+        return error;
+      auto* const request = static_cast<Request*>(object);
       if (!request->is_active) continue;
       requests_[i] = request;
       ++active_;

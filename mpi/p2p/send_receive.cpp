@@ -13,6 +13,7 @@
 #include "mpi/objects/status.h"
 #include "mpi/objects/wait_reasons.h"
 #include "mpi/p2p/make.h"
+#include "runtime/message/background.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -25,6 +26,26 @@ Err blocking_send(const char* call, const void* buffer, Count count,
   const msg::Status status = msg::send(
       comm.self(), send_args(buffer, count, type, dest, tag, comm, mode), reason);
   return status.failed ? error_of(status) : kSuccess;
+}
+
+// Of one message, not started yet. What start_request() does for it, without looking for its kind.
+template <class Start>
+Err start_message(Request& request, Request** out, Start start) {
+  request.is_active = true;
+  if (request.kind() != RequestKind::kDone) [[likely]] {
+    const msg::ShortCall short_call;
+    start(request.comm()->self(), request);
+  }
+  *out = &request;
+  return kSuccess;
+}
+
+Err isend_in(msg::Mode mode, const char* call, const void* buf, Count count,
+             const dt::Datatype& type, int dest, int tag, Comm& comm,
+             Request** request) {
+  return start_message(
+      *make_send(call, buf, count, type, dest, tag, comm, mode), request,
+      [](job::Rank& self, Request& r) { msg::start_send(self, r.message, r.send); });
 }
 
 Err start_now(Request* request, Request** out) {
@@ -127,21 +148,18 @@ Err sendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest,
 
 Err isend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
           Comm& comm, Request** request) {
-  return start_now(
-      make_send("MPI_Isend", buf, count, type, dest, tag, comm, msg::Mode::kStandard),
-      request);
+  return isend_in(msg::Mode::kStandard, "MPI_Isend", buf, count, type, dest, tag, comm,
+                  request);
 }
 Err issend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
            Comm& comm, Request** request) {
-  return start_now(make_send("MPI_Issend", buf, count, type, dest, tag, comm,
-                             msg::Mode::kSynchronous),
-                   request);
+  return isend_in(msg::Mode::kSynchronous, "MPI_Issend", buf, count, type, dest, tag,
+                  comm, request);
 }
 Err irsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
            Comm& comm, Request** request) {
-  return start_now(
-      make_send("MPI_Irsend", buf, count, type, dest, tag, comm, msg::Mode::kReady),
-      request);
+  return isend_in(msg::Mode::kReady, "MPI_Irsend", buf, count, type, dest, tag, comm,
+                  request);
 }
 Err ibsend(const void* buf, Count count, const dt::Datatype& type, int dest, int tag,
            Comm& comm, Request** request) {
@@ -150,8 +168,9 @@ Err ibsend(const void* buf, Count count, const dt::Datatype& type, int dest, int
 }
 Err irecv(void* buf, Count count, const dt::Datatype& type, int source, int tag,
           Comm& comm, Request** request) {
-  return start_now(make_recv("MPI_Irecv", buf, count, type, source, tag, comm),
-                   request);
+  return start_message(
+      *make_recv("MPI_Irecv", buf, count, type, source, tag, comm), request,
+      [](job::Rank& self, Request& r) { msg::start_recv(self, r.message, r.recv); });
 }
 
 namespace {

@@ -146,7 +146,8 @@ Tree Nest::tree_below(size_t top, int rank, int root, NestForm form) const {
     const int count = layer.first[static_cast<size_t>(parent) + 1] - first;
     const int start = start_of(i, parent, root_items);
     const auto at = [&](int v) {
-      return layer.items[static_cast<size_t>(first + (start + v) % count)];
+      const int place = first + (start + v) % count;
+      return layer.items[static_cast<size_t>(place)];
     };
     const int v = (layer.index[static_cast<size_t>(item)] - start + count) % count;
     const TreeKind kind = is_flat(i, form) ? TreeKind::kFlat : TreeKind::kBinomial;
@@ -178,7 +179,8 @@ void Nest::add_order(size_t i, int parent, std::span<const int> root_items,
   const int count = layer.first[static_cast<size_t>(parent) + 1] - first;
   const int start = start_of(i, parent, root_items);
   for (int v = 0; v < count; ++v) {
-    const int item = layer.items[static_cast<size_t>(first + (start + v) % count)];
+    const int place = first + (start + v) % count;
+    const int item = layer.items[static_cast<size_t>(place)];
     if (i + 1 == layers_.size())
       order.push_back(item);
     else
@@ -202,9 +204,10 @@ Regions::Regions(std::span<const int> region_of_rank)
   }
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
   members_.resize(of_.size());
-  for (size_t r = 0; r < of_.size(); ++r)
-    members_[static_cast<size_t>(first_[static_cast<size_t>(of_[r])] + index_[r])] =
-        static_cast<int>(r);
+  for (size_t r = 0; r < of_.size(); ++r) {
+    const int place = first_[static_cast<size_t>(of_[r])] + index_[r];
+    members_[static_cast<size_t>(place)] = static_cast<int>(r);
+  }
 }
 
 std::span<const int> Regions::members(int region) const {

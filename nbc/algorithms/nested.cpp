@@ -33,7 +33,8 @@ struct Run {
 std::vector<Run> runs_of(const std::vector<int>& order, const TreeChild& child) {
   std::vector<Run> runs;
   for (int i = 0; i < child.count; ++i) {
-    const int rank = order[static_cast<size_t>(child.first + i)];
+    const int place = child.first + i;
+    const int rank = order[static_cast<size_t>(place)];
     if (!runs.empty() && runs.back().first + runs.back().count == rank)
       ++runs.back().count;
     else

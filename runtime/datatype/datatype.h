@@ -123,7 +123,7 @@ class TypeRef {
   TypeRef() = default;
   explicit TypeRef(const Datatype* type) noexcept
       : type_(type) {  // takes a new reference
-    if (type_) type_->retain();
+    if (is_counted()) type_->retain();
   }
   static TypeRef adopt(
       const Datatype* type) noexcept {  // takes over the caller's reference
@@ -138,7 +138,7 @@ class TypeRef {
     return *this;
   }
   ~TypeRef() {
-    if (type_) type_->release();
+    if (is_counted()) type_->release();
   }
   const Datatype* get() const noexcept { return type_; }
   const Datatype* detach() noexcept { return std::exchange(type_, nullptr); }
@@ -147,6 +147,11 @@ class TypeRef {
   explicit operator bool() const noexcept { return type_ != nullptr; }
 
  private:
+  // Of predefined types, the most frequent ones, nobody counts the references.
+  bool is_counted() const noexcept {
+    return type_ != nullptr && !type_->is_predefined();
+  }
+
   const Datatype* type_ = nullptr;
 };
 

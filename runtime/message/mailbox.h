@@ -78,7 +78,10 @@ struct alignas(64) Mailbox {
     // Looks first: a sender that tries in vain leaves the line to the holder.
     return !lock.is_locked() && lock.try_lock();
   }
-  void lock_now() noexcept;  // spins; holders never switch or wait
+  void lock_now() noexcept {  // spins; holders never switch or wait
+    if (!try_lock()) [[unlikely]]
+      lock_slowly();
+  }
   // Somebody is in lock_now(): quick_receive(), which keeps the lock for longer, gives way.
   bool is_wanted() const noexcept {
     return wanted.load(std::memory_order_relaxed) != 0;
@@ -223,11 +226,15 @@ struct alignas(64) Mailbox {
   Cell cells[kCells] = {};
 
  private:
+  void lock_slowly() noexcept;
   struct Claimed {
     uint64_t position;
     bool delegated, was_full;
   };
   Claimed claim(uint64_t count);
+  Claimed claim_slowly(uint64_t count);
+  Sent push_cells(const Key& key, const void* data, size_t bytes);
+  Sent sent(uint64_t position, uint64_t count, bool was_full) const noexcept;
   void make_room(uint64_t seen) noexcept;
   void publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
                uint64_t count) noexcept;

@@ -11,8 +11,7 @@ namespace mpc::msg {
 
 // --- lock -------------------------------------------------------------------------------------
 
-void Mailbox::lock_now() noexcept {
-  if (try_lock()) return;
+void Mailbox::lock_slowly() noexcept {
   ShortWait wait;
   wanted.fetch_add(1, std::memory_order_relaxed);  // a hint for quick_receive()
   do {
@@ -23,7 +22,17 @@ void Mailbox::lock_now() noexcept {
 
 // --- senders ----------------------------------------------------------------------------------
 
-Mailbox::Claimed Mailbox::claim(uint64_t count) {
+[[gnu::always_inline]] inline Mailbox::Claimed Mailbox::claim(uint64_t count) {
+  uint64_t word = tail.load(std::memory_order_relaxed);
+  // acquire pairs with the release in claim_slowly() or drain(): the cells' readers are done.
+  if ((word >> 1) + count <= head_seen.load(std::memory_order_acquire) + kCells &&
+      tail.compare_exchange_strong(word, word + 2 * count, std::memory_order_relaxed))
+      [[likely]]
+    return {word >> 1, (word & kDelegated) != 0, false};
+  return claim_slowly(count);
+}
+
+Mailbox::Claimed Mailbox::claim_slowly(uint64_t count) {
   bool was_full = false;
   uint64_t word = tail.load(std::memory_order_relaxed);
   for (;;) {
@@ -67,7 +76,7 @@ Mailbox::Claimed Mailbox::claim(uint64_t count) {
   }
 }
 
-void Mailbox::publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
+inline void Mailbox::publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
                       uint64_t count) noexcept {
   Cell& cell = cells[position % kCells];
   cell.key = key;
@@ -93,13 +102,31 @@ void Mailbox::match_for_owner(uint64_t position) noexcept {
 }
 
 Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
-  const size_t rest = bytes > sizeof(Cell::payload) ? bytes - sizeof(Cell::payload) : 0;
+  if (bytes > sizeof(Cell::payload)) return push_cells(key, data, bytes);
+  const auto [position, delegated, was_full] = claim(1);
+  Cell& cell = cells[position % kCells];
+  small_copy(cell.payload, data, bytes);
+  publish(position, CellKind::kInline, key, bytes, 1);
+  hand_on(&cell);
+  if (delegated) match_for_owner(position);
+  return sent(position, 1, was_full);
+}
+
+// The receiver looks at the next cell from now on. Ours for a moment, it is quickly ours again later.
+Mailbox::Sent Mailbox::sent(uint64_t position, uint64_t count,
+                            bool was_full) const noexcept {
+  const void* next = &cells[(position + count) % kCells];
+  prefetch_for_write(next);
+  return {ticket_of(position), next, was_full};
+}
+
+Mailbox::Sent Mailbox::push_cells(const Key& key, const void* data, size_t bytes) {
+  const size_t rest = bytes - sizeof(Cell::payload);
   const uint64_t count =
       1 + (rest + sizeof(MoreCell::payload) - 1) / sizeof(MoreCell::payload);
   const auto [position, delegated, was_full] = claim(count);
   const char* from = static_cast<const char*>(data);
-  small_copy(cells[position % kCells].payload, from,
-             std::min(bytes, sizeof(Cell::payload)));
+  small_copy(cells[position % kCells].payload, from, sizeof(Cell::payload));
   for (uint64_t i = 1; i < count; ++i) {
     auto& more = reinterpret_cast<MoreCell&>(cells[(position + i) % kCells]);
     const size_t at = sizeof(Cell::payload) + (i - 1) * sizeof(MoreCell::payload);
@@ -113,10 +140,7 @@ Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t byte
   publish(position, CellKind::kInline, key, bytes, count);
   for (uint64_t i = 0; i < count; ++i) hand_on(&cells[(position + i) % kCells]);
   if (delegated) match_for_owner(position);
-  // The receiver looks there from now on. Ours for a moment, it is quickly ours again later.
-  const void* next = &cells[(position + count) % kCells];
-  prefetch_for_write(next);
-  return {ticket_of(position), next, was_full};
+  return sent(position, count, was_full);
 }
 
 uint64_t Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
@@ -172,8 +196,11 @@ const char* Mailbox::gather(const Cell& cell, uint64_t position,
 
 void Mailbox::fill(Operation& receive, const Cell& cell,
                    uint64_t position) const noexcept {
-  char room[kInlineBytes];
   fill_status(receive, cell.key, cell.bytes);
+  if (cell.cells == 1 && receive.type->is_contiguous() &&
+      cell.bytes <= receive.bytes) [[likely]]
+    return small_copy(receive.buffer, cell.payload, cell.bytes);
+  char room[kInlineBytes];
   unpack_into(receive, gather(cell, position, room), cell.bytes);
 }
 

@@ -16,24 +16,6 @@ size_t MatchQueue::slot(const Key& key) const noexcept {
   return (h >> 32) & (bins_ - 1);
 }
 
-void MatchQueue::link(Bin& bin, Entry& entry, int level) noexcept {
-  entry.next[level] = nullptr;
-  entry.prev[level] = bin.tail;
-  if (bin.tail != nullptr) {
-    bin.tail->next[level] = &entry;
-  } else {
-    bin.head = &entry;
-  }
-  bin.tail = &entry;
-}
-
-void MatchQueue::unlink(Bin& bin, Entry& entry, int level) noexcept {
-  Entry* next = entry.next[level];
-  Entry* prev = entry.prev[level];
-  (prev != nullptr ? prev->next[level] : bin.head) = next;
-  (next != nullptr ? next->prev[level] : bin.tail) = prev;
-}
-
 // Of an index that is made anew: as many as appending one by one would have made.
 void MatchQueue::size_bins() noexcept {
   size_t wanted = bins_ == 0 ? kFirstBins : bins_;
@@ -67,47 +49,24 @@ void MatchQueue::need_pattern(int pattern) {
   if ((built_ >> pattern & 1u) == 0) build(pattern);
 }
 
-void MatchQueue::append(Entry& entry) {
-  entry.order = ++clock_;
-  entry.queued = true;
-  link(list_, entry, 0);
-  const size_t now = size() + 1;
-  set_size(now);
-  if (built_ != 0) {
-    for (int p = 0; p < patterns_; ++p) {
-      if ((built_ >> p & 1u) == 0) continue;
-      const Key key = patterns_ == 1 ? entry.key : masked(entry.key, p);
-      link(tables_[p][slot(key)], entry, 1 + p);
-    }
-    if (now > bins_) grow();
+void MatchQueue::index(Entry& entry) {
+  for (int p = 0; p < patterns_; ++p) {
+    if ((built_ >> p & 1u) == 0) continue;
+    const Key key = patterns_ == 1 ? entry.key : masked(entry.key, p);
+    link(tables_[p][slot(key)], entry, 1 + p);
   }
+  if (size() > bins_) grow();
 }
 
-void MatchQueue::remove(Entry& entry) noexcept {
-  entry.queued = false;
-  unlink(list_, entry, 0);
-  for (int p = 0; p < patterns_ && built_ != 0; ++p) {
+void MatchQueue::forget(Entry& entry) noexcept {
+  for (int p = 0; p < patterns_; ++p) {
     if ((built_ >> p & 1u) == 0) continue;
     const Key key = patterns_ == 1 ? entry.key : masked(entry.key, p);
     unlink(tables_[p][slot(key)], entry, 1 + p);
   }
-  set_size(size() - 1);
-  if (empty()) built_ = 0;  // all bins are empty now; linear again
 }
 
-void PostedQueue::append(Entry& entry) {
-  ++wild_counts_[pattern_of(entry.key)];
-  MatchQueue::append(entry);
-}
-
-void PostedQueue::remove(Entry& entry) noexcept {
-  --wild_counts_[pattern_of(entry.key)];
-  MatchQueue::remove(entry);
-}
-
-Entry* PostedQueue::find(const Key& message) {
-  if (first() == nullptr) return nullptr;
-  if (matches(first()->key, message)) return first();
+Entry* PostedQueue::find_later(const Key& message) {
   if (!is_indexed()) {
     bool is_end = false;
     auto is_match = [&](const Entry& e) { return matches(e.key, message); };

@@ -22,6 +22,12 @@
 
 namespace mpc::msg {
 
+inline bool matches(const Key& receive, const Key& message) noexcept {
+  return receive.context == message.context &&
+         (receive.source == message.source || receive.source == kAnySource) &&
+         (receive.tag == message.tag || receive.tag == kAnyTag);
+}
+
 class MatchQueue {
  public:
   // A search looks at so many entries before it builds the bins. Chosen, not tuned: `bench_message
@@ -44,8 +50,20 @@ class MatchQueue {
   };
   MatchQueue(int patterns) : patterns_(patterns) {}
 
-  void append(Entry& entry);
-  void remove(Entry& entry) noexcept;
+  void append(Entry& entry) {
+    entry.order = ++clock_;
+    entry.queued = true;
+    link(list_, entry, 0);
+    set_size(size() + 1);
+    if (is_indexed()) index(entry);
+  }
+  void remove(Entry& entry) noexcept {
+    entry.queued = false;
+    unlink(list_, entry, 0);
+    if (is_indexed()) forget(entry);
+    set_size(size() - 1);
+    if (empty()) built_ = 0;  // all bins are empty now; linear again
+  }
   bool is_indexed() const noexcept { return built_ != 0; }
   void need_pattern(int pattern);
   // The oldest of the first kLinearLimit entries that `is_match` accepts, or null. *is_end: there
@@ -75,8 +93,20 @@ class MatchQueue {
 
  private:
   size_t slot(const Key& key) const noexcept;
-  void link(Bin& bin, Entry& entry, int level) noexcept;
-  void unlink(Bin& bin, Entry& entry, int level) noexcept;
+  static void link(Bin& bin, Entry& entry, int level) noexcept {
+    entry.next[level] = nullptr;
+    entry.prev[level] = bin.tail;
+    (bin.tail != nullptr ? bin.tail->next[level] : bin.head) = &entry;
+    bin.tail = &entry;
+  }
+  static void unlink(Bin& bin, Entry& entry, int level) noexcept {
+    Entry* const next = entry.next[level];
+    Entry* const prev = entry.prev[level];
+    (prev != nullptr ? prev->next[level] : bin.head) = next;
+    (next != nullptr ? next->prev[level] : bin.tail) = prev;
+  }
+  void index(Entry& entry);            // into the bins
+  void forget(Entry& entry) noexcept;  // out of them
   void size_bins() noexcept;
   void build(int pattern);
   void grow();
@@ -95,12 +125,23 @@ class MatchQueue {
 class PostedQueue : public MatchQueue {
  public:
   PostedQueue() : MatchQueue(1) {}
-  void append(Entry& entry);
-  void remove(Entry& entry) noexcept;
+  void append(Entry& entry) {
+    ++wild_counts_[pattern_of(entry.key)];
+    MatchQueue::append(entry);
+  }
+  void remove(Entry& entry) noexcept {
+    --wild_counts_[pattern_of(entry.key)];
+    MatchQueue::remove(entry);
+  }
   // The oldest receive that a message with this key matches, or null; it stays.
-  Entry* find(const Key& message);
+  Entry* find(const Key& message) {
+    Entry* const oldest = first();
+    return oldest == nullptr || matches(oldest->key, message) ? oldest
+                                                              : find_later(message);
+  }
 
  private:
+  Entry* find_later(const Key& message);
   Entry* find_indexed(const Key& message) const noexcept;
   size_t wild_counts_[Entry::kPatterns] = {};
 };
@@ -113,11 +154,5 @@ class UnexpectedQueue : public MatchQueue {
   // The oldest message that a receive with this key (wildcards allowed) takes, or null.
   Entry* find(const Key& receive);
 };
-
-inline bool matches(const Key& receive, const Key& message) noexcept {
-  return receive.context == message.context &&
-         (receive.source == message.source || receive.source == kAnySource) &&
-         (receive.tag == message.tag || receive.tag == kAnyTag);
-}
 
 }  // namespace mpc::msg
