@@ -10,7 +10,6 @@ namespace mpc::mpi {
 namespace {
 
 using dt::Count;
-using nbc::Coll;
 using nbc::Layout;
 
 const BlockClaim* find(const std::vector<BlockClaim>& list, int peer, int channel) {

@@ -65,7 +65,8 @@ class OpenReceives {
  private:
   struct Key {
     int source, tag;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const =
+        default;  // NOLINT(modernize-use-nullptr): its 0
     bool is_wild() const noexcept {
       return source == msg::kAnySource || tag == msg::kAnyTag;
     }

@@ -61,7 +61,7 @@ Process::Process(Abroad)
       ids(job::neighbours::kMostJobs + 1 + index, 2 * (job::neighbours::kMostJobs + 1)),
       exchange(std::make_unique<NetExchange>(index)) {
   constexpr uint64_t kPairsOfASlot =
-      ContextIds::kEndPair / (2 * (job::neighbours::kMostJobs + 1));
+      ContextIds::kEndPair / (uint64_t{2} * (job::neighbours::kMostJobs + 1));
   const uint64_t before = job::neighbours::generation() * kPairsOfAJob % kPairsOfASlot;
   if (before != 0) ids.take(static_cast<int>(before) - 1);
 }

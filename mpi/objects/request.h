@@ -44,6 +44,10 @@ enum class RequestKind : uint8_t {
   kFile,  // non-blocking access to a file
 };
 
+constexpr bool is_of_message(RequestKind kind) noexcept {
+  return kind == RequestKind::kSend || kind == RequestKind::kRecv;
+}
+
 // What the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
 struct Generalized {
   MPI_Grequest_query_function* query = nullptr;
@@ -97,11 +101,11 @@ class Request final : public Object {
   static void abandon(RankState& state, Request* request) noexcept;
 
   RequestKind kind() const noexcept { return kind_; }
+  bool is_message() const noexcept { return is_of_message(kind_); }  // one, its own
   bool is_done() const noexcept;  // false for inactive ones too
   // The same for one message, quickly; false of all others.
   bool is_message_done() const noexcept {
-    return (kind_ == RequestKind::kSend || kind_ == RequestKind::kRecv) &&
-           message.is_complete();
+    return is_message() && message.is_complete();
   }
   const msg::Status& result() const noexcept;
   // A thread of the program may end a wait for it: one that says that a generalized request is
@@ -134,10 +138,7 @@ class Request final : public Object {
   Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept;
   ~Request() = default;
   // Of a message, and not started again: it can be kept as it is, for the next one.
-  bool is_kept() const noexcept {
-    return (kind_ == RequestKind::kSend || kind_ == RequestKind::kRecv) &&
-           !is_persistent && is_plain();
-  }
+  bool is_kept() const noexcept { return is_message() && !is_persistent && is_plain(); }
   void renew(RequestKind kind, Comm* comm, const char* call) noexcept;
 
   RequestKind kind_;

@@ -34,7 +34,8 @@ class RequestArray {
       if (const Err error = find_object(handles[i], Kind::kRequest, &object))
         return error;
       auto* const request = static_cast<Request*>(object);
-      if (!request->is_active) continue;
+      if (!request->is_active)
+        continue;  // NOLINT(clang-analyzer-core.NullDereference): found
       requests_[i] = request;
       ++active_;
     }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -90,7 +89,7 @@ Err lookup_name(const char* service_name, Info*, char* port_name) {
                 fmt::format("the name '{}' is published neither in this job nor in "
                             "another one of this user that runs on this host",
                             service_name));
-  std::memcpy(port_name, found->c_str(), found->size() + 1);
+  port_name[found->copy(port_name, found->size())] = '\0';
   return kSuccess;
 }
 

@@ -29,7 +29,7 @@ uint64_t new_number() noexcept {
 }
 
 std::string text_of(const PortName& name) {
-  const std::string here = fmt::format("mpc:{:x}:{:x}", name.job, name.port);
+  std::string here = fmt::format("mpc:{:x}:{:x}", name.job, name.port);
   if (name.slot == 0) return here;
   std::string all = fmt::format("{}:{:x}:{}", here, name.slot, name.folder);
   return all.size() < MPI_MAX_PORT_NAME ? all : here;

@@ -78,7 +78,7 @@ class alignas(64) Lot {
   bool try_wake(const void* object) noexcept {
     constexpr int kYields = 10;  // to a holder that has lost its core
     mpc::PauseThenYield backoff;
-    for (int left = backoff.kPauses + kYields; !lock_.try_lock(); --left) {
+    for (int left = mpc::PauseThenYield::kPauses + kYields; !lock_.try_lock(); --left) {
       if (left == 0) return false;
       backoff.once();
     }

@@ -30,7 +30,7 @@ bool is_worthwhile(std::span<const Extent> extents, const Extent& whole) {
   const auto has_data = [](const Extent& one) { return one.bytes > 0; };
   if (std::ranges::count_if(extents, has_data) < 2) return false;
   if (hint == Switch::kEnable) return true;
-  return do_interleave(extents) && whole.bytes / whole.pieces < kLargePiece &&
+  return do_interleave(extents) && whole.bytes < kLargePiece * whole.pieces &&
          (whole.last - whole.first) / kMostSparse <= whole.bytes;
 }
 

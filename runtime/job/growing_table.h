@@ -42,6 +42,7 @@ class GrowingTable {
     // Block b has kFirst << b slots, behind the kFirst * (2^b - 1) of those before it.
     const size_t turn = index / kFirst + 1;
     const auto b = static_cast<size_t>(std::bit_width(turn)) - 1;
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): turn > 0, so b is small
     const size_t first = kFirst * ((size_t{1} << b) - 1);
     return blocks_[b].load(std::memory_order_acquire)[index - first];
   }

@@ -23,6 +23,7 @@
 #include "base/spin_lock.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/answer_time.h"
+#include "runtime/message/cell.h"
 #include "runtime/message/eager_pool.h"
 #include "runtime/message/match_queue.h"
 #include "runtime/message/outside.h"
@@ -36,11 +37,6 @@ namespace mpc::msg {
 
 class Work;
 
-inline constexpr size_t kCellBytes = 64;
-inline constexpr uint64_t kCells = 64;  // 4 KiB a rank
-inline constexpr size_t kMaxCells = 4;  // of one message
-enum class CellKind : uint8_t { kInline, kBlock, kRendezvous };
-
 // Asks for the line, in order to write to it. Any address is allowed.
 inline void prefetch_for_write(const void* line) noexcept {
   __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
@@ -50,24 +46,6 @@ inline void prefetch_for_write(const void* line) noexcept {
 inline void hand_on(const void* line) noexcept {
   __asm__ volatile("cldemote %0" : : "m"(*static_cast<const char*>(line)));
 }
-// The first cell of a message; the sequence number is written last, in the line of the data.
-struct alignas(kCellBytes) Cell {
-  std::atomic<uint32_t> sequence;  // position + 1: holds the message of this position
-  Key key;
-  CellKind kind;
-  uint8_t cells;
-  uint16_t bytes;
-  char payload[kCellBytes - 20];
-};
-// The others: more payload behind a sequence number that no position expects.
-struct alignas(kCellBytes) MoreCell {
-  std::atomic<uint32_t> sequence;
-  char payload[kCellBytes - 4];
-};
-static_assert(sizeof(Cell) == kCellBytes && sizeof(MoreCell) == kCellBytes);
-inline constexpr size_t kInlineBytes =
-    sizeof(Cell::payload) + (kMaxCells - 1) * sizeof(MoreCell::payload);
-
 struct alignas(64) Mailbox {
   static constexpr uint64_t kDelegated = 1;
 
@@ -96,7 +74,8 @@ struct alignas(64) Mailbox {
                     // else sends
     bool was_full;  // the receiver is as far behind as the ring is long
   };
-  Sent push_inline(const Key& key, const void* data, size_t bytes);
+  // `more_follow`: probably; the line is not handed on before it is full.
+  Sent push_inline(const Key& key, const void* data, size_t bytes, bool more_follow);
   uint64_t push_pointer(CellKind kind, const Key& key,
                         Entry* entry);  // returns the ticket
   bool is_delegated() const noexcept {
@@ -146,14 +125,13 @@ struct alignas(64) Mailbox {
 
   // --- owner ---
   bool has_mail() const noexcept {
-    const uint64_t h =
-        head.load(std::memory_order_relaxed);  // a hint; drain() looks again
-    return cells[h % kCells].sequence.load(std::memory_order_relaxed) ==
-           static_cast<uint32_t>(h + 1);
+    // A hint, drain() looks again; acquire: the cell there is one that its last reader is done with.
+    const uint64_t h = head.load(std::memory_order_acquire);
+    return is_first(cells[h % kCells].word.load(std::memory_order_relaxed), h);
   }
   void touch_next() const noexcept {
     const uint64_t h = head.load(std::memory_order_relaxed);
-    __builtin_prefetch(&cells[(h + 1) % kCells]);
+    __builtin_prefetch(&cells[(h + kCellsPerLine) % kCells]);
   }
   bool may_be_polling() const noexcept {
     return !may_be_delegated.load(std::memory_order_relaxed) || !is_delegated();
@@ -223,32 +201,41 @@ struct alignas(64) Mailbox {
   alignas(64) EagerPool eager;
   alignas(64) Outside outside;
 
-  Cell cells[kCells] = {};
+  alignas(64) Cell cells[kCells] = {};
+
+  // The payload of an inline message, to where there is room for it. Caller: holds the lock.
+  void copy_out(const Arrival& message, uint64_t position, char* to) const noexcept {
+    if (message.is_compact)
+      return small_copy(to, cells[position % kCells].payload, message.bytes);
+    get_pieces(cells, position + 1, to, message.bytes);
+  }
 
  private:
   void lock_slowly() noexcept;
   struct Claimed {
-    uint64_t position;
+    uint64_t position, end;
     bool delegated, was_full;
   };
-  Claimed claim(uint64_t count);
-  Claimed claim_slowly(uint64_t count);
+  // `fills_line`: leaves out the rest of its last line.
+  Claimed claim(uint64_t count, bool fills_line);
+  Claimed claim_slowly(uint64_t count, bool fills_line);
   Sent push_cells(const Key& key, const void* data, size_t bytes);
-  Sent sent(uint64_t position, uint64_t count, bool was_full) const noexcept;
+  Sent sent(const Claimed& claimed) noexcept;
+  PieceCell& piece(uint64_t position) noexcept;
+  void publish(const Claimed& claimed, CellKind kind, const Key& key,
+               size_t bytes) noexcept;
   void make_room(uint64_t seen) noexcept;
-  void publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
-               uint64_t count) noexcept;
   void match_for_owner(uint64_t position) noexcept;
-  void accept(Cell& cell, uint64_t position, Work& work) noexcept;
+  void accept(const Arrival& message, uint64_t position, Work& work) noexcept;
   // `receive`: the one for this message, in no queue; null: there is none.
   void accept_send(Operation& send, uint64_t position, Operation* receive,
                    Work& work) noexcept;
-  void accept_inline(Cell& cell, uint64_t position, Operation* receive,
+  void accept_inline(const Arrival& message, uint64_t position, Operation* receive,
                      Work& work) noexcept;
-  void accept_pointer(Cell& cell, uint64_t position, Operation* receive,
+  void accept_pointer(const Arrival& message, uint64_t position, Operation* receive,
                       Work& work) noexcept;
-  void fill(Operation& receive, const Cell& cell, uint64_t position) const noexcept;
-  const char* gather(const Cell& cell, uint64_t position, char* room) const noexcept;
+  void fill(Operation& receive, const Arrival& message,
+            uint64_t position) const noexcept;
 };
 
 inline Mailbox& mailbox_of(job::Rank& rank) noexcept { return *rank.mailbox; }

@@ -22,26 +22,36 @@ void Mailbox::lock_slowly() noexcept {
 
 // --- senders ----------------------------------------------------------------------------------
 
-[[gnu::always_inline]] inline Mailbox::Claimed Mailbox::claim(uint64_t count) {
+namespace {
+// Where a message of `count` cells ends: at once, or with its last line.
+constexpr uint64_t end_of(uint64_t position, uint64_t count, bool fills_line) noexcept {
+  const uint64_t end = position + count;
+  return fills_line ? (end + kCellsPerLine - 1) / kCellsPerLine * kCellsPerLine : end;
+}
+}  // namespace
+
+[[gnu::always_inline]] inline Mailbox::Claimed Mailbox::claim(uint64_t count,
+                                                              bool fills_line) {
   uint64_t word = tail.load(std::memory_order_relaxed);
+  const uint64_t end = end_of(word >> 1, count, fills_line);
   // acquire pairs with the release in claim_slowly() or drain(): the cells' readers are done.
-  if ((word >> 1) + count <= head_seen.load(std::memory_order_acquire) + kCells &&
-      tail.compare_exchange_strong(word, word + 2 * count, std::memory_order_relaxed))
-      [[likely]]
-    return {word >> 1, (word & kDelegated) != 0, false};
-  return claim_slowly(count);
+  if (end <= head_seen.load(std::memory_order_acquire) + kCells &&
+      tail.compare_exchange_strong(word, end << 1 | (word & kDelegated),
+                                   std::memory_order_relaxed)) [[likely]]
+    return {word >> 1, end, (word & kDelegated) != 0, false};
+  return claim_slowly(count, fills_line);
 }
 
-Mailbox::Claimed Mailbox::claim_slowly(uint64_t count) {
+Mailbox::Claimed Mailbox::claim_slowly(uint64_t count, bool fills_line) {
   bool was_full = false;
   uint64_t word = tail.load(std::memory_order_relaxed);
   for (;;) {
-    const uint64_t position = word >> 1;
+    const uint64_t end = end_of(word >> 1, count, fills_line);
     // acquire pairs with the release below or in drain(): the cells' readers are done.
-    if (position + count > head_seen.load(std::memory_order_acquire) + kCells) {
+    if (end > head_seen.load(std::memory_order_acquire) + kCells) {
       const uint64_t now = head.load(std::memory_order_acquire);
       head_seen.store(now, std::memory_order_release);  // pairs with the load above
-      if (position + count > now + kCells) {
+      if (end > now + kCells) {
         was_full = true;
         make_room(now);
         word = tail.load(std::memory_order_relaxed);
@@ -49,8 +59,9 @@ Mailbox::Claimed Mailbox::claim_slowly(uint64_t count) {
       continue;
     }
     // Only the order of modifications of `tail` matters here, see the header.
-    if (tail.compare_exchange_weak(word, word + 2 * count, std::memory_order_relaxed))
-      return {position, (word & kDelegated) != 0, was_full};
+    if (tail.compare_exchange_weak(word, end << 1 | (word & kDelegated),
+                                   std::memory_order_relaxed))
+      return {word >> 1, end, (word & kDelegated) != 0, was_full};
   }
 }
 
@@ -76,17 +87,6 @@ Mailbox::Claimed Mailbox::claim_slowly(uint64_t count) {
   }
 }
 
-inline void Mailbox::publish(uint64_t position, CellKind kind, const Key& key, size_t bytes,
-                      uint64_t count) noexcept {
-  Cell& cell = cells[position % kCells];
-  cell.key = key;
-  cell.kind = kind;
-  cell.cells = static_cast<uint8_t>(count);
-  cell.bytes = static_cast<uint16_t>(bytes);
-  // release pairs with the acquire in drain().
-  cell.sequence.store(static_cast<uint32_t>(position + 1), std::memory_order_release);
-}
-
 // The owner does not look: sees to it that somebody has looked after our publish().
 void Mailbox::match_for_owner(uint64_t position) noexcept {
   ShortWait wait;
@@ -101,55 +101,67 @@ void Mailbox::match_for_owner(uint64_t position) noexcept {
   work.run();
 }
 
-Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t bytes) {
-  if (bytes > sizeof(Cell::payload)) return push_cells(key, data, bytes);
-  const auto [position, delegated, was_full] = claim(1);
-  Cell& cell = cells[position % kCells];
-  small_copy(cell.payload, data, bytes);
-  publish(position, CellKind::kInline, key, bytes, 1);
-  hand_on(&cell);
-  if (delegated) match_for_owner(position);
-  return sent(position, 1, was_full);
+// The owner sees to the message, or somebody else does. The receiver looks at the next cell from now on:
+// ours for a moment, its line is quickly ours again later. Not if it is the line that the receiver is
+// about to fetch.
+[[gnu::always_inline]] inline Mailbox::Sent Mailbox::sent(
+    const Claimed& claimed) noexcept {
+  if (claimed.delegated) match_for_owner(claimed.position);
+  const void* next = &cells[claimed.end % kCells];
+  if (claimed.end % kCellsPerLine == 0) prefetch_for_write(next);
+  return {ticket_of(claimed.position), next, claimed.was_full};
 }
 
-// The receiver looks at the next cell from now on. Ours for a moment, it is quickly ours again later.
-Mailbox::Sent Mailbox::sent(uint64_t position, uint64_t count,
-                            bool was_full) const noexcept {
-  const void* next = &cells[(position + count) % kCells];
-  prefetch_for_write(next);
-  return {ticket_of(position), next, was_full};
+Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t bytes,
+                                   bool more_follow) {
+  if (!fits_compact(key, bytes)) return push_cells(key, data, bytes);
+  const Claimed claimed = claim(1, false);
+  Cell& cell = cells[claimed.position % kCells];
+  small_copy(cell.payload, data, bytes);
+  // release pairs with the acquire in drain().
+  cell.word.store(compact_word(claimed.position, key, bytes),
+                  std::memory_order_release);
+  if (!more_follow || claimed.end % kCellsPerLine == 0) hand_on(&cell);
+  return sent(claimed);
+}
+
+// The cell at `position`, in which no message begins.
+PieceCell& Mailbox::piece(uint64_t position) noexcept {
+  auto& piece = reinterpret_cast<PieceCell&>(cells[position % kCells]);
+  piece.position = static_cast<uint16_t>(position);
+  return piece;
+}
+
+// The first cell of a message whose other cells are written, but for those that it leaves out.
+void Mailbox::publish(const Claimed& claimed, CellKind kind, const Key& key,
+                      size_t bytes) noexcept {
+  const uint64_t end = claimed.position + 1 + pieces_of(bytes);
+  for (uint64_t at = end; at < claimed.end; ++at) piece(at);
+  Cell& cell = cells[claimed.position % kCells];
+  std::memcpy(cell.payload, &key.source, sizeof key.source);
+  std::memcpy(cell.payload + sizeof key.source, &key.tag, sizeof key.tag);
+  // release pairs with the acquire in drain().
+  cell.word.store(
+      first_word(claimed.position, kind, key.context, bytes, claimed.end - end),
+      std::memory_order_release);
 }
 
 Mailbox::Sent Mailbox::push_cells(const Key& key, const void* data, size_t bytes) {
-  const size_t rest = bytes - sizeof(Cell::payload);
-  const uint64_t count =
-      1 + (rest + sizeof(MoreCell::payload) - 1) / sizeof(MoreCell::payload);
-  const auto [position, delegated, was_full] = claim(count);
-  const char* from = static_cast<const char*>(data);
-  small_copy(cells[position % kCells].payload, from, sizeof(Cell::payload));
-  for (uint64_t i = 1; i < count; ++i) {
-    auto& more = reinterpret_cast<MoreCell&>(cells[(position + i) % kCells]);
-    const size_t at = sizeof(Cell::payload) + (i - 1) * sizeof(MoreCell::payload);
-    // Payload never stands where a sequence number is looked for, and this number is half a
-    // turn away from every one that is expected here.
-    more.sequence.store(static_cast<uint32_t>(position + i + 1) ^ 0x80000000u,
-                        std::memory_order_relaxed);
-    small_copy(more.payload, from + at,
-               std::min(bytes - at, sizeof(MoreCell::payload)));
-  }
-  publish(position, CellKind::kInline, key, bytes, count);
-  for (uint64_t i = 0; i < count; ++i) hand_on(&cells[(position + i) % kCells]);
-  if (delegated) match_for_owner(position);
-  return sent(position, count, was_full);
+  const Claimed claimed = claim(1 + pieces_of(bytes), true);
+  put_pieces(cells, claimed.position + 1, data, bytes);
+  publish(claimed, CellKind::kInline, key, bytes);
+  for (uint64_t at = claimed.position - claimed.position % kCellsPerLine;
+       at < claimed.end; at += kCellsPerLine)
+    hand_on(&cells[at % kCells]);
+  return sent(claimed);
 }
 
 uint64_t Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
-  const auto [position, delegated, was_full] = claim(1);
-  static_cast<void>(was_full);
-  std::memcpy(cells[position % kCells].payload, &entry, sizeof entry);
-  publish(position, kind, key, 0, 1);
-  if (delegated) match_for_owner(position);
-  return ticket_of(position);
+  const Claimed claimed = claim(1 + pieces_of(sizeof entry), true);
+  std::memcpy(piece(claimed.position + 1).payload, &entry, sizeof entry);
+  publish(claimed, kind, key, sizeof entry);
+  if (claimed.delegated) match_for_owner(claimed.position);
+  return ticket_of(claimed.position);
 }
 
 // --- under the lock ---------------------------------------------------------------------------
@@ -179,44 +191,28 @@ Operation* Mailbox::take_posted(const Key& key) noexcept {
   return static_cast<Operation*>(entry);
 }
 
-// The payload in one piece: of one cell where it is, of several put together in `room`.
-const char* Mailbox::gather(const Cell& cell, uint64_t position,
-                            char* room) const noexcept {
-  if (cell.cells == 1) return cell.payload;
-  std::memcpy(room, cell.payload, sizeof cell.payload);
-  size_t at = sizeof cell.payload;
-  for (uint64_t i = 1; i < cell.cells; ++i) {
-    auto& more = reinterpret_cast<const MoreCell&>(cells[(position + i) % kCells]);
-    const size_t n = std::min(cell.bytes - at, sizeof more.payload);
-    small_copy(room + at, more.payload, n);
-    at += n;
-  }
-  return room;
-}
-
-void Mailbox::fill(Operation& receive, const Cell& cell,
+void Mailbox::fill(Operation& receive, const Arrival& message,
                    uint64_t position) const noexcept {
-  fill_status(receive, cell.key, cell.bytes);
-  if (cell.cells == 1 && receive.type->is_contiguous() &&
-      cell.bytes <= receive.bytes) [[likely]]
-    return small_copy(receive.buffer, cell.payload, cell.bytes);
+  fill_status(receive, message.key, message.bytes);
+  if (receive.type->is_contiguous() && message.bytes <= receive.bytes) [[likely]]
+    return copy_out(message, position, static_cast<char*>(receive.buffer));
   char room[kInlineBytes];
-  unpack_into(receive, gather(cell, position, room), cell.bytes);
+  copy_out(message, position, room);
+  unpack_into(receive, room, message.bytes);
 }
 
-void Mailbox::accept_inline(Cell& cell, uint64_t position, Operation* receive,
-                            Work& work) noexcept {
+void Mailbox::accept_inline(const Arrival& message, uint64_t position,
+                            Operation* receive, Work& work) noexcept {
   if (receive != nullptr) {
-    fill(*receive, cell, position);
+    fill(*receive, message, position);
     work.add_completion(*receive);
   } else if (!closed.load(std::memory_order_relaxed)) {
-    char room[kInlineBytes];
-    Block* block = eager.take(cell.bytes);
-    block->key = cell.key;
+    Block* block = eager.take(message.bytes);
+    block->key = message.key;
     block->kind = Entry::kBlock;
-    block->bytes = cell.bytes;
+    block->bytes = message.bytes;
     block->ticket = ticket_of(position);
-    small_copy(block->data(), gather(cell, position, room), cell.bytes);
+    copy_out(message, position, block->data());
     keep(*block, work);
   }
 }
@@ -244,11 +240,12 @@ void Mailbox::accept_send(Operation& send, uint64_t position, Operation* receive
   }
 }
 
-void Mailbox::accept_pointer(Cell& cell, uint64_t position, Operation* receive,
-                             Work& work) noexcept {
+void Mailbox::accept_pointer(const Arrival& message, uint64_t position,
+                             Operation* receive, Work& work) noexcept {
   Entry* entry;
+  auto& cell = reinterpret_cast<const PieceCell&>(cells[(position + 1) % kCells]);
   std::memcpy(&entry, cell.payload, sizeof entry);
-  if (cell.kind == CellKind::kRendezvous) {
+  if (message.kind == CellKind::kRendezvous) {
     accept_send(*static_cast<Operation*>(entry), position, receive, work);
   } else if (receive != nullptr) {
     work.add_copy(*receive, *entry);
@@ -260,12 +257,12 @@ void Mailbox::accept_pointer(Cell& cell, uint64_t position, Operation* receive,
   }
 }
 
-void Mailbox::accept(Cell& cell, uint64_t position, Work& work) noexcept {
-  Operation* const receive = take_posted(cell.key);
-  if (cell.kind == CellKind::kInline) {
-    accept_inline(cell, position, receive, work);
+void Mailbox::accept(const Arrival& message, uint64_t position, Work& work) noexcept {
+  Operation* const receive = take_posted(message.key);
+  if (message.kind == CellKind::kInline) {
+    accept_inline(message, position, receive, work);
   } else {
-    accept_pointer(cell, position, receive, work);
+    accept_pointer(message, position, receive, work);
   }
 }
 
@@ -273,22 +270,22 @@ Mailbox::Taken Mailbox::take_next(Operation& receive, Work& work) noexcept {
   Taken taken = Taken::kNothing;
   uint64_t at = head.load(std::memory_order_relaxed);
   while (taken == Taken::kNothing) {
-    Cell& cell = cells[at % kCells];
-    // acquire pairs with the release in publish().
-    if (cell.sequence.load(std::memory_order_acquire) != static_cast<uint32_t>(at + 1))
-      break;
-    const uint64_t count = cell.cells;
-    if (!matches(receive.key, cell.key) ||
-        (!posted.empty() && posted.find(cell.key) != nullptr)) {  // earlier receives
-      accept(cell, at, work);
-    } else if (cell.kind == CellKind::kInline) {
-      fill(receive, cell, at);
+    const Cell& cell = cells[at % kCells];
+    // acquire pairs with the release of who publishes.
+    const uint64_t word = cell.word.load(std::memory_order_acquire);
+    if (!is_first(word, at)) break;
+    const Arrival message = read_first(word, cell);
+    if (!matches(receive.key, message.key) ||
+        (!posted.empty() && posted.find(message.key) != nullptr)) {  // earlier receives
+      accept(message, at, work);
+    } else if (message.kind == CellKind::kInline) {
+      fill(receive, message, at);
       taken = Taken::kFilled;
     } else {
-      accept_pointer(cell, at, &receive, work);
+      accept_pointer(message, at, &receive, work);
       taken = Taken::kInWork;
     }
-    at += count;
+    at += message.cells;
     // release pairs with the acquire in claim(): the cells may be written again.
     head.store(at, std::memory_order_release);
   }
@@ -296,23 +293,22 @@ Mailbox::Taken Mailbox::take_next(Operation& receive, Work& work) noexcept {
 }
 
 void Mailbox::drain(Work& work) noexcept {
-  constexpr uint64_t kCellsAhead = 2;
+  constexpr uint64_t kCellsAhead = 2 * kCellsPerLine;
   const uint64_t start = head.load(std::memory_order_relaxed);
   uint64_t at = start;
   for (;;) {
-    Cell& cell = cells[at % kCells];
-    // acquire pairs with the release in publish().
-    if (cell.sequence.load(std::memory_order_acquire) !=
-        static_cast<uint32_t>(at + 1)) {
-      break;
-    }
-    const uint64_t count = cell.cells;
+    const Cell& cell = cells[at % kCells];
+    // acquire pairs with the release of who publishes.
+    const uint64_t word = cell.word.load(std::memory_order_acquire);
+    if (!is_first(word, at)) break;
+    const Arrival message = read_first(word, cell);
     // More than one has come, so the next ones are probably written by now.
     if (at != start) __builtin_prefetch(&cells[(at + kCellsAhead) % kCells]);
-    accept(cell, at, work);
-    at += count;
+    accept(message, at, work);
+    at += message.cells;
     // A full ring's senders wait for room; do not make them wait for all of it.
-    if ((at - start) % 16 < count) head.store(at, std::memory_order_release);
+    if ((at - start) % (kCells / 4) < message.cells)
+      head.store(at, std::memory_order_release);
   }
   // release pairs with the acquire in claim(): the cells may be written again.
   if (at != start) head.store(at, std::memory_order_release);

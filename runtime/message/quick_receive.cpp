@@ -10,25 +10,13 @@
 namespace mpc::msg {
 namespace {
 
-// The payload, from one to kMaxCells cells, straight to where it belongs.
-void copy_out(const Mailbox& mine, const Cell& cell, uint64_t position,
-              char* to) noexcept {
-  size_t at = std::min<size_t>(cell.bytes, sizeof cell.payload);
-  small_copy(to, cell.payload, at);
-  for (uint64_t i = 1; i < cell.cells; ++i) {
-    auto& more = reinterpret_cast<const MoreCell&>(mine.cells[(position + i) % kCells]);
-    const size_t n = std::min<size_t>(cell.bytes - at, sizeof more.payload);
-    small_copy(to + at, more.payload, n);
-    at += n;
-  }
-}
-
-// May the message in the oldest cell go to this receive, although it stands in no queue?
-bool is_mine(Mailbox& mine, const Cell& cell, const Key& key, const RecvArgs& args) {
-  return cell.kind == CellKind::kInline && matches(key, cell.key) &&
-         cell.bytes <= args.type->size() * args.count &&
+// May the oldest message go to this receive, although it stands in no queue?
+bool is_mine(Mailbox& mine, const Arrival& message, const Key& key,
+             const RecvArgs& args) {
+  return message.kind == CellKind::kInline && matches(key, message.key) &&
+         message.bytes <= args.type->size() * args.count &&
          (mine.posted.empty() ||
-          mine.posted.find(cell.key) == nullptr);  // earlier receives
+          mine.posted.find(message.key) == nullptr);  // earlier receives
 }
 
 // The oldest cell, as soon as it is published; null: it did not come soon, or something else
@@ -38,9 +26,8 @@ const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
   const Cell& cell = mine.cells[position % kCells];
   if (is_patient) mine.answer_time.wait_before_look();
   for (int i = 0;; ++i) {
-    // acquire pairs with the release in publish().
-    if (cell.sequence.load(std::memory_order_acquire) ==
-        static_cast<uint32_t>(position + 1)) {
+    // acquire pairs with the release of who publishes.
+    if (is_first(cell.word.load(std::memory_order_acquire), position)) {
       if (is_patient) mine.answer_time.note_end(i, true);
       return &cell;
     }
@@ -106,15 +93,16 @@ bool receive_locked(Mailbox& mine, const RecvArgs& args, bool is_patient,
   const uint64_t position = mine.head.load(std::memory_order_relaxed);
   const Cell* cell = look(mine, position, is_patient);
   if (cell == nullptr) return false;
+  const Arrival message = read_first(cell->word.load(std::memory_order_relaxed), *cell);
   // An answer may follow: its line comes over while this message is being worked on.
   prefetch_for_write(mine.next_line.load(std::memory_order_relaxed));
-  if (!is_mine(mine, *cell, key, args)) return false;
-  copy_out(mine, *cell, position, static_cast<char*>(args.buffer));
-  status->source = cell->key.source;
-  status->tag = cell->key.tag;
-  status->bytes = cell->bytes;
+  if (!is_mine(mine, message, key, args)) return false;
+  mine.copy_out(message, position, static_cast<char*>(args.buffer));
+  status->source = message.key.source;
+  status->tag = message.key.tag;
+  status->bytes = message.bytes;
   // release pairs with the acquire in claim(): the cells may be written again.
-  mine.head.store(position + cell->cells, std::memory_order_release);
+  mine.head.store(position + message.cells, std::memory_order_release);
   return true;
 }
 

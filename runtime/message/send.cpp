@@ -49,7 +49,7 @@ Block* make_block(Mailbox& mine, const SendArgs& args) {
 }
 
 // Small messages that a rank sends to others that do not wait for them, before it gives way.
-constexpr unsigned kMostAhead = kCells;
+constexpr unsigned kMostAhead = 64;
 
 void note_ahead(Mailbox& mine, unsigned messages) noexcept {
   mine.sent_ahead.store(mine.sent_ahead.load(std::memory_order_relaxed) + messages,
@@ -100,14 +100,15 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   return true;
 }
 
-uint64_t push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes) {
+uint64_t push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
+                    bool more_follow) {
   Mailbox::Sent sent;
   if (args.type->is_contiguous()) {
-    sent = to.push_inline(key_of(args), args.buffer, bytes);
+    sent = to.push_inline(key_of(args), args.buffer, bytes, more_follow);
   } else {
     char packed[kInlineBytes];
     dt::pack(args.buffer, *args.type, args.count, 0, packed, bytes);
-    sent = to.push_inline(key_of(args), packed, bytes);
+    sent = to.push_inline(key_of(args), packed, bytes, more_follow);
   }
   mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
   if (sent.was_full) [[unlikely]]
@@ -150,14 +151,14 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
 }
 
 // The message itself, if it can be done with at once; `ticket` then says how to find it again,
-// or is 0: it met its receive. False: send a pointer, see below.
+// or is 0: it met its receive. False: send a pointer, see below. `more_follow`: see push_inline().
 bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
-              uint64_t& ticket) {
+              bool more_follow, uint64_t& ticket) {
   ticket = 0;
   const bool delegated = to.is_delegated();
   if (delegated && deliver_direct(mine, to, args, bytes, ticket)) return true;
   if (bytes <= kInlineBytes) {
-    ticket = push_small(mine, to, args, bytes);
+    ticket = push_small(mine, to, args, bytes, more_follow);
     return true;
   }
   // Of scattered data the receiver would have to get each line: they leave packed.
@@ -250,7 +251,7 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   op.status = Status{};
   op.state.store(kActive, std::memory_order_relaxed);
   const bool eager = is_eager(args, bytes);
-  if (uint64_t ticket; eager ? send_now(mine, to, args, bytes, ticket)
+  if (uint64_t ticket; eager ? send_now(mine, to, args, bytes, true, ticket)
                              : send_packed(mine, to, args, bytes, ticket)) {
     op.mailbox = &to;
     Mailbox::remember(op, ticket);
@@ -274,7 +275,7 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
   const size_t bytes = bytes_of(args);
   const bool eager = is_eager(args, bytes);
   uint64_t ticket;
-  if (eager && send_now(mine, to, args, bytes, ticket)) {
+  if (eager && send_now(mine, to, args, bytes, false, ticket)) {
     if (Mailbox::is_of_ring(ticket)) mine.answer_time.note_sent();
     if (mine.sent_ahead.load(std::memory_order_relaxed) >= kMostAhead) [[unlikely]]
       give_way(mine);

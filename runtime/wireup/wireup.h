@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "runtime/wireup/modex.h"
@@ -61,8 +62,9 @@ class Wireup {
   virtual bool goes_on() const noexcept { return false; }
   // This process has arrived there. passed() is called when all that live have: on the thread that
   // calls the handler of orders. Caller: any, each gate once.
-  virtual void arrive_at(Gate, std::function<void()> passed) { passed(); }
+  virtual void arrive_at(Gate, std::function<void()> passed) { std::move(passed)(); }
   // Called on the same thread for each process that has died. Caller: before the first gate.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): those that override it keep it
   virtual void on_loss(std::function<void(int process)>) {}
   // Says that this process ends because its work is done. Before the process ends with status 0.
   virtual void finalize() noexcept = 0;

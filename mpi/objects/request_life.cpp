@@ -1,0 +1,131 @@
+// The begin and the end of requests, and the rank's store of those that are over.
+
+#include <new>
+
+#include "mpi/objects/comm.h"
+#include "mpi/objects/handles.h"
+#include "mpi/objects/rank_state.h"
+#include "mpi/objects/request.h"
+
+namespace mpc::mpi {
+namespace {
+
+// Only threads of one rank meet here, and only with MPI_THREAD_MULTIPLE: else the program lets
+// them in one after the other, and the lock is not taken. Clang cannot follow that.
+class PoolLock {
+ public:
+  explicit PoolLock(const RankState& state) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS
+      : pool_(*state.requests),
+        is_needed_(state.thread_level == MPI_THREAD_MULTIPLE) {
+    if (is_needed_) pool_.lock.lock();
+  }
+  ~PoolLock() MPC_NO_THREAD_SAFETY_ANALYSIS {
+    if (is_needed_) pool_.lock.unlock();
+  }
+  PoolLock(const PoolLock&) = delete;
+  PoolLock& operator=(const PoolLock&) = delete;
+
+ private:
+  RequestPool& pool_;
+  const bool is_needed_;
+};
+
+// WORLD and SELF are there until the rank's MPI ends, so nobody need count who uses them.
+bool is_counted(const Comm* comm) noexcept {
+  return comm != nullptr && !comm->is_predefined();
+}
+
+}  // namespace
+
+Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept
+    : Object(Kind::kRequest, owner), kind_(kind), comm_(comm), call_(call) {
+  if (is_counted(comm_)) comm_->retain();
+}
+
+// Everything else is as a message that was not started again leaves it: what a start sets, it sets
+// again, and what only other kinds have was never there.
+void Request::renew(RequestKind kind, Comm* comm, const char* call) noexcept {
+  kind_ = kind;
+  comm_ = comm;
+  call_ = call;
+  is_active = false;
+  if (is_counted(comm)) comm->retain();
+  Object::renew();
+}
+
+RequestPool::~RequestPool() {
+  while (messages != nullptr) {
+    Request* const request = std::exchange(messages, messages->next);
+    request->~Request();
+    ::operator delete(request);
+  }
+  while (free != nullptr) ::operator delete(std::exchange(free, free->next));
+}
+
+Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
+                       const char* call) {
+  RequestPool& pool = *state.requests;
+  if (pool.abandoned != nullptr) [[unlikely]]
+    reap_abandoned(state, false);
+  void* memory = nullptr;
+  {
+    const PoolLock lock(state);
+    if (pool.messages != nullptr && is_of_message(kind)) {
+      Request* const request = std::exchange(pool.messages, pool.messages->next);
+      request->renew(kind, comm, call);
+      return request;
+    }
+    if (pool.free != nullptr) memory = std::exchange(pool.free, pool.free->next);
+  }
+  if (memory == nullptr) memory = ::operator new(sizeof(Request));
+  return new (memory) Request(state.rank->world_rank, kind, comm, call);
+}
+
+void Request::destroy(RankState& state, Request* request) noexcept {
+  RequestPool& pool = *state.requests;
+  if (request->is_kept()) [[likely]] {
+    request->type = dt::TypeRef();
+    request->mark_freed();
+    if (is_counted(request->comm_)) request->comm_->drop();
+    const PoolLock lock(state);
+    request->next = std::exchange(pool.messages, request);
+    return;
+  }
+  if (request->fortran_index >= 0) [[unlikely]]
+    forget_handle(*request);
+  request->exempt();  // while it still says what it has ended with: Watch::note_gone()
+  if (is_counted(request->comm_)) request->comm_->drop();
+  request->~Request();
+  const PoolLock lock(state);
+  request->next = pool.free;
+  pool.free = request;
+}
+
+void Request::abandon(RankState& state, Request* request) noexcept {
+  if (!request->is_active || request->is_done()) {
+    destroy(state, request);
+    return;
+  }
+  RequestPool& pool = *state.requests;
+  const PoolLock lock(state);
+  request->next = pool.abandoned;
+  pool.abandoned = request;
+}
+
+void reap_abandoned(RankState& state, bool wait, const Comm* only) {
+  RequestPool& pool = *state.requests;
+  Request* list = nullptr;
+  {
+    const PoolLock lock(state);
+    list = std::exchange(pool.abandoned, nullptr);
+  }
+  while (list != nullptr) {
+    Request* request = std::exchange(list, list->next);
+    if (wait && (only == nullptr || only == request->comm()))
+      wait_done(state, *request,
+                only == nullptr ? "MPI_Finalize" : "MPI_Comm_disconnect");
+    Request::abandon(state, request);  // frees it, or puts it back
+  }
+}
+
+}  // namespace mpc::mpi

@@ -1,0 +1,156 @@
+#pragma once
+// Cell: a quarter of a cache line of a mailbox's ring, and how messages stand in cells.
+//
+// Role:      up to 8 bytes, with an envelope of small numbers, are one cell: four such messages share a
+//            line, and what a burst of messages costs is the lines that change hands. Any other message
+//            begins with a cell that holds its envelope; cells of payload follow.
+// Users:     runtime/message.
+// Threads:   a cell belongs to the sender that has claimed it, until its first word is published.
+// See also:  docs/design/0003-mailbox.md, docs/design/0041-small-windows.md; runtime/message/mailbox.h.
+//
+//   first word, from the lowest bit    sequence 16   kind 4   then
+//     compact (kind = its bytes, 0..8)               context 14   source 14   tag 16;   payload: the data
+//     others                                         bytes 8   left out 4   context 32; payload: source, tag
+//   cell of payload, or left out       its position 16, then 14 bytes
+//
+// The sequence of a first cell is its position + 1. The others have their position there: as the ring's
+// length divides 2^16, that is never what a reader expects at this place, in no lap. Such a message
+// leaves out the rest of its last line, so that the next one takes as few lines as it can.
+
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/message/request.h"
+#include "runtime/message/small_copy.h"
+
+namespace mpc::msg {
+
+inline constexpr size_t kCellBytes = 16;
+inline constexpr uint64_t kCellsPerLine = 64 / kCellBytes;
+inline constexpr uint64_t kCells = 256;  // 4 KiB a rank
+inline constexpr size_t kPieceBytes =
+    kCellBytes - sizeof(uint16_t);  // of payload in a cell
+inline constexpr size_t kCompactBytes = 8;
+inline constexpr size_t kInlineBytes = 16 * kPieceBytes;
+static_assert((1u << 16) % kCells == 0 && kInlineBytes < 1u << 8);
+
+enum class CellKind : uint8_t {
+  kInline = kCompactBytes + 1,  // those before it: compact
+  kBlock,
+  kRendezvous,
+};
+
+struct alignas(kCellBytes) Cell {
+  std::atomic<uint64_t> word;
+  char payload[sizeof(uint64_t)];
+};
+struct alignas(kCellBytes) PieceCell {
+  uint16_t position;
+  char payload[kPieceBytes];
+};
+static_assert(sizeof(Cell) == kCellBytes && sizeof(PieceCell) == kCellBytes);
+
+constexpr uint16_t sequence_of(uint64_t position) noexcept {
+  return static_cast<uint16_t>(position + 1);
+}
+// Has the message that begins at this position been published, if that is its cell's word?
+constexpr bool is_first(uint64_t word, uint64_t position) noexcept {
+  return static_cast<uint16_t>(word) == sequence_of(position);
+}
+
+// --- compact ----------------------------------------------------------------------------------
+inline constexpr unsigned kContextBits = 14, kSourceBits = 14, kTagBits = 16;
+constexpr bool fits_compact(const Key& key, size_t bytes) noexcept {
+  return bytes <= kCompactBytes && key.context >> kContextBits == 0 &&
+         static_cast<uint32_t>(key.source) >> kSourceBits == 0 &&
+         static_cast<uint32_t>(key.tag) >> kTagBits == 0;
+}
+constexpr uint64_t compact_word(uint64_t position, const Key& key,
+                                size_t bytes) noexcept {
+  return sequence_of(position) | uint64_t{bytes} << 16 | uint64_t{key.context} << 20 |
+         static_cast<uint64_t>(key.source) << 34 | static_cast<uint64_t>(key.tag) << 48;
+}
+
+// --- others -----------------------------------------------------------------------------------
+constexpr uint64_t pieces_of(size_t bytes) noexcept {
+  return (bytes + kPieceBytes - 1) / kPieceBytes;
+}
+constexpr uint64_t first_word(uint64_t position, CellKind kind, ContextId context,
+                              size_t bytes, uint64_t left_out) noexcept {
+  return sequence_of(position) | static_cast<uint64_t>(kind) << 16 |
+         uint64_t{bytes} << 20 | left_out << 28 | uint64_t{context} << 32;
+}
+
+// Payload goes in and out with one store a cell; the last piece by itself, as behind the data there is
+// nothing that may be read or written. `position`: of the first of these cells.
+inline void put_pieces(Cell* ring, uint64_t position, const void* data,
+                       size_t bytes) noexcept {
+  auto* from = static_cast<const char*>(data);
+  for (; bytes > kCellBytes; bytes -= kPieceBytes, from += kPieceBytes, ++position) {
+    const __m128i piece =
+        _mm_slli_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)), 2);
+    _mm_store_si128(reinterpret_cast<__m128i*>(&ring[position % kCells]),
+                    _mm_insert_epi16(piece, static_cast<int16_t>(position), 0));
+  }
+  for (; bytes > 0; ++position) {
+    auto& last = reinterpret_cast<PieceCell&>(ring[position % kCells]);
+    const size_t n = std::min(bytes, kPieceBytes);
+    last.position = static_cast<uint16_t>(position);
+    small_copy(last.payload, from, n);
+    from += n;
+    bytes -= n;
+  }
+}
+inline void get_pieces(const Cell* ring, uint64_t position, void* data,
+                       size_t bytes) noexcept {
+  auto* to = static_cast<char*>(data);
+  for (; bytes > kCellBytes; bytes -= kPieceBytes, to += kPieceBytes, ++position) {
+    const __m128i piece =
+        _mm_load_si128(reinterpret_cast<const __m128i*>(&ring[position % kCells]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_srli_si128(piece, 2));
+  }
+  for (; bytes > 0; ++position) {
+    auto& last = reinterpret_cast<const PieceCell&>(ring[position % kCells]);
+    const size_t n = std::min(bytes, kPieceBytes);
+    small_copy(to, last.payload, n);
+    to += n;
+    bytes -= n;
+  }
+}
+
+// What the first cell of a message says.
+struct Arrival {
+  Key key;
+  uint32_t bytes;
+  uint64_t cells;
+  CellKind kind;
+  bool is_compact;
+};
+// `word`: that of `cell`, once is_first() holds.
+inline Arrival read_first(uint64_t word, const Cell& cell) noexcept {
+  const auto kind = static_cast<unsigned>(word >> 16 & 15);
+  if (kind <= kCompactBytes) {
+    return {{static_cast<ContextId>(word >> 20 & ((1u << kContextBits) - 1)),
+             static_cast<int>(word >> 34 & ((1u << kSourceBits) - 1)),
+             static_cast<int>(word >> 48)},
+            kind,
+            1,
+            CellKind::kInline,
+            true};
+  }
+  Arrival message{{static_cast<ContextId>(word >> 32), 0, 0},
+                  static_cast<uint32_t>(word >> 20 & 0xff),
+                  0,
+                  static_cast<CellKind>(kind),
+                  false};
+  std::memcpy(&message.key.source, cell.payload, sizeof(int));
+  std::memcpy(&message.key.tag, cell.payload + sizeof(int), sizeof(int));
+  message.cells = 1 + pieces_of(message.bytes) + (word >> 28 & 15);
+  return message;
+}
+
+}  // namespace mpc::msg
