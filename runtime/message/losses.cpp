@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -20,6 +19,7 @@
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/process_net.h"
 #include "runtime/message/routes.h"
 #include "runtime/wireup/wireup.h"
 
@@ -108,8 +108,11 @@ class Undertaker {
  private:
   static void* thread_main(void* self);
   [[noreturn]] void run();
-  void bury(int process);
-  void wait_for_last_messages(int process);
+  void bury(const std::vector<int>& processes);
+  void wait_for_last_messages(const std::vector<int>& processes);
+  bool is_known_to_net(int process) const {
+    return broken_.contains(process) || broken_.contains(-1);
+  }
   void end_what_is_in_vain();
   void fail_receives(Mailbox& mine);
   void notify_ranks();
@@ -120,7 +123,7 @@ class Undertaker {
   Endpoint& end_;
   std::mutex lock_;
   std::condition_variable news_;
-  std::deque<int> announced_;  // this and the next two under the lock
+  std::vector<int> announced_;  // this and the next two under the lock
   std::set<int> broken_;
   bool is_to_look_ = false;
   std::mutex turn_;          // held by the thread while it uses the network
@@ -175,7 +178,7 @@ void* Undertaker::thread_main(void* self) {
 
 void Undertaker::run() {
   for (;;) {
-    int process = -1;
+    std::vector<int> dead;
     {
       std::unique_lock lock(lock_);
       const auto has_news = [this] { return is_to_look_ || !announced_.empty(); };
@@ -184,18 +187,15 @@ void Undertaker::run() {
       else
         news_.wait_for(lock, kLook, has_news);
       is_to_look_ = false;
-      if (!announced_.empty()) {
-        process = announced_.front();
-        announced_.pop_front();
-      }
+      dead = std::exchange(announced_, {});
     }
     const std::lock_guard turn(turn_);
     if (is_stopped_) {
       unfinished_.clear();
       continue;
     }
-    if (process >= 0) {
-      bury(process);
+    if (!dead.empty()) {
+      bury(dead);
     } else {
       end_what_is_in_vain();
     }
@@ -203,23 +203,35 @@ void Undertaker::run() {
   }
 }
 
-void Undertaker::bury(int process) {
+// Several: all those of a host that is lost.
+void Undertaker::bury(const std::vector<int>& processes) {
   // From now on others may want their offers back, whatever the rank here does.
   if (!losses::any()) begin_to_serve();
-  wait_for_last_messages(process);
-  losses::note(process);
-  end_.lose(process);
-  unfinished_.push_back({process, std::chrono::steady_clock::now() + kMostEnd});
+  wait_for_last_messages(processes);
+  for (const int process : processes) {
+    losses::note(process);
+    // Nothing more comes of a host that is lost, not even the end of its connections.
+    const bool is_known = [&] {
+      const std::lock_guard lock(lock_);
+      return is_known_to_net(process);
+    }();
+    if (!is_known) process_net()->lose(process);
+    end_.lose(process);
+    unfinished_.push_back({process, std::chrono::steady_clock::now() + kMostEnd});
+  }
   end_what_is_in_vain();
-  if (g_on_loss != nullptr) g_on_loss(job_, process);
+  if (g_on_loss != nullptr)
+    for (const int process : processes) g_on_loss(job_, process);
   notify_ranks();
 }
 
-// What it has sent before its death is received as ever, as far as it has got into the network.
-void Undertaker::wait_for_last_messages(int process) {
+// What they have sent before their death is received as ever, as far as it has got into the network.
+void Undertaker::wait_for_last_messages(const std::vector<int>& processes) {
   std::unique_lock lock(lock_);
-  news_.wait_for(lock, kLastMessages,
-                 [&] { return broken_.contains(process) || broken_.contains(-1); });
+  news_.wait_for(lock, kLastMessages, [&] {
+    return std::all_of(processes.begin(), processes.end(),
+                       [this](int process) { return is_known_to_net(process); });
+  });
 }
 
 void Undertaker::end_what_is_in_vain() {
@@ -290,21 +302,6 @@ void Undertaker::look_after_net() {
   });
 }
 
-// --- gates ------------------------------------------------------------------------------------
-
-class GateReason final : public sched::WaitReason {
- public:
-  explicit GateReason(const char* what) : what_(what) {}
-  std::string text() const override {
-    return fmt::format("{}: waits for the other processes that live", what_);
-  }
-  // By a word of the launcher's, which may be that somebody has died.
-  bool can_end_by_itself() const override { return true; }
-
- private:
-  const char* what_;
-};
-
 }  // namespace
 
 Result<> watch_losses(job::Job& job) {
@@ -370,23 +367,6 @@ void look_after_send(ContextId context) {
 
 void end_job(job::Job& job, const std::string& why) {
   job.wireup()->tell(wireup::Report::kEnding, 1, why);
-}
-
-void pass_gate(job::Rank& self, Gate gate, const char* what) {
-  // Shared: the launcher's word comes on another thread.
-  const auto is_open = std::make_shared<std::atomic<bool>>(false);
-  begin_to_serve();
-  self.job->wireup()->arrive_at(gate, [is_open, &self] {
-    is_open->store(true, std::memory_order_release);  // pairs with the look below
-    notify(self);
-  });
-  wait_until(
-      self, nullptr, 0,
-      [](void* open) {
-        return static_cast<std::atomic<bool>*>(open)->load(std::memory_order_acquire);
-      },
-      is_open.get(), GateReason(what));
-  end_to_serve();
 }
 
 }  // namespace mpc::msg

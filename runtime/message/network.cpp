@@ -74,6 +74,8 @@ void close_network() {
   set_processes(job::ProcessMap(1), false);
 }
 
+ProcessNet* process_net() noexcept { return g_process_net.get(); }
+
 bool has_network() noexcept {
   return !g_endpoints.empty() || abroad::endpoint() != nullptr;
 }

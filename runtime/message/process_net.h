@@ -26,6 +26,11 @@ class ProcessNet {
   // Nobody polls any more.
   void disconnect() noexcept;
   transport::Net& net() const noexcept { return module_->net(); }
+  // As the module's. Caller: any, between connect() and disconnect().
+  void make_connections(transport::Completion& completion) noexcept {
+    module_->make_connections(completion);
+  }
+  void lose(int process) noexcept { module_->lose(process); }
 
  private:
   ProcessNet(wireup::Wireup& wireup,
@@ -36,5 +41,8 @@ class ProcessNet {
   const std::unique_ptr<transport::NetModule> module_;
   sched::Poller* poller_ = nullptr;  // of who is connected
 };
+
+// The one of this process; null: there is none.
+ProcessNet* process_net() noexcept;
 
 }  // namespace mpc::msg

@@ -49,6 +49,13 @@ class NetModule {
   // made lazily. Caller: once, before ranks run; both receiver and module outlive each other's
   // calls. Errors: kSystem.
   virtual Result<> connect(std::vector<NetPeer> peers, Receiver& receiver) = 0;
+  // Makes the connections with all other processes now: done() when each stands, in both directions, and nothing is
+  // left to be said for it. All processes do so, and poll until all are through. Caller: any, once, after
+  // connect(). Ownership: the completion is the module's until done(). Order: what is sent meanwhile goes as ever.
+  virtual void make_connections(Completion& completion) noexcept = 0;
+  // This process has ended, and the network may not notice for long: offers to it and fetches from it end
+  // with kGone, and nothing of it comes any more. Caller: any, after connect(); no other lock held.
+  virtual void lose(int peer) noexcept = 0;
   virtual Net& net() noexcept = 0;
   virtual sched::EventSource& events() noexcept = 0;
 };

@@ -23,6 +23,14 @@ class ShieldedNet final : public NetModule, public Net, public sched::EventSourc
     const AsNobody as_nobody;
     return module_->connect(std::move(peers), receiver);
   }
+  void make_connections(Completion& completion) noexcept override {
+    const AsNobody as_nobody;
+    module_->make_connections(completion);
+  }
+  void lose(int peer) noexcept override {
+    const AsNobody as_nobody;
+    module_->lose(peer);
+  }
   Net& net() noexcept override { return *this; }
   sched::EventSource& events() noexcept override { return *this; }
 

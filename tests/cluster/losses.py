@@ -102,6 +102,12 @@ class Ends(LossesCase):
     def test_before_all_are_there_a_death_ends_the_job(self):
         self.ends(3, "before", "kill", status=KILLED, says=("rank 1 of 3", "the job is ended"))
 
+    def test_deaths_at_random_moments_right_after_init(self):
+        """No connection is being made any more when deaths are survived: UCX 1.13 would fail in an assertion."""
+        for seed in range(12):
+            with self.subTest(seed=seed):
+                self.assertEqual(self.goes_on(6, "storm", seed, deaths=3), "finished\n")
+
     def test_an_abort_ends_the_job(self):
         self.ends(3, "aborts", status=7, says=("MPI_Abort(MPI_COMM_WORLD, 7)",))
 

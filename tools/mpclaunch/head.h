@@ -69,9 +69,12 @@ class Head {
   bool has_running() const;
 
   // head_losses.cpp
+  bool survives_losses() const;
   bool survives(const Process& process) const;
   bool take_death(Process& process, int status, std::string text);
   void lose(Process& process, int wait_status, const std::string& how);
+  void lose(const std::vector<Process*>& of_host, const std::string& problem);
+  void announce(const Process& lost);
   void take_broken(int peer, std::string text);
   void arrive(Process& process, int gate);
   void open_gates();

@@ -177,15 +177,16 @@ void Head::end_at(int host) {
 }
 
 void Head::lose_host(int host, const std::string& problem) {
-  bool is_needed = !is_started_;
-  for (Process& process : processes_) {
-    if (process.host != host) continue;
-    is_needed = is_needed || process.is_running;
-    process.is_running = false;
-  }
+  std::vector<Process*> gone;
+  for (Process& process : processes_)
+    if (process.host == host && std::exchange(process.is_running, false))
+      gone.push_back(&process);
   for (const Process& process : processes_)
     if (process.host == host) table_.lose(static_cast<size_t>(process.index));
   output_.end_of(host);
+  end_at(host == plan_.host_of(0) ? host : -1);
+  const bool is_needed = !is_started_ || !gone.empty();
+  if (is_needed && survives_losses()) return lose(gone, problem);
   if (is_needed && verdict_.end(job::kExitLaunch, problem + "; the job is ended"))
     end_all(wireup::Order::kEndSoon);
 }

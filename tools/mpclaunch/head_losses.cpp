@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "runtime/job/console.h"
+#include "runtime/job/exit_status.h"
 #include "tools/mpclaunch/head.h"
 
 namespace mpc::launch {
@@ -25,12 +27,33 @@ std::string without_end_of_job(std::string text) {
   return text;
 }
 
+// "ranks 2-3, 6 are"; those of a host are in order.
+std::string ranks_of(const std::vector<Process*>& processes) {
+  std::string text;
+  for (size_t i = 0; i < processes.size();) {
+    const int first = processes[i]->first_rank;
+    int last = processes[i]->last_rank;
+    for (++i; i < processes.size() && processes[i]->first_rank == last + 1; ++i)
+      last = processes[i]->last_rank;
+    if (!text.empty()) text += ", ";
+    text +=
+        first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+  }
+  const bool is_one =
+      processes.size() == 1 && processes[0]->first_rank == processes[0]->last_rank;
+  return (is_one ? "rank " : "ranks ") + text + (is_one ? " is" : " are");
+}
+
 }  // namespace
 
 // Before all are there a death ends the job: the others wait for all in MPI_Init.
-bool Head::survives(const Process& process) const {
-  return launch_.goes_on && !verdict_.is_ending() && !process.has_finished &&
+bool Head::survives_losses() const {
+  return launch_.goes_on && !verdict_.is_ending() &&
          (open_gates_ & bit_of(static_cast<int>(Gate::kInit))) != 0;
+}
+
+bool Head::survives(const Process& process) const {
+  return survives_losses() && !process.has_finished;
 }
 
 // It says that it is about to end. It is lost when it has ended: until then it may still write. Its
@@ -51,9 +74,27 @@ void Head::lose(Process& process, int status, const std::string& how) {
   // Now, since the job may go on for long. At its end there is nothing more to say of it.
   job::console::say(what + "; the others go on\n");
   verdict_.note_failure(std::max(status, 1), "");
-  if (broken_peer_ < 0 || broken_peer_ == process.index) broken_ns_ = 0;  // explained
-  for (const Process& other : processes_) order(other, Order::kLost, process.index);
+  announce(process);
   open_gates();
+}
+
+// All its processes at once, also those whose ranks had ended: others may want something of them.
+void Head::lose(const std::vector<Process*>& of_host, const std::string& problem) {
+  for (Process* const process : of_host) {
+    process->is_lost = true;
+    if (!process->death.empty())
+      job::console::say(process->death + "; the others go on\n");
+  }
+  job::console::say(
+      fmt::format("{}: {} lost; the others go on\n", problem, ranks_of(of_host)));
+  verdict_.note_failure(job::kExitLaunch, "");
+  for (const Process* const process : of_host) announce(*process);
+  open_gates();
+}
+
+void Head::announce(const Process& lost) {
+  if (broken_peer_ < 0 || broken_peer_ == lost.index) broken_ns_ = 0;  // explained
+  for (const Process& other : processes_) order(other, Order::kLost, lost.index);
 }
 
 // Somebody cannot reach a process any more. A death explains it, the one that is known or one that is

@@ -125,8 +125,6 @@ Result<> decide_to_go_on(const Parsed& parsed, int ranks, Command& command) {
         "--ranks-per-process 1 beside it";
   else if (ranks < 2)
     why = "a job of one rank has no others that could go on: leave it out";
-  else if (command.plan.has_other_hosts())
-    why = "only for jobs on this host: leave --hosts out, or this option";
   if (why != nullptr) return {Errc::kArg, fmt::format("--on-fail notify: {}", why)};
   command.goes_on = true;
   return {};

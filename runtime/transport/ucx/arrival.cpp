@@ -33,6 +33,8 @@ void UcxNet::came(const void* header, size_t header_bytes, const void* data,
     case HeadKind::kRefusalSeen:
     case HeadKind::kRecall:
       return take_recall(head);
+    case HeadKind::kGreeting:
+      return take_greeting(head);
     case HeadKind::kOffer:
     case HeadKind::kEmptyOffer:
       break;  // come as offered()
@@ -126,6 +128,7 @@ bool UcxNet::poll() noexcept {
   bool has_news = take_kept();
   Operation* ended = nullptr;
   std::vector<Problem> problems;
+  Completion* connected = nullptr;
   if (try_begin()) {
     is_armed_ = false;
     for (int step = 0; step < kMostSteps && ucp_->progress(); ++step) {
@@ -134,11 +137,17 @@ bool UcxNet::poll() noexcept {
     }
     serve_outbox();
     is_poll_due_ = false;
+    if (greeting_.waiting != nullptr) [[unlikely]]
+      connected = advance_greeting();
     ended = std::exchange(first_ended_, nullptr);
     problems.swap(problems_);
     end();
   }
   has_news = run_ended(ended) || has_news;
+  if (connected != nullptr) {
+    connected->done(*connected, Outcome::kDone);
+    has_news = true;
+  }
   if (is_finish_due_) is_finish_due_ = !receiver_->finish();
   report(problems);
   turn_.unlock();

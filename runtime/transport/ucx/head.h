@@ -21,6 +21,7 @@ enum class HeadKind : uint8_t {
   kRefuse,       // the receiver does not want offer `number`
   kRefusalSeen,  // the sender knows: the receiver may let the rendezvous end
   kRecall,       // the sender's memory goes: offer `number` is to end
+  kGreeting,  // the connection stands; `number`: of the round (Net: make_connections)
 };
 
 struct Head {
@@ -55,7 +56,7 @@ inline bool decode(const void* in, size_t bytes, Head* head) noexcept {
   uint32_t kind;
   std::memcpy(&kind, at, 4);
   std::memcpy(&head->from, at + 4, 4);
-  if (kind > static_cast<uint32_t>(HeadKind::kRecall)) return false;
+  if (kind > static_cast<uint32_t>(HeadKind::kGreeting)) return false;
   head->kind = static_cast<HeadKind>(kind);
   size_t n = 8;
   if (head->kind != HeadKind::kMessage) {

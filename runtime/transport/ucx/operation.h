@@ -18,7 +18,15 @@
 namespace mpc::transport::ucx {
 
 struct Task : Transfer {
-  enum class Kind : uint8_t { kPosting, kOffer, kFetch, kRefuse, kRecall };
+  enum class Kind : uint8_t {
+    kPosting,
+    kOffer,
+    kFetch,
+    kRefuse,
+    kRecall,
+    kGreet,
+    kLoss
+  };
   Task(Kind k, int p) : kind(k), peer(p) {}
   Task* next = nullptr;  // the outbox's
   const Kind kind;
@@ -83,6 +91,17 @@ struct Refusal : Task {
   explicit Refusal(int from, Arrived* what)
       : Task(Kind::kRefuse, from), arrived(what) {}
   Arrived* const arrived;
+};
+
+// All connections are to be made.
+struct Greet : Task {
+  explicit Greet(Completion& who) : Task(Kind::kGreet, -1), completion(who) {}
+  Completion& completion;
+};
+
+// A peer has ended.
+struct Loss : Task {
+  explicit Loss(int who) : Task(Kind::kLoss, who) {}
 };
 
 struct Recall : Task {

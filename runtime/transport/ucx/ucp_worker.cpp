@@ -1,4 +1,5 @@
 // The one file that includes UCX.
+// Long: that is why.
 #include "runtime/transport/ucx/ucp_worker.h"
 
 #include <ucp/api/ucp.h>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runtime/transport/ucx/last_log.h"
 
@@ -111,6 +113,11 @@ class Worker final : public UcpWorker {
   int descriptor() const noexcept override { return descriptor_; }
   bool arm() noexcept override;
   void signal() noexcept override { ucp_worker_signal(worker_); }
+  void flush_peers() noexcept override;
+  void lose(int peer) noexcept override;
+  bool is_lost(int peer) const noexcept override {
+    return peers_[static_cast<size_t>(peer)].is_lost;
+  }
   void flush(uint64_t longest_ns) noexcept override;
 
  private:
@@ -132,7 +139,14 @@ class Worker final : public UcpWorker {
   Progress started(ucs_status_ptr_t request, int peer, const char* what) noexcept;
   void describe(ucp_request_param_t& param, Transfer& transfer,
                 bool is_packed) noexcept;
-  static void lose(void* peer, ucp_ep_h endpoint, ucs_status_t status) noexcept;
+  static void connection_lost(void* peer, ucp_ep_h endpoint,
+                              ucs_status_t status) noexcept;
+  static void peer_flushed(void* request, ucs_status_t status, void* self) noexcept;
+  static void closed(void* request, ucs_status_t status, void*) noexcept {
+    static_cast<void>(status);
+    ucp_request_free(request);
+  }
+  void end_flush() noexcept;
   static ucs_status_t arrived(void* self, const void* header, size_t header_bytes,
                               void* data, size_t bytes,
                               const ucp_am_recv_param_t* param) noexcept;
@@ -148,6 +162,7 @@ class Worker final : public UcpWorker {
   size_t piece_bytes_ = 0;
   NetAddress address_;
   std::vector<Peer> peers_;
+  int flushes_ = 0;  // of flush_peers(), that have not ended
 };
 
 Result<> Worker::open(int processes) {
@@ -246,7 +261,7 @@ ucp_ep_h Worker::connect(Peer& peer) noexcept {
   // process that has died.
   params.err_mode =
       peer.where.is_same_host ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
-  params.err_handler.cb = &lose;
+  params.err_handler.cb = &connection_lost;
   params.err_handler.arg = &peer;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &peer.endpoint);
   if (status == UCS_OK) return peer.endpoint;
@@ -256,11 +271,46 @@ ucp_ep_h Worker::connect(Peer& peer) noexcept {
   return nullptr;
 }
 
-void Worker::lose(void* arg, ucp_ep_h, ucs_status_t status) noexcept {
+void Worker::connection_lost(void* arg, ucp_ep_h, ucs_status_t status) noexcept {
   Peer& peer = *static_cast<Peer*>(arg);
   if (peer.is_lost) return;
   peer.is_lost = true;  // what is under way ends with an error, from progress()
   peer.worker->events_.failed(peer.index, text_of("connection lost", status));
+}
+
+void Worker::lose(int index) noexcept {
+  Peer& peer = peers_[static_cast<size_t>(index)];
+  if (std::exchange(peer.is_lost, true) || peer.endpoint == nullptr) return;
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK;
+  param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  param.cb.send = &closed;
+  ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param);
+}
+
+// --- all connections -----------------------------------------------------------------------------
+
+void Worker::flush_peers() noexcept {
+  flushes_ = 1;  // this call's own
+  for (const Peer& peer : peers_) {
+    if (peer.endpoint == nullptr || peer.is_lost) continue;
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.cb.send = &peer_flushed;
+    param.user_data = this;
+    void* const request = ucp_ep_flush_nbx(peer.endpoint, &param);
+    if (request != nullptr && !UCS_PTR_IS_ERR(request)) ++flushes_;
+  }
+  end_flush();
+}
+
+void Worker::peer_flushed(void* request, ucs_status_t, void* self) noexcept {
+  ucp_request_free(request);
+  static_cast<Worker*>(self)->end_flush();
+}
+
+void Worker::end_flush() noexcept {
+  if (--flushes_ == 0) events_.flushed();
 }
 
 // --- sending -----------------------------------------------------------------------------------

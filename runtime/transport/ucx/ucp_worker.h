@@ -50,6 +50,8 @@ class UcpEvents {
   virtual void ended(Transfer& transfer, bool is_ok) noexcept = 0;
   // Also from a send that makes the connection. peer -1: not known.
   virtual void failed(int peer, const std::string& why) noexcept = 0;
+  // What flush_peers() has begun has ended; also from within it.
+  virtual void flushed() noexcept = 0;
 
  protected:
   ~UcpEvents() = default;
@@ -88,6 +90,13 @@ class UcpWorker {
   virtual bool arm() noexcept = 0;
   // Makes the descriptor readable.
   virtual void signal() noexcept = 0;
+  // Ends when each connection stands that has been begun, and all has left that was to be sent over it, what
+  // UCX itself has to say to make it included: flushed(). A connection that is lost counts as flushed.
+  virtual void flush_peers() noexcept = 0;
+  // The peer has ended, which the network may not notice: what is under way with it ends by an error.
+  // failed() is not called.
+  virtual void lose(int peer) noexcept = 0;
+  virtual bool is_lost(int peer) const noexcept = 0;
   // Until what has been sent has left, or for so long.
   virtual void flush(uint64_t longest_ns) noexcept = 0;
 };

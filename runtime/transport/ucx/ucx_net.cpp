@@ -124,6 +124,14 @@ void UcxNet::serve(Task& task) noexcept {
       recall(static_cast<Recall&>(task));
       delete &static_cast<Recall&>(task);
       return;
+    case Task::Kind::kGreet:
+      greeting_.waiting = &static_cast<Greet&>(task).completion;
+      delete &static_cast<Greet&>(task);
+      return greet_all(0);
+    case Task::Kind::kLoss:
+      ucp_->lose(task.peer);
+      delete &static_cast<Loss&>(task);
+      return;
   }
 }
 
@@ -231,6 +239,11 @@ void UcxNet::start(Offer& offer) noexcept {
 void UcxNet::start(Fetch& fetch) noexcept {
   Arrived& arrived = *fetch.arrived;
   if (arrived.descriptor == nullptr) {
+    drop(arrived);
+    return end_operation(fetch, Outcome::kGone);
+  }
+  if (ucp_->is_lost(arrived.from)) {
+    // UCX may have put away what answers: its descriptor stays until UCX goes.
     drop(arrived);
     return end_operation(fetch, Outcome::kGone);
   }

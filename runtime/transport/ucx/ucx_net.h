@@ -41,6 +41,8 @@ class UcxNet final : public NetModule,
   // --- NetModule ---
   const NetAddress& address() const noexcept override { return ucp_->address(); }
   Result<> connect(std::vector<NetPeer> peers, Receiver& receiver) override;
+  void make_connections(Completion& completion) noexcept override;
+  void lose(int peer) noexcept override;
   Net& net() noexcept override { return *this; }
   sched::EventSource& events() noexcept override { return *this; }
 
@@ -71,6 +73,15 @@ class UcxNet final : public NetModule,
     int peer;
     std::string text;
   };
+  // How far make_connections() is: connections.cpp.
+  static constexpr uint64_t kRounds = 2;
+  struct Greeting {
+    Completion* waiting = nullptr;  // null: nobody waits
+    uint64_t round = 0;             // that all have been sent
+    bool is_flushing = false;       // until flushed()
+    bool is_flushed = false;        // what the round has begun is being flushed, or is
+    int come[kRounds] = {};         // from how many, in each round
+  };
 
   // --- the lock and the outbox: ucx_net.cpp ---
   bool try_begin() noexcept MPC_TRY_ACQUIRE(true, lock_);
@@ -92,6 +103,13 @@ class UcxNet final : public NetModule,
   void drop(Arrived& arrived) noexcept MPC_REQUIRES(lock_);
   Posting& take_posting() noexcept MPC_REQUIRES(lock_);
   void give_back(Posting& posting) noexcept MPC_REQUIRES(lock_);
+
+  // --- all connections: connections.cpp ---
+  void greet_all(uint64_t round) noexcept MPC_REQUIRES(lock_);
+  // Returns who waits if this was the last step.
+  Completion* advance_greeting() noexcept MPC_REQUIRES(lock_);
+  void take_greeting(const Head& head) noexcept;
+  void flushed() noexcept override;
 
   // --- what comes: arrival.cpp. Within progress(), so under turn_ and lock_ ---
   void came(const void* header, size_t header_bytes, const void* data,
@@ -130,6 +148,7 @@ class UcxNet final : public NetModule,
   std::vector<std::unique_ptr<Posting>> idle_ MPC_GUARDED_BY(lock_);
   Operation* first_ended_ MPC_GUARDED_BY(lock_) = nullptr;
   std::vector<Problem> problems_ MPC_GUARDED_BY(lock_);
+  Greeting greeting_ MPC_GUARDED_BY(lock_);
   bool is_armed_ MPC_GUARDED_BY(lock_) = false;
   // Something is left to do that only a poll does: a sleeper is to be woken.
   bool is_poll_due_ MPC_GUARDED_BY(lock_) = false;

@@ -175,7 +175,7 @@ struct Report {
 // Two ends, of which the second is destroyed.
 class LostPeer : public testing::Test {
  protected:
-  void meet(const char* networks, bool is_same_host) {
+  void open(const char* networks, bool is_same_host) {
     ::setenv("UCX_TLS", networks, 1);
     std::vector<NetPeer> peers;
     for (int p = 0; p < 2; ++p) {
@@ -185,6 +185,9 @@ class LostPeer : public testing::Test {
       peers.push_back({ends_[p]->address(), is_same_host});
     }
     for (int p = 0; p < 2; ++p) ASSERT_TRUE(ends_[p]->connect(peers, inboxes_[p]).ok());
+  }
+  void meet(const char* networks, bool is_same_host) {
+    open(networks, is_same_host);
     for (int p = 0; p < 2; ++p) ends_[p]->net().post(1 - p, {}, {});
     for (int i = 0; i < 1000000 && inboxes_[0].count() + inboxes_[1].count() != 2; ++i)
       for (auto& end : ends_) end->events().poll();
@@ -218,6 +221,60 @@ TEST_F(LostPeer, IsReportedAndWhatWasUnderWayEnds) {
   for (int i = 0; i < 10; ++i) ends_[0]->net().post(1, {}, {});  // into the void
   poll_until([&] { return true; });
   EXPECT_EQ(reports_[0].count, before);  // once is enough
+}
+
+// A host without power: nothing comes of it, and UCX goes on trying.
+TEST_F(LostPeer, ThatTheNetworkDoesNotMissIsClosedByForce) {
+  meet("tcp,self", false);
+  for (Inbox& inbox : inboxes_) inbox.all();
+  const std::vector<char> out = message(1000000, 1);
+  std::vector<char> in(1000000);
+  Counted sent, theirs, fetched, fetched_late;
+  for (int i = 0; i < 2; ++i)
+    ends_[1]->net().offer(0, {}, {out.data(), out.size(), nullptr}, theirs);
+  for (int i = 0; i < 1000000 && inboxes_[0].count() != 2; ++i)
+    for (auto& end : ends_) end->events().poll();
+  const std::vector<Arrival> offers = inboxes_[0].all();
+  ASSERT_EQ(offers.size(), 2U);
+  // From now on the other end is never polled again.
+  ends_[0]->net().offer(1, {}, {out.data(), out.size(), nullptr}, sent);
+  ends_[0]->net().fetch(1, offers[0].bulk, {in.data(), in.size(), nullptr}, fetched);
+  for (int i = 0; i < 1000; ++i) ends_[0]->events().poll();
+  EXPECT_FALSE(sent.is_done());
+  ends_[0]->lose(1);
+  ends_[0]->lose(1);
+  ends_[0]->net().fetch(1, offers[1].bulk, {in.data(), in.size(), nullptr},
+                        fetched_late);
+  poll_until(
+      [&] { return sent.is_done() && fetched.is_done() && fetched_late.is_done(); });
+  ASSERT_TRUE(sent.is_done() && fetched.is_done() && fetched_late.is_done());
+  EXPECT_EQ(sent.outcome, Outcome::kGone);
+  EXPECT_EQ(fetched_late.outcome, Outcome::kGone);
+  ends_[0]->net().post(1, {}, {});  // into the void
+  EXPECT_EQ(reports_[0].count, 0) << reports_[0].text;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (theirs.times.load() != 2 && std::chrono::steady_clock::now() < end)
+    ends_[1]->events().poll();
+  EXPECT_EQ(theirs.times.load(),
+            2);  // it was a false alarm: that one sees the end of the connection
+}
+
+TEST_F(LostPeer, HasAllConnectionsMadeBefore) {
+  for (const char* networks : {"posix,self", "tcp,self"}) {
+    open(networks, networks[0] == 'p');
+    Counted made[2];
+    ends_[0]->make_connections(made[0]);
+    for (int i = 0; i < 20000; ++i)
+      for (auto& end : ends_) end->events().poll();
+    EXPECT_FALSE(made[0].is_done());  // the other one has not come
+    ends_[1]->make_connections(made[1]);
+    for (int i = 0; i < 1000000 && !(made[0].is_done() && made[1].is_done()); ++i)
+      for (auto& end : ends_) end->events().poll();
+    EXPECT_EQ(made[0].times.load(), 1);
+    EXPECT_EQ(made[1].times.load(), 1);
+    EXPECT_EQ(inboxes_[0].count() + inboxes_[1].count(), 0U);
+    for (auto& end : ends_) end.reset();
+  }
 }
 
 TEST_F(LostPeer, WithinAHostEndsNobodyElse) {

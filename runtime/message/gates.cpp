@@ -1,0 +1,73 @@
+// Where all processes that live meet, in a job that goes on when one of them dies: see losses.h.
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "runtime/job/job.h"
+#include "runtime/message/control.h"
+#include "runtime/message/losses.h"
+#include "runtime/message/message.h"
+#include "runtime/message/process_net.h"
+#include "runtime/wireup/wireup.h"
+#include "scheduler/execution.h"
+
+namespace mpc::msg {
+namespace {
+
+class GateReason final : public sched::WaitReason {
+ public:
+  explicit GateReason(const char* what) : what_(what) {}
+  std::string text() const override {
+    return fmt::format("{}: waits for the other processes that live", what_);
+  }
+  // By a word of the launcher's, which may be that somebody has died.
+  bool can_end_by_itself() const override { return true; }
+
+ private:
+  const char* what_;
+};
+
+bool is_set(void* flag) {
+  // acquire pairs with the release of who sets it.
+  return static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire);
+}
+
+struct Connected : transport::Completion {
+  explicit Connected(job::Rank& waiting) : Completion{&are_made}, rank(waiting) {}
+  static void are_made(Completion& self, transport::Outcome) noexcept {
+    auto& connected = static_cast<Connected&>(self);
+    job::Rank& rank = connected.rank;
+    // Then it is gone. release pairs with is_set().
+    connected.is_done.store(true, std::memory_order_release);
+    notify(rank);
+  }
+  job::Rank& rank;
+  std::atomic<bool> is_done{false};
+};
+
+// UCX fails in an assertion of its own if a process dies while a connection to it is being made. So all are made
+// while a death still ends the job.
+void make_connections(job::Rank& self, const char* what) {
+  Connected connected(self);
+  process_net()->make_connections(connected);
+  wait_until(self, nullptr, 0, &is_set, &connected.is_done, GateReason(what));
+}
+
+}  // namespace
+
+void pass_gate(job::Rank& self, Gate gate, const char* what) {
+  // Shared: the launcher's word comes on another thread.
+  const auto is_open = std::make_shared<std::atomic<bool>>(false);
+  begin_to_serve();
+  if (gate == Gate::kInit) make_connections(self, what);
+  self.job->wireup()->arrive_at(gate, [is_open, &self] {
+    is_open->store(true, std::memory_order_release);  // pairs with is_set()
+    notify(self);
+  });
+  wait_until(self, nullptr, 0, &is_set, is_open.get(), GateReason(what));
+  end_to_serve();
+}
+
+}  // namespace mpc::msg
