@@ -31,10 +31,12 @@ class Case:
     program: Path
     arguments: list = field(default_factory=list)
     files: dict = field(default_factory=dict)       # name -> text, written before
+    links: dict = field(default_factory=dict)       # name -> a file of the tree that has to lie there
     # (output, folder) -> {name: str or Number}; raises Wrong. What it returns is compared.
     results: Callable = lambda text, folder: {}
     same_for_all_ranks: bool = False
     launch: dict = field(default_factory=dict)      # MPI's name -> further options of its launcher
+    environment: dict = field(default_factory=dict)
     statuses: tuple = (0,)                          # with which the job may end; (): any
     limit_s: int = 120
 
@@ -49,6 +51,7 @@ class Program:
     cases: Callable         # (folder, ranks) -> [Case]
     is_quick: bool = False  # for --quick: all of these are built and run within four minutes on two cores
     commands: tuple = ()    # beyond compilers and make: what has to be installed
+    parts: tuple = ()       # of its source, as patterns of tar; (): all of it
 
 
 def grid(ranks):

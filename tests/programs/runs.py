@@ -79,9 +79,12 @@ def run_once(seen, case, mpi, ranks, options, folder):
     folder.mkdir(parents=True)
     for name, text in case.files.items():
         (folder / name).write_text(text)
+    for name, target in case.links.items():
+        (folder / name).symlink_to(target)
     command = mpi.command(ranks, case.program, case.arguments, extra=case.launch.get(mpi.name, ()))
     limit = options.timeout or case.limit_s
-    ended = executor.run_job(command, folder, dict(os.environ, OMP_NUM_THREADS="1"), limit, OUTPUT_LIMIT_BYTES)
+    environment = dict(os.environ, OMP_NUM_THREADS="1") | case.environment
+    ended = executor.run_job(command, folder, environment, limit, OUTPUT_LIMIT_BYTES)
     (folder / "output.txt").write_text(ended.text)
     seen.seconds.append(round(ended.seconds, 3))
     last = " / ".join(word.strip() for word in ended.text.splitlines()[-TAIL_LINES:] if word.strip())

@@ -84,14 +84,14 @@ class Tree:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.log.write_text("")
-        self.run("tar", "xf", str(source), "--strip-components=1", "--no-same-owner")
+        self.run("tar", "xf", str(source), "--strip-components=1", "--no-same-owner", "--wildcards", *self.program.parts)
         self.program.build(self)
         stamp.write_text(key)
         return True
 
     def key(self, source):
         """Changes when the program must be built anew."""
-        text = f"{source.name}\n{self.mpi.version()}\n{recipe(self.program.build)}"
+        text = f"{source.name}\n{self.mpi.version()}\n{recipe(self.program.build)}{self.program.parts or ''}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def run(self, *command, cwd=".", environment=None):
