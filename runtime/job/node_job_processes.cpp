@@ -205,8 +205,8 @@ void NodeJob::obey(wireup::Order order) {
     return give_table(*this, [this](const std::string& table) {
       wireup_->tell(wireup::Report::kTable, 0, table);
     });
-  static const std::string kNothing;
-  if (ending_.request(0, &kNothing, order == wireup::Order::kEndSoon)) {
+  static const std::string nothing;
+  if (ending_.request(0, &nothing, order == wireup::Order::kEndSoon)) {
     signals_->finish_job();
   } else if (is_leaving_.load(std::memory_order_seq_cst)) {
     wireup_->end_by_order(

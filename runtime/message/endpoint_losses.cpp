@@ -7,7 +7,6 @@
 
 namespace mpc::msg {
 
-using transport::Envelope;
 using transport::PacketKind;
 
 // Caller: it stands in no table any more, and nobody else touches it.

@@ -51,6 +51,7 @@ struct Connected : transport::Completion {
 // while a death still ends the job.
 void make_connections(job::Rank& self, const char* what) {
   Connected connected(self);
+  close_lost_by([](int process) noexcept { process_net()->lose(process); });
   process_net()->make_connections(connected);
   wait_until(self, nullptr, 0, &is_set, &connected.is_done, GateReason(what));
 }

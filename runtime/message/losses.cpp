@@ -19,7 +19,6 @@
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/mailbox.h"
-#include "runtime/message/process_net.h"
 #include "runtime/message/routes.h"
 #include "runtime/wireup/wireup.h"
 
@@ -140,6 +139,7 @@ class Undertaker {
 constinit Undertaker* g_undertaker = nullptr;
 using OnLoss = void (*)(job::Job&, int);
 constinit OnLoss g_on_loss = nullptr;
+constinit void (*g_close)(int process) noexcept = nullptr;
 
 Result<> Undertaker::start() {
   auto thread = start_service_thread("what follows from losses", &thread_main, this);
@@ -215,7 +215,7 @@ void Undertaker::bury(const std::vector<int>& processes) {
       const std::lock_guard lock(lock_);
       return is_known_to_net(process);
     }();
-    if (!is_known) process_net()->lose(process);
+    if (!is_known && g_close != nullptr) g_close(process);
     end_.lose(process);
     unfinished_.push_back({process, std::chrono::steady_clock::now() + kMostEnd});
   }
@@ -315,6 +315,8 @@ Result<> watch_losses(job::Job& job) {
 void forget_losses() noexcept {
   if (g_undertaker != nullptr) g_undertaker->stop();
 }
+
+void close_lost_by(void (*close)(int process) noexcept) noexcept { g_close = close; }
 
 void on_loss(void (*handler)(job::Job& job, int process)) noexcept {
   g_on_loss = handler;

@@ -30,6 +30,10 @@ void forget_losses() noexcept;
 // Caller: before main(). At most one.
 void on_loss(void (*handler)(job::Job& job, int process)) noexcept;
 
+// How the network ends its connection with a process that it does not know to be dead. Caller: before the
+// first loss.
+void close_lost_by(void (*close)(int process) noexcept) noexcept;
+
 // --- contexts, where a loss is survived ---
 // World ranks: of senders by their rank in the context, of others who take part in its collectives.
 // Ownership: both stay until they are removed.

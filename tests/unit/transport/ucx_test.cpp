@@ -252,11 +252,8 @@ TEST_F(LostPeer, ThatTheNetworkDoesNotMissIsClosedByForce) {
   EXPECT_EQ(fetched_late.outcome, Outcome::kGone);
   ends_[0]->net().post(1, {}, {});  // into the void
   EXPECT_EQ(reports_[0].count, 0) << reports_[0].text;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (theirs.times.load() != 2 && std::chrono::steady_clock::now() < end)
-    ends_[1]->events().poll();
-  EXPECT_EQ(theirs.times.load(),
-            2);  // it was a false alarm: that one sees the end of the connection
+  // Who is taken for lost and lives is ended by its daemon: UCX does not end all that it has under way.
+  static_cast<void>(ends_[1].release());
 }
 
 TEST_F(LostPeer, HasAllConnectionsMadeBefore) {
