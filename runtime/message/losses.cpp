@@ -139,7 +139,8 @@ class Undertaker {
 constinit Undertaker* g_undertaker = nullptr;
 using OnLoss = void (*)(job::Job&, int);
 constinit OnLoss g_on_loss = nullptr;
-constinit void (*g_close)(int process) noexcept = nullptr;
+using Close = void (*)(int process) noexcept;
+constinit Close g_close = nullptr;
 
 Result<> Undertaker::start() {
   auto thread = start_service_thread("what follows from losses", &thread_main, this);

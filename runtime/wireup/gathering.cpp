@@ -275,7 +275,7 @@ Result<int> Gathering::admit_some(std::list<Visitor>& visitors,
     ::close(visitors.front().socket);
     visitors.pop_front();
   }
-  visitors.push_back({socket, now + kAnswerSeconds * 1000 * kMs});
+  visitors.push_back({socket, now + kAnswerSeconds * (1000 * kMs)});
   return came;
 }
 
@@ -287,7 +287,7 @@ Result<std::vector<Member>> Gathering::admit(int processes, int* own) {
   members[0] = {ends[0], ::getpid(), host_name()};
   *own = ends[1];
   std::list<Visitor> visitors;
-  const Deadline end_ns = now_ns() + kAdmitSeconds * 1000 * kMs;
+  const Deadline end_ns = now_ns() + kAdmitSeconds * (1000 * kMs);
   for (int missing = processes - 1; missing > 0;) {
     if (now_ns() >= end_ns) {
       const auto absent = std::find_if(members.begin(), members.end(),

@@ -13,7 +13,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/result.h"
 #include "runtime/wireup/modex.h"
@@ -60,12 +59,13 @@ class Wireup {
   virtual void leave() noexcept = 0;
   // The job goes on when a process dies. Then, and only then, there are gates and losses.
   virtual bool goes_on() const noexcept { return false; }
+  // NOLINTBEGIN(performance-unnecessary-value-param): those that override them keep what they are given
   // This process has arrived there. passed() is called when all that live have: on the thread that
   // calls the handler of orders. Caller: any, each gate once.
-  virtual void arrive_at(Gate, std::function<void()> passed) { std::move(passed)(); }
+  virtual void arrive_at(Gate, std::function<void()> passed) { passed(); }
   // Called on the same thread for each process that has died. Caller: before the first gate.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): those that override it keep it
   virtual void on_loss(std::function<void(int process)>) {}
+  // NOLINTEND(performance-unnecessary-value-param)
   // Says that this process ends because its work is done. Before the process ends with status 0.
   virtual void finalize() noexcept = 0;
 

@@ -10,8 +10,6 @@
 #include <filesystem>
 #include <system_error>
 
-extern char** environ;
-
 namespace mpcc {
 namespace {
 

@@ -52,11 +52,11 @@ std::string page_html(const std::string& title, const Json& trace,
   const Json data = {{"trace", trace}, {"profile", profile}};
   const std::pair<std::string_view, std::string> places[] = {
       {"@TITLE@", for_html(title)},
-      {"@STYLE@", page_style},
+      {"@STYLE@", kPageStyle},
       {"@DATA@", for_script(data)},
-      {"@SCRIPT@", std::string(page_logic) + page_view},
+      {"@SCRIPT@", std::string(kPageLogic) + kPageView},
   };
-  std::string_view rest = page_frame;
+  std::string_view rest = kPageFrame;
   std::string out;
   for (const auto& [name, text] : places) {
     const size_t at = rest.find(name);

@@ -8,9 +8,9 @@
 
 namespace mpc::tools {
 
-extern const char* const page_frame;  // page.html
-extern const char* const page_style;  // page.css
-extern const char* const page_logic;  // logic.js
-extern const char* const page_view;   // view.js
+extern const char* const kPageFrame;  // page.html
+extern const char* const kPageStyle;  // page.css
+extern const char* const kPageLogic;  // logic.js
+extern const char* const kPageView;   // view.js
 
 }  // namespace mpc::tools

@@ -29,7 +29,7 @@ class Daemon final : private Relay {
   // `connection`: with the head. `signals`: blocked by the caller, SIGCHLD among them; `before`: the
   // mask that was there.
   Daemon(int connection, const sigset_t& signals, const sigset_t& before);
-  ~Daemon();
+  ~Daemon() override;
   // Until the head closes the connection.
   [[noreturn]] void run();
 

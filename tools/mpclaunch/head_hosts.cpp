@@ -35,7 +35,7 @@ bool has_one_output() {
 
 std::string current_folder() {
   char* const folder = ::getcwd(nullptr, 0);
-  const std::string out = folder != nullptr ? folder : "/";
+  std::string out = folder != nullptr ? folder : "/";
   ::free(folder);
   return out;
 }
