@@ -36,7 +36,7 @@ bool is_host_name(std::string_view name) {
   return !name.empty() && name[0] != '-' && name[0] != '.' &&
          std::all_of(name.begin(), name.end(), [&](unsigned char c) {
            return std::isalnum(c) != 0 ||
-                  kOthers.find(static_cast<char>(c)) != kOthers.npos;
+                  kOthers.find(static_cast<char>(c)) != std::string_view::npos;
          });
 }
 
@@ -45,8 +45,9 @@ Result<HostSlots> parse_host(std::string_view word) {
   HostSlots host{std::string(word), 0};
   const size_t colon = word.rfind(':');
   const bool is_bracketed = word.starts_with('[');
-  const bool has_slots = colon != word.npos && (is_bracketed ? word[colon - 1] == ']'
-                                                             : word.find(':') == colon);
+  const bool has_slots =
+      colon != std::string::npos &&
+      (is_bracketed ? word[colon - 1] == ']' : word.find(':') == colon);
   if (has_slots) {
     host.name = word.substr(0, colon);
     host.slots = number_in(word.substr(colon + 1));
@@ -72,7 +73,8 @@ Result<HostSlots> parse_line(const std::string& line) {
   while (host && words >> word) {
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const int value = equals == word.npos ? 0 : number_in(word.substr(equals + 1));
+    const int value =
+        equals == std::string::npos ? 0 : number_in(word.substr(equals + 1));
     const bool is_limit = name == "max_slots" || name == "max-slots";  // Open MPI's
     if (value == 0 || (name != "slots" && !is_limit))
       return {Errc::kArg,
@@ -254,7 +256,7 @@ Result<std::vector<HostSlots>> parse_host_file(std::string_view text) {
   std::istringstream in{std::string(text)};
   for (std::string line; std::getline(in, line);) {
     line.resize(std::min(line.find('#'), line.size()));
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     auto host = parse_line(line);
     MPC_TRY(host);
     hosts.push_back(std::move(*host));
@@ -267,7 +269,8 @@ bool is_this_host(const std::string& name) {
   char own[256] = "";
   ::gethostname(own, sizeof own - 1);
   if (name == "localhost" || name == own) return true;
-  const bool is_short = name.find('.') == name.npos || std::strchr(own, '.') == nullptr;
+  const bool is_short =
+      name.find('.') == std::string::npos || std::strchr(own, '.') == nullptr;
   if (is_short && own[0] != 0 &&
       name.substr(0, name.find('.')) ==
           std::string(own).substr(0, std::strcspn(own, ".")) &&
