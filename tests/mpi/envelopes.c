@@ -9,32 +9,42 @@
 
 enum { kMessages = 600, kMost = 9000, kWindow = 40 };
 
-static uint32_t next(uint32_t *state) {
+static uint32_t next(uint32_t* state) {
   *state = *state * 1664525u + 1013904223u;
   return *state >> 8;
 }
 
-static int size_of(uint32_t *state) {
+static int size_of(uint32_t* state) {
   switch (next(state) % 8) {
-    case 0: return 9 + (int)(next(state) % 20);
-    case 1: return 29 + (int)(next(state) % 200);
-    case 2: return 220 + (int)(next(state) % 10); /* the end of what the ring takes */
-    case 3: return next(state) % 8 == 0 ? (int)(next(state) % kMost) : 8;
-    default: return (int)(next(state) % 9);
+    case 0:
+      return 9 + (int)(next(state) % 20);
+    case 1:
+      return 29 + (int)(next(state) % 200);
+    case 2:
+      return 220 + (int)(next(state) % 10); /* the end of what the ring takes */
+    case 3:
+      return next(state) % 8 == 0 ? (int)(next(state) % kMost) : 8;
+    default:
+      return (int)(next(state) % 9);
   }
 }
 
-static int tag_of(uint32_t *state, int most) {
+static int tag_of(uint32_t* state, int most) {
   switch (next(state) % 4) {
-    case 0: return 65535;
-    case 1: return 65536;
-    case 2: return most - (int)(next(state) % 3);
-    default: return (int)(next(state) % 4);
+    case 0:
+      return 65535;
+    case 1:
+      return 65536;
+    case 2:
+      return most - (int)(next(state) % 3);
+    default:
+      return (int)(next(state) % 4);
   }
 }
 
-static void fill(unsigned char *data, int bytes, int source, int number) {
-  for (int i = 0; i < bytes; ++i) data[i] = (unsigned char)(source * 31 + number * 7 + i);
+static void fill(unsigned char* data, int bytes, int source, int number) {
+  for (int i = 0; i < bytes; ++i)
+    data[i] = (unsigned char)(source * 31 + number * 7 + i);
 }
 
 static unsigned char sent[kWindow][kMost], got[kMost], wanted[kMost];
@@ -97,7 +107,7 @@ static void receive_all(int from, int most_tag, MPI_Comm comm, uint32_t seed) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, ranks, flag, *most;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -121,7 +131,8 @@ int main(int argc, char **argv) {
         MPI_Send(sent[0], bytes, MPI_BYTE, ranks - 1, tag, MPI_COMM_WORLD);
       }
     } else {
-      for (int source = 0; source < rank; ++source) receive_all(source, *most, MPI_COMM_WORLD, seed);
+      for (int source = 0; source < rank; ++source)
+        receive_all(source, *most, MPI_COMM_WORLD, seed);
     }
   }
   return finish();
