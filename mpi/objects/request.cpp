@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "mpi/objects/blame.h"
 #include "mpi/objects/comm.h"
 #include "mpi/objects/handles.h"

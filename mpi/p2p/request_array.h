@@ -34,8 +34,8 @@ class RequestArray {
       if (const Err error = find_object(handles[i], Kind::kRequest, &object))
         return error;
       auto* const request = static_cast<Request*>(object);
-      if (!request->is_active)
-        continue;  // NOLINT(clang-analyzer-core.NullDereference): found
+      // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): found
+      if (!request->is_active) continue;
       requests_[i] = request;
       ++active_;
     }

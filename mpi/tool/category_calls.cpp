@@ -35,8 +35,8 @@ Err get_members(int index, int length, int* out, std::vector<int> Category::*whi
   if (out == nullptr && length > 0)
     return fail(MPI_T_ERR_INVALID, "indices is a null pointer");
   if (which != nullptr)
-    give_indices(category->*which, length,
-                 out);  // NOLINT(clang-analyzer-core.NonNullParamChecker): found
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): found
+    give_indices(category->*which, length, out);
   return kSuccess;
 }
 
@@ -67,8 +67,8 @@ Err t_category_get_info(int index, char* name, int* name_len, char* desc, int* d
   MPC_MPI_TRY(call.error);
   const Category* category = nullptr;
   MPC_MPI_TRY(find_category(index, &category));
-  give_text(category->name.c_str(), name,
-            name_len);  // NOLINT(clang-analyzer-core.CallAndMessage): found
+  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): found
+  give_text(category->name.c_str(), name, name_len);
   give_text(category->help, desc, desc_len);
   give(cvars, category->cvars.size());
   give(pvars, category->pvars.size());

@@ -152,8 +152,8 @@ Err t_cvar_get_info(int index, char* name, int* name_len, int* verbosity,
   MPC_MPI_TRY(call.error);
   SettingBase* setting = nullptr;
   MPC_MPI_TRY(find_cvar(index, &setting));
-  const std::string unit(
-      setting->unit());  // NOLINT(clang-analyzer-core.CallAndMessage): found
+  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): found
+  const std::string unit(setting->unit());
   const std::string help =
       setting->help() + (unit.empty() ? std::string() : fmt::format(" [{}]", unit));
   give_text(setting->name(), name, name_len);

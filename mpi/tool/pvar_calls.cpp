@@ -108,8 +108,8 @@ Err t_pvar_get_info(int index, char* name, int* name_len, int* verbosity,
   MPC_MPI_TRY(call.error);
   const Counter* counter = nullptr;
   MPC_MPI_TRY(find_pvar(index, &counter));
-  give_text(counter->name(), name,
-            name_len);  // NOLINT(clang-analyzer-core.CallAndMessage): found
+  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): found
+  give_text(counter->name(), name, name_len);
   give_text(counter->help(), desc, desc_len);
   give(verbosity, MPI_T_VERBOSITY_TUNER_DETAIL);
   give(var_class, MPI_T_PVAR_CLASS_COUNTER);

