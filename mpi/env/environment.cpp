@@ -23,6 +23,7 @@
 #include "mpi/objects/request.h"
 #include "mpi/objects/session.h"
 #include "runtime/job/job.h"
+#include "runtime/message/abroad.h"
 #include "runtime/message/losses.h"
 #include "scheduler/emulation/emulation.h"
 
@@ -113,6 +114,7 @@ Err finalize() {
   reap_abandoned(state, true);
   if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
   meet_all(state, MeetingKind::kFinalize, "MPI_Finalize");
+  msg::abroad::wait_for_children(rank);
   state.finalised.store(true, std::memory_order_release);  // see finalized()
   note_world_change(state);
   // In a session the rank goes on using what it has.

@@ -7,6 +7,7 @@
 #include "base/mutex.h"
 #include "mpi/objects/comm.h"
 #include "mpi/objects/rank_state.h"
+#include "runtime/job/spawner.h"
 
 namespace mpc::mpi {
 namespace {
@@ -17,11 +18,28 @@ uint64_t place_of_children(const job::World& children) noexcept {
   return uint64_t{1} << 62 | static_cast<uint64_t>(children.first);
 }
 
+constinit ConnectToSpawner g_connect = nullptr;  // before ranks start
+
 // Of spawned ranks only, and looked up in few calls: not worth a word in the state of each rank.
 constinit Mutex g_lock;
 std::unordered_map<int, Comm*>& parents() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::unordered_map<int, Comm*>;  // for ever
   return *all;
+}
+
+// Those who have spawned ranks of this process.
+Err meet_parent_here(job::Rank& rank, Comm& world, const job::World& mine, Comm** out) {
+  const bool leads = world.rank() == 0;
+  Learnt learnt;
+  if (leads)
+    meet_other_leader(rank, world.group(), mine.parent, place_of_children(mine), 0,
+                      "MPI_Init", &learnt);
+  Comm::Spec spec;
+  MPC_MPI_TRY(learn_from_leader(rank, meeting_key(MeetingKind::kInterCreate, world),
+                                world.group(), leads ? &learnt : nullptr, "MPI_Init",
+                                &spec));
+  *out = create_comm(world, spec);
+  return kSuccess;
 }
 
 }  // namespace
@@ -49,21 +67,20 @@ Comm* forget_parent(const job::Rank& rank, const Comm* comm) {
   return parent;
 }
 
+void set_connect_to_spawner(ConnectToSpawner connect) noexcept { g_connect = connect; }
+
 Err meet_parent(RankState& state) {
   job::Rank& rank = *state.rank;
-  const job::World mine = rank.job->world_of(rank.world_rank);
-  if (mine.parent < 0) return kSuccess;
   Comm& world = *state.world;
-  const bool leads = world.rank() == 0;
-  Learnt learnt;
-  if (leads)
-    meet_other_leader(rank, world.group(), mine.parent, place_of_children(mine), 0,
-                      "MPI_Init", &learnt);
-  Comm::Spec spec;
-  MPC_MPI_TRY(learn_from_leader(rank, meeting_key(MeetingKind::kInterCreate, world),
-                                world.group(), leads ? &learnt : nullptr, "MPI_Init",
-                                &spec));
-  Comm* const parent = create_comm(world, spec);
+  const job::World mine = rank.job->world_of(rank.world_rank);
+  Comm* parent = nullptr;
+  if (mine.parent >= 0) {
+    MPC_MPI_TRY(meet_parent_here(rank, world, mine, &parent));
+  } else if (mine.first == 0 && !job::spawner().empty()) {
+    MPC_MPI_TRY(g_connect(world, job::spawner(), &parent));
+  } else {
+    return kSuccess;
+  }
   parent->name = "MPI_COMM_PARENT";
   parent->exempt();  // nobody has asked for it
   const Locked lock(g_lock);

@@ -7,6 +7,8 @@
 // Threads:   the rank's main thread; that of MPI_Comm_spawn; parent_of() any.
 // See also:  mpi/objects/intercomm_leaders.h; MPI-4.1 section 11.8.
 
+#include <string>
+
 #include "mpi/objects/error.h"
 #include "mpi/objects/intercomm_leaders.h"
 #include "runtime/job/job.h"
@@ -18,6 +20,10 @@ struct RankState;
 
 // The group of all ranks that were started with this one.
 GroupRef world_group(const job::World& world);
+
+// What connects the ranks of a job with the program that has spawned it, by the name of a port; mpi/spawn says how.
+using ConnectToSpawner = Err (*)(Comm& world, const std::string& port, Comm** out);
+void set_connect_to_spawner(ConnectToSpawner connect) noexcept;
 
 // Part of MPI_Init: makes the communicator with those who have spawned the rank. Switches: yes.
 Err meet_parent(RankState& state);

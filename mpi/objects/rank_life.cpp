@@ -12,6 +12,7 @@
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/request.h"
 #include "runtime/job/job.h"
+#include "runtime/message/abroad.h"
 #include "runtime/message/job_watch.h"
 #include "runtime/message/losses.h"
 #include "runtime/message/network.h"
@@ -72,6 +73,7 @@ void job_is_over(job::Job&) {
   job::Job::at_wireup(job::HookOrder::kMpi, msg::load_process_network);
   job::Job::at_job_start(job::HookOrder::kMpi, job_starts);
   job::Job::at_job_over(job::HookOrder::kMpi, job_is_over);
+  job::Job::at_job_end(job::HookOrder::kMpi, [](job::Job&) { msg::abroad::abandon(); });
   job::Job::at_rank_start(job::HookOrder::kMpi, rank_starts);
   job::Job::at_rank_end(job::HookOrder::kMpi, rank_ends);
 }

@@ -2,7 +2,7 @@
 // FarPorts: what two jobs tell each other of who comes to a port.
 //
 // Role:      opens the job to others; carries a knock at a port of another job there, and the answer back.
-// Users:     mpi/spawn/ports.cpp.
+// Users:     mpi/spawn.
 // Threads:   any; letters are taken by the connections' thread, without locks.
 // See also:  runtime/message/abroad.h, runtime/message/control.h; docs/design/0039-jobs-that-connect.md.
 //

@@ -8,31 +8,17 @@
 #include <mutex>
 #include <string>
 
-#include "base/settings.h"
 #include "mpi/impl/process_mgmt.h"
 #include "mpi/objects/info.h"
 #include "mpi/objects/rank_state.h"
-#include "mpi/spawn/groups.h"
+#include "mpi/spawn/link.h"
 #include "mpi/spawn/port_name.h"
-#include "mpi/spawn/ports.h"
 #include "mpi/spawn/socket_hello.h"
-#include "runtime/message/abroad.h"
 
 namespace mpc::mpi::impl {
 namespace {
 
-// No place of a communicator, of groups or of children (mpi/objects/parent.cpp) has this bit alone.
-constexpr uint64_t kPlaceOfPorts = uint64_t{1} << 61;
 constexpr uint64_t kSocketMark = 0x6d70632d6a6f696e;  // "mpc-join"
-
-// MPI-4.1 section 11.9.3: an attempt to connect times out eventually if nobody accepts.
-IntSetting connect_limit{"mpi.connect_timeout",
-                         60,
-                         "s",
-                         "How long MPI_Comm_connect waits for MPI_Comm_accept if its "
-                         "info key timeout says nothing else; 0: without end",
-                         0,
-                         1'000'000};
 
 // The info key timeout, in seconds, as MPICH has it; 0: none, or the text is no number.
 double seconds_of(Info* info) {
@@ -42,36 +28,14 @@ double seconds_of(Info* info) {
   return text != nullptr ? std::max(std::strtod(text->c_str(), nullptr), 0.0) : 0;
 }
 
-// At the root.
-Learnt meet(Comm& comm, const char* port_name, Side side, Info* info, const char* what,
-            Match* met) {
-  double seconds = seconds_of(info);
-  if (seconds == 0 && side == Side::kConnect)
-    seconds = static_cast<double>(connect_limit.get());
-  if (const Err error = meet_at_port(comm.self(), port_name, side, seconds, met))
-    return failed(error.code, last_error_message());
-  Learnt learnt;
-  meet_other_leader(comm.self(), comm.group(), met->other, kPlaceOfPorts | met->number,
-                    met->job, what, &learnt);
-  return learnt;
-}
-
-// The communicator counts on the other job now, if there is one.
-void end(const Match& match) {
-  if (match.connection != 0) msg::abroad::end_use(match.slot, match.connection);
-}
-
 Err link(Comm& comm, int root, const char* port_name, Side side, Info* info,
          const char* what, MPI_Comm* out) {
-  const bool leads = comm.rank() == root;
-  Learnt mine;
-  Match met;
-  if (leads) mine = meet(comm, port_name, side, info, what, &met);
+  double seconds = seconds_of(info);
+  if (seconds == 0 && side == Side::kConnect) seconds = connect_seconds();
   Comm* made = nullptr;
-  const Err error = join_groups(comm, leads ? &mine : nullptr, what, &made);
-  end(met);
-  if (!error) *out = made->handle();
-  return error;
+  MPC_MPI_TRY(link_at_port(comm, root, port_name, side, seconds, what, &made));
+  *out = made->handle();
+  return kSuccess;
 }
 
 // Two jobs have a socket between two of their ranks: one has a port, to which the other one connects.
@@ -91,13 +55,11 @@ Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& th
     error = meet_at_port(self.self(), accepts ? own.name : other.name,
                          accepts ? Side::kAccept : Side::kConnect, kMostSeconds, &met);
     if (!error) {
-      Learnt learnt;
-      meet_other_leader(self.self(), self.group(), met.other,
-                        kPlaceOfPorts | met.number, met.job, kWhat, &learnt);
+      const Learnt learnt = learn_at_port(self, met, kWhat);
       Comm* made = nullptr;
       error = join_groups(self, &learnt, kWhat, &made);
       if (!error) *intercomm = made->handle();
-      end(met);
+      end_match(met);
     } else {
       error = kSuccess;
     }

@@ -3,7 +3,7 @@
 //
 // Role:      the roots of both sides come to a port by its name, and are told of each other in the order
 //            in which they have come, whether they are of one job or of two.
-// Users:     mpi/spawn/port_calls.cpp.
+// Users:     mpi/spawn.
 // Threads:   any.
 // See also:  MPI-4.1 section 11.9; docs/design/0033-spawn.md, 0039-jobs-that-connect.md.
 

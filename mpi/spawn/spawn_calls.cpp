@@ -6,6 +6,7 @@
 #include "mpi/impl/process_mgmt.h"
 #include "mpi/objects/lookup.h"
 #include "mpi/objects/parent.h"
+#include "mpi/spawn/child_job.h"
 #include "mpi/spawn/groups.h"
 #include "mpi/spawn/launch.h"
 #include "mpi/spawn/spawn_request.h"
@@ -13,11 +14,13 @@
 namespace mpc::mpi::impl {
 namespace {
 
-// At the root. Errors leave `error` set, for the group.
-Learnt start(Comm& comm, const std::vector<job::AppSpec>& apps, const char* what) {
+// At the root. Errors leave `error` set, for the group. *met: as start_child_job().
+Learnt start(Comm& comm, const std::vector<job::AppSpec>& apps, const char* what,
+             Match* met) {
   int ranks = 0;
   for (const job::AppSpec& app : apps) ranks += app.ranks;
   if (ranks == 0) return failed(MPI_ERR_SPAWN, "no process is asked for");
+  if (comm.self().job->is_singleton()) return start_child_job(comm, apps, what, met);
   const auto children = launch(comm.self(), apps, what);
   if (!children) return failed(MPI_ERR_SPAWN, children.error().message);
   Learnt learnt;
@@ -48,14 +51,16 @@ Err spawn(Comm& comm, int root, std::span<const int> wanted, Read read,
   const bool leads = comm.rank() == root;
   std::vector<job::AppSpec> apps(leads ? wanted.size() : 0);
   Learnt mine;
+  Match met;
   if (leads) {
     if (const Err error = read(apps))
       mine = failed(error.code, last_error_message());
     else
-      mine = start(comm, apps, what);
+      mine = start(comm, apps, what, &met);
   }
   Comm* children = nullptr;
   const Err error = join_groups(comm, leads ? &mine : nullptr, what, &children);
+  end_match(met);
   set_codes(codes, leads ? wanted : std::span<const int>(), apps, children);
   if (!error) *out = children->handle();
   return error;

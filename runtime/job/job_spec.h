@@ -50,6 +50,7 @@ struct JobSpec {
   std::vector<std::string> settings;  // --set name=value
   std::string trace_file;             // --trace, an absolute path; "": none
   std::string profile_file;           // --profile-file, likewise
+  std::string spawner;  // the port of who has spawned the job; "": nobody has
 };
 
 inline size_t size_of_job_spec() noexcept { return sizeof(JobSpec); }

@@ -12,6 +12,7 @@
 #include "runtime/job/console.h"
 #include "runtime/job/inherited.h"
 #include "runtime/job/node_job.h"
+#include "runtime/job/spawner.h"
 #include "runtime/trace/trace_file.h"
 
 namespace mpc::job {
@@ -97,6 +98,7 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
     return kExitLaunch;
   }
   inherited::take();
+  set_spawner(spec.spawner);
   auto connected = mpc::wireup::Wireup::connect(
       {spec.processes, spec.timeout_seconds, &console::say});
   // What a launcher's library keeps until exit() is not for us to free.

@@ -103,6 +103,7 @@ Result<> NodeJob::add_program(const AppSpec& wanted, int first_rank) {
   MPC_TRY(made);
   Program& program = *made;
   program.first_rank = first_rank;
+  program.working_directory = wanted.working_directory;
   program.local = {std::max(first_rank, local_.first),
                    std::min(first_rank + wanted.ranks, local_.end)};
   if (program.local.size() > 0) {

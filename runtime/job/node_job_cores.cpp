@@ -7,6 +7,7 @@
 #include "base/index_list.h"
 #include "base/settings.h"
 #include "runtime/job/node_job.h"
+#include "runtime/job/universe.h"
 #include "scheduler/binding.h"
 #include "scheduler/emulation/emulation.h"
 #include "scheduler/placement.h"
@@ -24,16 +25,6 @@ StringSetting progress_policy{
     "Where progress threads run: closest (idle core), same (core), next (core), numa, "
     "list:WORKERS, tasks (any idle core), or off",
     "closest|same|next|numa|list:0,1,...|tasks|off"};
-
-IntSetting universe{
-    "job.universe_size",
-    0,
-    "ranks",
-    "Cores are chosen as for so many ranks, some of which MPI_Comm_spawn may start "
-    "later; it is MPI_UNIVERSE_SIZE, too. 0: as many as there are at the start, or a "
-    "rank for each core if a program calls MPI_Comm_spawn",
-    0,
-    100000};
 
 // progress.policy: a name, or "list:" with workers.
 Result<> choose_policy(sched::ProgressCores::Config* out) {
@@ -257,15 +248,14 @@ bool NodeJob::may_spawn() const {
 // So many ranks this process may have at a time.
 int NodeJob::expected_count() const {
   if (!processes_.is_one_process()) return local_count();
-  if (!universe.is_default())
-    return std::max(local_count(), static_cast<int>(universe.get()));
+  if (wanted_universe() != 0) return std::max(local_count(), wanted_universe());
   return may_spawn() ? std::max(local_count(), machine_->core_count()) : local_count();
 }
 
 // Cores may be shared, so a job that may spawn has no limit if the user has not given one.
 int NodeJob::universe_size() const noexcept {
   const int expected = expected_count();
-  const bool has_limit = !may_spawn() || !universe.is_default() || expected > size();
+  const bool has_limit = !may_spawn() || wanted_universe() != 0 || expected > size();
   return has_limit ? expected : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/job/node_job.h"
 #include "runtime/job/openmp.h"
 #include "runtime/job/program_files.h"
+#include "runtime/job/spawner.h"
 #include "runtime/job/start_block.h"
 #include "scheduler/binding.h"
 
@@ -169,11 +170,14 @@ Result<World> NodeJob::spawn(const std::vector<AppSpec>& apps, int parent) {
 // The rank has ended without MPI_Init: nobody would tell the one that waits for it.
 void NodeJob::check_spawned_end(const Rank& rank) {
   const World world = world_of(rank.world_rank);
-  if (world.parent < 0) return;
-  abort(1, fmt::format(
-               "mpcrun: rank {} ({}) ended without calling MPI_Init, for which rank "
-               "{} waits in MPI_Comm_spawn; the job is ended",
-               rank.world_rank, program_of(rank).path, world.parent));
+  const bool is_of_spawner = world.parent < 0 && !spawner().empty();
+  if (world.parent < 0 && !is_of_spawner) return;
+  const std::string parent =
+      is_of_spawner ? "its parent" : fmt::format("rank {}", world.parent);
+  abort(1,
+        fmt::format("mpcrun: rank {} ({}) ended without calling MPI_Init, for which {} "
+                    "waits in MPI_Comm_spawn; the job is ended",
+                    rank.world_rank, program_of(rank).path, parent));
 }
 
 }  // namespace mpc::job

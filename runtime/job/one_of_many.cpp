@@ -66,20 +66,6 @@ std::string own_program(const char* called) {
   return is_path && is_same_file(own, called) ? called : own;
 }
 
-// Of the same installation, or build folder.
-std::vector<std::string> places_of_mpcrun() {
-  Dl_info info{};
-  static constexpr char kInThisLibrary = 0;
-  std::vector<std::string> out;
-  if (::dladdr(&kInThisLibrary, &info) != 0 && info.dli_fname != nullptr) {
-    std::string folder = info.dli_fname;
-    folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
-    for (const char* way : {"/../bin/mpcrun", "/../../bin/mpcrun"})
-      out.push_back(folder + way);
-  }
-  return out;
-}
-
 // mpcrun has started a script to learn which command it ends in. A script that starts several
 // programs answers several times.
 [[noreturn]] void answer_mpcrun(const char* file, int argc, char** argv) {
@@ -119,6 +105,19 @@ __attribute__((constructor)) void look_for_starter(int argc, char** argv, char**
 }
 
 }  // namespace
+
+std::vector<std::string> places_of_mpcrun() {
+  Dl_info info{};
+  static constexpr char kInThisLibrary = 0;
+  std::vector<std::string> out;
+  if (::dladdr(&kInThisLibrary, &info) != 0 && info.dli_fname != nullptr) {
+    std::string folder = info.dli_fname;
+    folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+    for (const char* way : {"/../bin/mpcrun", "/../../bin/mpcrun"})
+      out.push_back(folder + way);
+  }
+  return out;
+}
 
 void refuse_to_be_one_of_many() {
   const Starter starter = wireup::find_starter();

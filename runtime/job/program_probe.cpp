@@ -5,10 +5,20 @@
 #include "runtime/loader/elf_file.h"
 #include "runtime/loader/program_check.h"
 
-bool mpc_can_be_copied(const mpc::job::AppSpec& app) {
+namespace mpc::job {
+
+Result<> check_can_be_copied(const AppSpec& app) {
   // What a rank would really run: the library of python3, which itself is linked for a fixed address.
-  const auto start = mpc::job::find_start(app, mpc::job::merged_environment(app));
-  if (!start) return start.error().code == mpc::Errc::kNotFound;
-  const auto file = mpc::loader::ElfFile::open(start->image);
-  return file.ok() && mpc::loader::check_program(**file).ok();
+  const auto start = find_start(app, merged_environment(app));
+  MPC_TRY(start);
+  const auto file = loader::ElfFile::open(start->image);
+  MPC_TRY(file);
+  return loader::check_program(**file);
+}
+
+}  // namespace mpc::job
+
+bool mpc_can_be_copied(const mpc::job::AppSpec& app) {
+  const auto checked = mpc::job::check_can_be_copied(app);
+  return checked.ok() || checked.error().code == mpc::Errc::kNotFound;
 }

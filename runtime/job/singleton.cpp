@@ -12,6 +12,7 @@
 #include "base/settings.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/one_of_many.h"
+#include "runtime/job/universe.h"
 
 namespace mpc::job {
 namespace {
@@ -31,6 +32,8 @@ class SingletonJob final : public Job {
   int size() const noexcept override { return 1; }
   Rank& rank(int) noexcept override { return rank_; }
   bool is_singleton() const noexcept override { return true; }
+  // Spawned ranks are a job of their own, whose ranks may share cores: there is no limit.
+  int universe_size() const noexcept override { return wanted_universe(); }
   void note_failure(int, const std::string&) override {
   }  // it ends with the program's own status
   void note_refusal(int, const std::string&) override {}

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -14,79 +15,30 @@
 #include "base/mutex.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/neighbours.h"
+#include "runtime/message/abroad_state.h"
 #include "runtime/message/endpoint.h"
-#include "runtime/message/hello.h"
 #include "runtime/message/remote.h"
 #include "runtime/transport/bridge/bridge.h"
 #include "scheduler/as_nobody.h"
 #include "scheduler/outside_work.h"
 
 namespace mpc::msg::abroad {
+
+constinit std::atomic<Abroad*> g_abroad{nullptr};
+
 namespace {
 
 namespace neighbours = job::neighbours;
 using neighbours::kGoneSlot;
 
 constexpr uint64_t kAnswerNs = 5'000 * kMs;  // so long may another job's thread take
-constexpr uint64_t kLeaveNs = 5'000 * kMs;   // and the last messages at the end
 constexpr int kMostSpawned = 100'000;        // runtime/job/node_job_spawn.cpp
 // So many jobs may fill a rank's memory at a time before it is more than net.unexpected_bytes.
 constexpr int kSharers = 8;
 constexpr size_t kEagerBytes = 32
                                << 10;  // message.eager_limit is what counts, up to this
 
-// A job that this one knows.
-struct Neighbour {
-  uint64_t number = 0;      // the job's; 0: nobody is connected in this slot
-  uint64_t connection = 0;  // never the same
-  int64_t uses = 0, weak_uses = 0;
-  int pid = 0;
-  bool is_calling = false;  // a rank of this job waits for its answer
-  std::string program;
-};
-
-class Abroad final : public transport::BridgeEvents {
- public:
-  Abroad(job::Job& job, std::unique_ptr<wireup::Lobby> lobby, uint64_t number,
-         void (*is_gone)(int) noexcept)
-      : job_(job), lobby_(std::move(lobby)), number_(number), is_gone_(is_gone) {}
-  Result<> start();
-  wireup::Lobby& lobby() noexcept { return *lobby_; }
-  Result<> reach(int slot, uint64_t number);
-  uint64_t begin_use(int slot);
-  void end_use(int slot, uint64_t connection, bool is_weak) noexcept;
-  void weaken_use(int slot, uint64_t connection) noexcept;
-  void leave() noexcept;
-
-  // --- transport::BridgeEvents ---
-  int greet(int fd, std::span<const std::byte> hello) noexcept override;
-  void gone(int slot, bool has_left) noexcept override;
-
- private:
-  Hello own_hello() const;
-  Result<> call(int slot, uint64_t number);
-  Result<> connect(const Hello& theirs, int fd);
-  bool is_connected(int slot, uint64_t number);
-  Neighbour& at(int slot) MPC_REQUIRES(lock_) {
-    return neighbours_[static_cast<size_t>(slot)];
-  }
-
-  job::Job& job_;
-  const std::unique_ptr<wireup::Lobby> lobby_;
-  const uint64_t number_;
-  void (*const is_gone_)(int) noexcept;
-  wireup::OwnedFd listener_;
-  std::unique_ptr<transport::Bridge> bridge_;
-  std::unique_ptr<Endpoint> endpoint_;
-  Mutex calling_;  // one call at a time: held while another job answers
-  Mutex lock_;
-  std::array<Neighbour, neighbours::kMostJobs + 2> neighbours_ MPC_GUARDED_BY(lock_);
-  uint64_t last_connection_ MPC_GUARDED_BY(lock_) = 0;
-  bool is_leaving_ MPC_GUARDED_BY(lock_) = false;
-};
-
 constinit Mutex g_opening;
-constinit std::atomic<Abroad*> g_abroad{nullptr};
 constinit std::atomic<Endpoint*> g_endpoint{nullptr};
 
 void going(transport::Envelope& envelope) noexcept {
@@ -109,6 +61,8 @@ bool coming(int peer, transport::Envelope& envelope) noexcept {
 }
 
 void close_at_exit() { close(); }
+
+}  // namespace
 
 Result<> Abroad::start() {
   auto listener = lobby_->listen();
@@ -253,70 +207,6 @@ int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   return theirs->slot;
 }
 
-// --- who uses it, and its end -------------------------------------------------------------------
-
-uint64_t Abroad::begin_use(int slot) {
-  const Locked lock(lock_);
-  Neighbour& other = at(slot);
-  if (other.number == 0) return 0;
-  ++other.uses;
-  sched::begin_outside_work();
-  return other.connection;
-}
-
-void Abroad::end_use(int slot, uint64_t connection, bool is_weak) noexcept {
-  const Locked lock(lock_);
-  Neighbour& other = at(slot);
-  if (other.number == 0 || other.connection != connection) return;
-  --(is_weak ? other.weak_uses : other.uses);
-  sched::end_outside_work();
-}
-
-void Abroad::weaken_use(int slot, uint64_t connection) noexcept {
-  const Locked lock(lock_);
-  Neighbour& other = at(slot);
-  if (other.number == 0 || other.connection != connection) return;
-  --other.uses;
-  ++other.weak_uses;
-}
-
-void Abroad::gone(int slot, bool has_left) noexcept {
-  Neighbour last;
-  {
-    const Locked lock(lock_);
-    if (is_leaving_) return;
-    last = std::move(at(slot));
-    at(slot) = Neighbour{};
-    at(slot).is_calling = last.is_calling;
-  }
-  neighbours::remove(slot);
-  is_gone_(slot);
-  const bool is_missed = last.uses != 0;
-  sched::end_outside_work(last.uses + last.weak_uses);
-  if (has_left || !is_missed) return;
-  // Its ranks are members of communicators here: what ranks wait for can not come any more.
-  job_.abort(1,
-             fmt::format("mpc: a job that this one is connected with has ended without "
-                         "MPI_Finalize or MPI_Comm_disconnect ({}, process {}); this "
-                         "job is ended, too",
-                         last.program, last.pid));
-}
-
-void Abroad::leave() noexcept {
-  {
-    const Locked lock(lock_);
-    is_leaving_ = true;
-  }
-  bridge_->leave(kLeaveNs);
-  const Locked lock(lock_);
-  for (Neighbour& each : neighbours_) {
-    if (each.number != 0) sched::end_outside_work(each.uses + each.weak_uses);
-    each = Neighbour{};
-  }
-}
-
-}  // namespace
-
 Endpoint* endpoint() noexcept { return g_endpoint.load(std::memory_order_acquire); }
 
 wireup::Lobby* lobby() noexcept {
@@ -353,22 +243,6 @@ Result<> reach(int slot, uint64_t number) {
   return g_abroad.load(std::memory_order_acquire)->reach(slot, number);
 }
 
-uint64_t begin_use(int slot) {
-  return g_abroad.load(std::memory_order_acquire)->begin_use(slot);
-}
-
-void end_use(int slot, uint64_t connection) noexcept {
-  g_abroad.load(std::memory_order_acquire)->end_use(slot, connection, false);
-}
-
-void weaken_use(int slot, uint64_t connection) noexcept {
-  g_abroad.load(std::memory_order_acquire)->weaken_use(slot, connection);
-}
-
-void end_weak_use(int slot, uint64_t connection) noexcept {
-  g_abroad.load(std::memory_order_acquire)->end_use(slot, connection, true);
-}
-
 int rank_of(int name) {
   if (const int known = neighbours::rank_of(name); known >= 0) return known;
   const Result<> reached = reach(neighbours::slot_in(name), 0);
@@ -380,6 +254,10 @@ int rank_of(int name) {
                     "other: {}",
                     reached ? "the third job has ended" : reached.error().message));
   return rank;
+}
+
+void abandon() noexcept {
+  if (wireup::Lobby* const known = lobby()) known->stop_listening();
 }
 
 void close() {

@@ -50,10 +50,18 @@ void end_use(int slot, uint64_t connection) noexcept;
 void weaken_use(int slot, uint64_t connection) noexcept;
 void end_weak_use(int slot, uint64_t connection) noexcept;
 
+// The job in this slot is one that this one has spawned. `connection`: as begin_use().
+void note_child(int slot, uint64_t connection) noexcept;
+// Waits until no job that this one has spawned has a communicator with it any more, or is there; tells those that
+// are that nothing more comes from here. Caller: the rank, at the end of MPI_Finalize. Switches: yes.
+void wait_for_children(job::Rank& self);
+
 // A rank by its name in all jobs (job::neighbours::name_of). Reaches its job if need be; ends this job if that
 // cannot be: a communicator has members that cannot talk to each other.
 int rank_of(int name);
 
+// The job is about to end early: leaves no file behind. Caller: any, without waiting.
+void abandon() noexcept;
 // Tells the others that this job ends, when all that was sent is on its way. Caller: no rank runs.
 void close();
 

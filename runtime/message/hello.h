@@ -2,7 +2,7 @@
 // Hello: what two jobs tell each other first, and whether they can talk to each other.
 //
 // Role:      who calls, how many ranks it has, which settings decide how ranks talk.
-// Users:     runtime/message/abroad.cpp.
+// Users:     runtime/message (abroad).
 // Threads:   plain data.
 // See also:  runtime/job/card.h, which processes of one job exchange.
 

@@ -158,8 +158,11 @@ Result<> Lobby::take_slot() {
                       kMostJobs)};
 }
 
-Lobby::~Lobby() {
-  if (slot_ != 0 && is_listening_)
+Lobby::~Lobby() { stop_listening(); }
+
+// The slot stays this job's as long as its process lives, so the file is nobody else's.
+void Lobby::stop_listening() noexcept {
+  if (is_listening_.exchange(false, std::memory_order_relaxed))  // one of the callers
     ::unlinkat(directory_.get(), socket_file(slot_).c_str(), 0);
 }
 
@@ -191,7 +194,7 @@ Result<OwnedFd> Lobby::listen() {
   if (::fchmodat(directory_.get(), file.c_str(), 0600, 0) != 0 ||
       ::listen(fd.get(), 64) != 0)
     return system_error(path(file));
-  is_listening_ = true;
+  is_listening_.store(true, std::memory_order_relaxed);  // see stop_listening()
   return fd;
 }
 

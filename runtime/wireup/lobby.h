@@ -3,7 +3,7 @@
 //
 // Role:      gives the job a slot, which no other job has as long as this process lives; the socket at
 //            which others reach the job in a slot; names of ports that all of them know.
-// Users:     runtime/message/abroad.cpp, mpi/spawn.
+// Users:     runtime/message/abroad.cpp, runtime/job/detached.h, mpi/spawn.
 // Threads:   any; calls that wait for the file's lock wait for microseconds.
 // See also:  docs/design/0039-jobs-that-connect.md.
 //
@@ -15,6 +15,7 @@
 // lock, which children do not inherit) ends with its process, whatever ends it: so what a job
 // has left that was killed is known as such, and is taken away by who comes next.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -60,6 +61,8 @@ class Lobby {
 
   // Connections come to it from now on (SOCK_SEQPACKET); it does not block. Errors: kSystem.
   Result<OwnedFd> listen();
+  // Nobody can come any more, and the folder has no socket of this job. Caller: any, without locks.
+  void stop_listening() noexcept;
   // Errors: kNotFound: no job is there.
   Result<OwnedFd> call(int slot);
   // Who is at the other end of such a connection? -1: another user's process.
@@ -96,7 +99,7 @@ class Lobby {
   OwnedFd directory_, jobs_;
   int slot_ = 0;
   uint64_t generation_ = 0;
-  bool is_listening_ = false;
+  std::atomic<bool> is_listening_{false};
   std::mutex mutex_;  // locks of the kernel are a process's, not a thread's
 };
 

@@ -17,10 +17,10 @@
 #include "tools/mpcrun/heap.h"
 #include "tools/mpcrun/hosted.h"
 #include "tools/mpcrun/launcher.h"
-#include "tools/mpcrun/options.h"
 #include "tools/mpcrun/paths.h"
 #include "tools/mpcrun/preload.h"
 #include "tools/mpcrun/scripts.h"
+#include "tools/mpcrun/spawned.h"
 
 namespace {
 
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   open_missing_streams();
   if (mpc::wireup::has_shim())
     mpc::wireup::hide_shim();  // a job within a hosted rank is its own
-  auto parsed = mpc::tools::parse_options(argc, argv);
+  auto parsed = mpc::tools::read_command(argc, argv);
   if (const auto* finished = std::get_if<mpc::tools::Finished>(&parsed)) {
     // Started several times, it says the same several times.
     if (!mpc::wireup::find_starter().is_first()) return finished->exit_status;

@@ -36,6 +36,8 @@ class BridgeEvents {
   // Somebody has come to the listening socket, and this is the first that he says. The peer that he is
   // from now on; -1: nobody, the connection is closed.
   virtual int greet(int fd, std::span<const std::byte> hello) noexcept = 0;
+  // The peer begins nothing any more, and answers only. Not called for all that leave.
+  virtual void ending(int) noexcept {}
   // No more comes from this peer; what was to be fetched from it has ended with kGone.
   // has_left: it has said so, and had nothing more to say. Else it was lost.
   virtual void gone(int peer, bool has_left) noexcept = 0;
@@ -55,6 +57,8 @@ class Bridge {
   virtual Result<> start(Receiver& receiver, BridgeEvents& events, int listener) = 0;
   // Ownership: the descriptor is the bridge's. Errors: kSystem.
   virtual Result<> connect(int peer, int fd) = 0;
+  // Tells the peer that nothing more is begun here, behind all that was sent before. Caller: any.
+  virtual void say_ending(int peer) noexcept = 0;
   // Tells all peers that nothing more will come, once it has been written, and ends the thread. Waits for
   // so long at most. Caller: one, as the last one.
   virtual void leave(uint64_t most_ns) noexcept = 0;

@@ -117,6 +117,10 @@ void SocketBridge::wake() noexcept {
   (void)!::write(wake_, &one, sizeof one);
 }
 
+void SocketBridge::say_ending(int peer) noexcept {
+  send(peer, make_packet({Wire::kEnding}));
+}
+
 void SocketBridge::leave(uint64_t most_ns) noexcept {
   if (!is_started_) return;
   const uint64_t end_ns = now_ns() + most_ns;

@@ -32,6 +32,7 @@ class SocketBridge final : public Bridge, public Net {
   Net& net() noexcept override { return *this; }
   Result<> start(Receiver& receiver, BridgeEvents& events, int listener) override;
   Result<> connect(int peer, int fd) override;
+  void say_ending(int peer) noexcept override;
   void leave(uint64_t most_ns) noexcept override;
 
   // --- Net ---

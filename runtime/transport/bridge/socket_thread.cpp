@@ -132,6 +132,9 @@ bool SocketBridge::take(int peer, const char* packet, size_t bytes) noexcept {
     case Wire::kRefuse:
       refused(head);
       break;
+    case Wire::kEnding:
+      events_->ending(peer);
+      break;
     case Wire::kLeave: {
       const Locked lock(lock_);
       connections_[static_cast<size_t>(peer)].has_left = true;

@@ -19,6 +19,7 @@ enum class Wire : uint32_t {
   kData,     // `fetch`, data from `offset` on
   kNoData,   // `fetch`: the offer is gone
   kRefuse,   // `handle`
+  kEnding,   // nothing is begun any more
   kLeave,    // nothing comes any more
 };
 

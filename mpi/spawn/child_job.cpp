@@ -1,0 +1,173 @@
+#include "mpi/spawn/child_job.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/service_thread.h"
+#include "mpi/objects/parent.h"
+#include "mpi/spawn/far_ports.h"
+#include "mpi/spawn/port_name.h"
+#include "runtime/job/detached.h"
+#include "runtime/job/one_of_many.h"
+#include "runtime/job/program_files.h"
+#include "runtime/job/program_probe.h"
+#include "runtime/job/spawned_words.h"
+#include "runtime/message/abroad.h"
+#include "scheduler/as_nobody.h"
+
+namespace mpc::mpi {
+namespace {
+
+// Looks at mpcrun's process while its parent waits at the port: closes that when the process ends.
+class EndWatch {
+ public:
+  EndWatch(std::string port, wireup::OwnedFd process)
+      : port_(std::move(port)), process_(std::move(process)) {}
+  ~EndWatch();
+  EndWatch(const EndWatch&) = delete;
+  Result<> start();
+
+ private:
+  static void* main(void* self);
+
+  const std::string port_;
+  const wireup::OwnedFd process_;
+  wireup::OwnedFd stop_;
+  pthread_t thread_{};
+  bool is_started_ = false;
+};
+
+Result<> EndWatch::start() {
+  const sched::AsNobody nobody;
+  stop_ = wireup::OwnedFd(::eventfd(0, EFD_CLOEXEC));
+  if (stop_.get() < 0)
+    return {Errc::kSystem, fmt::format("a descriptor: {}", std::strerror(errno))};
+  const auto thread = start_service_thread("the end of spawned ranks", &main, this);
+  MPC_TRY(thread);
+  thread_ = *thread;
+  is_started_ = true;
+  return {};
+}
+
+void* EndWatch::main(void* argument) {
+  const EndWatch& self = *static_cast<EndWatch*>(argument);
+  pollfd either[] = {{self.process_.get(), POLLIN, 0}, {self.stop_.get(), POLLIN, 0}};
+  while (::poll(either, 2, -1) < 0 && errno == EINTR) {
+  }
+  if (either[1].revents == 0) (void)close_port(self.port_.c_str());
+  return nullptr;
+}
+
+EndWatch::~EndWatch() {
+  if (!is_started_) return;
+  const sched::AsNobody nobody;
+  const uint64_t one = 1;
+  (void)!::write(stop_.get(), &one, sizeof one);
+  ::pthread_join(thread_, nullptr);
+}
+
+// Of the same installation, or build folder; else along PATH, which may be empty.
+Result<std::string> find_mpcrun() {
+  const std::vector<std::string> places = job::places_of_mpcrun();
+  for (const std::string& path : places)
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  if (auto found = job::find_program("mpcrun")) return found;
+  return {
+      Errc::kNotFound,
+      fmt::format("mpcrun, which starts ranks for a program that was started without "
+                  "it, is neither {} nor in PATH",
+                  places.empty() ? "beside libmpi_abi" : places.front())};
+}
+
+Result<> check_programs(const std::vector<job::AppSpec>& apps) {
+  for (const job::AppSpec& app : apps)
+    if (const auto checked = job::check_can_be_copied(app); !checked)
+      return {checked.error().code,
+              fmt::format("{}; ranks that need a process each cannot be spawned",
+                          checked.error().message)};
+  return {};
+}
+
+// `mpcrun ...` of these programs, whose ranks come to the port.
+Result<wireup::OwnedFd> start_mpcrun(const std::vector<job::AppSpec>& apps,
+                                     const std::string& port) {
+  auto mpcrun = find_mpcrun();
+  MPC_TRY(mpcrun);
+  job::JobSpec spec;
+  spec.spawner = port;
+  for (const job::AppSpec& app : apps)
+    if (app.ranks > 0) spec.apps.push_back(app);
+  return job::start_detached(*mpcrun, job::words_of_spawned(spec));
+}
+
+// As a user would have started it; for messages.
+std::string text_of(const std::vector<job::AppSpec>& apps) {
+  std::string text = "mpcrun";
+  for (const job::AppSpec& app : apps)
+    text += fmt::format("{} -n {} {}", &app == &apps.front() ? "" : " :", app.ranks,
+                        app.program);
+  return text;
+}
+
+// Waits there. Errors: mpcrun's process has ended.
+Err wait_for_children(Comm& comm, const std::string& port, wireup::OwnedFd process,
+                      Match* met) {
+  EndWatch watch(port, std::move(process));
+  if (const auto started = watch.start(); !started)
+    return fail(MPI_ERR_SPAWN, started.error().message);
+  return meet_at_port(comm.self(), port.c_str(), Side::kAccept, 0, met);
+}
+
+[[gnu::constructor]] void register_connect() {
+  set_connect_to_spawner([](Comm& world, const std::string& port, Comm** out) {
+    return link_at_port(world, 0, port.c_str(), Side::kConnect, connect_seconds(),
+                        "MPI_Init", out);
+  });
+}
+
+}  // namespace
+
+Learnt start_child_job(Comm& comm, const std::vector<job::AppSpec>& apps,
+                       const char* what, Match* met) {
+  if (const auto checked = check_programs(apps); !checked)
+    return failed(MPI_ERR_SPAWN, checked.error().message);
+  if (const auto opened = open_to_others(*comm.self().job); !opened)
+    return failed(
+        MPI_ERR_SPAWN,
+        fmt::format("ranks that are spawned cannot connect to this program: {}",
+                    opened.error().message));
+  const std::string port = open_port(comm.self());
+  if (const auto name = read_port_name(port.c_str()); !name || name->slot == 0) {
+    (void)close_port(port.c_str());
+    return failed(MPI_ERR_SPAWN,
+                  "the folder where jobs find each other (mpi.port_folder) has a name "
+                  "that is too long for that of a port");
+  }
+  auto process = start_mpcrun(apps, port);
+  if (!process) {
+    (void)close_port(port.c_str());
+    return failed(MPI_ERR_SPAWN, process.error().message);
+  }
+  const Err waited = wait_for_children(comm, port, std::move(*process), met);
+  if (waited) {
+    (void)close_port(port.c_str());
+    return failed(MPI_ERR_SPAWN,
+                  fmt::format("the job of {} has ended before all its ranks were in "
+                              "MPI_Init; why is what it has written to standard error",
+                              text_of(apps)));
+  }
+  (void)close_port(port.c_str());
+  msg::abroad::note_child(met->slot, met->connection);
+  return learn_at_port(comm, *met, what);
+}
+
+}  // namespace mpc::mpi

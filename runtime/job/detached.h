@@ -1,0 +1,23 @@
+#pragma once
+// Detached: a process that this one starts without being its parent.
+//
+// Role:      the program of a singleton waits for its own children, and must not find one of ours among them,
+//            nor be told by SIGCHLD of one. Who starts one sees its end all the same, by a descriptor.
+// Users:     mpi/spawn/child_job.cpp.
+// Threads:   any; the calling thread waits for some milliseconds.
+// See also:  clone(2), pidfd_open(2).
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/wireup/lobby.h"
+
+namespace mpc::job {
+
+// With this process's environment and working directory, standard output and error, no input, and no other
+// descriptor. Returns one that is readable when the process has ended. Errors: kSystem.
+Result<wireup::OwnedFd> start_detached(const std::string& path,
+                                       const std::vector<std::string>& words);
+
+}  // namespace mpc::job

@@ -1,0 +1,89 @@
+#pragma once
+// AbroadState: what a job knows of those that it is connected with.
+//
+// Role:      the connections, and who counts on them.
+// Users:     runtime/message/abroad.cpp (how they are made), abroad_uses.cpp (who needs them, and their end).
+// Threads:   as said of each function in runtime/message/abroad.h; events come from the connections' thread.
+// See also:  docs/design/0039-jobs-that-connect.md.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
+#include "runtime/message/endpoint.h"
+#include "runtime/message/hello.h"
+#include "runtime/transport/bridge/bridge.h"
+#include "runtime/wireup/lobby.h"
+
+namespace mpc::msg::abroad {
+
+// A job that this one knows.
+struct Neighbour {
+  uint64_t number = 0;      // the job's; 0: nobody is connected in this slot
+  uint64_t connection = 0;  // never the same
+  int64_t uses = 0, weak_uses = 0;
+  int pid = 0;
+  bool is_calling = false;  // a rank of this job waits for its answer
+  bool is_child = false;    // this job has spawned it
+  bool is_ending = false;   // no rank of it calls MPI any more: nobody waits for one
+  std::string program;
+};
+
+class Abroad final : public transport::BridgeEvents {
+ public:
+  Abroad(job::Job& job, std::unique_ptr<wireup::Lobby> lobby, uint64_t number,
+         void (*is_gone)(int) noexcept)
+      : job_(job), lobby_(std::move(lobby)), number_(number), is_gone_(is_gone) {}
+  Result<> start();
+  wireup::Lobby& lobby() noexcept { return *lobby_; }
+  Result<> reach(int slot, uint64_t number);
+  uint64_t begin_use(int slot);
+  void end_use(int slot, uint64_t connection, bool is_weak) noexcept;
+  void weaken_use(int slot, uint64_t connection) noexcept;
+  void note_child(int slot, uint64_t connection) noexcept;
+  void wait_for_children(job::Rank& self);
+  void leave() noexcept;
+
+  // --- transport::BridgeEvents ---
+  int greet(int fd, std::span<const std::byte> hello) noexcept override;
+  void ending(int slot) noexcept override;
+  void gone(int slot, bool has_left) noexcept override;
+
+ private:
+  Hello own_hello() const;
+  Result<> call(int slot, uint64_t number);
+  Result<> connect(const Hello& theirs, int fd);
+  bool is_connected(int slot, uint64_t number);
+  bool has_child();
+  void tell_waiting() MPC_REQUIRES(lock_);
+  Neighbour& at(int slot) MPC_REQUIRES(lock_) {
+    return neighbours_[static_cast<size_t>(slot)];
+  }
+
+  job::Job& job_;
+  const std::unique_ptr<wireup::Lobby> lobby_;
+  const uint64_t number_;
+  void (*const is_gone_)(int) noexcept;
+  wireup::OwnedFd listener_;
+  std::unique_ptr<transport::Bridge> bridge_;
+  std::unique_ptr<Endpoint> endpoint_;
+  Mutex calling_;  // one call at a time: held while another job answers
+  Mutex lock_;
+  std::array<Neighbour, job::neighbours::kMostJobs + 2> neighbours_
+      MPC_GUARDED_BY(lock_);
+  uint64_t last_connection_ MPC_GUARDED_BY(lock_) = 0;
+  bool is_leaving_ MPC_GUARDED_BY(lock_) = false;
+  job::Rank* waiting_ MPC_GUARDED_BY(lock_) = nullptr;  // for children
+};
+
+// Null: this job is not open to others. Release: it is whole.
+[[gnu::visibility("hidden")]] extern std::atomic<Abroad*> g_abroad;
+
+}  // namespace mpc::msg::abroad
