@@ -53,11 +53,33 @@ def processes_of(mark):
     return found
 
 
+def source_of(name):
+    """The text of a program in this folder, which may be compiled anywhere."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return file.read().replace("../mpi/check.h", os.path.join(folder, "../mpi/check.h"))
+
+
+class Ends:
+    """For tests that start processes of their own."""
+
+    def ends(self, process, status, out=None, says=()):
+        """Status None: any but 0."""
+        got, err = process.communicate(timeout=150)
+        if status is None:
+            self.assertNotEqual(process.returncode, 0, f"{got}\n{err}")
+        else:
+            self.assertEqual(process.returncode, status, f"{got}\n{err}")
+        if out is not None:
+            self.assertEqual(got, out, err)
+        for text in says:
+            self.assertIn(text, err)
+        return got, err
+
+
 def traffic():
     """The program that sends everything; built once."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "traffic.c")
-    with open(source, encoding="utf-8") as file:
-        return Case.shared.compile("traffic.c", file.read(), "-O1")
+    return Case.shared.compile("traffic.c", source_of("traffic.c"), "-O1")
 
 
 Case.shared = None

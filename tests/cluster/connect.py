@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from common import END, INIT, Case, parse_options, support, tool
+from common import END, INIT, Case, Ends, parse_options, source_of, support, tool
 
 MORE = "#include <signal.h>\n"
 PORT = "char port[MPI_MAX_PORT_NAME] = \"\"; MPI_Comm inter = MPI_COMM_NULL; "
@@ -24,7 +24,7 @@ OPEN = ("if (rank == 0) { MPI_Open_port(MPI_INFO_NULL, port); printf(\"%s\\n\", 
         " fflush(stdout); } ")
 
 
-class ConnectCase(Case):
+class ConnectCase(Ends, Case):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="mpcrun-cases-")
         self.jobs = []
@@ -48,21 +48,8 @@ class ConnectCase(Case):
         self.jobs.append(job)
         return job
 
-    def ends(self, job, status, out=None, says=()):
-        got, err = job.communicate(timeout=150)
-        self.assertEqual(job.returncode, status, f"{got}\n{err}")
-        if out is not None:
-            self.assertEqual(got, out, err)
-        for text in says:
-            self.assertIn(text, err)
-        return got, err
-
     def two_jobs(self):
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_jobs.c")
-        with open(source, encoding="utf-8") as file:
-            text = file.read().replace("../mpi/check.h",
-                                       os.path.join(os.path.dirname(source), "../mpi/check.h"))
-        return self.programs.compile("two_jobs.c", text, "-O1", "-pthread")
+        return self.programs.compile("two_jobs.c", source_of("two_jobs.c"), "-O1", "-pthread")
 
 
 class Together(ConnectCase):

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """mpcrun --on-fail notify on several hosts: a process of another host that dies, a host that is lost with all its ranks."""
 
-import os
 import re
 import subprocess
 import unittest
 
-from common import SANITIZED, Case
+from common import SANITIZED, Case, source_of
 from virtual_hosts import HostsCase, main
 
 NOTIFY = ("--ranks-per-process", 1, "--on-fail", "notify")
@@ -23,9 +22,7 @@ class HostLosses(HostsCase):
     def setUp(self):
         super().setUp()
         if HostLosses.program is None:
-            source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "losses.c")
-            with open(source, encoding="utf-8") as file:
-                HostLosses.program = Case.shared.compile("losses.c", file.read(), "-O1")
+            HostLosses.program = Case.shared.compile("losses.c", source_of("losses.c"), "-O1")
 
     def words(self, count, *part, hosts="h1,h2,h3"):
         return ("-n", count, "--hosts", hosts, *NOTIFY, "--timeout", WATCHDOG_S, self.program, *part)

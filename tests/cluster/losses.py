@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """mpcrun --on-fail notify: a process that dies leaves the others running; what needs it fails, and nothing hangs."""
 
-import os
 import sys
 import unittest
 
-from common import ClusterCase, parse_options, processes_of, run
+from common import ClusterCase, parse_options, processes_of, run, source_of
 from support import SANITIZED, Case
 
 NOTIFY = ("--ranks-per-process", 1, "--on-fail", "notify")
@@ -19,9 +18,7 @@ class LossesCase(ClusterCase):
     def setUp(self):
         super().setUp()
         if LossesCase.program is None:
-            source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "losses.c")
-            with open(source, encoding="utf-8") as file:
-                LossesCase.program = Case.shared.compile("losses.c", file.read(), "-O1")
+            LossesCase.program = Case.shared.compile("losses.c", source_of("losses.c"), "-O1")
 
     def job(self, count, *part):
         return run("-n", count, *NOTIFY, "--timeout", WATCHDOG_S, self.program, *part, timeout=2 * WATCHDOG_S)

@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from common import END, INIT, Case, parse_options, processes_of, support, tool
+from common import END, INIT, Case, Ends, parse_options, processes_of, source_of, support, tool
 
 SPAWN = ("MPI_Comm inter = MPI_COMM_NULL, parent; int code, codes[4] = {-1, -1, -1, -1}; MPI_Info info;"
          "MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); MPI_Info_create(&info); ")
@@ -20,7 +20,7 @@ SAY = ("{ int class, length; char text[MPI_MAX_ERROR_STRING]; MPI_Error_class(co
 
 
 @unittest.skipIf("thread" in support.WORDS, "the sanitizer wants to begin in mpcrun")
-class AloneCase(Case):
+class AloneCase(Ends, Case):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="mpcrun-cases-")
         self.started = []
@@ -57,24 +57,8 @@ class AloneCase(Case):
         self.started.append(process)
         return process
 
-    def ends(self, process, status, out=None, says=()):
-        got, err = process.communicate(timeout=150)
-        if status is None:
-            self.assertNotEqual(process.returncode, 0, f"{got}\n{err}")
-        else:
-            self.assertEqual(process.returncode, status, f"{got}\n{err}")
-        if out is not None:
-            self.assertEqual(got, out, err)
-        for text in says:
-            self.assertIn(text, err)
-        return got, err
-
     def alone(self):
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spawn_alone.c")
-        with open(source, encoding="utf-8") as file:
-            text = file.read().replace("../mpi/check.h",
-                                       os.path.join(os.path.dirname(source), "../mpi/check.h"))
-        return self.programs.compile("spawn_alone.c", text, "-O1")
+        return self.programs.compile("spawn_alone.c", source_of("spawn_alone.c"), "-O1")
 
 
 class Together(AloneCase):
