@@ -38,7 +38,8 @@ class SignalStack {
 
 // True from the first signal on: crashed threads may hold locks.
 bool is_reporting() noexcept;
-// True in the handler that writes the report; then returns the execution it runs for (null: none).
+// Is the caller in the handler that writes the report? And the execution that this handler runs for
+// (null: none).
 bool is_reporting_thread() noexcept;
 const sched::Execution* reporter() noexcept;
 

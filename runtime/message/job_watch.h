@@ -40,8 +40,8 @@ class JobWatch final : public job::TableSource {
     std::function<bool(int process)> have_ended;
     std::function<job::StateTable(int process)> rows;
     std::function<bool()> is_ending;  // the job ends, for another reason
-    // Its rank is no user-level thread, and all threads that
-    // may call MPI are known; null: always true.
+    // Its rank is no user-level thread, and all threads that may call MPI are known. Null: its rank
+    // is one.
     std::function<bool(int process)> is_known_process;
     std::function<void(const std::string& table)> on_deadlock;  // may never return
   };
