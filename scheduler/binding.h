@@ -32,10 +32,9 @@ class Bindings {
  public:
   // Adds the next worker: it begins on `start`, which is also its share.
   void add(const cpu_set_t& start);
-  // Sets the shares: the cores of worker `worker` (`own`), and the cores that the ranks of the
-  // first workers and their threads get (share_cores()). A worker without ranks lends its core to
-  // the ranks whose share contains it.
-  // Caller: before ranks start. Shapes: one core for each worker.
+  // Sets the shares of the first workers, which have ranks (see share_cores()). A worker without
+  // ranks lends its core to the ranks whose share contains it.
+  // Caller: before ranks start. Shapes: one of `cores` for each worker.
   void share_out(const topo::Machine& machine, const std::vector<int>& cores,
                  const std::vector<std::vector<int>>& shares);
 

@@ -12,7 +12,8 @@ namespace {
 // on takes the time of the links again.
 constexpr int64_t kStraightBytes = 8 << 10;
 
-// A blocking call has no better use for a rank's core than its leader's; a split tree needs levels.
+// In a blocking call the ranks of a worker are flat: their core has nothing better to do than their
+// leader's work. A tree that may be split needs levels.
 NestForm form_of(const Shape& s) {
   return {!s.is_nonblocking,
           block_bytes(s) * s.homes->most_in_process() > kStraightBytes};

@@ -195,7 +195,7 @@ std::vector<int> first_cores(int count) {
 void pick_in_order(const Cores& cores, const Count& count, Bind bind, CoreChoice& out) {
   for (const auto* list : {&cores.free, &cores.communication, &cores.ranks})
     out.cores.insert(out.cores.end(), list->begin(), list->end());
-  // Bound in any case: otherwise ranks' threads would share cores with other jobs.
+  // With --bind core the threads of ranks, too, share cores with other jobs.
   out.pool = bind == Bind::kCore ? first_cores(count.total) : cores.free;
   out.cores.resize(static_cast<size_t>(count.application) +
                    static_cast<size_t>(count.communication));

@@ -32,8 +32,8 @@ class Credit {
  public:
   // For process `process`. `bytes`: see the setting net.unexpected_bytes.
   Credit(const job::ProcessMap& map, int process, size_t bytes);
-  // For the ranks `own` and `processes` other processes, of which so many share a rank's memory at
-  // a time; ranks have numbers below `numbers`.
+  // For the ranks `own` towards `processes`, of which `sharers` share a rank's memory at a time;
+  // ranks have numbers below `numbers`.
   struct Shape {
     job::RankRange own;
     int processes, sharers, numbers;

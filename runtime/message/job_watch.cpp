@@ -233,7 +233,7 @@ void JobWatch::take_rest(int process, const Rest& rest, uint32_t answers) {
     case RestCollector::Verdict::kAsk:
       return ask_all();
     case RestCollector::Verdict::kDeadlock:
-      // Ranks asked for a moment ago may not show it yet.
+      // A table that was requested a moment ago may not show it yet: gather anew for all.
       std::vector<Use> uses;
       if (gathering_) uses = std::move(gathering_->uses);
       gathering_.reset();

@@ -29,7 +29,7 @@ bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t
     ++taken_;
     if (peer.early) deliver_early(from);
   }
-  // At once, because a packet that is offered again carries the credit only once.
+  // Only now, because a packet that is offered again gives its credit only once.
   if (envelope.credit != 0) credit_.give_back(envelope.from_world, envelope.credit);
   return true;
 }
