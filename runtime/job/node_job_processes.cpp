@@ -189,8 +189,8 @@ void NodeJob::say_last_words() {
   }
 }
 
-// No process exits while others may need it; the thread of the code
-// that opened the network keeps it moving meanwhile.
+// No process exits while others may need it; meanwhile the code that opened the
+// network keeps it moving.
 void NodeJob::leave_together() {
   if (wireup_->is_alone() && !wireup_->has_launcher()) return;
   is_leaving_.store(true, std::memory_order_seq_cst);  // obey() reads it

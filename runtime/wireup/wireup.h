@@ -24,10 +24,9 @@ class Wireup {
  public:
   // The user's wishes, except those that only the launcher needs.
   struct Terms {
-    int processes = 1;           // -p; 1: as many as there are
-    double timeout_seconds = 0;  // 0: none
-    void (*say)(std::string_view message) =
-        nullptr;  // prints a report of the job, on any thread
+    int processes = 1;                                // -p; 1: as many as there are
+    double timeout_seconds = 0;                       // 0: none
+    void (*say)(std::string_view message) = nullptr;  // prints a report, on any thread
   };
   // Chosen by the environment: our launcher's, another one's with PMIx, or alone. Removes its
   // variables from the environment: ranks and their children must not take them for theirs.
