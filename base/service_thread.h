@@ -6,7 +6,7 @@
 // Users:     scheduler, scheduler/poll, runtime/message, runtime/transport, runtime/wireup.
 // Threads:   any kernel thread. A handler would run on whatever thread the kernel chose, with its
 //            small stack and without a rank: signals are for the threads that wait for them.
-// See also:  runtime/job/signals.cpp (who waits).
+// See also:  runtime/job/signals.cpp (the thread that waits).
 
 #include <pthread.h>
 #include <csignal>

@@ -258,7 +258,7 @@ Prefix doubling(B& b, const Shape& s, const Part& mine, std::span<const int> lis
     other.ready = b.recv(list[at - distance], other.ref, tag);
     if (!only_before || at + 2 * distance < list.size()) {
       value.with_own = combine(b, s, other, value.with_own);
-      b.connect(sent, value.with_own.ready);  // which may have read it where it lies
+      b.connect(sent, value.with_own.ready);  // it may read the value where it lies
       // What has arrived has been read once now, and the next values may be added to it.
       other.ready = value.with_own.ready;
     }

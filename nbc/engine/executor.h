@@ -42,7 +42,7 @@ enum Fact : uint32_t {
   // The caller should return soon, or is not the rank, or ranks that wait do not help.
   kMayLeave = 1u << 14,
   kDataHere =
-      1u << 15,  // no progress thread would take it: its data are in the caller's cache
+      1u << 15,  // no progress thread accepts it: its data are in the caller's cache
 };
 inline constexpr int kFactCount = 16;
 

@@ -159,7 +159,7 @@ Result<> take_library(Start& start, const Kind& kind,
   start.image = start.path;
   auto program = ElfFile::open(start.file);
   if (!program || loader::format_version(**program) != 0)
-    return {};  // what is wrong with it, the loader says; mpcc's are programs of ranks
+    return {};  // the loader says what is wrong; mpcc's programs run as they are
   const std::string path = find_library_of(**program, kind);
   if (path.empty()) return has_no_library(**program, kind);
   auto library = ElfFile::open(path);

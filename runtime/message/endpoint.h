@@ -130,7 +130,7 @@ class Endpoint final : public transport::Receiver {
     uint32_t expected = 0;
     bool is_stuck =
         false;  // its next message is in `early`, because its mailbox was locked
-    Mailbox* wanted = nullptr;  // where we have said so
+    Mailbox* wanted = nullptr;  // in whose `wanted` we count
     // Messages that have overtaken others.
     std::unique_ptr<std::map<uint32_t, Early>> early;
   };

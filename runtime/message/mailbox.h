@@ -179,8 +179,8 @@ struct alignas(64) Mailbox {
   std::atomic<bool> attention{false};   // notify() has been called
   std::atomic<bool> is_parking{false};  // the main execution is in park_until()
   std::atomic<int> parked_others{
-      0};                        // executions but the main one that are (about to be)
-                                 // parked; while not zero the mailbox stays delegated
+      0};  // executions except the main one that are (about to be)
+           // parked; while not zero the mailbox stays delegated
   std::atomic<int> watchers{0};  // executions that are (about to be) parked in
                                  // wait_until(): a message may be what they wait for
   std::atomic<const void*> next_line{

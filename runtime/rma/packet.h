@@ -22,8 +22,8 @@ enum class Verb : uint8_t {
   kGet,             // the same bytes are wanted                           kData
   kAccumulate,      // elements from number `offset` on, in their extents  -
   kFetch,           // the same; none for MPI_NO_OP                        kData
-  kCompareAndSwap,  // an element that is written, one that is expected    kData
-  kFlush,           // has all that was sent before been done?             kAnswer
+  kCompareAndSwap,  // the element to write, then the expected one         kData
+  kFlush,           // has everything sent before been done?               kAnswer
   kLock,            //                                                     kAnswer
   kUnlock,          //                                                     -
   kPost,            // of the member `origin`, to the member `target`      -
