@@ -28,7 +28,8 @@ class CoreLeases {
   // Does another job have ranks there, or its communication? Leases of this job count, too.
   // Cost: a system call.
   bool is_taken(int os_pu, Use use) const noexcept;
-  // False: another job was faster and has the core. Cost: two system calls and a descriptor until the end.
+  // False: another job was faster and has the core. Cost: two system calls, and a
+  // descriptor until the end.
   bool take(int os_pu, Use use) noexcept;
   void give_back() noexcept;
 
