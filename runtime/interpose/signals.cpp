@@ -27,7 +27,7 @@ namespace mpc::interpose {
 struct RankSignals {
   struct Entry {
     struct sigaction action;
-    bool is_set;  // false: the process's default
+    bool is_set;  // false: the process's action
   };
   std::array<Entry, NSIG> entries{};
   // Number of runs of handlers after which waiting calls end with EINTR.

@@ -30,7 +30,7 @@ World NodeJob::world_of(int world_rank) const noexcept {
   return world_rank < size() ? Job::world_of(world_rank) : spawned(world_rank).world;
 }
 
-// A program that is loaded already is not loaded again: the dynamic linker never unloads.
+// A program that is loaded already is not loaded again: the dynamic linker keeps what it has loaded.
 Result<std::unique_ptr<NodeJob::Program>> NodeJob::open_program(const AppSpec& wanted) {
   Start start;
   auto made = make_program(wanted, &start);

@@ -53,7 +53,7 @@ class Plugin {
   std::vector<Need> needs;
   std::vector<size_t> relative;  // words that hold an offset in this plugin
   std::vector<Reference> references;
-  // Thread_locals that are accessed without a call of ours.
+  // Its thread_locals are accessed without a call of ours.
   bool has_static_tls = false;
   bool has_thread_pointers =
       false;  // initial values of thread_locals that are addresses

@@ -128,8 +128,7 @@ class Undertaker {
   bool is_to_look_ = false;
   std::mutex turn_;          // held by the thread while it uses the network
   bool is_stopped_ = false;  // guarded by turn_
-  // Only for the thread: a lost process, and when the network must have ended its operations with
-  // it.
+  // Only for the thread: a lost process, and by when the network must end its operations with it.
   struct Unfinished {
     int process;
     std::chrono::steady_clock::time_point end;

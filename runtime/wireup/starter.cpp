@@ -12,8 +12,8 @@ namespace {
 // Left for children: all processes of this job step have been accounted for.
 constexpr char kTakenVariable[] = "MPC_STEP_TAKEN";
 
-// The variables that launchers set in each of several processes.
-// A launcher started by another comes first.
+// The variables that launchers set in each of several processes. A launcher that another one of
+// these starts comes before it.
 struct Known {
   const char* name;
   const char* size;
@@ -35,7 +35,7 @@ bool has_pmix() {
          std::getenv("PMIX_RANK") != nullptr;
 }
 
-// Slurm's step; "job step" for other launchers, which nobody nests.
+// Slurm's step; only "step" for other launchers, which nobody nests.
 std::string step() {
   std::string out = "step";
   for (const char* variable : {"SLURM_JOB_ID", "SLURM_STEP_ID"})
@@ -51,7 +51,7 @@ bool is_taken() {
 const Known* find_known() {
   for (const Known& known : kKnown) {
     if (number(known.size) == 0) continue;
-    // srun --mpi=pmi2 speaks PMI, too; a starter of Hydra sets more.
+    // srun --mpi=pmi2 sets PMI's variables, too; Hydra sets more.
     const bool is_pmi_of_srun = std::strcmp(known.size, "PMI_SIZE") == 0 &&
                                 std::getenv("SLURM_STEP_NUM_TASKS") != nullptr &&
                                 std::getenv("MPI_LOCALNRANKS") == nullptr;
