@@ -1,15 +1,15 @@
 #pragma once
 // CHECK: a broken invariant of our own ends the process with one report. Never for a user's mistake.
 //
-// Role:      states what must hold; names rank, core and state through the reporter that the
-//            job layer installs.
+// Role:      states what must hold; the report names rank, core and state through the reporter that
+//            the job layer installs.
 // Users:     every layer.
 // Threads:   any, signal handlers included (the report uses write(2) only).
 // See also:  base/result.h for errors that a user or the system can cause.
 
 namespace mpc {
 
-// Adds a line about the running rank and core to the report. Installed once, by runtime/job.
+// Writes a line about the running rank and core for the report. Installed once, by runtime/job.
 // Must be async-signal-safe; returns the number of bytes written to `buffer`.
 using CheckReporter = unsigned long (*)(char* buffer, unsigned long size);
 void set_check_reporter(CheckReporter reporter) noexcept;

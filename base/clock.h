@@ -1,5 +1,5 @@
 #pragma once
-// Clock: the time that deadlines are counted in.
+// Clock: the time base of deadlines.
 //
 // Role:      nanoseconds of CLOCK_MONOTONIC; deadlines, and how long poll() may sleep before them.
 // Users:     base/trace.cpp, runtime/loader/debugger_view.cpp, runtime/wireup,
@@ -24,17 +24,17 @@ inline uint64_t now_ns() noexcept {
          static_cast<uint64_t>(now.tv_nsec);
 }
 
-// A time at which something is to be done that may come to nothing before. 0: there is none.
+// The time of a pending action, which may become unnecessary before. 0: none is pending.
 using Deadline = uint64_t;
 
-// True once, when the deadline has passed.
+// True once the deadline has passed; clears it.
 inline bool take_if_over(Deadline& deadline, uint64_t now) noexcept {
   const bool is_over = deadline != 0 && deadline <= now;
   if (is_over) deadline = 0;
   return is_over;
 }
 
-// What poll() wants: milliseconds to the first of them, a minute at most, -1 where there is none.
+// A timeout for poll(): milliseconds to the first of them, a minute at most, -1 if there is none.
 inline int ms_to_first(std::initializer_list<Deadline> deadlines) noexcept {
   uint64_t first = UINT64_MAX;
   for (const Deadline deadline : deadlines)

@@ -6,7 +6,7 @@
 namespace mpc {
 namespace {
 
-// Filled by constructors of namespace scope, before main and on one thread.
+// Filled by constructors at namespace scope, before main and on one thread.
 constinit Counter* first = nullptr;
 
 }  // namespace

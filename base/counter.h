@@ -1,5 +1,5 @@
 #pragma once
-// Counter: a number that says how often something happened, registered once by its line.
+// Counter: counts how often something happened; declared and registered by one line.
 //
 // Role:      `Counter c{"sched.handovers", "..."};` at namespace scope; listed by mpcinfo, later
 //            an MPI_T pvar.

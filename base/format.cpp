@@ -1,4 +1,4 @@
-// The part of {fmt} that need not be compiled in each file again: see mpc_fmt in CMakeLists.txt.
+// The part of {fmt} that need not be compiled again in each file: see mpc_fmt in CMakeLists.txt.
 
 #include <fmt/format-inl.h>
 

@@ -2,7 +2,7 @@
 // Futex: sleep on a word of memory and wake its sleepers, by raw system calls.
 //
 // Role:      the only way in which the runtime blocks a kernel thread. Never touches errno or
-//            any thread_local, so it may be used where the thread's TLS is lent to another.
+//            any thread_local, so it may be used while the thread's TLS is lent to another thread.
 // Users:     scheduler; base itself.
 // Threads:   any.
 // See also:  futex(2).
@@ -43,13 +43,13 @@ using FutexWord = std::atomic<uint32_t>;
   return reinterpret_cast<long>(&word);
 }
 
-// Sleeps while word == expected. Returns on a wake-up, a change, a signal: callers loop.
+// Sleeps while word == expected. May return after a wake-up, a change or a signal: callers loop.
 [[gnu::always_inline]] inline void futex_wait(const FutexWord& word,
                                               uint32_t expected) noexcept {
   raw_syscall(SYS_futex, futex_address(word), FUTEX_WAIT_PRIVATE, expected);
 }
 
-// The same with an end (CLOCK_MONOTONIC, absolute). Returns false when the time ran out.
+// The same with a deadline (CLOCK_MONOTONIC, absolute). Returns false when the time ran out.
 inline bool futex_wait_until(const FutexWord& word, uint32_t expected,
                              uint64_t deadline_ns) noexcept {
   constexpr uint64_t kSecond = 1'000'000'000;

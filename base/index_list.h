@@ -13,7 +13,7 @@
 
 namespace mpc {
 
-// Numbers and ranges in the order in which they stand; one may come twice.
+// Numbers and ranges in the order in which they are written; a number may occur twice.
 // Errors: kArg, also for an empty list and for ranges that no machine has.
 Result<std::vector<int>> parse_index_list(std::string_view text);
 

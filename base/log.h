@@ -1,7 +1,7 @@
 #pragma once
 // Log: one line per event on stderr, off by default.
 //
-// Role:      what a user switches on to see what the runtime does (`--set log.level=info`).
+// Role:      a user switches it on to see what the runtime does (`--set log.level=info`).
 // Users:     every layer; never on the hot path (house style, rule 9).
 // Threads:   any rank or kernel thread; each line is one write(2), so lines stay whole.
 // See also:  base/settings.h (log.level), base/trace.h for events with times.

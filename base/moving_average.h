@@ -1,10 +1,10 @@
 #pragma once
-// MovingAverage: the usual value of something that is measured again and again.
+// MovingAverage: the usual value of a quantity that is measured again and again.
 //
 // Role:      each new value counts an eighth, so that one odd value changes little and eight in a
-//            row change most. For durations that decide what is worth its price.
+//            row change most. For durations that decide whether something is worth its price.
 // Users:     scheduler/progress.
-// Threads:   any. It is a hint: of two values that are noted at once one may be lost.
+// Threads:   any. It is a hint: of two simultaneous notes one may be lost.
 // See also:  base/counter.h for sums.
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace mpc {
 
 class MovingAverage {
  public:
-  // first: what is assumed before anything is measured.
+  // first: the value that is assumed before anything is measured.
   explicit constexpr MovingAverage(uint64_t first) noexcept : usual_(first) {}
 
   uint64_t get() const noexcept { return usual_.load(std::memory_order_relaxed); }

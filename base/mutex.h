@@ -1,8 +1,8 @@
 #pragma once
-// Mutex: a lock whose waiters sleep, known to clang's analysis.
+// Mutex: a lock whose waiters sleep, known to clang's thread-safety analysis.
 //
 // Role:      std::mutex with thread-safety annotations, for locks that are held for longer than
-//            some instructions. A lock that is held for less is a SpinLock.
+//            some instructions. For shorter times use a SpinLock.
 // Users:     scheduler.
 // Threads:   any kernel thread or user-level thread. No lock is held over a context switch.
 // See also:  base/spin_lock.h, base/thread_safety.h.

@@ -7,7 +7,7 @@
 namespace mpc {
 namespace {
 
-// Levenshtein's: how many letters have to be changed, added or removed.
+// Levenshtein distance: how many letters must be changed, added or removed.
 int edit_distance(std::string_view a, std::string_view b) {
   std::vector<int> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
@@ -28,7 +28,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
   std::string_view nearest;
-  int best = 4;  // farther than this is no help
+  int best = 4;  // a greater distance is no help
   for (const std::string& candidate : known) {
     if (const int d = edit_distance(name, candidate); d < best) {
       best = d;

@@ -1,7 +1,7 @@
 #pragma once
-// Nearest: what somebody may have meant who typed a name that does not exist.
+// Nearest: guesses which name a user meant who typed a name that does not exist.
 //
-// Role:      the end of messages about unknown settings, variables and commands.
+// Role:      completes messages about unknown settings, variables and commands.
 // Users:     base/settings.cpp, runtime/job, tools/mpcinfo.
 // Threads:   pure functions.
 

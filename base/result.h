@@ -37,7 +37,7 @@ enum class Errc {
   kNotFound,     // file, symbol, key
   kPermission,   // not allowed by the system
   kImage,        // a program or library that cannot be made private to a rank
-  kLost,         // a process that takes part in it has died
+  kLost,         // a process that takes part in the operation has died
   kSystem,       // a system call failed; the message carries errno's text
   kOther,        // see the message
   kInternal,     // our own fault

@@ -1,11 +1,12 @@
 #pragma once
-// Service thread: a kernel thread of the runtime's own, which takes none of the process's signals.
+// Service thread: a kernel thread of the runtime's own, which
+// receives none of the process's signals.
 //
-// Role:      starts it; hides signals from the threads that a library starts meanwhile.
+// Role:      starts it; hides signals from threads that a library starts meanwhile.
 // Users:     scheduler, scheduler/poll, runtime/message, runtime/transport, runtime/wireup.
 // Threads:   any kernel thread. A handler would run on whatever thread the kernel chose, with its
-//            small stack and without a rank: signals are for those who wait for them.
-// See also:  runtime/job/signals.cpp (who waits).
+//            small stack and without a rank: signals are for the threads that wait for them.
+// See also:  runtime/job/signals.cpp (the thread that waits).
 
 #include <pthread.h>
 #include <csignal>
@@ -14,15 +15,16 @@
 
 namespace mpc {
 
-// A thread made with these attributes has all signals blocked.
+// A thread created with these attributes has all signals blocked.
 void take_no_signals(pthread_attr_t& attributes) noexcept;
 
-// `what` is for the message: "the monitor". Somebody has to join or detach it.
+// `what` is for the message: "the monitor". The caller must join or detach the thread.
 // Errors: kSystem.
 Result<pthread_t> start_service_thread(const char* what, void* (*main)(void*),
                                        void* argument);
 
-// While it exists the calling thread has all signals blocked, and so have the threads it makes.
+// While this object lives the calling thread has all signals
+// blocked, and so have the threads that it creates.
 class WithoutSignals {
  public:
   WithoutSignals() noexcept;

@@ -23,7 +23,7 @@ Error bad_value(const SettingBase& setting, std::string_view text,
                       setting.accepted())};
 }
 
-// The names that `name_of` gives the settings.
+// The names of the settings, converted by `name_of`.
 template <typename NameOf>
 std::vector<std::string> names(NameOf name_of) {
   std::vector<std::string> out;
@@ -31,7 +31,7 @@ std::vector<std::string> names(NameOf name_of) {
   return out;
 }
 
-// Variables of others than the runtime.
+// Variables that do not belong to the runtime.
 bool is_of_others(std::string_view variable) {
   constexpr std::string_view kNames[] = {
       "MPC_CC",      "MPC_CXX",

@@ -51,7 +51,7 @@ class SettingBase {
   friend class Settings;
 };
 
-// An integer with bounds, written as base/sizes.h says: k, M and G are powers of 1024.
+// An integer with bounds, written as in base/sizes.h: k, M and G are powers of 1024.
 class IntSetting final : public SettingBase {
  public:
   IntSetting(const char* name, int64_t fallback, const char* unit, const char* help,
@@ -95,10 +95,10 @@ class BoolSetting final : public SettingBase {
   bool default_;
 };
 
-// A text. Read it before the ranks start or keep a copy: get() is not synchronised with set().
+// A text. Read it before the ranks start or copy it: get() is not synchronised with set().
 class StringSetting final : public SettingBase {
  public:
-  // What is wrong with a text, in a few words; empty: nothing. Caller: set().
+  // Says what is wrong with a text, in a few words; empty: nothing. Caller: set().
   using Check = std::string (*)(std::string_view text);
 
   StringSetting(const char* name, const char* fallback, const char* help,
@@ -152,12 +152,13 @@ class Settings {
   // Sorted by name.
   static std::vector<SettingBase*> all();
   static SettingBase* find(std::string_view name);
-  // "name=value", as of `mpcrun --set`. Errors: kArg; an unknown name lists the nearest ones.
+  // "name=value", as for `mpcrun --set`. Errors: kArg; an unknown name lists the nearest ones.
   static Result<> assign(std::string_view assignment);
-  // Reads MPC_* of the environment. An MPC_ variable that is no setting is ignored.
+  // Reads MPC_* from the environment. An MPC_ variable that is no setting is ignored.
   static Result<> load_environment();
-  // Those variables, each with the nearest setting's: "there is no setting for ...". Not those of
-  // mpcc, ./run and the tests, nor those by which systems name the folders of the GNU library MPC.
+  // Those ignored variables, each with the nearest setting: "there is no
+  // setting for ...". Not those of mpcc, ./run and the tests, nor those
+  // by which systems name the folders of the GNU library MPC.
   static std::vector<std::string> unknown_in_environment();
 };
 

@@ -14,7 +14,7 @@ bool is_same(std::string_view text, std::string_view lower_case) {
   return true;
 }
 
-// The power of two that a unit stands for; -1: there is no such unit.
+// The power of two that a unit stands for; -1: no such unit.
 int shift_of(std::string_view unit) {
   if (unit.empty() || is_same(unit, "b")) return 0;
   const std::string_view rest = unit.substr(1);
@@ -31,7 +31,7 @@ int shift_of(std::string_view unit) {
   }
 }
 
-// Takes the digits behind a point, if there are some. Returns: their value, below 1.
+// Consumes the digits after a point, if there are any. Returns their value, below 1.
 double take_fraction(std::string_view& text) {
   double value = 0, digit_value = 0.1;
   while (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {

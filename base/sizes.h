@@ -12,9 +12,9 @@
 
 namespace mpc {
 
-// A number, perhaps negative or hexadecimal (0x...), and one of the units b, k, m, g (powers of
-// 1024; "kb" and "kib" mean the same, in any case). Digits after a point need k, m or g.
-// Returns: nothing if `text` is anything else or the size does not fit.
+// A number, which may be negative or hexadecimal (0x...), and one of the units b, k, m, g (powers
+// of 1024; "kb" and "kib" mean the same, in any case). Digits after a point need k, m or g. Returns
+// nothing if `text` is anything else or the size does not fit.
 std::optional<int64_t> parse_size(std::string_view text) noexcept;
 
 }  // namespace mpc

@@ -1,22 +1,22 @@
 #pragma once
 // SpinLock: a lock that is held for some instructions, and what a thread does that finds it held.
 //
-// Role:      one byte, one exchange. The back-off is a choice of the place, made by its type.
+// Role:      one byte, one exchange. The type of the lock chooses the back-off for its use.
 // Users:     scheduler, runtime/message, runtime/interpose, nbc/engine, mpi/objects.
 // Threads:   lock() and try_lock() by any thread; unlock() by the one that holds it. The holder
 //            neither waits, nor switches, nor allocates.
 // See also:  base/mutex.h (held for longer), base/thread_safety.h (Locked).
 //
-// Which back-off? The holder needs nanoseconds, unless it has lost its core to another thread:
+// Which back-off? The holder needs nanoseconds, unless another thread has taken its core:
 //
 //   PauseThenYield   the usual one: after some pauses the system may run the holder
 //   YieldAtOnce      contention is so rare that the lock is probably held by a thread without a core
 //   a type of a higher layer, whose once() calls Execution::yield()
 //                    where the holder may be a user-level thread that was switched away while it held
-//                    the lock: the system does not know whom to run then, the worker does
+//                    the lock: the system does not know which thread to run then, the worker does
 //
-// To pause without an end is no choice: with more threads than cores the holder would wait for the
-// end of the pausing thread's time slice.
+// Pausing forever is no option: with more threads than cores the holder would wait until the time
+// slice of the pausing thread ends.
 
 #include <sched.h>
 
@@ -41,7 +41,7 @@ struct YieldAtOnce {
   void once() noexcept { sched_yield(); }
 };
 
-// Backoff: default-constructed by a thread that finds the lock held; once() is called before each
+// Backoff: a thread that finds the lock held default-constructs it; once() is called before each
 // further try.
 template <class Backoff = PauseThenYield>
 class MPC_CAPABILITY("spin lock") SpinLock {
@@ -63,7 +63,7 @@ class MPC_CAPABILITY("spin lock") SpinLock {
   void unlock() noexcept MPC_RELEASE() {
     locked_.store(false, std::memory_order_release);
   }
-  // A hint. Acquire: false says that what the last holder wrote is visible.
+  // A hint. Acquire: false means that what the last holder wrote is visible.
   bool is_locked(std::memory_order order = std::memory_order_relaxed) const noexcept {
     return locked_.load(order);
   }

@@ -1,8 +1,8 @@
 #pragma once
 // Thread-safety annotations: which lock guards what, checked by clang (-Wthread-safety); and Locked.
 //
-// Role:      names for clang's attributes; nothing with other compilers. A lock is a capability; a
-//            member says by which one it is guarded, and a function which ones its caller holds.
+// Role:      names for clang's attributes; empty with other compilers. A lock is a capability; a
+//            member says which one guards it, and a function which ones its caller holds.
 // Users:     base/mutex.h, base/spin_lock.h, and every layer that has locks.
 // Threads:   no state of its own.
 // See also:  base/spin_lock.h, base/mutex.h; "Thread Safety Analysis" in clang's manual.
@@ -13,21 +13,22 @@
 #define MPC_THREAD_SAFETY(attribute)
 #endif
 
-// Of a class: its objects are locks; objects of it hold a lock while they live.
+// For a class: its objects are locks; or its objects hold a lock while they live.
 #define MPC_CAPABILITY(name) MPC_THREAD_SAFETY(capability(name))
 #define MPC_SCOPED_CAPABILITY MPC_THREAD_SAFETY(scoped_lockable)
 
-// Of a variable: it, or what it points to, is touched only by a thread that holds the lock.
+// For a variable: only a thread that holds the lock touches it, or what it points to.
 #define MPC_GUARDED_BY(lock) MPC_THREAD_SAFETY(guarded_by(lock))
 #define MPC_PT_GUARDED_BY(lock) MPC_THREAD_SAFETY(pt_guarded_by(lock))
 
-// Of a function: the caller holds the lock; it takes the lock, gives it back, or tries to take it.
+// For a function: the caller holds the lock; the function
+// acquires, releases, or tries to acquire it.
 #define MPC_REQUIRES(...) MPC_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define MPC_ACQUIRE(...) MPC_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define MPC_RELEASE(...) MPC_THREAD_SAFETY(release_capability(__VA_ARGS__))
 #define MPC_TRY_ACQUIRE(...) MPC_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 
-// Of a function that the analysis cannot follow. A comment says why it is right all the same.
+// For a function that the analysis cannot follow. A comment says why it is correct anyway.
 #define MPC_NO_THREAD_SAFETY_ANALYSIS MPC_THREAD_SAFETY(no_thread_safety_analysis)
 
 namespace mpc {

@@ -21,7 +21,7 @@ constinit std::atomic<size_t> chunks_taken{0};
 constinit std::atomic<uint32_t> session{0};
 constinit std::atomic<void* (*)()> who_source{nullptr};
 constinit std::atomic<int (*)()> core_source{nullptr};
-// Away from the others: written by everybody once the memory is full.
+// On a cache line of its own: every recorder writes it once the memory is full.
 alignas(64) constinit std::atomic<uint64_t> lost{0};
 
 // What an execution knows about its part of the trace.
@@ -43,7 +43,7 @@ Chunk* chunk_with_room(Local& local) noexcept {
   Chunk* chunk = local.chunk;
   if (chunk != nullptr && chunk->used.load(std::memory_order_relaxed) < kChunkEvents)
     return chunk;
-  // The count grows on when all are taken; it is read through chunk_count().
+  // The count goes on growing when all are taken; it is read through chunk_count().
   const size_t index = chunks_taken.fetch_add(1, std::memory_order_relaxed);
   if (index >= capacity_chunks) {
     chunks_taken.store(capacity_chunks, std::memory_order_relaxed);
@@ -60,11 +60,11 @@ Chunk* chunk_with_room(Local& local) noexcept {
   return chunk;
 }
 
-// Longer ones are worth a span of their own, and so is what the caller does between them.
+// Longer calls are worth a span of their own, and so is what the caller does between them.
 constexpr uint64_t kPollingNs = 1000;
 
-// [begin, end, begin] at the end of the list, and now the second end: calls of a rank that
-// polls? The last value of a begin counts the repetitions.
+// [begin, end, begin] at the end of the list, and now the second end: are these calls of a rank
+// that polls? The last value of a begin counts the repetitions.
 bool is_repetition(const Event* last, const Site& site, uint64_t now) noexcept {
   const Event &first = last[-3], &first_end = last[-2], &second = last[-1];
   return first.kind == Kind::kBegin && first_end.kind == Kind::kEnd &&
@@ -102,7 +102,7 @@ void record(Kind kind, const Site& site, const uint64_t* values, size_t count,
   chunk->used.store(used + 1, std::memory_order_release);  // pairs with for_each()
 }
 
-// A reader that comes between the stores sees a span without end: no harm.
+// A reader that comes between the stores sees a span without an end, which is harmless.
 void end(const Site& site) noexcept {
   Chunk* chunk = t_local.chunk;
   if (chunk != nullptr && t_local.session == session.load(std::memory_order_relaxed) &&
@@ -136,7 +136,7 @@ void introduce(Role role, void* who) noexcept {
   if (local.chunk == nullptr ||
       local.session != session.load(std::memory_order_relaxed))
     return;
-  // It has been switched to already, which was an event.
+  // The execution has been switched to already, which was an event.
   local.chunk->role.store(role, std::memory_order_relaxed);
   local.chunk->who.store(who, std::memory_order_relaxed);
 }
@@ -145,7 +145,7 @@ bool start(size_t capacity) noexcept {
   stop();
   if (memory != nullptr) ::munmap(memory, capacity_chunks * sizeof(Chunk));
   capacity_chunks = std::max<size_t>((capacity + kChunkEvents - 1) / kChunkEvents, 1);
-  // Zeroed; memory is used when an event is written.
+  // Zeroed; memory is committed only when an event is written.
   void* mapped =
       ::mmap(nullptr, capacity_chunks * sizeof(Chunk), PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,7 +1,7 @@
 #pragma once
-// Trace: what happened when, where and on whose behalf, kept in memory until the job's end.
+// Trace: records what happened when, where and on whose behalf, in memory until the job's end.
 //
-// Role:      shows the way of one operation through the layers. Off by default: then a place
+// Role:      shows the path of one operation through the layers. Off by default: then a place
 //            that could record costs one load and a branch.
 // Users:     every layer records; runtime/trace writes `mpcrun --trace FILE`; tests take().
 // Threads:   any may record: each execution (a thread_local belongs to the user-level thread)
@@ -13,9 +13,10 @@
 //   trace::instant(kMatch, {bytes}, receiver);         a moment
 //   MPC_TRACE("layer", "what", value);                 the same with one value, in one line
 //
-// The memory is one array of chunks. Who has filled his takes the next one (one fetch_add for
-// 63 events); when there is none left, later events are counted and lost. An event is never
-// moved or overwritten (apart from `trace::end`, see there), so a reader may come at any time.
+// The memory is one array of chunks. An execution that has filled its chunk takes the next one (one
+// fetch_add for 63 events); when none is left, later events are counted
+// and dropped. An event is never moved or overwritten (apart from
+// `trace::end`, see there), so a reader may come at any time.
 
 #include <atomic>
 #include <cstddef>
@@ -27,7 +28,7 @@ namespace mpc::trace {
 
 inline constexpr int kMaxValues = 5;
 
-// A place in the code that records: static, so that an event needs a pointer only.
+// A place in the code that records: static, so that an event needs only a pointer.
 struct Site {
   const char* layer;
   const char* name;
@@ -48,27 +49,27 @@ enum class Kind : uint8_t {
 };
 
 enum class Role : uint8_t {
-  kUnknown,   // a thread that a rank has started, a thread of ours
+  kUnknown,   // a thread that a rank has started, or one of ours
   kRank,      // a rank's main execution
   kProgress,  // its progress thread
-  kIdle,      // a worker that has nothing to run
+  kIdle,      // a worker without anything to run
 };
 
-// Whose: the recorder's own rank.
+// The recorder's own rank.
 inline constexpr int32_t kOwn = -1;
 
 struct Event {
   uint64_t time_ns;  // CLOCK_MONOTONIC
   const Site* site;
   uint64_t values[kMaxValues];
-  int32_t rank;  // whom it is about; kOwn
-  int16_t core;  // worker that the recorder runs on; -1: none
+  int32_t rank;  // the rank that the event is about; or kOwn
+  int16_t core;  // the worker that the recorder runs on; -1: none
   Kind kind;
 };
 
-// Who recorded. `who` is the identity (rank) that it has told, or that the who source gives.
+// The recorder. `who` is the identity (rank) that it has given, or that the who source gives.
 struct Writer {
-  uint32_t number;  // of the execution: that of its first chunk
+  uint32_t number;  // of the execution: the number of its first chunk
   Role role;
   void* who;
 };
@@ -93,7 +94,7 @@ inline uint64_t text(const char* static_text) noexcept {
   return reinterpret_cast<uintptr_t>(static_text);
 }
 
-// All: Caller: any. Switches: no. Cost: off 1 ns; on about 50 ns, most of it the clock.
+// All of these: Caller: any. Switches: no. Cost: off 1 ns; on about 50 ns, mostly the clock.
 inline void instant(const Site& site, Values values = {},
                     int32_t rank = kOwn) noexcept {
   if (__builtin_expect(enabled(), 0))
@@ -102,8 +103,8 @@ inline void instant(const Site& site, Values values = {},
 inline void begin(const Site& site, Values values = {}, int32_t rank = kOwn) noexcept {
   if (__builtin_expect(enabled(), 0)) detail::record(Kind::kBegin, site, values, rank);
 }
-// Short spans that repeat at once (same site, same values: a rank that polls) become one; its
-// begin's last value counts the repetitions.
+// Short spans that repeat at once (same site, same values: a rank that polls) are merged into one;
+// the last value of its begin counts the repetitions.
 inline void end(const Site& site) noexcept {
   if (__builtin_expect(enabled(), 0)) detail::end(site);
 }
@@ -129,28 +130,28 @@ class Span {
   const Site& site_;
 };
 
-// Who the calling execution is, for all that it records. Once, at its beginning.
+// Tells who the calling execution is, for everything that it records. Once, at its beginning.
 void introduce(Role role, void* who) noexcept;
 
-// Begins anew with room for `capacity` events. Caller: while no other thread records.
+// Starts again with room for `capacity` events. Caller: while no other thread records.
 // False: no memory.
 bool start(size_t capacity) noexcept;
-// Events may still be added for an instant, by those who are about to.
+// Events may still be added for an instant, by executions that were about to.
 void stop() noexcept;
 uint64_t lost_count() noexcept;
 
-// Calls visit(const Event&, const Writer&) for all events: those of one execution in their
+// Calls visit(const Event&, const Writer&) for all events; those of one execution in their
 // order. Caller: any, after stop().
 template <class Visit>
 void for_each(Visit visit);
 
-// A copy in order of time. Caller: after stop().
+// A copy, ordered by time. Caller: after stop().
 struct Taken : Event {
   Writer writer;
 };
 std::vector<Taken> take();
 
-// Installed by the layers that know: who runs here, and on which worker.
+// Installed by the layers that know which rank runs here, and on which worker.
 void set_who_source(void* (*source)()) noexcept;
 void set_core_source(int (*source)()) noexcept;
 
@@ -162,7 +163,7 @@ inline constexpr size_t kChunkEvents = 63;
 
 // One page. The header is as long as an event.
 struct alignas(64) Chunk {
-  std::atomic<uint32_t> used;  // release; what lies below it is written
+  std::atomic<uint32_t> used;  // release; the events below this index are written
   uint32_t writer;
   std::atomic<Role> role;
   std::atomic<void*> who;
@@ -177,7 +178,7 @@ extern const Site kRunSite;
 
 }  // namespace detail
 
-// The scheduler: the caller has been switched to.
+// For the scheduler: the caller has been switched to.
 inline void runs() noexcept {
   if (__builtin_expect(enabled(), 0))
     detail::record(Kind::kRun, detail::kRunSite, {}, kOwn);
@@ -192,7 +193,7 @@ template <class Visit>
 void for_each(Visit visit) {
   for (size_t i = 0; i < detail::chunk_count(); ++i) {
     const detail::Chunk& chunk = detail::chunk(i);
-    // acquire pairs with the release in record().
+    // Acquire pairs with the release in record().
     const uint32_t used = chunk.used.load(std::memory_order_acquire);
     for (uint32_t e = 0; e < used; ++e) visit(chunk.events[e], writer_of(chunk));
   }

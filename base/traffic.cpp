@@ -10,12 +10,12 @@
 namespace mpc::traffic {
 namespace {
 
-// Of one receiver from one sender.
+// The counts of one receiver for one sender.
 struct Cell {
   std::atomic<uint64_t> messages, bytes;
 };
 
-// What an execution has counted and not yet put into its cell: the last ones of a few senders.
+// What an execution has counted and not yet added to its cell, for the last few senders.
 struct Entry {
   std::atomic<uint64_t> key;  // receiver and context, see key_of(); 0: free
   std::atomic<int32_t> source, from;
@@ -25,11 +25,11 @@ struct Entry {
 constexpr size_t kEntries = 16;
 struct Block {
   Entry entries[kEntries];
-  uint64_t generation;  // of the senders that its entries were made of
+  uint64_t generation;  // the generation of senders that its entries belong to
 };
 constexpr size_t kMostBlocks = 1 << 16;
 
-// Mapped at the first start(), never given back: a late one may still count.
+// Mapped at the first start(), never unmapped: a late execution may still count.
 constinit Cell* cells = nullptr;
 constinit size_t cell_count = 0;
 constinit Block* blocks = nullptr;
@@ -66,7 +66,7 @@ T* map(size_t count) noexcept {
   return memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
 }
 
-// The last column is for senders that are not known.
+// The last column is for unknown senders.
 Cell* cell_of(int to, int from) noexcept {
   const int row = to - ranks.first;
   if (cells == nullptr || row < 0 || row >= ranks.count) return nullptr;
@@ -102,7 +102,7 @@ void flush(Entry& entry) noexcept {
   entry.key.store(0, std::memory_order_relaxed);
 }
 
-// The execution's own block, with entries of this generation; null: there is none left.
+// The execution's own block, with entries of this generation; null: none is left.
 [[gnu::cold, gnu::noinline]] Block* renewed_block(uint64_t now) noexcept {
   Local& local = t_local;
   const uint32_t present = session.load(std::memory_order_relaxed);
@@ -125,7 +125,7 @@ void flush(Entry& entry) noexcept {
   entry.key.store(key, std::memory_order_relaxed);
 }
 
-// Without entries: straight into the cell.
+// Without entries: counts directly in the cell.
 [[gnu::cold, gnu::noinline]] void count_in_cell(int to, uint64_t key, int source,
                                                 uint64_t bytes) noexcept {
   add_to_cell(to, look_up(key, source), 1, bytes);
@@ -133,7 +133,7 @@ void flush(Entry& entry) noexcept {
 
 [[gnu::always_inline]] inline Entry* entry_of(uint64_t key, int source) noexcept {
   const Local& local = t_local;
-  // relaxed: who gets a message of a communicator knows it by other means.
+  // Relaxed: a receiver of a communicator's message knows the communicator by other means.
   const uint64_t now = generation.load(std::memory_order_relaxed);
   Block* block = local.block;
   if (block == nullptr || local.session != session.load(std::memory_order_relaxed) ||
@@ -148,7 +148,7 @@ void flush(Entry& entry) noexcept {
   return &entry;
 }
 
-// One writer: no locked instruction.
+// There is only one writer: no locked instruction.
 void add_alone(std::atomic<uint64_t>& value, uint64_t by) noexcept {
   value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }

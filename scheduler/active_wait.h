@@ -1,7 +1,7 @@
 #pragma once
 // ActiveWait: does an execution that is not parked wait all the same, spinning?
 //
-// Role:      for who looks at executions from outside (mpcrun --profile).
+// Role:      for observers that look at executions from outside (mpcrun --profile).
 // Users:     runtime/job (profiler.cpp).
 // Threads:   any kernel thread, while the scheduler exists.
 // See also:  scheduler/execution.h (SpinBudget).
@@ -10,7 +10,7 @@
 
 namespace mpc::sched {
 
-// A hint: what runs on its worker spins. Right only for the one that runs there.
+// A hint: the Ult that runs on its worker spins. It is about `execution` only if that is this Ult.
 bool spins_on_its_worker(const Execution& execution) noexcept;
 
 }  // namespace mpc::sched

@@ -1,14 +1,14 @@
 #pragma once
-// Annotations: tells ThreadSanitizer the order that a switch and raw atomics give.
+// Annotations: tell ThreadSanitizer which order a switch and raw atomics establish.
 //
 // Role:      a user-level thread runs on a parked pthread's control block and stack, so a
-//            sanitizer takes it for an ordinary thread; only "this happens before that" of
-//            the worker's own data must be said. Nothing in other builds.
+//            sanitizer takes it for an ordinary thread; only "this happens before that" between
+//            accesses to the worker's own data must be said. Empty in other builds.
 // Users:     scheduler, runtime/interpose.
 // Threads:   any.
 // See also:  docs/scheduler.md, section "Sanitizers".
 
-#if defined(MPC_TSAN)  // for code that is not instrumented in a build that is
+#if defined(MPC_TSAN)  // for code without instrumentation in a build that has it
 #elif defined(__SANITIZE_THREAD__)
 #define MPC_TSAN 1
 #elif defined(__has_feature)

@@ -1,10 +1,10 @@
 #pragma once
-// AsNobody: the calling execution acts for no rank while this lives.
+// AsNobody: while this object lives, the calling execution acts for no rank.
 //
-// Role:      around calls of a network: what it begins on this stack, a thread say, or allocates by name of
-//            its caller, is not the rank's.
+// Role:      wraps calls into a network: what the network starts on this stack (a thread, say) or
+//            allocates in the name of its caller does not belong to the rank.
 // Users:     scheduler/poll, runtime/transport.
-// Threads:   any. It neither parks nor switches meanwhile.
+// Threads:   any. The caller must not park or switch meanwhile.
 // See also:  scheduler/execution.h (identity), scheduler/quiescence.h.
 
 #include "scheduler/execution.h"
@@ -28,7 +28,7 @@ class AsNobody {
   AsNobody& operator=(const AsNobody&) = delete;
 
  private:
-  // Whoever asks whether all wait knows a rank's kernel thread by its identity; a user-level thread is
+  // Quiescence recognizes a rank's kernel thread by its identity, but finds user-level threads
   // in a list.
   bool hides() const noexcept { return identity_ != nullptr && !self_.is_ult(); }
 

@@ -7,7 +7,7 @@
 namespace mpc::sched {
 namespace {
 
-// Not by the library's functions: for ranks they are ours, and mean the rank.
+// Raw system call: libc's functions are replaced for ranks by ours, which mean the rank.
 void bind(pid_t thread, const cpu_set_t& set) noexcept {
   if (CPU_COUNT(&set) > 0) syscall(SYS_sched_setaffinity, thread, sizeof set, &set);
 }

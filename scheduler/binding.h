@@ -1,9 +1,9 @@
 #pragma once
 // Bindings: the processing units on which each worker's kernel threads may run.
 //
-// Role:      a worker begins on its core. Once its rank has threads of its own it runs on the
-//            rank's share of the cores, as the main thread of a process would; and where the rank
-//            sets its affinity, there.
+// Role:      a worker begins on its core. Once its rank has threads of its own, it runs on the
+//            rank's share of the cores, as the main thread of a process would; if the rank sets
+//            its affinity, it runs where that says.
 // Users:     scheduler; runtime/job and runtime/interpose by bindings_of().
 // Threads:   any (locked; the hints are atomic), but add() and share_out() before the others.
 // See also:  docs/scheduler.md section "Threads of ranks"; sched_setaffinity(2).
@@ -30,39 +30,40 @@ Bindings& bindings_of(Scheduler& scheduler) noexcept;
 
 class Bindings {
  public:
-  // The next worker: it begins on `start`, which is also its share.
+  // Adds the next worker: it begins on `start`, which is also its share.
   void add(const cpu_set_t& start);
-  // The cores of worker `worker` (`own`), of the ranks of the first workers and their threads
-  // (share_cores()). Workers without ranks lend their core to the ranks whose share it is in.
-  // Caller: before ranks start. Shapes: one core for each worker.
+  // Sets the shares of the first workers, which have ranks (see share_cores()). A worker without
+  // ranks lends its core to the ranks whose share contains it.
+  // Caller: before ranks start. Shapes: one of `cores` for each worker.
   void share_out(const topo::Machine& machine, const std::vector<int>& cores,
                  const std::vector<std::vector<int>>& shares);
 
   cpu_set_t share_of(int worker) const { return places_[index(worker)].share; }
-  // Is there more than one core for the ranks of this worker?
+  // Do the ranks of this worker have more than one core?
   bool has_several_cores(int worker) const noexcept {
     return places_[index(worker)].share_cores > 1;
   }
 
   // The calling kernel thread holds the worker from now on. Cost: a system call.
   void follow(int worker) noexcept;
-  // The worker's kernel threads may run on the share, on `set`. Cost: a system call for each.
+  // From now on the worker's kernel threads may run on its share,
+  // or on `set`. Cost: a system call for each of them.
   void widen(int worker) noexcept { set(worker, places_[index(worker)].share); }
   void set(int worker, const cpu_set_t& set) noexcept;
 
-  // Ranks of this worker have started so many kernel threads more, or less.
+  // The ranks of this worker have started (or, if negative, ended) this many kernel threads.
   void count_threads(int worker, int change) noexcept {
     places_[index(worker)].threads.fetch_add(change, std::memory_order_relaxed);
   }
-  // A hint: threads of ranks take all cores of the share to which this worker's core belongs, so
-  // it is nobody's spare core. False for workers with ranks.
+  // A hint: threads of ranks occupy all cores of the share that contains this worker's core, so
+  // the core is not spare. False for workers with ranks.
   bool is_taken(int worker) const noexcept {
     const Place* borrower = places_[index(worker)].borrower;
     return borrower != nullptr &&
            borrower->threads.load(std::memory_order_relaxed) + 1 >=
                borrower->share_cores;
   }
-  // Its ranks have the cores to themselves, so they are not moved to others. A hint.
+  // A hint: the worker's ranks have their cores to themselves, so they are not moved to others.
   bool is_wide(int worker) const noexcept {
     return places_[index(worker)].is_wide.load(std::memory_order_relaxed);
   }
@@ -76,15 +77,15 @@ class Bindings {
     std::atomic<int> threads{0};
     std::atomic<bool> is_wide{false};
   };
-  // A kernel thread, and the worker that it has or had last: a rank whose worker was taken away
-  // while it blocked still runs there.
+  // A kernel thread, and the worker that it holds or held last: a rank whose worker was taken away
+  // while the rank blocked still runs there.
   struct Follower {
     pid_t thread;
     int worker;
   };
   static size_t index(int worker) noexcept { return static_cast<size_t>(worker); }
 
-  std::deque<Place> places_;  // by worker; none of them moves
+  std::deque<Place> places_;  // indexed by worker; elements never move
   Mutex lock_;
   std::vector<Follower> followers_ MPC_GUARDED_BY(lock_);
 };

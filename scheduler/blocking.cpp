@@ -1,14 +1,14 @@
-// BlockingRegion.
+// BlockingRegion: the worker is released while its rank blocks in the kernel.
 #include "scheduler/carrier.h"
 #include "scheduler/execution.h"
 
 namespace mpc::sched {
 namespace {
 
-// The worker was retaken: queues the Ult there, and goes on when its turn comes.
+// The worker was retaken: queues the Ult there, and returns when its turn comes.
 [[gnu::cold, gnu::noinline]] void come_back(Ult& ult) noexcept {
   ult.return_to_worker();
-  ult.carrier().leave();  // another carrier than before
+  ult.carrier().leave();  // a different carrier than before
 }
 
 }  // namespace

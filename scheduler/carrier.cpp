@@ -28,7 +28,7 @@ struct Departure {
 
 }  // namespace
 
-// The other half of a switch: runs on the new stack with the new control block.
+// The other half of a switch: runs on the new stack with the new thread control block.
 MPC_NO_SANITIZE static void arrive(void* message) noexcept {
   const Departure& departure = *static_cast<Departure*>(message);
   MPC_HAPPENS_AFTER(departure.carrier);
@@ -43,7 +43,7 @@ void ult_main(void* message) {
   Ult& self = static_cast<Ult&>(Execution::self());
   self.carrier_->leave();
   self.entry();
-  self.entry = nullptr;  // its captures end on the Ult
+  self.entry = nullptr;  // the captures are destroyed on the Ult
   if (!self.carrier_->enter()) self.return_to_worker();
   self.carrier_->switch_away(self, Carrier::After::kEnded);
   CHECK(false, "an ended user-level thread was resumed");
@@ -90,7 +90,7 @@ void Carrier::switch_away(Ult& from, After after) noexcept {
         hook(next->identity(), hook_state);
     }
   }
-  in_region_.store(false, std::memory_order_relaxed);  // the next one is in none
+  in_region_.store(false, std::memory_order_relaxed);  // the next Ult is in no region
   Departure departure{this, &from, after};
   MPC_HAPPENS_BEFORE(this);  // partner: arrive()
   arrive(context::switch_to(from.fiber, *to, &departure));
@@ -137,7 +137,7 @@ void Carrier::adopt(Worker& worker) noexcept {
   worker_.store(&worker, std::memory_order_relaxed);
   in_region_.store(false, std::memory_order_relaxed);
   in_runtime_.store(1, std::memory_order_relaxed);
-  // Both release: a thread that holds us from now on (try_hold, take_ready_of) sees the worker.
+  // Both release: a thread that claims us from now on (try_hold, take_ready_of) sees the worker.
   claim_.store(kMine, std::memory_order_release);
   worker.carrier.store(this, std::memory_order_release);
   gate_.store(
@@ -158,8 +158,8 @@ void Carrier::run() noexcept {
   native_.fs = context::current_fs();
   trace::introduce(trace::Role::kIdle, nullptr);
   tid_.store(static_cast<int>(raw_syscall(SYS_gettid)), std::memory_order_relaxed);
-  // Timers on time: the kernel may delay an end of sleep by 50 us otherwise. Threads that ranks
-  // start inherit it.
+  // The kernel may delay the end of a sleep by 50 us by default; this keeps timers punctual.
+  // Threads that ranks start inherit it.
   constexpr unsigned long kSlackNs = 1'000;
   if (!Emulation::is_on()) prctl(PR_SET_TIMERSLACK, kSlackNs, 0, 0, 0);
   plan_.run(*this, plan_.scheduler);
@@ -184,13 +184,13 @@ bool Carrier::enter_slowly() noexcept {
     }
     if (claim == kLostWorker) return false;
     in_runtime_.store(0, std::memory_order_release);
-    sched_yield();  // the monitor decides within microseconds, if it has the core
+    sched_yield();  // if the monitor has its core, it decides within microseconds
   }
 }
 
 bool Carrier::try_hold() noexcept {
   uint32_t expected = kMine;
-  // Acquire pairs with the releases in let_go() and adopt(): one holder after the other.
+  // Acquire pairs with the releases in let_go() and adopt(): there is one holder at a time.
   if (!claim_.compare_exchange_strong(expected, kTaking, std::memory_order_acquire,
                                       std::memory_order_relaxed))
     return false;
@@ -215,8 +215,9 @@ Worker* Carrier::try_retake() noexcept {
 }
 
 Ult* Carrier::take_ready_of(Worker& victim) noexcept {
-  // Acquire pairs with the release in adopt(). Carriers live as long as the scheduler, so one that
-  // has lost the worker since is no harm: it is held, found without the worker, and let go.
+  // Acquire pairs with the release in adopt(). Carriers live as long as the
+  // scheduler, so a carrier that has lost the worker since does no harm: it
+  // is claimed, found without the worker, and released.
   Carrier* carrier = victim.carrier.load(std::memory_order_acquire);
   if (carrier == nullptr || carrier->is_in_runtime() || !carrier->try_hold())
     return nullptr;

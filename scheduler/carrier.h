@@ -5,7 +5,8 @@
 //            control block run WorkerLoop only.
 // Users:     scheduler only.
 // Threads:   see each function. in_runtime_ and claim_ are the two sides of a biased lock: the carrier
-//            pays a store and a load, the thread that takes its worker a system call (membarrier).
+//            pays a store and a load, the thread that takes its
+//            worker pays a system call (membarrier).
 // See also:  scheduler/monitor.h, docs/scheduler.md section "Hand-over".
 
 #include <pthread.h>
@@ -31,20 +32,20 @@ class Carrier final : public Execution {
     sigset_t signal_mask;        // of the thread that started the scheduler
     void (*on_kernel_thread)();  // called by each one first; may be null
     void (*run)(Carrier& carrier,
-                void* scheduler);  // its work, to the end of the scheduler
+                void* scheduler);  // what it runs, until the scheduler ends
     void* scheduler;
   };
   explicit Carrier(const Plan& plan) : plan_(plan) {}
   ~Carrier() = default;
 
   Result<> start(Worker* worker);
-  void stop() noexcept;  // with join
-  // Gives a spare carrier a worker. Caller: the thread that took it from the list of spares.
+  void stop() noexcept;  // joins the thread
+  // Gives a worker to a spare carrier. Caller: the thread that took it from the list of spares.
   void adopt(Worker& worker) noexcept;
   // Sleeps until adopt() or stop(). Caller: the carrier itself.
   void wait_for_worker() noexcept;
-  // Its worker was taken away while its Ult was outside of the runtime: it is a spare now.
-  // Caller: the carrier itself.
+  // True: the worker was taken away while its Ult was outside the runtime, so this carrier is a
+  // spare now. Caller: the carrier itself.
   bool has_lost_worker() const noexcept {
     return claim_.load(std::memory_order_acquire) == kLostWorker;
   }
@@ -52,12 +53,13 @@ class Carrier final : public Execution {
   // itself, on its own stack.
   void resume(Ult& ult) noexcept;
 
-  // Caller: the Ult that runs on this carrier. True: the worker is ours until leave().
+  // Enters the runtime. Caller: the Ult that runs on this carrier.
+  // True: the worker is ours until leave().
   // False: the worker was retaken; the Ult runs on alone. Cost: 1-2 ns.
   bool enter() noexcept {
     in_runtime_.store(1, std::memory_order_relaxed);
-    // The monitor's membarrier() orders this store before the load; only the compiler must
-    // be kept from exchanging them.
+    // The monitor's membarrier() orders this store before the load; here only the compiler must
+    // be kept from reordering them.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (__builtin_expect(claim_.load(std::memory_order_acquire) == kMine, 1))
       return true;
@@ -67,10 +69,10 @@ class Carrier final : public Execution {
     // Pairs with the acquire in try_retake().
     in_runtime_.store(0, std::memory_order_release);
   }
-  // Takes the worker away if the carrier is outside of the runtime. Caller: the monitor.
+  // Takes the worker away if the carrier is outside the runtime. Caller: the monitor.
   Worker* try_retake() noexcept;
-  // Takes a ready Ult of a worker that computes, or null. The worker is held still for that: its Ult
-  // waits if it enters the runtime meanwhile. Caller: the owner of another worker.
+  // Takes a ready Ult from a worker that computes, or returns null. The worker is stopped
+  // meanwhile: its Ult waits if it enters the runtime. Caller: the owner of another worker.
   // Cost: a membarrier, which interrupts each core that runs a thread of this process.
   static Ult* take_ready_of(Worker& victim) noexcept;
 
@@ -84,9 +86,9 @@ class Carrier final : public Execution {
   }
   int tid() const noexcept { return tid_.load(std::memory_order_relaxed); }
 
-  // Goes on with the next ready Ult of the worker, or with the idle loop. Called on the stack
-  // of `from`; returns there when somebody resumes it. The worker must be held (enter()).
-  // kReturn: it is queued at its origin, which is another worker.
+  // Continues with the next ready Ult of the worker, or with the idle loop. Called on the stack
+  // of `from`; returns there when some thread resumes `from`. The worker must be held (enter()).
+  // kReturn: `from` is queued at its origin, which is another worker.
   enum class After : uint8_t {
     kParked,
     kParkedWithTimer,
@@ -97,12 +99,12 @@ class Carrier final : public Execution {
   };
   void switch_away(Ult& from, After after) noexcept;
 
-  // What the arriving side does for the side that left. Inside the runtime.
+  // What the arriving side does for the side that left. Called inside the runtime.
   void settle(Ult& from, After after) noexcept;
 
   Carrier* next_spare = nullptr;
   uint64_t hook_state =
-      ~uint64_t{0};    // see switch_hook.h; what it began with is not known
+      ~uint64_t{0};    // see switch_hook.h; the initial state is unknown
   CpuAccount account;  // of this kernel thread; used while counts_cpu_time()
 
  private:
@@ -110,8 +112,8 @@ class Carrier final : public Execution {
   static void* thread_main(void* self);
   void run() noexcept;
   bool enter_slowly() noexcept;
-  // Keeps the carrier out of the runtime until it is let go (or has lost its worker). False: it is in
-  // there, or somebody else holds it. Caller: monitor, thieves.
+  // Keeps the carrier out of the runtime until it is released (or has lost its worker). False: it
+  // is inside, or another thread holds it. Caller: monitor, thieves.
   bool try_hold() noexcept;
   void let_go() noexcept;
   friend void ult_main(void* message);

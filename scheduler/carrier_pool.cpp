@@ -34,7 +34,7 @@ void CarrierPool::stop() noexcept {
     const Locked lock(lock_);
     for (auto& carrier : carriers_) all.push_back(carrier.get());
   }
-  // Without the lock: one of them may just have lost its worker, and want it for add_spare().
+  // Without the lock: a carrier may just have lost its worker, and need the lock for add_spare().
   for (Carrier* carrier : all) carrier->stop();
 }
 

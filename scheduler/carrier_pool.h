@@ -1,8 +1,8 @@
 #pragma once
 // CarrierPool: all kernel threads of a scheduler, and those of them that have no worker.
 //
-// Role:      makes carriers: one for each worker at the start, later a spare one when a worker is taken
-//            from a carrier that blocks and no spare is left.
+// Role:      creates carriers: one for each worker at the start; later a spare one, when a worker
+//            is taken from a carrier that blocks and no spare exists.
 // Users:     scheduler only.
 // Threads:   any.
 // See also:  scheduler/carrier.h, docs/scheduler.md section "Hand-over".
@@ -22,13 +22,14 @@ class CarrierPool {
   explicit CarrierPool(const Carrier::Plan& plan) : plan_(plan) {}
   CarrierPool(const CarrierPool&) = delete;
 
-  // A new carrier runs this worker.
+  // Creates a carrier that runs this worker.
   Result<> start(Worker& worker);
-  // The carrier has lost its worker, or has not got the one that it was taken for.
+  // The carrier has lost its worker, or did not get the worker that it was acquired for.
   void add_spare(Carrier& carrier) noexcept;
-  // A carrier without a worker, made if there is none; null if that fails.
+  // A carrier without a worker, created if none exists; null if that fails.
   Carrier* take_spare() noexcept;
-  // All end, and are waited for. Caller: the scheduler's destructor, which has said that it stops.
+  // Stops and joins all carriers. Caller: the scheduler's destructor,
+  // which has set the stop flag before.
   void stop() noexcept;
 
  private:

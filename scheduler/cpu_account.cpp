@@ -16,10 +16,10 @@ constinit std::atomic<bool> g_counts_cpu_time{false};
 
 namespace {
 
-// A system call of 0.2 us: what it costs is little beside this.
+// Reading the CPU clock is a system call of 0.2 us: little compared with this.
 constexpr uint64_t kLongStretchNs = 50'000;
 
-// Not clock_gettime(): that answers with the rank's time.
+// Not clock_gettime(): for a rank that returns the rank's time.
 uint64_t kernel_thread_cpu_ns() noexcept {
   timespec time{};
   ::syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time);

@@ -1,9 +1,10 @@
 #pragma once
 // CpuAccount: how long each user-level thread has run on one kernel thread.
 //
-// Role:      off until it is asked for; then each switch reads a clock. A short stretch between two
-//            switches counts with its duration; at the end of a longer one, in which the kernel
-//            may have run others, the CPU clock of the kernel thread is asked.
+// Role:      off until somebody asks for it; then each switch reads a clock. A short stretch
+//            between two switches counts with its duration. At the end of a longer stretch, in
+//            which the kernel may have run other threads, the CPU clock of the kernel thread is
+//            read.
 // Users:     scheduler: carriers, scheduler/cpu_time.h.
 // Threads:   see each function.
 // See also:  clock_gettime(2).
@@ -17,17 +18,18 @@ namespace detail {
 extern std::atomic<bool> g_counts_cpu_time;
 }
 
-// Relaxed: a carrier that sees it late counts from then on.
+// Relaxed: a carrier that sees the change late counts from then on.
 inline bool counts_cpu_time() noexcept {
   return detail::g_counts_cpu_time.load(std::memory_order_relaxed);
 }
 // Caller: any.
 void count_cpu_time() noexcept;
 
-// One carrier's account. Only the kernel thread of that carrier uses it.
+// One carrier's account. Only that carrier's kernel thread uses it.
 class CpuAccount {
  public:
-  // What has run here since the last call gets its time in `*ran` (null: nobody does).
+  // Adds the time since the last call to `*ran`, the counter
+  // of the Ult that ran (null: no Ult did).
   void charge(std::atomic<uint64_t>* ran) noexcept;
 
  private:

@@ -15,8 +15,8 @@
 namespace mpc::sched {
 
 // Between the donor's frame and the Ult's first one. The Ult's first context is written while
-// the donor still runs, so everything that the donor calls from then on must fit in here:
-// two leaf functions, or a sanitizer's run time.
+// the donor still runs, so the stack frames of all that the donor calls from then on must fit in
+// here: two leaf functions, or a sanitizer's run time.
 #ifdef MPC_TSAN
 constexpr size_t kRedZoneBytes = 64 * 1024;
 #else
@@ -24,8 +24,8 @@ constexpr size_t kRedZoneBytes = 2048;
 #endif
 
 // From the push on, the Ult may run with this thread's control block, and below this frame on
-// this thread's stack. So until the gate opens: no call that is not inlined, no thread_local,
-// no instrumentation. Only for that reason the push repeats Worker::push_remote().
+// this thread's stack. So until the gate opens there must be no call that is not inlined, no
+// thread_local and no instrumentation. Only for that reason does this repeat Worker::push_remote().
 [[gnu::noinline]] MPC_NO_SANITIZE void Donor::publish_and_sleep(
     Ult& ult, Worker& first) noexcept {
   Ult** inbox = first.inbox_.raw();
@@ -59,7 +59,7 @@ void* Donor::thread_main(void* argument) {
   context::prepare(ult.fiber, reinterpret_cast<void*>(top), top - bottom,
                    context::current_fs(), &ult_main);
   publish_and_sleep(ult, first);
-  // What is left runs on this kernel thread: the destructors of the Ult's thread_locals.
+  // What remains to run on this kernel thread: the destructors of the Ult's thread_locals.
   Execution::forget_current();
   return nullptr;
 }
@@ -69,7 +69,7 @@ namespace {
 bool is_affinity_here(const cpu_set_t& wanted) noexcept {
   cpu_set_t here;
   CPU_ZERO(&here);
-  // A rank that asks libc is told what it asked for.
+  // For a rank libc's function answers with what the rank asked for; the system call does not.
   return raw_syscall(SYS_sched_getaffinity, 0, sizeof here,
                      reinterpret_cast<long>(&here)) > 0 &&
          CPU_EQUAL(&here, &wanted);
@@ -83,8 +83,9 @@ Result<> Donor::start(Ult& ult, Worker& first, const cpu_set_t& allowed) {
   pthread_attr_init(&attributes);
   pthread_attr_setstack(&attributes, ult.stack, ult.stack_bytes);
   take_no_signals(attributes);
-  // Not only on the core of the rank that makes a progress thread: that core computes. Else the
-  // creator's will do: with an affinity of its own a thread first waits until it has it.
+  // Not only on the core of the rank that creates a progress thread, because that core computes.
+  // Otherwise the creator's affinity is good enough: a thread with
+  // an affinity of its own first waits until it is set.
   if (CPU_COUNT(&allowed) > 0 && !is_affinity_here(allowed))
     pthread_attr_setaffinity_np(&attributes, sizeof allowed, &allowed);
   const int error = pthread_create(&ult.donor, &attributes, &thread_main, &ult);

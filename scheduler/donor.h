@@ -1,8 +1,8 @@
 #pragma once
 // Donor: the parked pthread that lends its stack and thread control block to an Ult.
 //
-// Role:      makes an Ult runnable: creates its pthread, which prepares the Ult's first
-//            context below its own frame, hands it to the worker and sleeps.
+// Role:      makes an Ult runnable: creates its pthread, which prepares the Ult's first context
+//            below its own frame, hands the Ult to the worker and sleeps.
 // Users:     scheduler only.
 // Threads:   any.
 // See also:  docs/design/0001-context-switch.md.
@@ -16,10 +16,10 @@ namespace mpc::sched {
 
 class Donor {
  public:
-  // Starts the donor of `ult` (stack, worker and entry are set). Once the donor sleeps, the
-  // Ult is in the inbox of `first`.
-  // Errors: kNoMem, with the limit that stops it and the remedy.
-  // `allowed`: where the donor may run; empty: where the caller may. Ult::end() wakes it at the end.
+  // Starts the donor of `ult` (whose stack, worker and entry are set). Once the donor sleeps, the
+  // Ult is in the inbox of `first`. Ult::end() wakes the donor at the end.
+  // Errors: kNoMem, with the limit that was hit and the remedy.
+  // `allowed`: the processing units where the donor may run; empty: those of the caller.
   static Result<> start(Ult& ult, Worker& first, const cpu_set_t& allowed);
 
  private:

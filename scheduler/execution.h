@@ -10,10 +10,10 @@
 // Threads:   self() belongs to the caller; unpark() may be called by anyone.
 // See also:  scheduler/scheduler.h (workers, spawning), docs/design/0002-identity.md.
 //
-// FS base is switched together with the user-level thread, so a thread_local of this library
-// belongs to the user-level thread, not to the kernel thread that happens to run it: the
+// The FS base is switched together with the user-level thread, so a thread_local of this library
+// belongs to the user-level thread, not to the kernel thread that happens to run it, and the
 // compiler may cache its address across a switch. What belongs to the kernel thread (its
-// Worker) is a field that the worker sets whenever it resumes the Ult: read it anew after
+// Worker) is a field that the worker sets whenever it resumes the Ult: read it again after
 // every call that says "Switches: yes".
 
 #include <atomic>
@@ -42,8 +42,8 @@ class WaitReason {
  public:
   // Two waiters with the same group_text() are printed as one line ("ranks 0-14,16: ...").
   virtual std::string text() const = 0;
-  // May this wait end without another execution of this job acting? (a sleep, a timed wait, a
-  // file or network event). Such a waiter is never part of a deadlock.
+  // May this wait end although no other execution of this job acts (a sleep, a timed wait, a
+  // file or network event)? Such a waiter is never part of a deadlock.
   virtual bool can_end_by_itself() const { return false; }
 
  protected:
@@ -62,21 +62,21 @@ class Execution {
     return e != nullptr ? *e : attach_current_thread();
   }
 
-  // Blocks until a permit is there, and takes it. At most one permit is stored, as with
+  // Blocks until there is a permit, and consumes it. At most one permit is stored, as with
   // LockSupport.park: an unpark() before park() makes park() return at once. May return
-  // spuriously never; callers still loop over their own condition, because a permit may stem
+  // spuriously; callers loop over their own condition anyway, because a permit may stem
   // from an earlier wait.
   // Switches: yes (an Ult). Order: everything before unpark() happens before the return.
   void park(const WaitReason& reason) noexcept;
-  // Like park(), until a time at the latest; returns false when the time ran out.
+  // Like park(), but until a deadline at the latest. Returns false when the time ran out.
   bool park_until(uint64_t deadline_ns, const WaitReason& reason) noexcept;
 
   // Gives a permit; wakes the execution if it is parked.
   // Caller: any thread (not a signal handler). Switches: no. Order: release, see park().
   // Returns true if it was parked, so that this call has woken it.
   bool unpark() noexcept;
-  // Like unpark(); if it was parked, it goes on on `worker`, of the same scheduler. For user-level
-  // threads that do not mind where they run.
+  // Like unpark(); if the execution was parked, it continues on `worker`, of the same scheduler.
+  // For user-level threads that may run anywhere.
   void unpark_on(Worker& worker) noexcept;
 
   // Lets the other ready user-level threads of this worker run; a kernel thread: sched_yield.
@@ -84,13 +84,14 @@ class Execution {
   void yield() noexcept;
 
   bool is_ult() const noexcept { return is_ult_; }
-  // True from the beginning of park() to its end; a hint for "will somebody look at it soon".
+  // True from the beginning of park() to its end. A hint about
+  // whether it will soon run again by itself.
   bool is_parked() const noexcept {
     return reason_.load(std::memory_order_relaxed) != nullptr;
   }
 
-  // Whom this execution acts for: a job::Rank, opaque here. A kernel thread started by a rank
-  // inherits it; a progress thread that runs a user's function takes it on for that call.
+  // The rank that this execution acts for: a job::Rank, opaque here. A kernel thread started by a
+  // rank inherits it; a progress thread that runs a user's function adopts it for that call.
   // Written by the execution itself, read by anyone.
   void* identity() const noexcept { return identity_.load(std::memory_order_relaxed); }
   void set_identity(void* identity) noexcept {
@@ -98,23 +99,23 @@ class Execution {
   }
 
   // The worker that runs this Ult right now; null for kernel threads that are no worker.
-  // Re-read after each switch. Other threads may read it as a hint (where it ran last).
+  // Read it again after each switch. Other threads may read it as a hint (where it ran last).
   Worker* worker() const noexcept { return worker_.load(std::memory_order_relaxed); }
 
-  // A hint: it is parked on a core that is awake, so that an unpark() costs little. Caller: any.
+  // A hint: it is parked on a core that is awake, so unpark() is cheap. Caller: any.
   bool is_quickly_woken() const noexcept;
-  // A hint: it is parked on another core than the caller's, which is awake and has nothing to
-  // do. Caller: any.
+  // A hint: it is parked on a core other than the caller's, and that core is awake and idle.
+  // Caller: any.
   bool is_on_idle_core() const noexcept;
 
-  // A hint: the id (gettid) of the kernel thread that runs this Ult, or ran it last; 0: none yet, or it
-  // is no Ult. Caller: any, signal handlers, too, while the scheduler exists.
+  // A hint: the id (gettid) of the kernel thread that runs this Ult or ran it last; 0: it has not
+  // run yet, or it is no Ult. Caller: any, also signal handlers, while the scheduler exists.
   int kernel_thread() const noexcept;
 
   // Number of the core (logical index in the topology) of worker(), or -1.
   int core() const noexcept;
 
-  // The calling thread is attached anew at its next self(). For the end of threads only.
+  // Detaches the calling thread; its next self() attaches it again. Only at the end of a thread.
   static void forget_current() noexcept { current_ = nullptr; }
   // The stack of an Ult, for crash reports: [low - guard_bytes, low) is the guard. All zero
   // for a kernel thread.
@@ -131,17 +132,18 @@ class Execution {
   }
   const char* call() const noexcept { return call_.load(std::memory_order_relaxed); }
 
-  // What it waits for; null unless it is parked and held by Scheduler::for_each_execution.
+  // What the execution waits for; null unless it is parked and held by
+  // Scheduler::for_each_execution.
   const WaitReason* wait_reason() const noexcept {
     return state_.load(std::memory_order_acquire) >= kHeld
                ? reason_.load(std::memory_order_relaxed)
                : nullptr;
   }
-  // Beginning of the present wait, exact to about 0.1 s (see coarse_now_ns).
+  // Number of waits that have begun so far.
   uint64_t park_count() const noexcept {
     return park_count_.load(std::memory_order_relaxed);
   }
-  // In park_until(): the wait ends by itself.
+  // True in park_until(): the wait ends by itself.
   bool has_deadline() const noexcept {
     return has_deadline_.load(std::memory_order_relaxed);
   }
@@ -171,8 +173,8 @@ class Execution {
   friend class Carrier;
   friend class Hold;
 
-  // What kernel_thread() tells other threads is a hint, but of a carrier that is made: release, acquire.
-  // The execution itself reads what it is run by.
+  // Release, paired with an acquire in kernel_thread(): other threads get a hint, but always of a
+  // carrier that is fully constructed. The execution itself reads carrier_ directly.
   void run_on(Carrier* carrier) noexcept {
     std::atomic_ref(carrier_).store(carrier, std::memory_order_release);
   }
@@ -199,7 +201,7 @@ class Execution {
 };
 
 // A bounded busy wait before park(). Spins only while the worker has nothing else to run, and
-// at most `sched.spin_us`: spinning costs the user's other work, sleeping costs a wake-up.
+// for at most `sched.spin_us`: spinning costs the user's other work, sleeping costs a wake-up.
 //   SpinBudget spin;
 //   while (!done()) { if (!spin.once()) { prepare; park; } }
 class SpinBudget {
@@ -208,7 +210,7 @@ class SpinBudget {
   ~SpinBudget() {
     if (count_ != 0) end();
   }
-  // A new budget, instead of what is left of this one.
+  // Starts a new budget; what remains of the old one is dropped.
   SpinBudget& operator=(SpinBudget&& other) noexcept {
     if (count_ != 0) end();
     count_ = other.count_;
@@ -217,8 +219,8 @@ class SpinBudget {
     return *this;
   }
   // One pause of a few ns. False when it is time to park: another Ult is ready here (checked
-  // at every call, one load of a line of our own), or the budget is used up.
-  // While it spins it polls sources of events now and then, if there are any.
+  // at every call, one load from our own cache line), or the budget is used up.
+  // While it spins it polls the sources of events now and then, if there are any.
   bool once() noexcept;
 
  private:
@@ -236,17 +238,17 @@ class SpinBudget {
   uint64_t end_ns_ = 0;
 };
 
-// Would SpinBudget allow an Ult to spin right now, for what another worker of the process may do?
-// False for executions without a worker. Cost: a few loads of lines of our own.
+// Would SpinBudget let an Ult spin right now, for something that another worker of the process may
+// do? False for executions without a worker. Cost: a few loads from our own cache lines.
 bool spinning_pays() noexcept;
 
-// Polls sources of events, if there are any and nobody has for long. For calls that test and come
-// back empty-handed. Caller: any execution without locks. Switches: no.
+// Polls the sources of events, if there are any and nobody has polled them for long. For calls that
+// test and find nothing. Caller: any execution that holds no lock. Switches: no.
 void look_outside() noexcept;
 
 // A blocking system call or pthread wait of a rank: while it lasts, the worker's other ranks
-// run on a spare kernel thread. Nesting is allowed. Caller: any. Switches: at the end, if the
-// worker was handed over. The scheduler also retakes workers that block without it.
+// run on a spare kernel thread. Regions may be nested. Caller: any. Switches: at the end, if the
+// worker was handed over. The scheduler also retakes workers that block without a region.
 class BlockingRegion {
  public:
   BlockingRegion() noexcept;
@@ -255,17 +257,17 @@ class BlockingRegion {
   BlockingRegion& operator=(const BlockingRegion&) = delete;
 };
 
-// A kernel thread that is to have an identity is on its way: until it is there, executions that wait
-// for it are not deadlocked. The first function is called before the thread is created; the second by
-// the thread once it has its identity, or by its creator if none was created.
+// Announces a kernel thread that will have an identity: until it has one, executions that wait for
+// it are not deadlocked. The first function is called before the thread is created; the second by
+// the thread once it has its identity, or by its creator if no thread could be created.
 // Caller: any. Switches: no.
 void expect_kernel_thread() noexcept;
 void expected_kernel_thread_is_here() noexcept;
 
-// Sleeps; other user-level threads of the worker run. Switches: yes.
+// Sleeps; other user-level threads of the worker run meanwhile. Switches: yes.
 void sleep_until(uint64_t deadline_ns) noexcept;
-// Sleeps and keeps the core meanwhile, as a computation would: no other user-level thread runs there,
-// and the monitor does not take the worker away. For emulated machines.
+// Sleeps but keeps the core, as a computation would: no other user-level thread runs there
+// meanwhile, and the monitor does not take the worker away. For emulated machines.
 // Switches: no, unless the worker was taken away before.
 void sleep_on_core(uint64_t deadline_ns) noexcept;
 

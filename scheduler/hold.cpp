@@ -4,7 +4,7 @@ namespace mpc::sched {
 
 Hold::Hold(Execution& execution) noexcept : execution_(execution) {
   uint32_t expected = Execution::kParked;
-  // Acquire pairs with publish_parked(): the reason that was written before is visible.
+  // Acquire pairs with publish_parked(): the reason that was written before it is visible.
   held_ = execution.state_.compare_exchange_strong(
       expected, Execution::kHeld, std::memory_order_acquire, std::memory_order_relaxed);
 }
@@ -16,7 +16,8 @@ Hold::~Hold() {
                                                 std::memory_order_release,
                                                 std::memory_order_relaxed))
     return;
-  // kHeldPermit: an unpark() came meanwhile and left its work to us. Only we leave kHeld*.
+  // kHeldPermit: an unpark() came meanwhile and left the wake-up
+  // to us. Only this thread leaves kHeld*.
   execution_.state_.exchange(Execution::kActive, std::memory_order_acq_rel);
   execution_.make_ready();
 }

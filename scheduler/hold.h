@@ -1,9 +1,9 @@
 #pragma once
-// Hold: keeps a parked execution parked while somebody looks at it.
+// Hold: keeps a parked execution parked while another thread examines it.
 //
 // Role:      makes WaitReason safe to read from outside. An execution that is not parked is
-//            left alone.
-// Users:     reports and the deadlock detection.
+//            not affected.
+// Users:     reports and deadlock detection.
 // Threads:   one Hold per execution at a time (the caller holds the list's lock).
 // See also:  the state word in scheduler/execution.h.
 

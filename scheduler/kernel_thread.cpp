@@ -15,11 +15,12 @@ constinit Mutex registry_lock;
 constinit KernelThread* registry MPC_GUARDED_BY(registry_lock) = nullptr;
 constinit std::atomic<int> expected{0};
 
-// A forked child must find it free. No other mutex is taken under it that fork() takes, too.
+// A forked child must find it free. While it is held no other
+// mutex that fork() also takes is acquired.
 __attribute__((constructor)) void register_lock() {
   const auto lock = []() MPC_NO_THREAD_SAFETY_ANALYSIS { registry_lock.lock(); };
   const auto unlock = []() MPC_NO_THREAD_SAFETY_ANALYSIS { registry_lock.unlock(); };
-  ::pthread_atfork(lock, unlock, unlock);  // held from one function to another
+  ::pthread_atfork(lock, unlock, unlock);  // held from one function to the next
 }
 
 void enlist(KernelThread& thread) {
@@ -64,7 +65,8 @@ thread_local constinit Execution* Execution::current_
 Execution& Execution::attach_current_thread() noexcept {
   auto* thread = new KernelThread;
   enlist(*thread);
-  // A destructor of another thread_local may call us after ours has run: that object lives on.
+  // A destructor of another thread_local may call us after
+  // ours has run; then the Execution lives on.
   if (!holder_gone) holder.thread = thread;
   current_ = thread;
   return *thread;
@@ -75,7 +77,7 @@ void expect_kernel_thread() noexcept {
 }
 
 void expected_kernel_thread_is_here() noexcept {
-  // release pairs with is_kernel_thread_expected(): the thread and its identity.
+  // Release pairs with is_kernel_thread_expected(): it publishes the thread and its identity.
   expected.fetch_sub(1, std::memory_order_release);
 }
 

@@ -124,12 +124,12 @@ size_t stack_limit() noexcept {
 size_t possible_stack_bytes(size_t wanted, size_t ranks) noexcept {
   constexpr size_t kForStacks = size_t{32} << 40;  // of 128 TiB of address space
   ranks = std::max<size_t>(ranks, 1);
-  size_t most = kForStacks / ranks / 2;  // its progress thread has another one
+  size_t most = kForStacks / ranks / 2;  // its progress thread has a stack, too
   const long pages = sysconf(_SC_PHYS_PAGES);
   if (pages > 0) most = std::min(most, static_cast<size_t>(pages) * 4096);
   if (const size_t limit = address_space_limit(); limit != 0)
     most = std::min(most, limit / 4 / ranks);
-  // What the system promises to all (vm.overcommit_memory=2) is not for stacks alone.
+  // With vm.overcommit_memory=2 the system's promise covers all memory, not stacks alone.
   constexpr long kNever = 2;
   if (number_in("/proc/sys/vm/overcommit_memory") == kNever)
     most = std::min(most, static_cast<size_t>(pages) * 4096 / 16 / ranks);

@@ -1,7 +1,7 @@
 #pragma once
-// Limits: which limit of the system stops more threads, and what to do about it.
+// Limits: which system limit prevents more threads, and what to do about it.
 //
-// Role:      turns "Resource temporarily unavailable" into an advice; tells how large stacks
+// Role:      turns "Resource temporarily unavailable" into advice; says how large stacks
 //            may be.
 // Users:     scheduler, runtime/job.
 // Threads:   any.
@@ -15,10 +15,11 @@
 
 namespace mpc::sched {
 
-// The limit nearest to being hit by `more` threads of this process, with numbers and remedy.
+// Describes the limit that `more` additional threads of this process would hit first, with numbers
+// and the remedy.
 std::string thread_limit_advice(long more);
 
-// Would `count` more threads exceed a known limit? A cheap check before a large job is begun.
+// Would `count` more threads exceed a known limit? A cheap check before a large job starts.
 // Errors: kNoMem with the limit and the remedy.
 Result<> check_thread_limits(long count);
 
@@ -32,8 +33,8 @@ inline constexpr size_t kDefaultStackBytes = 8u << 20;
 inline constexpr size_t kUnlimitedStack = SIZE_MAX;
 // RLIMIT_STACK (ulimit -s), but at least kDefaultStackBytes; kUnlimitedStack if it says so.
 size_t stack_limit() noexcept;
-// `wanted`, or what there is for each of so many ranks if that is less: of the address space,
-// and of the machine's memory.
+// `wanted`, or less if each of so many ranks cannot get that much of the address space and
+// of the machine's memory.
 size_t possible_stack_bytes(size_t wanted, size_t ranks) noexcept;
 
 }  // namespace mpc::sched

@@ -1,17 +1,19 @@
 #pragma once
-// MaySpin: does a rank that has nothing to do keep its core, or give way?
+// MaySpin: should a rank that has nothing to do keep its core, or give way?
 //
-// Role:      the question that SpinBudget asks at each turn, for who asks it once or spins himself.
+// Role:      the question that SpinBudget asks at each turn, for
+//            code that asks once or spins by itself.
 // Users:     runtime/message.
 // Threads:   the calling execution's.
 // See also:  scheduler/execution.h (SpinBudget).
 
 namespace mpc::sched {
 
-// False: another user-level thread is ready here, or nobody could bring what it waits for while it
-// spins. Caller: any execution. Switches: no. Cost: a few loads of lines of our own.
+// False: another user-level thread is ready here, or no other thread could provide what the caller
+// waits for while it spins. Caller: any execution. Switches:
+// no. Cost: a few loads from our own lines.
 bool may_spin() noexcept;
-// spinning_pays(), also where sources of events are: for a message of the same process.
+// Like spinning_pays(), but ignores sources of events: for a message from the same process.
 bool spinning_pays_within() noexcept;
 
 }  // namespace mpc::sched

@@ -18,9 +18,10 @@ namespace {
 constexpr uint64_t kTickNs =
     10'000'000;  // a blocked worker is found after 1 to 2 ticks
 constexpr uint64_t kRegionTickNs =
-    1'000'000;                    // the same while a BlockingRegion is open
-constexpr int kHastyTicks = 100;  // after a rank has blocked: it may do so again
-constexpr uint64_t kConfirmNs = 25'000'000;    // between the two looks at a deadlock
+    1'000'000;  // the same while a BlockingRegion is open
+// After a rank has blocked, because it may block again.
+constexpr int kHastyTicks = 100;
+constexpr uint64_t kConfirmNs = 25'000'000;    // between the two checks for a deadlock
 constexpr uint64_t kSlowTickNs = 100'000'000;  // all workers asleep
 
 IntSetting preempt_ms{"sched.preempt_ms",
@@ -148,7 +149,7 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
   seen.switch_count = count;
   seen.has_ready = worker.has_ready();
   seen.stuck = false;
-  // It has more to do than to run what it runs, though it may switch now and then.
+  // The worker has more to do than the Ult that it runs, although it may switch now and then.
   if (had_ready && seen.has_ready) stealing_.wake_thief(worker);
   if (worker.is_sleeping()) return;
   Carrier& carrier = *worker.carrier.load(std::memory_order_relaxed);
@@ -165,8 +166,8 @@ void Monitor::watch(Worker& worker, Seen& seen) noexcept {
     return;
   }
   // A thread that computes keeps its worker for a while: user-level threads are not preempted.
-  // For longer, it may be waiting actively for a rank that waits for this core: then the
-  // system shares the core between it and the others.
+  // After that it may be waiting actively for a rank that waits for this core; then the
+  // system should share the core between it and the others.
   const auto has_lasted = [&](int64_t limit_ms) {
     return limit_ms != 0 &&
            now - seen.stuck_since_ns >= static_cast<uint64_t>(limit_ms) * 1'000'000;
@@ -208,14 +209,14 @@ void Monitor::watch_quiescence() noexcept {
     return;
   }
   if (quiescent_epoch_ != epoch_ || quiescent_activity_ != activity) {
-    quiescent_epoch_ = epoch_;  // look again after kConfirmNs
+    quiescent_epoch_ = epoch_;  // check again after kConfirmNs
     quiescent_activity_ = activity;
     is_confirming_ = true;
     return;
   }
   reported_epoch_ = epoch_;
   reported_traffic_ = traffic;
-  is_asked_.store(false, std::memory_order_relaxed);  // the handler comes after it
+  is_asked_.store(false, std::memory_order_relaxed);  // cleared before the handler runs
   quiescence_.call_handler();
 }
 

@@ -2,8 +2,9 @@
 // Monitor: the kernel thread that watches workers from outside.
 //
 // Role:      takes the worker from a kernel thread that blocks while other Ults are ready, and
-//            gives it to a spare one; notices when nothing will ever happen again; polls if
-//            nobody else has for long; keeps the coarse clock. Ticks every 10 ms while some worker runs, rarely otherwise.
+//            gives it to a spare one; notices when nothing can ever happen again; polls if no other
+//            thread has polled for long; updates the coarse clock. Ticks every 10 ms while a worker
+//            runs, else rarely.
 // Users:     scheduler only.
 // Threads:   one thread; nudge() from any.
 // See also:  docs/scheduler.md sections "Hand-over" and "Deadlock".
@@ -37,29 +38,29 @@ class Monitor {
   Result<> start();
   void stop() noexcept;
 
-  // A worker leaves its sleep. Caller: any. Cost: one load, unless the monitor sleeps long.
+  // A worker stops sleeping. Caller: any. Cost: one load, unless the monitor is in a long sleep.
   void nudge() noexcept {
     if (slow_.load(std::memory_order_relaxed) != 0) end_slow_sleep();
   }
 
-  // The quiescence handler is to be called again, although nothing may have happened. Caller: any.
+  // Requests another call of the quiescence handler, even if nothing has happened. Caller: any.
   void ask_rest() noexcept {
     is_asked_.store(true, std::memory_order_release);  // pairs with watch_quiescence()
     nudge();
   }
 
-  // Called at the end of each tick. Caller: any.
+  // Sets the function that is called at the end of each tick. Caller: any.
   void set_tick_hook(void (*hook)() noexcept) noexcept {
     tick_hook_.store(hook, std::memory_order_release);  // pairs with tick()
   }
 
-  // Kernel threads that lost their worker so far.
+  // Number of times that a kernel thread has lost its worker so far.
   uint64_t handover_count() const noexcept {
     return handovers_.load(std::memory_order_relaxed);
   }
 
  private:
-  // What the last tick saw of a worker.
+  // What the last tick observed about a worker.
   struct Seen {
     uint64_t switch_count = 0;
     bool has_ready = false;
@@ -83,11 +84,11 @@ class Monitor {
   std::vector<Seen> seen_;
   bool all_asleep_ = false;  // at the last tick
   bool region_seen_ = false;
-  int hasty_ticks_ = 0;                  // so many more at the shortest distance
+  int hasty_ticks_ = 0;                  // how many more ticks at the shortest interval
   uint64_t epoch_ = 0;                   // sum of the switch counts at the last tick
   uint64_t quiescent_epoch_ = kNoEpoch;  // an epoch that was found quiescent once
-  uint64_t quiescent_activity_ = 0;      // the same with the kernel threads' part
-  bool is_confirming_ = false;           // is to be looked at once more, soon
+  uint64_t quiescent_activity_ = 0;      // the same for the kernel threads' activity
+  bool is_confirming_ = false;           // will be checked once more, soon
   uint64_t reported_epoch_ = kNoEpoch;
   uint64_t reported_traffic_ = 0;
   std::atomic<bool> is_asked_{false};
@@ -95,7 +96,7 @@ class Monitor {
   std::atomic<void (*)() noexcept> tick_hook_{nullptr};
 
   static constexpr uint64_t kNoEpoch = ~uint64_t{0};
-  // 1: sleeps for long; nudge() ends that. Also the futex word.
+  // 1: in a long sleep, which nudge() ends. Also the futex word.
   FutexWord slow_{0};
   std::atomic<bool> stop_{false};
   bool started_ = false;

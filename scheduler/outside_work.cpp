@@ -10,7 +10,7 @@ constinit std::atomic<uint64_t> g_begun{0};
 
 }  // namespace
 
-// Relaxed: the caller is seen running, or its own piece is under way, until after this.
+// Relaxed: until after this the caller is seen to run, or its own piece of work is counted.
 void begin_outside_work() noexcept {
   g_under_way.fetch_add(1, std::memory_order_relaxed);
   g_begun.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,5 @@
-// How an execution waits and is woken: park, unpark, yield, sleep; and what others may ask about it.
+// How an execution waits and is woken (park, unpark, yield,
+// sleep), and what others may ask about it.
 #include <sched.h>
 #include <time.h>
 
@@ -14,24 +15,24 @@
 namespace mpc::sched {
 namespace {
 
-// Enters the runtime as the owner of a worker. If the Ult's worker was retaken meanwhile, it
-// queues itself there first, so that it comes back on the kernel thread that holds it now.
+// Enters the runtime as the owner of a worker. If the Ult's worker was retaken meanwhile, the Ult
+// first queues itself there, so that it returns on the kernel thread that holds the worker now.
 // Switches: in that case.
 Carrier& enter_home(Ult& self, Carrier*& carrier) noexcept {
   if (!carrier->enter()) self.return_to_worker();
-  return *carrier;  // re-read: `carrier` is the Ult's field
+  return *carrier;  // read again: `carrier` is the Ult's field
 }
 
-// A carrier that slept here would stop a whole worker.
+// A carrier that slept inside a task would stop a whole worker.
 void check_is_no_task(const Carrier* carrier) noexcept {
   CHECK(carrier == nullptr, "a task must not park");
 }
 
 }  // namespace
 
-// A thief's victim may just have lost its core for a while; then the ranks that talk to each other
-// should meet again. In a pipeline, where there is a reason, a thief soon takes it again: some
-// 10 us, every kAwayNs.
+// A thief's victim may have lost its core only for a while; then the ranks that talk to each other
+// should meet again. In a pipeline, where a thread has a reason to be away, a thief soon takes it
+// again: this costs some 10 us every kAwayNs.
 void Ult::consider_return() noexcept {
   constexpr uint64_t kAwayNs = 50'000'000;
   if (taken_ns == 0 || coarse_now_ns() < taken_ns + kAwayNs) return;
@@ -47,19 +48,20 @@ void Ult::return_to_worker() noexcept {
 
 bool Execution::take_permit() noexcept {
   if (state_.load(std::memory_order_relaxed) != kPermit) return false;
-  // Only the execution itself leaves kPermit, so this cannot fail. An exchange and not a
-  // store: an unpark() that finds kPermit writes too, and its release must be seen here.
+  // Only the execution itself leaves kPermit, so this cannot fail. It is an exchange and not a
+  // store, because an unpark() that finds kPermit also writes,
+  // and its release must be acquired here.
   state_.exchange(kActive, std::memory_order_acquire);  // pairs with unpark()
   return true;
 }
 
 bool Execution::publish_parked() noexcept {
   uint32_t expected = kActive;
-  // Release: the thread that wakes it (acquire in unpark) sees everything that it did before.
+  // Release: the thread that wakes it (acquire in unpark) sees everything that it wrote before.
   if (state_.compare_exchange_strong(expected, kParked, std::memory_order_acq_rel,
                                      std::memory_order_relaxed))
     return true;
-  state_.exchange(kActive, std::memory_order_acquire);  // it was kPermit
+  state_.exchange(kActive, std::memory_order_acquire);  // the word was kPermit
   return false;
 }
 
@@ -75,8 +77,8 @@ bool Execution::give_permit() noexcept {
     uint32_t next = kPermit;
     if (seen == kParked) next = kActive;
     if (seen == kHeld || seen == kHeldPermit) next = kHeldPermit;
-    // Also when a permit is already there: our release must join the word, or the owner
-    // could take the old permit, miss what we wrote before, and park again.
+    // Also writes when there is a permit already: our release must join the word, or the owner
+    // could consume the old permit, miss what we wrote before, and park again.
     if (state_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
                                      std::memory_order_relaxed))
       return seen == kParked;
@@ -84,7 +86,7 @@ bool Execution::give_permit() noexcept {
 }
 
 bool Execution::unpark() noexcept {
-  const bool ult = is_ult_;  // a kernel thread may be gone after the exchange
+  const bool ult = is_ult_;  // a kernel thread may have exited after the exchange
   if (!give_permit()) return false;
   if (ult)
     make_ready();
@@ -96,7 +98,7 @@ bool Execution::unpark() noexcept {
 void Execution::unpark_on(Worker& worker) noexcept {
   CHECK(is_ult_, "a kernel thread has no worker to go on on");
   if (!give_permit()) return;
-  // Nobody else touches it between kParked and the queue.
+  // No other thread touches the Ult between kParked and the queue.
   static_cast<Ult*>(this)->taken_ns = 0;
   worker_.store(&worker, std::memory_order_relaxed);
   make_ready();
@@ -152,7 +154,7 @@ void Execution::begin_wait(const WaitReason& reason) noexcept {
   waiting_since_ns_.store(coarse_now_ns(), std::memory_order_relaxed);
   park_count_.store(park_count_.load(std::memory_order_relaxed) + 1,
                     std::memory_order_relaxed);
-  // Read by others only while the state word says kHeld, which orders it.
+  // Other threads read it only while the state word says kHeld, which orders the accesses.
   reason_.store(&reason, std::memory_order_relaxed);
 }
 
@@ -231,7 +233,8 @@ void sleep_on_core(uint64_t deadline_ns) noexcept {
                        static_cast<long>(deadline_ns % 1'000'000'000)};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
   }
-  if (ult != nullptr) ult->carrier().leave();  // re-read: it may be another one now
+  // Read again: it may be a different one now.
+  if (ult != nullptr) ult->carrier().leave();
 }
 
 void sleep_until(uint64_t deadline_ns) noexcept {
@@ -240,7 +243,7 @@ void sleep_until(uint64_t deadline_ns) noexcept {
     bool can_end_by_itself() const override { return true; }
   };
   Sleep reason;
-  // A permit that comes meanwhile belongs to another wait: it is put back at the end.
+  // A permit that arrives meanwhile belongs to another wait: it is put back at the end.
   bool permit = false;
   Execution& self = Execution::self();
   while (self.park_until(deadline_ns, reason)) {

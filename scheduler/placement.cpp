@@ -10,8 +10,8 @@
 namespace mpc::sched {
 namespace {
 
-// Workers in the order in which kScatter fills them: each next one is as far as possible from
-// all that come before it (ties: the lowest number).
+// Workers in the order in which kScatter fills them: each is as far as possible from all workers
+// before it (ties: the lowest number).
 std::vector<int> spread_order(const topo::Machine& machine,
                               const std::vector<int>& cores) {
   std::vector<int> order;
@@ -91,8 +91,8 @@ Result<std::vector<int>> place_ranks(const topo::Machine& machine,
 
 namespace {
 
-// The index in `free` of the core that is nearest to `core`; of several the next one upwards, so
-// that workers that are evenly apart get the cores between them.
+// The index in `free` of the core nearest to `core`; among equals the next one upwards, so
+// that evenly spaced workers get the cores between them.
 size_t nearest_of(const topo::Machine& machine, int core,
                   const std::vector<int>& free) {
   const int count = machine.core_count();
@@ -115,7 +115,7 @@ std::vector<std::vector<int>> share_cores(const topo::Machine& machine,
   std::sort(free.begin(), free.end());
   free.erase(std::unique(free.begin(), free.end()), free.end());
   for (const int core : worker_cores) std::erase(free, core);
-  // Each in turn takes one, so that a far core is nobody's only choice.
+  // The workers take one core each in turn, so that no worker is left with distant cores only.
   while (!worker_cores.empty() && free.size() >= worker_cores.size()) {
     for (size_t i = 0; i < worker_cores.size(); ++i) {
       const size_t at = nearest_of(machine, worker_cores[i], free);

@@ -21,7 +21,7 @@ enum class Placement {
 
 // The worker of each rank 0..rank_count-1, where worker i is bound to core worker_cores[i].
 // `list` (kList only) names cores of the machine, each one the core of some worker.
-// With at most as many ranks as workers no worker gets two of them (kScatter, kCompact).
+// If there are no more ranks than workers, no worker gets two of them (kScatter, kCompact).
 // Errors: kArg.
 Result<std::vector<int>> place_ranks(const topo::Machine& machine,
                                      const std::vector<int>& worker_cores,
@@ -29,9 +29,10 @@ Result<std::vector<int>> place_ranks(const topo::Machine& machine,
                                      const std::vector<int>& list = {});
 
 // The share of each worker in `pool`, the cores for ranks and their threads: its own core first,
-// then the nearest of those that are no other worker's, the same number for each worker. So ranks
+// then the nearest cores that belong to no other worker, the same number for each worker. So ranks
 // with threads do not disturb each other.
-// Shapes: result[i] belongs to worker_cores[i]. A worker whose core is not in the pool has its own.
+// Shapes: result[i] belongs to worker_cores[i]. A worker whose
+// core is not in the pool gets only its own.
 std::vector<std::vector<int>> share_cores(const topo::Machine& machine,
                                           const std::vector<int>& worker_cores,
                                           const std::vector<int>& pool);

@@ -8,7 +8,7 @@
 namespace mpc::sched {
 namespace {
 
-// Parked, and only another execution can end that.
+// The execution is parked, and only another execution can end that.
 bool waits_for_others(Execution& execution) {
   Hold hold(execution);
   return hold.is_held() && !execution.has_deadline() &&
@@ -57,12 +57,12 @@ void Quiescence::call_handler() noexcept {
   if (handler) handler();
 }
 
-// The epoch is complete only where there is a rest.
+// The epoch is complete only in a state of rest.
 Rest Quiescence::look() noexcept {
   Rest rest;
   uint64_t& activity = rest.epoch;
   activity = traffic();
-  // Before all others: what a poll has made ready is seen below, or moves a count.
+  // Before all other checks: what a poll has made ready is seen below, or changes a count.
   if (!poller_.is_at_rest()) return rest;
   if (!counts_traffic()) activity += poller_.activity();
   const OutsideWork outside = outside_work();
@@ -86,7 +86,7 @@ Rest Quiescence::look() noexcept {
   return rest;
 }
 
-// The monitor knows from its ticks that no worker runs; these look at each.
+// The monitor knows from its ticks that no worker runs; this function checks each worker.
 Rest Quiescence::rest() noexcept {
   for (const auto& worker : workers_)
     if (!worker->is_sleeping() || worker->has_ready()) return {};

@@ -1,10 +1,10 @@
 #pragma once
 // Quiescence: notices that everything waits for something that cannot come by itself.
 //
-// Role:      the proof behind the deadlock report, and the handler that makes it.
+// Role:      the proof behind the deadlock report, and the handler that writes the report.
 // Users:     scheduler only: the monitor asks.
-// Threads:   set_handler(), quiet() and rest() any; the rest the monitor's.
-//            Where processes are several the handler is told of this one's rests, see TrafficCount.
+// Threads:   set_handler(), quiet() and rest() any; the others the monitor.
+//            With several processes the handler is told when this one rests, see TrafficCount.
 // See also:  docs/scheduler.md section "Deadlock".
 
 #include <cstdint>
@@ -29,13 +29,13 @@ class Quiescence {
 
   void set_handler(QuiescenceHandler handler, TrafficCount traffic);
   void call_handler() noexcept;
-  // What the one who counts says; 0: nobody does.
+  // What the traffic counter says; 0: there is no counter.
   uint64_t traffic() noexcept;
-  // True if everything waits for something that cannot come by itself. Two calls that say so
-  // with the same `activity` prove it: nothing has moved in between. Always false without a handler,
-  // or where what comes from other processes is not counted.
+  // True if everything waits for something that cannot come by itself. Two calls that return true
+  // with the same `activity` prove it: nothing has changed in between. Always false without a
+  // handler, and where messages from other processes are not counted.
   bool is_reached(uint64_t& activity) noexcept;
-  // For Scheduler::quiet(): the same, seen now, without a handler and without the monitor.
+  // For Scheduler::quiet(): the present state, without a handler and without the monitor.
   Quiet quiet() noexcept;
   // For rest_of().
   Rest rest() noexcept;

@@ -100,9 +100,10 @@ SchedulerImpl::~SchedulerImpl() {
   carriers_.stop();
 }
 
-// Those that sleep already sleep anew, where they hear.
+// Workers that sleep already are made to sleep again, now on the descriptors.
 void SchedulerImpl::begin_polling() noexcept {
-  if (poller_of_threads() == &poller_) return;  // they look, or the listener does
+  // Then the kernel threads poll, or the listener does.
+  if (poller_of_threads() == &poller_) return;
   for (auto& worker : workers_) {
     worker->set_poller(poller_);
     worker->wake();
@@ -189,14 +190,14 @@ void SchedulerImpl::release() {
   std::vector<Ult*> penned;
   while (penned.size() < penned_) {
     Ult* ult = pen_.pop_all();
-    if (ult == nullptr) pen_.sleep();  // a donor is on its way
+    if (ult == nullptr) pen_.sleep();  // a donor has yet to push its Ult
     for (; ult != nullptr; ult = ult->next) penned.push_back(ult);
   }
   penned_ = 0;
   // Donors arrive in any order; the Ults start in the order of spawn(), all at once.
   std::sort(penned.begin(), penned.end(),
             [](const Ult* a, const Ult* b) { return a->number < b->number; });
-  // All chains first: an Ult that runs may be stolen, which changes its home and its link.
+  // Links all chains first: a running Ult may be stolen, which changes its home and its link.
   std::vector<Ult*> first(workers_.size(), nullptr);
   std::vector<Ult**> link;
   for (Ult*& head : first) link.push_back(&head);

@@ -1,17 +1,17 @@
 #pragma once
 // SchedulerImpl: the parts of a scheduler, put together.
 //
-// Role:      makes workers, user-level threads and their stacks, holds and releases them, ends all.
-//            What the parts need of each other they are given here; none of them knows this class.
-// Users:     scheduler; SpinBudget and scheduler/progress come here from a worker or a Scheduler.
+// Role:      creates workers, user-level threads and their stacks, holds and releases them, ends
+//            all. It gives the parts what they need of each other; none of them knows this class.
+// Users:     scheduler; SpinBudget and scheduler/progress reach it from a worker or a Scheduler.
 // Threads:   see each function.
 // See also:  scheduler/scheduler.h.
 //
 //     Worker  <- TaskQueues                       what runs on one core | tasks for several cores
 //     Carrier <- CarrierPool                      kernel threads
-//     Theft   <- Stealing                         who takes ready Ults from whom
+//     Theft   <- Stealing                         which workers take ready Ults from which
 //     UltList <- Quiescence                       all Ults | is there a deadlock?
-//     Poller                                   sources of events outside, and who looks at them
+//     Poller                                   sources of events outside, and who polls them
 //     Monitor: watches workers, uses Stealing, CarrierPool, Poller, Quiescence
 //     WorkerLoop: what a carrier does, uses TaskQueues, Stealing, Bindings, CarrierPool, Monitor, Poller
 
@@ -76,10 +76,10 @@ class SchedulerImpl final : public Scheduler {
 
   const SchedulerConfig config_;
   bool has_several_nodes_ = false;
-  // Last of all: as long as somebody may unpark them.
+  // Declared last of all: they must live as long as another thread may unpark them.
   std::vector<std::unique_ptr<Ult>> ended_;
   StackArena stacks_;
-  // Where the thread that started the scheduler may run; empty if that is unknown.
+  // Where the thread that started the scheduler may run; empty if unknown.
   cpu_set_t allowed_cpus_;
   std::atomic<bool> stopping_{false};
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -90,7 +90,8 @@ class SchedulerImpl final : public Scheduler {
   UltList ults_;
   std::atomic<uint64_t> next_number_{0};
 
-  // Ults spawned while held wait in the pen's inbox; it is a worker that nobody runs.
+  // Ults that are spawned while the scheduler is held wait in the
+  // inbox of the pen, a worker that no carrier runs.
   Worker pen_;
   Mutex hold_lock_;
   bool held_ MPC_GUARDED_BY(hold_lock_) = false;

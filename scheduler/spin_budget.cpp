@@ -11,7 +11,7 @@
 namespace mpc::sched {
 namespace {
 
-// Something better to do than to spin.
+// The worker has something better to do than to spin.
 bool must_run(const Worker& worker) noexcept {
   return worker.has_ready() || worker.has_task();
 }
@@ -63,8 +63,9 @@ void SpinBudget::end() noexcept {
   }
 }
 
-// At once, and each time, if what we wait for may come from outside. Else not before a message of the
-// same process would be there: to begin and to end a look may cost system calls, as much as that takes.
+// Polls at once, and each time, if what the caller waits for may come from outside.
+// Otherwise not before a message of the same process would have come: to begin and
+// end looking may cost system calls, which take as long.
 void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
   if ((count_ & kLooks) == 0) {
     if (poller.may_help_caller()) {
@@ -79,7 +80,7 @@ void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
     poller.turn(now, Poller::Looker::kWaits);
     return;
   }
-  --count_;  // the next call comes here, too
+  --count_;  // the next call comes here again
   poller.turn_eagerly(now, this);
 }
 
@@ -100,7 +101,7 @@ void look_outside() noexcept {
 
 namespace {
 
-// Another worker has a ready thread for ours: better than to poll on. left_ns: of the budget.
+// Another worker has a ready thread for ours: better than polling on. left_ns: of the budget.
 bool can_steal(Worker& worker, uint64_t now_ns, uint64_t left_ns) noexcept {
   Theft* theft = worker.scheduler().stealing().theft_of(worker);
   return theft != nullptr && left_ns + Theft::kWaitBeforeLookNs <= spin_budget_ns() &&
@@ -122,7 +123,7 @@ bool SpinBudget::once() noexcept {
     end_ns_ = now_ns() + budget;
     if (worker != nullptr) worker->is_spinning.store(true, std::memory_order_relaxed);
     if (spins == Worker::Spins::kForAll) [[unlikely]]
-      count_ = kPausesPerClockRead - 1;  // looks outside now
+      count_ = kPausesPerClockRead - 1;  // polls outside sources now
   }
   if (++count_ % kPausesPerClockRead == 0) {
     const uint64_t now = now_ns();

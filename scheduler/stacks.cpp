@@ -23,12 +23,12 @@ constexpr size_t kFirstPieceSlotsLimited = 8;         // where address space is 
 constexpr size_t kMostPieceBytes = size_t{16} << 40;  // of 128 TiB
 constexpr int kMadvGuardInstall = 102;                // MADV_GUARD_INSTALL, Linux 6.13
 
-// Each page of a marked guard is an entry of the page table that is written. They mostly share a
-// page of the table with the top of the stack below, which a rank touches anyway.
+// Each page of a marked guard writes one entry of the page table. These mostly share a page of
+// the table with the top of the stack below, which a rank touches anyway.
 constexpr size_t kMarkedGuardBytes =
     size_t{256} * 1024 + kPageBytes;  // see kWidestGuardBytes
 
-// Of all mappings that a process may have, a 64th for wide guards and as much for their stacks.
+// A 64th of all mappings that a process may have is for wide guards, and as many for their stacks.
 constexpr size_t kMapShare = 64;
 
 // A preference, not a rule: a full node must not end the job. A failure costs only locality.
@@ -53,7 +53,8 @@ bool has_guard_marks() {
   return has;
 }
 
-// Under `ulimit -v` the guards of a hundred stacks take a small part of what is allowed.
+// Under `ulimit -v` the guards of a hundred stacks must
+// take only a small part of the address space.
 size_t widest_guard() {
   const size_t limit = address_space_limit();
   if (limit == 0) return StackArena::kWidestGuardBytes;
@@ -68,7 +69,8 @@ size_t slots_of_piece(size_t number) {
   return std::min(first << std::min<size_t>(number, 16), kMostPieceSlots);
 }
 
-// The arenas of the process, for is_stack_guard(). Release when one is complete, acquire there.
+// The arenas of the process, for is_stack_guard(). Stored with release when complete, loaded with
+// acquire there.
 constexpr size_t kMostArenas = 16;
 constinit std::atomic<const StackArena*> g_arenas[kMostArenas]{};
 
@@ -173,7 +175,7 @@ Result<char*> StackArena::allocate(int node) {
       --wide_left_;
       return stack;
     }
-    wide_left_ = 0;  // no mappings or address space are left for it
+    wide_left_ = 0;  // no mappings or no address space left for wide guards
   }
   return take_slot(node, false);
 }

@@ -15,7 +15,7 @@ void Stealing::build(const topo::Machine* machine) {
   for (const auto& worker : workers_) thefts_.push_back(make_theft(*worker, machine));
 }
 
-// The nearest victims first; of those that are equally near, the next ones.
+// The nearest victims first; among equals, the next ones in the order of workers.
 std::unique_ptr<Theft> Stealing::make_theft(const Worker& thief,
                                             const topo::Machine* machine) const {
   if (group(thief.index()) != kPatient) return nullptr;

@@ -19,7 +19,7 @@ namespace mpc::sched {
 
 class Stealing {
  public:
-  // Workers of one group take from each other only.
+  // Workers take only from others of their group.
   enum Group : int8_t {
     kNobody,  // they take nothing, and nothing is taken from them
     kPatient,  // a thread that has been ready for longer than a wait usually lasts, see Theft
@@ -35,7 +35,7 @@ class Stealing {
   // Ownership: workers and bindings outlive it.
   Stealing(const Rules& rules, const Workers& workers, const Bindings& bindings)
       : rules_(rules), workers_(workers), bindings_(bindings) {}
-  // The workers are there. machine may be null: all are equally far from each other.
+  // Called when all workers exist. machine may be null: then all are equally far from each other.
   void build(const topo::Machine* machine);
 
   Group group(int worker) const noexcept {
@@ -45,19 +45,19 @@ class Stealing {
   // Null: it takes nothing from others, or not patiently.
   Theft* theft_of(const Worker& worker) const noexcept {
     if (bindings_.is_wide(worker.index()))
-      return nullptr;  // or it would look without an end
+      return nullptr;  // otherwise the thief would search forever
     return thefts_[static_cast<size_t>(worker.index())].get();
   }
-  // A ready Ult of another worker, if there is one to be taken. Caller: the owner of `thief`.
+  // A ready Ult of another worker, if one may be taken. Caller: the owner of `thief`.
   Ult* take_for(Worker& thief) noexcept;
-  // Some worker computes while others of its Ults are ready: wakes a sleeping worker of its group.
+  // A worker computes while others of its Ults are ready: wakes a sleeping worker of its group.
   void wake_thief(const Worker& victim) noexcept;
 
  private:
   std::unique_ptr<Theft> make_theft(const Worker& thief,
                                     const topo::Machine* machine) const;
   Ult* take_at_once(Worker& thief) noexcept;
-  // The n-th worker after `worker`, so that thieves do not all go to the first one.
+  // The n-th worker after `worker`, so that thieves do not all begin with the first one.
   Worker& after(const Worker& worker, size_t n) const noexcept {
     return *workers_[(static_cast<size_t>(worker.index()) + n) % workers_.size()];
   }

@@ -7,15 +7,15 @@
 namespace mpc::sched {
 namespace {
 
-// A thread that becomes ready usually runs within a microsecond, as the one that woke it waits itself. After
-// this time without a switch its worker computes. A look costs the victim a miss of its caches, at
-// this pace one per cent of its time at most.
+// A thread that becomes ready usually runs within a microsecond, because the one that woke it waits
+// itself. If its worker has not switched after this time, it computes. A look costs the victim a
+// cache miss: at this interval at most one per cent of its time.
 constexpr uint64_t kLookNs = 4'000;
 constexpr uint64_t kPatienceNs = 5'000;
 // The thread's data have to follow it over the link between nodes.
 constexpr uint64_t kFarPatienceNs = 50'000;
-// A victim that was in the runtime at so many tries without a switch between runs a long task there:
-// its monitor, or the next wait, comes back to it.
+// A victim that was inside the runtime at so many tries without a switch in between runs a long
+// task there: its monitor, or the next wait, will take care of it.
 constexpr uint32_t kMostTries = 4;
 
 }  // namespace
@@ -49,7 +49,7 @@ Theft::Verdict Theft::look(uint64_t now_ns) noexcept {
 
 Theft::Verdict Theft::judge(Victim& victim, uint64_t now_ns) noexcept {
   const Worker& worker = *victim.worker;
-  // One that is idle is about to run what it has.
+  // An idle worker is about to run what it has.
   if (!worker.has_ready() || worker.is_idle.load(std::memory_order_relaxed)) {
     victim.since_ns.store(0, std::memory_order_relaxed);
     return Verdict::kNothing;
@@ -79,7 +79,7 @@ Ult* Theft::take() noexcept {
     victim.tries.store(
         ult != nullptr ? 0 : victim.tries.load(std::memory_order_relaxed) + 1,
         std::memory_order_relaxed);
-    // Whatever came of it: its next thread, or the next try, has to wait as long.
+    // Whatever the result: the victim's next thread, or the next try, has to wait as long.
     victim.since_ns.store(0, std::memory_order_relaxed);
   }
   verdict_.store(Verdict::kNothing, std::memory_order_relaxed);

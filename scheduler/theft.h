@@ -1,12 +1,14 @@
 #pragma once
-// Theft: which ready user-level threads of other workers an idle worker takes, and when.
+// Theft: which ready user-level threads an idle worker takes from other workers, and when.
 //
-// Role:      a user-level thread that is ready while its worker computes with another one, and for
-//            longer than a wait usually lasts, moves to a worker that has nothing to do. So a rank that
-//            sends to a rank of its own core and goes on computing gives work to the other cores.
-// Users:     WorkerLoop (when it is idle), SpinBudget (a rank that polls while others might be taken).
-// Threads:   look() and take() by whatever runs on the worker; what it remembers are hints, which two
-//            threads may write while a worker changes hands.
+// Role:      a user-level thread moves to an idle worker if it is ready while its own worker
+//            computes with another one, and for longer than a wait usually lasts. So a rank that
+//            sends to a rank of its own core and continues to compute gives work to the other
+//            cores.
+// Users:     WorkerLoop (when it is idle), SpinBudget (a rank
+//            that polls while others may be taken).
+// Threads:   look() and take(): the code that runs on the worker. The state consists of hints,
+//            which two threads may write while a worker changes hands.
 // See also:  docs/scheduler.md section "Stealing".
 
 #include <atomic>
@@ -22,7 +24,7 @@ namespace mpc::sched {
 class Theft {
  public:
   // Victims: the other workers of the thief's group, those with the nearest cores first.
-  // far: the core is so far away that a thread's data would have to come from another node.
+  // far: the core is so distant that a thread's data would have to come from another node.
   struct Neighbour {
     Worker* worker;
     bool is_far;
@@ -31,23 +33,23 @@ class Theft {
   Theft(const Theft&) = delete;
 
   // A thread that has waited for less than this does not look at all: waits of a collective are
-  // shorter, and a look costs the thread that is waited for.
+  // shorter, and a look costs the thread that it waits for.
   static constexpr uint64_t kWaitBeforeLookNs = 4'000;
 
   enum class Verdict : uint8_t {
     kNothing,  // nobody has a ready thread to spare
-    kSoon,     // somebody has one, which its own worker may yet run
+    kSoon,     // some worker has one, which it may yet run itself
     kDue,      // take() is worth a try
   };
-  // Looks at the victims at most every kLookNs. Caller: the worker's owner, or the thread that polls
-  // on it. Cost: two lines of each victim, which it has to fetch back when it writes them next.
+  // Checks the victims at most every kLookNs. Caller: the worker's owner, or the thread that polls
+  // on it. Cost: two lines of each victim, which the victim fetches back when it writes them next.
   Verdict look(uint64_t now_ns) noexcept;
 
-  // What the last look said.
+  // The result of the last look.
   bool is_due() const noexcept {
     return verdict_.load(std::memory_order_relaxed) == Verdict::kDue;
   }
-  // After that kSoon has become something else, unless the victim goes on switching.
+  // After this time kSoon has changed to another verdict, unless the victim keeps switching.
   uint64_t longest_patience_ns() const noexcept;
 
   // A thread that is due, or null. Caller: the owner of the thief. Cost: a membarrier.
@@ -57,11 +59,11 @@ class Theft {
   struct Victim {
     Worker* worker = nullptr;
     uint64_t patience_ns = 0;
-    // The victim's switch_count when it was first seen with a ready thread, and when that was;
+    // The victim's switch_count when it was first seen with a ready thread, and the time of that;
     // 0: it had none at the last look. Hints (see above).
     std::atomic<uint64_t> switch_count{0};
     std::atomic<uint64_t> since_ns{0};
-    std::atomic<uint32_t> tries{0};  // in vain, at this switch_count
+    std::atomic<uint32_t> tries{0};  // tries in vain, at this switch_count
   };
   static Verdict judge(Victim& victim, uint64_t now_ns) noexcept;
 

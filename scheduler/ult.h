@@ -2,8 +2,8 @@
 // Ult: a user-level thread: an Execution with a stack, a thread control block and a queue link.
 //
 // Role:      what workers run. Its stack and control block belong to its donor, a pthread that
-//            sleeps with all signals blocked from its creation to the Ult's end; then it wakes,
-//            runs the destructors of the Ult's thread_locals, and exits.
+//            sleeps with all signals blocked from its creation to the Ult's end; then the donor
+//            wakes, runs the destructors of the Ult's thread_locals, and exits.
 // Users:     scheduler only.
 // Threads:   the fields of a ready or parked Ult belong to the thread that made it so.
 // See also:  scheduler/worker.h, docs/scheduler.md.
@@ -29,14 +29,15 @@ class Ult final : public Execution {
   void place_on(Worker& worker) noexcept {
     worker_.store(&worker, std::memory_order_relaxed);
   }
-  // It is away from its origin and becomes ready: goes back if a thief took it long ago.
+  // The Ult is away from its origin and becomes ready: it returns if a thief took it long ago.
   // Caller: the thread that has woken it.
   void consider_return() noexcept;
-  // Queues the Ult on its worker after its kernel thread has lost that. Switches: yes; comes
-  // back inside the runtime (enter() holds).
+  // Queues the Ult on its worker after its kernel thread has lost the worker. Switches: yes;
+  // returns inside the runtime (enter() holds).
   void return_to_worker() noexcept;
-  // The stack has been left for good: the donor wakes, runs the thread's destructors and ends. After
-  // the last Ult of a scheduler that one may end, too: nothing is touched afterwards.
+  // The stack has been left for good: the donor wakes, runs the thread's
+  // destructors and exits. After the last Ult has ended the scheduler
+  // may be destroyed, too: nothing is touched afterwards.
   // Caller: the carrier that has left it.
   void end() noexcept {
     ended.store(true, std::memory_order_release);
@@ -54,8 +55,8 @@ class Ult final : public Execution {
   uint64_t number = 0;        // in the order of spawn()
   uint32_t region_depth = 0;  // nested BlockingRegions
   bool may_move = true;       // to an idle worker, while it is ready
-  Worker* origin = nullptr;   // the worker it was made for
-  uint64_t taken_ns = 0;  // when a thief took it from there; 0: it is where it is to be
+  Worker* origin = nullptr;   // the worker it was created for
+  uint64_t taken_ns = 0;  // when a thief took it from there; 0: it is where it belongs
   std::atomic<uint64_t> cpu_time_ns{0};  // see cpu_time.h; written by its carrier
 
   // The donor sleeps here until the Ult has ended.

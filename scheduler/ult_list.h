@@ -1,7 +1,7 @@
 #pragma once
 // UltList: all user-level threads of a scheduler, and how many of them have not ended.
 //
-// Role:      keeps each Ult from spawn() until wait_all() has seen its end; reports walk along it.
+// Role:      stores each Ult from spawn() until wait_all() has seen its end; reports walk along it.
 // Users:     scheduler only.
 // Threads:   any. Ult::end() counts down without the lock.
 // See also:  scheduler/quiescence.h.
@@ -17,13 +17,13 @@ namespace mpc::sched {
 
 class UltList {
  public:
-  // Before the donor starts, which may take long: a report must not miss a live Ult, nor take the
-  // parked ones for all while another one is on its way.
+  // Called before the donor starts, which may take long: a report must not miss a live Ult, nor
+  // take the parked ones for all Ults while another one is being created.
   void add(Ult& ult);
-  // It could not be started.
+  // For an Ult that could not be started.
   void remove(Ult& ult);
 
-  // Waits until all have ended, and gives them away. Caller: a kernel thread.
+  // Waits until all have ended, and hands them to the caller. Caller: a kernel thread.
   std::vector<Ult*> wait_for_all();
 
   // Calls visit(Ult&) for each that has not ended. None is freed meanwhile.
@@ -33,9 +33,9 @@ class UltList {
     for (Ult* ult : ults_)
       if (!ult->ended.load(std::memory_order_acquire)) visit(*ult);
   }
-  // relaxed: who needs to know more asks has_only().
+  // Relaxed: a caller that needs certainty asks has_only().
   bool is_empty() const noexcept { return live_.load(std::memory_order_relaxed) == 0; }
-  // Is there one that has not ended, and does test(Ult&) hold for all of these?
+  // Is there an Ult that has not ended, and does test(Ult&) hold for all such Ults?
   template <class Test>
   bool has_only(Test test) {
     const Locked lock(lock_);
@@ -48,7 +48,7 @@ class UltList {
  private:
   Mutex lock_;
   std::vector<Ult*> ults_ MPC_GUARDED_BY(lock_);
-  FutexWord live_{0};  // that have not ended
+  FutexWord live_{0};  // number that have not ended
 };
 
 }  // namespace mpc::sched

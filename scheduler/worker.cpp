@@ -41,17 +41,17 @@ Ult* Worker::pop() noexcept {
 
 Ult* Worker::steal(Worker& victim) noexcept {
   if (!victim.has_ready()) return nullptr;
-  // A victim that computes does not look at its inbox: empty it. The exchange takes the whole
-  // stack, so any number of takers is safe.
+  // A victim that computes does not check its inbox, so the thief empties it. The exchange takes
+  // the whole stack, so any number of takers is safe.
   victim.drain_inbox();
   Ult* ult = nullptr;
   {
     QueueLock lock(victim);
     ult = victim.take_oldest();
   }
-  // While we carried the inbox over, its owner may have found nothing and gone to sleep, and
-  // the pusher had seen it awake. This read-modify-write and the exchange in sleep() are
-  // ordered: if ours is first, the owner's one acquires our stores to head_; else we see 1.
+  // While the thief moved the inbox, its owner may have found nothing and gone to sleep, and
+  // the pusher had seen the owner awake. This read-modify-write and the exchange in sleep() are
+  // ordered: if ours is first, the owner's acquires our stores to head_; otherwise we see 1.
   if (victim.sleeping_.fetch_add(0, std::memory_order_seq_cst) != 0 &&
       victim.has_ready())
     victim.wake();
@@ -118,10 +118,10 @@ Worker::Slept Worker::sleep(WakeSet* descriptors) noexcept {
   sleeping_.exchange(on, std::memory_order_seq_cst);
   const uint64_t deadline = next_deadline_ns();
   const bool has_task = task_path_ != nullptr && task_path_->begin_sleep(index_);
-  // seq_cst like the exchange above, or it could be done before that. What a thief carries into
+  // seq_cst like the exchange above, or it could be done before that. What a thief moves into
   // head_ is ordered by the exchange alone: see steal().
   const bool has_mail = !inbox_.is_empty(std::memory_order_seq_cst);
-  // The stop flag is the second thing that a waker may set before it looks at sleeping_.
+  // The stop flag is the second thing that a waker may set before it reads sleeping_.
   const bool sleeps = !has_task && !has_mail && !has_ready() &&
                       !stopping_.load(std::memory_order_seq_cst);
   Slept slept = sleeps ? Slept::kUntilWoken : Slept::kNot;
@@ -140,7 +140,8 @@ Worker::Slept Worker::sleep(WakeSet* descriptors) noexcept {
   return slept;
 }
 
-// Only of a sleep that had lasted: a core that has just begun to sleep, or not yet, wakes sooner.
+// Counts only sleeps that had lasted: a core that has just
+// fallen asleep, or not quite, wakes sooner.
 void Worker::note_wake_time(uint64_t since_ns) noexcept {
   constexpr uint64_t kAsleepNs = 50'000;
   const uint64_t woken_ns = woken_at_ns_.exchange(0, std::memory_order_relaxed);
@@ -230,7 +231,7 @@ void Worker::fire_timers() noexcept {
     uint32_t seen = Execution::kParked;
     const bool ours = ult.claim_wake(seen);
     if (!ours && seen == Execution::kHeld) {
-      // A report looks at it; try again in a moment.
+      // A report holds the Ult; try again in a moment.
       constexpr uint64_t kHeldRetryNs = 1'000'000;
       ult.deadline_ns = now + kHeldRetryNs;
       sift_down(timers_, 0);

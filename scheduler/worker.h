@@ -3,7 +3,7 @@
 //
 // Role:      the "P" of the P/M/G scheme: what a kernel thread (Carrier) must hold in order to
 //            run user-level threads. It can be taken from a kernel thread that is blocked and
-//            given to another one; nothing in here depends on which one holds it.
+//            given to another one; nothing in here depends on which thread holds it.
 // Users:     scheduler only; the layers above see an opaque name.
 // Threads:   "owner" is the carrier that holds the worker, inside the runtime.
 // See also:  scheduler/carrier.h, docs/scheduler.md.
@@ -29,7 +29,7 @@ class WakeSet;
 
 class Worker {
  public:
-  // stopping: of the scheduler, which has set it before it wakes all workers for the last time.
+  // stopping: the scheduler's flag, which is set before all workers are woken for the last time.
   // shared: other workers may steal(); then the run queue is locked.
   Worker(SchedulerImpl& scheduler, const std::atomic<bool>& stopping, int index,
          int core, bool shared)
@@ -42,7 +42,7 @@ class Worker {
 
   int index() const noexcept { return index_; }
   int core() const noexcept { return core_; }
-  // Whose it is; the worker itself asks it nothing.
+  // The scheduler that owns the worker; the worker itself calls nothing of it.
   SchedulerImpl& scheduler() const noexcept { return scheduler_; }
 
   // Appends to the run queue. Caller: the owner. Cost: 2 ns.
@@ -50,7 +50,7 @@ class Worker {
   // Takes the oldest ready Ult, or null; empties the inbox first and fires due timers.
   // Caller: the owner.
   Ult* pop() noexcept;
-  // Should a switch go to the carrier, which runs a task? The core's own queue is looked at
+  // Should a switch go to the carrier, which runs a task? The core's own queue is checked
   // each time, the shared ones now and then. Caller: the owner.
   // Cost: one load of the owner's line until a first task is submitted; then 1 ns.
   bool wants_task() const noexcept {
@@ -62,18 +62,19 @@ class Worker {
     return switch_count.load(std::memory_order_relaxed) % kSwitchesPerLook == 0 &&
            !path->looks_empty();
   }
-  // Is a task here that this worker may run? A hint. Caller: any. Cost: as wants_task().
+  // Is there a task that this worker may run? A hint. Caller: any. Cost: as wants_task().
   bool has_task() const noexcept {
     const TaskPath* const path = used_path_.load(std::memory_order_relaxed);
     return path != nullptr && !path->looks_empty();
   }
   void set_tasks(const TaskPath& path) noexcept { task_path_ = &path; }
-  // The first task of the scheduler is about to be queued: look for tasks from now on. Caller: any.
+  // The first task of the scheduler is about to be queued:
+  // check for tasks from now on. Caller: any.
   void begin_tasks() noexcept {
     used_path_.store(task_path_, std::memory_order_relaxed);
   }
 
-  // Who looks at sources of events; null: there is none, so nobody does. Caller: any.
+  // The poller of the sources of events; null: there is none, so nothing is polled. Caller: any.
   Poller* poller() const noexcept {
     return poller_.load(std::memory_order_acquire);  // pairs with set_poller()
   }
@@ -82,50 +83,53 @@ class Worker {
     set_spins(Spins::kForAll);
   }
 
-  // What may come while a rank waits actively here: nothing, as nobody else runs; something of another
-  // worker; the same, or something of a source of events. Caller: any.
+  // What may arrive while a rank waits actively here: nothing, because no other thread runs;
+  // something from another worker; the same, or something from a source of events. Caller: any.
   enum class Spins : uint8_t { kInVain, kForWorkers, kForAll };
   Spins spins() const noexcept { return spins_.load(std::memory_order_relaxed); }
   void set_spins(Spins spins) noexcept {
     spins_.store(spins, std::memory_order_relaxed);
   }
 
-  // Is there anything else to do than to go on? Caller: the owner.
+  // Does the worker have anything else to run than the caller? Caller: the owner.
   bool needs_switch() noexcept {
     return has_ready() || has_task() ||
            (next_deadline_ns() != kNever && next_deadline_ns() <= now_ns());
   }
-  // Takes the oldest ready Ult of another worker for this one, or null. Caller: the owner of
-  // this worker. Both must have been made with shared = true.
+  // Takes the oldest ready Ult of another worker for this one, or returns null. Caller: the owner
+  // of this worker. Both must have been created with shared = true.
   Ult* steal(Worker& victim) noexcept;
-  // Takes the oldest ready Ult that may move, or null; empties the inbox first.
-  // Caller: the owner, or the thief that holds it still (Carrier::take_ready_of).
+  // Takes the oldest ready Ult that may move, or returns null; empties the inbox first.
+  // Caller: the owner, or the thief that holds the worker still (Carrier::take_ready_of).
   Ult* take_movable() noexcept;
   // Takes everything that is ready, as a chain, the oldest first. Caller: the owner.
   Ult* pop_all() noexcept;
   // Hands over a ready Ult. Caller: any. Order: release, pairs with the acquire in pop().
   void push_remote(Ult& ult) noexcept;
-  // Something to run? Caller: any (a hint unless the caller is the owner).
+  // Is an Ult ready? Caller: any (a hint unless the caller is the owner).
   bool has_ready() const noexcept {
     return head_.load(std::memory_order_relaxed) != nullptr || !inbox_.is_empty();
   }
 
-  // push_remote() for a chain (linked by Ult::next, the first one runs first).
+  // push_remote() for a chain (linked by Ult::next; the first one runs first).
   void push_chain(Ult& first) noexcept;
 
-  // Sleeps until push_remote(), wake() or the next timer; where `descriptors` are given, on these and
-  // not on the futex, so that what comes there ends it, too. Caller: the owner, with an empty queue.
+  // Sleeps until push_remote(), wake() or the next timer. If `descriptors` are given, it sleeps on
+  // them and not on the futex, so that their events end it,
+  // too. Caller: the owner, with an empty queue.
   enum class Slept : uint8_t { kNot, kUntilWoken, kUntilCalled };
   Slept sleep(WakeSet* descriptors = nullptr) noexcept;
-  // Ends sleep(). Returns false if it did not sleep, or somebody else was first. Caller: any.
+  // Ends sleep(). Returns false if the worker did not sleep,
+  // or another caller woke it. Caller: any.
   bool wake() noexcept;
   bool is_sleeping() const noexcept {
     return sleeping_.load(std::memory_order_relaxed) != 0;
   }
 
-  // Nothing runs here: it looks for work, or sleeps. Written by the owner; a hint for others.
+  // No Ult runs here: the worker looks for work, or sleeps.
+  // Written by the owner; a hint for others.
   std::atomic<bool> is_idle{true};
-  // What runs here waits actively (SpinBudget). Written by that Ult; a hint for others.
+  // The Ult that runs here waits actively (SpinBudget). Written by that Ult; a hint for others.
   std::atomic<bool> is_spinning{false};
 
   // Timers. Caller: any.
@@ -134,12 +138,12 @@ class Worker {
   uint64_t next_deadline_ns() const noexcept {
     return next_deadline_ns_.load(std::memory_order_relaxed);
   }
-  // Makes every Ult ready whose time has come. Caller: the owner.
+  // Makes every Ult ready whose deadline has passed. Caller: the owner.
   void fire_timers() noexcept;
 
   // The carrier that holds this worker; changed by Carrier::adopt() only.
   std::atomic<Carrier*> carrier{nullptr};
-  // Number of switches done here; the monitor's sign of life. Written by the owner.
+  // number of switches on this worker; the monitor's sign of life. Written by the owner.
   std::atomic<uint64_t> switch_count{0};
   void count_switch() noexcept {
     switch_count.store(switch_count.load(std::memory_order_relaxed) + 1,
@@ -152,7 +156,7 @@ class Worker {
     spun_at_.store(switch_count.load(std::memory_order_relaxed) + 1,
                    std::memory_order_relaxed);
   }
-  // Has it? Caller: the owner, in its idle loop.
+  // Has note_spun() been called since the last switch? Caller: the owner, in its idle loop.
   bool has_spun() const noexcept {
     return spun_at_.load(std::memory_order_relaxed) ==
            switch_count.load(std::memory_order_relaxed);
@@ -165,7 +169,7 @@ class Worker {
   Ult* take_oldest() noexcept MPC_REQUIRES(queue_lock_);
 
   // Held by the owner, or by a thief. Unless shared_ only the owner comes here, or the thread that
-  // holds it still, and nothing is locked: the analysis cannot know that.
+  // holds the worker still, and nothing is locked; clang's analysis cannot know that.
   class MPC_SCOPED_CAPABILITY QueueLock {
    public:
     explicit QueueLock(Worker& worker) noexcept
@@ -182,10 +186,10 @@ class Worker {
     Worker& worker_;
   };
 
-  // The owner's line. head_ is atomic because hints read it.
+  // The owner's cache line. head_ is atomic because hints read it.
   std::atomic<Ult*> head_{nullptr};
   Ult* tail_ MPC_GUARDED_BY(queue_lock_) = nullptr;
-  std::atomic<const TaskPath*> used_path_{nullptr};  // null: nobody submits tasks
+  std::atomic<const TaskPath*> used_path_{nullptr};  // null: no task was ever submitted
   std::atomic<uint64_t> spun_at_{0};                 // a switch_count; see has_spun()
   int index_;
   int core_;
@@ -198,14 +202,16 @@ class Worker {
   std::atomic<Poller*> poller_{nullptr};
   std::atomic<Spins> spins_{Spins::kInVain};
 
-  // Everybody's line.
+  // The cache line that every thread writes.
   alignas(64) MpscStack<Ult, &Ult::next> inbox_;
-  // Not 0: the owner sleeps or is about to; on the futex, or on descriptors: then the bell's is added.
+  // Not 0: the owner sleeps or is about to; on the futex,
+  // or on descriptors: then the bell is added.
   static constexpr uint32_t kOnFutex = 1, kOnDescriptors = 2;
-  // What a waker does who has found `on` there. Also in a place where nothing may be called: Donor.
+  // What a waker does that has found `on` there. Also used where nothing may be called: Donor.
   [[gnu::always_inline]] static void end_sleep(const FutexWord& sleeping,
                                                uint32_t on) noexcept {
-    // A bell that comes after the end of this sleep ends the next one, which then is in vain.
+    // A bell that rings after the end of this sleep ends the
+    // next one, which is then a futile wake-up.
     if (on >= kOnDescriptors) {
       const uint64_t one = 1;
       raw_syscall(SYS_write, static_cast<long>(on - kOnDescriptors),

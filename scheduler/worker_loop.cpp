@@ -42,7 +42,7 @@ void WorkerLoop::run_worker() noexcept {
   }
 }
 
-// What is over when this thread goes on with something else than to look for it.
+// Ends what counts only while this thread looks for work.
 void WorkerLoop::end_idle(Worker& worker) noexcept {
   parts_.tasks.pass_on(worker);
   was_idle_ = false;
@@ -55,9 +55,9 @@ uint64_t WorkerLoop::spin_ns() const noexcept {
                               : std::max(spin_budget_ns(), Poller::idle_spin_ns());
 }
 
-// The last of several ranks has parked, at once, as others were ready then: somebody has to
-// wait actively before this core sleeps. For what comes from outside in any case, also on a single
-// core: to be woken for it takes long.
+// The last of several ranks has parked, without spinning, because others were ready then: so the
+// worker waits actively before this core sleeps. For arrivals from outside it does so in any case,
+// also on a single core, because being woken for them takes long.
 void WorkerLoop::begin_spinning(const Worker& worker) noexcept {
   const uint64_t switches = worker.switch_count.load(std::memory_order_relaxed);
   const bool has_waited = worker.has_spun() || parts_.worker_count == 1;
@@ -80,7 +80,7 @@ void WorkerLoop::idle(Worker& worker) noexcept {
   was_idle_ = true;
   if (taken.task == nullptr) return;
   worker.is_idle.store(false, std::memory_order_relaxed);
-  end_idle(worker);  // others take the other tasks, while this one runs
+  end_idle(worker);  // other workers take the other tasks while this one runs
   tasks.run(worker, taken);
   was_idle_ = true;
   task_spin_end_ns_ = now_ns() + spin_ns();
@@ -90,7 +90,7 @@ inline bool WorkerLoop::look_outside(uint64_t now) noexcept {
   return looks_at_ != nullptr && looks_at_->turn(now, Poller::Looker::kIdle);
 }
 
-// False: it did not sleep.
+// False: the worker did not sleep.
 bool WorkerLoop::sleep(Worker& worker) noexcept {
   parts_.tasks.flush_counts(worker);
   if (looks_at_ == nullptr) return worker.sleep() != Worker::Slept::kNot;
@@ -100,8 +100,8 @@ bool WorkerLoop::sleep(Worker& worker) noexcept {
   return slept != Worker::Slept::kNot;
 }
 
-// Does another worker have a ready thread that it will not run soon? Waits until that is clear; not
-// for one that goes on switching, whose threads are ready for an instant each.
+// Does another worker have a ready thread that it will not run soon? Waits until that is clear, but
+// not for a worker that keeps switching, whose threads are ready for only an instant each.
 bool WorkerLoop::may_steal_soon(Worker& worker) noexcept {
   Theft* theft = parts_.stealing.theft_of(worker);
   if (theft == nullptr) return false;
@@ -113,13 +113,13 @@ bool WorkerLoop::may_steal_soon(Worker& worker) noexcept {
     if (verdict != Theft::Verdict::kSoon) return verdict == Theft::Verdict::kDue;
     if (now >= end || worker.has_ready() || worker.has_task() ||
         worker.next_deadline_ns() <= now || is_stopping())
-      return false;  // sleep() sees all of these but the first
+      return false;  // sleep() checks all of these but the first
     constexpr int kPausesPerClockRead = 16;
     for (int i = 0; i < kPausesPerClockRead; ++i) _mm_pause();
   }
 }
 
-// The next task. After one has run, another is likely: looks as long as a rank would poll.
+// The next task. After one task another is likely: looks for as long as a rank would poll.
 TaskQueues::Taken WorkerLoop::look_for_task(Worker& worker) noexcept {
   constexpr int kPausesPerClockRead = 16;
   Theft* theft = parts_.stealing.theft_of(worker);

@@ -1,8 +1,8 @@
 #pragma once
 // WorkerLoop: what one of our kernel threads does between user-level threads.
 //
-// Role:      waits for a worker, and runs what is ready on it: its own Ults, tasks, Ults of others;
-//            when there is nothing it waits actively for a while, then sleeps.
+// Role:      waits for a worker, and runs what is ready on it: its own Ults, tasks, Ults of others.
+//            When nothing is ready it waits actively for a while, then sleeps.
 // Users:     scheduler only: one on the stack of each carrier.
 // Threads:   the carrier's.
 // See also:  scheduler/carrier.h (the thread, the switch), docs/scheduler.md.
@@ -14,7 +14,7 @@
 //     next Ult: own run queue, inbox, timers; else one of others ----+--> resume() it
 //            | none                                                  |
 //            v                                                       |
-//     idle: look for a task and outside, as long as polling pays     |
+//     idle: look for a task and poll outside, as long as polling pays |
 //           wait until it is clear whether an Ult can be stolen      |
 //           sleep until a push, a wake-up, a timer or a call from outside; or run the task --> from the top
 
@@ -32,7 +32,7 @@ namespace mpc::sched {
 
 class WorkerLoop {
  public:
-  // The parts of a scheduler that it needs.
+  // The parts of a scheduler that the loop needs.
   struct Parts {
     TaskQueues& tasks;
     Stealing& stealing;
@@ -64,8 +64,8 @@ class WorkerLoop {
 
   Carrier& carrier_;
   const Parts parts_;
-  // Since the last idle(): tasks may have come while that counted as looking (TaskQueues::pass_on()),
-  // and this thread may still count as one that polls.
+  // Since the last idle(): tasks may have come while this thread counted as one that looks
+  // (TaskQueues::pass_on()), and it may still count as one that polls.
   bool was_idle_ = false;
   Poller* looks_at_ = nullptr;      // not null: between its begin_look() and end_look()
   uint64_t task_spin_end_ns_ = 0;   // idle() looks for tasks and Ults until then

@@ -45,7 +45,7 @@ class Cluster {
 
   const topo::Machine& machine_;
   int hosts_;
-  uint32_t cores_;  // of a host
+  uint32_t cores_;  // of one host
   int numa_of_host_ = 1;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 // Events: what will happen on the simulated machine, in order of time.
 //
-// Role:      the queue of the discrete-event simulation. Of events at one time, what was pushed first
-//            comes first: the same input gives the same order.
+// Role:      the queue of the discrete-event simulation. Events at the same time come in the order
+//            in which they were pushed: the same input gives the same order.
 // Users:     sim/player.cpp.
 // Threads:   one.
 // See also:  sim/traffic.h (Time).
@@ -18,14 +18,14 @@
 namespace mpc::sim {
 
 enum class EventKind : uint8_t {
-  kActs,        // a node's overhead is over: it does what it is for
+  kActs,        // a node's overhead is over: it does its work
   kPosted,      // a start has posted its receives
   kCopyBegins,  // the latency of a copy is over
   kCopyEnds,    // maybe: see Traffic
-  kArrives,     // a message from another host is there
+  kArrives,     // a message from another host has arrived
   kWorkEnds,    // a reduction is done
   kOffered,     // the progress thread of a rank has noticed that a node is ready
-  kComputed,    // a rank comes to its wait
+  kComputed,    // a rank reaches its wait
 };
 
 struct Event {

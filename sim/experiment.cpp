@@ -9,7 +9,7 @@ namespace mpc::sim {
 
 namespace {
 
-// Bytes: the datatype does not matter here.
+// Counts in bytes: the datatype does not matter here.
 nbc::Shape shape(const Experiment& e, int rank, int ranks, int split) {
   nbc::Shape s;
   s.coll = e.coll;
@@ -92,7 +92,7 @@ Result<Point> simulate(const Experiment& e, int ranks, int max_split, double ful
   if (!blocking) return blocking.error();
   point.blocking_us = *blocking;
   for (int split = 0; split <= max_split; ++split) {
-    if (split > point.height) {  // nothing changes any more
+    if (split > point.height) {  // larger splits change nothing
       point.nonblocking_us.push_back(point.nonblocking_us.back());
       point.overlapped_us.push_back(point.overlapped_us.back());
       continue;

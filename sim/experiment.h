@@ -29,8 +29,8 @@ struct Experiment {
   int arity = 2;                     // of k-nomial trees
   int64_t segment_bytes = 64 << 10;  // of segmented algorithms
   Rules rules;
-  // Of hosts like `machine`; ranks and cores are then those of one host. Trees have to be "tree" or
-  // "tree_segmented": others do not know hosts.
+  // The number of hosts like `machine`; ranks and cores are then those of one host. The algorithm
+  // must be "tree" or "tree_segmented": others do not know hosts.
   int hosts = 1;
 };
 
@@ -39,7 +39,7 @@ struct Point {
   int ranks = 0, height = 0;  // ranks of a host, levels of the whole tree
   double compute_us =
       0;  // C(N) = cores / N * the blocking time with a rank on each core
-  double blocking_us = 0;  // of a blocking call of these ranks, without computation
+  double blocking_us = 0;  // a blocking call of these ranks, without computation
   std::vector<double> nonblocking_us;  // start and wait at once, for S = 0, 1, ...
   std::vector<double> overlapped_us;   // start, compute, wait
   int best_split = 0;                  // lowest S on ties
@@ -48,7 +48,7 @@ struct Point {
   double chosen_us() const { return overlapped_us[static_cast<size_t>(chosen_split)]; }
 };
 
-// The schedules of all ranks, of all hosts.
+// The schedules of all ranks on all hosts.
 // Errors: those of nbc::build().
 Result<std::vector<std::shared_ptr<const nbc::Schedule>>> build_all(
     const Experiment& experiment, int ranks, int split);

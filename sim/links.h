@@ -1,8 +1,8 @@
 #pragma once
 // Links: the network between simulated hosts.
 //
-// Role:      each host has one link, which sends one message at a time and receives one at a time, in the
-//            order in which they were begun; nothing else is between hosts.
+// Role:      each host has one link, which sends one message at a time and receives one at a time,
+//            in the order in which they began; there is nothing else between hosts.
 // Users:     sim/player.cpp.
 // Threads:   one.
 // See also:  nbc/model/parameters.h (NetworkCost), nbc/model/network.h.
@@ -23,7 +23,7 @@ class Links {
         sends_until_(static_cast<size_t>(hosts)),
         receives_until_(static_cast<size_t>(hosts)) {}
 
-  // Returns: when the last byte arrives.
+  // Returns when the last byte arrives.
   Time begin(Time now, uint32_t from, uint32_t to, int64_t bytes) {
     Time& sends = sends_until_[from];
     Time& receives = receives_until_[to];

@@ -29,7 +29,7 @@ Result<> NodeTable::load(const Schedules& schedules, const Placement& placement,
 }
 
 // Which send meets which receive does not depend on time: messages between the same ranks with
-// the same tag are in order in both schedules.
+// the same tag have the same order in both schedules.
 Result<> NodeTable::match() {
   using Message = std::tuple<uint32_t, uint32_t, int, uint32_t>;  // from, to, tag, node
   std::vector<Message> sends, receives;
@@ -55,8 +55,8 @@ Result<> NodeTable::match() {
   return {};
 }
 
-// Kept nodes whose predecessors and partners are all startable. Found as what is left after
-// taking away what is not, until nothing changes.
+// Kept nodes whose predecessors and partners are all startable. They are what remains after all
+// others have been removed, repeatedly until nothing changes.
 void NodeTable::find_startable() {
   std::vector<uint32_t> not_startable;
   for (uint32_t id = 0; id < size(); ++id) {

@@ -1,8 +1,9 @@
 #pragma once
-// NodeTable: the nodes of all ranks' schedules under one numbering, and how far each of them is.
+// NodeTable: the nodes of all ranks' schedules under one
+// numbering, and the progress of each of them.
 //
 // Role:      pairs each send with its receive, and finds what can be done within the starts of all
-//            ranks; then holds what the simulation knows of a node.
+//            ranks; then stores what the simulation knows about each node.
 // Users:     sim/player.cpp, sim/progress_threads.h.
 // Threads:   one.
 // See also:  nbc/schedule/schedule.h.
@@ -22,7 +23,7 @@ namespace mpc::sim {
 inline constexpr uint32_t kNone = UINT32_MAX;  // no node, core, rank
 
 struct NodeState {
-  uint32_t waiting = 0;      // predecessors
+  uint32_t waiting = 0;      // predecessors not yet complete
   uint32_t partner = kNone;  // the other end of a message
   int rank = 0;
   bool is_kept = false;       // for the application core
@@ -34,7 +35,7 @@ class NodeTable {
  public:
   using Schedules = std::vector<std::shared_ptr<const nbc::Schedule>>;  // by rank
 
-  // `all_on_application`: as a blocking call, every node is for the application core.
+  // `all_on_application`: as in a blocking call, every node is for the application core.
   // Errors: kInternal: the schedules do not match.
   Result<> load(const Schedules& schedules, const Placement& placement,
                 bool all_on_application);
@@ -46,13 +47,13 @@ class NodeTable {
   uint32_t rank_of(uint32_t id) const {
     return static_cast<uint32_t>(states_[id].rank);
   }
-  // The number of a rank's first node: its others follow as in the schedule.
+  // The number of a rank's first node: its other nodes follow as in the schedule.
   uint32_t first_of(uint32_t rank) const { return first_[rank]; }
-  // As the rank's schedule numbers them.
+  // Numbered as in the rank's schedule.
   std::span<const nbc::NodeId> successors(uint32_t id) const {
     return (*schedules_)[rank_of(id)]->successors(node(id));
   }
-  // The ranks between which the copy goes that this node stands for.
+  // The ranks between which the copy runs that this node stands for.
   std::pair<uint32_t, uint32_t> ends(uint32_t id) const;
 
  private:

@@ -10,7 +10,7 @@ namespace mpc::sim {
 
 namespace {
 
-// The same on each host, whose cores have the next numbers.
+// Repeats the numbers for each host, whose cores have the next numbers.
 void repeat(std::vector<int>& numbers, int hosts, int cores) {
   const size_t count = numbers.size();
   for (int host = 1; host < hosts; ++host)

@@ -1,5 +1,5 @@
 #pragma once
-// Placement: which core runs which rank, and which does whose communication.
+// Placement: which core runs which rank, and which core does whose communication.
 //
 // Role:      ranks in order on N cores, the other cores between them for communication.
 // Users:     sim/player.h.
@@ -22,7 +22,7 @@ struct Placement {
 
 // Communication cores lie evenly between the ranks, so that each rank has one close by; ranks
 // share them in equal parts, neighbours the same one.
-// `hosts` machines in a row, `ranks` on each: all are alike.
+// `hosts` identical machines in a row, with `ranks` on each.
 // Requires: 1 <= ranks <= cores of the machine.
 Placement place(const topo::Machine& machine, int ranks, int hosts = 1);
 

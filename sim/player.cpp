@@ -20,7 +20,7 @@ using nbc::Node;
 using nbc::NodeId;
 using nbc::NodeKind;
 
-// A node that waits for a core. Earlier first, then the upper levels of the tree.
+// A node that waits for a core. Earlier nodes first, then those of upper levels of the tree.
 struct Offer {
   Time since;
   int level;
@@ -72,7 +72,7 @@ class Simulation {
   uint32_t own_core(uint32_t rank) const {
     return static_cast<uint32_t>(placement_.core_of_rank[rank]);
   }
-  // Of a message: does it go to another host?
+  // Does a message go to another host?
   bool is_remote(uint32_t id) const {
     const auto [a, b] = nodes_.ends(id);
     return cluster_.host_of(own_core(a)) != cluster_.host_of(own_core(b));
@@ -164,8 +164,8 @@ void Simulation::offer(uint32_t id, uint32_t by_core) {
     events_.push(now_ + ticks(p_.handover_us), EventKind::kOffered, own, id);
 }
 
-// Messages are posted at once; only what takes long is for a progress thread: the copy of a
-// message that has both ends, and local work.
+// Messages are posted at once; a progress thread gets only what takes long: the copy of a message
+// that has both ends, and local work.
 void Simulation::offer_in_background(uint32_t id, uint32_t by_core) {
   const NodeState& state = nodes_[id];
   if (state.partner != kNone) {
@@ -280,10 +280,10 @@ void Simulation::begin_copy(uint32_t core, uint32_t id) {
       cluster_.numa(core_a), cluster_.numa(core_b));
   if (copying_.size() <= copy) copying_.resize(copy + 1);
   copying_[copy] = {core, id};
-  cores_[core].busy -= now_;  // and plus the end
+  cores_[core].busy -= now_;  // the end is added later
 }
 
-// To another host, by the links.
+// Transfers to another host, over the links.
 void Simulation::transfer(uint32_t id, double fixed_us) {
   nodes_[id].is_taken = true;
   const bool is_send = node(id).kind == NodeKind::kSend;
@@ -308,7 +308,7 @@ void Simulation::complete(uint32_t id, uint32_t by_core) {
   look_again(own_core(rank));
 }
 
-// From start to computation, from wait to the end.
+// The rank goes from start to computation, or from wait to the end.
 void Simulation::move_on(uint32_t rank) {
   RankState& state = ranks_[rank];
   CoreState& core = cores_[own_core(rank)];
@@ -374,7 +374,7 @@ Result<Outcome> Simulation::play() {
   look_at_cores();
   while (!events_.is_empty()) {
     now_ = events_.next_time();
-    // All that happens at this time, then who may go on, then what copies get.
+    // Handles all events of this time, then the ranks that may continue, then the rates of copies.
     while (!events_.is_empty() && events_.next_time() == now_) handle(events_.pop());
     look_at_cores();
     traffic_.settle(now_);

@@ -1,5 +1,5 @@
 #pragma once
-// Player: plays the schedules of all ranks on a simulated machine.
+// Player: executes the schedules of all ranks on a simulated machine.
 //
 // Role:      a discrete-event simulation of one non-blocking collective with computation:
 //            every rank starts it, computes, and waits. The schedules are the real ones.
@@ -8,16 +8,16 @@
 // See also:  docs/overlap-model.md (what is simulated and what is not), sim/placement.h,
 //            sim/node_table.h, sim/progress_threads.h, sim/events.h, sim/traffic.h.
 //
-// Who runs a node:
+// What runs a node:
 //   Where::kAny          a progress thread, of a message the receiver's or the sender's, on a
 //                        communication core; without one, as kApplication
-//   Where::kApplication  the rank's own core: at the start what can be done then, else in wait
-// Receives that are ready at the start are posted by the start, whoever does the rest. Whoever
-// of send and receive comes second does the copy. A thread does what became ready first, stays
-// on its core if that is free and else takes the closest free one; where none is, the next core
-// to become free goes on with the thread that has waited longest.
+//   Where::kApplication  the rank's own core: in the start if it can be done then, else in wait
+// Receives that are ready at the start are posted by the start, whoever does the other nodes. Of
+// send and receive, the side that comes second does the copy. A thread does what became ready
+// first, stays on its core if that is free and else takes the closest free one; if none is free,
+// the next core that becomes free continues with the thread that has waited longest.
 // Between hosts a message begins when both ends are posted, in the background as soon as that is noticed;
-// then the hosts' links carry it, and no core is busy with it.
+// then the hosts' links carry it, and it keeps no core busy.
 
 #include <memory>
 #include <vector>
@@ -40,12 +40,12 @@ enum class StartRule : uint8_t {
 struct Rules {
   StartRule start = StartRule::kStays;
   bool waits_help = false;  // a rank in wait also runs its own kAny nodes
-  bool cores_help = false;  // idle communication cores run kApplication nodes, too
+  bool cores_help = false;  // idle communication cores also run kApplication nodes
   bool all_on_application = false;  // as a blocking call: every node as kApplication
 };
 
 struct Run {
-  const topo::Machine* machine = nullptr;  // a host
+  const topo::Machine* machine = nullptr;  // one host
   const nbc::Parameters* parameters = nullptr;
   const Placement* placement = nullptr;
   const std::vector<std::shared_ptr<const nbc::Schedule>>* schedules =

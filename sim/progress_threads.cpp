@@ -25,7 +25,8 @@ void ProgressThreads::note_change(uint32_t core) {
   changed_.push_back(cluster_.host_of(core));
 }
 
-// The receiver's for a copy, or the sender's if that can begin sooner; else the node's own.
+// A copy belongs to the receiver's thread, or to the sender's if that
+// can begin sooner; other nodes to their own rank's.
 uint32_t ProgressThreads::thread_for(uint32_t id, uint32_t by_core) const {
   if (nodes_[id].partner == kNone) return nodes_.rank_of(id);
   const uint32_t partner = nodes_.rank_of(nodes_[id].partner);
@@ -41,7 +42,7 @@ uint32_t ProgressThreads::thread_for(uint32_t id, uint32_t by_core) const {
   return begins_at_once ? sender : receiver;
 }
 
-// A thread that completes what its own local work waits for goes on with that at once.
+// A thread that completes the last dependency of its own local work continues with that at once.
 void ProgressThreads::queue(uint32_t id, uint32_t by_core) {
   const uint32_t rank = thread_for(id, by_core);
   Thread& thread = threads_[rank];
@@ -57,8 +58,8 @@ void ProgressThreads::queue(uint32_t id, uint32_t by_core) {
   note_change(home_of(rank));
 }
 
-// The core where the thread was if that is near, else the closest one. Cores are in the order of the topology's
-// tree: the closest one is the next on either side. Requires: there is one.
+// The core where the thread was if that is near, else the closest one. Cores are in the order of
+// the topology's tree: the closest one is the next on either side. Requires: a core is free.
 uint32_t ProgressThreads::free_core_near(const Thread& thread, uint32_t rank) const {
   const uint32_t home = home_of(rank);
   const std::set<uint32_t>& free = host_of(home).free_cores;
@@ -75,8 +76,8 @@ uint32_t ProgressThreads::free_core_near(const Thread& thread, uint32_t rank) co
   return distance(below) < distance(*above) ? below : *above;
 }
 
-// Threads that have waited longest first, on whichever cores are free: those take ready threads
-// from each other.
+// Runs the threads that have waited longest first, on whichever cores are free: free cores take
+// ready threads from each other.
 void ProgressThreads::run_ready() {
   for (const uint32_t host : changed_) run_host(hosts_[host]);
   changed_.clear();
@@ -91,7 +92,7 @@ void ProgressThreads::run_host(Host& host) {
   }
 }
 
-// False: somebody else has done all of it.
+// False: other cores have done all of it.
 bool ProgressThreads::run_thread(uint32_t rank, uint32_t core) {
   Thread& thread = threads_[rank];
   while (!thread.nodes.empty()) {
@@ -109,7 +110,7 @@ bool ProgressThreads::run_thread(uint32_t rank, uint32_t core) {
   return false;
 }
 
-// A communication core has done a node: others of the thread wait behind other threads.
+// A communication core has done a node: the thread's other nodes wait behind other threads.
 void ProgressThreads::leave_core(uint32_t core) {
   const uint32_t rank = thread_of_core_[core];
   if (threads_[rank].at_once > 0 && run_thread(rank, core)) return;

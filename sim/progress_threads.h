@@ -22,24 +22,24 @@ namespace mpc::sim {
 
 class ProgressThreads {
  public:
-  // A communication core begins with a node.
+  // Called when a communication core begins a node.
   using Take = std::function<void(uint32_t core, uint32_t node)>;
 
   ProgressThreads(const Cluster& cluster, const Placement& placement,
                   const NodeTable& nodes, Take take);
 
-  // For a node that is ready; `by_core` has made it so.
+  // Queues a node that is ready; `by_core` has made it so.
   void queue(uint32_t id, uint32_t by_core);
-  // Ready threads on free cores, as far as there are any.
+  // Runs ready threads on free cores, as far as there are any.
   void run_ready();
   // A communication core has done its node.
   void leave_core(uint32_t core);
 
  private:
-  // A rank's, as in scheduler/progress.
+  // A rank's progress thread, as in scheduler/progress.
   struct Thread {
     std::deque<uint32_t> nodes;
-    // So many of them are done before the core looks for other threads.
+    // So many of its nodes are done before the core turns to other threads.
     size_t at_once = 0;
     bool is_active = false;  // waits for a core, or has one
     uint32_t core = kNone;   // where it was last
@@ -48,7 +48,7 @@ class ProgressThreads {
   struct Host {
     std::deque<uint32_t> ready;     // threads that wait for a core
     std::set<uint32_t> free_cores;  // communication cores without a thread
-    bool is_changed = false;        // and stands in changed_
+    bool is_changed = false;        // and is in changed_
   };
   Host& host_of(uint32_t core) { return hosts_[cluster_.host_of(core)]; }
   const Host& host_of(uint32_t core) const { return hosts_[cluster_.host_of(core)]; }
@@ -65,10 +65,11 @@ class ProgressThreads {
   const Placement& placement_;
   const NodeTable& nodes_;
   Take take_;
-  std::vector<Thread> threads_;           // by rank
-  std::vector<uint32_t> thread_of_core_;  // whose runs there; kNone: nobody's
+  std::vector<Thread> threads_;  // by rank
+  // The rank whose thread runs there; kNone: nobody's.
+  std::vector<uint32_t> thread_of_core_;
   std::vector<Host> hosts_;
-  std::vector<uint32_t> changed_;  // hosts, since run_ready() has last looked
+  std::vector<uint32_t> changed_;  // hosts that have changed since the last run_ready()
 };
 
 }  // namespace mpc::sim

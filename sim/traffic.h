@@ -1,5 +1,5 @@
 #pragma once
-// Traffic: the copies under way, and how fast each is while they share memory.
+// Traffic: the copies under way, and the speed of each while they share memory.
 //
 // Role:      bandwidth of the simulated machine: a copy has its own rate, and all copies that
 //            touch a NUMA node share that node's.
@@ -24,7 +24,7 @@ inline double microseconds(Time time) {
 
 class Traffic {
  public:
-  // A copy with this number would end at this time, as things stand now. Called again when
+  // The copy with this number would end at this time, as things stand now. Called again when
   // that changes; the last call counts.
   using Expected = std::function<void(uint32_t copy, uint32_t version, Time end)>;
 
@@ -33,8 +33,8 @@ class Traffic {
         nodes_(static_cast<size_t>(numa_count)),
         expected_(std::move(expected)) {}
 
-  // Returns: the copy's number, which may be used again after end(). Call settle() when all
-  // that happens at `now` has happened.
+  // Returns the copy's number, which may be used again after end(). Call settle() after everything
+  // that happens at `now`.
   uint32_t begin(Time now, int64_t bytes, double own_gbs, int numa_a, int numa_b);
   // Is this the latest expectation?
   bool is_current(uint32_t copy, uint32_t version) const {
@@ -50,7 +50,7 @@ class Traffic {
     int numa[2] = {0, 0};
     double left_bytes = 0;
     double own_gbs = 0, gbs = 0;
-    Time since = 0;  // left_bytes is of this time
+    Time since = 0;  // left_bytes is the value at this time
   };
   struct Node {
     std::vector<uint32_t> copies;

@@ -9,8 +9,8 @@ namespace mpc::nbc {
 
 namespace {
 
-// Both forms look the same from here: a block per rank in the receive buffer, and this rank's
-// own block somewhere.
+// Both forms look the same here: each rank has a block in the receive buffer, and this rank's
+// own block lies somewhere.
 class Blocks {
  public:
   explicit Blocks(const Shape& s) : s_(s), is_v_(s.coll == Coll::kAllgatherv) {}
@@ -23,12 +23,12 @@ class Blocks {
                     s_.recv_count);
   }
   int64_t bytes(int i) const { return total_bytes(at(i).count, s_.recv_type); }
-  // This rank's block before anything has happened.
+  // This rank's block before any data has moved.
   BufferRef own() const {
     if (s_.is_in_place) return at(s_.rank);
     return elements(kSendBuffer, kSendType, s_.send_type, 0, s_.send_count);
   }
-  // Copies the own block to where the others' stand.
+  // Copies the own block to its place among the others.
   NodeId copy_own(B& b) const {
     if (s_.is_in_place || bytes(s_.rank) == 0) return kNoNode;
     return b.copy(own(), at(s_.rank));
@@ -50,7 +50,8 @@ void allgather_linear(B& b, const Shape& s) {
   blocks.copy_own(b);
 }
 
-// Block by block round the ring: that of the ranks, or one that crosses between processes as rarely as it can.
+// Block by block round a ring: in rank order, or a ring that crosses between processes as rarely as
+// possible.
 void allgather_ring(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size;
@@ -59,7 +60,7 @@ void allgather_ring(B& b, const Shape& s) {
   if (s.homes != nullptr) ring = s.homes->outside().order(0);
   const auto me =
       static_cast<int>(std::find(ring.begin(), ring.end(), s.rank) - ring.begin());
-  // The rank so many places before this one.
+  // The rank that is so many places before this one in the ring.
   const auto before = [&](int places) {
     return ring[static_cast<size_t>((me - places + n) % n)];
   };
@@ -82,14 +83,14 @@ void allgather_ring(B& b, const Shape& s) {
   blocks.copy_own(b);
 }
 
-// All to rank 0, and the whole down a tree: 2(n-1) messages.
+// All blocks go to rank 0, and the whole result goes down a tree: 2(n-1) messages.
 void allgather_gather_bcast(B& b, const Shape& s) {
   const Blocks blocks(s);
   const bool is_v = s.coll == Coll::kAllgatherv;
   int64_t all_bytes = 0;
   for (int i = 0; i < s.size; ++i) all_bytes += blocks.bytes(i);
   const Tree tree = shape_tree(fit_tree(TreeKind::kPlaces, s, all_bytes), s, 0);
-  // The v form has a block anywhere, so the whole goes down packed.
+  // In the v form a block may lie anywhere, so the whole result goes down packed.
   const BufferRef whole =
       is_v ? byte_scratch(b, all_bytes)
            : elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.size * s.recv_count);
@@ -127,8 +128,8 @@ void allgather_gather_bcast(B& b, const Shape& s) {
   bcast_down(b, tree, whole, complete, 1);
 }
 
-// log2(n) steps; after step k a rank has the blocks of the 2^(k+1) ranks from itself on. Block
-// i of the packed scratch is that of rank + i.
+// log2(n) steps; after step k a rank has the blocks of the next 2^(k+1) ranks, itself included.
+// Block i of the packed scratch memory belongs to rank + i.
 void allgather_bruck(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size;
@@ -145,7 +146,7 @@ void allgather_bruck(B& b, const Shape& s) {
     have.push_back(with_level(
         b, b.recv(from, bytes_at(all, distance * block, count * block), step), step));
   }
-  // Ranks rank..n-1 stand first, then 0..rank-1.
+  // The blocks of ranks rank..n-1 come first, then those of 0..rank-1.
   const int tail = n - s.rank;
   const NodeId last = b.copy(bytes_at(all, 0, tail * block),
                              elements(kRecvBuffer, kRecvType, s.recv_type,
@@ -158,7 +159,7 @@ void allgather_bruck(B& b, const Shape& s) {
   for (NodeId node : have) b.connect(node, first);
 }
 
-// Exchange of all that both have with rank ^ 2^k, straight in the receive buffer.
+// Exchanges all blocks that both have with rank ^ 2^k, directly in the receive buffer.
 void allgather_recursive_doubling(B& b, const Shape& s) {
   const Blocks blocks(s);
   std::vector<NodeId> have{blocks.copy_own(b)};
@@ -175,7 +176,7 @@ void allgather_recursive_doubling(B& b, const Shape& s) {
   }
 }
 
-// First bytes of the blocks first, first + 1, ... (mod n) packed one behind the other.
+// Byte offsets of the blocks first, first + 1, ... (mod n) packed one behind the other.
 std::vector<int64_t> packed_offsets(const Blocks& blocks, int first, int n) {
   std::vector<int64_t> out(static_cast<size_t>(n) + 1);
   for (int i = 0; i < n; ++i)
@@ -184,7 +185,8 @@ std::vector<int64_t> packed_offsets(const Blocks& blocks, int first, int n) {
   return out;
 }
 
-// Block i of the packed ones is that of rank first + i: to where the user wants them.
+// Moves the packed blocks, of which block i belongs to rank
+// first + i, to where the user wants them.
 void unpack(B& b, const Shape& s, const Blocks& blocks, const BufferRef& all,
             const std::vector<int64_t>& offsets, int first,
             const std::vector<NodeId>& have) {
@@ -199,7 +201,7 @@ void unpack(B& b, const Shape& s, const Blocks& blocks, const BufferRef& all,
   }
 }
 
-// As allgather_bruck, with blocks of any size.
+// Like allgather_bruck, with blocks of any size.
 void allgatherv_bruck(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size;
@@ -225,7 +227,7 @@ void allgatherv_bruck(B& b, const Shape& s) {
   unpack(b, s, blocks, all, offsets, s.rank, have);
 }
 
-// As allgather_recursive_doubling, packed in rank order.
+// Like allgather_recursive_doubling, packed in rank order.
 void allgatherv_recursive_doubling(B& b, const Shape& s) {
   const Blocks blocks(s);
   const auto offsets = packed_offsets(blocks, 0, s.size);

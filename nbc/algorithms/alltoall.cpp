@@ -25,7 +25,7 @@ class Blocks {
   const Shape& s_;
 };
 
-// What goes to `peer`: from the user's buffer, or in place from a packed copy. The receive
+// The data for `peer`: from the user's buffer, or with MPI_IN_PLACE from a packed copy. The receive
 // from that peer then waits for the copy.
 Value outgoing(B& b, const Shape& s, const Blocks& blocks, int peer) {
   if (!s.is_in_place) return {blocks.out(peer)};
@@ -39,7 +39,8 @@ void copy_own(B& b, const Shape& s, const Blocks& blocks) {
     b.copy(blocks.out(s.rank), blocks.in(s.rank));
 }
 
-// Everything at once, in the order of steps_of(), so that not all begin with the same peer.
+// Posts everything at once, in the order of steps_of(), so
+// that not all ranks begin with the same peer.
 void alltoall_linear(B& b, const Shape& s) {
   const Blocks blocks(s);
   const std::vector<Step> steps = steps_of(s);
@@ -59,7 +60,7 @@ void alltoall_linear(B& b, const Shape& s) {
   copy_own(b, s, blocks);
 }
 
-// The steps of steps_of(); a window of them is open at a time.
+// Follows the steps of steps_of(); a window of them is open at a time.
 void alltoall_pairwise(B& b, const Shape& s) {
   constexpr size_t kWindow = 4;  // steps: enough to hide one late partner
   const Blocks blocks(s);
@@ -92,7 +93,7 @@ void alltoall_pairwise(B& b, const Shape& s) {
   copy_own(b, s, blocks);
 }
 
-// Copies the blocks i of 0..n-1 that have bit `distance` set between the array of all blocks
+// Copies the blocks i of 0..n-1 whose number has bit `distance` set between the array of all blocks
 // and a packed one. They come in runs of `distance` blocks.
 void copy_runs(B& b, int n, int distance, int64_t block, BufferRef all,
                BufferRef packed, bool is_pack, NodeId before, NodeId after_copy) {
@@ -107,15 +108,16 @@ void copy_runs(B& b, int n, int distance, int64_t block, BufferRef all,
     b.connect(before, node);
     b.connect(node, after_copy);
   };
-  // Runs [distance + m * period, (m + 1) * period) that lie below n as a whole.
+  // The runs [distance + m * period, (m + 1) * period) that lie completely below n.
   const int whole = n / period;
   if (whole > 0) emit(distance, 0, distance, {whole, period * block, distance * block});
-  const int rest = n - whole * period - distance;  // blocks of the last, cut run
+  // Blocks in the last run, which is cut off.
+  const int rest = n - whole * period - distance;
   if (rest > 0) emit(whole * period + distance, whole * distance, rest, {});
 }
 
 // log2(n) messages per rank, each of about n / 2 blocks (Bruck et al. 1997). Block i of `all`
-// is the one that has i ranks still to go.
+// is the block that still has to travel i ranks.
 void alltoall_bruck(B& b, const Shape& s) {
   const Blocks blocks(s);
   const int n = s.size;
@@ -144,8 +146,9 @@ void alltoall_bruck(B& b, const Shape& s) {
     copy_runs(b, n, distance, block, all, out, true, ready, sent);
     const NodeId received =
         with_level(b, b.recv((s.rank - distance + n) % n, in, step), step);
-    // Unpacking overwrites what has been packed: after the packing, which ends with `sent`
-    // at the latest.
+    // Unpacking overwrites what has been packed, so it comes
+    // after the packing, which is complete when
+    // `sent` is complete, at the latest.
     const NodeId arrived = b.nop();
     b.connect(received, arrived);
     b.connect(sent, arrived);

@@ -15,12 +15,12 @@ void barrier_tree(B& b, const Shape& s) {
     b.connect(with_level(b, b.recv(child.rank, nothing), child.level), up);
   if (tree.parent >= 0)
     up = after(b, up, with_level(b, b.send(tree.parent, nothing), tree.level));
-  // The receive is posted early; that it is not complete before the send follows from the
-  // parent's order.
+  // The receive is posted early; the parent sends in an order that makes
+  // sure it cannot complete before this rank has sent.
   bcast_down(b, tree, nothing, tree.parent >= 0 ? kNoNode : up, 0);
 }
 
-// Round k: a signal to rank + 2^k after all signals of the rounds before.
+// Round k: a signal goes to rank + 2^k after all signals of the earlier rounds have come.
 void barrier_dissemination(B& b, const Shape& s) {
   const BufferRef nothing{kRecvBuffer, kByteType, 0, 0};
   NodeId done = kNoNode;

@@ -14,7 +14,7 @@ void bcast_tree(B& b, const Shape& s) {
 }
 
 // The buffer as bytes that can be cut anywhere. Ranks may describe the same bytes by different
-// types, so a cut need not be at the end of an element: what has gaps goes through scratch.
+// types, so a cut need not be at the end of an element: data with gaps goes through scratch memory.
 class ByteBuffer {
  public:
   ByteBuffer(B& b, const Shape& s)
@@ -28,9 +28,10 @@ class ByteBuffer {
   BufferRef at(int64_t offset, int64_t bytes) const {
     return bytes_at(bytes_, offset, bytes);
   }
-  // What must be complete before the root's bytes are read.
+  // The node that must complete before the root's bytes are read.
   NodeId ready() const { return is_root_ ? moved_ : kNoNode; }
-  // The copy belongs to the edge by which the bytes come, or at the root by which they leave.
+  // The copy belongs to the edge on which the bytes arrive, or
+  // at the root to the edge on which they leave.
   void mark(const Tree& tree) {
     if (packed_) on_edge(builder_, tree, moved_, is_root_ ? 0 : tree.level);
   }
@@ -45,7 +46,7 @@ class ByteBuffer {
   NodeId moved_ = kNoNode;
 };
 
-// A tree in which every segment is passed on as soon as it is there (Nomura et al., figure 2).
+// A tree in which every segment is passed on as soon as it has arrived (Nomura et al., figure 2).
 template <TreeKind kind>
 void bcast_segmented(B& b, const Shape& s) {
   const Tree tree = split_tree(kind, s, s.root);

@@ -25,7 +25,7 @@ uint64_t mix(uint64_t hash,
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// All that a schedule depends on, as words. The visitor gets each of them.
+// Everything that a schedule depends on, as words. The visitor receives each of them.
 template <class Visit>
 void for_each_word(const Shape& s, Visit visit) {
   visit(static_cast<uint64_t>(s.coll) << 8 |
@@ -54,7 +54,7 @@ void for_each_word(const Shape& s, Visit visit) {
     for (const auto& value : values) visit(static_cast<uint64_t>(value));
   };
   array(s.send_counts);
-  visit(1);  // a mark between arrays, as any of them may be absent
+  visit(1);  // a mark between arrays, because any of them may be absent
   array(s.send_displs);
   visit(2);
   array(s.recv_counts);
@@ -106,8 +106,8 @@ ScheduleCache::~ScheduleCache() = default;
 Result<std::shared_ptr<const Schedule>> ScheduleCache::get(const Shape& shape) {
   State& state = *state_;
   std::lock_guard lock(state.mutex);
-  // A program's loop calls a few collectives in turn: comparing with the last ones costs less than
-  // a hash.
+  // A program's loop calls a few collectives in turn: comparing
+  // with the most recent ones costs less than a hash.
   int looks = 0;
   for (const Entry& entry : state.entries) {
     if (entry.coll == shape.coll && entry.root == shape.root && is_of(entry, shape)) {
@@ -132,7 +132,7 @@ Result<std::shared_ptr<const Schedule>> ScheduleCache::get(const Shape& shape) {
   if (built) trace::instant(kBuild, {(*built)->nodes().size()});
   if (!built || cache_entries.get() == 0) return built;
   if (auto found = state.by_hash.find(hash); found != state.by_hash.end()) {
-    state.entries.erase(found->second);  // another shape with the same hash
+    state.entries.erase(found->second);  // a different shape with the same hash
     state.by_hash.erase(found);
   }
   Entry entry{hash, shape.coll, shape.root, {}, built.value()};

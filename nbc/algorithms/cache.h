@@ -19,8 +19,8 @@ class ScheduleCache {
   ScheduleCache(const ScheduleCache&) = delete;
   ScheduleCache& operator=(const ScheduleCache&) = delete;
 
-  // The schedule of this shape: the one kept, or a new one. Least recently used schedules go
-  // when more than `nbc.cache_entries` are kept.
+  // The schedule of this shape: the cached one, or a new one. When more than `nbc.cache_entries`
+  // are cached, the least recently used ones are dropped.
   // Errors: those of build(). Cost: a hash of the shape's fields; of its arrays in v forms.
   Result<std::shared_ptr<const Schedule>> get(const Shape& shape);
 

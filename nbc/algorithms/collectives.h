@@ -1,15 +1,15 @@
 #pragma once
-// Collectives: from the shape of a call to this rank's schedule.
+// Collectives: build this rank's schedule from the shape of a call.
 //
 // Role:      one pure builder per collective and algorithm; a table that says what each
-//            algorithm demands; a selection that every rank makes alike.
+//            algorithm requires; a selection that gives the same result on every rank.
 // Users:     mpi (through ScheduleCache), tests, later the simulator.
 // Threads:   pure functions.
 // See also:  docs/collectives.md (table, restrictions), nbc/schedule/schedule.h,
 //            nbc/algorithms/cache.h, docs/design/0004-schedules.md.
 //
 // A call is described by one Shape: counts, displacements and the shape of the types, never an
-// address. What the schedule's BufferRefs name, and what a Binding must therefore give:
+// address. What the schedule's BufferRefs name, and what a Binding must therefore provide:
 //
 //   collective            slot 0 (send)  slot 1 (recv)   types bound, in this order
 //   barrier               -              -               none
@@ -20,8 +20,8 @@
 //   alltoallw             sendbuf        recvbuf         n send types, then n recv types
 //   neighbor_alltoallw    sendbuf        recvbuf         destinations' types, then sources'
 //
-// A type that the rank does not use (send type with MPI_IN_PLACE, recv type of a rank that is
-// not the root) may be null, as may the buffer. Slot kScratch and type kByteType belong to the
+// A type that the rank does not use (the send type with MPI_IN_PLACE, the recv type of a rank that
+// is not the root) may be null, as may the buffer. Slot kScratch and type kByteType belong to the
 // engine.
 
 #include <memory>
@@ -35,14 +35,14 @@ namespace mpc::nbc {
 
 class Homes;  // nbc/algorithms/nest.h
 
-// What a builder must know of a datatype.
+// What a builder must know about a datatype.
 struct TypeShape {
   int64_t size = 0;  // bytes of data in one element
   int64_t extent = 0;
   int64_t true_lb = 0;
   int64_t true_extent = 0;
   bool is_contiguous =
-      false;  // n elements are n * size bytes from the buffer's address on
+      false;  // n elements are exactly the n * size bytes from the buffer's address on
   TypeShape() = default;
   explicit TypeShape(const dt::Datatype& type)
       : size(type.size()),
@@ -53,8 +53,8 @@ struct TypeShape {
   bool operator==(const TypeShape&) const = default;
 };
 
-// The call, as its arguments are at this rank. Fields that the collective does not have are
-// left alone; the spans must live as long as the call of build().
+// The call, with its arguments at this rank. Fields that the collective does not have are not
+// read; the spans must live as long as the call of build().
 struct Shape {
   Coll coll = Coll::kBarrier;
   int rank = 0, size = 1;  // in the communicator
@@ -66,41 +66,43 @@ struct Shape {
   // recv_count per rank, as in MPI. With MPI_IN_PLACE in alltoall(v,w) only the recv side.
   Count send_count = 0, recv_count = 0;
   TypeShape send_type, recv_type;
-  // v and w forms. Displacements in extents of the type; alltoallw: in bytes.
+  // For v and w forms. Displacements in extents of the type; alltoallw: in bytes.
   // reduce_scatter: recv_counts. gatherv: recv_* at the root; scatterv: send_* at the root.
   std::span<const Count> send_counts, send_displs, recv_counts, recv_displs;
   std::span<const TypeShape> send_types, recv_types;  // w forms
-  // Neighbourhood forms: ranks in the order of the buffers; -1 is MPI_PROC_NULL. The array
+  // For neighbourhood forms: ranks in the order of the buffers; -1 is MPI_PROC_NULL. The array
   // forms have send_* by destination and recv_* by source.
   std::span<const int> sources, destinations;
-  // The neighbours are those of a Cartesian topology: what goes in the negative direction of a
+  // The neighbours are those of a Cartesian topology: data sent in the negative direction of a
   // dimension arrives from the positive one, also where both are the same rank (MPI-4.1 8.7).
   bool is_cartesian = false;
-  // Optional: where each rank of the communicator lives (any number per place, e.g. its
-  // worker), the same at all ranks and in all calls on it. Trees then cross between places as rarely as they can.
+  // Optional: where each rank of the communicator lives (any number per place,
+  // e.g. its worker), the same at all ranks and in all calls on the communicator.
+  // Trees then cross between places as rarely as possible.
   std::span<const int> place_of_rank;
-  // Of a communicator of several processes, if some of its ranks share one or a host: trees then
-  // cross between hosts and processes as rarely as they can, and the places above count only
-  // within a process. Null: no such thing. The same in all calls on the communicator.
+  // For a communicator of several processes, if some of its ranks share a process or a host: trees
+  // then cross between hosts and processes as rarely as possible, and the places above count only
+  // within a process. Null: not so. The same in all calls on the communicator.
   const Homes* homes = nullptr;
   // The split of trees (Denis et al. 2018): nodes of the `split` levels next to the leaves get
   // Where::kApplication, in bcast, scatter(v), reduce, gather(v) and the trees of allreduce.
   // May differ between ranks: it changes marks, never messages.
   int split = 0;
-  // Alike at all ranks, as they change messages:
-  bool is_nonblocking = false;  // the start is to be short: no rank with many children
+  // The same at all ranks, because they change messages:
+  bool is_nonblocking = false;  // the start must be short: no rank with many children
   const char* algorithm =
       nullptr;                // of the table's names; null, or not applicable: select()
   int arity = 0;              // k of k-nomial trees, 2 or more; 0: setting nbc.arity
   int64_t segment_bytes = 0;  // of pipelines; 0: setting nbc.segment_bytes
 };
 
-// What an algorithm demands, and what its name is in `nbc.algorithm`.
+// What an algorithm requires, and its name in `nbc.algorithm`.
 enum Restriction : uint8_t {
   kNoRestriction = 0,
   kCommutativeOnly = 1,
   kPowerOfTwoOnly = 2,
-  kContiguousPlaces = 4,  // if rank order matters, ranks of a place must be neighbours
+  // If rank order matters, the ranks of a place must be neighbours.
+  kContiguousPlaces = 4,
 };
 
 struct Algorithm {
@@ -110,20 +112,20 @@ struct Algorithm {
   const char* what;      // one line for docs/collectives.md and `mpcinfo`
   void (*build)(ScheduleBuilder& builder, const Shape& shape);
 };
-// All algorithms, those of a collective side by side; the first one of each has no
+// All algorithms, those of a collective next to each other; the first one of each has no
 // restriction.
 std::span<const Algorithm> algorithms() noexcept;
 std::span<const Algorithm> algorithms(Coll coll) noexcept;
 const Algorithm* find_algorithm(Coll coll, std::string_view name) noexcept;
 bool is_applicable(const Algorithm& algorithm, const Shape& shape) noexcept;
 
-// The algorithm that all ranks take, from what all of them know alike. The setting
+// The algorithm that all ranks use, chosen from what all of them know and agree on. The setting
 // nbc.algorithm ("allreduce:ring,bcast:chain") overrides it where the restrictions allow.
 const Algorithm& select(const Shape& shape);
-// What that setting names for this collective, if it can be used; null: nothing.
+// The algorithm that the setting names for this collective, if it can be used; null: none.
 const Algorithm* wanted_algorithm(const Shape& shape);
 
-// What the shape says, or the settings where it says nothing.
+// The value of the shape, or of the settings if the shape has none.
 int arity_of(const Shape& shape);
 int64_t segment_bytes_of(const Shape& shape);
 
@@ -133,8 +135,8 @@ Result<std::shared_ptr<const Schedule>> build(const Shape& shape,
                                               const Algorithm& algorithm);
 
 // Tags of one collective: pass as Binding::tag_base. `sequence` counts the collectives of the
-// communicator, alike at all members; persistent ones draw theirs from a count of their own at
-// the init call and keep it for all starts.
+// communicator, the same at all members; persistent ones draw theirs from a separate count at
+// the init call and use it for all starts.
 constexpr int tag_base(uint32_t sequence, bool is_persistent = false) noexcept {
   const uint32_t half = is_persistent ? 1u << 30 : 0;
   return static_cast<int>(half | (sequence & 0xfffff) * kTagsPerCollective);

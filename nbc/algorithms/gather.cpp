@@ -9,7 +9,7 @@ BufferRef own_block(const Shape& s) {
   return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
 }
 
-// Everyone sends to the root, which receives each block where it belongs.
+// Every rank sends to the root, which receives each block where it belongs.
 void gather_linear(B& b, const Shape& s) {
   const Tree tree = split_tree(TreeKind::kFlat, s, s.root);
   if (s.rank != s.root) {
@@ -49,7 +49,7 @@ void gatherv_linear(B& b, const Shape& s) {
     on_edge(b, tree, b.copy(own_block(s), block(s.rank)), 0);
 }
 
-// Inner ranks of the tree collect packed bytes: their own type may differ from the root's.
+// Inner ranks of the tree collect packed bytes, because their own type may differ from the root's.
 template <TreeKind kind>
 void gather_tree(B& b, const Shape& s) {
   const Tree tree = split_tree(kind, s, s.root);
@@ -83,7 +83,7 @@ void gather_tree(B& b, const Shape& s) {
       on_edge(b, tree, b.recv(child.rank, blocks(first, child.count)), child.level);
       continue;
     }
-    // The blocks of this subtree are the last ranks' and the first ones'.
+    // The blocks of this subtree belong to the last ranks and the first ones.
     const BufferRef data = byte_scratch(b, child.count * block);
     const NodeId received = on_edge(b, tree, b.recv(child.rank, data), child.level);
     const int rest = child.count - before_end;

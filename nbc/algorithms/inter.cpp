@@ -20,7 +20,7 @@ void barrier(B& b, int remote_size) {
   }
 }
 
-// The buffer of a broadcast stands on the receive side at all ranks.
+// The buffer of a broadcast is on the receive side at all ranks.
 void bcast(B& b, const Shape& s, int remote_size) {
   const BufferRef buffer =
       elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
@@ -52,14 +52,14 @@ void exchange(B& b, const Shape& s, int remote_size) {
   }
 }
 
-// Receives the whole vector of each remote rank and combines elements [first, first + count)
-// of them, in rank order, into the receive buffer. One vector is in memory at a time.
+// Receives the whole vector of each remote rank and combines elements [first, first + count) of
+// them, in rank order, in the receive buffer. Only one vector is in memory at a time.
 void reduce_remote(B& b, const Shape& s, int remote_size, Count all, Count first,
                    Count count) {
   const BufferRef target = elements(kRecvBuffer, kRecvType, s.recv_type, 0, count);
   const BufferRef whole = typed_scratch(b, kRecvType, s.recv_type, all);
   const BufferRef mine = part(whole, s.recv_type, first, count);
-  NodeId last = kNoNode;  // what uses `whole`
+  NodeId last = kNoNode;  // the node that uses `whole`
   for (int peer = remote_size - 1; peer >= 0; --peer) {
     const NodeId received = after(b, last, b.recv(peer, whole));
     if (count == 0) {
@@ -85,7 +85,7 @@ void reduce(B& b, const Shape& s, int remote_size) {
     reduce_remote(b, s, remote_size, s.recv_count, 0, s.recv_count);
 }
 
-// Allreduce and reduce_scatter: everyone sends everything to everyone of the other group.
+// Allreduce and reduce_scatter: every rank sends everything to every rank of the other group.
 void reduce_all(B& b, const Shape& s, int remote_size) {
   Count all = s.recv_count, first = 0, count = s.recv_count;
   const auto me = static_cast<size_t>(s.rank);

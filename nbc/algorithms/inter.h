@@ -9,8 +9,8 @@
 //
 // One simple algorithm for each: direct messages. Shape::root says kIsRoot at the root,
 // kNoPart at the other members of its group, and the root's rank in the other group.
-// Array arguments and types of w forms are by rank of the remote group; Shape::size is that of
-// the local group.
+// Array arguments and types of w forms are indexed by rank of the remote group; Shape::size is that
+// of the local group.
 
 #include "base/mpi_constants.h"
 #include "nbc/algorithms/collectives.h"

@@ -9,18 +9,18 @@ namespace mpc::nbc {
 namespace {
 
 // Tags of edges. In a graph the k-th edge to a rank meets the k-th edge from it. In a Cartesian
-// topology neighbours stand in pairs (negative, positive) per dimension, and what goes in the
-// one direction arrives from the other, though both may be the same rank.
+// topology neighbours come in pairs (negative, positive) per dimension, and data sent in one
+// direction arrives from the other, although both may be the same rank.
 class EdgeTags {
  public:
   EdgeTags(bool is_cartesian, bool is_incoming)
       : is_cartesian_(is_cartesian), is_incoming_(is_incoming) {}
-  // Below kTagsPerCollective: the tag; else the remainder is.
+  // If below kTagsPerCollective, the tag; otherwise the remainder is the tag.
   int next(int index, int peer) {
     if (is_cartesian_) return is_incoming_ ? index ^ 1 : index;
     return seen_[peer]++;
   }
-  // Edges between two ranks so many that tags come again keep their order.
+  // If two ranks have so many edges that tags are used again, these edges keep their order.
   void keep_order(B& b, int peer, int tag, NodeId node) {
     NodeId& last = last_.try_emplace({peer, tag}, kNoNode).first->second;
     b.connect(last, node);
@@ -39,7 +39,8 @@ struct Edge {
   BufferRef ref;
 };
 
-// In passes, so that edges whose tags come again are made after all those of the pass before.
+// In passes, so that edges whose tags are used again are
+// created after all edges of the pass before.
 template <class Make>
 void make_pass(const std::vector<Edge>& edges, int pass, EdgeTags& tags, B& b,
                Make make) {

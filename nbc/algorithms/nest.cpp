@@ -16,7 +16,7 @@ int groups_of(std::span<const int> partition) {
                            : *std::max_element(partition.begin(), partition.end()) + 1;
 }
 
-// Ranks are together that have both numbers alike; groups are numbered as they come.
+// Ranks are in one group if both numbers agree; groups are numbered in order of appearance.
 Partition refine(std::span<const int> outer, std::span<const int> inner) {
   std::map<std::pair<int, int>, int> numbers;
   Partition result;
@@ -29,12 +29,12 @@ Partition refine(std::span<const int> outer, std::span<const int> inner) {
   return result;
 }
 
-// Of groups that are numbered as they come: each is a row of ranks.
+// For groups numbered in order of appearance: is each of them a row of consecutive ranks?
 bool has_rows(const Partition& partition) {
   return std::is_sorted(partition.begin(), partition.end());
 }
 
-// A nest of those that divide something further.
+// A nest of those partitions that divide something further.
 std::unique_ptr<const Nest> nest_of(int size,
                                     std::span<const Partition* const> partitions) {
   std::vector<Partition> kept;
@@ -136,7 +136,7 @@ Tree Nest::tree_below(size_t top, int rank, int root, NestForm form) const {
   Tree tree;
   for (size_t i = top; i < layers_.size(); ++i)
     tree.height += height_of(layers_[i], is_flat(i, form));
-  int end = tree.height;  // of the levels of the layer
+  int end = tree.height;  // the end of the layer's levels
   int item = rank;
   tree.span = 1;
   for (size_t i = layers_.size(); i-- > top;) {

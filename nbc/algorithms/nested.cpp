@@ -1,4 +1,5 @@
-// Gather, scatter and allgather over hosts, processes and workers: blocks go packed between processes, in one message
+// Gather, scatter and allgather over hosts, processes and workers: blocks travel packed between
+// processes, in one message per process.
 // for each of them.
 #include "nbc/algorithms/nest.h"
 #include "nbc/algorithms/parts.h"
@@ -7,17 +8,18 @@ namespace mpc::nbc {
 
 namespace {
 
-// From so many bytes of a process on its leader sends them straight to the root: what others pass on takes
-// the time of their links again.
+// If a process has at least so many bytes, its leader sends them directly to the root: passing them
+// on takes the time of the links again.
 constexpr int64_t kStraightBytes = 8 << 10;
 
-// Of a rank's own core a blocking call has no better use than its leader's; what is split has levels.
+// In a blocking call the ranks of a worker are flat: their core has nothing better to do than their
+// leader's work. A tree that may be split needs levels.
 NestForm form_of(const Shape& s) {
   return {!s.is_nonblocking,
           block_bytes(s) * s.homes->most_in_process() > kStraightBytes};
 }
 
-// What the root has for ranks first .. first + count - 1.
+// The root's data for ranks first .. first + count - 1.
 BufferRef blocks(const Shape& s, int first, int count) {
   return traits_of(s.coll).root == RootRole::kSends
              ? elements(kSendBuffer, kSendType, s.send_type, first * s.send_count,
@@ -26,7 +28,7 @@ BufferRef blocks(const Shape& s, int first, int count) {
                         count * s.recv_count);
 }
 
-// Ranks in a row among those of a subtree; `at`: where they begin there.
+// Consecutive ranks of a subtree; `at`: where they begin in it.
 struct Run {
   int first, count, at;
 };
@@ -50,7 +52,8 @@ BufferRef own_block(const Shape& s) {
   return elements(kSendBuffer, kSendType, s.send_type, 0, s.send_count);
 }
 
-// At the root: from one child, and to where the blocks belong; then `done` may be.
+// At the root: receives from one child, and moves the blocks
+// to where they belong; `done` comes after.
 void gather_child(B& b, const Shape& s, const Tree& tree, const std::vector<int>& order,
                   const TreeChild& child, NodeId done) {
   const std::vector<Run> runs = runs_of(order, child);
@@ -71,8 +74,8 @@ void gather_child(B& b, const Shape& s, const Tree& tree, const std::vector<int>
   }
 }
 
-// All blocks to the root; when they are there, `done` may be. Returns: what reads this rank's own block, unless
-// it is the root.
+// All blocks go to the root; `done` comes after they have arrived. Returns the node that reads this
+// rank's own block, unless this is the root.
 NodeId gather_up(B& b, const Shape& s, const Tree& tree, int root, NodeId done) {
   if (tree.parent < 0) {
     const std::vector<int> order = s.homes->outside().order(root);
@@ -133,7 +136,7 @@ void allgather_nested(B& b, const Shape& s) {
   const Tree down = shape_tree(fit_tree(TreeKind::kPlaces, s, bytes), s, 0);
   const NodeId done = up.parent < 0 ? b.nop() : kNoNode;
   const NodeId own_read = gather_up(b, s, up, 0, done);
-  // In place, the own block must have left the buffer before the whole comes.
+  // With MPI_IN_PLACE the own block must have left the buffer before the whole result arrives.
   const NodeId guard = up.parent < 0 ? done : s.is_in_place ? own_read : kNoNode;
   bcast_down(b, down, blocks(s, 0, s.size), guard, 1);
 }

@@ -1,5 +1,5 @@
-// Alltoall over hosts and processes: between two of them goes one message with the blocks of all their ranks; and the order
-// in which a rank sends straight to all others.
+// Alltoall over hosts and processes: one message between each two of them carries the blocks of all
+// their ranks. Also the order in which a rank sends directly to all others.
 #include "nbc/algorithms/nest.h"
 #include "nbc/algorithms/parts.h"
 
@@ -7,7 +7,7 @@ namespace mpc::nbc {
 
 namespace {
 
-// Ranks at equal distances from each other, next to each other in a list; `at`: where they begin there.
+// Ranks at equal distances, next to each other in a list; `at`: where they begin in it.
 struct Row {
   int first, step, count, at;
 };
@@ -31,8 +31,9 @@ std::vector<Row> rows_of(std::span<const int> list) {
 
 constexpr int kUp = 0, kBetween = 1, kDown = 2;  // tags
 
-// One rank's part. A line is what one rank sends, or gets: a block for each rank, packed, in the order of `order_`,
-// in which the ranks of a region follow each other, and those of a subtree in it.
+// One rank's part. A line is what one rank sends, or receives: a block
+// for each rank, packed, in the order of `order_`. There the ranks of a
+// region follow each other, and within it those of a subtree.
 class TwoLevels {
  public:
   TwoLevels(B& b, const Shape& s)
@@ -44,8 +45,7 @@ class TwoLevels {
         rows_(rows_of(order_)),
         block_(total_bytes(s.recv_count, s.recv_type)),
         line_(block_ * s.size) {
-    first_.push_back(
-        0);  // order_ has the regions in turn, as rank 0 is in the first one
+    first_.push_back(0);  // order_ has the regions in turn, as rank 0 is in the first
     for (int g = 0; g < regions_.count(); ++g)
       first_.push_back(first_.back() + ranks(g));
   }
@@ -53,7 +53,7 @@ class TwoLevels {
   void build() {
     const Value up = collect();
     const NodeId left = tree_.parent >= 0 ? send_up(up) : kNoNode;
-    // In place, what comes must not be where something has to be read yet.
+    // With MPI_IN_PLACE arriving data must not overwrite what has yet to be read.
     const NodeId guard = s_.is_in_place ? (left != kNoNode ? left : up.ready) : kNoNode;
     deliver(tree_.parent >= 0 ? receive_down(guard) : exchange(up), guard);
   }
@@ -80,7 +80,8 @@ class TwoLevels {
   }
   int64_t taken_stride() const { return s_.recv_count * s_.recv_type.extent; }
 
-  // The own line and those of the subtree. A leaf's, if it needs no packing, stays where it is.
+  // The rank's own line and those of its subtree. A leaf's line
+  // stays where it is if it needs no packing.
   Value collect() {
     if (is_leaf() && is_plain()) return {given(0, s_.size)};
     const BufferRef lines = byte_scratch(b_, tree_.span * line_);
@@ -114,13 +115,13 @@ class TwoLevels {
     return {lines, b_.recv(tree_.parent, lines, kDown)};
   }
 
-  // At a region's leader: `up` has what its ranks send. Returns what they get.
+  // At a region's leader: `up` holds what its ranks send. Returns what they receive.
   Value exchange(const Value& up) {
     const int own = regions_.of(s_.rank);
     const BufferRef down = byte_scratch(b_, tree_.span * line_);
     const NodeId all = b_.nop();
     for (int i = 0; i < regions_.count(); ++i) {
-      // Each leader begins with another one.
+      // Each leader begins with a different one.
       const int to = (own + i) % regions_.count(),
                 from = (own - i + regions_.count()) % regions_.count();
       if (i == 0) {
@@ -151,13 +152,13 @@ class TwoLevels {
     after(b_, ready, b_.send(regions_.leader(region), out, kBetween));
   }
 
-  // From pieces with the blocks of one rank of `region` for each rank here, `stride` from each other, to the
-  // lines that ranks here get.
+  // Copies pieces, each with the blocks of one rank of `region` for each rank here, at distance
+  // `stride`, to the lines that the ranks here receive.
   void turn(const BufferRef& in, int64_t stride, int region, const BufferRef& down,
             NodeId before, NodeId done) {
     const int there = ranks(region), here = tree_.span;
     const int64_t at = first(region) * block_;
-    const bool by_line = here <= there;  // the fewer copies
+    const bool by_line = here <= there;  // whichever needs fewer copies
     for (int i = 0; i < (by_line ? here : there); ++i) {
       const BufferRef from = bytes_at(in, by_line ? i * block_ : i * stride, block_);
       const BufferRef to =
@@ -200,9 +201,10 @@ class TwoLevels {
 
 void alltoall_nested(B& b, const Shape& s) { TwoLevels(b, s).build(); }
 
-// Without homes: to rank + i, from rank - i. With them ranks stand on a grid, a column for each region, and in each step all
-// move by the same way on it, further by as many columns as their row says: ranks of a region send to
-// different ones at a time, and each rank to different ones one after the other.
+// Without homes: send to rank + i, receive from rank - i. With homes the ranks form a grid with a
+// column for each region. In each step all ranks move on it in the same way, and further by as many
+// columns as their row says. So the ranks of a region send to different regions at a time, and each
+// rank sends to different regions one after the other.
 std::vector<Step> steps_of(const Shape& s) {
   std::vector<Step> steps;
   if (s.homes == nullptr) {

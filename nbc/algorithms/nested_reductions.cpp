@@ -6,14 +6,14 @@ namespace mpc::nbc {
 
 namespace {
 
-// A value that is reduced; one that belongs to the user is only read.
+// A value that is being reduced; if it belongs to the user it is only read.
 struct Part {
   BufferRef ref;
   NodeId ready = kNoNode;
   bool is_users = false;
 };
 
-// `first` op `next`; it lies where `next` did, or in a copy of it.
+// `first` op `next`; the result lies where `next` did, or in a copy of it.
 Part combine(B& b, const Shape& s, const Part& first, const Part& next) {
   Part value = next;
   if (next.is_users) {
@@ -28,7 +28,7 @@ Part combine(B& b, const Shape& s, const Part& first, const Part& next) {
   return value;
 }
 
-// In place, the result comes when nothing reads what the user has given any more.
+// With MPI_IN_PLACE the result is written when no node reads the user's data any more.
 void wait_for_readers(B& b, const Shape& s, NodeId writer) {
   if (!s.is_in_place) return;
   for (NodeId id = 0; id < b.node_count(); ++id) {
@@ -55,7 +55,7 @@ class Vector {
     return elements(s_.is_in_place ? kRecvBuffer : kSendBuffer, kRecvType, s_.recv_type,
                     0, all());
   }
-  // Those of ranks from .. from + count - 1 of a whole one.
+  // The blocks of ranks from .. from + count - 1 in a whole vector.
   BufferRef blocks(const BufferRef& whole, int from, int count) const {
     return part(whole, s_.recv_type, first(from), first(from + count) - first(from));
   }
@@ -69,16 +69,18 @@ class Vector {
   std::vector<Count> first_;
 };
 
-// Who combines block `to` in a region: the target in its own one, elsewhere each member some.
+// Which rank combines block `to` in a region: in its own region the target, elsewhere each member
+// combines some blocks.
 int collector(const Regions& regions, int region, int to) {
   const auto members = regions.members(region);
   return members[static_cast<size_t>(regions.index(to)) % members.size()];
 }
 
-// Tags. Two members of a region may have many blocks for each other, in the order of the ranks that they are for.
+// Tags. Two members of a region may have many blocks for each other;
+// these are in the order of the ranks that they are for.
 constexpr int kInside = 0, kMostInside = 1000, kBetween = 1001;
 
-// What members of one region send each other.
+// The messages between the members of one region.
 class Inside {
  public:
   Inside(B& b, const Shape& s, const Vector& vector, const Regions& regions)
@@ -91,13 +93,13 @@ class Inside {
         streams_(members_.size(), TagStream(kInside, kMostInside)),
         counts_(members_.size()) {}
 
-  // The rank's own contribution to block `to`, to its collector.
+  // Sends the rank's own contribution to block `to` to its collector.
   void send(int to) {
     const int here = collector(regions_, region_, to);
     const NodeId node = b_.send(here, vector_.blocks(vector_.given(), to, 1));
     set_tag(here, node);
   }
-  // What the region has for `to`, at the collector, in the order of ranks.
+  // The region's value for `to`, at the collector, combined in rank order.
   Part combined(int to) {
     Part value;
     for (const int member : members_) {
@@ -125,11 +127,12 @@ class Inside {
   const int region_;
   const std::span<const int> members_;
   std::vector<TagStream>
-      streams_;  // by member: what is sent to it, or received from it
+      streams_;  // indexed by member: what is sent to it, or received from it
   std::vector<int> counts_;
 };
 
-// What the regions have for this rank, in their order. `mine`: of the own region.
+// Combines the regions' values for this rank, in the order
+// of regions. `mine`: the own region's value.
 Part of_all_regions(B& b, const Shape& s, const Vector& vector, const Regions& regions,
                     const Part& mine) {
   const BufferRef target = vector.target();
@@ -138,7 +141,7 @@ Part of_all_regions(B& b, const Shape& s, const Vector& vector, const Regions& r
   for (int region = 0; region <= last; ++region) {
     Part next = mine;
     if (region != regions.of(s.rank)) {
-      // The last one to come may lie in the result's place, unless that is in use.
+      // The last value to arrive may be received in the result's place, unless that is in use.
       next = {region == last && !s.is_in_place
                   ? target
                   : typed_scratch(b, kRecvType, s.recv_type, target.count)};
@@ -155,11 +158,13 @@ const Regions* regions_of_reduction(const Shape& s) {
   return s.is_commutative ? &s.homes->regions() : s.homes->rows();
 }
 
-// In each region some member combines what all of it have for a rank, and sends that one the result: between regions goes one
-// message for each rank, not one for each two ranks, and all ranks work.
+// In each region one member combines all of the region's data for a rank, and sends that rank the
+// result. So between regions there is one message per rank,
+// not one per pair of ranks, and all ranks work.
 //
-// Messages are made in one order at all ranks: first those inside of regions, then those between them, both by the rank that
-// they are for. In rounds, too, the first one in this order that is not complete therefore waits for none after it.
+// Messages are created in the same order at all ranks: first those inside regions, then those
+// between regions, both ordered by the rank that they are for. So also in rounds the first
+// incomplete message in this order waits for none after it.
 void reduce_scatter_regions(B& b, const Shape& s) {
   const Regions& regions = *regions_of_reduction(s);
   const Vector vector(s);
@@ -188,7 +193,7 @@ void reduce_scatter_regions(B& b, const Shape& s) {
   wait_for_readers(b, s, after(b, mine.ready, b.copy(mine.ref, target)));
 }
 
-// The whole up a tree to rank 0, and from there the blocks down, packed.
+// The whole vector goes up a tree to rank 0, and from there the blocks go down, packed.
 void reduce_scatter_nested(B& b, const Shape& s) {
   const Vector vector(s);
   std::vector<int64_t> bytes;
@@ -203,7 +208,8 @@ void reduce_scatter_nested(B& b, const Shape& s) {
       reduce_up(b, s, tree, {vector.given()}, false, s.rank == 0 ? &whole : nullptr, 0);
   const BufferRef target = vector.target();
   if (s.rank != 0) {
-    // In place, a block is overwritten: not before all has been read, which the last send ends.
+    // With MPI_IN_PLACE a block is overwritten: only after everything has
+    // been read, that is when the last send has completed.
     relay.receive_down(target, s.is_in_place ? up : kNoNode, 1);
     return;
   }
@@ -216,12 +222,14 @@ void reduce_scatter_nested(B& b, const Shape& s) {
 
 namespace {
 
-// Of some ranks in a row, a list: what those before have in all, and with the own value. `before.ref.count` is 0 at the first.
+// For consecutive ranks in a list: the value of all ranks
+// before this one, and that with its own value.
+// `before.ref.count` is 0 at the first rank.
 struct Prefix {
   Part before, with_own;
 };
 
-// Along the list: few messages.
+// Along the list, rank by rank: few messages.
 Prefix along(B& b, const Shape& s, const Part& mine, std::span<const int> list,
              size_t at, int tag) {
   Prefix value{{{}, kNoNode}, mine};
@@ -235,7 +243,8 @@ Prefix along(B& b, const Shape& s, const Part& mine, std::span<const int> list,
   return value;
 }
 
-// Step k: the sum of the last 2^k members to the one 2^k further on. Few steps. `only_before`: nobody asks for with_own.
+// Step k: the sum of the last 2^k members goes to the member 2^k further on. Few steps.
+// `only_before`: with_own is not needed.
 Prefix doubling(B& b, const Shape& s, const Part& mine, std::span<const int> list,
                 size_t at, int tag, bool only_before = false) {
   Prefix value{{{}, kNoNode}, mine};
@@ -249,8 +258,8 @@ Prefix doubling(B& b, const Shape& s, const Part& mine, std::span<const int> lis
     other.ready = b.recv(list[at - distance], other.ref, tag);
     if (!only_before || at + 2 * distance < list.size()) {
       value.with_own = combine(b, s, other, value.with_own);
-      b.connect(sent, value.with_own.ready);  // which may have read it where it lies
-      // What has come has been read once now, and may become what the next ones are added to.
+      b.connect(sent, value.with_own.ready);  // it may read the value where it lies
+      // What has arrived has been read once now, and the next values may be added to it.
       other.ready = value.with_own.ready;
     }
     value.before =
@@ -259,7 +268,7 @@ Prefix doubling(B& b, const Shape& s, const Part& mine, std::span<const int> lis
   return value;
 }
 
-// What ranks before this region have in all, at each rank of it but those of the first one.
+// The value of all ranks before this region, at each rank of the region if it is not the first.
 Part of_regions_before(B& b, const Shape& s, const Regions& regions,
                        const Part& with_own) {
   constexpr int kLeaders = 100, kDown = 200;  // tags
@@ -288,7 +297,7 @@ Part of_regions_before(B& b, const Shape& s, const Regions& regions,
   return before;
 }
 
-// `first` op `second` to the result; either may be empty.
+// Writes `first` op `second` to the result; either may be empty.
 void put(B& b, const Shape& s, const Part& first, const Part& second) {
   const BufferRef target = result(s);
   const bool has_both = first.ref.count > 0 && second.ref.count > 0;
@@ -314,8 +323,8 @@ void put(B& b, const Shape& s, const Part& first, const Part& second) {
 
 }  // namespace
 
-// Inside of each region, whose ranks are in a row; its last rank then has the sum for the regions after it; what
-// those before have in all goes to all of a region.
+// A scan inside each region, whose ranks are consecutive; its last rank then has the region's sum
+// for the regions after it. The value of all earlier regions is sent to all ranks of a region.
 void scan_regions(B& b, const Shape& s) {
   const Regions& regions = *s.homes->rows();
   const auto members = regions.members(regions.of(s.rank));
@@ -328,8 +337,8 @@ void scan_regions(B& b, const Shape& s) {
   put(b, s, before, s.coll == Coll::kScan ? inside.with_own : inside.before);
 }
 
-// Everything to rank 0, which combines all in the order of ranks, and the results back: for small values of ranks that are in no
-// rows.
+// All values go to rank 0, which combines them in rank order and sends the results back: for small
+// values of ranks that form no rows.
 void scan_gathered(B& b, const Shape& s) {
   const int64_t one = total_bytes(s.recv_count, s.recv_type);
   Relay up(b, s, std::vector<int64_t>(static_cast<size_t>(s.size), one));

@@ -81,7 +81,7 @@ Tree split_tree(TreeKind kind, const Shape& s, int root) {
   return tree;
 }
 
-constexpr int kMaxSegments = 64;  // each has scratch memory and nodes of its own
+constexpr int kMaxSegments = 64;  // each needs scratch memory and nodes of its own
 
 Chunks segments(const Shape& s) {
   const int64_t bytes = total_bytes(s.recv_count, s.recv_type);
@@ -104,7 +104,7 @@ BufferRef typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count
   if (reach < 0) low += reach;
   if (reach > 0 && __builtin_add_overflow(high, reach, &high))
     return b.scratch(-1, count, type);
-  // Whole alignment units below, so that the elements stay aligned as in the user's buffer.
+  // Shifts down by whole alignment units, so that elements stay aligned as in the user's buffer.
   const int64_t shift = low & 63;
   BufferRef ref = b.scratch(high - low + shift, count, type);
   ref.offset += shift - low;
@@ -115,7 +115,7 @@ NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_wri
                  const BufferRef* result, int tag) {
   const Count count = mine.ref.count;
   const bool keep_here = is_writable && s.is_commutative;
-  // The last child's value is received where the result belongs, unless that is in use.
+  // The last child's value is received in the result's place, unless that is in use.
   const bool last_in_result = tree.parent < 0 && !is_writable;
   Value value = mine;
   for (size_t i = 0; i < tree.children.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Parts: what the builders of nbc/algorithms share.
+// Parts: helpers that the builders of nbc/algorithms share.
 //
 // Role:      references to parts of buffers, scratch memory for elements with gaps, chunks, the two halves
 //            of tree collectives.
@@ -17,13 +17,13 @@ namespace mpc::nbc {
 
 using B = ScheduleBuilder;
 
-// Something that lies at `ref` once `ready` is complete.
+// Data that lies at `ref` once `ready` is complete.
 struct Value {
   BufferRef ref;
   NodeId ready = kNoNode;
 };
 
-// `id`, which may start only after `before`.
+// Returns `id`, which may start only after `before`.
 inline NodeId after(B& b, NodeId before, NodeId id) {
   b.connect(before, id);
   return id;
@@ -33,8 +33,8 @@ inline NodeId with_level(B& b, NodeId id, int level) {
   return id;
 }
 
-// The tree of the shape, with its arity, places and homes: a tree of places is one of hosts,
-// processes and workers where the shape has homes.
+// The tree of the shape, with its arity, places and homes. If the shape has homes, a tree of places
+// becomes one of hosts, processes and workers.
 Tree shape_tree(TreeKind kind, const Shape& s, int root);
 // The tree of a collective whose tree can be split: its lowest levels are marked as s.split
 // says.
@@ -47,26 +47,26 @@ inline NodeId on_edge(B& b, const Tree& tree, NodeId id, int level) {
   return id;
 }
 
-// `count` elements from the `first`-th on of an array of elements at the slot's address.
+// `count` elements from number `first` on, of an array of elements at the slot's address.
 inline BufferRef elements(uint16_t slot, uint16_t type, const TypeShape& shape,
                           Count first, Count count) {
   return {slot, type, first * shape.extent, count};
 }
 // Where the block for rank (neighbour, rank of the other group) `i` lies, and the shape of its
-// type, by the layouts of the collective. With kWhole there is one block: `i` means nothing.
+// type, by the layouts of the collective. With kWhole there is one block, and `i` is ignored.
 BufferRef send_block(const Shape& s, int i);
 inline const TypeShape& send_block_type(const Shape& s, int i) {
   return traits_of(s.coll).send == Layout::kTyped ? s.send_types[static_cast<size_t>(i)]
                                                   : s.send_type;
 }
-// ... and that from rank `i`. `send_count`: in w forms the types of so many send blocks are bound
-// before those of the receive blocks.
+// The same for the block from rank `i`. `send_count`: in w forms the types of so many send blocks
+// are bound before those of the receive blocks.
 BufferRef recv_block(const Shape& s, int i, int send_count);
 inline const TypeShape& recv_block_type(const Shape& s, int i) {
   return traits_of(s.coll).recv == Layout::kTyped ? s.recv_types[static_cast<size_t>(i)]
                                                   : s.recv_type;
 }
-// The same array seen from a BufferRef: skip `first` elements, take `count`.
+// A part of the array at a BufferRef: skips `first` elements, takes `count`.
 inline BufferRef part(const BufferRef& array, const TypeShape& shape, Count first,
                       Count count) {
   return {array.slot, array.type, array.offset + first * shape.extent, count};
@@ -74,10 +74,10 @@ inline BufferRef part(const BufferRef& array, const TypeShape& shape, Count firs
 inline BufferRef bytes_at(const BufferRef& base, int64_t offset, int64_t bytes) {
   return {base.slot, kByteType, base.offset + offset, bytes};
 }
-// Packed data.
+// Scratch memory for packed data.
 BufferRef byte_scratch(B& b, int64_t bytes);
-// `count` elements with their gaps; the BufferRef's offset is that of the first element's address,
-// which need not be its first byte (true lower bound).
+// Scratch memory for `count` elements with their gaps. The BufferRef's offset is that of the first
+// element's address, which need not be its first byte (true lower bound).
 BufferRef typed_scratch(B& b, uint16_t type, const TypeShape& shape, Count count);
 
 // Elements [first(i), first(i+1)) of `count` are part i of `parts`; sizes differ by one at most.
@@ -90,8 +90,8 @@ struct Chunks {
   Count size(int from, int to) const { return first(to) - first(from); }
 };
 
-// Messages to or from one peer whose tags would not fit: tags are used again, and then a
-// message waits for the earlier one of the same tag.
+// Messages to or from one peer that are too many for the tags: tags are used again, and then a
+// message waits for the earlier one with the same tag.
 class TagStream {
  public:
   TagStream(int first_tag, int tag_count) : first_(first_tag), tags_(tag_count) {}
@@ -116,16 +116,16 @@ inline BufferRef result(const Shape& s) {
   return elements(kRecvBuffer, kRecvType, s.recv_type, 0, s.recv_count);
 }
 
-// Reduces over the subtree, in rank order counted from the root, and sends to the parent. At
-// the root the value lies in *result afterwards. `is_writable`: `mine` is the buffer that
+// Reduces over the subtree, in rank order counted from the root, and sends the value to the parent.
+// At the root the value lies in *result afterwards. `is_writable`: `mine` is the buffer that
 // *result names, or scratch: it may be overwritten.
-// Returns: the last node here: the send, or what completes *result.
+// Returns the last node: the send, or the node that completes *result.
 NodeId reduce_up(B& b, const Shape& s, const Tree& tree, Value mine, bool is_writable,
                  const BufferRef* result, int tag);
 
 // Receives `buffer` from the parent (not before `guard`) and sends it to the children. At the
-// root `guard` is what completes the buffer.
-// Returns: the receive; at the root `guard`.
+// root `guard` completes the buffer.
+// Returns the receive; at the root `guard`.
 NodeId bcast_down(B& b, const Tree& tree, BufferRef buffer, NodeId guard, int tag);
 
 // A reduction's vector in segments of whole elements, 64 at most.
@@ -134,8 +134,8 @@ Chunks segments(const Shape& s);
 inline int64_t total_bytes(Count count, const TypeShape& type) {
   return count * type.size;
 }
-// What this rank has for one block of a gather or scatter without sizes of its own: the root on
-// its side, the others on theirs; of other collectives, the receive side.
+// Bytes of this rank's data for one block of a gather or scatter without individual sizes: the root
+// has its side, the others theirs. For other collectives, the receive side.
 inline int64_t block_bytes(const Shape& s) {
   const CollTraits& traits = traits_of(s.coll);
   const bool sends = traits.gathers_on_the_way() &&
@@ -148,8 +148,8 @@ inline int log2_ceil(int n) {
 }
 inline int log2_floor(int n) { return 31 - __builtin_clz(static_cast<unsigned>(n)); }
 
-// The ranks without which a power of two is left: the first 2 * extra ranks pair up, the odd
-// ones hand their value to the even ones before, and get the result after.
+// Folding leaves a power of two of ranks: the first 2 * extra ranks pair up, the odd ones hand
+// their value to the even ones before them, and get the result afterwards.
 struct Fold {
   int pow2, extra;
   explicit Fold(int n) : pow2(1 << log2_floor(n)), extra(n - pow2) {}
@@ -165,28 +165,30 @@ void gather_nested(B& b, const Shape& s);
 void scatter_nested(B& b, const Shape& s);
 void allgather_nested(B& b, const Shape& s);
 void allgatherv_nested(B& b, const Shape& s);
-// nbc/algorithms/nested_alltoall.cpp, nested_reductions.cpp. Those over regions need
-// regions_of_reduction(s), scans rows of ranks.
+// In nbc/algorithms/nested_alltoall.cpp and nested_reductions.cpp. Those over regions require
+// regions_of_reduction(s), scans require rows of ranks.
 void alltoall_nested(B& b, const Shape& s);
 void reduce_scatter_nested(B& b, const Shape& s);
 void reduce_scatter_regions(B& b, const Shape& s);
 void scan_regions(B& b, const Shape& s);
 void scan_gathered(B& b, const Shape& s);
 class Regions;
-// In which a reduction may combine ranks before it combines the results: any, or if order matters only rows of ranks.
+// The regions in which a reduction may combine ranks before it combines the results: any regions,
+// or if order matters only rows of ranks.
 // Null: there are none.
 const Regions* regions_of_reduction(const Shape& s);
 
-// With whom a rank exchanges at a time; -1: nobody. In step i it gets what that one sends to it in step i.
+// The ranks that a rank sends to and receives from at a time; -1: none. In step i a rank receives
+// what its source sends to it in step i.
 struct Step {
   int to, from;
 };
 std::vector<Step> steps_of(const Shape& s);
 
-// The tree of the first two: its height is what Shape::split counts in.
+// The tree of gather_nested() and scatter_nested(): Shape::split counts levels of its height.
 Tree nested_tree(const Shape& s);
 
-// The lists that table.cpp joins. The first of each collective has no restriction.
+// The lists that table.cpp joins. The first algorithm of each collective has no restriction.
 std::span<const Algorithm> barrier_algorithms();
 std::span<const Algorithm> bcast_algorithms();
 std::span<const Algorithm> gather_algorithms();

@@ -7,8 +7,8 @@ namespace {
 
 // --- reduce ---------------------------------------------------------------------------------
 
-// Elements [first, first + count) go up the tree. Where rank order matters the tree stands on
-// rank 0, which hands the result to the root.
+// Elements [first, first + count) go up the tree. Where rank order matters the tree has root 0,
+// which hands the result to the call's root.
 void reduce_part(B& b, const Shape& s, TreeKind kind, Count first, Count count,
                  int tag) {
   const bool shifted = s.is_commutative || s.root == 0;
@@ -44,13 +44,13 @@ void reduce_segmented(B& b, const Shape& s) {
 
 // --- allreduce ------------------------------------------------------------------------------
 
-// Elements [first, first + count) up and down the tree, with the tags `tag` and `tag` + 1.
+// Elements [first, first + count) go up and down the tree, with the tags `tag` and `tag` + 1.
 void allreduce_part(B& b, const Shape& s, const Tree& tree, Count first, Count count,
                     int tag) {
   const BufferRef mine = part(contribution(s), s.recv_type, first, count);
   const BufferRef target = part(result(s), s.recv_type, first, count);
   const NodeId up = reduce_up(b, s, tree, {mine}, s.is_in_place, &target, tag);
-  // In place, the contribution must have left the buffer before the result enters it.
+  // With MPI_IN_PLACE the contribution must have left the buffer before the result enters it.
   const bool is_free = tree.parent >= 0 && !s.is_in_place;
   bcast_down(b, tree, target, is_free ? kNoNode : up, tag + 1);
 }
@@ -69,14 +69,14 @@ void allreduce_segmented(B& b, const Shape& s) {
     allreduce_part(b, s, tree, chunks.first(i), chunks.size(i, i + 1), 2 * i);
 }
 
-// Sends the contribution away and receives the result.
+// A folded rank sends its contribution to its partner and receives the result.
 void folded_out(B& b, const Shape& s) {
   const NodeId sent = b.send(s.rank - 1, contribution(s), kFoldTag);
   const NodeId received = b.recv(s.rank - 1, result(s), kUnfoldTag);
   if (s.is_in_place) b.connect(sent, received);
 }
 
-// This rank's value with that of its folded partner, if it has one.
+// This rank's value combined with that of its folded partner, if it has one.
 Value folded_in(B& b, const Shape& s, const Fold& fold) {
   const BufferRef mine = contribution(s);
   if (s.rank >= 2 * fold.extra) return {mine};
@@ -98,7 +98,7 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
     const int partner = fold.unfolded(v ^ distance);
     const bool am_lower = (v & distance) == 0;
     if (!am_lower &&
-        is_users) {  // the reduction goes to this side's value: make a copy
+        is_users) {  // the reduction writes to this side's value, so copy it
       const BufferRef own = typed_scratch(b, kRecvType, s.recv_type, s.recv_count);
       value = {own, b.copy(value.ref, own)};
       is_users = false;
@@ -112,7 +112,7 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
     b.connect(received, reduced);
     b.connect(value.ready, reduced);
     if (!am_lower) b.connect(sent, reduced);  // it overwrites what is being sent
-    // In place, the user's buffer is overwritten at the end only: let the send be part of it.
+    // With MPI_IN_PLACE the user's buffer is overwritten only at the end, after the send, too.
     if (am_lower && is_users) b.connect(sent, reduced);
     if (am_lower) value.ref = other;
     value.ready = reduced;
@@ -125,16 +125,16 @@ void allreduce_recursive_doubling(B& b, const Shape& s) {
   if (s.rank < 2 * fold.extra) after(b, done, b.send(s.rank + 1, target, kUnfoldTag));
 }
 
-// What a rank has after recursive halving: the sum over all ranks of the chunks [low, high).
+// A rank's state after recursive halving: the sum over all ranks of the chunks [low, high).
 struct Halved {
-  Value value;  // from the first element of these chunks on
+  Value value;  // begins with the first element of these chunks
   int low, high;
   int rounds;
-  NodeId whole_ready;          // what was complete before the first halving
-  std::vector<NodeId> halves;  // the sends, by round
+  NodeId whole_ready;          // the node that was complete before the first halving
+  std::vector<NodeId> halves;  // the sends, one per round
 };
 
-// Neighbours first, so that what a rank holds is always the sum of ranks in a row: fit for any
+// Neighbours first, so that a rank always holds the sum of consecutive ranks: fit for any
 // operation. `s.is_in_place`: the receive buffer may be overwritten.
 Halved halve(B& b, const Shape& s, const Fold& fold, const Chunks& chunks) {
   const int v = fold.folded(s.rank);
@@ -194,7 +194,7 @@ void allreduce_halving(B& b, const Shape& s) {
   Halved mine = halve(b, s, fold, chunks);
   Value& value = mine.value;
   int low = mine.low, high = mine.high, round = mine.rounds;
-  // The piece goes where it belongs; then pieces are exchanged, farthest partner first.
+  // The piece is moved to its place; then pieces are exchanged, farthest partner first.
   auto in_target = [&](int from, int to) {
     return part(target, s.recv_type, chunks.first(from), chunks.size(from, to));
   };
@@ -219,7 +219,7 @@ void allreduce_halving(B& b, const Shape& s) {
     if (in_target(other_low, other_high).count > 0) {
       const NodeId received =
           with_level(b, b.recv(partner, in_target(other_low, other_high), tag), round);
-      if (s.is_in_place) {  // what was there has been read
+      if (s.is_in_place) {  // its old content has been read
         b.connect(mine.halves[static_cast<size_t>(round)], received);
         b.connect(mine.whole_ready, received);
       }
@@ -235,8 +235,8 @@ void allreduce_halving(B& b, const Shape& s) {
 }
 
 // Recursive halving, then the pieces are gathered along the same pairs, farthest first
-// (Rabenseifner): of two partners the one nearer to the root goes on. A root that was folded
-// gets the result from its partner, which stands in for it.
+// (Rabenseifner): of two partners the one nearer to the root continues. A root that was folded
+// gets the result from its partner, which replaces it.
 // Long: the way back up uses what the way down has left at each level.
 void reduce_halving(B& b, const Shape& s) {
   const Fold fold(s.size);
@@ -254,7 +254,7 @@ void reduce_halving(B& b, const Shape& s) {
   Value& value = mine.value;
   int low = mine.low, high = mine.high, round = mine.rounds;
   const bool collects =
-      (v ^ root_v) < fold.pow2 / 2;  // the rest sends its piece at once
+      (v ^ root_v) < fold.pow2 / 2;  // the others send their piece at once
   BufferRef whole{};
   if (collects)
     whole =
@@ -285,7 +285,7 @@ void reduce_halving(B& b, const Shape& s) {
     const BufferRef piece = within(other_low, other_low + (high - low));
     if (piece.count > 0) {
       const NodeId received = with_level(b, b.recv(partner, piece, tag), round);
-      if (is_root && s.is_in_place) {  // what was there has been read
+      if (is_root && s.is_in_place) {  // its old content has been read
         b.connect(mine.halves[static_cast<size_t>(round)], received);
         b.connect(mine.whole_ready, received);
       }
@@ -300,7 +300,7 @@ void reduce_halving(B& b, const Shape& s) {
   for (NodeId node : have) b.connect(node, sent);
 }
 
-// Chunks go round the ring twice: summed up, then handed out. For commutative operations.
+// Chunks travel round the ring twice: summed up, then distributed. For commutative operations.
 void allreduce_ring(B& b, const Shape& s) {
   const int n = s.size;
   const Chunks chunks{s.recv_count, n};

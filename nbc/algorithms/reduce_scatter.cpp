@@ -53,7 +53,7 @@ void reduce_scatter_tree(B& b, const Shape& s) {
     after(b, up, b.copy(part(whole, s.recv_type, 0, target.count), target));
 }
 
-// Everyone sends block i to rank i, which reduces what it gets in rank order: each byte is
+// Every rank sends block i to rank i, which reduces what it receives in rank order: each byte is
 // moved once, and all ranks reduce at the same time.
 void reduce_scatter_linear(B& b, const Shape& s) {
   const Blocks blocks(s);
@@ -70,9 +70,9 @@ void reduce_scatter_linear(B& b, const Shape& s) {
     if (blocks.count(to) > 0) sends.push_back(b.send(to, block(to)));
   }
   if (target.count == 0) return;
-  // Rank order: value = r0 op r1 op ... The accumulator moves on to each newcomer, so that the
-  // user's contribution is only read; the last newcomer is received in the result's place
-  // unless the contribution is there.
+  // Rank order: value = r0 op r1 op ... The accumulator moves on to each value that arrives, so the
+  // user's contribution is only read. The last value is received in the result's place, unless the
+  // contribution is there.
   Value value{};
   for (int i = 0; i < n; ++i) {
     Value next{block(i)};
@@ -105,7 +105,7 @@ void reduce_scatter_linear(B& b, const Shape& s) {
 }
 
 // Recursive halving over whole blocks, farthest partner first, so that a rank ends with its own
-// block (and that of a partner that was folded). What is summed up are not ranks in a row: for
+// block (and that of a folded partner). The ranks that are summed up are not consecutive: for
 // commutative operations.
 // Long: fold, halving and unfolding share the blocks that a rank still has.
 void reduce_scatter_halving(B& b, const Shape& s) {
@@ -128,7 +128,7 @@ void reduce_scatter_halving(B& b, const Shape& s) {
     value = {other, after(b, received, b.reduce(mine, other))};
   }
   const int v = fold.folded(s.rank);
-  // First element of the blocks of the folded rank u; those of u begin where those before end.
+  // First element of the blocks of the folded rank u; its blocks begin where those of u - 1 end.
   auto first = [&](int u) {
     return u == fold.pow2 ? blocks.all() : blocks.first(fold.unfolded(u));
   };
@@ -175,7 +175,7 @@ void reduce_scatter_halving(B& b, const Shape& s) {
                  kUnfoldTag));
 }
 
-// Block i goes once round the ring, from rank i + 1 to rank i, and each rank adds its part. For
+// Block i travels once round the ring, from rank i + 1 to rank i, and each rank adds its part. For
 // commutative operations.
 void reduce_scatter_ring(B& b, const Shape& s) {
   const Blocks blocks(s);
@@ -188,7 +188,7 @@ void reduce_scatter_ring(B& b, const Shape& s) {
       elements(kRecvBuffer, kRecvType, s.recv_type, 0, blocks.count(s.rank));
   TagStream sends(0, 1000), recvs(0, 1000);
   int sent = 0, received = 0;
-  std::vector<NodeId> readers;  // of the contribution
+  std::vector<NodeId> readers;  // nodes that read the contribution
   Value value{block(left)};
   for (int step = 0; step < n - 1; ++step) {
     if (value.ref.count > 0) {

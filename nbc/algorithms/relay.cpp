@@ -7,7 +7,7 @@ namespace mpc::nbc {
 
 namespace {
 
-// From so many bytes of each region on its leader talks to rank 0 itself: as in nested.cpp.
+// If each region has at least so many bytes, its leader talks to rank 0 directly: as in nested.cpp.
 constexpr int64_t kStraightBytes = 8 << 10;
 
 }  // namespace
@@ -115,7 +115,8 @@ void Relay::send(const Place& place, NodeId ready, int tag) {
   }
 }
 
-// Up to rank 0, and the whole, packed in the order of the tree, down to all.
+// Blocks go up to rank 0; the whole result, packed in the
+// order of the tree, goes down to all ranks.
 void allgatherv_nested(B& b, const Shape& s) {
   std::vector<int64_t> bytes;
   for (const Count count : s.recv_counts)

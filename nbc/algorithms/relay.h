@@ -1,7 +1,8 @@
 #pragma once
-// Relay: blocks of different sizes, which all ranks know, on the way to rank 0 or from it, over hosts and processes.
+// Relay: moves blocks of different sizes, known to all ranks,
+// to or from rank 0 over hosts and processes.
 //
-// Role:      leaders pass the blocks of their ranks on, packed: one message for each process.
+// Role:      leaders pass on the blocks of their ranks, packed: one message per process.
 // Users:     nbc/algorithms: allgatherv, reduce_scatter and scans over several processes.
 // Threads:   pure functions.
 // See also:  nbc/algorithms/nest.h; nested.cpp, which has equal blocks and any root.
@@ -19,23 +20,23 @@ class Relay {
   // Where rank 0 has the blocks of ranks first .. first + count - 1.
   using Place = std::function<BufferRef(int first, int count)>;
 
-  // Requires: s.homes; bytes: by rank, alike at all ranks.
+  // Requires: s.homes. bytes: by rank, the same at all ranks.
   Relay(B& b, const Shape& s, const std::vector<int64_t>& bytes);
 
   bool is_root() const noexcept { return tree_.parent < 0; }
-  // All ranks, so that a subtree is a row of them; and where the i-th one's block begins if they are packed in
-  // this order.
+  // All ranks, ordered so that a subtree is a row of them; and where
+  // block i begins if the blocks are packed in this order.
   const std::vector<int>& order() const noexcept { return order_; }
   int64_t offset(int i) const { return offsets_[static_cast<size_t>(i)]; }
 
-  // --- other ranks than rank 0 -----------------------------------------------------------------
+  // --- ranks other than 0 -----------------------------------------------------------------------
   // Returns: the last node that reads `own`; kNoNode: none does.
   NodeId send_up(BufferRef own, int tag);
   // `own` is written after `guard`.
   void receive_down(BufferRef own, NodeId guard, int tag);
 
   // --- rank 0: with all others ------------------------------------------------------------------
-  // `done` comes after the data are where they belong; what is sent is there after `ready`.
+  // `done` comes after the data have reached their place; the data to be sent exist after `ready`.
   void receive(const Place& place, NodeId done, int tag);
   void receive_packed(const BufferRef& all, NodeId done, int tag);
   void send(const Place& place, NodeId ready, int tag);
@@ -46,7 +47,7 @@ class Relay {
     int64_t at, bytes;  // among those of a subtree
   };
   std::vector<Run> runs_of(const TreeChild& child) const;
-  // Of `count` ranks from the first-th one on after this rank.
+  // The bytes of the `first` ranks from this rank on, in the order.
   int64_t at(int first) const { return offset(position_ + first) - offset(position_); }
   int64_t bytes_of(const TreeChild& child) const {
     return at(child.first + child.count) - at(child.first);

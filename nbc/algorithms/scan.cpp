@@ -6,7 +6,7 @@ namespace mpc::nbc {
 
 namespace {
 
-// Elements [first, first + count) along the chain of ranks.
+// Elements [first, first + count) travel along the chain of ranks.
 void scan_part(B& b, const Shape& s, Count first, Count count, int tag) {
   const BufferRef target = part(result(s), s.recv_type, first, count);
   const BufferRef mine = part(contribution(s), s.recv_type, first, count);
@@ -62,7 +62,7 @@ void scan_chain(B& b, const Shape& s) {
 void scan_doubling(B& b, const Shape& s) {
   const bool is_exclusive = s.coll == Coll::kExscan;
   const BufferRef target = result(s), mine = contribution(s);
-  // `sum`: of the ranks (rank - distance, rank]. `before`: of those below this rank.
+  // `sum`: of the ranks (rank - distance, rank]. `before`: of all ranks below this one.
   Value sum{mine}, before{};
   bool has_before = false, sum_is_users = true;
   int step = 0;

@@ -50,7 +50,7 @@ void scatterv_linear(B& b, const Shape& s) {
     on_edge(b, tree, b.copy(block(s.rank), own_block(s)), 0);
 }
 
-// Inner ranks of the tree hand on packed bytes: their own type may differ from the root's.
+// Inner ranks of the tree pass on packed bytes, because their own type may differ from the root's.
 template <TreeKind kind>
 void scatter_tree(B& b, const Shape& s) {
   const Tree tree = split_tree(kind, s, s.root);
@@ -86,7 +86,7 @@ void scatter_tree(B& b, const Shape& s) {
       on_edge(b, tree, b.send(child.rank, blocks(first, child.count)), child.level);
       continue;
     }
-    // The blocks of this subtree are the last ranks' and the first ones'.
+    // The blocks of this subtree belong to the last ranks and the first ones.
     const BufferRef data = byte_scratch(b, child.count * block);
     const NodeId sent = on_edge(b, tree, b.send(child.rank, data), child.level);
     const int rest = child.count - before_end;

@@ -1,4 +1,4 @@
-// The table of all algorithms, and building from it.
+// The table of all algorithms, and build(), which uses it.
 #include <algorithm>
 #include <vector>
 
@@ -43,8 +43,8 @@ const Table& table() {
   return built;
 }
 
-// True if every rank can see that no rank has anything to do. (The v and w forms look at each
-// block for itself.)
+// True if every rank can tell that no rank has anything to do. (The v and w forms check each
+// block separately.)
 bool moves_nothing(const Shape& s) {
   if (s.coll == Coll::kBarrier) return s.size == 1;
   if (s.coll == Coll::kBcast && s.size == 1) return true;
@@ -91,7 +91,8 @@ Result<std::shared_ptr<const Schedule>> build(const Shape& shape,
                                               const Algorithm& algorithm) {
   ScheduleBuilder builder;
   if (moves_nothing(shape)) return builder.finish();
-  // One rank alone has the local part only, which the first algorithm of each collective does.
+  // A rank that is alone has only the local part, which the
+  // first algorithm of each collective does.
   const Algorithm& chosen = shape.size == 1 ? algorithms(shape.coll)[0] : algorithm;
   chosen.build(builder, shape);
   auto graph = builder.finish();

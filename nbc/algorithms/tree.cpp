@@ -64,12 +64,12 @@ Tree chain(int v, int size) {
   return tree;
 }
 
-// Leaders of the places form a binomial tree, the members of a place another tree below it. All
-// numbers are relative to the root, whose place comes first and whose leader it is.
+// The leaders of the places form a binomial tree, and the members of each place another tree below
+// it. All numbers are relative to the root, whose place comes first and whose leader it is.
 Tree places(int v, int size, int root, std::span<const int> place_of_rank,
             bool is_flat) {
   auto place = [&](int relative) { return place_of_rank[(relative + root) % size]; };
-  // Members of v's place and the first member of each place, in relative order.
+  // The members of v's place and the first member of each place, in relative order.
   std::vector<int> leaders, members;
   std::vector<int> seen;
   std::vector<int> sizes;
@@ -138,7 +138,8 @@ bool are_contiguous(std::span<const int> place_of_rank) {
 }
 
 TreeKind fit_tree(TreeKind kind, const Shape& shape, int64_t bytes) {
-  constexpr int64_t kFlatBytes = 4096;  // bench/micro/collectives: flat wins below
+  // Measured by bench/micro/collectives: flat wins below.
+  constexpr int64_t kFlatBytes = 4096;
   const bool is_flat =
       kind == TreeKind::kPlaces && bytes <= kFlatBytes && !shape.is_nonblocking;
   return is_flat ? TreeKind::kPlacesFlat : kind;

@@ -6,15 +6,15 @@
 // Threads:   pure functions.
 // See also:  Denis et al. 2018, section 3 (levels); docs/collectives.md (pictures).
 //
-// Children stand in rank order: the subtree of a child holds the ranks that follow those of
+// Children are in rank order: the subtree of a child holds the ranks that follow those of
 // this rank and of the children before it (in the order that begins at the root). So a
 // reduction that takes its children one after the other is in rank order, and a broadcast that
 // takes them in reverse feeds the largest subtrees first.
 //
-// Levels are those of edges: 0 at the root, height - 1 at the leaves. For k-nomial trees the
+// Levels are levels of edges: 0 at the root, height - 1 at the leaves. For k-nomial trees the
 // level is that of the digit: edges (v, v + d * k^i) have level height - 1 - i, so that the last
 // level joins the most ranks and a rank may be a leaf of any level. A flat tree has one level, a
-// chain one level for each edge. In a tree of places the levels inside of a place end at
+// chain one level for each edge. In a tree of places the levels inside a place end at
 // height - 1 in every place, however many ranks it has.
 
 #include <climits>
@@ -53,14 +53,14 @@ struct Tree {
 };
 
 // `place_of_rank` is used by kPlaces and kPlacesFlat only; without it they are kBinomial. Their
-// children's `first` and `count` are not ranks in a row unless places are neighbours in rank
-// order.
-// `arity`: of kKnomial.
+// children's `first` and `count` name consecutive ranks only if the ranks of each place are
+// neighbours in rank order.
+// `arity`: for kKnomial.
 Tree make_tree(TreeKind kind, int rank, int size, int root,
                std::span<const int> place_of_rank, int arity = 2);
 
-// kPlacesFlat instead of kPlaces for messages so small that steps cost more than bytes; not for
-// non-blocking calls, whose start would send to all ranks of a place.
+// Returns kPlacesFlat instead of kPlaces for messages so small that steps cost more than bytes. Not
+// for non-blocking calls, whose start would send to all ranks of a place.
 TreeKind fit_tree(TreeKind kind, const Shape& shape, int64_t bytes);
 
 // True if the ranks of each place are neighbours in rank order.

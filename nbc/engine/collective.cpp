@@ -6,7 +6,7 @@ namespace mpc::nbc {
 
 namespace {
 
-// What a collective in the pool keeps at most; more goes back after use.
+// The memory that a collective in the pool may keep; more is freed after use.
 constexpr size_t kKeptScratchBytes = 1 << 20;
 constexpr size_t kKeptMessages = 256;
 
@@ -48,7 +48,7 @@ void Collective::prepare() noexcept {
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].predecessor_count > 1)
       states[i].waiting.store(all[i].predecessor_count, std::memory_order_relaxed);
-  // Relaxed: nothing is in flight; the first message's queue publishes them.
+  // Relaxed: nothing is in flight; the first message's queue publishes the values.
   sinks_left.store(schedule->sink_count(), std::memory_order_relaxed);
   has_failed.store(false, std::memory_order_relaxed);
   is_broken.store(false, std::memory_order_relaxed);
@@ -62,7 +62,7 @@ int64_t Collective::received_bytes() const noexcept {
   bytes = 0;
   for (const Node& node : schedule->nodes())
     if (node.kind == NodeKind::kRecv) bytes += node.to.count * type(node.to).size();
-  // Relaxed: executions that count at the same time come to the same number.
+  // Relaxed: executions that count at the same time get the same result.
   known_received_bytes.store(bytes, std::memory_order_relaxed);
   return bytes;
 }
@@ -78,7 +78,7 @@ void Collective::trim() noexcept {
   kept_schedule.reset();
   waiter = nullptr;
   on_complete = nullptr;
-  phase.store(kIdle, std::memory_order_relaxed);  // the owner's alone again
+  phase.store(kIdle, std::memory_order_relaxed);  // only the owner uses it again
   scratch.trim(kKeptScratchBytes / sizeof(ScratchLine));
   messages.trim(kKeptMessages);
 }

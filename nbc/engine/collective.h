@@ -1,17 +1,17 @@
 #pragma once
 // Collective: a schedule in flight: counters of nodes, requests of messages, scratch memory.
 //
-// Role:      the state that the units of nbc/engine move; kept in a pool per rank, so that a
-//            blocking collective allocates nothing once its like has been run before.
+// Role:      the state on which the units of nbc/engine operate; stored in a pool per rank, so that
+//            a blocking collective allocates nothing once a similar one has run before.
 // Users:     nbc/engine.
 // Threads:   bind() and prepare() by the owning rank while nothing is in flight; afterwards
-//            each field as it says.
+//            see each field.
 // See also:  nbc/engine/engine.h (contract), docs/collectives.md (phases).
 //
 //   kIdle --start()--> kRunning --last node--> kFinishing --> kDone
-//   kFinishing: complete for the owner; the execution that completed the last node still wakes
-//   the waiter or calls the callback. The owner does not reuse or free the collective before
-//   kDone, and after kDone (release) nobody else touches it.
+// kFinishing: complete for the owner; the execution that completed the last node still wakes
+// the waiter or calls the callback. The owner does not reuse or free the collective before
+// kDone, and after kDone (release) no other execution touches it.
 
 #include <atomic>
 #include <memory>
@@ -26,7 +26,7 @@ namespace mpc::nbc {
 struct Collective;
 class RankEngine;
 
-// A node's counter, and its link in the list of nodes that are ready, or in the queue of its
+// A node's counter, and its link in the list of ready nodes or in the queue of its
 // rank's progress thread.
 struct NodeState : sched::ProgressItem {
   std::atomic<uint32_t> waiting{0};  // predecessors to come; used with two or more
@@ -38,7 +38,7 @@ struct NodeState : sched::ProgressItem {
   bool goes_up = false;
 };
 
-// A send's or receive's request; the completion finds the node through it.
+// The request of a send or receive; the completion finds the node through it.
 struct Message {
   msg::Request request;
   Collective* owner = nullptr;
@@ -49,11 +49,11 @@ struct Message {
 
 enum CollectivePhase : uint32_t { kIdle = 0, kRunning, kFinishing, kDone };
 
-// An array that only grows; what it holds is lost then.
+// An array that only grows; growing discards its content.
 template <class T>
 class Room {
  public:
-  // Errors: false if there is no memory; it is empty then.
+  // False if there is no memory; the array is empty then.
   bool reserve(size_t count) noexcept {
     if (count <= capacity_) return true;
     items_.reset();
@@ -61,7 +61,7 @@ class Room {
     capacity_ = items_ != nullptr ? count : 0;
     return items_ != nullptr;
   }
-  // Gives the memory back if it is for more than `most`.
+  // Frees the memory if it is larger than `most`.
   void trim(size_t most) noexcept {
     if (capacity_ <= most) return;
     items_.reset();
@@ -80,21 +80,21 @@ struct alignas(64) ScratchLine {
   std::byte bytes[64];
 };
 
-// A plain struct: the units of nbc/engine are what acts on it.
+// A plain struct: the units of nbc/engine operate on it.
 struct Collective {
   Collective(job::Rank& owner, RankEngine& home) noexcept
       : rank(&owner), engine(&home) {}
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
 
-  // Makes room for the schedule and remembers the binding; the binding's spans are used as
-  // they are. Errors: false if there is no memory.
+  // Makes room for the schedule and stores the binding; the binding's spans are not copied.
+  // False if there is no memory.
   bool bind(const Schedule& s, const Binding& b) noexcept;
   // The same with copies of the spans.
   bool bind_copy(std::shared_ptr<const Schedule> s, const Binding& b) noexcept;
-  // Counters as at the beginning.
+  // Resets the counters.
   void prepare() noexcept;
-  // Gives large memory back before the collective goes to the pool.
+  // Frees large memory before the collective is returned to the pool.
   void trim() noexcept;
 
   // The memory that `ref` names.
@@ -106,7 +106,8 @@ struct Collective {
   }
   const dt::Datatype& type(const BufferRef& ref) const noexcept;
   void fail(Errc error) noexcept;
-  // All that the rank receives in it. Cost: the first time after bind(), all nodes.
+  // All bytes that the rank receives in this collective. Cost:
+  // at the first call after bind(), all nodes.
   int64_t received_bytes() const noexcept;
 
   // Read-only while in flight.
@@ -115,7 +116,8 @@ struct Collective {
   const Schedule* schedule = nullptr;
   const Node* nodes = nullptr;
   Binding binding;
-  sched::Execution* waiter = nullptr;  // a blocking call's; null: the call has returned
+  // The execution that waits in a blocking call; null: the call has returned.
+  sched::Execution* waiter = nullptr;
   void (*on_complete)(void*) = nullptr;
   void* on_complete_argument = nullptr;
   Room<ScratchLine> scratch;
@@ -125,16 +127,16 @@ struct Collective {
   std::atomic<uint32_t> phase{kIdle};
   std::atomic<uint32_t> sinks_left{0};
   std::atomic<bool> has_failed{false};
-  // A process has died, and a message will not come: nothing is sent on, and nobody takes what is here for
-  // what should be. Relaxed: it comes before the nodes that follow.
+  // A process has died, and a message will never come: nothing is sent on, so that no rank takes
+  // the present content for the right data. Relaxed: it is set before the nodes that follow run.
   std::atomic<bool> is_broken{false};
   mutable std::atomic<int64_t> known_received_bytes{-1};  // -1: not counted yet
-  msg::Status status;  // written by the first that fails; read after kDone
+  msg::Status status;  // written by the first node that fails; read after kDone
   Collective* next_free = nullptr;
   uint32_t trace_number = 0;         // of this start; 0: not traced
   const char* trace_call = nullptr;  // the MPI call that started it
 
-  // What bind_copy() has copied.
+  // The copies that bind_copy() made.
   std::shared_ptr<const Schedule> kept_schedule;
   std::vector<void*> kept_buffers;
   std::vector<const dt::Datatype*> kept_types;

@@ -6,18 +6,18 @@
 
 namespace mpc::nbc {
 
-// kFinishing says to the owner that it may go on, but neither end nor reuse or free the
+// kFinishing tells the owner that it may go on, but must not exit, nor reuse or free the
 // collective before kDone: until then it is woken or called back.
 void finish(Collective& c) {
   if (trace::enabled()) [[unlikely]]
     tracing::collective_ends(c);
   sched::Execution* const waiter = c.waiter;
   if (waiter != nullptr && waiter == &sched::Execution::self()) {
-    // Nobody but this execution looks at the phase, and nobody is to be woken.
+    // No other execution reads the phase, and none has to be woken.
     c.phase.store(kDone, std::memory_order_release);
     return;
   }
-  // release pairs with is_finished(): all that the nodes wrote.
+  // Release pairs with is_finished(): everything that the nodes wrote.
   c.phase.store(kFinishing, std::memory_order_release);
   if (waiter != nullptr) {
     waiter->unpark();
@@ -29,7 +29,7 @@ void finish(Collective& c) {
 }
 
 void await_finish(const Collective& c) noexcept {
-  // acquire pairs with finish(), which has a few instructions left.
+  // Acquire pairs with finish(), which has only a few instructions left.
   for (int turn = 0; c.phase.load(std::memory_order_acquire) == kFinishing; ++turn) {
     if (turn < 100)
       __builtin_ia32_pause();
@@ -44,7 +44,7 @@ void complete_node(Collective& c, NodeId id, ReadyList& ready) {
   const Node* const nodes = c.nodes;
   const auto successors = c.schedule->successors(nodes[id]);
   if (successors.empty()) {
-    // acq_rel: the one that gets to zero has seen what all other nodes wrote.
+    // acq_rel: the execution that brings it to zero has seen what all other nodes wrote.
     if (c.sinks_left.load(std::memory_order_acquire) == 1 ||
         c.sinks_left.fetch_sub(1, std::memory_order_acq_rel) == 1)
       finish(c);
@@ -52,7 +52,7 @@ void complete_node(Collective& c, NodeId id, ReadyList& ready) {
   }
   NodeState* const states = c.states.data();
   for (const NodeId next : successors) {
-    // acq_rel, likewise: all predecessors.
+    // acq_rel for the same reason: all predecessors.
     if (nodes[next].predecessor_count == 1 ||
         states[next].waiting.fetch_sub(1, std::memory_order_acq_rel) == 1)
       ready.push(

@@ -20,16 +20,16 @@ bool is_over(void* argument) {
   return progress_rank(*c.rank) && is_complete(c);
 }
 
-// Does anybody but the rank itself gain if its messages are matched while it computes? Not where all
-// that it sends has left, and what it receives is so short that its senders keep nothing of it: then
-// those messages had better stay in the ring, one line each, than be matched by their senders, who
-// would have to get the lines of the lock, of the queue and of the receive.
+// Does anybody but the rank itself gain if its messages are matched while it computes? Not if
+// everything that it sends has left, and what it receives is so short that its senders retain none
+// of it. Then those messages should stay in the ring, one line each, instead of being matched by
+// their senders, which would have to fetch the lines of the lock, the queue and the receive.
 bool is_others_concern(const Collective& c) noexcept {
   constexpr size_t kMostNodes = 64;
   const auto nodes = c.schedule->nodes();
   if (c.on_complete != nullptr || msg::g_has_outside || nodes.size() > kMostNodes)
     return true;
-  uint64_t after = 0;  // nodes that wait for a message, also by way of others
+  uint64_t after = 0;  // nodes that wait for a message, directly or indirectly
   for (uint64_t before = 1; after != before;) {
     before = after;
     for (size_t id = 0; id < nodes.size(); ++id) {
@@ -55,7 +55,7 @@ RankEngine& engine_or_end(job::Rank& rank) {
   return *engine;
 }
 
-// Before any rank starts, as job::Job::at_rank_end wants.
+// Before any rank starts, as job::Job::at_rank_end requires.
 [[gnu::constructor]] void register_hooks() {
   msg::add_progress_hook(progress_rank);
   job::Job::at_rank_end(job::HookOrder::kCollectives,

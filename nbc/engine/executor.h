@@ -1,8 +1,9 @@
 #pragma once
-// Executor: who runs a node that is ready, as a table.
+// Executor: a table that decides who runs a node that is ready.
 //
-// Role:      the decision, pure: the first row whose conditions hold says who. Facts are asked
-//            for one by one, in the order of the enumeration, and only while a row needs them.
+// Role:      the decision as a pure function: the first row whose conditions
+//            hold decides. Facts are asked for one by one, in the order of
+//            the enumeration, and only while a row needs them.
 // Users:     nbc/engine/node_facts.cpp, with the facts of a real node; a test per row.
 // Threads:   pure functions.
 // See also:  docs/collectives.md, docs/overlap.md.
@@ -20,28 +21,28 @@ enum class Executor : uint8_t {
   kProgressThread,  // the rank's progress thread; see executor_if_refused()
 };
 
-// What is asked about a node and about the execution that found it ready. Those that cost more
-// come later.
+// What is asked about a node and about the execution that found it ready. Facts that cost more to
+// determine come later.
 enum Fact : uint32_t {
-  kKeptForRank = 1u << 0,  // it is in a split tree's lower levels: Where::kApplication
+  // It is in the lower levels of a split tree: Where::kApplication.
+  kKeptForRank = 1u << 0,
   kSend = 1u << 1,
   kReduction = 1u << 2,
   kLocalWork = 1u << 3,  // a reduction or a copy
   kUserCode = 1u << 4,   // a reduction by a function of the user
-  kAnyThread = 1u << 5,  // ... that also the rank's progress thread may call
-  kGoesUp =
-      1u << 6,  // what it waited for last was a reduction, or further from the root
+  kAnyThread = 1u << 5,  // ... that the rank's progress thread may call, too
+  kGoesUp = 1u << 6,  // its last predecessor was a reduction, or further from the root
   kBlocking = 1u << 7,       // an execution of the rank waits in the blocking call
   kWaiterHere = 1u << 8,     // ... and that is the caller
   kRankHere = 1u << 9,       // the caller is the rank itself, not its progress thread
   kSomeRankHere = 1u << 10,  // the caller is a rank, not a progress thread
   kOwnProgressHere = 1u << 11,    // the caller is the rank's progress thread
-  kLarge = 1u << 12,              // its data are nbc.local_work_bytes or more
+  kLarge = 1u << 12,              // its data are at least nbc.local_work_bytes
   kHasProgressThread = 1u << 13,  // the rank has one
-  // The caller is to return soon, or is not the rank, or ranks that wait do not help.
+  // The caller should return soon, or is not the rank, or ranks that wait do not help.
   kMayLeave = 1u << 14,
   kDataHere =
-      1u << 15,  // no progress thread would take it: its data are in the caller's cache
+      1u << 15,  // no progress thread accepts it: its data are in the caller's cache
 };
 inline constexpr int kFactCount = 16;
 
@@ -52,16 +53,16 @@ struct ExecutorRow {
 };
 
 inline constexpr ExecutorRow kExecutorRows[] = {
-    // Lower levels of a split tree are the rank's, when it is there. But towards the root the
-    // rank that has completed what they wait for goes on for the others: the last of a subtree
-    // to start does the kept levels, while those that came before compute already.
+    // The lower levels of a split tree belong to the rank, when it is in a call. But towards the
+    // root the rank that has completed what they wait for continues for the others: the last rank
+    // of a subtree to start does the kept levels, while the earlier ones compute already.
     {Executor::kHere, kKeptForRank | kRankHere, 0, "the rank is there"},
     {Executor::kHere, kKeptForRank | kReduction | kSomeRankHere, kUserCode,
      "a rank goes on towards the root"},
     {Executor::kHere, kKeptForRank | kSend | kGoesUp | kSomeRankHere, 0,
      "a rank goes on towards the root"},
     {Executor::kRank, kKeptForRank, 0, "kept for the rank"},
-    // A send copies if its receive is posted. Large work of a blocking call goes to the rank: it
+    // A send copies if its receive is posted. Large work of a blocking call is done by the rank: it
     // has a core of its own, and the execution that completed the message has other things to do.
     {Executor::kRank, kSend | kBlocking | kLarge, kWaiterHere,
      "the rank waits, and may copy"},
@@ -85,7 +86,7 @@ inline constexpr ExecutorRow kExecutorRows[] = {
 inline constexpr size_t kExecutorRowCount =
     sizeof(kExecutorRows) / sizeof(kExecutorRows[0]);
 
-// --- the lookup: unrolled by the compiler into the ifs that one would write by hand -----------
+// --- the lookup: the compiler unrolls it into the ifs that one would write by hand -----------
 
 template <uint32_t kAsked, uint32_t kYes, class Facts>
 [[gnu::always_inline]] constexpr bool all_hold(const Facts& facts) noexcept {
@@ -119,7 +120,7 @@ template <class Facts>
   return kExecutorRows[executor_row(facts)].executor;
 }
 
-// When the progress thread that was chosen has no core for it: the table without
+// For the case that the chosen progress thread has no core for it: the table without
 // kHasProgressThread.
 constexpr Executor executor_if_refused(bool is_user_code) noexcept {
   return is_user_code ? Executor::kRank : Executor::kHere;

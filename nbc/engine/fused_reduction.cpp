@@ -18,8 +18,8 @@ bool is_same(const BufferRef& a, const BufferRef& b) noexcept {
          a.type == b.type;
 }
 
-// The reduction that comes after a receive, if this execution, which is about to copy the
-// receive's data, can do both: it waits for nothing else and would run here as well.
+// The reduction after a receive, if this execution, which is about to copy the receive's data, can
+// do both: the reduction waits for nothing else and would run here as well.
 NodeId fusible_reduction(const Collective& c, const Node& node) noexcept {
   const auto successors = c.schedule->successors(node);
   if (successors.size() != 1) return kNoNode;
@@ -27,8 +27,8 @@ NodeId fusible_reduction(const Collective& c, const Node& node) noexcept {
   const Node& next = c.nodes[id];
   if (next.kind != NodeKind::kReduce || c.binding.reduction.is_user) return kNoNode;
   if (!is_same(node.to, next.to) && !is_same(node.to, next.from)) return kNoNode;
-  // acquire, as in complete_node(): what its other predecessors wrote. Once only this receive is
-  // left, nobody else counts.
+  // Acquire, as in complete_node(): what the other predecessors wrote. Once only this receive
+  // remains, no other execution decrements the count.
   if (next.predecessor_count > 1 &&
       c.states[id].waiting.load(std::memory_order_acquire) != 1)
     return kNoNode;

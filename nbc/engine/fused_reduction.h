@@ -1,9 +1,9 @@
 #pragma once
-// Fused reduction: a message is copied and reduced in one go.
+// Fused reduction: copies and reduces a message in one pass.
 //
 // Role:      runtime/message offers a long message's data to the receive while they pass through
-//            a cache; if the node behind the receive is a reduction that would run on the same
-//            core, it is done there and then, so that each byte comes from memory once less.
+//            a cache. If the node after the receive is a reduction that would run on the same
+//            core, it is done at once, so that each byte is read from memory once less.
 // Users:     nbc/engine.
 // Threads:   the execution that copies the message.
 // See also:  runtime/message/request.h (FusedReduction), docs/collectives.md.

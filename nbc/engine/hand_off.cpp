@@ -19,9 +19,9 @@ Counter hand_off_counter{"nbc.relays",
                          "Times that a non-blocking start left others' nodes to a "
                          "rank that waits"};
 
-// A rank that waits, and would begin at once with what is left to it: it is parked on a core
-// that is awake and idle, or on the only core that there is, which the starting rank gives up
-// when it waits, too.
+// Is the rank waiting, and would it begin at once with nodes that are left to it? It is parked on a
+// core that is awake and idle, or on the only core, which the starting rank gives up when it waits,
+// too.
 bool can_take_over(const job::Rank& rank) noexcept {
   const job::Job* const job = rank.job;
   const bool has_one_core = job != nullptr && job->application_workers() == 1 &&
@@ -44,7 +44,7 @@ bool hand_off(RunContext& run) {
     next = node->next_ready;
     (node->owner->rank == run.starter ? run.ready : others).append(*node);
   }
-  // The last touch of the nodes is the push, unless they come back.
+  // The push is the last touch of the nodes, unless they come back.
   RankEngine::HandOffScope scope(engine);
   scope.push(*others.first(), *others.last());
   if (msg::call_parked(to)) {

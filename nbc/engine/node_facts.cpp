@@ -53,11 +53,12 @@ class NodeFacts {
   }
 
  private:
-  // Not its progress thread, nor another rank that completes a message of it.
+  // The caller is the rank itself, not its progress thread
+  // or another rank that completes its message.
   bool is_rank_here() const noexcept {
     return job::current_rank() == c_.rank && !is_progress_thread_of(*c_.rank);
   }
-  // On some rank's own core, in a call of that rank.
+  // The caller is on some rank's own core, in a call of that rank.
   bool is_some_rank_here() const noexcept {
     const job::Rank* rank = job::current_rank();
     return rank != nullptr && !is_progress_thread_of(*rank);

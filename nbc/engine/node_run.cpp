@@ -88,10 +88,10 @@ void keep_for_rank(NodeState& state) {
   // The collective may be complete and reused from here on.
   is_for_calls_only ? c.engine->keep_user_node(state) : c.engine->keep_node(state);
   if (is_nonblocking && !is_for_calls_only) expect_overdue_nodes(rank, &run_kept_nodes);
-  if (!is_own) msg::notify(rank);  // the waiter looks after its own progress anyway
+  if (!is_own) msg::notify(rank);  // the waiter makes its own progress anyway
 }
 
-// A node on the rank's progress thread, or on the rank that took it back.
+// Runs a node on the rank's progress thread, or on the rank that took it back.
 void run_in_background(sched::ProgressItem& item) noexcept {
   RunContext& run = RunContext::here();
   // The messages that it starts are not copied one after the other here.
@@ -111,7 +111,7 @@ bool leave_to_progress(NodeState& state) noexcept {
   job::Rank& rank = *c.rank;
   if (!rank.progress->submit(state, work_bytes(c, node), need, data_of(c, is_user)))
     return false;
-  msg::call_waiting(rank);  // the collective may be gone
+  msg::call_waiting(rank);  // the collective may be freed
   return true;
 }
 
@@ -149,7 +149,7 @@ void start_nodes(Collective& c) {
   const Schedule& schedule = *c.schedule;
   if (schedule.nodes().empty()) return finish(c);
   RunContext& run = RunContext::here();
-  // All of them before the first one runs, so that the collective cannot be complete (and gone)
+  // All of them before the first one runs, so that the collective cannot be complete (and freed)
   // before the last start.
   for (const NodeId id : schedule.start_nodes()) run.ready.push(c, id);
   run_ready(run);
@@ -159,10 +159,10 @@ bool run_kept_nodes(job::Rank& rank) {
   RankEngine* const engine = RankEngine::find(rank);
   if (engine == nullptr || !engine->has_kept_nodes()) return false;
   RunContext& run = RunContext::here();
-  // Until there are none: what a node starts may give this rank its next node.
+  // Repeats until there are none: what a node starts may give this rank its next node.
   while (NodeState* node = engine->take_kept_nodes()) {
     while (node != nullptr) {
-      NodeState* next = node->next_ready;  // the collective may be gone after the node
+      NodeState* next = node->next_ready;  // the collective may be freed after the node
       execute(*node, run.ready);
       run_ready(run);
       node = next;

@@ -1,5 +1,5 @@
 #pragma once
-// Running nodes: what is ready is executed, here or by whom the table says, until nothing is.
+// Running nodes: executes what is ready, here or where the table says, until nothing is ready.
 //
 // Role:      the loop of the engine. It starts messages; their completions come back here and
 //            make further nodes ready.
@@ -13,7 +13,7 @@ namespace mpc::nbc {
 
 void run_all(RunContext& run);
 
-// Runs what is ready, unless this execution is doing so already further up its stack.
+// Runs ready nodes, unless this execution already does so further up its stack.
 inline void run_ready(RunContext& run) {
   if (!run.is_running) run_all(run);
 }
@@ -21,7 +21,7 @@ inline void run_ready(RunContext& run) {
 // Starts the collective with the nodes that have no predecessors. Caller: the owning rank.
 void start_nodes(Collective& c);
 
-// Runs the nodes that are kept for this rank, but no user code that only its calls may run.
+// Runs the nodes that are kept for this rank, except user code that only its calls may run.
 // Caller: the rank or its progress thread. Returns true if there were any.
 bool run_kept_nodes(job::Rank& rank);
 

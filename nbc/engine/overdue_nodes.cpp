@@ -21,23 +21,23 @@ BoolSetting tick_setting{
 Counter overdue_counter{
     "nbc.rescues", "Times that a progress thread ran nodes kept for a computing rank"};
 
-// Set once, by the first who expects nodes; null before.
+// Set once, by the first caller that expects nodes; null before.
 std::atomic<RunKeptNodes> g_run_kept_nodes{nullptr};
-// Held during a tick's look at the ranks, and while a rank's engine is taken away; a few
-// instructions a rank, never over a switch.
+// Held while a tick checks the ranks, and while a rank's engine is taken away; a few
+// instructions per rank, never over a switch.
 std::mutex g_ranks_mutex;
 
 void run_item(sched::ProgressItem& item) noexcept {
   OverdueItem& overdue = static_cast<OverdueItem&>(item);
   overdue_counter.add();
   MPC_TRACE("engine", "rescue", overdue.rank->world_rank);
-  // acquire pairs with expect_overdue_nodes(); without it there were no ticks.
+  // Acquire pairs with expect_overdue_nodes(); without it there were no ticks.
   g_run_kept_nodes.load(std::memory_order_acquire)(*overdue.rank);
-  // release pairs with take_engine(): the last touch.
+  // Release pairs with take_engine(): the last touch.
   overdue.is_queued.store(false, std::memory_order_release);
 }
 
-// On the tick's own thread, as the rank.
+// Runs the item on the tick's own thread, as the rank.
 void run_here(OverdueItem& item) noexcept {
   sched::Execution& self = sched::Execution::self();
   void* const before = self.identity();
@@ -66,11 +66,11 @@ void look_at(job::Rank& rank) noexcept {
   }
 }
 
-// On the monitor's thread.
+// Called on the monitor's thread.
 void at_tick() noexcept {
   job::Job* job = job::Job::existing();
   if (job == nullptr) return;
-  // A tick of an emulated machine takes longer.
+  // A tick of an emulated machine is longer.
   static int ticks = 0;
   if (sched::Emulation::is_on() && ++ticks % sched::Emulation::stretch() != 0) return;
   const std::lock_guard lock(g_ranks_mutex);
@@ -83,7 +83,7 @@ void at_tick() noexcept {
 void expect_overdue_nodes(job::Rank& rank, RunKeptNodes run) noexcept {
   if (g_run_kept_nodes.load(std::memory_order_relaxed) != nullptr) return;
   if (rank.progress == nullptr || rank.job == nullptr) return;
-  // release pairs with run_item().
+  // Release pairs with run_item().
   if (g_run_kept_nodes.exchange(run, std::memory_order_release) != nullptr) return;
   if (sched::Scheduler* scheduler = rank.job->scheduler())
     scheduler->set_tick_hook(&at_tick);
@@ -98,7 +98,7 @@ RankEngine* take_engine(job::Rank& rank) noexcept {
   if (engine == nullptr || !engine->overdue.is_queued.load(std::memory_order_acquire))
     return engine;
   if (rank.progress->take(&engine->overdue)) return engine;
-  // It runs at this moment; there is nothing left for it to find.
+  // The item runs at this moment; there is nothing left for it to find.
   while (engine->overdue.is_queued.load(std::memory_order_acquire))
     sched::Execution::self().yield();
   return engine;

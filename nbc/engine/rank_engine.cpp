@@ -5,7 +5,7 @@
 namespace mpc::nbc {
 
 RankEngine* RankEngine::find(job::Rank& rank) noexcept {
-  // acquire pairs with the release in of().
+  // Acquire pairs with the release in of().
   return rank.nbc.load(std::memory_order_acquire);
 }
 
@@ -59,7 +59,8 @@ void RankEngine::HandOffScope::push(NodeState& first, NodeState& last) noexcept 
 }
 
 void RankEngine::await_hand_offs() const noexcept {
-  // acquire pairs with ~HandOffScope(), which is a few instructions of another rank's start away.
+  // Acquire pairs with ~HandOffScope(), which is only a few
+  // instructions of another rank's start away.
   while (hand_offs_.load(std::memory_order_acquire) != 0)
     sched::Execution::self().yield();
 }

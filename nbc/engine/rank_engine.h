@@ -1,7 +1,7 @@
 #pragma once
 // RankEngine: a rank's pool of collectives, and the nodes that must run on it.
 //
-// Role:      what job::Rank::nbc points to; made at the first collective, freed at the end.
+// Role:      what job::Rank::nbc points to; created at the first collective, freed at the end.
 // Users:     nbc/engine.
 // Threads:   keep_node(), keep_user_node() and HandOffScope any execution; the rest by
 //            executions of the rank.
@@ -19,36 +19,36 @@ namespace mpc::nbc {
 struct OverdueItem : sched::ProgressItem {
   job::Rank* rank = nullptr;
   std::atomic<bool> is_queued{false};
-  const void* seen = nullptr;  // at the last tick; the monitor's
+  const void* seen = nullptr;  // newest_kept() at the last tick; for the monitor
 };
 
 class RankEngine {
  public:
-  // The rank's, made if need be. Null if there is no memory.
+  // The rank's engine, created if necessary. Null if there is no memory.
   static RankEngine* of(job::Rank& rank) noexcept;
-  // Null if none was made.
+  // Null if none was created.
   static RankEngine* find(job::Rank& rank) noexcept;
-  // A collective of the rank, whose engine is made if need be. Null if there is no memory.
+  // A collective of the rank, whose engine is created if necessary. Null if there is no memory.
   static Collective* take(job::Rank& rank) noexcept;
   ~RankEngine();
 
   void give_back(Collective* collective) noexcept;
 
-  // A node of one of the rank's collectives waits for the rank.
+  // Adds a node of one of the rank's collectives that waits for the rank.
   void keep_node(NodeState& node) noexcept;
   bool has_kept_nodes() const noexcept {
     return !kept_.is_empty();  // a hint
   }
-  // All of them, the oldest first.
+  // Takes all of them, the oldest first.
   NodeState* take_kept_nodes() noexcept;
-  // Differs from what it was if nodes have come since. The pointer is only compared: its node may
-  // be gone. Caller: any.
+  // Differs from an earlier value if nodes have been added since. Only compare the pointer: its
+  // node may be freed. Caller: any.
   const void* newest_kept() const noexcept { return kept_.top(); }
   OverdueItem overdue;
 
-  // Nodes with a function of the user, and whether one is being run: see nbc/engine/user_code.h.
+  // Nodes with a user's function, and whether one is running: see nbc/engine/user_code.h.
   // Caller: executions that act as the rank; of keep_user_node(): any.
-  // All seq_cst: either the one that leaves sees the node that was pushed, or the one that pushed
+  // All seq_cst: either the execution that leaves sees the pushed node, or the one that pushed it
   // can enter.
   void keep_user_node(NodeState& node) noexcept;
   NodeState* take_user_nodes() noexcept;
@@ -63,20 +63,20 @@ class RankEngine {
   void leave_user_code() noexcept {
     in_user_code_.store(nullptr, std::memory_order_seq_cst);
   }
-  // Relaxed: only the caller itself can have put its address there.
+  // Relaxed: only the caller itself can have stored its address there.
   bool is_in_user_code_here() const noexcept {
     return in_user_code_.load(std::memory_order_relaxed) == &sched::Execution::self();
   }
 
-  // Ready nodes of any ranks' collectives, which another rank's start hands to this rank: a
+  // Ready nodes of any ranks' collectives that another rank's start hands to this rank: a
   // chain by next_ready. While a HandOffScope lives, forget_rank() waits.
   class HandOffScope {
    public:
-    // Caller: holds a node of the rank that is not complete, so that the rank does not end.
+    // Caller: holds a node of the rank that is not complete, so the rank cannot end.
     explicit HandOffScope(RankEngine& to) noexcept : to_(to) {
       to_.hand_offs_.fetch_add(1, std::memory_order_relaxed);
     }
-    // release pairs with await_hand_offs(): the last touch.
+    // Release pairs with await_hand_offs(): the last touch.
     ~HandOffScope() { to_.hand_offs_.fetch_sub(1, std::memory_order_release); }
     HandOffScope(const HandOffScope&) = delete;
     HandOffScope& operator=(const HandOffScope&) = delete;

@@ -1,5 +1,5 @@
 #pragma once
-// ReadyList: nodes that wait for nothing any more, in the order in which they are to be run.
+// ReadyList: nodes that wait for nothing any more, in the order in which they will run.
 //
 // Role:      a chain through NodeState::next_ready, first in, first out.
 // Users:     nbc/engine.
@@ -28,7 +28,7 @@ class ReadyList {
       node = next;
     }
   }
-  // Node `id` of `owner` has become ready.
+  // Adds node `id` of `owner`, which has become ready.
   void push(Collective& owner, NodeId id, bool goes_up = false) noexcept {
     NodeState& node = owner.states[id];
     node.goes_up = goes_up;
@@ -42,7 +42,7 @@ class ReadyList {
     first_ = node.next_ready;
     return node;
   }
-  // All of them, as a chain; null if there are none.
+  // Takes all of them, as a chain; null if there are none.
   NodeState* take_all() noexcept {
     NodeState* const all = first_;
     first_ = nullptr;
@@ -51,7 +51,7 @@ class ReadyList {
 
  private:
   NodeState* first_ = nullptr;
-  NodeState* last_ = nullptr;  // of no meaning while first_ is null
+  NodeState* last_ = nullptr;  // undefined while first_ is null
 };
 
 }  // namespace mpc::nbc

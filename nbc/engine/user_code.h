@@ -1,9 +1,9 @@
 #pragma once
-// User code: nodes that call a function of the user, one at a time in a rank.
+// User code: nodes that call a user's function, one at a time per rank.
 //
-// Role:      a user's function may keep state of its own, as programs without threads may. The
+// Role:      a user's function may have state of its own, as in programs without threads. The
 //            rank, its progress thread and its other threads may all have one to run: the first
-//            to come runs it, and what others leave meanwhile.
+//            one to arrive runs it, and then what the others leave meanwhile.
 // Users:     nbc/engine.
 // Threads:   executions that act as the rank.
 // See also:  nbc/engine/engine.h (UserCode: functions that no schedule calls).
@@ -17,7 +17,7 @@ namespace mpc::nbc {
 // them when it leaves. Successors are appended to `ready`. Returns true if any node has run.
 bool run_user_nodes(RankEngine& engine, ReadyList& ready);
 
-// The same with one node more. Its collective may be complete and reused at the return.
+// The same with one more node. Its collective may be complete and reused on return.
 void run_user_node(NodeState& node, ReadyList& ready);
 
 }  // namespace mpc::nbc

@@ -30,8 +30,8 @@ class Costs {
     numa_count_ = std::max(1, p.shape.cores / std::max(1, p.shape.cores_per_numa));
   }
 
-  // One edge of a tree, played exactly, for one of `played` segments, which have the overhead of
-  // `parts` together.
+  // The exact cost of one edge of a tree, for one of `played` segments, which together have the
+  // overhead of `parts`.
   EdgeCost edge_cost(const TreeEdge& e, bool reduces, int64_t parts, int played) const {
     const int64_t bytes =
         traits_of(s_.coll).gathers_on_the_way() ? s_.bytes * e.span : s_.bytes;
@@ -83,7 +83,7 @@ class Costs {
   double handover_us() const { return p_.handover_us; }
 
  private:
-  // Alone.
+  // A copy without others beside it.
   CopyWork copy_work(Reach reach, double bytes) const {
     const CopyCost& cost = p_.copy[static_cast<size_t>(reach)];
     return {cost.latency_us, bytes, cost.bandwidth_gbs,
@@ -103,7 +103,7 @@ int64_t segment_count(int64_t bytes, int64_t segment_bytes) {
 
 // One direction through a tree.
 struct TreePass {
-  static constexpr int kMostPlayed = 1024;  // ranks; beyond, levels are counted
+  static constexpr int kMostPlayed = 1024;  // ranks; for more ranks levels are counted
 
   // Many segments behave like a few: at most kMostSegments are played, with the overhead of all.
   static constexpr int64_t kMostSegments = 8, kMostTasks = 2048;
@@ -147,7 +147,7 @@ struct TreePass {
     const int64_t d = step(level), n = s.ranks;
     return (n + d - 1) / d - (n + d * arity - 1) / (d * arity);
   }
-  // Edges of the level that one rank has to do itself.
+  // The number of edges of the level that one rank has to do itself.
   int64_t in_sequence(int level) const {
     const int64_t d = step(level);
     return std::min<int64_t>(arity - 1, (s.ranks + d - 1) / d - 1);
@@ -171,8 +171,8 @@ struct TreePass {
     for (int l = first; l < height(); ++l) time += level_us(l, s.application_cores);
     return time;
   }
-  // Counted: without segments a level begins when the one before has ended. With segments
-  // levels run together: what counts is the work, or the rank that has the most of it.
+  // Counted: without segments a level begins when the previous one has ended. With segments
+  // levels overlap: what counts is the total work, or the rank that has the most of it.
   double folded_us(int split) const {
     const int last = height() - split, cores = s.communication_cores;
     if (last <= 0) return 0;
@@ -188,7 +188,7 @@ struct TreePass {
     }
     return segments == 1 ? levels : std::min(levels, std::max(work, longest) + fill);
   }
-  // Kept and folded levels, if nobody computes.
+  // Kept and folded levels, if no rank computes.
   double together_us(int split, double kept_us, double folded_us) const {
     const int last = height() - split;
     if (!is_played() || split == 0 || last <= 0 || s.communication_cores < 1)
@@ -219,8 +219,8 @@ std::vector<SplitTime> predict_tree(const Situation& s, const Plan& plan,
   return times;
 }
 
-// Work that only has the two ends: all of it on one kind of core, or on the other.
-// `total_us`: of all messages one after the other; `longest_us`: what no number of cores makes
+// Work that has only the two ends: all of it on one kind of core, or on the other.
+// `total_us`: all messages one after the other; `longest_us`: what more cores cannot make
 // shorter.
 std::vector<SplitTime> two_ends(const Situation& s, const Costs& costs, int levels,
                                 double total_us, double longest_us) {
@@ -249,7 +249,7 @@ std::vector<SplitTime> predict_serial(const Situation& s, const Costs& costs) {
   return two_ends(s, costs, 1, total, total);
 }
 
-// Messages and bytes of one rank in an algorithm that loads all alike.
+// Messages and bytes of one rank in an algorithm that loads all ranks alike.
 struct Load {
   double messages, copied, reduced;
 };
@@ -272,7 +272,7 @@ Load load_of(const Situation& s) {
     case Coll::kReduceScatterBlock:
       return {others, others * b, others * b};
     default:
-      // The number of neighbours is not known here: those of a plane.
+      // The number of neighbours is unknown here: assume those of a plane.
       if (traits_of(s.coll).is_neighborhood) return {4, 4 * b, 0};
       return {others, others * b, 0};
   }
@@ -299,7 +299,7 @@ std::vector<SplitTime> predict(const Situation& s, const Plan& plan,
     if (plan.form == Form::kTree)
       return with_network(s, segment_count(s.bytes, plan.segment_bytes), parameters,
                           predict(one, plan, parameters));
-    // Not by host: the network is no dearer than memory here.
+    // Not by host: the network costs no more than memory here.
     one.ranks *= s.hosts;
     one.application_cores *= s.hosts;
     one.communication_cores *= s.hosts;

@@ -18,21 +18,22 @@
 
 namespace mpc::nbc {
 
-// What the model knows for this collective, the plainest one first. With `algorithm` set: that
-// one (in several segment sizes), or a plan of form kBalanced if the model does not know it.
+// The plans that the model knows for this collective, the plainest one first. With `algorithm` set:
+// only that one (in several segment sizes), or a plan of
+// form kBalanced if the model does not know it.
 std::vector<Plan> plans_for(const Situation& situation);
 
-// By S, from 0 to "everything is kept". Trees have all S, other forms the two ends.
+// Times by S, from 0 to "everything is kept". Trees have all S, other forms the two ends.
 std::vector<SplitTime> predict(const Situation& situation, const Plan& plan,
                                const Parameters& parameters);
-// Lowest overlapped time, the lowest S on ties. Requires: not empty.
+// The lowest overlapped time, with the lowest S on ties. Requires: not empty.
 const SplitTime& best_of(const std::vector<SplitTime>& times, double window_us);
 // Time of a blocking call: everything on the application cores.
 double blocking_us(const Situation& situation, const Plan& plan,
                    const Parameters& parameters);
 
-// The paper's computation: sized to last as long as the blocking collective over a binomial
-// tree when every core has a rank, spread over fewer ranks here. Used where the real window is
+// The paper's computation: it lasts as long as the blocking collective over a binomial tree
+// when every core has a rank, spread over fewer ranks here. Used where the real window is
 // unknown. Source: equation (2), the right way up.
 double nominal_window_us(const Situation& situation, const Parameters& parameters);
 

@@ -15,7 +15,7 @@ struct Best {
   double overlapped = 0, nonblocking = 0;
 };
 
-// By the time with computation; where computation hides the difference, by that without.
+// Compares the times with computation; where computation hides the difference, those without.
 bool is_better(const Best& a, const Best& b) {
   if (a.overlapped < b.overlapped * kWorthIt) return true;
   return a.overlapped <= b.overlapped && a.nonblocking < b.nonblocking * kWorthIt;
@@ -65,7 +65,7 @@ Choice choose_from(const Prediction& prediction, const Situation& s) {
   return choice;
 }
 
-// All ranks of a process ask the same questions: the first one's answer is kept for all.
+// All ranks of a process ask the same questions: the first answer is stored for all.
 class SharedPredictions {
  public:
   std::shared_ptr<const Prediction> get(const Situation& s, const Parameters& p) {
@@ -75,7 +75,7 @@ class SharedPredictions {
         if (is_same(entry.situation, s) && entry.parameters == p)
           return entry.prediction;
     }
-    // Without the lock: several ranks may find the same at the same time.
+    // Without the lock: several ranks may compute the same at the same time.
     auto made = std::make_shared<const Prediction>(predict_best(s, p));
     const std::lock_guard lock(mutex_);
     if (entries_.size() < kMost)
@@ -109,7 +109,7 @@ Prediction predict_best(const Situation& s, const Parameters& parameters) {
   if (s.ranks * s.hosts < 2 || s.application_cores < 1) return prediction;
   const std::vector<Plan> plans = plans_for(s);
   prediction.nominal_window_us = nominal_window_us(s, parameters);
-  // Without a core to spare there is nothing to choose: as a blocking call.
+  // Without a spare core there is nothing to choose: as a blocking call.
   prediction.plan = s.communication_cores < 1 || plans.size() == 1
                         ? plans.front()
                         : best_plan(s, plans, prediction.nominal_window_us, parameters);

@@ -1,7 +1,7 @@
 #pragma once
-// Chooser: S, the tree's arity, the segment size and the algorithm of a collective.
+// Chooser: chooses S, the tree's arity, the segment size and the algorithm of a collective.
 //
-// Role:      what `nbc.split=auto` asks.
+// Role:      answers for `nbc.split=auto`.
 // Users:     nbc/overlap (a Chooser per communicator), tools/mpcinfo, sim.
 // Threads:   choose() is pure; a Chooser belongs to one rank.
 // See also:  docs/overlap-model.md, nbc/model/calibrated.h.
@@ -25,14 +25,15 @@ struct Choice {
   int split = 0;
   int arity = 0;              // 2 = binomial, 1 = chain, 0: not a tree
   int64_t segment_bytes = 0;  // 0: in one piece
-  // As in nbc/algorithms; null: the model has no opinion, its selection decides.
+  // As in nbc/algorithms; null: the model has no opinion, the selection there decides.
   const char* algorithm = nullptr;
-  bool keeps_all = false;  // split is the largest: nothing is for communication cores
+  // Split is the largest: nothing is left to communication cores.
+  bool keeps_all = false;
   double predicted_us =
       0;  // from the start to the end of the wait, the window included
 };
 
-// What a choice is made from: all that does not depend on the window.
+// The basis of a choice: everything that does not depend on the window.
 struct Prediction {
   Plan plan;
   double nominal_window_us = 0;
@@ -44,14 +45,14 @@ Prediction predict_best(const Situation& situation, const Parameters& parameters
 // Cost: some 200 us for 64 ranks (binomial tree), some 10 ms for 1000; see Chooser.
 Choice choose(const Situation& situation, const Parameters& parameters);
 
-// choose() with a cache of the last situations; a situation with another window is the same one.
-// A prediction is computed once for all ranks of the process.
+// choose() with a cache of the last situations; situations that differ only in the window are the
+// same. A prediction is computed once for all ranks of the process.
 class Chooser {
  public:
   explicit Chooser(const Parameters& parameters) : parameters_(parameters) {}
-  // Cost: well below 1 us when the question was asked before. Valid until the next call.
+  // Cost: well below 1 us if the question was asked before. Valid until the next call.
   const Choice& choose(const Situation& situation);
-  // What choose() chooses from; the same cost and validity.
+  // The prediction behind choose(); the same cost and validity.
   const Prediction& prediction(const Situation& situation);
   const Parameters& parameters() const noexcept { return parameters_; }
   uint64_t misses() const noexcept { return misses_; }

@@ -1,12 +1,12 @@
 #pragma once
 // Levels: how many messages each level of a binomial tree has, and what they cost when folded.
 //
-// Role:      the counts below the split-tree model.
+// Role:      the counts behind the split-tree model.
 // Users:     nbc/model, sim, tools/mpcinfo.
 // Threads:   pure functions.
 // See also:  Denis et al. 2018, section 4; nbc/algorithms/tree.h numbers levels alike.
 //
-// Source: equation (3) of the paper is wrong in print (brackets); what it means is a count of
+// Source: equation (3) of the paper is wrong in print (brackets); it means a count of
 // edges: level i of 0..H-1 from the root joins rank r, a multiple of 2^(H-i), and r + 2^(H-i-1).
 
 namespace mpc::nbc {

@@ -49,7 +49,7 @@ class Reader {
     fail(key, "an object");
     return empty;
   }
-  // An array that files of earlier versions lack.
+  // An array that files of earlier versions do not have.
   const Json& list(const Json& in, const char* key) {
     static const Json empty = Json::array();
     const auto at = in.find(key);
@@ -166,7 +166,7 @@ Result<Parameters> read_parameters(const std::string& path) {
 
 Result<> write_parameters(const Parameters& parameters, const std::string& path) {
   std::error_code error;
-  // A reader meets the old file or the new one, never half of it.
+  // A reader sees the old file or the new one, never half of it.
   const std::string partial = path + "." + std::to_string(getpid());
   std::ofstream file(partial);
   file << to_json(parameters);

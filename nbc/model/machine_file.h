@@ -1,5 +1,5 @@
 #pragma once
-// MachineFile: a machine's measured parameters, kept as JSON.
+// MachineFile: a machine's measured parameters, stored as JSON.
 //
 // Role:      what `mpcinfo calibrate` writes and the runtime reads.
 // Users:     tools/mpcinfo, nbc/overlap.
@@ -22,8 +22,8 @@ Result<Parameters> read_parameters(const std::string& path);
 // Errors: kSystem. Creates the folder.
 Result<> write_parameters(const Parameters& parameters, const std::string& path);
 
-// $XDG_CACHE_HOME/mpc/machine-FINGERPRINT.json, in ~/.cache without that variable; "" without
-// either. The fingerprint is topo::fingerprint().
+// $XDG_CACHE_HOME/mpc/machine-FINGERPRINT.json, in ~/.cache without that variable; "" if both are
+// missing. The fingerprint is topo::fingerprint().
 std::string parameters_path(const std::string& fingerprint);
 
 }  // namespace mpc::nbc

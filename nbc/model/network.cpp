@@ -9,7 +9,7 @@ namespace mpc::nbc {
 
 namespace {
 
-// One after the other; segments of both are under way at once.
+// One after the other; segments of both overlap.
 double joined_us(double a, double b, int64_t segments) {
   return segments == 1
              ? a + b

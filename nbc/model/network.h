@@ -1,5 +1,5 @@
 #pragma once
-// Network: what the levels of a tree between hosts cost, above those within a host.
+// Network: the cost of the levels of a tree between hosts, above those within a host.
 //
 // Role:      the calibrated model of a cluster whose hosts are alike.
 // Users:     nbc/model/calibrated.cpp.
@@ -14,14 +14,15 @@
 
 namespace mpc::nbc {
 
-// The levels between hosts in one direction, from the root on, in microseconds. A host has at most one message
-// of a level to send or to receive, on a link of its own: the messages of a level go at once. Levels
-// wait for each other, as their messages share the root's link.
+// The levels between hosts in one direction, from the root on, in microseconds. A host sends or
+// receives at most one message of a level, on a link of its own, so the messages of a level travel
+// at the same time. Levels wait for each other, because their messages share the root's link.
 std::vector<double> network_levels(const Situation& situation,
                                    const Parameters& parameters, int64_t segments,
                                    bool reduces);
 
-// `times`: of a tree within one host, by S. Those of the whole tree: levels of the network are kept last.
+// `times`: of a tree within one host, by S. Returns those of the
+// whole tree: levels of the network are kept last.
 std::vector<SplitTime> with_network(const Situation& situation, int64_t segments,
                                     const Parameters& parameters,
                                     std::vector<SplitTime> times);

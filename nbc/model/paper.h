@@ -1,8 +1,8 @@
 #pragma once
-// The paper's model: what a split-tree collective costs, in transfers of one buffer.
+// The paper's model: the cost of a split-tree collective, in transfers of one buffer.
 //
 // Role:      T_nonblocking and T_overlapped of Denis et al. for every S, as the authors meant
-//            them; the yardstick for the calibrated model, the simulator and the emulation.
+//            them; the reference for the calibrated model, the simulator and the emulation.
 // Users:     nbc/model, tools/mpcinfo.
 // Threads:   pure functions.
 // See also:  docs/overlap-model.md (the equations, and what is wrong with them in print),
@@ -26,15 +26,16 @@ enum class Weight {
 const char* name_of(Weight weight) noexcept;  // "constant", "doubling"
 std::optional<Weight> weight_of_name(std::string_view name) noexcept;
 
-// A collective in the model: its tree, and how often the data goes through it.
+// A collective in the model: its tree, and how often the data go through it.
 struct PaperOperation {
   Weight weight = Weight::kConstant;
   int passes = 1;  // 2: up and down again, as allreduce does
 };
 
-// Hosts that are alike, each with the ranks and cores that the functions below are told. The tree
-// joins their leaders above the levels within a host: an edge there takes `transfer` times as long
-// as one in memory, and the edges of a level go at once, as each host has a link of its own.
+// Identical hosts, each with the ranks and cores that the functions below are given. The tree joins
+// their leaders above the levels within a host: an edge there takes
+// `transfer` times as long as one in memory, and the edges of a level run at
+// the same time, because each host has a link of its own.
 struct PaperNetwork {
   int hosts = 1;
   double transfer = 0;
@@ -47,11 +48,11 @@ double paper_blocking(PaperOperation operation, int ranks,
 double paper_compute(PaperOperation operation, int cores, int ranks,
                      PaperNetwork network = {}) noexcept;
 // The `split` leaf levels, each at once on all application cores.
-// From the height of a host's tree on levels of the network are kept, too.
+// If `split` exceeds the height of a host's tree, levels of the network are kept, too.
 double paper_kept(PaperOperation operation, int ranks, int split,
                   PaperNetwork network = {}) noexcept;
 // The other levels one after the other, each folded over the communication cores.
-// Errors: infinite if there are levels, but no core.
+// Returns infinity if there are levels, but no core.
 double paper_folded(PaperOperation operation, int ranks, int split, int comm_cores,
                     PaperNetwork network = {}) noexcept;
 

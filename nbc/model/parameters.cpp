@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kBytesPerUsPerGbs = 1e3;  // 1 GB/s = 1000 bytes per microsecond
 
-// KNL 7210 in quadrant mode and cache mode, 1.4 GHz. The paper gives no bandwidths; what it
-// gives is that its measured curves switch S exactly where a model without any limit on
+// KNL 7210 in quadrant mode and cache mode, 1.4 GHz. The paper gives no bandwidths; but
+// its measured curves switch S exactly where a model without any limit on
 // concurrent copies says. So numa_gbs is high enough for 32 copies at once: MCDRAM's copy rate
 // (about 400 GB/s of reads and writes together) allows that. One core's copy rate, latencies
 // and the cost of a node are estimates for a core of this clock.
@@ -51,7 +51,7 @@ Parameters skylake48() {
   return p;
 }
 
-// Any current server or laptop that nobody has measured.
+// Any current server or laptop that has not been measured.
 Parameters generic() {
   Parameters p;
   p.machine = "generic";
@@ -129,7 +129,8 @@ const Parameters* builtin_parameters(std::string_view machine) noexcept {
 Parameters guess_parameters(const MachineShape& shape) {
   for (const Parameters& p : builtins())
     if (p.shape == shape) return p;
-  // Many cores on small shared caches are like KNL, many cores else like Skylake.
+  // Machines with many cores on small shared caches are like
+  // KNL, others with many cores like Skylake.
   const char* closest = "generic";
   if (shape.cores >= 24) closest = shape.cores_per_cache <= 4 ? "knl64" : "skylake48";
   Parameters p = *builtin_parameters(closest);
@@ -148,7 +149,7 @@ Parameters from_measured(const MachineShape& shape, const Measured& measured,
   p.source = "mpcinfo calibrate, " + when;
   if (measured.node_us <= 0 || measured.message_us <= 0)
     p.source += "; cost of a node or a message: " + base;
-  // A reach that this machine does not have costs what the next smaller one does.
+  // A reach that this machine does not have costs as much as the next smaller one.
   const CopyCost* last = nullptr;
   for (size_t reach = 0; reach < kReachCount; ++reach) {
     if (measured.copy[reach].bandwidth_gbs > 0) last = &measured.copy[reach];

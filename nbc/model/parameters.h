@@ -1,5 +1,5 @@
 #pragma once
-// Parameters: what copies, messages and reductions cost on a machine.
+// Parameters: the cost of copies, messages and reductions on a machine.
 //
 // Role:      the numbers of the calibrated model, the simulator and the emulation.
 // Users:     nbc/model, sim, tools/mpcinfo.
@@ -32,8 +32,8 @@ struct CopyCost {
   bool operator==(const CopyCost&) const = default;
 };
 
-// What a copy and a sum of so many bytes take, by whose cache has both buffers: that of the core
-// that works (near), or that of another core (far), as it is for a communication core.
+// The time of a copy and of a sum of so many bytes, depending on whose cache has both buffers: that
+// of the core that works (near), or that of another core (far), as for a communication core.
 struct CacheCost {
   int64_t bytes = 0;
   double near_copy_us = 0, far_copy_us = 0;
@@ -41,7 +41,7 @@ struct CacheCost {
   bool operator==(const CacheCost&) const = default;
 };
 
-// Between hosts. Each host has one link, whose directions do not disturb each other.
+// Between hosts. Each host has one link, whose two directions do not disturb each other.
 struct NetworkCost {
   double latency_us = 1.5;      // beside the bytes, from link to link
   double bandwidth_gbs = 12.5;  // of one link and direction
@@ -49,7 +49,7 @@ struct NetworkCost {
 };
 
 struct Parameters {
-  std::string machine;  // "knl64"
+  std::string machine;  // for example "knl64"
   std::string source;   // where the numbers come from, for people
   MachineShape shape;
   double node_us = 0;      // starting and completing one node of a schedule
@@ -58,7 +58,8 @@ struct Parameters {
   CopyCost copy[kReachCount];
   double numa_gbs = 0;    // all copies together that touch one NUMA node; 0: no limit
   double reduce_gbs = 1;  // bytes of one operand per second, on one core
-  double call_us = 0;  // starting and ending a non-blocking collective, but its nodes
+  // Starting and ending a non-blocking collective, without its nodes.
+  double call_us = 0;
   std::vector<CacheCost> caches;  // by size; empty: not measured
   NetworkCost network;            // of a cluster of such machines
   bool operator==(const Parameters&) const = default;
@@ -68,13 +69,14 @@ struct Parameters {
 double copy_us(const Parameters& parameters, Reach reach, int64_t bytes,
                double concurrent = 1) noexcept;
 double reduce_us(const Parameters& parameters, int64_t bytes) noexcept;
-// One message of `bytes` between two hosts whose links have nothing else to do.
+// One message of `bytes` between two hosts whose links carry nothing else.
 double network_us(const Parameters& parameters, int64_t bytes) noexcept;
 
-// Each field's lower value. Requires: the same size.
+// The lower value of each field. Requires: the same size.
 CacheCost shortest(const CacheCost& a, const CacheCost& b) noexcept;
 
-// The measured line for `bytes`: between two sizes on a straight line, beyond them in proportion.
+// The measured line for `bytes`: between two sizes interpolated
+// linearly, beyond them in proportion.
 // Requires: not empty.
 CacheCost cache_cost(const std::vector<CacheCost>& caches, int64_t bytes) noexcept;
 
@@ -82,9 +84,9 @@ CacheCost cache_cost(const std::vector<CacheCost>& caches, int64_t bytes) noexce
 std::span<const Parameters> builtin_parameters() noexcept;
 const Parameters* builtin_parameters(std::string_view machine) noexcept;
 // The built-in set whose shape is closest, with `shape` in place of its own: a guess for a
-// machine that nobody has measured.
+// machine that has not been measured.
 Parameters guess_parameters(const MachineShape& shape);
-// What a measuring program finds out (mpcinfo calibrate).
+// The results of a measuring program (mpcinfo calibrate).
 struct Measured {
   // Bandwidth 0: the machine has no such pair of cores.
   CopyCost copy[kReachCount] = {{0, 0}, {0, 0}, {0, 0}};
@@ -94,10 +96,10 @@ struct Measured {
   double node_us = 0, message_us = 0, call_us = 0;
   std::vector<CacheCost> caches;
 };
-// The rest, and what is 0, is guessed as above. `when`: for the source line.
+// The other values, and those that are 0, are guessed as above. `when`: for the source line.
 Parameters from_measured(const MachineShape& shape, const Measured& measured,
                          const std::string& when);
-// Errors in the numbers (negative, zero bandwidth), or "".
+// Describes errors in the numbers (negative, zero bandwidth), or returns "".
 std::string problem_of(const Parameters& parameters);
 
 }  // namespace mpc::nbc

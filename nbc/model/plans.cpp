@@ -1,4 +1,4 @@
-// Which algorithms the model knows for a collective.
+// The algorithms that the model knows for each collective.
 #include <string_view>
 
 #include "nbc/model/calibrated.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kWideArity = 4;
 
-// Adds `plan` with several segment sizes, or with the one that is settled.
+// Adds `plan` with several segment sizes, or with the one that is fixed.
 void add_segmented(std::vector<Plan>& plans, const Situation& s, Plan plan) {
   constexpr int64_t kSegments[] = {16 << 10, 64 << 10, 256 << 10};
   if (s.segment_bytes > 0) {
@@ -25,7 +25,7 @@ void add_segmented(std::vector<Plan>& plans, const Situation& s, Plan plan) {
 }
 
 std::vector<Plan> free_plans(const Situation& s) {
-  if (s.hosts > 1) {  // what the runtime has over several processes
+  if (s.hosts > 1) {  // the algorithms that the runtime has over several processes
     std::vector<Plan> plans{{"tree", Form::kTree, 2, 0}};
     if (!traits_of(s.coll).gathers_on_the_way())
       add_segmented(plans, s, {"tree_segmented", Form::kTree, 2, 0});
@@ -53,7 +53,7 @@ std::vector<Plan> free_plans(const Situation& s) {
   }
 }
 
-// A tree over places counts as binomial: places are not known here.
+// A tree over places counts as binomial, because places are unknown here.
 std::vector<Plan> settled_plans(const Situation& s) {
   const std::string_view name = s.algorithm;
   const bool is_segmented = name.ends_with("_segmented") ||

@@ -31,7 +31,7 @@ Parameters near_parameters(Parameters p, int64_t bytes) {
 }
 
 // On communication cores: both buffers are in other cores' caches. Measured for one pair of cores;
-// others differ from it as their copies do.
+// other pairs differ from it as their copies do.
 Parameters far_parameters(Parameters p, int64_t bytes) {
   const CacheCost cost = cache_cost(p.caches, bytes);
   const Parameters measured = p;
@@ -45,14 +45,14 @@ Parameters far_parameters(Parameters p, int64_t bytes) {
   return p;
 }
 
-// A sum reads straight from the sender's memory: no copy comes before it.
+// A sum reads directly from the sender's memory: no copy comes before it.
 Parameters fused_parameters(Parameters p) {
   for (CopyCost& copy : p.copy) copy = {0, kNoCopyGbs};
   p.numa_gbs = 0;
   return p;
 }
 
-// As predict(), with what measured caches tell: an allreduce over a tree is a reduction and a
+// Like predict(), with the measured caches: an allreduce over a tree is a reduction and a
 // broadcast.
 std::vector<SplitTime> times_of(const Situation& s, const Plan& plan,
                                 const Parameters& p) {
@@ -70,8 +70,8 @@ std::vector<SplitTime> times_of(const Situation& s, const Plan& plan,
   return times;
 }
 
-// The part of the folded levels that is sums, which one core makes. An allreduce over a tree
-// begins with them.
+// The part of the folded levels that consists of sums, which one core computes. An allreduce over a
+// tree begins with them.
 double sums_us(const Situation& s, const Plan& plan, const Parameters& p, size_t split,
                double folded_us) {
   if (s.coll != Coll::kReduce && s.coll != Coll::kAllreduce) return 0;
@@ -81,8 +81,8 @@ double sums_us(const Situation& s, const Plan& plan, const Parameters& p, size_t
   return times_of(up, plan, p)[split].folded_us;
 }
 
-// Work on communication cores behind computation; what is left of it after that is done by the ranks'
-// cores, too, which would need `alone_us` for all of it. The first `unshared_us` are not shared.
+// Work on communication cores behind computation. What remains after that is also done by the
+// ranks' cores, which would need `alone_us` for all of it. The first `unshared_us` are not shared.
 double finished_us(double window_us, double work_us, double unshared_us,
                    double alone_us) {
   const double begin = std::max(window_us, unshared_us);
@@ -96,7 +96,8 @@ double own_blocks_us(const Situation& s, const Plan& plan, const Parameters& p,
   const double one = p.node_us + copy_us(p, Reach::kCache, s.bytes);
   const CollTraits& traits = traits_of(s.coll);
   if (!traits.has_blocks() || traits.is_neighborhood) return 0;
-  if (traits.is_rooted()) return plan.form == Form::kSerial ? one : 0;  // the root's
+  // The root's own block.
+  if (traits.is_rooted()) return plan.form == Form::kSerial ? one : 0;
   return one * s.ranks / cores;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Rates: how fast copies are that share memory.
+// Rates: the speed of copies that share memory.
 //
 // Role:      every copy has a rate of its own, and all that touch a NUMA node share that node's.
 // Users:     nbc/model/tree_time.cpp.
@@ -8,7 +8,7 @@
 //
 // Copies between the same nodes with the same own rate are always equally fast: they form a lane.
 // A lane counts the bytes that each of its copies has moved since it was last empty, so that a
-// change of the rate costs something for each lane and not for each copy.
+// change of the rate has a cost per lane and not per copy.
 
 #include <cstdint>
 #include <functional>
@@ -24,17 +24,17 @@ class Rates {
   Rates(double numa_gbs, int numa_count)
       : numa_gbs_(numa_gbs), active_(static_cast<size_t>(numa_count)) {}
 
-  // `number`: the caller's, for take_ended(). Requires: bytes > 0; times never go back.
+  // `number`: the caller's, for take_ended(). Requires: bytes > 0; time never goes backwards.
   void begin(double now_us, double bytes, double own_gbs, int numa_a, int numa_b,
              uint32_t number);
   // When the next copy ends, as things stand; infinite: there is none.
   double next_us();
-  // Adds the numbers of those that have ended.
+  // Appends the numbers of the copies that have ended.
   void take_ended(double now_us, std::vector<uint32_t>& numbers);
 
  private:
   using Copy =
-      std::pair<double, uint32_t>;  // what its lane's `moved` is at its end, number
+      std::pair<double, uint32_t>;  // its lane's `moved` at its end, and its number
   struct Lane {
     int numa_a, numa_b;
     double own_gbs;

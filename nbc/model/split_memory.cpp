@@ -7,9 +7,9 @@ namespace mpc::nbc {
 
 namespace {
 
-// Another S must promise that much less than the present one.
+// Another S must promise at least this improvement over the present one.
 constexpr double kWorthAChange = 0.97;
-// Measurements count for calls with about the same window, and not for ever.
+// Measurements count for calls with about the same window, and not forever.
 constexpr double kSameWindow = 0.1;
 constexpr uint64_t kRemembered = 256;
 constexpr int kEnough = 3;
@@ -51,7 +51,7 @@ SplitMemory::Decision SplitMemory::decide(uint64_t call,
   if (times.empty()) return {};
   Call& slot = calls_[call % kCalls];
   const auto found = [&]() -> int {
-    // acquire pairs with the release below: predicted_us.
+    // Acquire pairs with the release below: predicted_us.
     const uint64_t decided = slot.decided.load(std::memory_order_acquire);
     return decided / kMostSplits == call + 1 ? static_cast<int>(decided % kMostSplits)
                                              : -1;
@@ -70,12 +70,12 @@ SplitMemory::Decision SplitMemory::decide(uint64_t call,
       split = best(times, window);
       current_ = is_known ? split : -1;
       slot.window_us = is_known ? window : -1;
-      // relaxed: hints for learn(); a rank that is a round of calls late may spoil one.
+      // Relaxed: hints for learn(); a rank that is a round of calls late may spoil one.
       slot.longest_ns.store(0, std::memory_order_relaxed);
       slot.ended.store(0, std::memory_order_relaxed);
       const auto& time = times[static_cast<size_t>(
           std::min<int64_t>(split, static_cast<int64_t>(times.size()) - 1))];
-      // relaxed: the store after it publishes it.
+      // Relaxed: the store after it publishes it.
       slot.predicted_us.store(is_known ? time.overlapped_us(window) : 0,
                               std::memory_order_relaxed);
       slot.decided.store((call + 1) * kMostSplits + static_cast<uint64_t>(split),
@@ -88,16 +88,16 @@ SplitMemory::Decision SplitMemory::decide(uint64_t call,
 void SplitMemory::note_window(double us) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  // Each of the ranks counts a bit.
+  // Each rank's value counts a little.
   const double weight = 1.0 / (2.0 * std::max(1, ranks_));
   window_us_ = window_us_ < 0 ? us : window_us_ + weight * (us - window_us_);
 }
 
 void SplitMemory::note_end(uint64_t call, double total_us) noexcept {
   Call& slot = calls_[call % kCalls];
-  // acquire pairs with the release in decide().
+  // Acquire pairs with the release in decide().
   const uint64_t decided = slot.decided.load(std::memory_order_acquire);
-  if (decided / kMostSplits != call + 1) return;  // long over
+  if (decided / kMostSplits != call + 1) return;  // the call ended long ago
   const auto total_ns = static_cast<uint64_t>(total_us * 1e3);
   uint64_t longest = slot.longest_ns.load(std::memory_order_relaxed);
   while (total_ns > longest && !slot.longest_ns.compare_exchange_weak(
@@ -108,13 +108,13 @@ void SplitMemory::note_end(uint64_t call, double total_us) noexcept {
     learn(slot, static_cast<int>(decided % kMostSplits));
 }
 
-// One that took long may have been disturbed, none is too short: the shortest one counts.
+// A long time may come from a disturbance, but no time is too short: the shortest one counts.
 void SplitMemory::learn(const Call& call, int split) noexcept {
   const std::lock_guard lock(mutex_);
   if (call.window_us < 0) return;
   Measured& measured = measured_[static_cast<size_t>(split)];
   if (++measured.count <= 0) return;
-  // relaxed: ordered by note_end().
+  // Relaxed: ordered by note_end().
   const double excess =
       static_cast<double>(call.longest_ns.load(std::memory_order_relaxed)) * 1e-3 -
       call.window_us;

@@ -1,16 +1,16 @@
 #pragma once
-// SplitMemory: what the calls of one site have taken so far, and the S of the next one.
+// SplitMemory: the times of earlier calls at one site, and the S of the next call.
 //
 // Role:      the history of `nbc.split=auto`. All ranks of a process that make the same call share
-//            one memory: the first to ask for a call decides, so that all have the same S.
+//            one memory: the first rank that asks for a call decides, so that all have the same S.
 // Users:     nbc/overlap/tree_split.cpp.
 // Threads:   any. A rank that comes very late may be told another S: that is allowed, since S
 //            says which cores do a level, not what is sent.
 // See also:  nbc/model/chooser.h, docs/overlap-model.md.
 //
-// An S that has been measured counts with what it took, another one with what the model says
-// it would take. So S that the model likes too much are tried and found out, those that it
-// thinks bad are not tried.
+// An S that has been measured counts with its measured time, another one with the time that the
+// model predicts. So an S that the model rates too well is tried and found out; an S that the model
+// rates badly is not tried.
 
 #include <array>
 #include <atomic>
@@ -30,13 +30,13 @@ class SplitMemory {
     int split = 0;
     double predicted_us = 0;  // by the model; 0: the window is not known yet
   };
-  // S of this call, counted from 0 by each rank. `times`: the model's, by S; `nominal_us`: the
-  // window as long as none is known. Cost: an atomic load, unless this is the first to ask.
+  // The S of this call, counted from 0 by each rank. `times`: the model's, by S; `nominal_us`: the
+  // window while none is known. Cost: an atomic load, unless the caller is the first to ask.
   Decision decide(uint64_t call, const std::vector<SplitTime>& times, double nominal_us,
                   double window_factor);
-  // A rank has computed that long between start and wait. Some samples are dropped.
+  // Records how long a rank has computed between start and wait. Some samples are dropped.
   void note_window(double us) noexcept;
-  // A rank's wait has ended, so long after its start.
+  // Records that a rank's wait has ended, so long after its start.
   void note_end(uint64_t call, double total_us) noexcept;
 
  private:
@@ -47,11 +47,11 @@ class SplitMemory {
     std::atomic<double> predicted_us{0};
     double window_us = -1;  // under the mutex
     std::atomic<uint64_t> longest_ns{0};
-    std::atomic<int> ended{0};  // ranks
+    std::atomic<int> ended{0};  // number of ranks that have ended
   };
   struct Measured {
-    int count = -1;        // the first one is not counted: it builds the schedule
-    double excess_us = 0;  // beyond the window, the least
+    int count = -1;        // the first call is not counted: it builds the schedule
+    double excess_us = 0;  // the least time beyond the window
   };
 
   int best(const std::vector<SplitTime>& times, double window_us) const noexcept;
@@ -63,7 +63,7 @@ class SplitMemory {
   std::mutex mutex_;  // never held over a switch
   std::array<Call, kCalls> calls_;
   std::array<Measured, kMostSplits> measured_;
-  double window_us_ = -1;       // usual; below 0: not known yet
+  double window_us_ = -1;       // the usual one; below 0: not known yet
   double measured_at_us_ = -1;  // the window of the measurements
   int current_ = -1;
   uint64_t decisions_ = 0;

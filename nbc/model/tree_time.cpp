@@ -20,7 +20,7 @@ enum class TaskKind : uint8_t { kCopy, kReduction, kOwnBlock };
 struct Task {
   double ready_us;
   int level;
-  int rank;  // whose core or thread does it
+  int rank;  // the rank whose core or thread does it
   int segment;
   int child;  // index into Play::edges_; -1: the rank's own block
   TaskKind kind;
@@ -87,7 +87,7 @@ class Play {
   struct Thread {
     std::vector<Task> tasks;  // from `first` on
     size_t first = 0;
-    int at_once = 0;         // so many come before other threads have their turn
+    int at_once = 0;         // so many tasks run before other threads have their turn
     bool is_active = false;  // waits for a core, or has one
 
     bool is_empty() const { return first == tasks.size(); }
@@ -101,12 +101,12 @@ class Play {
       return tasks[first++];
     }
   };
-  // A task on a core; its number is its place in running_.
+  // A task on a core; its number is its index in running_.
   struct Running {
     Task task;
     int where;  // of a kept task: the application core; else the NUMA node
     int thread;
-    double left_bytes, gbs;  // to be copied when what comes before is over
+    double left_bytes, gbs;  // to be copied once the earlier part is over
   };
   struct Timer {
     double end_us;
@@ -183,7 +183,7 @@ class Play {
     after(done.task, now_us);
     ++free_cores_[static_cast<size_t>(done.where)];
     ++free_count_;
-    // Others have waited longer; but local work that it has made ready itself comes first.
+    // Others have waited longer; but local work that the thread has made ready itself comes first.
     if (thread(here_).is_empty())
       thread(here_).is_active = false;
     else if (thread(here_).at_once > 0)
@@ -205,7 +205,7 @@ class Play {
     return begins_at_once ? sender : receiver;
   }
 
-  // A task is ready. Those of communication cores are made in the order of the schedules' nodes.
+  // A task is ready. Those of communication cores are created in the order of the schedules' nodes.
   void add(const Task& task) {
     if (is_kept(task)) {
       own_core(own_core_of(task)).tasks.push(task);
@@ -236,7 +236,7 @@ class Play {
     core.is_busy = true;
     begin_task(task, number, kNowhere, false, now_us);
   }
-  // Ready threads on whichever core is free.
+  // Starts ready threads on whichever core is free.
   void start_shared(int number, double now_us) {
     const Task task = thread(number).pop();
     int numa = numa_of_rank(number);
@@ -249,7 +249,7 @@ class Play {
   int numa_of_rank(int v) const {
     return static_cast<int>(static_cast<int64_t>(v) * work_.numa_count / work_.ranks);
   }
-  // Spread as topology/spread.h does it: an odd one is in the last NUMA nodes.
+  // Spread as in topology/spread.h: the odd ones are in the last NUMA nodes.
   int numa_of_core(int core) const {
     return static_cast<int>(((core + int64_t{1}) * work_.numa_count - 1) /
                             work_.communication_cores);
@@ -269,7 +269,7 @@ class Play {
   }
   Edge& edge(int i) { return edges_[static_cast<size_t>(i)]; }
 
-  // Where its data are.
+  // The NUMA node of its data.
   int home_of(const Task& task) {
     return numa_of_rank(task.kind == TaskKind::kCopy ? edge(task.child).edge.child
                                                      : task.rank);
@@ -293,8 +293,8 @@ class Play {
     state.edge_count = static_cast<int>(edges_.size()) - state.first_edge;
   }
 
-  // Ranks with children of their own move their block between buffer and scratch memory, as a
-  // node of the level of the edge to their parent.
+  // Ranks with children move their own block between buffer and scratch memory, as a node of
+  // the level of the edge to their parent.
   void add_own_block(int v, double ready_us) {
     RankState& state = rank(v);
     if (work_.own_block.bytes <= 0 || v + 1 >= work_.ranks) return;
@@ -310,7 +310,7 @@ class Play {
     state.lacks_own_block = v != 0;
     add({ready_us, level, v, 0, -1, TaskKind::kOwnBlock});
   }
-  // What can be done from the start on.
+  // Begins what can be done from the start on.
   void begin(int v) {
     if (work_.is_upwards) add_own_block(v, 0);
     for (int segment = 0; segment < work_.segments; ++segment) {
@@ -358,16 +358,16 @@ class Play {
   const int height_;
   std::vector<RankState> ranks_;
   std::vector<Edge> edges_;
-  std::vector<int> next_edge_;  // upwards, of each rank and segment: the next to reduce
-  std::vector<bool> has_arrived_;  // upwards, of each edge and segment
+  std::vector<int> next_edge_;  // upwards, by rank and segment: the next edge to reduce
+  std::vector<bool> has_arrived_;  // upwards, by edge and segment
   static constexpr int kNowhere = -1;
   std::vector<OwnCore> own_cores_;
-  std::vector<int> to_look_at_;  // of these: something has changed
+  std::vector<int> to_look_at_;  // those of them that have changed
   std::vector<Thread> threads_;  // by rank
   std::deque<int> ready_;
-  int here_ = kNowhere;           // the thread that has just done something
+  int here_ = kNowhere;           // the thread that has just completed something
   std::vector<int> free_cores_;   // for communication, by NUMA node
-  std::vector<Running> running_;  // and those that have ended
+  std::vector<Running> running_;  // also those that have ended
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   Rates rates_;
   std::vector<uint32_t> ended_;

@@ -1,5 +1,5 @@
 #pragma once
-// TreeTime: how long levels of a k-nomial tree take on a number of cores.
+// TreeTime: how long levels of a k-nomial tree take on a given number of cores.
 //
 // Role:      the sum in equation (4) of the paper, without its assumption that a level begins
 //            when the one before has ended on all cores.
@@ -9,12 +9,12 @@
 //
 // Levels on application cores: each rank has its core (neighbours share one if there are fewer),
 // which does what became ready first, upper levels first among equals. Downwards the core of the
-// parent copies, upwards that of the child copies and that of the parent reduces.
-// Levels on communication cores: any core that is free goes on with the progress thread that
+// parent copies; upwards that of the child copies and that of the parent reduces.
+// Levels on communication cores: any free core continues with the progress thread that
 // has waited longest, as the runtime does (list scheduling, Graham 1969). A copy belongs to the
-// receiver's thread, or if that has other work and a core is free to the sender's; a reduction to
+// receiver's thread, or, if that has other work and a core is free, to the sender's; a reduction to
 // the parent's. A thread does one thing at a time, in its rank's NUMA node if a core is free.
-// Both kinds of levels go on at the same time, each as far as the data are there, and their copies
+// Both kinds of levels run at the same time, each as far as its data exist, and their copies
 // share the bandwidth of the NUMA nodes (nbc/model/rates.h).
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace mpc::nbc {
 struct CopyWork {
   double fixed_us = 0;  // before the first byte
   double bytes = 0;
-  // Alone; by a communication core of another NUMA node than the child's.
+  // The rate of one copy alone; by a communication core of another NUMA node than the child's.
   double gbs = 1, far_gbs = 1;
 };
 
@@ -36,7 +36,8 @@ struct TreeWork {
   // cores, the others on application cores.
   int first_level = 0, kept_level = 0, end_level = 0;
   int application_cores = 1, communication_cores = 0;
-  int numa_count = 1;  // over which ranks and communication cores are spread evenly
+  // Nodes over which ranks and communication cores are spread evenly.
+  int numa_count = 1;
   bool is_upwards = false;
   int segments = 1;     // the costs are those of one segment
   CopyWork own_block;   // to move a rank's own block: scatter, gather; no bytes: none

@@ -35,8 +35,9 @@ StringSetting split_setting{
       return std::string(
           parse_split(text) == kInvalid ? "neither auto nor a number of levels" : "");
     }};
-// The parameters in the file that nbc.machine_file names: read when the setting is made, before the ranks start
-// and before --wdir, so that a wrong one is refused as any other wrong value is.
+// The parameters in the file that nbc.machine_file names. They are read
+// when the setting is set, before the ranks start and before --wdir, so
+// that a wrong file is refused as any other wrong value is.
 std::optional<Parameters>& asked_parameters() {
   static std::optional<Parameters> parameters;
   return parameters;
@@ -74,7 +75,7 @@ Counter measured_counter{
     "nbc.measured_us",
     "Time of collectives that the model predicted, start to end, as measured"};
 
-// One rank's buffer, or its block: alike at all ranks for the collectives with a tree.
+// One rank's buffer, or its block: the same at all ranks for the collectives with a tree.
 int64_t bytes_of(const Shape& s) noexcept {
   const CollTraits& traits = traits_of(s.coll);
   const int64_t received = s.recv_count * s.recv_type.size;
@@ -103,7 +104,7 @@ Parameters load_parameters() {
   return guess_parameters(machine != nullptr ? shape_of(*machine) : MachineShape{});
 }
 
-// The machine's, read once.
+// The machine's parameters, read once.
 const Parameters& machine_parameters() {
   static const Parameters parameters = load_parameters();
   return parameters;
@@ -119,14 +120,14 @@ const char* model_name(const char* algorithm) noexcept {
   return algorithm;
 }
 
-// What the user says for this communicator; kAuto if nothing.
+// The split that the user gives for this communicator; kAuto if none.
 int given_split(const CommView& comm) {
   if (comm.hint != nullptr) return parse_split(*comm.hint);
   static const int setting = parse_split(split_setting.get());
   return setting;
 }
 
-// As long as it seems to the program.
+// Time as the program perceives it.
 double elapsed_us(uint64_t started_ns) noexcept {
   const uint64_t real_ns = sched::now_ns() - started_ns;
   if (sched::Emulation::is_on()) return sched::Emulation::emulated_ns(real_ns) * 1e-3;
@@ -158,7 +159,7 @@ void SplitCall::note_started() noexcept {
   is_window_open_ = true;
 }
 
-// The program has done what it wanted to do meanwhile. Levels kept in the start are no part of it.
+// The program has finished its own work. Levels that were run in the start do not count as that.
 void SplitCall::note_wait() noexcept {
   if (!is_window_open_) return;
   is_window_open_ = false;
@@ -176,8 +177,8 @@ void SplitCall::note_end() const noexcept {
 
 namespace {
 
-// The memories of all ranks: a site is the same at all members of a communicator. Those of
-// another process have their own, as they cannot look into this one: S may differ between them.
+// The memories of all ranks: a site is the same at all members of a communicator. The ranks of
+// another process have their own memory, because they cannot read this one: S may differ.
 struct MemoryKey {
   int process;
   msg::ContextId context;
@@ -214,7 +215,7 @@ SplitSite* TreeSplitter::site_of(const CommView& comm, const Shape& shape,
         site->is_commutative == shape.is_commutative)
       return site.get();
   }
-  // A program of very many sizes: the first ones are remembered.
+  // For a program with very many sizes only the first ones are remembered.
   if (sites_.size() >= kMostSites) return nullptr;
   auto site = std::make_unique<SplitSite>();
   site->coll = shape.coll;
@@ -229,7 +230,7 @@ SplitSite* TreeSplitter::site_of(const CommView& comm, const Shape& shape,
 
 namespace {
 
-// For so many a byte stands (mpcrun --emulate).
+// The number of bytes that each byte stands for (mpcrun --emulate).
 int64_t byte_scale() noexcept {
   return sched::Emulation::is_on() ? sched::Emulation::scale() : 1;
 }
@@ -237,7 +238,7 @@ int64_t byte_scale() noexcept {
 Situation situation_of(const SplitSite& site, const CommView& comm) {
   Situation situation;
   situation.coll = site.coll;
-  situation.ranks = comm.ranks_here;  // the other processes are taken to be alike
+  situation.ranks = comm.ranks_here;  // the other processes are assumed to be alike
   situation.hosts = comm.processes;
   situation.application_cores = comm.job.application_workers();
   situation.communication_cores = comm.job.communication_workers();
@@ -248,8 +249,8 @@ Situation situation_of(const SplitSite& site, const CommView& comm) {
 
 }  // namespace
 
-// From what all ranks know alike: not from this rank's window, nor, with members in several
-// processes, from parameters and cores, which are those of one process.
+// Plans from what all ranks know and agree on: not from this rank's window, nor, with members in
+// several processes, from parameters and cores, which belong to one process.
 void TreeSplitter::plan(SplitSite& site, const CommView& comm, const Shape& shape) {
   if (!chooser_) chooser_ = std::make_unique<Chooser>(machine_parameters());
   site.planned = model_name(select(shape).name);
@@ -287,7 +288,8 @@ int TreeSplitter::split_of(SplitCall& call, const CommView& comm) {
   auto_counter.add();
   if (decision.split > 0) kept_counter.add();
   call.predicted_us_ = decision.predicted_us;
-  // All is kept: also where a larger process makes the tree higher than the model of this one.
+  // Everything is kept, also where a larger process makes
+  // the tree higher than the model of this one.
   const bool keeps_all = situation.hosts > 1 && !prediction.times.empty() &&
                          decision.split == prediction.times.back().split;
   return keeps_all ? kAllLevels : decision.split;
@@ -300,7 +302,7 @@ bool needs_choice(const CommView& comm, Shape& shape) {
     shape.split = given;
     return false;
   }
-  // Without cores for communication all of it is done in calls anyway; of little data, too.
+  // Without communication cores everything is done in calls anyway; the same holds for little data.
   return comm.job.communication_workers() > 0 && bytes_of(shape) >= kLeastBytes;
 }
 

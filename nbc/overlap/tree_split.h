@@ -2,8 +2,8 @@
 // Tree split: how many leaf levels of a non-blocking collective's tree stay with the ranks.
 //
 // Role:      algorithm, arity, segment size and S of each call: as the user says (`nbc.split`, the
-//            hint "mpc_nbc_split" of the communicator), or by the model and by what earlier calls
-//            alike have taken. The ranks of a process agree through memory that they share.
+//            hint "mpc_nbc_split" of the communicator), or from the model and the times of earlier
+//            similar calls. The ranks of a process agree through memory that they share.
 // Users:     mpi: a collective asks for S, its request tells when a wait begins.
 // Threads:   any execution of the owning rank; locked inside.
 // See also:  docs/overlap.md, nbc/model/chooser.h; Denis et al. 2018, section 5.
@@ -26,19 +26,19 @@ class Job;
 
 namespace mpc::nbc {
 
-// What the choice has to know of a communicator; the same at all its members in a process.
+// What the choice needs to know about a communicator; the same at all its members in a process.
 struct CommView {
   const job::Job& job;
-  msg::ContextId context;  // of its collectives
+  msg::ContextId context;  // the context of its collectives
   int first_rank;          // world rank of the first member
   int size;
-  int process;              // the caller's
+  int process;              // the caller's process
   int ranks_here;           // members that live in it
-  int processes;            // that members live in
+  int processes;            // number of processes that members live in
   const std::string* hint;  // "mpc_nbc_split"; null: none
 };
 
-// Calls that are alike: the same collective of the same size and root on one communicator.
+// Similar calls: the same collective with the same size and root on one communicator.
 struct SplitSite {
   Coll coll;
   int root;
@@ -48,8 +48,8 @@ struct SplitSite {
   const char* algorithm = nullptr;
   int arity = 0;
   int64_t segment_bytes = 0;
-  // Algorithm, arity and segments that the call will have, chosen by the model or by the table:
-  // what the model is asked the times of.
+  // The algorithm, arity and segments that the call will have, chosen by the model or by the table:
+  // the model is asked for the times of these.
   const char* planned = nullptr;
   int planned_arity = 0;
   int64_t planned_segment_bytes = 0;
@@ -61,8 +61,8 @@ struct SplitSite {
 class SplitCall {
  public:
   bool is_chosen() const noexcept { return site_ != nullptr; }
-  // To be called when the start begins, when it has returned, when a wait begins and when it has
-  // ended.
+  // Call these when the start begins, when it has returned, when
+  // a wait begins and when the wait has ended.
   void note_start() noexcept;
   void note_started() noexcept;
   void note_wait() noexcept;
@@ -77,14 +77,15 @@ class SplitCall {
   bool is_window_open_ = false;  // started, and no wait or successful test so far
 };
 
-// True if a TreeSplitter is to choose. If not, the shape's split is as the user says (the hint or
-// `nbc.split`), or 0 as nothing of this collective could run on another core.
+// True if a TreeSplitter should choose. If not, the shape's split is as the user says (the hint or
+// `nbc.split`), or 0 if nothing of this collective could run on another core.
 bool needs_choice(const CommView& comm, Shape& shape);
 
-// One communicator's memory. Sites live as long as it.
+// One communicator's memory. Its sites live as long as it does.
 class TreeSplitter {
  public:
-  // Sets the shape's split, algorithm, arity and segment size. Needs: needs_choice() said so.
+  // Sets the shape's split, algorithm, arity and segment size.
+  // Requires that needs_choice() was true.
   // Cost: some 100 ns.
   SplitCall choose(const CommView& comm, Shape& shape);
 
@@ -98,10 +99,10 @@ class TreeSplitter {
   std::unique_ptr<Chooser> chooser_;  // under the mutex; made at the first need
 };
 
-// The parameters of the machine that this job runs on, or that is emulated; read once.
+// The parameters of the machine that this job runs on or that is emulated; read once.
 const Parameters& parameters_of_machine();
 
-// "auto" is -1, a number of levels itself. Below -1: it is neither.
+// "auto" gives -1, a number of levels that number; below -1: the text is neither.
 int parse_split(std::string_view text) noexcept;
 
 }  // namespace mpc::nbc

@@ -1,8 +1,8 @@
 #pragma once
-// Coll: the collectives, and one table of what each of them is.
+// Coll: the collectives, and one table with the properties of each.
 //
 // Role:      the word that models, algorithms and settings share; facts that do not depend on the
-//            algorithm, so that nobody lists collectives in a switch for them.
+//            algorithm, so that no code lists collectives in a switch for them.
 // Users:     nbc/algorithms, nbc/model, nbc/overlap, sim, mpi, tools/mpcinfo.
 // Threads:   pure functions.
 // See also:  nbc/algorithms/collectives.h.
@@ -65,11 +65,11 @@ struct CollTraits {
   bool has_blocks() const noexcept {
     return send >= Layout::kBlocks || recv >= Layout::kBlocks;
   }
-  // Blocks have sizes of their own.
+  // Blocks have individual sizes.
   bool is_irregular() const noexcept {
     return send >= Layout::kCounted || recv >= Layout::kCounted;
   }
-  // Over an edge of a tree go the blocks of all ranks below it: gather and scatter.
+  // An edge of a tree carries the blocks of all ranks below it: gather and scatter.
   bool gathers_on_the_way() const noexcept {
     return is_rooted() && has_blocks() && !is_irregular();
   }

@@ -1,7 +1,7 @@
 #pragma once
 // Reachability: which nodes of a schedule come after which, as a bit matrix.
 //
-// Role:      what the verifier asks before it calls two accesses a race.
+// Role:      the verifier asks it before it calls two accesses a race.
 // Users:     nbc/schedule/verify.cpp.
 // Threads:   one at a time.
 // See also:  nbc/schedule/verify.h.

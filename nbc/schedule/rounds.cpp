@@ -18,13 +18,13 @@ std::vector<int> rounds_of(const Schedule& schedule) {
   const auto nodes = schedule.nodes();
   std::vector<int> rounds(nodes.size(), 0);
   std::vector<uint32_t> waiting(nodes.size());
-  // The order of the builder, except where a node was made before what it depends on.
+  // The order of the builder, except where a node was created before its dependency.
   std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
   for (NodeId id = 0; id < nodes.size(); ++id) {
     waiting[id] = nodes[id].predecessor_count;
     if (waiting[id] == 0) ready.push(id);
   }
-  int open = 0;  // the round of the message before
+  int open = 0;  // the round of the previous message
   while (!ready.empty()) {
     const NodeId id = ready.top();
     ready.pop();
@@ -52,7 +52,8 @@ Result<std::shared_ptr<const Schedule>> to_rounds(const Schedule& schedule) {
   }
   for (NodeId id = 0; id < nodes.size(); ++id)
     for (const NodeId next : schedule.successors(nodes[id])) {
-      if (rounds[id] != rounds[next]) continue;  // the rounds between them see to it
+      // The rounds between them ensure the order.
+      if (rounds[id] != rounds[next]) continue;
       b.connect(id, next);
       has_after[id] = has_before[next] = true;
     }

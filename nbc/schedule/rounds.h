@@ -8,7 +8,7 @@
 // See also:  Hoefler et al. 2007; Nomura et al., section III-B (what rounds cost);
 //            docs/design/0008-rounds-split-knomial.md.
 //
-// How nodes get their round, in the order in which the builder made them (as far as
+// How nodes get their round, in the order in which the builder created them (as far as
 // dependencies allow):
 //   - a message goes into the round after the last message that it depends on, but not into an
 //     earlier round than the message made before it. So the k-th send and the (k+1)-th receive
@@ -16,8 +16,8 @@
 //   - a copy or reduction runs at the start of the round after the last message it depends on,
 //     before the messages of that round that depend on it.
 //
-// Whether rounds can deadlock therefore hangs on the order in which a builder makes messages: a
-// send must not come after a receive that is answered only by what follows it elsewhere.
+// Whether rounds can deadlock therefore depends on the order in which a builder creates messages: a
+// send must not come after a receive that is answered only by what follows that send elsewhere.
 // Every algorithm of the table is proved in this form as well (tests/unit/nbc).
 
 #include <memory>

@@ -3,7 +3,7 @@
 //
 // Role:      uKACC's ADG: pure data, no thread, no clock, no transport. Built once per
 //            (collective, communicator, sizes), reusable: buffers are bound when it is started.
-// Users:     nbc/algorithms makes them; nbc/engine, the verifier and the simulator play them.
+// Users:     nbc/algorithms creates them; nbc/engine, the verifier and the simulator execute them.
 // Threads:   a builder belongs to one thread; a finished Schedule is immutable and shareable.
 // See also:  Nomura et al. (graphs), Hoefler et al. 2007 (rounds), docs/design/0004-schedules.md.
 //
@@ -30,7 +30,7 @@ using dt::Count;
 enum class NodeKind : uint8_t { kSend, kRecv, kReduce, kCopy, kNop };
 
 // Where a node may run when trees are split (Denis et al. 2018): on the rank's application
-// core only when the rank is there, or on any communication core.
+// core, and only while the rank is in a call, or on any communication core.
 enum class Where : uint8_t { kAny, kApplication };
 
 enum Slot : uint16_t { kSendBuffer = 0, kRecvBuffer = 1, kScratch = 2 };
@@ -47,12 +47,12 @@ struct BufferRef {
 };
 
 using NodeId = uint32_t;
-inline constexpr NodeId kNoNode = UINT32_MAX;  // "from the start on", see connect()
+inline constexpr NodeId kNoNode = UINT32_MAX;  // from the start on, see connect()
 
 // Tags of one collective: a node's tag_offset is below this.
 inline constexpr int kTagsPerCollective = 1024;
 
-// A copy node done several times, each further on by the strides: n blocks in one node.
+// A copy node that is repeated, each time displaced by the strides: n blocks in one node.
 struct Repeat {
   Count times = 1;
   int64_t from_stride = 0, to_stride = 0;  // bytes, may be negative
@@ -113,7 +113,7 @@ class ScheduleBuilder {
                 BufferRef inout);  // inout = in op inout (MPI's order of operands)
   NodeId copy(BufferRef from, BufferRef to, Repeat repeat = {});
   NodeId nop();
-  // `after` may start only when `before` is complete. kNoNode on either side: nothing to do.
+  // `after` may start only when `before` is complete. kNoNode on either side has no effect.
   void connect(NodeId before, NodeId after);
   Node& node(NodeId id) noexcept { return nodes_[id]; }
   size_t node_count() const noexcept { return nodes_.size(); }

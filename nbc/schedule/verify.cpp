@@ -69,7 +69,7 @@ const VerifyType& byte_type() {
   return type;
 }
 
-// Started messages of one pair and tag that have not met: all sends or all receives.
+// Started messages of one pair and tag without a partner yet: all sends or all receives.
 struct Channel {
   bool are_sends = false;
   std::vector<NodeId> waiting;  // in order
@@ -148,7 +148,8 @@ Symbol Verifier::at(int rank, uint16_t slot, int64_t offset) const {
   return memory->second.at(offset);
 }
 
-// Messages with the same peer and tag must be ordered, or which meets which would be chance.
+// Messages with the same peer and tag must be ordered, otherwise
+// chance would decide which ones meet.
 Result<> Verifier::State::check_order(int rank, const Reachability& reach) {
   const Schedule& schedule = *parts[static_cast<size_t>(rank)].schedule;
   std::map<std::tuple<NodeKind, int, int>, std::vector<NodeId>> streams;
@@ -292,7 +293,7 @@ class Verifier::Simulation {
   Verifier::State& state_;
   std::unordered_map<uint64_t, Channel> channels_;
   std::deque<At> ready_, complete_;
-  std::vector<At> stuck_;  // started, and at that time without a partner
+  std::vector<At> stuck_;  // started, but without a partner at that time
   std::vector<std::vector<bool>> done_;
   size_t left_ = 0;
 };

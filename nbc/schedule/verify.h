@@ -1,16 +1,16 @@
 #pragma once
-// Verifier: proves that the schedules of all ranks together are a right collective, without
+// Verifier: proves that the schedules of all ranks together form a correct collective, without
 // running MPI.
 //
 // Role:      matching (every send meets one receive of the same bytes, in the order of tags),
 //            freedom from deadlock even if no message is ever buffered, no two unordered nodes
-//            on the same bytes, no access outside of a buffer, no read of what nobody wrote,
-//            and the data flow: what ends up where, as symbols.
+//            on the same bytes, no access outside a buffer, no read of bytes that nothing wrote,
+//            and the data flow: which value ends up where, as symbols.
 // Users:     tests; builders of own collectives.
 // Threads:   one.
 // See also:  docs/design/0004-schedules.md.
 //
-// Why one run is a proof: nodes only wait for other nodes, and which send meets which receive
+// Why one run is a proof: nodes wait only for other nodes, and which send meets which receive
 // is fixed (messages between the same ranks with the same tag must be ordered in the graph, or
 // it is an error). Such a system has no choice that could matter: if one order of execution
 // with synchronous sends ends, all do, and with the same data.
@@ -27,10 +27,10 @@
 
 namespace mpc::nbc {
 
-// One byte's value: 0 is "nobody wrote it".
+// One byte's value: 0 is "nothing wrote it".
 using Symbol = uint32_t;
 
-// Atoms are values that ranks bring; others are `a op b`, remembered with their parentheses.
+// Atoms are values that ranks contribute; others are `a op b`, stored with their parentheses.
 class SymbolTable {
  public:
   SymbolTable() : pairs_(1) {}
@@ -66,7 +66,7 @@ class Verifier {
   void set_buffer(int rank, uint16_t slot, int64_t low, std::vector<Symbol> content);
   // A message or copy may be shorter than its target, as MPI allows; otherwise it is an error.
   void allow_short_messages() noexcept;
-  // Errors: kInternal, with rank and node, and what is wrong in the first line; then that
+  // Errors: kInternal, with rank, node and the problem in the first line; then that
   // rank's schedule.
   Result<> run();
   Symbol at(int rank, uint16_t slot, int64_t offset) const;

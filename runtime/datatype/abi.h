@@ -10,11 +10,11 @@
 
 namespace mpc::dt::abi {
 
-// All names of the list, whatever it holds.
+// All names of the list, whatever it contains.
 using namespace mpc::abi;
 
-// All that the ABI keeps for datatypes. kLb and kUb have codes that it leaves free: MPI-3.0
-// removed the two, but old programs build structs with them.
+// The range that the ABI reserves for datatypes. kLb and kUb have codes that it leaves free:
+// MPI-3.0 removed the two, but old programs build structs with them.
 // From 0x240 on the size is fixed: 1 << ((code >> 3) & 7) bytes.
 inline constexpr uint32_t kFirstType = kDatatypeNull, kLastType = 0x2ff;
 

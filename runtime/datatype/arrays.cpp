@@ -1,7 +1,7 @@
 // Subarrays and distributed arrays (MPI-4.1 section 5.1.3 and 5.1.4).
 //
-// Both are built from the fastest dimension outwards. A Part is what one step has made
-// so far: a layout together with the lowest and the highest byte that its data touches.
+// Both are built from the fastest dimension outwards. A Part is the result of the steps
+// so far: a layout together with the lowest and the highest byte that its data touch.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 struct Part {
   Layout layout;
-  Wide low = 0, high = 0;  // of the data; equal if there is none
+  Wide low = 0, high = 0;  // of the data; equal if there are none
   Wide elements = 0;       // old elements in it
 };
 
@@ -37,7 +37,7 @@ Part repeat(LayoutArena& arena, const Part& part, Count count, Wide stride,
   const Wide high = part.high + offset + std::max<Wide>(0, reach);
   const Wide elements = part.elements * count;
   if (!fits(low) || !fits(high) || !fits(high - low))
-    return {{}, -kFar, kFar, elements};  // finish() refuses that
+    return {{}, -kFar, kFar, elements};  // finish() refuses this
   Part all{make_loop(arena, count, static_cast<Count>(stride), part.layout), low, high,
            elements};
   all.layout.offset += static_cast<Count>(offset);
@@ -134,7 +134,7 @@ Part distribute(LayoutArena& arena, const Part& part, const Distribution& d,
   const Wide round = Wide{block} * d.processes, first = Wide{block} * d.coordinate;
   const Wide rounds = d.size / round, rest_at = rounds * round + first;
   Part whole;
-  if (rounds > 0)  // else a round may be longer than any array
+  if (rounds > 0)  // otherwise a round may be longer than any array
     whole = repeat(arena, repeat(arena, part, block, stride, 0),
                    static_cast<Count>(rounds), round * stride, first * stride);
   const Wide rest = std::min<Wide>(block, d.size - rest_at);

@@ -39,7 +39,7 @@ Error bound_overflow() {
   return {Errc::kCount, "a bound of the datatype does not fit in 63 bits"};
 }
 
-// Layouts, which hold bounds of 63 bits, must not be made of these.
+// Layouts, which store bounds of 63 bits, must not be built from these.
 bool are_far(const Bounds& bounds) {
   return bounds.any_data && (too_large(bounds.true_ub) || too_large(-bounds.true_lb) ||
                              too_large(bounds.true_ub - bounds.true_lb));
@@ -57,7 +57,7 @@ Result<TypeRef> strided(TypeBuilder& builder, Count count, Count block_length,
   if (too_large(elements) || too_large(elements * old.size())) return size_overflow();
   if (are_far(bounds)) return bound_overflow();
   const auto n = static_cast<Count>(elements);
-  Layout block;  // of none, however long they would be
+  Layout block;  // of no blocks, however long they would be
   if (n > 0)
     block = make_loop(builder.layouts(), block_length, old.extent(), old.layout());
   return builder.finish(
@@ -217,8 +217,8 @@ Result<TypeRef> make_struct(CountArray block_lengths, CountArray displacements,
     if (too_large(size) || too_large(elements)) return size_overflow();
   }
   if (are_far(bounds)) return bound_overflow();
-  // As a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6, not where a
-  // marker says where it ends. A struct of one part keeps that part's bounds.
+  // Padded as a C compiler pads a struct: the epsilon of MPI-4.1 section 5.1.6, except where a
+  // marker says where the struct ends. A struct of one part keeps that part's bounds.
   const Wide over = (bounds.ub - bounds.lb) % bounds.alignment;
   if (types.size() > 1 && over > 0 && !bounds.ub_is_marked) {
     bounds.ub += bounds.alignment - over;

@@ -1,9 +1,9 @@
 #pragma once
-// Contents: how a datatype was made: combiner and arguments.
+// Contents: the combiner and arguments by which a datatype was created.
 //
-// Role:      what MPI_Type_get_envelope and MPI_Type_get_contents return.
+// Role:      MPI_Type_get_envelope and MPI_Type_get_contents return it.
 // Users:     runtime/datatype/datatype.h, runtime/datatype/details.h.
-// Threads:   immutable once its datatype is made.
+// Threads:   immutable once its datatype is created.
 // See also:  MPI-4.1 section 5.1.13; abi.h (combiners).
 
 #include <vector>
@@ -17,7 +17,8 @@ class Datatype;
 
 struct Contents {
   int combiner = abi::kCombinerNamed;
-  bool large = false;         // made by a `_c` constructor: counts are in large_counts
+  // Created by a `_c` constructor: counts are in large_counts.
+  bool large = false;
   std::vector<int> integers;  // in the order of MPI-4.1 section 5.1.13
   std::vector<Count> addresses;
   std::vector<Count> large_counts;

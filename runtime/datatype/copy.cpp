@@ -1,4 +1,4 @@
-// copy, pack, unpack: transfers between a layout and a stream of bytes, or two layouts.
+// copy, pack, unpack: transfers between a layout and a stream of bytes, or between two layouts.
 
 #include <algorithm>
 #include <cstring>
@@ -38,7 +38,7 @@ struct Unpack {
   }
 };
 
-// A leaf of few blocks inside of a loop is moved block by block for many iterations at
+// A leaf of few blocks inside a loop is moved block by block for many iterations at
 // once: block k of every iteration is again a strided run of one block size.
 constexpr Count kFewBlocks = 16;
 constexpr Count kChunkIterations =
@@ -61,7 +61,7 @@ void move_iterations(const Cursor& at, char* stream, Count iterations) {
   }
 }
 
-// Moves whole blocks of the cursor's leaf, as many as fit into `room`; returns the
+// Moves as many whole blocks of the cursor's leaf as fit into `room`; returns the
 // bytes.
 template <class Direction>
 Count move_leaf(Cursor& at, char* stream, Count room) {
@@ -138,7 +138,7 @@ size_t transfer(const void* user, const Datatype& type, Count count, size_t offs
   return transfer<Direction>(at, packed, static_cast<Count>(n));
 }
 
-// If both leaves are at the start of blocks of the same size: moves as many as both
+// If both leaves are at the start of blocks of the same size: moves as many blocks as both
 // have.
 Count move_equal_blocks(Cursor& to, Cursor& from, Count room) {
   const Layout &t = *to.leaf(), &f = *from.leaf();
@@ -155,7 +155,7 @@ Count move_equal_blocks(Cursor& to, Cursor& from, Count room) {
   return n * t.block;
 }
 
-// Short blocks on both sides, and not of one size: through a buffer in the first-level cache, so
+// For short blocks on both sides, of different sizes: through a buffer in the first-level cache, so
 // that each side has its tight loops.
 constexpr Count kShortBlock = 128;
 constexpr Count kBufferBytes = 2048;
@@ -185,8 +185,8 @@ Count move_stretch(Cursor& to, Cursor& from, Count room) {
   return from_bytes;
 }
 
-// The same bytes as a run of longer blocks, in another order: columns of a matrix, one beside the
-// other, are its rows. Empty if it is nothing like that.
+// The same bytes as a run of longer blocks, in another order: columns of a matrix, next to each
+// other, are its rows. Empty if the layout is not like that.
 Layout rows_of(const Layout& columns) noexcept {
   if (columns.shape != Shape::kLoop) return {};
   const Layout& column = *columns.children;
@@ -211,8 +211,8 @@ void move(Cursor& to, Cursor& from, Count total) {
   for (Count done = 0; done < total;) done += move_stretch(to, from, total - done);
 }
 
-// Both sides have the same matrix in columns: the order of the bytes is free, as none is written
-// twice, and in rows they are few long blocks.
+// Both sides have the same matrix in columns: the order of the bytes is free, because none is
+// written twice, and in rows they are a few long blocks.
 bool copy_rows(void* dst, const Datatype& dst_type, const void* src,
                const Datatype& src_type, Count count) {
   if (!are_same_columns(dst_type.layout(), src_type.layout())) return false;

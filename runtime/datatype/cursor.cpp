@@ -5,7 +5,7 @@
 namespace mpc::dt {
 namespace {
 
-// The same merging as make_loop, but without an arena: the child is the type's own
+// Merges like make_loop, but without an arena: the child is the type's own
 // layout.
 Layout repeated(const Layout& layout, Count count, Count extent) {
   if (count == 1) return layout;

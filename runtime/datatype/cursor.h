@@ -1,13 +1,13 @@
 #pragma once
-// Cursor: walks the leaves of `count` layouts, from any byte offset of the packed form
-// on.
+// Cursor: walks the leaves of `count` layouts, starting at any byte offset of the packed
+// form.
 //
-// Role:      the one iteration that pack, unpack and copy are built on.
+// Role:      the one iteration on which pack, unpack and copy are built.
 // Users:     runtime/datatype/copy.cpp; mpi/fortran/section.cpp.
 // Threads:   a value on its user's stack.
 // See also:  layout.h.
 //
-// State: a stack of inner nodes above one leaf, and the place within the leaf:
+// State: a stack of inner nodes above one leaf, and the position within the leaf:
 //
 //   frames_: [loop, iteration i] [list, entry k]   leaf(): run/indexed/blocks
 //                                                  index(): which block
@@ -50,7 +50,7 @@ class Cursor {
         return address(base_, at_ + leaf_->blocks[i].offset);
     }
   }
-  // Where the next byte lies, and how many follow it without a gap.
+  // Where the next byte lies, and how many bytes follow it without a gap.
   char* position() const noexcept { return block_address(index_) + within_; }
   Count contiguous_bytes() const noexcept { return block_bytes() - within_; }
 
@@ -68,8 +68,8 @@ class Cursor {
     if (index_ == leaf_->count) next_leaf();
   }
 
-  // If the leaf is the child of a loop and untouched: iterations left, this one
-  // included. Else 1 if it is untouched, 0 if not.
+  // If the leaf is the child of a loop and untouched: the remaining iterations, this one
+  // included. Otherwise 1 if it is untouched, 0 if not.
   Count iterations() const noexcept {
     if (index_ != 0 || within_ != 0) return 0;
     if (depth_ == 0 || frames_[depth_ - 1].node->shape != Shape::kLoop) return 1;

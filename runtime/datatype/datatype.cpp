@@ -18,7 +18,7 @@ Count partial_elements(const Signature& root, Count bytes) {
       elements += bytes / child->bytes * child->elements;
       bytes %= child->bytes;
     } else {
-      for (; bytes >= child->bytes; ++child) {  // ends: bytes < node->bytes
+      for (; bytes >= child->bytes; ++child) {  // terminates: bytes < node->bytes
         elements += child->elements;
         bytes -= child->bytes;
         if (bytes == 0) break;
@@ -40,7 +40,7 @@ void Datatype::retain() const noexcept {
 
 void Datatype::release() const noexcept {
   if (is_predefined()) return;
-  // Release: our reads are done; acquire (last one only): everyone's reads are done.
+  // Release: our reads are done; acquire (last one only): all other reads are done.
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   for (const Datatype* part : details_->contents.types) part->release();
   delete details_;

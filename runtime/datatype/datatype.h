@@ -29,7 +29,7 @@ class Datatype;
 class TypeBuilder;
 struct Details;
 
-// The datatype of an ABI code (abi::kInt ...); null if there is none. Never to be freed.
+// The datatype of an ABI code (abi::kInt ...); null if there is none. It must never be freed.
 // Cost: one load.
 const Datatype* predefined(uint32_t abi_code) noexcept;
 
@@ -45,20 +45,20 @@ class Datatype {
   Count extent() const noexcept { return extent_; }  // may be negative or zero
   Count ub() const noexcept { return lb_ + extent_; }
   // lb() or ub() was set explicitly (resized, subarray, MPI_LB, a part of those ...); in
-  // types made of this one it hides bounds that were not (MPI-4.1 section 5.1.6).
+  // types made from this one it hides bounds that were not (MPI-4.1 section 5.1.6).
   bool has_lb_marker() const noexcept { return has_lb_marker_; }
   bool has_ub_marker() const noexcept { return has_ub_marker_; }
   Count true_lb() const noexcept { return true_lb_; }
   Count true_extent() const noexcept { return true_extent_; }
-  // `count` of them are count * size() bytes from the buffer on, without gaps.
+  // Do `count` of them occupy count * size() bytes from the buffer on, without gaps?
   bool is_contiguous() const noexcept { return contiguous_; }
   bool is_committed() const noexcept {
     return committed_.load(std::memory_order_relaxed);  // own flag, orders nothing
   }
-  // Lives as long as the process: one with an ABI code, or one of f90_real() and friends.
+  // Lives as long as the process: a type with an ABI code, or one of f90_real() and friends.
   bool is_predefined() const noexcept { return permanent_; }
   uint32_t abi_code() const noexcept { return abi_code_; }  // 0 if it has none
-  // The only basic type it consists of; 0 if there are several or none.
+  // The only basic type of which it consists; 0 if there are several or none.
   uint32_t uniform_code() const noexcept {
     return signature_.kind == SignatureKind::kBasic ? signature_.code : 0;
   }
@@ -147,7 +147,7 @@ class TypeRef {
   explicit operator bool() const noexcept { return type_ != nullptr; }
 
  private:
-  // Of predefined types, the most frequent ones, nobody counts the references.
+  // References to predefined types, the most frequent ones, are not counted.
   bool is_counted() const noexcept {
     return type_ != nullptr && !type_->is_predefined();
   }
@@ -213,7 +213,7 @@ Result<TypeRef> make_dup(const Datatype& old);  // committed if the old one is
 // --- Fortran kinds and pairs ------------------------------------------------------------------
 // The predefined type of a Fortran kind with `precision` decimal digits and decimal exponent
 // range `range`; kAny for MPI_UNDEFINED. The same arguments give the same type; its contents
-// tell the arguments. Null if no kind of gfortran fits.
+// return the arguments. Null if no kind of gfortran fits.
 inline constexpr int kAny = abi::kUndefined;
 const Datatype* f90_real(int precision, int range);
 const Datatype* f90_complex(int precision, int range);
@@ -224,12 +224,12 @@ const Datatype* value_index_pair(const Datatype& value, const Datatype& index) n
 
 // --- moving data ------------------------------------------------------------------------------
 // Copies from one layout to another without a buffer between them.
-// Returns: bytes copied, the smaller of both sides. The sides must not overlap.
+// Returns the number of bytes copied, the smaller of both sides. The sides must not overlap.
 size_t copy(void* dst, const Datatype& dst_type, Count dst_count, const void* src,
             const Datatype& src_type, Count src_count) noexcept;
 
-// Bytes [offset, offset + out_bytes) of the packed form of `count` elements at `src`.
-// Returns: bytes written; fewer than out_bytes at the end of the data.
+// Packs bytes [offset, offset + out_bytes) of the packed form of `count` elements at `src`.
+// Returns the number of bytes written; fewer than out_bytes at the end of the data.
 // Cost: O(depth * log(entries)) to find the offset, then the copy.
 size_t pack(const void* src, const Datatype& type, Count count, size_t offset,
             void* out, size_t out_bytes) noexcept;
@@ -238,15 +238,15 @@ size_t unpack(void* dst, const Datatype& type, Count count, size_t offset,
               const void* in, size_t in_bytes) noexcept;
 
 // --- counting and matching ----------------------------------------------------------------------
-// Whole elements of `type` in `bytes` bytes of data, or -1 (MPI_UNDEFINED) if it is not a whole
-// number of them. A type of size 0 gives 0 for 0 bytes, else -1. (MPI_Get_count)
+// Number of whole elements of `type` in `bytes` bytes of data, or -1 (MPI_UNDEFINED) if that is not
+// a whole number. A type of size 0 gives 0 for 0 bytes, else -1. (MPI_Get_count)
 Count count_in(const Datatype& type, size_t bytes) noexcept;
-// Basic elements in `bytes` bytes of data of any number of `type`; -1 if the last one is
+// Number of basic elements in `bytes` bytes of data of any number of `type`; -1 if the last one is
 // incomplete. (MPI_Get_elements)
 Count elements_in(const Datatype& type, size_t bytes) noexcept;
 // The reverse, for MPI_Status_set_elements: bytes of the first `elements` basic elements.
 Count bytes_of_elements(const Datatype& type, Count elements) noexcept;
-// True if `count` of `type` has the same sequence of basic types as that of the other.
+// Does `count` of `type` have the same sequence of basic types as that of the other?
 // MPI_PACKED and MPI_BYTE are not treated specially here.
 bool same_signature(const Datatype& a, Count a_count, const Datatype& b,
                     Count b_count) noexcept;

@@ -1,9 +1,9 @@
 #pragma once
-// Details: what a derived datatype owns.
+// Details: the memory that a derived datatype owns.
 //
-// Role:      the memory behind a Datatype's layout, signature and history.
+// Role:      the storage of a Datatype's layout, signature and history.
 // Users:     runtime/datatype/datatype.cpp, runtime/datatype/type_builder.cpp, footprint.cpp.
-// Threads:   immutable once its datatype is made, but for what is found out later.
+// Threads:   immutable once its datatype is created, except values that are computed later.
 // See also:  datatype.h, type_builder.h.
 
 #include <atomic>
@@ -18,7 +18,7 @@ struct Details {
   LayoutArena layouts;
   SignatureArena signatures;
   Contents contents;
-  // See is_scattered(); whoever asks first finds out, and others the same.
+  // See is_scattered(); the first caller computes it, and any other would get the same.
   enum Scattered : uint8_t { kUnknown, kDense, kScattered };
   std::atomic<Scattered> scattered{kUnknown};
 };

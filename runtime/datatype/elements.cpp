@@ -11,7 +11,7 @@ const Datatype* element_of(const Datatype& type) noexcept {
     if (inner == nullptr || (element != nullptr && inner != element)) return nullptr;
     element = inner;
   }
-  // A type of MPI_Type_create_f90_*, which is made of no other.
+  // A type of MPI_Type_create_f90_*, which is derived from no other.
   return element != nullptr ? element : predefined(type.uniform_code());
 }
 
@@ -24,7 +24,7 @@ ElementRuns::ElementRuns(const void* base, const Datatype& type, Count count,
     left_ = 0;
     return;
   }
-  // A predefined type of any shape lies in extents of its own.
+  // A predefined type, of whatever shape, is laid out in its own extents.
   if (type.is_contiguous() || &type == &element) {
     at_ = dt::address(base, first * extent_);
     run_ = left_;
@@ -42,7 +42,7 @@ void ElementRuns::next_run() noexcept {
   }
   behind_ = 0;
   at_ = cursor_->position();
-  // With a gap inside, each element is found by itself.
+  // With a gap inside, each element is located separately.
   run_ =
       bytes_ == extent_ ? std::max(cursor_->contiguous_bytes() / bytes_, Count{1}) : 1;
 }

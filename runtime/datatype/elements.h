@@ -1,11 +1,11 @@
 #pragma once
 // Elements: a buffer as a sequence of elements of one predefined type, wherever they lie.
 //
-// Role:      what an operation on elements walks over (an accumulate to a window), as copy and pack
+// Role:      an operation on elements (an accumulate to a window) walks over it, as copy and pack
 //            walk over bytes.
 // Users:     runtime/rma.
 // Threads:   a value on its user's stack.
-// See also:  cursor.h (bytes), reduce.h (what is done with elements); MPI-4.1 section 12.3.4.
+// See also:  cursor.h (bytes), reduce.h (operations on elements); MPI-4.1 section 12.3.4.
 
 #include <algorithm>
 #include <optional>
@@ -25,13 +25,13 @@ class ElementRuns {
   ElementRuns(const void* base, const Datatype& type, Count count,
               const Datatype& element, Count first = 0) noexcept;
 
-  // Of all elements; 0 from the start if there is no data.
+  // Number of all remaining elements; 0 from the start if there are no data.
   Count left() const noexcept { return left_; }
-  // The next element, and how many follow each other from it on without a gap but those that the
-  // element has itself: at least 1. Needs: left() > 0.
+  // The next element, and how many elements follow each other from it on without a gap other than
+  // their own: at least 1. Requires: left() > 0.
   char* address() const noexcept { return at_; }
   Count run() const noexcept { return run_; }
-  // Needs: n <= run().
+  // Requires: n <= run().
   void pass(Count n) noexcept {
     left_ -= n;
     run_ -= n;

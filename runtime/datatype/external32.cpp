@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "the swaps below assum
 
 __extension__ typedef __float128 Float128;
 
-// How one basic type travels: `units` numbers of `native` bytes become `external` bytes
+// The external form of one basic type: `units` numbers of `native` bytes become `external` bytes
 // each.
 enum class Kind : uint8_t { kSwap, kLong, kUnsignedLong, kWchar, kLongDouble };
 struct Form {
@@ -105,7 +105,7 @@ void store(char* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// Narrow is what external32 holds of a Native.
+// Narrow is the external32 form of a Native.
 template <class Native, class Narrow>
 bool narrow(char* to, const char* from, Count n) {
   for (Count i = 0; i < n; ++i, to += sizeof(Narrow), from += sizeof(Native)) {

@@ -18,16 +18,16 @@
 
 namespace mpc::dt {
 
-// Bytes of `count` elements in external32. Errors: kCount if they do not fit in 63
+// Number of bytes of `count` elements in external32. Errors: kCount if it does not fit in 63
 // bits.
 Result<Count> external32_size(const Datatype& type, Count count);
 
-// Packs `count` elements; all or nothing fits.
-// Returns: bytes written. Errors: kTruncate if `out` is too short; kOther if a long or
+// Packs `count` elements; either all fit or none is packed.
+// Returns the number of bytes written. Errors: kTruncate if `out` is too short; kOther if a long or
 // a wchar_t has a value that external32 cannot hold (MPI_ERR_CONVERSION).
 Result<size_t> external32_pack(const void* src, const Datatype& type, Count count,
                                void* out, size_t out_bytes);
-// Returns: bytes read. Errors: kTruncate if `in` holds fewer than `count` elements.
+// Returns the number of bytes read. Errors: kTruncate if `in` holds fewer than `count` elements.
 Result<size_t> external32_unpack(void* dst, const Datatype& type, Count count,
                                  const void* in, size_t in_bytes);
 

@@ -10,7 +10,7 @@
 namespace mpc::dt {
 namespace {
 
-// What gfortran's kinds offer on this platform (selected_real_kind, selected_int_kind).
+// The kinds that gfortran has on this platform (selected_real_kind, selected_int_kind).
 struct RealKind {
   int precision, range;
   uint32_t real, complex;
@@ -31,7 +31,7 @@ constexpr IntegerKind kIntegers[] = {{2, abi::kInteger1},
                                      {18, abi::kInteger8},
                                      {38, abi::kInteger16}};
 
-// Types once made, by combiner and arguments. Lives as long as the process.
+// Types already created, by combiner and arguments. Lives as long as the process.
 const Datatype* permanent(int combiner, int first, int second, uint32_t code) {
   using Key = std::tuple<int, int, int>;
   static std::mutex* const mutex = new std::mutex;

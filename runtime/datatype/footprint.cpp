@@ -9,18 +9,18 @@ namespace mpc::dt {
 namespace {
 
 constexpr Count kElements = 8;  // of a type of few blocks, for the gaps between them
-// Of such a type: its bytes, and how far its elements lie apart.
+// Limits for such a type: its bytes, and the distance between its elements.
 constexpr Count kMostBytes = Count{1} << 56;
 constexpr Count kStretches = 4;
-constexpr int kBlocks = 32;         // of each stretch
-constexpr Count kBlockBytes = 512;  // of each block: a longer one is not all there is
+constexpr int kBlocks = 32;         // sampled per stretch
+constexpr Count kBlockBytes = 512;  // sampled per block; a longer block continues
 
-// What a line costs that no prefetcher brings, in lines that follow each other; and from how many
-// times the packed lines on it pays to pack. See docs/design/0036-scattered-layouts.md.
+// The cost of a line that no prefetcher brings, in units of consecutive lines. And how many times
+// the packed lines there must be for packing to pay. See docs/design/0036-scattered-layouts.md.
 constexpr Count kJumpCost = 4;
 constexpr Count kLeastRatio = 3;
 
-// Where displacement 0 is taken to lie: those below it are places, too.
+// The assumed address of displacement 0: negative displacements are valid, too.
 constexpr uintptr_t kMiddle = uintptr_t{1} << 63;
 
 void look_at_stretch(Cursor& at, Count room, Footprint& sum) noexcept {
@@ -31,7 +31,7 @@ void look_at_stretch(Cursor& at, Count room, Footprint& sum) noexcept {
     const auto begin = reinterpret_cast<uintptr_t>(at.position());
     const uintptr_t first = begin / kLineBytes;
     const uintptr_t end = (begin + static_cast<uintptr_t>(n) - 1) / kLineBytes;
-    // A stretch that begins within a line goes on with one that counts already.
+    // A stretch that begins within a line continues a line that is counted already.
     const bool is_new = i == 0 ? begin % kLineBytes == 0 : first != last;
     sum.bytes += n;
     sum.lines += static_cast<Count>(end - first) + (is_new ? 1 : 0);
@@ -67,7 +67,7 @@ bool is_scattered(const Footprint& of) noexcept {
 bool has_scattered_gaps(const Datatype& type) noexcept {
   Details* const details = TypeBuilder::details_of(type);
   if (details == nullptr) return false;
-  // Relaxed: it orders nothing, and each who finds out finds the same.
+  // Relaxed: it orders nothing, and each caller that computes it gets the same.
   Details::Scattered found = details->scattered.load(std::memory_order_relaxed);
   if (found == Details::kUnknown) {
     const Footprint footprint = sample_footprint(type.layout(), type.extent());

@@ -5,7 +5,7 @@
 namespace mpc::dt {
 namespace {
 
-// Leaves of up to this many blocks dissolve into the list that contains them.
+// Leaves of up to this many blocks are merged into the list that contains them.
 constexpr Count kDissolveBlocks = 16;
 constexpr Count kSplitBytes = 16;  // the largest block that is one load and one store
 
@@ -24,7 +24,7 @@ bool same_but_offset(const Layout& a, const Layout& b) {
          a.block == b.block && a.stride == b.stride && a.children == b.children;
 }
 
-// Scattered small elements, a few of which happen to touch: blocks of one size again,
+// Splits scattered small elements, a few of which happen to touch, into blocks of one size again,
 // if all are multiples of the smallest and that does not double their number. One size
 // has a loop without branches, which is worth more than the merging.
 void split_to_one_size(std::vector<Block>& blocks) {

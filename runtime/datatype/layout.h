@@ -1,7 +1,7 @@
 #pragma once
 // Layout: where the bytes of one datatype lie, normalised into as few tight loops as possible.
 //
-// Role:      what copy, pack and unpack walk over; built once by the constructors.
+// Role:      copy, pack and unpack walk over it; the constructors build it once.
 // Users:     runtime/datatype only.
 // Threads:   immutable once built.
 // See also:  runtime/datatype/cursor.h (walking), layout.cpp (building and merging).
@@ -15,7 +15,7 @@
 //   kList     children[count], each with its own offset
 //
 // Offsets are 64-bit and may be negative or absolute addresses (MPI_BOTTOM); every address is
-// made by integer arithmetic, so that a null base is no special case.
+// computed by integer arithmetic, so that a null base is no special case.
 
 #include <cstdint>
 #include <forward_list>
@@ -81,7 +81,7 @@ class LayoutArena {
   }
 
  private:
-  // Not std::deque, which takes half a KiB before there is anything in it.
+  // Not std::deque, which takes half a KiB before it contains anything.
   std::forward_list<Layout> nodes_;
   std::forward_list<std::vector<Layout>> lists_;
   std::forward_list<std::vector<Count>> counts_;
@@ -92,7 +92,7 @@ class LayoutArena {
 // is a leaf; its own `offset` is honoured.
 Layout make_loop(LayoutArena& arena, Count count, Count stride, const Layout& child);
 
-// Collects parts in type map order and merges what touches.
+// Collects parts in type map order and merges those that touch.
 class ListBuilder {
  public:
   explicit ListBuilder(LayoutArena& arena) : arena_(arena) {}

@@ -1,7 +1,7 @@
 #pragma once
 // Reductions: the predefined operations over the predefined datatypes, as plain loops.
 //
-// Role:      what collectives, reduce_local and accumulate compute with.
+// Role:      used by collectives, reduce_local and accumulate.
 // Users:     nbc/direct, mpi, tools/mpcinfo.
 // Threads:   the functions are pure; any thread.
 // See also:  MPI-4.1 section 6.9.2 (which pairs are legal), reduce_kernels.h.

@@ -1,10 +1,10 @@
 #pragma once
-// ReduceFn, Reduce3Fn: what a reduction over an array looks like.
+// ReduceFn, Reduce3Fn: the types of functions that reduce arrays.
 //
-// Role:      the types of the kernels and of what reduce.h hands out.
+// Role:      the types of the kernels and of the functions that reduce.h returns.
 // Users:     runtime/datatype/reduce.h, runtime/datatype/reduce_table.h.
 // Threads:   the functions are pure; any thread.
-// See also:  reduce.h (the rules they keep).
+// See also:  reduce.h (the rules that they follow).
 
 #include "runtime/datatype/layout.h"
 

@@ -297,7 +297,7 @@ constexpr ReduceTable make_table() {
 #ifdef __FLT16_MANT_DIG__
   m.floating<_Float16>(kReal2);
   m.complex<_Float16>(kComplex4);
-#else  // clang 14: can be moved, not computed with
+#else  // clang 14: can be moved, but not used in expressions
   m.rma<2>(kReal2);
   m.rma<4>(kComplex4);
 #endif

@@ -1,8 +1,8 @@
 #pragma once
 // ReduceTable: function pointers by operation and datatype code.
 //
-// Role:      the seam between reduce.cpp, which picks a table, and the kernels'
-//            objects.
+// Role:      the interface between reduce.cpp, which picks a table, and the kernels'
+//            object files.
 // Users:     runtime/datatype only.
 // Threads:   constant.
 // See also:  reduce_kernels.h.

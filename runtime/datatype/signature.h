@@ -42,7 +42,7 @@ constexpr uint64_t plus(uint64_t a, uint64_t b) noexcept {
 }  // namespace detail
 
 constexpr SignatureHash hash_basic(uint32_t abi_code) noexcept {
-  // Any fixed mixing will do; these are the constants of splitmix64.
+  // Any fixed mixing would do; these are the constants of splitmix64.
   uint64_t x = abi_code * 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   return {(x >> 4) % detail::kPrime, 0x0a3c5f1d2b4e6987u % detail::kPrime};

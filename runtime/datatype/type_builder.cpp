@@ -14,7 +14,7 @@ bool fits(Wide value) {
          value <= std::numeric_limits<Count>::max();
 }
 
-// One more position for a bound; `better(a, b)` is what the bound is of two.
+// Adds one more position for a bound; `better(a, b)` is the bound of the two.
 template <class Better>
 void grow_bound(bool& any, bool& is_marked, Wide& bound, bool marker, Wide position,
                 Better better) noexcept {
@@ -35,7 +35,7 @@ void Bounds::add(const Datatype& type, Wide at, Wide count, Wide stride) noexcep
   const Wide reach = far_at_most((count - 1) * stride);
   at = far_at_most(at);
   const Wide low = at + std::min<Wide>(0, reach), high = at + std::max<Wide>(0, reach);
-  // MPI_UB has no lb to give, nor has a type that is made of nothing else; so for MPI_LB.
+  // MPI_UB has no lb, nor has a type that consists of nothing else; the same for MPI_LB.
   const bool marks_lb = type.has_lb_marker(), marks_ub = type.has_ub_marker();
   if (marks_lb || !marks_ub || type.size() > 0)
     grow_bound(any_lb, lb_is_marked, lb, marks_lb, low + type.lb(), smaller);

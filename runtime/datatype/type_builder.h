@@ -1,7 +1,7 @@
 #pragma once
-// TypeBuilder: collects bounds, layout, signature and history, and makes a Datatype of them.
+// TypeBuilder: collects bounds, layout, signature and history, and creates a Datatype from them.
 //
-// Role:      the seam between the constructors and the immutable Datatype.
+// Role:      the interface between the constructors and the immutable Datatype.
 // Users:     runtime/datatype only.
 // Threads:   a builder belongs to its caller until finish().
 // See also:  datatype.h, details.h, constructors.cpp.
@@ -13,12 +13,12 @@ namespace mpc::dt {
 
 __extension__ typedef __int128 Wide;  // bounds are computed in 128 bits, then checked
 
-// Farther than any bound, and near enough that sums and differences of such values fit.
+// Beyond any bound, and small enough that sums and differences of such values fit.
 inline constexpr Wide kFar = Wide{1} << 120;
 constexpr Wide far_at_most(Wide value) noexcept {
   return value > kFar ? kFar : value < -kFar ? -kFar : value;
 }
-// What does not fit in 128 bits is far as well.
+// A product that does not fit in 128 bits is far as well.
 inline Wide far_product(Wide a, Wide b) noexcept {
   Wide product;
   if (__builtin_mul_overflow(a, b, &product)) return (a < 0) == (b < 0) ? kFar : -kFar;
@@ -27,17 +27,17 @@ inline Wide far_product(Wide a, Wide b) noexcept {
 
 // The four bounds of a type map under construction; grows part by part. As soon as one
 // part has a marker, only markers count for that bound (MPI-4.1 section 5.1.6). A bound
-// that nothing gives is 0.
+// that no part determines is 0.
 struct Bounds {
   bool any_lb = false, any_ub = false, any_data = false;
   bool lb_is_marked = false, ub_is_marked = false;
   Wide lb = 0, ub = 0, true_lb = 0, true_ub = 0;
   Count alignment = 1;
 
-  // `count` copies of `type`, `stride` bytes apart, the first one at `at`. Requires: the product
-  // of count and stride fits.
+  // Adds `count` copies of `type`, `stride` bytes apart, the first one at `at`. Requires: the
+  // product of count and stride fits.
   void add(const Datatype& type, Wide at, Wide count, Wide stride) noexcept;
-  // Sets lb and ub by markers, whatever was added.
+  // Sets lb and ub by markers, regardless of what was added.
   void mark(Wide new_lb, Wide new_ub) noexcept;
 };
 
@@ -51,7 +51,7 @@ class TypeBuilder {
   LayoutArena& layouts() noexcept { return details_->layouts; }
   SignatureArena& signatures() noexcept { return details_->signatures; }
 
-  // History, in the standard's order. A count goes where the binding puts it.
+  // Adds to the history, in the standard's order. The binding decides where a count is stored.
   void history(Count count_argument);
   void history(CountArray count_arguments);
   void history_integer(int value) { details_->contents.integers.push_back(value); }
@@ -59,11 +59,11 @@ class TypeBuilder {
   void history_addresses(CountArray values);
   void history_type(const Datatype& type);
 
-  // Makes the Datatype. Errors: kCount if a bound or the size does not fit.
+  // Creates the Datatype. Errors: kCount if a bound or the size does not fit.
   Result<TypeRef> finish(const Layout& layout, const Signature& signature,
                          SignatureHash hash, const Bounds& bounds, Wide size);
 
-  // The same, never to be freed, and committed.
+  // The same for a type that is never freed; it is committed.
   const Datatype* finish_permanent(const Datatype& same_as);
 
   // Null for basic types.

@@ -13,7 +13,7 @@ struct Head {
   Count alignment;
 };
 
-// A Layout without what it points to.
+// A Layout without the arrays that it points to.
 struct Node {
   Shape shape;
   uint32_t depth;
@@ -29,7 +29,7 @@ class Writer {
   }
   void put(const Layout& l) {
     Node node;
-    std::memset(&node, 0, sizeof node);  // its gap, too
+    std::memset(&node, 0, sizeof node);  // its padding, too
     node.shape = l.shape;
     node.depth = l.depth;
     node.offset = l.offset;
@@ -120,7 +120,7 @@ class Reader {
     out->children = arena_.keep(std::move(children));
     return true;
   }
-  // Data before each entry: it follows from them.
+  // Adds the data before each entry, which follow from the entries.
   bool add_prefix(Layout* out) {
     std::vector<Count> prefix(static_cast<size_t>(out->count) + 1);
     for (Count i = 0; i < out->count; ++i) {

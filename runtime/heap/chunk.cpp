@@ -31,16 +31,16 @@ Chunk* Chunk::make_at(char* memory, Heap* heap, size_t bytes,
   chunk->bytes = bytes;
   chunk->count_ = static_cast<uint32_t>(bytes / kGranuleBytes);
   chunk->table_ = static_cast<uint32_t>(round_up(sizeof(Chunk) + reserved, 64));
-  // A heap's first chunk: its tables have one page together, and what that has no entries for
-  // is never touched. A page for each rank is worth some address space.
+  // A heap's first chunk: its tables share one page, and entries for what the page does not
+  // cover are never touched. A page for each rank is worth some address space.
   if (reserved > 0)
     chunk->count_ =
         static_cast<uint32_t>((kPageBytes - chunk->table_) / sizeof(uint16_t));
   chunk->first_ = static_cast<uint32_t>(
       round_up(chunk->table_ + chunk->count_ * sizeof(uint16_t), kGranuleBytes) /
       kGranuleBytes);
-  // Ranks that run the same program have the same blocks; at the same place of a page they would
-  // compete for the same lines of a core's first cache.
+  // Ranks that run the same program have the same blocks; at the same offset in a page they would
+  // compete for the same lines of a core's first-level cache.
   if (reserved > 0)
     chunk->first_ +=
         static_cast<uint32_t>(reinterpret_cast<uintptr_t>(memory) / kSlotBytes % 4);

@@ -1,8 +1,8 @@
 #pragma once
 // Chunk: address space of one heap, cut into runs of granules.
 //
-// Role:      gives out and takes back runs (of 1 KiB each granule), joining neighbours that are
-//            free; a run is a span of small blocks or one medium block.
+// Role:      allocates and frees runs (of granules of 1 KiB each), joining free neighbours; a
+//            run is a span of small blocks or one medium block.
 // Users:     runtime/heap/heap.cpp.
 // Threads:   the thread that has the heap.
 // See also:  docs/design/0017-heaps.md.
@@ -11,8 +11,8 @@
 //    | Region | Chunk | Heap (first chunk) | owner_of_[] | run | run | free run | run ...
 //
 // owner_of_[g] is the first granule of the run in use that g belongs to. For the first and the
-// last granule of a free run it is kFree plus the run's first granule; inside of free runs it
-// means nothing.
+// last granule of a free run it is kFree plus the run's first granule; inside free runs it
+// is undefined.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ constexpr size_t kMaxChunkBytes = size_t{32} << 20;  // granule numbers have 15 
 // At the beginning of a free run.
 struct FreeRun {
   FreeRun* next;
-  FreeRun** link;  // what points here
+  FreeRun** link;  // the pointer that points here
   uint32_t granules;
   bool
       is_clean;  // but for this struct its pages were never written, or were given back
@@ -35,8 +35,8 @@ struct FreeRun {
 
 class Chunk : public Region {
  public:
-  // Maps a chunk; `reserved` bytes behind this struct are the caller's. Its one free run has
-  // not been put anywhere. Null: no memory.
+  // Maps a chunk; `reserved` bytes after this struct belong to the caller. Its one free run is
+  // in no list yet. Null: no memory.
   static Chunk* make(Heap* heap, size_t bytes, size_t reserved, bool is_huge,
                      int node) noexcept;
   // The same in memory that is mapped already.
@@ -55,10 +55,10 @@ class Chunk : public Region {
     return (owner & kFree) == 0 ? at(owner) : nullptr;
   }
 
-  // Takes the first granules of a free run that is in no list. Returns what is left of it,
+  // Takes the first granules of a free run that is in no list. Returns the remainder,
   // which the caller puts into a list, or null.
   FreeRun* cut(FreeRun* run, uint32_t granules) noexcept;
-  // A run in use becomes free; the free neighbours, which `unlist` takes out of their lists,
+  // Frees a run in use; the free neighbours, which `unlist` removes from their lists,
   // become part of it. Returns the whole, which is in no list.
   template <class Unlist>
   FreeRun* join(char* run, uint32_t granules, Unlist unlist) noexcept;
@@ -82,7 +82,7 @@ class Chunk : public Region {
   FreeRun* make_free(uint32_t first, uint32_t granules, bool is_clean) noexcept;
 
   uint32_t table_;  // where owner_of_[] begins
-  uint32_t first_;  // granule behind the tables
+  uint32_t first_;  // granule after the tables
   uint32_t count_;  // granules of the chunk
   uint32_t used_;   // granules of runs in use
   bool is_huge_;

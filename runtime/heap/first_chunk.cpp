@@ -6,8 +6,8 @@
 namespace mpc::heap {
 namespace {
 
-// First chunks are cut from regions of some, so that ranks cost few mappings. A cursor that is a
-// multiple of the region's size has nothing left.
+// First chunks are cut from regions that hold several, so that ranks cost few mappings. A cursor
+// that is a multiple of the region's size means that nothing is left.
 constexpr size_t kRegionBytes = 8 * kFirstChunkBytes;
 constinit std::atomic<uintptr_t> g_cursor{0};
 
@@ -21,7 +21,7 @@ char* take_first_chunk() noexcept {
   uintptr_t cursor = g_cursor.load(std::memory_order_relaxed);
   for (;;) {
     if (cursor % kRegionBytes != 0) {
-      // Relaxed: the memory is zero, whoever mapped it.
+      // Relaxed: the memory is zero, whichever thread mapped it.
       if (g_cursor.compare_exchange_weak(cursor, cursor + kFirstChunkBytes,
                                          std::memory_order_relaxed))
         return pointer(cursor);

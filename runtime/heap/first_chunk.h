@@ -1,7 +1,7 @@
 #pragma once
 // First chunk: the memory in which a heap begins.
 //
-// Role:      ranks cost few mappings: their first chunks are cut from one.
+// Role:      ranks cost few mappings: the first chunks of several are cut from one.
 // Users:     runtime/heap/heap.cpp.
 // Threads:   any; nothing waits.
 // See also:  runtime/heap/chunk.h.

@@ -15,19 +15,20 @@ namespace {
 constexpr int kSpanGrowth = 6;
 constexpr size_t kMaxSpanGranules = 64;
 constexpr size_t kFirstSpanBlocks = 3;
-// Memory of so many bytes gets onto the free list at a time, so that a span's pages are touched
-// as they are needed.
+// So much memory is put onto the free list at a time, so that a span's pages are touched
+// only when they are needed.
 constexpr size_t kExtendBytes = 1024;
-// What a heap keeps of freed memory; glibc keeps up to 64 MiB, too, once blocks are large.
+// How much freed memory a heap retains; glibc also retains up to 64 MiB once blocks are large.
 constexpr size_t kKeptBytes = size_t{64} << 20;
-// Chunks from here on have huge pages: the heap is no idle rank's. So have chunks that are made
-// for one block of a megabyte.
+// Chunks of at least this size have huge pages: the heap is no idle rank's. So have chunks that are
+// created for one block of a megabyte.
 constexpr size_t kHugeChunkBytes = size_t{8} << 20;
 constexpr size_t kLargeArrayBytes = size_t{1} << 20;
-constexpr size_t kTrimBytes = 256 << 10;   // less is not worth a system call
+// Smaller amounts are not worth a system call.
+constexpr size_t kTrimBytes = 256 << 10;
 constexpr size_t kForgetBytes = 64 << 10;  // shorter free runs keep their memory
 
-// What is given out here may have been a small block that was freed at the same address.
+// A block that is allocated here may have been a small block that was freed at the same address.
 void* unmarked(char* pointer) noexcept {
   reinterpret_cast<Block*>(pointer)->clear_mark();
   return pointer;
@@ -125,7 +126,7 @@ bool Heap::extend(Span& span) noexcept {
 }
 
 void Heap::list_span(Span& span) noexcept {
-  // Behind the first one, which is allocated from.
+  // After the first one, which blocks are allocated from.
   Span** link = &spans_[span.size_class];
   if (*link != &no_span_) link = &(*link)->next;
   span.next = *link;
@@ -191,8 +192,8 @@ void Heap::free_with_care(Chunk& chunk, Span* in_use, char* pointer) noexcept {
   block->set_mark();
   span.free = block;
   if (span.link == nullptr) list_span(span);
-  // The first span of a class stays, so that a program that allocates and frees one block does
-  // not make and destroy spans.
+  // The first span of a class is retained, so that a program that allocates and frees one block
+  // does not create and destroy spans.
   if (--span.used == 0 && spans_[span.size_class] != &span) {
     unlist_span(span);
     free_span(chunk, span);
@@ -267,7 +268,7 @@ FreeRun* Heap::find_run(uint32_t granules) noexcept {
   return longer != 0 ? bins_[std::countr_zero(longer)] : nullptr;
 }
 
-// A run as a span, zeroed but for its length. Null: no memory.
+// A run as a span, zeroed except for its length. Null: no memory.
 Span* Heap::take_run(size_t granules, bool is_large_array) noexcept {
   const auto count = static_cast<uint32_t>(granules);
   FreeRun* run = find_run(count);
@@ -287,7 +288,7 @@ Span* Heap::take_run(size_t granules, bool is_large_array) noexcept {
   return span;
 }
 
-// As much again as there is already, within bounds, or as little as is needed.
+// Doubles the memory, within bounds, or adds as little as is needed.
 bool Heap::add_chunk(size_t granules, bool is_large_array) noexcept {
   const size_t total = mapped_bytes_.load(std::memory_order_relaxed);
   const size_t tables =
@@ -370,7 +371,7 @@ void Heap::drop_kept() noexcept {
   kept_bytes_ = 0;
 }
 
-// ---- as a whole ----
+// ---- the whole heap ----
 
 void Heap::trim() noexcept {
   collect_remote();

@@ -2,11 +2,11 @@
 // Heap: the memory that one thread at a time allocates from.
 //
 // Role:      small blocks (spans of one size class), medium ones (a run each) and large ones (a
-//            mapping each). A block stays its heap's, whoever frees it, and a heap belongs to one
-//            owner (a rank) for ever: memory of different ranks never mixes.
+//            mapping each). A block always belongs to its heap, whichever thread frees it, and a
+//            heap belongs to one owner (a rank) forever: memory of different ranks never mixes.
 // Users:     runtime/heap/malloc.cpp, runtime/heap/thread_heap.cpp.
-// Threads:   allocate(), free_own() and what says so: the thread that has the heap; free_remote():
-//            any other. No function waits for another thread.
+// Threads:   allocate(), free_own() and those that say so: the thread that has the heap;
+//            free_remote(): any other. No function waits for another thread.
 // See also:  docs/design/0017-heaps.md.
 
 #include <atomic>
@@ -26,13 +26,13 @@ constexpr size_t kMediumBytes = size_t{4}
                                 << 20;  // larger blocks have a mapping of their own
 
 // A free block. Its mark depends on its address, so that no copy of freed memory has it by accident;
-// a block that is given out has none.
+// an allocated block has none.
 struct Block {
   Block* next;
   uintptr_t mark;
 
   bool is_marked() const noexcept { return mark == mark_here(); }
-  // Of a pointer that no allocation has returned.
+  // True for a pointer that no allocation has returned.
   bool is_misaligned() const noexcept {
     return reinterpret_cast<uintptr_t>(this) % kAlignment != 0;
   }
@@ -49,17 +49,17 @@ static_assert(sizeof(Block) <= kAlignment);
 // At the beginning of a run in use.
 struct alignas(64) Span {
   Block* free;   // freed blocks
-  char* unused;  // behind the last block that was ever given out
+  char* unused;  // after the last block that was ever allocated
   Span* next;    // spans of this class with room
-  Span** link;   // what points here; null: not in that list
+  Span** link;   // the pointer that points here; null: not in that list
   uint32_t granules;
-  uint32_t block_bytes;  // of a medium block: all of the run behind this struct
-  uint32_t used;         // blocks given out
+  uint32_t block_bytes;  // of a medium block: all of the run after this struct
+  uint32_t used;         // allocated blocks
   uint32_t capacity;     // blocks that there is room for
   bool
       is_plain;  // freeing a block is only a push: small, in its list, no inner pointers
   bool is_medium;
-  bool has_inner;  // pointers that are not the beginning of a block were given out
+  bool has_inner;  // pointers other than the beginning of a block were returned
   uint8_t size_class;
 
   char* blocks() noexcept { return reinterpret_cast<char*>(this + 1); }
@@ -79,7 +79,7 @@ struct Usage {
 
 class Heap {
  public:
-  // In a chunk of its own. Null: no memory.
+  // Creates a heap in a chunk of its own. Null: no memory.
   static Heap* make(Owner& owner) noexcept;
 
   Owner& owner() const noexcept { return *owner_; }
@@ -98,7 +98,7 @@ class Heap {
     block->clear_mark();
     return block;
   }
-  // A multiple of `alignment`, a power of two above kAlignment.
+  // At a multiple of `alignment`, a power of two above kAlignment.
   void* allocate_aligned(size_t bytes, size_t alignment) noexcept;
   void free_own(Chunk& chunk, void* pointer) noexcept {
     auto* span = reinterpret_cast<Span*>(chunk.run_of(pointer));
@@ -122,12 +122,12 @@ class Heap {
     remote_.push(*block);
   }
 
-  // A large block that is kept for reuse with at least so many bytes, or null.
+  // A retained large block of at least so many bytes, for reuse, or null.
   Large* take_kept(size_t bytes) noexcept;
-  // False: enough is kept already.
+  // False: enough is retained already.
   bool keep(Large* large) noexcept;
 
-  // Gives back what is free. Caller: the thread that has it, or gives it up.
+  // Releases free memory. Caller: the thread that has the heap, or leaves it.
   void trim() noexcept;
   // Caller: any; a snapshot.
   Usage usage() const noexcept;
@@ -167,10 +167,11 @@ class Heap {
 
   static constinit Span no_span_;  // never has room
 
-  Span* spans_[kClassCount];  // with room; the first one is allocated from
+  // Spans with room; blocks are allocated from the first one.
+  Span* spans_[kClassCount];
   FreeRun* bins_[kBins] = {};
   uint32_t filled_bins_ = 0;              // bit b: bins_[b] is not empty
-  uint8_t span_count_[kClassCount] = {};  // ever made, up to kSpanGrowth
+  uint8_t span_count_[kClassCount] = {};  // spans ever created, up to kSpanGrowth
   Large* kept_[kKeptCount] = {};
   size_t kept_bytes_ = 0;
   size_t dirty_bytes_ = 0;  // in free runs, about
@@ -178,11 +179,11 @@ class Heap {
   Owner* owner_;
   std::atomic<size_t> mapped_bytes_{0};  // written by the heap's thread only
   std::atomic<size_t> used_bytes_{0};
-  // Blocks that others have freed. On a line of its own.
+  // Blocks that other threads have freed. On a line of its own.
   alignas(64) MpscStack<Block, &Block::next> remote_;
 };
 
-// Says on standard error what is wrong with a pointer, and aborts.
+// Prints on standard error what is wrong with a pointer, and aborts.
 [[noreturn, gnu::cold]] void die(const char* what, const void* pointer) noexcept;
 
 }  // namespace mpc::heap

@@ -1,9 +1,9 @@
 #pragma once
 // Large: the mapping of one large block.
 //
-// Role:      what stands at the beginning of such a mapping.
+// Role:      the header at the beginning of such a mapping.
 // Users:     runtime/heap/heap.cpp, runtime/heap/large_blocks.cpp, runtime/heap/malloc.cpp.
-// Threads:   whoever has the block.
+// Threads:   the thread that has the block.
 // See also:  runtime/heap/large_blocks.h.
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 namespace mpc::heap {
 
 struct Large : Region {
-  char* block;   // what the program has
-  bool is_kept;  // freed, and kept by its heap
+  char* block;   // the address that the program has
+  bool is_kept;  // freed, and retained by its heap
 
   size_t usable_bytes() const noexcept {
     return bytes - static_cast<size_t>(block - reinterpret_cast<const char*>(this));

@@ -8,12 +8,12 @@
 namespace mpc::heap {
 namespace {
 
-// Blocks begin at different offsets from a huge page, or the same elements of several arrays
+// Blocks begin at different offsets from a huge page; otherwise the same elements of several arrays
 // would compete for the same lines of each cache.
 constexpr size_t kColours = 16;
 constexpr size_t kColourBytes = kPageBytes + 320;
 constexpr size_t kFirstOffset = kPageBytes;
-constexpr size_t kNaturalAlignment = 64;  // that all colours have
+constexpr size_t kNaturalAlignment = 64;  // all colours have it
 constinit std::atomic<size_t> g_colour{0};
 
 size_t offset_of_block(size_t alignment) noexcept {
@@ -22,7 +22,7 @@ size_t offset_of_block(size_t alignment) noexcept {
   return kFirstOffset + colour * kColourBytes;
 }
 
-// To whole huge pages, if that costs little.
+// Rounds up to whole huge pages, if that costs little.
 size_t mapping_bytes(size_t bytes) noexcept {
   constexpr size_t kMostWaste = 8;
   const size_t pages = round_up(bytes, kPageBytes);
@@ -80,7 +80,7 @@ void* resize_large(Large& large, size_t bytes) noexcept {
   const size_t new_bytes = mapping_bytes(offset + bytes);
   if (new_bytes == old_bytes) return large.block;
   Heap* heap = large.heap;
-  // Taken out first: once the mapping has moved, another thread may get that address.
+  // Removed first: once the mapping has moved, another thread may get that address.
   char* old_block = large.block;
   AddressMap::remove(old_block, 1);
   char* memory = remap(reinterpret_cast<char*>(&large), old_bytes, new_bytes);
@@ -90,7 +90,7 @@ void* resize_large(Large& large, size_t bytes) noexcept {
     now->block = memory + offset;
     count(*heap, new_bytes, old_bytes);
   }
-  // An entry of a new table may need memory, the old one's is there.
+  // An entry in a new table may need memory; the old one's exists already.
   if (!AddressMap::add(now->block, 1, now))
     die("realloc(): no memory for the table of", now);
   return memory != nullptr ? now->block : nullptr;

@@ -1,10 +1,10 @@
 #pragma once
 // Large blocks: a mapping each, with huge pages where the system has them.
 //
-// Role:      arrays of megabytes, one page-table entry for 2 MiB; their memory goes back to the
-//            system when they are freed, but for what the heap keeps for the next one.
+// Role:      arrays of megabytes, one page-table entry for 2 MiB; their memory is returned to the
+//            system when they are freed, except for what the heap retains for the next one.
 // Users:     runtime/heap/malloc.cpp.
-// Threads:   allocate_large() for the caller's heap; the rest by anyone, once for each block.
+// Threads:   allocate_large() for the caller's heap; the others any, once for each block.
 // See also:  docs/design/0017-heaps.md.
 
 #include <cstddef>
@@ -19,7 +19,7 @@ void* allocate_large(Heap& heap, size_t bytes, size_t alignment,
                      bool* is_zero) noexcept;
 // `own`: the caller's heap, or null.
 void release_large(Large& large, void* pointer, Heap* own) noexcept;
-// The same block with another length, perhaps elsewhere. Null: not possible, nothing changed.
+// Gives the block another length, perhaps at another address. Null: not possible, nothing changed.
 void* resize_large(Large& large, size_t bytes) noexcept;
 
 }  // namespace mpc::heap

@@ -1,4 +1,4 @@
-// malloc and its relatives, from the calling thread's heap: all that libmpc_heap.so exports.
+// malloc and its relatives, from the calling thread's heap: the exports of libmpc_heap.so.
 
 #include <malloc.h>
 
@@ -58,7 +58,7 @@ inline Region& region_of(void* pointer, const char* what) noexcept {
   return *region;
 }
 
-// What the program may use from this pointer on.
+// How many bytes the program may use from this pointer on.
 size_t usable_bytes(Region& region, void* pointer) noexcept {
   if (region.kind == RegionKind::kLarge)
     return static_cast<Large&>(region).usable_bytes();
@@ -77,7 +77,7 @@ using namespace mpc::heap;
 MPC_EXPORT void mpc_heap_enter_rank(int rank, int node) { enter_owner(rank, node); }
 MPC_EXPORT int mpc_heap_rank_of(const void* address) {
   const Region* region = AddressMap::find(address);
-  // The last slot of a mapping may hold others behind it.
+  // The last slot of a mapping may have other mappings after it.
   const bool is_inside =
       region != nullptr &&
       reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(region) <
@@ -116,7 +116,7 @@ MPC_EXPORT void* calloc(size_t count, size_t bytes) noexcept {
 
 MPC_EXPORT void* realloc(void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) return malloc(bytes);
-  if (bytes == 0) {  // as glibc has it
+  if (bytes == 0) {  // as in glibc
     free(pointer);
     return nullptr;
   }
@@ -154,7 +154,7 @@ MPC_EXPORT void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
 
 MPC_EXPORT int posix_memalign(void** out, size_t alignment, size_t bytes) noexcept {
   if (alignment % sizeof(void*) != 0 || !std::has_single_bit(alignment)) return EINVAL;
-  const int saved = errno;  // posix_memalign() leaves it alone
+  const int saved = errno;  // posix_memalign() must not change it
   void* block = memalign(alignment, bytes);
   errno = saved;
   if (block == nullptr) return ENOMEM;
@@ -175,14 +175,14 @@ MPC_EXPORT size_t malloc_usable_size(void* pointer) noexcept {
       region_of(pointer, "malloc_usable_size(): not allocated by malloc"), pointer);
 }
 
-// The thread's own heap: what other threads have is in use.
+// Trims only the thread's own heap: the heaps of other threads are in use.
 MPC_EXPORT int malloc_trim(size_t) noexcept {
   if (t_heap == nullptr) return 0;
   t_heap->trim();
   return 1;
 }
 
-// Of the caller's rank, freed small blocks that wait for their next use among those in use.
+// Figures of the caller's rank; freed small blocks that wait for their next use count as in use.
 MPC_EXPORT struct mallinfo2 mallinfo2() noexcept {
   struct mallinfo2 info {};
   if (t_heap == nullptr) return info;

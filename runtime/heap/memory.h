@@ -2,7 +2,7 @@
 // Memory: address space and pages from the kernel, in slots of one huge page.
 //
 // Role:      maps, unmaps and advises; the only place of the heaps that makes system calls.
-//            None of these functions touches errno: free() must not.
+//            None of these functions touches errno, because free() must not.
 // Users:     runtime/heap.
 // Threads:   any.
 // See also:  mmap(2), madvise(2), mbind(2); docs/design/0017-heaps.md.
@@ -19,16 +19,17 @@ constexpr size_t round_up(size_t value, size_t unit) noexcept {
 }
 
 enum class Commit {
-  kCounted,  // refused where the system would not have so much: what a program asks for
-  kUncounted,  // address space first of all: what a heap takes in advance
+  // Refused if the system would not have so much memory: for a program's requests.
+  kCounted,
+  kUncounted,  // only address space at first: for what a heap takes in advance
 };
 
-// Zeroed, readable and writable; the beginning is a multiple of `alignment` (a power of two, a
-// page or more). Null if the kernel gives none.
+// Maps zeroed, readable and writable memory at a multiple of `alignment` (a power of two, a
+// page or more). Null if the kernel refuses.
 char* map(size_t bytes, size_t alignment, Commit commit) noexcept;
 void unmap(char* begin, size_t bytes) noexcept;
 
-// Changes the length of a mapping, in place or to another multiple of kSlotBytes; its content
+// Changes the length of a mapping, in place or at another multiple of kSlotBytes; its content
 // stays. Null if that is not possible: nothing has changed then.
 char* remap(char* begin, size_t old_bytes, size_t new_bytes) noexcept;
 
@@ -37,10 +38,10 @@ char* remap(char* begin, size_t old_bytes, size_t new_bytes) noexcept;
 void allow_huge_pages(char* begin, size_t bytes) noexcept;
 void refuse_huge_pages(char* begin, size_t bytes) noexcept;
 
-// Gives the memory of the whole pages (of `unit` bytes) in the range back; they read as zero.
+// Releases the memory of the whole pages (of `unit` bytes) in the range; they read as zero.
 void forget(char* begin, size_t bytes, size_t unit) noexcept;
 
-// Pages come from this node as long as it has some; a negative node says nothing.
+// Pages come from this node as long as it has some; a negative node has no effect.
 void prefer_node(char* begin, size_t bytes, int node) noexcept;
 
 }  // namespace mpc::heap

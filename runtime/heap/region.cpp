@@ -26,7 +26,7 @@ bool AddressMap::set(const void* begin, size_t bytes, Region* region) noexcept {
     if (slot >> (2 * kBits) != 0) return false;
     Table* table = table_for(slot);
     if (table == nullptr) return false;
-    // Release: who finds the region sees what was written into it.
+    // Release: a thread that finds the region sees what was written into it.
     table->slots[slot & kMask].store(region, std::memory_order_release);
   }
   return true;

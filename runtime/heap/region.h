@@ -1,10 +1,10 @@
 #pragma once
-// Region: what begins each mapping of the heaps; AddressMap: the region of an address.
+// Region: the header of each mapping of the heaps; AddressMap: the region of an address.
 //
 // Role:      says for any pointer which heap it belongs to, or that it belongs to none. A free()
 //            by a foreign thread reads nothing else that its owner writes.
 // Users:     runtime/heap.
-// Threads:   find() any; add() and remove() by whoever maps or unmaps that memory.
+// Threads:   find() any; add() and remove() the thread that maps or unmaps that memory.
 // See also:  docs/design/0017-heaps.md.
 
 #include <atomic>
@@ -23,11 +23,11 @@ enum class RegionKind : uint32_t { kChunk, kLarge };
 // in the map.
 struct alignas(64) Region {
   RegionKind kind;
-  Heap* heap;    // that allocates here
+  Heap* heap;    // the heap that allocates here
   size_t bytes;  // of the mapping
 };
 
-// Two levels: 2^13 tables of 2^13 slots of 2 MiB, which is all of a process's 47 bits.
+// Two levels: 2^13 tables of 2^13 slots of 2 MiB, which cover all of a process's 47 bits.
 class AddressMap {
  public:
   static Region* find(const void* address) noexcept {
@@ -40,7 +40,7 @@ class AddressMap {
     return table->slots[slot & kMask].load(std::memory_order_acquire);
   }
 
-  // All slots that the range touches. False: no memory.
+  // Adds all slots that the range touches. False: no memory.
   static bool add(const void* begin, size_t bytes, Region* region) noexcept {
     return set(begin, bytes, region);
   }

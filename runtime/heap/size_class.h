@@ -1,5 +1,5 @@
 #pragma once
-// Size classes: the lengths in which small blocks come.
+// Size classes: the sizes of small blocks.
 //
 // Role:      steps of 16 bytes up to 128, then four per doubling: at most a quarter is lost.
 // Users:     runtime/heap/heap.cpp, its tests.

@@ -104,7 +104,7 @@ void enter_owner(int rank, int node) noexcept {
   Heap* old = t_heap;
   if (old != nullptr && &old->owner() == &owner) return;
   Heap* heap = take_heap(owner);
-  if (heap == nullptr) return;  // little memory is left: go on with what there is
+  if (heap == nullptr) return;  // little memory is left: continue with the present heap
   use_heap(heap);
   if (old != nullptr) leave_heap(old);
 }

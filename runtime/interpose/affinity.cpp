@@ -23,7 +23,7 @@ namespace {
 
 using job::Rank;
 
-// Where this process may run.
+// The processing units on which this process may run.
 cpu_set_t g_allowed;
 __attribute__((constructor)) void remember_affinity() {
   NEXT(sched_getaffinity)(0, sizeof g_allowed, &g_allowed);
@@ -41,7 +41,7 @@ cpu_set_t cpus_of_main_thread(const Rank& rank) noexcept {
 }
 
 // Is the rank on the worker that it began on, and no other rank there? Then that worker may follow
-// the rank's wishes.
+// the rank's requests.
 bool has_worker_for_itself(const Rank& rank) noexcept {
   job::Job& job = *rank.job;
   const int home = job.worker_of(rank.world_rank);
@@ -54,7 +54,7 @@ bool has_worker_for_itself(const Rank& rank) noexcept {
   return true;
 }
 
-// The kernel takes what of `set` is possible, and refuses a set of which nothing is.
+// The kernel uses those units of `set` that are possible, and refuses a set without any.
 int set_main_thread(Rank& rank, size_t size, const cpu_set_t* set) noexcept {
   cpu_set_t wanted;
   CPU_ZERO(&wanted);
@@ -68,7 +68,7 @@ int set_main_thread(Rank& rank, size_t size, const cpu_set_t* set) noexcept {
   return error;
 }
 
-// Before main(): the share, unless that is everything.
+// Before main(): the rank gets its share, unless that is everything.
 __attribute__((constructor)) void register_hook() {
   job::Job::at_rank_start(job::HookOrder::kAffinity, [](Rank& rank) {
     if (rank.instance == nullptr) return;
@@ -79,8 +79,8 @@ __attribute__((constructor)) void register_hook() {
 }
 
 // The processing unit of `cpus` that is `number` after the caller's; -1: there is only one. The
-// system often begins a team's threads on the core of their creator and parts them 100 ms later;
-// until then each barrier takes a time slice.
+// system often starts a team's threads on the core of their creator and separates them 100 ms
+// later; until then each barrier takes a time slice.
 int nth_from_here(const cpu_set_t& cpus, int number) noexcept {
   const int count = CPU_COUNT(&cpus);
   if (count < 2) return -1;
@@ -158,7 +158,7 @@ MPC_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t size,
   return set_main_thread(*rank, size, set);
 }
 
-// A child that a rank forked begins on the cores of the rank, and not on its worker's.
+// A child that a rank forked begins on the cores of the rank, not on those of its worker.
 namespace {
 thread_local constinit cpu_set_t t_cpus_of_child{};
 __attribute__((constructor)) void register_fork_handlers() {

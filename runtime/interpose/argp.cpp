@@ -1,5 +1,5 @@
 // argp_parse(): libc reads variables that the program defines for it (its version, its bug
-// address); it would find its own, as a copy's are not in the process's scope.
+// address); it would find its own ones, because a copy's are not in the process's scope.
 
 #include <argp.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-// All ranks of a program write the same, with their own addresses of the same texts.
+// All ranks of a program write the same texts, each with its own addresses of them.
 template <class T>
 void take(const mpc::loader::ProgramInstance& instance, const char* name, T& of_libc) {
   if (const void* own = instance.definition_of(name))

@@ -1,4 +1,4 @@
-// Signal masks, sigsuspend(), sigwait() and fork() of a rank, as far as they are about SIGCHLD.
+// The parts of signal masks, sigsuspend(), sigwait() and fork() of a rank that concern SIGCHLD.
 
 #include <unistd.h>
 
@@ -16,7 +16,8 @@
 namespace mpc::interpose::child_signals {
 namespace {
 
-// The main thread of a rank that lives, or null. Its kernel thread serves other ranks, too.
+// The rank of the calling main thread if it is alive, or null.
+// Its kernel thread also serves other ranks.
 job::Rank* rank_of_main_thread() noexcept {
   if (!g_is_ready || is_forked_child()) return nullptr;
   job::Rank* rank = own_rank();
@@ -24,7 +25,7 @@ job::Rank* rank_of_main_thread() noexcept {
   return rank->execution == &sched::Execution::self() ? rank : nullptr;
 }
 
-// What sigprocmask() makes of one bit; SIG_BLOCK and SIG_UNBLOCK leave it unless it is in `set`.
+// The effect of sigprocmask() on one bit; SIG_BLOCK and SIG_UNBLOCK leave it unless it is in `set`.
 bool bit_after(int how, const sigset_t& set, bool before) noexcept {
   const bool is_in = ::sigismember(&set, SIGCHLD) == 1;
   if (how == SIG_SETMASK) return is_in;
@@ -49,7 +50,7 @@ int change_mask(job::Rank& rank, Next next, int how, const sigset_t* set,
   return result;
 }
 
-// Source: POSIX.1 sigsuspend(). The kernel keeps SIGCHLD between the look at what came and the wait.
+// Source: POSIX.1 sigsuspend(). The kernel holds SIGCHLD back between the check and the wait.
 int suspend(job::Rank& rank, const sigset_t& mask, int (*next)(const sigset_t*)) {
   sigset_t only, before, others = mask;
   ::sigemptyset(&only);
@@ -71,8 +72,8 @@ int suspend(job::Rank& rank, const sigset_t& mask, int (*next)(const sigset_t*))
   return -1;
 }
 
-// sigtimedwait() for a set with SIGCHLD, which libc would give to any rank's thread: looks from time to
-// time. `timeout` null: for ever.
+// sigtimedwait() for a set with SIGCHLD, which libc would give to any rank's thread: checks from
+// time to time. `timeout` null: forever.
 int wait_for(const job::Rank& rank, const sigset_t& set, siginfo_t* out,
              const timespec* timeout) noexcept {
   constexpr long kFirstPauseNs = 500'000, kLastPauseNs = 10'000'000;
@@ -97,14 +98,14 @@ int wait_for(const job::Rank& rank, const sigset_t& set, siginfo_t* out,
     const timespec pause{
         0, static_cast<long>(std::min(left_ns, static_cast<uint64_t>(pause_ns)))};
     const int signal = next(&others, out, &pause);
-    // Another rank's signal may have come by this kernel thread.
+    // This kernel thread may have received another rank's signal.
     const bool is_ours = errno == EINTR && handler_runs_of(rank) != runs;
     if (signal > 0 || left_ns == 0 || is_ours) return signal;
     if (errno != EAGAIN && errno != EINTR) return signal;
   }
 }
 
-// The rank whose thread waits for SIGCHLD among others, or null.
+// The rank whose thread waits for SIGCHLD, perhaps among other signals, or null.
 job::Rank* rank_that_waits(const sigset_t* set) noexcept {
   if (!g_is_ready || ::sigismember(set, SIGCHLD) != 1 || is_forked_child())
     return nullptr;

@@ -16,14 +16,15 @@
 namespace mpc::interpose::child_signals {
 namespace {
 
-// A child of a rank. Handlers of signals read and change it, so there is no lock.
-// kFree -> kMade -> kRuns by who adds it; kRuns -> kFound -> kSent by who sees that it ended;
-// kSent -> kFree by the thread that runs the handler, kSent -> kKept -> kSent while the rank has
-// blocked the signal. A free one keeps its number: the signal may come after the end was found.
+// A child of a rank. Signal handlers read and change it, so there is no lock.
+// kFree -> kMade -> kRuns by the thread that adds it; kRuns -> kFound -> kSent by the thread that
+// sees its end; kSent -> kFree by the thread that runs the handler, kSent -> kKept -> kSent while
+// the rank has blocked the signal. A free entry keeps its number: the signal may come after the end
+// was found.
 enum State : int { kFree, kMade, kRuns, kFound, kSent, kKept };
 struct Child {
   std::atomic<int> state{
-      kFree};  // release by who fills the rest, acquire by who reads it
+      kFree};  // release by the thread that fills the rest, acquire by readers
   std::atomic<pid_t> pid{0};
   std::atomic<const job::Rank*> rank{nullptr};
   std::atomic<int> code{0}, status{0}, uid{0};  // of siginfo_t
@@ -51,7 +52,8 @@ void for_each_child(Visit visit) noexcept {
     for (Child& child : chunk->children) visit(child);
 }
 
-// What a handler is told of a child's end: written by who has found it, read by who runs the handler.
+// What a handler is told about a child's end: written by the thread
+// that found it, read by the one that runs the handler.
 void note_end(Child& child, const siginfo_t& info) noexcept {
   child.code.store(info.si_code, std::memory_order_relaxed);
   child.status.store(info.si_status, std::memory_order_relaxed);
@@ -69,8 +71,8 @@ siginfo_t how_it_ended(const Child& child) noexcept {
 
 int own_thread() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
 
-// Leaves the child to who waits for it. If that was done already nobody can say how it ended, but its
-// signal is due all the same: the kernel makes one of several that wait at the same time.
+// Leaves the child to the thread that waits for it. If that was done already nobody can say how it
+// ended, but its signal is due anyway: the kernel merges several that are pending at the same time.
 bool has_ended(const Child& child, siginfo_t& info) noexcept {
   info = {};
   const auto pid = static_cast<id_t>(child.pid.load(std::memory_order_relaxed));
@@ -86,12 +88,12 @@ bool takes_handlers(const job::Rank* rank) noexcept {
   return rank->phase.load(std::memory_order_relaxed) < job::kEnded;
 }
 
-// The end of a child that nobody shall wait for.
+// Handles the end of a child that no caller will wait for.
 void reap(const Child& child) noexcept {
   ::waitpid(child.pid.load(std::memory_order_relaxed), nullptr, WNOHANG);
 }
 
-// `child` is kFound and its siginfo is there.
+// `child` is kFound and its siginfo is set.
 void send(Child& child, const siginfo_t& info) noexcept {
   const job::Rank* rank = child.rank.load(std::memory_order_relaxed);
   const struct sigaction* action = handler_of(rank, SIGCHLD);
@@ -108,7 +110,7 @@ void send(Child& child, const siginfo_t& info) noexcept {
   const int thread = rank->execution != nullptr ? rank->execution->kernel_thread() : 0;
   child.thread.store(thread != 0 ? thread : own, std::memory_order_relaxed);
   child.state.store(is_blocked ? kKept : kSent, std::memory_order_seq_cst);
-  // seq_cst: pairs with set_blocked(), which may have looked for what is kept just before.
+  // seq_cst: pairs with set_blocked(), which may have checked for kept signals just before.
   const auto& now_blocked = rank->libc->blocks_child_signal;
   if (is_blocked &&
       (now_blocked.load(std::memory_order_seq_cst) || !child.moves(kKept, kSent)))
@@ -129,7 +131,7 @@ void send_all(const siginfo_t* info) noexcept {
   });
 }
 
-// The handlers of what has been sent to this thread.
+// Runs the handlers for what has been sent to this thread.
 void run_here(void* context) noexcept {
   const int own = own_thread();
   for_each_child([&](Child& child) {
@@ -146,8 +148,8 @@ void run_here(void* context) noexcept {
   });
 }
 
-// One of the calling rank's children whose end it has blocked; the rest is one with it, as a signal
-// that is pending comes once. False: there is none.
+// Takes one of the calling rank's children whose end it has blocked. The others are merged with it,
+// because a pending signal comes only once. False: there is none.
 bool take_kept(const job::Rank& rank, siginfo_t& info) noexcept {
   bool has_one = false;
   for_each_child([&](Child& child) {
@@ -183,7 +185,7 @@ bool fill_free_one(const job::Rank& rank, pid_t pid) noexcept {
 }
 
 void add(const job::Rank& rank, pid_t pid) noexcept {
-  // The number may be that of an older child that somebody has waited for.
+  // The number may be that of an older child that has been waited for.
   for_each_child([&](Child& child) {
     if (child.pid.load(std::memory_order_relaxed) == pid) child.moves(kRuns, kFree);
   });
@@ -228,7 +230,7 @@ void Starting::note(pid_t child) noexcept {
   if (child <= 0 || rank == nullptr || rank->libc == nullptr) return;
   const int error = errno;
   add(*rank, child);
-  // It may have ended already, before anybody knew whose it is.
+  // It may have ended already, before anybody knew which rank it belongs to.
   if (handler_of(rank, SIGCHLD) != nullptr) {
     send_all(nullptr);
     run_here(nullptr);
@@ -247,7 +249,7 @@ Blocked::~Blocked() {
 
 namespace {
 
-// Runs the handlers that are to run on this kernel thread, and passes the others on.
+// Runs the handlers that belong on this kernel thread, and passes the others on.
 bool dispatch(const siginfo_t& info, bool was_passed_on, void* context) noexcept {
   const bool is_end = info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
                       info.si_code == CLD_DUMPED;
@@ -259,7 +261,7 @@ bool dispatch(const siginfo_t& info, bool was_passed_on, void* context) noexcept
   for_each_child([&](const Child& child) {
     is_known = is_known || child.pid.load(std::memory_order_relaxed) == info.si_pid;
   });
-  // Another one's end, or the same one's, may have become one with this signal.
+  // Another child's end, or the same one's, may have been merged into this signal.
   if (!was_passed_on) send_all(is_end ? &info : nullptr);
   run_here(context);
   errno = error;

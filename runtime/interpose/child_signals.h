@@ -3,10 +3,10 @@
 //
 // Role:      knows the children of each rank. SIGCHLD comes to the process, once for several children
 //            that end together: each rank with a handler and a child that ended gets its own.
-//            Whether a rank's main thread has blocked SIGCHLD is kept here, as its kernel thread also
-//            runs other ranks.
+//            Whether a rank's main thread has blocked SIGCHLD is stored here,
+//            because its kernel thread also runs other ranks.
 // Users:     runtime/interpose (children, child_signal_calls).
-// Threads:   as each function says.
+// Threads:   see each function.
 // See also:  runtime/interpose/signals.h; docs/limits.md, section "Threads and signals"; wait(2).
 
 #include <sys/types.h>
@@ -17,20 +17,20 @@
 
 namespace mpc::interpose::child_signals {
 
-// Around a call that may make a child: the end of a child whose number is not known yet is kept until
-// note() has it. Caller: a thread of a rank.
+// Used around a call that may create a child: the end of a child whose number is not known yet is
+// held back until note() has the number. Caller: a thread of a rank.
 class Starting {
  public:
   Starting() noexcept;
   ~Starting();
   Starting(const Starting&) = delete;
   Starting& operator=(const Starting&) = delete;
-  // Nothing for a number that is none (-1: there is no child).
+  // No effect for -1 (there is no child).
   void note(pid_t child) noexcept;
 };
 
-// SIGCHLD does not reach the rank meanwhile: its handler must not take the child of system().
-// Caller: a thread of a rank.
+// While this object lives SIGCHLD does not reach the rank: its handler must not take the child of
+// system(). Caller: a thread of a rank.
 class Blocked {
  public:
   Blocked() noexcept;
@@ -42,10 +42,10 @@ class Blocked {
   bool was_blocked_;
 };
 
-// Sets whether the rank's main thread has SIGCHLD blocked; what came meanwhile comes now. Returns what
-// was. Caller: that thread.
+// Sets whether the rank's main thread has SIGCHLD blocked; a signal that came meanwhile is
+// delivered now. Returns the old value. Caller: that thread.
 bool set_blocked(job::Rank& rank, bool is_blocked) noexcept;
-// True: a child of the rank has ended whose SIGCHLD has not come yet, and it will not come any more.
+// True: a child of the rank has ended whose SIGCHLD was not delivered, and will not be any more.
 // Caller: a thread of the rank that waits for the signal.
 bool take_ended(const job::Rank& rank, siginfo_t& info) noexcept;
 

@@ -1,5 +1,5 @@
-// What a rank starts (system, popen, posix_spawn, fork) gets the rank's environment, and the
-// signal mask and limits that it would have had without mpcrun.
+// Processes that a rank starts (system, popen, posix_spawn, fork) get the rank's environment, and
+// the signal mask and limits that it would have had without mpcrun.
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -27,7 +27,7 @@
 namespace mpc::interpose {
 namespace {
 
-// The caller's attributes, with a mask of signals if they have none.
+// The caller's attributes, with a signal mask added if they have none.
 class Attributes {
  public:
   explicit Attributes(const posix_spawnattr_t* given) {
@@ -76,7 +76,7 @@ int wait_for(pid_t child) {
   return status;
 }
 
-// Streams of popen() that have not been closed. Under g_pipes_mutex.
+// Streams of popen() that have not been closed. Guarded by g_pipes_mutex.
 struct Pipe {
   FILE* stream;
   pid_t child;
@@ -129,7 +129,7 @@ pid_t forget_pipe(FILE* stream) {
 
 bool is_for_rank() { return own_rank() != nullptr && !is_forked_child(); }
 
-// In the only thread of a child: libc's environment is the rank's from now on.
+// In the only thread of a child: from now on libc's environment is the rank's.
 void become_a_process() {
   ::environ = present_environment();
   job::inherited::restore_in_child();

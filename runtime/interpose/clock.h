@@ -1,7 +1,7 @@
 #pragma once
-// Clock: points in time of POSIX calls on the scheduler's clock.
+// Clock: converts points in time of POSIX calls to the scheduler's clock.
 //
-// Role:      what a call with a time limit waits until.
+// Role:      the deadline of a call with a time limit.
 // Users:     runtime/interpose.
 // Threads:   any.
 // See also:  scheduler/execution.h (now_ns), clock_gettime(2).
@@ -16,8 +16,8 @@ namespace mpc::interpose {
 
 inline constexpr uint64_t kForEver = ~uint64_t{0};
 
-// The same time in ns of CLOCK_MONOTONIC, kForEver if it is too far away. 0: it is over, or no
-// time, or libc has to say what is wrong with it.
+// The same time in ns of CLOCK_MONOTONIC, kForEver if it is too far away. 0: it has passed, or is
+// no valid time, or libc has to say what is wrong with it.
 inline uint64_t deadline_of(clockid_t clock, const timespec* time) noexcept {
   constexpr int64_t kSecond = 1'000'000'000;
   timespec now;

@@ -1,5 +1,5 @@
-// What a program asks about an address of its code: dladdr, backtrace_symbols. The dynamic linker
-// knows the master of a program; these know the copies.
+// Queries about an address of a program's code: dladdr, backtrace_symbols. The dynamic linker
+// knows only the master of a program; these functions know the copies.
 //
 // See also: runtime/loader/blueprint.h.
 
@@ -34,7 +34,7 @@ void* in_master(const Place& place, const void* address) {
       static_cast<uintptr_t>(static_cast<const char*>(address) - place.base));
 }
 
-// The master's answer, moved to the copy.
+// Changes the master's answer into one about the copy.
 void move_to_instance(const Place& place, Dl_info* info) {
   info->dli_fname = place.module->file->path().c_str();
   info->dli_fbase = place.base;

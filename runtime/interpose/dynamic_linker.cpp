@@ -1,5 +1,5 @@
-// dlopen and its relatives, of a rank: runtime/loader/rank_linker.h. Libc's own serve callers that are
-// no instance of a program.
+// dlopen and its relatives for a rank: runtime/loader/rank_linker.h. Libc's own functions serve
+// callers that are no instance of a program.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -20,7 +20,7 @@ using mpc::loader::LoadedModule;
 using mpc::loader::ProgramInstance;
 using mpc::loader::RankLinker;
 
-// Libc's own; the assembly below jumps there.
+// Libc's own functions; the assembly below jumps there.
 #define MPC_REAL extern "C" __attribute__((visibility("hidden"))) void*
 MPC_REAL mpc_real_dlsym;
 MPC_REAL mpc_real_dlvsym;
@@ -45,14 +45,14 @@ const void* dynamic_value(const link_map& map, int64_t tag) {
   return nullptr;
 }
 
-// As strcmp() == 0, which a sanitizer replaces and may not be able to answer yet.
+// strcmp() == 0 without strcmp(), which a sanitizer replaces and may not be able to answer yet.
 bool are_equal(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) ++a, ++b;
   return *a == *b;
 }
 
 // A definition in an object that the dynamic linker has loaded. Runs before anything else may
-// (a sanitizer's own start-up), so it asks nobody. Source: see ElfFile::look_up.
+// (a sanitizer's own start-up), so it calls no other code. Source: see ElfFile::look_up.
 void* find_in_object(const link_map& map, const char* name) {
   const auto* table = static_cast<const uint32_t*>(dynamic_value(map, DT_GNU_HASH));
   const auto* symbols = static_cast<const ElfW(Sym)*>(dynamic_value(map, DT_SYMTAB));
@@ -79,7 +79,7 @@ bool is_named(const link_map& map, const char* name) {
   return last != nullptr && are_equal(last, name);
 }
 
-// Ours replaces dlvsym, too, so this is found without it.
+// Ours replaces dlvsym, too, so libc's is found without it.
 DlvsymFunction find_dlvsym() {
   for (const char* library : {"/libc.so.6", "/libdl.so.2"})
     for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next)
@@ -97,7 +97,7 @@ void* find_real(DlvsymFunction dlvsym_of_libc, const char* name) {
   return found;
 }
 
-// Threads that race find the same.
+// Threads that race find the same addresses.
 void find_real_functions() {
   if (__atomic_load_n(&mpc_real_dlopen, __ATOMIC_ACQUIRE) != nullptr) return;
   const DlvsymFunction dlvsym_of_libc = find_dlvsym();
@@ -105,14 +105,14 @@ void find_real_functions() {
   mpc_real_dlvsym = reinterpret_cast<void*>(dlvsym_of_libc);
   mpc_real_dlsym = find_real(dlvsym_of_libc, "dlsym");
   mpc_real_dlmopen = find_real(dlvsym_of_libc, "dlmopen");
-  // Found before anything can fail: looking for it later would take the error away.
+  // Found before anything can fail: a later look-up would discard the error.
   g_real_dlerror =
       reinterpret_cast<DlerrorFunction>(find_real(dlvsym_of_libc, "dlerror"));
   __atomic_store_n(&mpc_real_dlopen, find_real(dlvsym_of_libc, "dlopen"),
                    __ATOMIC_RELEASE);  // pairs with the load above
 }
 
-// What the assembly below gets: a result, or that libc answers the caller itself.
+// What the assembly below receives: a result, or that libc answers the caller itself.
 struct Answer {
   void* value;
   long is_answered;
@@ -128,7 +128,8 @@ Answer answer(mpc::Result<void*> result) {
   return {nullptr, 1};
 }
 
-// A call from a copy is its rank's. So is one with a handle of the calling rank, from wherever.
+// A call from a copy belongs to its rank. So does one with
+// a handle of the calling rank, from anywhere.
 ProgramInstance* instance_of_call(const void* caller, const void* handle) {
   if (ProgramInstance* instance = instance_at(caller)) return instance;
   ProgramInstance* own = own_instance();
@@ -198,7 +199,7 @@ MPC_EXPORT int dlclose(void* handle) noexcept {
   return NEXT(dlclose)(handle);
 }
 
-// Outside of ranks the failure is libc's, the memory of the text ours: see next.h.
+// Outside ranks the failure is libc's, the memory of the text ours: see next.h.
 void mpc::interpose::keep_error_of_program() noexcept {
   find_real_functions();
   if (!g_is_ready || mpc::loader::running_instance() != nullptr) return;
@@ -260,7 +261,7 @@ MPC_EXPORT int dlinfo(void* handle, int request, void* result) noexcept {
   return status;
 }
 
-// Libc's functions look at their return address to know who asks (RTLD_NEXT, the caller's
+// Libc's functions read their return address to find out who asks (RTLD_NEXT, the caller's
 // RUNPATH). So ours must not call them: they ask a helper with the caller's arguments and
 // address, and jump to libc's unless the caller is a copy of a program.
 asm(R"(

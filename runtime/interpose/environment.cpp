@@ -1,4 +1,4 @@
-// The environment: a rank's setenv() is seen by that rank only. The variable `environ` itself
+// The environment: only the rank itself sees its setenv(). The variable `environ` itself
 // is private to each copy of the program (runtime/loader), so that both ways agree.
 
 #include "runtime/interpose/environment.h"
@@ -48,7 +48,8 @@ bool is_bad_name(const char* name) {
   return name[0] == '\0' || std::strchr(name, '=') != nullptr;
 }
 
-// Makes the array ours, so that it can grow; the program may have set environ to its own.
+// Makes the array ours, so that it can grow; the program
+// may have set environ to an array of its own.
 void own_array(const Environment& e) {
   std::vector<char*>& own = e.state.environment;
   if (!own.empty() && e.array == own.data()) return;
@@ -153,7 +154,7 @@ MPC_EXPORT int unsetenv(const char* name) noexcept {
   std::lock_guard lock(e.state.mutex);
   mpc::interpose::own_array(e);
   mpc::interpose::remove(e.array, name);
-  // Entries moved up; the vector's own end must be the null again.
+  // Entries have moved up; the vector's own end must be the null again.
   size_t count = 0;
   while (e.array[count] != nullptr) ++count;
   e.state.environment.resize(count + 1);

@@ -1,7 +1,7 @@
 #pragma once
-// BorrowedEnvironment: libc's own look at the environment is that of the caller's rank.
+// BorrowedEnvironment: lets libc's own reads of the environment see that of the caller's rank.
 //
-// Role:      libc reads variables by itself (TZ, LANG, PATH); while one of these lives it reads
+// Role:      libc reads variables by itself (TZ, LANG, PATH); while such an object lives it reads
 //            the rank's.
 // Users:     runtime/interpose, around short calls of libc.
 // Threads:   one at a time, the others wait.
@@ -19,7 +19,7 @@ class BorrowedEnvironment {
   char** before_;
 };
 
-// `environ` of the caller's rank, or of the process outside of a job.
+// `environ` of the caller's rank, or of the process outside a job.
 char** present_environment() noexcept;
 
 }  // namespace mpc::interpose

@@ -1,10 +1,10 @@
 // The exec family: it would replace the process, and all ranks with it, so a rank may not; a
 // child that it forked may, and gets the rank's environment.
 //
-// An error, not the end of the job: exec* may fail in any process, so programs have an answer.
-// One that restarts itself for another environment goes on without, one that needs it says so
-// and ends with its own status. But the job did not do what it was written for: its status is
-// not 0.
+// A call fails with an error and does not end the job: exec* may fail in any process, so programs
+// handle that. A program that restarts itself for another environment continues
+// without it; one that needs it says so and ends with its own status. But the
+// job did not do what it was written for, so its status is not 0.
 
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ int refuse(const job::Rank& rank, const char* call, const char* program) {
   return -1;
 }
 
-// A rank's child that executes "itself" means the rank's program, not mpcrun.
+// If a rank's child executes "itself", that means the rank's program, not mpcrun.
 const char* own_program(const char* path) {
   const job::Rank* rank = own_rank();
   const job::StartBlock* start = rank != nullptr ? job::StartBlock::of(*rank) : nullptr;

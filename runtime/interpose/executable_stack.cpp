@@ -1,4 +1,4 @@
-// The stack of a rank's main thread is executable if the program needs that, as a process's is.
+// The stack of a rank's main thread is executable if the program needs that, as in a process.
 
 #include <sys/mman.h>
 

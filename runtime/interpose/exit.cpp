@@ -1,4 +1,4 @@
-// exit() and what runs at it: of a rank, not of the process. See runtime/loader/image.h.
+// exit() and what runs at exit: for a rank, not for the process. See runtime/loader/image.h.
 
 #include <fmt/format.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@
 #define NEXT(name) MPC_NEXT(name, decltype(&::name))
 
 using mpc::interpose::instance_at;
-using mpc::interpose::is_forked_child;  // it ends as a process of its own
+using mpc::interpose::is_forked_child;  // it ends as a separate process
 using mpc::interpose::own_instance;
 using mpc::loader::ExitEntry;
 using mpc::loader::ProgramInstance;
@@ -30,14 +30,14 @@ extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;
 
 namespace {
 
-// Calls from our own library and from others' (crash handlers, abort) mean the process.
+// Calls from our own library and from other libraries (crash handlers, abort) mean the process.
 ProgramInstance* instance_of_caller(void* return_address) {
   return is_forked_child() ? nullptr : instance_at(return_address);
 }
 
-// exit() of libc itself (argp's --help, libraries that bind it) does not come to ours; but it
-// calls this, on the thread of the rank, which then ends as it should. That way there is no
-// return, so the entry in libc's list is made anew.
+// exit() inside libc (argp's --help, libraries that bind it) does not call ours. But it calls
+// this, on the thread of the rank, which then ends properly. There is no return from that,
+// so the entry in libc's list must be registered again.
 void end_rank_instead(int status, void*) {
   ProgramInstance* instance =
       mpc::interpose::g_is_ready && !is_forked_child() ? own_instance() : nullptr;
@@ -47,7 +47,7 @@ void end_rank_instead(int status, void*) {
   instance->exit(status);
 }
 
-// After all others that the process has: it is called first, and they are not.
+// Registered after all others of the process: it is called first, and they are not called.
 void register_end(mpc::job::Rank& rank) {
   if (rank.instance == nullptr) return;
   static std::once_flag once;
@@ -69,11 +69,11 @@ bool is_of_mpcrun(int signal) {
                   "job is ended",
                   rank.world_rank, rank.world_size, rank.job->program(rank.app_index),
                   signal, ::sigdescr_np(signal)));
-  __builtin_unreachable();  // gcc forgets that of virtual functions
+  __builtin_unreachable();  // gcc loses the attribute for virtual functions
 }
 
-// Objects of this library that are made while ranks run live to the end of the process, which a
-// job does not reach by exit().
+// Objects of this library that are constructed while ranks run live to the end of the process,
+// which a job does not reach by exit().
 bool is_own_object(const void* dso) {
   if (dso != &__dso_handle) return false;
   if (mpc::job::is_hosted_process()) return true;  // its rank leaves the job after that
@@ -111,7 +111,7 @@ MPC_EXPORT void _Exit(int status) noexcept {
   for (;;) ::syscall(SYS_exit_group, status);
 }
 
-// --- registration: the module (`dso`) says whose function it is ------------------------------
+// --- registration: the module (`dso`) says to whom a function belongs -------------------------
 
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*) noexcept;
 extern "C" void __cxa_finalize(void*) noexcept;
@@ -146,11 +146,11 @@ MPC_EXPORT void __cxa_finalize(void* dso) noexcept {
     instance->finalize(dso);
   NEXT(__cxa_finalize)(dso);  // for a copy: handlers of fork()
 }
-// Destructors of thread_locals: those of a rank's main thread run when the rank ends, not
-// when the kernel thread does whose thread control block the rank has.
+// Destructors of thread_locals: those of a rank's main thread run when the rank ends, not when
+// the kernel thread exits whose thread control block the rank has.
 MPC_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* object,
                                         void* dso) noexcept {
-  // The library stays: the destructor is called at a time that nobody knows now.
+  // The library stays loaded: the destructor is called at a time that nobody knows now.
   if (ProgramInstance* owner = instance_at(dso);
       owner != nullptr && owner->module_of(dso) == nullptr)
     owner->linker().pin(dso);
@@ -163,13 +163,13 @@ MPC_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* object,
 
 // --- raise(), abort() ------------------------------------------------------------------------
 
-// libc sends the signal to the kernel thread that it believes the caller to be; a rank runs on
+// libc sends the signal to the kernel thread that it takes the caller for; a rank runs on
 // its worker.
 MPC_EXPORT int raise(int signal) noexcept {
   if (mpc::interpose::own_rank() == nullptr || is_forked_child())
     return NEXT(raise)(signal);
   if (mpc::interpose::run_handler_here(signal)) return 0;
-  // The runtime has blocked them in all threads: from outside they are for mpcrun itself.
+  // The runtime has blocked them in all threads, because from outside they are for mpcrun itself.
   if (is_of_mpcrun(signal)) {
     if (mpc::job::inherited::is_ignored(signal)) return 0;
     die_of(*mpc::interpose::own_rank(), signal);
@@ -177,7 +177,7 @@ MPC_EXPORT int raise(int signal) noexcept {
   return static_cast<int>(
       ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), signal));
 }
-// To its own process: to itself, unless another rank has a handler for it.
+// Signals to the own process go to the rank itself, unless another rank has a handler for them.
 MPC_EXPORT int kill(pid_t process, int signal) noexcept {
   const bool is_for_itself =
       process == ::getpid() && signal > 0 && mpc::interpose::own_rank() != nullptr &&
@@ -192,7 +192,7 @@ MPC_EXPORT void abort() noexcept {
     sigaddset(&only, SIGABRT);
     ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
     raise(SIGABRT);
-    // The handler returned, or there is none: as libc does, once more without it.
+    // The handler returned, or there is none: like libc, sends it once more without the handler.
     struct sigaction fallback {};
     fallback.sa_handler = SIG_DFL;
     ::sigaction(SIGABRT, &fallback, nullptr);

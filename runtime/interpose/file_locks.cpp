@@ -29,7 +29,7 @@ bool may_have(int fd, short type) {
   return is_allowed;
 }
 
-// Caller holds g_mutex. 0: done; -1 with EAGAIN: somebody else has it.
+// Caller holds g_mutex. 0: locked; -1 with EAGAIN: another rank or process has it.
 int try_lock(const job::Rank& rank, int fd, const struct stat& status,
              const Range& range) {
   const File file{status.st_dev, status.st_ino};
@@ -49,7 +49,8 @@ int try_lock(const job::Rank& rank, int fd, const struct stat& status,
   return 0;
 }
 
-// Others of this process wake the waiter; for the locks of other processes it looks now and then.
+// Other ranks of this process wake the waiter; for the locks
+// of other processes it checks now and then.
 int wait_for_lock(const job::Rank& rank, int fd, const struct stat& status,
                   const Range& range) {
   constexpr uint64_t kFirstLookNs = 1'000'000;
@@ -148,7 +149,7 @@ int rank_lockf(int fd, int command, off_t length) {
 
 ClosingLocks::ClosingLocks(int fd) noexcept {
   if (!has_locks() || own_rank() == nullptr ||
-      is_forked_child())  // of vfork(), too, which sees the locks of its parent here
+      is_forked_child())  // also of vfork(), which sees its parent's locks here
     return;
   struct stat status;
   const int error = errno;

@@ -2,10 +2,10 @@
 // File locks: the locks of fcntl(2) and lockf(3) belong to the rank, not to the process.
 //
 // Role:      turns F_SETLK, F_SETLKW and F_GETLK of a rank into locks on an open file description
-//            that the rank has for that file alone. As with a process: all descriptors that a
+//            that only this rank has for the file. As in a process: all descriptors that a
 //            rank has of a file share its locks, closing any of them drops these, ranks exclude
 //            each other and other processes, a circle of waiting ranks is EDEADLK.
-// Users:     runtime/interpose (fcntl, lockf, close and what else closes).
+// Users:     runtime/interpose (fcntl, lockf, close and other calls that close).
 // Threads:   any thread of a rank.
 // See also:  fcntl_locking(2), "Open file description locks"; docs/limits.md.
 
@@ -13,8 +13,8 @@
 
 namespace mpc::interpose {
 
-// Made before a rank closes a descriptor, ended after it: the locks go when what was buffered is
-// written. Cost: one load while no rank has a lock.
+// Constructed before a rank closes a descriptor, destroyed after it: the locks are dropped when
+// buffered data are written. Cost: one load while no rank has a lock.
 class ClosingLocks {
  public:
   explicit ClosingLocks(int fd) noexcept;

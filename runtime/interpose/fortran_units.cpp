@@ -13,7 +13,7 @@
 namespace mpc::interpose {
 namespace {
 
-constexpr int kHelpers = 8;                   // ranks that may be given up
+constexpr int kHelpers = 8;                   // ranks that may be abandoned
 constexpr uint64_t kPatienceNs = 50'000'000;  // for one rank
 constexpr int kStandardOutput = 6, kStandardError = 0;
 
@@ -27,8 +27,8 @@ Flush flush_of(const job::Rank& rank) noexcept {
   return reinterpret_cast<Flush>(found);
 }
 
-// Shared by the helpers, which take one rank after the other; never destroyed, since one that
-// was given up may go on when the job has moved on.
+// Shared by the helpers, which take one rank after the other; never destroyed, because a helper
+// that was abandoned may continue when the job has moved on.
 struct Work {
   job::Job& job;
   std::atomic<int> next_rank{0};
@@ -65,7 +65,7 @@ bool start_helper(Work& work) {
   return true;
 }
 
-// False: nothing has happened for so long that the helper is stuck.
+// False: nothing has happened for so long that the helper must be stuck.
 bool wait_for(const Work& work, int wanted) {
   uint64_t patient_until = sched::now_ns() + kPatienceNs;
   int seen = 0;

@@ -18,7 +18,7 @@
 namespace mpc::interpose {
 namespace {
 
-// Where a copy has them; see loader::private_variable().
+// The offsets of these variables in a copy; see loader::private_variable().
 struct Offsets {
   size_t argument, index, prints, unknown;
 };
@@ -98,7 +98,7 @@ class OptionParser {
     if (colon_first_) prints_ = false;
   }
 
-  // Options found behind the skipped words move before them.
+  // Options found after the skipped words move before them.
   void move_skipped_words_back() {
     std::rotate(argv_ + state_.first_nonoption, argv_ + state_.last_nonoption,
                 argv_ + index_);
@@ -106,7 +106,7 @@ class OptionParser {
     state_.last_nonoption = index_;
   }
 
-  // Goes to the next word. False: `result` is the answer; true: a short option follows.
+  // Advances to the next word. False: `result` is the answer; true: a short option follows.
   bool advance(int& result) {
     state_.last_nonoption = std::min(state_.last_nonoption, index_);
     state_.first_nonoption = std::min(state_.first_nonoption, index_);
@@ -247,7 +247,7 @@ class OptionParser {
     return 0;
   }
 
-  // An exact name, or the only abbreviation; two that mean the same are no conflict.
+  // An exact name, or the only abbreviation; two with the same meaning are no conflict.
   int find_long(const char* name, size_t length, std::vector<int>& candidates) const {
     int first = -1;
     for (int i = 0; long_options_[i].name != nullptr; ++i) {
@@ -310,7 +310,7 @@ class OptionParser {
   bool long_only_ = false;
 };
 
-// Null: not in a rank, libc's function is right.
+// Null: the caller is not in a rank, so libc's function is right.
 loader::ProgramInstance* instance_with_options(LibcState*& state) {
   state = libc_state();
   return state != nullptr ? own_instance() : nullptr;
@@ -341,7 +341,7 @@ MPC_EXPORT int getopt(int argc, char* const* argv, const char* accepted) noexcep
   return OptionParser(*instance, *state, argc, const_cast<char**>(argv), accepted)
       .next(false);
 }
-// What getopt() is for programs that ask for POSIX only.
+// getopt() for programs that ask for POSIX only.
 MPC_EXPORT int __posix_getopt(int argc, char* const* argv,
                               const char* accepted) noexcept {
   LibcState* state;

@@ -1,7 +1,7 @@
 // std::cin, cout, cerr, clog and the wide ones: each copy of a program has its own objects, so
-// that one rank's end of input, format flags and buffers are not the others'.
+// that one rank's end of input, format flags and buffers do not affect the others.
 //
-// The objects of libstdc++ are made by std::ios_base::Init; ours are made likewise, on top of
+// std::ios_base::Init constructs the objects of libstdc++; ours are constructed likewise, on top of
 // the rank's own FILEs (runtime/interpose/streams.h), before the program's constructors run.
 
 #include <ext/stdio_sync_filebuf.h>
@@ -17,8 +17,8 @@
 namespace mpc::interpose {
 namespace {
 
-// After sync_with_stdio(false): a buffer of its own above the FILE. What is written goes there
-// when the buffer is full or flushed, so that lines are still passed on whole.
+// After sync_with_stdio(false): a buffer of its own above the FILE. Output is passed to the FILE
+// when the buffer is full or flushed, so that lines still leave whole.
 template <class Char>
 class BufferedStdio final : public std::basic_streambuf<Char> {
   using Traits = std::char_traits<Char>;
@@ -37,7 +37,7 @@ class BufferedStdio final : public std::basic_streambuf<Char> {
   }
   int sync() override { return write_out() && std::fflush(file_) == 0 ? 0 : -1; }
 
-  // Takes what is there, up to the end of a line: a terminal's user waits for the answer.
+  // Reads what is there, up to the end of a line: a terminal's user waits for the answer.
   Int underflow() override {
     size_t count = 0;
     while (count < kCharacters) {
@@ -73,7 +73,7 @@ class BufferedStdio final : public std::basic_streambuf<Char> {
   Char buffer_[kCharacters];
 };
 
-// Where a copy has its streams of one kind of characters; see loader::private_variable().
+// The offsets of the streams of one character type in a copy; see loader::private_variable().
 struct Offsets {
   size_t in, out, err, log;
 };
@@ -164,7 +164,7 @@ __attribute__((constructor)) void register_streams() {
 }  // namespace
 }  // namespace mpc::interpose
 
-// std::ios_base::sync_with_stdio(bool). As with libstdc++ there is no way back.
+// std::ios_base::sync_with_stdio(bool). As with libstdc++ this cannot be reversed.
 MPC_EXPORT bool _ZNSt8ios_base15sync_with_stdioEb(bool sync) {
   using mpc::interpose::RankIostreams;
   mpc::interpose::LibcState* state = mpc::interpose::libc_state();

@@ -15,7 +15,7 @@ namespace {
 
 const pid_t kProcess = ::getpid();
 
-// First: the hooks of the other files need what this one makes.
+// First: the hooks of the other files need what this one creates.
 __attribute__((constructor(200))) void register_hooks() {
   job::Job::at_rank_start(job::HookOrder::kLibcState,
                           [](job::Rank& rank) { rank.libc = new LibcState; });

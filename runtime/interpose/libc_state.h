@@ -1,12 +1,12 @@
 #pragma once
-// Libc state: what libc keeps once per process, once per rank.
+// Libc state: per rank what libc stores once per process.
 //
 // Role:      the random number generators, buffers and environment behind libc functions that
-//            are not reentrant; our replacements work on the caller's rank's, and call libc's
-//            own function outside of the ranks of a job.
+//            are not reentrant. Our replacements use those of the caller's rank, and call libc's
+//            own function outside the ranks of a job.
 // Users:     runtime/interpose.
 // Threads:   a rank's threads share it, as the threads of a process do; `mutex` guards what
-//            libc guards too.
+//            libc guards, too.
 // See also:  docs/limits.md (state of libc that ranks share).
 
 #include <atomic>
@@ -46,8 +46,8 @@ struct LibcState {
   tm broken_down_time{};
   char time_text[160];
 
-  // The array behind the rank's `environ` as far as setenv() and friends made it, and the
-  // strings that they made.
+  // The array behind the rank's `environ`, as far as setenv() and its relatives created it, and the
+  // strings that they created.
   std::vector<char*> environment;
   std::unordered_map<std::string, std::vector<std::unique_ptr<char[]>>>
       environment_strings;
@@ -55,16 +55,16 @@ struct LibcState {
   // std::cin and its companions (iostreams.cpp); null in a program that is not in C++.
   void* iostreams = nullptr;
 
-  // Working directory and umask; null: those of the start.
+  // Working directory and umask; null: the initial ones.
   Place* place = nullptr;
   // Handlers that the rank has installed; null until it does.
   RankSignals* signals = nullptr;
   // The main thread has blocked SIGCHLD (child_signals.cpp).
   std::atomic<bool> blocks_child_signal{false};
 
-  // What setlocale() has chosen; null until something of it is used.
+  // The choice of setlocale(); null until it is used.
   RankLocale* locale = nullptr;
-  // What getpwnam() and others point to; null until one of them is used.
+  // The memory that results of getpwnam() and others point to; null until one of them is used.
   StaticResults* results = nullptr;
 
   // Threads that the rank started and that have not ended.
@@ -73,9 +73,9 @@ struct LibcState {
   // pthread_setattr_default_np(): guarded by `mutex`.
   pthread_attr_t thread_defaults;
   bool has_thread_defaults = false;
-  std::atomic<uint64_t> ended_threads_ns{0};  // CPU time of those that have
+  std::atomic<uint64_t> ended_threads_ns{0};  // CPU time of threads that have ended
 
-  // getopt(): where it is inside a group of short options, and the permuted non-options.
+  // getopt(): its position inside a group of short options, and the permuted non-options.
   char* option_position = nullptr;
   int first_nonoption = 1;
   int last_nonoption = 1;
@@ -85,11 +85,11 @@ struct LibcState {
 };
 
 // Set when this library is initialised. A sanitizer's runtime calls some of our replacements
-// before its own start-up is done: until then they must not enter instrumented code, which is
-// all but this folder.
+// before its own start-up has finished: until then they must not enter instrumented code, that is
+// all code outside this folder.
 extern bool g_is_ready;
 
-// A child that a rank forked is a process of its own, and does what a process does.
+// A child that a rank forked is a separate process, and behaves as one.
 bool is_forked_child() noexcept;
 
 // The copy that contains this address, or null.
@@ -111,7 +111,7 @@ inline loader::ProgramInstance* own_instance() noexcept {
   job::Rank* rank = own_rank();
   return rank != nullptr ? rank->instance : nullptr;
 }
-// Made when the rank starts; null outside of a job.
+// Created when the rank starts; null outside a job.
 inline LibcState* libc_state() noexcept {
   job::Rank* rank = own_rank();
   return rank != nullptr ? rank->libc : nullptr;

@@ -33,25 +33,25 @@ bool shows_unfinished_lines(int fd, const job::Rank& rank) {
          job::console::is_forked_child();
 }
 
-// The thread holds the mutex of a stream, or is about to take it: who finds this set is a signal
-// handler that has interrupted it, and would wait for itself. For all streams: below them there
-// are locks that two of them share (console.h).
+// The thread holds the mutex of a stream, or is about to acquire it: a signal handler that finds
+// this set has interrupted that thread, and would wait for itself. For all streams, because below
+// them there are locks that two of them share (console.h).
 thread_local constinit bool t_is_inside = false;
 
-// The report of a crash is the exception: it flushes the streams of all ranks, within a time.
+// The report of a crash is the exception: it flushes the streams of all ranks, with a time limit.
 bool is_interrupted() noexcept { return t_is_inside && !job::crash::is_reporting(); }
 
 }  // namespace
 
 LineStream::LineStream(const job::Rank& rank, int fd)
     : rank_(rank), label_(fmt::format("[{}] ", rank.world_rank)), fd_(fd) {
-  // A handler's short text needs no heap then: it may have interrupted malloc().
+  // A signal handler's short text then needs no heap: it may have interrupted malloc().
   constexpr size_t kUsualLineBytes = 256;
   pending_.reserve(kUsualLineBytes);
 }
 
 LineStream::Guard::Guard(const LineStream& lines) noexcept {
-  // In a child that was forked the mutex's holder may not exist.
+  // In a forked child the holder of the mutex may not exist.
   if (is_interrupted() || job::console::is_forked_child()) return;
   t_is_inside = true;
   std::atomic_signal_fence(
@@ -86,7 +86,7 @@ int LineStream::append(const char* text, size_t size, bool at_once) noexcept {
 
 // A rank that prints in a loop, unaware of the end, must not bury the report.
 void LineStream::bound_last_words(size_t size) {
-  // Not the thread that ends the job, nor a process of its own.
+  // Not the thread that ends the job, nor a separate process.
   if (job::current_rank() != &rank_ || job::console::is_forked_child()) return;
   size_t so_far = 0;
   {
@@ -163,9 +163,9 @@ void LineStream::show_unfinished_line() noexcept {
 
 void LineStream::finish_at_job_end() noexcept {
   if (is_redirected())
-    return;  // nothing is collected, and a thread may be inside for ever
+    return;  // nothing is collected, and a thread may be inside forever
   if (!job::crash::is_reporting()) return finish();
-  // The one who crashed may have been inside.
+  // The thread that crashed may have been inside.
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     const std::unique_lock guard(mutex_, std::try_to_lock);

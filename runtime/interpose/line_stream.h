@@ -1,9 +1,9 @@
 #pragma once
-// LineStream: what one rank writes to the job's standard output, or error, line by line.
+// LineStream: passes one rank's output to the job's standard output, or error, line by line.
 //
-// Role:      collects what a rank writes, by whatever way, and passes it on in whole lines, with
+// Role:      collects what a rank writes, by whatever call, and passes it on in whole lines, with
 //            the rank's label; tells the rank what could not be written. Or: the file to which
-//            the rank has turned this descriptor (dup2).
+//            the rank has redirected this descriptor (dup2).
 // Users:     runtime/interpose/streams.cpp (a rank's FILEs), raw_output.cpp (write, dup2 ...).
 // Threads:   any thread of the rank, and the one that ends the job.
 // See also:  runtime/job/console.h, docs/mpcrun.md (output).
@@ -21,16 +21,16 @@ class LineStream {
  public:
   LineStream(const job::Rank& rank, int fd);
 
-  // Returns 0 or the errno of what could not be written. at_once: an unfinished line, too, if
-  // the job's output shows unfinished lines (a terminal, a job of one rank). A signal handler may
-  // call it, as it may write(2): where it has interrupted the same thread in here, its text goes
-  // out at once.
+  // Returns 0 or the errno of what could not be written. at_once: writes an unfinished line, too,
+  // if the job's output shows unfinished lines (a terminal, a job of one rank). A signal handler
+  // may call it, as it may write(2): if it has interrupted the same thread inside, its text is
+  // written at once.
   int append(const char* text, size_t size, bool at_once) noexcept;
-  // Passes an unfinished line on: always, or as append() does at once.
+  // Passes an unfinished line on: always, or as append() does with at_once.
   void finish() noexcept;
   void show_unfinished_line() noexcept;
-  // The error of a line that was lost since the last call, or 0: in a process, whose buffer is
-  // written by fflush(), it would come there, and there programs look for it.
+  // The error of a line that was lost since the last call, or 0. In a process, whose buffer is
+  // written by fflush(), the error would occur there, and there programs check for it.
   int take_error() noexcept;
   // The same at the end of the job, when another thread of the rank may be inside.
   void finish_at_job_end() noexcept;
@@ -38,11 +38,11 @@ class LineStream {
   // dup2(fd, 1): from now on the rank writes there. The number is a private one, or
   // STDOUT_FILENO or STDERR_FILENO for the job's own; -1: closed.
   void redirect(int fd) noexcept;
-  // What dup(1) of the rank copies; -1: closed.
+  // The descriptor that dup(1) of the rank copies; -1: closed.
   int fd() const noexcept;
 
  private:
-  // Keeps other threads out, and tells a signal handler of this thread that somebody is inside.
+  // Keeps other threads out, and tells a signal handler of this thread that it is inside.
   class Guard {
    public:
     explicit Guard(const LineStream& lines) noexcept;
@@ -50,7 +50,7 @@ class LineStream {
     Guard(const Guard&) = delete;
 
    private:
-    std::mutex* mutex_ = nullptr;  // null: not taken
+    std::mutex* mutex_ = nullptr;  // null: not acquired
   };
   int target() const noexcept { return fd_.load(std::memory_order_relaxed); }
   bool is_redirected() const noexcept { return target() != 1 && target() != 2; }
@@ -64,7 +64,7 @@ class LineStream {
   const job::Rank& rank_;
   const std::string label_;
   mutable std::mutex
-      mutex_;  // guards what follows; held over write(2), not over a switch
+      mutex_;  // guards the following; held over write(2), not over a switch
   std::string pending_;
   std::atomic<int> fd_;  // relaxed: read without the mutex at the job's end only
   int error_ = 0;

@@ -29,7 +29,8 @@ void thread_ends(LiveThread* live) {
   while (*link != live) link = &(*link)->next;
   *link = live->next;
   if (Joiner* joiner = live->joiner) {
-    sched::Execution* execution = joiner->execution;  // the joiner may go right away
+    // The joiner may return right away.
+    sched::Execution* execution = joiner->execution;
     joiner->has_ended.store(true, std::memory_order_release);
     execution->unpark();
   }

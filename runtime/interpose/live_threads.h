@@ -1,7 +1,7 @@
 #pragma once
-// LiveThreads: the threads that ranks have created and that have not ended, and who waits for them.
+// LiveThreads: threads that ranks have created and that have not ended, and their joiners.
 //
-// Role:      lets a rank that joins one of its threads give its core away until the thread ends.
+// Role:      lets a rank that joins one of its threads release its core until the thread ends.
 // Users:     runtime/interpose/threads.cpp (creation), runtime/interpose/thread_join.cpp.
 // Threads:   any; add_thread() under g_threads_mutex.
 // See also:  docs/scheduler.md section "Threads of ranks".
@@ -32,21 +32,21 @@ struct LiveThread {
   LiveThread* next = nullptr;
 };
 
-// Guards the list, and what threads get that libc creates meanwhile. Held over short stretches
+// Guards the list, and the set-up of threads that libc creates meanwhile. Held over short stretches
 // without a switch.
 extern constinit std::mutex g_threads_mutex;
 
 // Ownership: the list's, until thread_ends().
 void add_thread(LiveThread* thread);
-// Wakes who joins it.
+// Wakes the thread's joiner.
 void thread_ends(LiveThread* thread);
 
-// Enters the joiner for `thread`; false: nobody need wait, libc knows what there is to say.
+// Registers the joiner for `thread`; false: it need not wait, libc knows the result.
 bool enlist(Joiner& joiner, pthread_t thread);
 void delist(Joiner& joiner);
 
-// The rank whose threads the caller creates and joins, or null. In a singleton, too: its rank is
-// whoever calls MPI.
+// The rank whose threads the caller creates and joins, or null. Also in a singleton, whose rank is
+// any thread that calls MPI.
 job::Rank* rank_of_caller();
 
 }  // namespace mpc::interpose

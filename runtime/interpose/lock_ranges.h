@@ -1,10 +1,10 @@
 #pragma once
-// Lock ranges: which bytes of a file a lock is for, as struct flock says it and as we keep it.
+// Lock ranges: the bytes of a file that a lock covers, as struct flock says it and as we store it.
 //
-// Role:      turns what a program gives to fcntl(2) into offsets from the file's beginning, and back;
-//            which ranges are in each other's way; what is left of old ones below a new one.
+// Role:      turns a program's arguments of fcntl(2) into offsets from the file's beginning, and
+//            back; says which ranges conflict, and what remains of old ones below a new one.
 // Users:     runtime/interpose/lock_table.h, runtime/interpose/file_locks.cpp.
-// Threads:   pure functions, but for the offset and the size of the file that absolute_range() asks for.
+// Threads:   pure functions, but absolute_range() asks for the offset and the size of the file.
 // See also:  POSIX.1 fcntl(), "Locking".
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ struct Range {
 bool absolute_range(int fd, const Flock& lock, Range* out);
 Flock as_flock(const Range& range);
 
-// What the rank has after this: the new range in place of what it had there.
+// Replaces the rank's locks within the new range by that range.
 void replace(std::vector<Range>& ranges, const Range& with);
 
 }  // namespace mpc::interpose::locks

@@ -19,7 +19,7 @@ int plain_fcntl(int fd, int command, void* argument) {
 
 constinit std::mutex g_mutex;
 std::list<Owner>& owners() {
-  static auto* const list = new std::list<Owner>;  // closed to the end of the process
+  static auto* const list = new std::list<Owner>;  // kept until the end of the process
   return *list;
 }
 std::list<Waiter*>& waiters() {
@@ -36,8 +36,8 @@ std::list<Owner>::iterator find_owner(const job::Rank& rank, const File& file) {
 
 namespace {
 
-// A description of the same file that no other rank has: opened anew, out of the way of programs
-// that count on the next free numbers. Where that is not allowed, the caller's own is used.
+// A description of the same file that no other rank has: opened separately, away from the next free
+// numbers, which programs rely on. If that is not allowed, the caller's own is used.
 int open_own(int fd, bool is_regular, bool* is_writable) {
   constexpr int kFirstNumber = 500;
   const int access = plain_fcntl(fd, F_GETFL, nullptr) & O_ACCMODE;
@@ -135,7 +135,7 @@ void drop_locks_of_rank(job::Rank& rank) {
   }
 }
 
-// A child has no locks: it must not keep those of the ranks alive either.
+// A child has no locks, and must not keep those of the ranks alive.
 void leave_locks_to_parent() {
   for (const Owner& owner : owners()) MPC_NEXT(close, int (*)(int))(owner.fd);
   owners().clear();

@@ -2,7 +2,7 @@
 // Lock table: which rank has locked what, and which threads of ranks wait for it.
 //
 // Role:      one entry for each rank and file, with the open file description that holds the rank's
-//            locks; wakes who waits when a lock goes; finds circles of waiting ranks.
+//            locks; wakes waiters when a lock is dropped; finds circles of waiting ranks.
 // Users:     runtime/interpose/file_locks.cpp.
 // Threads:   under g_mutex, which is held over short stretches without a switch; has_locks() by any.
 // See also:  fcntl_locking(2), "Open file description locks".
@@ -30,11 +30,11 @@ struct File {
   }
 };
 
-// What one rank has locked in one file.
+// The locks of one rank in one file.
 struct Owner {
   const job::Rank* rank;
   File file;
-  int fd;            // of a description that is the rank's alone, see open_own()
+  int fd;            // of a description that only this rank has, see open_own()
   bool is_writable;  // fd may have write locks
   std::vector<Range> ranges;
 };
@@ -64,14 +64,14 @@ inline bool has_locks() noexcept {
 }
 
 std::list<Owner>::iterator find_owner(const job::Rank& rank, const File& file);
-// The file's, without any range. Null: errno says why.
+// Creates the file's entry, without any range. Null: errno says why.
 Owner* make_owner(const job::Rank& rank, int fd, const struct stat& status);
-// Drops its locks and wakes all that wait for the file.
+// Drops its locks and wakes all threads that wait for the file.
 void erase_owner(std::list<Owner>::iterator owner);
 
-// Wakes the oldest waiter behind `after` (null: of all) that this range was in the way of.
+// Wakes the oldest waiter after `after` (null: of all) that this range has blocked.
 void wake_next(const File& file, const Range& range, const Waiter* after);
-// Does the rank wait, through those that it waits for, for itself?
+// Does the rank wait for itself, by way of the ranks that it waits for?
 bool closes_a_circle(const Waiter& wanted);
 
 // Libc's own fcntl().

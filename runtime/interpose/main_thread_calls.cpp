@@ -1,4 +1,4 @@
-// The main thread of a rank, called by the rank's threads: see main_thread.h.
+// Calls of a rank's threads that concern the rank's main thread: see main_thread.h.
 #include "runtime/interpose/main_thread.h"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ MPC_EXPORT int pthread_getname_np(pthread_t thread, char* name, size_t size) noe
   return 0;
 }
 
-// Nobody has to join it: the scheduler does.
+// No thread has to join it: the scheduler does.
 MPC_EXPORT int pthread_detach(pthread_t thread) noexcept {
   mpc::job::Rank* rank = rank_with_main_thread(thread);
   if (rank == nullptr) return NEXT(pthread_detach)(thread);

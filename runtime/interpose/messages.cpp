@@ -1,5 +1,5 @@
-// The messages that libc writes for a program begin with the program's name, and go to its
-// standard error: each rank has its own of both.
+// Messages that libc writes for a program begin with the program's name, and go to its
+// standard error: each rank has its own name and standard error.
 //
 // See also: error(3), err(3), assert(3); runtime/interpose/streams.h.
 
@@ -23,7 +23,7 @@
 namespace mpc::interpose {
 namespace {
 
-// Where a copy has what libc's <errno.h> and <error.h> declare; see private_variable().
+// Offsets in a copy of what libc's <errno.h> and <error.h> declare; see private_variable().
 struct Offsets {
   size_t name, short_name, count, one_per_line, print_name;
 };
@@ -54,7 +54,7 @@ __attribute__((constructor)) void register_names() {
   job::Job::at_rank_start(job::HookOrder::kMessages, &name_after_its_program);
 }
 
-// What the caller's rank has instead of libc's variables; libc's own outside of a rank.
+// The values of the caller's rank instead of libc's variables; libc's own outside a rank.
 class Program {
  public:
   bool is_rank() const { return instance_ != nullptr; }
@@ -72,7 +72,7 @@ class Program {
   loader::ProgramInstance* instance_ = own_instance();
 };
 
-// "name: text: what errno says"
+// "name: text: description of errno"
 void write_warning(const Program& program, const char* format, va_list list,
                    int error) {
   std::fprintf(stderr, "%s: ", program.short_name());
@@ -89,7 +89,7 @@ struct Line {
   unsigned number;
 };
 
-// error_one_per_line: has this line just had its message?
+// error_one_per_line: did this line just have its message?
 bool repeats(const Program& program, const Line& line) {
   if (!program.wants_one_per_line()) return false;
   static thread_local constinit Line last{nullptr, 0};  // of the rank's thread
@@ -177,7 +177,7 @@ MPC_EXPORT void errx(int status, const char* format, ...) {
   verrx(status, format, list);
 }
 
-// libc has no form of these that takes a va_list: outside of a rank its name is that of the
+// libc has no form of these that takes a va_list: outside a rank the name is that of the
 // process.
 MPC_EXPORT void error(int status, int number, const char* format, ...) {
   va_list list;

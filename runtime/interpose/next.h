@@ -14,12 +14,12 @@
 
 namespace mpc::interpose {
 
-// Libc forgets the message that dlerror() would give, and frees the one that it gave, when it
-// finds a symbol: a program's own failure must survive our look-ups.
+// Libc discards the message that dlerror() would return, and frees the one that it returned, when
+// it finds a symbol: a program's own failure must survive our look-ups.
 void keep_error_of_program() noexcept;
 
 inline void* find_next(std::atomic<void*>& cached, const char* name) noexcept {
-  // Relaxed: the value is all there is; what it points to was there before.
+  // Relaxed: only the value matters; what it points to existed before.
   void* found = cached.load(std::memory_order_relaxed);
   if (found == nullptr) [[unlikely]] {
     keep_error_of_program();

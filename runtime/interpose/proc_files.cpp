@@ -1,8 +1,8 @@
-// /proc/self/exe, cmdline and environ: what a rank finds there is its program's, not mpcrun's.
+// /proc/self/exe, cmdline and environ: a rank finds there its own program's, not mpcrun's.
 //
-// Programs ask there where they are installed (their data lie beside them), and how they were
-// started. The kernel knows one answer per process; so the few calls by which one gets at it are
-// looked at here, all others pass.
+// Programs find out there where they are installed (their data are next to them), and how they were
+// started. The kernel has one answer per process; so the few calls that can reach these files
+// are checked here, and all others pass.
 
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -32,7 +32,7 @@ using job::StartBlock;
 
 enum class Entry { kNone, kExe, kCommandLine, kEnvironment };
 
-// Which of the three a path means, for this process.
+// Which of the three files a path means, for this process.
 Entry entry_of(const char* path) noexcept {
   constexpr std::string_view kFolder = "/proc/";
   if (path == nullptr || std::strncmp(path, kFolder.data(), kFolder.size()) != 0)
@@ -51,7 +51,7 @@ Entry entry_of(const char* path) noexcept {
   return Entry::kNone;
 }
 
-// The caller's rank's block, if the path is one that it answers.
+// The caller's rank's block, if the rank has an answer for this path.
 const StartBlock* block_for(Entry entry) noexcept {
   if (entry == Entry::kNone) return nullptr;
   const job::Rank* rank = own_rank();
@@ -87,7 +87,7 @@ bool open_own(const char* path, int flags, int* fd) {
   return true;
 }
 
-// What readlink() and realpath() say, or null.
+// The answer of readlink() and realpath(), or null.
 const std::string* link_target(const char* path) {
   if (entry_of(path) != Entry::kExe) return nullptr;
   const StartBlock* block = block_for(Entry::kExe);
@@ -140,7 +140,7 @@ MPC_OPEN(open64)
 MPC_OPENAT(openat)
 MPC_OPENAT(openat64)
 
-// What <fcntl.h> calls with _FORTIFY_SOURCE, where there is no mode.
+// The functions that <fcntl.h> calls with _FORTIFY_SOURCE if there is no mode.
 extern "C" int __open_2(const char*, int);
 extern "C" int __open64_2(const char*, int);
 extern "C" ssize_t __readlink_chk(const char*, char*, size_t, size_t);

@@ -1,4 +1,4 @@
-// rand(), random() and drand48() with a generator of each rank's own: the same functions of
+// rand(), random() and drand48() with a generator of each rank's own: by the same functions of
 // libc (the _r forms), so the same sequence for the same seed.
 
 #include <cerrno>
@@ -26,7 +26,7 @@ void seed_random(LibcState& state, unsigned seed) {
   srandom_r(seed, &state.random);
 }
 
-// libc hands out the state array that was in use, whose first word tells its type.
+// libc returns the state array that was in use, whose first word tells its type.
 char* current_array(const random_data& data) {
   return reinterpret_cast<char*>(data.state - 1);
 }

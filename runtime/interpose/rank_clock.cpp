@@ -1,4 +1,4 @@
-// What a rank asks about its CPU time it is told about itself, not about all ranks.
+// A rank's queries of its CPU time are answered for the rank itself, not for all ranks.
 
 #include "runtime/interpose/rank_clock.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
-// Of all ranks' threads; held over short stretches without a switch.
+// Guards all ranks' threads; held over short stretches without a switch.
 constinit std::mutex g_mutex;
 constinit ThreadClock* g_clocks = nullptr;
 
@@ -40,8 +40,9 @@ uint64_t clock_ns(clockid_t id) noexcept {
          static_cast<uint64_t>(time.tv_nsec);
 }
 
-// A program that calls one of these is counted from its start; for others (plugins, ids given at
-// run time) counting begins when they ask, with an even share of what was used before.
+// For a program that calls one of these functions counting begins at its
+// start. For others (plugins, ids obtained at run time) it begins when
+// they ask, with an even share of what was used before.
 void count_if_asked_for(job::Rank& rank) {
   const bool is_first =  // of its program
       rank.job->find(rank.world_rank - 1) == nullptr ||
@@ -84,14 +85,14 @@ __attribute__((constructor)) void register_hooks() {
   job::Job::at_rank_start(job::HookOrder::kRankClock, &count_if_asked_for);
 }
 
-// The caller's rank, if it is in one and no child of it.
+// The caller's rank, if it is in one and not in its child.
 const job::Rank* asking_rank() {
   const job::Rank* rank = own_rank();
   return rank != nullptr && rank->execution != nullptr && !is_forked_child() ? rank
                                                                              : nullptr;
 }
 
-// As the process divides its time between the program and the kernel.
+// Divided between the program and the kernel in the same proportion as the process's time.
 std::pair<uint64_t, uint64_t> user_and_system(const rusage& process,
                                               uint64_t total_ns) noexcept {
   const auto us = [](const timeval& t) {
@@ -108,7 +109,7 @@ timeval as_timeval(uint64_t ns) noexcept {
           static_cast<suseconds_t>(ns % kNsPerSecond / 1000)};
 }
 
-// Is the caller the rank's main thread? Its kernel thread runs other ranks, too.
+// Is the caller the rank's main thread? Its kernel thread also runs other ranks.
 bool is_main_thread() noexcept { return sched::Execution::self().is_ult(); }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace mpc::interpose {
 
-// Of the rank's threads that have not ended. Caller: any.
+// The time of the rank's threads that have not ended. Caller: any.
 uint64_t live_threads_ns(const job::Rank& rank) noexcept;
 
 class ThreadClock {

@@ -1,5 +1,5 @@
-// setlocale() of a rank: the thread's locale (uselocale) in place of the process's. What libc
-// keeps per process and locale is the rank's own, too: localeconv()'s buffer, the states of the
+// setlocale() of a rank: the thread's locale (uselocale) in place of the process's. State that libc
+// has per process and locale is the rank's own, too: localeconv()'s buffer, the states of the
 // conversions to and from wide characters.
 //
 // See also: setlocale(3), newlocale(3), uselocale(3).
@@ -33,7 +33,7 @@ struct RankLocale {
 
 namespace {
 
-// One for each function that keeps a state of its own if the caller gives none.
+// One state for each function that has its own if the caller gives none.
 enum State {
   kMblen,
   kMbtowc,
@@ -82,7 +82,7 @@ std::string name_of_all(locale_t locale) {
 }
 
 // Locales do not change and are few: ranks share them, and none is ever freed (localeconv() and
-// nl_langinfo() have given pointers into them).
+// nl_langinfo() have returned pointers into them).
 locale_t shared_locale(locale_t made) {
   static std::mutex mutex;
   static auto* const known = new std::map<std::string, locale_t>;
@@ -99,7 +99,7 @@ int mask_of(int category) {
   return 0;
 }
 
-// newlocale() itself takes the base's place: it gets one that nobody else has.
+// newlocale() itself consumes the base: it gets one that is used nowhere else.
 locale_t make_locale(int mask, const char* name, locale_t present) {
   const BorrowedEnvironment environment;  // "" asks LC_ALL, LANG ...
   locale_t base = present != nullptr ? ::duplocale(present)
@@ -160,7 +160,7 @@ MPC_EXPORT char* setlocale(int category, const char* name) noexcept {
   return own->name.data();
 }
 
-// The rank's setlocale() is "global" for it.
+// For the rank its setlocale() is the "global" locale.
 MPC_EXPORT locale_t uselocale(locale_t wanted) noexcept {
   const RankLocale* own = mpc::interpose::existing();
   const bool has_own = own != nullptr && own->locale != nullptr;
@@ -184,7 +184,7 @@ MPC_EXPORT lconv* localeconv() noexcept {
   return &own->conventions;
 }
 
-// --- conversions that keep a state -----------------------------------------------------------
+// --- conversions with a state ----------------------------------------------------------------
 
 MPC_EXPORT int mblen(const char* text, size_t size) noexcept {
   RankLocale* own = mpc::interpose::rank_locale();

@@ -1,5 +1,5 @@
 #pragma once
-// Rank locale: what setlocale() of a rank has chosen, for its threads.
+// Rank locale: gives the choice of a rank's setlocale() to its threads.
 //
 // Role:      a thread that a rank starts begins with the rank's locale.
 // Users:     runtime/interpose/threads.cpp.

@@ -1,5 +1,5 @@
-// What a rank writes to the job's standard output and error without stdio: write(1, ...), Fortran
-// units, std::cout after sync_with_stdio(false); and dup2(), close(), by which a process turns
+// A rank's output to the job's standard output and error without stdio: write(1, ...), Fortran
+// units, std::cout after sync_with_stdio(false). And dup2(), close(), by which a process redirects
 // these to a file: for the rank, not for the job. See runtime/interpose/line_stream.h.
 
 #include <fcntl.h>
@@ -37,13 +37,13 @@ bool is_own_code(const void* return_address) noexcept {
 
 bool is_output(int fd) noexcept { return fd == STDOUT_FILENO || fd == STDERR_FILENO; }
 
-// Descriptors that ranks made of the job's own two by dup(): which of the two, or 0.
-constexpr int kMaxDuplicate = 1024;  // a higher one is not followed
+// Descriptors that ranks created from the job's own two by dup(): which of the two, or 0.
+constexpr int kMaxDuplicate = 1024;  // a higher one is not tracked
 constinit std::atomic<unsigned char> g_duplicate_of[kMaxDuplicate] = {};
 
 void set_duplicate(int fd, int of) noexcept {
   if (fd <= STDERR_FILENO || fd >= kMaxDuplicate) return;
-  // A child of vfork() writes to its parent's table.
+  // A child of vfork() would write to its parent's table.
   if (g_duplicate_of[fd].load(std::memory_order_relaxed) != of &&
       !mpc::interpose::is_forked_child())
     g_duplicate_of[fd].store(static_cast<unsigned char>(of), std::memory_order_relaxed);
@@ -55,7 +55,7 @@ bool are_same_file(int a, int b) noexcept {
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-// STDOUT_FILENO or STDERR_FILENO if that is where `fd` leads; 0 if not.
+// STDOUT_FILENO or STDERR_FILENO if `fd` is a duplicate of it; 0 if not.
 int duplicate_of(int fd) noexcept {
   if (fd <= STDERR_FILENO || fd >= kMaxDuplicate) return 0;
   const int of = g_duplicate_of[fd].load(std::memory_order_relaxed);
@@ -66,8 +66,8 @@ int duplicate_of(int fd) noexcept {
   return 0;
 }
 
-// The calling rank's output behind `fd`; null: none of ours. A duplicate is of the job's, so it
-// is not what the rank has turned elsewhere since.
+// The calling rank's output behind `fd`; null: it is none of ours. A duplicate leads to the job's
+// output, not to what the rank has redirected it to since.
 LineStream* output_at(int fd) noexcept {
   if (is_output(fd)) return line_stream_for(fd);
   const int of = duplicate_of(fd);
@@ -75,7 +75,7 @@ LineStream* output_at(int fd) noexcept {
   return lines != nullptr && is_output(lines->fd()) ? lines : nullptr;
 }
 
-// What the descriptor means for the calling rank, for the kernel.
+// The kernel's descriptor for what `fd` means to the calling rank.
 int real_fd(int fd) noexcept {
   LineStream* lines = is_output(fd) ? line_stream_for(fd) : nullptr;
   return lines != nullptr ? lines->fd() : fd;
@@ -83,7 +83,7 @@ int real_fd(int fd) noexcept {
 // Which of the job's own two that is; 0: neither.
 int own_of(int real) noexcept { return is_output(real) ? real : duplicate_of(real); }
 
-// What the call of a rank goes to: as output_at(), but null for the runtime's own calls.
+// The stream that a rank's call writes to: as output_at(), but null for the runtime's own calls.
 LineStream* output_of_caller(int fd, const void* return_address) noexcept {
   if (!is_output(fd) && (fd < 0 || fd >= kMaxDuplicate ||
                          g_duplicate_of[fd].load(std::memory_order_relaxed) == 0))
@@ -153,11 +153,11 @@ MPC_EXPORT int __dprintf_chk(int fd, int flag, const char* format, ...) {
   return result;
 }
 
-// --- where the rank's output goes --------------------------------------------------------------
+// --- redirecting the rank's output ------------------------------------------------------------
 
 namespace {
 
-// The stream of the calling rank that `fd` (1 or 2) is; null for a child, vfork's included.
+// The stream of the calling rank that `fd` (1 or 2) is; null in a child, also of vfork().
 LineStream* redirectable(int fd) noexcept {
   static const pid_t process = ::getpid();
   LineStream* lines = is_output(fd) ? line_stream_for(fd) : nullptr;
@@ -168,7 +168,7 @@ LineStream* redirectable(int fd) noexcept {
 int redirect(LineStream& lines, int from, int to) noexcept {
   const int real = real_fd(from);
   int target =
-      own_of(real);  // the job's own again (a copy that dup() had kept), or 2>&1
+      own_of(real);  // the job's own again (a copy that dup() had made), or 2>&1
   if (target == 0) {
     target = ::fcntl(real, F_DUPFD_CLOEXEC, kMaxDuplicate / 2);
     if (target < 0 && errno == EINVAL)
@@ -200,7 +200,8 @@ MPC_EXPORT int dup2(int from, int to) noexcept {
 }
 MPC_EXPORT int close(int fd) {
   const ClosingLocks closing(fd);
-  if (LineStream* lines = redirectable(fd)) {  // the other ranks go on to write there
+  // The other ranks continue to write there.
+  if (LineStream* lines = redirectable(fd)) {
     if (lines->fd() < 0) return errno = EBADF, -1;
     lines->redirect(-1);
     return 0;

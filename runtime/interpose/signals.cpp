@@ -27,10 +27,10 @@ namespace mpc::interpose {
 struct RankSignals {
   struct Entry {
     struct sigaction action;
-    bool is_set;  // false: what the process does
+    bool is_set;  // false: the process's action
   };
   std::array<Entry, NSIG> entries{};
-  // Runs of handlers after which waiting calls end with EINTR.
+  // Number of runs of handlers after which waiting calls end with EINTR.
   std::atomic<uint32_t> interruptions{0};
   std::atomic<uint32_t> runs{0};
 };
@@ -39,8 +39,9 @@ namespace {
 
 using Action = struct sigaction;
 
-// Per signal: what the process did before the first rank installed something, how many ranks
-// have, and which did last. Handlers read it without the mutex, so it changes in one piece only.
+// Per signal: the process's action before the first rank installed a
+// handler, how many ranks have one, and which rank installed last. Handlers
+// read it without the mutex, so it changes only as a whole.
 struct Shared {
   Action base{};
   std::atomic<int> users{0};
@@ -52,7 +53,7 @@ std::array<Shared, NSIG>& shared() {
   return *all;
 }
 constinit ChildDispatch g_child_dispatch = nullptr;
-// Whose alarm() or setitimer() it is: ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF.
+// The ranks that have called alarm() or setitimer(): ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF.
 constinit std::atomic<const job::Rank*> g_timer_owners[3] = {};
 
 RankSignals::Entry* entry_of(const job::Rank* rank, int signal) noexcept {
@@ -103,7 +104,7 @@ void call(const Action& action, int signal, siginfo_t* info, void* context) {
     action.sa_handler(signal);
 }
 
-// The rank that is meant has installed nothing: the process's own handler, or the default.
+// The rank that is meant has installed nothing: runs the process's own handler, or the default.
 void act_as_process(int signal, siginfo_t* info, void* context) {
   const Action& base = shared()[static_cast<size_t>(signal)].base;
   const bool is_function = (base.sa_flags & SA_SIGINFO) != 0 ||
@@ -120,16 +121,16 @@ void act_as_process(int signal, siginfo_t* info, void* context) {
   NEXT(pthread_sigmask)(SIG_UNBLOCK, &only, nullptr);
 }
 
-// In si_errno of a signal that has been passed on, which the kernel leaves 0; si_code in the lower half,
-// as only codes of signals that programs queue may be sent.
+// Marks a signal that has been passed on, in si_errno, which the kernel leaves 0. The lower half
+// has the si_code, because only codes of signals that programs queue may be sent.
 constexpr unsigned kPassedOn = 0x4d500000, kCodeBits = 0xffff;
 
 }  // namespace
 
-// A signal to the process interrupts any of its threads. It goes on to the kernel thread that runs
-// the main thread of the rank that is meant, or ran it last: a call in which the rank sleeps there
-// ends with EINTR, and the handler may jump out of what the rank computes. Once only: where it arrives
-// another rank may run by then. False: it is to be handled here.
+// A signal to the process interrupts any of its threads. It is passed on to the kernel thread that
+// runs the main thread of the rank that is meant, or ran it last: a call in which the rank sleeps
+// there ends with EINTR, and the handler may jump out of what the rank computes. Only once: when it
+// arrives another rank may be running. False: it must be handled here.
 bool pass_on(const job::Rank* rank, int signal, const siginfo_t& info) noexcept {
   if (rank == nullptr || rank->execution == nullptr || is_forked_child() ||
       rank->phase.load(std::memory_order_relaxed) >= job::kEnded)
@@ -154,7 +155,7 @@ void run_handler(const job::Rank* rank, int signal, siginfo_t* info, void* conte
   const Action action = entry->action;
   if ((action.sa_flags & SA_RESETHAND) != 0) entry->is_set = false;
   if ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN) return;
-  // Relaxed: a waiting call looks for a change, again and again.
+  // Relaxed: a waiting call checks for a change again and again.
   RankSignals& all = *rank->libc->signals;
   if ((action.sa_flags & SA_RESTART) == 0)
     all.interruptions.fetch_add(1, std::memory_order_relaxed);
@@ -193,8 +194,8 @@ bool restore_if_passed_on(siginfo_t& info) noexcept {
   return true;
 }
 
-// A child has stopped or goes on, and the rank does not want to know: install() tells the kernel
-// nothing of that, as other ranks may.
+// A child has stopped or continues, and the rank does not want to know: install() does not tell the
+// kernel so, because other ranks may want to know.
 bool is_unwanted_stop(const job::Rank* rank, int signal, const siginfo_t& info) {
   if (signal != SIGCHLD ||
       (info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED &&
@@ -220,7 +221,7 @@ void dispatch(int signal, siginfo_t* info, void* context) {
   run_handler(rank, signal, info, context);
 }
 
-// The process's action for a signal that ranks handle, with the flags of who came last; on the
+// Sets the process's action for a signal that ranks handle, with the flags of the last rank; on the
 // signal stack where the runtime's report needs it (an overflow of another rank's stack).
 void install(int signal, const Action& wanted) {
   Shared& all = shared()[static_cast<size_t>(signal)];
@@ -231,7 +232,7 @@ void install(int signal, const Action& wanted) {
   action.sa_sigaction = &dispatch;
   action.sa_flags =
       (wanted.sa_flags & ~SA_RESETHAND) | (all.base.sa_flags & SA_ONSTACK) | SA_SIGINFO;
-  if (signal == SIGCHLD) {  // children of the others stay as they are
+  if (signal == SIGCHLD) {  // children of other ranks do not change
     action.sa_flags &= ~(SA_NOCLDWAIT | SA_NOCLDSTOP);
     if (!(wanted.sa_flags & SA_SIGINFO) && wanted.sa_handler == SIG_IGN)
       action.sa_flags |= SA_RESTART;
@@ -239,7 +240,7 @@ void install(int signal, const Action& wanted) {
   NEXT(sigaction)(signal, &action, nullptr);
 }
 
-// What a rank that has installed nothing is told: the handlers of the runtime are not its.
+// The answer for a rank that has installed nothing: it does not see the runtime's handlers.
 Action answer_of_process(int signal) {
   Action present{};
   NEXT(sigaction)(signal, nullptr, &present);
@@ -283,8 +284,8 @@ int set_action(job::Rank& rank, int signal, const Action* wanted, Action* before
   return 0;
 }
 
-// The handlers with which the Fortran runtime reports a crash stay out of a job, where they would
-// take the place of its own report (runtime/job/crash.h).
+// The handlers with which the Fortran runtime reports a crash are not installed in a job, where
+// they would replace its own report (runtime/job/crash.h).
 bool is_of_fortran_runtime(sighandler_t handler) noexcept {
   if (handler == SIG_DFL || handler == SIG_IGN) return false;
   const auto info =

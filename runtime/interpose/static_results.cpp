@@ -1,4 +1,4 @@
-// Functions of libc that return a pointer to memory of their own, or keep a value between calls:
+// Functions of libc that return a pointer to memory of their own, or have state between calls:
 // each rank has that memory. Those with a form that takes the caller's buffer (NAME_r) use it.
 
 #include <grp.h>
@@ -39,7 +39,7 @@ struct Entry {
   }
 };
 
-// What libc has once, per rank. As there, one buffer serves the functions of one kind.
+// Per rank what libc has once. As in libc, one buffer serves the functions of one kind.
 struct StaticResults {
   Entry<passwd> user, user_of_file;
   Entry<group> group_entry, group_of_file;
@@ -122,7 +122,7 @@ using mpc::interpose::StaticResults;
                      return ::name##_r(__VA_ARGS__, value, text, bytes, found); \
                    });                                                          \
   }
-// The same for those that say more in h_errno.
+// The same for functions that also return h_errno.
 #define MPC_LOOK_UP_HOST(type, entry, name, parameters, ...)                   \
   MPC_EXPORT type* name parameters {                                           \
     StaticResults* own = results();                                            \

@@ -1,5 +1,5 @@
-// The stdio functions of libc that work on a standard stream, explicitly or not: each asks
-// stream_for() and calls libc's own. See runtime/interpose/streams.h.
+// The stdio functions of libc that use a standard stream, explicitly or not: each calls
+// stream_for() and then libc's own. See runtime/interpose/streams.h.
 
 #include <cerrno>
 #include <cstdarg>
@@ -39,7 +39,7 @@ MPC_EXPORT int printf(const char* format, ...) {
   return result;
 }
 
-// What -D_FORTIFY_SOURCE makes of them.
+// The forms that -D_FORTIFY_SOURCE calls.
 extern "C" int __vfprintf_chk(FILE*, int, const char*, va_list);
 MPC_EXPORT int __vfprintf_chk(FILE* file, int flag, const char* format, va_list list) {
   return NEXT(__vfprintf_chk)(stream_for(file), flag, format, list);
@@ -148,7 +148,7 @@ MPC_EXPORT int fflush(FILE* file) {
 MPC_EXPORT int fflush_unlocked(FILE* file) { return fflush(file); }
 MPC_EXPORT int setvbuf(FILE* file, char* buffer, int mode, size_t size) {
   FILE* own = stream_for(file);
-  // A rank's stream outlives what may be a buffer on its program's stack.
+  // A rank's stream outlives a buffer that may be on its program's stack.
   return own != file ? NEXT(setvbuf)(own, nullptr, mode, size)
                      : NEXT(setvbuf)(file, buffer, mode, size);
 }
@@ -160,7 +160,7 @@ MPC_EXPORT void setbuffer(FILE* file, char* buffer, size_t size) {
 }
 MPC_EXPORT void setlinebuf(FILE* file) { setvbuf(file, nullptr, _IOLBF, 0); }
 MPC_EXPORT int fileno(FILE* file) {
-  // A rank's stream has no descriptor of its own; the job's is what the caller means.
+  // A rank's stream has no descriptor of its own; the caller means the job's.
   const int fd = mpc::interpose::fd_of(file);
   return fd != 0 ? fd : NEXT(fileno)(file);
 }

@@ -36,7 +36,7 @@ FILE* _IO_iter_file(FILE*);
 namespace mpc::interpose {
 namespace {
 
-// A child that a rank forked has the streams of all ranks, and writes only its own.
+// A child that a rank forked has the streams of all ranks, but writes only its own.
 const job::Rank* g_forking_rank = nullptr;
 
 }  // namespace
@@ -55,9 +55,9 @@ struct RankStreams {
   const job::Rank& owner;
   LineStream out_lines, err_lines;
   FILE* in;
-  FILE* const own_out;  // write to the LineStreams
+  FILE* const own_out;  // they write to the LineStreams
   FILE* const own_err;
-  FILE* out;  // what the rank has now: see replace_stream()
+  FILE* out;  // the rank's present one: see replace_stream()
   FILE* err;
 
  private:
@@ -67,7 +67,7 @@ struct RankStreams {
     return file;
   }
 
-  // Source: fopencookie(3): 0 says error, and errno which.
+  // Source: fopencookie(3): 0 means error, with errno.
   template <LineStream RankStreams::*kLines>
   static ssize_t write(void* cookie, const char* text, size_t size) {
     auto& self = *static_cast<RankStreams*>(cookie);
@@ -108,8 +108,8 @@ RankStreams* streams_of(job::Rank& rank) noexcept {
   return expected;  // another thread of the rank was first; ours leaks once
 }
 
-// Returns 0, STDOUT_FILENO or STDERR_FILENO. Besides the variables, libc's own two, which std::cout
-// found there before the job began.
+// Returns 0, STDOUT_FILENO or STDERR_FILENO. Checks the variables, and also libc's own two, which
+// std::cout found there before the job began.
 int output_of(const FILE* file) noexcept {
   const void* address = file;
   if (file == stdout || address == _IO_2_1_stdout_) return STDOUT_FILENO;
@@ -126,8 +126,8 @@ ssize_t write_for_caller(void*, const char* text, size_t size) {
   return 0;
 }
 
-// What libc itself writes (assert(), err(), error(), psignal()) goes to what its variables stdout
-// and stderr point to, and past our replacements: a stream that finds the caller's.
+// Libc's own output (assert(), err(), error(), psignal()) goes to the targets of its variables
+// stdout and stderr, past our replacements: so these become a stream that finds the caller's.
 void replace_streams_of_libc() {
   FILE* out = ::fopencookie(
       nullptr, "w", {nullptr, &write_for_caller<STDOUT_FILENO>, nullptr, nullptr});
@@ -139,13 +139,13 @@ void replace_streams_of_libc() {
   stderr = err;
 }
 
-// Null outside of the ranks of a job: libc's own streams are right there.
+// Null outside the ranks of a job: libc's own streams are right there.
 RankStreams* own_streams() noexcept {
   job::Rank* rank = own_rank();
   return rank != nullptr ? streams_of(*rank) : nullptr;
 }
 
-// Returns 0 or EOF; EBUSY if nobody may be waited for and its rank is printing, or died doing so.
+// Returns 0 or EOF; EBUSY if the caller must not wait and the rank is printing, or died doing so.
 int flush(FILE* file, bool may_wait) {
   if (file == nullptr) return 0;
   if (may_wait) {
@@ -175,7 +175,7 @@ void rank_ends(job::Rank& rank) {
 
 void rank_fails(job::Rank& rank) { flush_rank(rank, false); }
 
-// The files with something to write that nobody uses now.
+// Flushes the files with data to write that no thread uses now.
 int flush_idle_files() noexcept {
   constexpr int kIsPutting = 0x800;  // glibc's _IO_CURRENTLY_PUTTING
   int result = 0;
@@ -188,8 +188,8 @@ int flush_idle_files() noexcept {
   return result;
 }
 
-// What ranks have printed, and what they have written to files by stdio: a process that exits
-// would write it, and an aborted job does not get to that.
+// Writes what ranks have printed, and what they have written to files by stdio: a process that
+// exits would write it, but an aborted job does not get that far.
 void flush_job(job::Job& job) {
   if (job::console::is_forked_child()) return;
   flush_fortran_units(job);
@@ -205,7 +205,7 @@ void flush_job(job::Job& job) {
   }
 }
 
-// What the rank has written is out before a child can write; the child does so as a process.
+// What the rank has written is flushed before a child can write; the child does so as a process.
 void before_fork() {
   job::Rank* rank = own_rank();
   RankStreams* streams = rank != nullptr ? existing_streams(*rank) : nullptr;
@@ -213,8 +213,8 @@ void before_fork() {
   streams->out_lines.finish();
   streams->err_lines.finish();
 }
-// The child's exit() writes what its FILEs hold, and goes back in the files of which it has read
-// too much. Those of other ranks do that for themselves: twice would be lines too many.
+// The child's exit() would write what its FILEs hold, and seek back in files of which it has read
+// too much. Other ranks do that for themselves, so lines would come twice.
 void drop_files_of_others(const job::Rank& rank) {
   _IO_list_lock();
   for (FILE* it = _IO_iter_begin(); it != _IO_iter_end(); it = _IO_iter_next(it)) {

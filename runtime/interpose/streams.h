@@ -2,11 +2,11 @@
 // Streams: each rank's own stdin, stdout and stderr.
 //
 // Role:      in a job every rank has FILEs of its own behind the names stdin, stdout and
-//            stderr, and a line-wise way to the job's output, which everything takes that the
-//            rank writes: stdio, iostreams, Fortran units, write(1, ...). So what different
-//            ranks print never mixes within a line, and --label can name the rank. Rank 0 reads
+//            stderr, and a line-wise way to the job's output for everything that the
+//            rank writes: stdio, iostreams, Fortran units, write(1, ...). So the output of
+//            different ranks never mixes within a line, and --label can name the rank. Rank 0 reads
 //            the job's stdin, the others see its end at once.
-// Users:     runtime/interpose/stdio.cpp (libc's stdio functions ask stream_for()),
+// Users:     runtime/interpose/stdio.cpp (libc's stdio functions call stream_for()),
 //            raw_output.cpp.
 // Threads:   any thread of the rank; a FILE's own lock orders its users.
 // See also:  runtime/interpose/line_stream.h, docs/mpcrun.md (output), docs/limits.md.
@@ -17,14 +17,14 @@
 
 namespace mpc::interpose {
 
-// The FILE to use where the caller said `file`: the rank's own for libc's three standard
-// streams, `file` itself for any other or outside of any rank of a job.
+// The FILE to use where the caller passed `file`: the rank's own for libc's three standard
+// streams, `file` itself for any other or outside any rank of a job.
 FILE* stream_for(FILE* file) noexcept;
 
-// The descriptor behind what a program calls stdout or stderr; 0: neither.
+// The descriptor behind a program's stdout or stderr; 0: neither.
 int fd_of(FILE* file) noexcept;
 
-// What the calling rank writes to STDOUT_FILENO or STDERR_FILENO; null outside of any rank of a
+// The calling rank's output to STDOUT_FILENO or STDERR_FILENO; null outside any rank of a
 // job, in a forked child, and before the library is initialised.
 LineStream* line_stream_for(int fd) noexcept;
 
@@ -33,12 +33,12 @@ LineStream* line_stream_for(int fd) noexcept;
 // was lost since the last call.
 int flushed(FILE* file) noexcept;
 
-// freopen() of a standard stream by a rank: from now on `replacement` is what the rank has.
+// freopen() of a standard stream by a rank: from now on the rank uses `replacement`.
 // Returns false if `file` is none of the rank's standard streams.
 bool replace_stream(FILE* file, FILE* replacement) noexcept;
 
-// fflush(NULL) of a rank: its own streams, and all files that nobody is using at this moment,
-// since the FILE that another rank holds may be one that waits for input. Returns 0 or EOF.
+// fflush(NULL) of a rank: its own streams, and all files that no thread is using at this moment,
+// because a FILE that another rank holds may be waiting for input. Returns 0 or EOF.
 int flush_files() noexcept;
 
 }  // namespace mpc::interpose

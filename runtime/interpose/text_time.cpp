@@ -24,7 +24,7 @@ MPC_EXPORT char* strtok(char* text, const char* separators) noexcept {
 
 namespace {
 
-// Source: C11 7.27.3.1, with "???" for what has no name, as libc prints it.
+// Source: C11 7.27.3.1, with "???" for values without a name, as libc prints it.
 char* format_time(const tm* time, char* text, size_t size) {
   static constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed",
                                           "Thu", "Fri", "Sat"};
@@ -47,7 +47,7 @@ char* format_time(const tm* time, char* text, size_t size) {
   return text;
 }
 
-// Where a copy has what <time.h> declares; see loader::private_variable().
+// Offsets in a copy of what <time.h> declares; see loader::private_variable().
 struct Offsets {
   size_t names, seconds_west, has_daylight;
 };
@@ -62,7 +62,7 @@ __attribute__((constructor)) void register_variables() {
                                     sizeof ::daylight)};
 }
 
-// While one of these lives, libc's time zone is that of the caller's rank (its TZ).
+// While such an object lives, libc's time zone is that of the caller's rank (its TZ).
 class BorrowedZone {
  public:
   BorrowedZone() {
@@ -106,7 +106,7 @@ MPC_EXPORT char* ctime(const time_t* time) noexcept {
                      sizeof state->time_text);
 }
 
-// --- what asks for the time zone -------------------------------------------------------------
+// --- functions that use the time zone ---------------------------------------------------------
 
 MPC_EXPORT void tzset() noexcept {
   if (libc_state() == nullptr) return NEXT(tzset)();

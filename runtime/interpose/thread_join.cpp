@@ -1,5 +1,5 @@
-// The end of a rank's thread, and who waits for it: pthread_join() and its relatives, pthread_exit().
-// A rank that waits for one of its threads gives its core away.
+// The end of a rank's thread, and waiting for it: pthread_join() and its relatives, pthread_exit().
+// A rank that waits for one of its threads releases its core.
 
 #include <pthread.h>
 #include <threads.h>
@@ -26,8 +26,9 @@ using mpc::interpose::kForEver;
 using mpc::interpose::rank_of_caller;
 using mpc::job::Rank;
 
-// A rank that waits for one of its threads gives its core away: the thread may wait for another
-// rank of this core. Returns when the thread has ended or the time is over; libc does the rest.
+// A rank that waits for one of its threads releases its core, because
+// the thread may wait for another rank of this core. Returns when the
+// thread has ended or the time is over; libc does the rest.
 void wait_for_end(pthread_t thread, uint64_t deadline_ns) {
   if (rank_of_caller() == nullptr || !mpc::sched::Execution::self().is_ult()) return;
   if (mpc::interpose::is_forked_child()) return;  // it must run no other ranks
@@ -43,7 +44,7 @@ void wait_for_end(pthread_t thread, uint64_t deadline_ns) {
   if (is_over) delist(joiner);
 }
 
-// One of the rank's threads waits for its main thread, which is in pthread_exit() in the end.
+// A thread of the rank waits for the main thread, which will be in pthread_exit() in the end.
 int join_main(mpc::interpose::MainThread& main, void** value, uint64_t deadline_ns) {
   if (pthread_equal(main.id, pthread_self()) != 0) return EDEADLK;
   {
@@ -86,7 +87,7 @@ MPC_EXPORT int pthread_clockjoin_np(pthread_t thread, void** value, clockid_t cl
   const uint64_t deadline_ns = time == nullptr ? kForEver : deadline_of(clock, time);
   if (auto* main = main_thread(thread)) return join_main(*main, value, deadline_ns);
   if (deadline_ns != 0) wait_for_end(thread, deadline_ns);
-  // Most have ended by now. ThreadSanitizer does not know pthread_clockjoin_np().
+  // Most threads have ended by now. ThreadSanitizer does not know pthread_clockjoin_np().
   const int error = NEXT(pthread_tryjoin_np)(thread, value);
   if (error != EBUSY) return error;
   return NEXT(pthread_clockjoin_np)(thread, value, clock, time);
@@ -103,13 +104,13 @@ MPC_EXPORT int thrd_join(thrd_t thread, int* result) {
   return thrd_success;
 }
 
-// The main thread of a rank runs on a thread of ours, which must not end. As in a process, the
-// rank ends when its last thread has; cleanup handlers of the main thread do not run.
+// The main thread of a rank runs on a thread of ours, which must not exit. As in a process, the
+// rank ends when its last thread has ended; cleanup handlers of the main thread do not run.
 MPC_EXPORT void pthread_exit(void* value) {
   mpc::interpose::LibcState* state = mpc::interpose::libc_state();
   mpc::loader::ProgramInstance* instance = mpc::loader::running_instance();
   if (instance == nullptr || state == nullptr) NEXT(pthread_exit)(value);
-  if (auto* main = main_thread(pthread_self())) {  // somebody may join it
+  if (auto* main = main_thread(pthread_self())) {  // another thread may join it
     main->value = value;
     main->has_ended.store(1, std::memory_order_release);
     mpc::futex_wake(main->has_ended);

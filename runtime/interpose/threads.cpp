@@ -42,10 +42,10 @@ struct Start {
   Rank* rank;
   LiveThread* live;
   std::optional<mpc::interpose::CpusOfThread>
-      cpus{};  // where it runs; none: as its creator, or as attributes say
+      cpus{};  // where it runs; none: like its creator, or as the attributes say
 };
 
-// One thread more, or less, of `rank`. Returns how many there are then.
+// Adds `change` (1 or -1) to the threads of `rank`. Returns how many there are then.
 int count_thread(Rank& rank, int change) {
   if (mpc::sched::Scheduler* scheduler = rank.job->scheduler())
     mpc::sched::bindings_of(*scheduler)
@@ -93,8 +93,8 @@ bool is_own_function(StartFunction function) {
   return address >= __ehdr_start && address < _end;
 }
 
-// Do the attributes say where the thread may run? Libc answers with ones only if they do not; if
-// they do, with zeros behind the end of what was given.
+// Do the attributes say where the thread may run? Libc returns all ones only if they do not; if
+// they do, it returns zeros after the end of what was given.
 bool have_affinity(const pthread_attr_t& attributes) {
   cpu_set_t sets[8];
   if (pthread_attr_getaffinity_np(&attributes, sizeof sets, sets) != 0) return false;
@@ -103,15 +103,15 @@ bool have_affinity(const pthread_attr_t& attributes) {
                      [](unsigned char byte) { return byte != 0xff; });
 }
 
-// What pthread_setattr_default_np() of the rank said, or null.
+// The attributes that the rank set by pthread_setattr_default_np(), or null.
 const pthread_attr_t* default_attributes(const Rank& rank) {
   const auto* state = rank.libc;
   return state != nullptr && state->has_thread_defaults ? &state->thread_defaults
                                                         : nullptr;
 }
 
-// libc's attributes, with a guard as wide as costs nothing: libc's own is one page, which a local
-// array steps over.
+// libc's attributes, with a guard as wide as possible at no cost: libc's
+// own is one page, which a local array steps over.
 class WideGuard {
  public:
   WideGuard() {
@@ -140,7 +140,7 @@ int create(pthread_t* thread, const pthread_attr_t* attributes, StartFunction fu
   if (attributes == nullptr) attributes = default_attributes(*rank);
   if (attributes == nullptr) attributes = wide_guard.get();
   const int number = count_thread(*rank, 1);
-  // A kernel thread gives its own affinity on; the one below a rank has its worker's.
+  // A kernel thread passes on its own affinity; the one below a rank has its worker's.
   if (rank->instance != nullptr && mpc::sched::Execution::self().is_ult() &&
       !have_affinity(*attributes))
     start->cpus = mpc::interpose::cpus_for_thread(*rank, number);
@@ -184,19 +184,19 @@ MPC_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return create(thread, attributes, function, argument, rank);
 }
 
-// Libc's calls its own pthread_create, not ours.
+// Libc's function calls its own pthread_create, not ours.
 MPC_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   Rank* rank = rank_of_caller();
   if (rank == nullptr) return NEXT(thrd_create)(thread, function, argument);
   auto start = std::make_unique<C11Start>(C11Start{function, argument});
   const int error = create(thread, nullptr, run_c11, start.get(), rank);
   if (error != 0) return error == ENOMEM || error == EAGAIN ? thrd_nomem : thrd_error;
-  (void)start.release();  // the thread's now
+  (void)start.release();  // now owned by the thread
   return thrd_success;
 }
 
-// The attributes of threads that are created without any, per rank. Libc has them once: it checks
-// and copies them for us.
+// The attributes of threads that are created without any, per rank. Libc has them once; here it
+// checks and copies them for us.
 MPC_EXPORT int pthread_setattr_default_np(const pthread_attr_t* attributes) noexcept {
   mpc::interpose::LibcState* state = mpc::interpose::libc_state();
   if (state == nullptr) return NEXT(pthread_setattr_default_np)(attributes);

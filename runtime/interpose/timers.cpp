@@ -1,5 +1,5 @@
 // timer_create() with SIGEV_THREAD: the thread in which libc calls the function belongs to the
-// rank that made the timer, and a rank that waits for what it will do is not deadlocked.
+// rank that created the timer, and a rank that waits for the function's effect is not deadlocked.
 
 #include <csignal>
 #include <ctime>
@@ -23,7 +23,7 @@ struct RankTimer {
   void (*function)(sigval);
   sigval value;
   timer_t id = nullptr;
-  bool is_deleted = true;  // or not made yet; under g_mutex
+  bool is_deleted = true;  // or not created yet; guarded by g_mutex
 };
 std::mutex g_mutex;
 std::list<RankTimer>& timers() {
@@ -59,7 +59,7 @@ int create(job::Rank& rank, clockid_t clock, const sigevent& wanted, timer_t* ou
   timer->is_deleted = result != 0;
   if (result != 0) return result;
   timer->id = *out;
-  sched::expect_kernel_thread();  // as long as the timer is there
+  sched::expect_kernel_thread();  // as long as the timer exists
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// What the unwinder (C++ exceptions, backtraces) asks: which module contains an address, and which
-// modules there are. The linker knows the master of a program; these know its instances.
+// Queries of the unwinder (C++ exceptions, backtraces): which module contains an address, and which
+// modules there are. The linker knows the master of a program; these functions know its instances.
 //
 // See also: runtime/loader/blueprint.h.
 
@@ -50,13 +50,13 @@ int visit_unless_master(dl_phdr_info* info, size_t size, void* argument) {
   return visit->visitor(info, size, visit->argument);
 }
 
-// A sanitizer's runtime asks while it starts and while it makes a report: it must not come into
+// A sanitizer's runtime asks while it starts and while it writes a report: it must not get into
 // instrumented code then (the loader).
 #ifdef MPC_SANITIZED
 struct SanitizerCode {
   uintptr_t begin = 0, end = 0;
 };
-// No local static, whose guard the sanitizer watches before it can. Set by the sanitizer's own
+// No local static, whose guard the sanitizer would watch before it can. Set by the sanitizer's own
 // start, when there is one thread.
 constinit SanitizerCode g_sanitizer;
 

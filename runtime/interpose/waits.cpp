@@ -1,6 +1,7 @@
 // Semaphores and condition variables in which a rank's main thread waits for the rank's threads: it
-// parks, so that other ranks of its core run, and whoever posts or signals wakes it. Without this the
-// core would stand still until the monitor takes it away (scheduler/monitor.h), each time.
+// parks, so that other ranks of its core run, and the thread that posts
+// or signals wakes it. Without this the core would be idle until the
+// monitor takes it away (scheduler/monitor.h), each time.
 //
 // Kernel threads, and objects that are shared between processes, are left to libc.
 
@@ -32,7 +33,7 @@ namespace {
 using mpc::interpose::kForEver;
 using mpc::sched::Execution;
 
-// A signal handler, or somebody whom we do not know, may end it, too.
+// A signal handler, or a thread unknown to us, may also end the wait.
 struct Reason final : mpc::sched::WaitReason {
   const char* what;
   explicit Reason(const char* name) : what(name) {}
@@ -40,7 +41,8 @@ struct Reason final : mpc::sched::WaitReason {
   bool can_end_by_itself() const noexcept override { return true; }
 };
 
-// Who waits for what, on the stack of who waits. Under the lot's lock while it is in the list.
+// A waiter and its object, on the waiter's stack. Guarded
+// by the lot's lock while it is in the list.
 struct Waiter {
   const void* object;
   Execution* execution = &Execution::self();
@@ -55,7 +57,7 @@ class alignas(64) Lot {
     const mpc::Locked locked(lock_);
     waiter.next = first_;
     first_ = &waiter;
-    // seq_cst: before the waiter looks at its object again; pairs with has_waiters().
+    // seq_cst: before the waiter checks its object again; pairs with has_waiters().
     count_.fetch_add(1, std::memory_order_seq_cst);
   }
   // False: it had been woken.
@@ -68,13 +70,13 @@ class alignas(64) Lot {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return count_.load(std::memory_order_relaxed) != 0;
   }
-  // Wakes one of those who wait for `object`. False: there is none.
+  // Wakes one of the waiters for `object`. False: there is none.
   bool wake(const void* object) noexcept {
     const mpc::Locked locked(lock_);
     return wake_locked(object);
   }
-  // The same where a signal handler may be the caller, and may have interrupted the thread that
-  // holds the lock: false also if the lock was not to be had.
+  // The same if a signal handler may be the caller, and may have interrupted the thread that
+  // holds the lock: false also if the lock could not be acquired.
   bool try_wake(const void* object) noexcept {
     constexpr int kYields = 10;  // to a holder that has lost its core
     mpc::PauseThenYield backoff;
@@ -91,7 +93,7 @@ class alignas(64) Lot {
   bool wake_locked(const void* object) noexcept MPC_REQUIRES(lock_) {
     Waiter* waiter = unlink([&](const Waiter& one) { return one.object == object; });
     if (waiter == nullptr) return false;
-    Execution* execution = waiter->execution;  // the waiter may go right away
+    Execution* execution = waiter->execution;  // the waiter may return right away
     waiter->is_woken.store(true, std::memory_order_release);
     execution->unpark();
     return true;
@@ -119,13 +121,13 @@ Lot& lot_of(const void* object) noexcept {
   return g_lots[(reinterpret_cast<uintptr_t>(object) >> 4) * 0x9E3779B97F4A7C15u >> 56];
 }
 
-// A child that a rank forked has the waiters of its parent, which are nobody there.
+// A child that a rank forked has its parent's waiters, which do not exist there.
 bool may_wake(const Lot& lot) noexcept {
   return mpc::interpose::g_is_ready && lot.has_waiters() &&
          !mpc::interpose::is_forked_child();
 }
 
-// Only a rank's main thread is worth it.
+// Only for a rank's main thread it is worth the effort.
 bool is_main_thread() noexcept {
   return mpc::interpose::g_is_ready && mpc::loader::running_instance() != nullptr &&
          Execution::self().is_ult() && !mpc::interpose::is_forked_child();
@@ -155,7 +157,7 @@ bool is_private(const sem_t* semaphore) noexcept {
   return shared == 0;
 }
 
-// Looks again from time to time: a signal handler may have posted, which cannot wake it.
+// Checks again from time to time: a signal handler may have posted, which cannot wake it.
 int wait_for(sem_t* semaphore, uint64_t deadline_ns) noexcept {
   constexpr uint64_t kFirstPauseNs = 1'000'000, kLongestPauseNs = 100'000'000;
   const Reason reason("sem_wait");
@@ -176,7 +178,7 @@ int wait_for(sem_t* semaphore, uint64_t deadline_ns) noexcept {
     Waiter waiter{semaphore};
     lot.add(waiter);
     if (NEXT(sem_trywait)(semaphore) == 0) {
-      // Who has woken it meanwhile did so for a post that somebody else may take now.
+      // A thread that has woken it meanwhile did so for a post that another waiter may take now.
       if (!lot.remove(waiter)) lot.wake(semaphore);
       return 0;
     }
@@ -202,7 +204,7 @@ int wait_for(pthread_cond_t* condition, pthread_mutex_t* mutex, uint64_t deadlin
   const Reason reason("pthread_cond_wait");
   Lot& lot = lot_of(condition);
   Waiter waiter{condition};
-  lot.add(waiter);  // before the mutex goes: nobody can signal unseen
+  lot.add(waiter);  // before the mutex is released: no signal can be missed
   if (const int error = pthread_mutex_unlock(mutex); error != 0) {
     lot.remove(waiter);
     return error;
@@ -234,8 +236,8 @@ MPC_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* time) {
     return NEXT(sem_timedwait)(semaphore, time);
   return wait_for(semaphore, deadline_ns);
 }
-// Also called in signal handlers, which interrupt a scheduler at work: only kernel threads that
-// have no worker wake others, and wait for no lock.
+// Also called in signal handlers, which may interrupt a scheduler at work: so only kernel threads
+// without a worker wake others, and none waits for a lock.
 MPC_EXPORT int sem_post(sem_t* semaphore) noexcept {
   const int result = NEXT(sem_post)(semaphore);
   Lot& lot = lot_of(semaphore);
@@ -265,7 +267,7 @@ MPC_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t
   return wait_for(condition, mutex, deadline_ns);
 }
 // It may wake one of ours and one of libc's: a wait may end without a reason (POSIX). Libc first:
-// the condition variable may be gone when one of ours has been woken.
+// the condition variable may be destroyed when one of ours has been woken.
 MPC_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   const int result = NEXT(pthread_cond_signal)(condition);
   Lot& lot = lot_of(condition);

@@ -1,6 +1,6 @@
-// chdir(), fchdir() and umask() of a rank. The kernel keeps both per kernel thread if it is asked
-// to (unshare); a worker that goes on with another rank changes them, once a rank has
-// asked for its own.
+// chdir(), fchdir() and umask() of a rank. The kernel stores both per kernel thread if asked
+// to (unshare); a worker that continues with another rank changes them, once a rank has
+// its own.
 
 #include "runtime/interpose/working_directory.h"
 
@@ -21,10 +21,9 @@
 
 namespace mpc::interpose {
 
-// Read by workers at switches while a thread of the rank may change it.
+// Workers read it at switches while a thread of the rank may change it.
 struct Place {
-  std::atomic<uint64_t> number{
-      0};  // another one after each change; 0: that of the start
+  std::atomic<uint64_t> number{0};  // changes after each call; 0: the initial one
   std::atomic<int> directory{-1};
   std::atomic<mode_t> mask{0};
 };
@@ -61,7 +60,7 @@ mode_t mask_here() {
   return mask;
 }
 
-// The rank that asks for a place of its own; null: the process has one for all.
+// The rank that wants a place of its own; null: the process has one for all.
 job::Rank* asking_rank() {
   job::Rank* rank = is_forked_child() ? nullptr : own_rank();
   const bool can_have = rank != nullptr && rank->libc != nullptr &&
@@ -70,7 +69,7 @@ job::Rank* asking_rank() {
   return can_have ? rank : nullptr;
 }
 
-// Before the first change: what everybody has.
+// Before the first change: the place that all ranks have.
 void remember_start() {
   if (g_start.directory.load(std::memory_order_relaxed) >= 0) return;
   g_start.directory.store(open_here(), std::memory_order_relaxed);
@@ -78,7 +77,7 @@ void remember_start() {
   sched::set_switch_hook(&move_kernel_thread);
 }
 
-// After the calling kernel thread has changed its own.
+// Called after the calling kernel thread has changed its own.
 void remember_change(job::Rank& rank) {
   auto& state = *rank.libc;
   if (state.place == nullptr) state.place = new Place;  // lives on with its threads

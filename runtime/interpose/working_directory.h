@@ -1,5 +1,5 @@
 #pragma once
-// Working directory and umask of a rank, for its threads.
+// Working directory: gives a rank's directory and umask to its threads.
 //
 // Role:      a thread that a rank starts has a directory of its own in the kernel, and begins in
 //            the rank's.

@@ -18,9 +18,10 @@
 #include "runtime/job/report_text.h"
 #include "scheduler/annotate.h"
 
-// glibc's name for clone() that no sanitizer replaces. ThreadSanitizer's takes the child, which runs on this
-// thread's data until it has its own memory, for one that goes on so: from then on it would not see what
-// the thread synchronises, and report races that are none.
+// glibc's name for clone() that no sanitizer replaces. ThreadSanitizer's version would treat the
+// child, which runs on this thread's data until it has its own memory, as a continuation of this
+// thread: from then on it would not see what the thread synchronises, and report races that are
+// none.
 extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* argument,
                        ...);  // NOLINT(readability-identifier-naming): glibc's
 
@@ -35,7 +36,7 @@ struct Child {
   int output;
 };
 
-// In the memory of its parent, which waits: system calls only, and nothing is changed.
+// Runs in the memory of its parent, which waits: only system calls, and nothing is changed.
 MPC_NO_SANITIZE int run_child(void* argument) {
   const auto& child = *static_cast<Child*>(argument);
   static constexpr const char* kEnvironment[] = {"LC_ALL=C", nullptr};
@@ -48,11 +49,11 @@ MPC_NO_SANITIZE int run_child(void* argument) {
   return 1;
 }
 
-// The lines of the child's output, one after the other, until the end or the time is over.
+// The lines of the child's output, one after the other, until the end or until the time is over.
 class Lines {
  public:
   Lines(int fd, int64_t end_ms) noexcept : fd_(fd), end_ms_(end_ms) {}
-  // False: there is none any more. A line is cut to the buffer.
+  // False: there are no more. A line is cut to the size of the buffer.
   bool next(std::string_view& line) noexcept {
     for (;;) {
       const char* begin = buffer_ + from_;
@@ -137,7 +138,7 @@ void find_program() noexcept {
     const std::string_view folder = folders.substr(0, folders.find(':'));
     folders.remove_prefix(std::min(folder.size() + 1, folders.size()));
     if (folder.empty() || folder[0] != '/')
-      continue;  // a program of the user's folder? no
+      continue;  // a program in the user's folder is not used
     std::snprintf(g_program, sizeof g_program, "%.*s/addr2line",
                   static_cast<int>(folder.size()), folder.data());
     if (::access(g_program, X_OK) == 0) return;
@@ -162,7 +163,7 @@ void ask(const char* file, const size_t* offsets, Answer* answers, int count,
   if (::syscall(SYS_pipe2, ends, O_CLOEXEC) != 0) return;
   static char stack[16 * 1024] __attribute__((aligned(16)));
   Child child{arguments, ends[1]};
-  // Until the child has its own memory no handler may run in it; it keeps them blocked.
+  // Until the child has its own memory no handler may run in it, so it has them all blocked.
   uint64_t all = ~uint64_t{0}, before = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
   const int pid = ::__clone(&run_child, stack + sizeof stack,

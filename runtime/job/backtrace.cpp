@@ -24,7 +24,7 @@ greg_t* registers_of(void* context) {
   return static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
 }
 
-// Inside the library of the ranks' heaps, whose functions have no names for the dynamic linker.
+// Is this the library of the ranks' heaps, whose functions have no names for the dynamic linker?
 bool is_heap_library(const char* path) {
   const char* name = path != nullptr ? ::strrchr(path, '/') : nullptr;
   return name != nullptr && ::strcmp(name, "/libmpc_heap.so") == 0;
@@ -43,7 +43,7 @@ bool is_of_heap(const char* symbol) {
 
 }  // namespace
 
-// A call through a null or wild pointer: the fault is at the address that was to be executed.
+// A call through a null or wild pointer: the faulting address is the one to be executed.
 Backtrace::Backtrace(int signal, const void* fault, void* context) noexcept
     : context_(context),
       is_wild_call_(signal == SIGSEGV && fault == reinterpret_cast<const void*>(
@@ -52,8 +52,8 @@ Backtrace::Backtrace(int signal, const void* fault, void* context) noexcept
   greg_t* registers = registers_of(context);
   const greg_t pc = registers[REG_RIP], sp = registers[REG_RSP];
   if (is_wild_call_) {
-    // The unwinder knows nothing about such an address, but the call has just pushed where it
-    // would have returned to.
+    // The unwinder knows nothing about such an address, but the call has just pushed its
+    // return address.
     is_wild_call_ = guarded(kNameMs, [&] {
       registers[REG_RIP] = *reinterpret_cast<const greg_t*>(registers[REG_RSP]);
       registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
@@ -72,13 +72,13 @@ void Backtrace::unwind() noexcept {
   void* found[kMaxFrames + 8];
   const int count = ::backtrace(found, kMaxFrames + 8);
   void* const pc = reinterpret_cast<void*>(registers_of(context_)[REG_RIP]);
-  int first = 0;  // leave out the handler's own frames
+  int first = 0;  // leaves out the handler's own frames
   while (first < count && found[first] != pc) ++first;
   for (int i = first; i < count && count_ < kMaxFrames; ++i)
     frames_[count_++].address = static_cast<const char*>(found[i]);
 }
 
-// What is left when the unwinder has failed: the chain that code compiled without
+// The fallback when the unwinder has failed: the chain of frames that code compiled without
 // optimisation leaves on the stack.
 void Backtrace::walk_frame_pointers() noexcept {
   const greg_t* registers = registers_of(context_);
@@ -103,7 +103,7 @@ void Backtrace::walk_frame_pointers() noexcept {
 
 void Backtrace::describe() noexcept {
   bool is_before_program = true;
-  bool may_ask = true;  // the dynamic linker's lock may be taken
+  bool may_ask = true;  // the dynamic linker's lock may be acquired
   int last_of_program = -1;
   for (int i = 0; i < count_; ++i) {
     Frame& frame = frames_[i];
@@ -122,11 +122,11 @@ void Backtrace::describe() noexcept {
                               (frame.symbol != nullptr && is_of_heap(frame.symbol))))
       is_in_heap_ = true;
   }
-  // What lies below main is ours and says nothing.
+  // The frames below main are ours and say nothing.
   if (last_of_program >= 0) count_ = last_of_program + 1;
 }
 
-// The program's and its libraries' first: they are what the user wants to see in time.
+// Lines of the program and its libraries come first: the user wants to see them in time.
 void Backtrace::find_lines() noexcept {
   const char* done[kMaxFrames];
   int done_count = 0;
@@ -164,7 +164,7 @@ void Backtrace::write_frame(ReportText& text, int number) noexcept {
   if (frame.path == nullptr)
     return text.add(FMT_STRING("{}\n"), static_cast<const void*>(frame.address));
   if (frame.symbol != nullptr) {
-    // Other names could be taken for types: "t" for unsigned short.
+    // Other names could be mistaken for types: "t" for unsigned short.
     static bool may_demangle = true;
     char* plain = nullptr;
     if (may_demangle && ::strncmp(frame.symbol, "_Z", 2) == 0)
@@ -181,7 +181,7 @@ void Backtrace::write_frame(ReportText& text, int number) noexcept {
   if (frame.line[0] != '\0')
     text.add(FMT_STRING("{}at {}"), has_name ? " " : "",
              static_cast<const char*>(frame.line));
-  // The pair that addr2line and gdb want.
+  // The pair that addr2line and gdb need.
   text.add(FMT_STRING("{}{}+{:#x}{}\n"), has_name ? " (" : "", frame.path, frame.offset,
            has_name ? ")" : "");
 }

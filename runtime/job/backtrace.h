@@ -1,11 +1,11 @@
 #pragma once
 // Backtrace: where a thread was when it crashed, in functions and lines.
 //
-// Role:      unwinds from the context of a signal; names functions by the dynamic symbols, and
-//            these and the lines by the debug data, which addr2line of binutils reads if it is
-//            there. A damaged stack or heap costs frames or names, never the report.
+// Role:      unwinds from the context of a signal. Names functions by the dynamic symbols; names
+//            and lines also come from the debug data, which addr2line of binutils reads if it is
+//            installed. A damaged stack or heap costs frames or names, never the report.
 // Users:     runtime/job/crash.cpp.
-// Threads:   the one that makes the report, in its signal handler.
+// Threads:   the one that writes the report, in its signal handler.
 // See also:  docs/mpcrun.md section "When something goes wrong".
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace mpc::job {
 
 class Backtrace {
  public:
-  // `fault`: the address that was accessed; the context is as it was again at the end.
+  // `fault`: the address that was accessed; the context is restored at the end.
   Backtrace(int signal, const void* fault, void* context) noexcept;
 
   // One line per frame, down to the program's last one. Cost: up to 3 s, by addr2line.
   void write_to(ReportText& text) noexcept;
 
-  // Was the heap's code at work?
+  // Did the crash happen in the heap's code?
   bool is_in_heap() const noexcept { return is_in_heap_; }
 
  private:
@@ -33,7 +33,7 @@ class Backtrace {
     const char* symbol = nullptr;
     size_t symbol_offset = 0;
     bool is_of_program = false;
-    char function[160] = "";  // by the debug data
+    char function[160] = "";  // from the debug data
     char line[200] = "";
   };
   static constexpr int kMaxFrames = 32;

@@ -17,7 +17,8 @@ namespace {
 constexpr char kCard[] = "mpc.card";
 constexpr char kSettings[] = "mpc.settings";
 
-// What a process does with messages and collectives follows from these. Others are its own affair.
+// Settings that determine what a process does with messages
+// and collectives. The others are its own affair.
 constexpr std::string_view kAgreed[] = {"message.", "nbc.", "net.", "mpi."};
 
 constexpr size_t kHeadWords = 9;
@@ -48,7 +49,7 @@ wireup::Bytes bytes_of(std::string_view text) {
   return {first, first + text.size()};
 }
 
-// They differ, since their hashes do.
+// The error for settings that differ, since their hashes do.
 Error mismatch(wireup::Wireup& wireup, int other) {
   auto theirs = wireup.get(other, kSettings);
   if (!theirs) return theirs.error();

@@ -1,8 +1,9 @@
 #pragma once
 // Card: what each process of a job tells the others about itself before ranks run.
 //
-// Role:      which ranks it has and on which workers; whether it runs with the same settings. All
-//            that processes conclude for themselves, and must conclude alike, is checked here first.
+// Role:      which ranks it has and on which workers; whether it runs with the
+//            same settings. Everything that processes conclude separately, and
+//            must conclude alike, is checked here first.
 // Users:     runtime/job/node_job_processes.cpp.
 // Threads:   the process's main thread.
 // See also:  runtime/wireup/wireup.h; docs/cluster.md.
@@ -31,16 +32,16 @@ wireup::Bytes encode(const Card& card);
 // Errors: kSystem: these bytes are no card.
 Result<Card> decode(const wireup::Bytes& bytes);
 
-// The settings that decide how ranks talk to each other, "name=value" each on a line of its own.
+// The settings that decide how ranks talk to each other, one "name=value" per line.
 std::string settings_text();
 uint64_t hash_of(std::string_view text) noexcept;
 // "nbc.arity=4 (there nbc.arity=2)" for the first difference; "": none.
 std::string first_difference(std::string_view here, std::string_view there);
 
-// The same in all processes that can share memory: of one kernel, and of one container there.
+// The same in all processes that can share memory: those of one kernel, and there of one container.
 uint64_t host_identity();
 
-// Waits for all processes. Errors: kArg: they do not fit each other, and how; kSystem.
+// Waits for all processes. Errors: kArg: they do not fit together, and why; kSystem.
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine);
 
 }  // namespace mpc::job

@@ -15,19 +15,20 @@
 namespace mpc::job::console {
 namespace {
 
-// The kernel writes so much in one piece, to a pipe as well.
+// The kernel writes this much in one piece, also to a pipe.
 constexpr size_t kWholeBytes = PIPE_BUF;
 
 // The file behind one of the two descriptors, or behind both (2>&1, a terminal).
 struct File {
-  // A longer text comes in pieces to a pipe that is full, between which others may write: that
-  // takes the lock for itself. Short ones share it, and so do not wait for each other.
+  // A longer text is written to a full pipe in pieces, between which others
+  // may write: so its writer locks exclusively. Writers of short texts
+  // share the lock, and so do not wait for each other.
   pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-  // What was written last does not end a line. Relaxed: for the looks of a message only.
+  // The last output did not end a line. Relaxed: it affects only the looks of a message.
   std::atomic<bool> is_inside_line{false};
 };
 
-// Standard output's and standard error's.
+// For standard output and standard error.
 constinit File g_own_files[2];
 constinit File* g_files =
     g_own_files;  // or in the memory of a job of several processes
@@ -37,7 +38,7 @@ class Guard {
  public:
   Guard(File& file, bool is_alone) noexcept
       : file_(is_forked_child() ? nullptr : &file) {
-    if (file_ == nullptr) return;  // there its holder may not exist
+    if (file_ == nullptr) return;  // in a forked child the holder may not exist
     if (is_alone)
       ::pthread_rwlock_wrlock(&file_->lock);
     else
@@ -79,12 +80,12 @@ bool is_regular_file(int fd) noexcept {
   return is_regular[fd == STDERR_FILENO];
 }
 
-// The kernel's write(2): the one of this name is replaced by ours (runtime/interpose).
+// The kernel's write(2): libc's function of this name is replaced by ours (runtime/interpose).
 ssize_t write_some(int fd, const char* text, size_t size) noexcept {
   return ::syscall(SYS_write, fd, text, size);
 }
 
-// Returns 0 or an errno; what is left is in `text` and `size` then.
+// Returns 0 or an errno; then `text` and `size` describe what is left.
 int write_once(int fd, const char*& text, size_t& size) noexcept {
   for (;;) {
     const ssize_t written = write_some(fd, text, size);
@@ -127,7 +128,7 @@ int write(int fd, const char* text, size_t size) noexcept {
   File& file = file_of(fd);
   const bool ends_line = text[size - 1] == '\n';
   int error = 0;
-  // In a file the kernel lets one in at a time, and at a higher price than the lock here.
+  // Writes to a file are serialised by the kernel, at a higher price than by the lock here.
   if (size <= kWholeBytes && !is_regular_file(fd)) {
     const Guard shared(file, false);
     error = write_once(fd, text, size);

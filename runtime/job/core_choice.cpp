@@ -13,10 +13,10 @@ namespace {
 
 struct Count {
   int total, application, communication;
-  bool is_given;  // the user has said how many there are for communication
+  bool is_given;  // the user has said how many cores communication gets
 };
 
-// How many workers there are, whatever other jobs do: results must not depend on them.
+// The number of workers, independent of other jobs: results must not depend on those.
 Result<Count> count_workers(const CoreWish& wish, int available) {
   Count count{available, 0, wish.comm_cores, wish.comm_cores >= 0};
   if (!wish.core_list.empty()) count.total = static_cast<int>(wish.core_list.size());
@@ -53,7 +53,7 @@ Result<> check(const CoreWish& wish, int available) {
   return {};
 }
 
-// Those of `pool` with the communication cores behind the others: workers with ranks come first.
+// The cores of `pool`, with the communication cores last, because workers with ranks come first.
 std::vector<int> spread_apart(const std::vector<int>& pool, int communication) {
   const std::vector<int> picked =
       topo::spread(static_cast<int>(pool.size()), communication);
@@ -67,7 +67,8 @@ std::vector<int> spread_apart(const std::vector<int>& pool, int communication) {
   return ranks;
 }
 
-// `count` of `numbers`: the first (is_last: the last) of each of so many equal parts.
+// `count` of `numbers`: divides them into that many equal parts
+// and takes the first (is_last: the last) of each.
 std::vector<int> one_of_each_part(const std::vector<int>& numbers, int count,
                                   bool is_last) {
   std::vector<int> out;
@@ -78,9 +79,9 @@ std::vector<int> one_of_each_part(const std::vector<int>& numbers, int count,
   return out;
 }
 
-// For ranks that use several cores: each has the first of its part of the pool, and those between
-// are for its threads. Communication has cores of its own if the user said how many; else it
-// shares some of the others with the threads.
+// For ranks that use several cores: each gets the first core of its part of the pool, and the cores
+// in between are for its threads. Communication has cores of its own if the user said how many;
+// else it shares some of the others with the threads.
 std::vector<int> parts_apart(std::vector<int> pool, int application, int communication,
                              bool has_own) {
   const auto remove = [&pool](const std::vector<int>& cores) {
@@ -99,8 +100,8 @@ std::vector<int> parts_apart(std::vector<int> pool, int application, int communi
   return cores;
 }
 
-// The same for ranks that want to be far from each other: cores far apart for them, and beside
-// each of these one for communication.
+// The same for ranks that should be far from each other: cores far apart for them, and next to each
+// of these one core for communication.
 Result<std::vector<int>> scatter_apart(const topo::Machine& machine,
                                        std::vector<int> pool, int application,
                                        int communication) {
@@ -122,7 +123,8 @@ Result<std::vector<int>> scatter_apart(const topo::Machine& machine,
   return cores;
 }
 
-// So many neighbours of an ascending list, whose first and last are as near as any; the first such.
+// So many neighbours from an ascending list, with first and
+// last as close as possible; the first such set.
 std::vector<int> nearest_together(const topo::Machine& machine,
                                   const std::vector<int>& pool, size_t count) {
   size_t best = 0;
@@ -135,7 +137,7 @@ std::vector<int> nearest_together(const topo::Machine& machine,
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
-// Cores by what other jobs have there, each list ascending.
+// Cores grouped by their use by other jobs, each list ascending.
 struct Cores {
   std::vector<int> free, communication, ranks;
 
@@ -158,7 +160,7 @@ std::string list_of(std::vector<int> cores) {
   return fmt::format("{}", fmt::join(cores, ","));
 }
 
-// From a pool of cores that are all as good.
+// Picks from a pool of equally good cores.
 Result<> pick(const topo::Machine& machine, const CoreWish& wish,
               const std::vector<int>& pool, const Count& count, bool is_alone,
               CoreChoice& out) {
@@ -189,11 +191,11 @@ std::vector<int> first_cores(int count) {
   return cores;
 }
 
-// The best ones for the ranks, the next for communication.
+// The best ones for the ranks, the next ones for communication.
 void pick_in_order(const Cores& cores, const Count& count, Bind bind, CoreChoice& out) {
   for (const auto* list : {&cores.free, &cores.communication, &cores.ranks})
     out.cores.insert(out.cores.end(), list->begin(), list->end());
-  // Bound in any case: the threads of ranks, too, share the cores with other jobs.
+  // With --bind core the threads of ranks, too, share cores with other jobs.
   out.pool = bind == Bind::kCore ? first_cores(count.total) : cores.free;
   out.cores.resize(static_cast<size_t>(count.application) +
                    static_cast<size_t>(count.communication));

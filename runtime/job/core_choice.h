@@ -1,8 +1,8 @@
 #pragma once
 // CoreChoice: which cores a job's workers get, and whether they are bound to them.
 //
-// Role:      the number of workers and the order of cores come from the options; which cores these are
-//            also from what other jobs of the machine hold.
+// Role:      the number of workers and the order of cores follow from the options; which cores
+//            these are also depends on what other jobs of the machine hold.
 // Users:     runtime/job/node_job.cpp, tests.
 // Threads:   pure.
 // See also:  runtime/job/core_leases.h; docs/mpcrun.md section "Several jobs at a time".
@@ -16,7 +16,7 @@
 
 namespace mpc::job {
 
-// What other jobs have on a core.
+// What other jobs use a core for.
 struct CoreUse {
   bool has_ranks = false;
   bool has_communication = false;
@@ -24,12 +24,12 @@ struct CoreUse {
 
 struct CoreWish {
   int ranks = 1;
-  int core_count = 0;  // as in JobSpec, with the following ones
+  int core_count = 0;  // as in JobSpec, as well as the following ones
   std::vector<int> core_list;
   int comm_cores = -1;
   Bind bind = Bind::kAuto;
   Placement placement = Placement::kCompact;
-  bool has_progress = true;  // there is a use for cores that the ranks leave free
+  bool has_progress = true;  // cores that the ranks leave free have a use
   bool has_teams = false;  // ranks start threads at once (OpenMP), which use such cores
 };
 
@@ -39,17 +39,19 @@ struct CoreChoice {
   std::vector<int> pool;  // the job's cores: workers and threads of ranks may use them
   bool is_bound = true;
   bool is_shared = false;  // other jobs have ranks on some of the cores
-  std::string reason;  // for --show: what other jobs have to do with it; "": nothing
+  // For --show: how other jobs have influenced the choice; "": not at all.
+  std::string reason;
 };
 
-// Cores as the user lists them, else:
-// - alone on the machine, the first ones, those for communication evenly between the others;
-// - beside other jobs, cores where these have nothing; if those are too few, also cores where they have
-//   communication only, and then none for our own communication that was not asked for;
-// - where too few cores are left even so, as many workers as if alone, not bound: cores become free as
-//   other jobs end. Bound all the same where there is one for each core, which gains nothing by moving, and
-//   with --bind core (cores of others come last).
-// others[c]: of core c; empty: nobody is there. Errors: kArg.
+// Cores as the user lists them, otherwise:
+// - alone on the machine, the first ones, with those for communication evenly between the others;
+// - beside other jobs, cores that these do not use; if those are too few,
+//   also cores that they use only for communication, and then no cores
+//   for our own communication unless the user asked for them;
+// - if too few cores are left even so, as many workers as if alone, not bound: cores become free as
+//   other jobs end. Workers are bound anyway if there is one for each core, since moving would gain
+//   nothing, and with --bind core (cores of other jobs come last).
+// others[c]: use of core c; empty: there are no other jobs. Errors: kArg.
 Result<CoreChoice> choose_cores(const topo::Machine& machine, const CoreWish& wish,
                                 const std::vector<CoreUse>& others);
 

@@ -17,7 +17,7 @@ struct Name {
   socklen_t size = 0;
 };
 
-// The first byte of an abstract name is 0, and its length counts.
+// The first byte of an abstract name is 0, and its length is significant.
 Name name_of(int os_pu, CoreLeases::Use use) noexcept {
   Name name;
   name.address.sun_family = AF_UNIX;
@@ -44,7 +44,7 @@ CoreLeases::~CoreLeases() {
   if (probe_ >= 0) ::close(probe_);
 }
 
-// Datagram sockets connect without the other side's help, and may do so again.
+// Datagram sockets connect without the help of the other side, and may do so again.
 bool CoreLeases::is_taken(int os_pu, Use use) const noexcept {
   const Name name = name_of(os_pu, use);
   return probe_ >= 0 && ::connect(probe_, generic(name), name.size) == 0;

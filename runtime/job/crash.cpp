@@ -30,7 +30,7 @@
 #include "runtime/job/report.h"
 #include "runtime/job/report_text.h"
 
-// All that was said, for who looks at a core file.
+// The whole report, for whoever reads a core file.
 extern "C" char mpc_crash_report[32 * 1024];
 char mpc_crash_report[32 * 1024];
 
@@ -48,12 +48,12 @@ constinit FaultHook g_hooks[kMaxHooks]{};
 constinit int g_hook_count = 0;
 constinit TimerOwner g_timer_owner = nullptr;
 
-// They end a process that has no handler, without a fault of its code. Real-time signals, too.
+// These end a process without a handler although its code has no fault. Real-time signals, too.
 constexpr int kPlainSignals[] = {SIGUSR1,   SIGUSR2, SIGPIPE, SIGALRM,
                                  SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ};
 
 constinit std::atomic<bool> g_reporting{false};
-constinit std::atomic<pid_t> g_reporter{0};  // the kernel thread that makes the report
+constinit std::atomic<pid_t> g_reporter{0};  // the kernel thread that writes the report
 constinit std::atomic<const sched::Execution*> g_reporter_execution{nullptr};
 constinit ReportText g_text(mpc_crash_report, sizeof mpc_crash_report - 1);
 size_t g_written = 0;  // of g_text
@@ -76,8 +76,9 @@ bool is_rank(EndableJob& job, const void* identity) {
   return false;
 }
 
-// Who crashed. A rank may have overwritten its thread_locals, which lie at the top of its stack, or
-// act for nobody: then it is known by its stack. Null: a thread of the runtime.
+// The execution that crashed. A rank may have overwritten its thread_locals,
+// which lie at the top of its stack, or may act for no rank: then its stack
+// identifies it. Null: a thread of the runtime.
 const sched::Execution* who_runs(EndableJob& job, const void* sp) {
   const sched::Execution* self = nullptr;
   guarded(kLookMs, [&] {
@@ -90,7 +91,7 @@ const sched::Execution* who_runs(EndableJob& job, const void* sp) {
     if (execution == nullptr) continue;
     const auto stack = execution->stack();
     if (sp < stack.low || sp >= stack.low + stack.bytes) continue;
-    // In a call of the network it acts for nobody (runtime/transport/shielded_net.h).
+    // In a call of the network it acts for no rank (runtime/transport/shielded_net.h).
     if (execution->identity() == nullptr) execution->set_identity(&job.rank(r));
     self = execution;
   }
@@ -123,7 +124,7 @@ void add_who(const sched::Execution* self, int signal, const char* nobody) {
 
 void add_why(const sched::Execution& self, int signal, const siginfo_t& info,
              const void* sp) {
-  // By kill() or raise(): there is no address.
+  // Sent by kill() or raise(): there is no address.
   const bool is_fault = is_of_memory(signal) && info.si_code > 0;
   if (is_fault)
     g_text.add(FMT_STRING(" at address {}"), static_cast<const void*>(info.si_addr));
@@ -148,7 +149,7 @@ void add_why(const sched::Execution& self, int signal, const siginfo_t& info,
   }
 }
 
-// Another thread is ending the process already, and says why. Unless it is this one.
+// Waits if another thread is ending the process already, and says why. Not if it is this thread.
 void wait_for_other_end(const EndableJob& job, int status) {
   if (job.ends_here()) return;
   const timespec limit{kOtherEndS, 0};
@@ -161,7 +162,7 @@ bool wants_core_file() {
   return ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur > 0;
 }
 
-// At the return from the handler the signal comes once more, to where it came first: a
+// When the handler returns the signal comes once more, to the original place: a
 // debugger that reads the core file sees the place itself and not the report.
 void die_with_core_file(int signal, const siginfo_t& info, void* context) {
   raw::set_default(signal);
@@ -185,11 +186,11 @@ void add_frames(int signal, const siginfo_t& info, void* context) {
                    "docs/mpcrun.md.\n"));
 }
 
-// Whom a signal meets.
+// The target of a signal.
 struct Victim {
   const sched::Execution* execution;  // null: `nobody`
   const char* nobody;
-  bool is_here;  // it is what the signal interrupted: there are frames to show
+  bool is_here;  // the signal interrupted it: there are frames to show
 };
 
 Victim victim_of_fault(int, const siginfo_t&, void* context) {
@@ -207,8 +208,9 @@ Victim victim_of_plain(int signal, const siginfo_t& info, void* context) {
   const bool is_own =
       info.si_code == SI_TKILL || info.si_code == SI_USER || info.si_code == SI_QUEUE;
   if (is_own && info.si_pid != ::getpid())
-    return {nullptr, "the job", false};  // from outside
-  // The kernel tells SIGPIPE and SIGXFSZ to the thread that writes, with its own process as sender.
+    return {nullptr, "the job", false};  // sent from outside
+  // For SIGPIPE and SIGXFSZ the kernel signals the thread that
+  // writes, and names its own process as sender.
   if (info.si_code == SI_TKILL || signal == SIGPIPE || signal == SIGXFSZ)
     return {who_runs(*g_job, stack_pointer_of(context)), "a rank", true};
   return {nullptr, "a rank", false};
@@ -222,7 +224,7 @@ void report(int signal, const siginfo_t& info, void* context,
   const Victim victim = find(signal, info, context);
   const sched::Execution* const self = victim.execution;
   g_reporter_execution.store(self, std::memory_order_relaxed);
-  // What the ranks have written, or are about to, comes before the report.
+  // What the ranks have written, or are about to write, comes before the report.
   guarded(kGraceMs, [&] { job.let_others_go_on(); });
   guarded(kFlushMs, [&] { hooks::run_job_end(job); });
   add_who(self, signal, victim.nobody);
@@ -239,7 +241,7 @@ void report_and_end(int signal, const siginfo_t& info, void* context,
   leave_guarded();
   const int status = kExitSignal + signal;
   if (g_reporting.exchange(true, std::memory_order_relaxed)) {
-    // The report itself crashed, or a second thread meanwhile.
+    // The report itself has crashed, or meanwhile a second thread has.
     if (g_reporter.load(std::memory_order_relaxed) != ::gettid())
       for (;;) ::pause();
     g_text.add(FMT_STRING("; a report could not be made\n"));
@@ -258,7 +260,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   report_and_end(signal, *info, context, &victim_of_fault);
 }
 
-// Who reads mpcrun's own output has gone (mpcrun ... | head): nobody is to be told.
+// The reader of mpcrun's own output has exited (mpcrun ... | head): there is nobody to tell.
 bool has_lost_its_reader() {
   pollfd output = {STDOUT_FILENO, 0, 0};
   return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
@@ -267,7 +269,7 @@ bool has_lost_its_reader() {
 void handle_plain(int signal, siginfo_t* info, void* context) {
   if (console::is_forked_child() || (signal == SIGPIPE && has_lost_its_reader()))
     return die_with_core_file(signal, *info, context);
-  // An alarm ends with the process that has set it.
+  // An alarm ends the process in the name of the rank that has set it.
   const Rank* owner = owner_of_timer(signal, *info);
   if (owner != nullptr && owner->phase.load(std::memory_order_relaxed) >= kEnded)
     return;
@@ -295,7 +297,7 @@ void* make_signal_stack() {
   void* memory = ::mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return nullptr;  // a stack overflow is then reported by the shell only
+    return nullptr;  // then only the shell reports a stack overflow
   const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kSignalStackBytes};
   ::sigaltstack(&stack, nullptr);
   return memory;
@@ -327,7 +329,7 @@ SignalStack::~SignalStack() {
   if (memory_ == nullptr) return;
   stack_t present{};
   ::sigaltstack(nullptr, &present);
-  if (present.ss_sp == memory_) {  // else the thread has made one of its own
+  if (present.ss_sp == memory_) {  // otherwise the thread has set one of its own
     const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
     ::sigaltstack(&none, nullptr);
   }

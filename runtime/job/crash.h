@@ -36,22 +36,24 @@ class SignalStack {
   void* memory_;
 };
 
-// True from the first signal on: locks may be held by what crashed.
+// True from the first signal on: crashed threads may hold locks.
 bool is_reporting() noexcept;
-// The caller is in the handler that makes the report; whose handler that is (null: nobody's).
+// Is the caller in the handler that writes the report? And the execution that this handler runs for
+// (null: none).
 bool is_reporting_thread() noexcept;
 const sched::Execution* reporter() noexcept;
 
 // Installs the handlers and the CHECK and log prefixes. Caller: once, before ranks start.
 void install(EndableJob& job);
 
-// Which rank has set the timer of SIGALRM, SIGVTALRM or SIGPROF; null: none. Called in the signal handler.
+// The rank that has set the timer of SIGALRM, SIGVTALRM or SIGPROF;
+// null: none. Called in the signal handler.
 using TimerOwner = const Rank* (*)(int signal) noexcept;
 // Caller: a constructor function of the library.
 void set_timer_owner(TimerOwner owner) noexcept;
 
-// What a layer above knows about an address that the calling thread could not access: adds
-// words such as ", copying to the buffer of rank 1's MPI_Recv", if it was for another rank.
+// What an upper layer knows about an address that the calling thread could not access: adds
+// words such as ", copying to the buffer of rank 1's MPI_Recv", if the access was for another rank.
 // Called in the signal handler, guarded: it may crash, and must not wait.
 using FaultHook = void (*)(const void* address, ReportText& text);
 // Caller: a constructor function of the library.

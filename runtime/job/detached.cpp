@@ -19,7 +19,7 @@
 namespace mpc::job {
 namespace {
 
-constexpr size_t kStackBytes = 256 << 10;  // of the process between the two
+constexpr size_t kStackBytes = 256 << 10;  // of the intermediate process
 
 struct Task {
   const char* path;
@@ -30,8 +30,9 @@ struct Task {
   int process_fd = -1;
 };
 
-// The process between the two: it has this one's memory and descriptors, and ends at once, so that the one it
-// has started is the system's. It opens the descriptor while it is the parent: nobody else has the number then.
+// The intermediate process: it has this one's memory and descriptors, and exits at once, so that
+// the system adopts the process that it has started. It opens the descriptor while it is the
+// parent: no other process has the number then.
 int start_and_end(void* argument) {
   Task& task = *static_cast<Task*>(argument);
   pid_t child = -1;
@@ -48,7 +49,8 @@ int start_and_end(void* argument) {
   return 0;
 }
 
-// It ends without a signal (none in the flags), and only who asks for such children finds it: __WCLONE.
+// It ends without a signal (none in the flags), and only a caller
+// that asks for such children finds it: __WCLONE.
 Result<> run_between(Task& task) {
   void* const stack = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -88,7 +90,7 @@ Result<wireup::OwnedFd> start_detached(const std::string& path,
   Task task{path.c_str(), argv.data(), &actions, &attributes};
   Result<> started;
   {
-    const sched::AsNobody nobody;  // it is no child of a rank's
+    const sched::AsNobody nobody;  // it is not a child of a rank
     const WithoutSignals blocked;  // a handler of the program's would run in both
     started = run_between(task);
   }

@@ -1,9 +1,9 @@
 #pragma once
-// EndableJob: a job that something else than its ranks may end.
+// EndableJob: a job that can be ended from outside its ranks.
 //
-// Role:      what crash reports and the thread for signals need of the job that they end.
+// Role:      the part of a job that crash reports and the signal thread need to end it.
 // Users:     runtime/job (crash, signals, node_job).
-// Threads:   as each function says.
+// Threads:   see each function.
 // See also:  runtime/job/ending.h; docs/mpcrun.md (the end of a job).
 
 #include <string>
@@ -14,18 +14,19 @@ namespace mpc::job {
 
 class EndableJob : public Job {
  public:
-  // abort() in two steps: the second may wait for others, and wants a thread that holds no lock.
+  // abort() in two steps: the second may wait for others, and needs a thread that holds no lock.
   // Caller: the SignalThread.
   virtual bool request_end(int exit_code, const std::string& message) noexcept = 0;
   [[noreturn]] virtual void finish() = 0;
-  // For reports that make their text and end the process themselves. False: somebody does so
-  // already. Caller: any, signal handlers too.
+  // For reports that write their text and end the process themselves. False: another thread does so
+  // already. Caller: any, also signal handlers.
   virtual bool claim_end() noexcept = 0;
   // Is the calling thread the one that ends the process?
   virtual bool ends_here() const noexcept = 0;
-  // Before everything is flushed: the other ranks have job.grace_ms. Caller: who ends the process.
+  // Before everything is flushed: the other ranks have job.grace_ms.
+  // Caller: the thread that ends the process.
   virtual void let_others_go_on() = 0;
-  // What comes behind a report: counters, the profile, the file of --trace.
+  // Output that follows a report: counters, the profile, the file of --trace.
   virtual void last_words() noexcept = 0;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
-// Ending: what ends a job before its ranks have ended, and how long the others may go on.
+// Ending: how a job ends before its ranks have ended, and how long the others may go on.
 //
-// Role:      keeps the first report, whose status and message are the job's, and statuses of
-//            ranks that failed when nobody needed them any more (after MPI_Finalize).
+// Role:      stores the first report, whose status and message are the job's, and statuses of
+//            ranks that failed when no other rank needed them any more (after MPI_Finalize).
 // Users:     runtime/job/node_job.cpp.
-// Threads:   request(), note_failure() and note_refusal() any, a crash's signal handler included; the rest by
-//            the thread that ends the process.
+// Threads:   request(), note_failure() and note_refusal() any, also a crash's signal handler; the
+//            others by the thread that ends the process.
 // See also:  docs/mpcrun.md (the end of a job).
 
 #include <atomic>
@@ -16,38 +16,38 @@ namespace mpc::job {
 
 class Ending {
  public:
-  // The job is to end. True for the first caller; the others are too late. `message`, which may
-  // be null (the regular end), is not copied: the heap may be what is broken.
+  // Requests the end of the job. True for the first caller; the others are too late. `message`,
+  // which may be null (the regular end), is not copied: the heap may be what is broken.
   bool request(int status, const std::string* message, bool with_grace) noexcept;
   bool is_requested() const noexcept {
     return state_.load(std::memory_order_relaxed) != kRunning;
   }
 
-  // A rank ended with this status, and the job goes on. The first one counts.
+  // A rank ended with this status, and the job continues. The first call counts.
   void note_failure(int status, const std::string& message);
-  // The same for a job that would end with 0: any other status comes before this one.
+  // The same for a job that would end with 0: any other status takes precedence.
   void note_refusal(int status, const std::string& message);
 
-  // Asked to end, rather than all ranks at their end.
+  // True if the end was requested, false if all ranks have reached theirs.
   bool is_abort() const noexcept {
     return state_.load(std::memory_order_acquire) == kRequested && message_ != nullptr;
   }
-  // Of the request, or of the failure that was noted before it.
+  // The status of the request, or of the failure that was noted before it.
   int status() const noexcept;
-  // Everything that is to be said, a line or more each.
+  // All messages to be printed, each of one or more lines.
   std::string messages() const;
 
   // How long the other ranks may go on at most.
   uint64_t grace_ns() const noexcept;
 
  private:
-  // Who moves it: kRunning -> kClaimed -> kRequested, request().
+  // request() moves it: kRunning -> kClaimed -> kRequested.
   enum State : int { kRunning, kClaimed, kRequested };
   std::atomic<int> state_{kRunning};
   int status_ = 0;
   bool has_grace_ = false;
   const std::string* message_ = nullptr;
-  // kRunning -> kClaimed -> kRequested, by Ending::note().
+  // Ending::note() moves it: kRunning -> kClaimed -> kRequested.
   struct Note {
     std::atomic<int> state{kRunning};
     int status = 0;

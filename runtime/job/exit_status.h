@@ -1,5 +1,5 @@
 #pragma once
-// ExitStatus: with which statuses a job ends, apart from its ranks' own.
+// ExitStatus: the statuses with which a job ends, apart from its ranks' own.
 //
 // Role:      one list for the runtime and the launcher.
 // Users:     runtime/job, runtime/interpose, tools.

@@ -1,8 +1,8 @@
 #pragma once
 // GrowingTable: slots by index that stay where they are while the table grows.
 //
-// Role:      what is known of ranks that are spawned while others run: these read it without a lock,
-//            crash handlers too.
+// Role:      data about ranks that are spawned while others run: the others read it without a lock,
+//            also crash handlers.
 // Users:     runtime/job.
 // Threads:   grow() one at a time; slot() and size() any.
 // See also:  docs/design/0033-spawn.md.
@@ -27,30 +27,30 @@ class GrowingTable {
     for (auto& block : blocks_) delete[] block.load(std::memory_order_relaxed);
   }
 
-  // Slots [0, count) are there afterwards; a table does not shrink.
+  // Afterwards slots [0, count) exist; a table does not shrink.
   void grow(size_t count) {
     for (size_t first = 0, b = 0; first < count; first += kFirst << b++)
       if (blocks_[b].load(std::memory_order_relaxed) == nullptr)
-        // release pairs with slot(): the slots are null.
+        // Release pairs with slot(): the slots are null.
         blocks_[b].store(
             new std::atomic<T*>[kFirst << b] {}, std::memory_order_release);
     if (count > size()) size_.store(count, std::memory_order_release);
   }
   size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
-  // Caller: who knows that index < size(). Order: that of the operation on the slot.
+  // Caller: knows that index < size(). Order: that of the operation on the slot.
   std::atomic<T*>& slot(size_t index) const noexcept {
-    // Block b has kFirst << b slots, behind the kFirst * (2^b - 1) of those before it.
+    // Block b has kFirst << b slots, after the kFirst * (2^b - 1) slots of the blocks before it.
     const size_t turn = index / kFirst + 1;
     const auto b = static_cast<size_t>(std::bit_width(turn)) - 1;
     // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): turn > 0, so b is small
     const size_t first = kFirst * ((size_t{1} << b) - 1);
     return blocks_[b].load(std::memory_order_acquire)[index - first];
   }
-  // Null: nothing is there. acquire pairs with put().
+  // Null: the slot is empty. Acquire pairs with put().
   T* get(size_t index) const noexcept {
     return index < size() ? slot(index).load(std::memory_order_acquire) : nullptr;
   }
-  // Caller: the slot is there, and empty.
+  // Caller: the slot exists, and is empty.
   void put(size_t index, std::unique_ptr<T> object) noexcept {
     slot(index).store(object.release(), std::memory_order_release);
   }

@@ -12,7 +12,7 @@
 namespace mpc::job {
 namespace {
 
-// The compiler's setjmp: libc's longjmp looks at the thread's control block, which lies at the top
+// The compiler's setjmp: libc's longjmp reads the thread's control block, which lies at the top
 // of a rank's stack and may be overwritten.
 void* g_way_back[5];
 constinit std::atomic<pid_t> g_inside{
@@ -20,8 +20,8 @@ constinit std::atomic<pid_t> g_inside{
 int g_timer = 0;
 bool g_has_timer = false;
 
-// A timer of this thread: an alarm might meet another one. By system calls: what a rank makes
-// by the functions of libc is its own.
+// A timer of this thread, because an alarm might hit another one. By system calls, because timers
+// that a rank creates by libc's functions belong to the rank.
 void make_timer() noexcept {
   raw::set_handler(SIGALRM, [](int, siginfo_t*, void*) { leave_guarded(); });
   raw::unblock(SIGALRM);

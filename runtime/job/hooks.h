@@ -1,5 +1,5 @@
 #pragma once
-// Hooks: the functions that upper layers want called at the start and the end of ranks.
+// Hooks: functions of upper layers that are called at the start and the end of ranks.
 //
 // Role:      the upcalls of runtime/job, in fixed tables: no allocation, one order (hook_order.h).
 // Users:     runtime/job only; others register through Job::at_rank_start and friends.

@@ -6,7 +6,7 @@
 namespace mpc::job {
 namespace {
 
-// Never destroyed: ranks' threads may ask until the process has ended.
+// Never destroyed: ranks' threads may use it until the process has ended.
 HostMap& own_map() noexcept {
   static auto* const map = new HostMap;
   return *map;

@@ -1,9 +1,9 @@
 #pragma once
 // HostMap: the hosts of a job, and which of them each process runs on.
 //
-// Role:      answers "are these two on one host?": memory can be shared there, and there is one clock.
-// Users:     runtime/job (makes it), runtime/message, mpi.
-// Threads:   any, once made.
+// Role:      answers "are these two on one host?": if so they can share memory, and have one clock.
+// Users:     runtime/job (creates it), runtime/message, mpi.
+// Threads:   any, once it is created.
 // See also:  runtime/job/card.h (host_identity), runtime/job/process_map.h.
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace mpc::job {
 class HostMap {
  public:
   HostMap() = default;  // one host
-  // Of each process: something that is the same on one host, and there only.
+  // For each process a value that is the same on one host, and only there.
   explicit HostMap(const std::vector<uint64_t>& identities);
 
   int hosts() const noexcept { return hosts_; }
@@ -29,7 +29,7 @@ class HostMap {
   std::vector<int> host_of_;  // empty: there is one
 };
 
-// That of the job of this process.
+// The map of this process's job.
 const HostMap& host_map() noexcept;
 // Caller: the main thread, before a rank starts.
 void set_host_map(HostMap map);

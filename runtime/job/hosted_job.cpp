@@ -22,10 +22,11 @@
 namespace mpc::job {
 namespace {
 
-constinit HostedJob* g_hosted = nullptr;  // when it has started, as long as the process
+// Set when it has started; lives as long as the process.
+constinit HostedJob* g_hosted = nullptr;
 
-// Before what libraries do at exit that the network needs; handlers that the program has registered since
-// MPI_Init come first.
+// Runs before those exit handlers of libraries that the network needs; handlers that the program
+// has registered since MPI_Init run first.
 void at_exit(int status, void*) {
   if (g_hosted != nullptr) g_hosted->process_exits(status & 0xff);
 }
@@ -62,7 +63,7 @@ Result<> HostedJob::start() {
     wireup_->on_loss([](int process) { losses::announce(process); });
   }
   if (size() > 1) MPC_TRY(meet_others());
-  const WithoutSignals during;  // they are for the threads of the program
+  const WithoutSignals during;  // signals are for the program's threads
   MPC_TRY(start_scheduler());
   wireup_->on_order([this](wireup::Order order) { obey(order); });
   MPC_TRY(hooks::run_job_start(*this));
@@ -91,7 +92,7 @@ Result<> HostedJob::meet_others() {
   return {};
 }
 
-// The rank itself polls while it waits; the worker does while the rank computes, or sleeps.
+// The rank itself polls while it waits; the worker polls while the rank computes or sleeps.
 Result<> HostedJob::start_scheduler() {
   sched::SchedulerConfig config;
   config.cores = {0};
@@ -122,7 +123,7 @@ void HostedJob::abort(int exit_code, const std::string& message) {
   ::_exit(exit_code);
 }
 
-// The others may go on without this process: then it is its end, and nobody else's.
+// The others may continue without this process: then only this process ends.
 void HostedJob::die(int exit_code, const std::string& message) {
   if (!wireup_->goes_on()) abort(exit_code, message);
   hooks::run_job_end(*this);
@@ -141,7 +142,7 @@ void HostedJob::note_refusal(int exit_code, const std::string& message) {
 
 void HostedJob::end_rank(int status) { std::exit(status); }
 
-// The status is the shim's to tell, which sees the end of the whole command.
+// The shim reports the status, because it sees the end of the whole command.
 void HostedJob::process_exits(int status) {
   if (::getpid() != process_) return;
   const int phase = rank_.phase.load(std::memory_order_relaxed);
@@ -152,13 +153,13 @@ void HostedJob::process_exits(int status) {
             : fmt::format("{} exited with status {} without calling MPI_Finalize; the "
                           "job is ended",
                           who(), status));
-  if (phase == kBeforeInit && status != 0) return;  // nobody waits for that one
+  if (phase == kBeforeInit && status != 0) return;  // no process waits for this one yet
   leave_together();
 }
 
-// As a NodeJob does: nobody leaves as long as others may want something of this process.
+// Like a NodeJob: no process exits while others may need it.
 void HostedJob::leave_together() {
-  is_leaving_.store(true, std::memory_order_seq_cst);  // obey() looks
+  is_leaving_.store(true, std::memory_order_seq_cst);  // obey() reads it
   hooks::run_rank_end(rank_);
   rank_.phase.store(kEnded, std::memory_order_release);
   wireup_->leave();
@@ -168,7 +169,7 @@ void HostedJob::leave_together() {
   hooks::run_job_end(*this);
 }
 
-// On the thread that listens to the launcher.
+// Called on the thread that listens to the launcher.
 void HostedJob::obey(wireup::Order order) {
   if (order == wireup::Order::kAskTable)
     return give_table(*this, [this](const std::string& table) {

@@ -1,5 +1,6 @@
 #pragma once
-// HostedJob: the job as a process sees it that is a rank itself, with all that a process has of its own.
+// HostedJob: the job in a process that is itself a rank, with
+// everything that a process has of its own.
 //
 // Role:      MPI_Init of a program that mpcrun --ranks-per-process 1 has started: its kernel threads act for
 //            the rank, as in a singleton; the other ranks live in other processes. One worker without
@@ -57,7 +58,7 @@ class HostedJob final : public Job {
   std::string who() const;
 
   const std::unique_ptr<wireup::Wireup> wireup_;
-  const int process_;  // its number: children of fork() are not the rank
+  const int process_;  // the process id: children of fork() are not the rank
   Rank rank_;
   std::string program_;
   std::unique_ptr<sched::Scheduler> scheduler_;
@@ -66,7 +67,7 @@ class HostedJob final : public Job {
   uint64_t start_ns_ = 0;
 };
 
-// The calling process takes its rank's seat, and meets the others; if it cannot it says why, and ends.
+// The calling process becomes its rank, and meets the others; if it cannot, it says why, and exits.
 // Hooks of the rank have not run yet. Ownership: lives until the process ends.
 Job* create_hosted();
 

@@ -13,7 +13,7 @@ thread_local constinit bool t_is_nobodys = false;
 
 }  // namespace
 
-// The variable is taken out of the environment later.
+// The variable is removed from the environment later.
 bool is_hosted_process() noexcept {
   static constinit std::atomic<int> is_hosted{-1};
   int known = is_hosted.load(std::memory_order_relaxed);

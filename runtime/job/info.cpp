@@ -15,7 +15,7 @@ namespace {
 
 using SettingList = std::vector<mpc::SettingBase*>;
 
-// All, those whose names begin with `name`, or none.
+// All settings, those whose names begin with `name`, or none.
 SettingList settings_called(std::string_view name) {
   SettingList all = mpc::Settings::all();
   std::erase_if(all, [&](const mpc::SettingBase* s) {

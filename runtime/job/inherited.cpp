@@ -7,8 +7,8 @@
 namespace mpc::job::inherited {
 namespace {
 
-// Programs that close "all" descriptors up to the limit must not take minutes: what Linux
-// allows by default (fs.nr_open), where the hard limit is no limit.
+// Programs that close "all" descriptors up to the limit must not take minutes: this is what Linux
+// allows by default (fs.nr_open), used where the hard limit is unlimited.
 constexpr rlim_t kMostFiles = rlim_t{1} << 20;
 constexpr int kTaken[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};  // see SignalThread
 

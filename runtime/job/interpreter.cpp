@@ -24,12 +24,13 @@ namespace {
 using loader::ElfFile;
 
 constexpr std::string_view kDigits = "0123456789";
-// Interpreters whose library has all but main(); tools/interpreter knows the same entries.
+// Interpreters whose library contains everything except main();
+// tools/interpreter knows the same entries.
 struct Kind {
   std::string_view name;     // of the program, before its version
   std::string_view so_name;  // how the name of its library begins
   const char* entry;
-  const char* asks;  // prints the path of the program that runs it
+  const char* asks;  // code that prints the path of the interpreter that runs it
 };
 constexpr Kind kKinds[] = {
     {"python", "libpython", "Py_BytesMain", "import sys; print(sys.executable)"},
@@ -72,7 +73,7 @@ std::string runner_path() {
   return folder_of(info.dli_fname) + "/mpc/mpcinterpreter";
 }
 
-// What a command writes to standard output; "": it failed.
+// The standard output of a command; "": it failed.
 std::string output_of(const std::vector<std::string>& command,
                       const std::vector<std::string>& environment) {
   std::vector<char*> argv, envp;
@@ -107,8 +108,8 @@ std::string output_of(const std::vector<std::string>& command,
   return status == 0 ? text.substr(0, text.find('\n')) : "";
 }
 
-// The file that the dynamic linker would take if the interpreter is linked with its library; else the
-// one of the same installation, by its name. "": there is none.
+// The file that the dynamic linker would load if the interpreter is linked with its library; else
+// the one of the same installation, by its name. "": there is none.
 std::string find_library_of(const ElfFile& program, const Kind& kind) {
   for (const std::string& name : program.needed())
     if (name.starts_with(kind.so_name))
@@ -134,7 +135,7 @@ Error has_no_library(const ElfFile& program, const Kind& kind) {
                   loader::kOwnProcess)};
 }
 
-// A version manager's python3 is a script that looks for the right one: it is asked which.
+// A version manager's python3 is a script that searches for the right one: it is asked which.
 Result<> ask_script(Start& start, const Kind& kind,
                     const std::vector<std::string>& environment) {
   std::string executable;
@@ -150,7 +151,7 @@ Result<> ask_script(Start& start, const Kind& kind,
   return {};
 }
 
-// Takes the library in place of the program.
+// Uses the library in place of the program.
 Result<> take_library(Start& start, const Kind& kind,
                       const std::vector<std::string>& environment) {
   if (!head_of_script(start.path).empty())
@@ -158,7 +159,7 @@ Result<> take_library(Start& start, const Kind& kind,
   start.image = start.path;
   auto program = ElfFile::open(start.file);
   if (!program || loader::format_version(**program) != 0)
-    return {};  // what is wrong with it, the loader says; mpcc's are programs of ranks
+    return {};  // the loader says what is wrong; mpcc's programs run as they are
   const std::string path = find_library_of(**program, kind);
   if (path.empty()) return has_no_library(**program, kind);
   auto library = ElfFile::open(path);

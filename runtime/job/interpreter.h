@@ -1,9 +1,10 @@
 #pragma once
-// Interpreter: what a rank's program is when the command line names python3, or a script.
+// Interpreter: the program of a rank when the command line names python3, or a script.
 //
-// Role:      a distribution's interpreter is linked for a fixed address, or keeps to itself what ranks
-//            must have copies of. The library of the same interpreter can be copied: the rank's program is
-//            then a small one of ours (tools/interpreter), with that library preloaded.
+// Role:      a distribution's interpreter is linked for a fixed address, or contains itself what
+//            ranks must have copies of. The library of the same interpreter can be copied: the
+//            rank's program is then a small one of ours (tools/interpreter), with that library
+//            preloaded.
 // Users:     runtime/job/node_job.cpp.
 // Threads:   before ranks start.
 // See also:  docs/python.md, docs/design/0029-python.md.
@@ -19,21 +20,23 @@ namespace mpc::job {
 
 // What to start for one program of the command line.
 struct Start {
-  std::string path;                    // by which it was found
+  std::string path;                    // the path under which it was found
   std::string file;                    // without links, as /proc/PID/exe shows it
   std::vector<std::string> arguments;  // with argv[0]
   std::string image;                   // the file that each rank has a copy of
-  std::vector<std::string> libraries;  // that come before those of the image
+  std::vector<std::string> libraries;  // preloaded before those of the image
 };
 
-// Any program: most start as they are. Errors: kNotFound; kImage (an interpreter without a library: the
-// reason, and the way out).
+// Works for any program: most start as they are. Errors: kNotFound; kImage (an interpreter without
+// a library: the reason, and what to do).
 Result<Start> find_start(const AppSpec& app,
                          const std::vector<std::string>& environment);
 
-// Is this the name, or the path, of one whose library we know: python3, python3.11d, tclsh8.6?
+// Is this the name, or the path, of an interpreter whose library
+// we know: python3, python3.11d, tclsh8.6?
 bool is_interpreter(std::string_view path);
-// The file name of the library of python3.11, of which nothing but the name is known; "": it does not say.
+// The file name of the library of python3.11, of which only
+// the name is known; "": the name does not say.
 std::string library_of_interpreter(std::string_view path);
 
 }  // namespace mpc::job

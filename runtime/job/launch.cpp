@@ -36,13 +36,13 @@ int exit_status_of(Errc code) {
   }
 }
 
-// What the libraries behind several processes do at exit() is not for us to wait for.
+// The process must not wait for what the libraries behind several processes do at exit().
 int end_process(int status, wireup::Wireup& wireup) {
   if (wireup.has_launcher()) ::_exit(wireup.end_together(status));
   return status;
 }
 
-// Several processes fail alike: their launcher says it once.
+// Several processes fail in the same way: their launcher prints it once.
 int report(const Error& error, wireup::Wireup* wireup) {
   const int status = exit_status_of(error.code);
   if (wireup != nullptr && wireup->has_launcher()) {
@@ -76,7 +76,7 @@ int show(NodeJob& job) {
   return end_process(0, *job.wireup());
 }
 
-// As show(), for a job that runs.
+// Like show(), for a job that runs.
 Result<> report_if_asked(NodeJob& job) {
   if (!report_placement.get()) return {};
   const auto text = job.describe();
@@ -101,7 +101,7 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   set_spawner(spec.spawner);
   auto connected = mpc::wireup::Wireup::connect(
       {spec.processes, spec.timeout_seconds, &console::say});
-  // What a launcher's library keeps until exit() is not for us to free.
+  // What a launcher's library holds until exit() is not ours to free.
   if (!connected) ::_exit(report(connected.error(), nullptr));
   mpc::wireup::Wireup* const wireup = connected->get();
   console::share(wireup->console_memory());
@@ -124,6 +124,6 @@ int mpc_run_job(const mpc::job::JobSpec& spec) {
   const bool is_whole = mpc::trace::TraceFile::write() && job->has_whole_records();
   if (!status) return report(status.error(), wireup);
   std::fflush(nullptr);
-  // No destructors of program copies: their ranks ran them.
+  // No destructors of program copies: their ranks have run them.
   ::_exit(wireup->end_together(*status == 0 && !is_whole ? kExitOutput : *status));
 }

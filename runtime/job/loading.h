@@ -1,8 +1,9 @@
 #pragma once
-// Loading: what a user is told when a program kills the process while it is loaded.
+// Loading: what the user is told if a program kills the process while it is being loaded.
 //
 // Role:      the dynamic linker, and what it calls in the program (indirect functions), crash
-//            on files whose damage no check has found. That is the file's fault, and said so.
+//            on files whose damage no check has found. That is the
+//            file's fault, and the message says so.
 // Users:     runtime/job/node_job.cpp.
 // Threads:   one, before there are others.
 // See also:  runtime/loader/integrity.h, which finds most damage before; runtime/job/crash.h for
@@ -15,8 +16,8 @@
 
 namespace mpc::job {
 
-// As long as it lives, a crash names the program and ends the process with this status. One at a
-// time.
+// While this object lives, a crash names the program and ends the
+// process with this status. One object at a time.
 class Loading {
  public:
   Loading(const std::string& program, int status) noexcept;

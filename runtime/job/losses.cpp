@@ -10,7 +10,7 @@ constinit std::atomic<int> g_count{0};
 
 namespace {
 
-// Of survive(); they stay until the end of the process.
+// Set by survive(); these exist until the end of the process.
 constinit int g_processes = 0;
 constinit std::unique_ptr<std::atomic<bool>[]> g_is_lost;  // by process
 constinit std::unique_ptr<int[]> g_order;
@@ -42,7 +42,7 @@ void note(int process) noexcept {
     return;
   const int count = g_count.load(std::memory_order_relaxed);  // one writer
   g_order[static_cast<size_t>(count)] = process;
-  // release pairs with any(): the two lines above.
+  // Release pairs with any(): the two lines above.
   g_count.store(count + 1, std::memory_order_release);
 }
 

@@ -1,9 +1,10 @@
 #pragma once
-// Losses: which processes of the job have died, where the others go on (mpcrun --on-fail notify).
+// Losses: which processes of the job have died, if the others continue (mpcrun --on-fail notify).
 //
-// Role:      the launcher's word, kept for all layers above: who is lost, in which order.
+// Role:      the launcher's reports, stored for all layers above:
+//            which processes are lost, in which order.
 // Users:     runtime/job (hosted_job) writes; runtime/message, nbc/engine and mpi ask.
-// Threads:   any; note() the thread that hears orders.
+// Threads:   any; note() the thread that receives orders.
 // See also:  docs/design/0040-losses.md; runtime/message/losses.h (what follows from a loss).
 
 #include <atomic>
@@ -11,15 +12,15 @@
 
 namespace mpc::job::losses {
 
-// So many processes have died, and this one goes on. Written by note(), release.
+// The number of processes that have died while this one continues. Written by note(), release.
 [[gnu::visibility("hidden")]] extern std::atomic<int> g_count;
 
-// The job has so many processes, and goes on when one dies. Caller: the thread that starts the job,
-// before its network is opened.
+// The job has so many processes, and continues when one dies. Caller: the thread that starts the
+// job, before its network is opened.
 void survive(int processes);
 bool are_survived() noexcept;
 
-// Order: acquire; what is_lost() says is at least as new. Cost: a load.
+// Order: acquire; is_lost() is at least as new. Cost: a load.
 inline bool any() noexcept {
   return g_count.load(std::memory_order_acquire) != 0;  // pairs with note()
 }
@@ -27,11 +28,11 @@ bool is_lost(int process) noexcept;
 // In the order in which they died, which is the same in all processes.
 std::vector<int> all();
 
-// This process has died. A second time nothing happens. Caller: after survive().
+// This process has died. A second call has no effect. Caller: after survive().
 void note(int process) noexcept;
 
-// Called on the thread that hears orders, before note(), which is the handler's to call when the last
-// messages of the dead have come. Caller: as survive(). Null: there is nobody.
+// Called on the thread that receives orders, before note(). The handler calls note() when the last
+// messages of the dead have come. Caller: as survive(). Null: no handler.
 using Handler = void (*)(int process);
 void on_loss(Handler handler) noexcept;
 void announce(int process);

@@ -38,7 +38,7 @@ struct RankRun {
 namespace {
 
 const char* const kAllocators[] = {"rank", "system"};
-// tools/mpcrun/heap.cpp reads it, before this library is there.
+// tools/mpcrun/heap.cpp reads it, before this library is loaded.
 EnumSetting allocator_setting{"job.allocator", 0, kAllocators, 2,
                               "Where ranks allocate: rank (each from memory of its "
                               "own, with huge pages for large arrays, "
@@ -76,7 +76,7 @@ int NodeJob::worker_of(int world_rank) const noexcept {
   return index < worker_of_.size() ? worker_of_[index] : spawned(world_rank).worker;
 }
 
-// Without its image.
+// Creates it without its image.
 Result<NodeJob::Program> NodeJob::make_program(const AppSpec& wanted, Start* start) {
   Program program;
   program.environment = merged_environment(wanted);
@@ -140,7 +140,7 @@ Result<> NodeJob::prepare() {
   return tell_others();
 }
 
-// What the user asks for here is given or refused; what the shell's limit says is a wish.
+// A size that the user asks for here is granted or refused; the shell's limit is only a wish.
 size_t NodeJob::stack_bytes() const {
   const bool is_given =
       spec_.stack_bytes != 0 && spec_.stack_bytes != sched::kUnlimitedStack;
@@ -232,19 +232,20 @@ void NodeJob::rank_ended(Rank& rank, int status) {
   }
   if (phase == kBeforeInit) check_spawned_end(rank);
   if (phase == kInMpi && rank.world_size > 1) {
-    // The others may wait for this rank for ever: MPI-4.1 section 11.2.2 wants MPI_Finalize.
+    // The others may wait for this rank forever: MPI-4.1 section 11.2.2 requires MPI_Finalize.
     abort(1, who + " ended without calling MPI_Finalize; the job is ended");
   }
-  // After MPI_Finalize nobody waits for it, and the others may be writing their results.
+  // After MPI_Finalize no rank waits for it, and the others may be writing their results.
   if (status != 0)
     note_failure(status, fmt::format("{} exited with status {}", who, status));
-  // Before the mailboxes go: an item wakes other ranks after it has completed what they wait for.
+  // Before the mailboxes are destroyed: an item wakes other ranks
+  // after it has completed what they wait for.
   if (rank.progress != nullptr) rank.progress->stop();
   hooks::run_rank_end(rank);
   rank.phase.store(kEnded, std::memory_order_release);
 }
 
-// What assert(), error() and warn() of the program print; libc has one name for all ranks.
+// The name that assert(), error() and warn() of the program print; libc has one for all ranks.
 void name_process_after(const std::string& path) {
   static std::string name;
   name = path;
@@ -264,7 +265,7 @@ Result<> NodeJob::spawn_ranks() {
       return {spawned.error().code, fmt::format("rank {} of {}: {}", rank->world_rank,
                                                 size(), spawned.error().message)};
     }
-    // relaxed: the ranks see it by release(); a report only compares it, see describe().
+    // Relaxed: the ranks see it by release(); a report only compares it, see describe().
     std::atomic_ref(rank->execution).store(*spawned, std::memory_order_relaxed);
   }
   return {};
@@ -299,10 +300,12 @@ Result<int> NodeJob::run() {
   auto scheduler = sched::Scheduler::start(config);
   MPC_TRY(scheduler);
   scheduler_ = std::move(*scheduler);
-  // Who waits for ranks of another process is known to who opens the network: runtime/message/job_watch.h.
+  // The code that opens the network knows who waits for ranks
+  // of another process: runtime/message/job_watch.h.
   if (!has_other_processes()) {
     scheduler_->set_quiescence_handler([this] {
-      // Ranks that wait for the job's end are no deadlock; what waits for them sees it itself.
+      // Ranks that wait for the job's end are no deadlock; the
+      // code that waits for them notices itself.
       if (!is_ending()) abort(kExitDeadlock, deadlock_report(table_of(*this)));
     });
   }

@@ -1,5 +1,5 @@
 #pragma once
-// NodeJob: the ranks of one process as its user-level threads: all of the job, or some.
+// NodeJob: runs the ranks of one process as user-level threads: all ranks of the job, or some.
 //
 // Role:      loads a private copy of its program for each rank, places the ranks on workers,
 //            runs them, and ends the job in one way whatever happens.
@@ -36,19 +36,20 @@ struct Start;
 // node_job_end.cpp, node_job_processes.cpp, node_job_records.cpp, node_job_spawn.cpp and node_job_text.cpp.
 class NodeJob final : public EndableJob {
  public:
-  // Of a job of several processes this is the part of one.
+  // In a job of several processes this object is the part in one of them.
   NodeJob(const JobSpec& spec, std::unique_ptr<wireup::Wireup> wireup);
   ~NodeJob() override;
 
   // Checks the programs, chooses cores, starts workers. Errors: kNotFound, kPermission,
   // kImage (exit statuses 127, 126, 126), others: kExitLaunch.
   Result<> prepare();
-  // The placement and settings as `mpcrun --show` prints them; of all processes, and only the
-  // first one says it. Errors: kSystem.
+  // The placement and settings as `mpcrun --show` prints them, for all processes; only the
+  // first one prints it. Errors: kSystem.
   Result<std::string> describe();
-  // --trace, --profile, --counters: makes the files, begins to count. Errors: kArg with the reason.
+  // For --trace, --profile, --counters: creates the files, begins
+  // to count. Errors: kArg with the reason.
   Result<> open_records();
-  // All of them could be written.
+  // True if all of them could be written.
   bool has_whole_records() const noexcept { return has_whole_records_; }
   // Runs all ranks to their end; returns the exit status of the job.
   Result<int> run();
@@ -95,20 +96,21 @@ class NodeJob final : public EndableJob {
   struct Program {
     int first_rank = 0;                    // of the job
     RankRange local;                       // its ranks in this process
-    std::shared_ptr<loader::Image> image;  // null: there are none
-    std::string path;                      // by which it was found
+    std::shared_ptr<loader::Image> image;  // null: the program has no ranks here
+    std::string path;                      // the path under which it was found
     std::string file;                      // absolute
     std::vector<std::string> arguments;    // with argv[0]
     std::vector<std::string> environment;
-    std::vector<std::string> libraries;  // of the interpreter that it is
+    std::vector<std::string> libraries;  // of the interpreter, if it is one
     bool has_team = false;               // its ranks start threads by OpenMP
-    std::string working_directory;       // of spawned ranks; "": the job's
+    std::string working_directory;       // for spawned ranks; "": the job's
   };
   struct Spawned {
     Rank rank;
     int worker = 0;
     World world;
-    bool is_called_off = false;  // before it began: others could not be started
+    // Cancelled before it began: others could not be started.
+    bool is_called_off = false;
     std::unique_ptr<sched::ProgressThread> progress;
   };
 
@@ -176,7 +178,7 @@ class NodeJob final : public EndableJob {
   const std::unique_ptr<wireup::Wireup> wireup_;
   std::unique_ptr<topo::Machine> machine_;
   CoreChoice choice_;
-  CoreLeases leases_;  // until the process ends
+  CoreLeases leases_;  // held until the process ends
   std::vector<std::vector<int>>
       shares_;  // of the workers with ranks, if these are bound
   sched::ProgressCores::Config progress_config_;
@@ -184,18 +186,18 @@ class NodeJob final : public EndableJob {
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<int> worker_of_;  // of the ranks of this process
   std::vector<int> place_of_;   // of all ranks; empty: as worker_of_
-  // What spawn() has added: behind programs_ and ranks_ in the order of numbers.
-  std::mutex spawning_;  // one at a time
+  // Added by spawn(): after programs_ and ranks_ in the order of numbers.
+  std::mutex spawning_;  // one spawn at a time
   GrowingTable<Program> spawned_programs_;
   GrowingTable<Spawned> spawned_ranks_;
-  // Progress threads refer to their cores; both outlive the scheduler, whose end waits for
+  // Progress threads refer to their cores; both outlive the scheduler, whose destructor waits for
   // all user-level threads.
   std::unique_ptr<sched::ProgressCores> progress_cores_;
   std::vector<std::unique_ptr<sched::ProgressThread>> progress_threads_;
   std::unique_ptr<sched::Scheduler> scheduler_;
   Ending ending_;
   std::atomic<int> ending_thread_{0};  // read by the thread's own signal handler only
-  SignalThread* signals_ = nullptr;    // while run() lasts
+  SignalThread* signals_ = nullptr;    // set while run() is active
   std::atomic<bool> is_leaving_{
       false};  // all ranks of this process have ended by themselves
   uint64_t start_ns_ = 0;
@@ -203,7 +205,7 @@ class NodeJob final : public EndableJob {
   SharedParts parts_;
   int profile_descriptor_ = -1;
   bool has_whole_records_ = true;
-  bool are_records_joined_ = false;  // of all processes, by the first one
+  bool are_records_joined_ = false;  // the first process has joined those of all
 };
 
 }  // namespace mpc::job

@@ -1,4 +1,4 @@
-// On which cores a NodeJob's ranks, their threads and its background work run.
+// The cores on which a NodeJob's ranks, their threads and its background work run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ StringSetting progress_policy{
     "list:WORKERS, tasks (any idle core), or off",
     "closest|same|next|numa|list:0,1,...|tasks|off"};
 
-// progress.policy: a name, or "list:" with workers.
+// Reads progress.policy: a name, or "list:" with workers.
 Result<> choose_policy(sched::ProgressCores::Config* out) {
   constexpr std::string_view kList = "list:";
   const std::string text = progress_policy.get();
@@ -60,7 +60,7 @@ Result<> NodeJob::choose_machine() {
   if (!machine) return {Errc::kArg, "--emulate: " + machine.error().message};
   machine_ = std::move(*machine);
   sched::Emulation::turn_on();
-  // The emulated cores share few real ones: who waits does it asleep. And all data goes through
+  // Many emulated cores share a few real ones, so a rank that waits sleeps. And all data go through
   // messages and schedules, whose time is known. Unless the user says otherwise.
   for (const char* name :
        {"sched.spin_us", "progress.spin_us", "progress.nap_us", "nbc.direct"}) {
@@ -84,7 +84,7 @@ Result<> NodeJob::choose_cores() {
   wish.has_teams = has_teams();
   wish.has_progress = progress_config_.policy != sched::ProgressPolicy::kOff;
   if (has_other_processes()) take_own_cores(wish);
-  // Another job may take a core between our look and our lease.
+  // Another job may take a core between our check and our lease.
   constexpr int kMostTries = 8;
   for (int i = 0; i < kMostTries; ++i) {
     auto choice = job::choose_cores(*machine_, wish, uses_of_others());
@@ -146,8 +146,8 @@ bool NodeJob::has_teams() const {
                      [](const Program& program) { return program.has_team; });
 }
 
-// The cores for the threads of each worker's ranks: all of the job but those that the user gave
-// to communication.
+// The cores for the threads of each worker's ranks: all cores of the
+// job except those that the user gave to communication.
 void NodeJob::share_out() {
   if (!choice_.is_bound || !machine_->is_real()) return;
   std::vector<int> pool = choice_.pool;
@@ -179,7 +179,7 @@ UnitCounts NodeJob::units_of_ranks() const {
   return {count(all), static_cast<double>(count(all)) / local_count()};
 }
 
-// OpenMP looks at the affinity before it starts threads, so it finds the whole share.
+// OpenMP reads the affinity before it starts threads, so it finds the whole share.
 void NodeJob::bind_workers() {
   sched::Bindings& bindings = sched::bindings_of(*scheduler_);
   bindings.share_out(*machine_, choice_.cores, shares_);
@@ -224,7 +224,7 @@ Result<std::vector<int>> NodeJob::place() const {
   return out;
 }
 
-// The NUMA node of the rank's worker as the system numbers it; -1: there is only one.
+// The NUMA node of the rank's worker in the system's numbering; -1: there is only one.
 int NodeJob::node_of(const Rank& rank) const {
   if (!machine_->is_real()) return -1;
   const auto numa_of = [this](int core) { return machine_->core(core).numa; };
@@ -235,7 +235,7 @@ int NodeJob::node_of(const Rank& rank) const {
   return machine_->core(cores[worker_of(rank.world_rank)]).os_numa;
 }
 
-// Only what a program calls itself can be seen: not what a library does for it.
+// Only the program's own calls can be seen, not those that a library makes for it.
 bool NodeJob::may_spawn() const {
   return processes_.is_one_process() &&
          std::any_of(programs_.begin(), programs_.end(), [](const Program& program) {
@@ -245,22 +245,22 @@ bool NodeJob::may_spawn() const {
          });
 }
 
-// So many ranks this process may have at a time.
+// The number of ranks that this process may have at a time.
 int NodeJob::expected_count() const {
   if (!processes_.is_one_process()) return local_count();
   if (wanted_universe() != 0) return std::max(local_count(), wanted_universe());
   return may_spawn() ? std::max(local_count(), machine_->core_count()) : local_count();
 }
 
-// Cores may be shared, so a job that may spawn has no limit if the user has not given one.
+// Cores may be shared, so a job that may spawn has no limit unless the user has given one.
 int NodeJob::universe_size() const noexcept {
   const int expected = expected_count();
   const bool has_limit = !may_spawn() || wanted_universe() != 0 || expected > size();
   return has_limit ? expected : 0;
 }
 
-// With a rank or less per worker there is nothing to take. Whoever says which worker a rank is to
-// run on gets that; so do the cores of an emulated machine.
+// With at most one rank per worker there is nothing to steal. If the user says which worker a rank
+// runs on, it stays there; so it does on the cores of an emulated machine.
 bool NodeJob::may_move_ranks() const {
   const bool is_alone = local_count() <= choice_.application_workers &&
                         expected_count() == local_count() && !may_spawn();

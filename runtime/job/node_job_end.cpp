@@ -16,7 +16,7 @@
 #include "runtime/trace/trace_file.h"
 
 namespace mpc::job {
-// The status of the job's end, when all has been written that can be.
+// The status at the job's end, when everything that can be written has been.
 int NodeJob::exit_status() const {
   const int status = ending_.status();
   return status == 0 && !ending_.is_abort() && !console::loss().empty() ? kExitOutput
@@ -24,7 +24,7 @@ int NodeJob::exit_status() const {
 }
 
 void NodeJob::abort(int exit_code, const std::string& message) {
-  if (console::is_forked_child()) {  // a process of its own: it ends alone
+  if (console::is_forked_child()) {  // a separate process: it ends alone
     hooks::run_job_end(*this);
     console::say(message);
     ::_exit(exit_code);
@@ -86,14 +86,15 @@ int NodeJob::count_that_can_go_on() const {
   return count;
 }
 
-// What the others are about to say belongs to the failure: often all ranks find the same error,
-// and one of them says what it is. They go on until all have failed, too, ended or wait for
-// another one (seen twice: background work may be about to wake one), or the time is over. It
-// begins anew, not without end, with each that is through: the system may let us run but little.
+// What the others are about to print belongs to the failure: often all ranks find the same error,
+// and one of them says what it is. They continue until all of them have failed, too, have ended or
+// wait for another one (seen twice: background work may be about to wake one), or the time is over.
+// The time begins again, within a limit, with each rank that finishes: the system may let us run
+// only a little.
 void NodeJob::let_others_go_on() {
   const uint64_t grace_ns = ending_.grace_ns();
   if (grace_ns == 0) return;
-  // Ranks behind one that computes shall have their turn within this time.
+  // Ranks behind one that computes must get their turn within this time.
   [[maybe_unused]] const auto ignored = Settings::assign("sched.preempt_ms=10");
   constexpr uint64_t kFirstPauseNs = 250'000, kLastPauseNs = 5'000'000,
                      kMostGraces = 10;
@@ -105,7 +106,8 @@ void NodeJob::let_others_go_on() {
        pause_ns = std::min(2 * pause_ns, kLastPauseNs)) {
     const uint64_t now = sched::now_ns();
     if (now >= end_ns) return;
-    // The second quiet look comes late enough for one that the system has not let run meanwhile.
+    // The second check that finds nothing comes late enough for
+    // a rank that the system has not run meanwhile.
     const uint64_t next_ns = quiet_looks == 0 ? pause_ns : kLastPauseNs;
     const timespec pause{0, static_cast<long>(std::min(next_ns, end_ns - now))};
     ::nanosleep(&pause, nullptr);

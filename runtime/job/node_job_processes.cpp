@@ -1,5 +1,5 @@
-// What a NodeJob does because it is one process of several, and what it and the launcher say to
-// each other.
+// The part of a NodeJob that deals with other processes: what it does because it is one of several,
+// and what it and the launcher tell each other.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kShow[] = "mpc.show";
 
-// For the tests of what crosses processes, on every machine.
+// For tests on every machine of what crosses processes.
 IntSetting virtual_processes{
     "job.virtual_processes",
     1,
@@ -32,8 +32,8 @@ IntSetting virtual_processes{
     1,
     1 << 20};
 
-// The k-th of n parts of `total` things, whose sizes differ by at most one: the first, and behind
-// the last.
+// The k-th of n parts of `total` things, whose sizes differ by at most
+// one: its first number, and the one after its last.
 RankRange part_of(int total, int k, int n) {
   const auto begin = [&](int i) {
     return static_cast<int>(static_cast<long long>(total) * i / n);
@@ -57,7 +57,7 @@ Result<> NodeJob::divide_ranks() {
   if (!virtual_processes.is_default())
     return {Errc::kArg,
             "job.virtual_processes: this job has several real processes already"};
-  // mpcrun has looked, unless another launcher has started it.
+  // mpcrun has checked this, unless another launcher has started the process.
   if (!spec_.emulate.empty())
     return {Errc::kArg,
             fmt::format("--emulate: an emulated machine is one process, and this job "
@@ -76,7 +76,7 @@ Result<> NodeJob::divide_ranks() {
 }
 
 // The cores of this host, or those that the user has named, in as many parts as there are processes
-// here. Where that leaves less than one for each, nobody is bound.
+// here. If that leaves less than one for each process, no worker is bound.
 void NodeJob::take_own_cores(CoreWish& wish) {
   const int index = wireup_->local_index(), count = wireup_->local_size();
   const bool is_given = !wish.core_list.empty() || wish.core_count > 0;
@@ -104,7 +104,7 @@ void NodeJob::take_own_cores(CoreWish& wish) {
                others[static_cast<size_t>(core)].has_ranks;
       });
   if (wish.bind == Bind::kAuto && is_taken && !is_given) wish.bind = Bind::kNone;
-  // As many for communication as a process alone would take.
+  // As many for communication as a single process would take.
   const int left = std::max(mine.size() - wish.ranks, 0);
   if (wish.comm_cores < 0 && !is_given)
     wish.comm_cores = wish.has_progress ? std::min(left, wish.ranks) : 0;
@@ -157,13 +157,13 @@ Result<std::string> NodeJob::describe() {
 
 // --- the end ------------------------------------------------------------------------------------
 
-// What ends the job: the first one here is told to the launcher, which ends the other processes.
+// What ends the job: the first report here goes to the launcher, which ends the other processes.
 bool NodeJob::request(int exit_code, const std::string* message,
                       bool with_grace) noexcept {
   if (!ending_.request(exit_code, message, with_grace)) return false;
   if (message != nullptr)
     wireup_->tell(wireup::Report::kEnding, exit_code, *message);
-  else  // a crash: its handler prints the report
+  else  // in a crash its handler prints the report
     wireup_->tell(wireup::Report::kCrash, exit_code, {});
   return true;
 }
@@ -178,7 +178,7 @@ void NodeJob::note_refusal(int exit_code, const std::string& message) {
   wireup_->tell(wireup::Report::kRefusal, exit_code, message);
 }
 
-// The launcher says what all processes have to say, once.
+// The launcher prints once what all processes have to say.
 void NodeJob::say_last_words() {
   const std::string loss = console::loss();
   if (!wireup_->has_launcher()) {
@@ -189,17 +189,17 @@ void NodeJob::say_last_words() {
   }
 }
 
-// Nobody leaves as long as others may want something of this process; whoever opened the network
-// moves it on meanwhile.
+// No process exits while others may need it; meanwhile the code that opened the
+// network keeps it moving.
 void NodeJob::leave_together() {
   if (wireup_->is_alone() && !wireup_->has_launcher()) return;
-  is_leaving_.store(true, std::memory_order_seq_cst);  // obey() looks
+  is_leaving_.store(true, std::memory_order_seq_cst);  // obey() reads it
   wireup_->leave();
   wireup_->tell(wireup::Report::kFinished, 0, {});
   wireup_->finalize();
 }
 
-// On the thread that listens to the launcher.
+// Called on the thread that listens to the launcher.
 void NodeJob::obey(wireup::Order order) {
   if (order == wireup::Order::kAskTable)
     return give_table(*this, [this](const std::string& table) {

@@ -1,5 +1,5 @@
-// What a NodeJob keeps of itself while it runs, and leaves at its end: trace, profile, counters; of
-// several processes of one host as one.
+// The records of a NodeJob: trace, profile, counters. It collects them while it runs and writes
+// them at its end; those of several processes of one host become one.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ const Counter* find_counter(std::string_view name) {
   return nullptr;
 }
 
-// "name value" in each line.
+// One "name value" per line.
 std::string own_counters() {
   std::string text;
   for (const Counter* counter : Counter::all())
@@ -153,7 +153,7 @@ void NodeJob::close_records() {
     parts_.put(self, SharedParts::kProfile, profile::encode(own_profile()));
 }
 
-// All processes have closed theirs: the first one makes one of them.
+// All processes have closed theirs: the first one joins them.
 void NodeJob::join_records() {
   if (!parts_.is_open()) return;
   are_records_joined_ = true;
@@ -214,7 +214,7 @@ void NodeJob::write_profile(const profile::Profile& profile) {
                            spec_.profile_file, std::strerror(error)));
 }
 
-// Where the job ends early each process speaks for itself.
+// If the job ends early each process prints its own.
 void NodeJob::print_profile() {
   if (profiler_ == nullptr) return;
   if (are_records_joined_ && wireup_->index() != 0) return;

@@ -1,5 +1,5 @@
-// Ranks that a NodeJob gets while others run: MPI_Comm_spawn. They are what all its ranks are, with
-// numbers behind those that are there: user-level threads with a private copy of their program.
+// Ranks that a NodeJob gets while others run: MPI_Comm_spawn. They are like all its ranks, with
+// numbers after those that exist: user-level threads with a private copy of their program.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@
 namespace mpc::job {
 namespace {
 
-// Of a job, those that have ended too; as many have heaps of their own (runtime/heap/owner.h).
+// In one job, also those that have ended; as many have heaps of their own (runtime/heap/owner.h).
 constexpr int kMostRanks = 100000;
 
 }  // namespace
@@ -30,7 +30,7 @@ World NodeJob::world_of(int world_rank) const noexcept {
   return world_rank < size() ? Job::world_of(world_rank) : spawned(world_rank).world;
 }
 
-// A program that is there already is not loaded again: the dynamic linker keeps what it has loaded.
+// A program that is loaded already is not loaded again: the dynamic linker keeps what it has loaded.
 Result<std::unique_ptr<NodeJob::Program>> NodeJob::open_program(const AppSpec& wanted) {
   Start start;
   auto made = make_program(wanted, &start);
@@ -60,7 +60,7 @@ Result<std::unique_ptr<NodeJob::Program>> NodeJob::open_program(const AppSpec& w
   return {std::move(program)};
 }
 
-// Behind those that are known, without ranks yet.
+// Adds them after the known ones, without ranks yet.
 Result<> NodeJob::open_programs(const std::vector<AppSpec>& apps) {
   std::vector<std::unique_ptr<Program>> programs;
   for (const AppSpec& wanted : apps) {
@@ -76,7 +76,7 @@ Result<> NodeJob::open_programs(const std::vector<AppSpec>& apps) {
   return {};
 }
 
-// Nobody can find them yet.
+// No other thread can find them yet.
 Result<> NodeJob::load_spawned(const World& world, const std::vector<AppSpec>& apps) {
   const size_t first_slot = local_index(world.first) - ranks_.size();
   std::vector<std::unique_ptr<Spawned>> made;
@@ -107,7 +107,7 @@ Result<> NodeJob::load_spawned(const World& world, const std::vector<AppSpec>& a
   return {};
 }
 
-// All begin at once, or none. Their numbers are taken, whatever comes of it.
+// Either all begin at once, or none. Their numbers are used up in any case.
 Result<> NodeJob::start_spawned(const World& world) {
   sched::Bindings& bindings = sched::bindings_of(*scheduler_);
   Result<> outcome;
@@ -143,7 +143,7 @@ Result<> NodeJob::start_spawned(const World& world) {
 }
 
 Result<World> NodeJob::spawn(const std::vector<AppSpec>& apps, int parent) {
-  // A rank that is of one process can be found by its number in any other one.
+  // A rank of one process can be found by its number in any other one.
   if (!processes_.is_one_process()) return Job::spawn(apps, parent);
   const std::lock_guard lock(spawning_);
   World world;
@@ -161,13 +161,13 @@ Result<World> NodeJob::spawn(const std::vector<AppSpec>& apps, int parent) {
   MPC_TRY(open_programs(apps));
   MPC_TRY(load_spawned(world, apps));
   StartBlock::reserve(world.first + world.size);
-  // release pairs with local_ranks().
+  // Release pairs with local_ranks().
   spawned_.fetch_add(world.size, std::memory_order_release);
   MPC_TRY(start_spawned(world));
   return world;
 }
 
-// The rank has ended without MPI_Init: nobody would tell the one that waits for it.
+// The rank has ended without MPI_Init: otherwise the rank that waits for it would not be told.
 void NodeJob::check_spawned_end(const Rank& rank) {
   const World world = world_of(rank.world_rank);
   const bool is_of_spawner = world.parent < 0 && !spawner().empty();

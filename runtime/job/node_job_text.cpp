@@ -1,4 +1,4 @@
-// What mpcrun --show says about a NodeJob.
+// The text that mpcrun --show prints about a NodeJob.
 #include <fmt/format.h>
 #include <unistd.h>
 

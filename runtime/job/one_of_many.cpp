@@ -22,7 +22,7 @@ namespace {
 
 using wireup::Starter;
 
-// The note of runtime/loader/start.S.
+// Is there the note of runtime/loader/start.S?
 bool has_our_note(const dl_phdr_info& object) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = object.dlpi_phdr[i];
@@ -39,13 +39,13 @@ bool has_our_note(const dl_phdr_info& object) {
   return false;
 }
 
-// mpcrun and other tools are not, nor is a Python that loads this library.
+// False for mpcrun and other tools, and for a Python that loads this library.
 bool is_program_of_mpcc() {
   int out = 0;
   ::dl_iterate_phdr(
       [](dl_phdr_info* object, size_t, void* result) {
         *static_cast<int*>(result) = has_our_note(*object) ? 1 : 0;
-        return 1;  // the program itself is the first
+        return 1;  // the program itself comes first
       },
       &out);
   return out != 0;
@@ -57,7 +57,7 @@ bool is_same_file(const std::string& a, const char* b) {
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-// As it was called, if that is a path.
+// The program as it was called, if that is a path.
 std::string own_program(const char* called) {
   char path[4096];
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
@@ -66,8 +66,8 @@ std::string own_program(const char* called) {
   return is_path && is_same_file(own, called) ? called : own;
 }
 
-// mpcrun has started a script to learn which command it ends in. A script that starts several
-// programs answers several times.
+// mpcrun has started a script to learn which command it runs in the end. A script that starts
+// several programs answers several times.
 [[noreturn]] void answer_mpcrun(const char* file, int argc, char** argv) {
   char folder[4096] = "";
   if (::getcwd(folder, sizeof folder) == nullptr) folder[0] = 0;
@@ -84,7 +84,7 @@ std::string own_program(const char* called) {
 
 void become_mpcrun(const Starter& starter, int argc, char** argv) {
   std::string program = own_program(argc > 0 ? argv[0] : nullptr);
-  // Where the launcher does not say how many there are, mpcrun finds it out.
+  // If the launcher does not say how many there are, mpcrun finds out.
   std::string ranks = std::to_string(starter.processes > 0 ? starter.processes : 1);
   std::string words[] = {"mpcrun", "-n", ranks, "--", program};
   std::vector<char*> command;
@@ -95,8 +95,8 @@ void become_mpcrun(const Starter& starter, int argc, char** argv) {
     ::execv(path.c_str(), command.data());
 }
 
-// Before main, so nothing has been done yet that would be done twice. The dynamic linker gives these
-// arguments to every such function.
+// Before main, so nothing has been done yet that would be done twice. The dynamic linker passes
+// these arguments to every such function.
 __attribute__((constructor)) void look_for_starter(int argc, char** argv, char**) {
   if (!is_program_of_mpcc() || is_hosted_process()) return;
   if (const char* file = std::getenv(kScriptVariable)) answer_mpcrun(file, argc, argv);

@@ -34,11 +34,11 @@ bool has_openmp_threads(const loader::Image& image,
 
 void let_openmp_wait(const loader::Image& image, std::vector<std::string>& environment,
                      UnitCounts units) {
-  if (!image.has_library("libgomp.so")) return;  // LLVM's sees that itself
+  if (!image.has_library("libgomp.so")) return;  // LLVM's runtime detects that itself
   for (const char* name :
        {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"})
     if (value_of(environment, name) != nullptr) return;
-  // A list is one of nested levels; what is no number OpenMP complains about itself.
+  // A list is for nested levels; if it is no number, OpenMP complains itself.
   const char* wanted = value_of(environment, "OMP_NUM_THREADS");
   int threads = wanted != nullptr ? std::atoi(wanted) : 0;
   if (threads <= 0) threads = units.seen;

@@ -30,7 +30,7 @@ class Mappings {
     bool is_accessible;
     bool has(uintptr_t address) const { return address >= begin && address < end; }
   };
-  // "7f00-7f10 rw-p ...". False: that was the last one.
+  // Parses "7f00-7f10 rw-p ...". False: there was no further line.
   bool next(Range& range) noexcept {
     range = {};
     if (!read_number(range.begin) || !read_number(range.end)) return false;
@@ -55,7 +55,7 @@ class Mappings {
     c = buffer_[at_++];
     return true;
   }
-  // Hexadecimal, with the character behind it.
+  // Hexadecimal, and consumes the character after it.
   bool read_number(uintptr_t& number) noexcept {
     char c = 0;
     while (read(c)) {
@@ -71,7 +71,7 @@ class Mappings {
   size_t at_ = 0, size_ = 0;
 };
 
-// A thread with a stack of libc: a guard lies right below the memory that is its stack.
+// For a thread with a stack of libc's: a guard lies right below the memory of its stack.
 bool is_guard_of_thread(uintptr_t fault, uintptr_t sp) noexcept {
   Mappings mappings;
   Mappings::Range range, above;
@@ -91,10 +91,10 @@ bool is_stack_overflow(const sched::Execution& self, const void* fault,
   const auto sp_at = reinterpret_cast<uintptr_t>(sp);
   const auto stack = self.stack();
   if (stack.bytes == 0) return is_guard_of_thread(fault_at, sp_at);
-  // The guard above its stack belongs to another one, and was met by writing upwards.
+  // The guard above its stack belongs to another stack, and was hit by writing upwards.
   const auto top = reinterpret_cast<uintptr_t>(stack.low) + stack.bytes;
   if (sched::is_stack_guard(fault)) return fault_at < top;
-  // A frame larger than any guard: the pointer is below the stack, and so is what it points to.
+  // A frame larger than any guard: the pointer is below the stack, and so is the address accessed.
   const auto low = reinterpret_cast<uintptr_t>(stack.low);
   return sp_at < low && fault_at < low && fault_at + kBelowPointer >= sp_at;
 }

@@ -11,7 +11,7 @@
 
 namespace mpc::job {
 
-// `self` was at stack pointer `sp` when it accessed `fault`, which could not be accessed.
+// `self` had the stack pointer `sp` when it accessed `fault`, which could not be accessed.
 bool is_stack_overflow(const sched::Execution& self, const void* fault,
                        const void* sp) noexcept;
 

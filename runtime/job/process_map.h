@@ -2,11 +2,11 @@
 // ProcessMap: the processes of a job, their hosts, and which of them each rank lives in.
 //
 // Role:      answers "do these two ranks share memory?" for everything that reaches into another
-//            rank: mailboxes, meetings, collectives. Today a job has one process, or believes to
-//            have several (job.virtual_processes): then no rank touches the memory of one of
-//            another process but through a network.
+//            rank: mailboxes, meetings, collectives. Today a job has one process, or pretends to
+//            have several (job.virtual_processes): then no rank touches the memory of a rank in
+//            another process except through a network.
 // Users:     runtime/job, runtime/message, mpi.
-// Threads:   any, once made.
+// Threads:   any, once created.
 // See also:  runtime/job/job.h.
 
 #include <vector>

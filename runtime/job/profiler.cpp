@@ -20,11 +20,11 @@ IntSetting period_setting{"job.profile_us",
                           50,
                           1'000'000};
 
-// The thread sleeps for so many times of what a look costs.
+// The thread sleeps this many times as long as a sample takes.
 constexpr uint64_t kSleepPerWork = 100;
-// Of a collective of more members it is not asked who is late.
+// In larger collectives the profiler does not ask which members are late.
 constexpr size_t kMostMembers = 1024;
-// So many late ones share a wait; with more it is nobody's.
+// Up to this many late members share a wait; with more it is attributed to none.
 constexpr size_t kMostLate = 16;
 
 uint64_t own_cpu_ns() noexcept {
@@ -86,7 +86,7 @@ void Profiler::run() noexcept {
   }
 }
 
-// ---- one look --------------------------------------------------------------------------------
+// ---- one sample ------------------------------------------------------------------------------
 
 void Profiler::look(int64_t elapsed_ns) {
   std::fill(found_.begin(), found_.end(), Found{});
@@ -135,8 +135,8 @@ void Profiler::ask_partner(const sched::Execution& execution,
   found_[index].waits_for_members = !known.members.empty();
 }
 
-// Of several that could run on one worker one does; which one is not known, so each of them has its
-// share of the time.
+// Of several ranks that could run on one worker only one does. Which one is not known, so each of
+// them gets its share of the time.
 void Profiler::add_up(int64_t elapsed_ns) {
   workers_.clear();
   for (const Found& found : found_)
@@ -169,7 +169,7 @@ void Profiler::add_call(size_t index, int64_t ns) {
   (found.state == profile::kWaiting ? sum.waiting_ns : sum.moving_ns) += ns;
 }
 
-// Those who are not in the same call are late.
+// Members that are not in the same call are late.
 void Profiler::add_members_wait(size_t index, int64_t ns) {
   const char* const call = found_[index].call;
   const RankRange ranks = job_.local_ranks();

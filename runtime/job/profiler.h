@@ -1,11 +1,11 @@
 #pragma once
-// Profiler: looks at each rank many times a second, and adds up what it was found to do.
+// Profiler: samples each rank many times a second, and adds up what it was doing.
 //
-// Role:      `mpcrun --profile`. Nothing is recorded where ranks work: its cost is that of a kernel
-//            thread that wakes up, and it wakes up less often where that would be more than a
-//            hundredth of one core.
+// Role:      `mpcrun --profile`. Ranks record nothing: the cost is that of
+//            a kernel thread that wakes up, and it wakes up less often if
+//            that would be more than a hundredth of one core.
 // Users:     runtime/job (node_job_profile.cpp).
-// Threads:   its own; start() and take() by whoever starts and ends the job.
+// Threads:   its own; start() and take() by the thread that starts and ends the job.
 // See also:  docs/profile.md, docs/design/0037-profile.md; base/traffic.h counts messages.
 
 #include <pthread.h>
@@ -31,15 +31,15 @@ class Profiler {
   explicit Profiler(Job& job) : job_(job) {}
   Profiler(const Profiler&) = delete;
 
-  // Begins to look. Caller: when the ranks have been spawned. Errors: kSystem.
+  // Begins sampling. Caller: when the ranks have been spawned. Errors: kSystem.
   Result<> start();
-  // Looks no more. Caller: once, not the thread itself.
+  // Stops sampling. Caller: once, not the thread itself.
   void stop() noexcept;
   // Times and calls so far. Caller: any but the thread itself.
   profile::Profile take();
 
  private:
-  // What one look finds of one rank.
+  // The sample of one rank.
   struct Found {
     bool is_there = false;
     profile::State state = profile::kComputing;
@@ -48,7 +48,7 @@ class Profiler {
     int partner = -1;
     bool waits_for_members = false;
   };
-  // What is remembered of a rank's wait, so that its reason is asked once only.
+  // What is stored about a rank's wait, so that it is asked for its reason only once.
   struct Known {
     uint64_t park_count = ~uint64_t{0};
     int partner = -1;
@@ -78,7 +78,7 @@ class Profiler {
   FutexWord stop_{0};
   std::vector<Found> found_;
   std::vector<Known> known_;
-  std::vector<std::pair<const void*, int>> workers_;  // who could run there
+  std::vector<std::pair<const void*, int>> workers_;  // ranks that could run there
 
   Mutex lock_;
   std::vector<profile::RankTimes> times_ MPC_GUARDED_BY(lock_);

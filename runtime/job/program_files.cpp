@@ -39,7 +39,7 @@ Result<std::string> find_program(const std::string& name) {
     begin = end + 1;
   }
   if (::access(name.c_str(), F_OK) == 0)
-    return "./" + name;  // what is wrong with it is said later
+    return "./" + name;  // what is wrong with it is reported later
   return {Errc::kNotFound,
           fmt::format("program '{}' is neither in PATH nor in this folder", name)};
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Program files: what a user's command line means: which file, which environment.
+// Program files: which file and which environment a user's command line means.
 //
-// Role:      as a shell and execvp(3) would have it.
+// Role:      follows the rules of a shell and execvp(3).
 // Users:     runtime/job/node_job.cpp; runtime/job/interpreter.cpp.
 // Threads:   before ranks start.
 // See also:  docs/mpcrun.md.
@@ -14,7 +14,7 @@
 
 namespace mpc::job {
 
-// Along PATH, as execvp(3) does it; then in this folder. Errors: kNotFound.
+// Searches along PATH, as execvp(3) does; then in this folder. Errors: kNotFound.
 Result<std::string> find_program(const std::string& name);
 // Without links, as /proc/PID/exe shows it.
 std::string absolute(const std::string& path);
@@ -23,8 +23,8 @@ std::vector<std::string> merged_environment(const AppSpec& app);
 // `environment` with the changes of a rank's own_environment.
 std::vector<std::string> changed_environment(std::vector<std::string> environment,
                                              const std::vector<std::string>& changes);
-// The libraries of -x LD_PRELOAD, to which mpcrun adds what it finds in its own: the dynamic
-// linker never sees it, so the loader takes the libraries, a copy per rank, or says why it cannot.
+// The libraries of -x LD_PRELOAD, to which mpcrun adds those of its own variable. The dynamic
+// linker never sees it: the loader loads the libraries, a copy per rank, or says why it cannot.
 std::vector<std::string> preloads(const AppSpec& app);
 
 }  // namespace mpc::job

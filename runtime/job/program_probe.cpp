@@ -8,7 +8,8 @@
 namespace mpc::job {
 
 Result<> check_can_be_copied(const AppSpec& app) {
-  // What a rank would really run: the library of python3, which itself is linked for a fixed address.
+  // Checks the file that a rank would really run: the library of python3,
+  // which itself is linked for a fixed address.
   const auto start = find_start(app, merged_environment(app));
   MPC_TRY(start);
   const auto file = loader::ElfFile::open(start->image);

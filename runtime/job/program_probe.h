@@ -1,7 +1,7 @@
 #pragma once
 // Program probe: could this program run as private copies?
 //
-// Role:      what mpcrun --ranks-per-process auto asks.
+// Role:      mpcrun --ranks-per-process auto asks this.
 // Users:     tools/mpcrun/hosted.cpp, mpi/spawn/child_job.cpp.
 // Threads:   any, before ranks start.
 // See also:  runtime/loader/program_check.h.
@@ -9,9 +9,9 @@
 #include "base/result.h"
 #include "runtime/job/job_spec.h"
 
-// By its own file only, or by the library that ranks have copies of in place of an interpreter: what its
-// libraries are is seen when it is loaded. A program that is not there is
-// one that could: who starts it says what is wrong. Exported by libmpi_abi for mpcrun.
+// Checks only its own file, or the library that ranks have copies of in place of an interpreter:
+// its libraries are checked when it is loaded. For a program that does not exist the answer is yes:
+// the code that starts it reports the error. Exported by libmpi_abi for mpcrun.
 extern "C" __attribute__((visibility("default"))) bool mpc_can_be_copied(
     const mpc::job::AppSpec& app);
 

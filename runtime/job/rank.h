@@ -17,7 +17,7 @@ class ProgramInstance;
 namespace mpc::sched {
 class ProgressThread;
 }
-// What the layers above keep for a rank; known to this one by name only.
+// What the layers above store for a rank; this layer knows only the names of the types.
 namespace mpc::msg {
 struct Mailbox;
 }
@@ -46,10 +46,10 @@ struct Rank {
   loader::ProgramInstance* instance = nullptr;  // private image; null for a singleton
   sched::ProgressThread* progress = nullptr;    // background work; null for a singleton
 
-  // One slot per upper layer; each layer owns what it puts there, and frees it at the end of
+  // One slot per upper layer; each layer owns what it stores there, and frees it at the end of
   // the rank through Job::at_rank_end.
   msg::Mailbox* mailbox = nullptr;
-  std::atomic<nbc::RankEngine*> nbc{nullptr};  // made at the first use
+  std::atomic<nbc::RankEngine*> nbc{nullptr};  // created at the first use
   mpi::RankState* mpi = nullptr;
   interpose::RankStreams* streams = nullptr;  // stdout, stderr
   interpose::LibcState* libc = nullptr;       // getopt, rand, environ ...
@@ -60,7 +60,7 @@ struct Rank {
 
 enum Phase { kStarting = 0, kBeforeInit, kInMpi, kAfterFinalize, kEnded };
 
-// The rank that the calling thread acts for; null outside of any rank. Cost: two loads.
+// The rank that the calling thread acts for; null outside any rank. Cost: two loads.
 Rank* adopt_singleton_thread() noexcept;  // cold: a singleton's rank for a thread it started
 inline Rank* current_rank() noexcept {
   void* identity = sched::Execution::self().identity();

@@ -32,7 +32,7 @@ uint64_t only(int signal) noexcept { return uint64_t{1} << (signal - 1); }
 
 void set_handler(int signal, Handler handler) noexcept {
   KernelAction action{};
-  // The way back from a handler is code of libc: take it from one that is installed.
+  // The return path of a handler is code of libc: copy it from a handler that is installed.
   for (const int other : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     ::syscall(SYS_rt_sigaction, other, nullptr, &action, kSetBytes);
     if (action.restorer != nullptr) break;

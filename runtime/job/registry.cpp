@@ -22,7 +22,7 @@ void set_current_job(Job* job) noexcept {
 
 Job* Job::existing() noexcept { return g_job.load(std::memory_order_acquire); }
 
-// All threads of a process that is its rank act for it, whoever started them.
+// All threads of a process that is its rank act for the rank, whichever thread started them.
 Rank* adopt_singleton_thread() noexcept {
   Job* job = Job::existing();
   if (job == nullptr || !job->is_singleton() || is_nobodys_thread()) return nullptr;
@@ -35,9 +35,10 @@ Job& Job::instance() {
   if (Job* job = existing()) return *job;
   std::unique_lock lock(g_creating);
   if (Job* job = existing()) return *job;
-  // A hosted one meets the others first: threads that its libraries start meanwhile are nobody's.
+  // A hosted one meets the others first: threads that its
+  // libraries start meanwhile act for no rank.
   Job* const job = is_hosted_process() ? create_hosted() : create_singleton();
-  // Published before the hooks run: they call instance() themselves.
+  // Published before the hooks run, because they call instance() themselves.
   set_current_job(job);
   lock.unlock();
   hooks::run_rank_start(job->rank(job->local_ranks().first));

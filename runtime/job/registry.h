@@ -1,8 +1,8 @@
 #pragma once
-// Registry: makes a job the job of this process.
+// Registry: makes a job the current job of this process.
 //
-// Role:      what Job::instance() returns from then on; without one, a singleton's.
-// Users:     runtime/job (launch), and who brings a Job of its own.
+// Role:      Job::instance() returns it from then on; without one, a singleton's.
+// Users:     runtime/job (launch), and code that brings a Job of its own.
 // Threads:   before any rank starts; null again when the ranks have ended.
 
 #include "runtime/job/job.h"

@@ -33,7 +33,7 @@ std::string phase_text(int phase) {
 }
 
 std::string describe(const sched::Execution& execution, Rank& rank) {
-  // Relaxed: only compared. The report may be made while ranks are still being started.
+  // Relaxed: only compared. The report may be written while ranks are still being started.
   const bool main_thread =
       std::atomic_ref(rank.execution).load(std::memory_order_relaxed) == &execution;
   const char* call = execution.call();

@@ -14,29 +14,31 @@
 
 namespace mpc::job {
 
-// Of these ranks, which live in this process.
+// The rows of these ranks, which live in this process.
 StateTable state_rows(Job& job, RankRange ranks);
 
-// What is printed of a deadlock.
+// The text that is printed for a deadlock.
 std::string deadlock_report(const std::string& table);
 
-// Where the table of all processes is gathered.
+// The place where the table of all processes is gathered.
 class TableSource {
  public:
   using Use = std::function<void(const std::string& table)>;
-  // Calls `use` soon, a second later at the latest, on another thread. Caller: any, without locks
-  // that `use` takes.
+  // Calls `use` soon, a second later at the latest, on another thread.
+  // Caller: any that holds no lock that `use` acquires.
   virtual void gather(Use use) = 0;
 
  protected:
   ~TableSource() = default;
 };
-// Null: this process knows its own ranks only. When it returns the former one is not called any more.
+// Null: this process knows only its own ranks. When it returns
+// the previous source is not called any more.
 void set_table_source(TableSource* source);
 
-// The table of all ranks, as soon as it is there: at once on this thread, where all are of this process.
+// Passes the table of all ranks to `use` as soon as it exists: at
+// once on this thread, if all ranks are in this process.
 void give_table(Job& job, TableSource::Use use);
-// The same, and waits for it. Caller: not a thread that makes or gathers tables.
+// The same, and waits for it. Caller: not a thread that creates or gathers tables.
 std::string table_of(Job& job);
 
 }  // namespace mpc::job

@@ -1,8 +1,8 @@
 #pragma once
-// ReportText: a text of limited length, made without the heap.
+// ReportText: a text of limited length, built without the heap.
 //
-// Role:      what a crash report is put together in: the heap, or the lock of the heap, may be
-//            what is broken. What does not fit is cut off.
+// Role:      a crash report is built in it, because the heap, or the lock of the heap, may be
+//            what is broken. Text that does not fit is cut off.
 // Users:     runtime/job (crash reports), upper layers through crash::at_fault().
 // Threads:   one; signal handlers too.
 // See also:  runtime/job/crash.h.
@@ -21,7 +21,7 @@ class ReportText {
       : buffer_(buffer), room_(bytes) {}
   ReportText(const ReportText&) = delete;
 
-  // Integers, pointers and strings only: what fmt writes without allocating.
+  // Integers, pointers and strings only: fmt writes these without allocating.
   template <class Format, class... Arguments>
   void add(Format format, const Arguments&... arguments) {
     const size_t left = room_ - size_;

@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-// Takes the first word off `text`, and the blanks behind it.
+// Takes the first word from `text`, and the blanks after it.
 std::string take_word(std::string_view& text) {
   const size_t end = std::min(text.find_first_of(kBlanks), text.size());
   std::string word(text.substr(0, end));
@@ -24,7 +24,7 @@ std::string take_word(std::string_view& text) {
   return word;
 }
 
-// Source: env(1): one argument is all that the kernel gives, which -S cuts into words.
+// Source: env(1): the kernel passes only one argument, which -S cuts into words.
 std::vector<std::string> words_of_env(std::string_view rest) {
   std::vector<std::string> words;
   if (!rest.starts_with("-S")) return {std::string(rest)};

@@ -1,9 +1,9 @@
 #pragma once
-// Script: what the first line of a script says.
+// Script: parses the first line of a script.
 //
 // Role:      the words of "#!/usr/bin/env python3", as the kernel and env(1) read them.
 // Users:     runtime/job/interpreter.cpp.
-// Threads:   pure, but for head_of_script().
+// Threads:   pure, except head_of_script().
 // See also:  execve(2), "Interpreter scripts".
 
 #include <string>
@@ -14,8 +14,9 @@ namespace mpc::job {
 
 // The first bytes of an executable file, up to the end of its first line, if they begin with "#!"; else "".
 std::string head_of_script(const std::string& path);
-// The interpreter and its arguments, which the script's path follows; empty: it is no script. What env
-// would start is named, and env itself is not; a line that sets variables stays env's.
+// The interpreter and its arguments, to which the script's path is appended;
+// empty: it is no script. If env is named, the result is the program that
+// env would start; a line that sets variables stays env's.
 std::vector<std::string> words_of_script(std::string_view head);
 
 }  // namespace mpc::job

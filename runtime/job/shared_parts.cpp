@@ -11,7 +11,7 @@
 namespace mpc::job {
 namespace {
 
-// Behind the console's memory, which is shorter. What nobody writes takes no memory.
+// After the console's memory, which is shorter. Pages that are not written take no memory.
 constexpr size_t kFirstByte = size_t{1} << 20;
 constexpr size_t kPartBytes = size_t{8} << 20;
 constexpr size_t kHeadBytes = 4096;
@@ -23,7 +23,7 @@ bool may_grow_to(size_t bytes) noexcept {
          (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
-// All processes do it, and none makes it shorter.
+// All processes do this, and none makes the file shorter.
 bool grow(int memory, size_t bytes) noexcept {
   struct stat now {};
   if (::fstat(memory, &now) != 0) return false;
@@ -34,7 +34,7 @@ bool grow(int memory, size_t bytes) noexcept {
 }  // namespace
 
 struct SharedParts::Part {
-  std::atomic<uint64_t> length;  // release: the text is there
+  std::atomic<uint64_t> length;  // release: the text is complete
   char text[kPartBytes - sizeof(uint64_t)];
 };
 

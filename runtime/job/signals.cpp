@@ -20,14 +20,14 @@
 namespace mpc::job {
 namespace {
 
-// Somebody opens the program's file for writing; see loader::guard_files().
+// Another process opens the program's file for writing; see loader::guard_files().
 constexpr int kFileIsWanted = SIGIO;
 
 sigset_t taken_signals() {
   sigset_t set;
   sigemptyset(&set);
-  // What is ignored (nohup, a shell's "&") stays so; it would come here all the same, as a signal
-  // that is blocked is not dropped. SIGQUIT only asks for a table, and ends serve().
+  // An ignored signal (nohup, a shell's "&") stays ignored; otherwise it would arrive here, because
+  // a blocked signal is not dropped. SIGQUIT only asks for a table, and ends serve().
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP})
     if (signal == SIGQUIT || !inherited::is_ignored(signal)) sigaddset(&set, signal);
   return set;
@@ -37,7 +37,7 @@ bool has_launcher(Job& job) {
   return job.wireup() != nullptr && job.wireup()->has_launcher();
 }
 
-// The second Ctrl-C: nothing is flushed, nothing waited for.
+// The second Ctrl-C: nothing is flushed or waited for.
 void die_at_once(int signal) { ::_exit(kExitSignal + signal); }
 
 }  // namespace
@@ -71,8 +71,8 @@ void SignalThread::finish_job() noexcept {
   ::pthread_kill(thread_, SIGQUIT);
 }
 
-// From now on a signal ends the process, should the end take long (a reader that reads no more).
-// But for SIGQUIT: finish_job() may have sent one.
+// From now on a signal ends the process, in case the end takes long (a reader that reads no more).
+// Except SIGQUIT: finish_job() may have sent one.
 void SignalThread::unblock() {
   sigset_t set = taken_signals();
   sigdelset(&set, SIGQUIT);
@@ -89,7 +89,7 @@ void SignalThread::unblock() {
 void SignalThread::finish() {
   unblock();
   job_.finish();
-  __builtin_unreachable();  // gcc forgets that of virtual functions
+  __builtin_unreachable();  // gcc loses the attribute for virtual functions
 }
 
 void SignalThread::end_job(int status, const std::string& message) {
@@ -107,7 +107,7 @@ void SignalThread::end_job(int status, const std::string& message) {
 
 void SignalThread::serve() {
   sigset_t set = taken_signals();
-  // Sent to this thread only; others do with it what the program wants.
+  // Sent only to this thread; other threads handle it as the program wants.
   sigset_t file_is_wanted;
   sigemptyset(&file_is_wanted);
   sigaddset(&file_is_wanted, kFileIsWanted);
@@ -140,7 +140,7 @@ void SignalThread::serve() {
       loader::leave_files();
       continue;
     }
-    // Ctrl-\ of a terminal: a launcher gets it, too, and asks all its processes.
+    // Ctrl-\ of a terminal: a launcher also gets it, and asks all its processes.
     if (signal == SIGQUIT && from.si_code == SI_KERNEL && has_launcher(job_)) continue;
     if (signal == SIGQUIT && job_.wireup() != nullptr && job_.wireup()->ask_tables())
       continue;

@@ -18,15 +18,15 @@ class EndableJob;
 
 class SignalThread {
  public:
-  // Blocks the signals that the SignalThread takes, in the calling thread and in all threads
+  // Blocks the signals that the SignalThread handles, in the calling thread and in all threads
   // that it starts from then on. Caller: before any other thread exists.
   static void block_in_this_thread();
 
   // timeout_seconds: the job is ended with kExitTimeout after that time; 0: never.
   SignalThread(EndableJob& job, double timeout_seconds);
   ~SignalThread();
-  // The end of the job was requested: the thread calls EndableJob::finish(). Caller: any, a signal
-  // handler included.
+  // The end of the job was requested: the thread calls EndableJob::finish().
+  // Caller: any, also a signal handler.
   void finish_job() noexcept;
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;

@@ -35,7 +35,7 @@ class SingletonJob final : public Job {
   // Spawned ranks are a job of their own, whose ranks may share cores: there is no limit.
   int universe_size() const noexcept override { return wanted_universe(); }
   void note_failure(int, const std::string&) override {
-  }  // it ends with the program's own status
+  }  // the process ends with the program's own status
   void note_refusal(int, const std::string&) override {}
   const std::string& program(int) const override { return program_; }
   uint64_t start_ns() const noexcept override { return start_ns_; }
@@ -59,7 +59,7 @@ class SingletonJob final : public Job {
   uint64_t start_ns_ = sched::now_ns();
 };
 
-// A program that runs alone is not refused for the sake of our settings.
+// Wrong settings of ours do not stop a program that runs alone.
 void take_environment() {
   for (SettingBase* setting : Settings::all()) {
     const std::string name = setting->environment_name();

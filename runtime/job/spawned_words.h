@@ -1,8 +1,8 @@
 #pragma once
 // SpawnedWords: the command line of an mpcrun that MPI_Comm_spawn starts.
 //
-// Role:      tells mpcrun the programs, with every word of theirs as it is: an argument may be ":", and each
-//            program has its own folder. The port tells the ranks where their parent waits.
+// Role:      passes the programs to mpcrun, with every word unchanged: an argument may be ":", and
+//            each program has its own folder. The port tells the ranks where their parent waits.
 // Users:     mpi/spawn/child_job.cpp writes it, tools/mpcrun reads it.
 // Threads:   any.
 // See also:  docs/design/0044-spawning-without-mpcrun.md.
@@ -17,7 +17,8 @@
 
 namespace mpc::job {
 
-// Of spec.spawner and spec.apps; all else of the job is as mpcrun has it without options.
+// The words for spec.spawner and spec.apps; everything else
+// in the job is as in mpcrun without options.
 std::vector<std::string> words_of_spawned(const JobSpec& spec);
 
 bool is_spawned(int argc, char* const* argv) noexcept;

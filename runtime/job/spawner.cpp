@@ -4,7 +4,7 @@ namespace mpc::job {
 namespace {
 
 std::string& port_of_spawner() noexcept {
-  static auto* const port = new std::string;  // for ever: ranks may ask at any time
+  static auto* const port = new std::string;  // never freed: ranks may ask at any time
   return *port;
 }
 

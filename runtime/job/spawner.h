@@ -1,5 +1,5 @@
 #pragma once
-// Spawner: the program that has started this job by MPI_Comm_spawn, if one has.
+// Spawner: the program that has started this job by MPI_Comm_spawn, if any.
 //
 // Role:      where the job's ranks find their parent in MPI_Init: the name of the port at which it waits.
 // Users:     runtime/job, mpi/objects/parent.cpp.
@@ -10,7 +10,7 @@
 
 namespace mpc::job {
 
-// "": nobody, the user has started the job.
+// "": none, the user has started the job.
 const std::string& spawner() noexcept;
 // Caller: the process's main thread, once.
 void set_spawner(const std::string& port);

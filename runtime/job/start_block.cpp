@@ -19,7 +19,7 @@ size_t bytes_of(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-// What the kernel told this process, without what it said about the file of mpcrun.
+// The values that the kernel gave this process, without those about the file of mpcrun.
 std::vector<Elf64_auxv_t> auxiliary_vector() {
   constexpr uint64_t kLastKind = 51;  // AT_MINSIGSTKSZ, the highest so far
   std::vector<Elf64_auxv_t> out;
@@ -33,7 +33,7 @@ std::vector<Elf64_auxv_t> auxiliary_vector() {
   return out;
 }
 
-// Appends the strings at `text` and pointers to them, with a null behind, at `slot`.
+// Appends the strings at `text` and pointers to them, followed by a null, at `slot`.
 void put(const std::vector<std::string>& texts, char**& slot, char*& text) {
   for (const std::string& one : texts) {
     std::memcpy(text, one.c_str(), one.size() + 1);
@@ -43,7 +43,7 @@ void put(const std::vector<std::string>& texts, char**& slot, char*& text) {
   *slot++ = nullptr;
 }
 
-// Each rank writes its own, before it has threads.
+// Each rank writes its own slot, before it has threads.
 GrowingTable<StartBlock>& blocks() {
   static auto* const all = new GrowingTable<StartBlock>;
   return *all;

@@ -10,7 +10,7 @@
 namespace mpc::job {
 namespace {
 
-// The same of several ranks. A thread of a rank stays one.
+// The same text for several ranks. A text about a thread of a rank stays as it is.
 std::string plural(std::string text) {
   constexpr std::pair<const char*, const char*> kWords[] = {
       {"waits in", "wait in"},
@@ -33,7 +33,7 @@ bool get(std::span<const std::byte>& in, void* data, size_t n) {
   return true;
 }
 
-// In front of each row: its ranks and its text follow.
+// Precedes each row: its ranks and its text follow.
 struct RowHead {
   int64_t longest_ns;
   uint32_t threads, ranks, text_bytes;

@@ -1,8 +1,8 @@
 #pragma once
-// WaitPartner: for whom a rank waits, as far as its reason to wait tells.
+// WaitPartner: the ranks that a rank waits for, as far as its wait reason tells.
 //
-// Role:      reasons belong to upper layers; these say here who is meant, so that a profile can name
-//            ranks. Costs nothing where waits begin.
+// Role:      reasons belong to upper layers; these layers say here which ranks are meant, so that a
+//            profile can name them. Costs nothing where waits begin.
 // Users:     mpi/objects and mpi/coll register; runtime/job (profiler.cpp) asks.
 // Threads:   registration before main(); asking: any thread that holds the waiter (Hold).
 // See also:  scheduler/execution.h (WaitReason), docs/profile.md.
@@ -14,12 +14,12 @@
 namespace mpc::job {
 
 struct WaitPartner {
-  int rank = -1;  // world rank; -1: no single one, or not known
+  int rank = -1;  // world rank; -1: not a single one, or not known
   // World ranks of a collective in which all wait for all; valid while the waiter is held.
   std::span<const int> members;
 };
 
-// False: this reason is not his to explain.
+// False: the source does not know this kind of reason.
 using PartnerSource = bool (*)(const sched::WaitReason& reason, WaitPartner& partner);
 // Each once, by a constructor function of the library.
 void add_partner_source(PartnerSource source) noexcept;

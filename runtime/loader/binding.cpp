@@ -12,7 +12,7 @@
 #include "runtime/loader/plugin_tls.h"
 #include "runtime/loader/relocation.h"
 
-// The object that contains this code; the linker defines them.
+// The object that contains this code; the linker defines these symbols.
 extern "C" __attribute__((visibility("hidden"))) char __ehdr_start[];
 extern "C" __attribute__((visibility("hidden"))) char _end[];
 
@@ -24,7 +24,7 @@ bool is_in(const Module& m, uint64_t address) {
          address <= m.master_base() + m.file->memory_end();
 }
 
-// What masters define, ranks have copies of.
+// Ranks have copies of what masters define.
 void* unless_of_master(void* address) {
   Dl_info info{};
   if (address == nullptr || ::dladdr(address, &info) == 0) return address;
@@ -35,11 +35,11 @@ void* find_in_process(void* handle, const std::string& name,
                       const std::string& version) {
   void* found = version.empty() ? ::dlsym(handle, name.c_str())
                                 : ::dlvsym(handle, name.c_str(), version.c_str());
-  if (found == nullptr) ::dlerror();  // nobody's
+  if (found == nullptr) ::dlerror();  // the program must not see this error
   return unless_of_master(replacement_of(name, found));
 }
 
-// In the order of loading: the first definition is the one of all.
+// In the order of loading: the first definition counts for all.
 Definition first_unique(std::span<LoadedModule* const> all, const Definition& found,
                         std::string_view name) {
   for (LoadedModule* m : all)
@@ -112,7 +112,7 @@ class Binder {
     put(r, found.owner, value + r.addend);
   }
 
-  // The dynamic linker's word stands where it knew better: in the library itself, or in one
+  // The dynamic linker's word is used where it knew better: in the library itself, or in a library
   // that all ranks share.
   Result<> bind_thread_local(const Reference& r, const Definition& found,
                              const std::string& name) {
@@ -176,7 +176,7 @@ class Binder {
            r.type == R_X86_64_TPOFF64 || r.type == R_X86_64_TLSDESC;
   }
 
-  // libc's variables of which each rank has its own lie behind the program's data.
+  // Those of libc's variables that each rank has for itself lie behind the program's data.
   Definition variable_of_program(void* variable) {
     variable_ = {};
     variable_.st_value = static_cast<uint64_t>(static_cast<char*>(variable) -
@@ -205,7 +205,8 @@ class Binder {
     if (!found.is_found()) found = find_private(exporting(), name, version);
     if (!found.is_found()) {
       found = find_private(local, name, version);
-      // Libc's comes before that of the library itself, as libc started with the program.
+      // Libc's definition comes before that of the library itself,
+      // because libc started with the program.
       if (found.is_found() && shared != nullptr && !is_unique(found) &&
           find_in_process(RTLD_DEFAULT, name, "") == shared)
         found = {nullptr, nullptr, shared};
@@ -227,7 +228,7 @@ class Binder {
            ELF64_ST_BIND(found.symbol->st_info) == STB_GNU_UNIQUE;
   }
 
-  // A program's symbols are seen by libraries if it was linked so (-rdynamic).
+  // Libraries see a program's symbols if it was linked for that (-rdynamic).
   std::span<LoadedModule* const> exporting() const {
     return scope_.instance.image().exports_all() ? scope_.global
                                                  : scope_.global.subspan(1);
@@ -241,7 +242,7 @@ class Binder {
   Elf64_Sym variable_{};
 };
 
-// All that a result depends on.
+// Everything that a result depends on.
 std::vector<uint64_t> key_of(const LookupScope& scope, bool binds_now) {
   std::vector<uint64_t> key = {scope.instance.image().id(),
                                uint64_t{scope.is_deep} * 2 + binds_now};
@@ -258,7 +259,7 @@ std::vector<uint64_t> key_of(const LookupScope& scope, bool binds_now) {
 
 Result<std::shared_ptr<const Binding>> bind(const LoadedModule& user,
                                             const LookupScope& scope, bool binds_now) {
-  // Ranks that open and close in ever new orders find nothing here, and shall not fill it.
+  // Ranks that open and close in ever new orders find nothing here, and must not fill the cache.
   constexpr size_t kMaxBindings = 64;
   Plugin& plugin = *user.plugin;
   binds_now = binds_now || plugin.binds_now;

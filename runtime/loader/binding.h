@@ -1,5 +1,5 @@
 #pragma once
-// Binding: which definitions the references of a plugin mean in a rank.
+// Binding: the definitions to which the references of a plugin are bound in a rank.
 //
 // Role:      the dynamic linker's symbol lookup, over the modules of one rank instead of those of
 //            the process. The result names modules by their place in the rank's list, so that
@@ -30,7 +30,7 @@ namespace mpc::loader {
 
 class ProgramInstance;
 
-// Where a rank looks.
+// The modules in which a rank looks up a symbol.
 struct LookupScope {
   const ProgramInstance& instance;
   std::span<LoadedModule* const> all;     // in the order of loading
@@ -41,7 +41,7 @@ struct LookupScope {
 
 inline constexpr uint32_t kNoOwner = UINT32_MAX;
 
-// `value` counts from the base of the owner, or is all there is.
+// `value` counts from the base of the owner, or is the whole value if there is no owner.
 struct BoundWord {
   size_t vaddr;
   uint32_t owner;
@@ -63,7 +63,7 @@ struct Binding {
 Result<std::shared_ptr<const Binding>> bind(const LoadedModule& user,
                                             const LookupScope& scope, bool binds_now);
 
-// What a name means; for dlsym().
+// The definition of a name; for dlsym().
 struct Definition {
   LoadedModule* owner = nullptr;      // null: not in a private module
   const Elf64_Sym* symbol = nullptr;  // in the owner's file
@@ -73,13 +73,13 @@ struct Definition {
 
 Definition find_private(std::span<LoadedModule* const> modules, std::string_view name,
                         std::string_view version);
-// In the libraries of the process, then in those that only these modules need.
+// Searches the libraries of the process, then those that only these modules need.
 void* find_shared(std::span<LoadedModule* const> modules, const std::string& name,
                   const std::string& version);
-// In those that these modules need, only.
+// Searches only the libraries that these modules need.
 void* find_needed_shared(std::span<LoadedModule* const> modules,
                          const std::string& name, const std::string& version);
-// Ours, if libmpi_abi has a function of this name for its ranks; asked by the handle of libc,
+// Our function, if libmpi_abi has one of this name for its ranks. Asked by the handle of libc,
 // the dynamic linker would give libc's (which ends the process, where ours ends the rank).
 void* replacement_of(const std::string& name, void* found);
 // The address of a private definition in this rank, for the calling thread.

@@ -1,5 +1,5 @@
 #pragma once
-// Blueprint: everything that is the same for all copies of one program, worked out once.
+// Blueprint: everything that is the same for all copies of one program, computed once.
 //
 // Role:      lets the dynamic linker load the program and its private libraries one time (the
 //            "master", which never runs), and derives from it a recipe by which a copy is a
@@ -21,7 +21,7 @@
 
 namespace mpc::loader {
 
-// A variable of libc that programs read directly (environ, optind): each copy gets its own.
+// A variable of libc that programs read directly (environ, optind): each copy has its own.
 struct PrivateVariable {
   std::vector<std::string> names;
   std::vector<char> initial;

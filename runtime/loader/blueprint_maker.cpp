@@ -100,7 +100,7 @@ class BlueprintMaker {
         continue;
       }
       if (!must_be_private(name, options_.sharing)) {
-        // The master does not lie where $ORIGIN points: say the path.
+        // The master is not in the folder that $ORIGIN means, so give the path.
         if (!in_system_directory(path) && !is_loaded(name))
           redirects_[user][name] = path;
         continue;
@@ -136,7 +136,7 @@ class BlueprintMaker {
 
   // One dlopen of the program's master; its needs lead to the other masters. Preloaded
   // libraries come first, and are found by symbol lookups because lookups of private modules
-  // go through our own order (relocation.cpp).
+  // follow our own order (relocation.cpp).
   Result<> load_masters() {
     for (size_t i = 0; i < masters_.size(); ++i)
       if (!redirects_[i].empty()) MPC_TRY(masters_[i]->redirect(redirects_[i]));
@@ -147,7 +147,8 @@ class BlueprintMaker {
       if (m.master == nullptr)
         return Error{Errc::kInternal, fmt::format("{}: not loaded", m.file->path())};
       masters_[i]->keep();
-      // A library that the program's master brought gets a scope of its own: it may be asked.
+      // A library that the program's master brought gets a scope
+      // of its own, so that it can be asked.
       ::dlopen(masters_[i]->path().c_str(), RTLD_LAZY | RTLD_NOLOAD);
       ::dlinfo(m.master, RTLD_DI_TLS_MODID, &m.tls_module);
     }

@@ -4,7 +4,7 @@
 // Role:      the work that all copies of one program have in common.
 // Users:     runtime/loader/image.cpp.
 // Threads:   serialised by the caller.
-// See also:  runtime/loader/blueprint.h (what comes out); docs/loader.md.
+// See also:  runtime/loader/blueprint.h (the result); docs/loader.md.
 
 #include <memory>
 #include <string>

@@ -21,7 +21,7 @@
 namespace mpc::loader {
 namespace {
 
-// struct r_debug_extended of glibc 2.35: the lists of further namespaces hang off r_next.
+// struct r_debug_extended of glibc 2.35: the lists of further namespaces are linked by r_next.
 struct Namespace {
   r_debug base;
   Namespace* next;
@@ -33,7 +33,7 @@ struct View {
   Namespace space{};
   link_map* last = nullptr;
   bool is_linked = false;
-  // The nodes of each copy, and of each copy of a plugin; they stay where they are.
+  // The nodes of each copy, and of each copy of a plugin; they never move.
   std::unordered_map<const void*, std::vector<link_map>> nodes;
 };
 View& view() {
@@ -47,7 +47,7 @@ bool has_namespaces() {
          (major > 2 || minor >= 35);
 }
 
-// Our list goes behind those of the dynamic linker, which appends new ones in the same way.
+// Our list goes after those of the dynamic linker, which appends new ones in the same way.
 void link_namespace(View& v) {
   if (v.is_linked) return;
   v.is_linked = true;
@@ -140,7 +140,7 @@ void DebuggerView::remove_plugin(const PluginPlace& place) { remove(&place); }
 
 void DebuggerView::announce() {
   if (!is_traced()) return;
-  // gdb reads all lists when the dynamic linker says that it unloaded something.
+  // gdb reads all lists when the dynamic linker reports that it unloaded something.
   for (const char* small : {"libBrokenLocale.so.1", "libanl.so.1", "libutil.so.1"})
     if (void* handle = ::dlopen(small, RTLD_LAZY | RTLD_NOLOAD); handle == nullptr) {
       if ((handle = ::dlopen(small, RTLD_LAZY | RTLD_LOCAL)) == nullptr) continue;

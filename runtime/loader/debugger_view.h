@@ -24,7 +24,7 @@ class DebuggerView {
   static void remove_instance(const ProgramInstance& instance);
   static void add_plugin(const PluginPlace& place);
   static void remove_plugin(const PluginPlace& place);
-  // Makes a debugger that controls this process read the lists anew. Does nothing without.
+  // Makes a debugger that controls this process read the lists again. No effect without a debugger.
   static void announce();
 };
 

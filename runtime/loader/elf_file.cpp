@@ -63,7 +63,7 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     file->path_ = full;
     std::free(full);
   }
-  // O_NONBLOCK: a FIFO would wait for who writes to it.
+  // O_NONBLOCK: opening a FIFO would wait for a writer.
   file->fd_ = ::open(file->path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file->fd_ < 0) return system_error(path, "open it", errno);
   file->fd_ = lift_descriptor(file->fd_);
@@ -97,7 +97,7 @@ Result<> ElfFile::move_to_memory() {
     is_copied = count > 0;
     done += is_copied ? static_cast<size_t>(count) : 0;
   }
-  // Not mmap(), which ThreadSanitizer takes for a write of what ranks read.
+  // Not mmap(), which ThreadSanitizer would treat as a write to what ranks read.
   is_copied = is_copied && ::syscall(SYS_mmap, bytes_, size_, PROT_READ,
                                      MAP_PRIVATE | MAP_FIXED, memory, 0) != -1;
   is_copied = is_copied && ::dup3(memory, fd_, O_CLOEXEC) >= 0;
@@ -108,7 +108,7 @@ Result<> ElfFile::move_to_memory() {
 
 Result<> ElfFile::check_header() {
   if (size_ >= 2 && bytes_[0] == '#' && bytes_[1] == '!') {
-    const std::string hint = hint_for_tool(path_);  // /usr/bin/valgrind is one, say
+    const std::string hint = hint_for_tool(path_);  // for example for /usr/bin/valgrind
     return bad(
         path_,
         fmt::format(
@@ -146,7 +146,7 @@ Result<> ElfFile::check_header() {
 
 Result<> ElfFile::read_dynamic() {
   const Elf64_Phdr* p = segment(PT_DYNAMIC);
-  if (p == nullptr) return {};  // statically linked: the caller says so
+  if (p == nullptr) return {};  // statically linked: the caller reports it
   if (p->p_offset % 8 != 0) return bad(path_, "is a damaged ELF file");
   dynamic_ = {reinterpret_cast<const Elf64_Dyn*>(bytes_ + p->p_offset),
               p->p_filesz / sizeof(Elf64_Dyn)};

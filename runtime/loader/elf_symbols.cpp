@@ -1,11 +1,11 @@
-// ElfFile: its symbols: by name, by version, by address.
+// ElfFile: its symbols, by name, by version, by address.
 #include <algorithm>
 
 #include "runtime/loader/elf_file.h"
 
 namespace mpc::loader {
 
-// The number stands in the section header; without sections, in DT_HASH; without that, the last
+// The number is in the section header; without sections, in DT_HASH; without that, the last
 // chain of the GNU hash table leads to the last symbol.
 size_t ElfFile::count_symbols() const noexcept {
   for (const Elf64_Shdr& section : sections())
@@ -94,7 +94,7 @@ bool ElfFile::is_version(size_t index, std::string_view version) const noexcept 
   if (versions.empty()) return true;
   if (version.empty()) return (versions[index] & kHidden) == 0;
   const auto number = static_cast<uint16_t>(versions[index] & ~kHidden);
-  // A definition without a version serves all that ask for one.
+  // A definition without a version serves all references that ask for one.
   if (number <= VER_NDX_GLOBAL) return (versions[index] & kHidden) == 0;
   const std::string_view defined = defined_version(number);
   return defined.empty() || defined == version;

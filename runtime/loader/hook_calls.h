@@ -1,5 +1,5 @@
 #pragma once
-// Calls of a module's start-up and end functions, in the order of the ELF specification.
+// Hook calls: a module's start-up and end functions, in the order of the ELF specification.
 //
 // Role:      the same for programs, their libraries and plugins.
 // Users:     runtime/loader.

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kFirstChunkInstances = 16;
 
-// One dlopen at a time, and no two blueprints at once.
+// One dlopen at a time, and only one blueprint at a time.
 std::mutex g_open_mutex;
 
 std::mutex g_images_mutex;
@@ -112,7 +112,7 @@ void leave_files() noexcept {
   for (Image* image : images()) image->move_text_to_memory();
 }
 
-// Each mapping takes the place of one with the same bytes, in one step: ranks may run there.
+// Each mapping replaces one with the same bytes, in one step: ranks may run there.
 // Closing the last descriptor of the file ends the lease.
 void Image::move_text_to_memory() {
   std::lock_guard lock(mutex_);
@@ -124,7 +124,7 @@ void Image::move_text_to_memory() {
     } else {
       for (const auto& instance : instances_)
         for (const FileMap& t : m.text)
-          // Not mmap(), which ThreadSanitizer takes for a write of what ranks read.
+          // Not mmap(), which ThreadSanitizer would treat as a write to what ranks read.
           ::syscall(SYS_mmap, instance->base() + m.bundle_offset + t.vaddr, t.bytes,
                     t.protection, MAP_PRIVATE | MAP_FIXED, m.file->fd(),
                     static_cast<off_t>(t.file_offset));
@@ -195,7 +195,7 @@ Result<> Image::reserve(size_t instances) {
 }
 
 Result<> Image::reserve_locked(size_t instances) {
-  if (left_ > 0) {  // chunks are contiguous: give the rest of the old one back
+  if (left_ > 0) {  // chunks are contiguous: unmap the rest of the old one
     ::munmap(next_, left_ * blueprint_->bundle_bytes);
     instances += left_;
     left_ = 0;

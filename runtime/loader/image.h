@@ -34,15 +34,15 @@ struct LateSymbol;
 struct Module;
 
 struct ImageOptions {
-  // Libraries (paths) that come before those of the program, as with LD_PRELOAD, and of
-  // which each rank has its own copy.
+  // Libraries (paths) that come before those of the program, as with LD_PRELOAD; each rank has
+  // its own copy of them.
   std::vector<std::string> preload;
 };
 
 class Image {
  public:
   // Checks and prepares a program. Errors: kNotFound, kPermission, kImage (with the reason
-  // why it cannot be made private and the way out), kNoMem, kSystem.
+  // why it cannot be made private, and what to do), kNoMem, kSystem.
   // Caller: any kernel thread. Cost: about 1 ms, more for large programs.
   static Result<std::unique_ptr<Image>> open(const std::string& path,
                                              const ImageOptions& options = {});
@@ -56,19 +56,19 @@ class Image {
   Result<ProgramInstance*> load_instance(int rank);
 
   const std::string& path() const noexcept { return path_; }
-  // Each copy has its own instance of a library whose name begins so.
+  // Does each copy have its own instance of a library whose name begins like this?
   bool has_library(std::string_view name) const noexcept;
-  // The program or one of its private libraries needs a library whose name begins so.
+  // Does the program or one of its private libraries need a library whose name begins like this?
   bool uses_library(std::string_view name) const noexcept;
-  // The program itself (not its libraries) refers to one of these functions.
+  // Does the program itself (not its libraries) refer to one of these functions?
   bool imports(std::initializer_list<std::string_view> names) const noexcept;
-  // A rank's stack must be executable (nested functions whose address is taken).
+  // Must a rank's stack be executable (nested functions whose address is taken)?
   bool needs_executable_stack() const noexcept;
   // Mappings of the process per copy; vm.max_map_count bounds their sum.
   int maps_per_instance() const noexcept;
   const Blueprint& blueprint() const noexcept { return *blueprint_; }
   uint64_t id() const noexcept { return id_; }  // unique in the process
-  // Libraries that are loaded later see the program's symbols before their own (-rdynamic).
+  // Do libraries that are loaded later see the program's symbols before their own (-rdynamic)?
   bool exports_all() const noexcept { return exports_all_; }
   // A copy's instance of a variable registered by private_variable(), or null.
   static void* find_variable(const ProgramInstance& instance,
@@ -89,12 +89,12 @@ class Image {
   std::unique_ptr<Blueprint> blueprint_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<ProgramInstance>> instances_;
-  char* next_ = nullptr;  // room that reserve() left
+  char* next_ = nullptr;  // unused space from reserve()
   size_t left_ = 0;       // copies that fit there
   size_t chunk_ = 0;      // copies of the latest chunk
 };
 
-// A function to be called at the end of a rank.
+// A function that is called at the end of a rank.
 struct ExitEntry {
   enum class Kind { kCxa, kOnExit, kQuick };
   Kind kind;
@@ -120,7 +120,7 @@ class ProgramInstance {
   // Caller: the rank itself, once. Switches: as the program does.
   int run_main(int argc, char** argv, char** envp);
 
-  // What exit() of a rank does. On the thread that is in run_main(): exit handlers and
+  // exit() of a rank. On the thread that is in run_main(): exit handlers and
   // destructors run, then run_main() returns. On another thread of the rank: the same, then
   // the foreign-exit upcall, which must not return.
   // Caller: a thread of this rank.
@@ -134,7 +134,7 @@ class ProgramInstance {
 
   // Prepares the thread_locals of another thread of this rank (pointers into the copy).
   void enter_thread() noexcept;
-  // Did another thread than the main one ever enter?
+  // Did a thread other than the main one ever enter?
   bool has_had_threads() const noexcept {
     return has_had_threads_.load(std::memory_order_relaxed);  // a hint
   }
@@ -143,7 +143,7 @@ class ProgramInstance {
   void at_exit(const ExitEntry& entry);
   // __cxa_finalize: runs the entries of one module. Returns false if `dso` is not ours.
   bool finalize(void* dso);
-  // The same for all that these addresses registered (a library that goes).
+  // The same for everything that these addresses registered (a library that is unloaded).
   void finalize_range(const char* begin, const char* end);
   // Destructor of a thread_local of the rank's main thread.
   void at_main_thread_exit(void (*function)(void*), void* object);
@@ -156,7 +156,7 @@ class ProgramInstance {
   void* variable(size_t offset) const noexcept;
   // This copy's `environ`.
   char**& environment() const noexcept;
-  // What dlopen() and its relatives do in this rank; made at the first call.
+  // Serves dlopen() and its relatives in this rank; created at the first call.
   RankLinker& linker();
   RankLinker* existing_linker() const noexcept {
     return linker_.load(std::memory_order_acquire);  // pairs with linker()
@@ -165,17 +165,18 @@ class ProgramInstance {
   std::pair<char*, uint64_t> instance_of(const Plugin& plugin);
   // The function for a stub of this rank (see late_binding.h), or null.
   void* bind_late(const LateSymbol& late);
-  // What the rank's main() got.
+  // The arguments of the rank's main().
   std::pair<int, char**> arguments() const noexcept { return {argc_, argv_}; }
-  // What the program or a private library that it is linked with defines under this name; null:
-  // none does.
+  // The definition of this name in the program or in a private library
+  // that it is linked with; null: there is none.
   void* definition_of(const char* name) const noexcept;
-  // The address in this copy of something in the master (as the dynamic linker sees it).
+  // The address in this copy that corresponds to an address
+  // in the master (as the dynamic linker sees it).
   void* from_master(const void* address) const noexcept;
   // The reverse, for an address in this copy.
   void* to_master(const void* address) const noexcept;
   const Module* module_of(const void* address) const noexcept;
-  // The same for plugins, too. Async-signal-safe.
+  // The same also for plugins. Async-signal-safe.
   Place place_of(const void* address) const noexcept;
 
  private:
@@ -183,7 +184,7 @@ class ProgramInstance {
   ProgramInstance(Image& image, int rank, char* base)
       : image_(image), rank_(rank), base_(base) {}
   void run_constructors(int argc, char** argv, char** envp);
-  // Takes those entries out of exit_list_, the last one first, and calls them.
+  // Removes those entries from exit_list_, the last one first, and calls them.
   template <class IsWanted>
   void call_last_of(IsWanted is_wanted);
   void run_exit_handlers();
@@ -193,7 +194,7 @@ class ProgramInstance {
   Image& image_;
   int rank_;
   char* base_;
-  std::mutex mutex_;  // guards exit_list_; linker_ is made under it
+  std::mutex mutex_;  // guards exit_list_; linker_ is created under it
   std::atomic<RankLinker*> linker_{nullptr};
   std::atomic<bool> has_had_threads_{false};
   int argc_ = 0;
@@ -209,13 +210,13 @@ class ProgramInstance {
   size_t ended_modules_ = 0;  // whose destructors have run or begun to
 };
 
-// Who writes to a program's file, or a private library's, has to wait until leave_files() is done;
-// `signal` tells the kernel thread `tid` that somebody does. Files of others cannot be guarded
-// so, nor those of some network file systems.
+// Makes writers of a program's file, or of a private library's, wait until leave_files() is done;
+// `signal` tells the kernel thread `tid` that a process wants to write. Files of other users cannot
+// be guarded like this, nor those of some network file systems.
 // Caller: once, when all images are open. Source: fcntl(2), "Leases".
 void guard_files(int tid, int signal) noexcept;
 // Copies the files to memory and maps the text from there, in all copies, while ranks run; then
-// lets the writer go on. Caller: that kernel thread. Cost: the size of the files.
+// lets the writer continue. Caller: that kernel thread. Cost: the size of the files.
 void leave_files() noexcept;
 
 // The copy that contains this address, in its program or its plugins, or null. Async-signal-safe. Cost: a few loads.
@@ -227,8 +228,8 @@ ProgramInstance* running_instance() noexcept;
 bool is_master(uintptr_t load_address) noexcept;
 bool is_master_handle(const void* handle) noexcept;
 
-// Called when another thread of a rank than its main one calls exit(): end the rank, keep
-// the calling thread from running on.
+// Called when a thread of a rank other than its main one calls exit(): must end the rank, and
+// prevent the calling thread from running on.
 using ForeignExit = void (*)(ProgramInstance& instance, int status);
 void set_foreign_exit(ForeignExit upcall) noexcept;
 
@@ -239,7 +240,7 @@ void set_foreign_exit(ForeignExit upcall) noexcept;
 size_t private_variable(std::initializer_list<const char*> names, const void* initial,
                         size_t bytes);
 
-// What a crash report says about an address. Texts live as long as the process.
+// The parts of a crash report about an address. Texts live as long as the process.
 struct AddressInfo {
   int rank = -1;                 // -1: not in a copy
   const char* path = nullptr;    // of the program or library; null: unknown
@@ -247,7 +248,7 @@ struct AddressInfo {
   const char* symbol = nullptr;  // mangled; null: unknown
   uintptr_t symbol_offset = 0;
 };
-// Async-signal-safe for addresses in copies; others ask the dynamic linker.
+// Async-signal-safe for addresses in copies; for others it asks the dynamic linker.
 AddressInfo describe_address(const void* address) noexcept;
 
 }  // namespace mpc::loader

@@ -35,7 +35,7 @@ namespace {
 
 using namespace integrity;
 
-// More than any program asks for, and still possible to reserve.
+// More than any program needs, and still possible to reserve.
 constexpr uint64_t kMostThreadLocalBytes = uint64_t{1} << 32;
 constexpr uint64_t kMostAlignment = uint64_t{1} << 30;
 
@@ -43,7 +43,7 @@ bool is_alignment(uint64_t value) noexcept {
   return value == 0 || (std::has_single_bit(value) && value <= kMostAlignment);
 }
 
-// The dynamic linker reserves from the first to the last one, and maps the others over that.
+// The dynamic linker reserves from the first to the last segment, and maps the others over that.
 const char* find_damaged_loads(const ElfFile& file) noexcept {
   uint64_t end = 0;
   for (const Elf64_Phdr& p : file.segments()) {
@@ -67,7 +67,7 @@ const char* find_damaged_segment(const ElfFile& file, const Elf64_Phdr& p) noexc
                       is_writable(file, p.p_vaddr, p.p_memsz))
                  ? nullptr
                  : "the place of its dynamic section";
-    case PT_PHDR:  // found there when it is in memory
+    case PT_PHDR:  // in memory it is found there
       return file.offset_of(p.p_vaddr) == file.header().e_phoff ? nullptr
                                                                 : "its program headers";
     case PT_TLS:
@@ -105,7 +105,8 @@ const char* find_damaged_segments(const ElfFile& file) noexcept {
   return nullptr;
 }
 
-// Tags of which a file has several; of the others the dynamic linker takes the last, we the first.
+// Tags that may occur several times in a file; of the others
+// the dynamic linker uses the last, we the first.
 bool may_repeat(int64_t tag) noexcept {
   return tag == DT_NEEDED || tag == DT_AUXILIARY || tag == DT_FILTER ||
          (tag >= DT_NUM && (tag < DT_VALRNGLO || tag > DT_VERNEEDNUM));
@@ -117,7 +118,7 @@ bool names_string(int64_t tag) noexcept {
          tag == DT_DEPAUDIT;
 }
 
-// With an empty name the dynamic linker takes the program for a library of itself.
+// With an empty name the dynamic linker would take the program for a library of itself.
 bool names_nothing(const ElfFile& file, const Elf64_Dyn& entry) noexcept {
   const int64_t tag = entry.d_tag;
   return (tag == DT_NEEDED || tag == DT_AUXILIARY || tag == DT_FILTER) &&
@@ -126,7 +127,7 @@ bool names_nothing(const ElfFile& file, const Elf64_Dyn& entry) noexcept {
 
 const char* find_damaged_dynamic(const ElfFile& file) noexcept {
   const auto entries = file.dynamic();
-  // The dynamic linker reads on to the entry that ends it.
+  // The dynamic linker reads on to the entry that ends the table.
   if (entries.size() >= file.segment(PT_DYNAMIC)->p_filesz / sizeof(Elf64_Dyn))
     return "its dynamic section has no end";
   const auto strings = file.at_address<char>(file.dynamic_value(DT_STRTAB),

@@ -9,7 +9,7 @@ namespace mpc::loader::integrity {
 namespace {
 
 constexpr uint16_t kVersionMask =
-    0x7fff;  // the rest says that a version is not the default
+    0x7fff;  // the other bit says that a version is not the default
 
 // Chains of the GNU hash table end with an odd hash value; all of them must lie in the file.
 const char* find_damaged_gnu_hash(const ElfFile& file) noexcept {
@@ -36,7 +36,7 @@ const char* find_damaged_gnu_hash(const ElfFile& file) noexcept {
   return !chains.empty() && (chains.back() & 1) != 0 ? nullptr : kDamage;
 }
 
-// Chains are lists of symbols' numbers; none may be a circle.
+// Chains are lists of symbol numbers; none may be circular.
 const char* find_damaged_old_hash(const ElfFile& file) noexcept {
   constexpr const char* kDamage = "its hash table";
   const uint64_t table = file.dynamic_value(DT_HASH);
@@ -55,14 +55,14 @@ const char* find_damaged_old_hash(const ElfFile& file) noexcept {
   return nullptr;
 }
 
-// A record of a chain in which each says how far the next one is; null behind the last one.
+// A record of a chain in which each says how far away the next one is; null after the last one.
 template <class T>
 const T* record_at(const ElfFile& file, uint64_t vaddr) noexcept {
   const auto record = file.at_address<T>(vaddr, 1);
   return record.empty() ? nullptr : record.data();
 }
 
-// The dynamic linker takes it for granted that the library is there.
+// The dynamic linker assumes that the library is loaded.
 bool is_needed(const ElfFile& file, const char* name) noexcept {
   for (const Elf64_Dyn& d : file.dynamic())
     if (d.d_tag == DT_NEEDED &&
@@ -71,7 +71,7 @@ bool is_needed(const ElfFile& file, const char* name) noexcept {
   return is_loaded(name);
 }
 
-// The largest number of a version that is wanted; false: damaged.
+// Finds the largest number of a wanted version; false: damaged.
 bool walk_wanted(const ElfFile& file, unsigned& largest) noexcept {
   for (uint64_t at = file.dynamic_value(DT_VERNEED);;) {
     const auto* need = record_at<Elf64_Verneed>(file, at);
@@ -126,7 +126,7 @@ const char* find_damaged_table(const ElfFile& file, uint64_t vaddr,
   return nullptr;
 }
 
-// The first ones are done without a look at their type.
+// The dynamic linker applies the first ones without checking their type.
 bool counts_relative(const ElfFile& file) noexcept {
   const uint64_t count = file.dynamic_value(DT_RELACOUNT);
   const auto table = file.at_address<Elf64_Rela>(file.dynamic_value(DT_RELA), count);

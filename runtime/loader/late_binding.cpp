@@ -9,7 +9,7 @@
 
 extern "C" __attribute__((visibility("hidden"))) void mpc_late_call();
 
-// Called by the assembly below: where the call goes.
+// Called by the assembly below. Returns the target of the call.
 extern "C" __attribute__((visibility("hidden"), used)) void* mpc_find_late(
     const mpc::loader::LateSymbol* late) {
   mpc::loader::ProgramInstance& instance = *late->user->place.instance;
@@ -18,14 +18,15 @@ extern "C" __attribute__((visibility("hidden"), used)) void* mpc_find_late(
   std::fprintf(stderr, "%s: symbol lookup error: %s: undefined symbol: %s\n",
                instance.image().path().c_str(), file.path().c_str(),
                file.dynamic_string(file.dynamic_symbols()[late->index].st_name));
-  constexpr int kStatus = 127;  // as the dynamic linker ends a process
+  // The status with which the dynamic linker ends a process.
+  constexpr int kStatus = 127;
   instance.exit_now(kStatus);
 }
 
 namespace mpc::loader {
 
 //   movabs $symbol, %r11;  movabs $mpc_late_call, %rax;  jmp *%rax
-// %rax counts the vector registers of a call with variable arguments, so it is kept in %r10.
+// %rax counts the vector registers of a call with variable arguments, so it is saved in %r10.
 char* make_stub_pages(const LateSymbol* symbols, size_t count) noexcept {
   const size_t bytes = page_ceil(count * kStubBytes);
   void* map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -54,9 +55,9 @@ char* make_stub_pages(const LateSymbol* symbols, size_t count) noexcept {
 
 }  // namespace mpc::loader
 
-// All registers that may hold arguments are kept; %r11 has the symbol, %r10 the caller's %rax.
-// (The upper halves of vector registers are lost: 256-bit arguments of a function that is not
-// there yet.)
+// All registers that may hold arguments are saved; %r11 has the symbol, %r10 the caller's %rax.
+// (The upper halves of vector registers are lost: 256-bit arguments of a function that was not
+// there before.)
 asm(R"(
         .text
         .hidden mpc_late_call

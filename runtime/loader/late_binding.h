@@ -1,11 +1,11 @@
 #pragma once
-// Late binding: functions that were not there yet when a library was opened with RTLD_LAZY.
+// Late binding: functions that did not exist yet when a library was opened with RTLD_LAZY.
 //
-// Role:      a stub for each; its first call looks the function up, or ends the rank with the
+// Role:      a stub for each; its first call looks up the function, or ends the rank with the
 //            dynamic linker's message.
 // Users:     runtime/loader/rank_linker_open.cpp.
 // Threads:   any.
-// See also:  dlopen(3), RTLD_LAZY. What is there is bound when the library is opened.
+// See also:  dlopen(3), RTLD_LAZY. Existing functions are bound when the library is opened.
 
 #include <cstddef>
 

@@ -18,7 +18,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-// The dynamic linker skips files of another class or machine and looks on.
+// The dynamic linker skips files of another class or machine and continues the search.
 bool is_loadable(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;

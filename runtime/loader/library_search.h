@@ -1,5 +1,5 @@
 #pragma once
-// Library search: which file the dynamic linker will load for a needed library's name.
+// Library search: the file that the dynamic linker will load for a needed library's name.
 //
 // Role:      finds the user's own libraries, so that each rank gets a copy of them as well.
 // Users:     runtime/loader/blueprint_maker.cpp; runtime/job/interpreter.cpp.
@@ -15,7 +15,7 @@
 namespace mpc::loader {
 
 struct SearchScope {
-  const ElfFile* file;                 // who needs the library
+  const ElfFile* file;                 // the file that needs the library
   std::vector<std::string> inherited;  // RPATHs of its loaders, nearest first, expanded
 };
 

@@ -33,7 +33,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 // Parts of libc and of the compilers' runtimes that work together as one per process, and a
-// few widely used ones that keep no state.
+// few widely used libraries without state.
 bool is_shared_by_nature(const std::string& name) {
   static constexpr std::string_view kNames[] = {
       "libc.so",      "ld-linux",    "libm.so",      "libmvec.so",    "libpthread.so",
@@ -69,8 +69,8 @@ bool must_be_private(const std::string& file_name, const SharingRules& rules) {
   if (contains(rules.shared_names, file_name)) return false;
   if (contains(rules.private_names, file_name)) return true;
   if (is_shared_by_nature(file_name)) return false;
-  // What was private once stays so, whatever the process loads for itself later; and many
-  // ranks ask the same.
+  // A library that was private once stays private, whatever the process loads for itself later; and
+  // many ranks ask the same.
   static std::set<std::string> known;
   std::lock_guard lock(dynamic_linker_mutex());
   if (known.contains(file_name)) return true;

@@ -1,5 +1,6 @@
 #pragma once
-// Library sharing: of which libraries each rank has its own copy, and which are one for all.
+// Library sharing: decides of which libraries each rank
+// has its own copy, and which all ranks share.
 //
 // Role:      the one rule, for libraries that a program needs and for those that it opens.
 // Users:     runtime/loader.
@@ -21,15 +22,15 @@ struct SharingRules {
 // As the settings say.
 const SharingRules& sharing_rules();
 
-// Most libraries keep state that they do not expect others to see, or are not made for
+// Most libraries have state that they do not expect others to see, or are not made for
 // threads: a rank has its own, as a process would. What libmpi_abi itself uses is shared.
 bool must_be_private(const std::string& file_name, const SharingRules& rules);
 
-// Did the dynamic linker load it for the process? (A path or a name; masters have none.)
+// Has the dynamic linker loaded it for the process? (A path or a name; masters have none.)
 bool is_loaded(const std::string& name);
 
-// Held by ranks around each call of the process's dlopen(), whose own lock constructors of libraries
-// run under: these may open libraries as well.
+// Held by ranks around each call of the process's dlopen(). Constructors of libraries run under
+// dlopen()'s own lock, and may open libraries as well.
 std::recursive_mutex& dynamic_linker_mutex();
 
 }  // namespace mpc::loader

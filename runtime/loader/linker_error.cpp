@@ -6,7 +6,7 @@
 namespace mpc::loader {
 namespace {
 
-// A thread's latest failure, and the text that dlerror() gave out last. No objects with a
+// A thread's latest failure, and the text that dlerror() returned last. No objects with a
 // destructor: exit handlers may ask after those of the thread have run.
 thread_local char* t_error = nullptr;
 thread_local char* t_given = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
-// Linker error: what dlerror() says.
+// Linker error: the text that dlerror() returns.
 //
-// Role:      keeps the text of a thread's latest failure.
+// Role:      stores the text of a thread's latest failure.
 // Users:     runtime/interpose/dynamic_linker.cpp.
 // Threads:   each has its own.
 // See also:  dlerror(3).
@@ -10,7 +10,7 @@
 
 namespace mpc::loader {
 
-// The text of the latest failure of the calling thread, for dlerror(); it is taken away.
+// The text of the latest failure of the calling thread, for dlerror(); it is cleared.
 const char* take_error() noexcept;
 void set_error(const std::string& text) noexcept;
 void clear_error() noexcept;

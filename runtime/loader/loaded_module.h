@@ -1,9 +1,9 @@
 #pragma once
-// LoadedModule: a program, library or plugin as one rank has it.
+// LoadedModule: a program, library or plugin in one rank.
 //
-// Role:      an entry of a rank's list of modules; what names, bindings and handles refer to.
+// Role:      an entry of a rank's list of modules; names, bindings and handles refer to it.
 // Users:     runtime/loader.
-// Threads:   guarded by the rank linker that it belongs to.
+// Threads:   guarded by the rank linker that owns it.
 // See also:  runtime/loader/rank_linker.h.
 
 #include <link.h>
@@ -38,15 +38,16 @@ struct LoadedModule {
   uint64_t generation = 0;  // unique in the process
   int opens = 0;
   bool is_global = false;
-  bool is_pinned = false;    // stays for ever
+  bool is_pinned = false;    // is never unloaded
   bool has_started = false;  // its constructors ran, or run
   uint64_t start_order = 0;
   LoadedModule* root = nullptr;            // the opened library that brought it
-  std::vector<std::string> inherited;      // RPATHs for what it needs
+  std::vector<std::string> inherited;      // RPATHs for the libraries that it needs
   std::vector<LoadedModule*> needs;        // private ones, in the order of its file
   std::vector<LoadedModule*> search_list;  // itself, then what it needs, breadth first
-  std::vector<LoadedModule*> uses;         // others whose symbols it was bound to
-  char* stubs = nullptr;                   // see LateSymbol
+  // Other modules whose symbols it was bound to.
+  std::vector<LoadedModule*> uses;
+  char* stubs = nullptr;  // see LateSymbol
   size_t stubs_bytes = 0;
   std::vector<LateSymbol> late;
 };

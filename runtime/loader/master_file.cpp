@@ -13,7 +13,7 @@
 namespace mpc::loader {
 namespace {
 
-constexpr int64_t kIgnoredTag = 0x6fffeffe;  // in no range that the linker looks at
+constexpr int64_t kIgnoredTag = 0x6fffeffe;  // outside all ranges that the linker reads
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Result<std::unique_ptr<MasterFile>> MasterFile::make(const ElfFile& file) {
   auto fd = make_memory_file("mpc-master", 0);
   if (!fd) return fd.error();
   master->fd_ = *fd;
-  // Not /proc/self: a debugger would look for its own descriptors there.
+  // Not /proc/self: a debugger would look it up among its own descriptors.
   master->path_ = fmt::format("/proc/{}/fd/{}", ::getpid(), *fd);
   MPC_TRY(master->grow(file.size()));
   std::memcpy(master->bytes_, file.bytes(), file.size());
@@ -75,7 +75,7 @@ void MasterFile::hold_back_hooks() noexcept {
       case DT_FLAGS_1:
         d.d_un.d_val &= ~uint64_t{DF_1_PIE};
         break;
-      case DT_SONAME:  // another program's library of the same name is another one
+      case DT_SONAME:  // another program's library of the same name is a different one
       case DT_INIT:
       case DT_FINI:
         d.d_tag = kIgnoredTag;
@@ -89,15 +89,15 @@ void MasterFile::hold_back_hooks() noexcept {
         break;
     }
   }
-  // Each execution's stack is ours to make executable, not the dynamic linker's.
+  // We make each execution's stack executable, not the dynamic linker.
   auto* segments = at<Elf64_Phdr>(original_->header().e_phoff);
   for (size_t i = 0; i < original_->segments().size(); ++i)
     if (segments[i].p_type == PT_GNU_STACK) segments[i].p_flags &= ~uint32_t{PF_X};
 }
 
 Result<> MasterFile::redirect(const std::map<std::string, std::string>& path_of_name) {
-  // The new names need a longer string table: it goes behind the end of the file, and a
-  // program header that nothing needs in a master (notes, unwinding) becomes its segment.
+  // The new names need a longer string table: it is placed after the end of the file, and a
+  // program header that a master does not need (notes, unwinding) becomes its segment.
   const ElfFile& file = *original_;
   const auto headers = file.segments();
   size_t last_load = 0;
@@ -193,7 +193,7 @@ void MasterFile::drop_versions(const std::set<std::string>& names) noexcept {
   if (!original_->has_dynamic(DT_VERNEED) || at_offset == SIZE_MAX) return;
   std::set<uint16_t> gone;
   Elf64_Verneed* kept = nullptr;
-  size_t skipped = 0;  // bytes between the start, or the last one kept, and this one
+  size_t skipped = 0;  // bytes between the start, or the last record kept, and this one
   size_t first = 0;
   size_t count = 0;
   for (uint64_t left = original_->dynamic_value(DT_VERNEEDNUM); left > 0; --left) {

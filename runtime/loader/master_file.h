@@ -26,21 +26,21 @@ class MasterFile {
   MasterFile(const MasterFile&) = delete;
   MasterFile& operator=(const MasterFile&) = delete;
 
-  // A path that no other object of this process has, for as long as the file is open.
+  // A path that no other object of this process has while the file is open.
   const std::string& path() const noexcept { return path_; }
-  // Constructors, destructors, the library's name and the mark of a program: away.
+  // Removes constructors, destructors, the library's name and the mark of a program.
   void hold_back_hooks() noexcept;
   // Replaces names of needed libraries by paths. Errors: kImage if the file has no room.
   Result<> redirect(const std::map<std::string, std::string>& path_of_name);
-  // For a library that is loaded later, whose references we resolve ourselves: what it does
-  // not find is no error to the dynamic linker, and its unique definitions are not known to
-  // others.
+  // For a library that is loaded later, whose references we resolve ourselves: a symbol that is
+  // not found is no error for the dynamic linker, and the library's
+  // unique definitions are not visible to others.
   void loosen_symbols() noexcept;
-  // Takes needed libraries, and the versions that are wanted of them, away.
+  // Removes needed libraries, and the versions that are wanted from them.
   void drop_needed(const std::set<std::string>& names) noexcept;
   // Makes each thread's block of thread_locals `bytes` longer; returns the old length.
   size_t extend_thread_locals(size_t bytes) noexcept;
-  // The dynamic linker knows objects by path: a loaded master file stays open for ever.
+  // The dynamic linker identifies objects by path: a loaded master file stays open forever.
   void keep() noexcept { is_kept_ = true; }
 
  private:
@@ -63,7 +63,7 @@ class MasterFile {
   bool is_kept_ = false;
 };
 
-// A memory file, its descriptor out of the way of the numbers that programs expect.
+// A memory file, whose descriptor is away from the numbers that programs expect.
 Result<int> make_memory_file(const char* name, size_t bytes);
 
 }  // namespace mpc::loader

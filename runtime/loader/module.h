@@ -1,9 +1,10 @@
 #pragma once
-// Module: a program or library of which ranks have copies, as it lies in its file and in a copy.
+// Module: a program or library that ranks have copies of: its layout in the file and in a copy.
 //
-// Role:      what is worked out once for what starts with a program and for what is loaded later.
+// Role:      computed once, for modules that start with a program
+//            and for those that are loaded later.
 // Users:     runtime/loader.
-// Threads:   immutable once it is made.
+// Threads:   immutable once created.
 // See also:  runtime/loader/blueprint.h, runtime/loader/plugin.h.
 
 #include <link.h>
@@ -43,7 +44,7 @@ struct TlsSlot {
 
 struct Module {
   std::unique_ptr<ElfFile> file;
-  std::string name;  // as others need it
+  std::string name;  // the name by which others need it
   link_map* master = nullptr;
   size_t bundle_offset = 0;
   size_t span_bytes = 0;         // pages from address 0 to the end of its bss

@@ -12,8 +12,8 @@ namespace {
 // copy); a larger one is anonymous memory, which the kernel can fill with large pages.
 constexpr size_t kSmallBssBytes = size_t{64} * 1024;
 
-// Statics without initial values that are so large may have huge pages, as large blocks of the
-// heap do (runtime/heap/large.h).
+// Statics without initial values that are at least this large may have huge pages, as large blocks
+// of the heap do (runtime/heap/large.h).
 constexpr size_t kLargeBssBytes = size_t{4} << 20;
 
 constexpr int64_t kTagRelr = 36;
@@ -55,7 +55,7 @@ size_t lay_out(Module& m) {
   m.data_end = page_ceil(memory_end);
   if (m.data_begin == SIZE_MAX) m.data_begin = file_end = m.data_end;
   m.data_file_end = file_end;
-  // Close the gap before the data, so that it is no mapping of its own.
+  // Closes the gap before the data, so that it is no mapping of its own.
   if (!m.text.empty()) m.text.back().bytes = m.data_begin - m.text.back().vaddr;
   extend_data(m, m.data_end);
   return memory_end;
@@ -103,12 +103,13 @@ bool map_module(const Module& m, char* base, int image_fd) {
            m.image_offset) ||
       !map(base + image_end, m.data_end - image_end, kData, -1, 0))
     return false;
-  if (m.data_end - image_end >= kLargeBssBytes)  // a kernel that has none may refuse
+  // A kernel without huge pages may refuse.
+  if (m.data_end - image_end >= kLargeBssBytes)
     ::madvise(base + image_end, m.data_end - image_end, MADV_HUGEPAGE);
   return true;
 }
 
-// An address, then bitmaps for the 63 words behind it, and so on.
+// An address, then bitmaps for the 63 words after it, and so on.
 void for_each_packed(const ElfFile& file, const std::function<void(uint64_t)>& visit) {
   const auto table =
       file.at_address<uint64_t>(file.dynamic_value(kTagRelr),

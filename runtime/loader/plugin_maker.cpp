@@ -73,7 +73,7 @@ class PluginMaker {
     plugin_->needs_executable_stack = stack != nullptr && (stack->p_flags & PF_X) != 0;
   }
 
-  // Private ones are the ranks' own business; the master is bound to the shared ones only.
+  // Ranks handle private libraries themselves; the master is bound only to the shared ones.
   Result<> sort_needs() {
     for (const std::string& name : file().needed()) {
       const std::string path = find_library(name, {&file(), inherited_});
@@ -81,7 +81,7 @@ class PluginMaker {
       if (must_be_private(name, sharing_rules())) {
         plugin_->needs.push_back({name, path});
       } else if (!path.empty() && !is_loaded(name)) {
-        // The master does not lie where $ORIGIN points: say the path. It stays.
+        // The master is not in the folder that $ORIGIN means, so give the path. It stays loaded.
         if (::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
           return Error{Errc::kImage, ::dlerror()};
       }
@@ -165,7 +165,7 @@ class PluginMaker {
         add_relative(r.r_offset, word(r.r_offset) - module().master_base());
         return {};
       case R_X86_64_TPOFF64:
-      case R_X86_64_TLSDESC:  // neither asks our __tls_get_addr()
+      case R_X86_64_TLSDESC:  // neither calls our __tls_get_addr()
         plugin_->has_static_tls = true;
         return add_symbolic(r, type);
       case R_X86_64_GLOB_DAT:
@@ -234,7 +234,7 @@ class PluginMaker {
   char* image_ = nullptr;
 };
 
-// What tells a file from one that replaced it under the same name.
+// Distinguishes a file from one that replaced it under the same name.
 struct FileKey {
   dev_t device;
   ino_t inode;
@@ -279,7 +279,7 @@ Result<Plugin*> get_plugin(const std::string& path,
     return known->second;
   auto made = PluginMaker(inherited).make(std::move(*file));
   if (!made) return made.error();
-  // A constructor of what it needs may have brought it meanwhile; then that one is it.
+  // A constructor of a needed library may have loaded it meanwhile; then that one is used.
   const auto [entry, is_new] = plugins().emplace(key, *made);
   if (is_new) (*made)->id = static_cast<uint32_t>(plugins().size());
   return entry->second;

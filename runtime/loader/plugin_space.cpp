@@ -20,12 +20,12 @@ struct Area {
   size_t bytes = 0;
   size_t used = 0;
   std::atomic<const PluginPlace*>* granules =
-      nullptr;  // pages come as they are touched
+      nullptr;  // pages are created when they are touched
 };
 
 Area g_areas[kMaxAreas];
 std::atomic<size_t> g_area_count{0};
-std::mutex g_mutex;  // guards what follows, and changes of the areas
+std::mutex g_mutex;  // guards the following, and changes of the areas
 
 std::multimap<size_t, char*>& free_ranges() {
   static auto* const instance = new std::multimap<size_t, char*>;

@@ -1,10 +1,10 @@
 #pragma once
-// Plugin space: the address space of copies of plugins, and from an address to the copy there.
+// Plugin space: the address space of copies of plugins; finds the copy at an address.
 //
-// Role:      room for many small and some large mappings that come and go; answers the unwinder,
-//            dladdr and the crash report in a few loads, whoever asks.
+// Role:      room for many small and some large mappings that are created and unmapped; answers the
+//            unwinder, dladdr and the crash report in a few loads.
 // Users:     runtime/loader.
-// Threads:   allocate(), set() and release() by any, serialised inside; find() by anyone, signal
+// Threads:   allocate(), set() and release() any, serialised inside; find() any, signal
 //            handlers included.
 // See also:  runtime/loader/registry.h does the same for programs.
 
@@ -16,7 +16,7 @@ namespace mpc::loader {
 class ProgramInstance;
 struct Module;
 
-// One rank's copy of a plugin, as far as others must know it.
+// One rank's copy of a plugin, as far as other code must know it.
 struct PluginPlace {
   ProgramInstance* instance = nullptr;  // the rank's program
   const Module* module = nullptr;
@@ -31,9 +31,9 @@ class PluginSpace {
   static PluginSpace& instance() noexcept;
   // Reserved addresses, inaccessible; null: errno says why.
   char* allocate(size_t bytes, size_t alignment) noexcept;
-  // From now on find() gives `place` for these addresses; null: nothing.
+  // From now on find() returns `place` for these addresses; null: nothing.
   void set(char* base, size_t bytes, const PluginPlace* place) noexcept;
-  // Unmaps what lies there; the addresses may be given out again.
+  // Unmaps what lies there; the addresses may be reused.
   void release(char* base, size_t bytes) noexcept;
   const PluginPlace* find(const void* address) const noexcept;
 };

@@ -15,7 +15,8 @@ namespace mpc::loader {
 namespace {
 
 constexpr size_t kMaxTlsModules = 16384;
-std::atomic<const Plugin*> g_plugins[kMaxTlsModules];  // by the dynamic linker's number
+// Indexed by the dynamic linker's number.
+std::atomic<const Plugin*> g_plugins[kMaxTlsModules];
 
 uint64_t* mark_of(const Plugin& plugin, char* block) {
   const auto at = reinterpret_cast<uintptr_t>(block + plugin.tls_bytes);
@@ -28,7 +29,7 @@ void fill(const Plugin& plugin, const char* base, char* block) {
   std::memset(block + tls.p_filesz, 0, tls.p_memsz - tls.p_filesz);
 }
 
-// The caller's copy tells the rank, and so the copy that the thread_local belongs to.
+// The caller's copy determines the rank, and thus the copy that the thread_local belongs to.
 [[gnu::noinline, gnu::cold]] void fill_for(const Plugin& plugin, char* block,
                                            const void* caller) {
   const PluginPlace* place = PluginSpace::instance().find(caller);
@@ -47,8 +48,8 @@ void* get_thread_local(size_t module_and_offset[2]) {
   const Plugin* plugin = g_plugins[module].load(std::memory_order_acquire);
   if (plugin == nullptr) return address;
   char* block = address - module_and_offset[1];
-  // A thread has one rank for ever; only who loads the library a second time has a second
-  // generation. Relaxed: the thread itself, or one that it synchronised with, loaded it.
+  // A thread belongs to one rank forever; only a rank that loads the library a second time has a
+  // second generation. Relaxed: the thread itself, or one that it synchronised with, loaded it.
   if (*mark_of(*plugin, block) == 0 ||
       plugin->was_unloaded.load(std::memory_order_relaxed)) [[unlikely]]
     fill_for(*plugin, block, __builtin_return_address(0));

@@ -1,8 +1,8 @@
 #pragma once
-// Plugin TLS: thread_locals of libraries that come when threads are there already.
+// Plugin TLS: thread_locals of libraries that are loaded when threads exist already.
 //
-// Role:      the dynamic linker makes a thread's block of a library's thread_locals at the first
-//            access, as the master's relocations left it. Copies of plugins ask us instead of
+// Role:      the dynamic linker creates a thread's block of a library's thread_locals at the first
+//            access, as the master's relocations left it. Copies of plugins call us instead of
 //            __tls_get_addr(); we fill a new block from the copy of the thread's own rank.
 // Users:     runtime/loader/binding.cpp, rank_linker.cpp, rank_linker_open.cpp, plugin_maker.cpp.
 // Threads:   any.
@@ -20,20 +20,20 @@ namespace mpc::loader {
 
 class Plugin;
 
-// What MasterFile::extend_thread_locals() adds for the mark.
+// The extra length that MasterFile::extend_thread_locals() adds for the mark.
 inline constexpr size_t kThreadMarkBytes = 16;
 
 // Errors: kNoMem when there are too many.
 Result<> register_thread_locals(Plugin& plugin);
-// The function that takes the place of __tls_get_addr() in copies of plugins.
+// The function that replaces __tls_get_addr() in copies of plugins.
 void* thread_local_function() noexcept;
-// The calling thread's instance of what lies `offset` bytes behind the start of the block;
+// The address for the calling thread, `offset` bytes after the start of its block;
 // the block is filled from the copy at `base` unless it is of this generation already.
 void* thread_local_address(const Plugin& plugin, char* base, uint64_t generation,
                            size_t offset) noexcept;
 // The calling thread's block of any module's thread_locals.
 char* thread_block(size_t tls_module) noexcept;
-// The distance of that block from the thread pointer, which all threads have in common if the
+// The distance of that block from the thread pointer. It is the same for all threads if the
 // module lies in static TLS.
 int64_t static_thread_offset(size_t tls_module) noexcept;
 

@@ -24,7 +24,7 @@ Error refuse(const ElfFile& file, std::string_view reason, std::string_view way_
                                          kOwnProcess)};
 }
 
-// Of what no process could run either.
+// The error for a file that no process could run either.
 Error refuse_always(const ElfFile& file, std::string_view reason,
                     std::string_view way_out) {
   return Error{Errc::kImage, fmt::format("{}: {}; {}", file.path(), reason, way_out)};
@@ -64,7 +64,7 @@ bool needs_library(const ElfFile& file, std::string_view beginning) {
 }
 
 // A sanitizer's runtime must be the first in the process; there is one process for all ranks, and
-// it was there before the program.
+// it existed before the program.
 Result<> check_sanitizer(const ElfFile& file) {
   if (refers_to(file, "__tsan_init") && ::dlsym(RTLD_DEFAULT, "__tsan_init") == nullptr)
     return refuse(
@@ -77,7 +77,7 @@ Result<> check_sanitizer(const ElfFile& file) {
   const char* options = std::getenv("ASAN_OPTIONS");
   if (is_gcc && options != nullptr &&
       std::strstr(options, "verify_asan_link_order=0") != nullptr)
-    return {};  // who says that knows what it means
+    return {};  // a user who sets this knows what it means
   return refuse(file,
                 "it was compiled with -fsanitize=address, whose library must be in the "
                 "process first",

@@ -1,7 +1,7 @@
 #pragma once
 // Program check: can this file run as private copies? If not, why, and what helps.
 //
-// Role:      the refusals of the loader, each with the reason and the way out.
+// Role:      the refusals of the loader, each with the reason and what to do.
 // Users:     runtime/loader/blueprint_maker.cpp; runtime/job/interpreter.cpp.
 // Threads:   any.
 // See also:  docs/limits.md lists them.

@@ -228,7 +228,7 @@ bool ProgramInstance::finalize(void* dso) {
   return true;
 }
 
-// A library's handlers of quick_exit() are forgotten with it.
+// A library's handlers of quick_exit() are removed with it.
 void ProgramInstance::finalize_range(const char* begin, const char* end) {
   const auto is_of = [&](const ExitEntry& e, ExitEntry::Kind kind) {
     return e.kind == kind && e.dso >= begin && e.dso < end;

@@ -56,7 +56,7 @@ void RankLinker::append(std::unique_ptr<LoadedModule> module) {
   renumber();
 }
 
-// Positions, and the chain that programs walk from a handle.
+// Updates positions, and the chain that programs walk from a handle.
 void RankLinker::renumber() {
   for (size_t i = 0; i < modules_.size(); ++i) {
     LoadedModule& m = *modules_[i];
@@ -66,7 +66,7 @@ void RankLinker::renumber() {
   }
 }
 
-// --- what is there ---------------------------------------------------------------------------
+// --- queries ---------------------------------------------------------------------------------
 
 LoadedModule* RankLinker::module_of_handle(const void* handle) {
   std::lock_guard lock(list_mutex_);

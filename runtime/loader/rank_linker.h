@@ -1,8 +1,8 @@
 #pragma once
 // Rank linker: dlopen() and its relatives for one rank.
 //
-// Role:      the list of modules of a rank (its program's, and its copies of plugins), what a
-//            program asks of it, and the start and end of what is loaded later.
+// Role:      the list of modules of a rank (its program's, and its copies of plugins), a
+//            program's queries about it, and the start and end of modules that are loaded later.
 // Users:     runtime/loader/program_instance.cpp, runtime/interpose/dynamic_linker.cpp.
 // Threads:   any thread of the rank; open() and close() one at a time, their constructors and
 //            destructors included, as with the dynamic linker.
@@ -31,22 +31,22 @@ class RankLinker {
   RankLinker(const RankLinker&) = delete;
   RankLinker& operator=(const RankLinker&) = delete;
 
-  // As dlopen(); null without an error: RTLD_NOLOAD, and it is not there. `caller`: where the
-  // call comes from. Switches: as constructors do. Errors: the message is dlerror()'s.
+  // Like dlopen(); null without an error: RTLD_NOLOAD, and it is not loaded. `caller`: the address
+  // of the call. Switches: as constructors do. Errors: the message is dlerror()'s.
   Result<void*> open(const std::string& name, int flags, const void* caller);
-  // As dlclose(). Switches: as destructors do.
+  // Like dlclose(). Switches: as destructors do.
   Result<> close(void* handle);
-  // As dlsym() and, with a version, dlvsym().
+  // Like dlsym() and, with a version, dlvsym().
   Result<void*> symbol(void* handle, const std::string& name,
                        const std::string& version, const void* caller);
 
-  // The module behind a handle; null: not one of this rank's private modules.
+  // The module behind a handle; null: it is none of this rank's private modules.
   LoadedModule* module_of_handle(const void* handle);
   // The module of an address of this rank's program or plugins, or null.
   LoadedModule* module_at(const void* address);
-  // A copy of the list, to be walked without a lock. A module in it may be closed meanwhile.
+  // A copy of the list, which can be walked without a lock. A module in it may be closed meanwhile.
   std::vector<LoadedModule*> modules();
-  // While one lives, no module goes.
+  // While such a lock exists, no module is unloaded.
   std::unique_lock<std::recursive_mutex> keep_modules() {
     return std::unique_lock(list_mutex_);
   }
@@ -58,9 +58,9 @@ class RankLinker {
   std::pair<char*, uint64_t> instance_of(const Plugin& plugin);
   // Prepares the static thread_locals of a thread that begins.
   void enter_thread();
-  // The library that contains this address stays for ever.
+  // The library that contains this address is never unloaded.
   void pin(const void* address);
-  // Destructors of all plugins, the latest first. Once.
+  // Runs the destructors of all plugins, the latest first. Once.
   void finish();
   // The function for a stub (see LateSymbol), or null.
   void* bind_late(const LateSymbol& late);
@@ -98,7 +98,7 @@ class RankLinker {
   ProgramInstance& instance_;
   std::recursive_mutex
       load_mutex_;  // held by open() and close(), constructors included
-  std::recursive_mutex list_mutex_;  // guards modules_; taken after load_mutex_
+  std::recursive_mutex list_mutex_;  // guards modules_; acquired after load_mutex_
   std::vector<std::unique_ptr<LoadedModule>> owned_;
   Modules modules_;          // in the order of loading; the program first
   Modules opened_globally_;  // plugins, in the order in which they became global

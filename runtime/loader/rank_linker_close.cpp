@@ -1,4 +1,4 @@
-// What a rank closes by dlclose(), or leaves open at its end: ended and unmapped.
+// RankLinker: ends and unmaps what a rank closes by dlclose(), or leaves open at its end.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -27,7 +27,7 @@ Result<> RankLinker::close(void* handle) {
   std::lock_guard lock(load_mutex_);
   LoadedModule* module = module_of_handle(handle);
   if (module == nullptr) return close_shared(handle);
-  if (module->plugin == nullptr) return {};  // as long as the program
+  if (module->plugin == nullptr) return {};  // lives as long as the program
   if (module->opens == 0)
     return Error{Errc::kArg, fmt::format("{}: shared object not open",
                                          module->module->file->path())};
@@ -63,7 +63,7 @@ RankLinker::Modules RankLinker::unreachable() {
   return rest;
 }
 
-// A destructor may close other libraries: once more, then.
+// A destructor may close other libraries, so this repeats.
 void RankLinker::collect() {
   must_collect_again_ = true;
   if (is_collecting_) return;
@@ -75,7 +75,8 @@ void RankLinker::collect() {
       m->is_pinned = true;  // until their destructors have run
     for (LoadedModule* m : gone) end(*m);
     for (LoadedModule* m : gone) m->is_pinned = false;
-    for (LoadedModule* m : unreachable()) {  // not what was opened again meanwhile
+    // Not those that were opened again meanwhile.
+    for (LoadedModule* m : unreachable()) {
       if (!contains(gone, m)) continue;
       m->plugin->was_unloaded.store(true, std::memory_order_relaxed);
       remove(m);

@@ -1,4 +1,4 @@
-// What a rank opens by dlopen(): found, mapped, bound and started.
+// RankLinker: finds, maps, binds and starts what a rank opens by dlopen().
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -42,13 +42,13 @@ std::string full_path(const std::string& path) {
   return result;
 }
 
-// Links have other names than the file that they lead to.
+// A link has another name than the file that it leads to.
 bool is_shared(const std::string& name, const std::string& path) {
   return !must_be_private(file_name(path), sharing_rules()) ||
          !must_be_private(file_name(name), sharing_rules()) || is_loaded(path);
 }
 
-// What a module needs starts before it.
+// The modules that a module needs start before it.
 void add_in_start_order(LoadedModule* module, Modules& order) {
   if (contains(order, module) || module->has_started) return;
   module->has_started = true;
@@ -117,7 +117,7 @@ Result<std::string> RankLinker::locate(const std::string& name,
                                             expanded, std::strerror(errno))};
 }
 
-// One for all ranks: the dynamic linker's, with a count of our own, so that a rank cannot
+// One instance for all ranks: the dynamic linker's, with a count of our own, so that a rank cannot
 // close what others have open.
 Result<void*> RankLinker::open_shared(const std::string& name, int flags) {
   std::lock_guard lock(dynamic_linker_mutex());

@@ -1,4 +1,4 @@
-// What a rank asks for by dlsym().
+// RankLinker: what a rank looks up by dlsym().
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #pragma once
-// Registry: from an address to the copy that contains it.
+// Registry: finds the copy that contains an address.
 //
 // Role:      lets the unwinder, dladdr and the crash report find a copy in a few loads.
 // Users:     runtime/loader.
-// Threads:   add_chunk() and set_instance() under the Image's lock; find() by anyone, signal
+// Threads:   add_chunk() and set_instance() under the Image's lock; find() any, signal
 //            handlers included.
 // See also:  runtime/loader/image.h.
 

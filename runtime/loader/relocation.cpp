@@ -111,9 +111,9 @@ void Relocator::relocate_symbol(Module& m, const Elf64_Rela& r) {
   if (const auto variable = private_variable(name); variable && !target) {
     target = variable;
   } else if (!target && address != 0 && !name.empty() && !belongs_to_process(name)) {
-    // The dynamic linker looks into the process before it looks into the program; a normal
-    // start would have done it the other way round (a profiling library's MPI_Send, a
-    // template's static variable).
+    // The dynamic linker searches the process before the program; a normal start would have
+    // searched in the opposite order (a profiling library's MPI_Send, a template's
+    // static variable).
     target = private_definition(name);
   } else if (blueprint_.preload_count > 0 && target && !name.empty()) {
     if (const auto preloaded = preloaded_definition(name)) target = preloaded;
@@ -157,7 +157,7 @@ std::optional<size_t> Relocator::private_definition(std::string_view name) const
   return std::nullopt;
 }
 
-// The program's own definition beats that of a preloaded library.
+// The program's own definition takes precedence over that of a preloaded library.
 std::optional<size_t> Relocator::preloaded_definition(std::string_view name) const {
   for (size_t i = 0; i <= blueprint_.preload_count; ++i) {
     const Module& m = blueprint_.modules[i];

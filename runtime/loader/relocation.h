@@ -1,9 +1,9 @@
 #pragma once
-// Relocator: which words of a program's data depend on where a copy lies.
+// Relocator: finds the words of a program's data that depend on the address of a copy.
 //
-// Role:      reads the relocation tables; a word that the dynamic linker pointed into one of
-//            the private modules becomes a bundle offset and is noted as a slot; all others
-//            keep the value that the dynamic linker gave them.
+// Role:      reads the relocation tables. A word that the dynamic linker pointed into one of
+//            the private modules becomes a bundle offset and is recorded as a slot; all others
+//            keep the dynamic linker's value.
 // Users:     runtime/loader/blueprint_maker.cpp.
 // Threads:   one.
 // See also:  System V ABI for x86-64, table 4.9; docs/loader.md.
@@ -17,9 +17,9 @@
 
 namespace mpc::loader {
 
-// Symbols that are the process's, although a program may define them, too: the heap (what libc
+// Symbols that belong to the process, although a program may define them, too: the heap (what libc
 // allocates, a rank may free, and vice versa), and the common blocks of Fortran's constants
-// (MPI_BOTTOM ...), which are known by their address in libmpi_abi.
+// (MPI_BOTTOM ...), which are identified by their address in libmpi_abi.
 bool belongs_to_process(std::string_view name);
 
 class Relocator {

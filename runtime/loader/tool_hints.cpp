@@ -10,10 +10,10 @@
 namespace mpc::loader {
 namespace {
 
-// Names without what follows the first digit: python3.11 is python.
+// Names without the first digit and what follows it: python3.11 is python.
 struct Tool {
   std::string_view name;
-  std::string_view before;  // how it is put before mpcrun; empty: NAME alone
+  std::string_view before;  // how it is written before mpcrun; empty: NAME alone
 };
 constexpr Tool kBefore[] = {
     {"valgrind", "valgrind --trace-children=yes"},

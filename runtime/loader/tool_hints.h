@@ -1,8 +1,8 @@
 #pragma once
-// Tool hints: what to do with a program that was never meant to be ranks.
+// Tool hints: advice for a program that was never meant to be ranks.
 //
-// Role:      debuggers, tracers, shells and interpreters stand between mpcrun and the program by
-//            habit; "compile it with mpcc" is no help with these.
+// Role:      users tend to put debuggers, tracers, shells and interpreters between mpcrun and the
+//            program; for these "compile it with mpcc" is no help.
 // Users:     runtime/loader (program_check, elf_file), tools/mpcrun/scripts.cpp.
 // Threads:   any.
 // See also:  docs/mpcrun.md, section "Debuggers and checkers".
@@ -11,11 +11,11 @@
 
 namespace mpc::loader {
 
-// How the tool at `path` is used with mpcrun, as the end of a sentence; empty: it is none that we
+// How to use the tool at `path` with mpcrun, as the end of a sentence; empty: it is none that we
 // know.
 std::string hint_for_tool(const std::string& path);
 
-// The way out of what cannot be one of several copies in a process.
+// Advice for a program that cannot be one of several copies in a process.
 inline constexpr char kOwnProcess[] =
     "or start each rank as a process of its own: mpcrun --ranks-per-process 1 ...";
 
@@ -24,7 +24,7 @@ inline constexpr char kHintForScripts[] =
     "and what differs between ranks into its command: mpcrun -n 1 -x A=0 ./prog : -n 1 "
     "-x A=1 ./prog";
 
-// Python and Tcl come here only where their library is none that ranks can have.
+// Python and Tcl get here only if their library cannot be given to ranks.
 inline constexpr char kHintForInterpreters[] =
     "if its script starts MPI programs, put the script around mpcrun; if it calls MPI "
     "itself, link the interpreter with mpcc";

@@ -31,12 +31,12 @@ namespace {
 namespace neighbours = job::neighbours;
 using neighbours::kGoneSlot;
 
-constexpr uint64_t kAnswerNs = 5'000 * kMs;  // so long may another job's thread take
+constexpr uint64_t kAnswerNs = 5'000 * kMs;  // another job's thread may take this long
 constexpr int kMostSpawned = 100'000;        // runtime/job/node_job_spawn.cpp
-// So many jobs may fill a rank's memory at a time before it is more than net.unexpected_bytes.
+// So many jobs may fill a rank's memory at a time before it exceeds net.unexpected_bytes.
 constexpr int kSharers = 8;
 constexpr size_t kEagerBytes = 32
-                               << 10;  // message.eager_limit is what counts, up to this
+                               << 10;  // message.eager_limit decides, up to this value
 
 constinit Mutex g_opening;
 constinit std::atomic<Endpoint*> g_endpoint{nullptr};
@@ -47,7 +47,8 @@ void going(transport::Envelope& envelope) noexcept {
       static_cast<uint32_t>(neighbours::rank_in(neighbours::name_of(rank)));
 }
 
-// Only of use for a message; what has no receiver here comes from a job of another kind, and is dropped.
+// Accepts only messages; what has no receiver here comes
+// from a job of another kind, and is dropped.
 bool coming(int peer, transport::Envelope& envelope) noexcept {
   const auto from = static_cast<int>(envelope.from_world);
   const int rank = from < neighbours::kRankNumbers
@@ -80,10 +81,11 @@ Result<> Abroad::start() {
       Credit::Shape{{0, most}, kGoneSlot + 1, kSharers, neighbours::kRankNumbers},
       lobby_->slot(), bridge_->net());
   neighbours::join(lobby_->slot(), lobby_->generation());
-  // release pairs with endpoint(): all of the above.
+  // Release pairs with endpoint(): everything above.
   g_endpoint.store(endpoint_.get(), std::memory_order_release);
   g_abroad.store(this, std::memory_order_release);
-  if (job_.is_singleton()) std::atexit(&close_at_exit);  // nobody tells of its end
+  // Nothing else tells of its end.
+  if (job_.is_singleton()) std::atexit(&close_at_exit);
   return bridge_->start(*endpoint_, *this, listener_.get());
 }
 
@@ -103,7 +105,7 @@ bool Abroad::is_connected(int slot, uint64_t number) {
   return other.number != 0 && (number == 0 || other.number == number);
 }
 
-// The other one is known from now on: by who has called, or by who was called.
+// From now on the other job is known, whichever of the two has called.
 Result<> Abroad::connect(const Hello& theirs, int fd) {
   const int base = neighbours::add(theirs.slot, theirs.ranks);
   if (base < 0) {
@@ -126,7 +128,7 @@ Result<> Abroad::connect(const Hello& theirs, int fd) {
   return bridge_->connect(theirs.slot, fd);
 }
 
-// --- who calls ----------------------------------------------------------------------------------
+// --- the calling side ---------------------------------------------------------------------------
 
 Result<> Abroad::reach(int slot, uint64_t number) {
   if (slot < 1 || slot > neighbours::kMostJobs || slot == lobby_->slot())
@@ -161,7 +163,7 @@ Result<> Abroad::call(int slot, uint64_t number) {
   answer.resize(static_cast<size_t>(n));
   auto theirs = decode(answer);
   MPC_TRY(theirs);
-  // Both have called at the same time: the other one's call counts, which its thread has answered.
+  // Both have called at the same time: the other job's call counts, and its thread has answered.
   if (theirs->is_busy) {
     for (const uint64_t end_ns = now_ns() + kAnswerNs; now_ns() < end_ns;) {
       if (is_connected(slot, number)) return {};
@@ -175,19 +177,19 @@ Result<> Abroad::call(int slot, uint64_t number) {
   return connect(*theirs, fd->release());
 }
 
-// --- who is called ------------------------------------------------------------------------------
+// --- the called side ----------------------------------------------------------------------------
 
 int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   const auto send = [fd](const Hello& answer) {
     const std::vector<std::byte> bytes = encode(answer);
     return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
   };
-  if (wireup::Lobby::process_of_peer(fd) < 0) return -1;  // another user's
+  if (wireup::Lobby::process_of_peer(fd) < 0) return -1;  // it belongs to another user
   const auto theirs = decode({hello.begin(), hello.end()});
   Hello mine = own_hello();
   if (!theirs || theirs->slot < 1 || theirs->slot > neighbours::kMostJobs ||
       theirs->slot == mine.slot) {
-    send(mine);  // it finds what does not fit
+    send(mine);  // the caller finds out what does not fit
     return -1;
   }
   {
@@ -202,7 +204,7 @@ int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
     return -1;
   }
   if (!send(mine)) return -1;
-  // It has closed the descriptor if that fails: the other job sees that.
+  // If that fails it has closed the descriptor, which the other job sees.
   (void)connect(*theirs, fd).ok();
   return theirs->slot;
 }
@@ -228,7 +230,7 @@ Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t n
             "a job of so many ranks cannot connect with other jobs"};
   auto entered = wireup::Lobby::enter(folder, number);
   MPC_TRY(entered);
-  // Stays until the process ends: ranks may still ask.
+  // Is never freed: ranks may use it until the process ends.
   auto* const made = new Abroad(job, std::move(*entered), number, gone);
   const Result<> started = made->start();
   if (started) return &made->lobby();

@@ -1,9 +1,11 @@
 #pragma once
-// AbroadState: what a job knows of those that it is connected with.
+// AbroadState: what a job knows about the jobs that it is connected with.
 //
-// Role:      the connections, and who counts on them.
-// Users:     runtime/message/abroad.cpp (how they are made), abroad_uses.cpp (who needs them, and their end).
-// Threads:   as said of each function in runtime/message/abroad.h; events come from the connections' thread.
+// Role:      the connections, and their users.
+// Users:     runtime/message/abroad.cpp (creates connections), abroad_uses.cpp
+//            (their users, and their end).
+// Threads:   see each function in runtime/message/abroad.h; events
+//            come from the connections' thread.
 // See also:  docs/design/0039-jobs-that-connect.md.
 
 #include <array>
@@ -26,13 +28,13 @@ namespace mpc::msg::abroad {
 
 // A job that this one knows.
 struct Neighbour {
-  uint64_t number = 0;      // the job's; 0: nobody is connected in this slot
-  uint64_t connection = 0;  // never the same
+  uint64_t number = 0;      // the job's; 0: no job is connected in this slot
+  uint64_t connection = 0;  // never used twice
   int64_t uses = 0, weak_uses = 0;
   int pid = 0;
   bool is_calling = false;  // a rank of this job waits for its answer
   bool is_child = false;    // this job has spawned it
-  bool is_ending = false;   // no rank of it calls MPI any more: nobody waits for one
+  bool is_ending = false;   // no rank of it calls MPI any more: none waits for this job
   std::string program;
 };
 
@@ -83,7 +85,7 @@ class Abroad final : public transport::BridgeEvents {
   job::Rank* waiting_ MPC_GUARDED_BY(lock_) = nullptr;  // for children
 };
 
-// Null: this job is not open to others. Release: it is whole.
+// Null: this job is not open to others. Release: the object is complete.
 [[gnu::visibility("hidden")]] extern std::atomic<Abroad*> g_abroad;
 
 }  // namespace mpc::msg::abroad

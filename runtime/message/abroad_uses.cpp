@@ -1,4 +1,4 @@
-// Who needs a connection with another job, and how it ends.
+// The users of a connection with another job, and how it ends.
 #include "runtime/message/abroad_state.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace mpc::msg::abroad {
 namespace {
 
 namespace neighbours = job::neighbours;
-constexpr uint64_t kLeaveNs = 5'000 * kMs;  // so long may the last messages take
+constexpr uint64_t kLeaveNs = 5'000 * kMs;  // the last messages may take this long
 
 class ChildrenReason final : public sched::WaitReason {
  public:
@@ -89,7 +89,8 @@ void Abroad::wait_for_children(job::Rank& self) {
   waiting_ = nullptr;
 }
 
-// Who waits for it here waits for ever, unless somebody else comes: from now on that is a deadlock.
+// A rank here that waits for that job waits forever, unless
+// another job wakes it: this is a deadlock now.
 void Abroad::ending(int slot) noexcept {
   const Locked lock(lock_);
   Neighbour& other = at(slot);
@@ -110,14 +111,14 @@ void Abroad::gone(int slot, bool has_left) noexcept {
     at(slot) = Neighbour{};
     at(slot).is_calling = last.is_calling;
     ends_this_job = !has_left && last.uses != 0;
-    // Else who waits in MPI_Finalize would end as if all were well.
+    // Otherwise ranks that wait in MPI_Finalize would end as if nothing were wrong.
     if (!ends_this_job) tell_waiting();
   }
   neighbours::remove(slot);
   is_gone_(slot);
   if (!last.is_ending) sched::end_outside_work(last.uses + last.weak_uses);
   if (!ends_this_job) return;
-  // Its ranks are members of communicators here: what ranks wait for can not come any more.
+  // Its ranks are members of communicators here: what ranks wait for can never come.
   job_.abort(1,
              fmt::format("mpc: a job that this one is connected with has ended without "
                          "MPI_Finalize or MPI_Comm_disconnect ({}, process {}); this "

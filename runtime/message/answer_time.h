@@ -1,26 +1,26 @@
 #pragma once
 // AnswerTime: when it pays to look for the answer to a message that was just sent.
 //
-// Role:      a look at the next cell of the ring takes its line away from the sender who is about
-//            to write it, and two journeys of the line follow instead of one. A rank that has
-//            just sent a message and now receives mostly waits for the answer, which cannot be
-//            there before the line of the question has travelled: until then it does not look.
+// Role:      a look at the next cell of the ring takes its line away from the sender that is about
+//            to write it, and two journeys of the line follow instead of one. A rank that has just
+//            sent a message and now receives mostly waits for the answer, which cannot arrive
+//            before the line of the question has travelled: until then this rank does not look.
 // Users:     runtime/message: send() notes the time, quick_receive() waits and learns.
 // Threads:   note_sent() any execution of the rank; the rest under the mailbox's lock.
 // See also:  docs/design/0003-mailbox.md, section "Whose line it is".
 //
-// Whether to wait is learned from receives that look at once (probes):
+// Receives that look at once (probes) teach whether to wait:
 //
-//   the message was there already    no answer, or a rank that is late: no waiting
+//   the message was there already    no answer, or a late rank: no waiting
 //   it came within kMostTicks        an answer: receives wait until the next probe
-//   it came later, or not            a rank that computes: no waiting
+//   it came later, or never          a rank that computes: no waiting
 //
 // Each probe in a row that says "an answer" doubles the number of receives until the next one,
-// so a rank whose messages are there half of the time seldom waits in vain. How long to wait is
-// learned from all of them: a little less whenever the first look finds the message, much more
+// so a rank whose messages are there half of the time seldom waits in vain. All receives teach
+// how long to wait: a little less whenever the first look finds the message, much more
 // when it does not, because that costs a journey of the line.
 //
-// Where journeys are short, as between the two threads of one core, a look in vain costs next to
+// Where journeys are short, as between the two threads of one core, a look in vain costs almost
 // nothing, and it pays to look all the time. So the last receive of each series that waits measures
 // when it had its answer, as each probe does; unless waiting was quicker, most receives look at
 // once, until the next comparison.
@@ -35,7 +35,7 @@ namespace mpc::msg {
 
 class AnswerTime {
  public:
-  // A message has gone to a rank that looks at its ring.
+  // Records that a message has gone to a rank that looks at its ring.
   void note_sent() noexcept {
     if (direct_left_.load(std::memory_order_relaxed) == 0)
       sent_ticks_.store(__rdtsc(), std::memory_order_relaxed);
@@ -60,7 +60,7 @@ class AnswerTime {
     while (static_cast<int64_t>(__rdtsc() - sent) < wait_ticks_) {
     }
   }
-  // After the last look: how many were in vain before the message came, if it did.
+  // After the last look: the number of looks in vain before the message came, if it did.
   void note_end(int looks_in_vain, bool has_come) noexcept {
     if (look_ == Look::kWaited && looks_in_vain == 0) [[likely]] {
       wait_ticks_ -= kLessTicks;
@@ -79,9 +79,9 @@ class AnswerTime {
   static constexpr int kDirectSeries = 120;  // receives between two comparisons
   static constexpr int kComparison = 4;      // receives that wait for one
 
-  // A mean of the latest times. No base/moving_average.h: here the first value counts as a whole, as
-  // nothing can be assumed before, and later ones a quarter, as a series to compare has few; and the
-  // mailbox's lock keeps it, so it need not be atomic.
+  // A mean of the latest times. It does not use base/moving_average.h: here the first value counts
+  // fully, as nothing can be assumed before, and later ones a quarter, as a series to compare has
+  // few; and the mailbox's lock protects it, so it need not be atomic.
   struct Usual {
     int64_t ticks = 0;  // 0: none yet
     void add(int64_t value) noexcept {
@@ -94,7 +94,8 @@ class AnswerTime {
   bool waiting_pays() const noexcept;
 
   // Written under the mailbox's lock, like the rest; note_sent() reads a hint.
-  std::atomic<int> direct_left_{0};      // receives that look at once, and ask nothing
+  // Receives that look at once, and measure nothing.
+  std::atomic<int> direct_left_{0};
   std::atomic<uint64_t> sent_ticks_{0};  // 0: nothing was sent since the last receive
   Usual direct_, waited_;                // from the message that was sent to its answer
   int64_t wait_ticks_ = 0;

@@ -7,7 +7,7 @@ namespace mpc::msg {
 void settle(Mailbox& mine, const Operation& op) noexcept {
   constexpr int kTurns = 50;
   for (int i = 0; i < kTurns; ++i) {
-    // acquire pairs with complete().
+    // Acquire pairs with complete().
     if (op.state.load(std::memory_order_acquire) == kComplete) return;
     mine.shared_copy.help();
     __builtin_ia32_pause();

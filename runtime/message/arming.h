@@ -1,9 +1,9 @@
 #pragma once
-// Arming: how a waiter and whoever completes an operation agree on who wakes whom.
+// Arming: how a waiter and the completer of an operation agree on who wakes whom.
 //
 // Role:      the waiter's moves of OperationState; the completer's are in work.cpp.
 // Users:     runtime/message (waiting.cpp).
-// Threads:   executions of the rank whose operation it is, one for each operation.
+// Threads:   executions of the rank whose operation it is, one per operation.
 // See also:  runtime/message/request.h (the picture of the states).
 
 #include "base/check.h"
@@ -18,15 +18,15 @@ inline bool is_over(const Operation& op) noexcept {
 }
 
 // Waits for kComplete after kCompleting: for a few instructions of the completer, or for a copy
-// that it is making on another core, in which we take part. Switches: while other ranks are
-// ready.
+// that it is making on another core, in which the caller takes
+// part. Switches: while other ranks are ready.
 void settle(Mailbox& mine, const Operation& op) noexcept;
 
 // kActive to kWaited. False if it is complete.
 inline bool arm(Mailbox& mine, Operation& op, Waiter& waiter) noexcept {
   op.waiter = &waiter;
   uint32_t expected = kActive;
-  // release pairs with the completer's exchange: `waiter`.
+  // Release pairs with the completer's exchange: `waiter`.
   if (op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel)) {
     return true;
   }
@@ -36,7 +36,7 @@ inline bool arm(Mailbox& mine, Operation& op, Waiter& waiter) noexcept {
   return false;
 }
 
-// The same for one of several requests, which may be inactive or complete: then false.
+// The same for one of several requests. False if it is inactive or complete.
 inline bool arm_any(Operation& op, Waiter& waiter) noexcept {
   if (op.state.load(std::memory_order_relaxed) != kActive) return false;
   op.waiter = &waiter;
@@ -44,7 +44,7 @@ inline bool arm_any(Operation& op, Waiter& waiter) noexcept {
   return op.state.compare_exchange_strong(expected, kWaited, std::memory_order_acq_rel);
 }
 
-// kWaited back to kActive, or it is complete afterwards.
+// Moves kWaited back to kActive; otherwise the operation is complete afterwards.
 inline void disarm(Mailbox& mine, Operation& op) noexcept {
   uint32_t expected = kWaited;
   if (!op.state.compare_exchange_strong(expected, kActive, std::memory_order_acq_rel)) {

@@ -34,11 +34,11 @@ sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b,
                                   int64_t bytes) noexcept {
   const int here = sched::Execution::self().core();
   const auto is_here = [here](const job::Rank& rank) {
-    if (rank.job == nullptr) return false;  // a unit test's
+    if (rank.job == nullptr) return false;  // in a unit test
     job::Job& job = *rank.job;
     return job.scheduler()->core_of_worker(job.worker_of(rank.world_rank)) == here;
   };
-  // Where ranks do not help, communication cores do everything, as the model has it.
+  // Where ranks do not help, communication cores do everything, as the model assumes.
   return {here >= 0 && waits_help() && is_here(a) && is_here(b), bytes};
 }
 
@@ -47,7 +47,7 @@ bool waits_help() noexcept { return help_setting.get(); }
 bool take_back_from(sched::ProgressThread& progress, Operation& op) noexcept {
   sched::ProgressItem* const item = op.in_background.item;
   if (!waits_help() || !progress.take(item)) return false;
-  // Taken: it is ours to run, and its memory is that of an operation that is not complete.
+  // The item was taken: it is ours to run, and its memory belongs to an incomplete operation.
   item->run(*item);
   return true;
 }

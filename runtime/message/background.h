@@ -2,7 +2,7 @@
 // Background: copies that a rank leaves to its progress thread.
 //
 // Role:      a non-blocking call that has found the other side gives the copy to a free core
-//            and returns; who waits for such a copy before it has begun does it himself.
+//            and returns. A thread that waits for such a copy before it has begun makes it itself.
 // Users:     runtime/message (Work, the waits), nbc/engine (starts), mpi (starts).
 // Threads:   see each function.
 // See also:  scheduler/progress/progress.h, docs/overlap.md.
@@ -12,7 +12,7 @@
 
 namespace mpc::msg {
 
-// While it lives, this execution is in a call that is to return soon: long copies that it
+// While this object lives, the execution is in a call that should return soon: long copies that it
 // finds are left to progress threads, if there is a core for them. May be nested.
 class ShortCall {
  public:
@@ -30,40 +30,42 @@ class ShortCall {
   const bool outer_;
 };
 
-// Leaves the copy of `message` into `receive` to the receiver's progress thread, or to the
-// sender's if that can begin sooner. False: the caller is to do it. `has_more`: the caller has other work behind this.
-// Caller: Work, with both operations its own.
+// Leaves the copy of `message` into `receive` to the receiver's progress
+// thread, or to the sender's if that can begin sooner. False: the caller must
+// make it. `has_more`: the caller has other work after this.
+// Caller: Work, which owns both operations.
 bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexcept;
 
-// After an item was left to `rank`'s progress thread: where that naps and the rank itself waits
-// anyway, on a core that is awake, it is told to look. Caller: any execution. Switches: no.
+// Called after an item was left to `rank`'s progress thread: if that thread
+// naps and the rank itself waits anyway, on a core that is awake, the rank
+// is told to check. Caller: any execution. Switches: no.
 void call_waiting(job::Rank& rank) noexcept;
 
 // Do ranks that wait take part? (setting progress.help)
 bool waits_help() noexcept;
 
 // Where the data of an operation between these ranks, of so many bytes in all, are likely to be,
-// seen from the caller's core.
+// from the point of view of the caller's core.
 sched::ProgressData place_of_data(const job::Rank& a, const job::Rank& b,
                                   int64_t bytes) noexcept;
 
-// Before a wait for `op`: does its copy, if it lies in a queue. True if so. Most are in none.
+// Before a wait for `op`: makes its copy, if that lies in a queue. True if so. Most are in none.
 bool take_back_from(sched::ProgressThread& progress, Operation& op) noexcept;
 inline bool take_back(Operation& op) noexcept {
-  // acquire pairs with leave_to_progress().
+  // Acquire pairs with leave_to_progress().
   sched::ProgressThread* const progress = op.background.load(std::memory_order_acquire);
   return progress != nullptr && take_back_from(*progress, op);
 }
 
-// Does one piece of the rank's own background work. True if there was one. Each wait asks, most
-// in vain.
+// Does one piece of the rank's own background work. True if there was one. Each wait calls this,
+// mostly in vain.
 bool do_own_progress(job::Rank& self) noexcept;
 inline bool help_progress(job::Rank& self) noexcept {
   return self.progress != nullptr && self.progress->has_items() &&
          do_own_progress(self);
 }
 
-// At the end of a non-blocking start whose operation goes on: from now on those who send to
+// At the end of a non-blocking start whose operation continues: from now on senders to
 // this rank also match for it. Caller: an execution of `self`. Switches: no.
 void leave(job::Rank& self);
 

@@ -1,4 +1,4 @@
-// Copies as items of progress threads: which thread gets one, and what it does with it.
+// Copies as items of progress threads: which thread gets a copy, and how it makes it.
 #include "base/counter.h"
 #include "base/trace.h"
 #include "runtime/message/background.h"
@@ -10,7 +10,7 @@ namespace {
 
 Counter copy_counter{"message.background_copies", "Copies left to progress threads"};
 
-// On the progress thread, or on whoever took the item back.
+// Runs on the progress thread, or on the thread that took the item back.
 void run_copy(sched::ProgressItem& item) noexcept {
   Operation& receive = *static_cast<BackgroundCopy&>(item).receive;
   Entry* const message = receive.match;
@@ -21,12 +21,12 @@ void run_copy(sched::ProgressItem& item) noexcept {
 
 bool submit_copy(job::Rank& rank, Operation& receive, Operation& send, int64_t bytes,
                  sched::ProgressNeed need) noexcept {
-  // Who waits for either side may look for the item as soon as it is queued.
+  // A thread that waits for either side may look for the item as soon as it is queued.
   BackgroundCopy& copy = receive.in_background.copy;
   copy.run = &run_copy;
   copy.receive = &receive;
   send.in_background.item = receive.in_background.item = &copy;
-  // release pairs with take_back().
+  // Release pairs with take_back().
   receive.background.store(rank.progress, std::memory_order_release);
   send.background.store(rank.progress, std::memory_order_release);
   const job::Rank* const sender =
@@ -65,7 +65,7 @@ bool leave_to_progress(Operation& receive, Entry& message, bool has_more) noexce
   job::Rank* const rank = rank_with_thread(receive.mailbox);
   if (rank == nullptr) return false;
   // Several copies to one rank, as to the root of a gather, run side by side if cores are free:
-  // those that would wait for others go to their sender's thread.
+  // copies that would wait for others go to their sender's thread.
   if (rank->progress->is_busy()) {
     job::Rank* const sender = rank_with_thread(send.origin);
     if (sender != nullptr && sender->progress->is_running_here()) {

@@ -16,7 +16,7 @@ void complete_cancelled(Operation& op) noexcept {
 void cancel_receive(Mailbox& mine, Operation& op) {
   Work work;
   mine.lock_now();
-  mine.drain(work);  // a message that is here already wins
+  mine.drain(work);  // a message that is here already takes precedence
   const bool withdrawn = op.queued;
   if (withdrawn) mine.posted.remove(op);
   mine.unlock();
@@ -24,7 +24,7 @@ void cancel_receive(Mailbox& mine, Operation& op) {
   if (withdrawn) complete_cancelled(op);
 }
 
-// The send is complete, its data have left: takes the message back if nobody has matched it.
+// The send is complete and its data have left: takes the message back if no receive has matched it.
 void take_back(Operation& op) {
   Mailbox& to = *op.mailbox;
   ShortWait wait;
@@ -41,7 +41,7 @@ void take_back(Operation& op) {
       op.status.cancelled = true;
     }
     if (block != nullptr || is_over) return;
-    wait.once();  // behind a cell that is claimed and not yet published
+    wait.once();  // there is a cell that is claimed and not yet published
   }
 }
 
@@ -52,7 +52,7 @@ void cancel_send(Operation& op) {
     Work work;
     to.lock_now();
     to.drain(work);
-    // acquire pairs with accept(): it stands in the queue, or is matched, or an orphan.
+    // Acquire pairs with accept(): the send is in the queue, or is matched, or an orphan.
     const bool in_ring = op.in_ring.load(std::memory_order_acquire);
     const bool queued = !in_ring && op.queued;
     const bool orphan = !in_ring && op.is_orphan;
@@ -63,12 +63,12 @@ void cancel_send(Operation& op) {
     work.run();
     if (queued || orphan) return complete_cancelled(op);
     if (copied_away) {
-      // Whoever has copied it completes it as soon as it has left the lock.
+      // The copier completes it as soon as it has released the lock.
       while (op.state.load(std::memory_order_acquire) != kComplete) wait.once();
       return take_back(op);
     }
     if (!in_ring) return;  // matched: completes normally
-    wait.once();           // behind a cell that is claimed and not yet published
+    wait.once();           // there is a cell that is claimed and not yet published
   }
 }
 
@@ -82,7 +82,7 @@ void cancel(job::Rank& self, Request& request) {
     if (op.order != 0) take_back(op);  // 0: it has met its receive at once
     return;
   }
-  if (state != kActive) return;  // over
+  if (state != kActive) return;  // it is complete
   if (op.is_send) {
     cancel_send(op);
   } else {

@@ -1,9 +1,10 @@
 #pragma once
-// Cell: a quarter of a cache line of a mailbox's ring, and how messages stand in cells.
+// Cell: a quarter of a cache line of a mailbox's ring, and how messages are stored in cells.
 //
-// Role:      up to 8 bytes, with an envelope of small numbers, are one cell: four such messages share a
-//            line, and what a burst of messages costs is the lines that change hands. Any other message
-//            begins with a cell that holds its envelope; cells of payload follow.
+// Role:      a message of up to 8 bytes with an envelope of small numbers is one cell: four such
+//            messages share a line, and the cost of a burst of messages is the lines that change
+//            hands. Any other message begins with a cell that holds its envelope; cells of payload
+//            follow.
 // Users:     runtime/message.
 // Threads:   a cell belongs to the sender that has claimed it, until its first word is published.
 // See also:  docs/design/0003-mailbox.md, docs/design/0041-small-windows.md; runtime/message/mailbox.h.
@@ -57,7 +58,7 @@ static_assert(sizeof(Cell) == kCellBytes && sizeof(PieceCell) == kCellBytes);
 constexpr uint16_t sequence_of(uint64_t position) noexcept {
   return static_cast<uint16_t>(position + 1);
 }
-// Has the message that begins at this position been published, if that is its cell's word?
+// Has the message that begins at this position been published, if `word` is that of its cell?
 constexpr bool is_first(uint64_t word, uint64_t position) noexcept {
   return static_cast<uint16_t>(word) == sequence_of(position);
 }
@@ -85,8 +86,8 @@ constexpr uint64_t first_word(uint64_t position, CellKind kind, ContextId contex
          uint64_t{bytes} << 20 | left_out << 28 | uint64_t{context} << 32;
 }
 
-// Payload goes in and out with one store a cell; the last piece by itself, as behind the data there is
-// nothing that may be read or written. `position`: of the first of these cells.
+// Payload is written and read with one store per cell. The last piece is handled separately,
+// because nothing behind the data may be read or written. `position`: of the first of these cells.
 inline void put_pieces(Cell* ring, uint64_t position, const void* data,
                        size_t bytes) noexcept {
   auto* from = static_cast<const char*>(data);
@@ -122,7 +123,7 @@ inline void get_pieces(const Cell* ring, uint64_t position, void* data,
   }
 }
 
-// What the first cell of a message says.
+// The content of a message's first cell.
 struct Arrival {
   Key key;
   uint32_t bytes;

@@ -2,8 +2,8 @@
 // Control: messages between processes, where no rank sends and no rank receives.
 //
 // Role:      carries what the processes of a job tell each other for their ranks: what meetings
-//            have gathered, who rests and what ranks do, later values of blocking collectives. It knows
-//            no MPI.
+//            have gathered, which processes rest and what ranks do, later
+//            values of blocking collectives. It knows no MPI.
 // Users:     mpi/objects (meetings), runtime/message/job_watch, runtime/rma, mpi/io.
 // Threads:   see each function.
 // See also:  runtime/message/control_end.h, docs/design/0019-virtual-processes.md.
@@ -16,22 +16,24 @@
 
 namespace mpc::msg {
 
-// What a message is for. Each channel has an order and a handler of its own.
+// The purpose of a message. Each channel has its own order and handler.
 enum class ControlChannel : uint8_t {
   kMeeting,  // mpi/objects/net_exchange.h
   kBridge,   // blocking collectives over several processes (not in use yet)
-  kDeadlock,  // who rests, and what a report says of its ranks: runtime/message/job_watch.h
+  // Which processes rest, what a report says of ranks: runtime/message/job_watch.h.
+  kDeadlock,
   kWindow,  // one-sided communication: runtime/rma/port.h
   kFile,    // shared file pointers: mpi/io/shared_pointer.h
-  kPort,    // who comes to a port from another job: mpi/spawn/far_ports.h
+  kPort,    // arrivals at a port from another job: mpi/spawn/far_ports.h
 };
 inline constexpr int kControlChannels = static_cast<int>(ControlChannel::kPort) + 1;
 
-// What process `here` does with what `from` has sent to it. It is outside work, so no deadlock is
-// reported, until the handler has returned; but for kDeadlock, which must not be activity itself.
+// What process `here` does with the bytes that `from` has sent to it. Until
+// the handler has returned it is outside work, so no deadlock is reported;
+// except for kDeadlock, which must not be activity itself.
 // Caller: the net, without locks; one at a time in a process. May send control messages, unpark,
-// and take locks that nobody holds while he calls the net; must not wait. Ownership: the bytes are
-// the caller's.
+// and acquire locks that no thread holds while it calls the net;
+// must not wait. Ownership: the bytes are the caller's.
 using ControlHandler = void (*)(void* argument, int here, int from,
                                 std::span<const std::byte> message) noexcept;
 
@@ -39,21 +41,21 @@ using ControlHandler = void (*)(void* argument, int here, int from,
 void set_control_handler(ControlChannel channel, ControlHandler handler,
                          void* argument) noexcept;
 
-// From process `here`, which is one of this address space, to another one.
-// Caller: any execution or thread, without locks that a handler takes. Switches: no.
+// Sends from process `here`, which is in this address space, to another process.
+// Caller: any execution or thread that holds no lock that a handler acquires. Switches: no.
 // Ownership: the bytes are the caller's again when it returns.
-// Order: what was sent first, by a call that had returned or by the same handler, comes first
-// on the same channel between the same processes; nothing is ordered against messages of ranks.
-// Cost: the bytes go as messages of at most the net's eager limit.
+// Order: what was sent first, by a call that had returned or by the same handler, arrives first
+// on the same channel between the same processes; there is no order relative to messages of ranks.
+// Cost: the bytes are sent as messages of at most the net's eager limit.
 void send_control(int here, int to, ControlChannel channel,
                   std::span<const std::byte> message);
 
-// From begin to end other processes may wait for what a handler answers, whatever the ranks here do: what
-// comes interrupts ranks that compute. Caller: any, without locks. Cost: see sched::Demand.
+// From begin to end other processes may wait for a handler's answer, whatever the ranks here do:
+// what arrives interrupts ranks that compute. Caller: any, without locks. Cost: see sched::Demand.
 void begin_to_serve() noexcept;
 void end_to_serve() noexcept;
 
-// Waits until ready(argument) is true, which a handler makes it, and then notifies the rank.
+// Waits until ready(argument) is true; a handler makes it true and then notifies the rank.
 // Switches: yes.
 void wait_for_control(job::Rank& self, Predicate ready, void* argument,
                       const sched::WaitReason& why);

@@ -16,7 +16,7 @@ struct Handler {
 // Written before there is a network, and so before its threads.
 constinit Handler g_handlers[kControlChannels]{};
 
-// What says whether all is at rest is no work itself.
+// Messages that determine whether everything is at rest are no work themselves.
 constexpr bool is_work(ControlChannel channel) noexcept {
   return channel != ControlChannel::kDeadlock;
 }
@@ -58,7 +58,7 @@ void ControlEnd::send(int to, ControlChannel channel,
   envelope.kind = transport::PacketKind::kControl;
   envelope.context = static_cast<uint32_t>(channel);
   envelope.bytes = message.size();
-  // relaxed: calls that are ordered get numbers in that order, others have none.
+  // Relaxed: ordered calls get numbers in their order; others have no order.
   envelope.sequence = peers_[static_cast<size_t>(to)][index_of(channel)].sent.fetch_add(
       static_cast<uint32_t>(fragments), std::memory_order_relaxed);
   if (is_work(channel)) sent_.fetch_add(1, std::memory_order_relaxed);
@@ -78,12 +78,12 @@ void ControlEnd::take(int from, const transport::Envelope& envelope, const void*
   const std::span part(static_cast<const std::byte*>(data), bytes);
   if (envelope.sequence != stream.expected) {
     stream.early[envelope.sequence] = {envelope.bytes, {part.begin(), part.end()}};
-    // The net is through with it, and nobody else has it.
+    // The net has finished with it, and no other thread has it.
     if (is_work(channel)) sched::begin_outside_work();
     return;
   }
   append(from, channel, envelope.bytes, part);
-  // Those that only waited for this one.
+  // Messages that waited only for this one.
   while (auto next = stream.early.extract(stream.expected)) {
     append(from, channel, next.mapped().message_bytes, next.mapped().data);
     if (is_work(channel)) sched::end_outside_work();
@@ -98,7 +98,8 @@ void ControlEnd::append(int from, ControlChannel channel, uint64_t message_bytes
   stream.message.insert(stream.message.end(), data.begin(), data.end());
   CHECK(stream.message.size() <= message_bytes,
         "the fragments of a control message are longer than the message");
-  if (stream.message.size() < message_bytes) return;  // the net still has the others
+  // The net still has the other fragments.
+  if (stream.message.size() < message_bytes) return;
   if (is_work(channel)) sched::begin_outside_work();  // until deliver()
   ready_.push_back({channel, from, std::exchange(stream.message, {})});
 }
@@ -126,7 +127,7 @@ void ControlEnd::deliver() noexcept {
     work += is_work(each.channel);
   }
   delivered_ += work;
-  // Who waited for them has been unparked.
+  // The executions that waited for them have been unparked.
   sched::end_outside_work(work);
 }
 

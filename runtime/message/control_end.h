@@ -1,15 +1,15 @@
 #pragma once
 // ControlEnd: one process's end of the control channels.
 //
-// Role:      cuts messages into fragments that the net takes, and puts those of other processes
-//            together again, in the order of sending.
+// Role:      cuts messages into fragments that the net accepts, and joins those of other processes
+//            again, in the order of sending.
 // Users:     runtime/message/endpoint.
-// Threads:   send() any; the rest the net's, one at a time.
+// Threads:   send() any; the others the net, one at a time.
 // See also:  runtime/message/control.h.
 //
-// Why fragments, and not an offer that the receiver fetches: what is told is short, as a rule one
-// fragment, and its sender does not wait. So nothing outlives the call, and nothing has to be
-// taken back when a process ends.
+// Why fragments, and not an offer that the receiver fetches: control messages are short, as a rule
+// one fragment, and their sender does not wait. So nothing outlives the call, and nothing has to be
+// withdrawn when a process ends.
 //
 // A fragment is a packet kControl: `context` is the channel, `bytes` the length of the whole
 // message, `sequence` the number of the fragment among those of this channel from process to
@@ -34,15 +34,16 @@ class ControlEnd {
   ~ControlEnd();
 
   void send(int to, ControlChannel channel, std::span<const std::byte> message);
-  // A fragment. The net may hold its locks.
+  // Accepts a fragment. The net may hold its locks.
   void take(int from, const transport::Envelope& envelope, const void* data,
             size_t bytes);
-  // Gives what is complete to its handlers. The net holds no lock.
+  // Passes complete messages to their handlers. The net holds no lock.
   void deliver() noexcept;
   // As Endpoint::begin_peer().
   void begin_peer(int peer) noexcept;
-  // Messages, but for those of ControlChannel::kDeadlock, which ask for these numbers: sent, modulo 2^32
-  // (caller: any); and whose handler has returned (caller: the net's thread).
+  // Numbers of messages except those of ControlChannel::kDeadlock, which
+  // ask for these numbers: sent, modulo 2^32 (caller: any); and handled,
+  // whose handler has returned (caller: the net's thread).
   uint32_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
   uint32_t delivered() const noexcept { return delivered_; }
 
@@ -52,12 +53,12 @@ class ControlEnd {
     uint64_t message_bytes;
     Bytes data;
   };
-  // Of one channel, to and from another process.
+  // One channel to and from another process.
   struct Stream {
     std::atomic<uint32_t> sent{0};  // fragments
     uint32_t expected = 0;
-    Bytes message;                    // as far as it has come
-    std::map<uint32_t, Early> early;  // what has overtaken others
+    Bytes message;                    // what has arrived of it
+    std::map<uint32_t, Early> early;  // fragments that have overtaken others
   };
   struct Ready {
     ControlChannel channel;

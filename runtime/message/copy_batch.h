@@ -1,7 +1,7 @@
 #pragma once
 // CopyBatch: the copies of several messages that are started together.
 //
-// Role:      a node that starts several messages in the background has their copies spread over
+// Role:      if a node starts several messages in the background, their copies are spread over
 //            free cores.
 // Users:     nbc/engine.
 // Threads:   lives on the stack of one execution.
@@ -11,9 +11,9 @@
 
 namespace mpc::msg {
 
-// While it lives, copies that this execution finds are collected; at its end they are done, or
-// left to progress threads if there are several and cores are free. For a background node that
-// starts several messages.
+// While this object lives, copies that this execution finds are collected; at its end they are
+// made, or left to progress threads if there are several copies and cores are free. For a
+// background node that starts several messages.
 class CopyBatch {
  public:
   CopyBatch() noexcept : is_outermost_(work_.begin_collecting()) {}

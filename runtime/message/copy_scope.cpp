@@ -33,8 +33,8 @@ const job::Rank* rank_of(const Mailbox* mailbox) noexcept {
 void blame(const Operation& op, const Mailbox* mailbox, job::ReportText& text) {
   const job::Rank* rank = rank_of(mailbox);
   if (rank == nullptr || rank == job::current_rank()) return;
-  // Blocking calls have their operations on the stack, and are still there; which call began
-  // another one only its rank knows.
+  // Operations of blocking calls are on the stack, and still there; for other operations only the
+  // rank itself knows which call began them.
   const char* call = nullptr;
   if (const sched::Execution* execution = rank->execution) {
     const auto stack = execution->stack();
@@ -53,7 +53,8 @@ void explain_by(const Operation* receive, const Operation* send, const void* add
   if (send != nullptr && covers(*send, address)) blame(*send, send->origin, text);
 }
 
-constexpr int kMostShared = 64;  // one per core is usual; others are not explained
+// One per core is usual; further ones are not explained.
+constexpr int kMostShared = 64;
 constinit std::atomic<const SharedCopyScope*> g_shared[kMostShared]{};
 
 void explain(const void* address, job::ReportText& text) {
@@ -62,7 +63,7 @@ void explain(const void* address, job::ReportText& text) {
       CopyScope::receive() != nullptr || CopyScope::send() != nullptr;
   if (is_copying || sched::Execution::self().call() == nullptr) return;
   for (const auto& entry : g_shared) {
-    // acquire pairs with the constructor's release.
+    // Acquire pairs with the constructor's release.
     const SharedCopyScope* copy = entry.load(std::memory_order_acquire);
     const size_t before = text.view().size();
     if (copy != nullptr) explain_by(&copy->receive, &copy->send, address, text);
@@ -78,7 +79,7 @@ SharedCopyScope::SharedCopyScope(const Operation& to, const Operation& from) noe
     : receive(to), send(from) {
   for (auto& entry : g_shared) {
     const SharedCopyScope* none = nullptr;
-    // release pairs with explain().
+    // Release pairs with explain().
     if (!entry.compare_exchange_strong(none, this, std::memory_order_release,
                                        std::memory_order_relaxed))
       continue;

@@ -1,5 +1,5 @@
 #pragma once
-// CopyScope: whose buffers the calling thread copies between, for the report of a crash.
+// CopyScope: the buffers between which the calling thread copies, for the report of a crash.
 //
 // Role:      one side of a message copies for both. A fault in the other side's buffer is that
 //            side's fault, and the report has to say so. Costs two stores per copy.
@@ -15,7 +15,7 @@ namespace mpc::msg {
 
 class CopyScope {
  public:
-  // Null: that side's memory is ours.
+  // Null: the memory of that side is the caller's own.
   CopyScope(const Operation* receive, const Operation* send) noexcept
       : has_receive_(receive != nullptr), has_send_(send != nullptr) {
     if (has_receive_) t_receive = receive;
@@ -38,7 +38,7 @@ class CopyScope {
   const bool has_receive_, has_send_;  // constants where it is inlined
 };
 
-// The same for a long copy that another rank may take part in: known to all threads.
+// The same for a long copy that another rank may take part in: visible to all threads.
 class SharedCopyScope {
  public:
   SharedCopyScope(const Operation& receive, const Operation& send) noexcept;

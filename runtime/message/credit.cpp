@@ -50,7 +50,7 @@ Credit::Credit(const Shape& shape, size_t bytes)
       owed_(make_counts(static_cast<size_t>(shape.processes) * own_ranks_)) {}
 
 void Credit::forget(int process, job::RankRange numbers) noexcept {
-  // Written only where something is: pages that nobody has used stay untouched.
+  // Written only where the value is not 0: pages that were never used stay untouched.
   const auto clear = [](std::atomic_ref<uint32_t> count) {
     if (count.load(std::memory_order_relaxed) != 0)
       count.store(0, std::memory_order_relaxed);

@@ -1,10 +1,10 @@
 #pragma once
 // Credit: how much of a rank's memory another process may fill with messages not received yet.
 //
-// Role:      bounds what lies unreceived at a rank. A process takes from its share of the rank's
-//            memory before it sends data there; what is not granted is offered, and stays with its
-//            sender. The receiver gives credit back with messages that go there anyway, and with one
-//            of its own only when half of the share has come together.
+// Role:      bounds the unreceived data at a rank. A process takes from its share of the rank's
+//            memory before it sends data there; data beyond the share are offered, and stay with
+//            the sender. The receiver gives credit back with messages that go there anyway, and
+//            with one of its own only when half of the share has accumulated.
 // Users:     runtime/message/endpoint.h.
 // Threads:   any.
 // See also:  docs/design/0019-virtual-processes.md, section "Memory".
@@ -14,9 +14,9 @@
 //   give_back(rank, n) <- any message - collect(process, rank) <- note_received(process, rank, bytes)
 //                      <- kCredit ----- if nothing else goes there
 //
-// A message is charged from its sending to its receive, so the same share bounds what of it is in
-// the network, in the list of those that came too early, and in the unexpected queue together.
-// Nobody ever waits for credit: so it can cause no deadlock.
+// A message is charged from its sending to its receive. So the same share bounds all its data in
+// the network, in the list of messages that came too early, and in the unexpected queue together.
+// No rank ever waits for credit, so credit can cause no deadlock.
 
 #include <atomic>
 #include <cstdint>
@@ -30,10 +30,10 @@ namespace mpc::msg {
 
 class Credit {
  public:
-  // Of process `process`. `bytes`: see the setting net.unexpected_bytes.
+  // For process `process`. `bytes`: see the setting net.unexpected_bytes.
   Credit(const job::ProcessMap& map, int process, size_t bytes);
-  // Of the ranks `own`, towards `processes`, of which so many share a rank's memory at a time; ranks have
-  // numbers below `numbers`.
+  // For the ranks `own` towards `processes`, of which `sharers` share a rank's memory at a time;
+  // ranks have numbers below `numbers`.
   struct Shape {
     job::RankRange own;
     int processes, sharers, numbers;
@@ -47,8 +47,8 @@ class Credit {
   bool take(int world_rank, size_t bytes) noexcept {
     const uint32_t units = units_of(bytes);
     const std::atomic_ref used(used_[world_rank]);
-    // Relaxed: a number that nothing else depends on. For a moment it may be too large: another
-    // message is offered then that need not have been.
+    // Relaxed: nothing else depends on the number. For a moment it may be too large: then another
+    // message is offered that need not have been.
     if (used.fetch_add(units, std::memory_order_relaxed) + units <= share_) return true;
     used.fetch_sub(units, std::memory_order_relaxed);
     return false;
@@ -58,14 +58,16 @@ class Credit {
   }
 
   // --- towards processes that send to ours ---
-  // A message that was sent with its data is received, or dropped. True: its process is to be told.
+  // A message that was sent with its data is received, or
+  // dropped. True: its process should be told.
   bool note_received(int from, int own_rank, size_t bytes) noexcept {
     const uint32_t units = units_of(bytes);
     const uint32_t before =
         owed(from, own_rank).fetch_add(units, std::memory_order_relaxed);
-    return before < due_ && before + units >= due_;  // of many, one finds it due
+    // Of several threads one finds it due.
+    return before < due_ && before + units >= due_;
   }
-  // What a message from this rank to that process is to bring; 0: nothing.
+  // The credit that a message from this rank to that process must carry; 0: none.
   uint32_t collect(int to, int own_rank) noexcept {
     const auto all = owed(to, own_rank);
     return all.load(std::memory_order_relaxed) == 0
@@ -73,21 +75,21 @@ class Credit {
                : all.exchange(0, std::memory_order_relaxed);
   }
   // The next message from or to ranks of a process is the first one. `numbers`: its ranks' numbers here.
-  // Caller: nobody sends to them, or has got something of them.
+  // Caller: no rank sends to them, or has received anything from them.
   void forget(int process, job::RankRange numbers) noexcept;
-  // What of a rank's memory one process may use.
+  // The part of a rank's memory that one process may use.
   size_t share_bytes() const noexcept { return size_t{share_} * kUnitBytes; }
 
  private:
   static constexpr size_t kUnitBytes = 64;
-  // With many processes the limit is exceeded rather than that less is granted: some messages of
+  // With many processes the limit is exceeded rather than granting less than this: some messages of
   // message.eager_limit, so that a pair of ranks need not wait for each other.
   static constexpr size_t kLeastShareBytes = 32 << 10;
 
   struct Free {
     void operator()(uint32_t* memory) const noexcept { std::free(memory); }
   };
-  // Zeros, of which only touched pages cost memory. Used by atomic_ref.
+  // Zeros, of which only touched pages cost memory. Accessed by atomic_ref.
   using Counts = std::unique_ptr<uint32_t[], Free>;
   static Counts make_counts(size_t n);
 
@@ -102,9 +104,9 @@ class Credit {
   const int first_rank_;
   const size_t own_ranks_;
   const uint32_t share_;  // in units
-  const uint32_t due_;    // so much is told at once
-  Counts used_;           // of our share, by world rank
-  Counts owed_;           // by process and own rank: received, and not told yet
+  const uint32_t due_;    // this much is reported at once
+  Counts used_;           // what we use of our share, by world rank
+  Counts owed_;           // by process and own rank: received, but not reported yet
 };
 
 }  // namespace mpc::msg

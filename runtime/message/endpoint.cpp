@@ -46,10 +46,10 @@ void Endpoint::begin_peer(int peer, job::RankRange numbers) noexcept {
   control_.begin_peer(peer);
 }
 
-// What has been received is read first: of what follows from it nothing is missing in what was sent.
+// Received counts are read first: then the sent counts include everything that followed from those.
 Traffic Endpoint::traffic() const noexcept {
   Traffic traffic;
-  // acquire pairs with finish() and ended_offer(), ended_fetch(): all of it has taken effect.
+  // Acquire pairs with finish() and ended_offer(), ended_fetch(): everything has taken effect.
   traffic.received = received_.load(std::memory_order_acquire) +
                      ended_.load(std::memory_order_acquire);
   traffic.sent = asked_.load(std::memory_order_relaxed) + control_.sent();
@@ -61,7 +61,8 @@ Traffic Endpoint::traffic() const noexcept {
 // --- sending ----------------------------------------------------------------------------------
 
 void Endpoint::stamp(int peer, Envelope& envelope) noexcept {
-  // relaxed: one execution's messages get numbers in its order; others have none among each other.
+  // Relaxed: one execution's messages get numbers in its order;
+  // messages of different ones have no order.
   envelope.sequence =
       sent_[static_cast<size_t>(peer)].fetch_add(1, std::memory_order_relaxed);
   envelope.credit = credit_.collect(peer, static_cast<int>(envelope.from_world));
@@ -76,7 +77,7 @@ void Endpoint::offer(int peer, Envelope envelope, const Source& source, Operatio
   const uint64_t id = op.remote.id;
   stamp(peer, envelope);
   net_.offer(peer, envelope, source, op.remote.completion);
-  started_send(id);  // `op` may be complete, and gone
+  started_send(id);  // `op` may be complete, and destroyed
 }
 
 void Endpoint::post_at_once(const Answer& answer) {
@@ -86,7 +87,7 @@ void Endpoint::post_at_once(const Answer& answer) {
   envelope.flag = answer.flag;
   envelope.from_world = static_cast<uint32_t>(answer.own_rank);
   envelope.credit = credit_.collect(answer.peer, answer.own_rank);
-  // Another message may have taken it along meanwhile.
+  // Another message may have carried it meanwhile.
   if (answer.kind == PacketKind::kCredit && envelope.credit == 0) return;
   if (answer.kind != PacketKind::kCredit)
     asked_.fetch_add(1, std::memory_order_relaxed);
@@ -135,17 +136,17 @@ void Endpoint::begin_completing(Operation& op) noexcept {
 }
 
 void Endpoint::end_completing(int operations) noexcept {
-  // release pairs with forget(): the operations are no longer touched.
+  // Release pairs with forget(): the operations are no longer touched.
   if (operations != 0) completing_.fetch_sub(operations, std::memory_order_release);
 }
 
-// False: that is all; its rank ends, or its end waits for an answer.
+// False: nothing remains to be done; its rank ends, or its end waits for an answer.
 bool Endpoint::take_ended_offer(Operation& op, Outcome outcome) noexcept {
   const Locked lock(lock_);
   if (sends_.find(op.remote.id) == nullptr) return false;
   op.remote.is_over = true;
-  // Refused, and perhaps because we have asked for it: the answer says so, or that the receive
-  // was too short.
+  // The offer was refused, perhaps because we asked for that: the
+  // answer says so, or that the receive was too short.
   if (outcome == Outcome::kRefused && op.remote.is_asked) return false;
   remove_send(op.remote.id);
   return true;
@@ -185,7 +186,8 @@ void Endpoint::take_answer(uint64_t id, bool is_withdrawn) {
   Remote& remote = op->remote;
   remote.is_asked = false;
   remote.is_withdrawn = is_withdrawn;
-  if (remote.is_offer ? !remote.is_over : !is_withdrawn) return;  // its end comes
+  // Its end will still come.
+  if (remote.is_offer ? !remote.is_over : !is_withdrawn) return;
   remove_send(id);
   work_.add_sent(*op);
   op->status.cancelled = is_withdrawn;
@@ -235,9 +237,10 @@ void Endpoint::ask(uint64_t id, int peer, Question& question) {
 
 void Endpoint::end_question() noexcept { const Locked lock(lock_); }
 
-// Some of the operations of `mine` that the net may be asked to forget. False: there is none left.
+// Forgets some of the operations of `mine` that the net
+// may be asked to forget. False: none is left.
 bool Endpoint::forget_some(const Mailbox& mine) noexcept {
-  std::vector<std::pair<Operation*, bool>> gone;  // and: is a send
+  std::vector<std::pair<Operation*, bool>> gone;  // and whether it is a send
   bool is_left = false;
   {
     const Locked lock(lock_);
@@ -265,7 +268,7 @@ bool Endpoint::forget_some(const Mailbox& mine) noexcept {
       post(op->remote.peer, envelope, {});
     } else {
       op->mailbox->copies.fetch_sub(1, std::memory_order_release);
-      count_end();  // its data; an offer that was forgotten may not be asked for, so it is not counted
+      count_end();  // its data; a forgotten offer may never be asked for: not counted
     }
   }
   return is_left;
@@ -274,7 +277,7 @@ bool Endpoint::forget_some(const Mailbox& mine) noexcept {
 void Endpoint::forget(const Mailbox& mine) noexcept {
   ShortWait wait;
   while (forget_some(mine)) wait.once();
-  // acquire pairs with end_completing(). Each is complete in a moment, of whatever rank it is.
+  // Acquire pairs with end_completing(). Each operation, of whatever rank, is complete in a moment.
   while (completing_.load(std::memory_order_acquire) != 0) wait.once();
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// Endpoint: what the ranks of one process have under way with other processes.
+// Endpoint: the operations of one process's ranks that are under way with other processes.
 //
-// Role:      gives messages their place in the order of sending, and takes them in that order;
-//            knows by number the operations that wait for an answer of another process.
+// Role:      gives messages their place in the order of sending, and accepts them in that order;
+//            finds operations that wait for another process's answer by their number.
 // Users:     runtime/message.
-// Threads:   take() and finish() by the net; the rest any.
+// Threads:   take() and finish() by the net; the others any.
 // See also:  runtime/transport/net.h, docs/design/0019-virtual-processes.md.
 
 #include <atomic>
@@ -23,17 +23,18 @@
 
 namespace mpc::msg {
 
-// MPI_Cancel of a send waits for the answer. On the stack of who waits.
+// MPI_Cancel of a send waits for the answer. On the waiter's stack.
 struct Question {
   enum Answer : int { kNone, kMatched, kWithdrawn };
   std::atomic<int> answer{kNone};
   std::atomic<sched::Execution*> waiter{nullptr};
 };
 
-// What a process has told others, and what of theirs has taken effect, both modulo 2^32: messages of
-// ranks, their answers, ends of offers and fetches, control messages; not credit, for which nobody
-// waits. Each is counted before it enters the net, and when all that follows from it here has been done: so
-// what is on its way, or lies here and waits for its turn, is sent and not received. See docs/design/0025.
+// What a process has told others, and which of their messages have taken effect, both modulo 2^32.
+// Counted are messages of ranks, their answers, ends of offers and fetches, control messages; not
+// credit, for which no rank waits. Each is counted as sent before it enters the net, and as
+// received when all its effects here are done. So what is on its way, or waits here for its turn,
+// is sent and not received: design/0025.
 struct Traffic {
   uint32_t sent = 0, received = 0;
 };
@@ -42,7 +43,7 @@ class Endpoint final : public transport::Receiver {
  public:
   // Ownership: the map outlives it.
   Endpoint(const job::ProcessMap& map, int process, transport::Net& net);
-  // Of a job of one process that has neighbours; `process`: its slot among them.
+  // For a job of one process that has neighbours; `process`: its slot among them.
   Endpoint(const Credit::Shape& shape, int process, transport::Net& net);
   ~Endpoint();
   transport::Net& net() const noexcept { return net_; }
@@ -50,12 +51,13 @@ class Endpoint final : public transport::Receiver {
   const Credit& credit() const noexcept { return credit_; }
   ControlEnd& control() noexcept { return control_; }
   Traffic traffic() const noexcept;
-  // Another job is this peer from now on, and its ranks have these numbers: the next message in either
-  // direction is the first one. Caller: nothing comes from there yet, and nobody sends there.
+  // From now on another job is this peer, and its ranks have these numbers:
+  // the next message in either direction is the first one. Caller: nothing
+  // comes from there yet, and no rank sends there.
   void begin_peer(int peer, job::RankRange numbers) noexcept;
 
   // --- sending ---
-  // Never 0, never the same.
+  // Never 0, never the same twice.
   uint64_t new_id() noexcept {
     return last_id_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
@@ -63,12 +65,12 @@ class Endpoint final : public transport::Receiver {
   bool may_leave(int dest_world, size_t bytes) noexcept {
     return credit_.take(dest_world, bytes);
   }
-  // In the order in which one execution calls them.
+  // Sends in the order in which one execution calls this.
   void post(int peer, transport::Envelope envelope, const transport::Source& source);
   void offer(int peer, transport::Envelope envelope, const transport::Source& source,
              Operation& op);
 
-  // What another process is told by one of our ranks: may overtake others.
+  // What one of our ranks tells another process: may overtake other messages.
   struct Answer {
     int peer;
     transport::PacketKind kind;
@@ -77,37 +79,38 @@ class Endpoint final : public transport::Receiver {
     int own_rank;
   };
   void post_at_once(const Answer& answer);
-  // A parcel is no longer needed: gives it back, and tells its process if that is due.
-  // Caller: no lock held.
+  // A parcel is no longer needed: returns its block, and tells its process if that is due.
+  // Caller: holds no lock.
   void release(Block& parcel, int own_rank) noexcept;
-  // The net is about to be asked for the data of an offer, or told that nobody wants them.
+  // The net is about to be asked for the data of an offer, or told that they are not wanted.
   void count_fetch() noexcept { asked_.fetch_add(2, std::memory_order_relaxed); }
   void count_refusal() noexcept { asked_.fetch_add(1, std::memory_order_relaxed); }
 
   // --- operations that another process will end ---
-  // `op.remote.id` names it from now on. Before the message goes.
+  // From now on `op.remote.id` names it. Called before the message is sent.
   void add_send(Operation& op);
   void add_fetch(Operation& receive);
-  // The net has been given its memory. If it has ended meanwhile the operation is gone.
+  // The net has been given the operation's memory. If it has
+  // ended meanwhile the operation is destroyed.
   void started_send(uint64_t id);
   void started_fetch(uint64_t id);
   // Its data are no longer needed. Caller: Completion::done().
   void ended_offer(Operation& op, transport::Outcome outcome) noexcept;
   void ended_fetch(Operation& receive, transport::Outcome outcome) noexcept;
-  // True: the other process is to be asked.
+  // True: the other process must be asked.
   bool begin_withdraw(uint64_t id) noexcept;
   void ask(uint64_t id, int peer, Question& question);
-  // After the answer: whoever has given it no longer touches the question.
+  // After the answer: the thread that gave it no longer touches the question.
   void end_question() noexcept;
   void forget(const Mailbox& mine) noexcept;
 
   // --- a process that has died, and the job goes on: endpoint_losses.cpp ---
-  // What only an answer of it would end fails, and what comes of it is dropped. What the net has of it, that
-  // ends itself.
+  // Operations that only an answer of the dead process would end fail, and its messages are
+  // dropped. The net itself ends what it has under way with that process.
   void lose(int peer) noexcept;
   bool has_under_way(int peer) noexcept;
   // Offers in these contexts that no receive will take fail. Waits for their receivers' processes.
-  // Caller: a thread without locks, not the net's; one at a time.
+  // Caller: a thread that holds no lock, not the net's; one at a time.
   void recall_offers(bool (*is_broken)(ContextId context)) noexcept;
 
   // --- transport::Receiver: remote_arrival.cpp ---
@@ -122,13 +125,14 @@ class Endpoint final : public transport::Receiver {
     std::vector<char> data;
     transport::Bulk bulk;
   };
-  // Another process, as the net's thread sees it.
+  // The state of another process, for the net's thread.
   struct Peer {
     uint32_t expected = 0;
     bool is_stuck =
-        false;  // its next message is in `early`, and its mailbox was locked
-    Mailbox* wanted = nullptr;                         // where we have said so
-    std::unique_ptr<std::map<uint32_t, Early>> early;  // what has overtaken others
+        false;  // its next message is in `early`, because its mailbox was locked
+    Mailbox* wanted = nullptr;  // in whose `wanted` we count
+    // Messages that have overtaken others.
+    std::unique_ptr<std::map<uint32_t, Early>> early;
   };
 
   struct Asked {
@@ -155,39 +159,40 @@ class Endpoint final : public transport::Receiver {
   void take_answer(uint64_t id, bool is_withdrawn);
   void send_answers();
   void answer_question(Asked asked, bool is_withdrawn) noexcept MPC_REQUIRES(lock_);
-  // Takes it out of the table; end_completing() when it is complete.
+  // Removes it from the table; call end_completing() when it is complete.
   void remove_send(uint64_t id) MPC_REQUIRES(lock_);
-  // The same of one that is out of it already.
+  // The same for an operation that is no longer in the table.
   void begin_completing(Operation& op) noexcept MPC_REQUIRES(lock_);
   void end_completing(int operations) noexcept;
   void fail_send(Operation& op) noexcept;
   bool forget_some(const Mailbox& mine) noexcept;
   bool take_ended_offer(Operation& op, transport::Outcome outcome) noexcept;
-  // release pairs with traffic(): its effects.
+  // Release pairs with traffic(): its effects.
   void count_end() noexcept { ended_.fetch_add(1, std::memory_order_release); }
 
   transport::Net& net_;
   const int process_;
   const int processes_;
   Credit credit_;
-  // Of senders: how many messages each process has been sent.
+  // For senders: the number of messages sent to each process.
   const std::unique_ptr<std::atomic<uint32_t>[]> sent_;
   const std::unique_ptr<Peer[]> peers_;
 
-  // Each on lines of its own: senders, and the net's thread, write them all the time.
+  // Each on lines of its own, because senders and the net's thread write them all the time.
   alignas(64) std::atomic<uint64_t> last_id_{0};
-  // Sends that stand in no table any more and are not complete yet: forget() waits for them.
+  // Sends that are in no table any more and are not complete yet: forget() waits for them.
   alignas(64) std::atomic<int> completing_{0};
-  // Answers that were sent, fetches (two: the data, and the offer's end at its sender) and refusals.
+  // Number of answers sent, fetches (two: the data, and the
+  // offer's end at its sender) and refusals.
   std::atomic<uint32_t> asked_{0};
-  // Ends of own offers and fetches.
+  // Number of own offers and fetches that have ended.
   std::atomic<uint32_t> ended_{0};
   Mutex lock_;
   OperationTable sends_ MPC_GUARDED_BY(lock_);
   OperationTable fetches_ MPC_GUARDED_BY(lock_);
   std::unordered_map<uint64_t, Asked> questions_ MPC_GUARDED_BY(lock_);
 
-  // Between take() and finish(); the net's thread only.
+  // Collected between take() and finish(); used only by the net's thread.
   struct Refusal {
     int peer;
     transport::Bulk bulk;
@@ -200,14 +205,14 @@ class Endpoint final : public transport::Receiver {
   int completed_sends_ = 0;
   int64_t delivered_early_ = 0;
   uint32_t taken_ = 0;                 // and counted in received_ after finish()
-  std::atomic<uint32_t> received_{0};  // written by the net's thread only
+  std::atomic<uint32_t> received_{0};  // written only by the net's thread
 
   ControlEnd control_;
 };
 
-// The one of the process in which this rank lives. Caller: there is a network.
+// The endpoint of the process in which this rank lives. Caller: there is a network.
 Endpoint& endpoint_of(int world_rank) noexcept;
-// Caller: there is a network, and the process is one of this address space.
+// Caller: there is a network, and the process is in this address space.
 Endpoint& endpoint_of_process(int process) noexcept;
 
 }  // namespace mpc::msg

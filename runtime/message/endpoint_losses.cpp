@@ -1,4 +1,5 @@
-// What an Endpoint does when a process has died and this one goes on: see runtime/message/losses.h.
+// What an Endpoint does when a process has died and this
+// one continues: see runtime/message/losses.h.
 #include <iterator>
 #include <vector>
 
@@ -9,7 +10,7 @@ namespace mpc::msg {
 
 using transport::PacketKind;
 
-// Caller: it stands in no table any more, and nobody else touches it.
+// Caller: the operation is in no table any more, and no other thread touches it.
 void Endpoint::fail_send(Operation& op) noexcept {
   Work work;
   work.add_sent(op);
@@ -56,7 +57,7 @@ void Endpoint::recall_offers(bool (*is_broken)(ContextId context)) noexcept {
     const Locked lock(lock_);
     sends_.remove_if([&](Operation& op) {
       const Remote& remote = op.remote;
-      // What is not started yet is looked at again by its sender.
+      // The sender itself checks an operation again that is not started yet.
       if (!remote.is_offer || !remote.is_started || remote.is_over ||
           job::losses::is_lost(remote.peer) || !is_broken(op.key.context))
         return false;
@@ -67,7 +68,7 @@ void Endpoint::recall_offers(bool (*is_broken)(ContextId context)) noexcept {
   }
   for (Operation* const op : recalled) {
     net_.forget(op->remote.completion);
-    Envelope envelope;  // out of the receiver's queue
+    Envelope envelope;  // from the receiver's queue
     envelope.kind = PacketKind::kForget;
     envelope.dest_world = static_cast<uint32_t>(op->remote.dest_world);
     envelope.from_world = static_cast<uint32_t>(op->origin->world_rank);

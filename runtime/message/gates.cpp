@@ -1,4 +1,5 @@
-// Where all processes that live meet, in a job that goes on when one of them dies: see losses.h.
+// Gates: where all living processes meet, in a job that continues
+// when one of them dies: see losses.h.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -22,7 +23,7 @@ class GateReason final : public sched::WaitReason {
   std::string text() const override {
     return fmt::format("{}: waits for the other processes that live", what_);
   }
-  // By a word of the launcher's, which may be that somebody has died.
+  // A message of the launcher ends it, which may be that a process has died.
   bool can_end_by_itself() const override { return true; }
 
  private:
@@ -30,7 +31,7 @@ class GateReason final : public sched::WaitReason {
 };
 
 bool is_set(void* flag) {
-  // acquire pairs with the release of who sets it.
+  // Acquire pairs with the release of the thread that sets it.
   return static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire);
 }
 
@@ -40,7 +41,7 @@ struct Connected : transport::Completion {
   static void are_made(Completion& self, transport::Outcome) noexcept {
     auto& connected = static_cast<Connected&>(self);
     job::Rank& rank = connected.rank;
-    // Then it is gone. release pairs with is_set().
+    // It may be destroyed after this. Release pairs with is_set().
     connected.is_done.store(true, std::memory_order_release);
     notify(rank);
   }
@@ -48,8 +49,8 @@ struct Connected : transport::Completion {
   std::atomic<bool> is_done{false};
 };
 
-// UCX fails in an assertion of its own if a process dies while a connection to it is being made. So all are made
-// while a death still ends the job.
+// UCX fails in an assertion of its own if a process dies while a connection to it is being set up.
+// So all connections are set up while a death still ends the job.
 void make_connections(job::Rank& self, const char* what) {
   Connected connected(self);
   close_lost_by([](int process) noexcept { process_net()->lose(process); });
@@ -60,7 +61,7 @@ void make_connections(job::Rank& self, const char* what) {
 }  // namespace
 
 void pass_gate(job::Rank& self, Gate gate, const char* what) {
-  // Shared: the launcher's word comes on another thread.
+  // Shared: the launcher's message arrives on another thread.
   const auto is_open = std::make_shared<std::atomic<bool>>(false);
   begin_to_serve();
   if (gate == Gate::kInit) make_connections(self, what);

@@ -14,7 +14,7 @@ namespace mpc::msg::abroad {
 namespace {
 
 struct Fixed {
-  char mark[8];      // "mpc-job", and a form
+  char mark[8];      // "mpc-job", and a format number
   uint64_t version;  // hash of the text that mpcrun --version prints
   uint64_t job;
   int32_t slot, ranks, is_busy;

@@ -1,7 +1,8 @@
 #pragma once
-// Hello: what two jobs tell each other first, and whether they can talk to each other.
+// Hello: what two jobs tell each other first, to find out whether they can talk to each other.
 //
-// Role:      who calls, how many ranks it has, which settings decide how ranks talk.
+// Role:      the caller's identity, its number of ranks, and the
+//            settings that decide how ranks talk.
 // Users:     runtime/message (abroad).
 // Threads:   plain data.
 // See also:  runtime/job/card.h, which processes of one job exchange.
@@ -19,7 +20,8 @@ namespace mpc::msg::abroad {
 struct Hello {
   uint64_t job = 0;
   int slot = 0, ranks = 0;
-  bool is_busy = false;  // no connection is made: there is one, or is about to be
+  // No connection is established: there is one, or is about to be.
+  bool is_busy = false;
   std::string program;
   std::string settings;
 };
@@ -28,7 +30,7 @@ std::vector<std::byte> encode(const Hello& hello);
 // Errors: kArg: another version, or no job at all.
 Result<Hello> decode(std::span<const std::byte> bytes);
 
-// The settings that both need alike, "name=value" each on a line of its own.
+// The settings that must be the same in both jobs, one "name=value" per line.
 std::string agreed_settings();
 // Errors: kArg: which setting differs.
 Result<> check(const Hello& theirs);

@@ -14,7 +14,7 @@
 namespace mpc::msg {
 namespace {
 
-// What a process has not told by then is left out of the table.
+// A process that has not answered by then is left out of the table.
 constexpr uint64_t kGatherNs = 1'000'000'000;
 
 std::string name_of(const job::ProcessMap& map, int process) {
@@ -76,7 +76,7 @@ void JobWatch::stop() noexcept {
   for (const Use& use : unanswered) use({});
 }
 
-// ---- what others leave ---------------------------------------------------------------------
+// ---- messages left by others ---------------------------------------------------------------
 
 void JobWatch::wake() noexcept {
   signals_.fetch_add(1, std::memory_order_release);  // pairs with run()
@@ -123,7 +123,7 @@ void* JobWatch::thread_main(void* self) {
 
 void JobWatch::run() noexcept {
   for (;;) {
-    // acquire pairs with wake(): what has been left before.
+    // Acquire pairs with wake(): what was left before.
     const uint32_t seen = signals_.load(std::memory_order_acquire);
     Table table;
     {
@@ -197,7 +197,7 @@ std::optional<Rest> JobWatch::rest_of(int process, const Traffic& traffic,
                                       const sched::Rest& seen) const {
   const bool has_ended = ranks_.have_ended(process);
   if (seen.kind == sched::Rest::kEmpty && !has_ended && !is_known_process(process))
-    return {};  // not started yet, or threads that nobody has seen may call MPI
+    return {};  // not started yet, or unknown threads may call MPI
   return Rest{seen.epoch, traffic.sent, traffic.received, has_ended};
 }
 
@@ -205,14 +205,14 @@ bool JobWatch::is_known_process(int process) const {
   return ranks_.is_known_process && ranks_.is_known_process(process);
 }
 
-// What has been sent and received is read first: see docs/design/0025.
+// Received and sent counts are read first: see docs/design/0025.
 void JobWatch::look_at_all() {
   if (ranks_.is_ending()) return;
   std::vector<Traffic> traffics;
   for (const int process : here_)
     traffics.push_back(endpoint_of_process(process).traffic());
   const sched::Rest seen = sched::rest_of(scheduler_);
-  // Perhaps only because somebody has polled: then nothing happens that would tell us.
+  // Perhaps only because another thread polled: then no event will tell us later.
   if (seen.kind == sched::Rest::kNone) return sched::ask_rest(scheduler_);
   for (size_t i = 0; i < here_.size(); ++i) {
     const auto rest = rest_of(here_[i], traffics[i], seen);
@@ -233,7 +233,7 @@ void JobWatch::take_rest(int process, const Rest& rest, uint32_t answers) {
     case RestCollector::Verdict::kAsk:
       return ask_all();
     case RestCollector::Verdict::kDeadlock:
-      // What somebody has asked for a moment ago may not show it yet.
+      // A table that was requested a moment ago may not show it yet: gather anew for all.
       std::vector<Use> uses;
       if (gathering_) uses = std::move(gathering_->uses);
       gathering_.reset();
@@ -251,7 +251,7 @@ void JobWatch::ask_all() {
 
 // ---- what each rank does -------------------------------------------------------------------
 
-// Who comes later than another one gets what that one has asked for.
+// A request that comes while another one is being served gets the same table.
 void JobWatch::begin_gathering(Use use) {
   if (gathering_) return gathering_->uses.push_back(std::move(use));
   const int own = here_.front();

@@ -1,8 +1,10 @@
 #pragma once
-// JobWatch: what the processes of a job tell each other to see a deadlock, and to make one table of all ranks.
+// JobWatch: how the processes of a job detect a deadlock
+// together, and gather one table of all ranks.
 //
-// Role:      the thread of each process that tells process 0 when this one rests, and answers what its
-//            ranks do; in process 0 it finds out that all rest for good. Virtual processes share one.
+// Role:      a thread in each process that tells process 0 when this one rests,
+//            and answers what its ranks do. In process 0 it finds out that all
+//            processes rest for good. Virtual processes share one.
 // Users:     mpi/objects/rank_life starts and stops it.
 // Threads:   its own; see each function.
 // See also:  runtime/message/rest.h (the protocol), docs/design/0025-deadlock-of-processes.md.
@@ -33,24 +35,25 @@ namespace mpc::msg {
 
 class JobWatch final : public job::TableSource {
  public:
-  // Of the processes of this address space. Called on the thread of this class.
+  // What it asks about the processes of this address space. Called on the thread of this class.
   struct Ranks {
     std::function<bool(int process)> have_ended;
     std::function<job::StateTable(int process)> rows;
-    std::function<bool()> is_ending;  // the job, for another reason
-    // Its rank is no user-level thread, and all threads that may call MPI are known; null: it is.
+    std::function<bool()> is_ending;  // the job ends, for another reason
+    // Its rank is no user-level thread, and all threads that may call MPI are known. Null: its rank
+    // is one.
     std::function<bool(int process)> is_known_process;
-    std::function<void(const std::string& table)> on_deadlock;  // may not return
+    std::function<void(const std::string& table)> on_deadlock;  // may never return
   };
 
-  // Before the network is opened: what comes is kept until start().
+  // Constructed before the network is opened: messages are stored until start().
   // Ownership: map and scheduler outlive it. here: processes of this address space.
   JobWatch(const job::ProcessMap& map, std::vector<int> here,
            sched::Scheduler& scheduler, Ranks ranks);
   ~JobWatch();
   JobWatch(const JobWatch&) = delete;
 
-  // The network is open. Errors: kSystem.
+  // Called when the network is open. Errors: kSystem.
   Result<> start();
   // When it returns neither the network nor the scheduler is used any more; whoever wants a table gets
   // an empty one. Does not wait for an on_deadlock that is running. Caller: any thread but its own.
@@ -75,7 +78,7 @@ class JobWatch final : public job::TableSource {
     int here, from;
     std::vector<std::byte> bytes;
   };
-  // Who wants the table that is being gathered, and what has come of it.
+  // The users of the table that is being gathered, and what has come so far.
   struct Gathering {
     uint32_t number = 0;
     uint64_t end_ns = 0;
@@ -88,7 +91,7 @@ class JobWatch final : public job::TableSource {
   void run() noexcept;
   void wake() noexcept;
   void sleep(uint32_t seen) noexcept;
-  // What is to be called without the lock: with this table.
+  // Callbacks to be called without the lock, with this table.
   struct Table {
     std::vector<Use> uses;
     std::string text;
@@ -112,7 +115,7 @@ class JobWatch final : public job::TableSource {
   sched::Scheduler& scheduler_;
   const Ranks ranks_;
 
-  // What others leave for the thread.
+  // Other threads set bits here to wake the thread.
   FutexWord signals_{0};
   std::atomic<bool> is_to_look_{false};
   Mutex inbox_lock_;
@@ -122,22 +125,23 @@ class JobWatch final : public job::TableSource {
   // Held by the thread while it uses the network, and by stop().
   Mutex turn_;
   bool is_stopped_ MPC_GUARDED_BY(turn_) = false;
-  std::map<int, RestTeller> tellers_ MPC_GUARDED_BY(turn_);  // of here_
-  RestCollector collector_ MPC_GUARDED_BY(turn_);            // of process 0
+  std::map<int, RestTeller> tellers_ MPC_GUARDED_BY(turn_);  // for each of here_
+  RestCollector collector_ MPC_GUARDED_BY(turn_);            // in process 0
   std::optional<Gathering> gathering_ MPC_GUARDED_BY(turn_);
   uint32_t gatherings_ MPC_GUARDED_BY(turn_) = 0;
-  uint64_t end_ns_ = 0;  // of the gathering, the thread's own copy; 0: none
+  uint64_t end_ns_ = 0;  // end of the gathering, the thread's own copy; 0: none
 
   pthread_t thread_{};
   bool is_started_ = false;
 };
 
-// Of the job of this process: before its network is opened, and then. Nothing if it has one process.
+// For the job of this process: before its network is opened,
+// and after. No effect if it has one process.
 // Caller: the thread that runs the job, before its ranks start. Errors: kSystem.
-// has_one_caller: where a rank is the process itself, its main thread is the only one that can call MPI.
+// has_one_caller: if a rank is the process itself, only its main thread can call MPI.
 void prepare_job_watch(job::Job& job, bool (*has_one_caller)());
 Result<> start_job_watch();
-// Before the network is closed. Caller: the thread that runs the job.
+// Called before the network is closed. Caller: the thread that runs the job.
 void stop_job_watch() noexcept;
 
 }  // namespace mpc::msg

@@ -1,4 +1,4 @@
-// The JobWatch of this process's job: whose ranks it watches, and what follows from a deadlock.
+// The JobWatch of this process's job: which ranks it watches, and what happens on a deadlock.
 #include <numeric>
 
 #include "runtime/job/exit_status.h"
@@ -8,7 +8,7 @@
 namespace mpc::msg {
 namespace {
 
-// As long as the process: the monitor may be calling it when the job ends.
+// Never destroyed: the monitor may be calling it when the job ends.
 constinit JobWatch* g_watch = nullptr;
 
 std::vector<int> processes_here(job::Job& job) {
@@ -25,13 +25,13 @@ bool have_ended(job::Job& job, int process) {
   return true;
 }
 
-// All its ranks have ended, and it waits for those of other processes.
+// All ranks of this process have ended, and the process waits for those of other processes.
 bool is_leaving(job::Job& job) {
   return job.is_ending() && job.has_other_processes() &&
          have_ended(job, job.wireup()->index());
 }
 
-// Ranks that wait for the job's end are no deadlock; what waits for them sees it itself.
+// Ranks that wait for the job's end are no deadlock; the code that waits for them notices itself.
 void end_deadlock(job::Job& job, const std::string& table) {
   const std::string report = job::deadlock_report(table);
   if (is_leaving(job)) {

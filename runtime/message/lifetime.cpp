@@ -14,14 +14,15 @@
 namespace mpc::msg {
 namespace {
 
-std::mutex g_lifetime;  // of the numbers below
+std::mutex g_lifetime;  // protects the numbers below
 int g_created = 0;      // ranks that called create_mailbox()
-int g_ended = 0;        // of these, destroyed
+int g_ended = 0;        // those of them that were destroyed
 
 enum class Discard { kOfEndedRank, kAll };
 
-// What waits for an answer stays: its sender may ask for it, and is named by a deadlock report.
-// Returns messages of other processes, chained by next_free: they go back without the lock.
+// Messages that wait for an answer stay: their sender may ask for them,
+// and a deadlock report names it. Returns messages of other processes,
+// chained by next_free: they are returned without the lock.
 [[nodiscard]] Block* discard_unexpected(Mailbox& mailbox, Discard what) {
   Block* parcels = nullptr;
   Entry* next;
@@ -44,33 +45,33 @@ enum class Discard { kOfEndedRank, kAll };
   return parcels;
 }
 
-// Waits until nobody is between taking a receive out of its queue and completing it.
+// Waits until no thread is between taking a receive out of its queue and completing it.
 // Gives up after some time: in a busy mailbox the count may never be seen at zero, and only
 // a rank that ends with operations under way (an error of the program) depends on it.
 void wait_for_copies(Mailbox& mailbox) noexcept {
   constexpr int kTurns = 20000;  // some ms
   ShortWait wait;
-  // acquire pairs with the release in Work::run_all().
+  // Acquire pairs with the release in Work::run_all().
   for (int i = 0; i < kTurns && mailbox.copies.load(std::memory_order_acquire) != 0;
        ++i) {
     wait.once();
   }
 }
 
-// No other process has anything of the rank any more. Receives whose data are asked for at this
-// moment are counted in `copies`, and known to remote::forget() soon.
+// Afterwards no other process uses memory of the rank. Receives whose data are being requested at
+// this moment are counted in `copies`, and known to remote::forget() soon.
 void forget_remote(Mailbox& mine) {
   if (!has_network()) return;
   ShortWait wait;
   remote::forget(mine);
-  // acquire pairs with the release in Work::run_all().
+  // Acquire pairs with the release in Work::run_all().
   while (mine.copies.load(std::memory_order_acquire) != 0) {
     wait.once();
     remote::forget(mine);
   }
 }
 
-// The sends of an ending rank that others have not taken: no pointer to them may be left.
+// Withdraws the sends of an ending rank that were not received: no pointer to them may be left.
 // Slow, but a rank that has called MPI_Finalize has none.
 void withdraw_sends(Mailbox& mine) {
   const auto withdraw = [](Mailbox& other, void* from) {
@@ -104,14 +105,14 @@ void free_all_mailboxes() {
       EagerPool::give_back(std::exchange(parcel, parcel->next_free));
   };
   for_each_mailbox(discard, nullptr);
-  free_mailboxes();  // blocks have gone back to their pools now
+  free_mailboxes();  // by now blocks have been returned to their pools
   g_created = g_ended = 0;
 }
 
 void create_mailbox(job::Rank& rank) {
   Mailbox& mailbox = own_mailbox(rank.world_rank);
   mailbox.owner.store(&rank, std::memory_order_relaxed);  // read by itself, or compared
-  // For good: quick_receive(), which tells nobody of its match, is not taken.
+  // Forever, so that quick_receive() is not used, which reports no matches.
   if (traffic::is_watched()) mailbox.wanted.fetch_add(1, std::memory_order_relaxed);
   std::atomic_ref(rank.mailbox)
       .store(&mailbox, std::memory_order_relaxed);  // see notify()
@@ -125,7 +126,7 @@ void destroy_mailbox(job::Rank& rank) {
   Work work;
   mine.lock_now();
   mine.drain(work);
-  // release pairs with the acquire of senders that look without the lock.
+  // Release pairs with the acquire of senders that read it without the lock.
   mine.closed.store(true, std::memory_order_release);
   while (Entry* entry = mine.posted.first()) {
     mine.posted.remove(static_cast<Operation&>(*entry));
@@ -144,7 +145,7 @@ void destroy_mailbox(job::Rank& rank) {
   std::atomic_ref(rank.mailbox)
       .store(nullptr, std::memory_order_relaxed);  // see notify()
   std::lock_guard guard(g_lifetime);
-  // A network may still hold messages for them: close_network() frees them.
+  // A network may still hold messages for them: then close_network() frees them.
   if (++g_ended == g_created && g_ended >= rank.world_size && !has_network())
     free_all_mailboxes();
 }

@@ -27,9 +27,9 @@ namespace {
 
 namespace losses = job::losses;
 
-// So long are the last messages of the dead waited for, if the network does not say that there are none.
+// How long to wait for the last messages of the dead, unless the network says that there are none.
 constexpr std::chrono::milliseconds kLastMessages{300};
-// So long may the network take to end what it has under way with the dead.
+// How long the network may take to end its operations with the dead.
 constexpr std::chrono::seconds kMostEnd{5};
 constexpr std::chrono::milliseconds kLook{50};
 
@@ -37,12 +37,13 @@ constexpr std::chrono::milliseconds kLook{50};
 
 struct Members {
   std::span<const int> senders, others;
-  // Deaths among the senders that a receive from any source has been told.
+  // How many deaths among the senders have been reported to receives from any source.
   size_t told = 0;
 };
 
 std::mutex g_members_lock;
-// Under g_members_lock. Never destroyed: the thread may look while main()'s statics go.
+// Guarded by g_members_lock. Never destroyed: the thread may
+// read it while main()'s statics are destroyed.
 std::unordered_map<ContextId, Members>& all_members() {
   static auto* const all = new std::unordered_map<ContextId, Members>;
   return *all;
@@ -56,7 +57,7 @@ bool is_lost(int world_rank) noexcept {
   return losses::is_lost(process_of(world_rank));
 }
 
-// Partitioned communication has a context whose number is odd, too, and no collectives.
+// Partitioned communication has a context with an odd number, too, and no collectives.
 bool is_collective(ContextId context) noexcept {
   constexpr ContextId kPartitioned = ContextId{1} << 31;
   return (context & 1) != 0 && (context & kPartitioned) == 0;
@@ -67,8 +68,8 @@ bool has_lost(const Members& m) noexcept {
          std::any_of(m.others.begin(), m.others.end(), is_lost);
 }
 
-// Of a receive from any source: the first death that it has not been told; once nobody else can send,
-// the last one.
+// For a receive from any source: the first death that was not reported
+// to it; once no other process can send, the last death.
 Loss next_death(const Members& m, int own_process) {
   std::vector<int> dead;
   for (const int process : losses::all())
@@ -100,7 +101,7 @@ class Undertaker {
   void announce(int process);
   void look();
   void note_broken(int peer);
-  // Nothing of the network is used any more when it returns.
+  // When it returns nothing of the network is used any more.
   void stop();
   int process() const noexcept { return process_; }
 
@@ -122,12 +123,12 @@ class Undertaker {
   Endpoint& end_;
   std::mutex lock_;
   std::condition_variable news_;
-  std::vector<int> announced_;  // this and the next two under the lock
+  std::vector<int> announced_;  // this and the next two are guarded by the lock
   std::set<int> broken_;
   bool is_to_look_ = false;
   std::mutex turn_;          // held by the thread while it uses the network
-  bool is_stopped_ = false;  // under turn_
-  // The thread's own: who is lost, and what the network has under way with whom must end soon.
+  bool is_stopped_ = false;  // guarded by turn_
+  // Only for the thread: a lost process, and by when the network must end its operations with it.
   struct Unfinished {
     int process;
     std::chrono::steady_clock::time_point end;
@@ -135,7 +136,7 @@ class Undertaker {
   std::vector<Unfinished> unfinished_;
 };
 
-// As long as the process: orders may come when the job ends.
+// Never destroyed: orders may come when the job ends.
 constinit Undertaker* g_undertaker = nullptr;
 using OnLoss = void (*)(job::Job&, int);
 constinit OnLoss g_on_loss = nullptr;
@@ -204,14 +205,14 @@ void Undertaker::run() {
   }
 }
 
-// Several: all those of a host that is lost.
+// Several at once: all processes of a lost host.
 void Undertaker::bury(const std::vector<int>& processes) {
-  // From now on others may want their offers back, whatever the rank here does.
+  // From now on other processes may want their offers back, whatever the rank here does.
   if (!losses::any()) begin_to_serve();
   wait_for_last_messages(processes);
   for (const int process : processes) {
     losses::note(process);
-    // Nothing more comes of a host that is lost, not even the end of its connections.
+    // Nothing more comes from a lost host, not even the end of its connections.
     const bool is_known = [&] {
       const std::lock_guard lock(lock_);
       return is_known_to_net(process);
@@ -226,7 +227,8 @@ void Undertaker::bury(const std::vector<int>& processes) {
   notify_ranks();
 }
 
-// What they have sent before their death is received as ever, as far as it has got into the network.
+// Messages that they sent before their death are received as
+// usual, as far as these have reached the network.
 void Undertaker::wait_for_last_messages(const std::vector<int>& processes) {
   std::unique_lock lock(lock_);
   news_.wait_for(lock, kLastMessages, [&] {
@@ -287,7 +289,7 @@ void Undertaker::notify_ranks() {
   for (int r = ranks.first; r < ranks.end; ++r) notify(job_.rank(r));
 }
 
-// UCX ends what it has under way with the dead when it has lost the connection. Should it not, nobody
+// UCX ends its operations with the dead when it has lost the connection. If it did not, nobody
 // could say when their memory is free.
 void Undertaker::look_after_net() {
   const auto now = std::chrono::steady_clock::now();

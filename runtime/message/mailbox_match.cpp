@@ -1,4 +1,4 @@
-// Mailbox: its lock, its ring, and the matching of what comes with what is posted.
+// Mailbox: its lock, its ring, and the matching of messages with receives.
 #include <algorithm>
 
 #include "runtime/message/copy_scope.h"
@@ -23,7 +23,7 @@ void Mailbox::lock_slowly() noexcept {
 // --- senders ----------------------------------------------------------------------------------
 
 namespace {
-// Where a message of `count` cells ends: at once, or with its last line.
+// Where a message of `count` cells ends: right after them, or at the end of its last line.
 constexpr uint64_t end_of(uint64_t position, uint64_t count, bool fills_line) noexcept {
   const uint64_t end = position + count;
   return fills_line ? (end + kCellsPerLine - 1) / kCellsPerLine * kCellsPerLine : end;
@@ -34,7 +34,7 @@ constexpr uint64_t end_of(uint64_t position, uint64_t count, bool fills_line) no
                                                               bool fills_line) {
   uint64_t word = tail.load(std::memory_order_relaxed);
   const uint64_t end = end_of(word >> 1, count, fills_line);
-  // acquire pairs with the release in claim_slowly() or drain(): the cells' readers are done.
+  // Acquire pairs with the release in claim_slowly() or drain(): the cells' readers have finished.
   if (end <= head_seen.load(std::memory_order_acquire) + kCells &&
       tail.compare_exchange_strong(word, end << 1 | (word & kDelegated),
                                    std::memory_order_relaxed)) [[likely]]
@@ -47,7 +47,7 @@ Mailbox::Claimed Mailbox::claim_slowly(uint64_t count, bool fills_line) {
   uint64_t word = tail.load(std::memory_order_relaxed);
   for (;;) {
     const uint64_t end = end_of(word >> 1, count, fills_line);
-    // acquire pairs with the release below or in drain(): the cells' readers are done.
+    // Acquire pairs with the release below or in drain(): the cells' readers have finished.
     if (end > head_seen.load(std::memory_order_acquire) + kCells) {
       const uint64_t now = head.load(std::memory_order_acquire);
       head_seen.store(now, std::memory_order_release);  // pairs with the load above
@@ -65,8 +65,8 @@ Mailbox::Claimed Mailbox::claim_slowly(uint64_t count, bool fills_line) {
   }
 }
 
-// The ring is full, as long as `head` is what claim() has seen: match for the owner instead of
-// waiting for it, unless it is at it. (A value read here could be that of a ring that has been
+// The ring is full while `head` has the value that claim() has seen: match for the owner instead of
+// waiting for it, unless it is draining. (A value read here could belong to a ring that has been
 // emptied in between: it would never change.)
 [[gnu::cold]] void Mailbox::make_room(uint64_t seen) noexcept {
   constexpr int kTurnsForOwner = 20;  // about a microsecond
@@ -87,11 +87,11 @@ Mailbox::Claimed Mailbox::claim_slowly(uint64_t count, bool fills_line) {
   }
 }
 
-// The owner does not look: sees to it that somebody has looked after our publish().
+// The owner does not poll: makes sure that some thread has polled after our publish().
 void Mailbox::match_for_owner(uint64_t position) noexcept {
   ShortWait wait;
   while (!try_lock()) {
-    // acquire pairs with the release in drain(): the holder has taken our message.
+    // Acquire pairs with the release in drain(): the holder has taken our message.
     if (head.load(std::memory_order_acquire) > position) return;
     wait.once();
   }
@@ -101,9 +101,9 @@ void Mailbox::match_for_owner(uint64_t position) noexcept {
   work.run();
 }
 
-// The owner sees to the message, or somebody else does. The receiver looks at the next cell from now on:
-// ours for a moment, its line is quickly ours again later. Not if it is the line that the receiver is
-// about to fetch.
+// The owner handles the message, or another thread does. From now on the receiver polls the next
+// cell: if we fetch its line for a moment, it is quickly ours again later. Not if it is the line
+// that the receiver is about to fetch.
 [[gnu::always_inline]] inline Mailbox::Sent Mailbox::sent(
     const Claimed& claimed) noexcept {
   if (claimed.delegated) match_for_owner(claimed.position);
@@ -118,7 +118,7 @@ Mailbox::Sent Mailbox::push_inline(const Key& key, const void* data, size_t byte
   const Claimed claimed = claim(1, false);
   Cell& cell = cells[claimed.position % kCells];
   small_copy(cell.payload, data, bytes);
-  // release pairs with the acquire in drain().
+  // Release pairs with the acquire in drain().
   cell.word.store(compact_word(claimed.position, key, bytes),
                   std::memory_order_release);
   if (!more_follow || claimed.end % kCellsPerLine == 0) hand_on(&cell);
@@ -132,7 +132,8 @@ PieceCell& Mailbox::piece(uint64_t position) noexcept {
   return piece;
 }
 
-// The first cell of a message whose other cells are written, but for those that it leaves out.
+// Publishes the first cell of a message whose other cells
+// are written, except those that it leaves out.
 void Mailbox::publish(const Claimed& claimed, CellKind kind, const Key& key,
                       size_t bytes) noexcept {
   const uint64_t end = claimed.position + 1 + pieces_of(bytes);
@@ -140,7 +141,7 @@ void Mailbox::publish(const Claimed& claimed, CellKind kind, const Key& key,
   Cell& cell = cells[claimed.position % kCells];
   std::memcpy(cell.payload, &key.source, sizeof key.source);
   std::memcpy(cell.payload + sizeof key.source, &key.tag, sizeof key.tag);
-  // release pairs with the acquire in drain().
+  // Release pairs with the acquire in drain().
   cell.word.store(
       first_word(claimed.position, kind, key.context, bytes, claimed.end - end),
       std::memory_order_release);
@@ -168,7 +169,7 @@ uint64_t Mailbox::push_pointer(CellKind kind, const Key& key, Entry* entry) {
 
 void Mailbox::keep(Entry& message, Work& work) noexcept {
   unexpected.append(message);
-  // Counted before its execution took the lock (see Watching), or it looks after us.
+  // Counted before its execution acquired the lock (see Watching), or it checks after us.
   if (watchers.load(std::memory_order_relaxed) != 0) work.add_news(*this);
 }
 
@@ -219,12 +220,12 @@ void Mailbox::accept_inline(const Arrival& message, uint64_t position,
 
 void Mailbox::accept_send(Operation& send, uint64_t position, Operation* receive,
                           Work& work) noexcept {
-  // release pairs with cancel(): the operation is in a queue or matched now.
+  // Release pairs with cancel(): the operation is in a queue or matched now.
   send.in_ring.store(false, std::memory_order_release);
   if (receive != nullptr) {
     work.add_copy(*receive, send);
   } else if (
-      send.may_buffer) {  // its sender counts on not having to wait for a receive
+      send.may_buffer) {  // its sender relies on not having to wait for a receive
     if (!closed.load(std::memory_order_relaxed)) {
       const CopyScope scope(nullptr, &send);
       Block* block = make_block(eager, send.key, send.buffer, send.count, *send.type);
@@ -271,7 +272,7 @@ Mailbox::Taken Mailbox::take_next(Operation& receive, Work& work) noexcept {
   uint64_t at = head.load(std::memory_order_relaxed);
   while (taken == Taken::kNothing) {
     const Cell& cell = cells[at % kCells];
-    // acquire pairs with the release of who publishes.
+    // Acquire pairs with the release of the publisher.
     const uint64_t word = cell.word.load(std::memory_order_acquire);
     if (!is_first(word, at)) break;
     const Arrival message = read_first(word, cell);
@@ -286,7 +287,7 @@ Mailbox::Taken Mailbox::take_next(Operation& receive, Work& work) noexcept {
       taken = Taken::kInWork;
     }
     at += message.cells;
-    // release pairs with the acquire in claim(): the cells may be written again.
+    // Release pairs with the acquire in claim(): the cells may be written again.
     head.store(at, std::memory_order_release);
   }
   return taken;
@@ -298,19 +299,19 @@ void Mailbox::drain(Work& work) noexcept {
   uint64_t at = start;
   for (;;) {
     const Cell& cell = cells[at % kCells];
-    // acquire pairs with the release of who publishes.
+    // Acquire pairs with the release of the publisher.
     const uint64_t word = cell.word.load(std::memory_order_acquire);
     if (!is_first(word, at)) break;
     const Arrival message = read_first(word, cell);
-    // More than one has come, so the next ones are probably written by now.
+    // More than one message has come, so the next ones are probably written by now.
     if (at != start) __builtin_prefetch(&cells[(at + kCellsAhead) % kCells]);
     accept(message, at, work);
     at += message.cells;
-    // A full ring's senders wait for room; do not make them wait for all of it.
+    // A full ring's senders wait for room; do not make them wait until all of it is drained.
     if ((at - start) % (kCells / 4) < message.cells)
       head.store(at, std::memory_order_release);
   }
-  // release pairs with the acquire in claim(): the cells may be written again.
+  // Release pairs with the acquire in claim(): the cells may be written again.
   if (at != start) head.store(at, std::memory_order_release);
 }
 
@@ -327,7 +328,7 @@ bool Mailbox::poll() noexcept {
 
 void Mailbox::delegate() noexcept {
   backlog_receives.store(0, std::memory_order_relaxed);
-  // seq_cst: the look of an execution that parks, see start_polling().
+  // seq_cst: this is the check of an execution that parks, see start_polling().
   if ((tail.load(std::memory_order_seq_cst) & kDelegated) != 0) return;
   // Claims before this one in the order of `tail`'s modifications did not see the flag:
   // their messages are ours to match. Later ones see it.
@@ -349,8 +350,8 @@ void Mailbox::delegate() noexcept {
 void Mailbox::start_polling() noexcept {
   if (!may_be_delegated.load(std::memory_order_relaxed)) return;
   may_be_delegated.store(false, std::memory_order_relaxed);
-  // An execution that parks adds itself to parked_others and then looks at the flag; we clear
-  // the flag and then look at parked_others (both seq_cst): one of the two sees the other,
+  // An execution that parks adds itself to parked_others and then reads the flag; we clear
+  // the flag and then read parked_others (both seq_cst): one of the two sees the other,
   // and the mailbox is delegated again.
   tail.fetch_and(~kDelegated, std::memory_order_seq_cst);
   if (parked_others.load(std::memory_order_seq_cst) != 0) delegate();

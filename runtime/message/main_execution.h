@@ -1,8 +1,8 @@
 #pragma once
-// Which of a rank's executions looks at its ring.
+// Main execution: the one execution of a rank that polls its ring.
 //
-// Role:      the main one looks for long, as senders may then leave the matching to it; the others
-//            are woken by whoever matches.
+// Role:      the main one polls for long, as senders may then leave the matching to it; the others
+//            are woken by the thread that matches.
 // Users:     runtime/message.
 // Threads:   any.
 // See also:  runtime/message/mailbox.h (start_polling, delegate).
@@ -12,7 +12,7 @@
 
 namespace mpc::msg {
 
-// Is `me` the rank's main execution, the only one that looks at the ring for long?
+// Is `me` the rank's main execution, the only one that polls the ring for long?
 inline bool is_main(const Mailbox& mine, const sched::Execution& me) noexcept {
   return mine.owner.load(std::memory_order_relaxed)->execution == &me;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Match note: what is told when a message has met its receive, and by whom it was sent.
+// Match note: reports that a message has met its receive, and who sent it.
 //
 // Role:      for the counts of --profile and for the trace; all of it cold.
 // Users:     runtime/message (work.cpp, remote_trace.cpp).
@@ -16,8 +16,8 @@ namespace mpc::msg {
 [[gnu::cold]] void note_match(int receiver, const Key& key, int64_t bytes,
                               const Entry* send) noexcept;
 
-// The sender's world rank; messages themselves know his number in a communicator only, which it is
-// where nobody has told who is in that: unit tests.
+// The sender's world rank. Messages themselves know only the sender's number in a communicator;
+// that number is returned if the members of the communicator are unknown, as in unit tests.
 inline int traced_source(int receiver, const Key& key) noexcept {
   const int known = traffic::world_rank(receiver, key.context, key.source);
   return known >= 0 ? known : key.source;

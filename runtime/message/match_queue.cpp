@@ -16,7 +16,8 @@ size_t MatchQueue::slot(const Key& key) const noexcept {
   return (h >> 32) & (bins_ - 1);
 }
 
-// Of an index that is made anew: as many as appending one by one would have made.
+// The size of an index that is built from scratch: the size
+// that appending one by one would have reached.
 void MatchQueue::size_bins() noexcept {
   size_t wanted = bins_ == 0 ? kFirstBins : bins_;
   while (wanted < size()) wanted *= kGrowth;

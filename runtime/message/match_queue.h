@@ -1,7 +1,7 @@
 #pragma once
 // MatchQueue: posted receives or unexpected messages, found in constant time.
 //
-// Role:      keeps MPI's order (MPI-4.1 section 3.5): of several entries that match, the one
+// Role:      preserves MPI's order (MPI-4.1 section 3.5): of several entries that match, the one
 //            that came first. A list in order of arrival; once a search has gone past a few
 //            entries, bins by (context, source, tag), one set for each pattern of wildcards in
 //            use, until the queue is empty again. Most often the first entry is the right one.
@@ -9,10 +9,10 @@
 // Threads:   none of its own.
 // See also:  docs/design/0003-mailbox.md.
 //
-//   posted      one bin per receive, by its own key, wildcards included. A message looks into
+//   posted      one bin per receive, by its own key, wildcards included. A message checks
 //               at most four bins (exact, any source, any tag, any) and takes the oldest.
-//   unexpected  an entry stands in the bin of every pattern that is in use; a receive looks
-//               into the one bin of its own pattern. Patterns come into use when first asked.
+//   unexpected  an entry is in the bin of every pattern that is in use; a receive checks
+//               the one bin of its own pattern. Patterns come into use when first asked for.
 
 #include <atomic>
 #include <cstddef>
@@ -30,7 +30,7 @@ inline bool matches(const Key& receive, const Key& message) noexcept {
 
 class MatchQueue {
  public:
-  // A search looks at so many entries before it builds the bins. Chosen, not tuned: `bench_message
+  // A search checks so many entries before it builds the bins. Chosen, not tuned: `bench_message
   // depth` shows lists of 8 and bins of 16 at the same cost; nothing in between has been compared.
   static constexpr size_t kLinearLimit = 8;
 
@@ -78,7 +78,7 @@ class MatchQueue {
     *is_end = entry == nullptr;
     return nullptr;
   }
-  // Head of the bin in which entries with this key stand; follow Entry::next[1 + pattern].
+  // Head of the bin that holds entries with this key; follow Entry::next[1 + pattern].
   Entry* bin_head(int pattern, const Key& key) const noexcept {
     return tables_[pattern][slot(key)].head;
   }
@@ -105,8 +105,8 @@ class MatchQueue {
     (prev != nullptr ? prev->next[level] : bin.head) = next;
     (next != nullptr ? next->prev[level] : bin.tail) = prev;
   }
-  void index(Entry& entry);            // into the bins
-  void forget(Entry& entry) noexcept;  // out of them
+  void index(Entry& entry);            // adds it to the bins
+  void forget(Entry& entry) noexcept;  // removes it from them
   void size_bins() noexcept;
   void build(int pattern);
   void grow();
@@ -116,7 +116,7 @@ class MatchQueue {
   void set_size(size_t n) noexcept { size_.store(n, std::memory_order_relaxed); }
 
   uint64_t clock_ = 0;
-  int patterns_ = 1;    // 1: entries stand in one bin, by their own key
+  int patterns_ = 1;    // 1: entries are in one bin, by their own key
   unsigned built_ = 0;  // bit p: the bins of pattern p are filled
   size_t bins_ = 0;     // per pattern; a power of two
   std::unique_ptr<Bin[]> tables_[Entry::kPatterns];

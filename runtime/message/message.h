@@ -2,7 +2,7 @@
 // Messages between ranks: matching, protocols, requests of point-to-point communication.
 //
 // Role:      MPI-4.1 chapter 3 below the level of MPI objects: an envelope is (source world
-//            rank, context id, tag); who comes second finds the match; one copy.
+//            rank, context id, tag); the side that comes second finds the match; one copy.
 // Users:     mpi (bodies), nbc/engine.
 // Threads:   any execution of the owning rank for posting; completion may happen on any
 //            execution of the job.
@@ -22,7 +22,7 @@ namespace mpc::msg {
 // --- starting operations -------------------------------------------------------------------
 // `source_in_comm` is what the receiver's status shows (the sender's rank in the communicator).
 // Buffers and types belong to the operation until it is complete.
-// Errors are only those of resources (kNoMem); arguments are checked above.
+// Errors are only those of resources (kNoMem); arguments are checked in the layers above.
 struct SendArgs {
   const void* buffer;
   Count count;
@@ -50,7 +50,7 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
 Status recv(job::Rank& self, const RecvArgs& args, const sched::WaitReason& why);
 
 // --- progress and waiting -------------------------------------------------------------------
-// Drains the rank's own mailbox (and what else is pending). Cheap when there is nothing.
+// Drains the rank's own mailbox (and does other pending work). Cheap when there is nothing.
 // Returns true if anything happened. Caller: any execution of `self`.
 bool progress(job::Rank& self);
 // Work of upper layers that must run on the rank itself (a collective's user operation):
@@ -58,7 +58,7 @@ bool progress(job::Rank& self);
 // Registered by a constructor function of the library; returns true if anything happened.
 using ProgressHook = bool (*)(job::Rank&);
 void add_progress_hook(ProgressHook hook);
-// For calls that test and come back empty-handed (MPI_Test, MPI_Iprobe in a user's loop): after
+// For calls that test and find nothing (MPI_Test, MPI_Iprobe in a user's loop): after
 // a few of them in a row lets the other ranks of this worker run. Switches: sometimes.
 void relax(job::Rank& self);
 // Waits until the request is complete. Switches: yes.
@@ -72,25 +72,25 @@ void wait_all(job::Rank& self, Request* const* requests, size_t n,
 using Predicate = bool (*)(void* argument);
 void wait_until(job::Rank& self, Request* const* requests, size_t n, Predicate ready,
                 void* argument, const sched::WaitReason& why);
-// A condition of an upper layer that somebody else makes true and then announces by an unpark
-// of its own to the execution that arm() was called with. After arm() the condition is looked
-// at again, so: announcer stores, then looks who is armed; both with seq_cst.
+// A condition of an upper layer that another thread makes true and then announces by an unpark
+// of its own to the execution that arm() was called with. After arm() the condition is checked
+// again, so the announcer first stores, then reads who is armed; both with seq_cst.
 struct Condition {
   Predicate holds;
   void (*arm)(void* argument, sched::Execution& waiter);
   void (*disarm)(void* argument);
   void* argument;
-  bool is_inside = false;  // it is executions of this process that make it true
+  bool is_inside = false;  // executions of this process make it true
 };
 // Waits until it holds; messages and hooks are served meanwhile as in every wait. Cheaper than
-// wait_until(): no request, no message makes it look again. Switches: yes.
+// wait_until(): no request and no message makes it check again. Switches: yes.
 void wait_for(job::Rank& self, const Condition& condition,
               const sched::WaitReason& why);
-// Wakes any execution of `self` that is in wait()/wait_until() so that it looks again.
+// Wakes any execution of `self` that is in wait()/wait_until(), so that it checks again.
 void notify(job::Rank& self);
-// Like notify(), for a rank whose main execution is parked in such a wait: true if this call has
-// woken it there, so that it calls the hooks; otherwise it may have looked before, or not look
-// soon. Caller: any execution but those of `self`. Switches: no.
+// Like notify(), for a rank whose main execution is parked in such a wait. True: this call has
+// woken it there, so that it calls the hooks; otherwise it may have checked before, or may not
+// check soon. Caller: any execution but those of `self`. Switches: no.
 bool call_parked(job::Rank& self);
 // Hints: call_parked() would find the rank; the same, on another core, which is idle. Caller: any.
 bool is_parked(const job::Rank& self) noexcept;
@@ -108,14 +108,14 @@ void start_mrecv(job::Rank& self, Request& request, MatchedMessage* message,
 // Switches: if the receiver lives in another process, which is asked.
 void cancel(job::Rank& self, Request& request);
 
-// Buffered mode: runtime/message treats kBuffered as kStandard; the user's buffers, and who
-// waits for them, are mpi/objects/buffered.h.
+// Buffered mode: runtime/message treats kBuffered as kStandard; mpi/objects/buffered.h handles the
+// user's buffers and waits for them.
 
-// Mailbox of a rank: created at its start, torn down at its end. Messages may be sent to a rank
+// Mailbox of a rank: created at its start, destroyed at its end. Messages may be sent to a rank
 // before its start, and wait for it. A rank that ends with operations under way is an error of
-// the program, but harms nobody: its receives are forgotten, its sends withdrawn; small messages
-// sent to it are dropped, large and synchronous ones stay incomplete (a deadlock report then
-// names them).
+// the program, but does no harm to others: its receives are forgotten, its sends withdrawn; small
+// messages sent to it are dropped, large and synchronous ones stay incomplete (a deadlock report
+// then names them).
 // In a job of several processes the same holds for their messages on the way.
 void create_mailbox(job::Rank& rank);
 void destroy_mailbox(job::Rank& rank);

@@ -16,7 +16,7 @@ namespace {
 std::unique_ptr<transport::Loopback> g_loopback;  // between virtual processes
 std::unique_ptr<ProcessNet> g_process_net;        // between real ones
 std::vector<std::unique_ptr<Endpoint>>
-    g_endpoints;  // by process, of those that are here
+    g_endpoints;  // by process, of those in this address space
 
 }  // namespace
 
@@ -52,8 +52,8 @@ Result<> open_process_network(job::Job& job) {
 
 namespace {
 
-// UCX may still name what it had under way with the dead: it is not put away, nor what it names. The process
-// is about to end.
+// UCX may still name its operations with the dead, so neither it nor
+// what it names is freed. The process is about to end.
 void leave_network() {
   static_cast<void>(g_process_net.release());
   static_cast<void>(new std::vector(std::move(g_endpoints)));
@@ -86,7 +86,7 @@ Endpoint& endpoint_of(int world_rank) noexcept {
 
 Endpoint& endpoint_of_process(int process) noexcept {
   if (Endpoint* const end = abroad::endpoint())
-    return *end;  // then there is one process
+    return *end;  // otherwise there is one process
   return *g_endpoints[static_cast<size_t>(process)];
 }
 

@@ -12,7 +12,7 @@ constexpr int kMaxHooks = 8;
 ProgressHook g_hooks[kMaxHooks];
 std::atomic<int> g_hook_count{0};
 
-// Relaxed: the rank may end at this moment. The mailbox itself stays until all ranks have ended.
+// Relaxed: the rank may end at this moment. The mailbox itself exists until all ranks have ended.
 Mailbox* mailbox_hint(const job::Rank& rank) noexcept {
   return std::atomic_ref(const_cast<Mailbox*&>(rank.mailbox))
       .load(std::memory_order_relaxed);
@@ -28,7 +28,7 @@ void add_progress_hook(ProgressHook hook) {
 }
 
 bool call_hooks(Mailbox& mine) noexcept {
-  // acq_rel pairs with notify(): what was to be looked at.
+  // acq_rel pairs with notify(): what is to be checked.
   if (!mine.attention.exchange(false, std::memory_order_acq_rel)) return false;
   const int n = g_hook_count.load(std::memory_order_acquire);
   for (int i = 0; i < n; ++i) g_hooks[i](*mine.owner.load(std::memory_order_relaxed));
@@ -75,9 +75,9 @@ bool is_parked_idly(const job::Rank& self) noexcept {
   return is_parked(self) && self.execution->is_on_idle_core();
 }
 
-// What the caller has left for the hooks is run: unpark() has synchronised with the rank's
-// park(), whose return is followed by run_hooks(). If that park() was another one, as in a sleep,
-// then is_parking, written before it, is false here.
+// Whatever the caller has left for the hooks is run: unpark() has synchronised with the rank's
+// park(), whose return is followed by run_hooks(). If that park() was a different one, as in a
+// sleep, then is_parking, written before it, is false here.
 bool call_parked(job::Rank& self) {
   Mailbox* const mine = mailbox_hint(self);
   if (mine == nullptr || self.execution == nullptr) return false;

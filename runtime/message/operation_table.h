@@ -1,8 +1,8 @@
 #pragma once
 // OperationTable: the operations that another process will end, found by their number.
 //
-// Role:      no memory of its own for an operation: it is chained by a link that only queues use
-//            otherwise. Numbers are given out one after the other, so bins are about equally full.
+// Role:      needs no memory of its own per operation: operations are chained by a link that
+//            otherwise only queues use. Numbers are consecutive, so bins are about equally full.
 // Users:     runtime/message/endpoint.h, under its lock.
 // Threads:   none of its own.
 // See also:  runtime/message/request.h (Remote).
@@ -16,17 +16,17 @@ namespace mpc::msg {
 
 class OperationTable {
  public:
-  // By op.remote.id. Caller: it stands in no queue, and has op.remote.
+  // Inserts by op.remote.id. Caller: the operation is in no queue, and has op.remote.
   void insert(Operation& op) {
     if (size_ == bins_.size()) grow();
     ++size_;
     link(op);
   }
-  // Null: it is not there.
+  // Null: it is not in the table.
   Operation* find(uint64_t id) noexcept {
     return static_cast<Operation*>(*link_to(id));
   }
-  // The same, and takes it out.
+  // The same, and removes it.
   Operation* remove(uint64_t id) noexcept {
     Entry** const at = link_to(id);
     Entry* const found = *at;
@@ -35,7 +35,7 @@ class OperationTable {
     --size_;
     return static_cast<Operation*>(found);
   }
-  // Takes out all for which `is_wanted(op)` says so; it may keep them, but not insert.
+  // Removes all operations for which `is_wanted(op)` is true; it may store them, but not insert.
   template <class IsWanted>
   void remove_if(IsWanted is_wanted) {
     for (Entry*& bin : bins_) {

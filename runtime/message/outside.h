@@ -1,22 +1,22 @@
 #pragma once
-// Outside: what a rank awaits from other processes.
+// Outside: what a rank expects from other processes.
 //
-// Role:      knows of a receive whether another process may fill it. So a wait polls the network at
-//            once, or first looks for messages of its own process; and the scheduler's demand is
-//            raised while the rank computes or sleeps and something outside may move it on.
+// Role:      knows whether another process may fill a receive. So a wait polls the network at
+//            once, or first checks for messages of its own process; and the scheduler's demand is
+//            raised while the rank computes or sleeps and an arrival may advance an operation.
 // Users:     runtime/message; mpi/objects/comm says which communicators span processes.
 // Threads:   any.
 // See also:  scheduler/poll/demand.h, docs/design/0020-polling.md, section "Demand".
 //
-// No demand is lost, except for what is said in 0020. A rank has one unit of demand, `is_raised_`.
-//  1. Whoever starts something first makes it count (`posted`, operations_) and then raises; whoever
-//     finds nothing left first lowers and then looks again whether something counts. Both raise and
-//     lower by a read-modify-write of `is_raised_`. Either the starter's is the later one: it finds the
-//     unit lowered and raises it. Or the looker's is: it reads what the starter has written, so sees
-//     what counts, and raises again.
-//  2. A rank that starts something within a call does not raise at once: it will look for itself, and
-//     raises when it looks away. Arming the network for the time in between would cost more than a
-//     message takes.
+// No demand is lost, except for what 0020 says. A rank has one unit of demand, `is_raised_`.
+//  1. A thread that starts an operation first makes it count (`posted`, operations_) and then
+//     raises. A thread that finds nothing left first lowers and then checks again whether anything
+//     counts. Both raise and lower by a read-modify-write of `is_raised_`. Either the starter's is
+//     the later one: it finds the unit lowered and raises it. Or the other thread's is: it reads
+//     what the starter has written, so it sees what counts, and raises again.
+//  2. A rank that starts an operation within a call does not raise at once: it
+//     will poll itself, and raises when it stops polling. Arming the network
+//     for the time in between would cost more than a message takes.
 
 #include <atomic>
 #include <unordered_map>
@@ -31,12 +31,13 @@ namespace mpc::msg {
 
 struct Mailbox;
 
-// There are other processes, and a network to them that somebody has to poll. Constant while ranks run.
+// There are other processes, and a network that must be polled. Constant while ranks run.
 [[gnu::visibility("hidden")]] extern bool g_has_outside;
 
 class Outside {
  public:
-  // From now on it raises and lowers this demand. The result is for the poller whose demand it is.
+  // From now on it raises and lowers this demand. The result
+  // is for the poller that owns the demand.
   // Caller: a kernel thread, before ranks run; close() when none runs any more.
   static sched::DemandAccount& open(sched::Demand& demand) noexcept;
   static void close() noexcept;
@@ -47,11 +48,11 @@ class Outside {
   // May a message of another process match this? Caller: any.
   bool may_come_from_outside(const Mailbox& mine, ContextId context, int source);
 
-  // A receive stands in the posted queue. is_awaited: its caller waits for it.
-  // Caller: an execution that has posted it, without locks.
+  // A receive is in the posted queue. is_awaited: its caller waits for it.
+  // Caller: the execution that has posted it, without locks.
   [[gnu::cold]] void note_posted(Mailbox& mine, ContextId context, int source,
                                  bool is_awaited) noexcept;
-  // A send or a fetch that another process will end; begun before it can end. Caller: any.
+  // Counts a send or a fetch that another process will end, before it can end. Caller: any.
   void begin_operation() noexcept {
     operations_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -59,19 +60,19 @@ class Outside {
     operations_.fetch_sub(1, std::memory_order_acq_rel);
     note_end(mine);
   }
-  // After such a send. Caller: the sender, without locks.
+  // Called after such a send. Caller: the sender, without locks.
   void note_started(Mailbox& mine) noexcept;
-  // Something of the rank has been moved on. Caller: any.
+  // An operation of the rank has advanced. Caller: any.
   void note_end(Mailbox& mine) noexcept {
     if (is_raised_.load(std::memory_order_relaxed) && !awaits_any(mine)) lower(mine);
   }
-  // The rank ends, and what it has under way is forgotten.
+  // The rank ends, and its operations under way are forgotten.
   void note_rank_end() noexcept;
 
-  // From now on the rank's main execution waits for its own process only, or no more.
-  // Caller: that one.
+  // From now on the rank's main execution waits only for its own process, or (off) no longer does.
+  // Caller: that execution.
   void set_waits_inside(bool on) noexcept { waits_inside_ = on; }
-  // As DemandAccount has it, for an execution of the mailbox's owner.
+  // As in DemandAccount, for an execution of the mailbox's owner.
   bool may_help(const Mailbox& mine) const noexcept;
   void look_away(Mailbox& mine, bool is_over) noexcept;
 
@@ -89,9 +90,9 @@ class Outside {
   std::unordered_map<ContextId, const int*> senders_ MPC_GUARDED_BY(lock_);
 };
 
-// A communicator whose members live in several processes: their world ranks, by rank in it. Of others
-// nothing is said. Ownership: the ranks stay until they are removed.
-// Caller: any execution of the rank; nobody receives in this context yet, or any more.
+// Registers a communicator whose members live in several processes: their world ranks, by rank in
+// it. Other communicators are not registered. Ownership: the array must exist until it is removed.
+// Caller: any execution of the rank; no receive uses this context yet, or any more.
 void add_senders(job::Rank& self, ContextId context, const int* world_ranks);
 void remove_senders(job::Rank& self, ContextId context) noexcept;
 

@@ -33,7 +33,7 @@ class Account final : public sched::DemandAccount {
 };
 constinit Account g_account;
 
-// The caller is a rank that has started something of its own in a call that goes on, or within a look.
+// The caller is a rank that has started the operation in a call that continues, or while it polls.
 bool looks_soon(const Mailbox& mine) noexcept {
   return !ShortCall::is_inside() && is_main(mine, sched::Execution::self());
 }
@@ -48,7 +48,7 @@ sched::DemandAccount& Outside::open(sched::Demand& demand) noexcept {
 
 void Outside::close() noexcept { g_has_outside = false; }
 
-// ---- who sends ------------------------------------------------------------------------------
+// ---- the senders ----------------------------------------------------------------------------
 
 void Outside::add_senders(ContextId context, const int* world_ranks) {
   const Locked locked(lock_);
@@ -84,7 +84,7 @@ bool Outside::may_come_from_outside(const Mailbox& mine, ContextId context,
 // ---- demand ---------------------------------------------------------------------------------
 
 bool Outside::awaits_any(const Mailbox& mine) const noexcept {
-  // Relaxed: what is to be seen has been acquired before; see the header.
+  // Relaxed: whatever matters has been acquired before; see the header.
   return operations_.load(std::memory_order_relaxed) != 0 ||
          (has_posted_.load(std::memory_order_relaxed) && !mine.posted.empty());
 }
@@ -105,11 +105,11 @@ void Outside::lower(Mailbox& mine) noexcept {
 void Outside::note_posted(Mailbox& mine, ContextId context, int source,
                           bool is_awaited) noexcept {
   if (!may_come_from_outside(mine, context, source)) return;
-  // release pairs with look_away(): the receive stands in the queue.
+  // Release pairs with look_away(): the receive is in the queue.
   has_posted_.store(true, std::memory_order_release);
   if (is_awaited ? sched::may_spin() : looks_soon(mine)) return;
   raise();
-  note_end(mine);  // it may have been filled before it was demand
+  note_end(mine);  // it may have been filled before it was counted as demand
 }
 
 void Outside::note_started(Mailbox& mine) noexcept {
@@ -122,8 +122,8 @@ void Outside::note_rank_end() noexcept {
   if (is_raised_.exchange(false, std::memory_order_acq_rel)) g_demand->lower();
 }
 
-// Who waits with no receive posted waits for a send, a probe, or for what processes agree on; or for
-// ranks of its own process, and says so.
+// A rank that waits with no receive posted waits for a send, a probe, or an agreement of processes;
+// or for ranks of its own process, which it says.
 bool Outside::may_help(const Mailbox& mine) const noexcept {
   if (is_main(mine, sched::Execution::self()) && waits_inside_) return awaits_any(mine);
   return has_posted_.load(std::memory_order_relaxed) || mine.posted.empty() ||

@@ -1,7 +1,7 @@
 #pragma once
-// Packing: a small message's data between layouts and a contiguous piece of memory.
+// Packing: copies a small message's data between layouts and a contiguous piece of memory.
 //
-// Role:      what eager messages need; large ones go from layout to layout.
+// Role:      for eager messages; large ones are copied from layout to layout.
 // Users:     runtime/message.
 // Threads:   none of its own.
 // See also:  runtime/transport/memory/copy.h.
@@ -12,7 +12,7 @@
 
 namespace mpc::msg {
 
-// Longer ones go through memcpy. Chosen (a few cache lines), not tuned.
+// Longer copies use memcpy. Chosen (a few cache lines), not tuned.
 inline constexpr size_t kSmallCopyBytes = 256;
 
 inline void copy_packed(void* dst, const void* src, size_t bytes) noexcept {
@@ -23,7 +23,7 @@ inline void copy_packed(void* dst, const void* src, size_t bytes) noexcept {
   }
 }
 
-// All of `count` elements; `out` has room for them.
+// Packs all of `count` elements; `out` has room for them.
 inline void pack_all(void* out, const void* src, Count count, const dt::Datatype& type,
                      size_t bytes) noexcept {
   if (type.is_contiguous()) {
@@ -33,7 +33,7 @@ inline void pack_all(void* out, const void* src, Count count, const dt::Datatype
   }
 }
 
-// An eager message of `pool` with the data in it.
+// An eager message from `pool` with the data in it.
 inline Block* make_block(EagerPool& pool, const Key& key, const void* src, Count count,
                          const dt::Datatype& type) {
   const auto bytes = static_cast<size_t>(type.size() * count);

@@ -1,8 +1,9 @@
 #pragma once
 // Parcel: a message of another process that has met no receive yet.
 //
-// Role:      a Block of the receiver's own pool, whose kind is kParcel. Its head says where it is from;
-//            it has the data, or none if they stay with the sender until they are fetched.
+// Role:      a Block of the receiver's own pool, whose kind is kParcel. Its
+//            head says where it comes from; it holds the data, or none if
+//            they stay with the sender until they are fetched.
 // Users:     runtime/message.
 // Threads:   as every Entry.
 // See also:  runtime/message/endpoint.h.

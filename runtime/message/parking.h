@@ -1,8 +1,8 @@
 #pragma once
 // Parking: the passive part of a wait: the execution sleeps, others match for it and wake it.
 //
-// Role:      the second half of every wait: says that somebody is (about to be) parked, so that
-//            senders match and notify() finds him, and parks until the policy lets it go.
+// Role:      the second half of every wait: says that an execution is (about to be) parked, so that
+//            senders match and notify() finds it, and parks until the policy ends the wait.
 // Users:     runtime/message (waiting.cpp).
 // Threads:   several executions of one rank may be parked at the same time.
 // See also:  runtime/message/waiting.cpp (the policies), runtime/message/notify.h (the other side),
@@ -16,7 +16,7 @@
 
 namespace mpc::msg {
 
-// While it lives this execution may be parked: senders match for it, notify() finds it.
+// While this object lives the execution may be parked: senders match for it, notify() finds it.
 class Parking {
  public:
   Parking(Mailbox& mine, Waiter& waiter) noexcept : mine_(mine), waiter_(waiter) {
@@ -59,11 +59,11 @@ class Parking {
   bool is_main_;
 };
 
-// From start to stop whoever puts a message into the unexpected queue notifies the rank.
+// From start to stop a thread that puts a message into the unexpected queue notifies the rank.
 inline void start_watching(Mailbox& mine) noexcept {
   mine.watchers.fetch_add(1, std::memory_order_relaxed);
-  // Who holds the lock after us sees the count; what earlier holders put into the queue is
-  // seen by the condition, which is evaluated before parking.
+  // A thread that holds the lock after us sees the count; what earlier holders put into the queue
+  // is seen by the condition, which is evaluated before parking.
   mine.lock_now();
   mine.unlock();
 }
@@ -71,7 +71,7 @@ inline void stop_watching(Mailbox& mine) noexcept {
   mine.watchers.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// What was left to the rank's progress thread meanwhile, it does itself when it is told to look.
+// When the rank is told to check, it does itself what was left to its progress thread meanwhile.
 template <class Policy>
 [[gnu::always_inline]] inline void park_until(job::Rank& self, Mailbox& mine,
                                               Waiter& waiter, Policy& policy,

@@ -17,7 +17,7 @@ void Pieces::walk(const End& end, bool packs, uint32_t piece) noexcept {
 
 void Pieces::do_helpers_part(uint32_t piece) noexcept {
   walk(helper_, helper_packs_, piece);
-  // release pairs with await(): the data, and that the slot is free.
+  // Release pairs with await(): the data, and that the slot is free.
   done_[piece % kSlots].store(piece + 1, std::memory_order_release);
 }
 
@@ -25,11 +25,12 @@ void Pieces::do_copiers_part(uint32_t piece) noexcept {
   if (!is_direct_) walk(copier_, !helper_packs_, piece);
 }
 
-// Until the helper's part of this piece is done, by the helper or, if it has not begun, by us.
+// Waits until the helper's part of this piece is done: by
+// the helper or, if it has not begun, by us.
 void Pieces::await(uint32_t piece) noexcept {
   ShortWait wait;
   bool is_by_helper = true;
-  // acquire pairs with do_helpers_part().
+  // Acquire pairs with do_helpers_part().
   while (done_[piece % kSlots].load(std::memory_order_acquire) != piece + 1) {
     if (own_->help()) continue;  // the other rank may be waiting for us in the same way
     if (patience_ > 0) {
@@ -48,7 +49,7 @@ bool Pieces::run(SharedCopy& theirs, SharedCopy& own, int patience) noexcept {
   theirs_ = &theirs;
   own_ = &own;
   full_patience_ = patience_ = patience;
-  // The helper may begin: as many pieces as there are slots, or those that we have packed.
+  // The helper may begin as many pieces as there are slots, or those that we have packed.
   if (!theirs.open(*this, helper_packs_ ? std::min(kSlots, count_) : 0)) return false;
   for (uint32_t piece = 0; piece < count_; ++piece) {
     if (helper_packs_) {

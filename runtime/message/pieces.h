@@ -1,17 +1,17 @@
 #pragma once
 // Pieces: a message whose bytes pass packed between two cores, each of which walks its own layout.
 //
-// Role:      the copier's side of it, and what the other end does for each piece. The packed pieces lie
+// Role:      the copier's side, and what the other end does for each piece. The packed pieces lie
 //            in a few slots, or in the copier's buffer if that is contiguous.
 // Users:     runtime/message (scattered_copy.cpp; shared_copy.cpp for the helper's part).
-// Threads:   run() the copier; do_helpers_part() whoever has claimed that piece.
+// Threads:   run() the copier; do_helpers_part() the thread that has claimed that piece.
 // See also:  docs/design/0036-scattered-layouts.md (why this is safe), runtime/message/shared_copy.h.
 //
 //   the sender packs       slot 0 | slot 1 | ... | slot 7       the receiver unpacks
 //                          piece 8, 16 ...: when the receiver has emptied the slot
 //
-// Both ends may be the copier. What the other one does, it does as the helper of a SharedCopy; a piece
-// that it does not begin in time the copier makes alone.
+// Either end may be the copier. The other one does its part as the helper of a SharedCopy; if it
+// does not begin a piece in time, the copier makes that piece alone.
 
 #include <algorithm>
 #include <atomic>
@@ -48,13 +48,13 @@ class Pieces final : public HelpedPieces {
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
 
-  // `theirs` is where the helper looks; `own` is where others offer to the copier's rank, which they
-  // may do at the same time: it helps them while it waits. `patience`: how many looks a piece may
-  // take to be begun. False: nothing was done, as another copy is offered there.
+  // `theirs` is where the helper looks; `own` is where others offer copies to the copier's rank,
+  // which they may do at the same time: it helps them while it waits. `patience`: how many checks a
+  // piece may take to be begun. False: nothing was done, because another copy is offered there.
   // Switches: no; waits for pieces that are begun.
   bool run(SharedCopy& theirs, SharedCopy& own, int patience) noexcept;
 
-  // Of a message of so many bytes.
+  // The size of pieces for a message of so many bytes.
   static constexpr size_t piece_of(size_t bytes) noexcept {
     constexpr size_t kPieces = 16;
     const size_t piece = std::clamp(bytes / kPieces, kLeastPiece, kMostPiece);

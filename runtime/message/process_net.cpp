@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kAddress[] = "mpc.net";
 
-// Often the other process has died: the launcher waits a moment for that, which is the better report.
+// Often the other process has died: the launcher waits a moment
+// for that, because it is the better report.
 void report_broken(void* wireup, int peer, const char* problem) noexcept {
   std::string text = "mpcrun: the network between processes is broken";
   if (peer >= 0) text += " (to process " + std::to_string(peer) + ")";
@@ -52,7 +53,8 @@ Result<> ProcessNet::connect(transport::Receiver& receiver,
   for (int process = 0; process < wireup_.size(); ++process) {
     auto address = wireup_.get(process, kAddress);
     MPC_TRY(address);
-    // Within a host UCX has no errors of peers; only as if between hosts it says what a death has ended.
+    // Within a host UCX reports no errors of peers; only in its mode
+    // between hosts does it say what a death has ended.
     const bool is_same_host =
         hosts.host_of(process) == hosts.host_of(wireup_.index()) &&
         !job::losses::are_survived();

@@ -1,7 +1,7 @@
 #pragma once
 // ProcessNet: the network between this process and the others of its job.
 //
-// Role:      loads the library that carries messages, tells others how this process is reached, and
+// Role:      loads the library that carries messages, tells others how to reach this process, and
 //            connects it with them.
 // Users:     runtime/message/network.cpp.
 // Threads:   the process's main thread; net() any.
@@ -18,15 +18,15 @@ namespace mpc::msg {
 
 class ProcessNet {
  public:
-  // Before a program is loaded. Errors: kUnsupported, kSystem.
+  // Called before a program is loaded. Errors: kUnsupported, kSystem.
   static Result<std::unique_ptr<ProcessNet>> load(wireup::Wireup& wireup);
-  // After the exchange. From now on the scheduler's workers and the ranks that wait poll.
+  // Called after the exchange. From now on the scheduler's workers and the ranks that wait poll.
   // Ownership: the receiver and the scheduler outlive the connection. Errors: kSystem.
   Result<> connect(transport::Receiver& receiver, sched::Scheduler& scheduler);
-  // Nobody polls any more.
+  // Caller: no thread polls any more.
   void disconnect() noexcept;
   transport::Net& net() const noexcept { return module_->net(); }
-  // As the module's. Caller: any, between connect() and disconnect().
+  // As the module's function. Caller: any, between connect() and disconnect().
   void make_connections(transport::Completion& completion) noexcept {
     module_->make_connections(completion);
   }
@@ -39,10 +39,10 @@ class ProcessNet {
 
   wireup::Wireup& wireup_;
   const std::unique_ptr<transport::NetModule> module_;
-  sched::Poller* poller_ = nullptr;  // of who is connected
+  sched::Poller* poller_ = nullptr;  // of the connected scheduler
 };
 
-// The one of this process; null: there is none.
+// The network of this process; null: there is none.
 ProcessNet* process_net() noexcept;
 
 }  // namespace mpc::msg

@@ -10,7 +10,7 @@
 namespace mpc::msg {
 namespace {
 
-// May the oldest message go to this receive, although it stands in no queue?
+// May the oldest message go to this receive, although the receive is in no queue?
 bool is_mine(Mailbox& mine, const Arrival& message, const Key& key,
              const RecvArgs& args) {
   return message.kind == CellKind::kInline && matches(key, message.key) &&
@@ -19,14 +19,14 @@ bool is_mine(Mailbox& mine, const Arrival& message, const Key& key,
           mine.posted.find(message.key) == nullptr);  // earlier receives
 }
 
-// The oldest cell, as soon as it is published; null: it did not come soon, or something else
+// The oldest cell, as soon as it is published; null: it did not come soon, or other work
 // has to be done first. Caller: holds the lock.
 const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
   constexpr int kLooks = 40;  // some 2 us: a pause takes about 50 ns
   const Cell& cell = mine.cells[position % kCells];
   if (is_patient) mine.answer_time.wait_before_look();
   for (int i = 0;; ++i) {
-    // acquire pairs with the release of who publishes.
+    // Acquire pairs with the release of the publisher.
     if (is_first(cell.word.load(std::memory_order_acquire), position)) {
       if (is_patient) mine.answer_time.note_end(i, true);
       return &cell;
@@ -36,7 +36,7 @@ const Cell* look(Mailbox& mine, uint64_t position, bool is_patient) noexcept {
       if (is_patient) mine.answer_time.note_end(i, false);
       return nullptr;
     }
-    // Looking more often makes the sender's store slower: each look takes its line away.
+    // Polling more often makes the sender's store slower: each look takes its line away.
     __builtin_ia32_pause();
   }
 }
@@ -51,8 +51,8 @@ bool AnswerTime::waiting_pays() const noexcept {
 
 void AnswerTime::learn_from_probe(int64_t ticks) noexcept {
   direct_.add(ticks);
-  // The time until the answer was seen, by who looked too early, is that of three journeys of
-  // a line or four; we shall need one.
+  // If the rank has looked too early, the time until it saw the answer is that of three or four
+  // journeys of a line; we shall need one.
   if (next_credit_ == 1) wait_ticks_ = std::min(wait_ticks_, ticks / 2);
   if (wait_ticks_ <= 0) wait_ticks_ = ticks / 2;
   credit_ = next_credit_;
@@ -62,7 +62,7 @@ void AnswerTime::learn_from_probe(int64_t ticks) noexcept {
   direct_left_.store(kDirectSeries, std::memory_order_relaxed);
 }
 
-// `looks_in_vain` > 0, or this is a probe or measured, or nothing has come.
+// `looks_in_vain` > 0, or this is a probe or measured, or no message has come.
 void AnswerTime::learn(int looks_in_vain, bool has_come) noexcept {
   if (look_ != Look::kProbe) {
     wait_ticks_ = looks_in_vain == 0 && has_come
@@ -94,20 +94,20 @@ bool receive_locked(Mailbox& mine, const RecvArgs& args, bool is_patient,
   const Cell* cell = look(mine, position, is_patient);
   if (cell == nullptr) return false;
   const Arrival message = read_first(cell->word.load(std::memory_order_relaxed), *cell);
-  // An answer may follow: its line comes over while this message is being worked on.
+  // An answer may follow: its line is fetched while this message is being processed.
   prefetch_for_write(mine.next_line.load(std::memory_order_relaxed));
   if (!is_mine(mine, message, key, args)) return false;
   mine.copy_out(message, position, static_cast<char*>(args.buffer));
   status->source = message.key.source;
   status->tag = message.key.tag;
   status->bytes = message.bytes;
-  // release pairs with the acquire in claim(): the cells may be written again.
+  // Release pairs with the acquire in claim(): the cells may be written again.
   mine.head.store(position + message.cells, std::memory_order_release);
   return true;
 }
 
-// Where there are other processes: for a message of the rank's own one only. Nobody polls the network
-// meanwhile.
+// With other processes: waits only for a message of the rank's
+// own process. No thread polls the network meanwhile.
 [[gnu::cold]] bool is_patient_within(Mailbox& mine, const RecvArgs& args) noexcept {
   return is_main(mine, sched::Execution::self()) && sched::spinning_pays_within() &&
          !mine.outside.may_come_from_outside(mine, args.context, args.source_in_comm);

@@ -1,7 +1,7 @@
 #pragma once
 // quick_receive: a blocking receive whose message is there, or comes within a microsecond or two.
 //
-// Role:      keeps the mailbox's lock while it looks, so that between the arrival of a message
+// Role:      holds the mailbox's lock while it looks, so that between the arrival of a message
 //            and the user's buffer there is one copy and no queue, operation or exchange.
 // Users:     runtime/message/receive.cpp, before anything is posted.
 // Threads:   any execution of the rank; only the main one waits.
@@ -12,7 +12,7 @@
 
 namespace mpc::msg {
 
-// True: received, *status says what. False: nothing has changed, post the receive.
+// True: received, and *status is filled. False: nothing has changed, post the receive.
 // Switches: no.
 bool quick_receive(Mailbox& mine, const RecvArgs& args, Status* status) noexcept;
 

@@ -23,15 +23,15 @@ void prepare(Mailbox& mine, Operation& op, void* buffer, Count count,
   op.forget_background();
 }
 
-// A look at the ring takes the line of its next cell away from the sender who is about to write it.
-// In a window of receives that are ahead of their messages only some look, see design/0041: the others
-// would find nothing, as receives before them have looked and wait. Caller: holds the lock.
+// A look at the ring takes the line of its next cell away from the sender that is about to write
+// it. In a window of receives that are ahead of their messages only some look, see design/0041: the
+// others would find nothing, because earlier receives have looked and wait. Caller: holds the lock.
 bool looks_at_ring(const Mailbox& mine) noexcept {
   constexpr size_t kGroup = 8, kLooks = 2;
   return mine.posted.size() % kGroup < kLooks;
 }
 
-// Takes the oldest message that matches, out of the unexpected queue or the ring, or posts the
+// Takes the oldest message that matches, from the unexpected queue or the ring, or posts the
 // receive.
 void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
   prepare(mine, op, args.buffer, args.count, args.type);
@@ -55,11 +55,11 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
     if (!is_backlog && taken == Mailbox::Taken::kNothing)
       mine.outside.note_posted(mine, args.context, args.source_in_comm,
                                op.waiter_is_preset);
-    // Behind the lock: see docs/design/0040-losses.md.
+    // After the lock: see docs/design/0040-losses.md.
     if (job::losses::any()) look_after_receive(args.context, args.source_in_comm);
   }
-  // Not for a receive of a schedule that goes on in the middle of a wait: that one parks again without
-  // delegating the mailbox anew.
+  // Not for a receive of a schedule that continues in the middle of a wait: that one parks again
+  // without delegating the mailbox once more.
   if (is_backlog && is_main(mine, sched::Execution::self()) &&
       !mine.is_parking.load(std::memory_order_relaxed))
     mine.note_backlog();

@@ -1,7 +1,7 @@
 #pragma once
-// Remote: sends to other processes, and receives from them, as the rest of this folder sees them.
+// Remote: sends to and receives from other processes, as the rest of this folder sees them.
 //
-// Role:      what send.cpp, work.cpp, cancel.cpp and lifetime.cpp call where the other side is not
+// Role:      called by send.cpp, work.cpp, cancel.cpp and lifetime.cpp where the other side is not
 //            in this address space.
 // Users:     runtime/message.
 // Threads:   as the functions of message.h with the same names.
@@ -18,23 +18,23 @@ namespace mpc::msg::remote {
                           const sched::WaitReason& why);
 // send.cpp: the setting message.eager_limit.
 size_t eager_limit() noexcept;
-// Not by `kind`: of a send within this process a receiver may be changing it.
+// Not by `kind`: a receiver may be changing the kind of a send within this process.
 inline bool is_remote(const Operation& op) noexcept {
   return op.is_send && op.mailbox == nullptr;
 }
-// A send in any state: the other process is asked, not the rank. Switches: yes.
+// Cancels a send in any state: the other process is asked, not the rank. Switches: yes.
 void cancel(job::Rank& self, Operation& send);
 
-// A matched receive takes its message. True: it is filled. False: the data are on their way, and
-// the receive is completed, and given back to Mailbox::copies, when they have come.
-// Caller: no lock held.
+// A matched receive takes its message. True: it is filled. False: the data are on their way; when
+// they have come the receive is completed, and removed from the count Mailbox::copies.
+// Caller: holds no lock.
 [[gnu::cold]] bool take_parcel(Operation& receive, Block& parcel) noexcept;
 
-// Parcels with their data, chained by next_free, that no receive will take. Caller: no lock held.
+// Parcels with their data, chained by next_free, that no receive will take. Caller: holds no lock.
 void release(Block* parcels, int own_rank) noexcept;
 
-// The rank of this mailbox ends: no process reads or writes memory of its operations any more.
-// Caller: no lock held.
+// The rank of this mailbox ends: afterwards no process reads or writes memory of its operations.
+// Caller: holds no lock.
 void forget(Mailbox& mine) noexcept;
 
 }  // namespace mpc::msg::remote

@@ -1,4 +1,4 @@
-// What comes from other processes, and meets the receives of this one's ranks.
+// Messages from other processes, which meet the receives of this process's ranks.
 #include "runtime/job/losses.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/message.h"
@@ -29,7 +29,7 @@ bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t
     ++taken_;
     if (peer.early) deliver_early(from);
   }
-  // Now: what is offered again brings it once.
+  // Only now, because a packet that is offered again gives its credit only once.
   if (envelope.credit != 0) credit_.give_back(envelope.from_world, envelope.credit);
   return true;
 }
@@ -46,10 +46,11 @@ void Endpoint::keep_early(Peer& peer, const Envelope& envelope, const void* data
   if (!peer.early) peer.early = std::make_unique<std::map<uint32_t, Early>>();
   const char* const first = static_cast<const char*>(data);
   (*peer.early)[envelope.sequence] = {envelope, {first, first + bytes}, bulk};
-  sched::begin_outside_work();  // the net is through with it, and nobody else has it
+  // The net has finished with it, and no other thread has it.
+  sched::begin_outside_work();
 }
 
-// Those that only waited for what has been delivered now.
+// Delivers messages that waited only for the one that has been delivered now.
 void Endpoint::deliver_early(int from) {
   Peer& peer = peers_[from];
   peer.is_stuck = false;
@@ -91,8 +92,8 @@ void Endpoint::note_received(int from, int own_rank, size_t bytes) {
     answers_.push_back({from, PacketKind::kCredit, 0, false, own_rank});
 }
 
-// By try only: its holder may be a thread without a core, and everybody else's messages would
-// wait for it.
+// Only tries: the holder may be a thread without a core, and the
+// messages of all other processes would wait for it.
 bool Endpoint::lock(Peer& peer, Mailbox& mailbox) noexcept {
   const bool is_locked = mailbox.try_lock();
   if (is_locked && peer.wanted != nullptr) {
@@ -113,7 +114,8 @@ bool Endpoint::deliver_message(int from, const Envelope& envelope, const void* d
                                size_t bytes, Bulk bulk) {
   Mailbox& to = own_mailbox(static_cast<int>(envelope.dest_world));
   if (!lock(peers_[from], to)) return false;
-  // Messages that stand in the ring are of ranks of this process: neither comes before the other.
+  // Messages in the ring come from ranks of this process:
+  // there is no order between them and this one.
   const Key key{envelope.context, envelope.source, envelope.tag};
   Operation* const receive = to.take_posted(key);
   const bool is_offer = envelope.kind == PacketKind::kOffer;
@@ -175,7 +177,7 @@ Block* find_parcel(const Mailbox& mailbox, int from, uint64_t id) noexcept {
 
 }  // namespace
 
-// What is not in the queue has met its receive, or MPI_Mprobe has taken it.
+// A message that is not in the queue has met its receive, or MPI_Mprobe has taken it.
 bool Endpoint::deliver_withdraw(int from, const Envelope& envelope) {
   Mailbox& to = own_mailbox(static_cast<int>(envelope.dest_world));
   if (!lock(peers_[from], to)) return false;
@@ -218,7 +220,7 @@ bool Endpoint::finish() noexcept {
   news_.clear();
   control_.deliver();
   end_completing(std::exchange(completed_sends_, 0));
-  // release pairs with traffic(): the last, when all that has been taken has had its effects.
+  // Release pairs with traffic(). This is the last step, after everything has had its effects.
   received_.store(taken_ + control_.delivered(), std::memory_order_release);
   sched::end_outside_work(std::exchange(delivered_early_, 0));
   return stuck_.empty();

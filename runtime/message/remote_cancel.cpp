@@ -1,4 +1,4 @@
-// MPI_Cancel of a send to another process. The process is asked, never the rank: so the call does
+// MPI_Cancel of a send to another process. The process is asked, never the rank, so the call does
 // not depend on what that rank does.
 #include "runtime/job/losses.h"
 #include "runtime/message/endpoint.h"
@@ -37,7 +37,8 @@ bool withdraw(job::Rank& self, Endpoint& mine, const Operation& op, uint64_t id)
   Question question;
   const int peer = op.remote.peer;
   mine.ask(id, peer, question);
-  // Who has died meanwhile answers nothing; whoever marks it so after this has the question.
+  // A process that has died meanwhile answers nothing; if it
+  // is marked after this, it has the question.
   if (job::losses::is_lost(peer)) [[unlikely]]
     mine.lose(peer);
   post_withdraw(mine, op, id);
@@ -50,9 +51,9 @@ bool withdraw(job::Rank& self, Endpoint& mine, const Operation& op, uint64_t id)
 
 void cancel(job::Rank& self, Operation& send) {
   Endpoint& mine = endpoint_of(self.world_rank);
-  // acquire pairs with complete().
+  // Acquire pairs with complete().
   if (send.state.load(std::memory_order_acquire) == kComplete) {
-    // Its data may have left without a receive: 0 if not, or if it has been asked for.
+    // Its data may have left without a receive. 0: they have not, or it was already asked for.
     if (const uint64_t id = std::exchange(send.order, 0))
       send.status.cancelled = withdraw(self, mine, send, id);
     return;

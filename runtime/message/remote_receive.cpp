@@ -1,4 +1,4 @@
-// Receives that have met a message of another process: their data, and what its sender is told.
+// Receives that have met a message of another process: their data, and the answer to the sender.
 #include <algorithm>
 
 #include "runtime/message/copy_scope.h"
@@ -11,7 +11,7 @@
 namespace mpc::msg::remote {
 namespace {
 
-// What the buffer has no room for is dropped, as from a sender of the same process.
+// Data that do not fit into the buffer are dropped, as from a sender of the same process.
 void unpack_operation(void* data, size_t offset, const void* in, size_t n) noexcept {
   const auto& op = *static_cast<const Operation*>(data);
   const auto room = static_cast<size_t>(op.bytes);
@@ -39,10 +39,10 @@ void fetch(Endpoint& mine, Operation& receive, int from, transport::Bulk bulk,
                : transport::Target{&receive, bytes, &unpack_operation};
   mine.count_fetch();
   mine.net().fetch(from, bulk, target, receive.remote.completion);
-  mine.started_fetch(id);  // the receive may be complete, and gone
+  mine.started_fetch(id);  // the receive may be complete, and destroyed
 }
 
-// False: there is nothing to fetch, or no room for any of it; its sender is done.
+// False: there is nothing to fetch, or no room for any of it; the sender has finished.
 bool fetch_or_refuse(Endpoint& mine, Operation& receive, const Key& key,
                      const ParcelHead& head, int64_t bytes) {
   if (bytes == 0 || receive.bytes == 0) {
@@ -56,7 +56,7 @@ bool fetch_or_refuse(Endpoint& mine, Operation& receive, const Key& key,
                 head.id);
   fetch(mine, receive, head.from, head.bulk, static_cast<size_t>(bytes));
   if (is_traced) [[unlikely]]
-    trace::end(kFetchSite);  // the receive may be gone
+    trace::end(kFetchSite);  // the receive may be destroyed
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Sends to ranks of other processes: which way a message goes, and what stays behind of it.
+// Sends to ranks of other processes: how a message is sent, and what remains of it at the sender.
 #include <algorithm>
 
 #include "runtime/message/endpoint.h"
@@ -24,7 +24,7 @@ struct Plan {
   uint64_t id;
 };
 
-// What lies unreceived at the other rank counts: beyond what it grants, data stay here.
+// The unreceived data at the other rank count: beyond what it grants, data stay here.
 Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args) {
   Plan plan;
   plan.from_world = self.world_rank;
@@ -69,13 +69,13 @@ void pack_operation(const void* data, size_t offset, void* out, size_t n) noexce
 
 void offer_is_over(transport::Completion& completion,
                    transport::Outcome outcome) noexcept {
-  // The first member: see static_assert.
+  // It is the first member: see static_assert.
   Operation& op = *reinterpret_cast<Remote&>(completion).operation;
   endpoint_of(op.origin->world_rank).ended_offer(op, outcome);
 }
 static_assert(offsetof(Remote, completion) == 0);
 
-// The data leave while it runs.
+// The data leave while this runs.
 void post_data(Endpoint& mine, const SendArgs& args, const Plan& plan) {
   const Source source = args.type->is_contiguous()
                             ? Source{args.buffer, plan.bytes, nullptr}
@@ -114,14 +114,15 @@ void describe(Operation& op, Mailbox& from, const SendArgs& args,
                false};
 }
 
-// Behind the endpoint's lock, which `op` has passed: see docs/design/0040-losses.md.
+// After the endpoint's lock, which `op` has passed: see docs/design/0040-losses.md.
 [[gnu::cold]] void look_at_losses(Endpoint& mine, const SendArgs& args,
                                   const Plan& plan) {
   if (plan.kind == PacketKind::kOffer) return look_after_send(args.context);
   if (job::losses::is_lost(plan.peer)) mine.lose(plan.peer);
 }
 
-// One that another process will end. `op` may be complete, and gone, when it returns.
+// Starts a send that another process will end. `op` may
+// be complete and destroyed when this returns.
 void launch(Endpoint& mine, Operation& op, const SendArgs& args, const Plan& plan) {
   mine.add_send(op);
   if (plan.kind != PacketKind::kOffer) {

@@ -14,21 +14,22 @@ namespace mpc::msg::remote {
 
 inline constexpr trace::Site kCopySite{
     "message", "copy", {"bytes", "source", "tag", "context", "flow"}, false, true};
-// The data are asked for; they come later.
+// The data have been requested; they come later.
 inline constexpr trace::Site kFetchSite{
     "message", "fetch", {"bytes", "source", "tag", "context", "flow"}, false, true};
-// They are there.
+// The data have come.
 inline constexpr trace::Site kFetchedSite{
     "message", "fetched", {"bytes", "source", "tag", "context"}};
 
-// Names message `id` of a process among all of the job; never the address of a send.
+// Names message `id` of a process uniquely in the job; never equal to the address of a send.
 inline uint64_t flow_of(int process, uint64_t id) noexcept {
   constexpr int kIdBits = 40;
   return uint64_t{1} << 63 | static_cast<uint64_t>(process) << kIdBits | id;
 }
 
-// What is done for a receive of this rank with message `id` of process `from`: begins; trace::end()
-// ends it. Caller: if trace::enabled().
+// Begins the event of this rank's receive with message `id`
+// of process `from`; trace::end() ends it.
+// Caller: if trace::enabled().
 [[gnu::cold]] void trace_begin(const trace::Site& site, int own_rank, const Key& key,
                                int64_t bytes, int from, uint64_t id) noexcept;
 [[gnu::cold]] void trace_send(const job::Rank& self, const SendArgs& args, size_t bytes,

@@ -1,10 +1,10 @@
 #pragma once
-// Request: one send or receive in flight, and the entry by which it stands in a queue.
+// Request: one send or receive in flight, and the entry by which it is linked into a queue.
 //
 // Role:      the memory of an operation is the caller's; the message layer only links it.
 // Users:     runtime/message; mpi and nbc/engine embed Request and see its public part.
-// Threads:   the fields belong to whoever has the operation: the starter until it is queued,
-//            the holder of the mailbox's lock while it is queued, the matching side until
+// Threads:   the fields belong to the present owner of the operation: the starter until it is
+//            queued, the holder of the mailbox's lock while it is queued, the matching side until
 //            `state` says kComplete (release), its owner again after having seen that.
 // See also:  runtime/message/message.h (contract), docs/messages.md (states).
 //
@@ -30,14 +30,14 @@ using dt::Count;
 inline constexpr int kAnySource = abi::kAnySource;
 inline constexpr int kAnyTag = abi::kAnyTag;
 
-// Separates the traffic of communicators, and in each of them user point-to-point (even)
+// Separates the traffic of communicators, and within each of them user point-to-point (even)
 // from collectives (odd). Unique in the job.
 using ContextId = uint32_t;
 
 enum class Mode : uint8_t { kStandard, kSynchronous, kBuffered, kReady };
 
 struct Status {
-  int source = kAnySource;  // as the sender numbers itself in the communicator
+  int source = kAnySource;  // the sender's number for itself in the communicator
   int tag = kAnyTag;
   Errc error{};  // valid if failed
   bool failed = false;
@@ -46,17 +46,17 @@ struct Status {
 };
 
 class Request;
-// Called once by whoever completes the request, on any execution, without locks held. Short:
-// may start further operations and unpark, must not wait. After it has been called the
-// runtime no longer touches the request. is_complete() may be true a little before the call:
-// who sets a callback frees the request only after the callback has run.
+// Called once by the thread that completes the request, on any execution, without locks held.
+// Short: may start further operations and unpark, must not wait. After it has been called the
+// runtime no longer touches the request. is_complete() may be true a little before the call: code
+// that sets a callback frees the request only after the callback has run.
 using CompletionFn = void (*)(Request*, void* argument);
 
 // A reduction into or out of a receive's buffer, done while the data pass through the cache of
 // the core that copies them. It is offered long contiguous messages that fill the buffer.
 struct FusedReduction {
   // Copies `data` (the message, in the sender's memory) into the receive's buffer, and reduces.
-  // False: nothing was done, and the data is copied as usual.
+  // False: nothing was done, and the data are copied as usual.
   bool (*take)(Request*, void* argument, const void* data) noexcept;
 };
 
@@ -64,7 +64,7 @@ struct Mailbox;
 struct Waiter;
 struct Block;
 
-// What a message is matched by. In a receive, source and tag may be wildcards.
+// The key of matching. In a receive, source and tag may be wildcards.
 struct Key {
   ContextId context;
   int source;
@@ -77,13 +77,13 @@ struct Operation;
 struct BackgroundCopy : sched::ProgressItem {
   Operation* receive;
 };
-// Of an operation whose copy was left to a progress thread.
+// For an operation whose copy was left to a progress thread.
 struct Background {
   BackgroundCopy copy;        // of a receive
   sched::ProgressItem* item;  // the receive's `copy`, in both operations
 };
 
-// Of an operation whose other side lives in another process, when it stands in no queue.
+// For an operation whose other side lives in another process, when it is in no queue.
 struct Remote {
   transport::Completion completion;  // of an offer or a fetch
   Operation* operation;
@@ -92,14 +92,14 @@ struct Remote {
   int32_t peer;
   int32_t dest_world;
   bool is_offer;
-  // Of an offer, all under the lock of its endpoint:
-  bool is_asked;      // cancel() has asked for it; the answer is not there
+  // Of an offer, all guarded by the lock of its endpoint:
+  bool is_asked;      // cancel() has asked for it; the answer has not come
   bool is_withdrawn;  // the answer: no receive will match it
   bool is_over;       // its data are no longer needed
   bool is_started;    // the net has its memory, and may be asked to forget it
 };
 
-// What stands in a posted or unexpected queue.
+// An element of a posted or unexpected queue.
 struct Entry {
   enum Kind : uint8_t {
     kReceive,     // posted: an Operation
@@ -133,13 +133,13 @@ enum OperationState : uint32_t { kIdle = 0, kActive, kWaited, kCompleting, kComp
 struct Operation : Entry {
   std::atomic<uint32_t> state{kIdle};
   bool is_send = false;
-  bool waiter_is_preset =
-      false;                // a blocking call: the waiter stands there from the start
-  bool is_counted = false;  // in Mailbox::copies of `mailbox`
-  bool may_buffer = false;  // a small send: who finds no receive for it copies it away
-  bool is_orphan = false;   // a send that nobody will match: its receiver has ended
+  bool waiter_is_preset = false;  // a blocking call: the waiter is set from the start
+  bool is_counted = false;        // in Mailbox::copies of `mailbox`
+  // A small send: if there is no receive for it, it is copied away.
+  bool may_buffer = false;
+  bool is_orphan = false;  // a send that will never be matched: its receiver has ended
   std::atomic<bool> in_ring{false};  // a pointer to this is in `mailbox`'s ring
-  // A large copy is under way, so it is soon complete.
+  // A large copy is under way, so the operation is soon complete.
   std::atomic<bool> is_copying{false};
   bool is_claimed = false;  // by the copier: kCompleting already
   bool is_woken = false;    // ... and its waiter is awake
@@ -157,8 +157,9 @@ struct Operation : Entry {
   // the start.
   bool is_for_application = false;
   int64_t whole_bytes = 0;  // see set_whole_bytes()
-  // Written by the other side's core, too: beside `buffer` and `type`, which it reads, and not
-  // behind what only background work needs, or each large message would move one line more.
+  // Written by the other side's core, too. So it is next to `buffer` and
+  // `type`, which that core reads, and not behind members of background
+  // work only, or each large message would move one line more.
   Entry* match = nullptr;  // of a receive in a copy job
   Operation* next_work = nullptr;
   void forget_background() noexcept {
@@ -169,7 +170,7 @@ struct Operation : Entry {
 };
 
 // One operation in flight. Embeddable: mpi::Request and nbc nodes contain one.
-// A request is idle, active or complete; start functions take an idle or complete one.
+// A request is idle, active or complete; start functions accept an idle or complete one.
 class Request : private Operation {
  public:
   Request() = default;
@@ -186,19 +187,19 @@ class Request : private Operation {
   }
   // Valid once complete.
   const Status& status() const noexcept { return Operation::status; }
-  // Of a receive, valid once complete: the message did not fill the buffer.
+  // For a receive, valid once complete: the message did not fill the buffer.
   bool is_short() const noexcept { return Operation::status.bytes < bytes; }
-  // Split trees: where its copy may be done. Before the start; stays for later starts.
+  // For split trees: where its copy may be made. Set before the start; stays for later starts.
   void set_for_application(bool on) noexcept { is_for_application = on; }
-  // Of a receive that is one of several parts: what all of them bring. Before the start; stays
-  // for later starts. A hint for where to copy it.
+  // For a receive that is one of several parts: the bytes of all parts together. Set before the
+  // start; stays for later starts. A hint for where to copy it.
   void set_whole_bytes(int64_t n) noexcept { whole_bytes = n; }
-  // Before the start; stays for later starts. Null: none.
+  // Set before the start; stays for later starts. Null: none.
   void set_on_complete(CompletionFn fn, void* arg) noexcept {
     on_complete = fn;
     argument = arg;
   }
-  // Of a receive, before the start; stays for later starts. Null: none. Its argument is that
+  // For a receive. Set before the start; stays for later starts. Null: none. Its argument is that
   // of set_on_complete().
   void set_fused_reduction(const FusedReduction* to) noexcept { fused_reduction = to; }
 

@@ -1,10 +1,11 @@
 #pragma once
-// Rest: is a job of several processes deadlocked? What they tell each other to find out.
+// Rest: the protocol by which the processes of a job find out whether it is deadlocked.
 //
-// Role:      the protocol as a pure state machine, with no thread, clock or network. A process that finds
-//            itself at rest tells what it has sent and received; if all rest, and what was sent has been
-//            received, all are asked once more; if nothing has happened in any of them, all rest for good.
-// Users:     runtime/message/job_watch; the model test plays it in all orders.
+// Role:      a pure state machine, with no thread, clock or network. A process that finds itself at
+//            rest tells what it has sent and received. If all rest, and what was sent has been
+//            received, all are asked once more; if nothing has happened in any of them, all rest
+//            for good.
+// Users:     runtime/message/job_watch; the model test runs it in all orders.
 // Threads:   one at a time.
 // See also:  docs/design/0025-deadlock-of-processes.md (why it is never wrong); Mattern, "Algorithms for
 //            distributed termination detection" (Distributed Computing 2, 1987), the four counters.
@@ -25,7 +26,7 @@ namespace mpc::msg {
 struct Rest {
   uint64_t epoch = 0;  // the same at two times: nothing has happened between them
   uint32_t sent = 0, received = 0;  // Traffic, read before the process was seen at rest
-  bool has_ended = false;           // all its ranks have
+  bool has_ended = false;           // all its ranks have ended
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means what the compiler generates
   friend auto operator<=>(const Rest&, const Rest&) = default;
 };
@@ -34,8 +35,8 @@ class RestTeller {
  public:
   void ask(uint32_t question) noexcept { asked_ = question; }
   bool owes_answer() const noexcept { return asked_ != answered_; }
-  // The process has been seen at rest since the last ask(). The number to tell this with (0: no
-  // question); nothing: it is known already.
+  // The process has been seen at rest since the last ask(). Returns the number to tell this with
+  // (0: no question); nothing: it is known already.
   std::optional<uint32_t> tell(const Rest& rest) noexcept {
     if (told_ == rest && !owes_answer()) return {};
     told_ = rest;
@@ -49,19 +50,19 @@ class RestTeller {
   uint32_t asked_ = 0, answered_ = 0;
 };
 
-// What one process tells comes in the order of telling.
+// Reports of one process arrive in the order in which it made them.
 class RestCollector {
  public:
   enum class Verdict {
-    kNothing,  // somebody will tell more
-    kAsk,      // all processes are to be asked question()
-    kDeadlock  // nothing will ever happen again
+    kNothing,  // further reports will come
+    kAsk,      // ask all processes question()
+    kDeadlock  // nothing can ever happen again
   };
 
   explicit RestCollector(int processes) : seen_(static_cast<size_t>(processes)) {}
   uint32_t question() const noexcept { return question_; }
 
-  // `answers`: the number that it was told with.
+  // `answers`: the number that the process reported with.
   Verdict take(int process, const Rest& rest, uint32_t answers) noexcept {
     Seen& seen = seen_[static_cast<size_t>(process)];
     if (seen.rest == rest) return confirm(seen, answers);
@@ -92,7 +93,7 @@ class RestCollector {
     is_asking_ = false;
     return Verdict::kDeadlock;
   }
-  // All rest, or did when they last told; nothing is under way; and somebody waits.
+  // All rest, or did in their last report; nothing is under way; and some rank waits.
   bool may_be_over() const noexcept {
     uint32_t under_way = 0;
     bool is_anybody_left = false;

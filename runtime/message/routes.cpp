@@ -14,8 +14,8 @@ constinit Mailbox* g_routes[kMaxRanks] = {};
 
 namespace {
 
-// All mailboxes, whoever may use them.
-constinit Mailbox* g_mailboxes[kMaxRanks] = {};  // used by atomic_ref
+// All mailboxes, whichever ranks may use them.
+constinit Mailbox* g_mailboxes[kMaxRanks] = {};  // accessed by atomic_ref
 
 constinit Mutex g_lock;
 int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plus one
@@ -23,7 +23,7 @@ int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plu
 // Set before ranks run. Null: all ranks share memory.
 constinit const job::ProcessMap* g_processes = nullptr;
 constinit bool g_are_virtual = false;
-// By world rank: each message asks.
+// Indexed by world rank: needed for each message.
 constinit std::unique_ptr<int[]> g_process_of;
 
 int table_end() {
@@ -33,7 +33,7 @@ int table_end() {
 
 void visit_range(int first, int end, void (*visit)(Mailbox&, void*), void* argument) {
   for (int i = first; i < end; ++i) {
-    // acquire pairs with own_mailbox().
+    // Acquire pairs with own_mailbox().
     if (Mailbox* mailbox =
             std::atomic_ref(g_mailboxes[i]).load(std::memory_order_acquire))
       visit(*mailbox, argument);
@@ -44,7 +44,7 @@ void visit_range(int first, int end, void (*visit)(Mailbox&, void*), void* argum
 
 Mailbox& own_mailbox(int world_rank) {
   CHECK(world_rank >= 0 && world_rank < kMaxRanks, "world rank out of range");
-  // acquire pairs with the release below.
+  // Acquire pairs with the release below.
   Mailbox* mailbox =
       std::atomic_ref(g_mailboxes[world_rank]).load(std::memory_order_acquire);
   if (mailbox == nullptr) {

@@ -18,12 +18,12 @@ Counter packed_counter{
     "message.packed_copies",
     "Messages of scattered layouts that passed packed between cores"};
 
-// Looks of some 50 ns. A rank that spins comes at once, unless the system has taken its core away; one
-// that does not may be between two calls.
+// Checks of some 50 ns. A rank that spins reacts at once, unless the system has taken its core
+// away; one that does not spin may be between two calls.
 constexpr int kPatienceForSpinner = 200;
 constexpr int kPatienceForOther = 40;
 
-// The rank at the other end, and how long to wait for it; null: no use.
+// The rank at the other end, and how long to wait for it; null: it cannot help.
 struct Helper {
   Mailbox* mailbox = nullptr;
   int patience = 0;
@@ -34,7 +34,7 @@ Helper helper_in(Mailbox& there, const Operation& operation) noexcept {
   if (rank == nullptr || rank->execution == nullptr ||
       rank->execution->core() == sched::Execution::self().core())
     return {};
-  // Who sleeps and is not called sleeps on. Called it may take a while: we begin alone.
+  // A rank that sleeps and is not called sleeps on. If called it may take a while: we begin alone.
   if (there.is_parking.load(std::memory_order_relaxed) && !operation.is_woken)
     return {};
   const bool is_spinning = there.spinning.load(std::memory_order_relaxed);

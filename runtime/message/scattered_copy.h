@@ -1,10 +1,10 @@
 #pragma once
 // Scattered copies: messages between layouts that are better packed than copied by one core.
 //
-// Role:      looks at both ends of a matched message, chooses its way and goes it; before that, says which
-//            ones leave packed without waiting to be matched.
+// Role:      examines both ends of a matched message, chooses how to copy it and copies it; before
+//            a match, says which messages leave packed.
 // Users:     runtime/message (work.cpp, send.cpp).
-// Threads:   whoever copies; the sender.
+// Threads:   the thread that copies; the sender.
 // See also:  runtime/message/copy_way.h (the choice), runtime/message/pieces.h (the way).
 
 #include "runtime/message/request.h"
@@ -17,9 +17,10 @@ struct Mailbox;
 // Caller: holds no lock. Switches: no.
 bool copy_scattered(const Operation& receive, const Operation& send) noexcept;
 
-// Should this message leave packed, in a block, whether or not its receive is posted? Yes if its rank runs
-// on another core and does not look for messages at present: nobody would help us to copy it, and one copy
-// would get each of its lines from there. What is under way so is bounded, see EagerPool.
+// Should this message leave packed, in a block, whether or not its receive is posted? Yes if the
+// receiving rank runs on another core and does not poll at present: it would not help us to copy,
+// and one copy would fetch each of its lines from there. The amount under way is bounded, see
+// EagerPool.
 // `to`: the receiver's mailbox. Caller: the sender, of a standard, ready or buffered message.
 bool leaves_packed(const Mailbox& mine, const Mailbox& to, const dt::Datatype& type,
                    size_t bytes) noexcept;

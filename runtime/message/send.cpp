@@ -31,7 +31,7 @@ Key key_of(const SendArgs& args) noexcept {
   return {args.context, args.source_in_comm, args.tag};
 }
 
-// The data of a message, straight from the sender's layout into a posted receive.
+// Copies a message directly from the sender's layout into a posted receive.
 void copy_direct(Operation& receive, const SendArgs& args, int64_t bytes) noexcept {
   fill_status(receive, key_of(args), bytes);
   if (bytes == 0) return;
@@ -48,7 +48,8 @@ Block* make_block(Mailbox& mine, const SendArgs& args) {
   return make_block(mine.eager, key_of(args), args.buffer, args.count, *args.type);
 }
 
-// Small messages that a rank sends to others that do not wait for them, before it gives way.
+// Number of small messages that a rank sends to others that
+// do not wait for them, before it gives way.
 constexpr unsigned kMostAhead = 64;
 
 void note_ahead(Mailbox& mine, unsigned messages) noexcept {
@@ -56,15 +57,15 @@ void note_ahead(Mailbox& mine, unsigned messages) noexcept {
                         std::memory_order_relaxed);
 }
 
-// A rank that sends and sends, in a pipeline, keeps those of its own core from working on what they
-// have got, and fills memory with it. Switches: yes.
+// A rank that sends without pause, in a pipeline, keeps the ranks of its own core from working on
+// what they have received, and fills memory with it. Switches: yes.
 [[gnu::cold]] void give_way(Mailbox& mine) noexcept {
   mine.sent_ahead.store(0, std::memory_order_relaxed);
   sched::Execution& self = sched::Execution::self();
   if (self.is_ult()) self.yield();
 }
 
-// Finds the posted receive under the receiver's lock. True: delivered, or kept there.
+// Finds the posted receive under the receiver's lock. True: delivered, or stored there.
 bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
                     uint64_t& ticket) {
   if (!to.try_lock()) return false;
@@ -75,7 +76,7 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   if (receive == nullptr && (!may_match || bytes > kInlineBytes)) {
     to.unlock();
     work.run();
-    return false;  // the way of the ring: a block is filled without the lock
+    return false;  // the message goes by the ring: a block is filled without the lock
   }
   if (receive == nullptr) {
     if (!to.closed.load(std::memory_order_relaxed)) {
@@ -150,7 +151,7 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
   }
 }
 
-// The message itself, if it can be done with at once; `ticket` then says how to find it again,
+// Sends the message itself, if that is possible at once; `ticket` then says how to find it again,
 // or is 0: it met its receive. False: send a pointer, see below. `more_follow`: see push_inline().
 bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
               bool more_follow, uint64_t& ticket) {
@@ -161,13 +162,13 @@ bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
     ticket = push_small(mine, to, args, bytes, more_follow);
     return true;
   }
-  // Of scattered data the receiver would have to get each line: they leave packed.
+  // The receiver would have to fetch each line of scattered data: they leave packed.
   if (!delegated && !dt::is_scattered(*args.type)) return false;
   ticket = to.push_pointer(CellKind::kBlock, key_of(args), make_block(mine, args));
   return true;
 }
 
-// A longer one whose sender goes on, in a block. False: send a pointer.
+// Sends a longer message, whose sender continues, in a block. False: send a pointer.
 bool send_packed(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
                  uint64_t& ticket) {
   if (args.type->is_contiguous() || args.mode == Mode::kSynchronous ||
@@ -177,7 +178,7 @@ bool send_packed(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
   return true;
 }
 
-// A small message to a rank that looks at its ring, too long for the ring: the receiver copies
+// A small message, too long for the ring, to a rank that polls its ring: the receiver copies
 // it, once, out of our buffer; or away from there, if no receive is posted. The sender waits
 // for that, and helps if it takes longer than a microsecond, but never for a receive.
 void send_lazily(Mailbox& mine, Mailbox& to, Operation& op, const SendArgs& args,
@@ -188,7 +189,7 @@ void send_lazily(Mailbox& mine, Mailbox& to, Operation& op, const SendArgs& args
   to.push_pointer(CellKind::kRendezvous, op.key, &op);
 }
 
-// The receiver does not look: match for it, and copy if its receive is posted.
+// The receiver does not poll: match for it, and copy if its receive is posted.
 bool rendezvous_direct(Mailbox& to, Operation& op) {
   if (!to.try_lock()) return false;
   Work work;
@@ -213,8 +214,8 @@ void send_rendezvous(Mailbox& mine, Mailbox& to, Operation& op, const SendArgs& 
                      size_t bytes) {
   describe(op, mine, to, args, bytes);
   op.in_ring.store(true, std::memory_order_relaxed);
-  // An owner that is looking at its ring copies itself, into its own cache; for one that
-  // computes or sleeps the sender does it.
+  // An owner that polls its ring copies itself, into its own cache; for one that
+  // computes or sleeps the sender copies.
   if (to.is_delegated() || !to.spinning.load(std::memory_order_relaxed)) {
     if (rendezvous_direct(to, op)) return;
   }

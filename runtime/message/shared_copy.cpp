@@ -12,8 +12,8 @@ namespace {
 Counter helped_counter{"message.helped_pieces",
                        "Pieces of long copies made by the rank at the other end"};
 
-// Both sides should get some, and the last one should not be waited for long: at most the time
-// of one piece.
+// Both sides should get some pieces, and the wait for the last
+// one should be short: at most the time of one piece.
 constexpr size_t kPieces = 16;
 constexpr size_t kLeastPiece = 16 << 10;
 constexpr size_t kMostPiece = 64 << 10;
@@ -27,12 +27,12 @@ size_t piece_of(size_t n) noexcept {
 
 }  // namespace
 
-// From closed to being opened; the fields are ours then.
+// Moves from closed to opening; then the fields are ours.
 bool SharedCopy::begin_opening(uint64_t& round) noexcept {
   uint64_t word = word_.load(std::memory_order_relaxed);
   if ((word & kPieceMask) != kClosed) return false;
   round = word & ~kPieceMask;
-  // acquire pairs with the store in close(): the last round is over.
+  // Acquire pairs with the store in close(): the last round is over.
   return word_.compare_exchange_strong(
       word, round | kOpening, std::memory_order_acquire, std::memory_order_relaxed);
 }
@@ -41,8 +41,8 @@ bool SharedCopy::open(void* dst, const void* src, size_t n) noexcept {
   uint64_t round;
   if (!begin_opening(round)) return false;
   const size_t step = piece_of(n);
-  // release, each: who reads one of these has seen the word leave the former round, so that its
-  // claim() of that round fails.
+  // Release for each: a thread that reads one of these has seen the word leave the former round, so
+  // its claim() of that round fails.
   dst_.store(static_cast<char*>(dst), std::memory_order_release);
   src_.store(static_cast<const char*>(src), std::memory_order_release);
   bytes_.store(n, std::memory_order_release);
@@ -56,7 +56,7 @@ bool SharedCopy::open(void* dst, const void* src, size_t n) noexcept {
 bool SharedCopy::open(HelpedPieces& pieces, uint32_t limit) noexcept {
   uint64_t round;
   if (!begin_opening(round)) return false;
-  // release, each: as above.
+  // Release for each: as above.
   limit_.store(limit, std::memory_order_release);
   pieces_.store(&pieces, std::memory_order_release);
   word_.store(round, std::memory_order_release);  // pairs with claim(): the fields
@@ -64,21 +64,21 @@ bool SharedCopy::open(HelpedPieces& pieces, uint32_t limit) noexcept {
 }
 
 bool SharedCopy::claim(Piece& piece) noexcept {
-  // acquire pairs with open().
+  // Acquire pairs with open().
   uint64_t word = word_.load(std::memory_order_acquire);
   for (;;) {
     if (!is_open(word)) return false;
-    // acquire, each: see open().
+    // Acquire for each: see open().
     char* const dst = dst_.load(std::memory_order_acquire);
     const char* const src = src_.load(std::memory_order_acquire);
     const size_t bytes = bytes_.load(std::memory_order_acquire);
     const size_t step = piece_bytes_.load(std::memory_order_acquire);
     HelpedPieces* const pieces = pieces_.load(std::memory_order_acquire);
     const auto number = static_cast<uint32_t>(word & kPieceMask);
-    // acquire pairs with allow(), too.
+    // Acquire also pairs with allow().
     if (number >= limit_.load(std::memory_order_acquire)) return false;
-    // It succeeds only if the word has not changed since it was read, so the fields are those
-    // of its round. acquire pairs with open().
+    // It succeeds only if the word has not changed since it was read, so the fields belong to
+    // its round. Acquire pairs with open().
     if (word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire,
                                     std::memory_order_acquire)) {
       piece = {pieces, number, nullptr, nullptr, 0};
@@ -102,8 +102,8 @@ bool SharedCopy::take_pieces() noexcept {
       continue;
     }
     transport::copy_bytes(piece.dst, piece.src, piece.bytes);
-    // release pairs with offer(): the data. Not touched after the last one: the copier may go
-    // on to the next round.
+    // Release pairs with offer(): the data. Not touched after the last one: the copier may begin
+    // the next round.
     helped_.fetch_add(1, std::memory_order_release);
   }
   if (count != 0) helped_counter.add(count);
@@ -120,7 +120,7 @@ bool SharedCopy::offer(void* dst, const void* src, size_t n) noexcept {
     --missing;
   }
   ShortWait wait;
-  // acquire pairs with take_pieces(): the data.
+  // Acquire pairs with take_pieces(): the data.
   while (helped_.load(std::memory_order_acquire) != missing) wait.once();
   helped_.store(0, std::memory_order_relaxed);
   close();
@@ -129,7 +129,7 @@ bool SharedCopy::offer(void* dst, const void* src, size_t n) noexcept {
 
 void SharedCopy::close() noexcept {
   const uint64_t round = word_.load(std::memory_order_relaxed) & ~kPieceMask;
-  // release pairs with begin_opening(): `helped_`.
+  // Release pairs with begin_opening(): `helped_`.
   word_.store((round + (kPieceMask + 1)) | kClosed, std::memory_order_release);
 }
 

@@ -2,7 +2,7 @@
 // SharedCopy: one large copy made by two cores, the one that has begun it and a rank that
 // waits.
 //
-// Role:      each mailbox has one. Whoever copies a long message offers it to the rank at the
+// Role:      each mailbox has one. A core that copies a long message offers it to the rank at the
 //            other end, if that rank waits actively; both take pieces until none is left.
 // Users:     runtime/message.
 // Threads:   offer() any but the owner's main execution; help() only that one.
@@ -15,10 +15,10 @@
 
 namespace mpc::msg {
 
-// What a copy may be besides one of contiguous data: the helper has a part to do for each piece.
+// A copy that is not of contiguous data: the helper has a part to do for each piece.
 class HelpedPieces {
  public:
-  // The last use of this object by who has claimed the piece.
+  // This is the last access to the object by the thread that has claimed the piece.
   virtual void do_helpers_part(uint32_t piece) noexcept = 0;
 
  protected:
@@ -28,26 +28,27 @@ class HelpedPieces {
 class alignas(64) SharedCopy {
  public:
   // Copies n bytes that do not overlap, with the owner's help if it comes. False: nothing was
-  // done, as another copy is offered to this owner now. Switches: no; waits for the piece that
+  // done, because another copy is offered to this owner now. Switches: no; waits for the piece that
   // the helper is copying, some microseconds.
   bool offer(void* dst, const void* src, size_t n) noexcept;
 
-  // Takes part in what is offered, until nothing of it is left to begin. True if it copied
-  // anything. Cost: one load of an own line if nothing is offered.
+  // Takes part in the offered copy, until no piece is left to begin. True if it copied
+  // anything. Cost: one load of the rank's own line if nothing is offered.
   bool help() noexcept {
     if (!is_open(word_.load(std::memory_order_relaxed))) [[likely]]
       return false;
     return take_pieces();
   }
 
-  // The same for pieces of which the owner only has a part to do. False: another copy is offered.
-  // Those below `limit` may be begun. Ownership: `pieces` lives until each that was begun is done.
+  // The same for pieces of which the owner has only a part to do. False: another copy is offered.
+  // Pieces below `limit` may be begun. Ownership: `pieces` lives
+  // until each piece that was begun is done.
   bool open(HelpedPieces& pieces, uint32_t limit) noexcept;
   void allow(uint32_t limit) noexcept {
-    // release pairs with claim(): the piece is packed, or its slot is free.
+    // Release pairs with claim(): the piece is packed, or its slot is free.
     limit_.store(limit, std::memory_order_release);
   }
-  // Does the owner's part of the next piece for it. False: all that may be have begun.
+  // Does the owner's part of the next piece for it. False: all allowed pieces have begun.
   bool take_piece() noexcept;
   void close() noexcept;
 
@@ -61,7 +62,7 @@ class alignas(64) SharedCopy {
   static bool is_open(uint64_t word) noexcept { return (word & kPieceMask) < kOpening; }
   bool begin_opening(uint64_t& round) noexcept;
   bool open(void* dst, const void* src, size_t n) noexcept;
-  // The next piece, claimed. False: there is none.
+  // The next piece, which is claimed. False: there is none.
   struct Piece {
     HelpedPieces* pieces;  // null: a copy of contiguous data, below
     uint32_t number;
@@ -73,7 +74,7 @@ class alignas(64) SharedCopy {
   bool take_pieces() noexcept;
 
   std::atomic<uint64_t> word_{kClosed};
-  // Written while kOpening, read between two looks at the word.
+  // Written while kOpening, read between two reads of the word.
   std::atomic<char*> dst_{nullptr};
   std::atomic<const char*> src_{nullptr};
   std::atomic<size_t> bytes_{0};

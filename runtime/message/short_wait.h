@@ -1,5 +1,5 @@
 #pragma once
-// ShortWait: waiting for something that takes another thread some nanoseconds.
+// ShortWait: waiting for something that another thread does within nanoseconds.
 //
 // Role:      the back-off of the locks and rings of this folder: pauses, then sched_yield(), as the
 //            system may have taken the other thread's core away.

@@ -1,11 +1,11 @@
 #pragma once
-// Sleeper: who waits at one flag in shared memory, for the one who sets the flag.
+// Sleeper: the execution that waits at one flag in shared memory until another one sets it.
 //
-// Role:      the two sides of a wait_for() that needs no message: the waiter arms itself, the member
-//            that sets the flag looks here and unparks it.
+// Role:      the two sides of a wait_for() that needs no message: the waiter arms itself; the
+//            member that sets the flag reads it here and unparks it.
 // Users:     nbc/direct, runtime/rma.
-// Threads:   arm() and disarm() one execution at a time; wake() anybody. Whoever has one keeps it
-//            until nobody can be in wake() any more.
+// Threads:   arm() and disarm() one execution at a time; wake() any. The object must exist until
+//            no thread can be in wake() any more.
 // See also:  msg::wait_for() in runtime/message/message.h; docs/design/0007-direct-collectives.md,
 //            "Why it is right", 5 and 6.
 
@@ -25,8 +25,8 @@ class Sleeper {
   void wake() noexcept;
 
  private:
-  // The execution's address; its lowest bit: a kernel thread, which may end after its wait.
-  // kWaking: somebody is about to unpark that thread.
+  // The execution's address; its lowest bit: a kernel thread, which may exit after its wait.
+  // kWaking: a thread is about to unpark that kernel thread.
   static constexpr uintptr_t kKernelThread = 1, kWaking = 2;
   std::atomic<uintptr_t> who_{0};
 };

@@ -15,7 +15,7 @@ constexpr std::align_val_t kAlignment{4096};  // pages of their own
 struct alignas(64) Kept {
   std::atomic<char*> memory{nullptr};
 };
-// Two cores with one entry take turns, or allocate.
+// Two cores with the same entry take turns, or allocate.
 constexpr size_t kCores = 64;
 constinit Kept g_kept[kCores];
 
@@ -26,7 +26,7 @@ std::atomic<char*>& kept_here() noexcept {
 
 }  // namespace
 
-// acquire pairs with the destructor's release: whoever had it no longer reads or writes it.
+// Acquire pairs with the destructor's release: the previous user no longer reads or writes it.
 Slots::Slots() noexcept
     : data_(kept_here().exchange(nullptr, std::memory_order_acquire)) {
   if (data_ == nullptr)

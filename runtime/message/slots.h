@@ -1,8 +1,8 @@
 #pragma once
-// Slots: the memory in which pieces of one message stand packed.
+// Slots: the memory that holds the packed pieces of one message.
 //
-// Role:      taken for one copy and given back after it, kept for the next one on the same core; so
-//            there is as much of it as there are cores, however many ranks and messages.
+// Role:      acquired for one copy and released after it, cached for the next one on the same core;
+//            so there is as much of it as there are cores, however many ranks and messages.
 // Users:     runtime/message (scattered_copy.cpp).
 // Threads:   any; an object belongs to its execution.
 // See also:  runtime/message/pieces.h.

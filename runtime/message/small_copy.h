@@ -1,5 +1,5 @@
 #pragma once
-// small_copy: a few dozen bytes without a call.
+// small_copy: copies a few dozen bytes without a call.
 //
 // Role:      payloads of one to four cache lines, in and out of cells.
 // Users:     runtime/message.
@@ -11,7 +11,7 @@
 
 namespace mpc::msg {
 
-// Copies n bytes; the last piece overlaps the one before instead of a loop over bytes.
+// Copies n bytes; the last piece overlaps the one before, instead of a loop over bytes.
 inline void small_copy(void* dst, const void* src, size_t n) noexcept {
   auto* d = static_cast<char*>(dst);
   auto* s = static_cast<const char*>(src);

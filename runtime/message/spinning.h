@@ -1,9 +1,10 @@
 #pragma once
-// Spinning: the active part of a wait: look, poll, help, as long as the scheduler thinks that it pays.
+// Spinning: the active part of a wait: check, poll and help
+// while the scheduler thinks that it pays.
 //
-// Role:      the first half of every wait, as a template over what is waited for.
+// Role:      the first half of every wait, as a template over the condition.
 // Users:     runtime/message (waiting.cpp).
-// Threads:   several executions of one rank may spin at the same time; its main one looks at the
+// Threads:   several executions of one rank may spin at the same time; its main one polls the
 //            ring.
 // See also:  runtime/message/waiting.cpp (the policies), scheduler/execution.h (SpinBudget).
 
@@ -14,19 +15,19 @@
 
 namespace mpc::msg {
 
-// Looks many times without a pause: the line of the next cell is in our cache until a sender
+// Checks many times without a pause: the line of the next cell is in our cache until a sender
 // takes it. Some 100 ns, the time of one `pause` or two.
 template <class Policy>
 [[gnu::always_inline]] inline void look_closely(const Mailbox& mine,
                                                 Policy& policy) noexcept {
   constexpr int kLooks = 50;
   for (int i = 0; i < kLooks && !mine.has_mail() && !policy.glance(); ++i) {
-    // A longer message's second line, too: both are then on their way at the same time.
+    // Touches a longer message's second line, too: both then travel at the same time.
     mine.touch_next();
   }
 }
 
-// While it lives, senders of large messages leave the copy to us.
+// While this object lives, senders of large messages leave the copy to us.
 class Spinning {
  public:
   explicit Spinning(Mailbox& mine) noexcept
@@ -38,7 +39,7 @@ class Spinning {
   }
   Spinning(const Spinning&) = delete;
   Spinning& operator=(const Spinning&) = delete;
-  // It pays to look at the ring.
+  // It pays to poll the ring.
   void go_on() noexcept {
     if (is_main_) mine_.start_polling();
   }
@@ -48,7 +49,7 @@ class Spinning {
   const bool is_main_;
 };
 
-// Both in any case.
+// Does both in any case.
 inline bool poll_and_run_hooks(Mailbox& mine) noexcept {
   const bool polled = mine.poll();
   return run_hooks(mine) || polled;

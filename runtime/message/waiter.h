@@ -1,9 +1,9 @@
 #pragma once
 // Waiter: an execution that waits for operations of its rank.
 //
-// Role:      what a completion counts down, and wakes.
+// Role:      a completion counts it down, and wakes it.
 // Users:     runtime/message.
-// Threads:   on the stack of who waits; `missing` by anyone who completes.
+// Threads:   on the stack of the execution that waits; `missing` by any thread that completes.
 // See also:  runtime/message/waiting.h, runtime/message/mailbox.h.
 
 #include <atomic>

@@ -13,24 +13,24 @@ namespace mpc::msg {
 
 // ---- the one way to wait -------------------------------------------------------------------
 //
-//   spin    poll, look, after a while help; over before long, mostly
-//   help    do now what was left to others
-//   arm     from now on whoever completes an operation wakes us
-//   park    until the policy lets us go
-//   disarm  nobody wakes us any more
+//   spin    poll, check, after a while help; mostly it is over soon
+//   help    do now what was left to other threads
+//   arm     from now on the thread that completes an operation wakes us
+//   park    until the policy ends the wait
+//   disarm  no thread wakes us any more
 //
-// What is waited for is a policy: a small struct below, whose functions are compiled into the
+// The condition is a policy: a small struct below, whose functions are compiled into the
 // loops, so that a wait for one operation costs what a loop written for it alone would cost.
 //
 //   done()             it is over
 //   glance()           a cheap hint that done() may have become true, asked many times a turn
-//   soon()             the end is a copy in progress away: shorter than sleeping and being woken
-//   help()             does what was left to others
-//   settle(mine)       after done(): completers let go of what the caller may free now
-//   waiter()           whom completers wake: a new one, or one that stands in the operation already
+//   soon()             only a copy in progress is missing: shorter than to sleep and be woken
+//   help()             does what was left to other threads
+//   settle(mine)       after done(): completers release what the caller may free now
+//   waiter()           whom completers wake: a new one, or one that is in the operation already
 //   arm(mine, waiter)  false: it is over, do not park
-//   may_leave(mine, waiter)   done(), as it looks to an execution that was woken
-//   disarm(mine)       after arm(), whatever it said: completers let go of the waiter, too
+//   may_leave(mine, waiter)   done(), as it appears to an execution that was woken
+//   disarm(mine)       after arm(), whatever it returned: completers release the waiter, too
 namespace {
 
 template <class Policy>
@@ -44,7 +44,7 @@ template <class Policy>
   policy.disarm(mine);
 }
 
-// What most policies have in common: nothing to glance at, no copy to wait for, nothing to settle.
+// The common part of most policies: nothing to glance at, no copy to wait for, nothing to settle.
 struct PlainWait {
   static bool glance() noexcept { return false; }
   static bool soon() noexcept { return false; }
@@ -63,7 +63,7 @@ struct WaitForOne : PlainWait {
   bool soon() const noexcept { return op.is_copying.load(std::memory_order_relaxed); }
   bool may_leave(Mailbox&, Waiter&) const noexcept { return done(); }
   void settle(Mailbox& mine) const noexcept { msg::settle(mine, op); }
-  // The waiter lives until the completer has woken it, not only until it is over.
+  // The waiter lives until the completer has woken it, not only until the operation is complete.
   void disarm(Mailbox& mine) const noexcept { settle(mine); }
 };
 
@@ -82,7 +82,7 @@ struct WaitForStarted : WaitForOne {
   }
 };
 
-// A blocking call's own operation, in which its waiter may stand from the start.
+// A blocking call's own operation, which may have its waiter from the start.
 struct WaitForBlocking : WaitForOne {
   Waiter& own;
 
@@ -123,7 +123,7 @@ struct WaitForAll : PlainWait {
     while (next < requests.count) {
       if (requests.all[next] != nullptr) {
         const Operation& op = operation_of(*requests.all[next]);
-        // acquire pairs with complete().
+        // Acquire pairs with complete().
         const uint32_t state = op.state.load(std::memory_order_acquire);
         if (state != kComplete && state != kIdle) return false;
       }
@@ -136,7 +136,7 @@ struct WaitForAll : PlainWait {
            operation_of(*requests.all[next]).is_copying.load(std::memory_order_relaxed);
   }
   void help() const noexcept { requests.help(next); }
-  // One of `missing` for each armed request; our own one is given back when all are armed.
+  // One of `missing` for each armed request; our own one is subtracted when all are armed.
   bool arm(Mailbox&, Waiter& waiter) const noexcept {
     requests.for_each(next, [&](Request& request) {
       waiter.missing.fetch_add(1, std::memory_order_relaxed);
@@ -182,14 +182,15 @@ struct WaitForChange : PlainWait {
     start_watching(mine);
     return true;
   }
-  // Whoever completes one wakes us first and says kComplete afterwards: what is in between must
-  // not be taken for missing, as no other wake-up comes for it. What is kWaited when we look will
-  // wake us; the others are complete when done() looks, the last time after all of them.
+  // A completer wakes us first and stores kComplete afterwards: a request in between must not be
+  // taken for missing, because no other wake-up comes for it. A request
+  // that is kWaited when we check will wake us; the others are complete
+  // when done() checks, the last time after all of them.
   bool may_leave(Mailbox& mine, Waiter&) const noexcept {
     if (done()) return true;
     requests.for_each(0, [&](Request& request) {
       const Operation& op = operation_of(request);
-      // acquire pairs with complete().
+      // Acquire pairs with complete().
       if (op.state.load(std::memory_order_acquire) == kCompleting)
         msg::settle(mine, op);
     });
@@ -277,7 +278,7 @@ void help_receiver(Operation& op) noexcept {
   if (!op.is_send || op.state.load(std::memory_order_relaxed) == kComplete) return;
   Mailbox* const to = op.mailbox;  // null: in another process, and in no ring
   ShortWait wait;
-  // acquire pairs with accept_send().
+  // Acquire pairs with accept_send().
   while (op.in_ring.load(std::memory_order_acquire)) {
     Work work;
     to->lock_now();
@@ -304,7 +305,7 @@ void relax(job::Rank& self) {
   if (++mine.empty_polls < kPollsBeforeYield) return;
   mine.empty_polls = 0;
   sched::look_outside();
-  if (sched::may_spin()) {  // nobody else wants this core
+  if (sched::may_spin()) {  // nothing else wants this core
     __builtin_ia32_pause();
     mine.start_polling();
   } else {

@@ -1,5 +1,5 @@
 #pragma once
-// Waiting: the one way in which an execution of a rank looks, spins and parks.
+// Waiting: the one way in which an execution of a rank polls, spins and parks.
 //
 // Role:      what wait(), wait_until(), wait_all() and the blocking calls share.
 // Users:     runtime/message.
@@ -14,10 +14,10 @@
 
 namespace mpc::msg {
 
-// A send or receive on the stack of a blocking call. A receive's waiter stands in it from the
-// start: most often it is completed by itself, or by a sender who finds it parked, and neither
-// needs an exchange then. A send's is armed when it parks: whoever completes it is on another
-// core, and it is mostly still spinning.
+// A send or receive on the stack of a blocking call. A receive has its waiter from the start: most
+// often it is completed by its own rank, or by a sender that finds it parked, and neither
+// needs an exchange then. A send is armed when it parks: its completer is on another
+// core, and the sender is mostly still spinning.
 class BlockingOperation {
  public:
   enum What { kSend, kReceive };
@@ -29,7 +29,7 @@ class BlockingOperation {
     o.state.store(what == kReceive ? kWaited : kActive, std::memory_order_relaxed);
   }
   Operation& op() noexcept { return operation_of(request_); }
-  // Returns when it is complete and nobody else refers to it. Switches: yes.
+  // Returns when it is complete and no other thread refers to it. Switches: yes.
   void wait(job::Rank& self, Mailbox& mine, const sched::WaitReason& why) noexcept;
 
  private:
@@ -37,8 +37,8 @@ class BlockingOperation {
   Waiter waiter_;
 };
 
-// A send whose pointer still lies in the receiver's ring: does for the receiver what it has
-// not done itself. After it the send is matched, copied away, or in the unexpected queue.
+// For a send whose pointer is still in the receiver's ring: does for the receiver what it has
+// not done itself. Afterwards the send is matched, copied away, or in the unexpected queue.
 void help_receiver(Operation& op) noexcept;
 
 }  // namespace mpc::msg

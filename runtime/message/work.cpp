@@ -29,16 +29,16 @@ IntSetting shared_copy_setting{"message.shared_copy",
                                0,
                                INT64_MAX};
 
-// The list that this execution is working off, if any (a thread_local belongs to the
+// The list that this execution is processing, if any (a thread_local belongs to the
 // user-level thread). Work is run without switching, so one level is enough.
 thread_local Work* t_running = nullptr;
 
 constexpr trace::Site kCopy{
     "message", "copy", {"bytes", "source", "tag", "context", "flow"}, false, true};
 
-// Copies that take longer than a line needs to travel, many times over.
+// Longer copies take many times as long as a line needs to travel.
 constexpr int64_t kLongCopyBytes = 64 << 10;
-// Copies below this are never handed to another core.
+// Shorter copies are never handed to another core.
 constexpr int64_t kShortCopyBytes = 8 << 10;
 
 int32_t rank_of(const Operation& receive) noexcept {
@@ -84,7 +84,7 @@ void wake(Waiter& waiter) noexcept {
   }
 }
 
-// The core on which the mailbox's rank was placed; -1 if nobody wants to know.
+// The core on which the mailbox's rank was placed; -1: no machine is emulated, or unknown.
 int core_of(const Mailbox* mailbox) noexcept {
   if (!sched::Emulation::is_on() || mailbox == nullptr) return -1;
   const job::Rank* rank = mailbox->owner.load(std::memory_order_relaxed);
@@ -92,8 +92,8 @@ int core_of(const Mailbox* mailbox) noexcept {
   return rank->job->scheduler()->core_of_worker(rank->job->worker_of(rank->world_rank));
 }
 
-// A long copy for `op` begins: who spins goes on spinning, who sleeps wakes up meanwhile, so
-// that the time of waking hides behind the copy.
+// A long copy for `op` begins: a waiter that spins continues to spin, one that sleeps wakes up
+// meanwhile, so that the wake-up time is hidden behind the copy.
 void announce(Operation& op) noexcept {
   op.is_copying.store(true, std::memory_order_relaxed);  // a hint for spinners
   uint32_t expected = kWaited;
@@ -106,7 +106,7 @@ void announce(Operation& op) noexcept {
   }
   op.is_claimed = true;
   if (op.waiter->wakes_at_each)
-    return;  // has more to look at than this one: woken at the end
+    return;  // it waits for more than this operation: woken at the end
   op.is_woken = true;
   wake(*op.waiter);
 }
@@ -114,7 +114,7 @@ void announce(Operation& op) noexcept {
 }  // namespace
 
 namespace {
-// Not a part of run_all(), most of whose completions copy nothing.
+// Not inlined into run_all(), most of whose completions copy nothing.
 [[gnu::noinline]] void take_block(Operation& receive, Block& block) noexcept;
 [[gnu::noinline]] void take_send(Operation& receive, Operation& send) noexcept;
 }  // namespace
@@ -127,7 +127,7 @@ void Work::append(Operation& receive, Entry* message) noexcept {
 }
 
 void Work::add_completion(Operation& receive) noexcept {
-  // A blocking call is there until it is complete; a rank with other receives under way could
+  // A blocking call exists until it is complete; a rank with other receives under way could
   // (wrongly) end meanwhile: destroy_mailbox() waits for the count.
   note_filled(receive);
   Mailbox& mailbox = *receive.mailbox;
@@ -196,7 +196,7 @@ void Work::run_all() noexcept {
       }
     }
     complete(*op);
-    // release pairs with destroy_mailbox(): the receiver's memory is no longer touched.
+    // Release pairs with destroy_mailbox(): the receiver's memory is no longer touched.
     if (counted != nullptr) counted->copies.fetch_sub(1, std::memory_order_release);
   }
 }
@@ -208,7 +208,7 @@ void Work::run() noexcept {
     if (owner != nullptr) notify(*owner);
   }
   if (first_ == nullptr) return;
-  if (t_running != nullptr) {  // inside a callback: the outer loop goes on with it
+  if (t_running != nullptr) {  // inside a callback: the outer loop continues with it
     Work& outer = *t_running;
     (outer.last_ != nullptr ? outer.last_->next_work : outer.first_) = first_;
     outer.last_ = last_;
@@ -233,19 +233,19 @@ void Work::end_collecting() noexcept {
 
 namespace {
 
-// True: it is complete, and nobody waited. False: claimed (kCompleting), and op.waiter is to be
-// woken. The waiter may take back its kWaited meanwhile (disarm() in arming.h), and its
-// Waiter is gone then: only who has moved kWaited to kCompleting may touch it.
+// True: it is complete, and no execution waited. False: claimed (kCompleting), and op.waiter must
+// be woken. The waiter may take back its kWaited meanwhile (disarm() in arming.h), and its
+// Waiter is destroyed then: only the thread that has moved kWaited to kCompleting may touch it.
 bool finish_or_claim(Operation& op) noexcept {
   for (;;) {
     uint32_t expected = kActive;
-    // release pairs with is_complete().
+    // Release pairs with is_complete().
     if (op.state.compare_exchange_strong(expected, kComplete,
                                          std::memory_order_acq_rel)) {
       return true;
     }
     CHECK(expected == kWaited, "an operation completed twice");
-    // acquire pairs with arm(): `waiter`.
+    // Acquire pairs with arm(): `waiter`.
     if (op.state.compare_exchange_strong(expected, kCompleting,
                                          std::memory_order_acq_rel)) {
       return false;
@@ -265,7 +265,7 @@ void complete(Operation& op) noexcept {
         return;
       }
     } else if (op.waiter->execution == &sched::Execution::self()) {
-      op.state.store(kComplete, std::memory_order_relaxed);  // own eyes only
+      op.state.store(kComplete, std::memory_order_relaxed);  // no other thread sees it
       return;
     } else {
       op.state.store(kCompleting, std::memory_order_release);
@@ -301,8 +301,8 @@ bool copy_and_reduce(Operation& receive, const Operation& send) noexcept {
                                        send.buffer);
 }
 
-// The mailbox of a rank that waits and could take part in the copy, or null. In the background it
-// is offered to the receiver in any case: it may come to its wait meanwhile.
+// The mailbox of a rank that waits and could take part in the copy, or null. In the background the
+// copy is offered to the receiver in any case: it may reach its wait meanwhile.
 Mailbox* helper_for(const Operation& receive, const Operation& send) noexcept {
   const int64_t least = shared_copy_setting.get();
   if (least == 0 || send.bytes < least || sched::Emulation::is_on() ||
@@ -361,8 +361,8 @@ void take_send(Operation& receive, Operation& send) noexcept {
   if (is_traced) [[unlikely]]
     trace_copy(receive, send);
   Mailbox* const helper = helper_for(receive, send);
-  // On an emulated machine a copy takes long: nobody waits actively for its end. Of scattered data
-  // even a short one is long, and who is called takes part in it.
+  // On an emulated machine a copy takes long, so no execution waits actively for its end. With
+  // scattered data even a short copy is long, and a rank that is called takes part in it.
   const bool is_long = send.bytes >= kLongCopyBytes ||
                        (send.bytes >= kShortCopyBytes && is_scattered(receive, send));
   if (is_long && !sched::Emulation::is_on()) {

@@ -1,9 +1,9 @@
 #pragma once
 // Work: what a match leaves to do once the mailbox's lock is released.
 //
-// Role:      copies of data and completions, collected under the lock, done after it; starting
-//            an operation from a completion's callback adds to the list that is being worked
-//            off instead of going deeper into the stack.
+// Role:      copies of data and completions, collected under the lock, done after it. Starting
+//            an operation from a completion's callback adds to the list that is being processed
+//            instead of going deeper into the stack.
 // Users:     runtime/message.
 // Threads:   lives on the stack of one execution.
 // See also:  runtime/message/mailbox.h.
@@ -26,21 +26,21 @@ class Work {
 
   // Caller: holds the mailbox's lock. `receive` is out of its queue, its status is filled.
   void add_completion(Operation& receive) noexcept;
-  // `receive` is to be filled from `message` (a Block, or the sender's Operation).
+  // `receive` must be filled from `message` (a Block, or the sender's Operation).
   void add_copy(Operation& receive, Entry& message) noexcept;
-  // A copy whose counting is done already; it is made here.
+  // Adds a copy that is already counted in Mailbox::copies; the list makes the copy.
   void add_begun(Operation& receive, Entry& message) noexcept;
-  // `receive` is filled already, without the lock; the caller has counted it in
+  // `receive` has been filled already, without the lock; the caller has counted it in
   // Mailbox::copies.
   void add_filled(Operation& receive) noexcept;
   // The same after add_copy(), whose data another process has sent meanwhile.
   void add_fetched(Operation& receive) noexcept { append(receive, nullptr); }
-  // As add_filled(), for a receive that is just being started and has never stood in a queue. Caller:
-  // holds no lock.
+  // Like add_filled(), for a receive that is just being started and
+  // has never been in a queue. Caller: holds no lock.
   void complete_filled(Operation& receive) noexcept;
-  // The data of `send` has been copied away. Caller: holds the receiver's lock.
+  // The data of `send` have been copied away. Caller: holds the receiver's lock.
   void add_sent(Operation& send) noexcept;
-  // A message has come for which an execution parked in wait_until() may be looking.
+  // A message has come that an execution parked in wait_until() may be waiting for.
   void add_news(Mailbox& mailbox) noexcept { news_ = &mailbox; }
   // The same, for a list that has work for several mailboxes: the caller notifies the owner.
   Mailbox* take_news() noexcept { return std::exchange(news_, nullptr); }
@@ -75,9 +75,9 @@ inline void fill_status(Operation& receive, const Key& key,
   s.bytes = s.failed ? receive.bytes : message_bytes;
 }
 
-// Makes it complete, wakes who waits, calls back. Caller: holds no lock, owns the operation.
+// Completes the operation, wakes its waiter, calls back. Caller: holds no lock, owns the operation.
 void complete(Operation& op) noexcept;
-// The same for an operation that nobody has seen yet.
+// The same for an operation that no other thread has seen yet.
 inline void complete_at_start(Operation& op) noexcept {
   op.state.store(kComplete, std::memory_order_release);  // pairs with is_complete()
   if (op.on_complete != nullptr) op.on_complete(&request_of(op), op.argument);

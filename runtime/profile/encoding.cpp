@@ -1,4 +1,4 @@
-// A profile as lines of numbers, for another process; as JSON, for everybody.
+// A profile as lines of numbers, for another process; as JSON, for other programs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace mpc::profile {
 namespace {
 
-// The next word of a line; what is left of the line behind it.
+// Returns the next word of a line, and leaves the rest in the line.
 std::string_view take_word(std::string_view& line) {
   const size_t end = std::min(line.find(' '), line.size());
   const std::string_view word = line.substr(0, end);
@@ -63,7 +63,7 @@ bool read_line(std::string_view line, Profile& profile) {
   return kind == "message" && read_message(line, profile);
 }
 
-// Names of programs may hold anything.
+// Names of programs may contain any character.
 std::string one_line(const std::string& text) {
   std::string out = text;
   for (char& c : out)

@@ -1,7 +1,7 @@
 #pragma once
-// Profile: where the time of a job's ranks went, and how much they told each other.
+// Profile: how a job's ranks spent their time, and how much they sent to each other.
 //
-// Role:      plain numbers, which the parts of a job of several processes add up to.
+// Role:      plain numbers, which are added up over the processes of a job.
 // Users:     runtime/job fills it; tools/mpcinfo reads its file.
 // Threads:   plain data.
 // See also:  docs/profile.md.
@@ -17,13 +17,13 @@
 
 namespace mpc::profile {
 
-// What a rank's main execution was found to do.
+// What a rank's main execution was doing in a sample.
 enum State : uint8_t {
-  kComputing,  // outside of MPI
-  kWaiting,    // in an MPI call, for others
-  kMoving,     // in an MPI call, and not waiting: copies, MPI's own work
-  kReady,      // could go on, but another rank has its core
-  kBlocked,    // outside of MPI, asleep: sleep(), a lock
+  kComputing,  // outside MPI
+  kWaiting,    // in an MPI call, waiting for other ranks
+  kMoving,     // in an MPI call, not waiting: copies, MPI's own work
+  kReady,      // ready to run, but another rank has its core
+  kBlocked,    // outside MPI, asleep: sleep(), a lock
   kStates
 };
 extern const char* const kStateNames[kStates];
@@ -36,7 +36,7 @@ struct RankTimes {
 // The time of one rank in one MPI call.
 struct CallTime {
   int rank = 0;
-  int partner = -1;  // for whom it waited; -1: no single rank, or not known
+  int partner = -1;  // the rank that it waited for; -1: no single rank, or not known
   std::string call;
   int64_t waiting_ns = 0, moving_ns = 0;
 };
@@ -50,7 +50,7 @@ struct Profile {
   std::vector<CallTime> calls;
   std::vector<traffic::Flow> messages;
 
-  // Of another process of the same job.
+  // Adds the profile of another process of the same job.
   void add(const Profile& other);
 };
 
@@ -59,7 +59,7 @@ std::string encode(const Profile& profile);
 // Errors: kArg.
 Result<Profile> decode(std::string_view text);
 
-// What mpcrun prints.
+// The text that mpcrun prints.
 std::string to_text(const Profile& profile);
 std::string to_json(const Profile& profile);
 

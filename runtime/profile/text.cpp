@@ -11,7 +11,7 @@ namespace mpc::profile {
 namespace {
 
 constexpr size_t kMostCalls = 5, kMostWaits = 10, kMostPairs = 10;
-// Fewer say little about a rank.
+// Fewer samples say little about a rank.
 constexpr int64_t kFewSamples = 50;
 
 std::string seconds_text(int64_t ns) {
@@ -65,7 +65,7 @@ void Text::states() {
       sum += times.ns[state];
     }
     if (of_ranks.empty() || sum == 0) continue;
-    // Of equal ones the first rank is the one that has most.
+    // If several ranks have the maximum, the first one is named.
     std::sort(of_ranks.begin(), of_ranks.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first < b.first : a.second > b.second;
     });

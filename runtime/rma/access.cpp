@@ -19,7 +19,7 @@ void Access::make_marks() {
   if (marks_.load(std::memory_order_acquire) != nullptr) return;
   auto made = std::make_unique<Marks[]>(static_cast<size_t>(share_.size()));
   Marks* none = nullptr;
-  // release pairs with mark().
+  // Release pairs with mark().
   if (marks_.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel))
     (void)made.release();
 }
@@ -82,7 +82,7 @@ void Access::after_fence(bool may_follow) noexcept {
 Complaint Access::post(std::span<const int> origins) {
   if (is_posted_) return "the epoch of the last MPI_Win_post has not ended";
   Target& mine = share_.target(me_);
-  // relaxed: origins see it after they have taken the post, which is a release.
+  // Relaxed: origins see it after they have taken the post, which is a release.
   mine.expected.fetch_add(origins.size(), std::memory_order_relaxed);
   is_posted_ = true;
   for (const int origin : origins) {
@@ -122,8 +122,8 @@ Complaint Access::complete(const sched::WaitReason& why) {
   return nullptr;
 }
 
-// It comes there behind what was put. What a target of a dynamic window has found wrong is told by none
-// but a flush.
+// It arrives there after the puts. Errors that a target of a dynamic
+// window finds are reported only by a flush.
 void Access::complete_elsewhere(int target, const sched::WaitReason& why) {
   if (share_.target(target).memory.is_dynamic())
     remote_->flush(target, why);

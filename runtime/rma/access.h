@@ -1,5 +1,5 @@
 #pragma once
-// Access: what one member may do with a window now, and how that begins and ends.
+// Access: what one member may do with a window now, and the start and end of its epochs.
 //
 // Role:      the states of MPI's epochs: fence, post and start, locks. Each operation asks here first.
 // Users:     mpi/objects (one in each window handle), mpi/rma.
@@ -14,7 +14,7 @@
 //     |      unlock_all ----+ +---- lock ---> kLocked     (several targets) -- last unlock --> kNone
 //     +-------------------------- lock_all -> kLockedAll                    -- unlock_all --> kNone
 //
-// A fence that nothing follows leaves kFenceOpen, which any other epoch may replace.
+// A fence without a following operation leaves kFenceOpen, which any other epoch may replace.
 
 #include <atomic>
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace mpc::rma {
 
 class RemoteAccess;
 
-// Why a call is not allowed now (MPI_ERR_RMA_SYNC); null: it is.
+// Why a call is not allowed now (MPI_ERR_RMA_SYNC); null: it is allowed.
 using Complaint = const char*;
 
 class Access {
@@ -42,8 +42,8 @@ class Access {
   Access(const Access&) = delete;
 
   // --- operations --------------------------------------------------------------------------------
-  // Before each. Waits for a post, or for a lock that MPI_Win_lock_all has left for now.
-  // Switches: then only. Cost: three loads.
+  // Called before each. Waits for a post, or for a lock that MPI_Win_lock_all has postponed.
+  // Switches: only then. Cost: three loads.
   Complaint reach(int target, const sched::WaitReason& why) {
     if (mode_.load(std::memory_order_relaxed) == Mode::kFenceUsed) return nullptr;
     if ((mark(target) & kReady) != 0) [[likely]]
@@ -75,17 +75,18 @@ class Access {
   Complaint unlock(int target);
   Complaint lock_all(bool is_unchecked, const sched::WaitReason& why);
   Complaint unlock_all();
-  // What was done before, all see; it sees what others did before.
+  // All members see what was done before; the caller sees what others did before.
   Complaint flush(int target) noexcept;
   Complaint flush_all() noexcept;
   void settle() noexcept;  // a full barrier
 
   // --- members in other processes ----------------------------------------------------------------------
-  // For what is done to them; null: there are none, and finish() has nothing to do.
+  // For operations on them; null: there are none, and finish() has no effect.
   RemoteAccess* remote() const noexcept { return remote_.get(); }
   // The second half of unlock() and flush(), and of unlock_all(), flush_all(), a fence before its
-  // barrier, and the end of the window: what is under way to the target, or all of them, has been done there
-  // and what it brings has come; is_local: the latter only. Switch: yes.
+  // barrier, and the end of the window. Afterwards the operations under
+  // way to the target, or to all targets, have been done there and their
+  // results have come; is_local: only the latter. Switch: yes.
   void finish(int target, bool is_local, const sched::WaitReason& why);
   void finish_all(bool is_local, const sched::WaitReason& why);
 
@@ -101,18 +102,18 @@ class Access {
     kLocked,
     kLockedAll
   };
-  // What is known of one target, as bits.
+  // What is known about one target, as bits.
   enum Mark : uint8_t {
-    kReady = 1,      // operations may go
+    kReady = 1,      // operations may be sent
     kExclusive = 2,  // the lock's type
-    kHeld = 4,       // it has to be given back: not with MPI_MODE_NOCHECK
+    kHeld = 4,       // the lock must be released: not with MPI_MODE_NOCHECK
     kInGroup = 8,    // of MPI_Win_start
     kComing = 16,    // another execution is about to lock it
   };
   using Marks = std::atomic<uint8_t>;
 
-  // All relaxed: a program that uses one window in several threads orders its calls itself; what
-  // orders memory between members is in locks, posts and barriers.
+  // All relaxed: a program that uses one window in several threads orders its calls itself; locks,
+  // posts and barriers order memory between members.
   uint8_t mark(int target) const noexcept {
     const Marks* marks =
         marks_.load(std::memory_order_acquire);  // pairs with make_marks()
@@ -139,10 +140,10 @@ class Access {
   std::atomic<Mode> mode_{Mode::kNone};
   bool is_posted_ = false;
   bool all_unchecked_ = false;
-  std::atomic<Marks*> marks_{nullptr};  // of each target; made at the first use
+  std::atomic<Marks*> marks_{nullptr};  // of each target; created at the first use
   std::unique_ptr<RemoteAccess> remote_;
   std::vector<int> group_;  // kStarted: in the order of the call
-  SpinLock<> bookkeeping_;  // of kLocked and kLockedAll
+  SpinLock<> bookkeeping_;  // for kLocked and kLockedAll
   int locked_ MPC_GUARDED_BY(bookkeeping_) = 0;
   std::vector<int> held_ MPC_GUARDED_BY(bookkeeping_);  // kLockedAll
   std::atomic<uint32_t> barrier_{0};

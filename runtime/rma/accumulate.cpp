@@ -9,7 +9,7 @@ namespace mpc::rma {
 namespace {
 
 bool adds_integers(uint32_t op_code, const dt::Datatype& element) noexcept {
-  // What has bits and is added is an integer, and wraps as the processor does.
+  // A type that has bit operations and a sum is an integer, and wraps as the processor does.
   return op_code == dt::abi::kSum &&
          dt::reduction(dt::abi::kBand, element.abi_code()) != nullptr;
 }
@@ -65,10 +65,10 @@ void ElementOp::apply_words(char* target, const char* origin, char* result,
   }
 }
 
-// Elements of a byte that are only read or replaced, in words as far as they fill them. MPI promises whole
-// elements only; programs accumulate structures as MPI_BYTE all the same, and expect a word of them to
-// be whole. Words are read from the first to the last and written from the last to the first: who
-// finds the first one new finds the others new.
+// Moves elements of a byte that are only read or replaced, in words as far as they fill them. MPI
+// promises only whole elements; but programs accumulate structures as MPI_BYTE, and expect each of
+// their words to be whole. Words are read from the first to the last and written from the last to
+// the first: a reader that finds the first one new finds the others new.
 void ElementOp::move_bytes(char* target, const char* origin, char* result,
                            Count bytes) const noexcept {
   constexpr Count kWord = sizeof(uint64_t);
@@ -103,7 +103,7 @@ void ElementOp::apply_striped(char* target, const char* origin, char* result,
     const Locked inside(stripe_of(at));
     if (result != nullptr)
       dt::copy(result + i * extent, *element_, 1, at, *element_, 1);
-    if (way_ == Way::kReplace)  // not the gap of a pair
+    if (way_ == Way::kReplace)  // without the gap of a pair
       dt::copy(at, *element_, 1, origin + i * extent, *element_, 1);
     else if (way_ != Way::kRead)
       kernel_(origin + i * extent, at, 1);

@@ -3,8 +3,8 @@
 //
 // Role:      accumulate, get-accumulate, fetch-and-op, compare-and-swap on memory in this process.
 // Users:     mpi/rma.
-// Threads:   any; elements of one predefined type that several change at once stay whole, buffers of
-//            the origin are the caller's.
+// Threads:   any; elements of one predefined type that several threads change at once stay whole,
+//            buffers of the origin belong to the caller.
 // See also:  runtime/rma/element_atomics.h; MPI-4.1 sections 12.3.4 and 12.7.
 
 #include "runtime/datatype/elements.h"
@@ -31,7 +31,7 @@ class ElementOp {
                    ElementOp* out) noexcept;
 
   const dt::Datatype& element() const noexcept { return *element_; }
-  // One element: `result`, if not null, gets what was there; `origin` is not read for MPI_NO_OP.
+  // One element: `result`, if not null, receives the old value; `origin` is not read for MPI_NO_OP.
   void apply(void* target, const void* origin, void* result) const noexcept;
   // `n` of them one after another.
   void apply_run(char* target, const char* origin, char* result,
@@ -52,9 +52,9 @@ class ElementOp {
   Way way_ = Way::kKernel;
 };
 
-// Elements pairwise, as many as both (with a result: all three) have. `origin.type` is null for
-// MPI_NO_OP, `result` for an accumulate. All types consist of op.element(). `first`: so many elements
-// of the target are left out (a part of an operation that came in several).
+// Combines elements pairwise, as many as both (with a result: all three) have. `origin.type` is
+// null for MPI_NO_OP, `result` for an accumulate. All types consist of op.element(). `first`:
+// number of elements of the target to skip (a part of an operation that arrived in several).
 void accumulate(const ElementOp& op, const Buffer& target, const Buffer& origin,
                 const Buffer* result, Count first = 0) noexcept;
 

@@ -1,9 +1,10 @@
 #pragma once
-// Element atomics: one element of a window changed as a whole, whoever else changes it.
+// Element atomics: changes one element of a window as a whole, whatever other threads change it.
 //
-// Role:      the mechanism below accumulate, fetch-and-op and compare-and-swap. It follows from size
-//            and address of the element alone, so that all who reach an element take the same one:
-//            1, 2, 4, 8 bytes at their alignment are the processor's; all others have a stripe lock.
+// Role:      the mechanism below accumulate, fetch-and-op and compare-and-swap. It depends only on
+//            size and address of the element, so that all threads that access an element use the
+//            same one: for 1, 2, 4, 8 bytes at their alignment the processor's; for all others a
+//            stripe lock.
 // Users:     runtime/rma/accumulate.cpp.
 // Threads:   any.
 // See also:  docs/design/0026-windows.md, "Atomics"; runtime/datatype/reduce.h (the operations).
@@ -16,7 +17,7 @@
 
 namespace mpc::rma {
 
-// The lock of whatever begins at this address, in all windows of the process.
+// The lock of elements that begin at this address, in all windows of the process.
 SpinLock<>& stripe_of(const void* address) noexcept;
 
 inline bool is_atomic_size(int64_t extent) noexcept {
@@ -27,7 +28,7 @@ inline bool is_aligned(const void* address, int64_t extent) noexcept {
          0;
 }
 
-// All with the processor's atomics. Order: an element that one writes with release another reads with
+// All use the processor's atomics. Order: an element written with release is read with
 // acquire; changes are both.
 template <class Word>
 struct Processor {
@@ -43,13 +44,13 @@ struct Processor {
   static Word add(void* at, Word value) noexcept {
     return __atomic_fetch_add(static_cast<Word*>(at), value, __ATOMIC_ACQ_REL);
   }
-  // What was there; `value` is there if that was `expected`.
+  // Returns the old value; stores `value` if that was `expected`.
   static Word compare_and_swap(void* at, Word expected, Word value) noexcept {
     __atomic_compare_exchange_n(static_cast<Word*>(at), &expected, value, false,
                                 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return expected;
   }
-  // What was there before `kernel` was applied with the operand.
+  // Returns the value before `kernel` was applied with the operand.
   static Word apply(void* at, const void* operand, dt::ReduceFn kernel) noexcept {
     Word old = __atomic_load_n(static_cast<Word*>(at), __ATOMIC_RELAXED);
     for (;;) {

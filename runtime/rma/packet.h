@@ -1,5 +1,5 @@
 #pragma once
-// Packet: what processes tell each other for the windows that they have in common.
+// Packet: a message between processes about the windows that they share.
 //
 // Role:      the head of a message on ControlChannel::kWindow; what follows it depends on the verb.
 // Users:     runtime/rma.
@@ -17,13 +17,13 @@
 namespace mpc::rma {
 
 enum class Verb : uint8_t {
-  // Of an origin, for a target:                                          answered by
+  // From an origin to a target:                                          answered by
   kPut,             // packed data: bytes [offset, offset + n) of all      -
   kGet,             // the same bytes are wanted                           kData
   kAccumulate,      // elements from number `offset` on, in their extents  -
   kFetch,           // the same; none for MPI_NO_OP                        kData
-  kCompareAndSwap,  // an element that is written, one that is expected    kData
-  kFlush,           // has all that was sent before been done?             kAnswer
+  kCompareAndSwap,  // the element to write, then the expected one         kData
+  kFlush,           // has everything sent before been done?               kAnswer
   kLock,            //                                                     kAnswer
   kUnlock,          //                                                     -
   kPost,            // of the member `origin`, to the member `target`      -
@@ -37,12 +37,12 @@ enum class Verb : uint8_t {
   kRoom,    // `bytes` of what has come from there have been worked off
 };
 
-// Which operations can come as fast as an origin likes, and are bounded by room.
+// Operations that can come as fast as an origin likes, and are bounded by room.
 inline bool takes_room(Verb verb) noexcept {
   return verb <= Verb::kCompareAndSwap || verb == Verb::kType;
 }
 
-// What follows begins 16 bytes aligned if the head does.
+// The data behind it begin 16 bytes aligned if the head does.
 struct alignas(16) Packet {
   uint64_t window = 0;
   uint64_t ticket = 0;
@@ -50,7 +50,7 @@ struct alignas(16) Packet {
   int64_t count = 0;               // of `type`
   uint64_t type = 0;               // an ABI code, or a number of the origin's process
   uint64_t offset = 0;             // of the whole operation, where this part begins
-  uint64_t bytes = 0;              // of data that are wanted, that come; kRoom
+  uint64_t bytes = 0;              // of data that are wanted, or that follow; kRoom
   uint32_t op = 0, element = 0;    // ABI codes
   int32_t target = 0, origin = 0;  // members of the window
   Verb verb{};
@@ -62,7 +62,7 @@ static_assert(sizeof(Packet) == 80);
 
 inline constexpr uint64_t kFirstTypeNumber = uint64_t{1} << 32;  // ABI codes are less
 
-// False: it is no packet.
+// False: the message is no packet.
 inline bool decode(std::span<const std::byte> message, Packet* packet,
                    std::span<const std::byte>* data) noexcept {
   if (message.size() < sizeof *packet) return false;

@@ -1,4 +1,4 @@
-// Epochs with locks: MPI_Win_lock, MPI_Win_lock_all and what ends or completes them.
+// Epochs with locks: MPI_Win_lock, MPI_Win_lock_all, and the calls that end or complete them.
 
 #include <algorithm>
 
@@ -34,7 +34,7 @@ Complaint Access::lock(LockType type, int target, bool is_unchecked,
   return nullptr;
 }
 
-// The mark is `kReady` and says what was taken.
+// The mark is `kReady` and says what was acquired.
 void Access::give_back(int target) noexcept {
   const uint8_t what = mark(target);
   set_mark(target, 0);
@@ -58,7 +58,7 @@ Complaint Access::unlock(int target) {
   return nullptr;
 }
 
-// For MPI_Win_lock_all, which takes the lock of a target when it is needed first.
+// For MPI_Win_lock_all, which acquires the lock of a target when it is first needed.
 void Access::hold(int target, const sched::WaitReason& why) {
   bookkeeping_.lock();
   const bool is_coming = mark(target) != 0, holds_another = !held_.empty();
@@ -85,7 +85,7 @@ Complaint Access::lock_all(bool is_unchecked, const sched::WaitReason& why) {
     set_mode(Mode::kLockedAll);
   }
   if (is_unchecked) return nullptr;
-  // Loads and stores do not ask here before they go.
+  // Loads and stores do not ask here first.
   if (!may_share_) {
     hold(me_, why);
     return nullptr;
@@ -106,13 +106,13 @@ Complaint Access::unlock_all() {
   settle();
   held.clear();
   const Locked inside(bookkeeping_);
-  held_.swap(held);  // keeps its memory
+  held_.swap(held);  // so that it keeps its memory
   set_mode(Mode::kNone);
   return nullptr;
 }
 
 // An exchange with an object of our own, not a fence, which ThreadSanitizer does not know. On x86-64
-// it is a full barrier: what the member has written is there before it loads again.
+// it is a full barrier: what the member has written is visible before it loads again.
 void Access::settle() noexcept { barrier_.exchange(1, std::memory_order_seq_cst); }
 
 Complaint Access::flush(int target) noexcept {
@@ -130,7 +130,7 @@ Complaint Access::flush_all() noexcept {
   return nullptr;
 }
 
-// A lock is given back behind what was done under it, and before the answer to a flush that follows.
+// A lock is released after what was done under it, and before the answer to a flush that follows.
 void Access::finish(int target, bool is_local, const sched::WaitReason& why) {
   if (!share_.is_elsewhere(target)) return;
   if (is_local)

@@ -22,7 +22,7 @@ IntSetting s_room{
 size_t room() noexcept { return static_cast<size_t>(s_room.get()); }
 
 const job::ProcessMap* g_map = nullptr;
-// By process; made at the first need.
+// By process; created when first needed.
 std::vector<std::atomic<Port*>>* g_ports = nullptr;
 
 }  // namespace
@@ -34,7 +34,7 @@ Port::Port(int process, int processes)
 
 Port& Port::of(int process) {
   std::atomic<Port*>& slot = (*g_ports)[static_cast<size_t>(process)];
-  // acquire pairs with the exchange.
+  // Acquire pairs with the exchange.
   Port* present = slot.load(std::memory_order_acquire);
   if (present != nullptr) return *present;
   auto made = std::make_unique<Port>(process, g_map->processes());
@@ -121,7 +121,8 @@ void Port::answer(int to, uint64_t ticket) {
 
 // ---- room --------------------------------------------------------------------------------------
 
-// At most half of the room: what the other process has worked off and not yet told leaves more than that.
+// At most half of the room: what the other process has processed
+// and not yet reported leaves more than that.
 size_t Port::charge_of(size_t message_bytes) noexcept {
   return std::min(message_bytes, room() / 2);
 }
@@ -149,7 +150,8 @@ void Port::take_room(int to, size_t bytes, job::Rank& self,
     const Locked lock(other.lock);
     other.waiting.push_back(&self);
   }
-  // From here on whoever gives room back notifies us; what was given back before is seen.
+  // From here on a thread that gives room back notifies us;
+  // room that was given back before is seen.
   msg::wait_for_control(
       self,
       [](void* argument) {
@@ -158,7 +160,7 @@ void Port::take_room(int to, size_t bytes, job::Rank& self,
         return w.has_room;
       },
       &wait, why);
-  // Who has notified us has let go of the rank when we have the lock.
+  // The thread that notified us no longer uses the rank when we have the lock.
   const Locked lock(other.lock);
   other.waiting.erase(std::ranges::find(other.waiting, &self));
 }
@@ -169,7 +171,7 @@ void Port::give_room_back(Link& link, size_t bytes) noexcept {
   for (job::Rank* rank : link.waiting) msg::notify(*rank);
 }
 
-// Told from a quarter of the room on, so that one message serves for many.
+// Reported from a quarter of the room on, so that one message serves for many.
 void Port::note_worked_off(int from, size_t bytes) {
   Link& other = link(from);
   other.worked_off += bytes;
@@ -200,7 +202,7 @@ void Port::end_operation(uint64_t ticket) {
   pending.access->note_end(pending.target, pending.is_over.get());
 }
 
-// Data come in parts, in any number; only this thread takes a Pending out, so that it stays meanwhile.
+// Data come in any number of parts; only this thread removes a Pending, so it exists meanwhile.
 void Port::take_data(int from, const Packet& packet, std::span<const std::byte> data) {
   Pending* pending = nullptr;
   {

@@ -1,16 +1,19 @@
 #pragma once
 // Port: one process's end of the windows that span processes.
 //
-// Role:      sends packets to other processes, serves theirs at the targets that live here, and gives answers
-//            to those who wait for them. It knows windows, operations under way and datatypes by number.
+// Role:      sends packets to other processes, serves theirs at the targets
+//            that live here, and passes answers to the executions that wait
+//            for them. It finds windows, operations under way and
+// datatypes by their numbers.
 // Users:     runtime/rma; mpi/objects/rank_life calls listen().
-// Threads:   arrive() is the net's, one at a time; the rest any.
+// Threads:   arrive() by the net, one at a time; the others any.
 // See also:  runtime/rma/remote_access.h (the origin's side), serve.cpp (the target's);
 //            docs/design/0031-windows-between-processes.md.
 //
-// A packet that takes room is charged by its origin's process until the other one has worked it off, and
-// data that are wanted until they have come; who finds no room waits. Nobody at a target ever waits, so
-// room comes back whatever ranks do, and what lies in memory is bounded for each pair of processes.
+// A packet that takes room is charged by its origin's process until the other process has processed
+// it; requested data are charged until they have come. An origin that finds no room waits. No
+// target ever waits, so room comes back whatever ranks do, and the memory in use is bounded for
+// each pair of processes.
 
 #include <atomic>
 #include <map>
@@ -29,7 +32,7 @@ namespace mpc::rma {
 
 class WindowShare;
 
-// The origin's end of a member of a window: what answers are for. Caller: the net.
+// The origin's end of a member of a window: answers go to it. Caller: the net.
 class OriginEnd {
  public:
   virtual void note_end(int target, std::atomic<bool>* is_over) = 0;
@@ -39,27 +42,30 @@ class OriginEnd {
   ~OriginEnd() = default;
 };
 
-// What an operation that awaits an answer needs then.
+// The state of an operation that awaits an answer.
 struct Pending {
   OriginEnd* access = nullptr;
-  int target = 0;  // whose operation it is; -1: of several
-  // Of one that awaits data: where they go, and how many bytes are missing.
+  int target = 0;  // the target of the operation; -1: several
+  // For an operation that awaits data: where they go, and how many bytes are missing.
   void* base = nullptr;
   dt::TypeRef type = {};
   Count count = 0;
-  const dt::Datatype* element = nullptr;  // they come as these; null: as packed bytes
+  // Null: they come as packed bytes; else as these elements.
+  const dt::Datatype* element = nullptr;
   uint64_t left = 0;
-  std::shared_ptr<std::atomic<bool>> is_over = {};  // of its request, or null
+  // Completion flag of its request, or null.
+  std::shared_ptr<std::atomic<bool>> is_over = {};
 };
-// What has come for it: from byte, or element, `offset` of the whole on.
+// Stores data that have come for it: from byte, or element, `offset` of the whole on.
 void deposit(const Pending& pending, uint64_t offset,
              std::span<const std::byte> data) noexcept;
 
 class Port {
  public:
-  // Of a process of this address space. It stays until the next listen().
+  // The port of a process in this address space. It exists until the next listen().
   static Port& of(int process);
-  // Before the network of a job of several processes is opened. The map outlives the network.
+  // Called before the network of a job of several processes
+  // is opened. The map outlives the network.
   static void listen(const job::ProcessMap& map);
 
   Port(int process, int processes);
@@ -67,21 +73,21 @@ class Port {
   int processes() const noexcept { return processes_; }
 
   // --- windows ---
-  // No other process of the job has the same one, and this one never again.
+  // Unique among all processes of the job, and never used again.
   uint64_t new_window() noexcept {
     return (static_cast<uint64_t>(process_) + 1) << 40 |
            last_window_.fetch_add(1, std::memory_order_relaxed);
   }
   void add_window(uint64_t window, std::weak_ptr<WindowShare> share);
   void remove_window(uint64_t window) noexcept;
-  // Of a member that lives here.
+  // For a member that lives here.
   void add_access(uint64_t window, int member, OriginEnd& access);
   void remove_access(uint64_t window, int member) noexcept;
 
   // --- sending ---
-  // `packet` with `data` behind it. Order: as send_control().
+  // Sends `packet` followed by `data`. Order: as send_control().
   void send(int to, const Packet& packet, std::span<const std::byte> data = {});
-  // A buffer for a packet and `bytes` behind it, and how it is sent.
+  // A buffer for a packet and the `bytes` that follow it, and the function that sends it.
   class Parcel {
    public:
     explicit Parcel(size_t bytes);
@@ -98,12 +104,12 @@ class Port {
   void send(int to, const Packet& packet, Parcel& parcel);
 
   // --- room ---
-  // What a message of so many bytes is charged.
+  // The charge for a message of so many bytes.
   static size_t charge_of(size_t message_bytes) noexcept;
-  // Waits until so much may be on its way to that process. Switches: yes.
+  // Waits until so many bytes may be on their way to that process. Switches: yes.
   void take_room(int to, size_t bytes, job::Rank& self, const sched::WaitReason& why);
 
-  // What a datatype of this process is called elsewhere.
+  // A number for a datatype of this process in other processes.
   uint64_t new_type() noexcept {
     return kFirstTypeNumber + last_type_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -111,9 +117,9 @@ class Port {
   // --- operations that await an answer ---
   uint64_t add_pending(Pending pending);
 
-  // --- the net's ---
+  // --- called by the net ---
   void arrive(int from, std::span<const std::byte> message) noexcept;
-  // Of a lock that was waited for, too.
+  // Also for a lock that was waited for.
   void answer(int to, uint64_t ticket);
 
  private:
@@ -121,12 +127,12 @@ class Port {
     std::weak_ptr<WindowShare> share;
     std::map<int, OriginEnd*> accesses;
   };
-  // Another process.
+  // The state for another process.
   struct Link {
     std::atomic<uint64_t> on_its_way{0};
     Mutex lock;
     std::vector<job::Rank*> waiting MPC_GUARDED_BY(lock);
-    // The net's thread only.
+    // Only for the net's thread.
     uint64_t worked_off = 0;
     std::unordered_map<uint64_t, dt::TypeRef> types;
   };

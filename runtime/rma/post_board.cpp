@@ -15,7 +15,7 @@ uint64_t bit_of(int target) noexcept { return uint64_t{1} << (target % kBits); }
 PostBoard::~PostBoard() { delete[] words_.load(std::memory_order_relaxed); }
 
 std::atomic<uint64_t>& PostBoard::word_of(int target) {
-  // acquire pairs with the exchange below.
+  // Acquire pairs with the exchange below.
   std::atomic<uint64_t>* words = words_.load(std::memory_order_acquire);
   if (words == nullptr) {
     const auto count = static_cast<size_t>((members_ + kBits - 1) / kBits);
@@ -27,7 +27,7 @@ std::atomic<uint64_t>& PostBoard::word_of(int target) {
 }
 
 void PostBoard::post(int target) {
-  // seq_cst: either we see who awaits us, or it sees the bit; see wait_and_take().
+  // seq_cst: either we see who awaits us, or the waiter sees the bit; see wait_and_take().
   word_of(target).fetch_or(bit_of(target), std::memory_order_seq_cst);
   if (awaited_.load(std::memory_order_seq_cst) == target) sleeper_.wake();
 }

@@ -1,9 +1,10 @@
 #pragma once
 // PostBoard: which members have opened their memory for this one (MPI_Win_post).
 //
-// Role:      one bit a member, set by who posts, taken by the member that starts an access epoch.
+// Role:      one bit per member, set by the member that posts, cleared
+//            by the one that starts an access epoch.
 // Users:     runtime/rma.
-// Threads:   post() any member; the rest the board's own member, one execution at a time.
+// Threads:   post() any member; the others the board's own member, one execution at a time.
 // See also:  docs/design/0026-windows.md, "Post and start"; MPI-4.1 section 12.5.2.
 
 #include <atomic>
@@ -23,9 +24,9 @@ class PostBoard {
 
   // Order: release, pairs with take(): the origin sees what the target wrote before. Switches: no.
   void post(int target);
-  // True: the post was there, and is used up. Order: acquire.
+  // True: there was a post, which is consumed. Order: acquire.
   bool take(int target);
-  // Until it is there. Switches: yes.
+  // Waits until there is a post. Switches: yes.
   void wait_and_take(int target, job::Rank& self, const sched::WaitReason& why);
 
  private:
@@ -33,9 +34,9 @@ class PostBoard {
   bool is_posted(int target);
 
   const int members_;
-  // Made at the first use: most windows are used in another way.
+  // Created at the first use: most windows are used in another way.
   std::atomic<std::atomic<uint64_t>*> words_{nullptr};
-  std::atomic<int> awaited_{-1};  // the only one whose post wakes anybody
+  std::atomic<int> awaited_{-1};  // the only member whose post wakes an execution
   msg::Sleeper sleeper_;
 };
 

@@ -10,7 +10,7 @@ bool Regions::attach(uintptr_t base, uintptr_t bytes) {
     return r.high > base || r.low >= base;
   });
   const bool is_free = next == list_.end() || base + bytes <= next->low;
-  // An empty region overlaps nothing, but has a base that is detached.
+  // An empty region overlaps nothing, but has a base that can be detached.
   if (!is_free && bytes != 0) return false;
   list_.insert(next, {base, base + bytes});
   return true;
@@ -29,7 +29,7 @@ bool Regions::holds(uintptr_t low, uintptr_t high) {
   const Locked inside(mutex_);
   for (const Region& r : list_) {
     if (r.low > low) break;
-    if (r.high > low) low = r.high;  // what follows may lie in the next one
+    if (r.high > low) low = r.high;  // the rest may lie in the next one
     if (low >= high) return true;
   }
   return false;

@@ -1,9 +1,9 @@
 #pragma once
 // Regions: the memory that one member has attached to a dynamic window.
 //
-// Role:      MPI_Win_attach and MPI_Win_detach; whether an access lies in one of them.
+// Role:      MPI_Win_attach and MPI_Win_detach; whether an access lies in one of the regions.
 // Users:     runtime/rma.
-// Threads:   any: the member changes them while others look.
+// Threads:   any: the member changes them while others read.
 // See also:  MPI-4.1 section 12.2.4.
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace mpc::rma {
 
 class Regions {
  public:
-  // False: it overlaps one that is there.
+  // False: it overlaps an existing region.
   bool attach(uintptr_t base, uintptr_t bytes);
   // False: none begins there.
   bool detach(uintptr_t base);
-  // All of [low, high) is in one of them, or in several without a gap between them.
+  // Is all of [low, high) in one region, or in several without a gap between them?
   bool holds(uintptr_t low, uintptr_t high);
 
  private:
@@ -27,7 +27,7 @@ class Regions {
     uintptr_t low, high;
   };
   Mutex mutex_;
-  std::vector<Region> list_ MPC_GUARDED_BY(mutex_);  // ascending, apart from each other
+  std::vector<Region> list_ MPC_GUARDED_BY(mutex_);  // ascending, without overlap
 };
 
 }  // namespace mpc::rma

@@ -1,4 +1,4 @@
-// Locks, posts, and what is waited for. The operations: remote_operations.cpp.
+// Locks, posts, and waiting for answers. For the operations see remote_operations.cpp.
 
 #include "runtime/rma/remote_access.h"
 
@@ -40,11 +40,11 @@ Packet RemoteAccess::packet(Verb verb, int target) const noexcept {
   return packet;
 }
 
-// ---- what is awaited ---------------------------------------------------------------------------
+// ---- waiting for answers -----------------------------------------------------------------------
 
 uint64_t RemoteAccess::await(Pending pending) {
   pending.access = this;
-  // relaxed: our own count, until the answer.
+  // Relaxed: our own count, until the answer.
   awaited_.fetch_add(1, std::memory_order_relaxed);
   if (pending.target >= 0)
     state(pending.target).awaited.fetch_add(1, std::memory_order_relaxed);
@@ -53,7 +53,7 @@ uint64_t RemoteAccess::await(Pending pending) {
 
 void RemoteAccess::note_end(int target, std::atomic<bool>* is_over) {
   const Locked lock(lock_);
-  // release pairs with wait() and with who asks for a request: what has come lies in its buffer.
+  // Release pairs with wait() and with tests of a request: the data that came are in its buffer.
   if (is_over != nullptr) is_over->store(true, std::memory_order_release);
   if (target >= 0) state(target).awaited.fetch_sub(1, std::memory_order_release);
   awaited_.fetch_sub(1, std::memory_order_release);
@@ -69,7 +69,7 @@ void RemoteAccess::wait(Ready ready, const sched::WaitReason& why) {
 }
 
 void RemoteAccess::settle(int target, const sched::WaitReason& why) {
-  // acquire pairs with note_end().
+  // Acquire pairs with note_end().
   wait([&] { return state(target).awaited.load(std::memory_order_acquire) == 0; }, why);
 }
 
@@ -91,7 +91,7 @@ void RemoteAccess::flush(int target, const sched::WaitReason& why) {
   settle(target, why);
 }
 
-// One question for each process, whatever targets it has.
+// One question per process, however many targets it has.
 void RemoteAccess::flush_all(const sched::WaitReason& why) {
   std::vector<int> asked;
   for (int target = 0; target < share_.size(); ++target) {

@@ -1,15 +1,15 @@
 #pragma once
 // RemoteAccess: the operations of one member on targets in other processes.
 //
-// Role:      makes packets of operations, and knows which of them are not over: what MPI_Win_flush and
-//            the ends of epochs wait for.
+// Role:      turns operations into packets, and knows which of them are not complete: MPI_Win_flush
+//            and the ends of epochs wait for these.
 // Users:     runtime/rma; mpi/rma, for members that Target::find() calls far.
-// Threads:   executions of the member, as Access; note_*() the net's.
+// Threads:   executions of the member, as Access; note_*() the net.
 // See also:  runtime/rma/port.h; docs/design/0031-windows-between-processes.md.
 //
-// What is sent to a process is done there in the order of sending. So a put is over for its caller when it
-// has been sent, and one kFlush behind any number of them says that all are done. What brings something
-// back is counted until it has come.
+// A process does what is sent to it in the order of sending. So for its caller a put is complete
+// when it has been sent, and one kFlush after any number of puts says that all are done. Operations
+// that return data are counted until the data have come.
 
 #include <atomic>
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Spot {
   Count bytes() const noexcept { return type.size() * count; }
 };
 
-// What a target has found wrong: only dynamic windows, whose memory its process alone knows.
+// An error that a target has found: only in dynamic windows, whose memory only its process knows.
 struct Failure {
   Fit fit;
   int target;
@@ -50,10 +50,10 @@ class RemoteAccess final : public OriginEnd {
   RemoteAccess(const RemoteAccess&) = delete;
 
   // --- operations ---
-  // Of the origin as many bytes (elements) are read or filled as the spot has. Puts and accumulates may use
-  // their buffers again at once; the others when their target is settled, or `is_over`, if it is not
-  // null, has become true.
-  // Switches: where there is no room on the way.
+  // As many bytes (elements) of the origin are read or filled as the spot has. Puts and accumulates
+  // may use their buffers again at once; the others when their target is settled, or when
+  // `is_over`, if it is not null, has become true.
+  // Switches: if there is no room on the way.
   using IsOver = std::shared_ptr<std::atomic<bool>>;
   void put(const Spot& spot, const Buffer& origin, const sched::WaitReason& why);
   void get(const Spot& spot, const Buffer& origin, const sched::WaitReason& why,
@@ -72,21 +72,23 @@ class RemoteAccess final : public OriginEnd {
   void complete(int target);
 
   // --- ends ---
-  // What is under way to the target has been done there, and what it brings has come. Switches: yes.
+  // Afterwards the operations under way to the target have
+  // been done there, and their results have come.
+  // Switches: yes.
   void flush(int target, const sched::WaitReason& why);
   void flush_all(const sched::WaitReason& why);
-  // What is to come from the target has come: buffers are the caller's.
+  // Afterwards all data expected from the target have come: buffers belong to the caller.
   void settle(int target, const sched::WaitReason& why);
   void settle_all(const sched::WaitReason& why);
-  // The first one since it was asked last.
+  // The first failure since the last call.
   std::optional<Failure> take_failure();
 
-  // --- the net's ---
+  // --- called by the net ---
   void note_end(int target, std::atomic<bool>* is_over) override;
   void note_failure(const Packet& packet) override;
 
  private:
-  // Of each target.
+  // The state of each target.
   struct State {
     std::atomic<uint32_t> awaited{0};   // answers
     std::atomic<bool> is_dirty{false};  // a put or an accumulate may not be done yet
@@ -95,11 +97,11 @@ class RemoteAccess final : public OriginEnd {
   struct KnownType {
     dt::TypeRef type;  // so that its address stays its own
     uint64_t number = 0;
-    std::vector<bool> by_process = {};  // who knows it
+    std::vector<bool> by_process = {};  // processes that know it
     int users = 0;                      // operations that are being sent
   };
-  static constexpr size_t kKnownTypes = 8;  // chosen: a loop seldom has more
-  // Keeps a type known while it lives.
+  static constexpr size_t kKnownTypes = 8;  // chosen: a loop seldom uses more
+  // While it lives the type stays known.
   class TypeUse {
    public:
     TypeUse(RemoteAccess& access, const dt::Datatype& type, int target,
@@ -121,7 +123,7 @@ class RemoteAccess final : public OriginEnd {
   KnownType* use_type(const dt::Datatype& type, int process) MPC_REQUIRES(types_lock_);
   KnownType& add_type(const dt::Datatype& type) MPC_REQUIRES(types_lock_);
   void drop_type(const KnownType& known);
-  // A part with its data; `fill` writes them.
+  // Sends a part with its data; `fill` writes them.
   template <class Fill>
   void send(const Packet& part, size_t bytes, size_t reply_bytes,
             const sched::WaitReason& why, Fill&& fill);
@@ -138,11 +140,13 @@ class RemoteAccess final : public OriginEnd {
   const std::unique_ptr<State[]> states_;  // by target
   std::atomic<uint32_t> awaited_{0};       // of all
   std::atomic<bool> has_failed_{false};
-  // Who has counted an answer lets go of this object and of the rank when a waiter gets it.
+  // A thread that has counted an answer no longer uses this
+  // object or the rank when a waiter acquires it.
   Mutex lock_;
   std::optional<Failure> failure_ MPC_GUARDED_BY(lock_);
-  Mutex types_lock_;  // not the net's: it is held while a type is sent
-  std::list<KnownType> types_ MPC_GUARDED_BY(types_lock_);  // used last: last
+  Mutex types_lock_;  // not the net's lock: it is held while a type is sent
+  // The most recently used one is last.
+  std::list<KnownType> types_ MPC_GUARDED_BY(types_lock_);
 };
 
 }  // namespace mpc::rma

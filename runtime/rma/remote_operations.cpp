@@ -1,4 +1,4 @@
-// Put, get and the accumulates on targets in other processes: parts of them as packets.
+// Put, get and the accumulates on targets in other processes: sends parts of them as packets.
 
 #include <algorithm>
 #include <cstring>
@@ -10,15 +10,15 @@
 namespace mpc::rma {
 namespace {
 
-// Long enough that heads and tickets cost little, short enough that a process that serves others is soon
-// through with one, and that a part is less than the room there is at least.
+// Long enough that heads and tickets cost little; short enough that a process that serves others
+// soon finishes one, and that a part is smaller than the least room.
 constexpr Count kPartBytes = 64 << 10;
 
 bool has_gaps(const dt::Datatype& element) noexcept {
   return element.size() != element.extent();
 }
 
-// Elements first .. first + n - 1 of a buffer, one after another in their extents.
+// Copies elements first .. first + n - 1 of a buffer, one after another in their extents.
 void gather(const dt::Datatype& element, const Buffer& from, Count first, Count n,
             std::byte* out) {
   const auto offset = static_cast<size_t>(first * element.size());
@@ -35,7 +35,7 @@ void gather(const dt::Datatype& element, const Buffer& from, Count first, Count 
 
 }  // namespace
 
-// The reverse, of what has come.
+// The reverse, for data that have come.
 void deposit(const Pending& pending, uint64_t offset,
              std::span<const std::byte> data) noexcept {
   const dt::Datatype* const element = pending.element;
@@ -76,7 +76,7 @@ RemoteAccess::TypeUse::TypeUse(RemoteAccess& access, const dt::Datatype& type,
     known_->by_process[static_cast<size_t>(process)] = true;
     Packet told = access.packet(Verb::kType, target);
     told.type = known_->number;
-    // Under the lock: who finds the type known sends after this.
+    // Under the lock: a caller that finds the type known sends after this.
     access.port_.send(process, told, layout);
   }
   number_ = known_->number;
@@ -154,7 +154,7 @@ void RemoteAccess::put(const Spot& spot, const Buffer& origin,
       dt::pack(origin.base, *origin.type, origin.count, part.offset, out, n);
     });
   }
-  // After it was sent: a flush of another thread that comes before does not count for it.
+  // After it was sent: a flush of another thread that comes before does not cover it.
   state(spot.target).is_dirty.store(true, std::memory_order_relaxed);
 }
 

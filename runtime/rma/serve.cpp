@@ -1,6 +1,7 @@
-// What other processes want of the members of this one, done by whoever takes it from the net.
+// Serves the requests of other processes to the members of this
+// one, on the thread that takes them from the net.
 //
-// Nothing here waits: locks that are held are queued for, answers need no room.
+// Nothing here waits: a lock that is held is queued for, answers need no room.
 
 #include <algorithm>
 #include <utility>
@@ -13,18 +14,18 @@
 
 namespace mpc::rma {
 
-// A put, a get or an accumulate, found in its target's memory.
+// A put, a get or an accumulate, located in its target's memory.
 struct Port::Operation {
   int from;
   const Packet& packet;
   std::span<const std::byte> data;
-  char* at;  // the displacement
+  char* at;  // the address of the displacement
   const dt::Datatype& type;
 };
 
 namespace {
 
-// The reply to a packet that wants data.
+// The reply to a packet that requests data.
 Packet reply_to(const Packet& packet) noexcept {
   Packet reply;
   reply.verb = Verb::kData;
@@ -36,7 +37,7 @@ Packet reply_to(const Packet& packet) noexcept {
   return reply;
 }
 
-// A member of another process in the queue of a lock; ends when it has it.
+// A member of another process in the queue of a lock; destroyed when it has the lock.
 class RemoteWaiter final : public LockWaiter {
  public:
   RemoteWaiter(Port& port, int process, const Packet& packet,
@@ -79,13 +80,13 @@ void Port::serve(int from, const Packet& packet, std::span<const std::byte> data
     case Verb::kDropType:
       link(from).types.erase(packet.type);
       return;
-    case Verb::kFlush:  // all that came before it has been done
+    case Verb::kFlush:  // everything that came before it has been done
       return answer(from, packet.ticket);
     default:
       break;
   }
   std::shared_ptr<WindowShare> share = find_window(packet.window);
-  // All members have freed it, and who told this did not wait for it: an unlock.
+  // All members have freed it, and the sender of this did not wait for it: an unlock.
   if (share == nullptr) return;
   Target& target = share->target(packet.target);
   switch (packet.verb) {
@@ -124,7 +125,7 @@ void Port::lock(int from, const Packet& packet, std::shared_ptr<WindowShare> sha
   if (lock.try_lock(packet.lock, packet.origin)) return answer(from, packet.ticket);
   auto waiter = std::make_unique<RemoteWaiter>(*this, from, packet, std::move(share));
   if (lock.lock_or_queue(*waiter)) return answer(from, packet.ticket);
-  (void)waiter.release();  // granted() ends it
+  (void)waiter.release();  // granted() destroys it
 }
 
 void Port::serve_operation(const Operation& op) {

@@ -1,9 +1,9 @@
 #pragma once
-// Target: one member's part of a window, as the others reach it.
+// Target: one member's part of a window, as the others access it.
 //
 // Role:      its memory, its lock, what it has exposed; on cache lines of its own.
 // Users:     runtime/rma, mpi/objects, mpi/rma.
-// Threads:   the memory is constant after the window was made; the rest says it itself.
+// Threads:   the memory is constant after the window is created; for the others see each.
 // See also:  runtime/rma/window_share.h (all of them), docs/design/0026-windows.md.
 
 #include <atomic>
@@ -32,36 +32,37 @@ struct Memory {
   bool is_dynamic() const noexcept {
     return place == Place::kDynamic || place == Place::kFarDynamic;
   }
-  // Of another process. Memory that several processes have mapped is here in each of them.
+  // Does it belong to another process? Memory that several processes
+  // have mapped is here in each of them.
   bool is_far() const noexcept { return place >= Place::kFar; }
 };
 
-// kFar: it fits as far as can be known here, and has no address here.
+// kFar: it fits as far as this process can know, and has no address here.
 enum class Fit : uint8_t { kFits, kFar, kNegative, kBeyond, kNotAttached };
 
 struct alignas(64) Target {
   explicit Target(int members) noexcept : posts(members) {}
 
-  // Where displacement `disp` is, and whether `count` of `type` there are in the memory.
+  // The address of displacement `disp`, and whether `count` of `type` there are inside the memory.
   Fit find(Count disp, const dt::Datatype& type, Count count, char** out) {
     if (memory.place == Place::kHere) [[likely]]
       return find_here(disp, type, count, out);
     return find_elsewhere(disp, type, count, out);
   }
-  // One origin's MPI_Win_complete. Caller: any, with what it has written to the memory done.
+  // Counts one origin's MPI_Win_complete. Caller: any, after its writes to the memory are done.
   void note_completed() noexcept;
 
   Memory memory;
 
   alignas(64) TargetLock lock;
 
-  // MPI_Win_post ... MPI_Win_wait. Numbers only grow: of origins that have completed, and of those
-  // that all posts together have waited for.
+  // MPI_Win_post ... MPI_Win_wait. Both numbers only grow: the origins that have completed, and
+  // those that all posts together have waited for.
   alignas(64) std::atomic<uint64_t> completed{0};
   std::atomic<uint64_t> expected{0};
   msg::Sleeper exposure;  // the member waits for `completed`
 
-  alignas(64) PostBoard posts;  // of others, for this member
+  alignas(64) PostBoard posts;  // posts of other members for this one
   Regions regions;
 
  private:

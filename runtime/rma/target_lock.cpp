@@ -25,7 +25,8 @@ bool TargetLock::try_lock(LockType type, int rank) noexcept {
   return false;
 }
 
-// With the mutex, and the bit of the queue set: holders may go meanwhile, nobody may come.
+// Called with the mutex, and the bit of the queue set: holders
+// may release meanwhile, none may enter.
 void TargetLock::hold_queued(LockType type, int rank) noexcept {
   if (type == LockType::kExclusive) {
     word_.fetch_or(kExclusive, std::memory_order_acq_rel);
@@ -37,8 +38,8 @@ void TargetLock::hold_queued(LockType type, int rank) noexcept {
 
 bool TargetLock::lock_or_queue(LockWaiter& waiter) noexcept {
   const Locked inside(mutex_);
-  // acq_rel pairs with unlock(). From here on holders that go come to hand_over(), and wait there for
-  // the mutex.
+  // acq_rel pairs with unlock(). From here on holders that release
+  // call hand_over(), and wait there for the mutex.
   const uint64_t word = word_.fetch_or(kQueue, std::memory_order_acq_rel);
   const bool may_pass = waiter.type == LockType::kJoin;
   if ((first_ == nullptr || may_pass) && may_enter(word, waiter.type)) {
@@ -58,7 +59,7 @@ bool TargetLock::lock_or_queue(LockWaiter& waiter) noexcept {
 
 void TargetLock::unlock(LockType type) noexcept {
   if (type == LockType::kShared) {
-    // acq_rel: the last one hands over what all of them wrote.
+    // acq_rel: the last one hands on what all of them wrote.
     const uint64_t word = word_.fetch_sub(kShare, std::memory_order_acq_rel);
     if ((word & kQueue) != 0 && word / kShare == 1) [[unlikely]]
       hand_over();
@@ -75,7 +76,7 @@ void TargetLock::hand_over() noexcept {
   LockWaiter** end = &granted;
   {
     const Locked inside(mutex_);
-    // acquire pairs with unlock(): the next holder sees what the last ones wrote.
+    // Acquire pairs with unlock(): the next holder sees what the last ones wrote.
     while (first_ != nullptr &&
            may_enter(word_.load(std::memory_order_acquire), first_->type)) {
       LockWaiter* const next = first_;
@@ -88,7 +89,7 @@ void TargetLock::hand_over() noexcept {
     if (first_ == nullptr) word_.fetch_and(~kQueue, std::memory_order_relaxed);
   }
   while (granted != nullptr) {
-    LockWaiter* const next = granted->next;  // it may end in the call
+    LockWaiter* const next = granted->next;  // it may be destroyed in the call
     granted->granted();
     granted = next;
   }
@@ -96,9 +97,9 @@ void TargetLock::hand_over() noexcept {
 
 namespace {
 
-// On the stack of who waits. A user-level thread outlives the job's ranks, so its object may end
-// before it is unparked, and a late unpark is one permit too many; a kernel thread may end after its
-// wait, so it stays until it has been unparked.
+// On the waiter's stack. A user-level thread outlives the job's ranks, so its object may be
+// destroyed before the thread is unparked, and a late unpark is just one permit too many. A kernel
+// thread may exit after its wait, so the object exists until the thread has been unparked.
 class ExecutionWaiter final : public LockWaiter {
  public:
   using LockWaiter::LockWaiter;
@@ -106,7 +107,7 @@ class ExecutionWaiter final : public LockWaiter {
   void granted() noexcept override {
     sched::Execution& execution = execution_;
     const bool is_ult = execution.is_ult();
-    // release: what hand_over() has acquired; pairs with is_granted() and wait_for_end().
+    // Release: what hand_over() has acquired; pairs with is_granted() and wait_for_end().
     state_.store(is_ult ? kOver : kGranted, std::memory_order_release);
     if (is_ult) return sched::unpark_at_origin(execution);
     execution.unpark();
@@ -132,7 +133,7 @@ void TargetLock::lock(job::Rank& self, LockType type, int rank,
   if (try_lock(type, rank)) return;
   ExecutionWaiter waiter(type, rank);
   if (lock_or_queue(waiter)) return;
-  // Who grants it always unparks: nothing is to be armed.
+  // The thread that grants it always unparks: nothing has to be armed.
   msg::wait_for(self,
                 {[](void* w) { return static_cast<ExecutionWaiter*>(w)->is_granted(); },
                  [](void*, sched::Execution&) {}, [](void*) {}, &waiter},

@@ -18,7 +18,7 @@ constexpr Count kPageBytes = 4096;
 
 SharedPages::SharedPages(size_t bytes) noexcept : bytes_(bytes) {
   if (bytes == 0) return;
-  // Each member's part becomes memory of its own node when the member touches it.
+  // Each member's part is allocated on the member's own node when the member touches it.
   void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages != MAP_FAILED) base_ = static_cast<char*>(pages);
@@ -26,12 +26,12 @@ SharedPages::SharedPages(size_t bytes) noexcept : bytes_(bytes) {
 
 SharedPages::SharedPages(size_t bytes, SharedFile::Name file) noexcept : bytes_(bytes) {
   if (bytes == 0) return;
-  const sched::AsNobody nobody;  // files of a rank have names and numbers of its own
+  const sched::AsNobody nobody;  // a rank's files have names and numbers of its own
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", file.process, file.descriptor);
   const int descriptor = ::open(path, O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return;
-  // All processes say the same length.
+  // All processes give the same length.
   void* pages = MAP_FAILED;
   if (::ftruncate(descriptor, static_cast<off_t>(bytes)) == 0)
     pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -93,9 +93,9 @@ bool WindowShare::allocate(bool is_apart, const SharedFile::Name* file) {
   if (!pages->is_there()) return false;
   char* at = pages->base();
   for (const auto& target : targets_) {
-    // Who has no memory has no address either, as programs expect.
+    // A member without memory has no address either, as programs expect.
     target->memory.base = target->memory.bytes > 0 ? at : nullptr;
-    target->memory.place = Place::kHere;  // mapped, whoever's it is
+    target->memory.place = Place::kHere;  // mapped, whichever process owns it
     at += target->memory.bytes;
     if (!is_apart) continue;
     const auto address = reinterpret_cast<uintptr_t>(at);

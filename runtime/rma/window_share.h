@@ -1,15 +1,15 @@
 #pragma once
-// WindowShare: what the members of one window have in common in this process.
+// WindowShare: the data that the members of one window share in this process.
 //
 // Role:      a Target for each member; the memory of MPI_Win_allocate_shared.
 // Users:     runtime/rma, mpi/objects, mpi/rma.
-// Threads:   made by one member for all (a meeting); then the targets say it themselves. It lives until
+// Threads:   created by one member for all (a meeting); for the targets see there. It lives until
 //            all members have freed the window.
 // See also:  docs/design/0026-windows.md.
 //
-// A window that spans processes has a share in each of them, with a Target for every member. Those of
-// members elsewhere know size and unit of the memory, no more: operations on them are packets
-// (runtime/rma/remote_access.h), as are locks, posts and completes, which their own process keeps.
+// A window that spans processes has a share in each of them, with a Target for every member. A
+// Target of a member elsewhere knows only size and unit of the memory: operations on it are packets
+// (runtime/rma/remote_access.h), as are locks, posts and completes, which its own process handles.
 
 #include <memory>
 #include <span>
@@ -20,7 +20,7 @@
 
 namespace mpc::rma {
 
-// Memory without a name that processes of a host map: who has made it tells the others where it is.
+// Memory without a name that processes of a host map: its creator tells the others how to find it.
 class SharedFile {
  public:
   SharedFile() noexcept = default;
@@ -42,9 +42,9 @@ class SharedFile {
 // Pages for all members of a window.
 class SharedPages {
  public:
-  // Null bytes: nothing is mapped. `is_there` tells whether there was memory.
+  // Zero bytes: nothing is mapped. `is_there` says whether there was memory.
   explicit SharedPages(size_t bytes) noexcept;
-  // Those of a file, which becomes as long as that.
+  // Maps a file, which gets that length.
   SharedPages(size_t bytes, SharedFile::Name file) noexcept;
   ~SharedPages();
   SharedPages(const SharedPages&) = delete;
@@ -56,7 +56,7 @@ class SharedPages {
   char* base_ = nullptr;
 };
 
-// What a window that spans processes has.
+// Additional data of a window that spans processes.
 struct Span {
   uint64_t window = 0;       // Port::new_window() of one of the processes
   int here = 0;              // the process whose share it is
@@ -72,20 +72,21 @@ class WindowShare {
   int size() const noexcept { return static_cast<int>(targets_.size()); }
   Target& target(int member) noexcept { return *targets_[static_cast<size_t>(member)]; }
 
-  // The members live in several processes; `at_end` is called when the share goes.
+  // The members live in several processes; `at_end` is called when the share is destroyed.
   // Caller: before it is used, once.
   using AtEnd = void (*)(const Span& span) noexcept;
   void set_span(Span extent, AtEnd at_end);
-  // Null: they live in one.
+  // Null: all members live in one process.
   const Span* span() const noexcept { return span_.get(); }
   bool is_elsewhere(int member) const noexcept {
     return span_ != nullptr &&
            span_->process[static_cast<size_t>(member)] != span_->here;
   }
 
-  // One piece of memory for all members: target(m).memory.bytes of each, one after another, or, if
-  // `is_apart`, each from a page of its own on. False: there is not so much memory.
-  // `file`: of several processes, which all map it; null: there is one process.
+  // Allocates one piece of memory for all members: target(m).memory.bytes
+  // of each, one after another, or, if
+  // `is_apart`, each beginning on its own page. False: there is not so much memory.
+  // `file`: for several processes, which all map it; null: there is one process.
   bool allocate(bool is_apart, const SharedFile::Name* file = nullptr);
 
  private:

@@ -17,9 +17,9 @@ struct Recorded {
   Writer writer;
 };
 
-// A rank's tracks stand together: its main execution, its progress thread. Other threads of
-// ranks come behind all of them. The idle loops of workers (which run tasks) are seen on their
-// cores only.
+// A rank's tracks are next to each other: its main execution, its progress thread. Other threads of
+// ranks come after all of them. The idle loops of workers (which run tasks) are shown only on their
+// cores.
 constexpr int kTracksPerRank = 2;
 
 // Kernel threads that were about to take a chunk when recording stopped.
@@ -32,7 +32,7 @@ const char* name_of(const Event& event) noexcept {
 
 bool is(const char* a, const char* b) noexcept { return std::strcmp(a, b) == 0; }
 
-// The value by which a send and its copy are known as one; 0: none.
+// The value that connects a send with its copy; 0: none.
 uint64_t flow_of(const Event& event) noexcept {
   const char* last = event.site->values[kMaxValues - 1];
   return last != nullptr && is(last, "flow") ? event.values[kMaxValues - 1] : 0;
@@ -44,7 +44,7 @@ class JsonWriter {
       : out_(descriptor),
         job_(job),
         events_(events),
-        // Numbered by chunks, of which some may not have their first event yet.
+        // Indexed by chunks, some of which may not have their first event yet.
         writers_(detail::chunk_count() + kLateWriters),
         cores_(job.cores.size()),
         flights_(events),
@@ -59,8 +59,8 @@ class JsonWriter {
     bool is_idle_loop;
   };
   struct CoreState {
-    uint32_t depth;   // open slices, the one of who runs included
-    uint32_t writer;  // who runs, plus 1
+    uint32_t depth;   // open slices, including that of the running execution
+    uint32_t writer;  // the running one, plus 1
   };
 
   bool has_memory() noexcept {
@@ -79,7 +79,7 @@ class JsonWriter {
   void close_all() noexcept;
 
   // {"name":...,"ph":...,"ts":...,"pid":...,"tid":... without the end.
-  // Those of one process of several are apart.
+  // Different for each of several processes.
   int pid(int kind) const noexcept { return kind + kPidsPerProcess * job_.process; }
   Output& flight_id(uint64_t number) noexcept;
   Output& open(std::string_view event_name, const char* phase, uint64_t time_ns,
@@ -227,7 +227,7 @@ void JsonWriter::begin(const Recorded& recorded, int kind, int tid) noexcept {
   out_ << "}";
 }
 
-// Somebody else runs on a core: ends what is open there.
+// Another execution runs on a core: ends the slices that are open there.
 void JsonWriter::run(const Recorded& recorded) noexcept {
   const Event& event = *recorded.event;
   if (!has_core(event)) return;
@@ -262,7 +262,7 @@ void JsonWriter::span(const Recorded& recorded) noexcept {
   }
 }
 
-// Viewers join what has the same id, in whatever process.
+// Viewers join events with the same id, in any process.
 Output& JsonWriter::flight_id(uint64_t number) noexcept {
   out_ << "\"id\":\"";
   if (job_.processes > 1) out_ << job_.process << ":";
@@ -285,8 +285,8 @@ void JsonWriter::flight(const Recorded& recorded) noexcept {
   out_ << "}";
 }
 
-// An arrow from the moment of a send to the copy of its data. What has the upper bit is known to both
-// processes; the other end may be in another file.
+// An arrow from the moment of a send to the copy of its data. A number with the upper bit set is
+// known to both processes; the other end may be in another file.
 void JsonWriter::flow(const Recorded& recorded, bool is_begin) noexcept {
   const Event& event = *recorded.event;
   const uint64_t send = flow_of(event);
@@ -354,7 +354,7 @@ void JsonWriter::collect() noexcept {
     if (count_ < events_.size() && writer.number < writers_.size())
       events_[count_++] = {&event, writer};
   });
-  // Those of one execution stand in their order, so that equal times do not exchange them.
+  // Events of one execution keep their order, even if their times are equal.
   std::sort(events_.begin(), events_.begin() + count_,
             [](const Recorded& a, const Recorded& b) {
               return a.event->time_ns != b.event->time_ns

@@ -13,7 +13,7 @@ namespace mpc::trace {
 
 // The process numbers under which viewers group the tracks.
 inline constexpr int kCores = 1, kRanks = 2;
-// A job of several processes has both of each.
+// A job of several processes has both for each process.
 inline constexpr int kPidsPerProcess = 2;
 
 // Returns 0 or an errno. Uses no malloc.

@@ -14,12 +14,13 @@
 namespace mpc::trace {
 namespace {
 
-// As json.cpp writes them: the head is the first line, each event has a line, the end is the last.
+// The format of json.cpp: the head is the first line, each
+// event has a line, the end is the last line.
 constexpr std::string_view kEvents = "\"traceEvents\":[";
 constexpr std::string_view kEnd = "]}";
 
 uint64_t number_behind(std::string_view head, std::string_view name) {
-  const size_t at = head.rfind(name);  // the program's name is before all numbers
+  const size_t at = head.rfind(name);  // the program's name comes before all numbers
   uint64_t value = 0;
   if (at != std::string_view::npos)
     std::from_chars(head.data() + at + name.size(), head.data() + head.size(), value);
@@ -54,7 +55,7 @@ struct Head {
 
 std::string reason() { return std::strerror(errno != 0 ? errno : EIO); }
 
-// Copies the events of one part; `is_first`: there is none before them.
+// Copies the events of one part; `is_first`: there are none before them.
 std::string copy_events(std::ifstream& in, std::ofstream& out, bool& is_first) {
   std::string line;
   if (!std::getline(in, line) || line != kEvents) return "it is no trace";

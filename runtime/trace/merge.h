@@ -1,18 +1,18 @@
 #pragma once
-// Merge: the traces of the processes of a job as one file.
+// Merge: joins the traces of the processes of a job into one file.
 //
 // Role:      the last step of `mpcrun -p N --trace FILE`: their tracks, numbers and times fit together
-//            already, so events are only put behind each other.
+//            already, so the events are only concatenated.
 // Users:     runtime/job (node_job_records.cpp).
 // Threads:   one, when all parts are written.
-// See also:  runtime/trace/json.cpp (who writes the parts), docs/tracing.md.
+// See also:  runtime/trace/json.cpp (writes the parts), docs/tracing.md.
 
 #include <string>
 #include <vector>
 
 namespace mpc::trace {
 
-// Removes the parts when the file is whole. Returns what went wrong, or "": then they are kept.
+// Removes the parts when the file is complete. Returns what went wrong, or "": then they are kept.
 std::string merge(const std::vector<std::string>& parts, const std::string& path);
 
 }  // namespace mpc::trace

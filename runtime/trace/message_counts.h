@@ -1,7 +1,7 @@
 #pragma once
 // MessageCounts: all messages between ranks, as a member of the head of a trace.
 //
-// Role:      what base/traffic.h has counted while the job ran, whatever became of the events.
+// Role:      the counts of base/traffic.h while the job ran, even if events were lost.
 // Users:     runtime/trace/json.cpp.
 // Threads:   one, when the job is over or ends.
 // See also:  docs/tracing.md (the file).

@@ -1,7 +1,7 @@
 #pragma once
-// Output: text into a file descriptor through a buffer, without allocation.
+// Output: writes text to a file descriptor through a buffer, without allocation.
 //
-// Role:      what runtime/trace/json.cpp writes with.
+// Role:      runtime/trace/json.cpp writes with it.
 // Users:     runtime/trace.
 // Threads:   one.
 // See also:  runtime/trace/pages.h for why there is no malloc here.

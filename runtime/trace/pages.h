@@ -1,7 +1,7 @@
 #pragma once
 // Pages: arrays that do not come from malloc.
 //
-// Role:      the trace is written at the end of a job, also when a rank has crashed inside of
+// Role:      the trace is written at the end of a job, also when a rank has crashed inside
 //            malloc; so its writer takes memory from the system.
 // Users:     runtime/trace.
 // Threads:   one.
@@ -14,7 +14,7 @@
 
 namespace mpc::trace {
 
-// Zeroed, of trivial elements. size() is 0 if there is no memory.
+// Zeroed, for trivial elements. size() is 0 if there is no memory.
 template <class T>
 class Pages {
  public:
@@ -43,8 +43,8 @@ class Pages {
   size_t size_;
 };
 
-// From keys other than 0 to values; grows never: room for `count` keys in all, ever. Removing
-// sets the value to 0, which is as good as absent.
+// Maps keys other than 0 to values; never grows: room for `count` keys in all, ever. Removing
+// sets the value to 0, which counts as absent.
 class Table {
  public:
   explicit Table(size_t count) noexcept : slots_(power_above(2 * count)) {}

@@ -64,7 +64,7 @@ bool TraceFile::write() noexcept {
   stop();
   int error = write_json(descriptor, *g_job);
   if (::close(descriptor) != 0 && error == 0)
-    error = errno;  // a quota may tell only now
+    error = errno;  // a quota may report an error only now
   if (error != 0)
     say("mpcrun: --trace {}: {}; the file is not complete\n", g_path->c_str(),
         ::strerrordesc_np(error));

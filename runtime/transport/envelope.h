@@ -1,7 +1,7 @@
 #pragma once
-// Envelope: what stands in front of a message that crosses processes, and its form in bytes.
+// Envelope: the head of a message that crosses processes, and its form in bytes.
 //
-// Role:      all that the other process learns of a message: numbers, never an address.
+// Role:      everything that the other process learns about a message: numbers, never an address.
 // Users:     runtime/message fills and reads it; a net carries it.
 // Threads:   plain data.
 // See also:  runtime/transport/net.h, docs/design/0019-virtual-processes.md.
@@ -15,7 +15,7 @@ namespace mpc::transport {
 enum class PacketKind : uint8_t {
   // In the order of `sequence`:
   kEager,      // the message
-  kEagerSync,  // the same, of a sender that waits for kAck
+  kEagerSync,  // the same, from a sender that waits for kAck
   kOffer,  // a message that stays with its sender until the receiver fetches or refuses it
   kWithdraw,  // take message `id` back if no receive has matched it; answered by kWithdrawn
   kForget,  // the same when the sender has ended: no answer
@@ -23,7 +23,8 @@ enum class PacketKind : uint8_t {
   kAck,        // message `id` has met its receive
   kWithdrawn,  // the answer: `flag` says that it was taken back
   kCredit,     // nothing but `credit`
-  kControl,  // of the process, for no rank; with an order of its own: message/control_end.h
+  // For the process, not for a rank; with an order of its own: message/control_end.h.
+  kControl,
 };
 inline constexpr PacketKind kLastKindInOrder = PacketKind::kForget;
 inline constexpr uint8_t kLastPacketKind = static_cast<uint8_t>(PacketKind::kControl);
@@ -33,13 +34,13 @@ struct Envelope {
   uint32_t context = 0;
   int32_t source = 0;  // the sender's rank in the communicator
   int32_t tag = 0;
-  uint32_t sequence = 0;  // among what this process has sent to that one
+  uint32_t sequence = 0;  // numbers the messages from this process to that one
   PacketKind kind{};
   bool flag = false;
-  uint16_t lane = 0;   // of several that are in order each; only 0 is in use
+  uint16_t lane = 0;   // several lanes are ordered independently; only 0 is in use
   uint64_t id = 0;     // of the message: the sender's process never uses it again
   uint64_t bytes = 0;  // length of the message
-  // So much of its memory the rank `from_world` gives back to the process that this goes to; see
+  // How much of its memory the rank `from_world` gives back to the process that receives this; see
   // runtime/message/credit.h.
   uint32_t credit = 0;
   uint32_t from_world = 0;  // the rank that has sent this, or whose answer it is
@@ -58,7 +59,7 @@ inline void encode(const Envelope& e, char* out) noexcept {
   put(e.id), put(e.bytes), put(e.credit), put(e.from_world);
 }
 
-// False: no envelope of ours.
+// False: it is no envelope of ours.
 inline bool decode(const char* in, size_t bytes, Envelope* e) noexcept {
   if (bytes < kEnvelopeBytes) return false;
   const auto get = [&in](auto& value) {

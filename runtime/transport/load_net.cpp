@@ -16,7 +16,7 @@
 namespace mpc::transport {
 namespace {
 
-constexpr char kLibrary[] = "/mpc/libmpc-net-ucx.so";  // beside libmpi_abi
+constexpr char kLibrary[] = "/mpc/libmpc-net-ucx.so";  // next to libmpi_abi
 
 StringSetting library_setting{
     "net.module", "",
@@ -35,17 +35,18 @@ bool has_rdma() {
   return is_found;
 }
 
-// Each network's pieces are to have room for a message that is posted, beside what UCX and the module
-// put there. UCX's own lengths are some 8 KiB with all that, so that a message of 8192 bytes would be
-// two pieces. A process has some hundred of them at a time for each network.
+// Each network's pieces should have room for a posted message in addition to what UCX and the
+// module put there. UCX's own lengths are some 8 KiB including all that, so a message of 8192 bytes
+// would need two pieces. A process has some hundred of them at a time for each network.
 std::string piece_bytes(size_t eager_bytes) {
   constexpr size_t kDefault = 8192, kMost = 64 << 10, kBeside = 256;
   return std::to_string(std::min(eager_bytes != 0 ? eager_bytes : kDefault, kMost) +
                         kBeside);
 }
 
-// What UCX is to be told before it is loaded, for its constructors install signal handlers and
-// write over the first instructions of mmap(). What the user has set stays; ranks see none of it.
+// Settings that UCX must see before it is loaded, because its constructors
+// install signal handlers and write over the first instructions of mmap().
+// The user's own values stay; ranks see none of this.
 class Environment {
  public:
   Environment(size_t eager_bytes, const std::string& interfaces) {
@@ -53,12 +54,12 @@ class Environment {
     for (const char* name : {"UCX_POSIX_SEG_SIZE", "UCX_SYSV_SEG_SIZE",
                              "UCX_SELF_SEG_SIZE", "UCX_TCP_TX_SEG_SIZE"})
       set(name, piece.c_str());
-    set("UCX_HANDLE_ERRORS", "none");  // crashes are runtime/job/crash.h's
+    set("UCX_HANDLE_ERRORS", "none");  // runtime/job/crash.h handles crashes
     set("UCX_ERROR_SIGNALS", "");
     set("UCX_DEBUG_SIGNO", "0");
     if (has_rdma()) return;
     set("UCX_MEM_EVENTS", "n");
-    // UCX would try what leads nowhere, too (docker0 has the same address on all hosts).
+    // UCX would also try interfaces that lead nowhere (docker0 has the same address on all hosts).
     if (!interfaces.empty()) set("UCX_NET_DEVICES", interfaces.c_str());
   }
   ~Environment() {
@@ -110,7 +111,7 @@ Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   if (::access(path.c_str(), F_OK) != 0) return missing(path);
   const Environment environment(config.eager_bytes, config.interfaces);
   const WithoutSignals during;
-  // It stays: its threads may run until the end of the process.
+  // Never unloaded: its threads may run until the end of the process.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) return unloadable(path);
   const auto open_net = reinterpret_cast<OpenNet>(::dlsym(library, kOpenNet));

@@ -1,20 +1,20 @@
 #pragma once
 // load_net: opens the network between the processes of a job.
 //
-// Role:      finds libmpc-net-ucx.so beside libmpi_abi (lib/mpc, installed and in the build folder),
-//            loads it such that it leaves signals, mmap and the environment of the ranks alone, and
-//            keeps from it which rank calls it. A job of one process never comes here.
-// Users:     whoever starts a process of a job that has several; tests/unit/transport.
+// Role:      finds libmpc-net-ucx.so next to libmpi_abi (lib/mpc, installed and in the build
+//            folder), loads it such that it does not touch signals, mmap and the environment of the
+//            ranks, and hides from it which rank calls it. A job of one process never calls this.
+// Users:     code that starts a process of a job that has several; tests/unit/transport.
 // Threads:   one thread, before ranks run.
 // See also:  runtime/transport/net_module.h, docs/design/0021-ucx.md.
 //
 // Order at the start of a process:
-//   load_net()                  before any program is loaded: a library that is there already is
+//   load_net()                  before any program is loaded: a library that is already loaded is
 //                               not made private to ranks
-//   module->address()           to all other processes
-//   module->connect(peers, r)   with what they have told
+//   module->address()           sent to all other processes
+//   module->connect(peers, r)   with the addresses that they have sent
 //   ranks run; module->events() is polled, module->net() is called
-//   delete                      when no rank runs and all processes have said that they are done
+//   delete                      when no rank runs and all processes say that they have finished
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Net: what carries messages between the processes of a job.
+// Net: carries messages between the processes of a job.
 //
 // Role:      the interface between matching, which knows ranks, communicators and tags, and a
 //            network, which knows processes and bytes. An implementation is one class: a module
@@ -14,8 +14,8 @@
 //                           <-------------  fetch(bulk, Target)  or refuse(bulk)
 //   done(kDone|kRefused)    ------------->  done(kDone)
 //
-// Order: none. What is posted to one process may come there in any order: numbers in the
-// envelopes restore it. Nothing is lost, nothing comes twice.
+// Order: none. Messages posted to one process may arrive there in any order: numbers in the
+// envelopes restore it. Nothing is lost, nothing arrives twice.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,18 +25,18 @@
 
 namespace mpc::transport {
 
-// An offer, as the receiver of it names it to its net. 0: none.
+// An offer, as its receiver names it to its net. 0: none.
 using Bulk = uint64_t;
 
-// What is sent. The net reads it until the call returns (post), or until done() (offer).
+// The data to send. The net reads them until the call returns (post), or until done() (offer).
 struct Source {
-  const void* data = nullptr;  // contiguous, or what `pack` knows it by
+  const void* data = nullptr;  // contiguous, or an object that `pack` knows
   size_t bytes = 0;
   // Writes bytes [offset, offset + n) of the packed message. Null: contiguous.
   void (*pack)(const void* data, size_t offset, void* out, size_t n) noexcept = nullptr;
 };
 
-// What is filled, until done().
+// The memory to fill, until done().
 struct Target {
   void* data = nullptr;
   size_t bytes = 0;  // as the message has
@@ -45,20 +45,20 @@ struct Target {
 };
 
 struct Limits {
-  size_t eager_bytes;  // the longest message that post() takes
+  size_t eager_bytes;  // the longest message that post() accepts
 };
 
-// What a process does with what arrives. Implemented by runtime/message.
+// What a process does with arriving messages. Implemented by runtime/message.
 // Caller of both: the net; never two at a time for one process and lane.
 class Receiver {
  public:
-  // False: not now, the net keeps it and offers it again, others first or not. The data are the
-  // net's and are gone afterwards.
+  // False: not now; the net stores it and offers it again, perhaps after others. The data belong to
+  // the net and are invalid afterwards.
   // The net may hold a lock of its own: take() calls no function of the net, and waits for no lock
-  // that somebody holds who calls one. What follows from it is done in finish().
+  // whose holder may call one. What follows from it is done in finish().
   virtual bool take(int from, const Envelope& envelope, const void* data, size_t bytes,
                     Bulk bulk) noexcept = 0;
-  // After one take() or several; the net holds no lock. False: call it again soon.
+  // Called after one or several take(); the net holds no lock. False: call it again soon.
   virtual bool finish() noexcept = 0;
 
  protected:
@@ -66,7 +66,7 @@ class Receiver {
 };
 
 // One process's end of the network.
-// Caller of all: any execution, a Completion, Receiver::finish(); no lock of a mailbox held.
+// Caller of all: any execution, a Completion, Receiver::finish(); no lock of a mailbox is held.
 // Switches: no.
 class Net {
  public:
@@ -76,15 +76,15 @@ class Net {
   // Ownership: the data are the caller's again when it returns.
   virtual void post(int peer, const Envelope& envelope,
                     const Source& source) noexcept = 0;
-  // Ownership: data and completion are the net's until done() or forget().
+  // Ownership: data and completion belong to the net until done() or forget().
   virtual void offer(int peer, const Envelope& envelope, const Source& source,
                      Completion& completion) noexcept = 0;
-  // One of them for each offer, once; none if the process has ended.
+  // Call one of these for each offer, once; none if the process has ended.
   virtual void fetch(int peer, Bulk bulk, const Target& target,
                      Completion& completion) noexcept = 0;
   virtual void refuse(int peer, Bulk bulk) noexcept = 0;
-  // Of an offer or a fetch whose memory is about to go: when it returns the net touches
-  // neither data nor completion again. A fetch of such an offer ends with kGone. It waits for a
+  // For an offer or a fetch whose memory is about to be freed: when it returns the net touches
+  // neither data nor completion again. A fetch of such an offer ends with kGone. Waits for a
   // done() that is just running. Caller: not from a done().
   virtual void forget(Completion& completion) noexcept = 0;
 };

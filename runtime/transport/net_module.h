@@ -17,7 +17,7 @@
 
 namespace mpc::transport {
 
-// How a process is reached: bytes that only the module understands.
+// The address of a process: bytes that only the module understands.
 using NetAddress = std::vector<std::byte>;
 
 struct NetPeer {
@@ -25,44 +25,48 @@ struct NetPeer {
   bool is_same_host = false;
 };
 
-// Something of the network is broken, and messages to or from process `peer` may be lost (-1: not
-// known whose). `problem`: one line. What follows from it is decided by whoever opened the network.
-// Caller: who polls, without locks. Must not wait for the net.
+// Part of the network is broken, and messages to or from process `peer` may be lost (-1: unknown
+// peer). `problem`: one line. The code that opened the network decides what follows from it.
+// Caller: the thread that polls, without locks. Must not wait for the net.
 using NetReport = void (*)(void* context, int peer, const char* problem) noexcept;
 
 struct NetConfig {
-  int process = 0;  // this one
+  int process = 0;  // the own process
   int processes = 1;
   size_t eager_bytes = 0;      // the longest message that should be posted
-  NetReport report = nullptr;  // null: nobody wants to know
+  NetReport report = nullptr;  // null: failures are not reported
   void* report_context = nullptr;
-  std::string interfaces;  // "eth0,eth1", that lead to other hosts; empty: not known
+  // "eth0,eth1", those that lead to other hosts; empty: not known.
+  std::string interfaces;
 };
 
 class NetModule {
  public:
   // Ends the connections. Caller: no other call runs, no operation is under way.
   virtual ~NetModule() = default;
-  // To be told all other processes.
+  // Must be sent to all other processes.
   virtual const NetAddress& address() const noexcept = 0;
-  // All processes by their index, this one too (its address is not used). Connections may be
-  // made lazily. Caller: once, before ranks run; both receiver and module outlive each other's
-  // calls. Errors: kSystem.
+  // All processes by their index, including this one (whose address is not used). Connections may
+  // be established lazily. Caller: once, before ranks run; both receiver and module outlive each
+  // other's calls. Errors: kSystem.
   virtual Result<> connect(std::vector<NetPeer> peers, Receiver& receiver) = 0;
-  // Makes the connections with all other processes now: done() when each stands, in both directions, and nothing is
-  // left to be said for it. All processes do so, and poll until all are through. Caller: any, once, after
-  // connect(). Ownership: the completion is the module's until done(). Order: what is sent meanwhile goes as ever.
+  // Establishes the connections with all other processes now: done() when each
+  // is complete, in both directions, and no message about it remains to be
+  // sent. All processes call this, and poll until all have finished.
+  // Caller: any, once, after connect(). Ownership: the completion is the module's until done().
+  // Order: messages sent meanwhile are not affected.
   virtual void make_connections(Completion& completion) noexcept = 0;
-  // This process has ended, and the network may not notice for long: offers to it and fetches from it end
-  // with kGone, and nothing of it comes any more. Caller: any, after connect(); no other lock held.
+  // This process has ended, which the network may not notice for long: offers
+  // to it and fetches from it end with kGone, and its messages are ignored
+  // from now on. Caller: any, after connect(); no other lock held.
   virtual void lose(int peer) noexcept = 0;
   virtual Net& net() noexcept = 0;
   virtual sched::EventSource& events() noexcept = 0;
 };
 
-// What the library exports under this name. Null: *problem says why, in one line. It prints nothing,
-// installs no signal handler and leaves no thread that takes signals.
-// Caller: the main thread, before a program is loaded. Ownership: the caller's, to delete.
+// The library exports its function under this name. Null: *problem says why, in one line. It prints
+// nothing, installs no signal handler and leaves no thread that takes signals.
+// Caller: the main thread, before a program is loaded. Ownership: the caller must delete it.
 inline constexpr char kOpenNet[] = "mpc_open_net";
 using OpenNet = NetModule* (*)(const NetConfig& config, std::string* problem);
 

@@ -1,4 +1,4 @@
-// A process that is the whole job.
+// The Wireup of a process that is the whole job.
 #include "runtime/wireup/backends.h"
 
 namespace mpc::wireup {

@@ -16,17 +16,18 @@
 namespace mpc::wireup {
 
 std::unique_ptr<Wireup> alone();
-// What it has left in the environment: kLauncherVariable, kRanksVariable, kInterfacesVariable.
+// The values that it has left in the environment: kLauncherVariable,
+// kRanksVariable, kInterfacesVariable.
 struct FromLauncher {
   int socket = -1, console_memory = -1;
-  std::vector<int> ranks;  // of each process; empty: as many as they can have alike
+  std::vector<int> ranks;  // of each process; empty: as equal as possible
   std::string interfaces;
   bool goes_on = false;  // kGoesOnVariable
 };
 // Loads the library behind it. Errors: kSystem, kUnsupported.
 Result<std::unique_ptr<Wireup>> several(FromLauncher launcher);
-// Loads the library behind it. Alone, if the launcher has started one process only. A text only in
-// those that have to say it. Errors: kSystem, kUnsupported, kArg.
+// Loads the library behind it. Alone, if the launcher has started only one process. Only those
+// processes return a text that have to print it. Errors: kSystem, kUnsupported, kArg.
 Result<std::unique_ptr<Wireup>> guest(const Starter& starter,
                                       const Wireup::Terms& terms);
 

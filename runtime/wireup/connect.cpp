@@ -1,4 +1,4 @@
-// Which kind of Wireup: what started this process has left that in its environment.
+// Chooses the kind of Wireup by what the starter of this process has left in the environment.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ Result<std::unique_ptr<Wireup>> without_launcher(const Wireup::Terms& terms) {
   const Starter starter = find_starter();
   if (starter.kind == Starter::Kind::kNone) return alone();
   if (starter.kind == Starter::Kind::kPmix) return guest(starter, terms);
-  // Each of these processes would be a job of its own, and none would say so.
+  // Each of these processes would be a job of its own, and none would report it.
   return {Errc::kUnsupported, starter.is_first() ? refusal(starter) : ""};
 }
 

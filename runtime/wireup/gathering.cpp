@@ -23,15 +23,15 @@
 namespace mpc::wireup {
 namespace {
 
-// All processes have passed a fence of the launcher's before: what is missing now is the network.
+// All processes have passed a fence of the launcher's before: only the network can be missing now.
 constexpr int kAdmitSeconds = 30;
-// For an address that leads nowhere, and for somebody who connects and says nothing.
+// Limits for an address that leads nowhere, and for a peer that connects and sends nothing.
 constexpr int kAnswerSeconds = 3;
-// Who have not said who they are: the oldest one goes first.
+// Visitors that have not said who they are: the oldest one is dropped first.
 constexpr size_t kMostVisitors = 256;
-// A host that is gone is noticed after so long.
+// A dead host is noticed after this time.
 constexpr int kLostMs = 5000;
-// A report goes in one piece: larger than kMostTextBytes.
+// A report is sent in one piece: larger than kMostTextBytes.
 constexpr int kBufferBytes = 256 << 10;
 
 struct Hello {
@@ -58,7 +58,7 @@ void set_time_limit(int socket, int seconds) {
   set_option(socket, SOL_SOCKET, SO_SNDTIMEO, limit);
 }
 
-// From now on it waits without end, but for a host that does not answer any more.
+// From now on it waits without limit, except for a host that does not answer any more.
 void make_lasting(int socket) {
   set_time_limit(socket, 0);
   set_option(socket, SOL_SOCKET, SO_SNDBUF, kBufferBytes);
@@ -70,7 +70,7 @@ void make_lasting(int socket) {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-// This host's, as numbers; of the loopback interface only where there is no other.
+// This host's addresses, as numbers; those of the loopback interface only if there are no others.
 std::vector<std::string> own_addresses() {
   std::vector<std::string> out;
   ifaddrs* all = nullptr;
@@ -95,7 +95,7 @@ std::vector<std::string> own_addresses() {
   return out;
 }
 
-// Takes the socket; -1: it cannot listen at this address, of which `port` is a part.
+// Takes ownership of the socket; -1: it cannot listen at this address, of which `port` is a part.
 int listen_at(int socket, void* address, socklen_t bytes, const in_port_t& port,
               uint16_t* out) {
   auto* const at = static_cast<sockaddr*>(address);
@@ -109,7 +109,7 @@ int listen_at(int socket, void* address, socklen_t bytes, const in_port_t& port,
   return -1;
 }
 
-// Both: -1: none could be had.
+// Sockets for both; -1: neither could be opened.
 int listen_to_all(uint16_t* port) {
   const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket >= 0) set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);  // IPv4, too
@@ -135,7 +135,7 @@ int connect_to(const std::string& address, uint16_t port) {
     return -1;
   int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket >= 0) {
-    set_time_limit(socket, kAnswerSeconds);  // of connect(), too
+    set_time_limit(socket, kAnswerSeconds);  // for connect(), too
     if (::connect(socket, found->ai_addr, found->ai_addrlen) != 0) {
       ::close(socket);
       socket = -1;
@@ -149,14 +149,15 @@ bool receive(int socket, void* to, size_t bytes) {
   return ::recv(socket, to, bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes);
 }
 
-// Somebody else may listen there, or another job: only a process of this one answers so.
+// Another program may listen there, or another job: only a process of this job answers like this.
 bool is_welcome(int socket, const Hello& hello) {
   int32_t answer = -1;
   return ::send(socket, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello &&
          receive(socket, &answer, sizeof answer) && answer == hello.index;
 }
 
-// Of the socket's own end; an IPv4 address as four bytes, however the socket takes it.
+// The address of the socket's own end; an IPv4 address as four
+// bytes, in whatever form the socket has it.
 std::string address_of(const sockaddr* address) {
   if (address->sa_family == AF_INET) {
     const auto& four = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
@@ -213,14 +214,15 @@ Bytes Gathering::invitation() const {
   return {first, first + text.size()};
 }
 
-// Who has connected, and has not said yet who it is. Strangers may be among them: nobody waits for one.
+// A peer that has connected, and has not said yet who it
+// is. It may be a stranger: never wait for one.
 struct Gathering::Visitor {
   int socket = -1;
   Deadline end_ns = 0;
   Hello hello{};
-  size_t bytes = 0;  // of the hello
+  size_t bytes = 0;  // received of the hello
 
-  // False: it has gone, or has said all of it.
+  // False: it has closed the connection, or has sent everything.
   bool says_more() {
     const ssize_t came = ::recv(socket, reinterpret_cast<char*>(&hello) + bytes,
                                 sizeof hello - bytes, MSG_DONTWAIT);
@@ -230,7 +232,7 @@ struct Gathering::Visitor {
   }
 };
 
-// True: it is a process of the job, which has not been there yet.
+// True: it is a process of the job that has not been admitted before.
 bool Gathering::let_in(Visitor& visitor, std::vector<Member>& members) const {
   Hello& hello = visitor.hello;
   const bool is_ours = visitor.bytes == sizeof hello &&
@@ -249,12 +251,12 @@ bool Gathering::let_in(Visitor& visitor, std::vector<Member>& members) const {
   return true;
 }
 
-// How many processes have come meanwhile. Errors: kSystem.
+// Number of processes admitted meanwhile. Errors: kSystem.
 Result<int> Gathering::admit_some(std::list<Visitor>& visitors,
                                   std::vector<Member>& members, Deadline end_ns) const {
   std::vector<pollfd> wanted = {{listener_, POLLIN, 0}};
   for (const Visitor& visitor : visitors) wanted.push_back({visitor.socket, POLLIN, 0});
-  // The first one to come is the first whose time is over.
+  // The first visitor is the first whose time is over.
   const Deadline next_ns = visitors.empty() ? 0 : visitors.front().end_ns;
   if (::poll(wanted.data(), wanted.size(), ms_to_first({end_ns, next_ns})) < 0)
     return 0;

@@ -1,8 +1,9 @@
 #pragma once
-// Gathering: a socket between process 0 and each other process, where no launcher of ours made one.
+// Gathering: a socket between process 0 and each other process,
+// for jobs that our launcher did not start.
 //
-// Role:      process 0 listens and tells where on a card (Modex); the others come, with what only
-//            processes of the job know.
+// Role:      process 0 listens and publishes its address on a card (Modex); the others connect,
+//            with a secret that only processes of the job know.
 // Users:     runtime/wireup/guest.cpp.
 // Threads:   the process's main thread.
 // See also:  runtime/wireup/steward.h; docs/design/0024-guests.md.
@@ -19,7 +20,7 @@
 
 namespace mpc::wireup {
 
-// A process, as the one at the other end of its socket knows it.
+// A process, as seen from the other end of its socket.
 struct Member {
   int socket = -1;
   int pid = 0;
@@ -28,18 +29,18 @@ struct Member {
 
 class Gathering {
  public:
-  // Listens; to other hosts only if there are some. Errors: kSystem.
+  // Listens; for other hosts only if there are some. Errors: kSystem.
   static Result<Gathering> open(bool is_one_host);
-  // What the others must know to come.
+  // What the others must know to connect.
   Bytes invitation() const;
-  // Waits until all have come: by their index, the first one this process itself, whose own end is
-  // *own. Errors: kSystem.
+  // Waits until all have connected. Returns them by index, the first one being this process, whose
+  // own end is *own. Errors: kSystem.
   Result<std::vector<Member>> admit(int processes, int* own);
 
-  // In the others: the socket. Errors: kSystem.
+  // For the others: returns the socket. Errors: kSystem.
   static Result<int> join(const Bytes& invitation, int index);
 
-  // By which interfaces of this host these connections go, "eth0,eth1"; not the loopback one.
+  // The interfaces of this host that these connections use, "eth0,eth1"; without the loopback one.
   static std::string interfaces_of(const std::vector<int>& sockets);
 
  private:

@@ -1,5 +1,5 @@
 // One process of several that another launcher has started: PMIx for the exchange; for the end of the
-// job a socket to process 0, which stands in for a launcher of ours.
+// job a socket to process 0, which replaces a launcher of ours.
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ class Guest final : public Wireup {
   Result<Bytes> get(int process, std::string_view key) override {
     return modex_.get(process, key);
   }
-  // Without another process it may wait for ever: then the end comes by an order.
+  // Without another process it may wait forever: then an order ends it.
   void leave() noexcept override { [[maybe_unused]] const auto met = modex_.barrier(); }
   void finalize() noexcept override { modex_.finalize(); }
 
@@ -67,7 +67,7 @@ class Guest final : public Wireup {
     link_.tell(Report::kAskTables, 0, {});
     return true;
   }
-  // Each process writes to a pipe of its launcher's, which keeps lines apart or does not.
+  // Each process writes to its own pipe to the launcher, which keeps lines apart or does not.
   int console_memory() const noexcept override { return -1; }
 
  private:
@@ -86,7 +86,7 @@ Bytes own_cores() {
   return {first, first + sizeof set};
 }
 
-// A launcher gives each process cores of its own, or all the same: these share them.
+// A launcher gives each process cores of its own, or the same cores to all: then these share them.
 Result<Place> find_place(Modex& modex) {
   auto peers = modex.local_peers();
   MPC_TRY(peers);
@@ -102,7 +102,7 @@ Result<Place> find_place(Modex& modex) {
   return place;
 }
 
-// Standard input is that of process 0, whomever the launcher gives it to.
+// Only process 0 reads standard input, whichever process the launcher gives it to.
 void close_input() {
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) return;
@@ -168,7 +168,7 @@ Result<std::unique_ptr<Wireup>> guest(const Starter& starter,
   const WithoutSignals during;
   auto opened = open_modex();
   if (!opened) return of_all(starter, opened.error().code, opened.error().message);
-  Modex& modex = *opened->release();  // as the library's threads, it stays
+  Modex& modex = *opened->release();  // it stays, like the library's threads
   if (modex.size() == 1) {
     modex.finalize();
     hide_starter();

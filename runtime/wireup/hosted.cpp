@@ -18,7 +18,7 @@
 namespace mpc::wireup {
 namespace {
 
-// What a process is called: /proc/PID/comm without its newline.
+// The name of a process: /proc/PID/comm without its newline.
 std::string name_of_process(int pid) {
   std::string name(64, '\0');
   const std::string path = "/proc/" + std::to_string(pid) + "/comm";

@@ -4,7 +4,7 @@
 // Role:      finds the shim of its rank (tools/mpclaunch/shim.h) by the environment, asks it for the
 //            rank's seat, which the first process gets, and is a process of the job from then on.
 // Users:     runtime/job (hosted_job, one_of_many), tools/mpcrun.
-// Threads:   any, as long as nobody changes the environment.
+// Threads:   any, while no other thread changes the environment.
 // See also:  docs/design/0032-hosted-ranks.md.
 
 #include <memory>
@@ -17,19 +17,20 @@ namespace mpc::wireup {
 
 // Has a command that is a hosted rank started this process?
 bool has_shim() noexcept;
-// From now on this process's children are nobody's.
+// From now on children of this process do not find the shim.
 void hide_shim();
 
-// Where a shim with this name listens: a name of the kernel, no file. Cut if it is too long.
+// The address where a shim of this name listens: a name of
+// the kernel, no file. Cut if it is too long.
 struct ShimAddress {
   explicit ShimAddress(const std::string& name) noexcept;
   alignas(8) char bytes[128];
   unsigned size = 0;  // bytes
 };
 
-// Waits until the shim has answered. What the environment says is taken out of it.
+// Waits until the shim has answered. Removes the shim's variables from the environment.
 // Errors: kOther: another process is the rank; kSystem, kUnsupported. Without a text the
-// launcher says it.
+// launcher prints it.
 Result<std::unique_ptr<Wireup>> connect_hosted();
 
 }  // namespace mpc::wireup

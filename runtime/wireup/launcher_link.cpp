@@ -15,11 +15,11 @@
 namespace mpc::wireup {
 namespace {
 
-// The launcher prints and decides; what a process ends with then interests nobody.
+// The launcher prints and decides; after its death a process's status interests nobody.
 constexpr int kStatusWithoutLauncher = 1;
-// Longer than process 0 waits for the others, a crash's report among them.
+// Longer than process 0 waits for the others, including a crash's report.
 constexpr std::chrono::seconds kMostPart{20};
-// Without process 0: so long for what ranks have printed.
+// Without process 0: this long for what ranks have printed.
 constexpr unsigned kLastWordsSeconds = 3;
 
 }  // namespace
@@ -33,7 +33,7 @@ Result<> LauncherLink::start() {
 }
 
 // One system call, no heap: the handler of a crash calls it. A packet is sent whole or not at all;
-// a stream takes it in one piece, too, since it has room for that and few use it.
+// a stream also accepts it in one piece, since it has room for that and is little used.
 void LauncherLink::tell(Report kind, int status, std::string_view text) noexcept {
   const size_t text_bytes = std::min(text.size(), kMostTextBytes);
   RecordHead head{static_cast<int32_t>(kind), status, static_cast<int32_t>(text_bytes)};
@@ -55,7 +55,7 @@ void LauncherLink::set_loss_handler(std::function<void(int process)> handler) {
   on_loss_ = std::move(handler);
 }
 
-// First what is to be called, then the launcher may say so.
+// The callback is set first, then the launcher may answer.
 void LauncherLink::arrive_at(Gate gate, std::function<void()> passed) {
   {
     const std::lock_guard lock(mutex_);
@@ -117,7 +117,7 @@ void LauncherLink::leave(int status) {
   left_.notify_all();
 }
 
-// Process 0 has ended before the others: it was killed, or its host is gone.
+// Process 0 has ended before the others: it was killed, or its host is down.
 void LauncherLink::lose_other() {
   if (other_ == Other::kLauncher || ends_when_left_) ::_exit(kStatusWithoutLauncher);
   const bool has_left = [this] {
@@ -138,7 +138,8 @@ void* LauncherLink::listen(void* self) {
     RecordHead head;
     const ssize_t bytes = ::recv(link.socket_, &head, sizeof head, MSG_WAITALL);
     if (bytes < 0 && errno == EINTR) continue;
-    // A launcher's death is the end by the kernel, too (PR_SET_PDEATHSIG), unless that got lost.
+    // After a launcher's death the kernel also ends this process
+    // (PR_SET_PDEATHSIG), unless that was lost.
     if (bytes < static_cast<ssize_t>(sizeof head)) link.lose_other();
     const auto order = static_cast<Order>(head.kind);
     if (order == Order::kLeave)

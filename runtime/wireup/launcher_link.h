@@ -1,10 +1,11 @@
 #pragma once
-// LauncherLink: the process's end of its connection with who decides about the job's end.
+// LauncherLink: the process's end of its connection with the
+// launcher, which decides about the job's end.
 //
-// Role:      sends reports, hands orders on. The other end is the launcher, or process 0, which
-//            stands in for one (runtime/wireup/steward.h).
+// Role:      sends reports, passes orders on. The other end is the launcher, or process 0, which
+//            replaces it (runtime/wireup/steward.h).
 // Users:     runtime/wireup (several, guest).
-// Threads:   tell() any, signal handlers too; a thread of its own waits for orders.
+// Threads:   tell() any, also signal handlers; a thread of its own waits for orders.
 // See also:  runtime/wireup/record.h.
 
 #include <array>
@@ -21,7 +22,7 @@ namespace mpc::wireup {
 class LauncherLink {
  public:
   using Handler = std::function<void(Order)>;
-  // Who is at the other end. The launcher's death ends the process; without process 0 it ends as
+  // The other end. If the launcher dies the process ends; without process 0 it ends as
   // when ordered to, within seconds.
   enum class Other { kLauncher, kProcess0 };
 
@@ -37,10 +38,10 @@ class LauncherLink {
   // See Wireup::hold_end().
   std::unique_lock<std::mutex> hold_end() { return std::unique_lock(end_); }
 
-  // All is said, and the process would end with this status. Waits for Order::kLeave; returns the
-  // job's status. Other::kProcess0 only.
+  // Everything has been reported, and the process would end with this status. Waits for
+  // Order::kLeave; returns the job's status. Only for Other::kProcess0.
   int part(int status) noexcept;
-  // The same for the thread that hears orders: the process ends when that one comes.
+  // The same for the thread that receives orders: the process ends when kLeave comes.
   void part_later(int status) noexcept;
 
  private:
@@ -61,7 +62,7 @@ class LauncherLink {
   std::condition_variable left_;
   bool has_left_ = false;  // kLeave has come
   int job_status_ = 0;
-  bool ends_when_left_ = false;  // the listening thread's own
+  bool ends_when_left_ = false;  // only for the listening thread
 };
 
 }  // namespace mpc::wireup

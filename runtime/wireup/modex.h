@@ -1,8 +1,8 @@
 #pragma once
-// Modex: how processes exchange what they have put, by whatever process manager started them.
+// Modex: how processes exchange what they have put, whatever process manager started them.
 //
-// Role:      the interface of a library that is loaded only where there are several processes:
-//            libmpc-wireup-pmix.so wraps a PMIx client. A process alone loads none.
+// Role:      the interface of a library that is loaded only if there are several processes:
+//            libmpc-wireup-pmix.so wraps a PMIx client. A single process loads none.
 // Users:     runtime/wireup; implemented by runtime/wireup/pmix.
 // Threads:   the process's main thread.
 // See also:  runtime/wireup/wireup.h.
@@ -28,17 +28,17 @@ class Modex {
   // The processes of this host. Errors: kSystem.
   virtual Result<std::vector<int>> local_peers() = 0;
   virtual Result<> put(std::string_view key, const Bytes& bytes) = 0;
-  // Commits what was put, and collects it from all.
+  // Commits what was put, and collects it from all processes.
   virtual Result<> exchange() = 0;
   virtual Result<Bytes> get(int process, std::string_view key) = 0;
   virtual Result<> barrier() = 0;
   virtual void finalize() noexcept = 0;
-  // The process manager ends all processes with force, now. Caller: any thread.
+  // The process manager kills all processes now. Caller: any thread.
   virtual void abort(int status, std::string_view why) noexcept = 0;
 };
 
-// What the library exports under this name. Null: *problem says why, in one line.
-// Ownership: the caller's, to delete.
+// The library exports its function under this name. Null: *problem says why, in one line.
+// Ownership: the caller must delete it.
 inline constexpr char kOpenModex[] = "mpc_open_modex";
 using OpenModex = Modex* (*)(std::string* problem);
 

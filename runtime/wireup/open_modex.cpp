@@ -7,7 +7,7 @@
 namespace mpc::wireup {
 namespace {
 
-constexpr char kLibrary[] = "/mpc/libmpc-wireup-pmix.so";  // beside this library
+constexpr char kLibrary[] = "/mpc/libmpc-wireup-pmix.so";  // next to this library
 
 std::string library_path() {
   Dl_info info{};

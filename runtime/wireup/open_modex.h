@@ -1,7 +1,7 @@
 #pragma once
-// Opening of the Modex: the library that wraps the process manager's client is loaded.
+// open_modex: loads the library that wraps the process manager's client.
 //
-// Role:      what a job of one process never does.
+// Role:      a job of one process never calls it.
 // Users:     runtime/wireup (several, guest).
 // Threads:   the process's main thread.
 // See also:  runtime/wireup/modex.h.
@@ -13,7 +13,7 @@
 
 namespace mpc::wireup {
 
-// Errors: kUnsupported: there is no such library; kSystem: there is nobody to exchange with.
+// Errors: kUnsupported: there is no such library; kSystem: there is no process manager.
 Result<std::unique_ptr<Modex>> open_modex();
 
 }  // namespace mpc::wireup

@@ -1,8 +1,8 @@
 #pragma once
-// Record: what a process of a job and its launcher say to each other.
+// Record: the messages between a process of a job and its launcher.
 //
-// Role:      this head, then a text: one packet of a Unix socket (SOCK_SEQPACKET) where there is a
-//            launcher, a piece of a stream where process 0 stands in for it.
+// Role:      this head, then a text: one packet of a Unix socket (SOCK_SEQPACKET) if there is a
+//            launcher, a piece of a stream if process 0 replaces it.
 // Users:     runtime/wireup, tools/mpclaunch, tools/mpcrun.
 // Threads:   plain data.
 // See also:  docs/cluster.md (the end of a job).
@@ -14,52 +14,52 @@ namespace mpc::wireup {
 
 // From a process to the launcher.
 enum class Report : int32_t {
-  kEnding,  // the job is to end with this status; the text is why. The first one counts
-  kCrash,  // the same; the process prints the reason itself, and its end says the status
-  kFailure,  // a rank has failed, and the job goes on: its status unless another one came before
+  kEnding,   // the job must end with this status; the text is why. The first one counts
+  kCrash,    // the same; the process prints why itself, and its end tells the status
+  kFailure,  // a rank has failed, the job continues: its status unless one came before
   kRefusal,  // the same, for a job that would end with 0
-  kBroken,  // the network is: messages are lost. A death that explains it comes before it
-  kTable,     // the answer to kAskTable
-  kFinished,  // all ranks have ended: what comes now is the regular end
-  kDeath,  // this process ends, with this status, before its rank has; the text is why. Where the job does not
-           // go on without it: as kEnding
+  kBroken,   // the network is, messages are lost. A death that explains it comes first
+  kTable,    // the answer to kAskTable
+  kFinished,  // all ranks have ended: what follows is the regular end
+  kDeath,  // this process ends with this status before its rank has; the text is why. As
+           // kEnding if the job does not continue without it
   kGate,  // it has arrived at the gate of that number (status): see Wireup::pass_gate()
-  // Where process 0 stands in for a launcher (runtime/wireup/steward.h):
-  kWritten,    // all that it has to say is written, and it would end with this status
-  kAskTables,  // the user wants to see those of all processes
-  // Of a hosted rank (runtime/wireup/hosted.h), by its shim:
+  // If process 0 replaces a launcher (runtime/wireup/steward.h):
+  kWritten,    // all output is written; the process would end with this status
+  kAskTables,  // the user wants to see the tables of all processes
+  // From a hosted rank (runtime/wireup/hosted.h), by its shim:
   kJoined,     // a process of its command has become the rank
-  kFinalized,  // that one has returned from MPI_Finalize: to the shim only
-  kStayedOut,  // its command has ended with 0, and none has; the text says whose
+  kFinalized,  // that process has returned from MPI_Finalize: to the shim only
+  kStayedOut,  // its command has ended with 0 and became no rank; the text names it
 };
 
 // From the launcher to a process.
 enum class Order : int32_t {
-  kEndSoon,  // end and say nothing; ranks may have job.grace_ms for last words
+  kEndSoon,  // end without a message; ranks may have job.grace_ms for last words
   kEndNow,   // the same without them
   kAskTable,
   kLeave,  // the answer to kWritten: end now, with this status
   kLost,   // the process of that number (status) has ended before its rank had
-  kPass,   // all that live have arrived at the gate of that number (status)
-  // From a shim to who wants to be its rank:
-  kSeat,   // it is
-  kTaken,  // the process of that number (status) is, or was
+  kPass,   // all living processes have arrived at the gate of that number (status)
+  // From a shim to a process that wants to be its rank:
+  kSeat,   // it is the rank
+  kTaken,  // the process of that number (status) is the rank, or was
 };
 
 struct RecordHead {
   int32_t kind = 0;  // Report or Order
   int32_t status = 0;
-  int32_t text_bytes = 0;  // what follows
+  int32_t text_bytes = 0;  // length of the text that follows
 };
 
 // A longer text is cut.
 inline constexpr size_t kMostTextBytes = 60 << 10;
 
 // How a process finds its launcher: "SOCKET,MEMORY", two descriptors that it has inherited. MEMORY
-// is what the console needs (runtime/job/console.h).
+// is for the console (runtime/job/console.h).
 inline constexpr char kLauncherVariable[] = "MPC_LAUNCHER";
 
-// How many ranks each process has: "4,4,8".
+// The number of ranks of each process: "4,4,8".
 inline constexpr char kRanksVariable[] = "MPC_LAUNCHER_RANKS";
 
 // The network interfaces that lead to the other hosts of the job: "eth0,eth1". Not set: one host.
@@ -69,14 +69,14 @@ inline constexpr char kInterfacesVariable[] = "MPC_LAUNCHER_INTERFACES";
 inline constexpr char kShimVariable[] = "MPC_SHIM";
 // Set by mpcrun for its launcher: all ranks of the job are hosted.
 inline constexpr char kHostedVariable[] = "MPC_LAUNCHER_HOSTED";
-// Set by mpcrun for its launcher and the processes of the job: it goes on when one of them dies.
+// Set by mpcrun for its launcher and the processes of the job: it continues when one of them dies.
 inline constexpr char kGoesOnVariable[] = "MPC_LAUNCHER_GOES_ON";
 
-// Where all processes meet that live, in such a job: who lives is known to the launcher only.
+// Where all living processes meet, in such a job: only the launcher knows which ones live.
 enum class Gate : int32_t {
-  kInit,      // behind it a death is survived
+  kInit,      // after it a death is survived
   kFinalize,  // MPI_Finalize
-  kLeave,     // nobody wants anything of this process any more
+  kLeave,     // no other process needs this one any more
 };
 inline constexpr int kGates = 3;
 

@@ -34,7 +34,7 @@ class Several final : public Wireup {
   Result<Bytes> get(int process, std::string_view key) override {
     return modex_->get(process, key);
   }
-  // An error is the end of another process: the launcher knows it, and ends this one.
+  // An error means the end of another process: the launcher knows it, and ends this one.
   void leave() noexcept override {
     if (goes_on()) return leave_by_gate();
     [[maybe_unused]] const auto met = modex_->barrier();
@@ -59,7 +59,7 @@ class Several final : public Wireup {
  private:
   // A fence would wait for the dead.
   void leave_by_gate() {
-    // Shared: who sets it is still in set_value() when the wait ends.
+    // Shared: the thread that sets it is still in set_value() when the wait ends.
     const auto passed = std::make_shared<std::promise<void>>();
     link_->arrive_at(Gate::kLeave, [passed] { passed->set_value(); });
     passed->get_future().wait();
@@ -75,13 +75,13 @@ class Several final : public Wireup {
 Result<std::unique_ptr<Wireup>> several(FromLauncher launcher) {
   auto link = std::make_unique<LauncherLink>(launcher.socket);
   MPC_TRY(link->start());
-  // The library's threads take none of the signals that the job waits for.
+  // The library's threads receive none of the signals that the job waits for.
   const WithoutSignals during;
   auto modex = open_modex();
   if (!modex) {
-    // Once for all processes, which fail alike.
+    // Printed once for all processes, which fail alike.
     link->tell(Report::kEnding, 3, "mpcrun: " + modex.error().message);
-    static_cast<void>(link.release());  // its thread goes on
+    static_cast<void>(link.release());  // its thread continues
     return {modex.error().code, ""};
   }
   return std::unique_ptr<Wireup>(std::make_unique<Several>(

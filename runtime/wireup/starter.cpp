@@ -9,10 +9,11 @@
 namespace mpc::wireup {
 namespace {
 
-// Left for children: of this job step all have been taken into account.
+// Left for children: all processes of this job step have been accounted for.
 constexpr char kTakenVariable[] = "MPC_STEP_TAKEN";
 
-// What launchers set in each of several processes. One that is started by another one comes first.
+// The variables that launchers set in each of several processes. A launcher that another one of
+// these starts comes before it.
 struct Known {
   const char* name;
   const char* size;
@@ -34,7 +35,7 @@ bool has_pmix() {
          std::getenv("PMIX_RANK") != nullptr;
 }
 
-// Slurm's; "job step" for others, which nobody starts within one another.
+// Slurm's step; only "step" for other launchers, which nobody nests.
 std::string step() {
   std::string out = "step";
   for (const char* variable : {"SLURM_JOB_ID", "SLURM_STEP_ID"})
@@ -50,7 +51,7 @@ bool is_taken() {
 const Known* find_known() {
   for (const Known& known : kKnown) {
     if (number(known.size) == 0) continue;
-    // srun --mpi=pmi2 speaks PMI, too; who starts Hydra sets more.
+    // srun --mpi=pmi2 sets PMI's variables, too; Hydra sets more.
     const bool is_pmi_of_srun = std::strcmp(known.size, "PMI_SIZE") == 0 &&
                                 std::getenv("SLURM_STEP_NUM_TASKS") != nullptr &&
                                 std::getenv("MPI_LOCALNRANKS") == nullptr;

@@ -17,7 +17,7 @@ namespace {
 // A signal comes to all processes, and each asks for the tables.
 constexpr uint64_t kSameQuestionNs = 1000 * kMs;
 constexpr int kExitTimeout = 124, kExitLaunch = 3;  // runtime/job/exit_status.h
-// The launcher knows what a process has died of, and how it is called: this is less than that.
+// The launcher knows what a process has died of, and its name: this says less.
 constexpr int kExitUnknown = 1;
 
 }  // namespace
@@ -68,11 +68,11 @@ std::string Steward::name_of(size_t index) const {
          " on " + member.host + ")";
 }
 
-// --- what comes ---------------------------------------------------------------------------------
+// --- arrivals -----------------------------------------------------------------------------------
 
 void Steward::look(int timeout_ms) {
   std::vector<pollfd> wanted;
-  for (const Process& process : processes_)  // poll() leaves out what is negative
+  for (const Process& process : processes_)  // poll() skips negative descriptors
     wanted.push_back({process.is_there ? process.member.socket : -1, POLLIN, 0});
   if (::poll(wanted.data(), wanted.size(), timeout_ms) <= 0) return;
   for (size_t i = 0; i < processes_.size(); ++i)
@@ -98,7 +98,7 @@ void Steward::read_from(size_t index) {
   }
 }
 
-// Its end, or its host's.
+// The process has ended, or its host.
 void Steward::lose(size_t index) {
   Process& process = processes_[index];
   process.is_there = false;
@@ -117,7 +117,7 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
     case Report::kDeath:
       if (verdict_.end(status, std::move(text))) end_all(Order::kEndSoon);
       break;
-    case Report::kCrash:  // it says the rest itself, and then is gone
+    case Report::kCrash:  // it prints the rest itself, and then ends
       if (!verdict_.end_by_crash(static_cast<int>(index))) break;
       verdict_.end_of(static_cast<int>(index), kExitUnknown);
       end_all(Order::kEndSoon);
@@ -144,7 +144,7 @@ void Steward::take(size_t index, Report kind, int status, std::string text) {
       process.has_written = true;
       verdict_.end_of(static_cast<int>(index), status);
       break;
-    case Report::kJoined:  // of hosted ranks, who have a launcher
+    case Report::kJoined:  // for hosted ranks, which have a launcher
     case Report::kFinalized:
     case Report::kGate:
     case Report::kStayedOut:
@@ -174,7 +174,7 @@ bool Steward::may_all_leave() const {
                      [](const Process& p) { return p.has_written || !p.is_there; });
 }
 
-// This process is the last to be told: this thread ends with it.
+// This process is told last: this thread ends with it.
 void Steward::dismiss() {
   if (is_over_) return;
   is_over_ = true;

@@ -1,9 +1,10 @@
 #pragma once
-// Steward: what a launcher of ours does for a job's end, done by process 0 where another one started us.
+// Steward: process 0 does for a job's end what our launcher
+// would do, if another launcher started us.
 //
-// Role:      hears what all processes report, tells all to end when one fails, says one report, and
-//            lets nobody leave before all have written what they had to say: another launcher ends
-//            all as soon as one has ended with a failure.
+// Role:      receives the reports of all processes, tells all to end when one fails, prints one
+//            report, and lets no process exit before all have written what they had to write:
+//            another launcher ends all as soon as one has ended with a failure.
 // Users:     runtime/wireup/guest.cpp.
 // Threads:   one of its own.
 // See also:  tools/mpclaunch/head.h, which does it for the processes that mpcrun -p starts;
@@ -25,20 +26,20 @@ namespace mpc::wireup {
 
 class Steward {
  public:
-  // The other launcher is to end all processes with force.
+  // Asks the other launcher to kill all processes.
   using Kill = std::function<void(int status)>;
 
-  // members: by the index of the process.
+  // members: indexed by process.
   Steward(std::vector<Member> members, const Wireup::Terms& terms, Kill kill);
   // Never stopped: it lives as long as the process. Errors: kSystem.
   Result<> start();
-  // What start() has a thread do: returns when all may leave.
+  // Runs on a thread that start() creates: returns when all may exit.
   void run();
 
  private:
   struct Process {
     Member member;
-    std::string inbox;  // what has come of a record
+    std::string inbox;  // what has arrived of a record
     bool is_there = true;
     bool has_finished = false;  // its ranks have ended by themselves
     bool has_written = false;   // it waits for Order::kLeave
@@ -63,10 +64,10 @@ class Steward {
   const Kill kill_;
   Verdict verdict_;
   TableQuestion table_;
-  std::string broken_;  // what Report::kBroken said
+  std::string broken_;  // the text of Report::kBroken
   bool is_over_ = false;
   Deadline timeout_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0;
-  uint64_t next_table_ns_ = 0;  // before that a question is the last one again
+  uint64_t next_table_ns_ = 0;  // until then a question counts as the last one again
 };
 
 }  // namespace mpc::wireup

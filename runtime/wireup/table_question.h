@@ -1,8 +1,8 @@
 #pragma once
-// TableQuestion: the question what each rank does, put to the processes of a job until one answers.
+// TableQuestion: asks the processes of a job what each rank does, one by one until one answers.
 //
-// Role:      one process tells the table of all, as it asks the others itself: the next one is asked
-//            when that one has ended, is late, or has nothing to say.
+// Role:      one process reports the table of all, because it asks the others itself: the next one
+//            is asked if that one has ended, is late, or has nothing to report.
 // Users:     runtime/wireup/steward.h, tools/mpclaunch/head.h.
 // Threads:   one.
 // See also:  docs/design/0025-deadlock-of-processes.md; runtime/job/state_table.h, which makes the table.
@@ -20,14 +20,14 @@ class TableQuestion {
   enum class Why { kNothing, kUser, kTimeout };
   // Sends Order::kAskTable to a process; false: it does not run any more.
   using Ask = std::function<bool(size_t process)>;
-  // The table, or the line that no process answers. Called once for each begin() but those that
-  // come while a question is under way: these make one of it, for the graver reason.
+  // The table, or the line that no process answers. Called once for each begin(), but a begin()
+  // that comes while a question is under way is merged with it, for the graver reason.
   using Answer = std::function<void(Why why, const std::string& table)>;
 
   TableQuestion(size_t processes, Ask ask, Answer answer);
 
   void begin(Why why);
-  // What a process has said; a late answer counts as well.
+  // A process has answered; a late answer counts as well.
   void take(size_t process, const std::string& table);
   // A process has ended.
   void lose(size_t process);

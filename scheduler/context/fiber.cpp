@@ -17,7 +17,7 @@ namespace {
 
 namespace bctx = boost::context::detail;
 
-// What travels with a jump; lies on the stack of the fiber that was left.
+// What a jump passes on; lies on the stack of the fiber that was left.
 struct Envelope {
   Fiber* from;
   Fiber* to;
@@ -37,10 +37,10 @@ const bool kIsFsFast = (getauxval(AT_HWCAP2) & kHwcap2FsGsBase) != 0;
   }
 }
 
-// jump_fcontext(target, message), entered without a call instruction: it leaves by `jmp`, so a
+// jump_fcontext(target, message), entered without a call instruction. It leaves by `jmp`, so a
 // call would put one entry too many on the processor's stack of return addresses, and every
-// `ret` from here up to the user's code would be predicted wrongly (20 ns a switch, measured
-// in docs/design/0001). Both sides leave here through the same callers, so now the
+// `ret` from here up to the user's code would be mispredicted (20 ns a switch, measured
+// in docs/design/0001). Both sides leave through the same callers, so without the call the
 // predictions are right.
 [[gnu::always_inline]] inline bctx::transfer_t jump(bctx::fcontext_t target,
                                                     void* message) {
@@ -68,7 +68,7 @@ const bool kIsFsFast = (getauxval(AT_HWCAP2) & kHwcap2FsGsBase) != 0;
 // First code on a new fiber.
 MPC_NO_SANITIZE void trampoline(bctx::transfer_t arrival) {
 #if defined(__x86_64__) && defined(__GCC_HAVE_DWARF2_CFI_ASM)
-  asm volatile(".cfi_undefined rip");  // nobody called it: backtraces end here
+  asm volatile(".cfi_undefined rip");  // it has no caller: backtraces end here
 #endif
   auto* envelope = static_cast<Envelope*>(arrival.data);
   envelope->from->sp = arrival.fctx;

@@ -27,9 +27,9 @@ uintptr_t current_fs() noexcept;
 void prepare(Fiber& fiber, void* top, size_t size, uintptr_t fs,
              void (*entry)(void* message)) noexcept;
 
-// Suspends the caller in `from` and goes on with `to`, which receives `message`. Returns the
-// message of the thread that resumes `from`. `from.sp` is valid for others once the resumed side has
-// begun to run: it is the resumed side that may publish `from`.
+// Suspends the caller in `from` and continues with `to`, which receives `message`. Returns the
+// message of the thread that resumes `from`. Other threads may use `from.sp` once the resumed side
+// has begun to run, so it is the resumed side that may publish `from`.
 // Switches: yes. Cost: about 9 ns.
 void* switch_to(Fiber& from, Fiber& to, void* message) noexcept;
 

@@ -57,7 +57,7 @@ std::atomic<bool> Emulation::is_on_{false};
 void Emulation::turn_on() noexcept {
   g_stretch = static_cast<double>(stretch_setting.get());
   g_scale = scale_setting.get();
-  // The kernel may delay a wake-up by that much to save energy. Later threads inherit it.
+  // The kernel may delay a wake-up by this much to save energy. Threads created later inherit it.
   constexpr unsigned long kSlackNs = 1;
   prctl(PR_SET_TIMERSLACK, kSlackNs, 0, 0, 0);
   is_on_.store(true, std::memory_order_relaxed);
@@ -96,12 +96,12 @@ void EmulatedWork::finish() noexcept {
 }
 
 void EmulatedCopy::start(int64_t bytes, int core_from, int core_to) noexcept {
-  const int here = Execution::self().core();  // who copies
+  const int here = Execution::self().core();  // the core that copies
   const auto reach = std::max({reach_of(core_from, core_to), reach_of(here, core_from),
                                reach_of(here, core_to)});
   const EmulatedCosts::Copy& cost = g_costs.copy[reach];
   const int numa = numa_of(core_to);
-  // Those that begin later slow this one down too on a real machine; here they do not.
+  // On a real machine copies that begin later slow this one down, too; here they do not.
   const int copies = g_copies[numa].fetch_add(1, std::memory_order_relaxed) + 1;
   const double rate = std::max(cost.ns_per_byte, g_costs.numa_ns_per_byte * copies);
   begin(

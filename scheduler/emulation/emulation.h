@@ -1,11 +1,11 @@
 #pragma once
-// Emulation: work takes the time that it would take on another machine, asleep.
+// Emulation: work takes the time that it would take on another machine, and sleeps that long.
 //
 // Role:      `mpcrun --emulate knl64` runs the real scheduler, placement, matching and engine
-//            with one worker per core of a machine that is not there. What would keep a core
-//            busy (copies, reductions, computation) is done at once and then slept for, so that
-//            64 workers fit on 2 cores. All times are stretched by a factor, against which
-//            the real machine's noise is small.
+//            with one worker per core of a machine that does not exist. What would keep a core
+//            busy (copies, reductions, computation) is done at once; then its core sleeps as long
+//            as the work would take, so that 64 workers fit on 2 cores. A factor stretches all
+//            times, so that the real machine's noise is small compared with them.
 // Users:     runtime/job turns it on, mpi sets the costs and the clock; runtime/message,
 //            nbc/engine and the program (MPCX_Emulated_compute) have work to charge.
 // Threads:   turn_on() and set_costs() before ranks run; the rest any.
@@ -41,15 +41,15 @@ class Emulation {
   // Reads emulate.stretch and emulate.scale. Caller: the launcher, before workers start.
   static void turn_on() noexcept;
   static void set_costs(const EmulatedCosts& costs) noexcept;
-  // Everything takes that many times longer (emulate.stretch).
+  // The factor by which everything takes longer (emulate.stretch).
   static int stretch() noexcept;
-  // Each byte stands for so many (emulate.scale).
+  // How many bytes each real byte stands for (emulate.scale).
   static int64_t scale() noexcept;
   // Real to emulated time.
   static double emulated_ns(uint64_t real_ns) noexcept;
   static uint64_t emulated_now_ns() noexcept;
-  // The core is busy for that long, from `real_begin_ns` on: neither other user-level threads of
-  // the worker run meanwhile, nor does the monitor hand the worker over. Caller: any.
+  // Keeps the core busy for that long, from `real_begin_ns` on: meanwhile no other user-level
+  // thread of the worker runs, and the monitor does not hand the worker over. Caller: any.
   // Switches: no, unless the worker was taken away before.
   static void occupy(uint64_t real_begin_ns, double emulated_ns) noexcept;
 
@@ -57,8 +57,8 @@ class Emulation {
   static std::atomic<bool> is_on_;
 };
 
-// While it lives its work is done for real; then the rest of the time that it takes on the
-// emulated machine passes. Nothing but a load where no machine is emulated.
+// Work is done for real while this object lives; the destructor waits for the rest of the time that
+// the work takes on the emulated machine. Costs only a load where no machine is emulated.
 class EmulatedWork {
  public:
   EmulatedWork(const EmulatedWork&) = delete;
@@ -75,7 +75,7 @@ class EmulatedWork {
  private:
   double duration_ns_ = 0;
   uint64_t begin_ns_ = 0;
-  int numa_ = -1;  // whose copies are counted
+  int numa_ = -1;  // the node whose copies are counted
 };
 
 // A message's copy between ranks on these cores (logical numbers; below 0: unknown).

@@ -1,11 +1,11 @@
 #pragma once
-// Demand: how many things an arrival from outside could move on while nobody looks.
+// Demand: how many operations an arrival from outside could advance while nobody polls.
 //
 // Role:      the condition under which ranks that compute are interrupted (net.interrupts=auto): a
 //            posted receive that a message of another process may fill, an offer or a fetch under
-//            way, a question that waits for its answer. Until it is raised for the first time nobody
-//            keeps account of it, and all that comes interrupts.
-// Users:     scheduler/poll asks; runtime/message keeps account (outside.h).
+//            way, a question that waits for its answer. Until it is raised for the first time
+//            nobody counts it, and every arrival interrupts.
+// Users:     scheduler/poll reads it; runtime/message counts (outside.h).
 // Threads:   any.
 // See also:  scheduler/poll/poller.h, docs/design/0020-polling.md.
 
@@ -13,14 +13,14 @@
 
 namespace mpc::sched {
 
-// Who knows what ranks await from outside, and raises and lowers the demand accordingly. Asked by
-// executions that wait actively, and told by them.
+// The layer that knows what ranks expect from outside, and raises and lowers the demand
+// accordingly. Executions that wait actively ask it, and tell it when they stop.
 // Caller of both: an execution with its rank's identity, without locks. Switches: no.
 class DemandAccount {
  public:
-  // May an arrival from outside end what the caller waits for? False: it comes from within.
+  // May an arrival from outside end the caller's wait? False: the wait ends by something inside.
   virtual bool may_help_caller() noexcept = 0;
-  // The caller has looked, and is about to look away. is_over: its wait is; else it parks.
+  // The caller has polled, and is about to stop. is_over: its wait has ended; otherwise it parks.
   virtual void look_away(bool is_over) noexcept = 0;
 
  protected:
@@ -29,12 +29,12 @@ class DemandAccount {
 
 class Demand {
  public:
-  // Before the thing can be moved by an arrival: what comes from then on finds somebody.
+  // Called before an arrival can advance the operation: what arrives from then on finds a poller.
   // Caller: any, without locks that EventSource::poll() or arm() takes. Switches: no.
-  // Cost: one locked addition; where nobody looks, the first one arms the sources (two system
+  // Cost: one locked addition; where nobody polls, the first raise arms the sources (two system
   // calls), and may poll them.
   virtual void raise(uint32_t things = 1) noexcept = 0;
-  // Once each for what was raised; also from within EventSource::poll(). Cost: one locked addition.
+  // Called once for each raise; also from within EventSource::poll(). Cost: one locked addition.
   virtual void lower(uint32_t things = 1) noexcept = 0;
 
  protected:

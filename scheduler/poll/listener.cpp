@@ -9,13 +9,13 @@
 namespace mpc::sched {
 namespace {
 
-// After calls that have found nothing: the more of them in a row, the longer it looks away. Somebody
-// else's poll was first, or a descriptor says more than its source knows.
+// After this many calls in a row that found nothing the listener pauses, longer with each further
+// one. Either another thread's poll was first, or a descriptor signals more than its source knows.
 constexpr int kPatience = 2;
 constexpr uint64_t kShortestNapNs = 20'000;
 constexpr int kMostDoublings = 9;  // 10 ms, as long as a tick of the monitor
 
-// What comes meanwhile ends the next sleep at once.
+// A call that comes meanwhile ends the next sleep at once.
 void nap(int doublings) noexcept {
   const timespec length{0, static_cast<long>(kShortestNapNs << doublings)};
   raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&length));

@@ -1,5 +1,5 @@
 #pragma once
-// Listener: the thread that polls when all workers compute and something comes.
+// Listener: the thread that polls when something arrives while all workers compute.
 //
 // Role:      sleeps on the sources' descriptors; Watch decides whether these are armed.
 // Users:     scheduler/poll/poller.
@@ -17,20 +17,20 @@ namespace mpc::sched {
 
 class Listener {
  public:
-  // Looks, on the listener's thread, because of a descriptor or of call(). False: found nothing,
-  // though nobody else looked.
+  // Polls on the listener's thread, because of a descriptor or of call(). False: found nothing,
+  // although no other thread polled.
   using Answer = bool (*)(void* argument, bool by_descriptor) noexcept;
   Listener() = default;
   ~Listener() { stop(); }
   Listener(const Listener&) = delete;
 
-  // prepare: called by the thread first; may be null. Errors: kSystem.
+  // prepare: the thread calls it first; may be null. Errors: kSystem.
   Result<> start(Answer answer, void* argument, void (*prepare)());
-  // With join. Caller: nobody calls any more.
+  // Joins the thread. Caller: only once no thread calls call() any more.
   void stop() noexcept;
 
   WakeSet& set() noexcept { return set_; }
-  // It is to look, whatever the descriptors say.
+  // Makes the listener poll, whatever the descriptors say.
   void call() noexcept { set_.ring(); }
 
  private:

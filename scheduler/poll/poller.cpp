@@ -39,26 +39,28 @@ Counter arm_counter{"net.arms", "Times that the network was told to wake somebod
 Counter late_counter{"net.late_finds",
                      "What has come and was found by the monitor's tick only"};
 
-// A poll of a network over sockets is a system call, 0.3 to 1 us. Who waits for a message of the same
-// process has gone on before his first turn: SpinBudget::look_outside(). Who waits for one of another
-// process does not ask: turn_eagerly().
+// A poll of a network over sockets is a system call, 0.3 to 1 us. A rank that waits for a message
+// of the same process has gone on before its first turn: SpinBudget::look_outside(). A rank that
+// waits for one of another process does not wait for this period: turn_eagerly().
 constexpr uint64_t kPeriodNs = 1'000;
 constexpr uint64_t kPeriodWithoutDemandNs = 8'000;
-// In a row: then the waiting rank looks at its own ring, which takes about as long as three of them.
+// After this many polls in a row the waiting rank checks its
+// own ring, which takes about as long as three.
 constexpr int kEagerPolls = 8;
-// Of who comes by, and arms again afterwards: some microseconds.
+// For callers that come by, and arm again afterwards: some microseconds.
 constexpr uint64_t kVisitNs = 20'000;
-// At most a tick of the monitor, see Monitor::tick(); and where a descriptor is trusted.
+// At most a tick of the monitor, see Monitor::tick(); the
+// second value where a descriptor is trusted.
 constexpr uint64_t kLateNs = 9'000'000, kLateIfCoveredNs = 150'000'000;
 
-// poll() and arm() do not come here again from within a poll().
+// poll() and arm() must not come here again from within a poll().
 thread_local constinit bool t_visits __attribute__((tls_model("initial-exec"))) = false;
 
 class Visit {
  public:
   explicit Visit(std::atomic<int>& visitors) noexcept : visitors_(visitors) {
     t_visits = true;
-    // seq_cst: either remove() sees us, or we see that the source is gone.
+    // seq_cst: either remove() sees us, or we see that the source was removed.
     visitors_.fetch_add(1, std::memory_order_seq_cst);
   }
   ~Visit() {
@@ -117,7 +119,7 @@ Result<> Poller::add(EventSource& source, EventReach reach) {
     sources_in_use_.fetch_add(1, std::memory_order_relaxed);
   }
   begin_use_();
-  // What was armed before did not include it.
+  // What was armed before did not include the new source.
   begin_look();
   end_look();
   return {};
@@ -168,7 +170,7 @@ bool Poller::arm_all() noexcept {
   return is_armed;
 }
 
-// Relaxed, here and below: a hint. Two may poll at the same time, and the source takes one of them.
+// Relaxed, here and below: a hint. Two threads may poll at once; the source accepts one of them.
 bool Poller::poll_at(uint64_t now_ns) noexcept {
   last_poll_ns_.store(now_ns, std::memory_order_relaxed);
   return poll_all();

@@ -1,10 +1,10 @@
 #pragma once
-// Poller: who looks at the sources of events outside of the job, and when.
+// Poller: decides who polls the sources of events outside the job, and when.
 //
-// Role:      ranks that wait and workers without work poll for all ranks of the process. Where nobody
-//            does, a worker that sleeps is woken by the sources' descriptors, or a thread of the
-//            scheduler's own, the listener, if all workers compute and that is wanted.
-// Users:     scheduler. Who opens a network between processes adds its source.
+// Role:      ranks that wait and workers without work poll for all ranks of the process. Where none
+//            does, the sources' descriptors wake a worker that sleeps; if all workers compute, and
+//            interrupts are wanted, they wake a thread of the scheduler's own, the listener.
+// Users:     scheduler. The code that opens a network between processes adds its source.
 // Threads:   see each function.
 // See also:  scheduler/poll/watch.h (the state, and why no wake-up is lost),
 //            docs/scheduler.md section "Polling", docs/design/0020-polling.md.
@@ -23,96 +23,99 @@
 
 namespace mpc::sched {
 
-// Whose messages a source brings.
+// The processes whose messages a source brings.
 enum class EventReach {
-  kThisProcess,  // what is under way is known (outside_work.h): ranks that all wait are deadlocked
-  kOtherProcesses  // it is not: they are quiet, see Scheduler::quiet()
+  kThisProcess,  // work under way is known (outside_work.h): if all ranks wait they are deadlocked
+  // It is unknown: if all ranks wait they are quiet, see Scheduler::quiet().
+  kOtherProcesses
 };
 
-// Of the process, since its start. The same are counters (net.polls ...).
+// Totals of the process since its start. The same numbers are counters (net.polls ...).
 struct PollCounts {
-  uint64_t polls, useful_polls;  // times that somebody looked; and found something
+  uint64_t polls, useful_polls;  // number of polls; and of those that found something
   uint64_t interrupts, futile_interrupts;  // of a process whose workers all computed
   uint64_t wake_ups, futile_wake_ups;      // of a sleeping worker, by a descriptor
   uint64_t arms;                           // times that descriptors were armed
-  uint64_t late_finds;                     // what only the monitor's tick has found
+  uint64_t late_finds;                     // news that only the monitor's tick found
 };
 
 class Poller final : private Demand {
  public:
-  // begin_use: tells workers of this poller; called with the first source.
-  // on_kernel_thread: called first by the listener; may be null.
+  // begin_use: tells the workers about this poller; called with the first source.
+  // on_kernel_thread: the listener calls it first; may be null.
   Poller(std::function<void()> begin_use, void (*on_kernel_thread)());
   ~Poller();
   Poller(const Poller&) = delete;
 
-  // Ownership: the source is polled and armed until remove() has returned, or the scheduler is gone.
+  // Ownership: the source is polled and armed until remove()
+  // has returned or the scheduler is destroyed.
   // Caller: a kernel thread, best before ranks run. Errors: kSystem.
   Result<> add(EventSource& source, EventReach reach);
-  // When it returns nobody calls the source any more, and its descriptor may be closed. Waits for a
-  // poll() that is running. Caller: a kernel thread, not from poll().
+  // After it has returned no thread calls the source any more, and its descriptor may be closed.
+  // Waits for a poll() that is running. Caller: a kernel thread, not from poll().
   void remove(EventSource& source) noexcept;
 
   Demand& demand() noexcept { return *this; }
-  // From now on demand is kept account of: where there is none nobody is interrupted. Ownership: the
+  // From now on demand is counted: while there is none no rank is interrupted. Ownership: the
   // account outlives the scheduler. Caller: a kernel thread, before ranks run.
   void keep_account(DemandAccount& account) noexcept;
-  // Instead of the setting net.interrupts, from now on. Caller: any, as Demand::raise().
+  // Overrides the setting net.interrupts from now on. Caller: any, as Demand::raise().
   void set_interrupts(Interrupts when) noexcept { watch_.set_interrupts(when); }
   Interrupts interrupts() const noexcept { return watch_.interrupts(); }
   static PollCounts counts() noexcept;
 
   // ---- for the scheduler ----
   enum class Looker { kWaits, kIdle };
-  // Looking: between begin_look() and end_look() the caller promises to call turn() again soon, or
-  // to go to sleep by go_to_sleep(). Nobody is interrupted meanwhile.
-  // Caller of all: any thread without locks. Switches: no.
+  // Between begin_look() and end_look() the caller promises to call turn() again soon, or to sleep
+  // by go_to_sleep(). Meanwhile no computing rank is interrupted.
+  // Caller of all of them: any thread that holds no lock. Switches: no.
   void begin_look() noexcept { watch_.begin_look(); }
   void end_look() noexcept { watch_.end_look(); }
-  // Polls, if the last poll of anybody is long enough ago. True: something has happened.
+  // Polls, if the last poll of any thread is long enough ago. True: something has happened.
   bool turn(uint64_t now_ns, Looker who) noexcept {
     return is_due(now_ns, who) && poll_at(now_ns);
   }
   bool is_due(uint64_t now_ns, Looker who) const noexcept;
-  // The same for a rank that waits for nothing else: several times in a row, as long as nothing comes.
-  // One looker at a time, so that they do not take the network's lines away from each other; the others
-  // come when it is late. `looker`: who gives it up again before end_look().
+  // The same for a rank that waits for nothing else: polls several times in a row, while nothing
+  // comes. One looker at a time, so that lookers do not take the network's lines away from each
+  // other; the others poll when it is late. `looker`: the one that gives up this role before
+  // end_look().
   void turn_eagerly(uint64_t now_ns, const void* looker) noexcept;
   void give_up_eagerness(const void* looker) noexcept {
     if (eager_.load(std::memory_order_relaxed) == looker)
       eager_.store(nullptr, std::memory_order_relaxed);
   }
-  // See DemandAccount; without one nobody knows.
+  // See DemandAccount. False if there is no account.
   bool may_help_caller() const noexcept;
   void look_away(bool is_over) noexcept;
-  // Of who does not look for long, but has come by: MPI_Test and its kin.
+  // For calls that do not poll for long, but come by: MPI_Test and its kin.
   void come_by(uint64_t now_ns) noexcept;
 
   // How long a worker without work polls before it sleeps.
   static uint64_t idle_spin_ns() noexcept;
 
-  // A worker that looks goes to sleep, and is one that looks afterwards.
+  // The state of a worker that polled and goes to sleep, and polls again afterwards.
   struct Bed {
     WakeSet*
-        descriptors;  // to sleep on; null: on its futex, somebody else hears for it
+        descriptors;  // to sleep on; null: on its futex, another thread listens for it
   };
   Bed go_to_sleep() noexcept;
-  // is_called: a descriptor has ended its sleep.
+  // is_called: a descriptor has ended the sleep.
   void wake_up(Bed bed, bool is_called) noexcept;
 
-  // The monitor's: looks if nobody has looked for long, whatever the state says.
+  // For the monitor: polls if no thread has polled for long, whatever the state says.
   void tick(uint64_t now_ns) noexcept;
 
   // ---- for quiescence ----
   bool reaches_other_processes() const noexcept {
     return outer_sources_.load(std::memory_order_relaxed) != 0;
   }
-  // Nobody polls. Afterwards activity() counts all polls that found something before.
+  // No thread polls. Afterwards activity() counts all earlier polls that found something.
   bool is_at_rest() const noexcept { return watch_.lookers() == 0; }
   uint64_t activity() const noexcept { return finds_.load(std::memory_order_relaxed); }
 
  private:
-  // What the watch does to the world outside.
+  // The effects of the watch on the world outside.
   struct Outside {
     Poller& poller;
     bool poll() noexcept { return poller.poll_all(); }
@@ -149,16 +152,17 @@ class Poller final : private Demand {
   Outside outside_{*this};
   alignas(64) Watch<Outside> watch_;
   alignas(64) std::atomic<uint64_t> last_poll_ns_{0};
-  // The looker of turn_eagerly(); a hint: for a moment there may be two, or one that is not known.
+  // The looker of turn_eagerly(). A hint: for a moment there may be two, or an unknown one.
   std::atomic<const void*> eager_{nullptr};
   std::atomic<DemandAccount*> account_{nullptr};
   std::atomic<uint64_t> finds_{0};  // polls that found something
-  std::atomic<int> visitors_{0};    // in a function of a source; see remove()
-  Mutex lock_;                      // of add() and remove()
-  Listener listener_;               // the last: its thread ends first
+  // Threads that are in a function of a source; see remove().
+  std::atomic<int> visitors_{0};
+  Mutex lock_;         // of add() and remove()
+  Listener listener_;  // declared last: its thread ends first
 };
 
-// A look as long as it lives, from its first turn on.
+// An active wait as a looker: from its first turn on, as long as this object lives.
 class ActiveLook {
  public:
   explicit ActiveLook(Poller* poller) noexcept : poller_(poller) {}
@@ -170,7 +174,7 @@ class ActiveLook {
     looks_ = true;
     poller_->turn(now_ns, who);
   }
-  // Until the next turn, which may come late.
+  // Stops looking until the next turn, which may come late.
   void stop() noexcept {
     if (looks_) poller_->end_look();
     looks_ = false;

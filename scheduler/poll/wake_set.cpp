@@ -51,7 +51,7 @@ Result<> WakeSet::add(int descriptor) noexcept {
     return no_descriptor("epoll_ctl of a net's descriptor", error);
   for (auto& slot : descriptors_) {
     int expected = -1;
-    // release pairs with change(): it is in the set.
+    // Release pairs with change(): the descriptor is in the set.
     if (slot.compare_exchange_strong(expected, descriptor, std::memory_order_release,
                                      std::memory_order_relaxed))
       return {};
@@ -68,7 +68,7 @@ void WakeSet::remove(int descriptor) noexcept {
   control(epoll_, EPOLL_CTL_DEL, descriptor, 0);
 }
 
-// One that has just been removed is not in the set: the call fails, and changes nothing.
+// A descriptor that has just been removed is not in the set: the call fails, and changes nothing.
 void WakeSet::change(uint32_t events) noexcept {
   for (const auto& slot : descriptors_) {
     const int descriptor = slot.load(std::memory_order_acquire);
@@ -102,7 +102,7 @@ WakeSet::Reason WakeSet::sleep(uint64_t deadline_ns) noexcept {
   const long count =
       raw_syscall(SYS_epoll_pwait2, epoll_, reinterpret_cast<long>(events), kMostEvents,
                   deadline_ns != kNoDeadline ? reinterpret_cast<long>(&left) : 0);
-  Reason reason = kTime;  // or a signal: callers look again
+  Reason reason = kTime;  // or a signal: callers check again
   for (long i = 0; i < count; ++i) {
     if (events[i].data.fd != bell_) {
       reason = kDescriptor;

@@ -1,13 +1,13 @@
 #pragma once
-// WakeSet: descriptors that end somebody's sleep, when they are listened to; and a bell.
+// WakeSet: descriptors that end a thread's sleep when they are listened to; and a bell.
 //
-// Role:      what a sleeping worker, or the listener, sleeps on instead of a futex.
+// Role:      a sleeping worker, or the listener, sleeps on it instead of on a futex.
 // Users:     scheduler/poll; Worker::sleep().
 // Threads:   any, but one sleeps at a time.
 // See also:  scheduler/poll/watch.h, epoll(7).
 //
 // Each descriptor ends at most one sleep after each listen() (EPOLLONESHOT). A descriptor that is not
-// listened to says nothing, whatever it has.
+// listened to ends none, even if it is readable.
 
 #include <atomic>
 #include <cstdint>
@@ -26,20 +26,20 @@ class WakeSet {
   bool is_open() const noexcept { return epoll_ >= 0; }
   // The eventfd that ring() writes.
   int bell() const noexcept { return bell_; }
-  // Not listened to yet. Errors: kSystem.
+  // Adds a descriptor, which is not listened to yet. Errors: kSystem.
   Result<> add(int descriptor) noexcept;
   void remove(int descriptor) noexcept;
 
-  // To all of them, once. What is there already counts.
+  // Listens to all descriptors, once. What is there already counts.
   void listen() noexcept;
-  // Takes that back, as far as it can: a sleep that is just ending ends.
+  // Stops listening, as far as possible: a sleep that is just ending still ends.
   void ignore() noexcept;
 
   enum Reason { kTime, kBell, kDescriptor };
   static constexpr uint64_t kNoDeadline = ~uint64_t{0};
   // Caller: one at a time. deadline_ns: of now_ns(). Touches no errno, no thread_local.
   Reason sleep(uint64_t deadline_ns) noexcept;
-  // Ends the sleep that is, or the next one. Caller: any.
+  // Ends the present sleep, or the next one. Caller: any.
   void ring() noexcept;
 
  private:
@@ -49,7 +49,7 @@ class WakeSet {
   int epoll_ = -1;
   int bell_ = -1;
   std::atomic<int> descriptors_[kMost] = {-1, -1, -1, -1};
-  // Whether some may be listened to; a wrong no costs one futile wake-up.
+  // Whether some descriptors may be listened to; a wrong "no" costs one futile wake-up.
   std::atomic<bool> is_listening_{false};
 };
 

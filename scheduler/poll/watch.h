@@ -1,57 +1,57 @@
 #pragma once
-// Watch: who looks at the sources of events, who sleeps until they call, who is interrupted.
+// Watch: which threads poll the sources of events, which sleep until called, which are interrupted.
 //
 // Role:      the state behind Poller, in one word, and its moves.
-// Users:     scheduler/poll/poller; the model test plays it with another Outside and another Word.
+// Users:     scheduler/poll/poller; the model test runs it with another Outside and another Word.
 // Threads:   any.
 // See also:  docs/design/0020-polling.md, tests/unit/scheduler/watch_model_test.cpp.
 //
-//   lookers   who will poll again by himself: a rank that waits actively, a worker without work
+//   lookers   threads that will poll again by themselves: waiting ranks, workers without work
 //   sleepers  workers that sleep
-//   demand    what an arrival could move on; whether anybody keeps account of it
+//   demand    what an arrival could advance; whether anybody counts it
 //   seat      a worker sleeps on the descriptors; there is one such seat
-//   covered   somebody has taken over to arm the sources since the last looker has left
+//   covered   some thread has undertaken to arm the sources since the last looker left
 //
-// The rule: no looker, and a call is wanted  =>  covered, or the next step of some thread makes it so.
-// A call is wanted where a core is idle anyway (sleepers), or else, as Interrupts says, where there
-// is demand.
+// The rule: no looker, and a call is wanted  =>  covered, or the next step of some thread sets it.
+// A call is wanted where a core is idle anyway (sleepers), or else where there is demand, as
+// Interrupts says.
 //
 // No event is lost.
 //  1. `covered` is set only in a state without lookers, by the one thread whose step it is; and
-//     cleared only by one that has become a looker. So while it is set, or has been set and cleared
-//     by somebody who has not left since, the thread that set it has yet to arm, or has armed, or has
-//     become a looker itself.
-//  2. That thread arms the sources and then listens to their descriptors. arm() says that there is
-//     news: it polls, as a looker, and when it leaves the rule is looked at again.
-//  3. Only lookers poll, and polling ends an arming; so an arming holds while `covered` is set. What
-//     comes makes a descriptor readable, and it is listened to: the sleeper in the seat or the
+//     cleared only by a thread that has become a looker. So while it is set, or has been set and
+//     cleared by a thread that has not left since, the thread that set it has yet to arm, or has
+//     armed, or has become a looker itself.
+//  2. That thread arms the sources and then listens to their descriptors. If arm() says that there
+//     is news, it polls, as a looker, and when it leaves the rule is checked again.
+//  3. Only lookers poll, and polling ends an arming; so an arming holds while `covered` is set. An
+//     arrival makes a descriptor readable, and it is listened to: the sleeper in the seat or the
 //     listener wakes up and becomes a looker.
-//  4. A looker that has cleared `covered` stops the listening before it leaves: so that does not hit
-//     a later arming, which needs that he has left. A thread that is late may arm and listen when
-//     that is not wanted any more: a call that finds nothing.
-//  5. `seat` is taken by a looker, and given back by one. So who finds it taken in a state without
-//     lookers knows that its holder sleeps, or is about to, or is about to become a looker; each of
-//     these hears, or looks.
-// All of them are read-modify-writes of one word: there is a single order of them, and acq_rel makes
-// what was done before the one (2, 4) happen before what is done after a later one.
+//  4. A looker that has cleared `covered` stops the listening before it leaves. So it cannot
+//     disturb a later arming, which requires that it has left. A thread that is late may arm and
+//     listen when that is not wanted any more: this causes a call that finds nothing.
+//  5. `seat` is taken by a looker, and given back by one. So a thread that finds it taken in a
+//     state without lookers knows that its holder sleeps, or is about to, or is about to become a
+//     looker; in each case the holder hears the descriptors, or polls.
+// All steps are read-modify-writes of one word: they have a single order, and acq_rel makes
+// what was done before one step (2, 4) happen before what is done after a later one.
 
 #include <atomic>
 #include <cstdint>
 
 namespace mpc::sched {
 
-// When ranks are interrupted that compute, no core being idle.
+// When ranks that compute are interrupted although no core is idle.
 enum class Interrupts : uint8_t {
-  kAuto,  // while there is demand; as kAlways until somebody raises it for the first time
-  kAlways,  // whenever something comes
-  kNone     // they find what has come when they wait, test, or at a tick
+  kAuto,  // while there is demand; as kAlways until demand is raised for the first time
+  kAlways,  // whenever something arrives
+  kNone     // never: they find an arrival when they wait, test, or at a tick
 };
 
-// Who hears the descriptors.
+// Who listens to the descriptors.
 enum class Ear : uint8_t { kSleeper, kListener };
 
-// Outside: poll(), arm() of all sources; listen(Ear), ignore() the descriptors; call_listener(), who
-// then becomes a looker.
+// Outside: poll(), arm() of all sources; listen(Ear), ignore() of the descriptors; call_listener():
+// the listener then becomes a looker.
 template <class Outside, class Word = std::atomic<uint64_t>>
 class Watch {
  public:
@@ -59,14 +59,14 @@ class Watch {
       : outside_(outside), word_(bits_of(interrupts)) {}
   Watch(const Watch&) = delete;
 
-  // True: nobody else looked.
+  // True: there was no other looker.
   bool begin_look() noexcept { return begin(kLooker); }
   void end_look() noexcept {
     if (end(kLooker)) cover();
   }
 
-  // A looker becomes a sleeper. True: it sleeps on the descriptors; else it need not, because
-  // somebody else hears. It may have polled: if something is to be done now it does not sleep.
+  // A looker becomes a sleeper. True: it sleeps on the descriptors; otherwise it need not, because
+  // another thread listens. It may have polled: if there is work now it does not sleep.
   bool go_to_sleep() noexcept {
     const bool has_seat = (word_.fetch_or(kSeat, kOrder) & kSeat) == 0;
     if (end(kLooker - kSleeper)) cover();
@@ -94,7 +94,7 @@ class Watch {
     end_look();
   }
 
-  // Hints, unless nothing moves.
+  // Hints, unless no thread changes the state.
   Interrupts interrupts() const noexcept {
     return static_cast<Interrupts>((load() & kMode) / kFirstMode);
   }
@@ -102,7 +102,7 @@ class Watch {
   uint32_t sleepers() const noexcept { return field(kSleeper, load()); }
   uint32_t demand() const noexcept { return static_cast<uint32_t>(load() / kDemand); }
   bool is_covered() const noexcept { return (load() & kCovered) != 0; }
-  // Something may wait for an arrival: there is demand, or nobody keeps account of it.
+  // An execution may wait for an arrival: there is demand, or nobody counts it.
   bool may_have_demand() const noexcept {
     const uint64_t word = load();
     return (word & kKept) == 0 || word / kDemand != 0;
@@ -124,7 +124,7 @@ class Watch {
   static constexpr uint32_t field(uint64_t unit, uint64_t word) noexcept {
     return static_cast<uint32_t>(word / unit & kFieldBits);
   }
-  // acquire pairs with the moves: for who asks whether all is at rest.
+  // Acquire pairs with the moves: for a caller that asks whether everything is at rest.
   uint64_t load() const noexcept { return word_.load(std::memory_order_acquire); }
 
   static bool wants_call(uint64_t word) noexcept {
@@ -138,20 +138,20 @@ class Watch {
     return field(kLooker, word) == 0 && (word & kCovered) == 0 && wants_call(word);
   }
 
-  // `step` is added: the caller becomes a looker, the first of them.
+  // Adds `step`: the caller becomes a looker. True: it is the first one.
   bool begin(uint64_t step) noexcept {
     const uint64_t before = word_.fetch_add(step, kOrder);
-    // Nobody sets it while there are lookers, so it cannot come back in between.
+    // No thread sets it while there are lookers, so it cannot be set again in between.
     if ((before & kCovered) != 0 &&
         (word_.fetch_and(~kCovered, kOrder) & kCovered) != 0)
       outside_.ignore();
     return field(kLooker, before) == 0;
   }
-  // `step` is taken away. True: the caller has to cover().
+  // Subtracts `step`. True: the caller has to cover().
   bool end(uint64_t step) noexcept {
     return take_over(word_.fetch_sub(step, kOrder) - step);
   }
-  // Sets `covered` where the rule asks for it. True: it is the caller who has.
+  // Sets `covered` where the rule asks for it. True: the caller has set it.
   bool take_over(uint64_t word) noexcept {
     while (is_uncovered(word))
       if (word_.compare_exchange_weak(word, word | kCovered, kOrder)) return true;
@@ -168,7 +168,8 @@ class Watch {
       outside_.poll();
       if (!end(kLooker)) return;
     }
-    // More and more comes, or who polls it is without a core: no work for who wanted to leave.
+    // News keeps coming, or the thread that polls it has no core: this is no work for a thread that
+    // wanted to leave.
     outside_.call_listener();
   }
 

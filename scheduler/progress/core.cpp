@@ -39,7 +39,7 @@ void ProgressCore::note_offer() noexcept {
 uint64_t ProgressCore::polling_ns(uint64_t now) const noexcept {
   if (is_taken()) return 0;
   if (!is_dedicated_) return kShortSpinNs;
-  // It comes regularly: nothing is missed before it is due.
+  // Work comes regularly: nothing is missed before it is due.
   if (appointment(now).from > now + kShortestNapNs + lateness_ns()) return kShortSpinNs;
   const uint64_t limit = static_cast<uint64_t>(spin_us.get()) * 1000;
   const uint64_t usual = usual_gap_ns_.load(std::memory_order_relaxed);

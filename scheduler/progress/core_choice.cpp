@@ -101,17 +101,18 @@ ProgressCore* CoreChoice::closest(int home, ProgressCore* present,
     for (int worker : near_application_[static_cast<size_t>(home)])
       if (core(worker).is_free()) return &core(worker);
   }
-  // It waits behind others: a reason to wake that core next time.
+  // The work waits behind others: a reason to wake that core next time.
   if (fewest != nullptr && sleeping != nullptr) sleeping->note_refused(bytes);
   return fewest;
 }
 
-// Is it worth its price to wake `core` for so many bytes, which the caller could copy too? Bytes that
-// ranks had to copy themselves lately count as well: a stream of pieces that are too small one by
+// Is it worth the price to wake `core` for so many bytes, which the caller could copy itself? Bytes
+// that ranks had to copy themselves lately count, too: a stream of pieces that are too small one by
 // one wakes the core in the end.
 bool CoreChoice::is_worth_waking(const ProgressCore& core,
                                  int64_t bytes) const noexcept {
-  if (Emulation::is_on()) return true;  // wake-ups of the host are not the machine's
+  // The host's wake-ups are not those of the emulated machine.
+  if (Emulation::is_on()) return true;
   const int64_t price = kCopiedPerNs * static_cast<int64_t>(wake_cost_ns_.get());
   return bytes + core.refused_bytes() >= price;
 }

@@ -34,7 +34,7 @@ class CoreChoice {
   }
 
   // The core for an item of rank `rank`, whose home is worker `home` and whose progress thread is on
-  // `present` now (null: there is none yet). Null: no core is there for it.
+  // `present` now (null: no thread yet). Null: no core is available for it.
   ProgressCore* choose(int rank, int home, ProgressCore* present,
                        int64_t bytes) noexcept;
   // The communication core on which such a rank's work is counted; null: there is none.
@@ -43,12 +43,12 @@ class CoreChoice {
     const std::vector<int>& near = near_[static_cast<size_t>(home)];
     return near.empty() ? nullptr : &core(near.front());
   }
-  // Is a ready progress thread waiting for a communication core that does something else?
+  // Is a ready progress thread waiting for a communication core that does other work?
   bool has_backlog() const noexcept {
     return std::any_of(cores_.begin() + config_.application_workers, cores_.end(),
                        [](const ProgressCore& core) { return core.has_backlog(); });
   }
-  // To wake a sleeping core has taken so long.
+  // Records how long it took to wake a sleeping core.
   void note_wake_cost(uint64_t ns) noexcept;
 
  private:
@@ -61,11 +61,11 @@ class CoreChoice {
   const ProgressCores::Config config_;
   std::vector<ProgressCore> cores_;               // by worker
   MovingAverage wake_cost_ns_{kFirstWakeCostNs};  // paid by the thread that wakes
-  // By home, each with the closest first: communication cores, application cores.
+  // Indexed by home, each with the closest first: communication cores, application cores.
   std::vector<std::vector<int>> near_;
   std::vector<std::vector<int>> near_application_;
-  // By home: communication cores of its NUMA node; all of them if it has none; all cores if there
-  // are none at all.
+  // Indexed by home: communication cores of its NUMA node; if it has none, all communication cores;
+  // if there are none at all, all cores.
   std::vector<std::vector<int>> numa_;
 };
 

@@ -1,4 +1,4 @@
-// What progress.h offers: the cores of a scheduler, and a progress thread for each rank.
+// The implementation of progress.h: the cores of a scheduler, and a progress thread for each rank.
 #include "scheduler/progress/core_choice.h"
 #include "scheduler/progress/progress.h"
 #include "scheduler/progress/progress_thread.h"

@@ -1,7 +1,7 @@
 #pragma once
-// ItemQueue: the items of one rank, the oldest first, linked by a member of their own.
+// ItemQueue: the items of one rank, the oldest first, linked by a member of the items.
 //
-// Role:      a FIFO from whose middle an item can be taken back.
+// Role:      a FIFO from whose middle an item can be removed.
 // Users:     scheduler/progress: progress threads.
 // Threads:   the caller locks.
 // See also:  scheduler/progress/progress.h.
@@ -26,7 +26,7 @@ class ItemQueue {
     if (first_ == nullptr) last_ = nullptr;
     return item;
   }
-  // Takes `wanted` out, which is only compared unless it is here. False: it is not.
+  // Removes `wanted`, which is only compared unless it is queued here. False: it is not.
   bool take(const ProgressItem* wanted) noexcept {
     ProgressItem* before = nullptr;
     for (ProgressItem* item = first_; item != nullptr;

@@ -1,4 +1,4 @@
-// How a progress thread waits for more work: actively, then in naps, at last until it is woken.
+// How a progress thread waits for more work: actively, then in naps, finally until it is woken.
 #include <algorithm>
 
 #include "base/counter.h"
@@ -21,8 +21,8 @@ class IdleReason final : public WaitReason {
 
 }  // namespace
 
-// True if there is an item, or the end. gives_way: polling ends when another thread of this core is
-// ready; else the two take turns.
+// True: there is an item, or the thread is to end. gives_way: polling ends when another thread of
+// this core is ready; otherwise the two take turns.
 bool ProgressThreadImpl::poll_until(uint64_t end_ns, bool gives_way) noexcept {
   ProgressCore& core = *place();
   const trace::Span span(kPoll);
@@ -42,7 +42,7 @@ bool ProgressThreadImpl::poll_until(uint64_t end_ns, bool gives_way) noexcept {
       const uint64_t now = now_ns();
       if (now >= end_ns) break;
       look.turn(now, Poller::Looker::kIdle);
-      if (now >= core.worker().next_deadline_ns()) {  // others nap here
+      if (now >= core.worker().next_deadline_ns()) {  // other threads nap here
         look.stop();
         Execution::self().yield();
       }
@@ -53,21 +53,21 @@ bool ProgressThreadImpl::poll_until(uint64_t end_ns, bool gives_way) noexcept {
   return found;
 }
 
-// True if there is an item, or the end.
+// True: there is an item, or the thread is to end.
 bool ProgressThreadImpl::wait_actively() noexcept {
   const ProgressCore& core = *place();
   const uint64_t now = now_ns();
   return poll_until(now + core.polling_ns(now), true);
 }
 
-// Looks at the queue from time to time, as long as an item is likely to come: no thread that submits
-// one pays for waking this core. Where items come regularly the core is awake when one is due, and
-// sleeps until then. True if there is an item, or the end.
+// Checks the queue from time to time, as long as an item is likely to come: no thread that submits
+// an item pays for waking this core. Where items come regularly the core sleeps until shortly
+// before one is due, and is awake then. True: there is an item, or the thread is to end.
 bool ProgressThreadImpl::nap() noexcept {
   ProgressCore& core = *place();
   const uint64_t end = now_ns() + core.napping_ns();
   for (uint64_t now = now_ns(); now < end && !is_due(); now = now_ns()) {
-    // To a common beat, so that several threads of a core need one wake-up of it.
+    // Rounded to a common beat, so that several threads of a core need only one wake-up of it.
     const uint64_t length = core.nap_length_ns(now);
     uint64_t until = (now / length + 1) * length;
     if (const Rhythm::Window due = core.appointment(now); due.to != 0) {
@@ -93,7 +93,7 @@ void ProgressThreadImpl::set_napping(bool is_napping) noexcept {
     place()->add_busy();
 }
 
-// False: there is an item, or the end.
+// False: there is an item, or the thread is to end.
 bool ProgressThreadImpl::begin_nap() noexcept {
   const Locked lock(lock_);
   if (is_due()) return false;
@@ -113,11 +113,12 @@ void ProgressThreadImpl::nap_until(ProgressCore& core, uint64_t deadline_ns) noe
     is_disturbed = !is_napping_;
     if (!is_disturbed) set_napping(false);
   }
-  // Just when the time was over: the permit is on its way, and no later park() may take it.
+  // The nap was ended just when its time was over: the permit is
+  // on its way, and no later park() may consume it.
   if (is_disturbed && !was_woken) Execution::self().park(reason);
 }
 
-// Parks until the next submit(). False: the end.
+// Parks until the next submit(). False: the thread is to end.
 bool ProgressThreadImpl::rest() noexcept {
   {
     const Locked lock(lock_);
@@ -126,8 +127,8 @@ bool ProgressThreadImpl::rest() noexcept {
     is_active_ = false;
     place()->remove_busy();
   }
-  // A submit() from here on gives a permit. If it comes before this thread is parked, the thread goes
-  // on here, on the old core, under the new one's name: a hint is wrong for once.
+  // A submit() from here on gives a permit. If it comes before this thread is parked, the thread
+  // continues on the old core under the new core's name: the hint is wrong for once.
   const IdleReason reason;
   Execution::self().worker()->note_spun();
   Execution::self().park(reason);

@@ -1,4 +1,4 @@
-// The names of the policies: also in a build without progress threads.
+// The names of the policies; compiled also into a build without progress threads.
 #include <fmt/format.h>
 
 #include <string>

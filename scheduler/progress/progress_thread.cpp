@@ -86,7 +86,7 @@ ProgressThreadImpl::Outcome ProgressThreadImpl::enqueue(ProgressItem& item,
 }
 
 // A nap is left alone: the thread sees the item soon, and the caller need not pay for a wake-up.
-// Unless that costs nothing, as its core is awake, or the item is not to wait.
+// It is ended if that costs nothing because its core is awake, or if the item must not wait.
 ProgressThreadImpl::Outcome ProgressThreadImpl::disturb(
     ProgressNeed need, const ProgressCore* target) noexcept {
   const ProgressCore& here = *place();
@@ -97,7 +97,7 @@ ProgressThreadImpl::Outcome ProgressThreadImpl::disturb(
                                               : Outcome::kNapEnded;
 }
 
-// `target`: where it is to run, unless it goes on where it is.
+// `target`: where the thread is to run, unless it continues where it is.
 void ProgressThreadImpl::act_on(Outcome outcome, ProgressCore* target) noexcept {
   switch (outcome) {
     case Outcome::kRefused:
@@ -145,7 +145,8 @@ bool ProgressThreadImpl::spawn(ProgressCore& core) noexcept {
   spec.entry = [this] { main(); };
   spec.worker = core.worker().index();
   spec.name = "progress";
-  spec.may_move = cores_.policy() == ProgressPolicy::kClosest;  // the others say where
+  // The other policies say where it runs.
+  spec.may_move = cores_.policy() == ProgressPolicy::kClosest;
   auto made = scheduler_.spawn(std::move(spec));
   if (!made) {
     is_broken_ = true;
@@ -182,7 +183,7 @@ ProgressThreadImpl::Outcome ProgressThreadImpl::ask_to_stop() noexcept {
   return Outcome::kNapEnded;
 }
 
-// A task may still be on its way out of run_task(), its last item long complete.
+// A task may still be returning from run_task(), long after its last item completed.
 ProgressThreadImpl::~ProgressThreadImpl() {
   const auto is_leaving = [this] {
     const Locked lock(lock_);
@@ -193,7 +194,7 @@ ProgressThreadImpl::~ProgressThreadImpl() {
 
 // ---- taking --------------------------------------------------------------------------------
 
-// Only under the lock; others read the count as a hint.
+// Changed only under the lock; others read the count as a hint.
 void ProgressThreadImpl::count_item(int change) noexcept {
   count_.store(count_.load(std::memory_order_relaxed) + static_cast<uint32_t>(change),
                std::memory_order_relaxed);
@@ -205,7 +206,7 @@ ProgressItem* ProgressThreadImpl::pop() noexcept {
   return item;
 }
 
-// For the thread itself; the item before, if any, has run.
+// For the thread itself. The previous item, if any, has run.
 ProgressItem* ProgressThreadImpl::pop_to_run() noexcept {
   const Locked lock(lock_);
   ProgressItem* item = pop();
@@ -236,7 +237,8 @@ void ProgressThreadImpl::main() noexcept {
   trace::introduce(trace::Role::kProgress, identity_);
   for (;;) {
     run_all();
-    // Others may be ready on a core that is busy: this one takes them over once it is idle.
+    // Other progress threads may be ready on a busy core: this
+    // worker takes them over once it is idle.
     if (!cores_.has_backlog()) {
       if (wait_actively() && has_items()) continue;
       if (nap() && has_items()) continue;
@@ -260,7 +262,7 @@ void ProgressThreadImpl::run_all() noexcept {
       item->run(*item);
     }
     item_counter.add();
-    // Others of this worker are not kept waiting for a long queue.
+    // A long queue must not keep the other threads of this worker waiting.
     self.yield();
   }
   self.set_call(nullptr);
@@ -269,7 +271,7 @@ void ProgressThreadImpl::run_all() noexcept {
   core.note_end(now_ns());
 }
 
-// Where the thread runs: another core may have taken it over, as it had nothing to do.
+// Finds out where the thread runs: another core may have taken it over because that was idle.
 ProgressCore& ProgressThreadImpl::arrive() noexcept {
   ProgressCore& before = *place();
   ProgressCore& here = cores_.core(Execution::self().worker()->index());
@@ -283,7 +285,7 @@ ProgressCore& ProgressThreadImpl::arrive() noexcept {
   return here;
 }
 
-// One item a run, so that a worker with other things to do sees them in between.
+// One item per run, so that a worker with other work sees that in between.
 TaskResult ProgressThreadImpl::run_task(Task& task) {
   ProgressThreadImpl& self = static_cast<OwnTask&>(task).thread;
   if (ProgressItem* item = self.pop_to_run()) {

@@ -2,7 +2,7 @@
 // ProgressThreadImpl: a rank's queue of background work, and the user-level thread that empties it.
 //
 // Role:      takes items, wakes the thread on the core that CoreChoice names, gives items back to a
-//            rank that waits for them, ends.
+//            rank that waits for them, and ends the thread.
 // Users:     scheduler/progress.
 // Threads:   as progress.h says; functions marked "the thread" run on the progress thread itself.
 // See also:  docs/scheduler.md section "Progress threads".
@@ -15,8 +15,8 @@
 //   napping   yes         yes          is parked until a time     that time, or disturb(): active
 //   resting   no          no           is parked                  enqueue(), ask_to_stop(): active
 //
-// The thread that makes it leave `napping` before the time, or `resting`, owes it one wake-up: the
-// Outcome says which.
+// A thread that ends `napping` before the time, or ends `resting`, owes the progress thread one
+// wake-up: the Outcome says which.
 
 #include <atomic>
 
@@ -52,13 +52,14 @@ class ProgressThreadImpl final : public ProgressThread {
   void stop() noexcept override;
 
  private:
-  // What has become of an item, or of the wish to stop, and what its owner has to do now.
+  // What happened to an item, or to the request to stop, and what the caller has to do now.
   enum class Outcome : uint8_t {
-    kRefused,      // nothing was kept
-    kLeftAlone,    // the thread is active and will see it, after its nap at the latest
+    kRefused,  // nothing was stored
+    // The thread is active and will see the item, after its nap at the latest.
+    kLeftAlone,
     kMustWake,     // the thread rested: wake()
     kNapEnded,     // it napped: unpark(), where it is
-    kNapEndedMove  // it napped, and its core has come to other work: wake()
+    kNapEndedMove  // it napped, and its core does other work now: wake()
   };
 
   // Policy kTasks: the thread's work as a task.
@@ -102,7 +103,7 @@ class ProgressThreadImpl final : public ProgressThread {
   void nap_until(ProgressCore& core, uint64_t deadline_ns) noexcept;
   bool rest() noexcept;
   bool begin_nap() noexcept;
-  // A thread that naps keeps no core busy.
+  // A napping thread does not count as one that keeps the core busy.
   void set_napping(bool is_napping) noexcept MPC_REQUIRES(lock_);
 
   Scheduler& scheduler_;
@@ -112,22 +113,22 @@ class ProgressThreadImpl final : public ProgressThread {
   const int home_;
   std::atomic<Execution*> execution_{nullptr};
 
-  // Held for some instructions, never over a switch. Only the first item holds it for longer: then
-  // the thread is made under it.
+  // Held for some instructions, never over a switch. Only the first item holds it for longer: the
+  // thread is created under it.
   SpinLock<PauseThenYield> lock_;
   ItemQueue queue_ MPC_GUARDED_BY(lock_);
-  // It runs, or has been woken: nobody need wake it.
+  // It runs, or has been woken: no other thread need wake it.
   bool is_active_ MPC_GUARDED_BY(lock_) = false;
-  // It looks at the queue in a moment. The thread that turns this off for it owes an unpark().
+  // It will check the queue in a moment. A thread that clears this for it owes an unpark().
   bool is_napping_ MPC_GUARDED_BY(lock_) = false;
-  bool is_broken_ MPC_GUARDED_BY(lock_) = false;  // it could not be made
-  std::atomic<bool> is_napping_hint_{false};      // is_napping_, for others
+  bool is_broken_ MPC_GUARDED_BY(lock_) = false;  // the thread could not be created
+  std::atomic<bool> is_napping_hint_{false};      // is_napping_, for other threads
   std::atomic<bool> is_stopping_{false};          // written under the lock
   // Written by the thread that sets is_active_; read by the progress thread afterwards.
   std::atomic<ProgressCore*> place_{nullptr};
   OwnTask task_;
 
-  // Whose items run on this execution.
+  // The progress thread whose items run on this execution.
   static thread_local constinit ProgressThreadImpl* t_running;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 // Rhythm: when the next piece of background work is likely to come to a core.
 //
-// Role:      programs that iterate start their collectives at regular intervals. It remembers
+// Role:      programs that iterate start their collectives at regular intervals. Rhythm remembers
 //            the last intervals between bursts of work and, if bursts have come as expected
 //            lately, says when to be awake for the next one.
 // Users:     scheduler/progress.
-// Threads:   any; all of it is hints. Concurrent calls may lose or mix up an interval.
+// Threads:   any; all values are hints. Concurrent calls may lose or mix up an interval.
 // See also:  docs/design/0014-naps.md, tests/unit/scheduler/rhythm_test.cpp.
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 
 namespace mpc::sched {
 
-// How long a nap lasts that begins at `now`: the longer nothing has come, the later the next
-// piece is seen, by an eighth of that time at most. Work that is offered just now may be later
-// than `now`. Units: ns.
+// The length of a nap that begins at `now`. The longer nothing has come, the later the next
+// piece is seen: by an eighth of that time at most. `last_work` may be later than `now`, if work
+// is offered at this moment. Units: ns.
 inline uint64_t nap_length(uint64_t now, uint64_t last_work,
                            uint64_t shortest) noexcept {
   const uint64_t idle = now > last_work ? now - last_work : 0;
@@ -28,10 +28,9 @@ inline uint64_t nap_length(uint64_t now, uint64_t last_work,
 
 class Rhythm {
  public:
-  static constexpr uint64_t kLongest =
-      10'000'000;  // ns; a longer pause is the end of a rhythm
+  static constexpr uint64_t kLongest = 10'000'000;  // ns; a longer pause ends a rhythm
 
-  // Work comes after a pause. Units: ns of one clock.
+  // Notes that work comes after a pause. Units: ns of one clock.
   void note_burst(uint64_t now) noexcept {
     const uint64_t last = last_.exchange(now, std::memory_order_relaxed);
     const uint64_t interval = now - last;
@@ -50,13 +49,13 @@ class Rhythm {
                                              std::memory_order_relaxed);
   }
 
-  // Have bursts come when they were expected, most times?
+  // Did bursts mostly come when they were expected?
   bool is_steady() const noexcept {
     return hits_.load(std::memory_order_relaxed) >= kEnoughHits;
   }
 
-  // The earliest span of time that ends after `now` in which a burst is likely: around each of
-  // the last intervals after the last burst, beginning as much earlier as bursts have been off
+  // The earliest span of time that ends after `now` in which a burst is likely: around each of the
+  // last intervals after the last burst. It begins earlier by as much as bursts have been off
   // lately. {0, 0}: there is none.
   struct Window {
     uint64_t from = 0, to = 0;
@@ -72,7 +71,7 @@ class Rhythm {
         found = window;
     }
     if (found.to == 0) return {};
-    for (size_t i = 0; i < kMemory; ++i) {  // windows that touch are one
+    for (size_t i = 0; i < kMemory; ++i) {  // windows that touch are merged
       for (const auto& remembered : intervals_) {
         const Window window = around(remembered.load(std::memory_order_relaxed));
         if (window.from <= found.to) found.to = std::max(found.to, window.to);
@@ -84,25 +83,25 @@ class Rhythm {
  private:
   static constexpr size_t kMemory =
       16;  // a program may have several collectives in turn
-  static constexpr uint64_t kShort = 100'000;  // ns; too short to tell one from another
+  static constexpr uint64_t kShort = 100'000;  // ns; too short to tell intervals apart
   static constexpr int kEnoughHits = 3;
   static constexpr int kMostHits = 8;
   static constexpr uint64_t kLeastMargin = 10'000, kMostMargin = 100'000;  // ns
   static constexpr uint64_t kLeastLead = 2'000;                            // ns
 
-  // An interval as long as this one, more or less, is the same one.
+  // An interval that differs by less than this counts as the same one.
   static uint64_t margin_of(uint64_t interval) noexcept {
     return std::clamp(interval / 16, kLeastMargin, kMostMargin);
   }
-  // {0, 0} for 0, which stands for no interval. A core that is awake early waits
-  // for the usual deviation; one that is late has missed nothing yet, and stays for the whole margin.
+  // {0, 0} for 0, which stands for no interval. A core that is awake early waits for the usual
+  // deviation; a late core has missed nothing yet, and stays awake for the whole margin.
   Window around(uint64_t interval) const noexcept {
     if (interval == 0) return {};
     const uint64_t margin = margin_of(interval);
     const uint64_t lead = std::min<uint64_t>(margin, 2 * deviation_.get() + kLeastLead);
     return {interval - std::min(lead, interval), interval + margin};
   }
-  // Between this interval and the one most like it.
+  // Between this interval and the most similar remembered one.
   uint64_t distance(uint64_t interval) const noexcept {
     uint64_t least = kLongest;
     for (const auto& slot : intervals_) {

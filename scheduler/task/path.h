@@ -1,7 +1,7 @@
 #pragma once
-// TaskPath: the task queues from which one worker takes, from its core's up to the machine's.
+// TaskPath: the task queues that one worker takes from, from its core's queue up to the machine's.
 //
-// Role:      where a worker looks for tasks, and where it says that it looks, or sleeps.
+// Role:      where a worker looks for tasks, and where it publishes that it looks, or sleeps.
 // Users:     scheduler: TaskQueues builds the paths, workers and carriers walk along them.
 // Threads:   looks_empty() any; the rest the carrier that holds the worker.
 // See also:  scheduler/task/queues.h.
@@ -18,19 +18,19 @@ struct TaskPath {
       queues[kMaxLevels];  // level 0: the core's own; the last one: the machine's
   int count;
 
-  // Could something be here to run? A hint. Cost: two loads per level.
+  // Could there be a task to run? A hint. Cost: two loads per level.
   bool looks_empty() const noexcept {
     for (int level = 0; level < count; ++level)
       if (!queues[level]->looks_empty()) return false;
     return true;
   }
-  // Counts the worker in or out as one that looks or sleeps, at every level.
+  // Adds or removes the worker as one that looks or sleeps, at every level.
   void change_idle(uint64_t difference) const noexcept {
     for (int level = 0; level < count; ++level) queues[level]->change_idle(difference);
   }
-  // Around the sleep of a worker: spinning -> sleeping -> spinning.
-  // begin_sleep() true: something may be here for it to run, do not sleep. Caller: Worker::sleep(),
-  // after it has said that it sleeps.
+  // Called around the sleep of a worker: spinning -> sleeping -> spinning.
+  // begin_sleep() true: there may be a task for it, do not sleep. Caller: Worker::sleep(), after it
+  // has published that it sleeps.
   bool begin_sleep(int worker) const noexcept {
     change_idle(TaskQueue::kSleeper - TaskQueue::kSpinner);
     for (int level = 0; level < count; ++level)

@@ -3,7 +3,7 @@
 namespace mpc::sched {
 
 void TaskQueue::push(Task& task) noexcept {
-  // Counted first: a taker that sees the task in the inbox sees the count.
+  // The count comes first: a taker that sees the task in the inbox sees the count.
   if (task.allowed_ != nullptr)
     restricted_count_.fetch_add(1, std::memory_order_relaxed);
   inbox_.push(task, std::memory_order_seq_cst);
@@ -23,7 +23,7 @@ Task* TaskQueue::take(int worker) noexcept {
 
 // Appends the inbox to the list, the oldest first.
 void TaskQueue::drain_inbox() noexcept {
-  // Release: a thread that sees the inbox emptied sees the queue locked (may_have_work).
+  // Release: a thread that sees the inbox empty sees the queue locked (may_have_work).
   Task* last = inbox_.take_newest_first(std::memory_order_acq_rel);
   Task* first = decltype(inbox_)::reversed(last);
   if (first == nullptr) return;
@@ -54,7 +54,8 @@ Task* TaskQueue::unlink(int worker) noexcept {
 }
 
 // The inbox first: a taker locks the queue before it empties the inbox, and fills the list before
-// it unlocks it. So a thread that sees the inbox emptied sees the queue locked, or sees the list.
+// it unlocks the queue. So a thread that sees the inbox empty
+// sees the queue locked, or sees the list.
 bool TaskQueue::may_have_work() const noexcept {
   return !inbox_.is_empty(std::memory_order_seq_cst) ||
          lock_.is_locked(std::memory_order_acquire) ||

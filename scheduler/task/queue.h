@@ -1,10 +1,10 @@
 #pragma once
 // TaskQueue: the tasks of one object of the machine (a core, a cache, ..., all of it).
 //
-// Role:      anybody adds without waiting; the workers below the object take, the oldest first.
+// Role:      any thread adds without waiting; the workers below the object take, the oldest first.
 //            Two parts: a stack that submitters push to with one compare-and-exchange, and a
 //            list that takers fill from it under a lock. No thread waits for that lock: a taker
-//            that finds it held goes on to the next queue.
+//            that finds it held moves on to the next queue.
 // Users:     TaskQueues.
 // Threads:   any, unless a function says otherwise.
 // See also:  Trahay & Denis 2009, algorithm 2; docs/design/0010-task-queues.md.
@@ -26,8 +26,8 @@ class alignas(64) TaskQueue {
   TaskQueue() = default;
   TaskQueue(const TaskQueue&) = delete;
 
-  // The hint of every switch. Cost: loads of one line, which is nobody's to write while the
-  // queue is empty, so it stays in the caches of all cores that look.
+  // The hint at every switch. Cost: loads of one line, which no thread writes while the queue is
+  // empty, so it stays in the caches of all cores that read it.
   bool looks_empty() const noexcept {
     // One branch for both.
     return (reinterpret_cast<uintptr_t>(inbox_.top()) |
@@ -37,10 +37,10 @@ class alignas(64) TaskQueue {
   // Order: seq_cst, see may_have_work(). Never waits.
   void push(Task& task) noexcept;
 
-  // The oldest task that `worker` may run, or null: none, or another taker is at it.
+  // The oldest task that `worker` may run, or null: there is none, or another taker is active.
   Task* take(int worker) noexcept;
 
-  // Is something here for `worker`, or does a taker hold the lock? False is certain, and then
+  // Is there a task for `worker`, or does a taker hold the lock? False is certain, and then
   // every later push comes after this call in the order of the seq_cst operations.
   bool may_have_work(int worker) noexcept;
   // The same for any worker.
@@ -51,8 +51,8 @@ class alignas(64) TaskQueue {
     return restricted_count_.load(std::memory_order_relaxed) != 0;
   }
 
-  // How many workers below this object look for work (spin) and sleep. One word, so that a
-  // submitter needs one load; seq_cst, partner of push() (see TaskQueues).
+  // How many workers below this object look for work (spin), and how many sleep. One word, so that
+  // a submitter needs one load; seq_cst, partner of push() (see TaskQueues).
   struct Idle {
     uint32_t spinners, sleepers;
   };

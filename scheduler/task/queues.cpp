@@ -13,16 +13,16 @@
 // No wake-up is lost. Let Q be the queue of a task, and W a worker below it.
 //   submitter                            W
 //   (1) push to Q                        (a) Q.idle: spinning (begin_idle)
-//   (2) look at Q.idle:                  (b) take() finds nothing
+//   (2) read Q.idle:                     (b) take() finds nothing
 //       spinner: done; sleeper: wake     (c) sleeping_ = 1, Q.idle: sleeping (begin_sleep)
-//                                        (d) look at Q: something? do not sleep
-//                                        (e) Q.idle: neither (end_idle); then look at Q:
+//                                        (d) check Q: something? do not sleep
+//                                        (e) Q.idle: neither (end_idle); then check Q:
 //                                            (a) again, or pass_on()
-// All are seq_cst. If (2) sees W spinning, then (c) or (e) come later, and the look that
+// All are seq_cst. If (2) sees W spinning, then (c) or (e) come later, and the check that
 // follows them sees the push. If (2) sees W sleeping, it finds sleeping_ set and wakes W (or
-// somebody else did, for whom W returns to (b)). If (2) sees neither, (a) comes later, and
-// (b) or (d) see the push; or W is busy, and then looks when it switches or is done.
-// A look that finds Q's lock held counts as "something is there".
+// another submitter did, for which W returns to (b)). If (2) sees neither, (a) comes later, and
+// (b) or (d) see the push; or W is busy, and then checks when it switches or has finished.
+// A check that finds Q's lock held counts as "something is there".
 
 namespace mpc::sched {
 namespace {
@@ -38,7 +38,7 @@ Counter moved_counter{"sched.tasks_moved",
                       "Tasks run by another worker than the one that submitted them"};
 Counter wake_counter{"sched.task_wakes", "Sleeping workers woken for a task"};
 
-// Named after the queue; repetitions while a task polls are joined by the trace.
+// Named after the queue; the trace joins the repetitions of a task that polls.
 constexpr trace::Site kSubmit{"task", "submit", {"scope"}};
 constexpr trace::Site kRun{
     "task", "task", {"scope", nullptr, nullptr, nullptr, "repeated"}, true, true};
@@ -182,7 +182,7 @@ void TaskQueues::submit_to(Task& task, const WorkerSet& allowed) noexcept {
   const Worker* here = Execution::self().worker();
   int near = here != nullptr ? here->index() : 0;
   task.submitter_ = here != nullptr ? near : -1;
-  // The smallest object around one of the set that covers it.
+  // The smallest object around one worker of the set that covers the set.
   for (int other : shares_[static_cast<size_t>(near)].nearest) {
     if (!allowed.contains(other)) continue;
     near = other;
@@ -210,8 +210,8 @@ void TaskQueues::submit_to(Task& task, const WorkerSet& allowed) noexcept {
   enqueue(task, queue, near);
 }
 
-// Relaxed: switches and polling ranks only hint at tasks. A worker that becomes idle looks at the
-// queues themselves, so the argument at the top holds whatever it sees of this.
+// Relaxed: switches and polling ranks only get a hint of tasks. A worker that becomes idle checks
+// the queues themselves, so the argument at the top holds whatever value it sees here.
 void TaskQueues::begin_use() noexcept {
   for (Worker* worker : workers_) worker->begin_tasks();
   is_in_use_.store(true, std::memory_order_relaxed);
@@ -220,7 +220,8 @@ void TaskQueues::begin_use() noexcept {
 void TaskQueues::enqueue(Task& task, TaskQueue& queue, int near) noexcept {
   if (!is_in_use()) [[unlikely]]
     begin_use();
-  const WorkerSet* allowed = task.allowed_;  // the task may be gone once it is queued
+  // The task may be destroyed once it is queued.
+  const WorkerSet* allowed = task.allowed_;
   trace::instant(kSubmit, {static_cast<uint64_t>(queue.scope)});
   queue.push(task);
   wake_one(queue, near, allowed);
@@ -230,7 +231,7 @@ void TaskQueues::wake_one(const TaskQueue& queue, int near,
                           const WorkerSet* allowed) noexcept {
   const TaskQueue::Idle idle = queue.idle();  // partner: begin_sleep(), end_idle()
   if (idle.sleepers == 0) return;
-  // A spinner will look; but it may be outside of the set.
+  // A spinner will check; but it may be outside the set.
   if (idle.spinners != 0 && allowed == nullptr) return;
   for (int other : shares_[static_cast<size_t>(near)].nearest) {
     if (!queue.worker_set.contains(other)) continue;
@@ -266,7 +267,7 @@ bool TaskQueues::run(Worker& worker, Taken taken) noexcept {
   Execution& self = Execution::self();
   self.set_identity(task.identity);
   trace::begin(kRun, {trace::text(name_of(taken.queue->scope))});
-  const TaskResult result = task.run(task);  // kDone: not touched any more
+  const TaskResult result = task.run(task);  // kDone: the task is not touched any more
   trace::end(kRun);
   self.set_identity(nullptr);
   // A repeated task is queued before `busy` is cleared, see is_at_rest().
@@ -289,7 +290,7 @@ void TaskQueues::run_one(Worker& worker) noexcept {
 
 void TaskQueues::pass_on(Worker& worker) noexcept {
   const TaskPath& up = path(worker.index());
-  // The core's own queue waits for this worker whatever happens.
+  // This worker checks its core's own queue in any case.
   for (int level = 1; level < up.count; ++level) {
     TaskQueue& queue = *up.queues[level];
     if (!queue.may_have_work()) continue;
@@ -298,7 +299,7 @@ void TaskQueues::pass_on(Worker& worker) noexcept {
   }
 }
 
-// The set of a restricted task is read under the queue's lock only: ask for each sleeper.
+// The set of a restricted task is read only under the queue's lock, so this asks for each sleeper.
 void TaskQueues::wake_eligible(TaskQueue& queue) noexcept {
   for (int member : queue.workers) {
     Worker& worker = *workers_[static_cast<size_t>(member)];
@@ -330,8 +331,8 @@ void TaskQueues::flush_counts(const Worker& worker) noexcept {
 
 // ---- the end -----------------------------------------------------------------------------
 
-// A task leaves its queue after its taker has set `busy`, and all that it submits is queued
-// before that is cleared. So if it escapes both looks, it ended in between: finished() tells.
+// A task leaves its queue after its taker has set `busy`, and all that it submits is queued before
+// `busy` is cleared. So if a task escapes both checks, it ended in between: finished() tells.
 bool TaskQueues::is_at_rest() const noexcept {
   for (const auto& queue : queues_)
     if (queue->may_have_work()) return false;

@@ -35,7 +35,7 @@ void unpack(const Target& target, const std::vector<char>& bytes) {
 }
 }  // namespace
 
-// --- what processes call ---------------------------------------------------------------
+// --- called by processes --------------------------------------------------------------
 
 void Fabric::send(Packet packet) noexcept {
   if (config_.is_outside_work) sched::begin_outside_work();
@@ -119,7 +119,7 @@ void* Fabric::thread_main(void* self) {
 void Fabric::run() noexcept {
   if (prepare_ != nullptr) prepare_();
   for (;;) {
-    // acquire pairs with send() and stop(): what they have written before.
+    // Acquire pairs with send() and stop(): what they have written before.
     const uint32_t seen = sent_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
     Packet packet;
@@ -135,7 +135,7 @@ void Fabric::run() noexcept {
     const bool is_behind =
         !kept_.empty() || std::count(unfinished_.begin(), unfinished_.end(), 1) != 0;
     if (is_behind) {
-      sched_yield();  // somebody holds a mailbox for some instructions
+      sched_yield();  // another thread holds a mailbox for some instructions
       retry();
     } else if (!happened) {
       sleep(seen);
@@ -219,7 +219,7 @@ bool Fabric::give(const Packet& packet) noexcept {
   return true;
 }
 
-// Takes the entry out of its table; until end_use() forget() waits for it.
+// Takes the entry out of its table; forget() waits for it until end_use().
 template <class Table>
 bool Fabric::begin_use(Table Fabric::*which, uint64_t number,
                        typename Table::mapped_type& found) {

@@ -4,7 +4,7 @@
 // Role:      holds packets until their time has come, and resolves the handles of offers and
 //            fetches: the only place that knows memory of two processes.
 // Users:     runtime/transport/loopback.
-// Threads:   send(), note_*(), forget() any; the rest its own thread.
+// Threads:   send(), note_*(), forget() any; the others its own thread.
 // See also:  runtime/transport/loopback/loopback.h.
 
 #include <pthread.h>
@@ -25,13 +25,13 @@ namespace mpc::transport::loopback {
 enum class Wire : uint8_t {
   kMessage,  // envelope, data
   kOffer,    // envelope; `handle` names the data
-  kFetch,    // `handle` of the offer, `fetch` of who wants it
+  kFetch,    // `handle` of the offer, `fetch` of the receiver
   kData,     // `fetch`, data
-  kNoData,   // `fetch`: the offer is gone
+  kNoData,   // `fetch`: the offer no longer exists
   kRefuse,   // `handle`
 };
 
-// What is on its way: bytes, and numbers that only the process understands that gave them out.
+// A message on its way: bytes, and numbers that only the process understands that issued them.
 struct Packet {
   uint64_t due_ns = 0;
   uint64_t order = 0;
@@ -48,7 +48,7 @@ struct Later {
   }
 };
 
-// The packed message, behind `room` bytes.
+// The packed message, after `room` free bytes.
 std::vector<char> pack(const Source& source, size_t room);
 
 class Fabric;
@@ -133,12 +133,12 @@ class Fabric final : public Loopback {
   uint64_t last_number_ MPC_GUARDED_BY(lock_) = 0;
   std::unordered_map<uint64_t, Offer> offers_ MPC_GUARDED_BY(lock_);
   std::unordered_map<uint64_t, Fetch> fetches_ MPC_GUARDED_BY(lock_);
-  // Whose memory the thread reads or writes now: forget() waits for it.
+  // The operation whose memory the thread reads or writes now: forget() waits for it.
   Completion* in_use_ MPC_GUARDED_BY(lock_) = nullptr;
 
-  // The thread's own.
-  std::vector<Packet> kept_;      // not taken yet
-  std::vector<char> unfinished_;  // receivers that want finish() again
+  // Only for the thread.
+  std::vector<Packet> kept_;      // not accepted yet
+  std::vector<char> unfinished_;  // receivers that asked for another finish()
 };
 
 }  // namespace mpc::transport::loopback

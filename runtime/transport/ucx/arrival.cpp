@@ -1,4 +1,4 @@
-// What comes: from UCX within progress(), and what a poll makes of it.
+// Arrivals: from UCX within progress(), and what a poll does with them.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 namespace mpc::transport::ucx {
 namespace {
 
-// So many steps of UCX, at most, before what they have brought is finished.
+// At most so many steps of UCX before finish() handles what they have brought.
 constexpr int kMostSteps = 16;
 
 // Offers of all processes in one table. Numbers count offers, so 2^44 are enough.
@@ -37,7 +37,7 @@ void UcxNet::came(const void* header, size_t header_bytes, const void* data,
       return take_greeting(head);
     case HeadKind::kOffer:
     case HeadKind::kEmptyOffer:
-      break;  // come as offered()
+      break;  // they arrive as offered()
   }
 }
 
@@ -65,12 +65,12 @@ void UcxNet::take(const Head& head, const void* data, size_t bytes,
   const int from = static_cast<int>(head.from);
   is_finish_due_ = true;
   if (receiver_->take(from, head.envelope, data, bytes, bulk)) return;
-  // A copy: what UCX lends is counted, and others wait for it.
+  // A copy: UCX has only a limited number of buffers to lend, and others wait for them.
   const char* const first = static_cast<const char*>(data);
   kept_.push_back({from, head.envelope, {first, first + bytes}, bulk});
 }
 
-// The offer is there: its rendezvous does not end before the answer.
+// The offer still exists: its rendezvous does not end before the answer.
 void UcxNet::take_refusal(const Head& head) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
   const auto found = offers_.find(head.number);
   if (found == offers_.end()) return;  // its peer was lost
@@ -78,7 +78,7 @@ void UcxNet::take_refusal(const Head& head) noexcept MPC_NO_THREAD_SAFETY_ANALYS
   send_note(static_cast<int>(head.from), HeadKind::kRefusalSeen, head.number);
 }
 
-// Of what this process has refused, or what the sender wants back.
+// For an offer that this process has refused, or that the sender wants back.
 void UcxNet::take_recall(const Head& head) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
   const uint64_t key = key_of(head.from, head.number);
   const auto found = arrived_.find(key);
@@ -89,7 +89,7 @@ void UcxNet::take_recall(const Head& head) noexcept MPC_NO_THREAD_SAFETY_ANALYSI
     return drop(arrived);
   }
   if (found == arrived_.end()) {
-    // Not here yet, or fetched already: then the number stays, which costs some bytes.
+    // Not here yet, or fetched already: then the number is kept, which costs some bytes.
     recalled_.insert(key);
   } else if (!found->second->is_refused) {
     ucp_->release(std::exchange(found->second->descriptor, nullptr));
@@ -164,7 +164,7 @@ bool UcxNet::take_kept() noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 bool UcxNet::run_ended(Operation* first) noexcept {
-  // The list has the last one first.
+  // The last one is first in the list.
   Operation* in_order = nullptr;
   while (first != nullptr) {
     Operation* const next = first->next_ended;
@@ -194,7 +194,7 @@ void UcxNet::report(const std::vector<Problem>& problems) noexcept {
     config_.report(config_.report_context, problem.peer, problem.text.c_str());
 }
 
-// Nothing but UCX could make a poll useful.
+// Only UCX could make a poll useful.
 bool UcxNet::is_at_rest() const noexcept {
   return kept_.empty() && !is_finish_due_ && first_ended_ == nullptr &&
          problems_.empty() && outbox_.is_empty();

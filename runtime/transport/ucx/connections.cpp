@@ -1,12 +1,14 @@
-// All connections at once, and their end by force: for jobs that go on when a process has died.
+// Establishes all connections at once, and ends them by force:
+// for jobs that continue when a process has died.
 //
 //   greet (0) -> all others have greeted -> flush -> greet (1) -> all have -> flush -> done
 //
-// UCX makes a connection by messages of its own, and asserts if it fails while the answer to one of them
-// still waits in a queue. A greeting makes the connection; that one has come says that the other side has made it; the
-// flush, that no answer waits here. What the first round has brought on other connections is answered before
-// the second one ends. Who waits polls until all others are through (the launcher says when): so nobody
-// ends before all have nothing left to be said.
+// UCX establishes a connection by messages of its own, and asserts if the connection fails while
+// the answer to one of them still waits in a queue. A greeting establishes the connection; an
+// arriving greeting means that the other side has done so; the flush means that no answer waits
+// here. What the first round has brought on other connections is answered before the second one
+// ends. A process that waits polls until all others have finished (the launcher says when), so none
+// exits before all have sent everything.
 #include <utility>
 
 #include "runtime/transport/ucx/ucx_net.h"
@@ -31,7 +33,7 @@ void UcxNet::take_greeting(const Head& head) noexcept MPC_NO_THREAD_SAFETY_ANALY
   if (head.number < kRounds) ++greeting_.come[head.number];
 }
 
-// From progress(), or from flush_peers().
+// Called from progress(), or from flush_peers().
 void UcxNet::flushed() noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
   greeting_.is_flushing = false;
   is_poll_due_ = true;

@@ -1,7 +1,7 @@
 #pragma once
-// Head: what this module puts in front of each of its messages.
+// Head: what this module puts before each of its messages.
 //
-// Role:      says what a message is and who has sent it, in bytes.
+// Role:      says what a message is and which process has sent it, in bytes.
 // Users:     runtime/transport/ucx.
 // Threads:   plain data.
 // See also:  runtime/transport/envelope.h, docs/design/0021-ucx.md (who answers what).
@@ -15,13 +15,13 @@
 namespace mpc::transport::ucx {
 
 enum class HeadKind : uint8_t {
-  kMessage,      // envelope; data behind it
+  kMessage,      // envelope; followed by data
   kOffer,        // number, envelope; a rendezvous
-  kEmptyOffer,   // the same for no bytes: one byte stands for them
+  kEmptyOffer,   // the same for no bytes: one byte replaces them
   kRefuse,       // the receiver does not want offer `number`
-  kRefusalSeen,  // the sender knows: the receiver may let the rendezvous end
-  kRecall,       // the sender's memory goes: offer `number` is to end
-  kGreeting,  // the connection stands; `number`: of the round (Net: make_connections)
+  kRefusalSeen,  // the sender has seen it: the receiver may let the rendezvous end
+  kRecall,       // the sender's memory is freed: offer `number` must end
+  kGreeting,     // the connection stands; `number`: of the round (make_connections)
 };
 
 struct Head {
@@ -49,7 +49,7 @@ inline size_t encode(const Head& head, char* out) noexcept {
   return n + kEnvelopeBytes;
 }
 
-// False: no head of ours.
+// False: it is no head of ours.
 inline bool decode(const void* in, size_t bytes, Head* head) noexcept {
   const char* at = static_cast<const char*>(in);
   if (bytes < 8) return false;

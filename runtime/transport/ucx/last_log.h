@@ -19,7 +19,7 @@ class LastLog {
     const Locked locked(lock_);
     std::snprintf(text_, sizeof text_, "%s", text);
   }
-  // Empty if there is none since the last time.
+  // Empty if there was none since the last call.
   std::string take() {
     char copy[kMostBytes];
     {

@@ -1,4 +1,4 @@
-// The library's one name: mpc_open_net.
+// The library's only exported name: mpc_open_net.
 #include "runtime/transport/net_module.h"
 #include "runtime/transport/ucx/ucx_net.h"
 

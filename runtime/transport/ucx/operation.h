@@ -1,8 +1,8 @@
 #pragma once
 // Operations: what this module has to do or has under way, one object each.
 //
-// Role:      a task waits in the outbox for whoever holds the lock; a posting, an offer and a fetch
-//            stay while UCX has their data.
+// Role:      a task waits in the outbox for the holder of the lock; a posting, an offer and a fetch
+//            exist while UCX has their data.
 // Users:     runtime/transport/ucx.
 // Threads:   see each.
 // See also:  runtime/transport/ucx/ucx_net.h.
@@ -28,13 +28,13 @@ struct Task : Transfer {
     kLoss
   };
   Task(Kind k, int p) : kind(k), peer(p) {}
-  Task* next = nullptr;  // the outbox's
+  Task* next = nullptr;  // link of the outbox
   const Kind kind;
   int peer;
 };
 
-// A message whose data leave. UCX takes them through Transfer, so that they may be moved to a copy as
-// long as they have not left.
+// A message whose data are leaving. UCX reads them through Transfer,
+// so that they may be moved to a copy until they have left.
 struct Posting : Task {
   Posting() : Task(Kind::kPosting, 0) {}
   void describe(int to, const Head& what, const Source& source) {
@@ -44,7 +44,7 @@ struct Posting : Task {
     bytes = source.bytes;
     pack = source.pack;
   }
-  // The data are the caller's again.
+  // Copies the data, which belong to the caller again.
   void keep_data();
 
   char head[kMostHeadBytes];
@@ -52,16 +52,17 @@ struct Posting : Task {
   std::vector<char> copy;
 };
 
-// One that somebody waits for: his memory and completion are ours until it has ended.
+// An operation with a waiter: its memory and completion are ours until it has ended.
 struct Operation : Task {
   using Task::Task;
   Completion* completion = nullptr;  // null: forgotten. Guarded by UnderWay
-  bool* is_over = nullptr;           // of who has forgotten it. Guarded by UnderWay
-  Operation* before = nullptr;       // of all that are under way; UnderWay's
+  // Of the thread that has forgotten it. Guarded by UnderWay.
+  bool* is_over = nullptr;
+  Operation* before = nullptr;  // list of all that are under way; UnderWay's
   Operation* behind = nullptr;
   Outcome outcome = Outcome::kDone;
   Operation* next_ended = nullptr;
-  char nothing = 0;  // stands for a message of no bytes: UCX has no rendezvous for them
+  char nothing = 0;  // replaces a message of no bytes: UCX has no rendezvous for those
 };
 
 struct Offer : Operation {
@@ -72,8 +73,8 @@ struct Offer : Operation {
   size_t head_bytes = 0;
 };
 
-// What a process has been offered; its address is the Bulk. From its arrival to fetch() or the end of
-// its refusal.
+// An offer to this process; its address is the Bulk. Exists from
+// its arrival to fetch() or the end of its refusal.
 struct Arrived {
   int from = 0;
   uint64_t number = 0;
@@ -93,7 +94,7 @@ struct Refusal : Task {
   Arrived* const arrived;
 };
 
-// All connections are to be made.
+// All connections must be established.
 struct Greet : Task {
   explicit Greet(Completion& who) : Task(Kind::kGreet, -1), completion(who) {}
   Completion& completion;

@@ -1,5 +1,5 @@
 // The one file that includes UCX.
-// Long: that is why.
+// Long: it is the only file that knows UCX.
 #include "runtime/transport/ucx/ucp_worker.h"
 
 #include <ucp/api/ucp.h>
@@ -20,18 +20,19 @@ namespace {
 
 constexpr unsigned kMessageId = 1;
 
-// UCX prints what goes wrong; a library does not. What it said last goes into our own report.
+// UCX prints what goes wrong; a library should not. Its last message goes into our own report.
 ucs_log_func_rc_t keep_log(const char*, unsigned, const char*, ucs_log_level_t level,
                            const ucs_log_component_config_t*, const char* format,
                            va_list arguments) {
-  if (level == UCS_LOG_LEVEL_FATAL) return UCS_LOG_FUNC_RC_CONTINUE;  // it ends us
+  // Then UCX ends the process.
+  if (level == UCS_LOG_LEVEL_FATAL) return UCS_LOG_FUNC_RC_CONTINUE;
   char text[LastLog::kMostBytes];
   std::vsnprintf(text, sizeof text, format, arguments);
   if (level <= UCS_LOG_LEVEL_DIAG) last_log().keep(text);
   return UCS_LOG_FUNC_RC_STOP;
 }
 
-// Who asks UCX for its log gets it.
+// A user who asks UCX for its log gets it.
 void take_log_over() {
   static const bool is_taken = [] {
     if (std::getenv("UCX_LOG_LEVEL") != nullptr) return false;
@@ -162,7 +163,7 @@ class Worker final : public UcpWorker {
   size_t piece_bytes_ = 0;
   NetAddress address_;
   std::vector<Peer> peers_;
-  int flushes_ = 0;  // of flush_peers(), that have not ended
+  int flushes_ = 0;  // of flush_peers(), not yet ended
 };
 
 Result<> Worker::open(int processes) {
@@ -214,7 +215,7 @@ Result<> Worker::learn_address() {
   attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
   ucs_status_t status = ucp_worker_query(worker_, &attributes);
   if (status != UCS_OK) return {Errc::kSystem, text_of("ucp_worker_query", status)};
-  // The longest header fits into one piece of every network, beside what UCX itself puts there.
+  // The longest header fits into one piece of every network, in addition to UCX's own data.
   piece_bytes_ = attributes.max_am_header;
   ucp_address_t* address = nullptr;
   size_t bytes = 0;
@@ -227,7 +228,7 @@ Result<> Worker::learn_address() {
   return {};
 }
 
-// Endpoints go with the worker: to say goodbye to each would be a storm of P * P messages.
+// The worker destroys its endpoints: to close each separately would be a storm of P * P messages.
 Worker::~Worker() {
   if (worker_ != nullptr) ucp_worker_destroy(worker_);
   if (packed_ != 0) ucp_dt_destroy(packed_);
@@ -257,7 +258,7 @@ ucp_ep_h Worker::connect(Peer& peer) noexcept {
                       UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(peer.where.address.data());
-  // Asking for errors of peers rules shared memory out; within a host the launcher tells of a
+  // Asking for errors of peers excludes shared memory; within a host the launcher reports a
   // process that has died.
   params.err_mode =
       peer.where.is_same_host ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
@@ -291,7 +292,7 @@ void Worker::lose(int index) noexcept {
 // --- all connections -----------------------------------------------------------------------------
 
 void Worker::flush_peers() noexcept {
-  flushes_ = 1;  // this call's own
+  flushes_ = 1;  // for this call itself
   for (const Peer& peer : peers_) {
     if (peer.endpoint == nullptr || peer.is_lost) continue;
     ucp_request_param_t param{};
@@ -322,7 +323,7 @@ bool Worker::send_short(int peer, const void* header, size_t header_bytes,
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
   param.flags = UCP_AM_SEND_FLAG_EAGER;
-  // "No resource" if it cannot leave at once; other errors come again with send_eager().
+  // "No resource" if it cannot leave at once; other errors occur again in send_eager().
   return ucp_am_send_nbx(endpoint, kMessageId, header, header_bytes, data, bytes,
                          &param) == nullptr;
 }
@@ -348,7 +349,7 @@ Progress Worker::started(ucs_status_ptr_t request, int peer,
 Progress Worker::send(int peer, const void* header, size_t header_bytes,
                       Transfer& transfer, bool is_packed, unsigned flags) noexcept {
   ucp_ep* const endpoint = endpoint_of(peer);
-  if (endpoint == nullptr) return Progress::kFailed;  // said already
+  if (endpoint == nullptr) return Progress::kFailed;  // reported already
   ucp_request_param_t param{};
   describe(param, transfer, is_packed);
   param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
@@ -360,13 +361,13 @@ Progress Worker::send(int peer, const void* header, size_t header_bytes,
                  peer, "cannot send");
 }
 
-// Packed always: so the data may move as long as they have not left (see Posting).
+// Always packed, so the data may move until they have left (see Posting).
 Progress Worker::send_eager(int peer, const void* header, size_t header_bytes,
                             Transfer& transfer) noexcept {
   return send(peer, header, header_bytes, transfer, true, UCP_AM_SEND_FLAG_EAGER);
 }
 
-// The flag is not left to UCX's threshold: before a connection stands it would send any length eagerly.
+// UCX's threshold does not decide: before a connection exists it would send any length eagerly.
 Progress Worker::send_rendezvous(int peer, const void* header, size_t header_bytes,
                                  Transfer& transfer) noexcept {
   return send(peer, header, header_bytes, transfer, transfer.pack != nullptr,
@@ -395,7 +396,7 @@ void Worker::received(void* request, ucs_status_t status, size_t,
   sent(request, status, transfer);
 }
 
-// --- what comes --------------------------------------------------------------------------------
+// --- arrivals ----------------------------------------------------------------------------------
 
 ucs_status_t Worker::arrived(void* self, const void* header, size_t header_bytes,
                              void* data, size_t bytes,

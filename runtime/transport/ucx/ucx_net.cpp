@@ -1,4 +1,4 @@
-// What leaves: the lock, the outbox, and how each task begins.
+// Sending: the lock, the outbox, and how each task begins.
 #include "runtime/transport/ucx/ucx_net.h"
 
 #include <sched.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kDefaultEagerBytes = 8192;   // as message.eager_limit
 constexpr size_t kMostIdlePostings = 64;      // some 8 KiB each
-constexpr uint64_t kFlushNs = 1'000'000'000;  // a peer that is gone must not keep us
+constexpr uint64_t kFlushNs = 1'000'000'000;  // a dead peer must not delay us
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Result<> UcxNet::open() {
   auto opened = UcpWorker::open(*this, config_.processes);
   if (!opened.ok()) return opened.error();
   ucp_ = std::move(*opened);
-  // What is longer than one piece is copied once more by UCX, into memory that it allocates.
+  // UCX copies a message that is longer than one piece once more, into memory that it allocates.
   if (ucp_->piece_bytes() < 2 * kMostHeadBytes)
     return {Errc::kSystem, "UCX: no network that carries pieces of some length"};
   const size_t wanted =
@@ -53,7 +53,7 @@ Result<> UcxNet::connect(std::vector<NetPeer> peers, Receiver& receiver) {
   return {};
 }
 
-UcxNet::~UcxNet() MPC_NO_THREAD_SAFETY_ANALYSIS {  // nobody else is here
+UcxNet::~UcxNet() MPC_NO_THREAD_SAFETY_ANALYSIS {  // there is no other thread here
   receiver_ = nullptr;
   if (ucp_ != nullptr) {
     serve_outbox();
@@ -67,13 +67,15 @@ UcxNet::~UcxNet() MPC_NO_THREAD_SAFETY_ANALYSIS {  // nobody else is here
 
 bool UcxNet::try_begin() noexcept {
   if (lock_.is_locked() || !lock_.try_lock()) return false;
-  serve_outbox();  // first what has waited: so the tasks of one thread stay in their order
+  // First the waiting tasks, so that the tasks of one thread keep their order.
+  serve_outbox();
   return true;
 }
 
-// Why no task is left behind: a task that is pushed while somebody holds the lock is seen either by
+// Why no task is left behind: a task that is pushed while the lock is held is seen either by
 // confirm_empty() after the unlock, or, if the push comes later, its pusher sees the unlock, and then
-// gets the lock itself (see leave()). The analysis does not follow a lock that is taken again.
+// acquires the lock itself (see leave()). The analysis does
+// not follow a lock that is acquired again.
 void UcxNet::end() noexcept MPC_NO_THREAD_SAFETY_ANALYSIS {
   for (;;) {
     serve_outbox();
@@ -193,7 +195,7 @@ void UcxNet::forget(Completion& completion) noexcept {
   bool is_over = false;
   const UnderWay::Forgotten op = under_way_.begin_forget(completion, is_over);
   if (op.peer >= 0) leave(*new Recall(op.peer, op.number));
-  // UCX cannot be made to let go of memory: the other process has to end the transfer.
+  // UCX cannot be made to release memory: the other process has to end the transfer.
   while (!under_way_.may_leave(completion, is_over))
     if (!poll()) ::sched_yield();
 }
@@ -243,11 +245,11 @@ void UcxNet::start(Fetch& fetch) noexcept {
     return end_operation(fetch, Outcome::kGone);
   }
   if (ucp_->is_lost(arrived.from)) {
-    // UCX may have put away what answers: its descriptor stays until UCX goes.
+    // UCX may have freed what it needs for an answer: its descriptor stays until UCX is destroyed.
     drop(arrived);
     return end_operation(fetch, Outcome::kGone);
   }
-  if (fetch.bytes < arrived.bytes) {  // UCX would write behind the end
+  if (fetch.bytes < arrived.bytes) {  // UCX would write beyond the end
     refuse(arrived);
     return end_operation(fetch, Outcome::kGone);
   }
@@ -264,7 +266,7 @@ void UcxNet::start(Fetch& fetch) noexcept {
   is_poll_due_ = true;
 }
 
-// The sender has to know before the rendezvous ends: else it would take the end for a fetch.
+// The sender has to know before the rendezvous ends: otherwise it would take the end for a fetch.
 void UcxNet::refuse(Arrived& arrived) noexcept {
   if (arrived.descriptor == nullptr) return drop(arrived);
   arrived.is_refused = true;
@@ -272,7 +274,7 @@ void UcxNet::refuse(Arrived& arrived) noexcept {
 }
 
 void UcxNet::recall(const Recall& what) noexcept {
-  // It may have ended meanwhile; nobody recalls twice.
+  // It may have ended meanwhile; a recall is not repeated.
   if (offers_.count(what.number) != 0)
     send_note(what.peer, HeadKind::kRecall, what.number);
 }

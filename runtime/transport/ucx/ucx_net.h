@@ -6,12 +6,13 @@
 // Threads:   as Net, EventSource and NetModule say.
 // See also:  docs/design/0021-ucx.md (locks, messages, why nothing is lost).
 //
-// Two locks, both by try only: nobody waits for them, so they may be held for long.
-//   turn_   who polls. Held over take(), finish() and completions: never two at a time.
-//   lock_   UCX and the tables. Held by who polls while UCX works, and by who sends. Who does not get
-//           it leaves a task in the outbox, which the holder empties before and after it unlocks.
-// Order: turn_, then lock_. Neither is held when a completion or finish() begins to call this net, but
-// turn_ by a poll() further down the stack: a send needs lock_ only.
+// Two locks, both only tried: no thread waits for them, so they may be held for long.
+//   turn_   for polling. Held over take(), finish() and completions: never two at a time.
+//   lock_   UCX and the tables. Held by the polling thread while UCX works, and by senders. A thread
+//           that does not get it leaves a task in the outbox, which the holder empties before and
+//           after it unlocks.
+// Order: turn_, then lock_. Neither is held when a completion or finish() begins to call this net,
+// except turn_ by a poll() further down the stack: a send needs only lock_.
 
 #include <memory>
 #include <string>
@@ -62,7 +63,7 @@ class UcxNet final : public NetModule,
   bool arm() noexcept override;
 
  private:
-  // What the receiver did not take: it is offered again at the next poll.
+  // A message that the receiver did not accept: it is offered again at the next poll.
   struct Kept {
     int from;
     Envelope envelope;
@@ -73,14 +74,15 @@ class UcxNet final : public NetModule,
     int peer;
     std::string text;
   };
-  // How far make_connections() is: connections.cpp.
+  // The progress of make_connections(): connections.cpp.
   static constexpr uint64_t kRounds = 2;
   struct Greeting {
-    Completion* waiting = nullptr;  // null: nobody waits
-    uint64_t round = 0;             // that all have been sent
+    Completion* waiting = nullptr;  // null: no execution waits
+    uint64_t round = 0;             // that has been sent to all
     bool is_flushing = false;       // until flushed()
-    bool is_flushed = false;        // what the round has begun is being flushed, or is
-    int come[kRounds] = {};         // from how many, in each round
+    // The messages that the round has begun are being flushed, or have been.
+    bool is_flushed = false;
+    int come[kRounds] = {};  // number of greetings received in each round
   };
 
   // --- the lock and the outbox: ucx_net.cpp ---
@@ -90,7 +92,7 @@ class UcxNet final : public NetModule,
   void serve_outbox() noexcept MPC_REQUIRES(lock_);
   void serve(Task& task) noexcept MPC_REQUIRES(lock_);
 
-  // --- what leaves: ucx_net.cpp ---
+  // --- sending: ucx_net.cpp ---
   void send(int peer, const Head& head, const Source& source) noexcept
       MPC_REQUIRES(lock_);
   void send(Posting& posting) noexcept MPC_REQUIRES(lock_);
@@ -106,12 +108,12 @@ class UcxNet final : public NetModule,
 
   // --- all connections: connections.cpp ---
   void greet_all(uint64_t round) noexcept MPC_REQUIRES(lock_);
-  // Returns who waits if this was the last step.
+  // Returns the waiting completion if this was the last step.
   Completion* advance_greeting() noexcept MPC_REQUIRES(lock_);
   void take_greeting(const Head& head) noexcept;
   void flushed() noexcept override;
 
-  // --- what comes: arrival.cpp. Within progress(), so under turn_ and lock_ ---
+  // --- arrivals: arrival.cpp. Within progress(), so under turn_ and lock_ ---
   void came(const void* header, size_t header_bytes, const void* data,
             size_t bytes) noexcept override;
   bool offered(const void* header, size_t header_bytes, void* descriptor,
@@ -150,7 +152,7 @@ class UcxNet final : public NetModule,
   std::vector<Problem> problems_ MPC_GUARDED_BY(lock_);
   Greeting greeting_ MPC_GUARDED_BY(lock_);
   bool is_armed_ MPC_GUARDED_BY(lock_) = false;
-  // Something is left to do that only a poll does: a sleeper is to be woken.
+  // There is work left that only a poll does: a sleeper must be woken.
   bool is_poll_due_ MPC_GUARDED_BY(lock_) = false;
 };
 

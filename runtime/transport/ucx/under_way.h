@@ -1,10 +1,10 @@
 #pragma once
-// UnderWay: the operations whose memory belongs to somebody who may need it back.
+// UnderWay: the operations whose memory may have to be returned to its owner.
 //
-// Role:      finds an operation by its completion, for Net::forget(), and says when the net is through
-//            with it.
+// Role:      finds an operation by its completion, for Net::forget(),
+//            and says when the net has finished with it.
 // Users:     runtime/transport/ucx.
-// Threads:   any; begin_done() and end_done() by whoever has the turn to poll.
+// Threads:   any; begin_done() and end_done() by the thread that has the turn to poll.
 // See also:  runtime/transport/net.h (forget).
 
 #include "base/mutex.h"
@@ -24,8 +24,8 @@ class UnderWay {
     int peer = -1;        // -1: no recall is needed
     uint64_t number = 0;  // of an offer
   };
-  // The operation's completion will not be called unless it runs already. `is_over` becomes true when
-  // the operation has ended; it lives until may_leave().
+  // The operation's completion will not be called unless it is running already. `is_over` becomes
+  // true when the operation has ended; it lives until may_leave().
   Forgotten begin_forget(const Completion& completion, bool& is_over) noexcept;
   bool may_leave(const Completion& completion, const bool& is_over) noexcept;
 

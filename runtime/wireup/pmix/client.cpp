@@ -32,7 +32,7 @@ class PmixModex final : public Modex {
   int local_index() const noexcept override { return local_index_; }
   int local_size() const noexcept override { return local_size_; }
 
-  // "0,1,2", wherever they are: not all process managers tell more.
+  // "0,1,2", on whatever hosts: not all process managers provide more.
   Result<std::vector<int>> local_peers() override {
     pmix_proc_t whom = self_;
     whom.rank = PMIX_RANK_WILDCARD;
@@ -55,7 +55,7 @@ class PmixModex final : public Modex {
     value.data.bo.bytes = reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data()));
     value.data.bo.size = bytes.size();
     const pmix_status_t status =
-        PMIx_Put(PMIX_GLOBAL, std::string(key).c_str(), &value);  // copies
+        PMIx_Put(PMIX_GLOBAL, std::string(key).c_str(), &value);  // makes a copy
     if (status == PMIX_SUCCESS) return {};
     return {Errc::kSystem, "PMIx_Put: " + text_of(status)};
   }
