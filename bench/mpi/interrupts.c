@@ -28,7 +28,7 @@ static volatile double sink;
 
 struct exchange {
   int who;     /* computes */
-  int is_late; /* who does not compute comes 20 us later */
+  int is_late; /* the side that does not compute comes 20 us later */
   long bytes;
   char *out, *in;
   double data_us; /* when all data were there; of the last iteration */

@@ -21,7 +21,7 @@ bool comes_before(int rank, int other) noexcept {
   return job::neighbours::name_of(rank) < job::neighbours::name_of(other);
 }
 
-// The two leaders, who may live in two processes.
+// The two leaders, which may live in two processes.
 ProcessList processes_of(const job::ProcessMap& map, int leader, int other) {
   return {map, {std::span<const int>(&leader, 1), std::span<const int>(&other, 1)}};
 }
