@@ -177,7 +177,7 @@ struct VerifyRoom final : Room {
     const Result<> proof = verifier.run();
     if (proof) return;
     error = MPI_ERR_ARG;
-    const std::string& message = proof.error().message;  // a whole schedule follows the message
+    const std::string& message = proof.error().message;  // a whole schedule follows
     text = message.substr(0, message.find('\n'));
   }
 };

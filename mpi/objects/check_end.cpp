@@ -190,7 +190,7 @@ void end_freed_requests(RankState& state, const char* call) {
   for (Request* request : open) {
     const std::vector<msg::Request*> messages = messages_of(*request);
     for (msg::Request* message : messages)
-      if (!message->is_complete()) msg::cancel(self, *message);  // if it has not matched
+      if (!message->is_complete()) msg::cancel(self, *message);  // if not matched
     if (!messages.empty()) wait_done(state, *request, call);
     const auto is_cancelled = [](const msg::Request* one) {
       return one->status().cancelled;
@@ -205,7 +205,7 @@ void report_what_is_left(RankState& state, const char* call) {
   report_handles(state.rank->world_rank, call);
   report_keyvals(state, call);
   report_messages(state, call);
-  if (state.rank->job->is_singleton()) report_fault_counts();  // no other rank comes later
+  if (state.rank->job->is_singleton()) report_fault_counts();  // no rank comes later
 }
 
 }  // namespace mpc::mpi

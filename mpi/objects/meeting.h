@@ -81,9 +81,9 @@ struct Room {
   std::vector<job::Rank*> waiting;  // under the mutex
 
   // For meetings of several processes; set under the mutex.
-  std::vector<Bytes> told;  // by process
-  int index = 0;            // of this process in it
-  bool is_broken = false;   // an expected process has died: no conclusion
+  std::vector<Bytes> told;             // by process
+  int index = 0;                       // of this process in it
+  bool is_broken = false;              // an awaited process has died: no conclusion
   std::atomic<bool> is_told{false};    // all have come, in all processes; as is_over
   std::atomic<bool> has_asked{false};  // the other processes; for reports only
   int home = 0;                        // the process whose room it is

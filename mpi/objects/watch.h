@@ -76,7 +76,7 @@ struct Watch {
 
   job::Rank& self;
   BuffersInUse buffers;
-  std::mutex mutex;  // guards the following; not held while anything is sent or received
+  std::mutex mutex;  // of what follows; not held while anything is sent or received
   std::unordered_map<const Request*, WatchedRef> requests;
   std::unordered_map<const void*, ReceiveRef> probed;  // by MPI_Message
   // Operations on windows that are not complete here, by target.

@@ -52,7 +52,7 @@ class Daemon final : private Relay {
   Children children_;
   const int signals_;
   const sigset_t before_;
-  std::vector<std::pair<int, int>> ended_;  // processes and wait statuses, not reported yet
+  std::vector<std::pair<int, int>> ended_;  // processes, wait statuses: not reported
   int input_for_child_ = -1, input_ = -1;   // a pipe
   std::string input_text_;                  // text for which the pipe has no room yet
   bool is_input_over_ = false;

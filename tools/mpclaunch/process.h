@@ -21,7 +21,7 @@ struct Process {
   bool is_running = false;
   bool has_finished = false;  // its ranks have ended by themselves
   bool has_joined = false;    // a hosted rank: one of its processes has called MPI_Init
-  std::string stayed_out;  // a hosted rank whose command ended without MPI_Init: the text to report
+  std::string stayed_out;  // a hosted rank ended without MPI_Init: the text to report
   bool is_lost = false;    // it has died, and the job goes on
   std::string death;       // what it has reported about its own end
   unsigned gates = 0;      // bit: it has arrived there

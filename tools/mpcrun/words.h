@@ -29,7 +29,7 @@ struct KnownOption {
 struct Words {
   std::vector<std::string> options;          // --NAME or --NAME=VALUE
   std::map<std::string, std::string> typed;  // full name -> as the user wrote it
-  std::set<std::string> foreign;     // full names of those that replace other launchers' options
+  std::set<std::string> foreign;     // full names of those that replace others' options
   std::vector<std::string> command;  // the program and its arguments
   std::string program_file;          // of -configfile and its kin; "": none was named
   std::vector<std::string> others;   // if one was: the words without that option
