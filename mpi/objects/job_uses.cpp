@@ -19,7 +19,7 @@ struct Uses {
 };
 constinit Mutex g_lock;
 std::unordered_map<const void*, Uses>& uses() MPC_REQUIRES(g_lock) {
-  static auto* const all = new std::unordered_map<const void*, Uses>;  // stays
+  static auto* const all = new std::unordered_map<const void*, Uses>;  // is kept
   return *all;
 }
 

@@ -3,7 +3,7 @@
 //
 // Role:      one operation that was started and is not yet completed by its owner: point to
 //            point, partitioned, collective, generalized; persistent or not.
-// Users:     mpi/p2p/p2p.cpp, mpi/p2p/completion.cpp, mpi/coll*.cpp.
+// Users:     mpi: the chapters whose calls have requests; mpi/objects, mpi/check.
 // Threads:   any execution of the owning rank; two of them may not complete the same request
 //            at once (MPI-4.1 section 11.6.2). The operation itself may finish anywhere.
 // See also:  runtime/message/message.h, nbc/engine/engine.h; MPI-4.1 sections 3.7, 3.9, 13.2.
@@ -84,7 +84,7 @@ struct StagedBuffers {
 };
 
 // What a collective holds until it ends: schedule in flight, temporary arrays. Owned by the
-// request, created by mpi/coll*.cpp.
+// request, created by mpi/coll.
 struct CollectiveState {
   virtual ~CollectiveState() = default;
   nbc::CollectivePtr collective;

@@ -3,7 +3,7 @@
 //
 // Role:      MPI_internal[0..1] hold the number of bytes received, [2] the cancelled flag, so
 //            that MPI_Get_count works for any datatype afterwards.
-// Users:     mpi/objects/request.cpp, mpi/p2p*.cpp, datatype bodies (Get_count, Get_elements),
+// Users:     mpi/objects/request.cpp, mpi/p2p, mpi/io, mpi/datatype (Get_count, Get_elements),
 //            Fortran status conversion (the eight integers are copied as they are).
 // Threads:   values.
 // See also:  MPI-4.1 section 3.2.5; MPI 5.0 ABI (MPI_Status of 32 bytes).

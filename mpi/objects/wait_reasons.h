@@ -3,7 +3,7 @@
 //
 // Role:      the name of the call and what it waits for, in the user's terms. Making one costs
 //            a few stores; the text is made only for a report.
-// Users:     mpi/objects/request.cpp, mpi/p2p/p2p.cpp, mpi/p2p/completion.cpp, mpi/coll*.cpp.
+// Users:     mpi/objects/request.cpp, mpi/p2p, mpi/coll.
 // Threads:   text() runs on a reporting thread while the waiter is held.
 // See also:  scheduler/execution.h, runtime/job/report.h.
 
