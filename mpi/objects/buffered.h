@@ -3,7 +3,7 @@
 //
 // Role:      keeps a packed copy of each buffered message until it is delivered, and refuses
 //            messages that do not fit in the attached buffer.
-// Users:     mpi/p2p (sends), mpi/objects/request.h (persistent Bsend), mpi/env (end of MPI), mpi/comm.
+// Users:     mpi/p2p (sends), mpi/objects/request.h (persistent Bsend), mpi/env (its end), mpi/comm.
 // Threads:   any execution of the rank; one lock per buffer, never held over a switch.
 // See also:  MPI-4.1 section 3.6.
 //
