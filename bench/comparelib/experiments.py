@@ -1,4 +1,4 @@
-"""What is measured: each experiment is a list of jobs per MPI, and how to read them.
+"""The experiments: each is a list of jobs per MPI, and how to read them.
 
 Role:     knows the options that show each MPI at its best (see `launch_options`).
 Users:    bench/compare.
@@ -53,7 +53,7 @@ def command(context, mpi, program, ranks, arguments=(), one_core=False, extra=()
 
 
 def compile_all(context, only=None):
-    """Builds every program (or those named) for every MPI, and the floor; only what is out of
+    """Builds every program (or those named) for every MPI, and the floor, as far as they are out of
     date."""
     for mpi in context.mpis:
         folder = context.build / mpi.name
@@ -148,7 +148,7 @@ def small(context, mpi):
 def wavefront(context, mpi):
     ranks = [2, 8] if context.quick else [2, 4, 8, 16, 32, 64]
     rounds = "7"
-    if mpi.name == "mpich":     # who waits never yields: minutes beyond
+    if mpi.name == "mpich":     # waiting ranks never yield: minutes beyond
         ranks, rounds = [n for n in ranks if n <= 4], "3"
     return measure(context, [command(context, mpi, "wavefront", n, [f"--rounds={rounds}"])
                              for n in ranks])
@@ -162,7 +162,7 @@ def jobs(context, mpi):
              ("jobs_batch_of_40", 1, 40, 2, short), ("jobs_batch_of_40", 4, 40, 2, short)]
     if context.quick:
         plans = plans[:2]
-    if mpi.name == "mpich":     # who waits never yields
+    if mpi.name == "mpich":     # waiting ranks never yield
         plans = [plan for plan in plans if plan[1] * plan[3] <= 4]
     watch, sample = machine.Watch(), machine.Sample()
     for name, ranks, count, at_once, work in plans:
@@ -178,7 +178,7 @@ def jobs(context, mpi):
 
 def rma(context, mpi):
     ranks = [2, 16] if context.quick else [2, 16, 64]
-    if mpi.name == "mpich":     # who waits never yields
+    if mpi.name == "mpich":     # waiting ranks never yield
         ranks = ranks[:1] if context.quick else [n for n in ranks if n <= NO_YIELD_RANKS]
     single = "put_8B,get_8B,put_1MiB,get_1MiB,fetch_add,put_flush"
     return measure(context, [command(context, mpi, "rma", 2, [f"--which={single}"])] +
@@ -188,7 +188,7 @@ def rma(context, mpi):
 
 def files(context, mpi):
     ranks = [2, 16] if context.quick else [2, 16, 64]
-    if mpi.name == "mpich":     # who waits never yields
+    if mpi.name == "mpich":     # waiting ranks never yield
         ranks = ranks[:1] if context.quick else [n for n in ranks if n <= NO_YIELD_RANKS]
     return measure(context, [command(context, mpi, "io", n, ["--block=256", "--bytes=1M"])
                              for n in ranks])
@@ -234,7 +234,7 @@ def teams(context, mpi):
     watch, sample = machine.Watch(), machine.Sample()
     for ranks, threads in counts:
         if mpi.name == "mpich" and ranks > BIND_RANKS:
-            continue    # never yields
+            continue    # its waiting ranks never yield
         options = {"openmpi": ["--oversubscribe", "--allow-run-as-root", "--bind-to",
                                "none" if ranks == 1 else "core:overload-allowed"],
                    "mpich": ["-bind-to", "core"] if ranks > 1 else []}.get(mpi.name, [])

@@ -78,7 +78,7 @@ def append_beside(results, lines):
 
 
 def append(path, lines):
-    """Adds lines to the file; makes it, with the names of its columns, if there is none."""
+    """Adds lines to the file; creates it, with the names of its columns, if it does not exist."""
     is_new = not path.exists() or path.stat().st_size == 0
     with path.open("a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -33,7 +33,7 @@ class Sample:
 
 
 class Watch:
-    """Foreign CPU and steal between its making and done()."""
+    """Foreign CPU and steal between the construction and done()."""
 
     def __init__(self):
         self.start = self._read()
@@ -85,13 +85,13 @@ def run(command, limit_s):
 
 
 def fault_of(status, output):
-    """What went wrong with a job that has ended so; "": nothing."""
+    """What went wrong with a job that has ended with this status; "": nothing."""
     last = output.strip().splitlines()[-1:] or ["no output"]
     return f"status {status}: {last[0][:120]}" if status else ""
 
 
 def run_batch(commands, at_once, limit_s):
-    """(seconds, "" or what went wrong) of all commands, so many of them at a time."""
+    """(seconds, "" or what went wrong) of all commands, a given number of them at a time."""
     with tempfile.TemporaryDirectory() as folder:
         return run_batch_in(folder, commands, at_once, limit_s)
 
@@ -101,7 +101,7 @@ def run_batch_in(folder, commands, at_once, limit_s):
     error = ""
     while (waiting or running) and not error:
         while waiting and len(running) < at_once:
-            # Launchers of Open MPI that start at once fall over each other's folder.
+            # Launchers of Open MPI that start at the same time disturb each other's folder.
             own = Path(folder) / str(len(waiting))
             own.mkdir()
             running.append(start(waiting.pop(0), TMPDIR=str(own)))
@@ -188,7 +188,7 @@ def pss_kib(pids):
 
 
 def revision():
-    """The revision of this repository that is checked out, in short."""
+    """The checked-out revision of this repository, abbreviated."""
     return subprocess.run(["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"],
                           capture_output=True, text=True, check=False).stdout.strip()
 

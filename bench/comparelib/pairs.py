@@ -1,6 +1,6 @@
 """Two builds in turn: ratios of their times, and how much of a ratio is noise.
 
-Role:     what `./run bench --against REV` makes of its measurements; no measuring here.
+Role:     evaluates the measurements of `./run bench --against REV`; no measuring here.
 Users:    bench/against.
 """
 import math
@@ -31,8 +31,8 @@ class Ratio:
 def ratio(pairs, unit):
     """Ratio of [(new value, old value)], one for each pair of runs; None if there is none.
 
-    Only values of the same pair are compared: what disturbs the machine for longer than a pair
-    lasts disturbs both. The noise is that of a median, from the median distance to it."""
+    Only values of the same pair are compared: a disturbance that lasts longer than a pair
+    affects both. The noise is that of a median, from the median distance to it."""
     logs = [math.log(new / old) for new, old in pairs if new > 0 and old > 0]
     if not logs:
         return None

@@ -1,4 +1,4 @@
-"""A page that several benchmarks write together: each has a section of it.
+"""A page that several benchmarks write together: each writes one section.
 
 Role:     puts one section into bench/RESULTS-cluster.md, and leaves the others as they are.
 Users:    bench/net, bench/hosts, bench/interrupts.
@@ -10,13 +10,13 @@ from comparelib import machine
 
 
 def made_by(command):
-    """The first lines of a section: by what, when, of what and where it was made."""
+    """The first lines of a section: which program made it, when, from which revision, where."""
     return (f"Made by `{command}` on {time.strftime('%Y-%m-%d')}: this project at "
             f"{machine.revision()}. {'; '.join(machine.describe())}.")
 
 
 def put(page, title, text):
-    """`page` with this section (its title without the #s, its text) in the place of the one that has
+    """`page` with this section (its title without the #s, its text) in place of the one with
     the same title, or at the end."""
     head, *sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     new = f"## {title}\n\n{text.strip()}\n"
@@ -30,7 +30,7 @@ def put(page, title, text):
 
 
 def write(path, page_title, title, text):
-    """The same in a file, which is made if it is not there."""
+    """The same in a file, which is created if it does not exist."""
     page = path.read_text(encoding="utf-8") if path.exists() else f"# {page_title}\n"
     path.write_text(put(page, title, text), encoding="utf-8")
 

@@ -13,14 +13,14 @@ from comparelib import machine
 
 RANKS_PER_HOST = 4
 PROGRAM = "ends"
-WATCHED_S = 30.0        # who has not ended by then is given up
+WATCHED_S = 30.0        # a job that has not ended by then is given up
 KINDS = {"rank": "a rank crashes", "process": "a process with ranks is killed",
          "daemon": "the launcher's daemon is killed", "cable": "the cable is pulled"}
 
 
 def waits_for(process, word, limit_s):
-    """Whether the job prints a line with this word in time. Lines are read as bytes: what Python
-    keeps in a buffer select() does not see."""
+    """Whether the job prints a line with this word in time. Lines are read as bytes, because
+    select() does not see data that Python has buffered."""
     until, text, out = time.monotonic() + limit_s, b"", process.stdout.fileno()
     while (left := until - time.monotonic()) > 0:
         if not select.select([out], [], [], left)[0]:
@@ -40,7 +40,7 @@ def victims(lines, pattern):
 
 
 def break_it(kind, context, series, mark):
-    """Makes the failure. "" or why it could not."""
+    """Causes the failure. Returns "", or why that was impossible."""
     hosts = context.hosts
     other = hosts.names[-1]
     if kind == "rank":

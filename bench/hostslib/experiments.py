@@ -34,7 +34,7 @@ class Context:
 
 
 class Taking:
-    """A Sample that is being taken."""
+    """A Sample during its measurement."""
 
     def __init__(self):
         self.sample, self.watch = machine.Sample(), virtual.Watch()
@@ -87,7 +87,7 @@ def raw_ucx(context):
 
 
 def ssh_alone(context):
-    """What an MPI cannot avoid: a connection of ssh, and a process at its end."""
+    """The cost that no MPI can avoid: a connection of ssh, and a process at its end."""
     taking = Taking()
     _, seconds, error = context.hosts.run([context.hosts.agent, context.hosts.names[1], "true"], 30)
     taking.blame("ssh", error)
@@ -130,7 +130,7 @@ def blocked(context, series):
 
 
 def watch_blocked(context, taking, command, ranks, all_cores=False):
-    """CPU time of a job whose ranks all wait: of the host that uses most."""
+    """CPU time of a job whose ranks all wait, on the host that uses most."""
     hosts = context.hosts
     process = machine.start(hosts.on("h1", command, all_cores))
     try:
@@ -152,7 +152,7 @@ def watch_blocked(context, taking, command, ranks, all_cores=False):
 
 
 def start(context, series):
-    """Init and Finalize, wall time; and less what ssh alone takes."""
+    """Init and Finalize, wall time; also without the time that ssh alone takes."""
     taking, per_host = Taking(), WAITING_PER_HOST
     ranks = per_host * len(context.hosts.names)
     _, seconds, error = context.hosts.run(

@@ -61,7 +61,7 @@ def ratio(one, other):
 
 
 def table(figures, names):
-    """Of one experiment: {series: {key: Figure}}."""
+    """The table of one experiment: {series: {key: Figure}}."""
     keys = list(dict.fromkeys(key for name in names for key in sorted(
         figures.get(name, {}), key=lambda key: (list(NAMES).index(key[0]) if key[0] in NAMES else -1,
                                                 key[1]))))
@@ -134,7 +134,7 @@ def goals_table(data):
 # ---- the section ----------------------------------------------------------------------------------
 
 def problems(by_mpi):
-    """A line for each MPI that could not do all."""
+    """A line for each MPI that could not do everything."""
     lines = []
     for mpi, items in by_mpi.items():
         for error in dict.fromkeys(sample.error for sample in items if sample.error):

@@ -9,7 +9,7 @@ import mpis
 
 from hostslib.virtual import INTERFACE
 
-# MPICH and UCX would try each interface that they see.
+# MPICH and UCX would otherwise try each interface that they see.
 UCX_ONLY = ("UCX_NET_DEVICES", INTERFACE)
 OPENMPI_TCP = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,vader,self",
                "--mca", "btl_tcp_if_include", INTERFACE]
@@ -34,7 +34,7 @@ class Series:
     def title(self):
         return TITLES[self.name]
 
-    # Command lines of what is killed, in `bench/hosts`.
+    # Command lines of the processes that `bench/hosts` kills.
     @property
     def process(self):
         """A process with ranks, running the program of this name."""
@@ -43,7 +43,7 @@ class Series:
     daemon = r"^\S*(mpclaunch --daemon|orted|hydra_pmi_proxy)\b"
 
     def on_hosts(self, hosts, per_host, words, extra=()):
-        """The command for hosts.run(): so many ranks on each host."""
+        """The command for hosts.run(), with a number of ranks on each host."""
         ranks = per_host * len(hosts.names)
         slots = ",".join(f"{name}:{per_host}" for name in hosts.names)
         more = [*self.options, *extra]
@@ -69,7 +69,7 @@ class Series:
 
 
 def find(prefix, names, complain):
-    """The Series of these names; `complain(text)` hears which are not there."""
+    """The Series of these names; `complain(text)` is called for those that do not exist."""
     found = []
     for name in names:
         try:

@@ -1,7 +1,7 @@
 """Virtual hosts for benchmarks: each has a part of this machine's cores.
 
-Role:     makes them (tests/cluster/hosts.sh), runs commands there, knows what runs there and what it
-          costs, and leaves nothing behind.
+Role:     creates them (tests/cluster/hosts.sh), runs commands there, lists the processes there with
+          their CPU time, and leaves nothing behind.
 Users:    bench/hosts, bench/interrupts, hostslib/*.
 See also: docs/cluster.md.
 """
@@ -33,7 +33,7 @@ def why_not():
 
 
 def parts(cores, count):
-    """The cores of each of so many hosts; all of them for each if there are too few."""
+    """The cores of each host; all cores for each if there are too few."""
     share = len(cores) // count
     return [cores[i * share:(i + 1) * share] if share else list(cores) for i in range(count)]
 
@@ -48,7 +48,7 @@ def process(pid):
 
 
 def space_of(pid):
-    """Which processes it sees; "" if it has ended."""
+    """The pid namespace of a process; "" if it has ended."""
     try:
         return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:
@@ -83,7 +83,7 @@ class Hosts:
         self.down()
 
     def up(self):
-        # A /tmp of its own has each host, but for what is named here.
+        # Each host has its own /tmp, except for the entries named here.
         subprocess.run(["sh", str(SCRIPT), "up", str(self.folder / "net"), str(len(self.names))],
                        env={**os.environ, "HOSTS_SHARED": str(ROOT)}, check=True, timeout=60)
         self.agent.write_text(AGENT.format(config=self.folder / "net/ssh_config"))
@@ -98,7 +98,7 @@ class Hosts:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def give_cores(self):
-        """What comes through ssh has the cores of its host's sshd."""
+        """Commands that come through ssh get the cores of their host's sshd."""
         for host, cores in zip(self.names, self.cores):
             for pid in self.own:
                 if space_of(pid) == self.space[host]:
@@ -117,7 +117,7 @@ class Hosts:
                        check=True, timeout=10)
 
     def pids(self, host):
-        """What runs there, without the host's own processes; numbers of this machine."""
+        """The processes on a host, without the host's own ones; numbers of this machine."""
         found = []
         for pid in all_pids():
             if pid in self.own or space_of(pid) != self.space[host]:
@@ -139,12 +139,12 @@ class Hosts:
         return found
 
     def jobs_pids(self):
-        """The processes of jobs on all hosts: what sshd itself has is left out."""
+        """The processes of jobs on all hosts, without those of sshd itself."""
         return [pid for host in self.names for pid, line in self.lines(host).items()
                 if not line.startswith("sshd:")]
 
     def clean(self):
-        """Ends whatever is left there of a job."""
+        """Kills the remaining processes of a job."""
         for _ in range(100):
             left = [pid for host in self.names for pid in self.pids(host)]
             if not left:
@@ -158,8 +158,8 @@ class Hosts:
         raise RuntimeError(f"processes that do not end: {left}")
 
     def run(self, command, limit_s, host="h1", all_cores=False):
-        """(output, seconds, "" or what went wrong); nothing is left on any host. Of a job that was
-        given up the output is what it had printed."""
+        """(output, seconds, "" or what went wrong); nothing is left on any host. If the job was
+        given up, the output is what it had printed."""
         begin = time.monotonic()
         job = machine.start(self.on(host, command, all_cores))
         try:
@@ -167,7 +167,7 @@ class Hosts:
             error = machine.fault_of(job.returncode, output)
         except subprocess.TimeoutExpired:
             machine.end_session(job)
-            self.clean()    # whoever else holds the other end of the pipe
+            self.clean()    # other processes may hold the other end of the pipe
             output, _ = job.communicate(timeout=10)
             error = f"no end within {limit_s:.0f} s"
         seconds = time.monotonic() - begin
@@ -176,8 +176,8 @@ class Hosts:
 
 
 class Watch:
-    """Foreign CPU and steal between its making and done(), as machine.Watch; but ranks on other
-    hosts are nobody's children here, so foreign is what all others have used who live at the end."""
+    """Foreign CPU and steal between the construction and done(), as machine.Watch. But ranks on other
+    hosts are not children of this process, so foreign is the time of all others that live at the end."""
 
     def __init__(self):
         self.start = self._read()

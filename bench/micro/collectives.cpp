@@ -2,7 +2,8 @@
 //
 // Usage: bench_collectives [--benchmark_filter=...]; the time is that of one collective: the
 // process's CPU time with one worker (whatever else the machine does), wall time with two.
-// best_us is that of the best ten in a row: what is left when others use the cores as well.
+// best_us is the time of the best ten in a row, a figure that holds when others use the cores as
+// well.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -30,8 +31,8 @@ double now(int workers) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// `calls` collectives on every rank; returns the seconds from the first to the last, as rank 0
-// sees it.
+// Does `calls` collectives on every rank; returns the seconds from the first to the last, as rank 0
+// sees them.
 double time_of(nbc::Coll coll, int workers, int ranks, int64_t count, int calls,
                const char* algorithm, double* best) {
   msg::test::World world(ranks, workers, [=](int r) { return r * workers / ranks; });

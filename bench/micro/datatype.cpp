@@ -153,13 +153,13 @@ void Face(benchmark::State& state) {
 }
 BENCHMARK(Face)->DenseRange(0, 2);
 
-// What a small message pays for a derived type.
+// The cost of a derived type for a small message.
 void SmallVector(benchmark::State& state) {
   run_pack(state, **make_vector(4, 1, kStride, *predefined(abi::kDouble)));
 }
 BENCHMARK(SmallVector);
 
-// Pipelines: the same vector in segments of 8 KiB, each one found anew.
+// Pipelines: the same vector in segments of 8 KiB, whose positions are computed anew for each.
 void VectorInSegments(benchmark::State& state) {
   const Count n = state.range(0) / 8;
   auto type = make_vector(n, 1, kStride, *predefined(abi::kDouble));

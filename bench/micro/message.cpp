@@ -2,8 +2,8 @@
 //
 //   bench_message [latency|local|rate|depth|all] [bytes [rounds]]
 //
-// Floors (cache-line ping-pong, one memcpy
-// between the cores with the same buffers) are measured alternately with what they bound.
+// Floors (cache-line ping-pong, one memcpy between the cores with the same buffers) alternate with
+// the measurements that they bound.
 // Numbers of one run may be compared with each other, not with those of another machine.
 
 #include <sched.h>
@@ -21,8 +21,8 @@
 namespace mpc::msg::test {
 namespace {
 
-// Short rounds, so that many of them run undisturbed on a machine with other work; the figure
-// is the tenth percentile: what the code needs when nobody takes its core away.
+// Short rounds, so that many of them run undisturbed on a machine with other work. The figure
+// is the tenth percentile: the time that the code needs when no other program takes its core away.
 int g_rounds = 300;
 size_t g_only_bytes = SIZE_MAX;  // all sizes
 const Why kWhy("a benchmark");
@@ -80,7 +80,7 @@ double floor_ns(bool two_lines) {
   return typical(samples);
 }
 
-// Of one round: some 50 us, or one exchange.
+// The number of exchanges of a round: some 50 us, or one exchange.
 uint64_t iterations_for(size_t bytes) {
   if (bytes <= 1024) return 200;
   return bytes <= 65536 ? 10 : 1;
@@ -197,7 +197,7 @@ double rate_per_us(int workers, size_t bytes) {
 
 enum class Depth { kPosted, kUnexpected, kPostedWild, kUnexpectedWild };
 
-// One way of a ping-pong at one rank's self with `depth` other entries in the queue.
+// One way of a ping-pong of one rank with itself, with `depth` other entries in the queue.
 double depth_ns(Depth what, int depth) {
   World world(1, 1);
   double result = 0;

@@ -5,9 +5,9 @@
 //   bench_net ROUNDS --connect HOST PORT
 //
 // bench/net and bench/hosts run it beside ranks of this MPI, and read the lines that begin with BENCH.
-// Both processes poll. "UCX" is what a program would do that has nothing but UCX's active messages: a
-// header of 8 bytes, its own choice of protocol, the data into a buffer that is known. "module" has
-// envelopes, a receiver that takes, completions, and the lock; above its eager limit it offers and
+// Both processes poll. "UCX" is a program that uses nothing but UCX's active messages: a header of
+// 8 bytes, UCX's choice of protocol, the data into a known buffer. "module" has envelopes, a
+// receiver that accepts, completions, and the lock; above its eager limit it offers and
 // fetches. The two alternate; the figure is the tenth percentile of the rounds, as in message.cpp.
 
 #include <netdb.h>
@@ -62,7 +62,7 @@ NetAddress exchange(int socket, const NetAddress& mine) {
   return other;
 }
 
-// One of the two ways. After receive() the message has come whole, and send() has been forgotten.
+// One of the two ways. After receive() the whole message has come, and send() has no state left.
 class Way {
  public:
   virtual ~Way() = default;
@@ -227,7 +227,8 @@ double round_us(Way& way, int me, size_t bytes, int count) {
   return (now_us() - begin) / (2 * count);
 }
 
-// The last message of a round may not have left when its sender goes on with the other way.
+// Waits, because the last message of a round may not have left when its sender goes on with the
+// other way.
 void meet(int socket, Way& way) {
   char byte = 0;
   if (::write(socket, &byte, 1) != 1) fail("the other process has gone");
@@ -260,7 +261,7 @@ void run(int me, int socket, int rounds, bool is_same_host) {
   std::_Exit(0);
 }
 
-// The connection to the other host's process, by which addresses are told.
+// The connection to the other host's process, over which addresses are exchanged.
 int accept_one(int port) {
   sockaddr_in6 here{};
   here.sin6_family = AF_INET6;
@@ -297,7 +298,7 @@ int connect_to(const char* host, const char* port) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 100;
-  // UCX alone is loaded before main, so what load_net() would say comes too late here.
+  // UCX alone is loaded before main, so a setting by load_net() would come too late here.
   if (!mpc::Settings::assign("net.module=" MPC_NET_MODULE).ok()) return 2;
   const std::string way = argc > 2 ? argv[2] : "";
   if (way == "--listen" && argc == 4)

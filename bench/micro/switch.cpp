@@ -1,4 +1,4 @@
-// What a switch costs: the bare fiber switch, yield, and block + wake + run on one worker.
+// The cost of a switch: the bare fiber switch, yield, and block + wake + run on one worker.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -21,8 +21,8 @@ std::unique_ptr<Scheduler> start(int workers) {
   return std::move(scheduler).value();
 }
 
-// Two Ults of one worker wake each other in turn; one item is block + wake + run once, so an
-// iteration is two of them: half of its time is the cost of a switch.
+// Two Ults of one worker wake each other in turn. One item is block + wake + run once. An
+// iteration is two items, so half of its time is the cost of a switch.
 void BM_BlockWakeRun(benchmark::State& state) {
   auto scheduler = start(1);
   Execution* players[2];

@@ -1,4 +1,4 @@
-// What a task costs: an empty one is created, submitted, run, and its end noticed, at each
+// The cost of a task: an empty one is created, submitted and run, and its end noticed, at each
 // level of the tree of queues. Repeats tables I and II of Trahay & Denis 2009.
 #include <benchmark/benchmark.h>
 
@@ -16,7 +16,7 @@ namespace {
 struct Empty : Task {
   Empty() : Task(&finish) {}
   static TaskResult finish(Task& task) {
-    // Release pairs with the acquire of the waiting side; the task may be gone after it.
+    // Release pairs with the acquire of the waiting side; the task may be destroyed after it.
     static_cast<Empty&>(task).done.store(true, std::memory_order_release);
     return TaskResult::kDone;
   }
@@ -44,7 +44,7 @@ void run_on_worker_0(Scheduler& scheduler, Entry entry) {
   scheduler.wait_all();
 }
 
-// One worker, all of it on one core: create, submit, switch to the carrier, take, run, notice.
+// One worker, everything on one core: create, submit, switch to the carrier, take, run, notice.
 void BM_TaskOwnCore(benchmark::State& state) {
   auto scheduler = start(1);
   run_on_worker_0(*scheduler, [&](TaskQueues& tasks) {
@@ -98,7 +98,7 @@ void remote_arguments(benchmark::internal::Benchmark* benchmark) {
   auto scheduler = start(workers);
   TaskQueues& tasks = scheduler->tasks();
   for (int near = 1; near < workers; ++near) benchmark->Args({near, 0});
-  // Shared objects once each, seen from their last worker; those with core 0 alone are none.
+  // Each shared object once, seen from its last worker; objects with core 0 alone do not count.
   for (int near = 1; near < workers; ++near)
     for (int level = 1; level < tasks.level_count(near); ++level)
       if (tasks.queue(near, level).workers.back() == near)
@@ -134,7 +134,8 @@ void worker_arguments(benchmark::internal::Benchmark* benchmark) {
 }
 BENCHMARK(BM_TaskMachineAllCores)->Apply(worker_arguments)->UseRealTime();
 
-// A sleeping worker is woken for each task: what a submitter pays, and when the task has run.
+// A sleeping worker is woken for each task: the cost for the submitter, and the time until the
+// task has run.
 void BM_TaskWakesASleeper(benchmark::State& state) {
   if (machine().core_count() < 2) {
     state.SkipWithError("needs two cores");

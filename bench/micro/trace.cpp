@@ -1,4 +1,4 @@
-// What a place that could record costs: off, on, and as a span.
+// The cost of a place that could record: off, on, and as a span.
 #include <benchmark/benchmark.h>
 
 #include "base/trace.h"
@@ -24,7 +24,7 @@ void instant_off(benchmark::State& state) {
   }
 }
 
-// Begins anew before the memory is used up: the price of a first touch is part of it.
+// Begins anew before the memory is used up; the cost of a first touch is included.
 void restart_if_full(uint64_t& left) {
   if (--left != 0) return;
   constexpr uint64_t kEvents = 1 << 20;

@@ -2,8 +2,8 @@
  *
  *   mpirun -n 2 ./bandwidth --sizes=8,1k,1M [--both=8,64]
  *
- * Prints MB/s (10^6 bytes) and messages per second. Every message of a window has a buffer of
- * its own below 64 KiB and shares one above, as applications' halo buffers do.
+ * Prints MB/s (10^6 bytes) and messages per second. Messages of a window have a buffer of
+ * their own below 64 KiB and share one above, as applications' halo buffers do.
  * --both: sizes for both ranks sending a window to each other and receiving one at the same time; the
  * messages of both count (rate_both).
  */

@@ -1,4 +1,4 @@
-/* What the benchmarks share: sizes from the command line, batches, medians, output.
+/* Common parts of the benchmarks: sizes from the command line, batches, medians, output.
  *
  * Output is one line per figure on rank 0: "BENCH name parameter value unit". The value is the
  * median over batches; each batch is long enough for the clock. Standard C11 and MPI-3 only,
@@ -42,7 +42,7 @@ static inline void bench_print(const char* name, long parameter, double value,
   fflush(stdout);
 }
 
-/* "8,64,1k,1.25M" -> numbers. Returns how many; ends the program if the text is none. */
+/* "8,64,1k,1.25M" -> numbers. Returns how many; ends the program if the text is no such list. */
 static inline int bench_sizes(const char* text, long* sizes, int limit) {
   int count = 0;
   while (*text && count < limit) {
@@ -73,7 +73,7 @@ static inline const char* bench_option(int argc, char** argv, const char* name,
   return fallback;
 }
 
-/* A buffer on pages of its own, touched. */
+/* A buffer on its own pages, all of them touched. */
 static inline char* bench_buffer(long bytes) {
   size_t size = ((size_t)bytes + 4095) / 4096 * 4096 + 4096;
   char* buffer = aligned_alloc(4096, size);
@@ -85,9 +85,9 @@ static inline char* bench_buffer(long bytes) {
   return buffer;
 }
 
-/* Runs `batch(iterations, context)` (seconds it took, the same on every rank) until the
+/* Runs `batch(iterations, context)`, which returns its seconds (the same on every rank), until the
  * batches are long enough and there are enough of them. Returns the median seconds of one
- * iteration. `share` hands rank 0's number to all ranks; with it every rank makes the same
+ * iteration. `share` gives rank 0's number to all ranks, so that every rank makes the same
  * decisions. */
 typedef double bench_batch(long iterations, void* context);
 typedef long bench_share(long value);

@@ -1,4 +1,4 @@
-/* Init and Finalize, nothing else: what starting a job costs. */
+/* Init and Finalize, nothing else: the cost of starting a job. */
 #include <mpi.h>
 
 int main(int argc, char** argv) {

@@ -2,7 +2,7 @@
  *
  *   mpirun -n 8 ./ends --when=FILE
  *
- * Rank 0 prints "READY" when all are about to wait. As soon as there is such a file the last rank
+ * Rank 0 prints "READY" when all are about to wait. As soon as FILE exists the last rank
  * crashes.
  */
 #define _DEFAULT_SOURCE

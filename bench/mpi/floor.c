@@ -1,4 +1,4 @@
-/* What the machine allows: two threads pinned to two cores, without any MPI.
+/* The limits of the machine: two threads pinned to two cores, without any MPI.
  *
  *   ./floor --cores=0,1 --sizes=64k,1M
  *
@@ -55,7 +55,7 @@ static inline void wait_for(atomic_long* flag, long value) {
     __builtin_ia32_pause();
 }
 
-/* Second thread: answers each round. */
+/* The second thread answers each round. */
 static void* answer(void* unused) {
   (void)unused;
   for (long i = 1; i <= rounds; ++i) {

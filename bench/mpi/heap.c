@@ -1,4 +1,4 @@
-/* What a program pays for memory: malloc and free of small blocks, all ranks and threads at once.
+/* The cost of memory for a program: malloc and free of small blocks, all ranks and threads at once.
  *
  *   mpirun -n 16 ./heap --threads=4
  *

@@ -1,4 +1,4 @@
-/* Ranks with OpenMP threads: what a parallel region costs, and a small hydrodynamics code.
+/* Ranks with OpenMP threads: the cost of a parallel region, and a small hydrodynamics code.
  *
  *   OMP_NUM_THREADS=2 mpirun -n 2 ./hybrid [--which=regions,hydro]
  *

@@ -3,9 +3,10 @@
  *   mpirun -n 2 ./interrupts --which=overlap,progress,latency,alltoall,hidden --sizes=1M
  *
  * The ranks of the first half send, those of the second half receive (rank i to rank i + n/2), or all
- * call MPI_Ialltoall. Who computes comes first, the other side 20 us later, so that what has to be
- * answered comes while he computes. Computing is work, no wait: what the network takes of his core
- * makes it longer. A figure is the median of the iterations of the slowest rank that computes.
+ * call MPI_Ialltoall. The computing side comes first, the other side 20 us later, so that messages
+ * that need an answer come during the computation. Computing is work, not a wait: time that the
+ * network takes from the core makes it longer. A figure is the median of the iterations of the
+ * slowest computing rank.
  *
  *   latency    T, without computing and without the 20 us (overhead), in us
  *   overlap_*  receiver, sender, both: the thesis' equation 4.2, (work - (time - T)) / T, for the most
@@ -27,7 +28,7 @@ static volatile double sink;
 
 struct exchange {
   int who;     /* computes */
-  int is_late; /* who does not compute comes 20 us later */
+  int is_late; /* the side that does not compute comes 20 us later */
   long bytes;
   char *out, *in;
   double data_us; /* when all data were there; of the last iteration */
@@ -65,7 +66,7 @@ static int has_all(const struct exchange* e) {
   return 1;
 }
 
-/* Looks for the data each 2 us, without MPI. */
+/* Computes, and checks for the data every 2 us, without MPI. */
 static void compute(struct exchange* e, double us, double start, int looks) {
   long left = (long)(us * steps_per_us), piece = (long)(2 * steps_per_us) + 1;
   while (left > 0) {
@@ -114,8 +115,8 @@ static double once(struct exchange* e, double work_us) {
   return took;
 }
 
-/* The median of the iterations, of the slowest rank that computes, known to all. `data_us`: the same
- * of when the data were there. */
+/* The median of the iterations of the slowest rank that computes, known to all. `data_us`: the same
+ * for the time at which the data were there. */
 static double times(struct exchange* e, double work_us, double* data_us) {
   static double took[MOST_ITERATIONS], came[MOST_ITERATIONS];
   double mine[2] = {0, 0}, slowest[2];

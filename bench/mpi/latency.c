@@ -6,7 +6,7 @@
  *           OSU benchmarks do), so that the buffers stay warm.
  * bounce:   each rank receives into the buffer that it sends from, so that each copy reads
  *           what the other core just wrote.
- * used:     separate, and who has received reads all of it before answering; that time counts.
+ * used:     separate, and the receiver reads all of the data before it answers; that time counts.
  * malloc:   separate, as malloc() gives them: small ones may have neighbours in their cache lines.
  */
 #include <mpi.h>

@@ -2,8 +2,8 @@
  *
  *   mpirun -n 2 ./layouts [--which=face,halo,...]
  *
- * Each rank receives into the elements that it sends from, of an array of its own, with the same
- * datatype. What the names say:
+ * Each rank receives into the elements of its own array from which it sends, with the same
+ * datatype. The names mean:
  *   face            one side of a cube of 64^3 doubles: one number in each 512 bytes
  *   halo            two faces at a time, to and fro (Irecv, Isend, Waitall), of which those that
  *                   are sent have been computed anew
@@ -35,7 +35,7 @@ static long share(long value) {
   return value;
 }
 
-/* As a program does that sends new values each time. */
+/* Writes the face, like a program that sends new values each time. */
 static void compute(char* face) {
   for (int i = 0; i < SIDE * SIDE; ++i)
     *(volatile double*)(face + i * SIDE * (int)sizeof(double)) = i;

@@ -228,7 +228,7 @@ static struct figures measure(const struct setup* s, enum kind kind) {
 
 /* ---- processor time ---- */
 
-/* Of all processes together (ranks may share one): the sum over them, on rank 0. */
+/* The sum over all processes (ranks may share one), on rank 0. */
 static double cpu_of_all(void) {
   double mine[2] = {(double)getpid(), cpu_s()}, total = 0;
   double* all = malloc(2 * sizeof(double) * (size_t)ranks);
@@ -242,7 +242,7 @@ static double cpu_of_all(void) {
   return total;
 }
 
-/* us per repeat. A long batch: the kernel books a running thread's time at its ticks only. */
+/* us per repeat. A long batch, since the kernel books a running thread's time at its ticks only. */
 static double cpu_us(const struct setup* s, enum kind kind, int repeats) {
   double before = cpu_of_all();
   for (int i = 0; i < repeats; ++i) {

@@ -1,5 +1,5 @@
-/* Rounds of equal work, each followed by an allreduce of 8 bytes. For several jobs at a time: what
- * counts is how long the launchers take.
+/* Rounds of equal work, each followed by an allreduce of 8 bytes. For several jobs at a time: the
+ * figure is the time that the launchers take.
  *
  *   rounds [--rounds=200] [--work=500000]
  */

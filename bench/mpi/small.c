@@ -1,4 +1,4 @@
-/* Small collectives, as the slowest rank sees them: what stands between two steps of a solver.
+/* Small collectives, as the slowest rank sees them: the calls between two steps of a solver.
  *
  *   mpirun -n 2 ./small
  *

@@ -1,11 +1,11 @@
 /* Start of non-blocking collectives: from the call of MPI_I... to its return, for a call that has
- * been made before (so that its schedule is kept).
+ * been made before (so that its schedule is cached).
  *
  *   mpirun -n 16 ./start [--sizes=8] [--calls=300]
  *
  * Prints start_CALL_BYTES and start_CALL_BYTES_max with the number of ranks: a rank's figure is the
  * median over its calls; the first one is the mean of the ranks, "max" the rank with the most to do.
- * The ranks leave a barrier before each call, so that nobody is late.
+ * The ranks leave a barrier before each call, so that no rank is late.
  */
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 """Curves of the models and the simulator, from mpcinfo, to Rows.
 
-Role:     runs `mpcinfo model` and `simulate` and gives their CSV the form of measured data.
+Role:     runs `mpcinfo model` and `simulate`, and converts their CSV to the form of measured data.
 Users:    bench/overlap.
 See also: docs/overlap-model.md
 """

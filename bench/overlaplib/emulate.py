@@ -73,7 +73,7 @@ def one_count(options, program, name, cores, op, ranks, compute, say):
     jobs = [
         (plain + ["--kinds=blocking,compute,sequence"], ""),
         (plain + ["--kinds=comm,total", "--splits=" + ",".join(SPLITS)], None),
-        # Its S comes from what earlier calls have taken: nothing but these.
+        # The S of `auto` comes from the times of earlier calls: nothing but these.
         (plain + ["--kinds=total", "--splits=auto", "--warm=6"], None)]
     rows = []
     for arguments, split in jobs:

@@ -17,7 +17,7 @@ LONG = {"paper": "model of the paper", "model": "model", "simulated": "simulated
 
 
 class GnuplotMissing(Exception):
-    """gnuplot is not installed, or did not like the script."""
+    """gnuplot is not installed, or has refused the script."""
 
 
 def quote(text):
@@ -117,7 +117,7 @@ def against_ranks(rows, machine, op, figure, target):
 
 
 def limit_range(script, rows, figure, scale, has_paper):
-    """S=0 on the last core is far above all else: cut the picture, as the paper does."""
+    """S=0 on the last core is far above everything else: cuts the picture, as the paper does."""
     values = sorted(row.value * scale for row in select(rows, name=figure, split={"0", "1", "2"})
                     if has_paper or row.kind != "paper")
     if values:

@@ -27,7 +27,7 @@ class Variant:
 
 
 def variants(found, settings_known):
-    """All ways for the MPIs that were found. A setting that this build does not have: left out."""
+    """All ways for the MPIs that were found, without those whose settings this build lacks."""
     out = []
     for mpi in found:
         if mpi.name == "ours":
@@ -81,7 +81,7 @@ def command(build, variant, layout, arguments, realtime, split=None):
         options += ["--cores", str(layout.cores), "--comm-cores", str(layout.communication)]
         if split is not None:
             options += ["--set", f"nbc.split={split}"]
-    # Peers have no communication cores: their ranks get all cores, as a user would do it.
+    # Peers have no communication cores: their ranks get all cores, as a user would run them.
     line = [mpi.launcher, *options, "-n", str(layout.ranks),
             str(build / mpi.name / "overlap"), *arguments]
     prefix = ["env", *(f"{key}={value}" for key, value in variant.environment.items())]
@@ -167,7 +167,7 @@ class Measurement:
         for op in o.ops.split(","):
             for size in o.sizes.split(","):
                 times = {v.name: self.blocking_on_all(v, op, size, o.cores) for v in ours}
-                # One problem for all: sized by our own collective, as the paper's by MPC's.
+                # One problem for all MPIs, sized by our own collective, as the paper's was by MPC's.
                 base = times.get("ours") or next((t for t in times.values() if t), None)
                 if base is None:
                     continue
@@ -216,7 +216,7 @@ def rotated(items, number):
 
 
 def compile_program(found, out, quick):
-    """The program for each MPI, with each one's own mpicc."""
+    """Compiles the program for each MPI, with that MPI's own mpicc."""
     context = experiments.Context(found, out, quick, False)
     context.build.mkdir(parents=True, exist_ok=True)
     experiments.compile_all(context, only=("overlap",))

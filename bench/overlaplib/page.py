@@ -14,7 +14,7 @@ SPREAD_LIMIT = 0.2   # (highest - lowest) / median: more and a figure gets a *
 
 
 def cell(rows, scale=1.0, form="{:.1f}"):
-    """Median, with a * where rounds disagree."""
+    """The median, with a * where rounds disagree."""
     value = middle(rows)
     if value is None:
         return "–"
@@ -56,7 +56,7 @@ def ratio_table(rows, variants):
 
 
 def possible_table(rows, modelled, variants):
-    """What was hidden of what the model says is possible, and the totals of both."""
+    """The part that was hidden of what the model calls possible, and the totals of both."""
     lines = []
     for ranks, size, op in cases(modelled):
         for name in variants:
@@ -77,7 +77,7 @@ def possible_table(rows, modelled, variants):
 
 
 def possible_cells(figure, did, total):
-    """From the median of each figure of the model on."""
+    """The cells of a row, from the medians of the model's figures."""
     kept, handed, shortest, percent = (figure[n][0] for n in (
         "kept_us", "handed_us", "possible_us", "hidden_percent"))
     share = f"{10000 * did / percent:.0f}" if percent >= LEAST_PERCENT else "kept: nothing"
@@ -194,7 +194,7 @@ def closeness(part, model, least_ranks=40):
 
 
 def choice_table(rows):
-    """What `auto` takes beside the best S, S = 0 and the blocking call, every N."""
+    """The time with `auto` beside the best S, S = 0 and the blocking call, for every N."""
     lines = []
     for machine in distinct(rows, "machine"):
         for op in distinct(select(rows, machine=machine, kind={"simulated", "emulated"}), "op"):

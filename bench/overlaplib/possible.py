@@ -1,4 +1,4 @@
-"""What the calibrated model says is possible, beside what was measured.
+"""The times that the calibrated model calls possible, beside the measured ones.
 
 Role:     asks `mpcinfo possible` with this machine's calibration and the computation that was
           measured, never with a measured collective; Rows of kind "model".
@@ -16,7 +16,7 @@ FIGURES = ("blocking_us", "kept_us", "handed_us", "possible_us", "hidden_percent
 
 
 def calibrate(mpcinfo, path, prefix=()):
-    """Measures the machine into this file. Returns "" or what went wrong."""
+    """Calibrates the machine, with the result in this file. Returns "" or what went wrong."""
     done = subprocess.run([*prefix, str(mpcinfo), "calibrate", "--output", str(path)],
                           capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else done.stderr.strip() or "mpcinfo calibrate failed"
@@ -37,7 +37,7 @@ def ask(mpcinfo, parameters, op, size, ranks, cores, communication, window_us):
 
 
 def take(mpcinfo, parameters, rows, communication):
-    """Rows for all that was measured: the window is the median over the rounds."""
+    """Rows for everything that was measured; the window is the median over the rounds."""
     out = []
     measured = select(rows, kind="real", split="", name="overlap")
     for mpi in [name for name in distinct(measured, "mpi") if name in OURS]:

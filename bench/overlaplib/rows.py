@@ -1,4 +1,4 @@
-"""Rows: every number of the experiment with what it belongs to.
+"""Rows: every number of the experiment, with the configuration to which it belongs.
 
 Role:     the one form of data between measuring, modelling, tables and plots; a CSV file.
 Users:    bench/overlap and the rest of overlaplib.

@@ -1,12 +1,13 @@
 #pragma once
-// Checks of arguments: what every generated entry point does before its body.
+// Checks of arguments, which every generated entry point makes before its body.
 //
-// Role:      by kind of argument; results are objects for the body, and errors with a message.
+// Role:      one check for each kind of argument; results are objects for the body, and errors
+//            with a message.
 // Users:     generated entry points (mpi/api), mpi/ext, mpi/fortran.
 // Threads:   any execution of the rank.
 // See also:  mpi/api/kinds.json (which kind is checked how), docs/mpi-api.md.
 //
-// The checks of the hot path are inline and end in one compare each; whatever makes a message
+// The checks of the hot path are inline and end in one compare each; code that makes a message
 // is cold and out of line.
 
 #include <climits>
@@ -34,7 +35,7 @@ void store(Request* request, MPI_Request* out) noexcept;
 
 namespace check {
 
-// Makers of the messages.
+// These make the messages.
 [[gnu::cold]] Err bad_null(const char* name);
 [[gnu::cold]] Err bad_count(Count value, const char* name);
 [[gnu::cold]] Err bad_count_at(Count value, Count index, const char* name);
@@ -96,8 +97,8 @@ Err intercomm(MPI_Comm handle, Comm** out);
 Err info_object(MPI_Info handle, Info** out);  // not MPI_INFO_NULL
 [[gnu::cold]] Err type_of_nothing(Err error, MPI_Datatype handle,
                                   const dt::Datatype** out);
-// `n` elements of it; -1: not said. A null handle is no error where it stands for no data, as in
-// MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, ...), which programs take for granted.
+// `n`: number of elements of the type; -1: unknown. A null handle is no error where it stands for
+// no data, as in MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, ...), on which programs rely.
 inline Err committed(MPI_Datatype handle, const dt::Datatype** out, Count n = -1) {
   if (Err error = type(handle, out)) [[unlikely]]
     return n == 0 ? type_of_nothing(error, handle, out) : error;
@@ -162,7 +163,8 @@ bool leads(const Group& group, int leader) noexcept;  // the calling rank does
 inline bool is_root(const Comm& comm, int root) noexcept {
   return comm.is_inter() ? root == MPI_ROOT : root == comm.rank();
 }
-// Gives to (or takes from) the root: all members, unless in place; the other group's members.
+// Does the calling rank give data to the root, or take data from it? All members do, unless in
+// place; on an intercommunicator the members of the other group.
 inline bool is_leaf(const Comm& comm, int root, const void* buffer) noexcept {
   return comm.is_inter() ? root >= 0 : root != comm.rank() || buffer != MPI_IN_PLACE;
 }
@@ -185,7 +187,7 @@ inline Err weights(const int* values, Count n, const char* name) {
   return counts(values, n, name);
 }
 // A null buffer is MPI_BOTTOM; a predefined type there would mean address 0. MPI_IN_PLACE is
-// 1; who may give it passes no type.
+// 1; calls that allow it pass no type.
 inline Err buffer(const void* address, Count n, const dt::Datatype* type) {
   if (reinterpret_cast<uintptr_t>(address) > 1 || n == 0 || type == nullptr) [[likely]]
     return kSuccess;
@@ -202,7 +204,7 @@ inline Err load(const T* value, const char* name, Count* out) {
   return kSuccess;
 }
 // --- buffers of collectives, which must not overlap (MPI-4.1 section 6.1) --------------------
-// Only what overlaps for certain is found: elements without gaps, or at the same address.
+// Only certain overlaps are found: elements without gaps, or at the same address.
 inline Err reduction_buffers(const void* send, const void* recv, Count n,
                              const dt::Datatype* type) {
   const auto from = reinterpret_cast<uintptr_t>(send),
@@ -224,7 +226,7 @@ inline Err reduce_buffers(const Comm& comm, int root, const void* send,
   if (Err error = buffer(recv, n, type)) return error;
   return comm.is_inter() ? kSuccess : reduction_buffers(send, recv, n, type);
 }
-// What a member sends to itself: `n` elements from `from` to `to_n` elements at `to`.
+// The data that a member sends to itself: `n` elements at `from` become `to_n` elements at `to`.
 inline Err own_block(const void* from, Count n, const dt::Datatype* type,
                      const void* to, Count to_n, const dt::Datatype* to_type) {
   if (from != to || from == nullptr || type != to_type || n == 0 || to_n == 0)
@@ -266,7 +268,7 @@ inline Err alltoallv_buffers(const Comm& comm, const void* send, const Int* coun
   return own_block(element(send, displs[r], type), counts[r], type,
                    element(recv, to_displs[r], to_type), to_counts[r], to_type);
 }
-// Displacements are bytes there, and the types have been looked at before.
+// Displacements are bytes there, and the types have been checked before.
 template <class Int, class Offset>
 inline Err alltoallw_buffers(const Comm& comm, const void* send, const Int* counts,
                              const Offset* displs, const MPI_Datatype* types,
@@ -291,7 +293,7 @@ inline Err callback(F* function, const char* name) {
 }
 
 // --- lengths of arrays -----------------------------------------------------------------------
-// Without the topology they need: 0; the body says so.
+// 0 if the communicator lacks the topology they need; the body reports that.
 Count indegree(const Comm& comm) noexcept;
 Count outdegree(const Comm& comm) noexcept;
 Count cartesian_dims(const Comm& comm) noexcept;

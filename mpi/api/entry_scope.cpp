@@ -14,8 +14,8 @@ namespace mpc::mpi {
 
 namespace {
 
-// MPI-4.1 section 11.6: with MPI_THREAD_SINGLE and MPI_THREAD_FUNNELED one thread makes all calls but those
-// that ask about this, and those that are allowed at any time.
+// MPI-4.1 section 11.6: with MPI_THREAD_SINGLE and MPI_THREAD_FUNNELED one thread makes all calls,
+// except queries about this and calls that are allowed at any time.
 void look_at_thread(const RankState& state) {
   const bool is_limited = state.main_thread != nullptr && state.sessions_begun == 0 &&
                           state.world_thread_level < MPI_THREAD_SERIALIZED;

@@ -1,8 +1,8 @@
 #pragma once
 // EntryScope: one MPI call in progress, which every generated entry point opens.
 //
-// Role:      the call's name for reports, "is MPI running", and the way of an error to the right
-//            handler.
+// Role:      holds the call's name for reports, checks that MPI is running, and passes an error to
+//            the right handler.
 // Users:     generated entry points (mpi/api), mpi/ext.
 // Threads:   any execution of the rank; before MPI_Init any thread.
 // See also:  mpi/api/checks.h, mpi/objects/blame.h, docs/mpi-api.md.
@@ -24,7 +24,7 @@ class Errhandler;
 inline constexpr trace::Site kCall{
     "mpi", "call", {"name", nullptr, nullptr, nullptr, "repeated"}, true};
 
-// One MPI call in progress. Nests: a user's callback may call MPI.
+// One MPI call in progress. Scopes may nest, because a user's callback may call MPI.
 class EntryScope {
  public:
   explicit EntryScope(const char* function) noexcept
@@ -41,7 +41,7 @@ class EntryScope {
   EntryScope(const EntryScope&) = delete;
   EntryScope& operator=(const EntryScope&) = delete;
 
-  // Between MPI_Init and MPI_Finalize (or inside a session).
+  // True between MPI_Init and MPI_Finalize (or inside a session).
   bool is_running() const noexcept {
     const auto* rank = static_cast<const job::Rank*>(execution_.identity());
     if (rank == nullptr)
@@ -51,19 +51,20 @@ class EntryScope {
     return rank->mpi->is_running.load(std::memory_order_relaxed);
   }
 
-  // The same with mpi.check=full, where is_running() says no, so that nothing but this cold way asks;
-  // notes where the call returns to.
+  // The same with mpi.check=full, where is_running() says no, so that only this cold path asks.
+  // Notes the call's return address.
   [[gnu::cold, gnu::noinline]] static bool is_checked(const void* return_address);
 
-  // Each calls the error handler of its object; the result is what the MPI function returns,
-  // should the handler come back.
+  // Each calls the error handler of its object. The result is the return value of the MPI function,
+  // if the handler returns.
   [[gnu::cold]] int not_running() const;
   [[gnu::cold]] int fail(Err error) const;  // no object: MPI_COMM_SELF's handler
   [[gnu::cold]] int fail(Err error, Comm* comm) const;  // null: as above
   [[gnu::cold]] int fail(Err error, Win* win) const;
   [[gnu::cold]] int fail(Err error, File* file) const;  // null: MPI_FILE_NULL's handler
   [[gnu::cold]] int fail(Err error, Session* session) const;
-  // Of a call that gives the handler of what it makes, and of its own errors.
+  // For a call with an argument for the handler of the object that it creates, and of its own
+  // errors.
   [[gnu::cold]] int fail(Err error, Errhandler* handler) const;
   // The function is in the list but has no body yet.
   [[gnu::cold]] Err unsupported() const;

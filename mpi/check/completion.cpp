@@ -22,14 +22,15 @@ class Completing {
       const auto found = watch_.requests.find(request);
       if (found == watch_.requests.end()) continue;
       before_[i] = found->second;
-      // The request may be gone before its end is noted, and its address another thread's request.
+      // The request may be freed before its end is noted, and its address be that of another
+      // thread's request.
       if (const ReceiveRef& receive = found->second->receive; receive != nullptr)
         receive->request = nullptr;
       if (!before_[i]->is_persistent) watch_.requests.erase(found);
     }
     old_handles_.assign(handles, handles + before_.size());
   }
-  // What the others have to know again.
+  // The requests that are still active, to be watched again.
   ~Completing() {
     const std::lock_guard lock(watch_.mutex);
     for (size_t i = 0; i < before_.size(); ++i) {
@@ -57,7 +58,7 @@ class Completing {
       ended_.push_back(std::move(receive));
     }
   }
-  // After all of them.
+  // Caller: after it has ended all of them.
   void settle() {
     for (const ReceiveRef& receive : ended_) watch_.settle(receive->comm);
     ended_.clear();
@@ -79,7 +80,7 @@ class Completing {
   std::vector<ReceiveRef> ended_;
 };
 
-// Statuses of a call whose caller may not want them.
+// Statuses of a call whose caller may have passed none.
 class OwnStatuses {
  public:
   OwnStatuses(MPI_Status*& statuses, int count) {

@@ -37,7 +37,7 @@ Err win_flush_local_all(Win& win) {
   return ended(impl::win_flush_local_all(win), win, kAllTargets);
 }
 Err win_free(HandleRef<Win, MPI_Win> win) {
-  end_operations(*win.object, kAllTargets);  // it is not there afterwards
+  end_operations(*win.object, kAllTargets);  // the window is destroyed afterwards
   return impl::win_free(win);
 }
 

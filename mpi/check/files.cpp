@@ -1,4 +1,4 @@
-// MPI-4.1 section 14.4 with mpi.check=full: the buffers of accesses to files that do not block.
+// MPI-4.1 section 14.4 with mpi.check=full: the buffers of non-blocking accesses to files.
 
 #include "mpi/check/watched.h"
 #include "mpi/checked/io.h"
@@ -7,7 +7,7 @@
 namespace mpc::mpi::checked {
 namespace {
 
-// From its start until the call that completes it.
+// The buffer is in use from the start of the access until the call that completes it.
 template <class Call>
 Err start_access(const BufferUse& use, Request** request, Call call) {
   auto watched = std::make_shared<Watched>();

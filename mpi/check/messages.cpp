@@ -32,7 +32,7 @@ namespace {
 
 // --- blocking -------------------------------------------------------------------------------
 
-// Of the four modes: they differ in nothing that is looked at.
+// A send of any of the four modes: they do not differ in anything that is checked.
 template <class Send>
 Err send_as(Send send, const void* buf, Count count, const dt::Datatype& type, int dest,
             int tag, Comm& comm) {
@@ -125,7 +125,7 @@ Err sendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest,
 
 namespace {
 
-// The probe has taken a message: it stands where a receive would.
+// The probe has taken a message: it takes the place of a receive.
 void keep_probed(Comm& comm, MPI_Message message, const MPI_Status& status) {
   if (message == MPI_MESSAGE_NO_PROC || message == MPI_MESSAGE_NULL) return;
   Watch& watch = Watch::here();
@@ -135,7 +135,7 @@ void keep_probed(Comm& comm, MPI_Message message, const MPI_Status& status) {
   watch.probed[message] = std::move(receive);
 }
 
-// Of the message that is about to be received; null: of MPI_PROC_NULL.
+// The receive of the message that is about to be received; null: from MPI_PROC_NULL.
 ReceiveRef take_probed(MPI_Message message, Count count, const dt::Datatype& type) {
   Watch& watch = Watch::here();
   ReceiveRef receive;
@@ -146,7 +146,7 @@ ReceiveRef take_probed(MPI_Message message, Count count, const dt::Datatype& typ
     receive = std::move(found->second);
     watch.probed.erase(found);
   }
-  // Longer than the buffer: that is an error already.
+  // A message longer than the buffer is an error already.
   receive->has_failed = receive->bytes > count * type.size();
   watch.set_call(*receive, count, type);
   return receive;

@@ -114,7 +114,7 @@ Err raccumulate(const void* origin_addr, Count origin_count,
                         target_disp, target_count, target_type, op, win, request),
       request);
 }
-// What comes back has the types of the target; the operand is not looked at, as MPI_NO_OP has none.
+// The result has the types of the target. The operand is not checked, because MPI_NO_OP has none.
 Err get_accumulate(const void* origin_addr, Count origin_count,
                    const dt::Datatype* origin_type, void* result_addr,
                    Count result_count, const dt::Datatype& result_type, int target_rank,

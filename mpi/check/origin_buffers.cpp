@@ -52,7 +52,7 @@ void end_operations(const Win& win, int target) {
       by_target.erase(found);
     }
   }
-  // Those whose requests are complete are no longer in use: nothing.
+  // Ending those whose requests are complete, and which are no longer in use, has no effect.
   for (const WatchedRef& one : over) watch.buffers.end(one.get(), true);
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Origin buffers: what one-sided operations use of the memory of the rank that calls them.
+// Origin buffers: the memory of the calling rank that one-sided operations use.
 //
-// Role:      they are in use from the call until the synchronisation that completes it here (MPI-4.1
+// Role:      marks them as in use from the call until the synchronisation that completes it here
+//            (MPI-4.1
 //            sections 12.3, 12.5), or until its request is complete.
 // Users:     mpi/check/onesided.cpp, mpi/check/epochs.cpp.
 // Threads:   any execution of the rank.
@@ -15,11 +16,11 @@
 
 namespace mpc::mpi::checked {
 
-// The call of an operation, around its body.
+// Encloses the body of an operation's call.
 class OriginBuffers {
  public:
   OriginBuffers(Win& win, int target, std::vector<BufferUse> uses);
-  // The body has returned. `request`: of the forms that have one.
+  // The body has returned. `request`: for the forms that have one.
   Err end(Err error, Request** request = nullptr);
 
  private:
@@ -30,7 +31,7 @@ class OriginBuffers {
 
 inline constexpr int kAllTargets =
     std::numeric_limits<int>::min();  // no rank, nor MPI_PROC_NULL
-// All that this rank has begun with this window and target is complete here.
+// All operations that this rank has begun with this window and target are complete here.
 void end_operations(const Win& win, int target);
 
 }  // namespace mpc::mpi::checked

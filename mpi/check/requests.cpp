@@ -46,7 +46,7 @@ void attach(Request* request, WatchedRef watched) {
 
 namespace {
 
-// What it has begun never came to be.
+// The operation was not started after all: withdraws what begin() has registered.
 Err give_up(Watched& watched, Err error) {
   Watch& watch = Watch::here();
   watch.buffers.end(&watched, false);
@@ -147,7 +147,8 @@ Err startall(int count, MPI_Request* handles) {
 
 namespace {
 
-// Both halves of a request; the send has a note only, as requests are watched as receives.
+// Both halves of one request. The send only gets a note, because the request is watched as a
+// receive.
 template <class Call>
 Err start_both(const Buffer& out, const Peer& to, const Buffer& in, const Peer& from,
                bool is_in_place, Request** request, Call call) {
@@ -187,7 +188,7 @@ Err isendrecv_replace(void* buf, Count count, const dt::Datatype& type, int dest
 
 namespace {
 
-// MPI-4.1 section 6.12: one of a collective may not be freed before it is complete.
+// MPI-4.1 section 6.12: the request of a collective must not be freed before it is complete.
 void look_at_freed(const Request& request, CallSite made) {
   if (request.kind() != RequestKind::kCollective) return;
   const CallSite site = this_call();
@@ -217,7 +218,8 @@ Err request_free(MPI_Request* handle) {
     const std::lock_guard lock(watch.mutex);
     watch.requests.erase(request);
   }
-  // It lives until its operation has ended: who frees it says with what (mpi/objects/made.cpp).
+  // The request lives until its operation has ended; the code that frees it then reports its status
+  // (mpi/objects/made.cpp).
   if (request->is_active) watch.note_freed(*request, made, std::move(receive));
   return impl::request_free(handle);
 }

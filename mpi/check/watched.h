@@ -1,8 +1,8 @@
 #pragma once
-// Watched calls: what the calls of point-to-point communication tell the rank's Watch.
+// Watched calls: how calls of point-to-point communication inform the rank's Watch.
 //
-// Role:      a note before each message, a place in the order of matching for each receive, buffers for
-//            both.
+// Role:      sends a note before each message, gives each receive its place in the order of
+//            matching, and names the buffers of both.
 // Users:     mpi/check.
 // Threads:   any execution of the rank.
 // See also:  mpi/objects/watch.h, docs/design/0034-checking.md.
@@ -18,7 +18,7 @@ namespace mpc::mpi::checked {
 
 using dt::Count;
 
-// One buffer with what is done with it.
+// One buffer, and what is done with it.
 struct Buffer {
   const void* base;
   Count count;
@@ -28,7 +28,7 @@ struct Buffer {
   BufferUse written() const { return {base, count, type, true, this_call()}; }
 };
 
-// Of a send or receive: with whom.
+// The partner of a send or receive.
 struct Peer {
   Comm& comm;
   int rank, tag;
@@ -36,20 +36,21 @@ struct Peer {
   bool is_null() const noexcept { return rank == MPI_PROC_NULL; }
 };
 
-// The note of a send that follows at once; null for MPI_PROC_NULL.
+// Sends the note of a send that follows at once; null for MPI_PROC_NULL.
 std::shared_ptr<SentNote> announce(const Peer& to, Count count,
                                    const dt::Datatype& type);
-// A receive that is posted at once; null for MPI_PROC_NULL.
+// Registers a receive that is posted at once; null for MPI_PROC_NULL.
 ReceiveRef expect(const Peer& from, Count count, const dt::Datatype& type);
 
-// What a request of this call will be about.
+// The description of a request that this call will create.
 WatchedRef watched_half(const Buffer& buffer, const Peer& peer, bool is_send);
-// Its operation begins: buffers, note, order of matching. Before its start.
+// The operation of the request begins: buffers, note, order of matching. Caller: before it starts
+// it.
 void begin(Watched& watched);
-// The request is made: it is watched until it is freed.
+// The request is created: it is watched until it is freed.
 void attach(Request* request, WatchedRef watched);
 
-// What is compared when a receive has ended.
+// Compares a receive that has ended with its note.
 void end(const ReceiveRef& receive, const msg::Status& status);
 
 inline msg::Status status_of(const MPI_Status& status) noexcept {
@@ -61,7 +62,7 @@ inline msg::Status status_of(const MPI_Status& status) noexcept {
   return out;
 }
 
-// The status of a call whose caller may not want one.
+// The status of a call whose caller may have passed none.
 class OwnStatus {
  public:
   explicit OwnStatus(MPI_Status*& status) noexcept {

@@ -11,7 +11,7 @@
 
 namespace mpc::mpi {
 
-// The two levels of a communicator, made in its first bridged call, which all members make.
+// The two levels of a communicator, created in its first bridged call, which all members make.
 struct Bridge {
   Comm* inside = nullptr;   // the members of this process
   Comm* between = nullptr;  // the first of each process; null at others
@@ -26,27 +26,27 @@ struct Bridge {
 
 namespace {
 
-// All members know it alike. Without two members in one process there is nothing to gain.
+// All members get the same answer. Without two members in one process there is nothing to gain.
 bool has_two_levels(const Comm& comm, const job::ProcessMap& map) {
   return !comm.is_in_one_process() && !comm.is_inter() &&
          static_cast<int>(comm.group()->processes(map).processes().size()) <
              comm.size();
 }
 
-// Null: there are not two levels. call: the one that a rank is said to wait in.
+// Null: there are not two levels. `call`: the call in which reports say that the rank waits.
 Bridge* bridge_of(Comm& comm, const char* call) {
   if (comm.bridge != nullptr) [[likely]]
     return comm.bridge.get();
   const job::ProcessMap& map = comm.self().job->processes();
   if (!has_two_levels(comm, map)) return nullptr;
   auto bridge = std::make_shared<Bridge>();
-  // Members of several processes meet, and nothing of that can fail.
+  // Members of several processes meet, and no step of that can fail.
   if (split_comm(comm, map.process_of(comm.self().world_rank), 0, call,
                  &bridge->inside) ||
       split_comm(comm, bridge->inside->rank() == 0 ? 0 : MPI_UNDEFINED, 0, call,
                  &bridge->between))
     return nullptr;
-  // As reports say where a rank waits.
+  // The name by which reports say where a rank waits.
   bridge->inside->name = comm.display_name() + " (in its process)";
   if (bridge->between != nullptr)
     bridge->between->name = comm.display_name() + " (between processes)";
@@ -62,7 +62,7 @@ std::optional<Err> bridged_barrier(Comm& comm) {
   MPC_MPI_TRY(impl::barrier(*bridge->inside));
   const Err between =
       bridge->between != nullptr ? impl::barrier(*bridge->between) : kSuccess;
-  // Whatever has come of it: the others of this process wait for this member.
+  // Even after an error: the other members of this process wait for this one.
   MPC_MPI_TRY(impl::barrier(*bridge->inside));
   return between;
 }
@@ -70,7 +70,7 @@ std::optional<Err> bridged_barrier(Comm& comm) {
 std::optional<Err> bridged_allreduce(const void* sendbuf, void* recvbuf,
                                      dt::Count count, TypeArg type, Op& op,
                                      Comm& comm) {
-  // Else members of a process may not be combined first.
+  // Otherwise members of a process may not be combined first.
   if (!op.commutes()) return {};
   Bridge* const bridge = bridge_of(comm, "MPI_Allreduce");
   if (bridge == nullptr) return {};

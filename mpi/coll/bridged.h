@@ -1,8 +1,8 @@
 #pragma once
 // Bridged collectives: blocking calls on a communicator whose members live in several processes.
 //
-// Role:      in two levels: members of a process without messages, then one of each process with the
-//            others. An empty result says that the call takes its schedule.
+// Role:      works in two levels: the members of each process without messages, then one member of
+//            each process with the others. An empty result says that the call uses its schedule.
 // Users:     mpi/coll/direct.cpp.
 // Threads:   any execution of the rank.
 // See also:  docs/collectives.md (over processes).

@@ -121,7 +121,7 @@ Err alltoallv_call(Call& c, const void* sendbuf, const CountView& sendcounts,
 
 namespace {
 
-// `types` of one side of a w form: into the bound types and the shape.
+// Enters the `types` of one side of a w form into the bound types and the shape.
 std::span<const nbc::TypeShape> keep_types_of(Call& c, int side, const TypeView& types,
                                               size_t n) {
   for (size_t i = 0; i < n; ++i) {
@@ -182,7 +182,7 @@ Err bind_neighbours(Call& c) {
   Neighbours found;
   if (const Err error = mpi::neighbours_of(c.comm, &found)) return error;
   for (std::vector<int>* list : {&found.sources, &found.destinations}) {
-    // The schedule's way of saying MPI_PROC_NULL.
+    // The schedule's notation for MPI_PROC_NULL.
     for (int& rank : *list) rank = rank == MPI_PROC_NULL ? -1 : rank;
   }
   c.neighbours[0] = std::move(found.sources);

@@ -1,5 +1,5 @@
 #pragma once
-// Describe: from the arguments of a collective call to what its schedule is found by.
+// Describe: turns the arguments of a collective call into the key by which its schedule is found.
 //
 // Role:      each collective is described once, as an nbc::Shape with its buffers, types and
 //            operation; blocking, non-blocking and persistent calls use the same description.
@@ -23,7 +23,7 @@ using nbc::Coll;
 // The arrays of counts and displacements that a call may have.
 enum CountSlot { kRecvCounts, kRecvDispls, kSendCounts, kSendDispls, kCountSlots };
 
-// One collective call: what the schedule is found by, and what it is bound to.
+// One collective call: the key of its schedule, and the buffers and types bound to it.
 struct Call final : CollectiveState {
   explicit Call(Comm& communicator, Coll coll) noexcept : comm(communicator) {
     shape.coll = coll;
@@ -110,14 +110,14 @@ struct Call final : CollectiveState {
     out.my_rank = comm.rank();
     out.context = comm.collective_context();
     out.tag_base = tag_base;
-    // All members of a broadcast give the same amount of data; nothing is done for less of it.
+    // All members of a broadcast must give the same amount of data: a shorter message is an error.
     out.needs_whole_messages = shape.coll == Coll::kBcast;
     return out;
   }
 };
 
 // --- descriptions, named in mpi/api/functions ("describe") ------------------------------------
-// Arguments are those of the MPI function without its communicator. Errors: of the operation
+// Arguments are those of the MPI function without its communicator. Errors: those of the operation
 // (MPI_ERR_OP) or of the topology (MPI_ERR_TOPOLOGY).
 Err barrier_call(Call&);
 Err bcast_call(Call& c, void* buffer, Count count, const dt::Datatype* type, int root);

@@ -14,7 +14,7 @@ namespace {
 
 using nbc::direct::Team;
 
-// Of a blocking collective without messages.
+// The error of a blocking collective without messages.
 class TeamReason final : public sched::WaitReason {
  public:
   TeamReason(const char* call, const Comm& comm, Team& team) noexcept
@@ -95,7 +95,7 @@ std::optional<Err> direct_barrier(Comm& comm) {
 
 namespace {
 
-// The parts of a call that all reductions have. False: the schedule's way.
+// Sets the parts of a call that all reductions have. False: the call uses its schedule.
 bool describe_reduction(nbc::direct::Call& call, Team& team, const void* sendbuf,
                         void* recvbuf, dt::Count count, TypeArg type, Op& op) {
   if (!nbc::direct::can_reduce(team, *type, op.commutes())) return false;
@@ -136,7 +136,7 @@ std::optional<Err> direct_allreduce(const void* sendbuf, void* recvbuf, dt::Coun
 std::optional<Err> direct_reduce_scatter_block(const void* sendbuf, void* recvbuf,
                                                dt::Count count, TypeArg type, Op& op,
                                                Comm& comm) {
-  // In place, results would be written over what others still have to read.
+  // In place, results would overwrite data that others still have to read.
   if (!may_go_direct(comm) || count == 0 || sendbuf == MPI_IN_PLACE) return {};
   nbc::direct::Call call;
   call.coll = nbc::Coll::kReduceScatterBlock;
@@ -257,7 +257,7 @@ struct UnevenCall final : nbc::direct::Call {
   const CountView& recv_counts;
   const CountView& recv_displs;
   const dt::Datatype& recv_type;
-  Block one;  // what an allgatherv sends; alltoallv: buffer and type
+  Block one;  // the block that an allgatherv sends; alltoallv: buffer and type
   const CountView* send_counts = nullptr;
   const CountView* send_displs = nullptr;
 };

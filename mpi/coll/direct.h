@@ -1,8 +1,8 @@
 #pragma once
-// Direct collectives of MPI: which blocking calls go without messages, and how.
+// Direct collectives of MPI: which blocking calls work without messages, and how.
 //
-// Role:      from MPI's arguments to nbc/direct; an empty result says that the call takes its
-//            schedule. The choice depends only on what all members know alike.
+// Role:      translates MPI's arguments for nbc/direct; an empty result says that the call uses its
+//            schedule. The choice depends only on facts that are the same for all members.
 // Users:     mpi/coll: the generated blocking forms.
 // Threads:   any execution of the rank.
 // See also:  docs/collectives.md, docs/design/0007-direct-collectives.md.
@@ -44,7 +44,7 @@ std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
                                     CountView rdispls, const dt::Datatype& recvtype,
                                     Comm& comm);
 
-// Those in which members need not all meet: mpi/coll/direct_one_way.cpp.
+// Collectives in which members need not all meet: mpi/coll/direct_one_way.cpp.
 std::optional<Err> direct_bcast(void* buffer, dt::Count count, const dt::Datatype* type,
                                 int root, Comm& comm);
 std::optional<Err> direct_gather(const void* sendbuf, dt::Count sendcount,

@@ -1,5 +1,5 @@
 #pragma once
-// What all direct collectives of MPI need: the choice, the operation, the errors.
+// Common parts of the direct collectives of MPI: the choice, the operation, the errors.
 //
 // Role:      the choice (mpi/objects/go_direct.h), an operation's functions, errors from outcomes.
 // Users:     mpi/coll/direct.cpp, mpi/coll/direct_one_way.cpp.
@@ -15,7 +15,8 @@
 
 namespace mpc::mpi {
 
-// A predefined operation's functions. False: there are none, and the schedule's way says why.
+// A predefined operation's functions. False: there are none, and the path with schedules reports
+// why.
 bool describe_operation(nbc::direct::Operation& out, const dt::Datatype& type,
                         const Op& op);
 

@@ -14,7 +14,8 @@ using nbc::Coll;
 using nbc::direct::Block;
 using nbc::direct::OneWayCall;
 
-// Many members that share places are told without a team, which might not be made for anything else.
+// With many members that share places no team is used, which might not be created for anything
+// else.
 bool may_go_one_way(Comm& comm) {
   if (!may_go_direct(comm)) return false;
   if (comm.size() > nbc::direct::kMostSharing) {
@@ -94,7 +95,7 @@ std::optional<Err> reduce(const char* name, OneWayCall& call, const void* sendbu
                           void* recvbuf, dt::Count count, TypeArg type, Op& op,
                           Comm& comm) {
   call.send = block(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, type.type);
-  // Values are taken in the order of ranks, whether the operation commutes or not.
+  // Values are combined in the order of ranks, whether the operation commutes or not.
   if (count == 0 || !fits(comm, call.coll, call.send) ||
       !nbc::direct::can_reduce(comm.team(), *type, true))
     return {};

@@ -1,7 +1,7 @@
 #pragma once
-// Forms: the three ways of a collective call: blocking, non-blocking, persistent.
+// Forms: the three forms of a collective call: blocking, non-blocking, persistent.
 //
-// Role:      run(), start() and prepare() do with a description what the form of the call asks.
+// Role:      run(), start() and prepare() treat a description as the form of the call requires.
 // Users:     mpi/coll: its generated functions (forms.cpp), three for each collective of the list
 //            that has a description.
 // Threads:   any execution of the rank.
@@ -20,12 +20,12 @@
 
 namespace mpc::mpi::impl {
 
-// The schedule of the call: kept by the communicator; made anew for two groups.
+// The schedule of the call: cached by the communicator; built anew for two groups.
 Result<std::shared_ptr<const nbc::Schedule>> schedule_of(Call& call);
 // How many levels of the tree stay with the ranks. Intercommunicators have no trees.
 nbc::SplitCall choose_split(Comm& comm, nbc::Shape& shape);
 
-// The call as the user made it; with mpi.check, compared with those of the others.
+// The call as the user made it; with mpi.check it is compared with those of the other members.
 template <class Describe>
 Err describe_and_check(const char* name, Call& call, bool may_wait,
                        Describe& describe) {

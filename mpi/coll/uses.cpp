@@ -13,12 +13,12 @@ using nbc::Layout;
 
 enum Side { kSend = 0, kRecv = 1 };
 
-// What one call uses, as it is put together.
+// Collects the buffers that one call uses.
 class Uses {
  public:
   explicit Uses(const Call& call) : call_(call), shape_(call.shape) {
     const nbc::CollTraits& traits = nbc::traits_of(shape_.coll);
-    if (call.comm.is_inter()) return;  // not looked at
+    if (call.comm.is_inter()) return;  // not checked
     add(kSend, traits.send);
     const bool is_idle_side = traits.is_reduction && traits.is_rooted() && !is_root();
     if (!is_idle_side) add(kRecv, traits.recv);
@@ -35,11 +35,12 @@ class Uses {
   std::span<const Count> counts(Side side) const noexcept {
     return side == kSend ? shape_.send_counts : shape_.recv_counts;
   }
-  // A broadcast's one buffer is what the root sends.
+  // The one buffer of a broadcast is the data that the root sends.
   bool writes(Side side) const noexcept {
     return side == kRecv && !(shape_.coll == Coll::kBcast && is_root());
   }
-  // Elements of a buffer that is one block: a vector that is scattered is as long as all its parts.
+  // Number of elements of a buffer that is one block: a scattered vector is as long as all its
+  // parts.
   Count whole(Side side) const {
     const bool is_all = side == kSend || shape_.is_in_place;
     if (shape_.coll == Coll::kReduceScatterBlock)

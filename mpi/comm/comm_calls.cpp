@@ -31,8 +31,8 @@
 namespace mpc::mpi::impl {
 namespace {
 
-// The hints that a communicator keeps: those that MPI-4.1 section 7.4.4 defines, and our own
-// (nbc/overlap/tree_split.h). Others are ignored, as MPI_Comm_get_info then says.
+// The hints that a communicator stores: those that MPI-4.1 section 7.4.4 defines, and our own
+// (nbc/overlap/tree_split.h). Others are ignored, as MPI_Comm_get_info shows.
 void keep_hints(Comm& comm, const InfoHints& given) {
   for (const auto& [key, value] : given.entries()) {
     const bool is_ours = key == "mpc_nbc_split" && nbc::parse_split(value) >= -1;
@@ -43,14 +43,15 @@ void keep_hints(Comm& comm, const InfoHints& given) {
   }
 }
 
-// What a duplicate has of `comm`, attributes included; destroyed again if a copy function fails.
+// Gives a duplicate what it inherits from `comm`, attributes included. If a copy function fails,
+// the duplicate is destroyed again.
 Err furnish(Comm* made, Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
   made->topology = comm.topology;
   if (hints != nullptr) keep_hints(*made, *hints);
   Err e;
   try {
     e = comm.attributes.copy_to(made->attributes, comm.handle());
-  } catch (...) {  // a copy function's own
+  } catch (...) {  // an exception of a copy function
     end_comm(made);
     throw;
   }
@@ -68,7 +69,7 @@ Err duplicate(Comm& comm, const InfoHints* hints, MPI_Comm* newcomm) {
   return furnish(duplicate_plain(comm), comm, hints, newcomm);
 }
 
-// A duplicate whose context ids may come later, when all members have asked for more of them.
+// A duplicate whose context ids may arrive later, when all members have asked for more of them.
 struct PendingDuplicate final : Several {
   PendingDuplicate(Duplication duplication, const char* name)
       : later(std::move(duplication)), call(name) {
@@ -209,7 +210,7 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
     made = nullptr;
   }
   if (made != nullptr && info != nullptr) keep_hints(*made, info->hints);
-  // Says which part of the machine it was (MPI-4.1 section 7.4.2).
+  // Tells the user which part of the machine it was (MPI-4.1 section 7.4.2).
   if (made != nullptr && info != nullptr && type == MPI_COMM_TYPE_HW_UNGUIDED)
     info->hints.set("mpi_hw_resource_type", "hwloc://Core");
   *newcomm = made == nullptr ? MPI_COMM_NULL : made->handle();
@@ -306,7 +307,8 @@ Err comm_disconnect(HandleRef<Comm, MPI_Comm> ref) {
   };
   meet_all();
   if (spans_jobs(comm)) {
-    // Who returns may end as he likes: so nobody does before all count on nobody any more.
+    // A rank that returns may end. So no rank returns before none of them relies on another one
+    // any more.
     comm.bridge.reset();
     release_jobs(&comm);
     meet_all();

@@ -1,5 +1,5 @@
-// Bodies of MPI-4.1 sections 7.4.2 and 7.6.2: communicators that are made from groups alone, without
-// a communicator that is there before.
+// Bodies of MPI-4.1 sections 7.4.2 and 7.6.2: communicators that are created from groups alone,
+// without an existing communicator.
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@
 namespace mpc::mpi::impl {
 namespace {
 
-// The text in a number: FNV-1a with 64 bits. Calls that overlap meet in one room if their members are
-// the same and their texts have the same number.
+// Hashes the text: FNV-1a with 64 bits. Overlapping calls meet in one room if their members are
+// the same and their texts have the same hash.
 uint64_t number_of(std::string_view text) noexcept {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3u;
@@ -77,7 +77,8 @@ void find_remote(job::Rank& self, const GroupRef& local, const Group& remote,
     return is_far ? job::neighbours::name_of(rank) : rank;
   };
   const int mine = name(self.world_rank), theirs = name(other);
-  // The highest bit: no place of a communicator has it, so none of its meetings is this one.
+  // The highest bit is set: no place of a communicator has it, so no meeting of a communicator has
+  // this key.
   const uint64_t place =
       uint64_t{1} << 63 |
       place_of(static_cast<uint32_t>(std::max(mine, theirs)), std::min(mine, theirs));

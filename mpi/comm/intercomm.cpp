@@ -31,7 +31,7 @@ void exchange(Comm& local, Comm& peer, int remote_leader, int tag, Learnt* out) 
     return is_far ? job::neighbours::name_of(rank) : rank;
   };
   const int mine = name(peer.self().world_rank), theirs = name(other);
-  // The leaders' ranks tell apart who meets over one communicator, or over two of the same id.
+  // The leaders' ranks distinguish meetings over one communicator, or over two with the same id.
   meet_other_leader(local.self(), local.group(), other,
                     place_of(peer.context(), std::min(mine, theirs)),
                     place_of(static_cast<uint32_t>(tag), std::max(mine, theirs)),

@@ -21,7 +21,7 @@ Err finish(Result<dt::TypeRef> made, MPI_Datatype* out) {
   return kSuccess;
 }
 
-// A permanent type: no reference to count.
+// For a permanent type: no reference is counted.
 Err finish(const dt::Datatype* type, MPI_Datatype* out, const std::string& wanted) {
   if (type == nullptr) return fail(MPI_ERR_ARG, wanted);
   *out = create_type_handle(dt::TypeRef(type));
@@ -171,7 +171,7 @@ Err type_dup(DatatypeObject& old, MPI_Datatype* out) {
   Err e;
   try {
     e = old.attributes.copy_to(copy->attributes, old.handle());
-  } catch (...) {  // a copy function's own
+  } catch (...) {  // an exception of a copy function
     drop_type_object(copy);
     throw;
   }
@@ -198,7 +198,7 @@ Err type_free(HandleRef<DatatypeObject, MPI_Datatype> ref) {
   *ref.handle = MPI_DATATYPE_NULL;
   object->is_given_up = true;
   drop_type_object(
-      object);  // the last one ends it: a user's reduction may have another
+      object);  // the last reference ends it: a user's reduction may hold one
   return kSuccess;
 }
 

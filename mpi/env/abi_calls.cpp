@@ -1,7 +1,8 @@
-// Bodies of the chapter on the ABI in MPI 5.0: what the library knows of Fortran.
+// Bodies of the chapter on the ABI in MPI 5.0: what the library knows about Fortran.
 //
-// The Fortran bindings of this library are those of mpcfort, whose compiler is GNU Fortran, so all is
-// known from the start; a layer of somebody else's may say the same again, and nothing else.
+// The Fortran bindings of this library are those of mpcfort, whose compiler is GNU Fortran, so
+// everything is known from the start. A foreign Fortran layer may set the same values again, but
+// no others.
 
 #include <fmt/format.h>
 
@@ -15,10 +16,10 @@
 namespace mpc::mpi::impl {
 namespace {
 
-constexpr int kTrue = 1, kFalse = 0;  // of GNU Fortran, at every size of LOGICAL
+constexpr int kTrue = 1, kFalse = 0;  // GNU Fortran's, for every size of LOGICAL
 constexpr int kLogicalSize = 4;
 
-// LOGICAL of this library's bindings.
+// Checks the size of LOGICAL in this library's bindings.
 Err check_size(int size) {
   if (size == kLogicalSize) return kSuccess;
   return fail(MPI_ERR_ABI,

@@ -32,13 +32,14 @@ namespace mpc::mpi {
 namespace impl {
 namespace {
 
-// Where processes may die the launcher says when all have come that live.
+// In jobs that survive the death of processes the launcher says when all that live have come.
 [[gnu::cold]] void pass_gate_of(job::Rank& rank, MeetingKind kind, const char* what) {
   const bool is_init = kind == MeetingKind::kInit;
   msg::pass_gate(rank, is_init ? msg::Gate::kInit : msg::Gate::kFinalize, what);
 }
 
-// Message queues exist only once a rank has started: nobody leaves MPI_Init before all have.
+// Message queues exist only once a rank has started, so no rank leaves MPI_Init before all have
+// started.
 void meet_all(const RankState& state, MeetingKind kind, const char* what,
               uint64_t sequence = 0) {
   job::Rank& rank = *state.rank;
@@ -110,14 +111,14 @@ Err finalize() {
     meet_all(state, MeetingKind::kFinalize, "MPI_Finalize", 1);
     end_freed_requests(state, "MPI_Finalize");
   }
-  // What the user has left to the library: freed requests, buffered messages.
+  // Completes what the user has left to the library: freed requests, buffered messages.
   reap_abandoned(state, true);
   if (state.send_buffer) state.send_buffer->flush(rank, "MPI_Finalize");
   meet_all(state, MeetingKind::kFinalize, "MPI_Finalize");
   msg::abroad::wait_for_children(rank);
   state.finalised.store(true, std::memory_order_release);  // see finalized()
   note_world_change(state);
-  // In a session the rank goes on using what it has.
+  // In a session the rank continues to use what it has.
   if (!state.may_call()) report_what_is_left(state, "MPI_Finalize");
   return kSuccess;
 }

@@ -43,7 +43,7 @@ int add_code(int error_class) {
   const std::lock_guard lock(state.mutex);
   if (!state.errors) state.errors = std::make_shared<ErrorTable>();
   ErrorTable& table = *state.errors;
-  // Freed numbers are used again from the end, so that MPI_LASTUSEDCODE stays small.
+  // Freed numbers at the end are reused, so that MPI_LASTUSEDCODE stays small.
   while (!table.codes.empty() && !table.codes.back().live) table.codes.pop_back();
   const int code = kFirstUserCode + static_cast<int>(table.codes.size());
   table.codes.push_back({error_class == 0 ? code : error_class, {}, true});
@@ -52,7 +52,7 @@ int add_code(int error_class) {
   return code;
 }
 
-// The user's code under the lock, or the error.
+// Applies `change` to the user's code under the lock, or returns the error.
 template <class Change>
 Err change_code(int code, const char* what, Change&& change) {
   if (code >= 0 && code < kFirstUserCode)
@@ -95,7 +95,7 @@ Err check_target(const Errhandler& handler, ErrhandlerTarget target,
 }
 
 Err hand_out(Errhandler& handler, MPI_Errhandler* out) {
-  handler.retain();  // the new handle's; MPI_Errhandler_free gives it back
+  handler.retain();  // for the new handle; MPI_Errhandler_free releases it
   *out = handler.handle();
   return kSuccess;
 }
@@ -113,7 +113,7 @@ Err comm_get_errhandler(Comm& comm, MPI_Errhandler* out) {
 }
 
 Err comm_call_errhandler(Comm& comm, int code) {
-  // What the handler returns, if anything, is not the result of this call.
+  // The handler's return value, if any, is not the result of this call.
   handle_error(fail_with_code(code), comm, "MPI_Comm_call_errhandler");
   return kSuccess;
 }

@@ -1,5 +1,5 @@
-// Emulated machine: the model's parameters become the costs of work, and the program gets a way
-// to compute in the machine's time.
+// Emulated machine: the model's parameters become the costs of work, and the program can
+// compute in the machine's time.
 
 #include <mutex>
 

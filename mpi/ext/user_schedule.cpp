@@ -168,7 +168,7 @@ Err UserBuilder::connect(int before, int after) {
 }
 
 // Buffers become slots, one for each stretch of memory without holes, so that a dump shows
-// offsets that mean something.
+// meaningful offsets.
 void UserBuilder::rebase() {
   std::vector<nbc::BufferRef*> refs;
   for (nbc::NodeId id = 0; id < builder_.node_count(); ++id) {

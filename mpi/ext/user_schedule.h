@@ -38,8 +38,8 @@ class UserSchedule final : public Object {
   // A request for one start, or a persistent one. Ownership: the request keeps this object.
   Err make_request(bool is_persistent, Request** out);
   // Proves the schedules of all members together (user_schedule_verify.cpp). Switches: yes.
-  // Errors: the same at all members. MPI_ERR_ARG: what is wrong where; MPI_ERR_COMM: between
-  // two groups; MPI_ERR_COUNT: too large for it.
+  // Errors: the same at all members. MPI_ERR_ARG: a fault, whose place the message names;
+  // MPI_ERR_COMM: an intercommunicator; MPI_ERR_COUNT: too large to be proved.
   Err verify();
   void drop() noexcept;
 
@@ -63,18 +63,18 @@ class UserBuilder final : public Object {
   ~UserBuilder();
   Comm& comm() const noexcept { return result_->comm(); }
 
-  // Errors: MPI_ERR_TAG; the rest has been checked by the entry point.
+  // Errors: MPI_ERR_TAG; the entry point has checked the rest.
   Err send(const Region& from, int peer, int tag, nbc::NodeId* out);
   Err recv(const Region& to, int peer, int tag, nbc::NodeId* out);
   Err copy(const Region& from, const Region& to, nbc::NodeId* out);
   // Errors: MPI_ERR_OP if the operation does not fit the type, or if another reduction of the
-  // schedule has another operation or type.
+  // schedule has a different operation or type.
   Err reduce(const Region& in, const Region& inout, Op& op, MPI_Datatype handle,
              nbc::NodeId* out);
   nbc::NodeId nop() { return builder_.nop(); }
   // Errors: MPI_ERR_ARG for numbers that are no nodes.
   Err connect(int before, int after);
-  // Errors: MPI_ERR_ARG (a cycle), or that the builder has been through this before.
+  // Errors: MPI_ERR_ARG (a cycle), also if an earlier commit() has failed.
   Err commit(UserSchedule** out);
 
  private:

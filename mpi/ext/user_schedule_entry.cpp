@@ -1,5 +1,5 @@
-// Entry points of <mpc/schedule.h>: checks of arguments, and the way of errors to the
-// communicator's handler, as the generated entry points of MPI do it.
+// Entry points of <mpc/schedule.h>: they check arguments and pass errors to the communicator's
+// handler, as the generated entry points of MPI do.
 #include "mpi/ext/user_schedule.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@ static_assert(MPCX_TAG_UB == nbc::kTagsPerCollective - 1);
 
 namespace {
 
-// `body` with the object behind `handle`; without one (a null pointer to it, too) it is not called.
+// Calls `body` with the object behind `handle`; not called if there is none, or if the pointer to
+// the handle is null.
 template <class T, class Handle, class Body>
 int with(const char* function, Handle handle, Body body) {
   EntryScope call(function);
@@ -51,7 +52,7 @@ Err region(const void* buffer, Count count, MPI_Datatype type, Region* out) {
   return kSuccess;
 }
 
-// A node's number goes to the user, who may not want it.
+// Gives a node's number to the user, unless the pointer is null.
 void give(nbc::NodeId id, MPCX_Node* node) {
   if (node != nullptr) *node = static_cast<MPCX_Node>(id);
 }

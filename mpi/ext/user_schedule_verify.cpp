@@ -1,4 +1,4 @@
-// MPCX_Schedule_verify: the schedules of all members meet, and the last one to come proves them.
+// MPCX_Schedule_verify: the schedules of all members meet, and the last member to come proves them.
 #include <fmt/format.h>
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace mpc::mpi {
 
 namespace {
 
-// The proof keeps some 60 bytes for each byte, and a matrix of nodes.
+// The proof needs some 60 bytes of memory for each byte, and a matrix of nodes.
 constexpr int64_t kMostBytes = 1 << 20;
 constexpr size_t kMostNodes = 10000;
 
@@ -53,11 +53,11 @@ void put_schedule(ByteWriter& out, const nbc::Schedule& schedule) {
   out.put(schedule.scratch_bytes());
 }
 
-// With the same numbers of its nodes.
+// Reads a schedule; its nodes keep their numbers.
 std::shared_ptr<const nbc::Schedule> get_schedule(ByteReader& in) {
   nbc::ScheduleBuilder builder;
   for (nbc::Node node : in.get_all<nbc::Node>()) {
-    // finish() finds them again.
+    // finish() computes them again.
     node.first_successor = node.successor_count = node.predecessor_count = 0;
     builder.node(builder.nop()) = node;
   }
@@ -92,7 +92,7 @@ nbc::VerifyType get_type(ByteReader& in) {
 
 // What a member brings.
 struct MemberSchedule {
-  std::shared_ptr<const nbc::Schedule> schedule;  // null: not told, or too large
+  std::shared_ptr<const nbc::Schedule> schedule;  // null: not received, or too large
   std::vector<int64_t> slot_bytes;
   std::vector<nbc::VerifyType> types;
   bool is_too_large = false;
@@ -131,7 +131,7 @@ struct MemberSchedule {
     verifier.set_schedule(rank, *schedule, std::move(list));
     for (size_t slot = 0; slot < slot_bytes.size(); ++slot) {
       if (slot_bytes[slot] == 0) continue;
-      // The user's buffers hold something from the beginning.
+      // The user's buffers hold data from the beginning.
       verifier.set_buffer(
           rank, static_cast<uint16_t>(slot), 0,
           std::vector<nbc::Symbol>(static_cast<size_t>(slot_bytes[slot]),
@@ -177,7 +177,7 @@ struct VerifyRoom final : Room {
     const Result<> proof = verifier.run();
     if (proof) return;
     error = MPI_ERR_ARG;
-    const std::string& message = proof.error().message;  // then comes a whole schedule
+    const std::string& message = proof.error().message;  // a whole schedule follows
     text = message.substr(0, message.find('\n'));
   }
 };

@@ -6,7 +6,7 @@
 #include "mpi/fortran/convert.h"
 #include "mpi/fortran/section.h"
 
-// --- what only Fortran has -----------------------------------------------------------------------
+// --- procedures that only Fortran has ------------------------------------------------------------
 namespace {
 using mpc::mpi::fortran::Array;
 
@@ -24,7 +24,7 @@ void pmpi_sizeof_f08ts_(const Array* x, MPI_Fint* size, MPI_Fint* ierror) {
   *size = static_cast<MPI_Fint>(x->element_bytes);
   if (ierror != nullptr) *ierror = MPI_SUCCESS;
 }
-// The compiler must believe that the buffer is used: that is all.
+// Does nothing: it only makes the compiler believe that the buffer is used.
 void pmpi_f_sync_reg_(void*) {}
 void pmpi_f_sync_reg_f08ts_(const Array*) {}
 
@@ -71,8 +71,8 @@ namespace mpc::mpi::fortran {
 namespace {
 
 // --- generalized requests ------------------------------------------------------------------------
-// C's extra_state is this. Fortran's functions get the variable that the program gave, as with
-// MPICH and Open MPI: programs use it to hear of their calls.
+// This is C's extra_state. Fortran's functions get the variable that the program gave, as with
+// MPICH and Open MPI: programs use it to learn of the calls.
 struct GeneralizedCallbacks {
   void (*query)(MPI_Aint*, MPI_Status*, MPI_Fint*);
   void (*free)(MPI_Aint*, MPI_Fint*);
@@ -101,7 +101,7 @@ int call_free(void* state) {  // the last call
 }
 
 // --- data representations ------------------------------------------------------------------------
-// Live as long as the process, as representations do.
+// These live as long as the process, as representations do.
 template <class CountType>
 struct DatarepCallbacks {
   using Convert = void(void*, MPI_Fint*, CountType*, void*, MPI_Offset*, MPI_Aint*,

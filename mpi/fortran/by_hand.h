@@ -1,9 +1,9 @@
 #pragma once
 // The Fortran bindings whose arguments the list cannot convert: arrays of strings, callbacks
-// that C calls in another way.
+// that C calls differently.
 //
-// Role:      bodies of records with "f77_by_hand"; all arguments as Fortran passes them, then the
-//            lengths of the strings. Each returns an error code.
+// Role:      bodies of records with "f77_by_hand". Their arguments are those that Fortran passes,
+//            then the lengths of the strings. Each returns an error code.
 // Users:     generated f77_CHAPTER.cpp, f08_CHAPTER.cpp.
 // Threads:   any execution of the rank.
 // See also:  mpi/fortran/convert.h.

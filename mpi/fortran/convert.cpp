@@ -17,7 +17,7 @@ extern "C" {
 alignas(64) constinit MpcFortranIntegers mpc_f_integers_{};
 alignas(64) constinit MpcFortranCharacters mpc_f_characters_{};
 
-// What C programs compare Fortran statuses with (mpi.h).
+// The variables with which C programs compare Fortran statuses (mpi.h).
 #define MPC_VISIBLE __attribute__((visibility("default")))
 MPC_VISIBLE MPI_Fint* MPI_F_STATUS_IGNORE = mpc_f_integers_.status_ignore;
 MPC_VISIBLE MPI_Fint* MPI_F_STATUSES_IGNORE = mpc_f_integers_.statuses_ignore;
@@ -26,8 +26,8 @@ MPC_VISIBLE MPI_F08_status* MPI_F08_STATUS_IGNORE =
 MPC_VISIBLE MPI_F08_status* MPI_F08_STATUSES_IGNORE =
     reinterpret_cast<MPI_F08_status*>(mpc_f_integers_.statuses_ignore);
 
-// Predefined callbacks are procedures in Fortran. MPI never calls these: callback() knows
-// their addresses. A program that calls one itself gets what the standard says.
+// Predefined callbacks are procedures in Fortran. MPI never calls these, because callback() knows
+// their addresses. A program that calls one itself gets the behaviour of the standard.
 // NOLINTBEGIN(bugprone-macro-parentheses): types
 #define MPC_COPY_FN(name, value_type)                                           \
   MPC_VISIBLE void name##_null_copy_fn_(int*, int*, value_type*, value_type*,   \

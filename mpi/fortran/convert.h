@@ -7,7 +7,7 @@
 // See also:  mpi/api/fortran.json (which kind is converted how), docs/mpi-api.md; MPI-4.1
 //            section 19.3.
 //
-// LOGICAL: .false. is 0 and .true. is 1 with gfortran; any other word than 0 counts as true on
+// LOGICAL: .false. is 0 and .true. is 1 with gfortran. Any word other than 0 counts as true on
 // the way in (ifort's default is -1), and 1 is written on the way out.
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 #include "mpi/objects/handles.h"
 #include "mpi/objects/views.h"
 
-// The COMMON blocks of mpif.h. A program's own COMMON of that name is bound to these (mpcc
-// links it so), hence an argument is a sentinel when it has the address.
+// The COMMON blocks of mpif.h. mpcc binds a program's own COMMON of that name to these, so an
+// argument is a sentinel if it has the same address.
 struct MpcFortranIntegers {
   int bottom, in_place, buffer_automatic, unweighted, weights_empty, errcodes_ignore;
   int status_ignore[MPI_F_STATUS_SIZE], statuses_ignore[MPI_F_STATUS_SIZE];
@@ -28,7 +28,7 @@ struct MpcFortranCharacters {
   char argv_null, argvs_null;
 };
 extern "C" {
-// At least as aligned as any compiler wants its COMMON blocks.
+// Aligned for every compiler's COMMON blocks.
 extern __attribute__((visibility("default"))) MpcFortranIntegers mpc_f_integers_;
 extern __attribute__((visibility("default"))) MpcFortranCharacters mpc_f_characters_;
 }
@@ -141,7 +141,7 @@ class Handles {
   Handle* handles_;
 };
 
-// How many elements an array has whose length is a property of the communicator.
+// The length of an array that is a property of the communicator.
 Count peers(MPI_Comm comm) noexcept;
 Count neighbors(MPI_Comm comm, bool incoming) noexcept;
 
@@ -179,18 +179,19 @@ class OutString {
 };
 
 // --- callbacks and attributes --------------------------------------------------------------------
-// A procedure as the C function takes it; MPI_*_NULL_COPY_FN and the like become constants.
+// A procedure as the C function expects it; MPI_*_NULL_COPY_FN and the like become constants.
 void* callback(void* procedure) noexcept;
 // Notes that the object's functions are Fortran's. Errors: none; the object was just made.
 void mark(MPI_Op op) noexcept;
 void mark(MPI_Errhandler handler) noexcept;
 enum class Values { kAddress, kInteger };  // of MPI-2 and MPI-1
 void mark_keyval(int keyval, Values values) noexcept;
-// What Fortran sees of an attribute; `value` is what C has got (MPI-4.1 section 19.3.7).
+// An attribute as Fortran sees it; `value` is the value that C has received (MPI-4.1 section
+// 19.3.7).
 MPI_Aint attribute(MPI_Comm object, int keyval, void* value) noexcept;
 MPI_Aint attribute(MPI_Datatype object, int keyval, void* value) noexcept;
 MPI_Aint attribute(MPI_Win object, int keyval, void* value) noexcept;
-// Notes that an attribute was set by Fortran.
+// Notes that Fortran has set an attribute.
 void mark_attribute(MPI_Comm object, int keyval, Values values) noexcept;
 void mark_attribute(MPI_Datatype object, int keyval, Values values) noexcept;
 void mark_attribute(MPI_Win object, int keyval, Values values) noexcept;

@@ -19,7 +19,7 @@ using dt::TypeRef;
 
 const Datatype& bytes() noexcept { return *dt::predefined(dt::abi::kByte); }
 
-// Null: no datatype that a message may have.
+// The committed datatype of a handle; null: it cannot be used for a message.
 const Datatype* committed(MPI_Fint handle) noexcept {
   const Datatype* type = nullptr;
   if (lookup(to_c<MPI_Datatype>(handle), &type).code != MPI_SUCCESS) return nullptr;
@@ -89,7 +89,7 @@ class Prefix {
   std::vector<TypeRef> types_;
 };
 
-// A message without gaps: its elements keep their types where they fit into those of the array.
+// A message without gaps. Its elements keep their types where these fit into the array's elements.
 TypeRef dense_message(const Array& array, const Datatype& type, Count count) {
   const auto element = static_cast<Count>(array.element_bytes);
   const Datatype* unit = &type;
@@ -103,7 +103,8 @@ TypeRef dense_message(const Array& array, const Datatype& type, Count count) {
       .make(all / element, *unit, all % element / unit->size());
 }
 
-// Any other: byte by byte where the datatype would find them if the array had no gaps.
+// Any other message: byte by byte from the places where the datatype would find the bytes if the
+// array had no gaps.
 TypeRef sparse_message(const Array& array, const Datatype& type, Count count) {
   const auto element = static_cast<Count>(array.element_bytes);
   std::vector<Count> at, lengths;
@@ -127,7 +128,7 @@ TypeRef sparse_message(const Array& array, const Datatype& type, Count count) {
   return made ? std::move(*made) : TypeRef{};
 }
 
-// The one distance between elements that follow each other; 0: there are several.
+// The single distance between consecutive elements; 0: there are several distances.
 ptrdiff_t only_stride(const Array& array) noexcept {
   ptrdiff_t stride = 0, next = 0;
   for (int d = 0; d < array.rank; ++d) {

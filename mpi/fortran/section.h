@@ -17,8 +17,8 @@
 
 namespace mpc::mpi::fortran {
 
-// The compiler's CFI_cdesc_t. The first three members are the standard's, the others stand as
-// in gfortran (from version 9 on) and flang.
+// The compiler's CFI_cdesc_t. The first three members are the standard's, the others have the
+// order of gfortran (from version 9 on) and flang.
 struct Array {
   struct Dimension {
     ptrdiff_t lower, extent, stride_bytes;
@@ -45,10 +45,10 @@ class SectionCopy;
 class Section {
  public:
   enum Use : bool { kRead, kWritten };
-  // One of the use_ functions follows. Where it can do nothing (wrong handle or count) the call
-  // gets its arguments as they are, and finds the mistake itself.
+  // The caller then calls one of the use_ functions. If that can do nothing (wrong handle or
+  // count), the MPI call gets its arguments unchanged, and finds the mistake itself.
   Section(const Array& array, Use use) noexcept;
-  ~Section();  // what a copy has received goes to the array, unless keep() took it
+  ~Section();  // copies received data to the array, unless keep() took the copy
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
 
@@ -56,13 +56,13 @@ class Section {
   void use_message(MPI_Count count, MPI_Fint type);
   // Blocks of any number of elements at any place: works if the section has one stride.
   void use_elements(MPI_Fint type);
-  // The same for what may not be copied, as it moves in parts between start and end: null otherwise,
-  // which the call refuses.
+  // The same for buffers that must not be copied, because they move in parts between start and
+  // end. If the section does not fit, the address is null, and the call refuses it.
   void use_partitions(MPI_Fint type);
   // A copy without gaps.
   void use_whole();
 
-  // What the call gets instead of its own arguments.
+  // The arguments for the call, in place of its own.
   void* address() const noexcept { return address_; }
   MPI_Fint* count(MPI_Fint* given) noexcept { return is_message_ ? &one_ : given; }
   MPI_Count* count(MPI_Count* given) noexcept {
@@ -85,7 +85,7 @@ class Section {
   std::unique_ptr<SectionCopy> copy_;
 };
 
-// The copies live as long as the operation, and are made and given back at its start and end.
+// The copies live as long as the operation: filled at its start, copied back at its end.
 void keep(MPI_Fint request, std::initializer_list<Section*> sections);
 
 }  // namespace mpc::mpi::fortran

@@ -23,7 +23,7 @@ Kind object_kind(KeyvalKind kind) noexcept {
   return Kind::kComm;
 }
 
-// Of C; handles travel as pointers (the ABI's handle types are pointers).
+// Functions given by C. Handles travel as pointers (the ABI's handle types are pointers).
 using CopyFn = int(void* handle, int keyval, void* extra_state, void* value_in,
                    void* value_out, int* flag);
 using DeleteFn = int(void* handle, int keyval, void* value, void* extra_state);
@@ -97,11 +97,11 @@ const Attribute* AttributeSet::find(int keyval_id) const noexcept {
 
 Err AttributeSet::set(const KeyvalRef& keyval, void* value, Language written_by,
                       void* handle) {
-  // The callback may free the one that `keyval` stands in.
+  // The callback may free the attribute of which `keyval` is a part.
   const KeyvalRef keep = keyval;  // NOLINT(performance-unnecessary-copy-initialization)
   if (const Attribute* old = find(keyval->id))
     MPC_MPI_TRY(of_callback(call_delete(*keyval, handle, old->value), "delete"));
-  // The callback may have changed the set: look again.
+  // The callback may have changed the set: search again.
   for (Attribute& a : list_) {
     if (a.keyval->id != keep->id) continue;
     a.value = value;

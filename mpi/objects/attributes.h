@@ -1,5 +1,5 @@
 #pragma once
-// Attributes: values that a user hangs on communicators, datatypes and windows.
+// Attributes: values that a user attaches to communicators, datatypes and windows.
 //
 // Role:      keyvals (per rank) with their callbacks; the ordered set of values of one object.
 // Users:     mpi (Comm, DatatypeObject, Win).
@@ -51,21 +51,21 @@ class AttributeSet {
  public:
   bool empty() const noexcept { return list_.empty(); }
   const Attribute* find(int keyval_id) const noexcept;
-  // Sets or replaces; the old value's delete callback runs first, with `handle`.
-  // Errors: what the callback returns; the old value stays then.
+  // Sets or replaces a value; the old value's delete callback runs first, with `handle`.
+  // Errors: what the callback returns; then the old value stays.
   Err set(const KeyvalRef& keyval, void* value, Language written_by, void* handle);
-  // Notes in which language the value was set, for the bindings of Fortran.
+  // Notes in which language the value was set, for the Fortran bindings.
   void set_written_by(int keyval_id, Language language) noexcept {
     for (Attribute& a : list_)
       if (a.keyval->id == keyval_id) a.written_by = language;
   }
-  // Errors: MPI_ERR_KEYVAL if it is not set; what the callback returns; it stays then.
+  // Errors: MPI_ERR_KEYVAL if it is not set; what the callback returns; then the value stays.
   Err remove(int keyval_id, void* handle);
   // Runs delete callbacks in reverse order of setting (MPI-4.1 section 11.4.1 demands it for
   // COMM_SELF) and empties the set. Stops at the first callback that fails.
   Err remove_all(void* handle);
-  // Copies to `to`, as MPI_Comm_dup does, in order of setting. Errors: of the first callback
-  // that fails; `to` holds what was copied until then.
+  // Copies to `to`, as MPI_Comm_dup does, in order of setting. Errors: that of the first callback
+  // that fails; `to` holds the attributes copied until then.
   Err copy_to(AttributeSet& to, void* from_handle) const;
 
  private:
@@ -73,8 +73,8 @@ class AttributeSet {
       list_;  // in order of setting; addresses of values are handed out
 };
 
-// The keyvals of one rank. A freed one lives on while values are set for it, and may be freed
-// again meanwhile, as the callbacks of programs do.
+// The keyvals of one rank. A freed keyval lives on while values are set for it, and may be freed
+// again meanwhile, as callbacks of programs do.
 struct KeyvalTable {
   struct Entry {
     KeyvalRef owner;  // null once freed

@@ -38,7 +38,8 @@ int handle_error(Err error, File* file, const char* function) {
 
 namespace {
 
-// What the error with this number belongs to; the reference keeps it until the next one.
+// The object that the error with this number belongs to; the reference keeps it until the next
+// error.
 struct Blamed {
   Comm* comm = nullptr;
   File* file = nullptr;
@@ -91,8 +92,8 @@ int handle_error(Err error, const char* function) {
   if (state == nullptr || state->self == nullptr ||
       state->finalised.load(std::memory_order_relaxed))  // written by the rank itself
     return handle_error(error, *Errhandler::fatal(), nullptr, nullptr, function);
-  // Programs older than MPI-4 set the handler of MPI_COMM_WORLD for these errors; it counts as
-  // long as they have left that of MPI_COMM_SELF alone.
+  // Programs older than MPI-4 set the handler of MPI_COMM_WORLD for these errors. It is used while
+  // the program has not changed that of MPI_COMM_SELF.
   Errhandler& own = state->self->errhandler();
   Errhandler& handler =
       own.policy == Errhandler::Policy::kFatal ? state->world->errhandler() : own;

@@ -85,7 +85,8 @@ class Blocks {
                  pair_[1]);
   }
 
-  // All have the same blocks, which is compared elsewhere: that of the member to itself.
+  // All members have the same blocks, which is compared elsewhere. Only the member's block to
+  // itself is added.
   void add_own() {
     if (shape_.is_in_place || (traits_.is_rooted() && !is_root())) return;
     claims_.out.push_back(sent(0, shape_.rank));
@@ -120,7 +121,7 @@ class Blocks {
                                : sent(0, shape_.rank);
   }
 
-  // Which edge meets which: as in nbc/algorithms/neighbor.cpp.
+  // Outgoing and incoming edges are paired as in nbc/algorithms/neighbor.cpp.
   void add_neighbours() {
     std::map<int, int> seen[2];
     for (size_t i = 0; i < shape_.destinations.size(); ++i) {
@@ -159,7 +160,7 @@ bool fits(const BlockClaim& sent, const BlockClaim& received) noexcept {
 }
 
 std::span<const BlockClaim> BlockClaims::all_from(int peer) const noexcept {
-  // By hand: clang 14 does not take the standard library's std::ranges::subrange.
+  // Not a std::ranges::subrange: clang 14 does not accept that of the standard library.
   const auto first = std::ranges::lower_bound(in, peer, {}, &BlockClaim::peer);
   const auto last = std::ranges::upper_bound(in, peer, {}, &BlockClaim::peer);
   return {first, last};

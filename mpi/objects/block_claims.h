@@ -1,9 +1,10 @@
 #pragma once
 // BlockClaims: the blocks that one member of a collective sends and receives, as its own call says.
 //
-// Role:      of collectives whose members have counts of their own, and of neighbourhoods: what one sends
-//            has to be what the other one receives (MPI-4.1 sections 6.5 to 6.8, 8.6); of the others: what
-//            a member sends itself.
+// Role:      in collectives whose members have counts of their own, and in neighbourhoods, a block
+//            that one member sends must be the block that the other one receives (MPI-4.1 sections
+//            6.5 to 6.8, 8.6). In other collectives only the block that a member sends itself is
+//            listed.
 // Users:     mpi/objects/check.cpp (mpi.check=full).
 // Threads:   values.
 // See also:  docs/checking.md, docs/design/0043-more-checking.md.
@@ -19,10 +20,10 @@
 
 namespace mpc::mpi {
 
-// One block, as one of the two has it. Travels as bytes.
+// One block, as its sender or its receiver describes it. Travels as bytes.
 struct BlockClaim {
   int peer = 0;     // rank in the communicator
-  int channel = 0;  // which one, where there are several between the same two
+  int channel = 0;  // number of the block, where there are several between the same two
   dt::SignatureHash hash;
   dt::Count count = 0, type_elements = 0;
   uint32_t type_code = 0, uniform_code = 0;
@@ -30,7 +31,8 @@ struct BlockClaim {
   bool is_empty() const noexcept { return count == 0 || type_elements == 0; }
   std::string text() const;  // "4 MPI_INT"
 };
-// May what was sent as `sent` be received as `received`? As messages, and the lengths are equal.
+// May a block sent as `sent` be received as `received`? The rules are those of messages, and the
+// lengths are equal.
 bool fits(const BlockClaim& sent, const BlockClaim& received) noexcept;
 
 struct BlockClaims {
@@ -41,8 +43,8 @@ struct BlockClaims {
   std::span<const BlockClaim> all_from(int peer) const noexcept;
   const BlockClaim* to(int peer, int channel) const noexcept;  // null: there is none
 };
-// `pair`: the types of send and receive side, `many_types` those of w forms: as the schedule binds them.
-// Not of intercommunicators.
+// `pair`: the types of send and receive side, `many_types`: those of w forms, as the schedule
+// binds them. Not for intercommunicators.
 BlockClaims blocks_of(const nbc::Shape& shape,
                       std::span<const dt::Datatype* const> pair,
                       std::span<const dt::Datatype* const> many_types);

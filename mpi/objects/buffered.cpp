@@ -16,7 +16,8 @@ struct BufferedMessage::Entry {
   std::atomic<int> holders{1};
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
   void drop() noexcept {
-    // Both sides are executions of one rank; release and acquire, as whoever is last frees it.
+    // Both sides are executions of one rank. Release and acquire, because the last holder frees the
+    // message.
     if (holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     this->~Entry();
     ::operator delete(this);
@@ -51,7 +52,7 @@ class FlushReason final : public sched::WaitReason {
 }  // namespace
 
 SendBuffer::~SendBuffer() {
-  // Detached buffers are empty; at the end of a rank undelivered messages are lost with it.
+  // Detached buffers are empty. When a rank ends, its undelivered messages are lost.
   std::lock_guard lock(mutex_);
   reap();
 }
@@ -119,7 +120,7 @@ Err SendBuffer::send(job::Rank& self, const msg::SendArgs& args,
   as_bytes.type = dt::predefined(dt::abi::kByte);
   msg::start_send(self, entry->request, as_bytes);
   if (message != nullptr) {
-    entry->holders.fetch_add(1, std::memory_order_relaxed);  // nobody else has it yet
+    entry->holders.fetch_add(1, std::memory_order_relaxed);  // no other holder yet
     *message = BufferedMessage();
     message->entry_ = entry;
   }

@@ -2,8 +2,8 @@
 // Buffered mode: MPI_Bsend and the buffers that users attach for it.
 //
 // Role:      keeps a packed copy of each buffered message until it is delivered, and refuses
-//            what does not fit in the attached buffer.
-// Users:     mpi/p2p/p2p.cpp, mpi/p2p/completion.cpp (persistent Bsend), mpi/rank_state (end of rank).
+//            messages that do not fit in the attached buffer.
+// Users:     mpi/p2p (sends), mpi/objects/request.h (persistent Bsend), mpi/env (its end), mpi/comm.
 // Threads:   any execution of the rank; one lock per buffer, never held over a switch.
 // See also:  MPI-4.1 section 3.6.
 //
@@ -37,7 +37,7 @@ class BufferedMessage {
   }
   ~BufferedMessage();
   msg::Request& request() const noexcept;  // must not be null
-  // Takes it back if it has not been matched. True: it is cancelled.
+  // Takes the message back if it has not been matched. True: it is cancelled.
   bool cancel(job::Rank& self);
 
  private:
@@ -54,11 +54,11 @@ class SendBuffer {
   SendBuffer& operator=(const SendBuffer&) = delete;
 
   // Errors: MPI_ERR_BUFFER if the message does not fit beside those not yet delivered.
-  // `message`, if not null, then stands for it.
+  // `message`, if not null, refers to the message afterwards.
   Err send(job::Rank& self, const msg::SendArgs& args, BufferedMessage* message);
   // Waits until everything is delivered. Switches: yes.
   void flush(job::Rank& self, const char* call);
-  // What has not been delivered yet.
+  // The messages that have not been delivered yet.
   std::vector<BufferedMessage> pending();
   bool is_empty();
   void* base() const noexcept { return base_; }
@@ -75,8 +75,8 @@ class SendBuffer {
   Entry* entries_ = nullptr;
 };
 
-// What MPI_Session_attach_buffer attaches; known to all communicators and groups that come from the
-// session, which may be older than the buffer.
+// The buffer that MPI_Session_attach_buffer attaches. All communicators and groups that come from
+// the session know it; they may be older than the buffer.
 struct SessionBuffer {
   std::shared_ptr<SendBuffer> attached;
 };

@@ -17,7 +17,7 @@ using dt::Count;
 struct Block {
   uintptr_t begin, end;
 };
-// Beyond it a layout with gaps is not compared.
+// A layout with gaps and more blocks than this is not compared.
 constexpr size_t kMostBlocks = size_t{1} << 18;
 
 // Calls take(address, bytes) for each run of bytes; ends early if that returns false.
@@ -32,7 +32,7 @@ void for_each_run(const BufferUse& use, Take take) {
   }
 }
 
-// Those that touch [begin, end), sorted; empty if there are too many.
+// The blocks that touch [begin, end), sorted; empty if there are too many.
 std::vector<Block> blocks_of(const BufferUse& use, uintptr_t begin, uintptr_t end) {
   if (use.is_plain) return {{use.begin, use.end}};
   std::vector<Block> out;

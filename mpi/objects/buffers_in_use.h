@@ -1,8 +1,8 @@
 #pragma once
 // BuffersInUse: the buffers of a rank's operations that are under way (mpi.check=full).
 //
-// Role:      finds operations that use the same bytes at once, at least one to write; and what a
-//            program has written to a buffer that it is sending.
+// Role:      finds operations that use the same bytes at once, at least one of them to write; and
+//            finds that a program has written to a buffer that it is sending.
 // Users:     mpi/objects/watch, mpi/check.
 // Threads:   any execution of the rank.
 // See also:  docs/checking.md; MPI-4.1 sections 3.7.2 and 6.12.
@@ -33,29 +33,31 @@ struct BufferUse {
   bool is_empty() const noexcept { return begin == end; }
 };
 
-// Exact for any layout, but for very long ones with gaps, which pass.
+// Exact for any layout, except very long ones with gaps, which pass.
 bool do_overlap(const BufferUse& a, const BufferUse& b);
-// Of the bytes without the gaps.
+// A checksum of the bytes without the gaps.
 uint64_t checksum_of(const BufferUse& use) noexcept;
 
 class BuffersInUse {
  public:
-  // Reports it if it meets with others, those of the same call included. `operation`: till end().
+  // The buffers of `operation` are in use until end(). Reports overlaps with others, those of the
+  // same call included.
   void begin(const void* operation, std::vector<BufferUse> uses);
-  // Of a call that is over when it returns: looks, and keeps nothing.
+  // The same for a call that is over when it returns: compares, and stores nothing.
   void look(const std::vector<BufferUse>& uses);
-  // `is_certain`: the operation has ended as the program sees it, so that what it sent must be unchanged.
+  // `is_certain`: the operation has ended as the program sees it, so the data that it sent must be
+  // unchanged.
   void end(const void* operation, bool is_certain);
 
  private:
   struct Kept {
     BufferUse use;
     uint64_t checksum;
-    bool is_suspect;  // it meets with another one: its bytes may change
+    bool is_suspect;  // it overlaps another one: its bytes may change
   };
   using ByBegin = std::multimap<uintptr_t, Kept>;
-  // Class k: end - begin is below 2^k and not below its half. So what may meet a use begins not far before
-  // it, whatever else is kept.
+  // Class k: end - begin is below 2^k and not below half of that. So a use that may overlap a given
+  // one begins not far before it, whatever else is stored.
   static constexpr int kClasses = 65;
   static int class_of(const BufferUse& use) noexcept;
 

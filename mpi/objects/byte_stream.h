@@ -1,5 +1,5 @@
 #pragma once
-// ByteWriter, ByteReader: plain values as bytes, for what processes tell each other in a meeting.
+// ByteWriter, ByteReader: plain values as bytes, for the data that processes exchange in a meeting.
 //
 // Role:      rooms pack and merge with them. All processes of a job run the same build on the
 //            same architecture, so values go as they lie in memory.
@@ -46,7 +46,7 @@ class ByteWriter {
   Bytes bytes_;
 };
 
-// Reading past the end gives zeros and empty lists, and is told by has_failed().
+// Reading past the end gives zeros and empty lists; has_failed() is true then.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}

@@ -12,10 +12,10 @@ struct CallSite {
   const char* call = nullptr;     // "MPI_Send"; null: none
   const void* address = nullptr;  // where it returns to, in the program
 };
-// With mpi.check=full; else without an address.
+// The address is there with mpi.check=full only.
 CallSite this_call() noexcept;
 
-// The return address of the call that this execution has made last; null: none was noted.
+// The return address of this execution's most recent MPI call; null: none was noted.
 const void* call_place() noexcept;
 void set_call_place(const void* return_address) noexcept;
 

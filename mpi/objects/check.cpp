@@ -78,8 +78,9 @@ struct Amount {
   Count count;
 };
 
-// Of MPI-4.1 chapter 6: the side whose type signature is the same at all members. At the root of a
-// gather or scatter it is what each of the others has one block of. None where counts differ: see
+// The side whose type signature is the same at all members (MPI-4.1 chapter 6). At the root of a
+// gather or scatter it is the side of which each other member has one block. Empty where counts
+// differ: see
 // mpi/objects/block_claims.h.
 Amount common_amount(const CollectiveCall& call) {
   const nbc::Shape& shape = call.shape;
@@ -97,7 +98,7 @@ Amount common_amount(const CollectiveCall& call) {
                  : Amount{call.recv_type, shape.recv_count};
 }
 
-// Of MPI_Reduce_scatter, whose members have to give the same ones.
+// For MPI_Reduce_scatter, whose members have to give the same counts.
 uint64_t hash_of_counts(const CollectiveCall& call) noexcept {
   if (call.shape.coll != Coll::kReduceScatter) return 0;
   uint64_t sum = 1;
@@ -140,11 +141,11 @@ std::string difference(const Claim& a, const Claim& b) {
   return {};
 }
 
-// With whom this member disagrees, and in what.
+// The member with which this one disagrees, and in what.
 struct Quarrel {
   std::string text;  // empty: none
   Claim other;
-  // About one block: what sender and receiver say of it. Else empty.
+  // For a disagreement about one block: its description by sender and receiver. Otherwise empty.
   std::string mine_of_block, others_of_block;
 };
 
@@ -166,7 +167,7 @@ struct Member {
   bool is_here = true;  // in the process of the room
 };
 
-// One block that goes from one to the other, between whom it is not the same.
+// One block that is sent from one member to the other, and that the two describe differently.
 Quarrel quarrel_of_block(const Member& mine, const Member& other, bool is_mine_sent,
                          const BlockClaim& sent, const BlockClaim& received) {
   const auto sends = [&](const Member& to) {
@@ -180,7 +181,8 @@ Quarrel quarrel_of_block(const Member& mine, const Member& other, bool is_mine_s
           is_mine_sent ? receives(mine) : sends(mine)};
 }
 
-// What one has and the other one expects, in both directions; stops at the first block that differs.
+// Compares the blocks that one sends and the other one expects, in both directions; stops at the
+// first difference.
 Quarrel quarrel_between(const Member& mine, const Member& other) {
   const int me = mine.claim.rank, peer = other.claim.rank;
   const auto look = [&](const Member& sender, const Member& receiver) -> Quarrel {
@@ -199,7 +201,7 @@ Quarrel quarrel_between(const Member& mine, const Member& other) {
 }
 
 struct CheckRoom final : Room {
-  std::vector<Claim> claims;  // that of the first one here, then some that differ
+  std::vector<Claim> claims;  // that of the first member here, then some that differ
   std::unordered_map<int, Member> members;  // by rank; of calls with blocks
   size_t kept_blocks = 0;
 
@@ -215,7 +217,7 @@ struct CheckRoom final : Room {
     if (claims.empty() || (claims.size() < kEnough && !quarrel_of(mine).text.empty()))
       claims.push_back(mine);
   }
-  // With those that are there, or with those of other processes.
+  // Compares with the members of this process that have come, or with those of other processes.
   Quarrel quarrel_of_blocks(const Member& mine, bool is_here) const {
     const auto look = [&](const Member& other) -> Quarrel {
       if (other.is_here != is_here || other.claim.name != mine.claim.name) return {};
@@ -239,7 +241,7 @@ struct CheckRoom final : Room {
     }
     return {};
   }
-  // With itself and those who have come before it.
+  // Compares the member with itself and with those that have come before it.
   Quarrel add_member(const Member& mine) {
     constexpr size_t kMostBlocks = size_t{1} << 22;  // 250 MB; later ones are not kept
     if (mine.blocks.is_empty()) return {};
@@ -273,7 +275,7 @@ struct CheckRoom final : Room {
   }
 };
 
-// Waits for nobody: with those of this process who have come.
+// Compares with the members of this process that have come; waits for none.
 Quarrel compare_here(Comm& comm, const Member& mine) {
   Quarrel quarrel;
   const int here = comm.members().here;
@@ -291,7 +293,7 @@ Quarrel compare_here(Comm& comm, const Member& mine) {
   return quarrel;
 }
 
-// With all members, once they have come. Switches: yes.
+// Compares with all members, once they have come. Switches: yes.
 Quarrel compare_everywhere(Comm& comm, const Member& mine) {
   Quarrel of_blocks;
   const auto room = meet<CheckRoom>(

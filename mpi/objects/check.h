@@ -1,8 +1,8 @@
 #pragma once
-// Check: what a wrong program does and MPI need not notice (mpi.check=full).
+// Check: faults of a program that MPI need not notice (mpi.check=full).
 //
-// Role:      compares what the members of a collective call: function, root, operation, data;
-//            lists at MPI_Finalize what the rank has left: handles, requests, messages.
+// Role:      compares the calls of the members of a collective: function, root, operation, data.
+//            Lists at MPI_Finalize what the rank has left: handles, requests, messages.
 // Users:     mpi/coll, mpi/env, mpi/session, mpi/objects, mpi/api.
 // Threads:   any execution of the rank.
 // See also:  docs/checking.md; mpi/objects/fault.h (reports), mpi/objects/made.h (handles),
@@ -31,17 +31,19 @@ struct CollectiveCall {
   const Op* op;                                     // null: none
   bool may_wait;                                    // it blocks
 };
-// Compares it with that of the member who came first, and reports what differs; waits for nobody. If
-// members live in several processes a call that blocks waits until all have come, and is compared with
-// theirs; one that does not is compared within its process. Nothing is compared on an intercommunicator.
+// Compares the call with that of the member that came first, and reports differences; waits for no
+// member. If members live in several processes, a blocking call waits until all have come, and is
+// compared with their calls; a call that does not block is compared within its process. Nothing is
+// compared on an intercommunicator.
 // Switches: yes.
 void compare_with_others(Comm& comm, const CollectiveCall& call);
 
-// In the call that ends MPI for the rank, once all members have come to it: the operations whose requests
-// the rank has freed, and which nobody will ever complete, are reported and cancelled, so that nobody waits
-// for them. Switches: yes.
+// Reports and cancels the operations whose requests the rank has freed, and which no call will ever
+// complete, so that no rank waits for them. Caller: the call that ends MPI for the rank, once all
+// members have come to it.
+// Switches: yes.
 void end_freed_requests(RankState& state, const char* call);
-// In the call that ends MPI for the rank, after all members have come.
+// Caller: the call that ends MPI for the rank, after all members have come.
 void report_what_is_left(RankState& state, const char* call);
 
 }  // namespace mpc::mpi

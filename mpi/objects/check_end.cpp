@@ -1,4 +1,4 @@
-// What a rank has left when MPI ends for it: handles, requests, messages (mpi.check=full).
+// Lists what a rank has left when MPI ends for it: handles, requests, messages (mpi.check=full).
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@
 namespace mpc::mpi {
 namespace {
 
-// Those of one kind that were made at one place.
+// The objects of one kind that were created at one place.
 struct Heap {
   int count = 0;
   CallSite site;
@@ -94,7 +94,8 @@ void report_message(const RankState& state, const msg::Leftover& message,
   });
 }
 
-// Notes that have come for messages like this one; the last ones are those of what is left.
+// Notes that have come for messages like this one. The last notes belong to the messages that are
+// left.
 std::vector<Note> notes_for(job::Rank& self, const msg::Key& key) {
   std::vector<Note> notes;
   while (const std::optional<Note> note = take_note(self, key, false))
@@ -120,7 +121,8 @@ void report_messages(const RankState& state, const char* call) {
 
 namespace {
 
-// Those that the program has freed, and that nobody has reaped. Caller: the last call of the rank.
+// The requests that the program has freed, and that have not been reaped. Caller: the last call of
+// the rank.
 std::vector<Request*> abandoned_requests(const RankState& state) {
   std::vector<Request*> list;
   for (Request* one = state.requests->abandoned; one != nullptr; one = one->next)
@@ -128,7 +130,7 @@ std::vector<Request*> abandoned_requests(const RankState& state) {
   return list;
 }
 
-// All with whom it may have to do have come to the end.
+// All ranks that the request may involve have come to the end.
 bool is_within_world(const Request& request, const Comm& world) {
   const Comm* const comm = request.comm();
   if (comm == nullptr || comm->is_inter()) return false;
@@ -149,7 +151,7 @@ std::vector<msg::Request*> messages_of(Request& request) {
   }
 }
 
-// What other processes have sent may still be on its way.
+// Messages of other processes may still be on their way.
 void wait_for_the_network(job::Rank& self, const std::vector<Request*>& requests) {
   constexpr uint64_t kMostNs = 2'000'000'000;
   const uint64_t end_ns = sched::now_ns() + kMostNs;
@@ -188,7 +190,7 @@ void end_freed_requests(RankState& state, const char* call) {
   for (Request* request : open) {
     const std::vector<msg::Request*> messages = messages_of(*request);
     for (msg::Request* message : messages)
-      if (!message->is_complete()) msg::cancel(self, *message);  // if it has met nobody
+      if (!message->is_complete()) msg::cancel(self, *message);  // if not matched
     if (!messages.empty()) wait_done(state, *request, call);
     const auto is_cancelled = [](const msg::Request* one) {
       return one->status().cancelled;
@@ -203,7 +205,7 @@ void report_what_is_left(RankState& state, const char* call) {
   report_handles(state.rank->world_rank, call);
   report_keyvals(state, call);
   report_messages(state, call);
-  if (state.rank->job->is_singleton()) report_fault_counts();  // nobody comes later
+  if (state.rank->job->is_singleton()) report_fault_counts();  // no rank comes later
 }
 
 }  // namespace mpc::mpi

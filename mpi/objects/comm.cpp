@@ -24,13 +24,13 @@ namespace mpc::mpi {
 
 namespace {
 
-// And its ids are known.
+// The communicator has senders in other processes, and its ids are known.
 bool has_senders(const Comm& comm) noexcept {
   return !comm.is_in_one_process() && (comm.context() != 0 || comm.is_predefined());
 }
 
-// Who takes part in what: where processes may die and the others go on. In collectives of an
-// intercommunicator both groups do.
+// Registers which ranks take part in the communicator, for jobs that survive the death of a
+// process. Both groups take part in collectives of an intercommunicator.
 [[gnu::cold]] void name_members(const Comm& comm) {
   const std::span<const int> peers = comm.peers(), own = comm.world_ranks();
   msg::add_members(comm.context(), peers, {});
@@ -39,7 +39,8 @@ bool has_senders(const Comm& comm) noexcept {
   msg::add_members(comm.local_context(), own, peers);
 }
 
-// The rank is told which receives of a communicator of several processes another one may fill. Those
+// Tells the rank which receives another process may fill, for a communicator of several processes.
+// Receives
 // of collectives of an intercommunicator come from both groups, each in a context of its own.
 void name_senders(const Comm& comm) {
   if (!has_senders(comm)) return;
@@ -51,7 +52,7 @@ void name_senders(const Comm& comm) {
     name_members(comm);
 }
 
-// For who counts messages: all of them, and he knows world ranks only.
+// For the counting of messages, which covers all of them and knows world ranks only.
 [[gnu::cold]] void name_counted_senders(const Comm& comm) {
   if (comm.context() == 0 && !comm.is_predefined())
     return;  // its ids are not known yet
@@ -182,7 +183,7 @@ void Comm::drop() noexcept {
 
 namespace {
 
-// What `slot` points to; made by whichever thread of the rank comes first.
+// The object that `slot` points to; the first thread of the rank that comes creates it.
 template <class T>
 T& made_once(std::atomic<T*>& slot) {
   // Pairs with the release of the exchange below.
@@ -233,7 +234,7 @@ void Comm::set_errhandler(Errhandler& handler) noexcept {
 
 namespace {
 
-// By which number all of those who meet know the group's first member.
+// The number by which all members of the meeting know the group's first member.
 int first_of(const Comm& comm, const GroupTable& group) noexcept {
   const int first = group.world_rank(0);
   return comm.is_in_one_process() ? first : job::neighbours::name_of(first);

@@ -72,7 +72,8 @@ class Comm final : public Object {
   }
   // The worker of each member of the local group; see GroupTable::places.
   std::span<const int> places() const { return group_->places(); }
-  // Where the members live, if they are one group, live in several processes and share some of them; else null.
+  // Where the members live, if they are one group that lives in several processes and shares some
+  // of them; else null.
   const nbc::Homes* homes() const;
   std::span<const int> world_ranks() const noexcept { return group_->world_ranks(); }
   msg::ContextId context() const noexcept { return context_; }  // point-to-point
@@ -83,7 +84,7 @@ class Comm final : public Object {
   // Inside the local group of an intercommunicator; intra: collective_context().
   msg::ContextId local_context() const noexcept { return local_context_; }
 
-  // Numbers the collectives of this communicator, alike at all members (nbc::tag_base).
+  // Numbers the collectives of this communicator, equally at all members (nbc::tag_base).
   uint32_t next_collective() noexcept {
     return collectives_.fetch_add(1,
                                   std::memory_order_relaxed);  // one rank's count only
@@ -92,8 +93,9 @@ class Comm final : public Object {
     return persistents_.fetch_add(1,
                                   std::memory_order_relaxed);  // one rank's count only
   }
-  // Numbers the partitions that this rank sends, with all that follow it: the first one's. One call,
-  // from whatever thread, gets numbers that no other gets until 2^32 of them have been taken.
+  // Takes consecutive numbers for partitions that this rank sends, and returns the first. Each
+  // call, from whatever thread, gets numbers that no other call gets until 2^32 of them have been
+  // taken.
   uint32_t take_partition_numbers(int partitions) noexcept {
     return partitions_.fetch_add(static_cast<uint32_t>(partitions),
                                  std::memory_order_relaxed);
@@ -102,22 +104,24 @@ class Comm final : public Object {
   uint64_t next_meeting() noexcept {
     return meetings_.fetch_add(1, std::memory_order_relaxed);  // one rank's count only
   }
-  // Who comes to a meeting: the local group; both groups of an intercommunicator.
+  // The ranks that come to a meeting: the local group; both groups of an intercommunicator.
   Members members() const { return members_of(*self_, *group_); }
   Members everyone() const;
   bool is_in_one_process() const noexcept { return spanning_ == nullptr; }
-  // A context id from the reserve of a communicator of several processes. Caller: all members alike, both groups of an intercommunicator.
-  // Switches: no: if the reserve is empty, the members begin to agree on more.
+  // A context id from the reserve of a communicator of several processes. If the reserve is empty,
+  // the members begin to agree on more. Caller: all members alike, both groups of an
+  // intercommunicator. Switches: no.
   ContextSlot next_slot();
-  // The ids of a communicator that was made before they were known.
+  // Sets the ids of a communicator that was created before they were known.
   void set_contexts(msg::ContextId context, msg::ContextId local_context) noexcept;
 
   // Made at the first use.
   nbc::ScheduleCache& schedules();
-  // True if the members can do collectives without messages: they are several, of one group and
-  // of one process, which all of them know alike.
+  // True if the members can do collectives without messages: there are several, of one group and
+  // in one process. All members get the same answer.
   bool has_team() const noexcept { return has_team_; }
-  // What they share for that; found or made at the first use. Caller: in a blocking collective, of which a rank has one at a time.
+  // The team that they share for that; found or created at the first use.
+  // Caller: in a blocking collective, of which a rank has one at a time.
   nbc::direct::Team& team() {
     if (team_ == nullptr) [[unlikely]]
       join_team();
@@ -147,7 +151,7 @@ class Comm final : public Object {
   // Buffered mode (MPI-4.1 MPI_Comm_attach_buffer): owned by the point-to-point bodies.
   std::shared_ptr<SendBuffer> send_buffer;
 
-  // Of the session that it comes from; null: it is of the world model.
+  // The buffer of the session that the communicator comes from; null: it is of the world model.
   const SessionBufferRef& session_buffer() const noexcept { return session_buffer_; }
   void set_session_buffer(SessionBufferRef buffer) noexcept {
     session_buffer_ = std::move(buffer);
@@ -176,7 +180,7 @@ class Comm final : public Object {
   GroupRef group_, remote_;
   MPI_Comm predefined_;
   Errhandler* errhandler_;
-  // What only a communicator of several processes has.
+  // Data that only a communicator of several processes has.
   struct Spanning {
     std::unique_ptr<const ProcessList> both_groups;  // of an intercommunicator
     ContextReserve reserve;
@@ -186,15 +190,16 @@ class Comm final : public Object {
   SessionBufferRef session_buffer_;
 };
 
-// Of a meeting of its members, or of both groups of an intercommunicator; draws the next number.
+// The key of a meeting of its members, or of both groups of an intercommunicator; draws the next
+// number.
 MeetingKey meeting_key(MeetingKind kind, Comm& comm);
 MeetingKey meeting_key_of_everyone(MeetingKind kind, Comm& comm);
 
 // An id of the process's own, for a communicator whose members are all in it.
 msg::ContextId new_context(const job::Rank& self);
 
-// `self` must be a member. The handler, and from which session it is, come from `parent`, and
-// nothing else (MPI-4.1 9.3.1).
+// `self` must be a member. Only the error handler and the session come from `parent` (MPI-4.1
+// 9.3.1).
 Comm* create_comm(const Comm& parent, const Comm::Spec& spec);
 
 }  // namespace mpc::mpi

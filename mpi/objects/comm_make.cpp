@@ -151,7 +151,7 @@ Err split_comm(Comm& comm, int color, int key, const char* what, Comm** out) {
 Comm* first_ranks(Comm& comm, int n, MeetingKind kind,
                   const std::function<void(ContextRoom&)>& decide,
                   std::shared_ptr<ContextRoom>* out) {
-  const MeetingKey key = meeting_key(kind, comm);  // the others count it as well
+  const MeetingKey key = meeting_key(kind, comm);  // the other members count it as well
   const bool is_alone = comm.is_in_one_process();
   const msg::ContextId reserved = is_alone ? 0 : next_context(comm, kMoreIds);
   if (comm.rank() >= n) return nullptr;

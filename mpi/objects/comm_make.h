@@ -21,15 +21,15 @@ struct ContextRoom : Room {
       shared;  // what the first member made for all of its process
 };
 
-// Members that found a communicator of their own, and need nothing but an id.
+// A meeting of members that found a communicator of their own, and need nothing but an id.
 struct FoundingRoom final : Room {
   ContextGrant ids;  // the context, then a reserve if there are several processes
   int pairs_wanted() const override { return 1 + kReservePairs; }
   void conclude(Ids& from) override { ids = from.draw(1); }
 };
 
-// Same groups, new context id; without attributes, hints, topology. Switches: only if members
-// live in several processes and have to agree on more context ids.
+// A communicator with the same groups and a new context id, without attributes, hints, topology.
+// Switches: only if members live in several processes and have to agree on more context ids.
 Comm* duplicate_plain(Comm& comm);
 
 // The same, for members that must not wait: its ids may come later. Switches: no.
@@ -37,7 +37,7 @@ class Duplication {
  public:
   explicit Duplication(Comm& comm);
   Comm* made() const noexcept { return made_; }
-  // True from when on the communicator can be used. Switches: no.
+  // True once the communicator can be used. Switches: no.
   bool is_over();
 
  private:
@@ -55,7 +55,7 @@ msg::ContextId next_context(Comm& comm, const char* what);
 Err split_comm(Comm& comm, int color, int key, const char* what, Comm** out);
 
 // A communicator of the first `n` ranks, in the same order; null at the others. `decide` runs
-// at the first member that comes, of each process. Switches: as duplicate_plain().
+// at the first member of each process that comes. Switches: as duplicate_plain().
 Comm* first_ranks(Comm& comm, int n, MeetingKind kind,
                   const std::function<void(ContextRoom&)>& decide = {},
                   std::shared_ptr<ContextRoom>* room = nullptr);

@@ -19,11 +19,11 @@ ContextIds::ContextIds(int index, int processes) noexcept
 ContextGrant ContextIds::take(int pairs) noexcept {
   const auto n = static_cast<uint64_t>(pairs);
   for (;;) {
-    // Numbers only: nothing else hangs on them.
+    // Relaxed: the numbers publish no other data.
     const uint64_t taken = taken_.fetch_add(n, std::memory_order_relaxed);
     const uint64_t at =
         taken < size_ ? taken : kept_ + (taken - size_) % (size_ - kept_);
-    // Else the grant would leave the range: its pairs are skipped in this round.
+    // Otherwise the grant would leave the range: its pairs are skipped in this round.
     if (at + n <= size_) [[likely]]
       return {static_cast<msg::ContextId>(2 * (first_ + at)), pairs};
   }

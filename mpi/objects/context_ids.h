@@ -1,8 +1,8 @@
 #pragma once
-// ContextIds: the context ids that one process gives out, without asking anybody.
+// ContextIds: the context ids that one process gives out without asking other processes.
 //
-// Role:      each process of the job owns a range of ids; whoever founds a communicator draws from
-//            the range of its own process. No id is known to a central counter.
+// Role:      each process of the job owns a range of ids; a rank that founds a communicator draws
+//            from the range of its own process. There is no central counter.
 // Users:     mpi/objects: process.h owns one for each process, meetings draw from it.
 // Threads:   take() any; grants are values.
 // See also:  docs/design/0006-meetings.md (ranges, reserves, what happens when a range ends).
@@ -21,22 +21,22 @@ inline constexpr msg::ContextId kWorldContext = 0, kSelfContext = 2;
 
 inline constexpr msg::ContextId kPartitionedBit = msg::ContextId{1} << 31;
 
-// Pairs that follow each other; the id of a pair is its even one.
+// Consecutive pairs; the id of a pair is its even one.
 struct ContextGrant {
   msg::ContextId first = 0;
   int pairs = 0;
   msg::ContextId id(int pair) const noexcept {
     return first + 2 * static_cast<msg::ContextId>(pair);
   }
-  // Without the first `used` ones.
+  // The grant without its first `used` pairs.
   ContextGrant after(int used) const noexcept { return {id(used), pairs - used}; }
   bool operator==(const ContextGrant&) const = default;
 };
 
-// What a communicator of several processes is born with, so that its members can make so many
-// others from it without a message.
+// The reserve with which a communicator of several processes is created: its members can create
+// this many others from it without a message.
 inline constexpr int kReservePairs = 8;
-// MPI_COMM_WORLD's: below the ids that anybody gives out.
+// MPI_COMM_WORLD's reserve: below the ids that processes give out.
 inline constexpr ContextGrant kWorldReserve{16, kReservePairs};
 
 class ContextIds {
@@ -48,8 +48,8 @@ class ContextIds {
   ContextIds(int index, int processes) noexcept;
 
   // When all ids of the range have been given out, the later seven eighths of them are given
-  // out again, in the same order: a communicator of the first eighth keeps its ids for good, one
-  // that was made later must not live on while so many others are made.
+  // out again, in the same order. A communicator of the first eighth keeps its ids for good; a
+  // later one must not live on while so many others are created.
   // Cost: one atomic addition.
   ContextGrant take(int pairs) noexcept;
 

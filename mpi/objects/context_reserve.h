@@ -1,12 +1,13 @@
 #pragma once
 // ContextReserve: context ids that the members of a communicator have agreed on in advance.
 //
-// Role:      the members of a communicator of several processes take from it in the order of
-//            their calls, which MPI demands to be the same at all: so they make communicators
-//            without a message. When it is empty, the next call agrees on a new one.
+// Role:      the members of a communicator of several processes take ids from it in the order of
+//            their calls, which MPI requires to be the same at all members. So they create
+//            communicators without a message. When the reserve is empty, the next call agrees on a
+//            new one.
 // Users:     mpi/objects: communicators have one, comm_make.cpp takes from it.
-// Threads:   those of one rank, one at a time: two may not make communicators from the same one at
-//            once (MPI-4.1 section 11.6.2: collective calls are the user's to order).
+// Threads:   those of one rank, one at a time: two threads may not create communicators from the
+//            same one at once (MPI-4.1 section 11.6.2: the user orders collective calls).
 // See also:  mpi/objects/context_ids.h, docs/design/0006-meetings.md.
 
 #include <memory>
@@ -30,7 +31,7 @@ class ContextSlot {
   ContextSlot(ContextGrant grant, std::shared_ptr<ReserveRoom> room, int pair) noexcept
       : grant_(grant), room_(std::move(room)), pair_(pair) {}
 
-  // Concludes the agreement if all have come. Switches: no.
+  // Concludes the agreement if all members have come. Switches: no.
   bool is_known() { return room_ == nullptr || detail::is_over(*room_); }
   void wait(job::Rank& self, const char* what) {
     if (room_ != nullptr) detail::wait_for_end(self, *room_, what);
@@ -52,12 +53,12 @@ class ContextReserve {
       : grant_(grant), left_(grant.pairs) {}
 
   bool is_empty() const noexcept { return left_ == 0; }
-  // With the room in which the members agree, or have agreed, on more. Needs: it is empty.
+  // `room`: where the members agree, or have agreed, on more. Needs: the reserve is empty.
   void refill(std::shared_ptr<ReserveRoom> room) noexcept {
     room_ = std::move(room);
     grant_.pairs = left_ = kReservePairs;
   }
-  // Needs: it is not empty.
+  // Needs: the reserve is not empty.
   ContextSlot take() noexcept { return {grant_, room_, grant_.pairs - left_--}; }
 
  private:

@@ -40,8 +40,8 @@ std::string report(Err error, const char* object_name, const char* function) {
   __builtin_unreachable();  // gcc 12 forgets [[noreturn]] in virtual calls
 }
 
-// The function may free the handler (through the object), and need not come back: it may throw, or jump
-// out. So nothing is held for it, and nothing of the handler is used after it.
+// The function may free the handler (through the object), and need not return: it may throw, or
+// jump out. So nothing is held during the call, and the handler is not used after it.
 int call_user(const Errhandler& handler, Err error, void* handle) {
   // The ABI's four function types are alike: pointer to the handle, pointer to the code.
   using Function = void(void* handle_pointer, int* code, ...);
@@ -51,8 +51,8 @@ int call_user(const Errhandler& handler, Err error, void* handle) {
   if (handler.language == Language::kC) {
     void* copy = handle;
     function(&copy, &code);
-    // With files, whose errors programs are used to mend, what the handler leaves there counts, as in
-    // ROMIO.
+    // For files, whose errors programs often repair, the code that the handler leaves there
+    // counts, as in ROMIO.
     return target == ErrhandlerTarget::kFile ? code : error.code;
   }
   Kind kind = Kind::kComm;

@@ -39,12 +39,12 @@ class Errhandler final : public Object {
   static Errhandler* returning() noexcept;
 };
 
-// What a handler does with an error. Returns the code that the MPI function returns, if the
-// handler comes back. `function` is the MPI name, `handle` that of the object. Cold.
+// Lets a handler treat an error. Returns the code that the MPI function returns, if the
+// handler returns. `function` is the MPI name, `handle` that of the object. Cold.
 [[gnu::cold]] int handle_error(Err error, Errhandler& handler, void* handle,
                                const char* object_name, const char* function);
 
-// For all languages: what MPI_*_create_errhandler do.
+// The work of the MPI_*_create_errhandler functions, for all languages.
 Errhandler* create_errhandler(ErrhandlerTarget target, Language language,
                               AnyFunction* function);
 

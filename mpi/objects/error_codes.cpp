@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kFirstUserCode = MPI_ERR_LASTCODE + 1;
 
-// Calls `read` with the user's code, under the lock; false if there is none.
+// Calls `read` with the user's code, under the lock; false if there is no such code.
 template <class Read>
 bool with_user_code(int code, Read&& read) {
   RankState* state = rank_state();

@@ -21,8 +21,8 @@ int class_of_code(int code) noexcept;  // MPI_ERR_UNKNOWN for a code that does n
 bool is_error_code(int code) noexcept;  // predefined or the user's
 std::string text_of_code(int code);     // without detail; "" for a user's without text
 
-// The classes, codes and strings that the user adds (MPI-4.1 section 9.5), and the error handler that
-// no object holds, per rank.
+// Per rank: the classes, codes and strings that the user adds (MPI-4.1 section 9.5), and the one
+// error handler that no object holds.
 struct ErrorTable {
   struct Code {
     int error_class = 0;  // own number: it is a class

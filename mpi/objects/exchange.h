@@ -1,7 +1,7 @@
 #pragma once
-// Exchange: the second storey of a meeting: what each process has gathered, told to all of them.
+// Exchange: the second level of a meeting: each process tells all others what it has gathered.
 //
-// Role:      an allgather of bytes among processes. A room of one process hands over what its
+// Role:      an allgather of bytes among processes. The room of a process hands over what its
 //            members have left, and is called when the other processes' bytes are there.
 // Users:     mpi/objects/meeting.cpp; implemented by mpi/objects/net_exchange.h.
 // Threads:   any.
@@ -18,16 +18,16 @@ namespace mpc::mpi {
 
 class Exchange {
  public:
-  // Gets the bytes of all processes in the order in which they were named. Called once, on any
-  // thread, perhaps before allgather() returns, and without a lock of the exchange. It may not
+  // Receives the bytes of all processes in the order in which they were named. Called once, on any
+  // thread, perhaps before allgather() returns, and without a lock of the exchange. It must not
   // wait for anything.
   using Deliver = std::function<void(std::vector<Bytes>)>;
 
   virtual ~Exchange() = default;
   // The part of the process at `index` of `processes`; all of them must name the same key and
   // the same processes, each once. Returns at once. Caller: any, without locks. Switches: no.
-  // The same key serves again, for the same processes, as soon as this has returned here and
-  // has delivered here: others may be behind.
+  // The key can be used again, for the same processes, as soon as this call has returned and
+  // delivered in this process: other processes may be behind.
   virtual void allgather(const MeetingKey& key, std::span<const int> processes,
                          int index, Bytes mine, Deliver deliver) = 0;
 };

@@ -15,7 +15,7 @@
 #include "runtime/job/job.h"
 #include "runtime/loader/image.h"
 
-// Of this library, by the linker: where its file begins and its code ends.
+// Symbols of the linker: where this library's file begins and where its code ends.
 extern "C" {
 [[gnu::visibility("hidden")]] extern const char __ehdr_start;  // NOLINT
 [[gnu::visibility("hidden")]] extern const char etext;         // NOLINT
@@ -38,7 +38,7 @@ bool is_ours(const void* address) noexcept {
   return address >= &__ehdr_start && address < &etext;
 }
 
-// A call from Fortran comes through a function of this library: who has called that one.
+// The return address outside this library: a call from Fortran comes through one of our functions.
 const void* caller_outside() noexcept {
   constexpr int kMostFrames = 16;
   void* frames[kMostFrames];
@@ -56,7 +56,7 @@ struct Faults {
   std::map<std::tuple<std::string, Place, Place>, Count> counts;
   std::map<Place, std::string> texts;
 };
-// For ever: objects may end after main().
+// Never destroyed: objects may end after main().
 Faults& faults() {
   static auto* const all = new Faults;
   return *all;
@@ -69,7 +69,7 @@ std::string find_line(const Place& place) {
   constexpr int kMostMs = 3000;
   static std::once_flag once;
   std::call_once(once, job::addr2line::find_program);  // a program without mpcrun
-  // It is made for the one report of a crash: its child has a stack of which there is one.
+  // job::addr2line is made for the one report of a crash: all its children use the same stack.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   job::addr2line::ask(place.path.c_str(), &offset, &answer, 1, kMostMs);

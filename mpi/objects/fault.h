@@ -1,5 +1,5 @@
 #pragma once
-// Fault: what mpi.check=full reports of a wrong program, and where its calls stand.
+// Fault: the reports of mpi.check=full about a wrong program, and the places of its calls.
 //
 // Role:      names the places of calls in the source; counts faults by their places, so that each is
 //            printed once; gives the job its exit status.
@@ -24,8 +24,8 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 Place place_of(const void* return_address);
-// "ring.c:12"; "ring+0x1189" without debug data. Cost: the first time for each place a process of
-// binutils' addr2line.
+// "ring.c:12"; "ring+0x1189" without debug data. Cost: the first time for each place, a process
+// that runs binutils' addr2line.
 std::string text_of(const Place& place);
 
 // "MPI_Send at ring.c:12"; without a place the call alone.
@@ -40,20 +40,20 @@ std::string elements_text(dt::Count count, uint32_t abi_code, uint32_t uniform_c
                           dt::Count elements);
 
 namespace detail {
-// Counts it; true: it is the first of this kind and these places, so it is to be printed.
+// Counts the fault. True: it is the first of this kind at these places, and must be printed.
 bool is_new_fault(const char* kind, const Place& a, const Place& b);
-// Ends the job with mpi.check_action=abort.
+// Prints the fault. With mpi.check_action=abort it also ends the job.
 void print_fault(const char* kind, const std::string& text);
 }  // namespace detail
 
-// `text` makes what is printed behind the kind: the first line, then indented ones. It is asked once for
-// each kind and pair of places.
+// `text` makes the text printed behind the kind: the first line, then indented ones. It is called
+// once for each kind and pair of places.
 template <class Text>
 void report_fault(const char* kind, const Place& a, const Place& b, Text text) {
   if (detail::is_new_fault(kind, a, b)) detail::print_fault(kind, text());
 }
 
-// At the end of the job: how often those faults were seen that were printed once.
+// At the end of the job: reports how often each fault was seen, since each was printed only once.
 void report_fault_counts();
 
 }  // namespace mpc::mpi

@@ -62,7 +62,7 @@ void set_default_file_errhandler(Errhandler& handler) {
   std::shared_ptr<Errhandler> kept(&handler, [](Errhandler* last) { last->drop(); });
   const std::lock_guard lock(state.mutex);
   if (!state.errors) state.errors = std::make_shared<ErrorTable>();
-  // The one before goes after the lock: to drop it may need the tables.
+  // The previous handler is dropped after the lock is released: dropping it may need the tables.
   std::swap(state.errors->of_no_file, kept);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // File: an open file as one rank sees it.
 //
-// Role:      what the members of a process share (io::SharedFile), the rank's view and individual file
-//            pointer, the communicator of its own, hints, error handler.
+// Role:      the part that the members of a process share (io::SharedFile), the rank's view and
+//            individual file pointer, the file's own communicator, hints, error handler.
 // Users:     bodies of mpi/.
 // Threads:   any execution of the owner rank.
 // See also:  docs/files.md, docs/design/0028-files.md; MPI-4.1 chapter 14.
@@ -25,7 +25,7 @@ struct Datarep;
 struct SharedPointer;
 struct SplitAccess;
 
-// What MPI_File_set_view sets.
+// The arguments of MPI_File_set_view.
 struct FileView {
   std::shared_ptr<const io::View> stream;
   dt::TypeRef etype, filetype;       // as the user gave them
@@ -58,7 +58,7 @@ class File final : public Object {
   std::shared_ptr<SharedPointer> shared_pointer;  // mpi/io/shared_pointer.h
   std::shared_ptr<SplitAccess> split;  // between begin and end; mpi/io/split_calls.cpp
 
-  // The user's handle is gone. Pending operations hold references; the last one deletes.
+  // The user's handle is freed. Pending operations hold references; the last one deletes the file.
   void end() noexcept;
   void drop() noexcept;
 
@@ -71,8 +71,8 @@ class File final : public Object {
   Errhandler* errhandler_;
 };
 
-// The handler of MPI_FILE_NULL, which new files get and which errors without a file go to; of the
-// calling rank. MPI_ERRORS_RETURN until it is set.
+// The calling rank's handler of MPI_FILE_NULL: new files get it, and errors without a file go to
+// it. MPI_ERRORS_RETURN until it is set.
 Errhandler& default_file_errhandler() noexcept;
 void set_default_file_errhandler(Errhandler& handler);  // takes a reference
 

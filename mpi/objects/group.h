@@ -21,7 +21,8 @@ class Group final : public Object {
         table_(std::move(table)),
         session_buffer_(std::move(session_buffer)) {}
   const GroupRef& table() const noexcept { return table_; }
-  // Of the session that it, or the group that it was made from, comes from; null: none.
+  // The buffer of the session from which this group, or the group it was made from, comes; null:
+  // none.
   const SessionBufferRef& session_buffer() const noexcept { return session_buffer_; }
   int size() const noexcept { return table_->size(); }
   MPI_Group handle() noexcept;

@@ -23,7 +23,7 @@ Registry& registry_of(uint64_t hash) {
   return parts[(hash >> 32) % kParts];
 }
 
-// The last one asked for.
+// The world table that was asked for last.
 struct World {
   std::mutex mutex;
   GroupRef table;
@@ -42,7 +42,7 @@ uint64_t hash_of(std::span<const int> ranks) noexcept {
   return h;
 }
 
-// Is one of them of another job?
+// Does one of the ranks belong to another job?
 bool has_neighbours(std::span<const int> ranks) noexcept {
   return job::neighbours::any() && std::ranges::any_of(ranks, [](int rank) {
            return job::neighbours::slot_of(rank) != 0;
@@ -82,7 +82,8 @@ GroupTable::GroupTable(PrivateTag, std::vector<int> world_ranks)
 GroupRef GroupTable::make(std::vector<int> world_ranks) {
   const uint64_t hash = hash_of(world_ranks);
   Registry& r = registry_of(hash);
-  // Others of the same hash: dropped after the lock, as the last reference calls forget().
+  // Other tables of the same hash. They are dropped after the lock is released, because the last
+  // reference calls forget().
   std::vector<GroupRef> others;
   const std::lock_guard lock(r.mutex);
   const auto [first, last] = r.tables.equal_range(hash);

@@ -1,5 +1,5 @@
 #pragma once
-// GroupTable: which world ranks a group consists of, in order; one object for all who share it.
+// GroupTable: the world ranks of a group, in order; one object for all ranks that share it.
 //
 // Role:      communicator rank <-> world rank. Tables of equal content are one object of the
 //            process, so that 10,000 ranks with a WORLD each hold one table between them.
@@ -41,17 +41,18 @@ class GroupTable {
   // most of what split and incl make of it), else O(log size).
   int index_of(int world_rank) const noexcept;
 
-  // The worker that each member was placed on at its start, for hierarchical schedules; made at
+  // The worker on which each member was placed at its start, for hierarchical schedules; computed
+  // at
   // the first use. Empty in a singleton.
   std::span<const int> places() const;
 
-  // Of the content: the same in every process.
+  // Hash of the content: the same in every process.
   uint64_t hash() const noexcept;
-  // Where the members live; made at the first use. `map`: the job's.
+  // Where the members live; computed at the first use. `map`: the job's.
   const ProcessList& processes(const job::ProcessMap& map) const;
 
-  // The same for trees over several processes; made at the first use. Null: no two members share a process, or
-  // one of several hosts.
+  // The same for trees over several processes; computed at the first use. Null: no two members
+  // share a process, or one of several hosts.
   const nbc::Homes* homes(const job::ProcessMap& map) const;
 
   struct PrivateTag {};

@@ -15,7 +15,7 @@ struct KindFacts {
   Kind kind;
   const char* name;
   const char* many;
-  int error_class;      // of what is no handle of the kind
+  int error_class;      // for something that is no handle of the kind
   uintptr_t null_code;  // of the ABI's null handle; 0: there is none
 };
 // clang-format off
@@ -44,7 +44,7 @@ constexpr bool is_in_order() {
 }
 static_assert(is_in_order());
 
-// An object that was overwritten may say anything.
+// Checks the index: an object that was overwritten may contain any kind.
 const KindFacts& facts_of(Kind kind) noexcept {
   const auto index = static_cast<size_t>(kind);
   return kFacts[index < kKindCount ? index : 0];
@@ -146,7 +146,7 @@ void* int_to_handle(int value, Kind kind) noexcept {
 
 void forget_handle(Object& object) noexcept {
   if (object.fortran_index < 0) return;
-  // The owner's table: the last reference may be dropped by another rank's execution.
+  // In the owner's table, because an execution of another rank may drop the last reference.
   RankState* state = rank_state_of(object.owner());
   if (state == nullptr || !state->handles) return;
   const std::lock_guard lock(state->mutex);

@@ -24,8 +24,8 @@ inline bool is_predefined(Handle handle) noexcept {
   return reinterpret_cast<uintptr_t>(handle) < kPredefinedEnd;
 }
 
-// Both make the error of what is no handle of `kind`: null, freed, of another kind, of another
-// rank. Its class is that of the kind (MPI_ERR_COMM ...).
+// Both make the error for something that is no handle of `kind`: null, freed, of another kind, of
+// another rank. Its class is that of the kind (MPI_ERR_COMM ...).
 [[gnu::cold]] Err bad_handle(const void* handle, Kind kind);
 [[gnu::cold]] Err bad_object(const Object& object, Kind kind);
 // "1 group", "3 info objects".
@@ -33,7 +33,7 @@ std::string count_of(int count, Kind kind);
 
 // Where the heap can be on x86-64: above what fits in an int (programs and runtime are
 // position-independent, so their data lie high), below the kernel. A handle that a program has
-// kept in an int points lower. Valgrind and some allocators have heaps there, too.
+// stored in an int points lower. Valgrind and some allocators have heaps there, too.
 inline constexpr uintptr_t kHighHeap = uintptr_t{1} << 32,
                            kHighestObject = uintptr_t{1} << 47;
 extern constinit uintptr_t g_lowest_object;  // set before main()
@@ -67,7 +67,7 @@ struct HandleTables {
 int handle_to_int(void* handle, Kind kind) noexcept;
 void* int_to_handle(int value,
                     Kind kind) noexcept;  // null (never valid) if there is none
-// Frees the object's index; every owner calls it before deleting the object.
+// Frees the object's index. Caller: each owner, before it deletes the object.
 void forget_handle(Object& object) noexcept;
 
 }  // namespace mpc::mpi

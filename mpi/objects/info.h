@@ -17,7 +17,7 @@
 
 namespace mpc::mpi {
 
-// The list alone, without a handle; what a communicator keeps of its hints.
+// The list alone, without a handle. A communicator stores its hints in one.
 class InfoHints {
  public:
   void set(std::string_view key, std::string_view value);

@@ -16,17 +16,18 @@ bool overlap(const GroupTable& a, const GroupTable& b) noexcept {
   return false;
 }
 
-// Both sides say the same, if they are of several jobs as well.
+// Both sides get the same answer, even if they belong to different jobs.
 bool comes_before(int rank, int other) noexcept {
   return job::neighbours::name_of(rank) < job::neighbours::name_of(other);
 }
 
-// The two leaders, who may live in two processes.
+// The two leaders, which may live in two processes.
 ProcessList processes_of(const job::ProcessMap& map, int leader, int other) {
   return {map, {std::span<const int>(&leader, 1), std::span<const int>(&other, 1)}};
 }
 
-// Decides alike on both sides which group is the low one: the one with the smaller first rank.
+// Decides which group is the low one, with the same result on both sides: the one with the smaller
+// first rank.
 bool is_low(const GroupTable& mine, const GroupTable& other) noexcept {
   return comes_before(mine.world_rank(0), other.world_rank(0));
 }

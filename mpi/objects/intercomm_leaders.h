@@ -1,7 +1,7 @@
 #pragma once
 // Leaders: how two groups that become an intercommunicator learn of each other.
 //
-// Role:      each leader meets the other one, and tells its group what it has learnt.
+// Role:      each leader meets the other leader, and tells its own group what it has learnt.
 // Users:     mpi/comm/intercomm.cpp, mpi/comm/from_groups.cpp, mpi/spawn, mpi/objects/parent.cpp.
 // Threads:   any execution of the rank.
 // See also:  mpi/objects/intercomm_rooms.h; MPI-4.1 section 7.6.
@@ -13,14 +13,14 @@
 
 namespace mpc::mpi {
 
-// The leader's part: meets the one with that world rank. `place` and `sequence` are what both of
-// them know of this call. Errors leave `out->error` set, for the group. Switches: yes.
+// The leader's part: meets the leader with world rank `other`. `place` and `sequence` identify this
+// call for both of them. Errors leave `out->error` set, for the group. Switches: yes.
 void meet_other_leader(job::Rank& self, const GroupRef& group, int other,
                        uint64_t place, uint64_t sequence, const char* what,
                        Learnt* out);
 
-// Everybody's part, the leader's too, who brings what it has learnt; the others bring null. Returns
-// what the new communicator is to be. Switches: yes.
+// The part of all members: the leader brings what it has learnt, the others bring null. Returns
+// the description of the new communicator. Switches: yes.
 Err learn_from_leader(job::Rank& self, const MeetingKey& key, const GroupRef& group,
                       const Learnt* mine, const char* what, Comm::Spec* out);
 

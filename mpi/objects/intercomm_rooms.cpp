@@ -54,7 +54,7 @@ void MergeRoom::pack(ByteWriter& out) const {
 }
 
 void MergeRoom::merge(ByteReader& in) {
-  // All members of a group say the same; a process without some of them says false.
+  // All members of a group give the same flag; a process without members of a group says false.
   for (bool& is_high : high) is_high |= in.get<bool>();
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // LeadersRoom, LocalRoom, MergeRoom: where intercommunicators are agreed on.
 //
-// Role:      what the leaders tell each other, what a leader tells its group, what two groups
-//            need to become one.
+// Role:      the data that the leaders tell each other, that a leader tells its group, and that two
+//            groups need to become one.
 // Users:     mpi/objects/intercomm_leaders.cpp, mpi/comm/intercomm.cpp.
 // Threads:   as rooms (mpi/objects/meeting.h).
 // See also:  MPI-4.1 section 7.6.
@@ -16,7 +16,7 @@
 
 namespace mpc::mpi {
 
-// The two leaders meet here; neither is first by right.
+// The two leaders meet here; either may come first.
 struct LeadersRoom final : Room {
   struct Side {
     GroupRef group;  // null: the leader has not come, or is in another process
@@ -34,7 +34,7 @@ struct LeadersRoom final : Room {
   }
 };
 
-// What a leader has learnt: the other group, or why not.
+// What a leader has learnt: the other group, or the error.
 struct Learnt {
   GroupRef remote;
   ContextGrant ids;  // as LeadersRoom
@@ -54,7 +54,7 @@ struct LocalRoom final : Room {
   void merge(ByteReader& in) override;
 };
 
-// All members of both groups of an intercommunicator.
+// All members of both groups of an intercommunicator meet here.
 struct MergeRoom final : Room {
   GroupRef groups[2];  // the low group first
   bool high[2] = {false, false};

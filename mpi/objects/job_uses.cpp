@@ -11,14 +11,15 @@
 namespace mpc::mpi {
 namespace {
 
-// Slots and connections, as msg::abroad::begin_use(). Of few communicators: not worth a word in each.
+// Slots and connections, as for msg::abroad::begin_use(). Few communicators have them, so they are
+// not worth a word in each.
 struct Uses {
   std::vector<std::pair<int, uint64_t>> each;
   bool are_weak = false;
 };
 constinit Mutex g_lock;
 std::unordered_map<const void*, Uses>& uses() MPC_REQUIRES(g_lock) {
-  static auto* const all = new std::unordered_map<const void*, Uses>;  // for ever
+  static auto* const all = new std::unordered_map<const void*, Uses>;  // is kept
   return *all;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// JobUses: on which other jobs a communicator counts.
+// JobUses: the other jobs on which a communicator relies.
 //
-// Role:      none of them may end without a word while it lives.
+// Role:      none of these jobs may end silently while the communicator lives.
 // Users:     mpi/objects/comm.cpp.
 // Threads:   any.
 // See also:  runtime/message/abroad.h (begin_use), docs/design/0039-jobs-that-connect.md.
@@ -10,9 +10,10 @@
 
 namespace mpc::mpi {
 
-// Of jobs by their slots; the own one may be among them. `owner` is a name only.
+// The jobs are named by their slots; the caller's own job may be among them. `owner` is a name
+// only.
 void count_on_jobs(const void* owner, std::span<const int> slots);
-// From now on they may: the owner is about to go, and only waits for them.
+// From now on they may end: the owner is about to be destroyed, and only waits for them.
 void release_jobs(const void* owner) noexcept;
 void forget_jobs(const void* owner) noexcept;
 

@@ -11,10 +11,11 @@ struct OfRank {
   std::mutex mutex;
   std::unordered_map<const Object*, Made> made;
 };
-// Set once, in the first MPI_Init, before g_notes_objects. For ever: objects may end after main().
+// Set once, in the first MPI_Init, before g_notes_objects. Never destroyed: objects may end after
+// main().
 OfRank* g_ranks = nullptr;
 
-// Release: who sets it; acquire: who has ended a request.
+// Release: the thread that sets it; acquire: a thread that has ended a request.
 constinit std::atomic<RequestHook> g_request_hook{nullptr};
 
 OfRank& of_rank(const Object& object) noexcept { return g_ranks[object.owner()]; }

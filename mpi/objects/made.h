@@ -1,8 +1,8 @@
 #pragma once
-// Made: the objects that a rank has, and the calls that have made them (mpi.check=full).
+// Made: the objects that a rank has, and the calls that created them (mpi.check=full).
 //
-// Role:      what MPI_Finalize lists as not freed, with places.
-// Users:     mpi/objects: object.h notes, check.cpp lists.
+// Role:      the list of objects that MPI_Finalize reports as not freed, with places.
+// Users:     mpi/objects: object.h records them, check.cpp lists them.
 // Threads:   any.
 // See also:  mpi/objects/object.h, docs/checking.md.
 
@@ -19,12 +19,13 @@ struct Made {
   const Object* object = nullptr;
 };
 
-// From now on the objects of this job's ranks are noted. Again: nothing.
+// From now on the objects of this job's ranks are recorded. A second call has no effect.
 void note_objects(int ranks);
-// What a rank has now, in no order.
+// The objects that a rank has now, in no order.
 std::vector<Made> objects_of(int world_rank);
 
-// Called with each noted request that is about to end, while it still has its status; by its rank.
+// Called by its rank with each recorded request that is about to end, while it still has its
+// status.
 using RequestHook = void (*)(const Object& request);
 void at_end_of_requests(RequestHook hook);
 

@@ -32,8 +32,9 @@ bool is_ready(const Room& room) noexcept {
          room.is_told.load(std::memory_order_acquire);
 }
 
-// All processes' bytes are there, or none, and none will be: on any thread, perhaps one of another process. Who waits
-// concludes, and not this thread: it may have come from a network and have more to deliver.
+// The bytes of all processes are there; or there are none and never will be. Runs on any thread,
+// perhaps one of another process. A waiting rank concludes, not this thread, which may come from a
+// network and have more to deliver.
 void deliver(Room& room, std::vector<Bytes> told) {
   const std::lock_guard inside(room.mutex);
   room.is_broken = told.empty();
@@ -44,7 +45,7 @@ void deliver(Room& room, std::vector<Bytes> told) {
   for (job::Rank* rank : room.waiting) msg::notify(*rank);
 }
 
-// The last one of this process has come: nobody but this thread uses what the room holds until
+// The last member of this process has come: only this thread uses the contents of the room until
 // the bytes of all processes are there.
 [[gnu::cold]] void tell(Process& process, const std::shared_ptr<Room>& room,
                         const MeetingKey& key, const ProcessList& list) {
@@ -75,17 +76,17 @@ void merge_and_conclude(Room& room) {
   room.conclude(ids);
 }
 
-// Of a room that is_ready().
+// Needs: the room is_ready().
 void finish(Room& room) {
-  // A rank that polls may see the end before it is notified. It must not go on to its own end,
-  // as after MPI_Finalize, while the last member still notifies it.
+  // A rank that polls may see the end before it is notified. It must not end itself, as after
+  // MPI_Finalize, while the last member still notifies it.
   const std::lock_guard inside(room.mutex);
   if (room.is_over.load(std::memory_order_relaxed)) return;  // under the mutex
   if (!room.is_broken) merge_and_conclude(room);
   room.is_over.store(true, std::memory_order_release);
 }
 
-// What has called it cannot go on without its conclusion.
+// The caller of the meeting cannot go on without its conclusion.
 [[gnu::cold]] void end_without(const char* what) {
   const job::Rank& self = *job::current_rank();
   self.job->abort(1,

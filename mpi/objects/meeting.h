@@ -4,18 +4,18 @@
 // Role:      a room for each (kind, place, sequence) in which the members leave what they bring;
 //            the last one to come concludes for all. Costs one lock and one wake-up a member,
 //            no messages, where all members live in one process. Otherwise each process has a
-//            room for its own members; the rooms tell each other what they hold, as bytes, and
-//            each concludes for itself, from the same and so alike.
+//            room for its own members. The rooms tell each other what they hold, as bytes, and each
+//            concludes for itself. All have the same data and so reach the same result.
 // Users:     creation of communicators, topologies, windows; MPI_Init, MPI_Finalize.
 // Threads:   any execution of the member ranks.
-// See also:  docs/design/0006-meetings.md (why not messages; the second storey), exchange.h.
+// See also:  docs/design/0006-meetings.md (why not messages; the second level), exchange.h.
 //
 //   struct SplitRoom : Room { std::vector<Choice> choices; ... void conclude(Ids&) override; };
 //   auto room = meet<SplitRoom>(self, key, comm.members(),
 //                               [&](SplitRoom& r) { r.choices[me] = mine; },   // each member
 //                               "MPI_Comm_split on MPI_COMM_WORLD");
 //
-// When only something that the first member can decide alone is needed, agree() does not wait.
+// If the first member can decide alone, agree() does not wait.
 
 #include <atomic>
 #include <cstdint>
@@ -33,23 +33,23 @@
 
 namespace mpc::mpi {
 
-// Who comes to a meeting.
+// The members that come to a meeting.
 struct Members {
   int here = 0;                            // so many in the caller's process
   const ProcessList* processes = nullptr;  // null: all of them are in it
 };
 Members members_of(const job::Rank& self, const GroupTable& group);
 
-// The context ids for what a meeting makes.
+// The context ids for the communicators that a meeting creates.
 class Ids {
  public:
-  // All members are in one process: drawn as they are needed.
+  // All members are in one process: ids are drawn as they are needed.
   explicit Ids(ContextIds& source) noexcept : source_(&source) {}
-  // Members of several processes: what the first process has drawn for the meeting.
+  // Members of several processes: the ids that the first process has drawn for the meeting.
   explicit Ids(ContextGrant agreed) noexcept : agreed_(agreed) {}
 
-  // At least `pairs`, to be used for communicators without a common member only: in several
-  // processes it is always the same grant, of Room::pairs_wanted() pairs.
+  // At least `pairs` pairs. With several processes it is always the same grant, of
+  // Room::pairs_wanted() pairs: use it only for communicators without a common member.
   ContextGrant draw(int pairs) noexcept {
     return source_ != nullptr ? source_->take(pairs) : agreed_;
   }
@@ -62,27 +62,28 @@ class Ids {
 struct Room {
   virtual ~Room() = default;
 
-  // What the members of this process have left, for the rooms of the other processes; called
-  // when the last of them has come. merge() gets what another room has packed; those of all
-  // others come in the order of processes. The result must not depend on which of them is ours.
+  // Packs what the members of this process have left, for the rooms of the other processes; called
+  // when the last of them has come. merge() receives what another room has packed; it is called
+  // for all others in the order of processes. The result must not depend on which room is ours.
   virtual void pack(ByteWriter&) const {}
   virtual void merge(ByteReader&) {}
   // Context ids that the conclusion of a meeting of several processes needs.
   virtual int pairs_wanted() const { return 0; }
-  // All have come, and what they brought is here: the same in the rooms of all processes.
+  // All have come, and what they brought is here. The data are the same in the rooms of all
+  // processes.
   virtual void conclude(Ids&) {}
 
   std::mutex mutex;
   int expected = 0;
   int arrived = 0;  // under the mutex
-  // release by who concludes, acquire by the others
+  // release by the thread that concludes, acquire by the others
   std::atomic<bool> is_over{false};
   std::vector<job::Rank*> waiting;  // under the mutex
 
-  // Of several processes; set under the mutex.
-  std::vector<Bytes> told;  // by process
-  int index = 0;            // of this process in it
-  bool is_broken = false;   // a process has died that was to come: no conclusion
+  // For meetings of several processes; set under the mutex.
+  std::vector<Bytes> told;             // by process
+  int index = 0;                       // of this process in it
+  bool is_broken = false;              // an awaited process has died: no conclusion
   std::atomic<bool> is_told{false};    // all have come, in all processes; as is_over
   std::atomic<bool> has_asked{false};  // the other processes; for reports only
   int home = 0;                        // the process whose room it is
@@ -90,23 +91,23 @@ struct Room {
 
 namespace detail {
 using MakeRoom = std::shared_ptr<Room> (*)();
-// Enters: finds or makes the room and calls `visit` under its lock with whether the caller is
-// the first one there. The last one closes the room: the key is free again. It concludes, or
-// tells the other processes, without waiting for them.
+// Enters: finds or creates the room and calls `visit` under its lock; the argument says whether the
+// caller is the first one there. The last one closes the room, so that the key is free again. It
+// concludes, or tells the other processes, without waiting for them.
 std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members members,
                             MakeRoom make, bool will_wait,
                             const std::function<void(Room&, bool)>& visit);
-// True when the meeting is over; with several processes whoever asks first concludes. The caller
-// has entered with `will_wait`, and may go to its end when this has said yes.
+// True when the meeting is over; with several processes the first rank that asks concludes. The
+// caller has entered with `will_wait`, and may end once this has returned true.
 bool is_over(Room& room);
 // Switches: yes.
 void wait_for_end(job::Rank& self, Room& room, const char* what);
-// The same, of a room that may be broken: wait_for_end() ends the job then.
+// The same for a room that may be broken: wait_for_end() would end the job then.
 void wait_for_any_end(job::Rank& self, Room& room, const char* what);
 }  // namespace detail
 
-// Comes and does not wait for the others: detail::is_over() tells when all have come, and the rank
-// is notified then. Switches: no.
+// Comes and does not wait for the others. When all have come detail::is_over() is true, and the
+// rank is notified. Switches: no.
 template <class R, class Visit>
 std::shared_ptr<R> start_to_meet(job::Rank& self, const MeetingKey& key,
                                  Members members, Visit&& visit) {
@@ -125,7 +126,8 @@ std::shared_ptr<R> meet(job::Rank& self, const MeetingKey& key, Members members,
   return room;
 }
 
-// The first of the caller's process decides; nobody waits. `here` members come. Switches: no.
+// The first member of the caller's process decides; no member waits. `here` members come.
+// Switches: no.
 template <class R, class Decide>
 std::shared_ptr<R> agree(job::Rank& self, const MeetingKey& key, int here,
                          Decide&& decide) {

@@ -20,7 +20,7 @@ MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
   return {kind, hash, static_cast<uint64_t>(context) << 32 | tag, std::move(members)};
 }
 
-// Between jobs by names; within a job these are the numbers.
+// Ranks travel between jobs as names; within a job the names are the numbers.
 void put_group(ByteWriter& out, const GroupRef& group) {
   out.put(group != nullptr);
   if (!group) return;

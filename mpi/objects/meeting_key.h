@@ -1,8 +1,8 @@
 #pragma once
 // MeetingKey: the name of one meeting, which each member can compute alone.
 //
-// Role:      members of a process find their room by it, processes each other's contributions. It
-//            holds values only, no addresses: it means the same in every process.
+// Role:      by it members of a process find their room, and processes each other's contributions.
+//            It contains values only, no addresses, so it means the same in every process.
 // Users:     mpi/objects/meeting.h, mpi/objects/exchange.h.
 // Threads:   values.
 // See also:  docs/design/0006-meetings.md.
@@ -36,13 +36,13 @@ enum class MeetingKind : uint8_t {
 
 struct MeetingKey {
   MeetingKind kind = MeetingKind::kBarrier;
-  // Context id and first member of a communicator (place_of), as communicators without a
+  // Context id and first member of a communicator (place_of), because communicators without a
   // common member may have the same id; or the hash of `members`.
   uint64_t place = 0;
   // Comm::next_meeting(), a tag ...
   uint64_t sequence = 0;
-  // Who meets, where no communicator is common to exactly them; null: the rest says it. Compared
-  // by content, so that two groups of the same hash never share a room.
+  // The members that meet, if no communicator consists of exactly them; null: the other fields
+  // suffice. Compared by content, so that two groups of the same hash never share a room.
   GroupRef members;
 };
 
@@ -55,12 +55,12 @@ inline bool operator==(const MeetingKey& a, const MeetingKey& b) noexcept {
 // The meeting of these members in a communicator with this context id.
 MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
                           uint32_t tag);
-// Of the communicator with this context id whose first member is `first_world_rank`.
+// The place of the communicator with this context id whose first member is `first_world_rank`.
 inline uint64_t place_of(uint32_t context, int first_world_rank) noexcept {
   return static_cast<uint64_t>(static_cast<uint32_t>(first_world_rank)) << 32 | context;
 }
 
-// In bytes, for other processes. A group may be null.
+// A group in bytes, for other processes. It may be null.
 void put_group(ByteWriter& out, const GroupRef& group);
 GroupRef get_group(ByteReader& in);
 void put_key(ByteWriter& out, const MeetingKey& key);

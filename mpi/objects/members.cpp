@@ -55,7 +55,7 @@ void begin_to_need(const Comm& comm, const char* what) {
     const std::lock_guard lock(g_lock);
     needed()[&comm] = what;
   }
-  // It may have died since all members met.
+  // A member may have died since all members met.
   if (job::losses::any() && msg::has_lost_member(comm.collective_context()))
     end_job_without(*comm.self().job, what);
 }
@@ -78,7 +78,7 @@ void end_what_needs(job::Job& job, int process) {
   if (what != nullptr) end_job_without(job, what);
 }
 
-// On the thread that follows up losses.
+// Caller: the thread that handles losses.
 void take_loss(job::Job& job, int process) {
   Process::of(job.rank(job.local_ranks().first)).exchange->lose(process);
   end_what_needs(job, process);

@@ -1,7 +1,8 @@
 #pragma once
 // Members that have died: which calls on a communicator cannot succeed any more, and what ends the job.
 //
-// Role:      the check at the entrance of collective calls; a list of what cannot do without its members.
+// Role:      the check at the entrance of collective calls; a list of the objects that need all
+//            their members.
 // Users:     mpi/coll, mpi/comm, mpi/objects.
 // Threads:   any.
 // See also:  docs/design/0040-losses.md; runtime/message/losses.h.
@@ -23,8 +24,8 @@ inline Err check_members(const char* call, const Comm& comm) {
   return look_for_lost_member(call, comm);
 }
 
-// As long as it is open, the death of a member ends the job: a window, a file. `what` is for the report, and
-// static.
+// For a window or a file: while it is open the death of a member ends the job. `what` is for the
+// report, and static.
 void begin_to_need(const Comm& comm, const char* what);
 void end_to_need(const Comm& comm) noexcept;
 

@@ -1,8 +1,8 @@
 #pragma once
 // Message: the object behind an MPI_Message, a message taken out of matching by MPI_Mprobe.
 //
-// Role:      holds it until MPI_Mrecv or MPI_Imrecv consumes it.
-// Users:     mpi/p2p/p2p.cpp.
+// Role:      holds the message until MPI_Mrecv or MPI_Imrecv consumes it.
+// Users:     mpi/p2p/probe.cpp.
 // Threads:   any execution of the rank; it is what makes probes safe with several threads.
 // See also:  MPI-4.1 section 3.8.2.
 

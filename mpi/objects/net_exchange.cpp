@@ -27,9 +27,9 @@ std::vector<Bytes> get_parts(ByteReader& in) {
   return parts;
 }
 
-// Calls `visit(distance, parts)` for whom a process that holds so many of the first parts hears
-// next, and how many parts from each. The same are the distances, backwards, to whom it tells as
-// many of the parts that it holds.
+// A process holds the first `held` parts. Calls `visit(distance, parts)` for each process from
+// which it receives next, with the number of parts. Backwards, the same distances lead to the
+// processes to which it sends as many of its own parts.
 template <class Visit>
 bool for_each_next(size_t held, size_t processes, Visit&& visit) {
   for (size_t j = 1; j < NetExchange::kFanOut && j * held < processes; ++j)
@@ -57,7 +57,7 @@ void NetExchange::allgather(const MeetingKey& key, std::span<const int> processe
     gathering.parts[0] = std::move(mine);
     gathering.held = 1;
     gathering.deliver = std::move(deliver);
-    // Marked before lose() has looked at what is there: or it finds this one.
+    // Either the loss was marked before this check, or lose() finds this meeting.
     if (std::ranges::any_of(processes, job::losses::is_lost)) [[unlikely]]
       steps.deliver = give_up(entry);
     else
@@ -94,7 +94,8 @@ void NetExchange::lose(int process) {
   for (const Deliver& deliver : given_up) deliver({});
 }
 
-// What others still tell of it stays: nobody meets with this key again, since one of its processes is dead.
+// Parts that others still send stay here: no meeting uses this key again, because one of its
+// processes is dead.
 Exchange::Deliver NetExchange::give_up(Gatherings::iterator entry) {
   Deliver deliver = std::move(entry->second.deliver);
   gatherings_.erase(entry);
@@ -134,7 +135,8 @@ NetExchange::Steps NetExchange::advance(Gatherings::iterator entry) {
   return steps;
 }
 
-// All parts are there. The key is free for the next meeting, of which others may have told already.
+// All parts are there. The key is free for the next meeting, for which parts of others may be here
+// already.
 void NetExchange::end(Gatherings::iterator entry, Steps& steps) {
   Gathering& g = entry->second;
   steps.deliver = std::move(g.deliver);
@@ -150,7 +152,7 @@ void NetExchange::end(Gatherings::iterator entry, Steps& steps) {
   }
 }
 
-// Others first: when the meeting is over here, a process may end.
+// Sends to the others first: once the meeting is over here, this process may end.
 void NetExchange::carry_out(Steps steps) const {
   for (const auto& [to, bytes] : steps.messages)
     msg::send_control(process_, to, msg::ControlChannel::kMeeting, bytes);

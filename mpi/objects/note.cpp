@@ -54,7 +54,7 @@ Note make_note(const Comm& comm, int world_dest, Count count,
   return note;
 }
 
-// Of the first `elements` basic elements of any number of `type`.
+// The hash of the first `elements` basic elements of any number of `type`.
 dt::SignatureHash hash_of_first(const dt::Datatype& type, Count elements) {
   if (type.elements() == 0) return {};
   dt::SignatureHash hash =
@@ -122,7 +122,7 @@ std::optional<Note> take_note(job::Rank& self, const msg::Key& message, bool wai
 
 bool fits(const Note& note, const dt::Datatype& type) {
   if (note.bytes == 0 || type.size() == 0) return true;
-  // MPI-4.1 section 3.3.1: what is packed may be received as what it was, and the other way.
+  // MPI-4.1 section 3.3.1: packed data may be received as their original types, and vice versa.
   if (note.is_packed() || type.uniform_code() == dt::abi::kPacked) return true;
   return note.hash == hash_of_first(type, note.elements);
 }

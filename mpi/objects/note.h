@@ -1,9 +1,10 @@
 #pragma once
 // Note: what a sender tells its receiver about a message, for mpi.check=full.
 //
-// Role:      a second message in front of each one that a program sends, on a context of its own with the
-//            same source and tag: signature, call, place. So messages themselves stay as they are.
-// Users:     mpi/objects/watch, mpi/objects/check (messages that nobody has received).
+// Role:      a second message in front of each message that a program sends, on a context of its
+//            own with the same source and tag: signature, call, place. So messages themselves stay
+//            as they are.
+// Users:     mpi/objects/watch, mpi/objects/check (messages that were not received).
 // Threads:   any execution of the rank.
 // See also:  docs/design/0034-checking.md (why the n-th note belongs to the n-th message).
 
@@ -19,7 +20,7 @@ namespace mpc::mpi {
 
 class Comm;
 
-// Notes of the messages with this context. Even, so no other one is the same.
+// The context of the notes of messages with this context. Even, so no other context is the same.
 constexpr msg::ContextId note_context(msg::ContextId context) noexcept {
   return context | kPartitionedBit;
 }
@@ -37,26 +38,29 @@ struct Note {
   char call[24];
   uint64_t address, offset;
   char path
-      [104];  // what address and offset are of, where sender and receiver share no memory
+      [104];  // the file of address and offset, if sender and receiver share no memory
 
   bool is_packed() const noexcept { return uniform_code == dt::abi::kPacked; }
   std::string text() const;  // "MPI_Send at a.c:12 of rank 0: 4 MPI_INT"
   Place place() const;
 };
 
-// A note on its way. It may have to live until the message has met its receive.
+// A note on its way. It may have to live until the message has matched its receive.
 struct SentNote {
   msg::Request request;
   Note note;
 };
-// Caller: who is about to send the message itself to rank `dest`, which is none of MPI_PROC_NULL.
+// Caller: the execution that is about to send the message itself to rank `dest`, which is not
+// MPI_PROC_NULL.
 std::shared_ptr<SentNote> send_note(Comm& comm, int dest, int tag, dt::Count count,
                                     const dt::Datatype& type);
-// The oldest one with this key; nothing if none has come, or comes within a moment if `waits`.
+// The oldest note with this key; nothing if none has come (if `waits`: or comes within a short
+// time).
 // Switches: yes.
 std::optional<Note> take_note(job::Rank& self, const msg::Key& message, bool waits);
 
-// May a message with this note be received as so many of `type`? Both have passed the check of lengths.
+// May a message with this note be received as elements of `type`? Both have passed the check of
+// lengths.
 bool fits(const Note& note, const dt::Datatype& type);
 
 }  // namespace mpc::mpi

@@ -1,5 +1,5 @@
 #pragma once
-// Object: what every dynamic MPI object begins with, so that a wrong handle is found out.
+// Object: the head of every dynamic MPI object, by which a wrong handle is detected.
 //
 // Role:      kind, owner rank, magic word, reference count, Fortran index.
 // Users:     all object types of mpi/.
@@ -28,8 +28,8 @@ enum class Kind : uint8_t {
 };
 inline constexpr int kKindCount = 14;  // with the unused 0
 
-// mpi.check=full: objects are noted with the calls that make them (mpi/objects/made.h). Set once, in the
-// first MPI_Init, with release.
+// mpi.check=full: objects are recorded with the calls that create them (mpi/objects/made.h). Set
+// once, in the first MPI_Init, with release.
 inline constinit std::atomic<bool> g_notes_objects{false};
 
 class Object;
@@ -59,7 +59,7 @@ class Object {
     magic_ = kFreed;
     exempt();
   }
-  // It is not the user's to free.
+  // The user need not free this object, so it is not reported.
   void exempt() noexcept {
     if (!is_noted_) [[likely]]
       return;
@@ -78,9 +78,9 @@ class Object {
 
  protected:
   ~Object() { mark_freed(); }
-  // Nobody has a note of it, or an integer for it.
+  // There is no record of the object, and no integer for it.
   bool is_plain() const noexcept { return !is_noted_ && fortran_index < 0; }
-  // One that is over and was plain serves as a new one of its kind and its owner.
+  // A plain object whose life is over serves as a new one of the same kind and owner.
   void renew() noexcept {
     magic_ = kAlive;
     note();

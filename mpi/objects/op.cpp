@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kFirstOp = abi::kOpNull, kOpCount = 0x20;
 
-// Of the process, made at the first use, never freed.
+// Belongs to the process, created at the first use, never freed.
 std::array<Op*, kOpCount>& table() {
   static auto* const ops = [] {
     auto* t = new std::array<Op*, kOpCount>{};
@@ -104,7 +104,8 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
         static_cast<BoundOp*>(context)->kernel3_(a, b, out, n);
       };
   }
-  // Predefined ones are not counted: the count's line would pass from rank to rank with each call.
+  // Predefined ones are not counted: the count's cache line would move from rank to rank with each
+  // call.
   if (!op.is_predefined()) op.retain();
   if (op_ != nullptr) op_->drop();
   op_ = &op;
@@ -113,7 +114,7 @@ Err BoundOp::bind(Op& op, const dt::Datatype& type, MPI_Datatype handle) {
   if (reduction_.is_user && !type.is_predefined()) {
     object = reinterpret_cast<DatatypeObject*>(handle);
     object
-        ->retain();  // the handle stays good for the function, also if it is freed now
+        ->retain();  // the handle stays valid for the function, even if it is freed now
   }
   keep(object);
   return kSuccess;

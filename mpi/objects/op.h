@@ -61,7 +61,7 @@ class BoundOp {
   nbc::Reduction reduction() const noexcept { return reduction_; }
   const Op* op() const noexcept { return op_; }  // null: not bound
   // For calls outside of schedules: as reduction().apply, but a user's function waits until
-  // nobody else of the rank is in one. Caller: an execution of the rank. Switches: yes.
+  // no other execution of the rank is in one. Caller: an execution of the rank. Switches: yes.
   static void apply_alone(void* context, const void* in, void* inout, dt::Count n);
 
  private:

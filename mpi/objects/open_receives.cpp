@@ -61,7 +61,7 @@ void OpenReceives::clear() {
   certain_.clear();
 }
 
-// It has ended: to where those with its message's source and tag are.
+// The receive has ended: moves it to the bucket of its message's source and tag.
 void OpenReceives::move(Key from, Receive& receive) {
   const Key to = key_of(receive);
   const bool is_over = receive.was_cancelled || to.is_wild();  // it has taken nothing
@@ -79,7 +79,8 @@ void OpenReceives::move(Key from, Receive& receive) {
   candidates_.push_back(std::move(ref));
 }
 
-// Whom it has held up are candidates: the next one of its bucket, and those that wait for it.
+// The receives that it has held up become candidates: the next one of its bucket, and those
+// waiting for it.
 ReceiveRef OpenReceives::leave(Key key, uint64_t order) {
   const auto at = buckets_.find(key);
   Bucket& bucket = at->second;
@@ -102,8 +103,9 @@ bool OpenReceives::is_first(const Receive& receive) const {
   return buckets_.at(key_of(receive)).receives.begin()->first == receive.order;
 }
 
-// Has nobody who was posted before it, and may have taken its message, been without an end? In its own
-// bucket only the first one is asked, in the three of wild cards whoever is first there holds it up.
+// True if every receive that was posted earlier and may have taken its message has ended. In its
+// own bucket only the first receive is asked; in the three wildcard buckets the first one there
+// holds it up.
 bool OpenReceives::is_certain(const ReceiveRef& receive) {
   if (!is_first(*receive)) return false;  // asked again when it is
   const Key wild[] = {{receive->source, msg::kAnyTag},

@@ -1,8 +1,9 @@
 #pragma once
 // OpenReceives: which receives of one communicator have certainly taken which messages (mpi.check=full).
 //
-// Role:      messages of one source with one tag are taken by receives in the order in which these are
-//            posted; so a receive that has ended is certain when no earlier one may have taken a message
+// Role:      receives take messages of one source with one tag in the order in which the receives
+//            are posted. So a receive that has ended is certain when no earlier one may have taken
+//            a message
 //            with the same source and tag.
 // Users:     mpi/objects/watch.
 // Threads:   one at a time (Watch::mutex).
@@ -30,7 +31,7 @@ struct Receive {
   Receive(const Receive&) = delete;
   Receive& operator=(const Receive&) = delete;
 
-  // Its call: known from the start, of a matched probe later.
+  // Its call: known from the start, for a matched probe later.
   void set_call(dt::Count its_count, const dt::Datatype& its_type, CallSite its_site) {
     count = its_count;
     type = dt::TypeRef(&its_type);
@@ -54,11 +55,12 @@ using ReceiveRef = std::shared_ptr<Receive>;
 
 class OpenReceives {
  public:
-  // It is younger than all others.
+  // Needs: `receive` was posted after all others.
   void post(const ReceiveRef& receive);
-  // Has ended as this says. Again: nothing. Cost: logarithmic, however many are open.
+  // The receive has ended with this status. A second call has no effect. Cost: logarithmic in the
+  // open ones.
   void end(Receive& receive, const msg::Status& status);
-  // One whose message is certain, which is no longer open then; null: none.
+  // Removes and returns a receive whose message is certain; null: there is none.
   ReceiveRef next();
   void clear();
 
@@ -71,10 +73,11 @@ class OpenReceives {
       return source == msg::kAnySource || tag == msg::kAnyTag;
     }
   };
-  // Those that name the same source and tag, or have taken a message with them.
+  // The receives that name the same source and tag, or have taken a message with them.
   struct Bucket {
     std::map<uint64_t, ReceiveRef> receives;
-    // Of other buckets: have ended, but an earlier one here may have taken their message.
+    // Receives of other buckets that have ended, but whose message an earlier one here may have
+    // taken.
     std::map<uint64_t, ReceiveRef> waiting;
   };
   static Key key_of(const Receive& receive) noexcept {
@@ -89,7 +92,7 @@ class OpenReceives {
 
   uint64_t last_order_ = 0;
   std::map<Key, Bucket> buckets_;
-  std::vector<ReceiveRef> candidates_;  // have ended; to be looked at
+  std::vector<ReceiveRef> candidates_;  // have ended; to be checked
   std::deque<ReceiveRef> certain_;
 };
 

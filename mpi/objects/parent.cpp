@@ -12,22 +12,23 @@
 namespace mpc::mpi {
 namespace {
 
-// No place of a communicator has this bit, nor one of groups (mpi/comm/from_groups.cpp). The number of a
-// spawned rank never comes again.
+// Neither the place of a communicator nor one of groups (mpi/comm/from_groups.cpp) has this bit.
+// The number of a spawned rank is never used again.
 uint64_t place_of_children(const job::World& children) noexcept {
   return uint64_t{1} << 62 | static_cast<uint64_t>(children.first);
 }
 
 constinit ConnectToSpawner g_connect = nullptr;  // before ranks start
 
-// Of spawned ranks only, and looked up in few calls: not worth a word in the state of each rank.
+// Only spawned ranks have an entry, and few calls look it up: not worth a word in the state of
+// each rank.
 constinit Mutex g_lock;
 std::unordered_map<int, Comm*>& parents() MPC_REQUIRES(g_lock) {
-  static auto* const all = new std::unordered_map<int, Comm*>;  // for ever
+  static auto* const all = new std::unordered_map<int, Comm*>;  // never destroyed
   return *all;
 }
 
-// Those who have spawned ranks of this process.
+// For ranks that were spawned by ranks of this process.
 Err meet_parent_here(job::Rank& rank, Comm& world, const job::World& mine, Comm** out) {
   const bool leads = world.rank() == 0;
   Learnt learnt;
@@ -82,7 +83,7 @@ Err meet_parent(RankState& state) {
     return kSuccess;
   }
   parent->name = "MPI_COMM_PARENT";
-  parent->exempt();  // nobody has asked for it
+  parent->exempt();  // the user has not asked for it
   const Locked lock(g_lock);
   parents()[rank.world_rank] = parent;
   return kSuccess;

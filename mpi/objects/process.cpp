@@ -24,7 +24,7 @@ Process& the_one_abroad() {
   return *process;
 }
 
-// Made at the first need: of a rank that lives in it, or of a message for it.
+// Created when first needed: by a rank that lives in it, or by a message for it.
 Process& one_of_several(const job::ProcessMap& map, int index) {
   static auto* const all =
       new std::vector<std::atomic<Process*>>(static_cast<size_t>(map.processes()));
@@ -54,8 +54,9 @@ Process::Process(int its_index, int processes)
       ids(its_index, processes > 1 ? processes : 2),
       exchange(processes > 1 ? std::make_unique<NetExchange>(its_index) : nullptr) {}
 
-// Each slot has a part of that half, and each job that has the slot another part of that: ids of
-// communicators that have outlived a job are not given out again by who has its slot next.
+// Each slot has a part of that half, and each job that has the slot a different part of that. So
+// ids of communicators that have outlived a job are not given out again by the next job in its
+// slot.
 Process::Process(Abroad)
     : index(job::neighbours::own_slot()),
       ids(job::neighbours::kMostJobs + 1 + index, 2 * (job::neighbours::kMostJobs + 1)),

@@ -1,9 +1,9 @@
 #pragma once
-// Process: what the ranks of one process have in common for making communicators.
+// Process: what the ranks of one process have in common for creating communicators.
 //
-// Role:      its rooms, its context ids, its way to the other processes. An address space has one,
-//            or one for each virtual process, and no rank reaches into another one than its own.
-// Users:     mpi/objects/meeting.cpp, and who draws context ids; mpi/objects/rank_life.cpp.
+// Role:      its rooms, its context ids, its way to the other processes. An address space has one
+//            Process, or one for each virtual process, and a rank uses only its own.
+// Users:     mpi/objects/meeting.cpp, and code that draws context ids; mpi/objects/rank_life.cpp.
 // Threads:   any.
 // See also:  runtime/job/process_map.h, docs/design/0006-meetings.md.
 
@@ -39,7 +39,7 @@ class Hall {
 
 struct Process {
   Process(int its_index, int processes);
-  // Of a job of one process that has neighbours: what it is for other jobs.
+  // For a job of one process that has neighbours: the Process that other jobs see.
   struct Abroad {};
   explicit Process(Abroad);
 
@@ -48,14 +48,15 @@ struct Process {
   Hall hall;
   const std::unique_ptr<NetExchange> exchange;  // null: there are no others
 
-  // The same for who meets members of other processes: with neighbours it has another number, and
-  // context ids that no other job gives out. Its rooms are not used.
+  // The Process for meetings with members of other processes. In a job with neighbours it has a
+  // different number, and context ids that no other job gives out. Its rooms are not used.
   Process& outward() noexcept;
 
-  // Where the rank lives. Never destroyed: ranks may still meet while main()'s statics go.
+  // The Process in which the rank lives. Never destroyed: ranks may still meet while main()'s
+  // statics are destroyed.
   static Process& of(const job::Rank& rank);
-  // Once, before the network of a job of several processes is opened: what other processes tell
-  // goes to the one that it is for. The map must outlive the network.
+  // Passes on what other processes send to the Process that it is for. Caller: once, before the
+  // network of a job of several processes is opened. The map must outlive the network.
   static void listen(const job::ProcessMap& map) noexcept;
 };
 

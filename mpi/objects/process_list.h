@@ -1,7 +1,8 @@
 #pragma once
 // ProcessList: the processes that the members of a group live in, and how many in each.
 //
-// Role:      who has to come to a meeting in this process, and which other processes take part.
+// Role:      which members have to come to a meeting in this process, and which other processes
+//            take part.
 // Users:     mpi: groups and communicators have one, meetings read it.
 // Threads:   immutable.
 // See also:  runtime/job/process_map.h, mpi/objects/meeting.h.
@@ -16,7 +17,7 @@ namespace mpc::mpi {
 
 class ProcessList {
  public:
-  // Of all members of all groups, which have no member in common. Cost: O(members).
+  // The list for all members of all groups; groups have no member in common. Cost: O(members).
   ProcessList(const job::ProcessMap& map,
               std::initializer_list<std::span<const int>> groups);
 

@@ -21,7 +21,7 @@
 namespace mpc::mpi {
 namespace {
 
-// Of a process that is its rank. Written by create_predefined_comms(), release.
+// For a process that is its own rank. Written by create_predefined_comms(), release.
 constinit std::atomic<bool> g_has_one_caller{false};
 
 void rank_starts(job::Rank& rank) {

@@ -1,8 +1,8 @@
 #pragma once
 // Rank life: how MPI begins and ends in a rank.
 //
-// Role:      makes the RankState and the mailbox when a rank starts and takes them away when it
-//            ends; WORLD and SELF.
+// Role:      creates the RankState and the mailbox when a rank starts and destroys them when it
+//            ends; creates WORLD and SELF.
 // Users:     mpi (MPI_Init); the job's hooks run the rest.
 // Threads:   the rank's main thread.
 // See also:  mpi/objects/rank_state.h, runtime/job/job.h (hooks).

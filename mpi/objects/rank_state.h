@@ -1,5 +1,5 @@
 #pragma once
-// RankState: everything MPI that belongs to one rank.
+// RankState: all MPI state that belongs to one rank.
 //
 // Role:      init phase, sessions, thread level, COMM_WORLD and COMM_SELF, attributes' keyvals, error
 //            classes, handle tables. Reached through job::Rank::mpi.
@@ -31,9 +31,9 @@ struct TypeTable;
 
 struct RankState {
   job::Rank* rank = nullptr;
-  // MPI may be called: in the world model, or in a session. See update_running() in session.h. What
-  // each entry point tests; so with mpi.check=full it is the other one that is set: calls then take
-  // their cold way, which looks at them (EntryScope::is_checked()).
+  // MPI may be called: in the world model, or in a session. See update_running() in session.h.
+  // Each entry point tests is_running. With mpi.check=full is_checked is set instead: calls then
+  // take their cold path, which tests it (EntryScope::is_checked()).
   std::atomic<bool> is_running{false}, is_checked{false};
   bool may_call() const noexcept {
     // Relaxed: the thread that uses MPI knows by its own means that MPI_Init has returned.
@@ -49,12 +49,12 @@ struct RankState {
   int thread_level = 0;        // an ABI constant; the highest of those asked for
   int world_thread_level = 0;  // what MPI_Init_thread has provided
   int sessions = 0, sessions_begun = 0;     // under the mutex
-  sched::Execution* main_thread = nullptr;  // who called MPI_Init
+  sched::Execution* main_thread = nullptr;  // the caller of MPI_Init
   Comm* world = nullptr;                    // null before MPI_Init
   Comm* self = nullptr;
 
-  // Owned by their own parts of mpi/, which alone know what they are: a shared_ptr remembers how
-  // its object ends.
+  // Owned by their own parts of mpi/, which alone know their types: a shared_ptr remembers how
+  // to destroy its object.
   std::mutex mutex;  // of the tables below, which are made at their first use
   std::shared_ptr<HandleTables> handles;
   std::shared_ptr<KeyvalTable> keyvals;
@@ -75,8 +75,8 @@ struct RankState {
   std::shared_ptr<Watch> watch;  // mpi/objects/watch.h: made at the first need
 };
 
-// Of the calling thread's rank; null when the thread belongs to no rank (before a singleton's
-// MPI_Init). Cost: three loads.
+// The state of the calling thread's rank; null when the thread belongs to no rank (before a
+// singleton's MPI_Init). Cost: three loads.
 inline RankState* rank_state() noexcept {
   job::Rank* rank = job::current_rank();
   return rank == nullptr ? nullptr : rank->mpi;
@@ -87,7 +87,7 @@ inline int this_world_rank() noexcept { return job::current_rank()->world_rank; 
 // For calls that are allowed before MPI_Init: a program without launcher becomes a job.
 RankState& attached_rank();
 
-// Of another rank; null when it has ended or lives in another process.
+// The state of another rank; null when it has ended or lives in another process.
 RankState* rank_state_of(int world_rank) noexcept;
 
 }  // namespace mpc::mpi

@@ -141,7 +141,7 @@ bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
 
 [[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
 
-// The program has done what it wanted to do meanwhile.
+// The program has finished what it wanted to do during the collective.
 void close_window(CollectiveState& state) { state.split.note_wait(); }
 
 }  // namespace
@@ -255,7 +255,8 @@ int query_status(const Generalized& fns, MPI_Status* status) {
 
 namespace {
 
-// MPI-4.1 section 13.2: query_fn fills the status, free_fn ends it; both when it is complete.
+// MPI-4.1 section 13.2: query_fn fills the status, free_fn ends the request; both when it is
+// complete.
 Err finish_generalized(Request& request, MPI_Status* status) {
   const Generalized& fns = *request.generalized;
   int code = query_status(fns, status);

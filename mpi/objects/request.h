@@ -3,7 +3,7 @@
 //
 // Role:      one operation that was started and is not yet completed by its owner: point to
 //            point, partitioned, collective, generalized; persistent or not.
-// Users:     mpi/p2p/p2p.cpp, mpi/p2p/completion.cpp, mpi/coll*.cpp.
+// Users:     mpi: the chapters whose calls have requests; mpi/objects, mpi/check.
 // Threads:   any execution of the owning rank; two of them may not complete the same request
 //            at once (MPI-4.1 section 11.6.2). The operation itself may finish anywhere.
 // See also:  runtime/message/message.h, nbc/engine/engine.h; MPI-4.1 sections 3.7, 3.9, 13.2.
@@ -48,7 +48,7 @@ constexpr bool is_of_message(RequestKind kind) noexcept {
   return kind == RequestKind::kSend || kind == RequestKind::kRecv;
 }
 
-// What the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
+// The arguments that the user gave to MPI_Grequest_start (MPI-4.1 section 13.2).
 struct Generalized {
   MPI_Grequest_query_function* query = nullptr;
   MPI_Grequest_free_function* free = nullptr;
@@ -58,14 +58,16 @@ struct Generalized {
       false};  // MPI_Grequest_complete: release, is_done: acquire
 };
 
-// The messages of a kSeveral request, and what they need until they are complete; of a kMeeting
-// one, which has no messages, how to find out that it is over; of a kPartitioned or kFile one, all of it.
+// For a kSeveral request: its messages, and what they need until they are complete. For a kMeeting
+// request, which has no messages: how to find out that it is over. For a kPartitioned or kFile
+// request: everything.
 struct Several {
   virtual ~Several() = default;
   virtual bool is_over() { return true; }
   virtual std::string text() const = 0;
-  // Of a kPartitioned or kFile one: a round begins; what it ends with, once it is over; its error, if
-  // that has failed (a file's is blamed already); may another thread of the program end a wait for it.
+  // For a kPartitioned or kFile request, in this order: a round begins; its result, once it is
+  // over; its error, if it has failed (a file's is blamed already); may another thread of the
+  // program end a wait for it?
   virtual void start() {}
   virtual const msg::Status& outcome() const noexcept;
   virtual Err error() { return kSuccess; }
@@ -82,7 +84,7 @@ struct StagedBuffers {
 };
 
 // What a collective holds until it ends: schedule in flight, temporary arrays. Owned by the
-// request, made by mpi/coll*.cpp.
+// request, created by mpi/coll.
 struct CollectiveState {
   virtual ~CollectiveState() = default;
   nbc::CollectivePtr collective;
@@ -97,19 +99,19 @@ class Request final : public Object {
   static Request* make(RankState& state, RequestKind kind, Comm* comm,
                        const char* call);
   static void destroy(RankState& state, Request* request) noexcept;
-  // The user no longer wants it: frees it when the operation has ended.
+  // The user no longer needs the request: it is freed when the operation has ended.
   static void abandon(RankState& state, Request* request) noexcept;
 
   RequestKind kind() const noexcept { return kind_; }
   bool is_message() const noexcept { return is_of_message(kind_); }  // one, its own
   bool is_done() const noexcept;  // false for inactive ones too
-  // The same for one message, quickly; false of all others.
+  // The same for one message, quickly; false for all other kinds.
   bool is_message_done() const noexcept {
     return is_message() && message.is_complete();
   }
   const msg::Status& result() const noexcept;
-  // A thread of the program may end a wait for it: one that says that a generalized request is
-  // complete, or a partition ready.
+  // True if a thread of the program may end a wait for it, by saying that a generalized request is
+  // complete or a partition ready.
   bool can_end_by_itself() const;
   Comm* comm() const noexcept { return comm_; }
   const char* call() const noexcept { return call_; }  // "MPI_Isend"
@@ -137,7 +139,8 @@ class Request final : public Object {
   friend struct RequestPool;
   Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept;
   ~Request() = default;
-  // Of a message, and not started again: it can be kept as it is, for the next one.
+  // True for a message that is not started again: the request can be stored as it is, for the next
+  // one.
   bool is_kept() const noexcept { return is_message() && !is_persistent && is_plain(); }
   void renew(RequestKind kind, Comm* comm, const char* call) noexcept;
 
@@ -164,20 +167,20 @@ Err start_request(RankState& state, Request& request);
 // Waits until the active request is done. Switches: yes.
 void wait_done(RankState& state, Request& request, const char* call);
 
-// Finishes a done (or inactive) request: fills `status` but for MPI_ERROR, then frees it and
+// Finishes a done (or inactive) request: fills `status` except MPI_ERROR, then frees it and
 // sets *handle to MPI_REQUEST_NULL, or makes a persistent one inactive.
 // Returns the operation's error.
 Err finish(RankState& state, MPI_Request* handle, Request& request, MPI_Status* status);
 
-// The operation of an active request has ended: gives the user's buffers what it has received.
+// The operation of an active request has ended: copies the received data to the user's buffers.
 void store_staged(Request& request) noexcept;
 
-// Has the user's function fill `status`, but for MPI_ERROR. Returns its code.
+// Lets the user's function fill `status`, except MPI_ERROR. Returns its code.
 int query_status(const Generalized& fns, MPI_Status* status);
 
 // The error of an operation's status as an MPI error.
 Err error_of(const msg::Status& status);
-// The same for a collective, whose messages have ranks and tags that the user does not know.
+// The same for a collective. The user does not know the ranks and tags of its messages.
 Err error_of_collective(const msg::Status& status, const char* call);
 
 // Ends the requests that were abandoned and are done; all of them if `wait`, or all of `only`.

@@ -1,4 +1,4 @@
-// The begin and the end of requests, and the rank's store of those that are over.
+// Begin and end of requests, and the rank's store of finished ones.
 
 #include <new>
 
@@ -10,8 +10,9 @@
 namespace mpc::mpi {
 namespace {
 
-// Only threads of one rank meet here, and only with MPI_THREAD_MULTIPLE: else the program lets
-// them in one after the other, and the lock is not taken. Clang cannot follow that.
+// Only threads of one rank compete for this lock, and only with MPI_THREAD_MULTIPLE. Otherwise the
+// program lets them in one after the other, and the lock is not acquired. Clang's analysis cannot
+// follow that.
 class PoolLock {
  public:
   explicit PoolLock(const RankState& state) noexcept MPC_NO_THREAD_SAFETY_ANALYSIS
@@ -30,7 +31,7 @@ class PoolLock {
   const bool is_needed_;
 };
 
-// WORLD and SELF are there until the rank's MPI ends, so nobody need count who uses them.
+// WORLD and SELF live until the rank's MPI ends, so their users need not be counted.
 bool is_counted(const Comm* comm) noexcept {
   return comm != nullptr && !comm->is_predefined();
 }
@@ -42,8 +43,8 @@ Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noex
   if (is_counted(comm_)) comm_->retain();
 }
 
-// Everything else is as a message that was not started again leaves it: what a start sets, it sets
-// again, and what only other kinds have was never there.
+// Everything else is as the previous message left it, which was not started again: a start sets its
+// fields anew, and the fields of other kinds were never set.
 void Request::renew(RequestKind kind, Comm* comm, const char* call) noexcept {
   kind_ = kind;
   comm_ = comm;
@@ -93,7 +94,7 @@ void Request::destroy(RankState& state, Request* request) noexcept {
   }
   if (request->fortran_index >= 0) [[unlikely]]
     forget_handle(*request);
-  request->exempt();  // while it still says what it has ended with: Watch::note_gone()
+  request->exempt();  // while it still has its status: Watch::note_gone()
   if (is_counted(request->comm_)) request->comm_->drop();
   request->~Request();
   const PoolLock lock(state);

@@ -38,7 +38,7 @@ Session* Session::begin(RankState& state, int thread_level, InfoHints used,
       new Session(state.rank->world_rank,
                   fmt::format("session {}", ++state.sessions_begun), std::move(used));
   session->set_errhandler(handler);
-  // Never lowered, and not written again where other threads may be reading it.
+  // Never lowered, and not rewritten when other threads may be reading it.
   if (thread_level > state.thread_level) state.thread_level = thread_level;
   ++state.sessions;
   update_running(state);
@@ -63,13 +63,13 @@ void Session::end(RankState& state) noexcept {
 
 void prepare_rank(RankState& state) {
   job::Rank& rank = *state.rank;
-  // As many as a job may have: some may be spawned.
+  // For as many ranks as a job may have: some may be spawned.
   if (is_checking()) note_objects(100000);
   const std::lock_guard lock(state.mutex);
   if (state.predefined.universe_size != 0) return;
   const job::World world = rank.job->world_of(rank.world_rank);
   const int universe = rank.job->universe_size();
-  // To spawned ranks as many as themselves would say that nothing can be spawned.
+  // A universe as large as their own job would tell spawned ranks that nothing can be spawned.
   const bool has_universe = universe > 0 && (world.parent < 0 || universe > world.size);
   state.predefined = {
       .tag_ub = 0x7fffffff,

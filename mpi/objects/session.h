@@ -1,8 +1,8 @@
 #pragma once
 // Session: the object behind an MPI_Session.
 //
-// Role:      thread level, error handler, hints in use, and the buffer that communicators which come
-//            from it share for buffered sends.
+// Role:      thread level, error handler, hints in use, and the buffer that its communicators
+//            share for buffered sends.
 // Users:     mpi/session, mpi/p2p (buffers), mpi/env (error handlers).
 // Threads:   any execution of the rank; sessions of a rank may begin and end at once in several.
 // See also:  docs/sessions.md; MPI-4.1 section 11.3.
@@ -24,12 +24,13 @@ struct RankState;
 
 class Session final : public Object {
  public:
-  // MPI runs in the rank until it ends, if it did not before. Switches: no.
+  // From now on MPI runs in the rank, until the session ends. Switches: no.
   static Session* begin(RankState& state, int thread_level, InfoHints used,
                         Errhandler& handler);
-  // Would its end be that of MPI in the rank: is it the last one, outside of the world model?
+  // Would the end of a session end MPI in the rank? True if it is the last one, outside the world
+  // model.
   static bool is_last(RankState& state) noexcept;
-  // The handle is gone, and nothing of it is under way any more. Switches: no.
+  // The handle is freed, and no operation of the session is under way any more. Switches: no.
   void end(RankState& state) noexcept;
 
   MPI_Session handle() noexcept { return reinterpret_cast<MPI_Session>(this); }
@@ -50,15 +51,16 @@ class Session final : public Object {
   SessionBufferRef buffer_;
 };
 
-// The values of predefined attributes, and what else every rank has that uses MPI in whatever model.
-// Again and again, by any model's begin.
+// Sets the values of predefined attributes, and everything else that a rank needs to use MPI in
+// either model. Called each time that a model begins.
 void prepare_rank(RankState& state);
-// Whether MPI runs in the rank now, which its entry points ask: in the world model, in a session.
+// Updates whether MPI runs in the rank now, in the world model or in a session; entry points test
+// that.
 // Caller: holds state.mutex.
 void update_running(RankState& state) noexcept;
-// The same, for who does not hold it.
+// The same for a caller that does not hold the mutex.
 void note_world_change(RankState& state) noexcept;
-// MPI_THREAD_SINGLE ... for what was asked for: all are provided, and cost the same.
+// The level MPI_THREAD_SINGLE ... for a requested one: all are provided, and cost the same.
 int clamp_thread_level(int required) noexcept;
 
 }  // namespace mpc::mpi

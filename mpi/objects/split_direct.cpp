@@ -18,15 +18,15 @@ namespace {
 // More members meet in a room, where one of them sorts for all.
 constexpr int kMostTelling = 32;
 
-// What a member tells.
+// The data that a member tells the others.
 struct Told {
   int color, key;
   msg::ContextId
-      context;  // the first member's: of all parts, which have no member in common
+      context;  // from the first member: for all parts, which have no member in common
   int unused = 0;
 };
 
-// What each member tells, at all of them.
+// Gives all members what each of them tells.
 Err tell_all(Comm& comm, const Told& mine, Told* all, const char* what) {
   nbc::direct::Call call;
   call.coll = nbc::Coll::kAllgather;

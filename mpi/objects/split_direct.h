@@ -1,8 +1,9 @@
 #pragma once
-// Split direct: MPI_Comm_split of few members that share the memory.
+// Split direct: MPI_Comm_split of few members that share memory.
 //
-// Role:      each member tells all others its color, its key and, for the first one, a context id, in one
-//            exchange without messages; each finds its own part from that, without a room, a lock or a
+// Role:      each member tells all others its color and key (the first one also a context id), in
+//            one exchange without messages. Each finds its own part from that, without a room, a
+//            lock or a
 //            last member that works while the others wait.
 // Users:     mpi/objects/comm_make.cpp.
 // Threads:   any execution of the rank; collective over the communicator.
@@ -13,8 +14,8 @@
 
 namespace mpc::mpi {
 
-// All members decide alike: direct collectives are on, and the members are not too many for each of
-// them to look at the choices of all.
+// True if direct collectives are on, and there are not too many members for each of them to read
+// the choices of all. All members get the same answer.
 bool may_split_directly(const Comm& comm) noexcept;
 
 // As split_comm(). Needs: may_split_directly(). Errors: a member does something else.

@@ -1,5 +1,5 @@
 #pragma once
-// SplitRoom, InterSplitRoom: who belongs where after MPI_Comm_split.
+// SplitRoom, InterSplitRoom: which member belongs to which part after MPI_Comm_split.
 //
 // Role:      collects colors and keys, sorts once for all members of a process.
 // Users:     mpi/objects/comm_make.cpp.
@@ -18,8 +18,8 @@ struct Choice {
   int color = MPI_UNDEFINED, key = 0;
 };
 
-// What all members of a group have chosen, by rank. Ranks without a color are not told to other
-// processes: that is what they have before anybody speaks.
+// The choices of all members of a group, by rank. Ranks without a color are not sent to other
+// processes: "no color" is the initial value there.
 void pack_choices(const std::vector<Choice>& choices, ByteWriter& out);
 void merge_choices(std::vector<Choice>& choices, ByteReader& in);
 

@@ -1,9 +1,9 @@
 #pragma once
-// Status: what is kept in an MPI_Status beside its three public fields.
+// Status: the contents of an MPI_Status beside its three public fields.
 //
 // Role:      MPI_internal[0..1] hold the number of bytes received, [2] the cancelled flag, so
 //            that MPI_Get_count works for any datatype afterwards.
-// Users:     mpi/objects/request.cpp, mpi/p2p*.cpp, datatype bodies (Get_count, Get_elements),
+// Users:     mpi/objects/request.cpp, mpi/p2p, mpi/io, mpi/datatype (Get_count, Get_elements),
 //            Fortran status conversion (the eight integers are copied as they are).
 // Threads:   values.
 // See also:  MPI-4.1 section 3.2.5; MPI 5.0 ABI (MPI_Status of 32 bytes).
@@ -51,7 +51,7 @@ inline void set_status(MPI_Status* status, const msg::Status& from) noexcept {
   set_status_cancelled(*status, from.cancelled);
 }
 
-// Of communication with MPI_PROC_NULL (section 3.10).
+// The status of communication with MPI_PROC_NULL (section 3.10).
 inline msg::Status proc_null_status() noexcept {
   msg::Status status;
   status.source = MPI_PROC_NULL;

@@ -33,7 +33,7 @@ struct Neighbours {
 };
 Err neighbours_of(Comm& comm, Neighbours* out);
 
-// Errors: MPI_ERR_TOPOLOGY if the communicator has not the topology of that kind.
+// Errors: MPI_ERR_TOPOLOGY if the communicator has no topology of that kind.
 Err get_topology(const Comm& comm, int kind, const Topology** out);
 // The neighbours of a rank of a graph (MPI_GRAPH), in the order of its edges.
 std::span<const int> graph_neighbours_of(const Topology& graph, int rank) noexcept;

@@ -1,9 +1,9 @@
 #pragma once
-// Try to meet: a meeting that may be broken by the death of a process that was to come.
+// Try to meet: a meeting that is broken if a process that is expected dies.
 //
-// Role:      for calls that return an error then. All others end the job (mpi/objects/meeting.cpp): they
-//            cannot go on without the conclusion.
-// Users:     making of communicators.
+// Role:      for calls that return an error in that case. All others end the job
+//            (mpi/objects/meeting.cpp), because they cannot go on without the conclusion.
+// Users:     creation of communicators.
 // Threads:   as meet().
 // See also:  mpi/objects/meeting.h, docs/design/0040-losses.md.
 
@@ -14,7 +14,7 @@
 
 namespace mpc::mpi {
 
-// As meet(); the room may be broken, and has no conclusion then. Switches: yes.
+// Like meet(), but the room may be broken, and then has no conclusion. Switches: yes.
 template <class R, class Visit>
 std::shared_ptr<R> try_to_meet(job::Rank& self, const MeetingKey& key, Members members,
                                Visit&& visit, const char* what) {

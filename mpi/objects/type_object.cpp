@@ -7,7 +7,7 @@ namespace mpc::mpi {
 
 namespace {
 
-// The only object of this rank for a type that lives as long as the process.
+// The rank's only object for a type that lives as long as the process.
 DatatypeObject* permanent_object(const dt::Datatype& type, MPI_Datatype constant) {
   RankState& state = this_rank();
   const std::lock_guard lock(state.mutex);

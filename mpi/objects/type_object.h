@@ -1,7 +1,7 @@
 #pragma once
 // DatatypeObject: the handle object around a dt::Datatype.
 //
-// Role:      what a handle has and the shared, immutable type has not: name, attributes.
+// Role:      holds what belongs to a handle, not to the shared, immutable type: name, attributes.
 // Users:     bodies of mpi/.
 // Threads:   belongs to its rank.
 // See also:  runtime/datatype/datatype.h.
@@ -29,7 +29,8 @@ class DatatypeObject final : public Object {
         predefined_(predefined) {}
   const dt::Datatype& type() const noexcept { return *type_; }
   const dt::TypeRef& ref() const noexcept { return type_; }
-  // The ABI's constants, and what MPI_Type_create_f90_* returns: never to be freed.
+  // True for the ABI's constants and the types that MPI_Type_create_f90_* returns: never to be
+  // freed.
   bool is_predefined() const noexcept { return type_->is_predefined(); }
   MPI_Datatype handle() noexcept {
     return predefined_ != nullptr ? predefined_ : reinterpret_cast<MPI_Datatype>(this);
@@ -45,8 +46,8 @@ class DatatypeObject final : public Object {
   MPI_Datatype predefined_;
 };
 
-// Objects of the predefined types, made when a name or an attribute is asked for, and of the
-// types of MPI_Type_create_f90_*, whose handles are the same for the same arguments. Per rank.
+// Per rank: objects of the predefined types, created when a name or an attribute is asked for, and
+// of the types of MPI_Type_create_f90_*, whose handles are the same for the same arguments.
 struct TypeTable {
   std::shared_ptr<DatarepTable> datareps;  // of MPI_Register_datarep; mpi/io/datarep.h
   std::map<const dt::Datatype*, std::unique_ptr<DatatypeObject>> objects;

@@ -28,7 +28,7 @@ struct HandleRef {
   T& operator*() const noexcept { return *object; }
 };
 
-// A datatype together with the handle that a user's reduction function is to see.
+// A datatype together with the handle that a user's reduction function sees.
 // `type` is null where the argument is not significant.
 struct TypeArg {
   const dt::Datatype* type;

@@ -3,7 +3,7 @@
 //
 // Role:      the name of the call and what it waits for, in the user's terms. Making one costs
 //            a few stores; the text is made only for a report.
-// Users:     mpi/objects/request.cpp, mpi/p2p/p2p.cpp, mpi/p2p/completion.cpp, mpi/coll*.cpp.
+// Users:     mpi/objects/request.cpp, mpi/p2p, mpi/coll.
 // Threads:   text() runs on a reporting thread while the waiter is held.
 // See also:  scheduler/execution.h, runtime/job/report.h.
 
@@ -27,9 +27,9 @@ inline constexpr Count kNoCount = -1;  // of a probe
 std::string describe_p2p(const char* what, Count count, const char* direction, int peer,
                          int tag, const Comm* comm);
 
-// -1: of no single rank. For profiles.
+// The world rank of the peer, for profiles; -1: no single rank.
 int world_rank_of(const Comm& comm, int peer) noexcept;
-// The rank that a send or receive waits for; -1: none, or it is something else. In request.cpp.
+// The rank that a send or receive waits for; -1: none, or another kind of request. In request.cpp.
 int partner_of(const Request& request) noexcept;
 
 // A blocking send, receive or probe.

@@ -13,7 +13,7 @@ namespace {
 void compare(const Receive& receive) {
   if (!receive.note.has_value() || !receive.type || receive.has_failed) return;
   const Note& note = *receive.note;
-  // Two threads that receive at once may have swapped their notes.
+  // Two threads that receive at the same time may have swapped their notes.
   if (note.bytes != receive.bytes || fits(note, *receive.type)) return;
   report_fault("types differ", place_of(receive.site.address), note.place(), [&] {
     return fmt::format(
@@ -49,7 +49,7 @@ Watch& Watch::here() {
 }
 
 Watch::~Watch() {
-  // Somebody else may still want to read them.
+  // Others may still want to read them.
   for (std::shared_ptr<SentNote>& note : notes_)
     if (!note->request.is_complete()) new std::shared_ptr<SentNote>(std::move(note));
 }

@@ -1,8 +1,8 @@
 #pragma once
-// Watch: what mpi.check=full knows of the operations of a rank that are under way.
+// Watch: the operations of a rank that are under way, as mpi.check=full knows them.
 //
-// Role:      which buffers they use, and which messages receives have taken: the note of each message is
-//            compared with its receive.
+// Role:      knows which buffers they use, and which messages receives have taken: the note of
+//            each message is compared with its receive.
 // Users:     mpi/check (point to point), mpi/coll (buffers), mpi/objects.
 // Threads:   any execution of the rank.
 // See also:  docs/design/0034-checking.md; mpi/objects/note.h, mpi/objects/buffers_in_use.h.
@@ -24,12 +24,12 @@ namespace mpc::mpi {
 
 class Win;
 
-// What belongs to a request, until it is freed.
+// The data kept for a request, until it is freed.
 struct Watched {
-  CallSite site;  // of the call that has made it
+  CallSite site;  // of the call that has created it
   bool is_persistent = false;
   std::vector<BufferUse> uses;  // while it is active
-  // Of a send or receive; null comm: another operation.
+  // For a send or receive; null comm: another operation.
   Comm* comm = nullptr;
   bool is_send = false;
   int peer = 0, tag = 0;
@@ -47,29 +47,31 @@ struct Freed {
 };
 
 struct Watch {
-  // Of the calling rank; made at the first use.
+  // The calling rank's; created at the first use.
   static Watch& here();
   explicit Watch(job::Rank& rank) noexcept : self(rank) {}
   ~Watch();
 
-  // Before the receive is posted, and when it has been: the order of these calls is that of matching.
+  // Caller: before it posts the receive; a matched probe once it has taken its message. The order
+  // of these calls is that of matching.
   ReceiveRef post(Comm& comm, int source, int tag);
   WatchedRef find(const Request* request);  // null: it is not watched
-  // It has ended as this says. Then settle().
+  // The receive has ended with this status. settle() follows.
   void note_end(Receive& receive, const msg::Status& status);
-  // Takes and compares the notes of receives that have ended, as far as it is certain which ones are
-  // theirs. Switches: yes.
+  // Takes the notes of receives that have ended, as far as it is certain which notes are theirs,
+  // and compares them. Switches: yes.
   void settle(const Comm& comm);
-  // It cannot be known what this one takes: no receive of its communicator is compared any more.
+  // It cannot be known which message this receive takes: no receive of its communicator is
+  // compared any more.
   void lose(Receive& receive);
-  // The call of a receive whose note may be there already. Compares them.
+  // Sets the call of a receive whose note may be there already, and compares the two.
   void set_call(Receive& receive, dt::Count count, const dt::Datatype& type);
-  // Keeps a note that may still be needed by the network.
+  // Keeps a note that the network may still need.
   void keep(std::shared_ptr<SentNote> note);
-  // The active request is freed by this call, and lives until its operation has ended: note_gone().
+  // This call frees the active request, which lives until its operation has ended: note_gone().
   void note_freed(const Request& request, CallSite made, ReceiveRef receive);
   void note_gone(const Request& request);
-  // Nothing: the program has completed it, or not freed it.
+  // Empty: the program has completed the request, or not freed it.
   std::optional<Freed> freed(const Request& request);
 
   job::Rank& self;
@@ -91,7 +93,7 @@ struct Watch {
   std::unordered_map<const Request*, Freed> freed_;
   std::vector<std::shared_ptr<SentNote>> notes_;
   size_t notes_before_look_ =
-      0;  // so many may be there before those that are over are dropped
+      0;  // the number of notes at which finished ones are dropped
 };
 
 }  // namespace mpc::mpi

@@ -1,8 +1,8 @@
 #pragma once
 // Win: a window as one rank sees it.
 //
-// Role:      what the members share (rma::WindowShare), what this one may do now (rma::Access), the
-//            communicator of its own, attributes, name, hints, error handler.
+// Role:      the part that the members share (rma::WindowShare), what this member may do now
+//            (rma::Access), the window's own communicator, attributes, name, hints, error handler.
 // Users:     bodies of mpi/.
 // Threads:   any execution of the owner rank.
 // See also:  runtime/rma/access.h, docs/windows.md; MPI-4.1 chapter 12.
@@ -35,7 +35,7 @@ class Win final : public Object {
 
  public:
   rma::Access access;
-  // Since the rank last let others run: it has read, and may be looking for a change.
+  // The rank has read since it last let others run, and may be waiting for a change.
   std::atomic<bool> has_read{false};  // relaxed: a hint
 
   bool has_no_locks = false;  // the info key
@@ -54,7 +54,7 @@ class Win final : public Object {
   Errhandler& errhandler() const noexcept { return *errhandler_; }
   void set_errhandler(Errhandler& handler) noexcept;  // takes a reference
 
-  // What C gets for MPI_WIN_BASE ...; null for other keys.
+  // The value that C gets for MPI_WIN_BASE ...; null for other keys.
   void* predefined_attribute(int key) noexcept;
 
   AttributeSet attributes;
@@ -63,7 +63,7 @@ class Win final : public Object {
   // MPI_Win_allocate: freed with the window.
   std::unique_ptr<void, void (*)(void*)> own_memory;
 
-  // The user's handle is gone, and all members have come to MPI_Win_free.
+  // The user's handle is freed, and all members have come to MPI_Win_free.
   void end() noexcept;
 
  private:

@@ -42,7 +42,7 @@ class AnyReason final : public sched::WaitReason {
     return false;
   }
 
-  // Of those that are missing, the first one's.
+  // The partner of the first request that is not complete.
   int partner() const noexcept {
     for (int i = 0; i < requests_.count(); ++i)
       if (requests_[i] != nullptr && !requests_[i]->is_done())
@@ -89,7 +89,7 @@ void wait_any_done(RankState& state, const RequestArray& requests, const char* c
       const_cast<RequestArray*>(&requests), reason);
 }
 
-// One of the array calls' entries, with its MPI_ERROR. Counts failures.
+// Finishes one entry of an array call, with its MPI_ERROR. Counts failures.
 void finish_entry(RankState& state, MPI_Request* handles, const RequestArray& requests,
                   int i, MPI_Status* status, int* failures) {
   Err error;
@@ -168,7 +168,7 @@ Err waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
   RequestArray requests;
   if (const Err error = requests.open(count, handles)) return error;
   RankState& state = *rank_state();
-  // In order: each wait wakes for its own request only, later ones are done by then.
+  // In order: each wait is woken by its own request only; later ones are often done by then.
   for (int i = 0; i < count; ++i) {
     if (requests[i] != nullptr && !requests[i]->is_message_done())
       wait_done(state, *requests[i], "MPI_Waitall");

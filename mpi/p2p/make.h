@@ -1,7 +1,7 @@
 #pragma once
-// Make: from arguments of MPI to requests and messages of runtime/message.
+// Make: turns arguments of MPI into requests and messages of runtime/message.
 //
-// Role:      what blocking, non-blocking and persistent point-to-point calls have in common.
+// Role:      common parts of blocking, non-blocking and persistent point-to-point calls.
 // Users:     mpi/p2p.
 // Threads:   any execution of the rank.
 // See also:  mpi/objects/request.h, runtime/message/message.h.
@@ -28,7 +28,7 @@ inline msg::RecvArgs recv_args(void* buffer, Count count, const dt::Datatype& ty
 }
 
 // Requests that are not started yet; with MPI_PROC_NULL they are complete from the start. Inline,
-// as every MPI_Isend comes by.
+// because every MPI_Isend calls them.
 
 // A request that is complete from the start: communication with MPI_PROC_NULL.
 inline Request* proc_null_request(RankState& state, Comm& comm, const char* call) {

@@ -1,9 +1,10 @@
 #pragma once
 // Partitioned: the two halves of a partitioned communication.
 //
-// Role:      what stands behind the requests of MPI_Psend_init and MPI_Precv_init. Each partition of
-//            the sender is a message of its own, which leaves when it is ready and lands where it
-//            belongs; what the two calls of init have in common is told once, by an announcement.
+// Role:      the objects behind the requests of MPI_Psend_init and MPI_Precv_init. Each partition
+//            of the sender is a message of its own, which is sent when it is ready and lands where
+//            it belongs. An announcement tells the receiver once what the two calls of init have
+//            in common.
 // Users:     mpi/p2p/partitioned_calls.cpp.
 // Threads:   ready(), arrived() any execution of the rank, several at once; start() and is_over()
 //            one of them; messages end on any execution of the job.
@@ -27,7 +28,7 @@
 
 namespace mpc::mpi {
 
-// What the user gave to init. `peer`: MPI_PROC_NULL is nobody, and a round is over at once.
+// The arguments that the user gave to init. `peer`: with MPI_PROC_NULL a round is over at once.
 struct PartitionedBuffer {
   void* address;  // never written by a send
   int partitions;
@@ -48,7 +49,8 @@ class Partitioned : public Several {
   // Partitions low .. high of a send are ready. Errors: it is no send; there is no such partition;
   // one of them is ready already. Caller: the request is active.
   virtual Err ready(int low, int high) = 0;
-  // Has what belongs into this partition of a receive come? Errors: it is no receive; no such partition.
+  // Have the data of this partition of a receive arrived? Errors: it is no receive; no such
+  // partition.
   virtual Err arrived(int partition, bool* out) const = 0;
 
   // acquire pairs with end_one(): the data of all messages are where they belong.
@@ -60,13 +62,14 @@ class Partitioned : public Several {
 
  protected:
   bool is_with_nobody() const noexcept { return buffer_.peer == MPI_PROC_NULL; }
-  // One of the things that a round waits for has ended. Caller: any; the owner may free this then.
+  // One of the operations that a round waits for has ended. Caller: any; then the owner may free
+  // this.
   void end_one() noexcept;
 
   Comm& comm_;  // kept by the request
   job::Rank& self_;
   const PartitionedBuffer buffer_;
-  std::atomic<int> left_{0};  // that a round still waits for
+  std::atomic<int> left_{0};  // number of operations that a round still waits for
 };
 
 class PartitionedSend final : public Partitioned {
@@ -103,14 +106,15 @@ class PartitionedReceive final : public Partitioned {
   Err error() override;
 
  private:
-  // Of one partition of the sender.
+  // The state of one partition of the sender.
   struct Part {
     msg::Request message;
     PartitionedReceive* owner = nullptr;
     int index = 0;
     std::atomic<bool> is_there{false};  // in this round
   };
-  // Which half of what a first round needs has come; whoever brings the other one posts.
+  // Which of the two things that a first round needs has come; the thread that brings the second
+  // one posts.
   enum Stage : int { kKnown = 1, kStarted = 2 };
   enum class Landing : uint8_t { kBytes, kElements, kStaged, kNowhere };
 
@@ -124,9 +128,10 @@ class PartitionedReceive final : public Partitioned {
   PartitionAnnouncement announcement_;
   msg::Request announced_;
   std::atomic<int> stage_{0};
-  // Below: written by who takes the announcement, read by who has seen kKnown.
+  // Below: written by the thread that takes the announcement, read by threads that have seen
+  // kKnown.
   Landing landing_ = Landing::kNowhere;
-  std::unique_ptr<Part[]> parts_;  // null: it was taken back
+  std::unique_ptr<Part[]> parts_;  // null: the receive was taken back
   std::unique_ptr<char[]> staged_;
   msg::Status outcome_;
 };

@@ -35,7 +35,7 @@ Err make(const char* call, const void* buf, int partitions, Count count,
   return kSuccess;
 }
 
-// The half behind a request; null: `error` says why there is none, and is its communicator's.
+// The half behind a request; null: `error` says why there is none, and belongs to its communicator.
 Partitioned* half_of(Request& request, Err& error) {
   if (request.kind() == RequestKind::kPartitioned)
     return static_cast<Partitioned*>(request.several.get());
@@ -55,7 +55,7 @@ Partitioned* active_half_of(Request& request, Err& error) {
   return nullptr;
 }
 
-// The request may be gone when its last partition is ready: the communicator is kept.
+// The request may be freed when its last partition is ready; the communicator is kept.
 Err ready(Request& request, Partitioned& half, int low, int high) {
   Comm* const comm = request.comm();
   const Err error = half.ready(low, high);
@@ -99,7 +99,7 @@ Err pready_list(int, std::span<const int> partitions, Request& request) {
   Err error;
   Partitioned* const half = active_half_of(request, error);
   if (half == nullptr) return error;
-  // All of them before the first one leaves: the request may be gone after the last.
+  // All are checked before the first one is sent: the request may be freed after the last.
   for (const int partition : partitions) {
     if (!half->has_partition(partition))
       return ready(request, *half, partition, partition);
@@ -118,7 +118,7 @@ Err parrived(Request& request, int partition, int* flag) {
     error = half->arrived(partition, &has_arrived);
     return error || has_arrived;
   };
-  // An inactive one has ended, or has nothing to wait for.
+  // An inactive request has ended, or has nothing to wait for.
   if (request.is_active) {
     test_for(look);
   } else {

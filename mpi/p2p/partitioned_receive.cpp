@@ -36,14 +36,14 @@ PartitionedReceive::PartitionedReceive(Comm& comm, const PartitionedBuffer& buff
                    comm.partitioned_context(), buffer.tag});
 }
 
-// One that was freed before its sender has come: nobody may write to it any more.
+// If the receive was freed before its sender has come, no thread may write to it any more.
 PartitionedReceive::~PartitionedReceive() {
   if (is_with_nobody()) return;
   // acquire pairs with take_announcement(), here and below.
   if ((stage_.load(std::memory_order_acquire) & kKnown) != 0) return;
   msg::cancel(self_, announced_);
   msg::wait(self_, announced_, FreeReason(*this));  // it may be on its way already
-  PauseThenYield wait;  // whoever has brought it is about to call back
+  PauseThenYield wait;  // the thread that has brought it is about to call back
   while ((stage_.load(std::memory_order_acquire) & kKnown) == 0) wait.once();
 }
 
@@ -71,7 +71,7 @@ void PartitionedReceive::learn() noexcept {
 // Where the sender's partitions begin and end in the buffer: at any byte, or between elements.
 void PartitionedReceive::choose_landing() noexcept {
   if (announcement_.bytes != buffer_.bytes()) {
-    // The messages are taken all the same, so that the sender can go on.
+    // The messages are received all the same, so that the sender can go on.
     landing_ = Landing::kNowhere;
     outcome_.failed = true;
     outcome_.error = Errc::kTruncate;
@@ -93,7 +93,8 @@ void PartitionedReceive::choose_landing() noexcept {
 
 void PartitionedReceive::start() {
   if (is_with_nobody()) return;
-  // acquire pairs with take_announcement(): a first round finds new parts, or makes nobody wait.
+  // acquire pairs with take_announcement(): a first round finds new parts, and no thread has to
+  // wait.
   if ((stage_.load(std::memory_order_acquire) & kKnown) != 0) {
     for (int i = 0; i < announcement_.partitions; ++i)
       parts_[static_cast<size_t>(i)].is_there.store(false, std::memory_order_relaxed);
@@ -104,11 +105,11 @@ void PartitionedReceive::start() {
   if ((before & kKnown) != 0) post();
 }
 
-// Caller: who has brought the second half of what it needs, on any execution.
+// Caller: the execution that has brought the second half of what it needs; any.
 void PartitionedReceive::post() noexcept {
   const int partitions = announcement_.partitions;
   left_.fetch_add(partitions,
-                  std::memory_order_relaxed);  // not the last ones: see start()
+                  std::memory_order_relaxed);  // these are not the last: see start()
   for (int i = 0; i < partitions; ++i)
     msg::start_recv(self_, parts_[static_cast<size_t>(i)].message, args_of(i));
   end_one();

@@ -9,7 +9,8 @@
 namespace mpc::mpi {
 namespace {
 
-// On its way to the receiver; ends itself, as its request may be freed before the receiver comes.
+// An announcement on its way to the receiver. It destroys itself, because its request may be freed
+// before the receiver comes.
 struct Telegram {
   msg::Request request;
   PartitionAnnouncement content;
@@ -23,7 +24,8 @@ struct Telegram {
 
 void Partitioned::end_one() noexcept {
   job::Rank& self = self_;
-  // release pairs with is_over(), acquire with the other ends: who frees has seen all of them.
+  // release pairs with is_over(), acquire with the other ends: the thread that frees has seen all
+  // of them.
   if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) msg::notify(self);
 }
 
@@ -66,12 +68,12 @@ Err PartitionedSend::ready(int low, int high) {
   const msg::ShortCall short_call;
   for (int i = low; i <= high; ++i) {
     Part& part = parts_[static_cast<size_t>(i)];
-    // Only finds mistakes: the data are the caller's own.
+    // Relaxed: it only finds mistakes, the data are the caller's own.
     if (part.is_ready.exchange(true, std::memory_order_relaxed))
       return fail(MPI_ERR_ARG,
                   fmt::format("partition {} has been marked ready already", i));
     if (is_with_nobody()) continue;
-    // With the last one the round may be over, and this object gone.
+    // After the last one the round may be over, and this object freed.
     msg::start_send(
         self_, part.message,
         {dt::address(buffer_.address, i * stride), buffer_.count, buffer_.type,

@@ -24,7 +24,7 @@ struct ProbeArgs {
   msg::MatchedMessage* matched = nullptr;
 };
 
-// No message has come, and from who has died none will.
+// True if no message has come, and none will, because the sender has died.
 [[gnu::cold]] bool is_in_vain(ProbeArgs& args) {
   const msg::Loss loss = msg::take_loss(args.context, args.source);
   if (!loss.is_there) return false;

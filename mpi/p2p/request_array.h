@@ -1,7 +1,7 @@
 #pragma once
-// RequestArray: the requests of MPI_Waitall and its kin; and how a call looks that must not wait.
+// RequestArray: the requests of MPI_Waitall and its kin; and how a call tests that must not wait.
 //
-// Role:      looks each handle up once; what MPI_Test, MPI_Iprobe and their kin have in common.
+// Role:      looks each handle up once; common parts of MPI_Test, MPI_Iprobe and their kin.
 // Users:     mpi/p2p.
 // Threads:   a local variable of one call; test_for() any execution of the rank.
 // See also:  MPI-4.1 section 3.7.5.
@@ -44,7 +44,7 @@ class RequestArray {
   int count() const noexcept { return count_; }
   int active() const noexcept { return active_; }
   Request* operator[](int i) const noexcept { return requests_[i]; }
-  // Index of a done one, looking from `begin` on; -1 if there is none.
+  // Index of a request that is done, searched from `begin` on; -1 if there is none.
   int find_done() const noexcept {
     for (int i = 0; i < count_; ++i) {
       if (requests_[i] != nullptr && requests_[i]->is_done()) return i;
@@ -67,8 +67,8 @@ class RequestArray {
   int count_ = 0, active_ = 0;
 };
 
-// A look that comes after the messages that have arrived; in vain, the caller's next look comes
-// after other ranks of its core have had a turn. True if done.
+// Tests after treating the messages that have arrived. If the test fails, other ranks of the core
+// get a turn before the caller's next test. True if done.
 template <class IsDone>
 bool test_after_progress(job::Rank& self, IsDone is_done) {
   msg::progress(self);
@@ -76,7 +76,7 @@ bool test_after_progress(job::Rank& self, IsDone is_done) {
   msg::relax(self);
   return false;
 }
-// The same for what may be done already.
+// The same for an operation that may be done already.
 template <class IsDone>
 bool test_for(IsDone is_done) {
   return is_done() || test_after_progress(*rank_state()->rank, is_done);

@@ -1,4 +1,4 @@
-// Bodies of MPI-4.1 section 3.7.6: the status of requests, which stay as they are.
+// Bodies of MPI-4.1 section 3.7.6: the status of requests, which are not changed.
 
 #include "mpi/impl/p2p.h"
 #include "mpi/objects/rank_state.h"

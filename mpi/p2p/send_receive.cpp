@@ -28,7 +28,7 @@ Err blocking_send(const char* call, const void* buffer, Count count,
   return status.failed ? error_of(status) : kSuccess;
 }
 
-// Of one message, not started yet. What start_request() does for it, without looking for its kind.
+// Starts the request of one message. It does the work of start_request(), without testing the kind.
 template <class Start>
 Err start_message(Request& request, Request** out, Start start) {
   request.is_active = true;

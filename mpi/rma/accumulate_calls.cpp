@@ -100,7 +100,8 @@ Err accumulate(const char* call, const Side& origin, const Side* result, int tar
 
 namespace {
 
-// The origin of an operation that may be MPI_NO_OP: its type is null then, and nothing of it counts.
+// The origin of an operation that may be MPI_NO_OP: then its type is null, and the origin is
+// ignored.
 Side operand(const void* address, Count count, const dt::Datatype* type) noexcept {
   if (type == nullptr) return {nullptr, 0, *dt::predefined(dt::abi::kByte)};
   return {address, count, *type};
@@ -117,8 +118,8 @@ Err check_buffer(const void* buffer, const char* name) {
   return fail(MPI_ERR_BUFFER, fmt::format("{} is a null pointer", name));
 }
 
-// C and Fortran integers, logical types and bytes: what has operations on bits, or logical ones but no
-// sum.
+// C and Fortran integers, logical types and bytes: the types that have operations on bits, or
+// logical operations but no sum.
 bool can_be_swapped(uint32_t code) noexcept {
   return dt::reduction(dt::abi::kBand, code) != nullptr ||
          (dt::reduction(dt::abi::kLand, code) != nullptr &&

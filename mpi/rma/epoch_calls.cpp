@@ -121,8 +121,8 @@ Err win_unlock_all(Win& win) {
 
 namespace {
 
-// Within the process operations are over when they return, so that a flush has memory to order, and
-// nothing to wait for.
+// Within the process operations are over when they return, so a flush only has to order memory,
+// not to wait.
 Err flush(const char* call, int rank, Win& win, bool is_local) {
   if (rank == MPI_PROC_NULL) return kSuccess;
   MPC_MPI_TRY(check_target(rank, win));
@@ -152,7 +152,7 @@ Err win_flush_local_all(Win& win) {
 
 Err win_sync(Win& win) {
   win.access.settle();
-  // Who synchronises loads and stores may be looking for a change, too.
+  // A program that synchronises loads and stores may be waiting for a change, too.
   win.has_read.store(true, std::memory_order_relaxed);
   relax_after_reading(win);
   return kSuccess;

@@ -55,7 +55,7 @@ Err check_origin(const Side& origin, Count room) {
 
 namespace {
 
-// Origin and target may be the same memory, which MPI forbids and programs do.
+// Origin and target may be the same memory: MPI forbids it, but programs do it.
 void move(void* to, const dt::Datatype& to_type, Count to_count, const void* from,
           const dt::Datatype& from_type, Count from_count) noexcept {
   const Count bytes = from_type.size() * from_count;
@@ -63,7 +63,7 @@ void move(void* to, const dt::Datatype& to_type, Count to_count, const void* fro
   if (!to_type.is_contiguous() || !from_type.is_contiguous()) {
     transport::copy_layout(to, to_type, to_count, from, from_type, from_count);
   } else if (bytes == 8) {
-    // Of contiguous data neither is null: Target::find(), check_origin().
+    // Neither pointer is null for contiguous data: Target::find(), check_origin().
     __builtin_memcpy(to, from, 8);  // NOLINT(clang-analyzer-unix.cstring.NullArg)
   } else if (bytes > 0) {
     transport::copy_bytes(to, from, static_cast<size_t>(bytes));
@@ -74,7 +74,7 @@ void move(void* to, const dt::Datatype& to_type, Count to_count, const void* fro
 
 namespace {
 
-// `at` by reference: it is read after the check, and kept in no register until then.
+// `at` by reference: it is read after the check, and occupies no register until then.
 Err put_at(char* const& at, const Side& origin, Count count, const dt::Datatype& type) {
   MPC_MPI_TRY(check_origin(origin, type.size() * count));
   move(at, type, count, origin.address, origin.type, origin.count);
@@ -100,8 +100,8 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
   return kSuccess;
 }
 
-// For windows that span processes: functions of their own, so that the others keep nothing in registers
-// for them.
+// For windows that span processes. These are separate functions, so that the others need no
+// registers for them.
 [[gnu::noinline, gnu::cold]] Err put_spanning(const char* call, const Side& origin,
                                               const rma::Spot& spot, Win& win) {
   char* at = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
-// Operations: what put, get and the accumulates share, with and without a request.
+// Operations: common parts of put, get and the accumulates, with and without a request.
 //
-// Role:      the target of an operation: may it be reached, where is it, does the origin fit.
+// Role:      the target of an operation: may it be accessed, where is it, does the origin fit?
 // Users:     mpi/rma.
 // Threads:   any execution of the rank.
 // See also:  mpi/rma/window.h; MPI-4.1 section 12.3.
@@ -28,18 +28,21 @@ struct Side {
   }
 };
 
-// What find_target() returns where all is right, but the target's memory is in another process. No error.
+// find_target() returns this if all is right, but the target's memory is in another process. It is
+// no error.
 inline constexpr Err kElsewhere{-1};
 inline bool is_elsewhere(Err found) noexcept { return found.code == kElsewhere.code; }
 
-// The operation may go now, and `at` is where. Switches: if the target has to be waited for.
+// Success: the operation may access the target now, at `at`. Switches: if the target has to be
+// waited for.
 Err find_target(const char* call, Win& win, int target, Count disp,
                 const dt::Datatype& type, Count count, char** at);
 
-// A null pointer that is no MPI_BOTTOM; too little room: `room` of the other side in bytes.
+// Errors: a null pointer that is not MPI_BOTTOM; too little room (`room`: the other side's, in
+// bytes).
 Err check_origin(const Side& origin, Count room);
 
-// Of an operation with a request that may end later: set if it does.
+// For an operation with a request that may end later: set if it does.
 using IsOver = rma::RemoteAccess::IsOver;
 
 Err put(const char* call, const Side& origin, int target, Count disp, Count count,
@@ -51,11 +54,11 @@ Err accumulate(const char* call, const Side& origin, const Side* result, int tar
                Count disp, Count count, const dt::Datatype& type, Op& op, Win& win,
                IsOver* later = nullptr);
 
-// A request of an operation that brings something from another process.
+// A request of an operation that fetches data from another process.
 Request* make_later_request(const char* call, Win& win, int target, IsOver is_over);
 
-// Operations with requests are over when they return, so is the request, but for those whose result comes
-// from another process.
+// Operations with requests are over when they return, and so are their requests, except those
+// whose result comes from another process.
 template <class Operation>
 Err with_request(const char* call, Win& win, int target, Request** request,
                  Operation&& operation) {

@@ -1,7 +1,7 @@
 #pragma once
-// Window: what the calls of the chapter share: arguments that the generated checks leave open.
+// Window: common parts of the chapter's calls: arguments that the generated checks do not cover.
 //
-// Role:      targets, epochs and assertions as MPI errors; why a rank waits for a window.
+// Role:      checks targets, epochs and assertions; says why a rank waits for a window.
 // Users:     mpi/rma.
 // Threads:   any execution of the rank.
 // See also:  mpi/objects/win.h, runtime/rma/access.h.
@@ -14,17 +14,18 @@
 
 namespace mpc::mpi {
 
-// MPI_ERR_RMA_SYNC with what it complains of.
+// MPI_ERR_RMA_SYNC with the complaint as its message.
 [[gnu::cold]] Err bad_sync(rma::Complaint complaint);
 inline Err sync_error(rma::Complaint complaint) {
   return complaint == nullptr ? kSuccess : bad_sync(complaint);
 }
 
-// Why nothing of the target can be reached at the displacement.
+// The error that says why no memory of the target can be accessed at the displacement.
 [[gnu::cold]] Err bad_place(rma::Fit fit, Win& win, int target, dt::Count disp);
 
-// After what has ended an epoch, or flushed, here: the same for targets in other processes. `target` may be
-// MPI_PROC_NULL: all. Errors: what these have found wrong. Switches: if there are some.
+// After an epoch has ended, or was flushed, here: does the same for targets in other processes.
+// `target` MPI_PROC_NULL: all. Errors: those that the targets have found. Switches: if there are
+// such targets.
 [[gnu::cold]] Err finish_elsewhere(const char* call, Win& win, int target,
                                    bool is_local = false);
 inline Err finish(const char* call, Win& win, int target, bool is_local = false) {
@@ -34,7 +35,7 @@ inline Err finish(const char* call, Win& win, int target, bool is_local = false)
 }
 
 [[gnu::cold]] Err bad_target(int rank, const Win& win);
-// MPI_PROC_NULL is none; who takes it asks first.
+// MPI_PROC_NULL is not a target; a call that accepts it tests for it first.
 inline Err check_target(int rank, const Win& win) {
   return rank >= 0 && rank < win.size() ? kSuccess : bad_target(rank, win);
 }
@@ -42,14 +43,14 @@ inline Err check_target(int rank, const Win& win) {
 // MPI_ERR_ASSERT if there are other bits than `allowed`.
 Err check_assert(int given, int allowed);
 
-// In calls that a program repeats until it reads something new: from time to time lets the other
-// ranks of the core run. Switches: sometimes.
+// For calls that a program repeats until it reads a new value: lets the other ranks of the core
+// run from time to time. Switches: sometimes.
 void relax_after_reading(Win& win);
 
 // A barrier of all members. Switches: yes.
 void meet_all(const char* call, Win& win);
 
-// "MPI_Win_lock of rank 3 in MyWindow: held by rank 5"; of a post that has not come.
+// "MPI_Win_lock of rank 3 in MyWindow: held by rank 5"; also for a post that has not come.
 class TargetReason final : public sched::WaitReason {
  public:
   TargetReason(const char* call, Win& win, int target) noexcept

@@ -1,4 +1,4 @@
-// Bodies of MPI-4.1 section 12.2 and 12.6: what a window says of itself, attached memory.
+// Bodies of MPI-4.1 section 12.2 and 12.6: queries of a window, attached memory.
 
 #include <fmt/format.h>
 
@@ -90,7 +90,7 @@ Err win_shared_query(Win& win, int rank, Count* size, Count* disp_unit, void* ba
   }
   MPC_MPI_TRY(check_target(rank, win));
   const rma::Memory& memory = win.target(rank).memory;
-  // What another process has not shared cannot be loaded from here (MPI-4.1 section 12.2.3).
+  // Memory that another process has not shared cannot be loaded from here (MPI-4.1 section 12.2.3).
   *size = memory.is_far() ? 0 : memory.bytes;
   *disp_unit = memory.unit;
   *static_cast<void**>(baseptr) = memory.base;

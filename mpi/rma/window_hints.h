@@ -1,7 +1,7 @@
 #pragma once
 // Window hints: the info keys that a window knows.
 //
-// Role:      defaults, what is kept of what the user gives.
+// Role:      defaults, and which of the user's hints are stored.
 // Users:     mpi/rma.
 // Threads:   the owner rank.
 // See also:  MPI-4.1 section 12.2; docs/windows.md, "Info keys".

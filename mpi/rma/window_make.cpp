@@ -1,4 +1,4 @@
-// Bodies of MPI-4.1 section 12.2: making windows, and their end.
+// Bodies of MPI-4.1 section 12.2: creating and freeing windows.
 
 #include <fmt/format.h>
 
@@ -21,9 +21,9 @@
 namespace mpc::mpi {
 namespace {
 
-// Members bring their memory; the last one finds memory for all where that is wanted. With several
-// processes each one makes a share, for which it is told of the members elsewhere what their displacements
-// mean; memory for all is a file that the first process has made.
+// Members bring their memory; the last one allocates memory for all if that is wanted. With
+// several processes each process creates a share, and learns the displacement units of the members
+// elsewhere. Memory for all is then a file that the first process has created.
 struct WindowRoom final : Room {
   std::shared_ptr<rma::WindowShare> share;
   bool is_shared = false, is_apart = false;
@@ -51,7 +51,7 @@ struct WindowRoom final : Room {
     }
   }
   void merge(ByteReader& in) override {
-    // Each process has drawn a number; the least one is the window's.
+    // Each process has drawn a number; the window gets the smallest.
     span_.window = std::min(span_.window, in.get<uint64_t>());
     is_apart = in.get<bool>() || is_apart;
     const auto name = in.get<rma::SharedFile::Name>();
@@ -94,7 +94,8 @@ struct WindowRoom final : Room {
   std::vector<int> here_;  // members of this process
 };
 
-// All have mapped the memory, or one has not; and all know the window before anybody uses it.
+// Finds out whether all have mapped the memory. All members know the window before any of them
+// uses it.
 struct ReadyRoom final : Room {
   bool is_ready = true;
   void pack(ByteWriter& out) const override { out.put(is_ready); }
@@ -136,7 +137,7 @@ struct Plan {
 // Collective: all members with the same flavor. *out is null if there was no memory for all of them.
 void meet_and_make(const Plan& plan, Comm& comm, Win** out) {
   Comm* const own = duplicate_plain(comm);
-  own->exempt();  // not the user's to free
+  own->exempt();  // the user need not free it
   own->name = comm.display_name();
   const bool is_shared = plan.flavor == MPI_WIN_FLAVOR_SHARED;
   const bool is_apart =
@@ -178,7 +179,7 @@ Err make(const Plan& plan, Comm& comm, MPI_Win* handle, Win** out = nullptr) {
   return kSuccess;
 }
 
-// Of its own, at least a cache line, so that parts of different ranks do not share one.
+// Allocates whole cache lines, at least one, so that parts of different ranks do not share a line.
 void* allocate(Count size) noexcept {
   constexpr Count kAddressSpace = Count{1} << 47;
   if (size >= kAddressSpace) return nullptr;
@@ -244,7 +245,7 @@ Err win_free(HandleRef<Win, MPI_Win> ref) {
   MPC_MPI_TRY(sync_error(win.access.before_free()));
   MPC_MPI_TRY(win.attributes.remove_all(win.handle()));
   win.access.finish_all(false, TargetReason("MPI_Win_free", win, MPI_PROC_NULL));
-  meet_all("MPI_Win_free", win);  // nobody accesses this rank's memory any more
+  meet_all("MPI_Win_free", win);  // no rank accesses this rank's memory any more
   *ref.handle = MPI_WIN_NULL;
   win.end();
   return kSuccess;

@@ -22,13 +22,13 @@ GroupRef select(const job::RankRange& from, Belongs belongs) {
   return GroupTable::make(std::move(ranks));
 }
 
-// Those with whom the rank was started.
+// The ranks that were started together with this one.
 job::RankRange world_of(const job::Rank& self) {
   const job::World world = self.job->world_of(self.world_rank);
   return {world.first, world.first + world.size};
 }
 
-// The same, as far as they are in its process.
+// Those of them that live in its process.
 job::RankRange here_of(const job::Rank& self) {
   const job::ProcessMap& map = self.job->processes();
   return map.is_one_process() ? world_of(self)

@@ -28,7 +28,7 @@ constexpr LevelName kLevels[] = {{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
                                  {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
                                  {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}};
 
-// What the hints ask for; without them the highest one, as users of MPICH know it.
+// The level that the hints ask for; without them the highest one, as in MPICH.
 LevelName level_of(const Info* info) {
   const std::string* asked =
       info == nullptr ? nullptr : info->hints.find("thread_level");

@@ -20,13 +20,14 @@ Err find_category(int index, const Category** out) {
   return kSuccess;
 }
 
-// As many as there is room for.
+// Copies as many indices as there is room for.
 void give_indices(const std::vector<int>& from, int length, int* out) {
   const size_t room = std::min(from.size(), static_cast<size_t>(std::max(length, 0)));
   std::copy_n(from.begin(), room, out);
 }
 
-// What is in a category: `which` chooses; null: there is nothing of that kind in any.
+// The contents of a category: `which` chooses the kind; null: no category has contents of that
+// kind.
 Err get_members(int index, int length, int* out, std::vector<int> Category::*which) {
   const ToolCall call;
   MPC_MPI_TRY(call.error);

@@ -57,7 +57,7 @@ void read_setting(const SettingBase& setting, void* out) {
   give_text(setting.text().c_str(), static_cast<char*>(out), &room);
 }
 
-// The text that means the value in a tool's memory. Errors: no such value.
+// The setting's text for the value in a tool's memory. Errors: no such value.
 Err text_of_value(const SettingBase& setting, const void* value, std::string* out) {
   if (setting.kind() == SettingKind::kInt) {
     *out = std::to_string(*static_cast<const MPI_Count*>(value));
@@ -75,7 +75,7 @@ Err text_of_value(const SettingBase& setting, const void* value, std::string* ou
   return kSuccess;
 }
 
-// The settings are the process's: ranks that write at once come one after the other.
+// The settings belong to the process: ranks that write at the same time do so one after the other.
 std::mutex g_writing;
 
 }  // namespace

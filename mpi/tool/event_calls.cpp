@@ -1,5 +1,6 @@
-// Bodies of MPI-4.1 section 15.3.8: events and their sources. There are none: what happens is recorded by
-// mpcrun --trace (docs/tracing.md), on paths that may not call back. So every index and handle is wrong.
+// Bodies of MPI-4.1 section 15.3.8: events and their sources. There are none: mpcrun --trace
+// records what happens (docs/tracing.md), on paths that must not call back. So every index and
+// handle is wrong.
 
 #include <string>
 

@@ -1,10 +1,12 @@
 #pragma once
-// ToolState: what a rank has of MPI's tool information interface.
+// ToolState: a rank's state of MPI's tool information interface.
 //
-// Role:      how often it was initialised, and the handles and sessions that it has given out, by which
+// Role:      counts initialisations, and has the handles and sessions that were given out, against
+//            which
 //            each handle of a tool is checked.
 // Users:     mpi/tool.
-// Threads:   any execution of the rank: all is under `mutex`, of which no call lets others in.
+// Threads:   any execution of the rank: everything is under `mutex`, which each call holds to its
+//            end.
 // See also:  docs/tools-interface.md; MPI-4.1 chapter 15.
 
 #include <cstdint>
@@ -26,7 +28,7 @@ struct CvarHandle {
   SettingBase* setting;
 };
 
-// A counter of the process as one tool sees it: what it has counted between starts and stops.
+// A counter of the process as one tool sees it: the counts between its starts and stops.
 struct PvarHandle {
   const Counter* counter;
   bool is_started = false;
@@ -59,13 +61,14 @@ class ToolCall {
  private:
   std::unique_lock<std::mutex> lock_;
 };
-// The state of the calling rank, which is made here.
+// The state of the calling rank; created by the first call.
 ToolState& tool_state();
 
-// A text of `size` characters and terminator into a tool's memory, as MPI-4.1 section 15.3.3 has it:
-// cut to *length; *length becomes what the whole text needs. Both may be null: nothing is wanted.
+// Copies a text to a tool's memory as MPI-4.1 section 15.3.3 requires: cut to *length, terminator
+// included; *length becomes the size that the whole text needs. Both may be null if the tool wants
+// nothing.
 void give_text(const char* text, char* out, int* length) noexcept;
-// Results that a tool does not want are null.
+// Stores a result, unless the pointer is null because the tool does not want it.
 template <class T, class V>
 void give(T* out, V value) noexcept {
   if (out != nullptr) *out = static_cast<T>(value);

@@ -58,7 +58,7 @@ std::vector<Category> make_categories() {
   return all;
 }
 
-// The words are what the setting says that it accepts: "a|b|c".
+// The words are those that the setting says it accepts: "a|b|c".
 std::vector<std::unique_ptr<const SettingWords>> make_words() {
   std::vector<std::unique_ptr<const SettingWords>> all;
   for (const SettingBase* setting : control_variables()) {

@@ -17,14 +17,14 @@
 
 namespace mpc::mpi {
 
-// The words of a setting that takes one of a few: its value is the index.
+// The words of a setting that accepts one of a few words: its value is the index.
 struct SettingWords {
   const SettingBase* setting;
   std::vector<std::string> words;
 };
 
 struct Category {
-  std::string name;  // "message": what stands before the dot
+  std::string name;  // "message": the part before the dot
   const char* help;
   std::vector<int> cvars, pvars;
 };
@@ -38,9 +38,11 @@ const SettingWords* words_of(const SettingBase& setting);
 const SettingWords* words_of(MPI_T_enum handle);
 MPI_T_enum handle_of(const SettingWords* words) noexcept;
 
-// May it be set while ranks run? Those are read anew each time, and every value is right at any time.
+// May it be set while ranks run? Such settings are read anew each time, and every value is right
+// at any time.
 bool is_writable(const SettingBase& setting);
-// As a tool reads it: MPI_INT (truth, words), MPI_COUNT (numbers) or MPI_CHAR (texts).
+// The type as which a tool reads it: MPI_INT (yes or no, words), MPI_COUNT (numbers) or MPI_CHAR
+// (texts).
 MPI_Datatype type_of(const SettingBase& setting) noexcept;
 // Elements of that type.
 int count_of(const SettingBase& setting) noexcept;

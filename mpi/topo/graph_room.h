@@ -1,5 +1,5 @@
 #pragma once
-// GraphRoom: the edges of a distributed graph, put together from what all ranks gave.
+// GraphRoom: the edges of a distributed graph, collected from all ranks.
 //
 // Role:      MPI_Dist_graph_create, where any rank may name any edge.
 // Users:     mpi/topo/graph.cpp.

@@ -1,7 +1,8 @@
-// The program of a rank whose command line names an interpreter: calls that one's library.
+// The program of a rank whose command line names an interpreter: calls the interpreter's library.
 //
-// mpcrun loads it in place of python3 or tclsh, with the interpreter's library preloaded, so that each rank has a copy
-// of that. It is linked with none: the same file serves all versions. See runtime/job/interpreter.h.
+// mpcrun loads it in place of python3 or tclsh, with the interpreter's library preloaded, so that
+// each rank has a copy of the library. It is linked with none, so one file serves all versions.
+// See runtime/job/interpreter.h.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +18,7 @@ typedef void (*TclMain)(int argc, char** argv, Initialise initialise,
 
 static void* find(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 
-// As tclsh; does not return.
+// Behaves like tclsh; does not return.
 static void run_tcl(int argc, char** argv) {
   const TclMain tcl = (TclMain)find("Tcl_MainEx");
   const NewInterpreter create = (NewInterpreter)find("Tcl_CreateInterp");

@@ -35,7 +35,7 @@ Language language_of(std::string_view name) {
   return Language::kC;
 }
 
-// A wrapper that is told to call itself would do so for ever.
+// Is the compiler this wrapper? It would call itself for ever.
 bool is_this_program(const std::string& compiler) {
   std::string path = compiler;
   if (path.find('/') == std::string::npos) {
@@ -52,7 +52,7 @@ bool is_this_program(const std::string& compiler) {
          own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-// Our variables first, then those of the wrappers that users come from.
+// Our variables first, then those of wrappers that users know.
 std::string default_compiler(Language language) {
   using Names = std::array<const char*, 3>;
   const Names variables =
@@ -113,8 +113,8 @@ void expand(const std::string& argument, std::vector<std::string>& out, int dept
   out.push_back(argument);
 }
 
-// Position-independent executables are what our programs must not be: their thread_locals
-// and their copies of library variables cannot be private. Silently replaced, because build
+// Our programs must not be position-independent executables: the thread_locals and the copies of
+// library variables of these cannot be private. The options are silently replaced, because build
 // systems add them by default.
 bool is_dropped(std::string_view a) {
   static const std::set<std::string_view> dropped = {
@@ -127,7 +127,7 @@ bool ends_with(std::string_view text, std::string_view tail) {
   return text.size() >= tail.size() && text.substr(text.size() - tail.size()) == tail;
 }
 
-// An input that the compiler proper does not see.
+// An input that the compiler proper does not read.
 bool is_for_linker(std::string_view file) {
   return ends_with(file, ".o") || ends_with(file, ".lo") || ends_with(file, ".a") ||
          ends_with(file, ".so") || file.find(".so.") != std::string_view::npos;
@@ -187,7 +187,7 @@ bool is_compile_only(std::string_view a) {
          a == "--compile" || a == "--assemble";
 }
 
-// Makes an executable's symbols visible to what it loads later.
+// Makes an executable's symbols visible to libraries that it loads later.
 bool is_export_flag(std::string_view a) {
   for (const std::string_view flag :
        {"-rdynamic", "-Wl,-E", "-Wl,-export-dynamic", "-Wl,--export-dynamic"})
@@ -243,7 +243,7 @@ bool take_own(const std::string& a, Arguments& result) {
   return true;
 }
 
-// -build-modules, perhaps with a folder; `i` is that of the last word taken.
+// -build-modules, perhaps with a folder; `i` becomes the index of the last word taken.
 bool take_modules(const std::vector<std::string>& all, size_t& i, Arguments& result) {
   if (all[i] != "-build-modules" && all[i] != "--build-modules") return false;
   result.builds_modules = true;
@@ -251,7 +251,7 @@ bool take_modules(const std::vector<std::string>& all, size_t& i, Arguments& res
   return true;
 }
 
-// What cannot be, or does not do what one expects of it.
+// Refuses options that are impossible, and notes those that do not have the expected effect.
 void judge(const std::string& a, Arguments& result) {
   if (a == "-static" || a == "--static" || a == "-static-pie" || a == "-Wl,-static")
     result.error = a +

@@ -1,8 +1,8 @@
 #pragma once
-// Arguments: what a compiler command line asks for, as far as the wrapper must know.
+// Arguments: the meaning of a compiler command line, as far as the wrapper must know it.
 //
 // Role:      sorts the user's arguments: which step (compile, link a program, link a library),
-//            which output, which flags must go because they contradict private globals.
+//            which output, which flags must be removed because they contradict private globals.
 // Users:     tools/mpcc/mpcc.cpp.
 // Threads:   one.
 // See also:  docs/mpcc.md.
@@ -34,7 +34,7 @@ struct Arguments {
   bool exports_all = false;          // -rdynamic, -Wl,--export-dynamic
   bool only_assembles = false;       // all files that it reads are *.s
   bool has_fortran = true;           // false: sources in C or C++ and none in Fortran
-  // Of the wrapper itself:
+  // Options of the wrapper itself:
   bool show = false;  // -show: print the command
   std::string query;  // "compile", "link", "incdirs", ... : print a part
   bool help = false;

@@ -10,7 +10,7 @@
 
 namespace mpcc {
 
-// Does nothing if the file is no such object or has no room: the program works all the same.
+// Does nothing if the file is no such object or has no room; the program works without the entry.
 void add_debug_entry(const std::string& path);
 
 }  // namespace mpcc

@@ -1,4 +1,4 @@
-// mpcc, mpcxx, mpcfort: the distribution's compilers, with what our programs need.
+// mpcc, mpcxx, mpcfort: call the distribution's compilers with the options that our programs need.
 //
 // One program, three names. Compiling adds -fPIC and the directory of mpi.h; linking a program
 // makes an executable shared object (runtime/loader/start.S) and adds libmpi_abi. Everything
@@ -65,7 +65,7 @@ bool is_gfortran(const std::string& compiler) {
           std::strstr(path, "gfortran") != nullptr);
 }
 
-// Debian's cc is a link to a link to it.
+// Debian's cc is a link to a link to gcc.
 bool is_gcc(const std::string& compiler) {
   char path[PATH_MAX];
   const bool has_path =
@@ -96,7 +96,7 @@ Words compile_flags(const Arguments& a, const Prefix& prefix) {
   return flags;
 }
 
-// What makes the output an executable shared object.
+// The options that make the output an executable shared object.
 Words program_flags(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-Wl,-e,mpc_start", "-Wl,-z,now",
                  "-Wl,--dynamic-list=" + prefix.parts + "/dynamic-list",
@@ -104,8 +104,8 @@ Words program_flags(const Arguments& a, const Prefix& prefix) {
   // An executable must not have undefined symbols (configure scripts rely on it). Clang
   // leaves those of a sanitizer to the program that loads the library.
   if (!a.uses_sanitizer) flags.insert(flags.begin() + 2, "-Wl,-z,defs");
-  // A shared object exports all its symbols anyhow; the loader wants to know whether plugins
-  // shall see them before their own. (runtime/loader/image.cpp looks for this symbol.)
+  // A shared object exports all its symbols anyhow; this tells the loader whether plugins
+  // see them before their own. (runtime/loader/image.cpp looks for this symbol.)
   if (a.exports_all) flags.push_back("-Wl,--defsym=mpc_exports_all=0");
   return flags;
 }
@@ -114,8 +114,8 @@ Words library_flags(const Prefix& prefix) {
   return {"-L" + prefix.library, "-Wl,-rpath," + prefix.library, "-lmpi_abi"};
 }
 
-// For those who link with the plain compiler and our flags (CMake's FindMPI): the driver
-// believes in an ordinary program, the linker makes a shared object.
+// For projects that link with the plain compiler and our flags (CMake's FindMPI): the driver
+// believes that it links an ordinary program, the linker makes a shared object.
 Words link_flags_for_others(const Arguments& a, const Prefix& prefix) {
   Words flags = {"-Wl,-shared"};
   append(flags, program_flags(a, prefix));
@@ -158,7 +158,7 @@ void print(const Words& words) {
   std::puts(line.c_str());
 }
 
-// CMake's module FindMPI, which sets what wrappers of other MPIs look at.
+// Is the caller CMake's module FindMPI? It sets a variable that wrappers of other MPIs read.
 bool is_asked_by_cmake() {
   for (const char* name : {"I_MPI_DEBUG_INFO_STRIP", "I_MPI_FORT_BIND"}) {
     const char* value = std::getenv(name);
@@ -167,8 +167,8 @@ bool is_asked_by_cmake() {
   return true;
 }
 
-// FindMPI leaves out an option -fPIC, since other MPIs do not mean it. It keeps what is behind a
-// semicolon that is a part of another option, and makes an option of its own of that.
+// FindMPI drops an option -fPIC, since other MPIs do not rely on it. But it keeps the text behind a
+// semicolon inside another option, and turns that into an option of its own.
 void print_for_cmake(const Words& flags) {
   std::string line;
   bool is_said = false;
@@ -181,9 +181,11 @@ void print_for_cmake(const Words& flags) {
   std::puts(line.c_str());
 }
 
-// FindMPI leaves out any -z, and what it keeps is for programs and libraries alike: programs
+// FindMPI drops any -z, and uses the options that it keeps for programs and libraries alike. Then
+// programs
 // could have undefined symbols, and check_function_exists would find every function. GCC's specs
-// can ask what is linked. They pass as a part of another option, cut at the semicolon later.
+// can ask what is linked. They pass as a part of another option, which is cut at the semicolon
+// later.
 void print_link_for_cmake(Words flags, const Arguments& a, const Prefix& prefix) {
   if (is_gcc(a.compiler)) flags.front() += ";-specs=" + prefix.parts + "/program.specs";
   std::string line;
@@ -191,7 +193,7 @@ void print_link_for_cmake(Words flags, const Arguments& a, const Prefix& prefix)
   std::puts(line.c_str());
 }
 
-// MPICH prints the compiler, too; who parses that skips the first word.
+// MPICH prints the compiler, too; scripts that parse its output skip the first word.
 Words with_compiler(const Arguments& a, const Words& flags) {
   Words words = {a.compiler};
   append(words, flags);

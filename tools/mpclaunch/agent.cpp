@@ -23,7 +23,8 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
-// ssh hands what it gets to a shell. Other agents do not: only what needs quotes has them.
+// ssh hands the command to a shell, other agents do not. So quotes are used only where they are
+// needed.
 std::string quoted(const std::string& path) {
   constexpr char kPlain[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%,";
@@ -58,7 +59,7 @@ std::string quoted(const std::string& path) {
 
 }  // namespace
 
-// No question is asked where nobody could answer it.
+// BatchMode: ssh asks no question, because nobody could answer it.
 const char kDefaultAgent[] = "ssh -x -o BatchMode=yes";
 
 std::string own_program() {
@@ -80,7 +81,7 @@ Result<> Agent::start(const std::string& command, const std::string& host,
   int in[2], out[2];
   if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
     return {Errc::kSystem, std::string("pipe: ") + std::strerror(errno)};
-  // There is room for a line, and it stays until the agent reads it.
+  // The pipe has room for a line, which stays there until the agent reads it.
   const bool is_told = ::write(in[1], first_line.data(), first_line.size()) ==
                        static_cast<ssize_t>(first_line.size());
   const pid_t head = ::getpid();

@@ -1,7 +1,8 @@
 #pragma once
 // Agent: the command that starts a daemon on another host: ssh, or what --agent names.
 //
-// Role:      runs it, hands the daemon its secret over standard input, keeps what it says.
+// Role:      runs the command, hands the daemon its secret over standard input, stores its
+//            messages.
 // Users:     tools/mpclaunch/hosts.h.
 // Threads:   that of the loop.
 // See also:  docs/cluster.md.
@@ -22,7 +23,7 @@ class Agent {
   Agent(const Agent&) = delete;
 
   // Runs "COMMAND HOST MPCLAUNCH --daemon" with `first_line` as its input, in a session of its own:
-  // Ctrl-C is for the head, and nobody can be asked for a password.
+  // Ctrl-C is for the head, and the agent cannot ask for a password.
   // Errors: kSystem.
   Result<> start(const std::string& command, const std::string& host,
                  const std::string& first_line);
@@ -39,9 +40,9 @@ class Agent {
   std::string said_;
 };
 
-// What starts a daemon if the user has named nothing else.
+// The agent that starts a daemon unless the user names another one.
 extern const char kDefaultAgent[];
-// Where this program is: on the other hosts, too.
+// The path of this program, which is the same on the other hosts.
 std::string own_program();
 
 }  // namespace mpc::launch

@@ -65,7 +65,7 @@ void Channel::write() {
     if (bytes < 0) break;
     sent += static_cast<size_t>(bytes);
   }
-  // What is wrong with the connection is heard by reading, behind what came before.
+  // An error of the connection is found by reading, after the data that came before it.
   out_.erase(0, sent);
   if (out_.empty())
     loop_.want_room(fd_, nullptr);

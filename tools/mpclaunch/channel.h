@@ -1,7 +1,7 @@
 #pragma once
 // Channel: one end of the connection between the head of a job and the daemon on a host.
 //
-// Role:      sends and takes frames without waiting; notices within seconds that the other host
+// Role:      sends and receives frames without waiting; notices within seconds that the other host
 //            does not answer any more.
 // Users:     tools/mpclaunch.
 // Threads:   that of the loop.
@@ -22,8 +22,8 @@ class Channel {
   // `error`: an errno; 0: the other end has closed it.
   using OnLost = std::function<void(int error)>;
 
-  // A connection over TCP. Ownership: of the descriptor is taken. Caller of both functions: the
-  // loop; either may destroy no channel.
+  // A connection over TCP. Ownership: the channel owns the descriptor. The loop calls both
+  // functions; neither may destroy a channel.
   Channel(Loop& loop, int fd, OnFrame on_frame, OnLost on_lost);
   ~Channel();
   Channel(const Channel&) = delete;
@@ -31,7 +31,7 @@ class Channel {
   void send(Frame kind, std::string_view payload);
   void send(Frame kind, const Packer& payload) { send(kind, payload.bytes()); }
   bool is_lost() const noexcept { return is_lost_; }
-  // All that was sent has left this process.
+  // Everything that was sent has left this process.
   bool is_drained() const noexcept { return is_lost_ || out_.empty(); }
   int descriptor() const noexcept { return fd_; }
 
@@ -49,8 +49,9 @@ class Channel {
   bool is_lost_ = false;
 };
 
-// A connection that nothing passes any more, as with a cable that is pulled, breaks after that time
-// at both ends. The kernel looks: a process that is stopped (Ctrl-Z) does not count as gone.
+// If nothing gets through a connection any more (the cable is pulled, say), it breaks after that
+// time at both ends. The kernel checks this, so a process that is stopped (Ctrl-Z) does not count
+// as lost.
 void notice_silence(int fd);
 
 }  // namespace mpc::launch

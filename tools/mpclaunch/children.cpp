@@ -21,7 +21,7 @@ int input_of(int process, const StartOfChildren& how) {
   return ::open("/dev/null", O_RDONLY);  // standard input goes to the process of rank 0
 }
 
-// In the new process, which has one thread; others of the old one may have held locks.
+// Runs in the new process, which has one thread; threads of the old one may have held locks.
 [[noreturn]] void become(int process, const StartOfChildren& how, int socket,
                          pid_t launcher, char** arguments, char** environment) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,8 +1,8 @@
 #pragma once
-// Children: the processes of a job on this host, for the one who has started them.
+// Children: the processes of a job on this host, as seen by the process that has started them.
 //
-// Role:      starts mpcrun once more for each, with a socket to talk by and the numbers of what it
-//            shares; hands on what they report, and how they end.
+// Role:      starts mpcrun once more for each, with a socket for reports and the numbers of the
+//            descriptors that it shares; passes on their reports, and how they end.
 // Users:     tools/mpclaunch/head.h (one host, and the head's own), tools/mpclaunch/daemon.h.
 // Threads:   that of the loop.
 // See also:  runtime/wireup/record.h.
@@ -21,7 +21,7 @@
 
 namespace mpc::launch {
 
-// What is alike for all.
+// The settings that are the same for all children.
 struct StartOfChildren {
   std::string program;                 // mpcrun
   std::vector<std::string> arguments;  // with its name
@@ -40,14 +40,14 @@ class Children {
 
   Children(Loop& loop, OnRecord on_record, OnEnd on_end);
 
-  // `environment`: beside what this process has. Errors: kSystem.
+  // `environment`: in addition to that of this process. Errors: kSystem.
   Result<> start(int process, const StartOfChildren& how,
                  const std::vector<std::string>& environment);
-  // A process that is gone already does not matter; nor one that was never here.
+  // No effect on a process that has ended already, or that was never here.
   void order(int process, wireup::Order order, int status = 0) const noexcept;
   // -1: all of them, but not `spared`.
   void kill(int process, int spared = -1) const noexcept;
-  // After SIGCHLD. `other`: children that are not in the job.
+  // Caller: after SIGCHLD. `other` is called for children that do not belong to the job.
   void reap(const std::function<void(pid_t, int wait_status)>& other = nullptr);
   bool are_any() const noexcept { return !running_.empty(); }
 

@@ -1,4 +1,4 @@
-// How a daemon finds the head of its job, and how they prove to each other that they are that.
+// How a daemon finds the head of its job, and how the two prove their identity to each other.
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 namespace mpc::launch {
 namespace {
 
-// For one address, the proofs included.
+// The time limit for one address, the proofs included.
 constexpr uint64_t kAttemptNs = 3000 * kMs;
 
 bool wait_for(int fd, short events, uint64_t end_ns) {
@@ -105,7 +105,7 @@ Result<int> connect_to_head() {
     text += c;
   if (!read_first_line(text, &line))
     return {Errc::kSystem, "mpclaunch --daemon: mpcrun --hosts starts it"};
-  // Where ssh comes from is the best way back.
+  // The address from which ssh came is tried first.
   if (const char* from = std::getenv("SSH_CONNECTION"))
     line.addresses.insert(line.addresses.begin(),
                           std::string(from, std::strcspn(from, " ")));

@@ -60,7 +60,7 @@ void Daemon::run() {
   }
 }
 
-// Behind all that they have printed.
+// Reports ends of processes, after all their output.
 void Daemon::tell_ends() {
   if (ended_.empty() || !outlet_.drain()) return;
   for (const auto& [process, wait_status] : std::exchange(ended_, {}))
@@ -169,7 +169,7 @@ Result<> Daemon::open_input(const Plan& plan, const StartFrame& start) {
   input_for_child_ = ends[0];
   input_ = ends[1];
   ::fcntl(input_, F_SETFL, O_NONBLOCK);
-  loop_.watch(input_, [this] { close_input(); });  // nobody reads any more
+  loop_.watch(input_, [this] { close_input(); });  // the reader is gone
   return {};
 }
 
@@ -199,7 +199,7 @@ void Daemon::close_input() {
   ::close(std::exchange(input_, -1));
 }
 
-// --- what processes of different hosts ask each other -------------------------------------------
+// --- questions between processes of different hosts ---------------------------------------------
 
 void Daemon::fence(std::string put) {
   loop_.post(

@@ -1,8 +1,8 @@
 #pragma once
-// Daemon: the part of a job's launcher that runs on another host than mpcrun.
+// Daemon: the part of a job's launcher on each host other than that of mpcrun.
 //
-// Role:      starts the processes of its host and is their PMIx server; passes on what they print
-//            and report, and what the head orders. Without the head it ends them, and itself.
+// Role:      starts the processes of its host and is their PMIx server; passes on their output and
+//            reports, and the head's orders. Without the head it kills them and ends itself.
 // Users:     tools/mpclaunch/main.cpp.
 // Threads:   one; PMIx has one of its own.
 // See also:  tools/mpclaunch/head.h, docs/design/0023-daemons.md.
@@ -26,11 +26,11 @@ namespace mpc::launch {
 
 class Daemon final : private Relay {
  public:
-  // `connection`: with the head. `signals`: blocked by the caller, SIGCHLD among them; `before`: the
-  // mask that was there.
+  // `connection`: to the head. `signals`: blocked by the caller, SIGCHLD among them; `before`: the
+  // previous mask.
   Daemon(int connection, const sigset_t& signals, const sigset_t& before);
   ~Daemon() override;
-  // Until the head closes the connection.
+  // Runs until the head closes the connection.
   [[noreturn]] void run();
 
  private:
@@ -52,9 +52,9 @@ class Daemon final : private Relay {
   Children children_;
   const int signals_;
   const sigset_t before_;
-  std::vector<std::pair<int, int>> ended_;  // processes and wait statuses, not told yet
+  std::vector<std::pair<int, int>> ended_;  // processes, wait statuses: not reported
   int input_for_child_ = -1, input_ = -1;   // a pipe
-  std::string input_text_;                  // that has not found room in it
+  std::string input_text_;                  // text for which the pipe has no room yet
   bool is_input_over_ = false;
 };
 

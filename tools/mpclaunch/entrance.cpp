@@ -17,7 +17,7 @@
 namespace mpc::launch {
 namespace {
 
-// More than the hosts that connect at one time: a daemon answers within a round trip.
+// More than the number of hosts that connect at one time: a daemon answers within a round trip.
 constexpr size_t kMostVisitors = 256;
 constexpr uint64_t kVisitNs = 5000 * kMs;
 
@@ -100,7 +100,7 @@ void Entrance::accept() {
   made.end_ns = now_ns() + kVisitNs;
   made.challenge = make_secret();
   const auto visitor = visitors_.insert(visitors_.end(), made);
-  // The first bytes of a connection: there is room for them.
+  // These are the first bytes of the connection, so there is room for them.
   ::send(fd, made.challenge.data(), made.challenge.size(), MSG_NOSIGNAL);
   loop_.watch(fd, [this, visitor] { hear(visitor); });
 }

@@ -1,8 +1,9 @@
 #pragma once
 // Entrance: where the daemons of a job connect to its head.
 //
-// Role:      listens as long as a daemon is missing, and lets in who knows the secret of a host.
-//            Everybody else is dropped: strangers are few at a time, have little time and little
+// Role:      listens as long as a daemon is missing, and accepts a client that knows the secret of
+//            a host. All others are dropped: strangers are few at a time, have little time and
+//            little
 //            memory, and none of them keeps a daemon out.
 // Users:     tools/mpclaunch/hosts.h.
 // Threads:   that of the loop.
@@ -22,7 +23,7 @@ namespace mpc::launch {
 
 class Entrance {
  public:
-  // Ownership: of the descriptor goes to who is called.
+  // Ownership: the callee owns the descriptor.
   using Entered = std::function<void(int host, int fd)>;
 
   Entrance(Loop& loop, Entered entered);
@@ -32,13 +33,13 @@ class Entrance {
   // Errors: kSystem.
   Result<> open();
   int port() const noexcept { return port_; }
-  // Of this host, without those of the loopback interface: "192.168.1.1 fd00::1".
+  // The addresses of this host, without those of the loopback interface: "192.168.1.1 fd00::1".
   static std::string addresses();
-  // May come in, once.
+  // Allows this host's daemon to connect, once.
   void expect(int host, const Secret& secret) { expected_.push_back({host, secret}); }
-  // Drops who has not come in in time. To be called now and then.
+  // Drops visitors that have not proved themselves in time. Call it from time to time.
   void drop_late();
-  // Nobody is expected any more.
+  // No daemon is expected any more.
   void close();
   int visitors() const noexcept { return static_cast<int>(visitors_.size()); }
 

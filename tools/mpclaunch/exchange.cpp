@@ -35,7 +35,7 @@ void Exchange::take(int host, Frame kind, std::string_view payload) {
   answer(number, second, in.text());
 }
 
-// The order of hosts is nobody's concern, but the same for all.
+// The order of hosts does not matter, but it is the same for all.
 void Exchange::put(int host, std::string text) {
   puts_[static_cast<size_t>(host)].push_back(std::move(text));
   if (std::any_of(puts_.begin(), puts_.end(),

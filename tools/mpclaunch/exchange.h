@@ -1,8 +1,9 @@
 #pragma once
-// Exchange: what the processes of different hosts ask each other at a job's start, at the head.
+// Exchange: the head's part of the questions that processes of different hosts ask each other at a
+// job's start.
 //
-// Role:      the middle of a star: collects what each host puts into a fence and gives it to all;
-//            passes a question on to the host that knows, and the answer back.
+// Role:      the centre of a star: collects what each host puts into a fence and sends it to all;
+//            forwards a question to the host that knows, and the answer back.
 // Users:     tools/mpclaunch/head.h.
 // Threads:   that of the loop; fence() and ask() the PMIx library's.
 // See also:  tools/mpclaunch/pmix_server.h.
@@ -29,10 +30,10 @@ class Exchange final : public Relay {
   // `here`: the host of the plan that the head itself serves; -1: none.
   Exchange(Loop& loop, const Plan& plan, int here, Send send);
 
-  // Of the head's own host.
+  // The fence of the head's own host.
   void fence(std::string put) override;
   void ask(int64_t number, int process) override;
-  // kFence, kAsk, kAnswerTo of another host.
+  // Treats a kFence, kAsk or kAnswerTo of another host.
   void take(int host, Frame kind, std::string_view payload);
 
  private:
@@ -48,7 +49,7 @@ class Exchange final : public Relay {
   const Plan& plan_;
   const int here_;
   const Send send_;
-  // Of each host, what it has put into the fences that are not complete.
+  // For each host, what it has put into the fences that are not complete.
   std::vector<std::deque<std::string>> puts_;
   std::map<int64_t, Question> questions_;
   int64_t last_question_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// FirstLine: what a daemon reads from its standard input.
+// FirstLine: the line that a daemon reads from its standard input.
 //
 // Role:      which host it is, its secret, where the head of its job listens.
 // Users:     tools/mpclaunch/hosts.cpp writes it, tools/mpclaunch/connect.cpp reads it.

@@ -1,7 +1,7 @@
 #pragma once
-// Frame: what the head of a job and the daemons on its hosts say to each other.
+// Frame: the messages between the head of a job and the daemons on its hosts.
 //
-// Role:      kinds of frames, and how numbers and texts lie in one.
+// Role:      kinds of frames, and how numbers and texts are packed into one.
 // Users:     tools/mpclaunch.
 // Threads:   plain data.
 // See also:  tools/mpclaunch/channel.h, docs/design/0023-daemons.md.
@@ -55,7 +55,7 @@ class Packer {
   std::string bytes_;
 };
 
-// What is not there is 0 or empty, and is_whole() says so in the end.
+// Missing values are 0 or empty, and is_whole() is false in the end.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) noexcept : bytes_(bytes) {}

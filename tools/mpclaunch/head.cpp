@@ -21,9 +21,10 @@ using wireup::Report;
 using wireup::TableQuestion;
 using wireup::Verdict;
 
-// How often a job in the background of its terminal looks whether it is in front again.
+// How often a job in the background of its terminal checks whether it is in the foreground again.
 constexpr uint64_t kLookAtTerminalNs = 500 * kMs;
-// So long until those that were killed on other hosts have ended, whatever is heard of them.
+// After this time processes that were killed on other hosts count as ended, whatever is heard of
+// them.
 constexpr uint64_t kAbandonNs = 1000 * kMs;
 
 int status_of(int wait_status) noexcept {
@@ -39,7 +40,8 @@ std::string how_it_ended(int wait_status) {
                      WEXITSTATUS(wait_status));
 }
 
-// What keeps a program from starting may be so on one host only.
+// Adds the host to the text, because the reason why a program cannot start may hold on one host
+// only.
 std::string with_host(const Process& process, int status, std::string text) {
   constexpr std::string_view kBegin = "mpcrun: ", kOfRank = "mpcrun: rank";
   const bool is_of_start = status == job::kExitNotFound || status == job::kExitLaunch ||
@@ -101,7 +103,7 @@ Head::Head(Launch launch, const sigset_t& signals, const sigset_t& before)
                hosts_.send(plan_.host_of(0), Frame::kInput, Packer().text(text));
              }),
       signals_(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC)) {
-  // Last: a report of a process counts before its end.
+  // Watched last: a report of a process counts before its end.
   loop_.watch_last(signals_, [this] { take_signals(); });
 }
 
@@ -113,8 +115,8 @@ int Head::run() {
     kill_all(true);
   }
   while (has_running()) turn();
-  // What they have printed comes before the report; a reader that reads no more does not keep a
-  // job that failed.
+  // The processes' output is written before the report; a reader that has stopped reading does not
+  // hold up a job that failed.
   const uint64_t end_ns = now_ns() + Verdict::kPatienceNs;
   while (has_reader_ && !output_.is_drained() &&
          !(verdict_.is_ending() && now_ns() >= end_ns))
@@ -129,7 +131,7 @@ bool Head::has_running() const {
                      [](const Process& process) { return process.is_running; });
 }
 
-// --- what comes ---------------------------------------------------------------------------------
+// --- events -------------------------------------------------------------------------------------
 
 void Head::turn() {
   loop_.turn(ms_to_next_deadline());
@@ -179,13 +181,14 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
       arrive(process, head.status);
       break;
     case Report::kFinalized:  // for a shim
-    case Report::kWritten:    // for who stands in for a launcher
+    case Report::kWritten:    // for a process that stands in for a launcher
     case Report::kAskTables:
       break;
   }
 }
 
-// Ranks that call MPI_Init wait for all: for one that has ended without it, for ever.
+// Ranks that call MPI_Init wait for all ranks. If one has ended without calling it, they would
+// wait for ever.
 void Head::look_for_missing() {
   const auto missing =
       std::find_if(processes_.begin(), processes_.end(),
@@ -231,7 +234,7 @@ void Head::judge(int index, int wait_status) {
   if (survives(process))
     return lose(process, status_of(wait_status), how_it_ended(wait_status));
   const int status = std::max(status_of(wait_status), 1);
-  // Who reads the job's output has gone (mpcrun ... | head): nobody is to be told.
+  // The reader of the job's output is gone (mpcrun ... | head): nothing is reported.
   if (status == job::kExitSignal + SIGPIPE) {
     return lose_reader();
   }

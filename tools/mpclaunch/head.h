@@ -2,8 +2,8 @@
 // Head: the launcher of a job of several processes.
 //
 // Role:      starts the processes of its own host, and those of others through the daemons there;
-//            hears what they report, hands the user's signals to them, ends all of them when one
-//            has failed, and says one report.
+//            receives their reports, passes the user's signals to them, ends all of them when one
+//            has failed, and prints one report.
 // Users:     tools/mpclaunch/main.cpp.
 // Threads:   one; the output of other hosts is written by another one, PMIx has one of its own.
 // See also:  runtime/wireup/record.h, docs/cluster.md.
@@ -29,7 +29,7 @@
 
 namespace mpc::launch {
 
-// What mpcrun has told its launcher.
+// The data that mpcrun gives to its launcher.
 struct Launch {
   Plan plan;
   std::string program;                 // mpcrun
@@ -42,8 +42,8 @@ struct Launch {
 
 class Head {
  public:
-  // `signals`: blocked by the caller, and of them those that are not ignored are taken here;
-  // `before`: the mask that was there, for the processes.
+  // `signals`: blocked by the caller; those of them that are not ignored are handled here.
+  // `before`: the previous mask, for the processes.
   Head(Launch launch, const sigset_t& signals, const sigset_t& before);
   ~Head();
   Head(const Head&) = delete;
@@ -107,12 +107,12 @@ class Head {
   Input input_;
   int signals_ = -1;  // signalfd
   int console_memory_ = -1;
-  bool is_started_ = false;  // all hosts have been there
+  bool is_started_ = false;  // all hosts have connected
   bool is_interrupted_ = false;
-  bool has_reader_ = true;   // of what the job prints
-  unsigned open_gates_ = 0;  // bit: all that lived have passed it
+  bool has_reader_ = true;   // the job's output has a reader
+  unsigned open_gates_ = 0;  // bit: all surviving processes have passed it
   std::string broken_;       // what Report::kBroken said
-  int broken_peer_ = -1;     // of whom; -1: not known
+  int broken_peer_ = -1;     // about which process; -1: not known
   Deadline timeout_ns_ = 0, broken_ns_ = 0, kill_ns_ = 0, kill_reporter_ns_ = 0,
            abandon_ns_ = 0;
 };

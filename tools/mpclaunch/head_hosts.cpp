@@ -1,4 +1,4 @@
-// How a Head starts its job, and what it does because there are other hosts.
+// How a Head starts its job, and its work for other hosts.
 #include <fmt/format.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,9 +21,10 @@
 namespace mpc::launch {
 namespace {
 
-constexpr int kConnectTurnMs = 500;  // how often strangers are looked at
+constexpr int kConnectTurnMs = 500;  // how often strangers are checked
 
-// Besides what -x names. Nothing that says where a process is: that is different there.
+// Variables that are passed on besides those of -x. None that says where a process is, since that
+// differs there.
 constexpr std::string_view kForwarded[] = {"PATH=", "LD_LIBRARY_PATH=", "MPC_", "UCX_",
                                            "OMP_"};
 
@@ -49,11 +50,11 @@ Result<> Head::start_all() {
     MPC_TRY(connect_hosts());
     if (verdict_.is_ending()) return {};
   }
-  // Names of jobs that other hosts know, too.
+  // The job's name is one that other hosts know, too.
   char name[256] = "localhost";
   ::gethostname(name, sizeof name - 1);
   const std::string job = fmt::format("mpcrun.{}.{}", name, ::getpid());
-  // Before something is written.
+  // Created before anything is written.
   if (here_ >= 0) console_memory_ = job::console::make_shared_memory();
   is_started_ = true;
   if (launch_.timeout_seconds > 0)
@@ -132,7 +133,7 @@ std::vector<std::string> Head::environment_for_others() const {
   return out;
 }
 
-// --- what daemons say ---------------------------------------------------------------------------
+// --- messages of daemons ------------------------------------------------------------------------
 
 void Head::take_frame(int host, Frame kind, std::string_view payload) {
   Unpacker in(payload);
@@ -157,7 +158,7 @@ void Head::take_frame(int host, Frame kind, std::string_view payload) {
   }
   const int process = in.small();
   if (process < plan_.first_process(host) || process >= plan_.first_process(host + 1))
-    return;  // it is none of theirs
+    return;  // not one of that host's processes
   if (kind == Frame::kRecord) {
     wireup::RecordHead head;
     head.kind = in.small();
@@ -171,7 +172,7 @@ void Head::take_frame(int host, Frame kind, std::string_view payload) {
   output_.end_of(host);
 }
 
-// Process 0 has ended: nobody reads standard input any more.
+// If process 0 has ended, no process reads standard input any more.
 void Head::end_at(int host) {
   if (host >= 0) input_.stop();
 }
@@ -191,15 +192,15 @@ void Head::lose_host(int host, const std::string& problem) {
     end_all(wireup::Order::kEndSoon);
 }
 
-// Who reads the job's output has gone (mpcrun ... | head): nobody is to be told. Nor waited for: a
-// process may have ended while it wrote, with the lock of the console.
+// The reader of the job's output is gone (mpcrun ... | head), so nothing is reported. Nor is the
+// output waited for: a process may have ended while it wrote, holding the lock of the console.
 void Head::lose_reader() {
   has_reader_ = false;
   if (verdict_.end(job::kExitSignal + SIGPIPE, "")) end_all(wireup::Order::kEndNow);
   abandon_others();
 }
 
-// Their daemons end them when the connection does.
+// Abandons processes of other hosts: their daemons kill them when the connection is closed.
 void Head::abandon_others() {
   for (Process& process : processes_)
     if (process.host != here_) process.is_running = false;

@@ -1,5 +1,5 @@
-// What a Head does where the job goes on when a process dies (mpcrun --on-fail notify): who is lost is
-// told to all others in one order, and who lives meets at gates.
+// The Head's work in a job that goes on when a process dies (mpcrun --on-fail notify): it tells
+// all others which processes are lost, in one order, and lets the survivors meet at gates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,19 +15,19 @@ namespace {
 using wireup::Gate;
 using wireup::Order;
 
-// Where the job goes on: so long until the end of a process explains a network that is broken.
+// If the job goes on: how long to wait for the end of a process that explains a broken network.
 constexpr uint64_t kLongBrokenNs = 8000 * kMs;
 
 unsigned bit_of(int gate) noexcept { return 1u << gate; }
 
-// "...; the job is ended" is said by who does not know better.
+// Removes "...; the job is ended", which a sender writes that does not know that the job goes on.
 std::string without_end_of_job(std::string text) {
   constexpr std::string_view kEnd = "; the job is ended";
   if (text.ends_with(kEnd)) text.resize(text.size() - kEnd.size());
   return text;
 }
 
-// "ranks 2-3, 6 are"; those of a host are in order.
+// "ranks 2-3, 6 are"; the ranks of a host are in order.
 std::string ranks_of(const std::vector<Process*>& processes) {
   std::string text;
   for (size_t i = 0; i < processes.size();) {
@@ -46,7 +46,7 @@ std::string ranks_of(const std::vector<Process*>& processes) {
 
 }  // namespace
 
-// Before all are there a death ends the job: the others wait for all in MPI_Init.
+// A death before all have come ends the job, because the others wait for all in MPI_Init.
 bool Head::survives_losses() const {
   return launch_.goes_on && !verdict_.is_ending() &&
          (open_gates_ & bit_of(static_cast<int>(Gate::kInit))) != 0;
@@ -56,8 +56,8 @@ bool Head::survives(const Process& process) const {
   return survives_losses() && !process.has_finished;
 }
 
-// It says that it is about to end. It is lost when it has ended: until then it may still write. Its
-// command may have more to do; but its rank has gone.
+// A process says that it is about to end. It counts as lost when it has ended: until then it may
+// still write. Its command may have more to do, but its rank has ended.
 bool Head::take_death(Process& process, int, std::string text) {
   if (!survives(process)) return false;
   process.death = without_end_of_job(std::move(text));
@@ -71,14 +71,15 @@ void Head::lose(Process& process, int status, const std::string& how) {
       !process.death.empty()
           ? process.death
           : fmt::format("mpcrun: {} {}", process.name(), without_end_of_job(how));
-  // Now, since the job may go on for long. At its end there is nothing more to say of it.
+  // Printed now, since the job may go on for long. At the end of the job it is not mentioned again.
   job::console::say(what + "; the others go on\n");
   verdict_.note_failure(std::max(status, 1), "");
   announce(process);
   open_gates();
 }
 
-// All its processes at once, also those whose ranks had ended: others may want something of them.
+// A host's processes are lost all at once, including those whose ranks had ended: others may need
+// them.
 void Head::lose(const std::vector<Process*>& of_host, const std::string& problem) {
   for (Process* const process : of_host) {
     process->is_lost = true;
@@ -97,8 +98,8 @@ void Head::announce(const Process& lost) {
   for (const Process& other : processes_) order(other, Order::kLost, lost.index);
 }
 
-// Somebody cannot reach a process any more. A death explains it, the one that is known or one that is
-// about to be; without one those that live cannot reach each other.
+// Some process cannot reach another one any more. A death explains that, either a known one or one
+// that will be known soon. Without a death the survivors cannot reach each other.
 void Head::take_broken(int peer, std::string text) {
   const bool is_lost = peer < 0
                            ? std::any_of(processes_.begin(), processes_.end(),
@@ -118,7 +119,8 @@ void Head::arrive(Process& process, int gate) {
   open_gates();
 }
 
-// Those that live have arrived; who has ended regularly has passed them all.
+// Opens gates at which all survivors have arrived; a process that has ended regularly has passed
+// all gates.
 void Head::open_gates() {
   for (int gate = 0; gate < wireup::kGates; ++gate) {
     if ((open_gates_ & bit_of(gate)) != 0) continue;

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kConnectNs = 60'000 * kMs;
 constexpr int kSshFailed = 255, kShellFoundNothing = 127;
 
-// What helps, where that is known.
+// A remedy, where one is known.
 std::string advice_for(const std::string& agent, const std::string& host, int status) {
   if (status == kShellFoundNothing)
     return fmt::format("; is mpcrun installed there, too, as {}?", own_program());
@@ -88,7 +88,7 @@ void Hosts::lose(int host, const std::string& problem) {
 void Hosts::agent_ended(pid_t pid, int wait_status) {
   for (size_t h = 0; h < hosts_.size(); ++h) {
     if (!hosts_[h] || hosts_[h]->agent.pid() != pid) continue;
-    // One that went into the background may have started it all the same.
+    // An agent that went into the background may have started the daemon all the same.
     const bool may_come = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
     if (hosts_[h]->channel || may_come) return;
     const int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;

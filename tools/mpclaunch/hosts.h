@@ -1,8 +1,8 @@
 #pragma once
 // Hosts: the other hosts of a job, as its head sees them.
 //
-// Role:      starts a daemon on each by the agent, waits until all have connected, tells what they
-//            say, carries what the head says. Knows neither ranks nor reasons.
+// Role:      starts a daemon on each by the agent, waits until all have connected, passes on
+//            messages in both directions. Knows neither ranks nor reasons.
 // Users:     tools/mpclaunch/head.h.
 // Threads:   that of the loop.
 // See also:  tools/mpclaunch/daemon.h, docs/design/0023-daemons.md.
@@ -26,7 +26,7 @@ namespace mpc::launch {
 class Hosts {
  public:
   using OnFrame = std::function<void(int host, Frame kind, std::string_view payload)>;
-  // The job cannot start there, or the host is gone: one line.
+  // The job cannot start there, or the host is lost; `problem` is one line.
   using OnLost = std::function<void(int host, std::string problem)>;
 
   Hosts(Loop& loop, const Plan& plan, OnFrame on_frame, OnLost on_lost);
@@ -34,13 +34,13 @@ class Hosts {
   // Runs the agents. Errors: kSystem.
   Result<> start(const std::string& agent);
   bool are_all_connected() const;
-  // Nobody else is let in. Caller: not from the loop.
+  // No more daemons are accepted. Caller: not from the loop.
   void close_entrance() { entrance_.close(); }
   void agent_ended(pid_t pid, int wait_status);
-  // What takes too long. To be called now and then while not all are connected.
+  // Gives up hosts that take too long. Call it from time to time while not all are connected.
   void keep_deadlines();
 
-  // Nothing happens for a host that is gone, or is ours.
+  // No effect for a host that is lost, or for our own.
   void send(int host, Frame kind, const Packer& payload);
   void send_all(Frame kind, const Packer& payload);
   std::vector<int> descriptors() const;
@@ -52,7 +52,7 @@ class Hosts {
     explicit Host(Loop& loop) : agent(loop) {}
     Agent agent;
     std::unique_ptr<Channel> channel;
-    bool is_greeted = false;  // it is of this version
+    bool is_greeted = false;  // it has this version
     bool is_lost = false;
   };
   void let_in(int host, int fd);

@@ -8,7 +8,7 @@
 namespace mpc::launch {
 namespace {
 
-// Who reads a terminal from the background is stopped.
+// A process that reads a terminal from the background is stopped.
 bool is_in_foreground() {
   const pid_t group = ::tcgetpgrp(STDIN_FILENO);
   return group < 0 || group == ::getpgrp();  // < 0: no terminal

@@ -1,8 +1,8 @@
 #pragma once
 // Input: mpcrun's standard input, on its way to the process of rank 0 on another host.
 //
-// Role:      reads as long as there is room at the other end. Where rank 0 is on mpcrun's own host
-//            its process has the file itself, and this is not used.
+// Role:      reads as long as there is room at the other end. If rank 0 is on mpcrun's own host,
+//            its process has the file itself, and this class is not used.
 // Users:     tools/mpclaunch/head.h.
 // Threads:   that of the loop.
 // See also:  tools/mpclaunch/daemon.h, the other end.
@@ -23,9 +23,9 @@ class Input {
   Input(Loop& loop, Pass pass) : loop_(loop), pass_(std::move(pass)) {}
   void start();
   void taken(size_t bytes);
-  // Nobody reads any more.
+  // The reader is gone.
   void stop();
-  // The job is in the background of its terminal: whose keys these are is to be looked at again.
+  // The job is in the background of its terminal: check again later whether the keys are for it.
   bool is_paused() const noexcept { return is_paused_; }
   void look_again();
 

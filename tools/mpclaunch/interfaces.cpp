@@ -11,7 +11,8 @@
 namespace mpc::launch {
 namespace {
 
-// As a text of bytes; an IPv4 address that came in over IPv6 is one of IPv4. Empty: neither.
+// An address as bytes; an IPv4 address that came over IPv6 counts as IPv4. Empty: neither of the
+// two.
 std::string address_bytes(const sockaddr* address) {
   if (address == nullptr) return {};
   const char* bytes = nullptr;

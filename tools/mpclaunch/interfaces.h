@@ -11,7 +11,7 @@
 
 namespace mpc::launch {
 
-// "eth0,eth1"; the loopback interface is none.
+// "eth0,eth1"; the loopback interface does not count.
 std::string interfaces_of(const std::vector<int>& connections);
 
 }  // namespace mpc::launch

@@ -83,7 +83,7 @@ void LinePump::pump() {
       write(stream.fd, label_.empty() ? stream.begun : label_ + stream.begun);
 }
 
-// False: there is nothing any more.
+// False: the stream has ended.
 bool LinePump::read(Stream& stream) {
   char bytes[64 << 10];
   const ssize_t count = ::read(stream.outer, bytes, sizeof bytes);
@@ -120,7 +120,8 @@ void LinePump::write(int fd, const std::string& text) {
   lost_fd_ = fd;
   lost_error_.store(error, std::memory_order_release);  // pairs with lost_error()
   if (error != EPIPE) return;
-  // Who reads the job's output has gone: the command shall see that as if it wrote there itself.
+  // The reader of the job's output is gone: the command must notice that as if it wrote there
+  // itself.
   for (Stream& stream : streams_)
     if (stream.outer >= 0) ::close(std::exchange(stream.outer, -1));
 }

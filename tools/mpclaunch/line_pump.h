@@ -1,8 +1,8 @@
 #pragma once
-// LinePump: what a rank's command prints, on its way to the output of the job.
+// LinePump: the output of a rank's command, on its way to the output of the job.
 //
-// Role:      pipes for standard output and error; passes whole lines on, labelled if that is wanted, on
-//            a thread of its own: a reader that takes its time holds up nothing else.
+// Role:      pipes for standard output and error; passes on whole lines, with labels if wanted, on
+//            a thread of its own, so that a slow reader holds up nothing else.
 // Users:     tools/mpclaunch/shim.h.
 // Threads:   that of its owner; the pump is inside.
 // See also:  runtime/job/console.h, runtime/interpose/line_stream.h (ranks that share a process).
@@ -19,23 +19,24 @@ namespace mpc::launch {
 
 class LinePump {
  public:
-  // label: in front of each line.
+  // `label`: printed in front of each line.
   explicit LinePump(std::string label) : label_(std::move(label)) {}
   LinePump(const LinePump&) = delete;
 
   // `is_one`: both are one pipe, which keeps their order. Errors: kSystem.
   Result<> open(bool is_one);
-  // For the command to write to; close them when it runs.
+  // The ends to which the command writes; close them when it runs.
   int output() const noexcept { return streams_[0].inner; }
   int error() const noexcept {
     return streams_[1].inner >= 0 ? streams_[1].inner : streams_[0].inner;
   }
   // The owner's ends of the pipes are closed. Errors: kSystem.
   Result<> start();
-  // The command has ended: waits until all that is in the pipes has been passed on, also if others
-  // still have them open, so long at most. False: the reader is too slow, or some is lost.
+  // The command has ended: waits for at most `most_ms` until everything in the pipes has been
+  // passed on, even if other processes still have them open. False: the reader is too slow, or
+  // output is lost.
   bool finish(int most_ms);
-  // What could not be written; 0: nothing. Which: the descriptor.
+  // The error of output that could not be written; 0: none. lost_fd(): its descriptor.
   int lost_error() const noexcept {
     return lost_error_.load(std::memory_order_acquire);
   }

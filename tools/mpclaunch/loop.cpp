@@ -64,8 +64,8 @@ void Loop::turn(int timeout_ms) {
   const auto is_last = [this](const pollfd& file) { return file.fd == last_; };
   std::stable_partition(wanted.begin(), wanted.end(), std::not_fn(is_last));
   if (::poll(wanted.data(), wanted.size(), timeout_ms) <= 0) return;
-  // What is called may forget files and watch new ones: each is looked up again, and what is
-  // called is a copy.
+  // A function that is called may forget files and watch new ones. So each is looked up again, and
+  // a copy of the function is called.
   for (const pollfd& file : wanted) {
     if ((file.revents & POLLOUT) != 0) {
       const auto found = watched_.find(file.fd);

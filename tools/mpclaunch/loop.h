@@ -1,7 +1,7 @@
 #pragma once
 // Loop: one thread that waits for many files.
 //
-// Role:      calls who watches a file when there is something to read there, or room to write.
+// Role:      calls the watcher of a file when there is something to read there, or room to write.
 // Users:     tools/mpclaunch.
 // Threads:   one; post() any.
 // See also:  poll(2).
@@ -21,18 +21,19 @@ class Loop {
   ~Loop();
   Loop(const Loop&) = delete;
 
-  // As long as there is something to read, or the other end is gone. May be called again although
-  // there is nothing: the file does not block. Ownership: the descriptor stays the caller's.
+  // Calls `readable` while there is something to read, or if the other end is closed. It may be
+  // called although there is nothing, so the file must not block. Ownership: the caller keeps the
+  // descriptor.
   void watch(int fd, Call readable);
   // The same, but after all others of a turn.
   void watch_last(int fd, Call readable);
-  // As long as there is room. Null: not any more. Caller: it is watched.
+  // Calls `writable` while there is room; null: no longer. Needs: the file is watched.
   void want_room(int fd, Call writable);
-  // Before it is closed.
+  // Caller: before it closes the file.
   void forget(int fd);
-  // To be called in one of the next turns. Caller: any thread.
+  // `call` is called in one of the next turns. Caller: any thread.
   void post(Call call);
-  // Waits for something at most so long (-1: without end), and calls.
+  // Waits for events for at most `timeout_ms` (-1: no limit), and makes the calls.
   void turn(int timeout_ms);
 
  private:

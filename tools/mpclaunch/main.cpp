@@ -1,12 +1,13 @@
-// mpclaunch: starts the processes of a job, and is its mpcrun from then on. mpcrun becomes it for
+// mpclaunch: starts the processes of a job, and acts as its mpcrun from then on. mpcrun becomes
+// mpclaunch for
 // jobs of several processes; on other hosts it is the daemon that an agent starts.
 //
 //   mpclaunch MPCRUN PLAN AGENT EXPORTS TIMEOUT COMMAND-LINE-OF-MPCRUN...
 //   mpclaunch --daemon
 //   mpclaunch --shim RANK RANKS LABEL COMMAND...
 //
-// All processes run that command line once more and know by their environment which they are: see
-// runtime/wireup. Where ranks are hosted each of them becomes the shim of one.
+// All processes run that command line once more and learn from their environment which one they
+// are: see runtime/wireup. If ranks are hosted, each process becomes the shim of one rank.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +31,8 @@ namespace {
 
 constexpr int kOwnWords = 6, kWordsOfShim = 5;
 
-// The signals that the head takes instead of their usual effect. What is ignored (nohup) stays so.
+// The signals that the head handles instead of their usual effect. Ignored signals (nohup) stay
+// ignored.
 sigset_t taken_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -51,8 +53,9 @@ std::vector<std::string> split_names(const std::string& text) {
   return names;
 }
 
-// Whoever writes is told by its call: also PMIx's server, whose clients may die at any time. Caller: before
-// any thread is there, and after the mask of the processes was read.
+// Blocks SIGPIPE: a write reports the error by its result, also in PMIx's server, whose clients
+// may die at any time. Caller: before any thread exists, and after the mask for the processes was
+// read.
 void block_broken_pipe() {
   sigset_t broken_pipe;
   sigemptyset(&broken_pipe);
@@ -71,7 +74,7 @@ int launch(int argc, char** argv) {
   launch.arguments.assign(argv + kOwnWords, argv + argc);
   const sigset_t signals = taken_signals();
   sigset_t before;
-  ::sigprocmask(SIG_BLOCK, &signals, &before);  // before any thread is there
+  ::sigprocmask(SIG_BLOCK, &signals, &before);  // before any thread exists
   block_broken_pipe();
   // Never destroyed: the writer of its output may wait for a reader.
   auto* const head = new Head(std::move(launch), signals, before);
@@ -130,5 +133,5 @@ int main(int argc, char** argv) {
     return mpc::job::kExitUsage;
   }
   const int status = mpc::launch::launch(argc, argv);
-  ::_exit(status);  // the PMIx server has nothing to put away
+  ::_exit(status);  // the PMIx server has nothing to clean up
 }

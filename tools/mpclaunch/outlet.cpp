@@ -49,7 +49,7 @@ void Outlet::watch() {
   }
 }
 
-// Once; what is left comes again.
+// Reads once; the loop calls again for the rest.
 Outlet::State Outlet::read(int which) {
   char bytes[16 << 10];
   int& fd = outer_[which];
@@ -57,7 +57,7 @@ Outlet::State Outlet::read(int which) {
   if (room_bytes_ == 0) return State::kFull;
   const ssize_t count = ::read(fd, bytes, std::min(sizeof bytes, room_bytes_));
   if (count < 0) return errno == EINTR ? State::kFull : State::kEmpty;
-  if (count == 0) {  // nobody can write any more
+  if (count == 0) {  // no process can write any more
     loop_.forget(fd);
     ::close(std::exchange(fd, -1));
     return State::kEmpty;

@@ -1,5 +1,5 @@
 #pragma once
-// Outlet: what the processes of a host print, on its way to the head of the job.
+// Outlet: the output of the processes of a host, on its way to the head of the job.
 //
 // Role:      pipes for standard output and error; reads them as long as the head has room.
 // Users:     tools/mpclaunch/daemon.h.
@@ -26,13 +26,13 @@ class Outlet {
 
   // `is_one`: both are one pipe, which keeps their order. Errors: kSystem.
   Result<> open(bool is_one);
-  // For the processes to write to. Close them when all are started.
+  // The ends to which the processes write. Close them when all are started.
   int output() const noexcept { return inner_[0]; }
   int error() const noexcept { return inner_[1] >= 0 ? inner_[1] : inner_[0]; }
   void close_inner();
-  // The head has taken so much.
+  // The head has received so many bytes.
   void taken(size_t bytes);
-  // Passes on what is there. True: all of it.
+  // Passes on what is there. True: everything was passed on.
   bool drain();
 
  private:
@@ -46,8 +46,8 @@ class Outlet {
   size_t room_bytes_ = 0;
 
  public:
-  // Less than what the head's kernel keeps: a head that is stopped (Ctrl-Z) shall not look like one
-  // that is gone, for whom the kernel finds no room for seconds.
+  // Less than the head's kernel buffers. So a head that is stopped (Ctrl-Z) does not look like one
+  // that is lost, for which the kernel has had no room for seconds.
   static constexpr size_t kRoomBytes = 48 << 10;
 };
 

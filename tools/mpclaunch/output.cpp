@@ -14,7 +14,8 @@ constexpr size_t kLongestLineBytes = 1 << 20;  // a longer one is written in pie
 Output::Output(Loop& loop, Taken taken, Lost lost)
     : loop_(loop), taken_(std::move(taken)), lost_(std::move(lost)) {}
 
-// Not waited for: a reader that reads no more may hold the writer for ever, and the process ends.
+// Does not wait for the writer: a reader that has stopped reading may hold it for ever, and the
+// process ends.
 Output::~Output() {
   if (!has_thread_) return;
   {
@@ -56,7 +57,7 @@ void Output::put(int host, int fd, std::string text, size_t taken_bytes) {
   if (has_thread_) return;
   const auto run = [](void* self) -> void* {
     sigset_t all;
-    sigfillset(&all);  // SIGPIPE, too: write() says it
+    sigfillset(&all);  // SIGPIPE, too: write() reports it
     ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
     static_cast<Output*>(self)->write();
     return nullptr;

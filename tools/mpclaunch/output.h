@@ -1,8 +1,8 @@
 #pragma once
-// Output: what processes of other hosts print, on its way to mpcrun's standard output and error.
+// Output: the output of processes of other hosts, on its way to mpcrun's standard output and error.
 //
-// Role:      keeps their lines whole, and writes them on a thread of its own: a reader that takes
-//            its time (less) holds up neither signals nor the other end of a connection.
+// Role:      keeps their lines whole, and writes them on a thread of its own, so that a slow reader
+//            (less) holds up neither signals nor the other end of a connection.
 // Users:     tools/mpclaunch/head.h.
 // Threads:   that of the loop; the writer is inside.
 // See also:  runtime/job/console.h, tools/mpclaunch/outlet.h (the daemon's end).
@@ -24,9 +24,9 @@ namespace mpc::launch {
 
 class Output {
  public:
-  // A host's text has found its place: there is room for so much more. On the loop's thread.
+  // A host's text was written: there is room for so many more bytes. Called on the loop's thread.
   using Taken = std::function<void(int host, size_t bytes)>;
-  // The first text that is lost. On the loop's thread.
+  // Text was lost for the first time. Called on the loop's thread.
   using Lost = std::function<void(int fd, int error)>;
 
   Output(Loop& loop, Taken taken, Lost lost);
@@ -34,15 +34,15 @@ class Output {
   Output(const Output&) = delete;
 
   void take(int host, int fd, std::string_view text);
-  // Nothing more comes from there: what is left is no whole line.
+  // Nothing more comes from this host: the rest is written although it is not a whole line.
   void end_of(int host);
-  // All that could be written is.
+  // Everything that can be written has been written.
   bool is_drained();
 
  private:
   struct Piece {
     int host = 0, fd = 0;
-    size_t taken_bytes = 0;  // for which there is room again when it is written
+    size_t taken_bytes = 0;  // there is room for as many again when it is written
     std::string text;
   };
   void put(int host, int fd, std::string text, size_t taken_bytes);

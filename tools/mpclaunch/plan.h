@@ -1,7 +1,8 @@
 #pragma once
-// Plan: which hosts have how many processes of a job, with how many ranks each.
+// Plan: how many processes of a job each host has, with how many ranks each.
 //
-// Role:      made by mpcrun from --hosts and its kin, or of one host for -p; one word of mpclaunch's
+// Role:      mpcrun makes it from --hosts and its kin, or for one host from -p; it is one word of
+//            mpclaunch's
 //            command line.
 // Users:     tools/mpcrun/hosts.h, tools/mpclaunch.
 // Threads:   plain data.
@@ -24,11 +25,11 @@ struct Plan {
   int processes() const;
   int ranks() const;
   bool has_other_hosts() const;
-  // Of all hosts, in order.
+  // The ranks of the processes of all hosts, in order.
   std::vector<int> ranks_of_processes() const;
   // The same as "MPC_LAUNCHER_RANKS=4,4", for the environment of processes.
   std::string ranks_variable() const;
-  // The first process of a host; of the one behind the last: processes().
+  // The first process of a host; for the index behind the last host: processes().
   int first_process(int host) const;
   int host_of(int process) const;
 };

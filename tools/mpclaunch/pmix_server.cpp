@@ -18,7 +18,7 @@ namespace {
 pmix_nspace_t g_job;       // its name
 Relay* g_relay = nullptr;  // to other hosts
 
-// What the library waits for, until the other hosts have answered.
+// A call of the library that waits until the other hosts have answered.
 struct Waiting {
   pmix_modex_cbfunc_t done = nullptr;
   void* context = nullptr;
@@ -41,7 +41,7 @@ void give(const Waiting& waiting, pmix_status_t status, std::string_view put) {
                copy != nullptr ? put.size() : 0, waiting.context, &std::free, copy);
 }
 
-// --- what clients ask, on the library's thread --------------------------------------------------
+// --- questions of clients, on the library's thread ----------------------------------------------
 
 pmix_status_t agree(const pmix_proc_t*, void*, pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;
@@ -53,7 +53,7 @@ pmix_status_t abort_is_reported_otherwise(const pmix_proc_t*, void*, int, const 
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-// All of this host are here. If there is no other one, what they gave is what they get.
+// All processes of this host are here. If there is no other host, they get what they gave.
 pmix_status_t fence(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, char* data,
                     size_t bytes, pmix_modex_cbfunc_t done, void* context) {
   if (g_relay == nullptr) {
@@ -70,7 +70,7 @@ pmix_status_t fence(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, char
 
 pmix_status_t ask_others(const pmix_proc_t* process, const pmix_info_t*, size_t,
                          pmix_modex_cbfunc_t done, void* context) {
-  // What is not there has not been put: all others are on this host.
+  // Data that are not there have not been put, because all other processes are on this host.
   if (g_relay == nullptr) return PMIX_ERR_NOT_FOUND;
   int64_t number = 0;
   {
@@ -99,7 +99,8 @@ Result<> wait_for(const char* what, Call&& call) {
 
 void set_default(const char* name, const char* value) { ::setenv(name, value, 0); }
 
-// Memory of the processes themselves, where the library would use files; only this host; nobody but
+// Chooses memory of the processes themselves where the library would use files; serves this host
+// only, and only
 // the processes that we start.
 void choose_components() {
   set_default("PMIX_MCA_gds", "hash");
@@ -116,7 +117,7 @@ std::string processes_of(const Plan& plan, int host) {
   return out;
 }
 
-// Not what the hosts call themselves: two of them may have one name.
+// Not the names that hosts give themselves: two of them may have the same name.
 std::string name_of(const Plan& plan, int host) {
   if (plan.hosts.size() == 1) {
     char name[256] = "localhost";

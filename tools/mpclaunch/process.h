@@ -1,7 +1,7 @@
 #pragma once
-// Process: one of the job, as its head sees it, wherever it runs.
+// Process: a process of the job as the head sees it, wherever it runs.
 //
-// Role:      its ranks, its host, what is known of its end.
+// Role:      its ranks, its host, what is known about its end.
 // Users:     tools/mpclaunch/head.h.
 // Threads:   plain data.
 // See also:  tools/mpclaunch/children.h.
@@ -21,9 +21,9 @@ struct Process {
   bool is_running = false;
   bool has_finished = false;  // its ranks have ended by themselves
   bool has_joined = false;    // a hosted rank: one of its processes has called MPI_Init
-  std::string stayed_out;  // a hosted rank has ended, and none has: what is to be said
+  std::string stayed_out;  // a hosted rank ended without MPI_Init: the text to report
   bool is_lost = false;    // it has died, and the job goes on
-  std::string death;       // what it has said of its own end
+  std::string death;       // what it has reported about its own end
   unsigned gates = 0;      // bit: it has arrived there
 
   // "process 1 (ranks 4-7) on host beta".

@@ -46,7 +46,7 @@ void signal_all_below(int signal, pid_t spared) {
     if (process != spared) ::kill(process, signal);
 }
 
-// Who is started while we look is an orphan soon, and found the next time.
+// A process that is started during the search is soon an orphan, and found the next time.
 void end_all_below() {
   for (;;) {
     signal_all_below(SIGKILL);

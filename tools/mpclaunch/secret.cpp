@@ -35,7 +35,7 @@ uint64_t word_at(const void* bytes) noexcept {
   return word;
 }
 
-// `who`: so that no proof of one side is one of the other side.
+// `who` makes the proofs of the two sides different.
 Proof prove(const Secret& key, char who, uint64_t host, const Challenge& first,
             const Challenge& second) {
   std::string text(1, who);
@@ -54,7 +54,7 @@ Secret make_secret() {
     const ssize_t bytes =
         ::getrandom(secret.data() + filled, secret.size() - filled, 0);
     if (bytes > 0) filled += static_cast<size_t>(bytes);
-    // A secret that is none would let everybody in.
+    // A secret without random bytes would let everybody in.
     if (bytes < 0 && errno != EINTR) std::abort();
   }
   return secret;

@@ -29,10 +29,10 @@ using wireup::Order;
 using wireup::RecordHead;
 using wireup::Report;
 
-// So long until the end of a command explains that of its rank: a shell may be about to say which
-// signal it was.
+// How long to wait for the end of a command that explains the end of its rank: a shell may be
+// about to report the signal.
 constexpr uint64_t kExplainNs = 300 * kMs;
-// Shorter than the launcher's patience (head.cpp): what is left is killed by us.
+// Shorter than the launcher's patience (head.cpp), so that the shim kills what is left.
 constexpr uint64_t kGraceNs = 1500 * kMs, kNoGraceNs = 300 * kMs;
 constexpr int kMostOutputMs = 500;  // for a slow reader of a job that ends
 
@@ -42,7 +42,7 @@ bool has_one_output() {
          out.st_dev == err.st_dev && out.st_ino == err.st_ino;
 }
 
-// Others cannot guess it.
+// An address that others cannot guess.
 std::string new_address() {
   uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) number = now_ns();
@@ -68,7 +68,7 @@ Shim::Shim(ShimSpec spec, const sigset_t& signals, const sigset_t& before)
 
 int Shim::run() {
   adopt_orphans();
-  // The launcher's end is heard by its socket: then there is time to end the others.
+  // The end of the launcher is noticed by its socket, which leaves time to end the others.
   ::prctl(PR_SET_PDEATHSIG, 0);
   Result<> started = listen();
   if (started) started = pump_.open(has_one_output());
@@ -131,10 +131,10 @@ Result<> Shim::start_command() {
 }
 
 void Shim::become_command(int problem) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // should this process be killed
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // in case this process is killed
   ::dup2(pump_.output(), STDOUT_FILENO);
   ::dup2(pump_.error(), STDERR_FILENO);
-  ::signal(SIGQUIT, SIG_IGN);  // Ctrl-\ asks mpcrun what ranks do
+  ::signal(SIGQUIT, SIG_IGN);  // Ctrl-\ asks mpcrun what the ranks do
   ::sigprocmask(SIG_SETMASK, &before_, nullptr);
   ::setenv(wireup::kShimVariable, address_.c_str(), 1);
   ::execvp(spec_.words.front(), spec_.words.data());
@@ -192,7 +192,7 @@ void Shim::take_records() {
   }
 }
 
-// Its process has, or has become another program; the command may go on.
+// The rank's process has ended, or has become another program; the command may go on.
 void Shim::rank_has_ended() {
   if (const int pidfd = std::exchange(rank_pidfd_, -1); pidfd >= 0) {
     loop_.forget(pidfd);
@@ -228,7 +228,8 @@ void Shim::take_orders() {
   }
 }
 
-// Who started the rank has nothing to say any more, and must not go on to its next line when the
+// The script that started the rank must not print anything more, nor go on to its next line when
+// the
 // rank has ended.
 void Shim::begin_end(bool has_grace) {
   if (is_ending_) return;
@@ -252,7 +253,7 @@ void Shim::reap() {
   for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
     if (pid != command_) continue;
     command_status_ = wait_status;
-    // In a job that ends the rank, which is not the command, may have last words.
+    // When the job ends, a rank that is not the command itself may still send reports.
     if (is_ending_ && rank_socket_ >= 0)
       command_ = -1;
     else
@@ -272,7 +273,7 @@ void Shim::keep_deadlines() {
   }
 }
 
-// --- what is told -------------------------------------------------------------------------------
+// --- reports ------------------------------------------------------------------------------------
 
 void Shim::tell(Report kind, int status, std::string_view text) {
   RecordHead head{static_cast<int32_t>(kind), status,
@@ -297,16 +298,16 @@ void Shim::tell_missing_finalize(const std::string& how) {
       fmt::format("{}: {} without calling MPI_Finalize; the job is ended", who(), how));
 }
 
-// Returns the status to end with.
+// Returns the exit status of the shim.
 int Shim::report_end() {
   const int status = status_of(command_status_);
   if (is_ending_ || has_told_end_) return std::max(status, 1);
-  // It has become another program after MPI_Finalize, say.
+  // The rank's process may have become another program after MPI_Finalize.
   if (seat_ == Seat::kLeft && !has_told_finished_) tell(Report::kFinished, 0, {});
   const bool is_signal = WIFSIGNALED(command_status_);
   const int signal = is_signal ? WTERMSIG(command_status_) : 0;
-  // Ctrl-C reaches all of the terminal's processes; and nobody reads any more (SIGPIPE): the launcher
-  // sees both.
+  // Ctrl-C reaches all of the terminal's processes, and SIGPIPE means that the reader is gone: the
+  // launcher notices both.
   if (signal == SIGPIPE || (is_signal && was_interrupted_)) return status;
   if (is_signal) {
     tell(Report::kDeath, status,

@@ -1,11 +1,11 @@
 #pragma once
-// Shim: stands between the launcher and the command that a hosted rank is.
+// Shim: the process between the launcher and the command of a hosted rank.
 //
 // Role:      starts the user's command as it is, whatever that starts in turn; gives the rank's seat to the
-//            first of these processes that calls MPI_Init, and passes on what it and the launcher say to
-//            each other; passes on what the command prints; ends all of it with the job, and tells
-//            how it ended.
-// Users:     tools/mpclaunch/main.cpp: mpcrun becomes it in each process of such a job.
+//            first of these processes that calls MPI_Init, and passes on messages between it and
+//            the launcher; passes on the command's output; ends all these processes with the job,
+//            and reports how the command ended.
+// Users:     tools/mpclaunch/main.cpp: mpcrun becomes the shim in each process of such a job.
 // Threads:   one; output has one of its own.
 // See also:  docs/design/0032-hosted-ranks.md, runtime/wireup/hosted.h (the rank's end).
 
@@ -27,16 +27,16 @@ namespace mpc::launch {
 struct ShimSpec {
   int rank = 0, ranks = 1;
   bool has_label = false;
-  int launcher = -1;         // a socket, as of any process of a job
+  int launcher = -1;         // a socket, as in any process of a job
   std::vector<char*> words;  // the command, null at the end
 };
 
 class Shim {
  public:
-  // `signals`: blocked by the caller; `before`: the mask that was there, for the command.
+  // `signals`: blocked by the caller; `before`: the previous mask, for the command.
   Shim(ShimSpec spec, const sigset_t& signals, const sigset_t& before);
   Shim(const Shim&) = delete;
-  // Until the command has ended. Returns its status as a shell has it.
+  // Runs until the command has ended. Returns its status in the form of a shell.
   int run();
 
  private:
@@ -73,8 +73,8 @@ class Shim {
   bool has_command_ended_ = false;
   bool is_ending_ = false;  // by an order
   bool has_told_finished_ = false;
-  bool has_told_end_ = false;     // why the job ends: by the rank, or by this one
-  bool was_interrupted_ = false;  // the signal that the command got came here, too
+  bool has_told_end_ = false;     // the rank or the shim has reported why the job ends
+  bool was_interrupted_ = false;  // the command's signal came here, too
   Deadline explain_ns_ = 0, kill_ns_ = 0;
 };
 

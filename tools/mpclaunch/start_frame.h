@@ -1,5 +1,5 @@
 #pragma once
-// StartFrame: what a daemon is told of its job.
+// StartFrame: the description of the job that a daemon receives.
 //
 // Role:      the payload of Frame::kStart.
 // Users:     tools/mpclaunch/head_hosts.cpp writes it, tools/mpclaunch/daemon.h reads it.
@@ -37,7 +37,7 @@ inline Packer pack(const StartFrame& start) {
   return out;
 }
 
-// Empty: it is damaged.
+// Empty: the frame is damaged.
 inline std::optional<StartFrame> unpack_start(std::string_view bytes) {
   Unpacker in(bytes);
   StartFrame start;

@@ -16,7 +16,7 @@
 namespace mpc::tools {
 namespace {
 
-// The "step" in which salloc runs the user's shell on a node, where it does.
+// The "step" in which salloc runs the user's shell, if it runs it on a node.
 constexpr char kInteractiveStep[] = "4294967290";
 
 int nodes() {

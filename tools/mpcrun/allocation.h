@@ -1,7 +1,8 @@
 #pragma once
-// Allocation: the way of mpcrun to all nodes that Slurm has given the user.
+// Allocation: how mpcrun reaches all nodes that Slurm has given the user.
 //
-// Role:      inside salloc or sbatch it turns into srun, which starts mpcrun again on each node.
+// Role:      inside salloc or sbatch mpcrun turns into srun, which starts mpcrun again on each
+//            node.
 // Users:     tools/mpcrun/main.cpp.
 // Threads:   the main thread.
 // See also:  runtime/wireup/starter.h, docs/cluster.md (under Slurm).
@@ -10,9 +11,10 @@
 
 namespace mpc::tools {
 
-// There are several nodes and ranks, and nobody has started this mpcrun on one of them.
+// True if there are several nodes and ranks, and no launcher has started this mpcrun on one of the
+// nodes.
 bool needs_srun(const job::JobSpec& spec);
-// Returns the exit status, with a message on standard error, if that cannot be.
+// If that is impossible, prints a message to standard error and returns the exit status.
 int become_srun(int argc, char** argv, const job::JobSpec& spec);
 
 }  // namespace mpc::tools

@@ -28,21 +28,21 @@ bool is_wanted(const job::JobSpec& spec) {
   return value != "system";
 }
 
-// A preloaded allocator's, a sanitizer's: theirs, the whole of it.
+// Does the heap belong to a preloaded allocator, or to a sanitizer? Then it is used for everything.
 bool has_other_allocator() {
   const void* malloc_in_use = ::dlsym(RTLD_DEFAULT, "malloc");
   const void* exit_of_libc = ::dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
   return file_of(malloc_in_use) != file_of(exit_of_libc);
 }
 
-// It replaces the functions of libc, and its checks know those.
+// valgrind replaces the functions of libc, and its checks know only those.
 bool runs_under_valgrind() {
   const char* list = std::getenv("LD_PRELOAD");
   return list != nullptr &&
          std::string_view(list).find("/vgpreload_") != std::string_view::npos;
 }
 
-// With the characters that separate entries of LD_PRELOAD it cannot be named there.
+// A path with characters that separate entries of LD_PRELOAD cannot be named there.
 bool can_be_named(const std::string& path) {
   return path.find_first_of(": ") == std::string::npos &&
          ::access(path.c_str(), R_OK) == 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Heap: puts the ranks' allocator in place before the process has allocated anything.
+// Heap: installs the ranks' allocator before the process has allocated anything.
 //
 // Role:      decides whether libmpc_heap.so is to be used (job.allocator; not where another
 //            allocator, a sanitizer or valgrind is in place), adds it to LD_PRELOAD when mpcrun
@@ -12,11 +12,11 @@
 
 namespace mpc::tools {
 
-// Before mpcrun executes itself again. Why it has not been done is said to the second start,
-// which knows the level of the log.
+// Caller: mpcrun, before it executes itself again. If the heap is not preloaded, the reason is
+// passed to the second start, which knows the level of the log.
 void preload_heap(const job::JobSpec& spec);
 
-// After that: LD_PRELOAD is again what the user gave.
+// Caller: the second start. LD_PRELOAD is again what the user gave.
 void hide_heap();
 
 }  // namespace mpc::tools

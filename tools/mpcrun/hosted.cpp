@@ -46,7 +46,7 @@ Result<> check_options(const Parsed& parsed) {
               option)};
 }
 
-// Which program of the job, and which of its ranks.
+// The program of the job to which this rank belongs.
 const job::AppSpec& app_of(const job::JobSpec& spec, int rank) {
   for (const job::AppSpec& app : spec.apps) {
     if (rank < app.ranks) return app;
@@ -111,7 +111,7 @@ Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
 }
 
 Result<> decide_to_go_on(const Parsed& parsed, int ranks, Command& command) {
-  // A process of the job was told it.
+  // A process of the job receives it from the launcher.
   if (parsed.on_fail != "notify" || std::getenv(wireup::kLauncherVariable) != nullptr)
     return {};
   const char* why = nullptr;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMostSlots = 100000;
 
-// Whole, and above 0; else 0.
+// A whole number above 0; otherwise 0.
 int number_in(std::string_view text) {
   int value = 0;
   const char* const end = text.data() + text.size();
@@ -30,7 +30,7 @@ int number_in(std::string_view text) {
                                                                     : 0;
 }
 
-// What ssh takes for an option, or the launcher for a sign of its own, is no name of a host.
+// A word that ssh would take for an option, or the launcher for a mark of its own, is no host name.
 bool is_host_name(std::string_view name) {
   constexpr std::string_view kOthers = "-_.:@[]%";
   return !name.empty() && name[0] != '-' && name[0] != '.' &&
@@ -64,7 +64,7 @@ Result<HostSlots> parse_host(std::string_view word) {
   return host;
 }
 
-// A line without its comment: a host and what is said of it.
+// A line without its comment: a host and its settings.
 Result<HostSlots> parse_line(const std::string& line) {
   std::istringstream words(line);
   std::string word;
@@ -95,7 +95,8 @@ Result<std::vector<HostSlots>> read_host_file(const std::string& path) {
   return {Errc::kArg, fmt::format("--hostfile {}: {}", path, hosts.error().message)};
 }
 
-// The same host again: its slots are added; where none are said each mention is one.
+// The hosts, each once. If a host is named again, its slots are added; a mention without slots
+// counts as one.
 struct Merged {
   std::vector<HostSlots> hosts;
   bool has_slots = false;
@@ -119,7 +120,7 @@ Merged merge(const std::vector<HostSlots>& given) {
   return merged;
 }
 
-// So many ranks has each of some processes, or hosts: as many as they can have alike.
+// The number of ranks of each of some processes, or hosts: as even as possible.
 std::vector<int> blocks(int ranks, int processes) {
   std::vector<int> out;
   const auto begin = [&](int p) {
@@ -133,7 +134,7 @@ int slots_of(const HostSlots& host, const HostWish& wish) {
   return wish.ranks_per_host > 0 ? wish.ranks_per_host : host.slots;
 }
 
-// The first hosts that have room for all ranks: their number.
+// The number of hosts, from the first one on, that have room for all ranks.
 Result<int> count_hosts(const Merged& merged, const HostWish& wish, int ranks) {
   const int hosts = static_cast<int>(merged.hosts.size());
   if (wish.ranks_per_host == 0 && !merged.has_slots) return std::min(hosts, ranks);
@@ -152,7 +153,7 @@ Result<int> count_hosts(const Merged& merged, const HostWish& wish, int ranks) {
                   room)};
 }
 
-// How many ranks each of the first `hosts` gets: as many as the others, or as it has slots for.
+// How many ranks each of the first `hosts` gets: as many as the others, or as many as it has slots.
 std::vector<int> share_out(const Merged& merged, const HostWish& wish, int hosts,
                            int ranks) {
   const bool has_limits = merged.has_slots || wish.ranks_per_host > 0;
@@ -177,7 +178,7 @@ std::vector<int> share_out(const Merged& merged, const HostWish& wish, int hosts
   return share;
 }
 
-// Of each host: all have as many.
+// The number of processes of each host, which is the same for all.
 Result<int> count_processes_of_host(const HostWish& wish, int hosts) {
   int count = std::max(wish.processes_per_host, 1);
   if (wish.processes > 0) {
@@ -191,7 +192,8 @@ Result<int> count_processes_of_host(const HostWish& wish, int hosts) {
   return count;
 }
 
-// The ranks of each process of a host. each: processes, unless the wish names their size.
+// The ranks of each process of a host. `each`: number of processes, unless the wish names their
+// size.
 Result<std::vector<int>> processes_of(const HostSlots& host, const HostWish& wish,
                                       int each, int ranks) {
   if (wish.ranks_per_process > 0) {

@@ -1,7 +1,7 @@
 #pragma once
 // Hosts: on which hosts a job runs, and how many of its ranks each of them has.
 //
-// Role:      reads what --hosts and --hostfile say, and divides the ranks.
+// Role:      reads --hosts and --hostfile, and divides the ranks.
 // Users:     tools/mpcrun/options.cpp.
 // Threads:   any.
 // See also:  tools/mpclaunch/plan.h, docs/cluster.md.
@@ -34,11 +34,11 @@ Result<std::vector<HostSlots>> parse_host_list(std::string_view text);
 // Lines of Open MPI ("alpha slots=4") and of MPICH ("alpha:4"), and comments. Errors: kArg.
 Result<std::vector<HostSlots>> parse_host_file(std::string_view text);
 
-// Does this name mean the host where we are?
+// Does this name mean the host on which we run?
 bool is_this_host(const std::string& name);
 
 // Blocks of consecutive ranks, first to last host; none for a host that gets no rank.
-// Errors: kArg: what is wrong, with what would do.
+// Errors: kArg: the fault, and what would be right.
 Result<launch::Plan> plan_job(const HostWish& wish, int ranks);
 
 }  // namespace mpc::tools

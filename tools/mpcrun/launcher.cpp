@@ -47,11 +47,11 @@ int become_launcher(int argc, char** argv, const Command& command) {
   for (const std::string& name : command.exports) exports += name + ",";
   std::string own[] = {own_path(), launch::encode(command.plan), command.agent, exports,
                        std::to_string(command.spec.timeout_seconds)};
-  std::vector<char*> words = {argv[0]};  // what ps and top show is still mpcrun's
+  std::vector<char*> words = {argv[0]};  // ps and top still show mpcrun
   for (std::string& word : own) words.push_back(word.data());
   words.insert(words.end(), argv, argv + argc);
   words.push_back(nullptr);
-  wireup::hide_pmix();  // of who has started mpcrun once
+  wireup::hide_pmix();  // that of the launcher that once started mpcrun
   mark_hosted(command);
   ::execv(path.c_str(), words.data());
   if (errno == ENOENT) {

@@ -1,7 +1,7 @@
 #pragma once
-// Launcher: the way of mpcrun to a job of several processes.
+// Launcher: how mpcrun starts a job of several processes.
 //
-// Role:      turns into mpclaunch, which starts mpcrun again for each process.
+// Role:      mpcrun turns into mpclaunch, which starts mpcrun again for each process.
 // Users:     tools/mpcrun/main.cpp.
 // Threads:   the main thread.
 // See also:  tools/mpclaunch, docs/cluster.md.
@@ -10,12 +10,12 @@
 
 namespace mpc::tools {
 
-// The job has several processes or another host, and this is none of its processes, nor has another
-// launcher started them.
+// True if the job has several processes or another host, this process is not one of them, and no
+// other launcher has started them.
 bool needs_launcher(const Command& command);
-// Another launcher has chosen the hosts already. Says so, once.
+// True if another launcher has chosen the hosts already. Reports that, once.
 bool refuses_hosts(const launch::Plan& plan);
-// Returns the exit status, with a message on standard error, if that cannot be.
+// If that is impossible, prints a message to standard error and returns the exit status.
 int become_launcher(int argc, char** argv, const Command& command);
 
 }  // namespace mpc::tools

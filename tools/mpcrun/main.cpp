@@ -24,16 +24,17 @@
 
 namespace {
 
-// What glibc must know before main: sched_getcpu must ask the kernel (restartable sequences
-// belong to a kernel thread, ranks move between them), and libraries with initial-exec TLS
+// Settings that glibc must know before main: sched_getcpu must ask the kernel (restartable
+// sequences belong to a kernel thread, and ranks move between these), and libraries with
+// initial-exec TLS
 // need room for one copy per rank. See docs/design/0002-identity.md.
 constexpr char kTunables[] =
     "glibc.pthread.rseq=0:glibc.rtld.optional_static_tls=200000";
 constexpr char kMarker[] = "MPC_TUNED";
 constexpr char kPreload[] = "MPC_PRELOAD";  // from the first start to the second
 
-// Who starts mpcrun without standard input, output or error (cron, some CI) has nothing there:
-// what is opened next would take the number, and be read or written as if it were that.
+// If mpcrun is started without standard input, output or error (by cron, some CI), the next file
+// that is opened would get that number, and be read or written in its place.
 void open_missing_streams() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -42,7 +43,7 @@ void open_missing_streams() {
   }
 }
 
-// The dynamic linker must not load what each rank gets a copy of.
+// The dynamic linker must not load libraries of which each rank gets a copy.
 void hold_back_preloads() {
   const char* list = std::getenv("LD_PRELOAD");
   if (list == nullptr) return;
@@ -54,7 +55,7 @@ void hold_back_preloads() {
   ::setenv("LD_PRELOAD", preload.rest.c_str(), 1);
 }
 
-// As if each program had been given them with -x, unless it has been given others.
+// Gives each program the preloaded libraries as if by -x, unless it has been given others.
 void take_preloads(mpc::job::JobSpec& spec) {
   const char* own = std::getenv(kPreload);
   if (own == nullptr) return;
@@ -67,8 +68,9 @@ void take_preloads(mpc::job::JobSpec& spec) {
   ::unsetenv(kPreload);
 }
 
-// Where a program's libraries are is said by its own environment: by -x LD_LIBRARY_PATH=..., or by a script as
-// libtool's. The loader looks them up in this process, for all programs alike.
+// A program's own environment says where its libraries are: by -x LD_LIBRARY_PATH=..., or by a
+// script such as libtool's. The loader searches for them in this process, in the same folders for
+// all programs.
 void take_library_paths(const mpc::job::JobSpec& spec) {
   std::vector<std::string> lists;
   for (const mpc::job::AppSpec& app : spec.apps)
@@ -95,7 +97,7 @@ void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
   }
   ::setenv("GLIBC_TUNABLES", tunables.c_str(), 1);
   ::setenv(kMarker, "1", 1);
-  // By its name: ps and top shall show "mpcrun", not "exe".
+  // By its path, so that ps and top show "mpcrun", not "exe".
   if (const std::string path = mpc::tools::own_path(); !path.empty())
     ::execv(path.c_str(), argv);
   ::execv("/proc/self/exe", argv);
@@ -108,13 +110,13 @@ void restart_with_tunables(char** argv, const mpc::job::JobSpec& spec) {
 int main(int argc, char** argv) {
   open_missing_streams();
   if (mpc::wireup::has_shim())
-    mpc::wireup::hide_shim();  // a job within a hosted rank is its own
+    mpc::wireup::hide_shim();  // a job inside a hosted rank is independent
   auto parsed = mpc::tools::read_command(argc, argv);
   if (const auto* finished = std::get_if<mpc::tools::Finished>(&parsed)) {
-    // Started several times, it says the same several times.
+    // If it is started several times, only the first process prints.
     if (!mpc::wireup::find_starter().is_first()) return finished->exit_status;
     std::fputs(finished->err.c_str(), stderr);
-    // What is longer than the buffer is written by fputs() already.
+    // fputs() already writes text that is longer than the buffer.
     if (std::fputs(finished->out.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
       return finished->exit_status;
     std::fprintf(stderr, "mpcrun: standard output: %s\n", std::strerror(errno));
@@ -122,7 +124,7 @@ int main(int argc, char** argv) {
   }
   auto& command = std::get<mpc::tools::Command>(parsed);
   mpc::job::JobSpec& spec = command.spec;
-  // Who names hosts means these, in an allocation of Slurm's, too.
+  // If the user names hosts, these are used, even in an allocation of Slurm.
   if (!command.plan.has_other_hosts() && mpc::tools::needs_srun(spec))
     return mpc::tools::become_srun(argc, argv, spec);
   if (mpc::tools::refuses_hosts(command.plan)) return mpc::job::kExitLaunch;

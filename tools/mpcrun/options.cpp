@@ -54,7 +54,7 @@ constexpr char kExamples[] =
     "128+N died of signal N.\n"
     "Settings: mpcinfo settings. Machine: mpcinfo topology.\n";
 
-// A check of CLI11: what is wrong with a value, as the end of a sentence that begins with the
+// A check for CLI11: the fault of a value, as the end of a sentence that begins with the
 // option's name.
 auto number_of(const char* what, int low) {
   return [what, low](const std::string& text) -> std::string {
@@ -68,7 +68,7 @@ auto number_of(const char* what, int low) {
   };
 }
 
-// A check of CLI11, as the one above.
+// A check for CLI11, like the one above.
 std::string fault_of_binding(const std::string& text) {
   const bool is_good = text == "auto" || text == "core" || text == "none";
   return is_good ? "" : fmt::format("wants auto, core or none, not '{}'", text);
@@ -224,7 +224,7 @@ void declare(CLI::App& app, Parsed& p, bool first) {
       ->type_name("PROGRAM [ARG...]");
 }
 
-// The options that `all` has; those that `app` lacks are not allowed here.
+// The options of `all`; those that `app` lacks are not allowed here.
 std::vector<KnownOption> known_options(const CLI::App& all, const CLI::App& app) {
   std::vector<KnownOption> known;
   for (const CLI::Option* option : all.get_options()) {
@@ -264,12 +264,12 @@ std::vector<std::vector<std::string>> split_programs(int argc, char** argv) {
   return out;
 }
 
-// Those of a file that the first program's options name, in their place.
+// The programs of a file that the first program's options name, in place of `programs`.
 Result<std::vector<std::vector<std::string>>> take_program_file(
     std::vector<std::vector<std::string>> programs,
     const std::vector<KnownOption>& known) {
   auto words = read_words(programs[0], known);
-  // What is wrong with them, the one who reads them all says.
+  // Faults in them are reported by the function that reads all of them.
   if (!words || words->program_file.empty()) return programs;
   const std::string typed = words->typed["--configfile"];
   if (!words->command.empty() || programs.size() > 1)
@@ -285,7 +285,7 @@ Result<std::vector<std::vector<std::string>>> take_program_file(
   return std::move(*lines);
 }
 
-// One of a job's processes was told the plan; files that name hosts need not be where it is.
+// A process of a job has received the plan; files that name hosts need not exist on its host.
 Result<> plan(const HostWish& wish, int ranks, Command& command) {
   if (std::getenv(wireup::kLauncherVariable) != nullptr) return {};
   auto planned = plan_job(wish, ranks);
@@ -295,7 +295,8 @@ Result<> plan(const HostWish& wish, int ranks, Command& command) {
   return {};
 }
 
-// What is of one process, said before others are started, here or on other hosts.
+// Refuses options that are for a single process, before processes are started here or on other
+// hosts.
 Result<> check_several(const Parsed& of_job, const Command& command) {
   const int processes = command.plan.processes();
   if (processes <= 1 || command.is_hosted) return {};
@@ -314,7 +315,7 @@ Result<> check_several(const Parsed& of_job, const Command& command) {
   return {};
 }
 
-// What needs all programs.
+// The steps that need all programs.
 Result<> finish(Parsed& of_job, const Words& words, Command& command) {
   MPC_TRY(fill_all_apps(of_job, command));
   int64_t ranks = 0;
@@ -323,7 +324,7 @@ Result<> finish(Parsed& of_job, const Words& words, Command& command) {
     return {Errc::kArg,
             fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks)};
   command.agent = of_job.agent;
-  // -ppn of others says nothing where there is one host.
+  // -ppn of other launchers has no meaning with one host.
   HostWish& hosts = of_job.hosts;
   if (!hosts.names_hosts() && words.foreign.count("--ranks-per-host") > 0)
     hosts.ranks_per_host = 0;

@@ -22,11 +22,11 @@ struct Finished {
 
 struct Command {
   job::JobSpec spec;
-  launch::Plan plan;                 // empty for a process that was told it
+  launch::Plan plan;                 // empty in a process of the job
   std::string agent;                 // --agent
   std::vector<std::string> exports;  // names of -x without a value
   bool is_hosted = false;  // each rank is a process of its own: tools/mpcrun/hosted.h
-  bool goes_on = false;    // when one of them dies: --on-fail notify
+  bool goes_on = false;    // ... if one of them dies: --on-fail notify
 };
 
 std::variant<Command, Finished> parse_options(int argc, char** argv);

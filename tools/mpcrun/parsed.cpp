@@ -21,7 +21,7 @@ Result<size_t> parse_stack_size(const std::string& text) {
   const std::optional<int64_t> bytes = parse_size(text);
   if (!bytes)
     return {Errc::kArg, fmt::format("'{}' is not a size such as 512k, 8M or 1G", text)};
-  // About half of the least is the thread's own data.
+  // About half of the minimum is the thread's own data.
   constexpr int64_t kLeastBytes = 256 << 10, kMostBytes = 1'000'000'000'000;
   if (*bytes < kLeastBytes || *bytes > kMostBytes)
     return {Errc::kArg,
@@ -74,7 +74,7 @@ Result<> fill_all_apps(const Parsed& p, Command& command) {
   Environment all;
   for (const std::string& item : p.exports_of_all)
     MPC_TRY(take_export("--export-all", item, all, command));
-  // What a program has been given of its own wins.
+  // A variable that was given to a single program wins.
   for (job::AppSpec& app : command.spec.apps)
     for (const auto& [name, value] : all)
       if (!has_variable(app.environment, name))

@@ -1,7 +1,7 @@
 #pragma once
 // Parsed: the values of mpcrun's options as they were typed.
 //
-// Role:      between the parser, which knows names, and the JobSpec, which knows meanings.
+// Role:      stands between the parser, which knows names, and the JobSpec, which knows meanings.
 // Users:     tools/mpcrun/options.cpp fills it, tools/mpcrun/parsed.cpp reads it.
 // Threads:   plain data.
 // See also:  docs/mpcrun.md.
@@ -34,12 +34,12 @@ struct Parsed {
   std::vector<std::string> shown;  // in the help; the command never reaches CLI11
 };
 
-// What is said of one program. Errors: kArg.
+// The options of one program. Errors: kArg.
 Result<> fill_app(const Parsed& parsed, const std::vector<std::string>& words,
                   Command& command);
-// What is said of all programs, when these are filled. Errors: kArg.
+// The options for all programs. Caller: once these are filled. Errors: kArg.
 Result<> fill_all_apps(const Parsed& parsed, Command& command);
-// What is said of the job, before the first program. Errors: kArg.
+// The options of the job, which come before the first program. Errors: kArg.
 Result<> fill_job(const Parsed& parsed, job::JobSpec& spec);
 
 }  // namespace mpc::tools

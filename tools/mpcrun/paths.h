@@ -1,7 +1,7 @@
 #pragma once
 // Paths: where the parts of this installation lie.
 //
-// Role:      finds what mpcrun works with: beside itself and beside libmpi_abi.
+// Role:      finds the files that mpcrun needs: beside itself and beside libmpi_abi.
 // Users:     tools/mpcrun.
 // Threads:   any.
 
@@ -9,11 +9,11 @@
 
 namespace mpc::tools {
 
-// The file that an address was loaded from; "": none.
+// The file from which an address was loaded; "": none.
 std::string file_of(const void* address);
 // The folder of libmpi_abi, and `name` behind it: "/mpc/libmpc_heap.so".
 std::string beside_library(const char* name);
-// Of mpcrun; "": there is no /proc.
+// The path of mpcrun; "": there is no /proc.
 std::string own_path();
 
 }  // namespace mpc::tools

@@ -15,7 +15,7 @@ constexpr PeerOption kTable[] = {
 #undef PEER
 };
 
-// The values of an option for which others of ours stand.
+// Values of an option, and the options of ours that replace them.
 struct Value {
   std::string_view option;  // its first name in the table
   std::string_view values;  // a blank between them
@@ -36,7 +36,7 @@ constexpr Value kValues[] = {
     {"initial-errhandler", "mpi_errors_are_fatal", ""},
 };
 
-// What has a blank may be a part of a list; it is no word of it.
+// Is `word` in the list? Text with a blank may be a part of a list, but is no word of it.
 bool has_word(std::string_view list, std::string_view word) {
   if (word.empty() || word.find(' ') != std::string_view::npos) return false;
   for (size_t begin = 0; begin < list.size();) {
@@ -51,8 +51,8 @@ std::string_view first_word(std::string_view list) {
   return list.substr(0, list.find(' '));
 }
 
-// Open MPI's "ppr:K:node" says how many ranks a host has; nullopt: it is none, or of something
-// else than a host.
+// Open MPI's "ppr:K:node" says how many ranks a host has; nullopt: the value has another form, or
+// names something other than a host.
 std::optional<std::string> ranks_per_host(const std::string& value) {
   const size_t colon = value.find(':', 4);
   if (value.compare(0, 4, "ppr:") != 0 || colon == std::string::npos)
@@ -78,7 +78,7 @@ Result<Ours> translate_value(const PeerOption& option, const Ours& values) {
   }
   if (name == "usize" && is_number(values[0]))
     return Ours{"--set=job.universe_size=" + values[0]};
-  // Open MPI's modifiers that say what is so here anyway: "core:oversubscribe".
+  // Modifiers of Open MPI that ask for the usual behaviour here: "core:oversubscribe".
   std::string value = values[0];
   const size_t colon = value.find(':');
   if (colon != std::string::npos &&

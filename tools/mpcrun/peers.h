@@ -1,8 +1,8 @@
 #pragma once
 // Peers: the options of other MPIs' launchers, and what they mean here.
 //
-// Role:      one table, so that a command of another MPI does the same here, or is refused with the
-//            way out, and is never misread as an option of ours.
+// Role:      one table, so that a command of another MPI does the same here, or is refused with a
+//            remedy, and is never misread as an option of ours.
 // Users:     tools/mpcrun/words.cpp.
 // Threads:   any.
 // See also:  tools/mpcrun/peer_options.def is the table, docs/switching.md shows it.
@@ -31,13 +31,13 @@ struct PeerOption {
   const char* text;  // kSame: ours; else what one should know
 };
 
-// The option with this name, which is without its dashes: those of other MPIs take one or two
-// alike. nullptr: no launcher that we know has it.
+// The option with this name, given without dashes: other MPIs accept one or two. nullptr: no
+// launcher that we know has it.
 const PeerOption* find_peer_option(std::string_view name);
 
-// Options of ours in its place, as "--label" or "--np=4"; none: it has no effect. `values` are the
-// words behind it, as many as `option.words`.
-// Errors: kArg: it is refused; the way out, without the name of the option.
+// The options of ours that replace it, as "--label" or "--np=4"; none: it has no effect. `values`
+// are the words behind it, `option.words` of them.
+// Errors: kArg: it is refused; the text is the remedy, without the name of the option.
 Result<std::vector<std::string>> translate(const PeerOption& option,
                                            const std::vector<std::string>& values);
 

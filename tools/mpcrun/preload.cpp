@@ -13,7 +13,7 @@ namespace {
 bool uses_mpi(const link_map& library) noexcept {
   const char* strings = nullptr;
   for (const ElfW(Dyn)* d = library.l_ld; d->d_tag != DT_NULL; ++d) {
-    // glibc has made an address of it.
+    // glibc has turned the offset into an address.
     if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
   }
   if (strings == nullptr) return false;

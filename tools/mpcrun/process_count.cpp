@@ -8,7 +8,7 @@
 namespace mpc::tools {
 namespace {
 
-// "1, 2, 4": at most so many numbers of processes that do.
+// "1, 2, 4": possible numbers of processes, at most so many of them.
 std::string divisors_of(int ranks) {
   constexpr int kMost = 8;
   std::string out;

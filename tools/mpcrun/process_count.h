@@ -1,7 +1,7 @@
 #pragma once
 // Process count: how many processes a job has, by -p and --ranks-per-process.
 //
-// Role:      checks them against the number of ranks, and says what would do.
+// Role:      checks them against the number of ranks, and names values that would be possible.
 // Users:     tools/mpcrun/hosts.cpp.
 // Threads:   any.
 // See also:  docs/cluster.md.

@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// nullopt: a quote, or a '\' at the end, has no other end.
+// nullopt: a quote is not closed, or nothing follows a '\' at the end.
 std::optional<Words> cut(const std::string& line) {
   Words words;
   std::string word;
@@ -52,7 +52,7 @@ bool is_comment(const std::string& line) {
   return first != std::string::npos && line[first] == '#';
 }
 
-// A line with those that it is continued by; false: the end.
+// A line with its continuation lines; false: the end of the file.
 bool take_line(std::istream& in, std::string& line, int& number) {
   line.clear();
   for (std::string part; std::getline(in, part);) {
@@ -72,7 +72,7 @@ bool take_line(std::istream& in, std::string& line, int& number) {
 Result<std::vector<Words>> read_program_file(const std::string& path) {
   errno = 0;
   std::ifstream in(path);
-  // A folder can be opened, and not be read.
+  // A folder can be opened, but not read.
   if (!in || (in.peek() == std::istream::traits_type::eof() && !in.eof()))
     return {Errc::kArg, fmt::format("{}: cannot be read: {}", path,
                                     std::strerror(errno != 0 ? errno : EIO))};
@@ -83,7 +83,7 @@ Result<std::vector<Words>> read_program_file(const std::string& path) {
     if (!words)
       return {Errc::kArg,
               fmt::format("{}:{}: a quote has no end: {}", path, number, line)};
-    // One line may have several, as the command line has.
+    // One line may have several programs, as the command line may.
     bool is_new = true;
     for (const std::string& word : *words) {
       if (word == ":") {

@@ -1,7 +1,7 @@
 #pragma once
 // Program file: the programs of a job in a file, as mpiexec -configfile and mpirun --app have it.
 //
-// Role:      a line is what stands between two ':' of a command line.
+// Role:      a line corresponds to the text between two ':' of a command line.
 // Users:     tools/mpcrun/options.cpp.
 // Threads:   any.
 // See also:  MPI-5.0 section 11.5 (form B); docs/switching.md.

@@ -30,7 +30,7 @@ using Words = std::vector<std::string>;
 
 constexpr int kAtOnce = 16;  // processes of scripts
 
-// By which other launchers say it: rank, size, rank on this host, size there.
+// The variables of other launchers: rank, size, rank on this host, size there.
 constexpr std::array<std::array<const char*, 4>, 3> kNumbers = {{
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE"},
@@ -73,7 +73,7 @@ bool is_script(const job::AppSpec& app) {
          is_shell_script(path);
 }
 
-// What is in the environment of the script and no matter of the program's.
+// Is this a variable for the script only, not for the program?
 bool is_ours(const std::string& entry) {
   const std::string name = entry.substr(0, entry.find('='));
   if (name == job::kScriptVariable || name == "_" || name == "SHLVL" || name == "PWD" ||
@@ -84,7 +84,7 @@ bool is_ours(const std::string& entry) {
   });
 }
 
-// In the child. Does not return.
+// Runs in the child. Does not return.
 [[noreturn]] void become_script(const job::AppSpec& app, const std::string& folder,
                                 const std::string& file, int rank, int size) {
   for (const auto& [name, value] : app.environment)
@@ -93,7 +93,7 @@ bool is_ours(const std::string& entry) {
     for (size_t i = 0; i < names.size(); ++i)
       ::setenv(names[i], std::to_string(i % 2 == 0 ? rank : size).c_str(), 1);
   ::setenv(job::kScriptVariable, file.c_str(), 1);
-  // The ranks read it.
+  // The ranks read standard input, not the script.
   if (const int null = ::open("/dev/null", O_RDONLY); null >= 0) {
     ::dup2(null, STDIN_FILENO);
     ::close(null);
@@ -177,7 +177,8 @@ Result<std::vector<Answer>> ask(const job::AppSpec& app, const std::string& fold
   return answers;
 }
 
-// What `wanted` has that `present` has not: NAME=VALUE; and the names that it lacks.
+// The entries of `wanted` that `present` lacks, as NAME=VALUE; and the names that only `present`
+// has.
 Words changes_between(const std::set<std::string>& present,
                       const std::set<std::string>& wanted) {
   Words out;
@@ -193,7 +194,8 @@ Words changes_between(const std::set<std::string>& present,
   return out;
 }
 
-// What all ranks have alike is the program's, as if given by -x; what differs is the rank's own.
+// Variables that are the same for all ranks go to the program, as if given by -x; others go to
+// their rank.
 void take_environments(const std::vector<Answer>& answers, job::AppSpec& app) {
   std::set<std::string> present;
   for (char** entry = environ; *entry != nullptr; ++entry)
@@ -221,7 +223,7 @@ void take_environments(const std::vector<Answer>& answers, job::AppSpec& app) {
   if (!is_alike || removes) app.own_environment = std::move(changes);
 }
 
-// A folder for the answers, which goes with it.
+// A folder for the answers, which is removed with this object.
 class Files {
  public:
   Files() {

@@ -1,5 +1,5 @@
 #pragma once
-// Spawned: mpcrun as the start of a job that MPI_Comm_spawn asks for in a program without mpcrun.
+// Spawned: mpcrun starts a job that MPI_Comm_spawn asks for in a program without mpcrun.
 //
 // Role:      reads such a command line, and runs the job as one process of this host, whatever launcher or
 //            allocation the program itself is in.
@@ -13,7 +13,7 @@
 
 namespace mpc::tools {
 
-// parse_options(), or what it is for such a job.
+// parse_options(), or its counterpart for such a job.
 std::variant<Command, Finished> read_command(int argc, char** argv);
 
 }  // namespace mpc::tools

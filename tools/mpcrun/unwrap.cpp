@@ -26,12 +26,12 @@ bool is_assignment(const std::string& word) {
                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-// A word of the shell's own (cd, if) is none.
+// Is `name` a program? A built-in word of the shell (cd, if) is not.
 bool is_program(const std::string& name) {
   return name.find('/') != std::string::npos || !find_in_path(name).empty();
 }
 
-// NAME=VALUE ... at the begin of `words`, which are left out there.
+// Removes NAME=VALUE ... from the beginning of `words`, and returns them.
 Environment take_assignments(Words& words) {
   Environment out;
   auto next = words.begin();
@@ -43,8 +43,8 @@ Environment take_assignments(Words& words) {
   return out;
 }
 
-// The command behind env or a shell with what it adds to the environment; no words: it cannot be
-// seen.
+// The command behind env or a shell, with the variables that these add; no words: the command
+// cannot be determined.
 std::pair<Words, Environment> look_behind(const std::string& program,
                                           const Words& args) {
   Words words;

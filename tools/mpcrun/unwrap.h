@@ -1,5 +1,5 @@
 #pragma once
-// Unwrap: the program behind what others put before it, where that is plain to see.
+// Unwrap: the program behind env or a shell, where that is easy to see.
 //
 // Role:      "env NAME=VALUE ./prog" and "sh -c 'NAME=VALUE ./prog'" are ranks of ./prog with that
 //            environment; a shell or a tool itself cannot be a rank.
@@ -16,16 +16,16 @@
 
 namespace mpc::tools {
 
-// sh, bash and their kin, by its name.
+// True for sh, bash and their kin, by the name.
 bool is_shell(const std::string& program);
-// Along PATH, as the shell does it; "": it is nowhere.
+// Searches PATH, as the shell does; "": not found.
 std::string find_in_path(const std::string& name);
 
-// What cannot be seen through (another shell command, an option of env) stays as it is: see
-// scripts.h, or it is refused when it is loaded, with what to write instead.
+// Other forms (another shell command, an option of env) stay as they are: they are treated in
+// scripts.h, or refused when they are loaded, with what to write instead.
 void unwrap(job::AppSpec& app);
 
-// The last one that is given counts.
+// The last value that is given counts.
 void set_variable(std::vector<std::pair<std::string, std::string>>& environment,
                   const std::string& name, const std::string& value);
 

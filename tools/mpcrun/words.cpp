@@ -25,8 +25,9 @@ struct Cursor {
   std::vector<std::string>::const_iterator next, end;
 };
 
-// "-n4" and "-np4" as "-n 4"; srun's "-N1" is refused as "-N 1" is. No other option has its value attached: most launchers' names
-// begin with a letter that is an option of ours.
+// Splits "-n4" and "-np4" into "-n 4"; srun's "-N1" is refused as "-N 1" is. No other option may
+// have its value attached, because most launchers' names begin with a letter that is an option of
+// ours.
 void split_attached_number(Word& word) {
   const size_t digits = word.name.find_first_of(kDigits);
   if (word.value || digits == std::string::npos) return;
@@ -85,7 +86,7 @@ Result<> add(const Word& word, const KnownOption& option, Words& out) {
   return {};
 }
 
-// What is behind a peer's option with `count` words; of two the first may be NAME=VALUE.
+// The `count` words behind a peer's option; if there are two, the first may be NAME=VALUE.
 Result<std::vector<std::string>> read_values(const Word& word, int count, Cursor& at) {
   std::vector<std::string> values;
   if (word.value) values.push_back(*word.value);
@@ -106,7 +107,7 @@ Result<std::vector<std::string>> read_values(const Word& word, int count, Cursor
                                   count == 1 ? "a value" : "a name and a value")};
 }
 
-// An option of another launcher, as those of ours that are the same.
+// Replaces an option of another launcher by options of ours that do the same.
 Result<> add_peer(const Word& word, const std::vector<KnownOption>& known, Cursor& at,
                   Words& out) {
   const PeerOption* peer = find_peer_option(word.name);

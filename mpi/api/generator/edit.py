@@ -1,4 +1,4 @@
-"""Changes to the list that are made so often that they have a command."""
+"""Frequent changes to the list, which have a command of their own."""
 
 import re
 

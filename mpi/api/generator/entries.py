@@ -19,7 +19,7 @@ class EntryWriter:
             (p for p in function.params if p.kind.get("error_object")), None)
 
     def fill(self, template, param, **more):
-        """Fills a template of kinds.json in."""
+        """Fills in a template of kinds.json."""
         try:
             return template.format(**self.values(param), **more)
         except KeyError as error:
@@ -30,7 +30,7 @@ class EntryWriter:
         self.lines.append("  " * depth + line)
 
     def values(self, param):
-        """What the templates of kinds.json may mention."""
+        """The names that templates of kinds.json may mention."""
         values = {"n": param.name, "o": param.object_name}
         if self.owner:
             values["comm"] = f"(*{self.owner.object_name})"
@@ -44,7 +44,7 @@ class EntryWriter:
         return values
 
     def count_of_type(self, type_name):
-        """The parameter that counts the elements of this type; "-1": none does."""
+        """The parameter that counts the elements of this type; "-1": there is none."""
         counts = {p.attrs["count"] for p in self.f.params
                   if p.attrs.get("type") == type_name and "count" in p.attrs}
         return counts.pop() if len(counts) == 1 else "-1"
@@ -66,7 +66,7 @@ class EntryWriter:
         return self.fill(self.api.conditions[spec[0]], param, arg=arg)
 
     def on_error(self, error):
-        """The statement that leaves with an error."""
+        """The statement that returns an error."""
         errors = self.f.record.get("errors", "object")
         if errors == "none":
             return f"return {error}.code;"
@@ -141,7 +141,7 @@ class EntryWriter:
         self.emit(f"return impl::{self.f.body}({args});")
 
     def write_cold_form(self):
-        """What the entry point continues with where mpi.check=full: the same, perhaps with another body."""
+        """How the entry point goes on with mpi.check=full: as usual, perhaps with another body."""
         f = self.f
         params = ", ".join(p.c(self.large) for p in f.params)
         self.lines.append("[[gnu::cold, gnu::noinline]] static int "
@@ -226,7 +226,7 @@ OLD_TYPES = {
 
 
 def without_names(declaration):
-    """What the compiler tells declarations apart by: types, without parameters' names."""
+    """What distinguishes declarations for the compiler: types, without parameters' names."""
     head, parameters = declaration.rstrip(");").split("(", 1)
     types = [re.sub(r"\w+$", "", parameter).strip() for parameter in parameters.split(", ")]
     return head, tuple(" ".join(OLD_TYPES.get(word, word) for word in kind.split())

@@ -1,4 +1,4 @@
-"""The subroutines of mpi_f08 that those of mpif.h cannot be: descriptors and large counts.
+"""The subroutines of mpi_f08 that mpif.h cannot provide: descriptors and large counts.
 
 A choice buffer of mpi_f08 is TYPE(*), DIMENSION(..): a descriptor. Of a contiguous one only the
 address is wanted, and the subroutine of mpif.h does the rest. What becomes of an array section
@@ -123,7 +123,7 @@ def has_choice(binding):
 
 
 def addresses_only(binding):
-    """Choice buffers beside strings are passed by address: such a subroutine is no BIND(C) one."""
+    """Choice buffers beside strings are passed by address: such a subroutine is not BIND(C)."""
     return has_choice(binding) and bool(binding.hidden())
 
 
@@ -136,7 +136,7 @@ def large_bindings(api, function):
 
 
 def is_same_in_fortran(binding):
-    """Is a large binding the classic one because kinds of integers have one size?"""
+    """Is a large binding the same as the classic one, because kinds of integers have one size?"""
     classic = Binding(binding.api, binding.f, f08=True)
     def size(b, p):
         text = b.category(p).get("f08", "")
@@ -146,7 +146,7 @@ def is_same_in_fortran(binding):
 
 
 def has_callback(binding):
-    """Fortran cannot tell two procedures by a procedure that they take."""
+    """Fortran cannot distinguish two procedures by a procedure argument."""
     return any(p.differs and p.kind.get("f77") == "callback" for p in binding.f.params)
 
 
@@ -158,7 +158,7 @@ def exported(binding, suffix):
 
 
 def functions_of(api, function):
-    """C++ of what one function needs beyond mpif.h's."""
+    """C++ code that one function needs in addition to mpif.h's."""
     out = []
     classic = Binding(api, function, f08=True)
     lower = function.name.lower()

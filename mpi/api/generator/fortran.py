@@ -82,7 +82,7 @@ def bound(functions):
 
 
 class Binding:
-    """One Fortran subroutine or function around a C function: the classic one, or that with
+    """One Fortran subroutine or function around a C function: the classic one, or the one with
     large counts, which only mpi_f08 has."""
 
     def __init__(self, api, function, large=False, f08=False):
@@ -129,11 +129,11 @@ class Binding:
                 yield "  " + template.format(**self.values(param))
 
     def arguments(self):
-        """The parameters that Fortran has, but for ierror."""
+        """The parameters that Fortran has, except ierror."""
         return [p for p in self.f.params if "arg" in self.category(p)]
 
     def is_choice(self, param):
-        """Is any type a fitting argument?"""
+        """Does the argument accept any type?"""
         return self.category(param).get("f90") == "choice"
 
     def hidden(self):
@@ -223,7 +223,7 @@ def shares_code(classic):
 
 
 def is_in_f08(function):
-    """mpi_f08 has nothing that was deprecated before it came."""
+    """mpi_f08 has no function that was deprecated before it came."""
     status = function.record.get("status", "")
     return (function.f77 or function.record.get("f08", False)) and \
         not status.startswith(("removed", "deprecated 2."))

@@ -133,13 +133,13 @@ class Function:
 
     @property
     def has_checked_body(self):
-        """One in mpi/check; what may be called at any time is only placed."""
+        """Has it a body in mpi/check? Calls that are allowed at any time only have their place noted."""
         return self.checked and self.phase == "running"
 
     @property
     def has_cold_form(self):
-        """With mpi.check=full it goes on out of line; others come back to their hot path, which costs that
-        a register: not worth it where calls take less than 100 ns."""
+        """With mpi.check=full it goes on out of line. Others return to their hot path, which costs that
+        path a register: not worth it where calls take less than 100 ns."""
         return self.has_checked_body or (self.record.get("direct", False) and not self.is_stub)
 
     @property

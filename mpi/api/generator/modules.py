@@ -11,7 +11,7 @@ from generator.fortran import (CHARACTER_SENTINELS, INTEGER_SENTINELS, KINDS, ST
 
 BANNER = "! Generated from mpi/api; compiled by the Fortran compiler that uses it."
 
-# What compilers call a dummy argument of which they shall check nothing.
+# The directives by which compilers mark a dummy argument of which they check nothing.
 ANY_TYPE = """\
       !GCC$ ATTRIBUTES NO_ARG_CHECK :: {n}
       !DEC$ ATTRIBUTES NO_ARG_CHECK :: {n}
@@ -63,13 +63,13 @@ EXTRA_F08 = """\
 
 
 def both(text):
-    """Under MPI's names and under those of the profiling interface."""
+    """The names of MPI and those of the profiling interface."""
     yield text.replace("{p}", "")
     yield re.sub(r"\bMPI_(?=Sizeof|F_sync)", "PMPI_", text).replace("{p}", "p")
 
 
 def listed(names):
-    """A list of any length over lines that are not too long for Fortran."""
+    """A list of any length, broken into lines that are not too long for Fortran."""
     return " &\n".join(textwrap.wrap(", ".join(names), 100)).replace("\n", "\n      ")
 
 
@@ -104,7 +104,7 @@ def subroutine(name, heading, names, body, bind="", result=None):
 
 
 def fortran_name(binding, param):
-    """The standard's name, where C's list has another one (<strings.h> has an index)."""
+    """The standard's name, where C's list has a different one (<strings.h> has an index)."""
     return binding.api.fortran["names"].get(param.name, param.name)
 
 
@@ -139,7 +139,7 @@ def f90_interface(binding):
 
 
 def f90_constants(api):
-    """Those of mpif.h; functions have interfaces instead."""
+    """The declarations of mpif.h; functions have interfaces instead."""
     functions = {"P"[:p] + f.name.upper() for f in bound(api.functions())
                  if f.returns in SUFFIXES_OF_FUNCTIONS for p in (0, 1)}
     for line in mpif(api).splitlines():
@@ -255,7 +255,7 @@ def f08_body(binding):
 
 
 def f08_specific(binding, profiling):
-    """One procedure: its name ends as MPI-4.1 section 19.1.5 asks."""
+    """One procedure, with the ending of its name that MPI-4.1 section 19.1.5 requires."""
     prefix = "P" if profiling else ""
     if not binding.has_ierror():  # no optional argument: the one of mpif.h
         kind = SUFFIXES_OF_FUNCTIONS.get(binding.f.returns)

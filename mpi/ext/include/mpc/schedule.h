@@ -1,10 +1,10 @@
 #ifndef MPC_SCHEDULE_H
 #define MPC_SCHEDULE_H
-/* Schedules: write a non-blocking collective of your own.
+/* Schedules: write your own non-blocking collective.
  *
  * A collective is a graph on each rank: send, receive, reduce and copy nodes, and which node
- * has to wait for which. Build it once, start it as often as you like; it goes on in the
- * background like MPI_Ibcast does, and completes through an MPI_Request.
+ * has to wait for which. Build it once, start it as often as you like. It progresses in the
+ * background as MPI_Ibcast does, and completes through an MPI_Request.
  *
  *   MPCX_Builder b;  MPCX_Schedule s;  MPCX_Node in, out;  MPI_Request r;
  *   MPCX_Builder_create(comm, &b);
@@ -46,7 +46,7 @@ int MPCX_Send(MPCX_Builder builder, const void* buffer, MPI_Count count,
 int MPCX_Recv(MPCX_Builder builder, void* buffer, MPI_Count count, MPI_Datatype type,
               int source, int tag, MPCX_Node* node);
 /* inout = in op inout, as MPI_Reduce_local. All reductions of one schedule have the same
- * operation and datatype. A function of the user runs as the rank, one at a time, in one of its
+ * operation and datatype. A user's function runs as the rank, one at a time, in one of its
  * MPI calls or, with MPI_THREAD_MULTIPLE (setting mpi.user_functions), on its progress thread. */
 int MPCX_Reduce(MPCX_Builder builder, const void* in, void* inout, MPI_Count count,
                 MPI_Datatype type, MPI_Op op, MPCX_Node* node);
@@ -68,12 +68,12 @@ int MPCX_Commit(MPCX_Builder* builder, MPCX_Schedule* schedule);
 int MPCX_Schedule_start(MPCX_Schedule schedule, MPI_Request* request);
 /* The persistent form (MPI_Start, MPI_Startall, MPI_Request_free); collective. */
 int MPCX_Schedule_init(MPCX_Schedule schedule, MPI_Info info, MPI_Request* request);
-/* Local. What was started goes on. */
+/* Local. Started operations continue. */
 int MPCX_Schedule_free(MPCX_Schedule* schedule);
 
 /* Collective, as MPCX_Schedule_start, but nothing is sent. Proves that the members' schedules
  * fit together: each send meets one receive that has room for it, no order of messages is left
- * to chance, nobody waits for ever even if no message is buffered, and nodes that touch the
+ * to chance, no rank waits for ever even if no message is buffered, and nodes that touch the
  * same bytes are ordered. MPI_ERR_ARG at all members otherwise; MPI_Error_string names rank,
  * node and fault. For tests: it takes time and some 60 bytes of memory for each byte of the
  * buffers, so prove small counts; MPI_ERR_COUNT above 1 MiB or 10000 nodes of one member.
@@ -82,8 +82,8 @@ int MPCX_Schedule_verify(MPCX_Schedule schedule);
 
 #define MPCX_FORM_TEXT 0
 #define MPCX_FORM_DOT 1 /* Graphviz */
-/* The schedule for people. Writes at most `size` characters with a final zero; *length is that
- * of the whole text without it. `text` may be null when size is 0. */
+/* The schedule as readable text. Writes at most `size` characters with a final zero; *length is the
+ * length of the whole text without it. `text` may be null when size is 0. */
 int MPCX_Schedule_dump(MPCX_Schedule schedule, int form, char* text, MPI_Count size,
                        MPI_Count* length);
 
