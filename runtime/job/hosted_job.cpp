@@ -97,6 +97,8 @@ Result<> HostedJob::start_scheduler() {
   sched::SchedulerConfig config;
   config.cores = {0};
   config.bind = false;
+  const int cores = sched::allowed_core_count();
+  config.processes_per_core = (wireup_->local_size() + cores - 1) / cores;
   config.on_kernel_thread = &be_nobodys_thread;
   auto scheduler = sched::Scheduler::start(config);
   MPC_TRY(scheduler);
