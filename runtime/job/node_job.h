@@ -178,12 +178,8 @@ class NodeJob final : public EndableJob {
   const std::unique_ptr<wireup::Wireup> wireup_;
   std::unique_ptr<topo::Machine> machine_;
   CoreChoice choice_;
-<<<<<<< HEAD
-  CoreLeases leases_;  // held until the process ends
-=======
   int processes_per_core_ = 1;
-  CoreLeases leases_;  // until the process ends
->>>>>>> 68856b7 (Processes that share cores give them away while they poll)
+  CoreLeases leases_;  // held until the process ends
   std::vector<std::vector<int>>
       shares_;  // of the workers with ranks, if these are bound
   sched::ProgressCores::Config progress_config_;
