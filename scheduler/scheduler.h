@@ -34,6 +34,8 @@ struct SchedulerConfig {
   // once, without waiting whether the owner runs the Ult soon; -1: none.
   int steal_below = 0;
   int steal_from = -1;
+  // How many processes of the job share each core, at most: see Poller::share_core().
+  int processes_per_core = 1;
 };
 
 struct UltSpec {
@@ -56,6 +58,9 @@ struct Quiet {
   bool is_quiet = false;
   uint64_t epoch = 0;
 };
+
+// Processors that the calling thread may run on.
+int allowed_core_count() noexcept;
 
 class Scheduler {
  public:

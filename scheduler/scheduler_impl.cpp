@@ -24,13 +24,13 @@ int current_worker() {
   return worker != nullptr ? worker->index() : -1;
 }
 
-int allowed_core_count() {
+}  // namespace
+
+int allowed_core_count() noexcept {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return CPU_COUNT(&set);
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Scheduler>> Scheduler::start(const SchedulerConfig& config) {
   raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
@@ -52,6 +52,7 @@ SchedulerImpl::SchedulerImpl(const SchedulerConfig& config)
       poller_([this] { begin_polling(); }, config.on_kernel_thread),
       quiescence_(workers_, tasks_, ults_, poller_),
       monitor_(workers_, stealing_, carriers_, poller_, quiescence_) {
+  poller_.share_core(config.processes_per_core);
   if (sched_getaffinity(0, sizeof allowed_cpus_, &allowed_cpus_) != 0)
     CPU_ZERO(&allowed_cpus_);
 }

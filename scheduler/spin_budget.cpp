@@ -70,6 +70,7 @@ void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
   if ((count_ & kLooks) == 0) {
     if (poller.may_help_caller()) {
       count_ |= kEager;
+      end_ns_ += spin_budget_ns() * (poller.processes_per_core() - 1);
     } else if (end_ns_ - now + Theft::kWaitBeforeLookNs > spin_budget_ns()) {
       return;
     }

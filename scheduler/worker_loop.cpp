@@ -52,7 +52,7 @@ void WorkerLoop::end_idle(Worker& worker) noexcept {
 
 uint64_t WorkerLoop::spin_ns() const noexcept {
   return looks_at_ == nullptr ? spin_budget_ns()
-                              : std::max(spin_budget_ns(), Poller::idle_spin_ns());
+                              : std::max(spin_budget_ns(), looks_at_->idle_spin_ns());
 }
 
 // The last of several ranks has parked, without spinning, because others were ready then: so the

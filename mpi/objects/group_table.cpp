@@ -141,7 +141,7 @@ std::span<const int> GroupTable::places() const {
     // Workers of different jobs have no numbers in common.
     if (has_neighbours(ranks_)) return;
     places_.reserve(ranks_.size());
-    for (const int rank : ranks_) places_.push_back(job->place_of(rank));
+    for (const int rank : ranks_) places_.push_back(job->tree_place_of(rank));
   });
   return places_;
 }

@@ -80,15 +80,19 @@ Result<> HostedJob::meet_others() {
   Card mine;
   mine.ranks = size();
   mine.local = local_;
-  mine.application_workers = 1;
+  mine.application_workers = sched::allowed_core_count();
   mine.host = host_identity();
   mine.settings = hash_of(settings_text());
-  mine.workers = {0};
+  mine.workers = {wireup_->local_index() % mine.application_workers};
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);
   std::vector<uint64_t> hosts;
   for (const Card& card : *cards) hosts.push_back(card.host);
-  set_host_map(HostMap(hosts));
+  const HostMap map(hosts);
+  for (int rank = 0; rank < size(); ++rank)
+    tree_places_.push_back(map.host_of(rank) * size() +
+                           (*cards)[static_cast<size_t>(rank)].workers[0]);
+  set_host_map(map);
   return {};
 }
 
@@ -97,6 +101,8 @@ Result<> HostedJob::start_scheduler() {
   sched::SchedulerConfig config;
   config.cores = {0};
   config.bind = false;
+  const int cores = sched::allowed_core_count();
+  config.processes_per_core = std::max(1, (wireup_->local_size() + cores - 1) / cores);
   config.on_kernel_thread = &be_nobodys_thread;
   auto scheduler = sched::Scheduler::start(config);
   MPC_TRY(scheduler);

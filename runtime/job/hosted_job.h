@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/job/ending.h"
 #include "runtime/job/job.h"
@@ -39,6 +40,10 @@ class HostedJob final : public Job {
   sched::Scheduler* scheduler() noexcept override { return scheduler_.get(); }
   int worker_of(int) const noexcept override { return 0; }
   int place_of(int world_rank) const noexcept override { return world_rank; }
+  int tree_place_of(int world_rank) const noexcept override {
+    return tree_places_.empty() ? world_rank
+                                : tree_places_[static_cast<size_t>(world_rank)];
+  }
   const topo::Machine* machine() const noexcept override { return nullptr; }
   int application_workers() const noexcept override { return 1; }
   int communication_workers() const noexcept override { return 0; }
@@ -65,6 +70,7 @@ class HostedJob final : public Job {
   Ending ending_;
   std::atomic<bool> is_leaving_{false};
   uint64_t start_ns_ = 0;
+  std::vector<int> tree_places_;  // by rank; empty: each has its own
 };
 
 // The calling process becomes its rank, and meets the others; if it cannot, it says why, and exits.

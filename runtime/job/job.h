@@ -88,6 +88,11 @@ class Job {
   virtual int worker_of(int world_rank) const noexcept = 0;
   // The same, numbered among the workers of all processes: for ranks of any process.
   virtual int place_of(int world_rank) const noexcept { return worker_of(world_rank); }
+  // The same, and equal for ranks whose processes share a core because they outnumber the cores of
+  // their host: the place by which collectives arrange their trees.
+  virtual int tree_place_of(int world_rank) const noexcept {
+    return place_of(world_rank);
+  }
 
   // Ends the whole job: if a rank calls, lets the other ranks continue for a moment;
   // flushes the ranks' streams, prints `message` (one report; a later call by another thread

@@ -292,6 +292,7 @@ Result<int> NodeJob::run() {
   config.cores = choice_.cores;
   config.bind = choice_.is_bound;
   config.stack_bytes = stack_bytes();
+  config.processes_per_core = processes_per_core_;
   if (may_move_ranks()) config.steal_below = choice_.application_workers;
   if (progress_config_.policy == sched::ProgressPolicy::kClosest)
     config.steal_from = choice_.application_workers;

@@ -178,6 +178,7 @@ class NodeJob final : public EndableJob {
   const std::unique_ptr<wireup::Wireup> wireup_;
   std::unique_ptr<topo::Machine> machine_;
   CoreChoice choice_;
+  int processes_per_core_ = 1;
   CoreLeases leases_;  // held until the process ends
   std::vector<std::vector<int>>
       shares_;  // of the workers with ranks, if these are bound

@@ -93,6 +93,7 @@ void NodeJob::take_own_cores(CoreWish& wish) {
   if (cores < count) {
     wish.bind = Bind::kNone;
     wish.core_list = {all[static_cast<size_t>(index % cores)]};
+    processes_per_core_ = (count + cores - 1) / cores;
     return;
   }
   const RankRange mine = part_of(cores, index, count);

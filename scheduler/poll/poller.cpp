@@ -89,8 +89,8 @@ PollCounts Poller::counts() noexcept {
           arm_counter.get(),    late_counter.get()};
 }
 
-uint64_t Poller::idle_spin_ns() noexcept {
-  return static_cast<uint64_t>(idle_spin_us.get()) * 1000;
+uint64_t Poller::idle_spin_ns() const noexcept {
+  return static_cast<uint64_t>(idle_spin_us.get()) * 1000 * processes_per_core();
 }
 
 // ---- sources -------------------------------------------------------------------------------
@@ -190,7 +190,16 @@ void Poller::turn_eagerly(uint64_t now_ns, const void* looker) noexcept {
     return;
   }
   last_poll_ns_.store(now_ns, std::memory_order_relaxed);
+  // What has not come by now is another process's to send, which may wait for this core.
+  if (processes_per_core() > 1) {
+    if (!poll_all()) give_way();
+    return;
+  }
   poll_all(kEagerPolls);
+}
+
+void Poller::give_way() noexcept {
+  if (processes_per_core() > 1) sched_yield();
 }
 
 void Poller::come_by(uint64_t now_ns) noexcept {

@@ -73,7 +73,10 @@ class Poller final : private Demand {
   void end_look() noexcept { watch_.end_look(); }
   // Polls, if the last poll of any thread is long enough ago. True: something has happened.
   bool turn(uint64_t now_ns, Looker who) noexcept {
-    return is_due(now_ns, who) && poll_at(now_ns);
+    if (!is_due(now_ns, who)) return false;
+    const bool found = poll_at(now_ns);
+    if (!found) give_way();
+    return found;
   }
   bool is_due(uint64_t now_ns, Looker who) const noexcept;
   // The same for a rank that waits for nothing else: polls several times in a row, while nothing
@@ -92,7 +95,17 @@ class Poller final : private Demand {
   void come_by(uint64_t now_ns) noexcept;
 
   // How long a worker without work polls before it sleeps.
-  static uint64_t idle_spin_ns() noexcept;
+  uint64_t idle_spin_ns() const noexcept;
+
+  // So many processes of the job share a core of this one. From 2 on a thread that polls gives the core
+  // away after each turn, because the process whose message it awaits may need it, and polls for as many
+  // times as long: of that time it has its share only. Caller: before ranks run.
+  void share_core(int processes) noexcept {
+    processes_per_core_.store(processes, std::memory_order_relaxed);
+  }
+  uint64_t processes_per_core() const noexcept {
+    return static_cast<uint64_t>(processes_per_core_.load(std::memory_order_relaxed));
+  }
 
   // The state of a worker that polled and goes to sleep, and polls again afterwards.
   struct Bed {
@@ -133,6 +146,7 @@ class Poller final : private Demand {
     return ear == Ear::kSleeper ? sleepers_ : listener_.set();
   }
   bool poll_at(uint64_t now_ns) noexcept;
+  void give_way() noexcept;
   bool poll_all(int most_polls = 1) noexcept;
   bool arm_all() noexcept;
   bool answer_call(bool by_descriptor) noexcept;
@@ -155,6 +169,7 @@ class Poller final : private Demand {
   // The looker of turn_eagerly(). A hint: for a moment there may be two, or an unknown one.
   std::atomic<const void*> eager_{nullptr};
   std::atomic<DemandAccount*> account_{nullptr};
+  std::atomic<int> processes_per_core_{1};
   std::atomic<uint64_t> finds_{0};  // polls that found something
   // Threads that are in a function of a source; see remove().
   std::atomic<int> visitors_{0};

@@ -76,6 +76,30 @@ TEST_P(PollingWorkers, ARankThatAwaitsSomethingOfOutsidePollsAtItsFirstTurn) {
   EXPECT_EQ(account_.parking, 0);
 }
 
+// It has its share of that time only, as it gives the core away after each poll.
+TEST_P(PollingWorkers, WhereProcessesShareACoreALookerPollsForAsManyTimesAsLong) {
+  ASSERT_TRUE(Settings::assign("sched.spin_us=2000").ok());
+  start_with_net(GetParam());
+  keep_account();
+  const auto longest_wait_ns = [&] {
+    uint64_t spent = 0;
+    spawn(0, [&] {
+      const uint64_t begin = now_ns();
+      SpinBudget spin;
+      while (spin.once()) {
+      }
+      spent = now_ns() - begin;
+    });
+    scheduler_->wait_all();
+    return spent;
+  };
+  EXPECT_GE(longest_wait_ns(), 2 * kMs);
+  scheduler_->poller().share_core(5);
+  EXPECT_GE(longest_wait_ns(), 10 * kMs);
+  EXPECT_GE(scheduler_->poller().idle_spin_ns(), uint64_t{5} * 50'000);
+  EXPECT_TRUE(Settings::assign("sched.spin_us=20").ok());
+}
+
 // With others one would sleep: a core is idle then, and each end of a look arms for it.
 class PollingAlone : public PollingWorkers {};
 INSTANTIATE_TEST_SUITE_P(Workers, PollingAlone, testing::Values(1));
