@@ -1,7 +1,7 @@
 #pragma once
-// Hello: what two jobs tell each other first, and whether they can talk to each other.
+// Hello: what two processes tell each other first, and whether their jobs can talk to each other.
 //
-// Role:      who calls, how many ranks it has, which settings decide how ranks talk.
+// Role:      who calls, which ranks it has, which settings decide how ranks talk.
 // Users:     runtime/message (abroad).
 // Threads:   plain data.
 // See also:  runtime/job/card.h, which processes of one job exchange.
@@ -18,8 +18,9 @@ namespace mpc::msg::abroad {
 
 struct Hello {
   uint64_t job = 0;
-  int slot = 0, ranks = 0;
-  bool is_busy = false;  // no connection is made: there is one, or is about to be
+  int slot = 0;
+  int first = 0, ranks = 0;  // of its job: first .. first + ranks - 1
+  bool is_busy = false;      // no connection is made: there is one, or is about to be
   std::string program;
   std::string settings;
 };
