@@ -197,8 +197,7 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
       return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
   }
   // Jobs number their workers alike, and share no windows.
-  if (spans_jobs(comm) && color != MPI_UNDEFINED)
-    color += rank.job->processes().process_of(rank.world_rank) << 20;
+  if (comm.spans_jobs() && color != MPI_UNDEFINED) color += job_among(comm) << 20;
   Comm* made = nullptr;
   *newcomm = MPI_COMM_NULL;
   MPC_MPI_TRY(split_comm(comm, color, key, "MPI_Comm_split_type", &made));
@@ -305,7 +304,7 @@ Err comm_disconnect(HandleRef<Comm, MPI_Comm> ref) {
         comm.everyone(), [](Room&) {}, "MPI_Comm_disconnect");
   };
   meet_all();
-  if (spans_jobs(comm)) {
+  if (comm.spans_jobs()) {
     // Who returns may end as he likes: so nobody does before all count on nobody any more.
     comm.bridge.reset();
     release_jobs(&comm);

@@ -13,11 +13,17 @@
 
 namespace mpc::mpi {
 
-// The leader's part: meets the one with that world rank. `place` and `sequence` are what both of
-// them know of this call. Errors leave `out->error` set, for the group. Switches: yes.
-void meet_other_leader(job::Rank& self, const GroupRef& group, int other,
-                       uint64_t place, uint64_t sequence, const char* what,
-                       Learnt* out);
+// What both leaders know of a call: where they meet.
+struct LeadersPlace {
+  uint64_t place, sequence;
+  const char* what;  // the call, for reports
+};
+
+// The leader's part: meets the one with that world rank. `key`: as of learn_from_leader(), where the others of the
+// group are. If there are members of several jobs all processes of the group are open to others when it returns.
+// Errors leave `out->error` set, for the group. Switches: yes.
+void meet_other_leader(job::Rank& self, const MeetingKey& key, const GroupRef& group,
+                       int other, const LeadersPlace& at, Learnt* out);
 
 // Everybody's part, the leader's too, who brings what it has learnt; the others bring null. Returns
 // what the new communicator is to be. Switches: yes.

@@ -15,6 +15,7 @@
 #include "mpi/objects/context_ids.h"
 #include "mpi/objects/meeting_key.h"
 #include "mpi/objects/net_exchange.h"
+#include "mpi/objects/process_list.h"
 #include "runtime/job/process_map.h"
 #include "runtime/job/rank.h"
 
@@ -39,7 +40,7 @@ class Hall {
 
 struct Process {
   Process(int its_index, int processes);
-  // Of a job of one process that has neighbours: what it is for other jobs.
+  // Of one that has neighbours: what it is for other jobs.
   struct Abroad {};
   explicit Process(Abroad);
 
@@ -48,9 +49,12 @@ struct Process {
   Hall hall;
   const std::unique_ptr<NetExchange> exchange;  // null: there are no others
 
-  // The same for who meets members of other processes: with neighbours it has another number, and
-  // context ids that no other job gives out. Its rooms are not used.
-  Process& outward() noexcept;
+  // The same for who meets members of several jobs: it has another number, another way to other processes, and
+  // context ids that no other job gives out. Its rooms are not used. Caller: there are neighbours.
+  static Process& abroad() noexcept;
+  Process& for_meeting_of(const ProcessList& list) noexcept {
+    return list.spans_jobs() ? abroad() : *this;
+  }
 
   // Where the rank lives. Never destroyed: ranks may still meet while main()'s statics go.
   static Process& of(const job::Rank& rank);
