@@ -15,9 +15,11 @@
 
 namespace mpc::job {
 
-// With this process's environment and working directory, standard output and error, no input, and no other
-// descriptor. Returns one that is readable when the process has ended. Errors: kSystem.
+// With this process's environment, and in it these variables ("NAME=VALUE"), its working directory, standard output
+// and error, no input, and no other descriptor. Returns one that is readable when the process has ended.
+// Errors: kSystem.
 Result<wireup::OwnedFd> start_detached(const std::string& path,
-                                       const std::vector<std::string>& words);
+                                       const std::vector<std::string>& words,
+                                       const std::vector<std::string>& variables);
 
 }  // namespace mpc::job
