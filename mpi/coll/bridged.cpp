@@ -41,7 +41,8 @@ Bridge* bridge_of(Comm& comm, const char* call) {
   if (!has_two_levels(comm, map)) return nullptr;
   auto bridge = std::make_shared<Bridge>();
   // Members of several processes meet, and no step of that can fail.
-  if (split_comm(comm, map.process_of(comm.self().world_rank), 0, call,
+  const ProcessList& all = comm.group()->processes(map);
+  if (split_comm(comm, all.number_of(map.process_of(comm.self().world_rank)), 0, call,
                  &bridge->inside) ||
       split_comm(comm, bridge->inside->rank() == 0 ? 0 : MPI_UNDEFINED, 0, call,
                  &bridge->between))

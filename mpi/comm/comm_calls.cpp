@@ -198,8 +198,7 @@ Err comm_split_type(Comm& comm, int type, int key, Info* info, MPI_Comm* newcomm
       return fail(MPI_ERR_ARG, fmt::format("split type {} does not exist", type));
   }
   // Jobs number their workers alike, and share no windows.
-  if (spans_jobs(comm) && color != MPI_UNDEFINED)
-    color += rank.job->processes().process_of(rank.world_rank) << 20;
+  if (comm.spans_jobs() && color != MPI_UNDEFINED) color += job_among(comm) << 20;
   Comm* made = nullptr;
   *newcomm = MPI_COMM_NULL;
   MPC_MPI_TRY(split_comm(comm, color, key, "MPI_Comm_split_type", &made));
@@ -306,7 +305,7 @@ Err comm_disconnect(HandleRef<Comm, MPI_Comm> ref) {
         comm.everyone(), [](Room&) {}, "MPI_Comm_disconnect");
   };
   meet_all();
-  if (spans_jobs(comm)) {
+  if (comm.spans_jobs()) {
     // A rank that returns may end. So no rank returns before none of them relies on another one
     // any more.
     comm.bridge.reset();

@@ -63,8 +63,9 @@ Err check_member(const Group& group, const char* which) {
 }
 
 // The leader's part.
-void find_remote(job::Rank& self, const GroupRef& local, const Group& remote,
-                 int remote_leader, const char* text, Learnt* out) {
+void find_remote(job::Rank& self, const MeetingKey& key, const GroupRef& local,
+                 const Group& remote, int remote_leader, const char* text,
+                 Learnt* out) {
   if (remote_leader < 0 || remote_leader >= remote.size()) {
     out->error = MPI_ERR_RANK;
     out->message = fmt::format("remote leader {} is not in 0..{} of the remote group",
@@ -82,8 +83,8 @@ void find_remote(job::Rank& self, const GroupRef& local, const Group& remote,
   const uint64_t place =
       uint64_t{1} << 63 |
       place_of(static_cast<uint32_t>(std::max(mine, theirs)), std::min(mine, theirs));
-  meet_other_leader(self, local, other, place, number_of(text),
-                    "MPI_Intercomm_create_from_groups", out);
+  meet_other_leader(self, key, local, other,
+                    {place, number_of(text), "MPI_Intercomm_create_from_groups"}, out);
 }
 
 }  // namespace
@@ -120,13 +121,13 @@ Err intercomm_create_from_groups(Group& local, int local_leader, Group* remote,
                                           local_leader, local.size() - 1));
   job::Rank& self = *this_rank().rank;
   const bool leads = local.table()->world_rank(local_leader) == self.world_rank;
+  const MeetingKey key = key_of(MeetingKind::kInterCreate, local.table(), stringtag);
   Learnt learnt;
   if (leads)
-    find_remote(self, local.table(), *remote, remote_leader, stringtag, &learnt);
+    find_remote(self, key, local.table(), *remote, remote_leader, stringtag, &learnt);
   Comm::Spec spec;
-  MPC_MPI_TRY(learn_from_leader(
-      self, key_of(MeetingKind::kInterCreate, local.table(), stringtag), local.table(),
-      leads ? &learnt : nullptr, "MPI_Intercomm_create_from_groups", &spec));
+  MPC_MPI_TRY(learn_from_leader(self, key, local.table(), leads ? &learnt : nullptr,
+                                "MPI_Intercomm_create_from_groups", &spec));
   *newcomm = make(self, spec, local, handler);
   return kSuccess;
 }

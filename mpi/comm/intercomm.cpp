@@ -11,14 +11,14 @@
 #include "mpi/objects/intercomm_leaders.h"
 #include "mpi/objects/intercomm_rooms.h"
 #include "mpi/objects/meeting.h"
-#include "mpi/objects/several_jobs.h"
 #include "runtime/job/neighbours.h"
 
 namespace mpc::mpi::impl {
 namespace {
 
 // The leader's part: learns the other group. Errors leave `out->error` set, for the group.
-void exchange(Comm& local, Comm& peer, int remote_leader, int tag, Learnt* out) {
+void exchange(Comm& local, const MeetingKey& key, Comm& peer, int remote_leader,
+              int tag, Learnt* out) {
   if (remote_leader < 0 || remote_leader >= peer.remote_size()) {
     out->error = MPI_ERR_RANK;
     out->message = fmt::format("remote leader {} is not in 0..{} of {}", remote_leader,
@@ -26,16 +26,17 @@ void exchange(Comm& local, Comm& peer, int remote_leader, int tag, Learnt* out) 
     return;
   }
   const int other = peer.peer_world_rank(remote_leader);
-  const bool is_far = spans_jobs(peer);
+  const bool is_far = job::neighbours::slot_of(other) != 0;
   const auto name = [is_far](int rank) {
     return is_far ? job::neighbours::name_of(rank) : rank;
   };
   const int mine = name(peer.self().world_rank), theirs = name(other);
   // The leaders' ranks distinguish meetings over one communicator, or over two with the same id.
-  meet_other_leader(local.self(), local.group(), other,
-                    place_of(peer.context(), std::min(mine, theirs)),
-                    place_of(static_cast<uint32_t>(tag), std::max(mine, theirs)),
-                    "MPI_Intercomm_create", out);
+  meet_other_leader(local.self(), key, local.group(), other,
+                    {place_of(peer.context(), std::min(mine, theirs)),
+                     place_of(static_cast<uint32_t>(tag), std::max(mine, theirs)),
+                     "MPI_Intercomm_create"},
+                    out);
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ Err intercomm_create(Comm& local, int local_leader, Comm* peer, int remote_leade
                      int tag, MPI_Comm* out) {
   const MeetingKey key = meeting_key(MeetingKind::kInterCreate, local);
   Learnt learnt;
-  if (local.rank() == local_leader) exchange(local, *peer, remote_leader, tag, &learnt);
+  if (local.rank() == local_leader)
+    exchange(local, key, *peer, remote_leader, tag, &learnt);
   Comm::Spec spec;
   MPC_MPI_TRY(learn_from_leader(local.self(), key, local.group(),
                                 local.rank() == local_leader ? &learnt : nullptr,

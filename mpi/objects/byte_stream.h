@@ -20,6 +20,12 @@ using Bytes = std::vector<std::byte>;
 
 class ByteWriter {
  public:
+  ByteWriter() = default;
+  // is_for_other_jobs: what is put is read there, too.
+  explicit ByteWriter(bool is_for_other_jobs) noexcept
+      : is_for_other_jobs_(is_for_other_jobs) {}
+  bool is_for_other_jobs() const noexcept { return is_for_other_jobs_; }
+
   template <class T>
   void put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>);
@@ -44,6 +50,7 @@ class ByteWriter {
     std::memcpy(bytes_.data() + old, data, n);
   }
   Bytes bytes_;
+  bool is_for_other_jobs_ = false;
 };
 
 // Reading past the end gives zeros and empty lists; has_failed() is true then.

@@ -55,9 +55,8 @@ void name_senders(const Comm& comm) {
 // For the counting of messages, which covers all of them and knows world ranks only.
 [[gnu::cold]] void name_counted_senders(const Comm& comm) {
   if (comm.context() == 0 && !comm.is_predefined())
-    return;  // its ids are not known yet
-  if (!comm.is_in_one_process() && comm.self().job->processes().is_one_process())
-    return;  // ranks of another job have no place in the tables
+    return;                       // its ids are not known yet
+  if (comm.spans_jobs()) return;  // ranks of another job have no place in the tables
   const int self = comm.self().world_rank;
   const auto name = [self](msg::ContextId context, std::span<const int> members) {
     traffic::add_senders(self, context, members.data(),
@@ -130,9 +129,9 @@ void Comm::find_processes(const job::ProcessMap& map, ContextGrant reserve) {
     all = &group_->processes(map);
   }
   if (!all->is_one_process())
-    spanning_.reset(new Spanning{std::move(both), ContextReserve(reserve)});
-  if (spanning_ != nullptr && map.is_one_process())
-    count_on_jobs(this, all->processes());
+    spanning_.reset(
+        new Spanning{std::move(both), ContextReserve(reserve), all->spans_jobs()});
+  if (all->spans_jobs()) count_on_jobs(this, all->processes());
   name_senders(*this);
 }
 
@@ -141,7 +140,7 @@ Members Comm::everyone() const {
   if (!is_inter_) return members();
   const ProcessList& both = *spanning_->both_groups;
   const int process = self_->job->processes().process_of(self_->world_rank);
-  return {both.members_in(process), &both};
+  return {both.members_in(both.number_of(process)), &both};
 }
 
 const nbc::Homes* Comm::homes() const {
@@ -235,16 +234,19 @@ void Comm::set_errhandler(Errhandler& handler) noexcept {
 namespace {
 
 // The number by which all members of the meeting know the group's first member.
-int first_of(const Comm& comm, const GroupTable& group) noexcept {
+int first_of(const GroupTable& group, bool is_of_several_jobs) {
   const int first = group.world_rank(0);
-  return comm.is_in_one_process() ? first : job::neighbours::name_of(first);
+  return is_of_several_jobs ? job::neighbours::name_of(first) : first;
 }
 
 }  // namespace
 
 MeetingKey meeting_key(MeetingKind kind, Comm& comm) {
+  // A group of one job meets by itself, whatever the other group of an intercommunicator is.
+  const GroupTable& group = *comm.group();
+  const bool is_of_several = comm.spans_jobs() && group.has_far_members();
   return {kind,
-          place_of(comm.local_context(), first_of(comm, *comm.group())),
+          place_of(comm.local_context(), first_of(group, is_of_several)),
           comm.next_meeting(),
           {}};
 }
@@ -252,7 +254,10 @@ MeetingKey meeting_key(MeetingKind kind, Comm& comm) {
 MeetingKey meeting_key_of_everyone(MeetingKind kind, Comm& comm) {
   if (!comm.is_inter()) return meeting_key(kind, comm);
   const GroupTable& low = comm.is_low_group() ? *comm.group() : *comm.remote_group();
-  return {kind, place_of(comm.context(), first_of(comm, low)), comm.next_meeting(), {}};
+  return {kind,
+          place_of(comm.context(), first_of(low, comm.spans_jobs())),
+          comm.next_meeting(),
+          {}};
 }
 
 msg::ContextId new_context(const job::Rank& self) {

@@ -108,6 +108,10 @@ class Comm final : public Object {
   Members members() const { return members_of(*self_, *group_); }
   Members everyone() const;
   bool is_in_one_process() const noexcept { return spanning_ == nullptr; }
+  // Members, of either group, are of several jobs.
+  bool spans_jobs() const noexcept {
+    return spanning_ != nullptr && spanning_->spans_jobs;
+  }
   // A context id from the reserve of a communicator of several processes. If the reserve is empty,
   // the members begin to agree on more. Caller: all members alike, both groups of an
   // intercommunicator. Switches: no.
@@ -184,6 +188,7 @@ class Comm final : public Object {
   struct Spanning {
     std::unique_ptr<const ProcessList> both_groups;  // of an intercommunicator
     ContextReserve reserve;
+    bool spans_jobs = false;
   };
   std::unique_ptr<Spanning> spanning_;  // null: all members live in one process
   std::atomic<uint32_t> partitions_{0};

@@ -42,13 +42,6 @@ uint64_t hash_of(std::span<const int> ranks) noexcept {
   return h;
 }
 
-// Does one of the ranks belong to another job?
-bool has_neighbours(std::span<const int> ranks) noexcept {
-  return job::neighbours::any() && std::ranges::any_of(ranks, [](int rank) {
-           return job::neighbours::slot_of(rank) != 0;
-         });
-}
-
 void forget(const GroupTable* table, uint64_t hash) {
   {
     Registry& r = registry_of(hash);
@@ -139,15 +132,21 @@ std::span<const int> GroupTable::places() const {
     const job::Job* job = job::Job::existing();
     if (job == nullptr || (job->size() == 1 && size() == 1)) return;
     // Workers of different jobs have no numbers in common.
-    if (has_neighbours(ranks_)) return;
+    if (has_far_members()) return;
     places_.reserve(ranks_.size());
     for (const int rank : ranks_) places_.push_back(job->tree_place_of(rank));
   });
   return places_;
 }
 
-uint64_t GroupTable::hash() const noexcept {
-  if (!has_neighbours(ranks_)) return hash_of(ranks_);
+bool GroupTable::has_far_members() const noexcept {
+  return job::neighbours::any() && std::ranges::any_of(ranks_, [](int rank) {
+           return job::neighbours::slot_of(rank) != 0;
+         });
+}
+
+uint64_t GroupTable::hash() const {
+  if (!has_far_members()) return hash_of(ranks_);
   std::vector<int> names(ranks_);
   for (int& rank : names) rank = job::neighbours::name_of(rank);
   return hash_of(names);
@@ -163,15 +162,17 @@ const ProcessList& GroupTable::processes(const job::ProcessMap& map) const {
 
 const nbc::Homes* GroupTable::homes(const job::ProcessMap& map) const {
   std::call_once(housing_, [&] {
-    std::vector<int> hosts, processes;
+    std::vector<int> hosts, numbers;
     for (const int rank : ranks_) {
-      processes.push_back(map.process_of(rank));
-      hosts.push_back(job::host_map().host_of(processes.back()));
+      numbers.push_back(map.process_of(rank));
+      // Jobs that connect are on one host.
+      const bool is_far = job::neighbours::is_far_process(numbers.back());
+      hosts.push_back(is_far ? 0 : job::host_map().host_of(numbers.back()));
     }
     const std::span<const int> known = places();
     const std::vector<int> nowhere(ranks_.size(), 0);
     auto made =
-        std::make_shared<nbc::Homes>(hosts, processes, known.empty() ? nowhere : known);
+        std::make_shared<nbc::Homes>(hosts, numbers, known.empty() ? nowhere : known);
     if (made->has_groups()) homes_ = std::move(made);
   });
   return homes_.get();

@@ -47,7 +47,9 @@ class GroupTable {
   std::span<const int> places() const;
 
   // Hash of the content: the same in every process.
-  uint64_t hash() const noexcept;
+  uint64_t hash() const;
+  // Is one of them of another job?
+  bool has_far_members() const noexcept;
   // Where the members live; computed at the first use. `map`: the job's.
   const ProcessList& processes(const job::ProcessMap& map) const;
 

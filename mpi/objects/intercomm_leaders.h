@@ -13,11 +13,18 @@
 
 namespace mpc::mpi {
 
-// The leader's part: meets the leader with world rank `other`. `place` and `sequence` identify this
-// call for both of them. Errors leave `out->error` set, for the group. Switches: yes.
-void meet_other_leader(job::Rank& self, const GroupRef& group, int other,
-                       uint64_t place, uint64_t sequence, const char* what,
-                       Learnt* out);
+// What both leaders know of a call: where they meet.
+struct LeadersPlace {
+  uint64_t place, sequence;
+  const char* what;  // the call, for reports
+};
+
+// The leader's part: meets the leader with world rank `other`. `key`: as of learn_from_leader(), where the other
+// members of the group wait. If members belong to several jobs, all processes of the group are open to other jobs
+// when it returns.
+// Errors leave `out->error` set, for the group. Switches: yes.
+void meet_other_leader(job::Rank& self, const MeetingKey& key, const GroupRef& group,
+                       int other, const LeadersPlace& at, Learnt* out);
 
 // The part of all members: the leader brings what it has learnt, the others bring null. Returns
 // the description of the new communicator. Switches: yes.

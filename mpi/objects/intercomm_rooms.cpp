@@ -7,17 +7,35 @@ namespace mpc::mpi {
 
 void LeadersRoom::pack(ByteWriter& out) const {
   for (const Side& side : sides) {
+    out.put(side.has_far_members);
     put_group(out, side.group);
     out.put(side.local_context);
+    out.put(side.ids);
+    out.put_text(side.problem);
   }
 }
 
 void LeadersRoom::merge(ByteReader& in) {
   for (Side& side : sides) {
+    const bool has_far_members = in.get<bool>();
     GroupRef group = get_group(in);
     const auto local_context = in.get<msg::ContextId>();
-    if (group) side = {std::move(group), local_context};
+    const auto grant = in.get<ContextGrant>();
+    std::string problem = in.get_text();
+    if (group || has_far_members || !problem.empty())
+      side = {std::move(group), local_context, has_far_members, std::move(problem),
+              grant};
   }
+}
+
+// What leaders of one process, or of one job, draw themselves has no meaning in other jobs.
+void LeadersRoom::conclude(Ids& from) {
+  for (const Side& side : sides) {
+    if (side.ids.pairs == 0) continue;
+    ids = side.ids;
+    return;
+  }
+  ids = from.draw(is_reserved ? pairs_wanted() : 1);
 }
 
 void Learnt::put_to(ByteWriter& out) const {
@@ -26,6 +44,7 @@ void Learnt::put_to(ByteWriter& out) const {
   out.put(local_context);
   out.put(error);
   out.put_text(message);
+  out.put(has_to_open);
 }
 
 Learnt Learnt::get_from(ByteReader& in) {
@@ -35,6 +54,7 @@ Learnt Learnt::get_from(ByteReader& in) {
   learnt.local_context = in.get<msg::ContextId>();
   learnt.error = in.get<int>();
   learnt.message = in.get_text();
+  learnt.has_to_open = in.get<bool>();
   return learnt;
 }
 
@@ -47,6 +67,11 @@ void LocalRoom::merge(ByteReader& in) {
   if (!in.get<bool>()) return;
   learnt = Learnt::get_from(in);
   is_learnt = true;
+}
+
+void OpenRoom::merge(ByteReader& in) {
+  std::string theirs = in.get_text();
+  if (problem.empty()) problem = std::move(theirs);
 }
 
 void MergeRoom::pack(ByteWriter& out) const {

@@ -21,6 +21,9 @@ struct LeadersRoom final : Room {
   struct Side {
     GroupRef group;  // null: the leader has not come, or is in another process
     msg::ContextId local_context = 0;
+    bool has_far_members = false;  // the group has some of other jobs
+    std::string problem;           // why the group cannot be reached; empty: it can
+    ContextGrant ids;              // for communicators of several jobs; none: not drawn
   };
   Side sides[2];             // that of the leader with the smaller world rank first
   bool is_reserved = false;  // the new communicator may span processes
@@ -29,9 +32,7 @@ struct LeadersRoom final : Room {
   void pack(ByteWriter& out) const override;
   void merge(ByteReader& in) override;
   int pairs_wanted() const override { return 1 + kReservePairs; }
-  void conclude(Ids& from) override {
-    ids = from.draw(is_reserved ? pairs_wanted() : 1);
-  }
+  void conclude(Ids& from) override;
 };
 
 // What a leader has learnt: the other group, or the error.
@@ -41,6 +42,9 @@ struct Learnt {
   msg::ContextId local_context = 0;
   int error = MPI_SUCCESS;
   std::string message;
+  // All processes of the group are to be open to other jobs, in the folder that `message` names; then the group
+  // meets once more.
+  bool has_to_open = false;
 
   void put_to(ByteWriter& out) const;
   static Learnt get_from(ByteReader& in);
@@ -51,6 +55,13 @@ struct LocalRoom final : Room {
   Learnt learnt;
   bool is_learnt = false;  // the leader has come
   void pack(ByteWriter& out) const override;
+  void merge(ByteReader& in) override;
+};
+
+// The processes of a local group have opened themselves to other jobs.
+struct OpenRoom final : Room {
+  std::string problem;  // of one of them; empty: there is none
+  void pack(ByteWriter& out) const override { out.put_text(problem); }
   void merge(ByteReader& in) override;
 };
 

@@ -25,11 +25,15 @@ std::unordered_map<const void*, Uses>& uses() MPC_REQUIRES(g_lock) {
 
 }  // namespace
 
-void count_on_jobs(const void* owner, std::span<const int> slots) {
+void count_on_jobs(const void* owner, std::span<const int> processes) {
+  msg::abroad::reach_all(processes);
   Uses mine;
-  for (const int slot : slots)
-    if (slot != job::neighbours::own_slot())
+  for (const int process : processes) {
+    const int slot = job::neighbours::index_of_process(process);
+    // This job's own processes end with it, whoever counts on them.
+    if (job::neighbours::process_in(slot) < 0)
       mine.each.emplace_back(slot, msg::abroad::begin_use(slot));
+  }
   const Locked lock(g_lock);
   uses()[owner] = std::move(mine);
 }

@@ -6,6 +6,7 @@
 #include "mpi/objects/process.h"
 #include "runtime/job/job.h"
 #include "runtime/job/neighbours.h"
+#include "runtime/message/abroad.h"
 #include "runtime/message/message.h"
 
 namespace mpc::mpi {
@@ -49,7 +50,9 @@ void deliver(Room& room, std::vector<Bytes> told) {
 // the bytes of all processes are there.
 [[gnu::cold]] void tell(Process& process, const std::shared_ptr<Room>& room,
                         const MeetingKey& key, const ProcessList& list) {
-  ByteWriter out;
+  // Whoever is told of members can be reached, and is before anything is sent: see docs/design/0042.
+  if (list.spans_jobs()) msg::abroad::reach_all(list.processes());
+  ByteWriter out(list.spans_jobs());
   room->index = list.index_of(process.index);
   if (room->index == 0 && room->pairs_wanted() > 0)
     out.put(process.ids.take(room->pairs_wanted()));
@@ -103,7 +106,7 @@ Members members_of(const job::Rank& self, const GroupTable& group) {
     return {group.size(), nullptr};
   const ProcessList& list = group.processes(map);
   if (list.is_one_process()) return {group.size(), nullptr};
-  return {list.members_in(map.process_of(self.world_rank)), &list};
+  return {list.members_in(list.number_of(map.process_of(self.world_rank))), &list};
 }
 
 namespace detail {
@@ -143,7 +146,7 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
     }
   }
   if (is_last && members.processes != nullptr) [[unlikely]]
-    tell(process.outward(), room, key, *members.processes);
+    tell(process.for_meeting_of(*members.processes), room, key, *members.processes);
   return room;
 }
 

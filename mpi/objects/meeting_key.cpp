@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "runtime/job/neighbours.h"
-#include "runtime/message/abroad.h"
 
 namespace mpc::mpi {
 
@@ -20,22 +20,31 @@ MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
   return {kind, hash, static_cast<uint64_t>(context) << 32 | tag, std::move(members)};
 }
 
-// Ranks travel between jobs as names; within a job the names are the numbers.
+// Ranks of other jobs are identified by their names; those of this job by their numbers, unless other jobs read it.
 void put_group(ByteWriter& out, const GroupRef& group) {
   out.put(group != nullptr);
   if (!group) return;
   if (!job::neighbours::any()) return out.put_all(group->world_ranks());
-  std::vector<int> names;
-  for (const int rank : group->world_ranks())
-    names.push_back(job::neighbours::name_of(rank));
-  out.put_all(std::span<const int>(names));
+  std::vector<int> ranks;
+  for (const int rank : group->world_ranks()) {
+    const bool is_named =
+        out.is_for_other_jobs() || job::neighbours::slot_of(rank) != 0;
+    ranks.push_back(is_named ? job::neighbours::name_of(rank) : rank);
+    CHECK(ranks.back() >= 0, "another job is told of a rank that it cannot reach");
+  }
+  out.put_all(std::span<const int>(ranks));
 }
 
+// Nobody is reached here: it may be the connections' thread that reads.
 GroupRef get_group(ByteReader& in) {
   if (!in.get<bool>()) return nullptr;
   std::vector<int> ranks = in.get_all<int>();
-  if (job::neighbours::any())
-    for (int& rank : ranks) rank = msg::abroad::rank_of(rank);
+  for (int& rank : ranks) {
+    if (!job::neighbours::is_name(rank)) continue;
+    if (!job::neighbours::any()) return nullptr;
+    rank = job::neighbours::rank_of(rank);
+    CHECK(rank >= 0, "there are no numbers left for ranks of other jobs");
+  }
   return GroupTable::make(std::move(ranks));
 }
 

@@ -32,6 +32,7 @@ enum class MeetingKind : uint8_t {
   kTeam,
   kVerify,
   kCheck,
+  kOpen,
 };
 
 struct MeetingKey {
@@ -60,7 +61,8 @@ inline uint64_t place_of(uint32_t context, int first_world_rank) noexcept {
   return static_cast<uint64_t>(static_cast<uint32_t>(first_world_rank)) << 32 | context;
 }
 
-// A group in bytes, for other processes. It may be null.
+// A group in bytes, for other processes. It may be null; one of several jobs is also where this process is not open to
+// others (msg::abroad).
 void put_group(ByteWriter& out, const GroupRef& group);
 GroupRef get_group(ByteReader& in);
 void put_key(ByteWriter& out, const MeetingKey& key);

@@ -5,13 +5,15 @@
 
 #include "base/check.h"
 #include "runtime/job/losses.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/message/control.h"
 
 namespace mpc::mpi {
 namespace {
 
-Bytes encode(const MeetingKey& key, std::span<const Bytes> parts) {
-  ByteWriter out;
+Bytes encode(const MeetingKey& key, std::span<const Bytes> parts,
+             bool is_for_other_jobs) {
+  ByteWriter out(is_for_other_jobs);
   put_key(out, key);
   out.put(parts.size());
   for (const Bytes& part : parts) out.put_all(std::span<const std::byte>(part));
@@ -110,7 +112,8 @@ NetExchange::Steps NetExchange::advance(Gatherings::iterator entry) {
     if (!std::exchange(g.has_told, true)) {
       for_each_next(g.held, n, [&](size_t distance, size_t count) {
         steps.messages.push_back(
-            {g.ring[n - distance], encode(entry->first, {g.parts.data(), count})});
+            {g.ring[n - distance], encode(entry->first, {g.parts.data(), count},
+                                          job::neighbours::is_far_process(process_))});
         return true;
       });
     }

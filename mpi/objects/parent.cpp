@@ -31,14 +31,14 @@ std::unordered_map<int, Comm*>& parents() MPC_REQUIRES(g_lock) {
 // For ranks that were spawned by ranks of this process.
 Err meet_parent_here(job::Rank& rank, Comm& world, const job::World& mine, Comm** out) {
   const bool leads = world.rank() == 0;
+  const MeetingKey key = meeting_key(MeetingKind::kInterCreate, world);
   Learnt learnt;
   if (leads)
-    meet_other_leader(rank, world.group(), mine.parent, place_of_children(mine), 0,
-                      "MPI_Init", &learnt);
+    meet_other_leader(rank, key, world.group(), mine.parent,
+                      {place_of_children(mine), 0, "MPI_Init"}, &learnt);
   Comm::Spec spec;
-  MPC_MPI_TRY(learn_from_leader(rank, meeting_key(MeetingKind::kInterCreate, world),
-                                world.group(), leads ? &learnt : nullptr, "MPI_Init",
-                                &spec));
+  MPC_MPI_TRY(learn_from_leader(rank, key, world.group(), leads ? &learnt : nullptr,
+                                "MPI_Init", &spec));
   *out = create_comm(world, spec);
   return kSuccess;
 }
@@ -89,10 +89,10 @@ Err meet_parent(RankState& state) {
   return kSuccess;
 }
 
-void meet_children(job::Rank& self, const GroupRef& group, const job::World& children,
-                   const char* what, Learnt* out) {
-  meet_other_leader(self, group, children.first, place_of_children(children), 0, what,
-                    out);
+void meet_children(job::Rank& self, const MeetingKey& key, const GroupRef& group,
+                   const job::World& children, const char* what, Learnt* out) {
+  meet_other_leader(self, key, group, children.first,
+                    {place_of_children(children), 0, what}, out);
 }
 
 }  // namespace mpc::mpi

@@ -35,8 +35,9 @@ Comm* parent_of(const job::Rank& rank);
 // The rank frees this communicator, or (null) ends: no call asks for its parent any more.
 Comm* forget_parent(const job::Rank& rank, const Comm* comm);
 
-// The root's part: waits until all of these ranks are in MPI_Init. `what`: its call. Switches: yes.
-void meet_children(job::Rank& self, const GroupRef& group, const job::World& children,
-                   const char* what, Learnt* out);
+// The root's part: waits until all of these ranks are in MPI_Init. `key`: where its group waits; `what`: its call.
+// Switches: yes.
+void meet_children(job::Rank& self, const MeetingKey& key, const GroupRef& group,
+                   const job::World& children, const char* what, Learnt* out);
 
 }  // namespace mpc::mpi

@@ -41,35 +41,35 @@ Process& one_of_several(const job::ProcessMap& map, int index) {
 void arrive(void* map, int here, int from,
             std::span<const std::byte> message) noexcept {
   const auto& processes = *static_cast<const job::ProcessMap*>(map);
-  Process& process =
-      processes.is_one_process() ? the_one_abroad() : one_of_several(processes, here);
+  Process& process = job::neighbours::is_far_process(here)
+                         ? the_one_abroad()
+                         : one_of_several(processes, here);
   process.exchange->arrive(from, message);
 }
 
 }  // namespace
 
-// A job of one process leaves the later half of the ids to communicators of several jobs.
+// A job leaves the later half of the ids to communicators of several jobs.
 Process::Process(int its_index, int processes)
     : index(its_index),
-      ids(its_index, processes > 1 ? processes : 2),
+      ids(its_index, 2 * processes),
       exchange(processes > 1 ? std::make_unique<NetExchange>(its_index) : nullptr) {}
 
 // Each slot has a part of that half, and each job that has the slot a different part of that. So
 // ids of communicators that have outlived a job are not given out again by the next job in its
 // slot.
 Process::Process(Abroad)
-    : index(job::neighbours::own_slot()),
-      ids(job::neighbours::kMostJobs + 1 + index, 2 * (job::neighbours::kMostJobs + 1)),
+    : index(job::neighbours::far_process(job::neighbours::own_slot())),
+      ids(job::neighbours::kMostSlots + 1 + job::neighbours::own_slot(),
+          2 * (job::neighbours::kMostSlots + 1)),
       exchange(std::make_unique<NetExchange>(index)) {
   constexpr uint64_t kPairsOfASlot =
-      ContextIds::kEndPair / (uint64_t{2} * (job::neighbours::kMostJobs + 1));
+      ContextIds::kEndPair / (uint64_t{2} * (job::neighbours::kMostSlots + 1));
   const uint64_t before = job::neighbours::generation() * kPairsOfAJob % kPairsOfASlot;
   if (before != 0) ids.take(static_cast<int>(before) - 1);
 }
 
-Process& Process::outward() noexcept {
-  return exchange == nullptr && job::neighbours::any() ? the_one_abroad() : *this;
-}
+Process& Process::abroad() noexcept { return the_one_abroad(); }
 
 Process& Process::of(const job::Rank& rank) {
   const job::ProcessMap& map = rank.job->processes();

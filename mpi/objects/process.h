@@ -15,6 +15,7 @@
 #include "mpi/objects/context_ids.h"
 #include "mpi/objects/meeting_key.h"
 #include "mpi/objects/net_exchange.h"
+#include "mpi/objects/process_list.h"
 #include "runtime/job/process_map.h"
 #include "runtime/job/rank.h"
 
@@ -39,7 +40,7 @@ class Hall {
 
 struct Process {
   Process(int its_index, int processes);
-  // For a job of one process that has neighbours: the Process that other jobs see.
+  // For one that has neighbours: the Process that other jobs see.
   struct Abroad {};
   explicit Process(Abroad);
 
@@ -48,9 +49,12 @@ struct Process {
   Hall hall;
   const std::unique_ptr<NetExchange> exchange;  // null: there are no others
 
-  // The Process for meetings with members of other processes. In a job with neighbours it has a
-  // different number, and context ids that no other job gives out. Its rooms are not used.
-  Process& outward() noexcept;
+  // The Process for meetings with members of several jobs. In a job it has a
+  // different number, another way to other processes, and context ids that no other job gives out. Its rooms are not used. Caller: there are neighbours.
+  static Process& abroad() noexcept;
+  Process& for_meeting_of(const ProcessList& list) noexcept {
+    return list.spans_jobs() ? abroad() : *this;
+  }
 
   // The Process in which the rank lives. Never destroyed: ranks may still meet while main()'s
   // statics are destroyed.

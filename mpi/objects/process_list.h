@@ -2,7 +2,8 @@
 // ProcessList: the processes that the members of a group live in, and how many in each.
 //
 // Role:      which members have to come to a meeting in this process, and which other processes
-//            take part.
+//            take part. They are numbered
+//            as in their job, or, where members of several jobs meet, as everywhere (runtime/job/neighbours.h).
 // Users:     mpi: groups and communicators have one, meetings read it.
 // Threads:   immutable.
 // See also:  runtime/job/process_map.h, mpi/objects/meeting.h.
@@ -24,6 +25,10 @@ class ProcessList {
   // Ascending: the order in which contributions are merged.
   std::span<const int> processes() const noexcept { return processes_; }
   bool is_one_process() const noexcept { return processes_.size() <= 1; }
+  // Members are of several jobs.
+  bool spans_jobs() const noexcept { return spans_jobs_; }
+  // The number in it of this process, which is `process` of its job.
+  int number_of(int process) const noexcept;
   int first() const noexcept { return processes_.front(); }
   // -1: no member lives there. Cost: O(log processes).
   int index_of(int process) const noexcept;
@@ -31,6 +36,7 @@ class ProcessList {
 
  private:
   std::vector<int> processes_, members_;  // the same order
+  bool spans_jobs_ = false;
 };
 
 }  // namespace mpc::mpi

@@ -2,16 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
 
 namespace mpc::mpi {
+namespace {
 
-bool spans_jobs(const Comm& comm) noexcept {
-  return !comm.is_in_one_process() && comm.self().job->processes().is_one_process();
+constinit OpenProcess g_open = nullptr;  // before ranks start
+
+}  // namespace
+
+void set_open_process(OpenProcess open) noexcept { g_open = open; }
+
+Opened open_process(job::Job& job, const std::string& folder) {
+  return g_open(job, folder);
+}
+
+// That of its first member.
+int job_among(const Comm& comm) noexcept {
+  const std::span<const int> ranks = comm.world_ranks();
+  const auto first = std::ranges::find_if(
+      ranks, [](int rank) { return job::neighbours::slot_of(rank) == 0; });
+  return static_cast<int>(first - ranks.begin());
 }
 
 Err refuse_several_jobs(const Comm& comm, const char* what) {
-  if (!spans_jobs(comm)) [[likely]]
+  if (!comm.spans_jobs()) [[likely]]
     return kSuccess;
   return fail(MPI_ERR_UNSUPPORTED_OPERATION,
               fmt::format("{} of {}: its members are of several jobs (MPI_Comm_accept, "

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/service_thread.h"
+#include "base/settings.h"
 #include "mpi/objects/parent.h"
 #include "mpi/spawn/far_ports.h"
 #include "mpi/spawn/port_name.h"
@@ -21,7 +22,7 @@
 #include "runtime/job/program_files.h"
 #include "runtime/job/program_probe.h"
 #include "runtime/job/spawned_words.h"
-#include "runtime/message/abroad.h"
+#include "runtime/message/hello.h"
 #include "scheduler/as_nobody.h"
 
 namespace mpc::mpi {
@@ -97,6 +98,19 @@ Result<> check_programs(const std::vector<job::AppSpec>& apps) {
   return {};
 }
 
+// Settings that both jobs need alike, where this one has been given them by mpcrun.
+std::vector<std::string> agreed_variables() {
+  std::vector<std::string> variables;
+  const std::string agreed = msg::abroad::agreed_settings();
+  for (const SettingBase* setting : Settings::all()) {
+    const std::string line = fmt::format("{}={}\n", setting->name(), setting->text());
+    if (!setting->is_default() && agreed.find(line) != std::string::npos)
+      variables.push_back(
+          fmt::format("{}={}", setting->environment_name(), setting->text()));
+  }
+  return variables;
+}
+
 // `mpcrun ...` of these programs, whose ranks come to the port.
 Result<wireup::OwnedFd> start_mpcrun(const std::vector<job::AppSpec>& apps,
                                      const std::string& port) {
@@ -106,7 +120,7 @@ Result<wireup::OwnedFd> start_mpcrun(const std::vector<job::AppSpec>& apps,
   spec.spawner = port;
   for (const job::AppSpec& app : apps)
     if (app.ranks > 0) spec.apps.push_back(app);
-  return job::start_detached(*mpcrun, job::words_of_spawned(spec));
+  return job::start_detached(*mpcrun, job::words_of_spawned(spec), agreed_variables());
 }
 
 // As a user would have started it; for messages.
@@ -136,8 +150,9 @@ Err wait_for_children(Comm& comm, const std::string& port, wireup::OwnedFd proce
 
 }  // namespace
 
-Learnt start_child_job(Comm& comm, const std::vector<job::AppSpec>& apps,
-                       const char* what, Match* met) {
+Learnt start_child_job(Comm& comm, const MeetingKey& key,
+                       const std::vector<job::AppSpec>& apps, const char* what,
+                       Match* met) {
   if (const auto checked = check_programs(apps); !checked)
     return failed(MPI_ERR_SPAWN, checked.error().message);
   if (const auto opened = open_to_others(*comm.self().job); !opened)
@@ -166,8 +181,7 @@ Learnt start_child_job(Comm& comm, const std::vector<job::AppSpec>& apps,
                               text_of(apps)));
   }
   (void)close_port(port.c_str());
-  msg::abroad::note_child(met->slot, met->connection);
-  return learn_at_port(comm, *met, what);
+  return learn_at_port(comm, key, *met, what);
 }
 
 }  // namespace mpc::mpi

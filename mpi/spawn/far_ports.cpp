@@ -1,5 +1,7 @@
 #include "mpi/spawn/far_ports.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -8,7 +10,8 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "mpi/objects/process.h"
-#include "mpi/spawn/port_name.h"
+#include "mpi/objects/several_jobs.h"
+#include "runtime/job/job_number.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/abroad.h"
 #include "runtime/message/control.h"
@@ -27,7 +30,7 @@ void take(void*, int, int from, std::span<const std::byte> message) noexcept {
   Letter letter;
   if (message.size() != sizeof letter) return;
   std::memcpy(&letter, message.data(), sizeof letter);
-  take_letter(from, letter);
+  take_letter(job::neighbours::index_of_process(from), letter);
 }
 
 // The user's, not the rank's.
@@ -37,32 +40,46 @@ std::string folder_of_settings() {
   return chosen.empty() ? wireup::Lobby::default_folder() : chosen;
 }
 
+// For groups that are told to other jobs.
+Opened open_in(job::Job& job, const std::string& folder) {
+  const auto lobby = open_to_others(job, folder);
+  if (!lobby) return {"", lobby.error().message};
+  if (folder.empty() || (*lobby)->folder() == folder) return {(*lobby)->folder(), ""};
+  return {(*lobby)->folder(),
+          fmt::format(
+              "processes of this job look for others in different folders ({}, {}): "
+              "start it with one mpi.port_folder",
+              folder, (*lobby)->folder())};
+}
+
+[[gnu::constructor]] void register_open() { set_open_process(&open_in); }
+
 }  // namespace
 
 void send(const Letters& letters) {
   for (const auto& [slot, letter] : letters)
-    msg::send_control(job::neighbours::own_slot(), slot, msg::ControlChannel::kPort,
+    msg::send_control(job::neighbours::far_process(job::neighbours::own_slot()),
+                      job::neighbours::far_process(slot), msg::ControlChannel::kPort,
                       std::as_bytes(std::span(&letter, 1)));
 }
 
 Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& folder) {
   if (wireup::Lobby* const known = msg::abroad::lobby()) return known;
-  // Before anything can come. A job of several processes has set the first one for itself.
+  // Before anything can come. Where mpcrun has started the job the first one is set already.
   static std::once_flag listening;
-  if (job.processes().is_one_process())
-    std::call_once(listening, [&job] {
-      Process::listen(job.processes());
-      msg::set_control_handler(msg::ControlChannel::kPort, &take, nullptr);
-    });
+  std::call_once(listening, [&job] {
+    if (job.wireup() == nullptr) Process::listen(job.processes());
+    msg::set_control_handler(msg::ControlChannel::kPort, &take, nullptr);
+  });
   return msg::abroad::open(job, folder.empty() ? folder_of_settings() : folder,
-                           job_number(), &note_gone);
+                           job::job_number(), &note_gone);
 }
 
 wireup::Lobby* lobby_of(job::Job& job) {
   auto opened = open_to_others(job);
   if (opened) return *opened;
   static std::atomic<bool> has_told{false};
-  // A job of several processes is what the user has asked for.
+  // A job of another kind is what the user has asked for.
   if (opened.error().code != Errc::kUnsupported && !has_told.exchange(true))
     log::warn("ports and names of this job are not known to other jobs: {}",
               opened.error().message);

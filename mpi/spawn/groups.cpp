@@ -4,11 +4,10 @@
 
 namespace mpc::mpi {
 
-Err join_groups(Comm& comm, const Learnt* mine, const char* what, Comm** out) {
+Err join_groups(Comm& comm, const MeetingKey& key, const Learnt* mine, const char* what,
+                Comm** out) {
   Comm::Spec spec;
-  MPC_MPI_TRY(learn_from_leader(comm.self(),
-                                meeting_key(MeetingKind::kInterCreate, comm),
-                                comm.group(), mine, what, &spec));
+  MPC_MPI_TRY(learn_from_leader(comm.self(), key, comm.group(), mine, what, &spec));
   *out = create_comm(comm, spec);
   return kSuccess;
 }

@@ -13,9 +13,11 @@
 
 namespace mpc::mpi {
 
-// `mine`: what the root has learnt; null at the others. Caller: all members. Switches: yes.
+// `mine`: what the root has learnt; null at the others. `key`: meeting_key(kInterCreate, comm), drawn once in the
+// call. Caller: all members. Switches: yes.
 // Errors: that of the root, with its text, at all members.
-Err join_groups(Comm& comm, const Learnt* mine, const char* what, Comm** out);
+Err join_groups(Comm& comm, const MeetingKey& key, const Learnt* mine, const char* what,
+                Comm** out);
 
 // An error for all members.
 Learnt failed(int error, std::string message);

@@ -19,10 +19,11 @@ IntSetting connect_limit{"mpi.connect_timeout",
 
 double connect_seconds() { return static_cast<double>(connect_limit.get()); }
 
-Learnt learn_at_port(Comm& comm, const Match& met, const char* what) {
+Learnt learn_at_port(Comm& comm, const MeetingKey& key, const Match& met,
+                     const char* what) {
   Learnt learnt;
-  meet_other_leader(comm.self(), comm.group(), met.other, kPlaceOfPorts | met.number,
-                    met.job, what, &learnt);
+  meet_other_leader(comm.self(), key, comm.group(), met.other,
+                    {kPlaceOfPorts | met.number, met.job, what}, &learnt);
   return learnt;
 }
 
@@ -33,14 +34,15 @@ void end_match(const Match& match) {
 Err link_at_port(Comm& comm, int root, const char* port_name, Side side, double seconds,
                  const char* what, Comm** out) {
   const bool leads = comm.rank() == root;
+  const MeetingKey key = meeting_key(MeetingKind::kInterCreate, comm);
   Learnt mine;
   Match met;
   if (leads) {
     const Err error = meet_at_port(comm.self(), port_name, side, seconds, &met);
     mine = error ? failed(error.code, last_error_message())
-                 : learn_at_port(comm, met, what);
+                 : learn_at_port(comm, key, met, what);
   }
-  const Err error = join_groups(comm, leads ? &mine : nullptr, what, out);
+  const Err error = join_groups(comm, key, leads ? &mine : nullptr, what, out);
   end_match(met);
   return error;
 }

@@ -16,8 +16,9 @@ namespace mpc::mpi {
 // No place of a communicator, of groups or of children (mpi/objects/parent.cpp) has this bit alone.
 inline constexpr uint64_t kPlaceOfPorts = uint64_t{1} << 61;
 
-// At the root, when it has met the other one: learns of its group. Switches: yes.
-Learnt learn_at_port(Comm& comm, const Match& met, const char* what);
+// At the root, when it has met the other one: learns of its group. `key`: as join_groups(). Switches: yes.
+Learnt learn_at_port(Comm& comm, const MeetingKey& key, const Match& met,
+                     const char* what);
 // Once there is a communicator, which counts on the other job now, or none; if there is another job.
 void end_match(const Match& match);
 

@@ -18,7 +18,8 @@ namespace mpc::mpi::impl {
 namespace {
 
 constinit Mutex g_lock;
-// The ports of this job by their names. Never destroyed: ranks may still ask while the process ends.
+// Names of this process's that other jobs do not find: they are not told, or find another one. Never destroyed: ranks
+// may still ask while the process ends.
 std::map<std::string, std::string, std::less<>>& names() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::map<std::string, std::string, std::less<>>;
   return *all;
@@ -34,20 +35,27 @@ std::optional<std::string> find_here(const char* service_name) {
 
 job::Job& this_job() { return *this_rank().rank->job; }
 
+enum class Publicity { kEverybody, kThisProcess, kIsThere };
+
 // A job keeps its names for itself where another one has them: programs that use them among their own
 // ranks only can be started several times.
-void publish_to_others(const char* service_name, const char* port_name) {
+Publicity publish_to_others(const char* service_name, const char* port_name) {
   wireup::Lobby* const lobby = lobby_of(this_job());
-  if (lobby == nullptr) return;
+  if (lobby == nullptr) return Publicity::kThisProcess;
+  using Published = wireup::Lobby::Published;
   const auto published = lobby->publish(service_name, port_name);
-  if (!published)
+  if (!published) {
     log::warn("MPI_Publish_name: '{}' is not known to other jobs: {}", service_name,
               published.error().message);
-  else if (!*published)
-    log::warn(
-        "MPI_Publish_name: another job has published '{}': other jobs find that "
-        "one, and this job its own",
-        service_name);
+    return Publicity::kThisProcess;
+  }
+  if (*published == Published::kOwn) return Publicity::kIsThere;
+  if (*published == Published::kNow) return Publicity::kEverybody;
+  log::warn(
+      "MPI_Publish_name: another job has published '{}': other jobs find that "
+      "one, and this job its own",
+      service_name);
+  return Publicity::kThisProcess;
 }
 
 }  // namespace
@@ -57,25 +65,36 @@ Err publish_name(const char* service_name, Info*, const char* port_name) {
     return fail(MPI_ERR_PORT,
                 fmt::format("the name of the port is longer than {} characters",
                             MPI_MAX_PORT_NAME - 1));
-  {
+  Publicity publicity = find_here(service_name)
+                            ? Publicity::kIsThere
+                            : publish_to_others(service_name, port_name);
+  if (publicity == Publicity::kThisProcess) {
     const Locked lock(g_lock);
     if (!names().try_emplace(service_name, port_name).second)
-      return fail(MPI_ERR_SERVICE,
-                  fmt::format("the name '{}' is published already", service_name));
+      publicity = Publicity::kIsThere;
   }
-  publish_to_others(service_name, port_name);
+  if (publicity == Publicity::kIsThere)
+    return fail(MPI_ERR_SERVICE,
+                fmt::format("the name '{}' is published already", service_name));
   return kSuccess;
 }
 
 Err unpublish_name(const char* service_name, Info*, const char*) {
+  bool is_gone = false;
   {
     const Locked lock(g_lock);
-    if (names().erase(service_name) == 0)
-      return fail(
-          MPI_ERR_SERVICE,
-          fmt::format("the name '{}' is not published in this job", service_name));
+    is_gone = names().erase(service_name) != 0;
   }
-  if (wireup::Lobby* const lobby = msg::abroad::lobby()) lobby->unpublish(service_name);
+  // Whichever process of the job has published it.
+  if (!is_gone)
+    if (wireup::Lobby* const lobby = this_job().has_other_processes()
+                                         ? lobby_of(this_job())
+                                         : msg::abroad::lobby())
+      is_gone = lobby->unpublish(service_name);
+  if (!is_gone)
+    return fail(
+        MPI_ERR_SERVICE,
+        fmt::format("the name '{}' is not published in this job", service_name));
   return kSuccess;
 }
 

@@ -12,8 +12,8 @@
 #include "mpi/objects/info.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/spawn/link.h"
-#include "mpi/spawn/port_name.h"
 #include "mpi/spawn/socket_hello.h"
+#include "runtime/job/job_number.h"
 
 namespace mpc::mpi::impl {
 namespace {
@@ -44,6 +44,7 @@ Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& th
               MPI_Comm* intercomm) {
   constexpr char kWhat[] = "MPI_Comm_join";
   constexpr double kMostSeconds = 60;
+  const MeetingKey key = meeting_key(MeetingKind::kInterCreate, self);
   SocketPort own, other;
   const std::string port = mpi::open_port(self.self());
   port.copy(own.name, sizeof own.name - 1);
@@ -55,9 +56,9 @@ Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& th
     error = meet_at_port(self.self(), accepts ? own.name : other.name,
                          accepts ? Side::kAccept : Side::kConnect, kMostSeconds, &met);
     if (!error) {
-      const Learnt learnt = learn_at_port(self, met, kWhat);
+      const Learnt learnt = learn_at_port(self, key, met, kWhat);
       Comm* made = nullptr;
-      error = join_groups(self, &learnt, kWhat, &made);
+      error = join_groups(self, key, &learnt, kWhat, &made);
       if (!error) *intercomm = made->handle();
       end_match(met);
     } else {
@@ -91,19 +92,22 @@ Err comm_connect(const char* port_name, Info* info, int root, Comm& comm,
 Err comm_join(int fd, MPI_Comm* intercomm) {
   constexpr char kWhat[] = "MPI_Comm_join";
   Comm& self = *this_rank().self;
-  SocketHello mine{kSocketMark, job_number(), new_number(), self.self().world_rank, 0};
+  SocketHello mine{kSocketMark, job::job_number(), job::new_number(),
+                   self.self().world_rank, 0};
   SocketHello theirs;
   MPC_MPI_TRY(exchange(fd, &mine, &theirs, sizeof mine));
   *intercomm = MPI_COMM_NULL;
   // MPI-4.1 section 11.10.5: where both cannot talk, the call succeeds with MPI_COMM_NULL.
   if (theirs.mark != mine.mark) return kSuccess;
   if (theirs.job != mine.job) return join_jobs(self, fd, mine, theirs, intercomm);
+  const MeetingKey key = meeting_key(MeetingKind::kInterCreate, self);
   Learnt learnt;
-  meet_other_leader(self.self(), self.group(), theirs.world_rank,
-                    kPlaceOfPorts | std::min(mine.number, theirs.number),
-                    std::max(mine.number, theirs.number), kWhat, &learnt);
+  meet_other_leader(self.self(), key, self.group(), theirs.world_rank,
+                    {kPlaceOfPorts | std::min(mine.number, theirs.number),
+                     std::max(mine.number, theirs.number), kWhat},
+                    &learnt);
   Comm* made = nullptr;
-  MPC_MPI_TRY(join_groups(self, &learnt, kWhat, &made));
+  MPC_MPI_TRY(join_groups(self, key, &learnt, kWhat, &made));
   *intercomm = made->handle();
   return kSuccess;
 }

@@ -1,32 +1,13 @@
 #include "mpi/spawn/port_name.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 
-#include "base/clock.h"
 #include "mpi.h"
 
 namespace mpc::mpi {
-
-uint64_t job_number() noexcept {
-  static const uint64_t number = [] {
-    uint64_t random = 0;
-    if (::getrandom(&random, sizeof random, 0) != sizeof random)
-      random = now_ns() ^ static_cast<uint64_t>(::getpid()) << 40;
-    return random | 1;  // never 0
-  }();
-  return number;
-}
-
-uint64_t new_number() noexcept {
-  static constinit std::atomic<uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // a number only
-}
 
 std::string text_of(const PortName& name) {
   std::string here = fmt::format("mpc:{:x}:{:x}", name.job, name.port);

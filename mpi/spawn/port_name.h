@@ -4,10 +4,10 @@
 // Role:      which job has the port, which of its ports it is, and where other jobs find that one.
 // Users:     mpi/spawn/ports.cpp.
 // Threads:   plain data.
-// See also:  runtime/wireup/lobby.h.
+// See also:  runtime/wireup/lobby.h, runtime/job/job_number.h.
 //
-//   mpc:JOB:PORT                the job is open to no others
-//   mpc:JOB:PORT:SLOT:FOLDER    numbers in hexadecimal digits
+//   mpc:JOB:PORT                its process is open to no others
+//   mpc:JOB:PORT:SLOT:FOLDER    the slot is the process's; numbers in hexadecimal digits
 
 #include <cstdint>
 #include <optional>
@@ -20,10 +20,6 @@ struct PortName {
   int slot = 0;  // 0: none
   std::string folder;
 };
-
-// A number of this job, and one that is never given out twice in it.
-uint64_t job_number() noexcept;
-uint64_t new_number() noexcept;
 
 std::string text_of(const PortName& name);
 // Of a text that may be longer than MPI allows, or anything else. Nothing: it is no port's name.

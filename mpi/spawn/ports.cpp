@@ -13,6 +13,7 @@
 #include "mpi.h"
 #include "mpi/spawn/far_ports.h"
 #include "mpi/spawn/port_name.h"
+#include "runtime/job/job_number.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/abroad.h"
 #include "runtime/message/message.h"
@@ -23,16 +24,19 @@ namespace {
 
 namespace neighbours = job::neighbours;
 
-// Of a rank of this job on the stack of who waits, of one of another job in g_far. It stands in its port
-// until somebody takes it out.
+// Of a rank of this process on the stack of who waits, of one of another process in far_callers(). It stands in its
+// port until somebody takes it out.
 struct Caller {
-  job::Rank* rank = nullptr;  // null: of another job
+  job::Rank* rank = nullptr;  // null: of another process
   Side side = Side::kConnect;
-  int slot = 0;          // the other job: where it is from, or where it has knocked
-  int name = 0;          // of a rank of another job
-  uint64_t request = 0;  // by which the two jobs know it
-  Match match;           // before is_over
-  Word word = Word::kClosed;  // if there is no match: why
+  int slot = 0;          // the other process: where it is from, or where it has knocked
+  int name = 0;          // of a rank of another process
+  uint64_t request = 0;  // by which the two processes know it
+  // Before is_over; of who waits here.
+  int met =
+      -1;  // the rank on the other side: its name, or its number if it is of this process
+  uint64_t number = 0;        // what both sides meet by
+  Word word = Word::kClosed;  // if there is nobody: why
   std::atomic<bool> is_over{false};
 };
 
@@ -47,12 +51,12 @@ std::unordered_map<uint64_t, Port>& ports() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::unordered_map<uint64_t, Port>;
   return *all;
 }
-// Callers of other jobs that stand in a port of this one.
+// Callers of other processes that stand in a port of this one.
 std::vector<std::unique_ptr<Caller>>& far_callers() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::vector<std::unique_ptr<Caller>>;
   return *all;
 }
-// Callers of this job that have knocked at a port of another one, by request.
+// Callers of this process that have knocked at a port of another one, by request.
 std::unordered_map<uint64_t, Caller*>& knocks() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::unordered_map<uint64_t, Caller*>;
   return *all;
@@ -63,7 +67,7 @@ Err no_port(const char* name, const std::string& why) {
                                         std::string(name, ::strnlen(name, 256)), why));
 }
 
-constexpr char kNotHere[] = "this job has none of that name";
+constexpr char kNotHere[] = "this process has none of that name";
 
 class PortReason final : public sched::WaitReason {
  public:
@@ -110,32 +114,32 @@ void wait(Caller& caller, double most_seconds, const sched::WaitReason& why) {
   }
 }
 
-// Whom a rank of this job meets if it meets this one.
-Match match_with(const Caller& other, uint64_t number) {
-  if (other.rank != nullptr) return {other.rank->world_rank, number, 0, 0, 0};
-  return {neighbours::rank_of(other.name), number, job_number(), other.slot,
-          msg::abroad::begin_use(other.slot)};
-}
-
 void drop_far(const Caller& caller) MPC_REQUIRES(g_lock) {
   std::erase_if(far_callers(), [&](const auto& each) { return each.get() == &caller; });
 }
 
-// An answer for a rank of another job, which then stands in no port any more.
-Addressed answer(const Caller& far, Word word, int own_rank = 0, uint64_t number = 0) {
-  return {far.slot, {word, neighbours::name_of(own_rank), far.request, number}};
+// An answer for a rank of another process, which then stands in no port any more.
+Addressed answer(const Caller& far, Word word, int name = 0, uint64_t number = 0) {
+  return {far.slot, {word, false, name, far.request, number}};
 }
 
-// Both have come; the first one has been taken out of its port.
+int name_of(const Caller& caller) {
+  return caller.rank != nullptr ? neighbours::name_of(caller.rank->world_rank)
+                                : caller.name;
+}
+
+// Both have come; the first one has been taken out of its port. Who is told of a rank of another process reaches it
+// itself, in outcome_of(): this may be the connections' thread.
 void match(Caller& first, Caller& second, Letters& letters) MPC_REQUIRES(g_lock) {
-  const uint64_t number = new_number();
+  const uint64_t number = job::new_number();
   for (Caller* const each : {&first, &second}) {
     const Caller& other = each == &first ? second : first;
-    if (each->rank != nullptr) {
-      each->match = match_with(other, number);
-    } else {
-      letters.push_back(answer(*each, Word::kMet, other.rank->world_rank, number));
+    if (each->rank == nullptr) {
+      letters.push_back(answer(*each, Word::kMet, name_of(other), number));
+      continue;
     }
+    each->met = other.rank != nullptr ? other.rank->world_rank : other.name;
+    each->number = number;
   }
   // Last: who is told may go on at once.
   for (Caller* const each : {&first, &second}) {
@@ -174,20 +178,35 @@ Err nobody_came(const char* name, double most_seconds) {
               fmt::format("nobody has come to {} within {} s", name, most_seconds));
 }
 
+// The other one is a rank of another process: there is a connection, which is in use until there is a communicator.
+// Errors: MPI_ERR_PORT.
+Err count_on(const char* name, int met, Match* out) {
+  out->job = job::job_number();
+  out->other = neighbours::rank_of(met);
+  const int slot = neighbours::slot_in(met);
+  if (out->other < neighbours::kFirstNumber) return kSuccess;  // of this job
+  const auto reached = msg::abroad::reach(slot, 0);
+  out->slot = slot;
+  if (reached) out->connection = msg::abroad::begin_use(slot);
+  if (out->connection != 0) return kSuccess;
+  return no_port(
+      name, reached ? "the job on the other side has ended" : reached.error().message);
+}
+
 // Of a caller whose wait is over.
 Err outcome_of(const Caller& caller, const char* name, Match* out) {
-  *out = caller.match;
-  if (caller.match.other >= 0 &&
-      (caller.match.slot == 0 || caller.match.connection != 0))
-    return kSuccess;
-  if (caller.match.other >= 0)
-    return no_port(name, "the job on the other side has ended");
+  *out = {};
+  if (caller.met >= 0) {
+    out->other = caller.met;
+    out->number = caller.number;
+    return neighbours::is_name(caller.met) ? count_on(name, caller.met, out) : kSuccess;
+  }
   if (caller.word == Word::kNoPort) return no_port(name, "its job has closed it");
   return fail(MPI_ERR_PORT,
               fmt::format("{} has been closed, or its job has ended", name));
 }
 
-// --- ports of this job ----------------------------------------------------------------------------
+// --- ports of this process ----------------------------------------------------------------------------
 
 Err meet_here(job::Rank& self, const char* name, uint64_t port, Side side,
               double most_seconds, Match* out) {
@@ -201,8 +220,9 @@ Err meet_here(job::Rank& self, const char* name, uint64_t port, Side side,
   }
   send(letters);
   // Somebody of another job may come at any time, who is not seen here; to whom a rank of this job
-  // connects is one of this job.
-  const bool is_for_others = side == Side::kAccept && msg::abroad::lobby() != nullptr;
+  // connects is one of this job, which may live in another process.
+  const bool is_for_others = msg::abroad::lobby() != nullptr &&
+                             (side == Side::kAccept || self.job->has_other_processes());
   if (is_for_others) sched::begin_outside_work();
   wait(mine, most_seconds, PortReason(side, name));
   if (is_for_others) sched::end_outside_work();
@@ -210,14 +230,17 @@ Err meet_here(job::Rank& self, const char* name, uint64_t port, Side side,
   return outcome_of(mine, name, out);
 }
 
-// --- ports of other jobs --------------------------------------------------------------------------
+// --- ports of other processes --------------------------------------------------------------------------
 
 Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
              double most_seconds, Match* out) {
-  if (side == Side::kAccept)
+  const bool is_of_this_job = port.job == job::job_number();
+  if (side == Side::kAccept && !is_of_this_job)
     return no_port(name, "it is of another job, and only its own ranks accept there");
   if (port.slot == 0)
-    return no_port(name, "it is of another job, which is not open to others");
+    return no_port(name, is_of_this_job
+                             ? kNotHere
+                             : "it is of another job, which is not open to others");
   const auto lobby = open_to_others(*self.job, port.folder);
   if (!lobby) return no_port(name, lobby.error().message);
   if ((*lobby)->folder() != port.folder)
@@ -229,7 +252,7 @@ Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
   Caller mine;
   mine.rank = &self;
   mine.slot = port.slot;
-  mine.request = new_number();
+  mine.request = job::new_number();
   {
     const Locked lock(g_lock);
     knocks()[mine.request] = &mine;
@@ -238,7 +261,8 @@ Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
   sched::begin_outside_work();
   const auto write = [&](Word word) {
     send({{port.slot,
-           {word, neighbours::name_of(self.world_rank), mine.request, port.port}}});
+           {word, side == Side::kAccept, neighbours::name_of(self.world_rank),
+            mine.request, port.port}}});
   };
   write(Word::kKnock);
   // It may have ended before it was told; note_gone() is not called for that once more.
@@ -253,10 +277,10 @@ Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
     const Locked lock(g_lock);  // who has told it does not use it any more
   }
   sched::end_outside_work();
-  if (mine.word == Word::kLeft && mine.match.other < 0)
-    return nobody_came(name, most_seconds);
-  if (mine.match.other >= 0) mine.match.job = port.job;
-  return outcome_of(mine, name, out);
+  if (mine.word == Word::kLeft && mine.met < 0) return nobody_came(name, most_seconds);
+  const Err error = outcome_of(mine, name, out);
+  out->job = port.job;
+  return error;
 }
 
 }  // namespace
@@ -269,6 +293,7 @@ void take_letter(int slot, const Letter& letter) noexcept {
     if (letter.word == Word::kKnock) {
       auto& fresh = *far.emplace_back(std::make_unique<Caller>());
       fresh.slot = slot;
+      fresh.side = letter.accepts ? Side::kAccept : Side::kConnect;
       fresh.name = letter.rank;
       fresh.request = letter.request;
       if (!come(letter.number, fresh, letters)) {
@@ -289,9 +314,10 @@ void take_letter(int slot, const Letter& letter) noexcept {
       Caller& mine = *found->second;
       knocks().erase(found);
       mine.word = letter.word;
-      if (letter.word == Word::kMet)
-        mine.match = {neighbours::rank_of(letter.rank), letter.number, 0, slot,
-                      msg::abroad::begin_use(slot)};
+      if (letter.word == Word::kMet) {
+        mine.met = letter.rank;
+        mine.number = letter.number;
+      }
       end_wait(mine);
     }
   }
@@ -314,7 +340,7 @@ void note_gone(int slot) noexcept {
 }
 
 std::string open_port(job::Rank& self) {
-  PortName name{job_number(), new_number(), 0, ""};
+  PortName name{job::job_number(), job::new_number(), 0, ""};
   if (const wireup::Lobby* const lobby = lobby_of(*self.job)) {
     name.slot = lobby->slot();
     name.folder = lobby->folder();
@@ -326,7 +352,7 @@ std::string open_port(job::Rank& self) {
 
 Err close_port(const char* text) {
   const auto name = read_port_name(text);
-  if (!name || name->job != job_number()) return no_port(text, kNotHere);
+  if (!name || name->job != job::job_number()) return no_port(text, kNotHere);
   Letters letters;
   {
     const Locked lock(g_lock);
@@ -350,9 +376,12 @@ Err meet_at_port(job::Rank& self, const char* text, Side side, double most_secon
                  Match* out) {
   const auto name = read_port_name(text);
   if (!name) return no_port(text, "it has not the form of one");
-  return name->job == job_number()
-             ? meet_here(self, text, name->port, side, most_seconds, out)
-             : meet_far(self, text, *name, side, most_seconds, out);
+  const wireup::Lobby* const lobby = msg::abroad::lobby();
+  const bool is_here =
+      name->job == job::job_number() &&
+      (name->slot == 0 || (lobby != nullptr && name->slot == lobby->slot()));
+  return is_here ? meet_here(self, text, name->port, side, most_seconds, out)
+                 : meet_far(self, text, *name, side, most_seconds, out);
 }
 
 }  // namespace mpc::mpi

@@ -2,7 +2,7 @@
 // Ports: where MPI_Comm_accept and MPI_Comm_connect meet.
 //
 // Role:      the roots of both sides come to a port by its name, and are told of each other in the order
-//            in which they have come, whether they are of one job or of two.
+//            in which they have come, whether they are of one process, of several of one job, or of two jobs.
 // Users:     mpi/spawn.
 // Threads:   any.
 // See also:  MPI-4.1 section 11.9; docs/design/0033-spawn.md, 0039-jobs-that-connect.md.
@@ -21,8 +21,8 @@ enum class Side : uint8_t { kAccept, kConnect };
 struct Match {
   int other = -1;  // the rank on the other side
   uint64_t number = 0;
-  uint64_t job = 0;         // of the job that has the port; 0: of both
-  int slot = 0;             // of the other job; 0: there is none
+  uint64_t job = 0;         // of the job that has the port; 0: both are of its process
+  int slot = 0;             // of the other job's process; 0: there is no other job
   uint64_t connection = 0;  // as msg::abroad::begin_use(): of who has met, to end
 };
 

@@ -10,22 +10,36 @@
 #include "mpi/spawn/groups.h"
 #include "mpi/spawn/launch.h"
 #include "mpi/spawn/spawn_request.h"
+#include "runtime/job/neighbours.h"
+#include "runtime/message/abroad.h"
 
 namespace mpc::mpi::impl {
 namespace {
 
+// Are children ranks of this process? Else they are a job of their own.
+bool join_this_process(const job::Job& job) {
+  return !job.is_singleton() && job.processes().is_one_process();
+}
+
 // At the root. Errors leave `error` set, for the group. *met: as start_child_job().
-Learnt start(Comm& comm, const std::vector<job::AppSpec>& apps, const char* what,
-             Match* met) {
+Learnt start(Comm& comm, const MeetingKey& key, const std::vector<job::AppSpec>& apps,
+             const char* what, Match* met) {
   int ranks = 0;
   for (const job::AppSpec& app : apps) ranks += app.ranks;
   if (ranks == 0) return failed(MPI_ERR_SPAWN, "no process is asked for");
-  if (comm.self().job->is_singleton()) return start_child_job(comm, apps, what, met);
+  if (!join_this_process(*comm.self().job))
+    return start_child_job(comm, key, apps, what, met);
   const auto children = launch(comm.self(), apps, what);
   if (!children) return failed(MPI_ERR_SPAWN, children.error().message);
   Learnt learnt;
-  meet_children(comm.self(), comm.group(), *children, what, &learnt);
+  meet_children(comm.self(), key, comm.group(), *children, what, &learnt);
   return learnt;
+}
+
+// MPI_Finalize of each process waits for those that it has a communicator with.
+void note_children(const Comm& children) {
+  for (const int rank : children.remote_group()->world_ranks())
+    msg::abroad::note_child(job::neighbours::slot_of(rank));
 }
 
 // One code for each process that was asked for, at the root; at the others, who need not know that
@@ -49,6 +63,7 @@ Err spawn(Comm& comm, int root, std::span<const int> wanted, Read read,
           const char* what, MPI_Comm* out, int* codes) {
   *out = MPI_COMM_NULL;
   const bool leads = comm.rank() == root;
+  const MeetingKey key = meeting_key(MeetingKind::kInterCreate, comm);
   std::vector<job::AppSpec> apps(leads ? wanted.size() : 0);
   Learnt mine;
   Match met;
@@ -56,10 +71,11 @@ Err spawn(Comm& comm, int root, std::span<const int> wanted, Read read,
     if (const Err error = read(apps))
       mine = failed(error.code, last_error_message());
     else
-      mine = start(comm, apps, what, &met);
+      mine = start(comm, key, apps, what, &met);
   }
   Comm* children = nullptr;
-  const Err error = join_groups(comm, leads ? &mine : nullptr, what, &children);
+  const Err error = join_groups(comm, key, leads ? &mine : nullptr, what, &children);
+  if (!error && !join_this_process(*comm.self().job)) note_children(*children);
   end_match(met);
   set_codes(codes, leads ? wanted : std::span<const int>(), apps, children);
   if (!error) *out = children->handle();

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -26,6 +27,7 @@ struct Task {
   char* const* words;
   const posix_spawn_file_actions_t* actions;
   const posix_spawnattr_t* attributes;
+  char* const* environment;
   int error = 0;
   int process_fd = -1;
 };
@@ -37,7 +39,7 @@ int start_and_end(void* argument) {
   Task& task = *static_cast<Task*>(argument);
   pid_t child = -1;
   task.error = ::posix_spawn(&child, task.path, task.actions, task.attributes,
-                             task.words, ::environ);
+                             task.words, task.environment);
   if (task.error == 0) {
     task.process_fd = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
     if (task.process_fd < 0) {
@@ -70,13 +72,31 @@ Result<> run_between(Task& task) {
   return {};
 }
 
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts)
+    pointers.push_back(const_cast<char*>(text.c_str()));
+  return pointers;
+}
+
+// Has one of them the same name?
+bool is_among(const char* variable, const std::vector<std::string>& variables) {
+  return std::ranges::any_of(variables, [&](const std::string& each) {
+    return std::strncmp(variable, each.c_str(), each.find('=') + 1) == 0;
+  });
+}
+
 }  // namespace
 
 Result<wireup::OwnedFd> start_detached(const std::string& path,
-                                       const std::vector<std::string>& words) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+                                       const std::vector<std::string>& words,
+                                       const std::vector<std::string>& variables) {
+  std::vector<char*> argv = pointers_to(words);
   argv.push_back(nullptr);
+  std::vector<char*> environment = pointers_to(variables);
+  for (char** each = ::environ; each != nullptr && *each != nullptr; ++each)
+    if (!is_among(*each, variables)) environment.push_back(*each);
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
@@ -87,7 +107,7 @@ Result<wireup::OwnedFd> start_detached(const std::string& path,
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   ::posix_spawnattr_setsigmask(&attributes, &mask);
-  Task task{path.c_str(), argv.data(), &actions, &attributes};
+  Task task{path.c_str(), argv.data(), &actions, &attributes, environment.data()};
   Result<> started;
   {
     const sched::AsNobody nobody;  // it is not a child of a rank

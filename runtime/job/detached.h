@@ -16,10 +16,13 @@
 
 namespace mpc::job {
 
-// Starts it with this process's environment and working directory, standard
-// output and error, no input, and no other descriptor. Returns one that is
-// readable when the process has ended. Errors: kSystem.
+// Starts it with this process's environment, and in it these variables ("NAME=VALUE"), its working directory, standard
+// output
+// and error, no input, and no other descriptor. Returns one that is
+// readable when the process has ended.
+// Errors: kSystem.
 Result<wireup::OwnedFd> start_detached(const std::string& path,
-                                       const std::vector<std::string>& words);
+                                       const std::vector<std::string>& words,
+                                       const std::vector<std::string>& variables);
 
 }  // namespace mpc::job

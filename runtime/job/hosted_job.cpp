@@ -16,6 +16,7 @@
 #include "runtime/job/hosted_process.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/report.h"
+#include "runtime/job/universe.h"
 #include "runtime/wireup/hosted.h"
 #include "scheduler/poll/thread_polls.h"
 
@@ -109,6 +110,12 @@ Result<> HostedJob::start_scheduler() {
   scheduler_ = std::move(*scheduler);
   sched::let_kernel_threads_poll(*scheduler_);
   return {};
+}
+
+// Children are a job of their own (docs/design/0042), where there can be any.
+int HostedJob::universe_size() const noexcept {
+  if (losses::are_survived() || host_map().hosts() > 1) return size();
+  return wanted_universe() != 0 ? std::max(size(), wanted_universe()) : 0;
 }
 
 // --- the end ------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ class HostedJob final : public Job {
   Rank& rank(int) noexcept override { return rank_; }
   wireup::Wireup* wireup() noexcept override { return wireup_.get(); }
   bool is_singleton() const noexcept override { return true; }
+  int universe_size() const noexcept override;
   const std::string& program(int) const override { return program_; }
   uint64_t start_ns() const noexcept override { return start_ns_; }
   sched::Scheduler* scheduler() noexcept override { return scheduler_.get(); }

@@ -7,10 +7,8 @@
 namespace mpc::job {
 
 Result<World> Job::spawn(const std::vector<AppSpec>&, int) {
-  return {
-      Errc::kUnsupported,
-      "ranks are spawned in a job that mpcrun has started as one process; start the "
-      "program by mpcrun -n N"};
+  return {Errc::kUnsupported,
+          "ranks join the process only in a job that mpcrun has started as one"};
 }
 
 void Job::wait_for_end() noexcept {

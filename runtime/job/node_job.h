@@ -132,6 +132,7 @@ class NodeJob final : public EndableJob {
   bool shares_machine() const;
   std::vector<CoreUse> uses_of_others() const;
   bool lease_cores();
+  bool calls_spawn() const;
   bool may_spawn() const;
   int expected_count() const;
   bool may_move_ranks() const;

@@ -6,6 +6,7 @@
 
 #include "base/index_list.h"
 #include "base/settings.h"
+#include "runtime/job/host_map.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/universe.h"
 #include "scheduler/binding.h"
@@ -236,14 +237,16 @@ int NodeJob::node_of(const Rank& rank) const {
 }
 
 // Only the program's own calls can be seen, not those that a library makes for it.
-bool NodeJob::may_spawn() const {
-  return processes_.is_one_process() &&
-         std::any_of(programs_.begin(), programs_.end(), [](const Program& program) {
-           return program.image != nullptr &&
-                  program.image->imports({"MPI_Comm_spawn", "MPI_Comm_spawn_multiple",
-                                          "mpi_comm_spawn_", "mpi_comm_spawn_f08_"});
-         });
+bool NodeJob::calls_spawn() const {
+  return std::any_of(programs_.begin(), programs_.end(), [](const Program& program) {
+    return program.image != nullptr &&
+           program.image->imports({"MPI_Comm_spawn", "MPI_Comm_spawn_multiple",
+                                   "mpi_comm_spawn_", "mpi_comm_spawn_f08_"});
+  });
 }
+
+// Ranks that join this process.
+bool NodeJob::may_spawn() const { return processes_.is_one_process() && calls_spawn(); }
 
 // The number of ranks that this process may have at a time.
 int NodeJob::expected_count() const {
@@ -254,6 +257,11 @@ int NodeJob::expected_count() const {
 
 // Cores may be shared, so a job that may spawn has no limit unless the user has given one.
 int NodeJob::universe_size() const noexcept {
+  // Children of several processes are a job of their own: docs/design/0042.
+  if (has_other_processes()) {
+    if (wanted_universe() != 0) return std::max(size(), wanted_universe());
+    return calls_spawn() && host_map().hosts() == 1 ? 0 : size();
+  }
   const int expected = expected_count();
   const bool has_limit = !may_spawn() || wanted_universe() != 0 || expected > size();
   return has_limit ? expected : 0;

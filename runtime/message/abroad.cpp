@@ -14,6 +14,8 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "runtime/job/crash.h"
+#include "runtime/job/host_map.h"
+#include "runtime/job/losses.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/abroad_state.h"
 #include "runtime/message/endpoint.h"
@@ -31,37 +33,65 @@ namespace {
 namespace neighbours = job::neighbours;
 using neighbours::kGoneSlot;
 
-constexpr uint64_t kAnswerNs = 5'000 * kMs;  // another job's thread may take this long
-constexpr int kMostSpawned = 100'000;        // runtime/job/node_job_spawn.cpp
-// So many jobs may fill a rank's memory at a time before it exceeds net.unexpected_bytes.
+constexpr uint64_t kAnswerNs = 20'000 * kMs;  // another job's thread may take this long
+constexpr int kMostSpawned = 100'000;         // runtime/job/node_job_spawn.cpp
+// So many processes of other jobs may fill a rank's memory at a time before it exceeds net.unexpected_bytes.
 constexpr int kSharers = 8;
 constexpr size_t kEagerBytes = 32
                                << 10;  // message.eager_limit decides, up to this value
 
 constinit Mutex g_opening;
 constinit std::atomic<Endpoint*> g_endpoint{nullptr};
+constinit const wireup::Lobby* g_lobby = nullptr;  // before there are neighbours
 
 void going(transport::Envelope& envelope) noexcept {
   const auto rank = static_cast<int>(envelope.dest_world);
-  envelope.dest_world =
-      static_cast<uint32_t>(neighbours::rank_in(neighbours::name_of(rank)));
+  if (rank >= neighbours::kFirstNumber)  // answers name none
+    envelope.dest_world =
+        static_cast<uint32_t>(neighbours::rank_in(neighbours::name_of(rank)));
 }
 
-// Accepts only messages; what has no receiver here comes
-// from a job of another kind, and is dropped.
+// An envelope without a receiver here comes from a job of another kind, and is dropped.
 bool coming(int peer, transport::Envelope& envelope) noexcept {
+  if (envelope.kind == transport::PacketKind::kControl) return true;  // of no rank
   const auto from = static_cast<int>(envelope.from_world);
-  const int rank = from < neighbours::kRankNumbers
+  const int rank = from < neighbours::kFirstNumber
                        ? neighbours::rank_of(peer << neighbours::kRankBits | from)
                        : -1;
   if (rank < 0) return false;
   envelope.from_world = static_cast<uint32_t>(rank);
   const job::Job* const job = job::Job::existing();
   return job != nullptr &&
-         envelope.dest_world < static_cast<uint32_t>(job->local_ranks().end);
+         (envelope.kind > transport::kLastKindInOrder ||
+          job->local_ranks().contains(static_cast<int>(envelope.dest_world)));
 }
 
 void close_at_exit() { close(); }
+
+// Spawned ranks may join its only process.
+bool can_grow(const job::Job& job) noexcept {
+  return job.processes().is_one_process() && !job.is_singleton();
+}
+
+Result<> check_job(const job::Job& job) {
+  if (!job.processes().is_one_process() && !job.has_other_processes())
+    return {Errc::kUnsupported,
+            "a job whose several processes are virtual ones (job.virtual_processes) "
+            "cannot connect with other jobs"};
+  if (job::losses::are_survived())
+    return {Errc::kUnsupported,
+            "a job that goes on when a process dies (mpcrun --on-fail notify) cannot "
+            "connect with other jobs"};
+  if (const int hosts = job::host_map().hosts(); hosts > 1)
+    return {Errc::kUnsupported,
+            fmt::format("a job on {} hosts cannot connect with other jobs: start all "
+                        "its processes on one (mpcrun -p)",
+                        hosts)};
+  if (job.size() + kMostSpawned > neighbours::kFirstNumber)
+    return {Errc::kUnsupported,
+            "a job of so many ranks cannot connect with other jobs"};
+  return {};
+}
 
 }  // namespace
 
@@ -71,21 +101,28 @@ Result<> Abroad::start() {
   listener_ = std::move(*listener);
   transport::BridgeConfig config;
   config.peers = kGoneSlot + 1;
+  config.first_number = neighbours::kFirstFarProcess;
   config.eager_bytes = kEagerBytes;
   config.going = &going;
   config.coming = &coming;
   config.prepare = &job::crash::prepare_kernel_thread;
   bridge_ = transport::Bridge::make(config);
-  const int most = job_.local_ranks().end + (job_.is_singleton() ? 0 : kMostSpawned);
+  const job::RankRange own = job_.local_ranks();
+  const int most = own.end + (can_grow(job_) ? kMostSpawned : 0);
   endpoint_ = std::make_unique<Endpoint>(
-      Credit::Shape{{0, most}, kGoneSlot + 1, kSharers, neighbours::kRankNumbers},
-      lobby_->slot(), bridge_->net());
-  neighbours::join(lobby_->slot(), lobby_->generation());
+      Credit::Shape{
+          {own.first, most}, kGoneSlot + 1, kSharers, neighbours::kRankNumbers},
+      neighbours::far_process(lobby_->slot()), bridge_->net());
+  g_lobby = lobby_.get();
+  neighbours::join(lobby_->slot(), lobby_->generation(),
+                   job_.processes().process_of(own.first),
+                   {[](int process) { return g_lobby->slot_of(process); },
+                    [](int slot) { return g_lobby->process_in(slot); }});
   // Release pairs with endpoint(): everything above.
   g_endpoint.store(endpoint_.get(), std::memory_order_release);
   g_abroad.store(this, std::memory_order_release);
   // Nothing else tells of its end.
-  if (job_.is_singleton()) std::atexit(&close_at_exit);
+  if (job_.wireup() == nullptr) std::atexit(&close_at_exit);
   return bridge_->start(*endpoint_, *this, listener_.get());
 }
 
@@ -93,7 +130,9 @@ Hello Abroad::own_hello() const {
   Hello hello;
   hello.job = number_;
   hello.slot = lobby_->slot();
-  hello.ranks = job_.local_ranks().end;
+  const job::RankRange own = job_.local_ranks();
+  hello.first = own.first;
+  hello.ranks = own.size();
   hello.program = job_.program(0);
   hello.settings = agreed_settings();
   return hello;
@@ -107,15 +146,16 @@ bool Abroad::is_connected(int slot, uint64_t number) {
 
 // From now on the other job is known, whichever of the two has called.
 Result<> Abroad::connect(const Hello& theirs, int fd) {
-  const int base = neighbours::add(theirs.slot, theirs.ranks);
-  if (base < 0) {
+  const bool is_of_this_job = theirs.job == number_;
+  if (!is_of_this_job && !neighbours::add(theirs.slot, theirs.first, theirs.ranks)) {
     ::close(fd);
     return {
         Errc::kNoMem,
         fmt::format("{} ranks of another job are more than this one has numbers for",
                     theirs.ranks)};
   }
-  endpoint_->begin_peer(theirs.slot, {base, base + theirs.ranks});
+  endpoint_->begin_peer(neighbours::far_process(theirs.slot),
+                        neighbours::numbers_of(theirs.slot));
   const Locked lock(lock_);
   Neighbour& other = at(theirs.slot);
   const bool is_calling = other.is_calling;
@@ -131,19 +171,33 @@ Result<> Abroad::connect(const Hello& theirs, int fd) {
 // --- the calling side ---------------------------------------------------------------------------
 
 Result<> Abroad::reach(int slot, uint64_t number) {
-  if (slot < 1 || slot > neighbours::kMostJobs || slot == lobby_->slot())
+  if (slot < 1 || slot > neighbours::kMostSlots || slot == lobby_->slot())
     return {Errc::kNotFound, "no job can be there"};
   if (is_connected(slot, number)) return {};
   const Locked calling(calling_);
-  if (is_connected(slot, number)) return {};
+  bool is_answered = false;
   {
+    // Either it is answered, or it finds that it is called: see greet().
     const Locked lock(lock_);
-    at(slot).is_calling = true;
+    Neighbour& other = at(slot);
+    if (other.number != 0 && (number == 0 || other.number == number)) return {};
+    is_answered = other.is_answered;
+    other.is_calling = !is_answered;
   }
+  if (is_answered) return await_connection(slot, number);
   Result<> called = call(slot, number);
   const Locked lock(lock_);
   at(slot).is_calling = false;
   return called;
+}
+
+// The connections' thread makes it.
+Result<> Abroad::await_connection(int slot, uint64_t number) {
+  for (const uint64_t end_ns = now_ns() + kAnswerNs; now_ns() < end_ns;) {
+    if (is_connected(slot, number)) return {};
+    ::usleep(500);
+  }
+  return {Errc::kSystem, "the job that has opened it does not answer"};
 }
 
 Result<> Abroad::call(int slot, uint64_t number) {
@@ -157,6 +211,8 @@ Result<> Abroad::call(int slot, uint64_t number) {
   do {
     if (n > 0) n = ::recv(fd->get(), answer.data(), answer.size(), 0);
   } while (n < 0 && errno == EINTR);
+  if (n < 0 && errno == EAGAIN)
+    return {Errc::kSystem, "the job that has opened it does not answer"};
   if (n <= 0)
     return {Errc::kNotFound,
             "the job that has opened it does not answer, or has ended"};
@@ -164,13 +220,7 @@ Result<> Abroad::call(int slot, uint64_t number) {
   auto theirs = decode(answer);
   MPC_TRY(theirs);
   // Both have called at the same time: the other job's call counts, and its thread has answered.
-  if (theirs->is_busy) {
-    for (const uint64_t end_ns = now_ns() + kAnswerNs; now_ns() < end_ns;) {
-      if (is_connected(slot, number)) return {};
-      ::usleep(500);
-    }
-    return {Errc::kNotFound, "the job that has opened it does not answer"};
-  }
+  if (theirs->is_busy) return await_connection(slot, number);
   if (theirs->slot != slot || (number != 0 && theirs->job != number))
     return {Errc::kNotFound, "the job that has opened it has ended"};
   MPC_TRY(check(*theirs));
@@ -187,7 +237,7 @@ int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   if (wireup::Lobby::process_of_peer(fd) < 0) return -1;  // it belongs to another user
   const auto theirs = decode({hello.begin(), hello.end()});
   Hello mine = own_hello();
-  if (!theirs || theirs->slot < 1 || theirs->slot > neighbours::kMostJobs ||
+  if (!theirs || theirs->slot < 1 || theirs->slot > neighbours::kMostSlots ||
       theirs->slot == mine.slot) {
     send(mine);  // the caller finds out what does not fit
     return -1;
@@ -195,18 +245,18 @@ int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   {
     const Locked lock(lock_);
     if (is_leaving_) return -1;
-    const Neighbour& other = at(theirs->slot);
+    Neighbour& other = at(theirs->slot);
     mine.is_busy =
         other.number == theirs->job || (other.is_calling && mine.slot < theirs->slot);
+    other.is_answered = !mine.is_busy;
   }
-  if (mine.is_busy || !check(*theirs)) {
-    send(mine);
-    return -1;
-  }
-  if (!send(mine)) return -1;
-  // If that fails it has closed the descriptor, which the other job sees.
-  (void)connect(*theirs, fd).ok();
-  return theirs->slot;
+  const bool fits = !mine.is_busy && check(*theirs).ok();
+  const bool is_told = send(mine);
+  // connect() has closed the descriptor if it fails: the other job sees that.
+  if (fits && is_told) (void)connect(*theirs, fd).ok();
+  const Locked lock(lock_);
+  at(theirs->slot).is_answered = false;
+  return fits && is_told ? theirs->slot : -1;
 }
 
 Endpoint* endpoint() noexcept { return g_endpoint.load(std::memory_order_acquire); }
@@ -221,14 +271,9 @@ Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t n
   const sched::AsNobody nobody;
   const Locked lock(g_opening);
   if (wireup::Lobby* const known = lobby()) return known;
-  if (!job.processes().is_one_process() || job.has_other_processes())
-    return {Errc::kUnsupported,
-            "a job of several processes cannot connect with other jobs: start it "
-            "without -p, --hosts and --ranks-per-process"};
-  if (job.local_ranks().end + kMostSpawned > neighbours::kRankNumbers / 2)
-    return {Errc::kUnsupported,
-            "a job of so many ranks cannot connect with other jobs"};
-  auto entered = wireup::Lobby::enter(folder, number);
+  MPC_TRY(check_job(job));
+  auto entered = wireup::Lobby::enter(
+      folder, number, job.processes().process_of(job.local_ranks().first));
   MPC_TRY(entered);
   // Is never freed: ranks may use it until the process ends.
   auto* const made = new Abroad(job, std::move(*entered), number, gone);
@@ -245,17 +290,19 @@ Result<> reach(int slot, uint64_t number) {
   return g_abroad.load(std::memory_order_acquire)->reach(slot, number);
 }
 
-int rank_of(int name) {
-  if (const int known = neighbours::rank_of(name); known >= 0) return known;
-  const Result<> reached = reach(neighbours::slot_in(name), 0);
-  const int rank = neighbours::rank_of(name);
-  if (!reached || rank < 0)
+void reach_all(std::span<const int> processes) {
+  for (const int process : processes) {
+    const int slot = neighbours::index_of_process(process);
+    if (slot == neighbours::own_slot()) continue;
+    const Result<> reached = reach(slot, 0);
+    // It may have ended regularly: who waits for it then waits in vain, which is reported as a deadlock.
+    if (reached || reached.error().code == Errc::kNotFound) continue;
     job::Job::instance().abort(
         1,
-        fmt::format("mpc: a group of three jobs has members that cannot talk to each "
+        fmt::format("mpc: a group of several jobs has members that cannot talk to each "
                     "other: {}",
-                    reached ? "the third job has ended" : reached.error().message));
-  return rank;
+                    reached.error().message));
+  }
 }
 
 void abandon() noexcept {

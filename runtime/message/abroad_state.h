@@ -1,5 +1,5 @@
 #pragma once
-// AbroadState: what a job knows about the jobs that it is connected with.
+// AbroadState: what a process knows about the jobs that it is connected with.
 //
 // Role:      the connections, and their users.
 // Users:     runtime/message/abroad.cpp (creates connections), abroad_uses.cpp
@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/result.h"
@@ -26,15 +27,16 @@
 
 namespace mpc::msg::abroad {
 
-// A job that this one knows.
+// A process that this one knows.
 struct Neighbour {
-  uint64_t number = 0;      // the job's; 0: no job is connected in this slot
+  uint64_t number = 0;      // its job's; 0: no job is connected in this slot
   uint64_t connection = 0;  // never used twice
   int64_t uses = 0, weak_uses = 0;
   int pid = 0;
-  bool is_calling = false;  // a rank of this job waits for its answer
-  bool is_child = false;    // this job has spawned it
-  bool is_ending = false;   // no rank of it calls MPI any more: none waits for this job
+  // A rank of this process waits for its answer; it has called, and is answered. Until it is connected, or not.
+  bool is_calling = false, is_answered = false;
+  bool is_child = false;   // this job has spawned it
+  bool is_ending = false;  // no rank of it calls MPI any more: none waits for this job
   std::string program;
 };
 
@@ -49,7 +51,7 @@ class Abroad final : public transport::BridgeEvents {
   uint64_t begin_use(int slot);
   void end_use(int slot, uint64_t connection, bool is_weak) noexcept;
   void weaken_use(int slot, uint64_t connection) noexcept;
-  void note_child(int slot, uint64_t connection) noexcept;
+  void note_child(int slot) noexcept;
   void wait_for_children(job::Rank& self);
   void leave() noexcept;
 
@@ -63,6 +65,7 @@ class Abroad final : public transport::BridgeEvents {
   Result<> call(int slot, uint64_t number);
   Result<> connect(const Hello& theirs, int fd);
   bool is_connected(int slot, uint64_t number);
+  Result<> await_connection(int slot, uint64_t number);
   bool has_child();
   void tell_waiting() MPC_REQUIRES(lock_);
   Neighbour& at(int slot) MPC_REQUIRES(lock_) {
@@ -78,11 +81,11 @@ class Abroad final : public transport::BridgeEvents {
   std::unique_ptr<Endpoint> endpoint_;
   Mutex calling_;  // one call at a time: held while another job answers
   Mutex lock_;
-  std::array<Neighbour, job::neighbours::kMostJobs + 2> neighbours_
+  std::array<Neighbour, job::neighbours::kMostSlots + 2> neighbours_
       MPC_GUARDED_BY(lock_);
   uint64_t last_connection_ MPC_GUARDED_BY(lock_) = 0;
   bool is_leaving_ MPC_GUARDED_BY(lock_) = false;
-  job::Rank* waiting_ MPC_GUARDED_BY(lock_) = nullptr;  // for children
+  std::vector<job::Rank*> waiting_ MPC_GUARDED_BY(lock_);  // for children
 };
 
 // Null: this job is not open to others. Release: the object is complete.

@@ -56,10 +56,10 @@ void Abroad::weaken_use(int slot, uint64_t connection) noexcept {
 
 // --- jobs that this one has spawned -------------------------------------------------------------
 
-void Abroad::note_child(int slot, uint64_t connection) noexcept {
+void Abroad::note_child(int slot) noexcept {
   const Locked lock(lock_);
   Neighbour& other = at(slot);
-  if (other.number != 0 && other.connection == connection) other.is_child = true;
+  if (other.number != 0) other.is_child = true;
 }
 
 bool Abroad::has_child() {
@@ -70,15 +70,15 @@ bool Abroad::has_child() {
 }
 
 void Abroad::tell_waiting() {
-  if (waiting_ != nullptr) notify(*waiting_);
+  for (job::Rank* const each : waiting_) notify(*each);
 }
 
 void Abroad::wait_for_children(job::Rank& self) {
   if (!has_child()) return;
   {
     const Locked lock(lock_);
-    waiting_ = &self;
-    for (int slot = 1; slot <= neighbours::kMostJobs; ++slot)
+    waiting_.push_back(&self);
+    for (int slot = 1; slot <= neighbours::kMostSlots; ++slot)
       if (at(slot).is_child) bridge_->say_ending(slot);
   }
   const auto is_over = [](void* abroad) noexcept {
@@ -86,7 +86,7 @@ void Abroad::wait_for_children(job::Rank& self) {
   };
   wait_until(self, nullptr, 0, is_over, this, ChildrenReason());
   const Locked lock(lock_);
-  waiting_ = nullptr;
+  std::erase(waiting_, &self);
 }
 
 // A rank here that waits for that job waits forever, unless
@@ -153,8 +153,8 @@ void weaken_use(int slot, uint64_t connection) noexcept {
   g_abroad.load(std::memory_order_acquire)->weaken_use(slot, connection);
 }
 
-void note_child(int slot, uint64_t connection) noexcept {
-  g_abroad.load(std::memory_order_acquire)->note_child(slot, connection);
+void note_child(int slot) noexcept {
+  g_abroad.load(std::memory_order_acquire)->note_child(slot);
 }
 
 void wait_for_children(job::Rank& self) {

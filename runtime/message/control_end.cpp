@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "runtime/job/neighbours.h"
 #include "scheduler/outside_work.h"
 
 namespace mpc::msg {
@@ -49,9 +50,15 @@ ControlEnd::~ControlEnd() {
   sched::end_outside_work(left);
 }
 
+ControlEnd::Stream& ControlEnd::stream_of(int peer, ControlChannel channel) noexcept {
+  return peers_[static_cast<size_t>(job::neighbours::index_of_process(peer))]
+               [index_of(channel)];
+}
+
 void ControlEnd::send(int to, ControlChannel channel,
                       std::span<const std::byte> message) {
-  DCHECK(to != here_ && to >= 0 && to < processes_, "no other process");
+  DCHECK(to != here_ && job::neighbours::index_of_process(to) < processes_,
+         "no other process");
   const size_t limit = std::max<size_t>(net_.limits(to).eager_bytes, 1);
   const size_t fragments = std::max<size_t>((message.size() + limit - 1) / limit, 1);
   transport::Envelope envelope;
@@ -59,8 +66,9 @@ void ControlEnd::send(int to, ControlChannel channel,
   envelope.context = static_cast<uint32_t>(channel);
   envelope.bytes = message.size();
   // Relaxed: ordered calls get numbers in their order; others have no order.
-  envelope.sequence = peers_[static_cast<size_t>(to)][index_of(channel)].sent.fetch_add(
-      static_cast<uint32_t>(fragments), std::memory_order_relaxed);
+  envelope.sequence =
+      stream_of(to, channel)
+          .sent.fetch_add(static_cast<uint32_t>(fragments), std::memory_order_relaxed);
   if (is_work(channel)) sent_.fetch_add(1, std::memory_order_relaxed);
   for (size_t i = 0; i < fragments; ++i, ++envelope.sequence) {
     const auto part =
@@ -74,7 +82,7 @@ void ControlEnd::take(int from, const transport::Envelope& envelope, const void*
   CHECK(envelope.context < kControlChannels,
         "another process has sent a control message of no channel");
   const auto channel = static_cast<ControlChannel>(envelope.context);
-  Stream& stream = peers_[static_cast<size_t>(from)][index_of(channel)];
+  Stream& stream = stream_of(from, channel);
   const std::span part(static_cast<const std::byte*>(data), bytes);
   if (envelope.sequence != stream.expected) {
     stream.early[envelope.sequence] = {envelope.bytes, {part.begin(), part.end()}};
@@ -92,7 +100,7 @@ void ControlEnd::take(int from, const transport::Envelope& envelope, const void*
 
 void ControlEnd::append(int from, ControlChannel channel, uint64_t message_bytes,
                         std::span<const std::byte> data) {
-  Stream& stream = peers_[static_cast<size_t>(from)][index_of(channel)];
+  Stream& stream = stream_of(from, channel);
   ++stream.expected;
   stream.message.reserve(message_bytes);
   stream.message.insert(stream.message.end(), data.begin(), data.end());
@@ -106,7 +114,7 @@ void ControlEnd::append(int from, ControlChannel channel, uint64_t message_bytes
 
 void ControlEnd::begin_peer(int peer) noexcept {
   for (int c = 0; c < kControlChannels; ++c) {
-    Stream& stream = peers_[static_cast<size_t>(peer)][static_cast<size_t>(c)];
+    Stream& stream = stream_of(peer, static_cast<ControlChannel>(c));
     if (is_work(static_cast<ControlChannel>(c)))
       sched::end_outside_work(static_cast<int64_t>(stream.early.size()));
     stream.sent.store(0, std::memory_order_relaxed);

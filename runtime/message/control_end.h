@@ -67,6 +67,8 @@ class ControlEnd {
   };
   using Peer = std::array<Stream, kControlChannels>;
 
+  Stream& stream_of(int peer, ControlChannel channel) noexcept;
+
   void append(int from, ControlChannel channel, uint64_t message_bytes,
               std::span<const std::byte> data);
 

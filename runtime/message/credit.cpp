@@ -49,14 +49,15 @@ Credit::Credit(const Shape& shape, size_t bytes)
       used_(make_counts(static_cast<size_t>(shape.numbers))),
       owed_(make_counts(static_cast<size_t>(shape.processes) * own_ranks_)) {}
 
-void Credit::forget(int process, job::RankRange numbers) noexcept {
+void Credit::forget(int process, const std::vector<job::RankRange>& numbers) noexcept {
   // Written only where the value is not 0: pages that were never used stay untouched.
   const auto clear = [](std::atomic_ref<uint32_t> count) {
     if (count.load(std::memory_order_relaxed) != 0)
       count.store(0, std::memory_order_relaxed);
   };
-  for (int rank = numbers.first; rank < numbers.end; ++rank)
-    clear(std::atomic_ref(used_[rank]));
+  for (const job::RankRange& range : numbers)
+    for (int rank = range.first; rank < range.end; ++rank)
+      clear(std::atomic_ref(used_[rank]));
   for (size_t own = 0; own < own_ranks_; ++own)
     clear(owed(process, first_rank_ + static_cast<int>(own)));
 }

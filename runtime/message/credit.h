@@ -22,7 +22,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
+#include "runtime/job/neighbours.h"
 #include "runtime/job/process_map.h"
 #include "runtime/message/eager_pool.h"
 
@@ -76,7 +78,7 @@ class Credit {
   }
   // The next message from or to ranks of a process is the first one. `numbers`: its ranks' numbers here.
   // Caller: no rank sends to them, or has received anything from them.
-  void forget(int process, job::RankRange numbers) noexcept;
+  void forget(int process, const std::vector<job::RankRange>& numbers) noexcept;
   // The part of a rank's memory that one process may use.
   size_t share_bytes() const noexcept { return size_t{share_} * kUnitBytes; }
 
@@ -97,8 +99,9 @@ class Credit {
     return static_cast<uint32_t>(EagerPool::memory_of(bytes) / kUnitBytes);
   }
   std::atomic_ref<uint32_t> owed(int process, int own_rank) noexcept {
-    return std::atomic_ref(owed_[static_cast<size_t>(process) * own_ranks_ +
-                                 static_cast<size_t>(own_rank - first_rank_)]);
+    const auto index = static_cast<size_t>(job::neighbours::index_of_process(process));
+    return std::atomic_ref(
+        owed_[index * own_ranks_ + static_cast<size_t>(own_rank - first_rank_)]);
   }
 
   const int first_rank_;

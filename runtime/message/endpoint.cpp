@@ -35,13 +35,14 @@ Endpoint::~Endpoint() {
   }
 }
 
-void Endpoint::begin_peer(int peer, job::RankRange numbers) noexcept {
-  Peer& fresh = peers_[peer];
+void Endpoint::begin_peer(int peer,
+                          const std::vector<job::RankRange>& numbers) noexcept {
+  Peer& fresh = peer_at(peer);
   if (fresh.early) sched::end_outside_work(static_cast<int64_t>(fresh.early->size()));
   if (fresh.wanted != nullptr)
     fresh.wanted->wanted.fetch_sub(1, std::memory_order_relaxed);
   fresh = Peer{};
-  sent_[static_cast<size_t>(peer)].store(0, std::memory_order_relaxed);
+  sent_[place_of(peer)].store(0, std::memory_order_relaxed);
   credit_.forget(peer, numbers);
   control_.begin_peer(peer);
 }
@@ -63,8 +64,7 @@ Traffic Endpoint::traffic() const noexcept {
 void Endpoint::stamp(int peer, Envelope& envelope) noexcept {
   // Relaxed: one execution's messages get numbers in its order;
   // messages of different ones have no order.
-  envelope.sequence =
-      sent_[static_cast<size_t>(peer)].fetch_add(1, std::memory_order_relaxed);
+  envelope.sequence = sent_[place_of(peer)].fetch_add(1, std::memory_order_relaxed);
   envelope.credit = credit_.collect(peer, static_cast<int>(envelope.from_world));
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/message/control_end.h"
 #include "runtime/message/credit.h"
 #include "runtime/message/mailbox.h"
@@ -43,7 +44,7 @@ class Endpoint final : public transport::Receiver {
  public:
   // Ownership: the map outlives it.
   Endpoint(const job::ProcessMap& map, int process, transport::Net& net);
-  // For a job of one process that has neighbours; `process`: its slot among them.
+  // For a process that has neighbours, for them; `process`: its number among them (job::neighbours).
   Endpoint(const Credit::Shape& shape, int process, transport::Net& net);
   ~Endpoint();
   transport::Net& net() const noexcept { return net_; }
@@ -51,10 +52,10 @@ class Endpoint final : public transport::Receiver {
   const Credit& credit() const noexcept { return credit_; }
   ControlEnd& control() noexcept { return control_; }
   Traffic traffic() const noexcept;
-  // From now on another job is this peer, and its ranks have these numbers:
+  // From now on another process is this peer, and its ranks have these numbers:
   // the next message in either direction is the first one. Caller: nothing
   // comes from there yet, and no rank sends there.
-  void begin_peer(int peer, job::RankRange numbers) noexcept;
+  void begin_peer(int peer, const std::vector<job::RankRange>& numbers) noexcept;
 
   // --- sending ---
   // Never 0, never the same twice.
@@ -140,6 +141,11 @@ class Endpoint final : public transport::Receiver {
     int peer;
   };
 
+  // Numbers of far processes have their place among those of their kind: see job::neighbours.
+  static size_t place_of(int peer) noexcept {
+    return static_cast<size_t>(job::neighbours::index_of_process(peer));
+  }
+  Peer& peer_at(int peer) noexcept { return peers_[place_of(peer)]; }
   void stamp(int peer, Envelope& envelope) noexcept;
   bool deliver(int from, const Envelope& envelope, const void* data, size_t bytes,
                transport::Bulk bulk);
@@ -210,9 +216,12 @@ class Endpoint final : public transport::Receiver {
   ControlEnd control_;
 };
 
-// The endpoint of the process in which this rank lives. Caller: there is a network.
-Endpoint& endpoint_of(int world_rank) noexcept;
-// Caller: there is a network, and the process is in this address space.
+// The endpoint by which a rank of this address space talks to another process. Caller: there is a network.
+Endpoint& endpoint_towards(int peer, int own_rank) noexcept;
+// The endpoint of a process of this address space; the one for other jobs has its number there. Caller: there is a
+// network.
 Endpoint& endpoint_of_process(int process) noexcept;
+// Calls `visit` for the endpoints that hold something of this rank: that of its job, and that for other jobs.
+void for_each_endpoint(int own_rank, void (*visit)(Endpoint&, void*), void* argument);
 
 }  // namespace mpc::msg

@@ -17,10 +17,10 @@ struct Fixed {
   char mark[8];      // "mpc-job", and a format number
   uint64_t version;  // hash of the text that mpcrun --version prints
   uint64_t job;
-  int32_t slot, ranks, is_busy;
+  int32_t slot, first, ranks, is_busy;
   uint32_t program_bytes, settings_bytes;
 };
-constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '1'};
+constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '2'};
 
 }  // namespace
 
@@ -30,6 +30,7 @@ std::vector<std::byte> encode(const Hello& hello) {
   fixed.version = job::hash_of(version_text());
   fixed.job = hello.job;
   fixed.slot = hello.slot;
+  fixed.first = hello.first;
   fixed.ranks = hello.ranks;
   fixed.is_busy = hello.is_busy;
   fixed.program_bytes = static_cast<uint32_t>(hello.program.size());
@@ -54,11 +55,13 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
   const auto* const text = reinterpret_cast<const char*>(bytes.data()) + sizeof fixed;
   if (bytes.size() - sizeof fixed !=
           size_t{fixed.program_bytes} + fixed.settings_bytes ||
-      fixed.ranks < 1 || fixed.ranks >= job::neighbours::kRankNumbers / 2)
+      fixed.first < 0 || fixed.first >= job::neighbours::kFirstNumber ||
+      fixed.ranks < 1 || fixed.ranks >= job::neighbours::kFirstNumber)
     return {Errc::kArg, "what has opened it speaks another language"};
   Hello hello;
   hello.job = fixed.job;
   hello.slot = fixed.slot;
+  hello.first = fixed.first;
   hello.ranks = fixed.ranks;
   hello.is_busy = fixed.is_busy != 0;
   hello.program.assign(text, fixed.program_bytes);

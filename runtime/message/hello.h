@@ -1,8 +1,7 @@
 #pragma once
-// Hello: what two jobs tell each other first, to find out whether they can talk to each other.
+// Hello: what two processes tell each other first, to find out whether their jobs can talk to each other.
 //
-// Role:      the caller's identity, its number of ranks, and the
-//            settings that decide how ranks talk.
+// Role:      the caller's identity, its ranks, and the settings that decide how ranks talk.
 // Users:     runtime/message (abroad).
 // Threads:   plain data.
 // See also:  runtime/job/card.h, which processes of one job exchange.
@@ -19,8 +18,9 @@ namespace mpc::msg::abroad {
 
 struct Hello {
   uint64_t job = 0;
-  int slot = 0, ranks = 0;
-  // No connection is established: there is one, or is about to be.
+  int slot = 0;
+  int first = 0, ranks = 0;  // of its job: first .. first + ranks - 1
+      // No connection is established: there is one, or is about to be.
   bool is_busy = false;
   std::string program;
   std::string settings;

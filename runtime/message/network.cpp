@@ -1,7 +1,9 @@
 #include "runtime/message/network.h"
 
 #include "runtime/job/crash.h"
+#include "runtime/job/job_number.h"
 #include "runtime/job/losses.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/message/abroad.h"
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
@@ -37,12 +39,13 @@ Result<> load_process_network(job::Job& job) {
   auto net = ProcessNet::load(*job.wireup());
   MPC_TRY(net);
   g_process_net = std::move(*net);
-  return {};
+  return job::put_job_number(*job.wireup());
 }
 
 Result<> open_process_network(job::Job& job) {
   const job::ProcessMap& map = job.processes();
   const int process = job.wireup()->index();
+  MPC_TRY(job::get_job_number(*job.wireup()));
   set_processes(map, false);
   g_endpoints.resize(static_cast<size_t>(map.processes()));
   auto& mine = g_endpoints[static_cast<size_t>(process)];
@@ -80,14 +83,21 @@ bool has_network() noexcept {
   return !g_endpoints.empty() || abroad::endpoint() != nullptr;
 }
 
-Endpoint& endpoint_of(int world_rank) noexcept {
-  return endpoint_of_process(process_of(world_rank));
+Endpoint& endpoint_towards(int peer, int own_rank) noexcept {
+  if (job::neighbours::is_far_process(peer)) [[unlikely]]
+    return *abroad::endpoint();
+  return *g_endpoints[static_cast<size_t>(process_of(own_rank))];
 }
 
 Endpoint& endpoint_of_process(int process) noexcept {
-  if (Endpoint* const end = abroad::endpoint())
-    return *end;  // otherwise there is one process
+  if (job::neighbours::is_far_process(process)) return *abroad::endpoint();
   return *g_endpoints[static_cast<size_t>(process)];
+}
+
+void for_each_endpoint(int own_rank, void (*visit)(Endpoint&, void*), void* argument) {
+  if (!g_endpoints.empty())
+    visit(*g_endpoints[static_cast<size_t>(process_of(own_rank))], argument);
+  if (Endpoint* const far = abroad::endpoint()) visit(*far, argument);
 }
 
 void send_control(int here, int to, ControlChannel channel,

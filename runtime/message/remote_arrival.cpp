@@ -20,7 +20,7 @@ bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t
     control_.take(from, envelope, data, bytes);
   } else if (envelope.kind > transport::kLastKindInOrder) {
     take_at_once(envelope);
-  } else if (Peer& peer = peers_[from];
+  } else if (Peer& peer = peer_at(from);
              envelope.sequence != peer.expected || peer.is_stuck) {
     keep_early(peer, envelope, data, bytes, bulk);
   } else {
@@ -52,7 +52,7 @@ void Endpoint::keep_early(Peer& peer, const Envelope& envelope, const void* data
 
 // Delivers messages that waited only for the one that has been delivered now.
 void Endpoint::deliver_early(int from) {
-  Peer& peer = peers_[from];
+  Peer& peer = peer_at(from);
   peer.is_stuck = false;
   while (!peer.early->empty()) {
     const auto next = peer.early->find(peer.expected);
@@ -113,7 +113,7 @@ void Endpoint::note_news() noexcept {
 bool Endpoint::deliver_message(int from, const Envelope& envelope, const void* data,
                                size_t bytes, Bulk bulk) {
   Mailbox& to = own_mailbox(static_cast<int>(envelope.dest_world));
-  if (!lock(peers_[from], to)) return false;
+  if (!lock(peer_at(from), to)) return false;
   // Messages in the ring come from ranks of this process:
   // there is no order between them and this one.
   const Key key{envelope.context, envelope.source, envelope.tag};
@@ -180,7 +180,7 @@ Block* find_parcel(const Mailbox& mailbox, int from, uint64_t id) noexcept {
 // A message that is not in the queue has met its receive, or MPI_Mprobe has taken it.
 bool Endpoint::deliver_withdraw(int from, const Envelope& envelope) {
   Mailbox& to = own_mailbox(static_cast<int>(envelope.dest_world));
-  if (!lock(peers_[from], to)) return false;
+  if (!lock(peer_at(from), to)) return false;
   Block* const parcel = find_parcel(to, from, envelope.id);
   if (parcel != nullptr) to.unexpected.remove(*parcel);
   to.unlock();

@@ -50,7 +50,7 @@ bool withdraw(job::Rank& self, Endpoint& mine, const Operation& op, uint64_t id)
 }  // namespace
 
 void cancel(job::Rank& self, Operation& send) {
-  Endpoint& mine = endpoint_of(self.world_rank);
+  Endpoint& mine = endpoint_towards(send.remote.peer, self.world_rank);
   // Acquire pairs with complete().
   if (send.state.load(std::memory_order_acquire) == kComplete) {
     // Its data may have left without a receive. 0: they have not, or it was already asked for.

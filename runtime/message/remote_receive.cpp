@@ -23,7 +23,8 @@ void unpack_operation(void* data, size_t offset, const void* in, size_t n) noexc
 void fetch_is_over(transport::Completion& completion,
                    transport::Outcome outcome) noexcept {
   Operation& receive = *reinterpret_cast<Remote&>(completion).operation;
-  endpoint_of(receive.mailbox->world_rank).ended_fetch(receive, outcome);
+  endpoint_towards(receive.remote.peer, receive.mailbox->world_rank)
+      .ended_fetch(receive, outcome);
 }
 
 void fetch(Endpoint& mine, Operation& receive, int from, transport::Bulk bulk,
@@ -64,8 +65,8 @@ bool fetch_or_refuse(Endpoint& mine, Operation& receive, const Key& key,
 
 bool take_parcel(Operation& receive, Block& parcel) noexcept {
   const int own_rank = receive.mailbox->world_rank;
-  Endpoint& mine = endpoint_of(own_rank);
   const ParcelHead head = parcel.head;
+  Endpoint& mine = endpoint_towards(head.from, own_rank);
   const Key key = parcel.key;
   const int64_t bytes = parcel.bytes;
   fill_status(receive, key, bytes);
@@ -89,13 +90,18 @@ bool take_parcel(Operation& receive, Block& parcel) noexcept {
 void release(Block* parcels, int own_rank) noexcept {
   while (parcels != nullptr) {
     Block* const next = parcels->next_free;
-    endpoint_of(own_rank).release(*parcels, own_rank);
+    endpoint_towards(parcels->head.from, own_rank).release(*parcels, own_rank);
     parcels = next;
   }
 }
 
 void forget(Mailbox& mine) noexcept {
-  if (has_network()) endpoint_of(mine.world_rank).forget(mine);
+  for_each_endpoint(
+      mine.world_rank,
+      [](Endpoint& each, void* mailbox) {
+        each.forget(*static_cast<Mailbox*>(mailbox));
+      },
+      &mine);
 }
 
 }  // namespace mpc::msg::remote

@@ -25,10 +25,10 @@ struct Plan {
 };
 
 // The unreceived data at the other rank count: beyond what it grants, data stay here.
-Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args) {
+Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args, int peer) {
   Plan plan;
   plan.from_world = self.world_rank;
-  plan.peer = process_of(args.dest_world);
+  plan.peer = peer;
   plan.bytes = static_cast<size_t>(args.type->size() * args.count);
   plan.id = mine.new_id();
   const size_t limit = std::min(
@@ -71,7 +71,7 @@ void offer_is_over(transport::Completion& completion,
                    transport::Outcome outcome) noexcept {
   // It is the first member: see static_assert.
   Operation& op = *reinterpret_cast<Remote&>(completion).operation;
-  endpoint_of(op.origin->world_rank).ended_offer(op, outcome);
+  endpoint_towards(op.remote.peer, op.origin->world_rank).ended_offer(op, outcome);
 }
 static_assert(offsetof(Remote, completion) == 0);
 
@@ -167,8 +167,9 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   if (goes_to_the_dead(args)) [[unlikely]]
     return fail_at_start(self, request, args);
   Operation& op = operation_of(request);
-  Endpoint& mine = endpoint_of(self.world_rank);
-  const Plan plan = plan_of(self, mine, args);
+  const int peer = process_of(args.dest_world);
+  Endpoint& mine = endpoint_towards(peer, self.world_rank);
+  const Plan plan = plan_of(self, mine, args, peer);
   op.waiter_is_preset = false;
   op.status = Status{};
   op.state.store(kActive, std::memory_order_relaxed);
@@ -186,8 +187,9 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
 Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why) {
   if (goes_to_the_dead(args)) [[unlikely]]
     return failed_status();
-  Endpoint& mine = endpoint_of(self.world_rank);
-  const Plan plan = plan_of(self, mine, args);
+  const int peer = process_of(args.dest_world);
+  Endpoint& mine = endpoint_towards(peer, self.world_rank);
+  const Plan plan = plan_of(self, mine, args, peer);
   if (plan.kind == PacketKind::kEager) {
     post_data(mine, args, plan);
     return Status{};

@@ -23,8 +23,9 @@ int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plu
 // Set before ranks run. Null: all ranks share memory.
 constinit const job::ProcessMap* g_processes = nullptr;
 constinit bool g_are_virtual = false;
-// Indexed by world rank: needed for each message.
+// Indexed by world rank, so many: needed for each message.
 constinit std::unique_ptr<int[]> g_process_of;
+constinit int g_known = 0;
 
 int table_end() {
   const Locked lock(g_lock);
@@ -92,15 +93,27 @@ void set_processes(const job::ProcessMap& map, bool are_virtual) {
   g_processes = map.is_one_process() ? nullptr : &map;
   g_are_virtual = are_virtual && g_processes != nullptr;
   g_process_of.reset();
+  g_known = 0;
   if (g_processes == nullptr) return;
   g_process_of = std::make_unique<int[]>(static_cast<size_t>(map.ranks()));
   for (int rank = 0; rank < map.ranks(); ++rank)
     g_process_of[static_cast<size_t>(rank)] = map.process_of(rank);
+  g_known = map.ranks();
 }
 
+namespace {
+
+[[gnu::cold]] int process_of_others(int world_rank) noexcept {
+  const int slot = job::neighbours::slot_of(world_rank);
+  return slot != 0 ? job::neighbours::far_process(slot) : 0;
+}
+
+}  // namespace
+
+// Ranks of other jobs have larger numbers than all of this one.
 int process_of(int world_rank) noexcept {
-  return g_processes != nullptr ? g_process_of[static_cast<size_t>(world_rank)]
-                                : job::neighbours::slot_of(world_rank);
+  return world_rank < g_known ? g_process_of[static_cast<size_t>(world_rank)]
+                              : process_of_others(world_rank);
 }
 
 }  // namespace mpc::msg

@@ -52,6 +52,7 @@ bool have_all_ended() noexcept;
 void free_all_mailboxes();
 // Called before the first mailbox is created. are_virtual: all of them are in this address space.
 void set_processes(const job::ProcessMap& map, bool are_virtual);
+// As job::ProcessMap::process_of(), for each message.
 int process_of(int world_rank) noexcept;
 
 }  // namespace mpc::msg

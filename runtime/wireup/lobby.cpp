@@ -104,8 +104,9 @@ std::string Lobby::path(const std::string& file) const {
   return fmt::format("{}/{}", folder_, file);
 }
 
-Result<std::unique_ptr<Lobby>> Lobby::enter(const std::string& folder, uint64_t job) {
-  std::unique_ptr<Lobby> lobby(new Lobby(folder, job));
+Result<std::unique_ptr<Lobby>> Lobby::enter(const std::string& folder, uint64_t job,
+                                            int process) {
+  std::unique_ptr<Lobby> lobby(new Lobby(folder, job, process));
   MPC_TRY(lobby->open_folder());
   MPC_TRY(lobby->take_slot());
   return lobby;
@@ -136,31 +137,33 @@ Result<> Lobby::take_slot() {
   // Behind the last one that was taken: so a slot comes again as late as can be.
   Record last;
   (void)!::pread(jobs_.get(), &last, sizeof last, 0);
-  for (int i = 0; i < kMostJobs; ++i) {
+  for (int i = 0; i < kMostSlots; ++i) {
     const int slot =
-        static_cast<int>((last.generation + static_cast<uint64_t>(i)) % kMostJobs) + 1;
+        static_cast<int>((last.generation + static_cast<uint64_t>(i)) % kMostSlots) + 1;
     if (!lock_byte(jobs_.get(), F_SETLK, F_WRLCK, slot)) continue;
     Record record;
     const auto at = static_cast<off_t>(sizeof record) * slot;
     (void)!::pread(jobs_.get(), &record, sizeof record, at);
     slot_ = slot;
     generation_ = record.generation;
-    record = {job_, record.generation + 1};
-    last = {0, static_cast<uint64_t>(slot)};
+    record.job = job_;
+    record.generation = record.generation + 1;
+    record.process = static_cast<uint16_t>(process_);
+    last.generation = static_cast<uint64_t>(slot);
     if (::pwrite(jobs_.get(), &record, sizeof record, at) != sizeof record ||
         ::pwrite(jobs_.get(), &last, sizeof last, 0) != sizeof last)
       return system_error(path("jobs"));
     return {};
   }
   return {Errc::kNoMem,
-          fmt::format("{} jobs of this user have ports, or are connected; "
+          fmt::format("{} processes of this user have ports, or are connected; "
                       "more cannot be at a time",
-                      kMostJobs)};
+                      kMostSlots)};
 }
 
 Lobby::~Lobby() { stop_listening(); }
 
-// The slot stays this job's as long as its process lives, so the file is nobody else's.
+// The slot stays this process's as long as it lives, so the file is nobody else's.
 void Lobby::stop_listening() noexcept {
   if (is_listening_.exchange(false, std::memory_order_relaxed))  // one of the callers
     ::unlinkat(directory_.get(), socket_file(slot_).c_str(), 0);
@@ -168,7 +171,7 @@ void Lobby::stop_listening() noexcept {
 
 // Is the job still there that had this number in this slot?
 bool Lobby::is_there(int slot, uint64_t job) const {
-  if (slot < 1 || slot > kMostJobs) return false;
+  if (slot < 1 || slot > kMostSlots) return false;
   Record record;
   const auto at = static_cast<off_t>(sizeof record) * slot;
   if (::pread(jobs_.get(), &record, sizeof record, at) != sizeof record ||
@@ -214,6 +217,27 @@ Result<OwnedFd> Lobby::call(int slot) {
   return fd;
 }
 
+int Lobby::slot_of(int process) const noexcept {
+  Record all[kMostSlots + 1];
+  const ssize_t n = ::pread(jobs_.get(), all, sizeof all, 0);
+  for (int slot = 1; slot <= kMostSlots; ++slot) {
+    if (static_cast<ssize_t>((static_cast<size_t>(slot) + 1) * sizeof(Record)) > n)
+      break;
+    if (all[slot].job == job_ && static_cast<int>(all[slot].process) == process)
+      return slot;
+  }
+  return 0;
+}
+
+int Lobby::process_in(int slot) const noexcept {
+  Record record;
+  const auto at = static_cast<off_t>(sizeof record) * slot;
+  if (::pread(jobs_.get(), &record, sizeof record, at) != sizeof record ||
+      record.job != job_)
+    return -1;
+  return static_cast<int>(record.process);
+}
+
 int Lobby::process_of_peer(int fd) noexcept {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -256,11 +280,12 @@ std::optional<Lobby::Name> Lobby::read_name(const std::string& file) const {
   return name;
 }
 
-Result<bool> Lobby::publish(const std::string& name, const std::string& port) {
+Result<Lobby::Published> Lobby::publish(const std::string& name,
+                                        const std::string& port) {
   const Turn turn(*this);
   const std::string file = name_file(name);
   if (const auto known = read_name(file); known && is_there(known->slot, known->job))
-    return false;
+    return known->job == job_ ? Published::kOwn : Published::kForeign;
   const std::string fresh = fmt::format("new-{}", slot_);
   const std::string text = fmt::format("{} {:x}\n{}\n{}", slot_, job_, port, name);
   {
@@ -274,7 +299,7 @@ Result<bool> Lobby::publish(const std::string& name, const std::string& port) {
   // Readers take no turn: they see the old one, or the whole new one.
   if (::renameat(directory_.get(), fresh.c_str(), directory_.get(), file.c_str()) != 0)
     return system_error(path(file));
-  return true;
+  return Published::kNow;
 }
 
 std::optional<std::string> Lobby::look_up(const std::string& name) {

@@ -1,7 +1,7 @@
 #pragma once
-// Bridge: a network between jobs of one host, over Unix sockets.
+// Bridge: a network between processes of several jobs of one host, over Unix sockets.
 //
-// Role:      carries messages to other jobs, each of one process, which come and go while ranks run.
+// Role:      carries messages to processes of other jobs, which come and go while ranks run.
 // Users:     runtime/message/abroad.cpp; tests/unit/transport.
 // Threads:   net() any; connect() any; a thread of its own reads, and writes what a socket had no room
 //            for. It sleeps in the kernel while there is nothing to do.
@@ -22,6 +22,8 @@ namespace mpc::transport {
 
 struct BridgeConfig {
   int peers = 2;  // peers are 0 .. peers - 1; most have no connection
+  // As Net and Receiver know them they begin with this number.
+  int first_number = 0;
   size_t eager_bytes = 16 << 10;
   // Ranks have other numbers at the other end: what is told (dest_world) and what is heard (from_world, and
   // whether dest_world is a rank here). Null: they are the same. Caller: any; the bridge's thread.

@@ -178,6 +178,7 @@ void SocketBridge::wait_for_room(Connection& at, int peer) {
 
 void SocketBridge::post(int peer, const Envelope& envelope,
                         const Source& source) noexcept {
+  peer -= config_.first_number;
   Envelope told = envelope;
   if (config_.going != nullptr) config_.going(told);
   Packet packet(sizeof(Head) + kEnvelopeBytes + source.bytes);
@@ -190,6 +191,7 @@ void SocketBridge::post(int peer, const Envelope& envelope,
 
 void SocketBridge::offer(int peer, const Envelope& envelope, const Source& source,
                          Completion& completion) noexcept {
+  peer -= config_.first_number;
   Envelope told = envelope;
   if (config_.going != nullptr) config_.going(told);
   Packet packet(sizeof(Head) + kEnvelopeBytes);
@@ -205,6 +207,7 @@ void SocketBridge::offer(int peer, const Envelope& envelope, const Source& sourc
 
 void SocketBridge::fetch(int peer, Bulk bulk, const Target& target,
                          Completion& completion) noexcept {
+  peer -= config_.first_number;
   {
     const Locked lock(lock_);
     Connection& to = connections_[static_cast<size_t>(peer)];
@@ -220,6 +223,7 @@ void SocketBridge::fetch(int peer, Bulk bulk, const Target& target,
 }
 
 void SocketBridge::refuse(int peer, Bulk bulk) noexcept {
+  peer -= config_.first_number;
   Head head{Wire::kRefuse};
   head.handle = bulk;
   send(peer, make_packet(head));

@@ -146,7 +146,8 @@ bool SocketBridge::take(int peer, const char* packet, size_t bytes) noexcept {
 
 void SocketBridge::give(int peer, Envelope envelope, const char* data, size_t bytes,
                         Bulk bulk) {
-  if (receiver_->take(peer, envelope, data, bytes, bulk)) return;
+  const int from = peer + config_.first_number;
+  if (receiver_->take(from, envelope, data, bytes, bulk)) return;
   kept_.push_back({peer, envelope, {data, data + bytes}, bulk});
 }
 
@@ -155,8 +156,8 @@ void SocketBridge::retry_kept() noexcept {
   std::deque<Kept> again;
   again.swap(kept_);
   for (Kept& each : again)
-    if (!receiver_->take(each.peer, each.envelope, each.data.data(), each.data.size(),
-                         each.bulk))
+    if (!receiver_->take(each.peer + config_.first_number, each.envelope,
+                         each.data.data(), each.data.size(), each.bulk))
       kept_.push_back(std::move(each));
   is_unfinished_ = !receiver_->finish() || is_unfinished_;
 }

@@ -28,12 +28,13 @@ class LobbyTest : public testing::Test {
   }
 
   // Another job, which stays until it is ended. `say`: what it does first; its result is returned.
-  int other_job(uint64_t number, const std::function<int(Lobby&)>& say, pid_t* out) {
+  int other_job(uint64_t number, const std::function<int(Lobby&)>& say, pid_t* out,
+                int process = 0) {
     int ends[2];
     if (::pipe(ends) != 0) return -1;
     const pid_t child = ::fork();
     if (child == 0) {
-      auto lobby = Lobby::enter(folder_, number);
+      auto lobby = Lobby::enter(folder_, number, process);
       const int answer = lobby.ok() ? say(**lobby) : -2;
       (void)!::write(ends[1], &answer, sizeof answer);
       for (;;) ::pause();
@@ -77,7 +78,7 @@ TEST_F(LobbyTest, JobsThatLiveHaveDifferentSlots) {
 }
 
 TEST_F(LobbyTest, ASlotOfAKilledJobComesAgainWithAnotherGeneration) {
-  for (int i = 0; i < 2 * Lobby::kMostJobs; ++i) {
+  for (int i = 0; i < 2 * Lobby::kMostSlots; ++i) {
     pid_t child;
     const int slot = other_job(
         static_cast<uint64_t>(i) + 1,
@@ -85,15 +86,39 @@ TEST_F(LobbyTest, ASlotOfAKilledJobComesAgainWithAnotherGeneration) {
           return lobby.slot() * 1000 + static_cast<int>(lobby.generation());
         },
         &child);
-    EXPECT_EQ(slot, (i % Lobby::kMostJobs + 1) * 1000 + i / Lobby::kMostJobs);
+    EXPECT_EQ(slot, (i % Lobby::kMostSlots + 1) * 1000 + i / Lobby::kMostSlots);
     end(child);
   }
+}
+
+TEST_F(LobbyTest, ProcessesOfAJobFindEachOther) {
+  pid_t sibling, stranger;
+  const int second = other_job(15, slot_of, &sibling, 2);
+  const int foreign = other_job(16, slot_of, &stranger, 2);
+  const auto mine = enter(15);
+  ASSERT_NE(mine, nullptr);
+  EXPECT_EQ(mine->slot_of(2), second);
+  EXPECT_EQ(mine->slot_of(0), mine->slot());
+  EXPECT_EQ(mine->slot_of(1), 0);
+  EXPECT_EQ(mine->process_in(second), 2);
+  EXPECT_EQ(mine->process_in(mine->slot()), 0);
+  EXPECT_EQ(mine->process_in(foreign), -1);
+  EXPECT_EQ(mine->process_in(Lobby::kMostSlots), -1);
+  // A name is the job's, whichever process has published it.
+  pid_t publisher;
+  other_job(
+      15, [](Lobby& lobby) { return static_cast<int>(lobby.publish("a", "b").ok()); },
+      &publisher, 3);
+  const auto again = mine->publish("a", "c");
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, Lobby::Published::kOwn);
+  EXPECT_TRUE(mine->unpublish("a"));
 }
 
 TEST_F(LobbyTest, ANameIsThereAsLongAsItsJobIs) {
   const auto publish = [](Lobby& lobby) {
     const auto done = lobby.publish("a service/with any\nname", "mpc:1:2");
-    return done.ok() && *done ? 1 : 0;
+    return done.ok() && *done == Lobby::Published::kNow ? 1 : 0;
   };
   pid_t one, two;
   ASSERT_EQ(other_job(21, publish, &one), 1);
@@ -107,7 +132,7 @@ TEST_F(LobbyTest, ANameIsThereAsLongAsItsJobIs) {
   EXPECT_EQ(mine->look_up("a service/with any\nname"), std::nullopt);
   const auto again = mine->publish("a service/with any\nname", "mpc:3:4");
   ASSERT_TRUE(again.ok());
-  EXPECT_TRUE(*again);
+  EXPECT_EQ(*again, Lobby::Published::kNow);
   EXPECT_EQ(mine->look_up("a service/with any\nname"), "mpc:3:4");
   EXPECT_TRUE(mine->unpublish("a service/with any\nname"));
   EXPECT_EQ(mine->look_up("a service/with any\nname"), std::nullopt);
