@@ -101,6 +101,7 @@ void move_by_threads(const PendingRef& pending) {
 }
 
 bool move_by_ring(const PendingRef& pending) {
+  if (pending->access.is_write() && !io::RingTransfers::takes_writes()) return false;
   sched::Scheduler* const scheduler = pending->file().self().job->scheduler();
   io::RingTransfers* const ring = io::RingTransfers::of(scheduler);
   if (ring == nullptr) return false;

@@ -20,10 +20,10 @@ enum Async { kAuto, kUring, kThreads };
 const char* const kAsync[] = {"auto", "uring", "threads"};
 EnumSetting async_setting{
     "io.async", kAuto, kAsync, 3,
-    "Who does non-blocking accesses to files: uring (the kernel, by io_uring; with a "
-    "warning if it may not be used), threads (of this process, see io.threads), or "
-    "auto: "
-    "io_uring where it may be used"};
+    "Who does non-blocking accesses to files: threads (of this process, see "
+    "io.threads), "
+    "uring (the kernel, by io_uring; with a warning if it may not be used), or auto: "
+    "reads by io_uring where it may be used, writes by threads"};
 
 Counter access_counter{"io.uring_accesses",
                        "Non-blocking accesses to files that io_uring has done"};
@@ -237,6 +237,10 @@ RingTransfers* decide(sched::Scheduler* scheduler) {
 }
 
 }  // namespace
+
+// The kernel writes parts of one file one after the other, each by a thread of its own, which has to be woken: our
+// threads, which wait for each other on their cores, are two to four times as fast (0045, "Measured").
+bool RingTransfers::takes_writes() noexcept { return async_setting.get() == kUring; }
 
 RingTransfers* RingTransfers::of(sched::Scheduler* scheduler) {
   if (!g_is_decided.load(std::memory_order_acquire)) {

@@ -33,6 +33,9 @@ class RingTransfers final : public sched::EventSource {
   // has it, or because the kernel has no ring for us. Caller: any execution. Cost: a load, after the first call.
   static RingTransfers* of(sched::Scheduler* scheduler);
 
+  // By the same setting. Caller: any.
+  static bool takes_writes() noexcept;
+
   static constexpr int kMostPieces = 256;  // at a time, of all accesses
   // `ring` has room for kMostPieces. Who makes one of his own adds it to a poller, and keeps it for longer.
   RingTransfers(std::unique_ptr<Ring> ring, sched::Demand& demand) noexcept;
