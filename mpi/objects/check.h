@@ -41,7 +41,10 @@ void compare_with_others(Comm& comm, const CollectiveCall& call);
 // the rank has freed, and which nobody will ever complete, are reported and cancelled, so that nobody waits
 // for them. Switches: yes.
 void end_freed_requests(RankState& state, const char* call);
-// In the call that ends MPI for the rank, after all members have come.
+// In the call that ends MPI for the rank, after all members have come. Without info objects and error handlers, which
+// may be freed later.
 void report_what_is_left(RankState& state, const char* call);
+// When the program has ended: those, and all if it has not ended a session.
+void report_what_is_left_at_end(RankState& state);
 
 }  // namespace mpc::mpi
