@@ -20,6 +20,7 @@ class MPC_CAPABILITY("mutex") Mutex {
   Mutex& operator=(const Mutex&) = delete;
 
   void lock() MPC_ACQUIRE() { mutex_.lock(); }
+  bool try_lock() MPC_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void unlock() noexcept MPC_RELEASE() { mutex_.unlock(); }
 
  private:

@@ -1,25 +1,55 @@
 /* Files: bandwidth of contiguous and strided accesses, alone and together.
  *
- *   mpirun -n 16 ./io --which=write_all,read_all --block=256 --bytes=1M [--dir=/tmp]
+ *   mpirun -n 16 ./io --which=write_all,read_all --block=256 --bytes=1M [--dir=/tmp] [--shapes=strided]
+ *   mpirun -n 2 ./io --which=iwrite,iread,iread_cold --shapes=contiguous --bytes=16M --parts=8 [--label=_threads]
  *
  * Each rank has `bytes`, in blocks that alternate between the ranks (every block; "nested": rows of a
  * two-dimensional array, of which each rank has a tile). One file, which is in the system's cache; the
- * figure is that of all ranks together, by the time of the slowest.
+ * figure is that of all ranks together, by the time of the slowest. Non-blocking accesses: each rank has its bytes in
+ * so many parts, all of them under way at once; "cold" ones read what is not in the system's cache.
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>
 
 #include "bench.h"
 
-enum kind { WRITE, READ, WRITE_ALL, READ_ALL };
+enum kind { WRITE, READ, WRITE_ALL, READ_ALL, IWRITE, IREAD, IREAD_COLD };
+enum { MOST_PARTS = 1024 };
 
 struct work {
   enum kind kind;
   int rank, ranks;
-  long bytes;
+  long bytes, parts;
   char* data;
   MPI_File file;
+  const char* name;
 };
+
+static void access_in_parts(const struct work* w) {
+  MPI_Request requests[MOST_PARTS];
+  const long part = w->bytes / w->parts;
+  for (long i = 0; i < w->parts; ++i)
+    if (w->kind == IWRITE)
+      MPI_File_iwrite_at(w->file, i * part, w->data + i * part, (int)part, MPI_BYTE,
+                         &requests[i]);
+    else
+      MPI_File_iread_at(w->file, i * part, w->data + i * part, (int)part, MPI_BYTE,
+                        &requests[i]);
+  MPI_Waitall((int)w->parts, requests, MPI_STATUSES_IGNORE);
+}
+
+/* Out of the system's cache. */
+static void make_cold(const struct work* w) {
+  if (w->kind != IREAD_COLD) return;
+  if (w->rank == 0) {
+    const int file = open(w->name, O_RDONLY);
+    fsync(file);
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    close(file);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
 
 static void access_once(const struct work* w) {
   MPI_Status status;
@@ -36,6 +66,9 @@ static void access_once(const struct work* w) {
       break;
     case READ_ALL:
       MPI_File_read_at_all(w->file, 0, w->data, n, MPI_BYTE, &status);
+      break;
+    default:
+      access_in_parts(w);
   }
 }
 
@@ -46,11 +79,14 @@ static long share(long value) {
 
 static double batch(long iterations, void* context) {
   const struct work* w = context;
-  double slowest = 0;
+  double slowest = 0, mine = 0;
   MPI_Barrier(MPI_COMM_WORLD);
-  double start = bench_now_s();
-  for (long i = 0; i < iterations; ++i) access_once(w);
-  double mine = bench_now_s() - start;
+  for (long i = 0; i < iterations; ++i) {
+    make_cold(w);
+    const double start = bench_now_s();
+    access_once(w);
+    mine += bench_now_s() - start;
+  }
   MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return slowest;
 }
@@ -82,8 +118,9 @@ static MPI_Offset displacement_of(const struct work* w, const char* shape, long 
 static const struct {
   const char* name;
   enum kind kind;
-} table[] = {
-    {"write", WRITE}, {"read", READ}, {"write_all", WRITE_ALL}, {"read_all", READ_ALL}};
+} table[] = {{"write", WRITE},          {"read", READ},     {"write_all", WRITE_ALL},
+             {"read_all", READ_ALL},    {"iwrite", IWRITE}, {"iread", IREAD},
+             {"iread_cold", IREAD_COLD}};
 static const char* const shapes[] = {"contiguous", "strided", "nested"};
 
 /* Whether the list "a,b,c" has the word. */
@@ -95,7 +132,7 @@ static int listed(const char* list, const char* word) {
 }
 
 static void measure_shape(struct work* w, const char* which, const char* shape,
-                          long block) {
+                          long block, const char* label) {
   MPI_Datatype type = filetype_of(w, shape, block);
   MPI_File_set_view(w->file, displacement_of(w, shape, block), MPI_BYTE, type, "native",
                     MPI_INFO_NULL);
@@ -104,8 +141,8 @@ static void measure_shape(struct work* w, const char* which, const char* shape,
   for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
     if (!listed(which, table[i].name)) continue;
     w->kind = table[i].kind;
-    char name[48];
-    snprintf(name, sizeof name, "io_%s_%s", shape, table[i].name);
+    char name[64];
+    snprintf(name, sizeof name, "io_%s_%s%s", shape, table[i].name, label);
     double seconds = bench_run(batch, share, w);
     if (w->rank == 0)
       bench_print(name, w->ranks, 1e-6 * (double)w->bytes * w->ranks / seconds, "MB/s");
@@ -119,6 +156,7 @@ int main(int argc, char** argv) {
       bench_option(argc, argv, "which", "write,read,write_all,read_all");
   const char* wanted = bench_option(argc, argv, "shapes", "contiguous,strided,nested");
   const char* folder = bench_option(argc, argv, "dir", "/tmp");
+  const char* label = bench_option(argc, argv, "label", "");
   struct work w;
   long block, bytes;
   char name[256];
@@ -128,6 +166,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   w.bytes = bytes / block * block;
   w.data = bench_buffer(w.bytes);
+  w.name = name;
+  bench_sizes(bench_option(argc, argv, "parts", "8"), &w.parts, 1);
+  if (w.parts > MOST_PARTS) w.parts = MOST_PARTS;
   int number = (int)getpid();
   MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
   snprintf(name, sizeof name, "%s/mpi-bench-io-%d", folder, number);
@@ -138,7 +179,7 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
-    if (listed(wanted, shapes[i])) measure_shape(&w, which, shapes[i], block);
+    if (listed(wanted, shapes[i])) measure_shape(&w, which, shapes[i], block, label);
   MPI_File_close(&w.file);
   free(w.data);
   MPI_Finalize();

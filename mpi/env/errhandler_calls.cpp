@@ -96,6 +96,7 @@ Err check_target(const Errhandler& handler, ErrhandlerTarget target,
 
 Err hand_out(Errhandler& handler, MPI_Errhandler* out) {
   handler.retain();  // for the new handle; MPI_Errhandler_free releases it
+  handler.handles.fetch_add(1, std::memory_order_relaxed);
   *out = handler.handle();
   return kSuccess;
 }
@@ -170,6 +171,8 @@ Err file_call_errhandler(File* file, int code) {
 }
 
 Err errhandler_free(HandleRef<Errhandler, MPI_Errhandler> ref) {
+  // acq_rel: who frees the last one has seen what the others did
+  if (ref->handles.fetch_sub(1, std::memory_order_acq_rel) == 1) ref->exempt();
   ref->drop();
   *ref.handle = MPI_ERRHANDLER_NULL;
   return kSuccess;

@@ -111,6 +111,14 @@ void Access::run() noexcept {
   if (buffer_.bytes() > 0) outcome_ = move();
 }
 
+bool Access::start(io::RingTransfers& ring, io::RingTransfers::Done done) {
+  if (is_atomic_)
+    return false;  // waits for the lock of the file, which is not the kernel's
+  const io::Target target = share_->target(tuning_);
+  return io::RingTransfers::suits(target, *stream_, buffer_, is_write()) &&
+         ring.start(target, *stream_, begin_, buffer_, is_write(), std::move(done));
+}
+
 void Access::convert() {
   user_bytes_ = outcome_.bytes;
   if (datarep_ == nullptr || outcome_.bytes == 0) return;

@@ -11,6 +11,7 @@
 
 #include "mpi/objects/file.h"
 #include "mpi/objects/views.h"
+#include "runtime/io/ring_transfers.h"
 
 namespace mpc::mpi {
 
@@ -38,6 +39,8 @@ class Access {
   void make_empty() noexcept;
   // The data move; afterwards it is over. Switches: sometimes.
   void run() noexcept;
+  // The same, while the rank goes on: the kernel moves them. False: nothing has begun. Switches: no.
+  bool start(io::RingTransfers& ring, io::RingTransfers::Done done);
   // Somebody else has moved them.
   void set_outcome(const io::Outcome& outcome) noexcept { outcome_ = outcome; }
 

@@ -1,6 +1,7 @@
 #include "mpi/io/collective_access.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct AccessRoom final : Room, std::enable_shared_from_this<AccessRoom> {
   std::optional<io::Target> target;
   std::optional<io::Collective> access;
   bool is_write = false, is_blocking = true;
+  std::atomic<bool> must_begin{false};
 
   void visit(const PendingRef& member) {
     const Access& wanted = member->access;
@@ -37,7 +39,13 @@ struct AccessRoom final : Room, std::enable_shared_from_this<AccessRoom> {
 
   void conclude(Ids&) override {
     access.emplace(*target, std::move(parts), is_write);
-    if (!is_blocking) work_in_background();
+    // release: whoever begins it sees `access`
+    must_begin.store(!is_blocking, std::memory_order_release);
+  }
+  // Of a non-blocking one, by whoever has come last. Not within conclude(): to begin an access may poll, and what
+  // has come then may need the lock of a meeting. Caller: members, once the meeting is over; it happens once.
+  void begin() {
+    if (must_begin.exchange(false, std::memory_order_acquire)) work_in_background();
   }
 
   void work() {
@@ -126,6 +134,7 @@ Err start_all(const char* call, File& file, Direction direction, Count offset,
         r.is_blocking = false;
         r.visit(pending);
       });
+  if (detail::is_over(*pending->room)) pending->room->begin();
   if (wrong) pending->wait();  // no request tells of its end
   if (!wrong) *out = std::move(pending);
   return wrong;

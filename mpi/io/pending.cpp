@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "mpi/objects/blame.h"
 #include "mpi/objects/rank_state.h"
 #include "runtime/io/pool.h"
+#include "runtime/job/job.h"
 
 namespace mpc::mpi {
 namespace {
@@ -88,11 +91,33 @@ Request* request_of(PendingRef pending) {
   return request;
 }
 
-void move_in_background(const PendingRef& pending) {
+namespace {
+
+void move_by_threads(const PendingRef& pending) {
   io::run_soon([pending] {
     pending->access.run();
     pending->complete();
   });
+}
+
+bool move_by_ring(const PendingRef& pending) {
+  if (pending->access.is_write() && !io::RingTransfers::takes_writes()) return false;
+  sched::Scheduler* const scheduler = pending->file().self().job->scheduler();
+  io::RingTransfers* const ring = io::RingTransfers::of(scheduler);
+  if (ring == nullptr) return false;
+  return pending->access.start(*ring, [pending](const io::Outcome& outcome) {
+    // Some file systems do not know these calls from the ring: the ordinary ones have the last word.
+    if (outcome.error == EINVAL || outcome.error == EOPNOTSUPP)
+      return move_by_threads(pending);
+    pending->access.set_outcome(outcome);
+    pending->complete();
+  });
+}
+
+}  // namespace
+
+void move_in_background(const PendingRef& pending) {
+  if (!move_by_ring(pending)) move_by_threads(pending);
 }
 
 }  // namespace mpc::mpi

@@ -5,7 +5,7 @@
 //            its rank then. Requests and split accesses are made of it.
 // Users:     mpi/io.
 // Threads:   complete() any; the rest the rank.
-// See also:  mpi/io/access.h, runtime/io/pool.h.
+// See also:  mpi/io/access.h, runtime/io/ring_transfers.h, runtime/io/pool.h.
 
 #include <atomic>
 #include <memory>
@@ -54,7 +54,8 @@ using PendingRef = std::shared_ptr<Pending>;
 
 // A request that ends with it.
 Request* request_of(PendingRef pending);
-// Its data are moved by a thread of the runtime's own.
+// Its data are moved by the kernel, or by a thread of the runtime's own. Caller: an execution of the process,
+// without locks.
 void move_in_background(const PendingRef& pending);
 
 }  // namespace mpc::mpi

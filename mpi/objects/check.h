@@ -43,7 +43,10 @@ void compare_with_others(Comm& comm, const CollectiveCall& call);
 // members have come to it.
 // Switches: yes.
 void end_freed_requests(RankState& state, const char* call);
-// Caller: the call that ends MPI for the rank, after all members have come.
+// Caller: the call that ends MPI for the rank, after all members have come. Without info objects and error handlers, which
+// may be freed later.
 void report_what_is_left(RankState& state, const char* call);
+// When the program has ended: those, and all if it has not ended a session.
+void report_what_is_left_at_end(RankState& state);
 
 }  // namespace mpc::mpi

@@ -37,9 +37,16 @@ std::string what_is_under_way(const Object& object) {
                                          : "under way");
 }
 
-void report_handles(int world_rank, const char* call) {
+// MPI-4.1 section 11.4.1: calls for them are allowed at any time.
+bool may_outlive_mpi(Kind kind) noexcept {
+  return kind == Kind::kInfo || kind == Kind::kErrhandler;
+}
+
+template <class Filter>
+void report_handles(int world_rank, const char* call, Filter concerns) {
   std::map<std::pair<Kind, Place>, Heap> heaps;
   for (const Made& made : objects_of(world_rank)) {
+    if (!concerns(made.kind)) continue;
     Heap& heap = heaps[{made.kind, place_of(made.site.address)}];
     if (heap.count++ > 0) continue;
     heap.site = made.site;
@@ -202,10 +209,19 @@ void end_freed_requests(RankState& state, const char* call) {
 
 void report_what_is_left(RankState& state, const char* call) {
   if (!is_checking()) return;
-  report_handles(state.rank->world_rank, call);
+  report_handles(state.rank->world_rank, call,
+                 [](Kind kind) { return !may_outlive_mpi(kind); });
   report_keyvals(state, call);
   report_messages(state, call);
   if (state.rank->job->is_singleton()) report_fault_counts();  // no rank comes later
+}
+
+void report_what_is_left_at_end(RankState& state) {
+  constexpr const char* kEnd = "the end of its program";
+  if (!is_checking()) return;
+  if (state.sessions > 0) report_what_is_left(state, kEnd);
+  if (state.sessions > 0 || state.finalised.load(std::memory_order_relaxed))
+    report_handles(state.rank->world_rank, kEnd, &may_outlive_mpi);
 }
 
 }  // namespace mpc::mpi

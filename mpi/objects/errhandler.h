@@ -7,6 +7,7 @@
 // See also:  mpi/objects/error.h, mpi/objects/blame.h (which handler an error goes to);
 //            MPI-4.1 chapter 9; docs/mpi.md (exit status).
 
+#include <atomic>
 #include <cstdint>
 
 #include "mpi.h"
@@ -30,6 +31,8 @@ class Errhandler final : public Object {
   ErrhandlerTarget target = ErrhandlerTarget::kAny;
   Language language = Language::kC;
   AnyFunction* function = nullptr;  // of the target's function type
+  // The user's: one by what has made it, one by each call that gets it. Without any it may still be in use.
+  std::atomic<int> handles{1};
 
   MPI_Errhandler handle() noexcept;
   void drop() noexcept;  // gives a reference back

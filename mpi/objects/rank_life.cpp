@@ -34,8 +34,7 @@ void rank_starts(job::Rank& rank) {
 
 void rank_ends(job::Rank& rank) {
   auto* state = rank.mpi;
-  if (is_checking() && state->sessions > 0)
-    report_what_is_left(*state, "the end of its program");
+  report_what_is_left_at_end(*state);
   state->watch.reset();  // it holds communicators
   if (Comm* const parent = forget_parent(rank, nullptr)) parent->drop();
   if (state->world != nullptr) state->world->drop();

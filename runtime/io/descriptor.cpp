@@ -72,13 +72,18 @@ int Descriptor::open(const std::string& path, int flags, unsigned mode,
   struct stat status {};
   if (::fstat(fd, &status) != 0) return errno;
   if (S_ISDIR(status.st_mode)) return EISDIR;
+  made->is_plain_ = S_ISREG(status.st_mode) || S_ISBLK(status.st_mode);
   made->device_ = status.st_dev;
   made->inode_ = status.st_ino;
   *out = std::move(made);
   return 0;
 }
 
-Descriptor::~Descriptor() { (void)close(); }
+// Of a file that was closed while an access was under way: maybe on the thread on which that has
+// ended, where nobody may wait for long, nor tell anybody of errors.
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) (void)::close(fd_);
+}
 
 int Descriptor::close() noexcept {
   if (fd_ < 0) return 0;

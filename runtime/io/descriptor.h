@@ -41,6 +41,9 @@ class Descriptor {
   int close() noexcept;  // once; what a deferred write reports
 
   bool can_read() const noexcept { return can_read_; }
+  // A file or a device that has places, and whose reads and writes end.
+  bool is_plain() const noexcept { return is_plain_; }
+  int number() const noexcept { return fd_; }
   // Which file it is, whatever its name.
   uint64_t device() const noexcept { return device_; }
   uint64_t inode() const noexcept { return inode_; }
@@ -51,6 +54,7 @@ class Descriptor {
 
   int fd_;
   bool can_read_, can_write_;
+  bool is_plain_ = false;
   uint64_t device_ = 0, inode_ = 0;
 };
 

@@ -65,6 +65,13 @@ void FileLock::lock(bool is_shared) noexcept {
   }
 }
 
+bool FileLock::try_lock(bool is_shared) noexcept {
+  const Locked inside(mutex_);
+  if (!may_enter(is_shared) || is_first_impatient()) return false;
+  enter(is_shared);
+  return true;
+}
+
 void FileLock::unlock() noexcept {
   const Locked inside(mutex_);
   holders_ = holders_ < 0 ? 0 : holders_ - 1;

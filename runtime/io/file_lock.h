@@ -25,7 +25,9 @@ class FileLock {
   static std::shared_ptr<FileLock> of(int process, uint64_t device, uint64_t inode);
 
   void lock(bool is_shared) noexcept;  // Switches: yes
-  void unlock() noexcept;              // by any execution
+  // False: it is not to be had at once.
+  bool try_lock(bool is_shared) noexcept;
+  void unlock() noexcept;  // by any execution
 
  private:
   struct Waiter {

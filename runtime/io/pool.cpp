@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/counter.h"
 #include "base/futex.h"
 #include "base/service_thread.h"
 #include "base/settings.h"
@@ -22,9 +23,15 @@ IntSetting threads_setting{
     "io.threads",
     4,
     "",
-    "Threads that do non-blocking accesses to files; they start when they are needed.",
+    "Threads that do non-blocking accesses to files, as far as io_uring does not "
+    "(io.async); they start when they are needed",
     1,
     64};
+
+Counter access_counter{
+    "io.thread_accesses",
+    "Non-blocking accesses to files, or parts of collective ones, that "
+    "threads have done"};
 
 // Where the process might run when it began: a worker's thread would give its one core on.
 cpu_set_t g_allowed;
@@ -107,6 +114,9 @@ class Pool {
 
 int pool_threads() noexcept { return static_cast<int>(threads_setting.get()); }
 
-void run_soon(std::function<void()> task) { Pool::instance().add(std::move(task)); }
+void run_soon(std::function<void()> task) {
+  access_counter.add();
+  Pool::instance().add(std::move(task));
+}
 
 }  // namespace mpc::io

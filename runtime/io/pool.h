@@ -5,7 +5,7 @@
 //            task, sleep when there is none, and run wherever the process may.
 // Users:     mpi/io.
 // Threads:   any.
-// See also:  base/service_thread.h; docs/design/0028-files.md (why not io_uring).
+// See also:  base/service_thread.h; runtime/io/ring_transfers.h (what the kernel does instead).
 
 #include <functional>
 

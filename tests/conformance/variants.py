@@ -26,6 +26,8 @@ VARIANTS = {
     "processes": Variant("two processes, mpcrun -p 2", launcher=("-p", "2"), least_ranks=2),
     "virtual": Variant("two virtual processes, job.virtual_processes=2",
                        launcher=("--set", "job.virtual_processes=2"), least_ranks=2),
+    "check": Variant("each call is checked (mpi.check=full); a report is a failure",
+                     launcher=("--set", "mpi.check=full")),
 }
 
 

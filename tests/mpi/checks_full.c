@@ -175,6 +175,8 @@ static int forget(MPI_Comm comm, int key, void* value, void* extra) {
   return MPI_Info_free(&info);
 }
 
+static void ignore(MPI_Comm* comm, int* code, ...) { (void)comm, (void)code; }
+
 static void handles(int is_right) {
   MPI_Comm comm;
   MPI_Datatype type;
@@ -187,6 +189,13 @@ static void handles(int is_right) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   if (!is_right) return;
   MPI_Comm_free_keyval(&key);
+  /* In use by a communicator that is never freed, but not the program's any more. */
+  MPI_Errhandler handler, same;
+  MPI_Comm_create_errhandler(ignore, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+  MPI_Comm_get_errhandler(MPI_COMM_SELF, &same);
+  MPI_Errhandler_free(&handler);
+  MPI_Errhandler_free(&same);
   MPI_Type_free(&type);
   MPI_Comm_free(&comm);
 }
@@ -320,6 +329,15 @@ static void reverse(int is_right) {
                is_right || i != 77 ? MPI_INT : MPI_FLOAT, 0, i, MPI_COMM_WORLD);
 }
 
+/* Freed after MPI_Finalize, as one may; or never. */
+static MPI_Info late_info = MPI_INFO_NULL;
+static MPI_Errhandler late_handler = MPI_ERRHANDLER_NULL;
+static void outliving(int is_right) {
+  (void)is_right;
+  MPI_Info_create(&late_info);
+  MPI_Comm_create_errhandler(ignore, &late_handler);
+}
+
 static const struct {
   const char* name;
   void (*run)(int is_right);
@@ -332,7 +350,7 @@ static const struct {
              {"afterfreed", after_freed}, {"freedcollective", freed_collective},
              {"reverse", reverse},        {"origin", origin},
              {"fetched", fetched},        {"file", file},
-             {"thread", thread}};
+             {"thread", thread},          {"outliving", outliving}};
 
 int main(int argc, char** argv) {
   numbers = calloc(64, sizeof *numbers);
@@ -348,6 +366,10 @@ int main(int argc, char** argv) {
   }
   if (all_right) types_that_fit();
   MPI_Finalize();
+  if (all_right) {
+    MPI_Info_free(&late_info);
+    MPI_Errhandler_free(&late_handler);
+  }
   free(numbers);
   if (rank == 0) puts("done");
   return 0;
