@@ -5,25 +5,26 @@ from apps import blacs
 from model import Case, Program, Wrong, grids
 
 MOST_GRIDS = 3
-# Programs of TESTING with their inputs, and the lines of these that hold grids.
-TESTERS = {"xdlu": "LU.dat", "xdllt": "LLT.dat", "xdqr": "QR.dat", "xdbrd": "BRD.dat", "xdhrd": "HRD.dat", "xdtrd": "TRD.dat"}
+# Programs by their folder in TESTING, with their inputs.
+TESTERS = {"LIN": {"xdlu": "LU.dat", "xdllt": "LLT.dat", "xdqr": "QR.dat"},
+           "EIG": {"xdbrd": "BRD.dat", "xdhrd": "HRD.dat", "xdtrd": "TRD.dat"}}
 
 
 def build(tree):
     blacs.settings(tree)
-    tree.run("make", "lib", cwd="BLACS")    # its Makefiles do not stand -j
-    for folder in ("TOOLS", "PBLAS/SRC", "REDIST/SRC", "SRC"):
-        tree.run("make", "single", "double", cwd=folder)
-    tree.run("ranlib", "libscalapack.a")
-    for name in ("LIN", "EIG"):
-        tree.run("make", "double", cwd=f"TESTING/{name}")
+    for folder, words in (("BLACS", ("lib",)), ("TOOLS", ("double",)), ("REDIST/SRC", ("integer", "double"))):
+        tree.run("make", *words, cwd=folder)        # these do not stand -j
+    for folder in ("PBLAS/SRC", "SRC"):
+        tree.make("double", cwd=folder)
+    for folder, names in TESTERS.items():
+        tree.make(*(f"../{name}" for name in names), cwd=f"TESTING/{folder}")
 
 
 def with_grids(text, ranks):
     """A tester's input with grids that use all ranks."""
     shapes = grids(ranks)
     shapes = [shapes[0], shapes[len(shapes) // 2], shapes[-1]][:MOST_GRIDS] if len(shapes) > MOST_GRIDS else shapes
-    for pattern, value in ((r"^.*?(\s+number of process grids)", str(len(shapes))),
+    for pattern, value in ((r"^.*?(\s+[Nn]umber of process(?:or)? grids)", str(len(shapes))),
                            (r"^.*?(\s+values of P\b)", " ".join(str(rows) for rows, _ in shapes)),
                            (r"^.*?(\s+values of Q\b)", " ".join(str(columns) for _, columns in shapes))):
         text, times = re.subn(pattern, rf"{value}\1", text, count=1, flags=re.M)
@@ -43,7 +44,7 @@ def counted(text, folder):
 def cases(folder, ranks):
     testing = folder / "TESTING"
     return [Case(program, testing / program, files={name: with_grids((testing / name).read_text(), ranks)}, results=counted,
-                 limit_s=300) for program, name in TESTERS.items()]
+                 limit_s=300) for names in TESTERS.values() for program, name in names.items()]
 
 
 PROGRAM = Program("scalapack", "scalapack", "Dense linear algebra on grids of ranks: equations, factors, reductions; testers of the library",
