@@ -67,12 +67,14 @@ def run(command, test, folder, limit_s):
     return outcome
 
 
-def run_job(command, folder, environment, limit_s, output_limit_bytes=OUTPUT_LIMIT_BYTES):
+def run_job(command, folder, environment, limit_s, output_limit_bytes=OUTPUT_LIMIT_BYTES, standard_input=""):
     """Runs `command` in a session of its own and leaves nothing of it behind: an Ended."""
-    with tempfile.TemporaryFile() as out:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as given:
+        given.write(standard_input.encode())
+        given.seek(0)
         start = time.monotonic()
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out,
+            command, cwd=folder, env=environment, stdin=given if standard_input else subprocess.DEVNULL, stdout=out,
             stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_limits)
         timed_out = not _wait(process, limit_s)
         seconds = time.monotonic() - start

@@ -10,8 +10,9 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import runs  # noqa: E402
 import trees  # noqa: E402
-from apps import PROGRAMS, dune, ga, hdf5  # noqa: E402
-from model import Case, Program, Wrong  # noqa: E402
+import programs  # noqa: E402
+from apps import PROGRAMS, boost, dune, fftw, ga, hdf5, hypre, lammps, mumps, netcdf, sundials, superlu  # noqa: E402
+from model import Case, Number, Program, Wrong  # noqa: E402
 
 
 class Texts(unittest.TestCase):
@@ -31,12 +32,93 @@ class Texts(unittest.TestCase):
             with self.assertRaises(Wrong):
                 ga.without_errors(text, None)
 
+    def test_a_transform_with_a_large_error_or_without_a_line_is_wrong(self):
+        fine = "1.2e-16 2.5e-16 1e-15\n3e-16 0 4e-16\n"
+        self.assertEqual(len(fftw.errors(2)(fine, None)), 6)
+        for text in (fine + "1e-16 1e-16 1e-16\n", "1.2e-16 2.5e-16 1e-15\n", fine.replace("3e-16", "3e-09"),
+                     fine + "Found relative error 1.0e+00 (impulse)\n"):
+            with self.assertRaises(Wrong):
+                fftw.errors(2)(text, None)
+
+    def test_a_solver_that_does_not_converge_is_wrong(self):
+        text = "GMRES Iterations = 7\nFinal GMRES Relative Residual Norm = {}\n"
+        self.assertEqual(hypre.converged("ij")(text.format("4.8e-09"), None)["GMRES Iterations 0"], "7")
+        for said in (text.format("4.8e-07"), text.format("nan"), "nothing"):
+            with self.assertRaises(Wrong):
+                hypre.converged("ij")(said, None)
+
+    def test_a_solution_other_than_the_known_one_is_wrong(self):
+        lines = " more ICNTL 5.0\n  Solution is   0.99999999999999989        2.0000000000000000     \n  3.0\n"
+        self.assertIn("sum", mumps.solved([1.0, 2.0, 3.0])(lines, None))
+        for wanted in ([1.0, 2.0], [1.0, 2.0, 3.1]):
+            with self.assertRaises(Wrong):
+                mumps.solved(wanted)(lines, None)
+        self.assertIn("sum", mumps.solved([1.0, 2.0])("Solution is : (    1.00      2.00)\n", None))
+
+    def test_the_equations_that_are_given_have_the_solution_that_is_wanted(self):
+        words = mumps.equations().splitlines()
+        unknowns, entries = int(words[0]), int(words[1])
+        products = [0.0] * unknowns
+        for line in words[2:2 + entries]:
+            row, column, value = line.split()
+            products[int(row) - 1] += float(value) * mumps.solution(int(column))
+        right = [float(line) for line in words[2 + entries:]]
+        self.assertEqual(len(right), unknowns)
+        self.assertTrue(all(abs(one - other) < 1e-12 for one, other in zip(products, right)))
+
+    def test_figures_are_compared_as_the_program_itself_does(self):
+        out = sundials.figures("At t = 0.5  max.norm(u) = 1.0570e+01  nst = 95\n", None)
+        self.assertEqual([one.value for one in out.values()], [0.5, 10.57, 95])
+        self.assertEqual(sundials.figures("SUCCESS: NVector module passed all tests \n", None), {})
+        with self.assertRaises(Wrong):
+            sundials.figures("FAIL: NVector module failed 1 tests \n", None)
+
+    def test_factors_and_their_errors_are_looked_at(self):
+        fine = "Nonzeros in L       4331\nSol  0: ||X-Xtrue||/||X|| = 1.2e-15\n"
+        self.assertEqual(superlu.factored(fine, None)["solutions"], "1")
+        for text in ("", fine.replace("e-15", "e-02"), fine.replace("1.2e-15", "nan")):
+            with self.assertRaises(Wrong):
+                superlu.factored(text, None)
+        self.assertEqual(superlu.all_passed("All tests for DGS driver passed the threshold (    22 tests run)\n", None), {"tests": "22"})
+
+    def test_thermodynamic_output_is_compared_to_the_last_digit_and_times_are_not(self):
+        text = "Step Temp E_pair\n       0    1.44   -6.77\n      20    0.75   -5.76\nLoop time of 0.27 on 2 procs\n 2 3\nTotal wall time: 0:00:00\n"
+        self.assertEqual(lammps.thermodynamics(text, None), {"line 0": "0 1.44 -6.77", "line 1": "20 0.75 -5.76"})
+        self.assertEqual(lammps.shortened("run\t\t100\ndump 1 all atom 50 dump.melt\n", 5), "run\t\t5\n\n")
+        with self.assertRaises(Wrong):
+            lammps.thermodynamics(text + "ERROR: lost atoms\n", None)
+
+    def test_an_error_of_netcdf_is_wrong(self):
+        self.assertEqual(netcdf.without_errors("*** testing NC_INT...ok.\n*** Tests successful!\n", None), {})
+        with self.assertRaises(Wrong):
+            netcdf.without_errors("Sorry! Unexpected result, tst_parallel.c, line: 70\n", None)
+
+
+class Needs(unittest.TestCase):
+    def test_what_a_program_needs_is_built_before_it_and_with_the_same_mpi(self):
+        built = []
+        first = Program("first", "first", "", "", lambda tree: built.append((tree.program.name, tree.mpi.name, tree.others)), None)
+        second = Program("second", "second", "", "", first.build, None, needs=("first",))
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(programs, "PROGRAMS", [second, first]), \
+                mock.patch.object(trees.Tree, "run", lambda tree, *words, **more: None):
+            mpis = [SimpleNamespace(name=name, compiler="/p/bin/mpcc", cxx="c", fortran="f", launcher="r", launch_options=[],
+                                    version=lambda: "1") for name in ("ours", "peer")]
+            options = SimpleNamespace(work=Path(folder), jobs=1)
+            ready, notes = programs.build(second, {"first": Path("/a_1.orig.tar.gz"), "second": Path("/b_1.orig.tar.gz")}, mpis, options)
+            self.assertEqual([notes, set(ready), [one[:2] for one in built]], [[], {"ours", "peer"}, [
+                ("first", "ours"), ("second", "ours"), ("first", "peer"), ("second", "peer")]])
+            self.assertEqual(built[3][2], {"first": Path(folder, "first-peer")})
+            key = ready["ours"].key(Path("/b_1.orig.tar.gz"))
+            (Path(folder) / "first-ours" / trees.STAMP).write_text("another")
+            self.assertNotEqual(ready["ours"].key(Path("/b_1.orig.tar.gz")), key)
+
 
 class Ranks(unittest.TestCase):
     def test_tests_that_want_just_so_many_ranks_get_them(self):
         names = [case.name for case in ga.cases(Path("/tree"), 4)]
         self.assertTrue("testc, windows" in names and "nbtestc, windows" not in names)
         self.assertTrue(dune.is_run("mpipacktest", 2) and not dune.is_run("mpipacktest", 4))
+        self.assertTrue(boost.is_run("scan_test", 1) and not boost.is_run("ring_test", 1) and not boost.is_run("pointer_test", 4))
 
     def test_each_program_has_cases_at_two_ranks_with_names_of_their_own(self):
         for program in PROGRAMS:
@@ -44,19 +126,23 @@ class Ranks(unittest.TestCase):
                 names = [case.name for case in program.cases(Path("/tree"), 2)]
                 self.assertTrue(names and len(set(names)) == len(names), program.name)
 
+    def test_what_a_program_needs_is_known(self):
+        names = [program.name for program in PROGRAMS]
+        self.assertTrue(all(name in names for program in PROGRAMS for name in program.needs))
+
 
 class Folders(unittest.TestCase):
     def test_a_case_has_its_own_variables_and_links(self):
         with tempfile.TemporaryDirectory() as folder:
             place, seen = Path(folder, "run"), {}
-            def job(command, where, environment, limit, most):
-                seen.update(environment, link=(where / "again").resolve())
+            def job(command, where, environment, limit, most, standard_input):
+                seen.update(environment, link=(where / "again").resolve(), given=standard_input)
                 return SimpleNamespace(text="", status=0, timed_out=False, seconds=0.1)
-            case = Case("c", Path("/p"), environment={"OF_THE_CASE": "3"}, links={"again": Path(folder)})
+            case = Case("c", Path("/p"), environment={"OF_THE_CASE": "3"}, links={"again": Path(folder)}, standard_input="5\n")
             mpi = SimpleNamespace(name="ours", command=lambda *words, **more: ["true"])
             with mock.patch.object(runs.executor, "run_job", job):
                 runs.run_once(runs.Seen(), case, mpi, 2, SimpleNamespace(timeout=0, keep=False), place)
-            self.assertEqual((seen["OF_THE_CASE"], seen["link"]), ("3", Path(folder).resolve()))
+            self.assertEqual((seen["OF_THE_CASE"], seen["link"], seen["given"]), ("3", Path(folder).resolve(), "5\n"))
 
     def test_of_a_large_source_only_the_named_parts_are_unpacked(self):
         with tempfile.TemporaryDirectory() as folder:

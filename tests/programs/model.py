@@ -32,6 +32,7 @@ class Case:
     arguments: list = field(default_factory=list)
     files: dict = field(default_factory=dict)       # name -> text, written before
     links: dict = field(default_factory=dict)       # name -> a file of the tree that has to lie there
+    standard_input: str = ""                        # which the launcher gives to rank 0
     # (output, folder) -> {name: str or Number}; raises Wrong. What it returns is compared.
     results: Callable = lambda text, folder: {}
     same_for_all_ranks: bool = False
@@ -52,6 +53,7 @@ class Program:
     is_quick: bool = False  # for --quick: all of these are built and run within four minutes on two cores
     commands: tuple = ()    # beyond compilers and make: what has to be installed
     parts: tuple = ()       # of its source, as patterns of tar; (): all of it
+    needs: tuple = ()       # names of programs that are built first with the same MPI: Tree.others has their folders
 
 
 def grid(ranks):

@@ -117,15 +117,16 @@ def run(options):
     wrong, absent = [], []
     for program in options.programs:
         try:
-            reason = trees.missing(program)
-            source = None if reason else trees.tarball(program, options.work)
+            needed = with_needs(program)
+            reason = "; ".join(filter(None, (trees.missing(one) for one in needed)))
+            sources = {} if reason else {one.name: trees.tarball(one, options.work) for one in needed}
         except suite.FetchError as error:
             reason = f"its source cannot be downloaded:\n{error}"
         if reason:
             print(f"programs: {program.name} was NOT run: {reason}", file=sys.stderr)
             absent.append(program.name)
             continue
-        if not run_one(program, source, found, options):
+        if not run_one(program, sources, found, options):
             wrong.append(program.name)
     done = len(options.programs) - len(absent)
     print(f"programs: {done - len(wrong)} of {done} programs right" +
@@ -134,13 +135,18 @@ def run(options):
     return 1 if wrong else 3 if absent else 0
 
 
-def run_one(program, source, found, options):
+def with_needs(program):
+    """The program, behind those that it needs."""
+    return [one for one in PROGRAMS if one.name in program.needs] + [program]
+
+
+def run_one(program, sources, found, options):
     """Builds and runs one program. True: all of ours is right."""
-    version = trees.version(source)
+    version = trees.version(sources[program.name])
     print(f"{program.name} {version}", flush=True)
     circumstances = page.Circumstances(datetime.date.today().isoformat(), page.revision(ROOT), os.cpu_count() or 1,
                                        page.load_average(), options.command)
-    built, notes = build(program, source, found, options)
+    built, notes = build(program, sources, found, options)
     rows = runs.run_program(program, built, options, options.work) if runs.OURS in built else []
     write_json(options.work / f"{program.name}.json", program, version, rows, notes)
     if options.write:
@@ -149,16 +155,19 @@ def run_one(program, source, found, options):
     return bool(rows) and not any(row.complaint for row in rows)
 
 
-def build(program, source, found, options):
+def build(program, sources, found, options):
     """({MPI's name: Tree} of those that could be built, [why others could not])."""
     built, notes = {}, []
     for mpi in found:
-        tree = trees.Tree(program, mpi, options.work, options.jobs)
-        start = time.monotonic()
+        ready = []
         try:
-            if tree.prepare(source):
-                print(f"  built for {mpi.name} in {time.monotonic() - start:.0f} s", flush=True)
-            built[mpi.name] = tree
+            for one in with_needs(program):
+                tree = trees.Tree(one, mpi, options.work, options.jobs, ready if one is program else ())
+                start = time.monotonic()
+                if tree.prepare(sources[one.name]):
+                    print(f"  {one.name} built for {mpi.name} in {time.monotonic() - start:.0f} s", flush=True)
+                ready.append(tree)
+            built[mpi.name] = ready[-1]
         except trees.BuildError as error:
             print(f"  cannot be built for {mpi.name}: {error}", flush=True)
             notes.append(f"{page.TITLES[mpi.name]}: cannot be built: {page.one_line(str(error).splitlines()[-1])}")

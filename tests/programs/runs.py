@@ -84,7 +84,7 @@ def run_once(seen, case, mpi, ranks, options, folder):
     command = mpi.command(ranks, case.program, case.arguments, extra=case.launch.get(mpi.name, ()))
     limit = options.timeout or case.limit_s
     environment = dict(os.environ, OMP_NUM_THREADS="1") | case.environment
-    ended = executor.run_job(command, folder, environment, limit, OUTPUT_LIMIT_BYTES)
+    ended = executor.run_job(command, folder, environment, limit, OUTPUT_LIMIT_BYTES, case.standard_input)
     (folder / "output.txt").write_text(ended.text)
     seen.seconds.append(round(ended.seconds, 3))
     last = " / ".join(word.strip() for word in ended.text.splitlines()[-TAIL_LINES:] if word.strip())

@@ -22,6 +22,7 @@ BUILD_LIMIT_S = 3600
 # Of Debian; the mirror keeps no tarball that only an older point release had.
 LATER_RELEASES = ("trixie", "unstable")
 LOG_TAIL_LINES = 12
+STAMP = "built.key"
 # Of the caller's environment: they would change what is compiled.
 NOT_INHERITED = ("MAKEFLAGS", "MAKELEVEL", "CC", "CXX", "FC", "F77", "CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS",
                  "LDFLAGS", "CPPFLAGS", "MPICC", "MPICXX", "MPIFC", "MPI_HOME", "PKG_CONFIG_PATH")
@@ -68,8 +69,9 @@ def recipe(build):
 class Tree:
     """A copy of a program's source, in which it is built with one MPI."""
 
-    def __init__(self, program, mpi, work, jobs):
+    def __init__(self, program, mpi, work, jobs, others=()):
         self.program, self.mpi, self.jobs = program, mpi, jobs
+        self.others = {tree.program.name: tree.folder for tree in others}
         self.folder = work / f"{program.name}-{mpi.name}"
         self.log = self.folder.with_suffix(".log")
         self.names = None       # folder that comes first in PATH: mpicc, mpirun and their kin are this MPI's
@@ -77,7 +79,7 @@ class Tree:
     def prepare(self, source):
         """Builds it unless that is done already. Returns whether it had to. Errors: BuildError."""
         self.names = names.folder(self.mpi, self.folder.parent)
-        stamp = self.folder / "built.key"
+        stamp = self.folder / STAMP
         key = self.key(source)
         if stamp.exists() and stamp.read_text() == key:
             return False
@@ -92,6 +94,7 @@ class Tree:
     def key(self, source):
         """Changes when the program must be built anew."""
         text = f"{source.name}\n{self.mpi.version()}\n{recipe(self.program.build)}{self.program.parts or ''}"
+        text += "".join((folder / STAMP).read_text() for folder in self.others.values())
         return hashlib.sha256(text.encode()).hexdigest()
 
     def run(self, *command, cwd=".", environment=None):

@@ -2,6 +2,9 @@
 
 To add one: a module here with a PROGRAM (see model.py), and its name in this list.
 """
-from apps import armci, blacs, coarrays, dune, ga, hdf5, hpcc, meson, p4est, pnetcdf, scotch, tachyon
+from apps import (armci, blacs, boost, coarrays, dune, fftw, ga, hdf5, hpcc, hypre, lammps, meson, mumps, netcdf, p4est,
+                  pnetcdf, scalapack, scotch, sundials, superlu, tachyon)
 
-PROGRAMS = [module.PROGRAM for module in (tachyon, meson, dune, armci, coarrays, ga, hdf5, p4est, pnetcdf, hpcc, blacs, scotch)]
+PROGRAMS = [module.PROGRAM for module in (
+    tachyon, meson, fftw, dune, armci, boost, sundials, coarrays, ga, hdf5, netcdf, p4est, pnetcdf, hpcc, blacs, scalapack, mumps,
+    superlu, hypre, scotch, lammps)]
