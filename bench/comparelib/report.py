@@ -160,6 +160,13 @@ ONE_RANK_PER_CORE = (
 )
 
 
+# No peer runs so many ranks on two cores: what to reach in microseconds.
+MANY_RANKS_ON_TWO_CORES = (
+    ("barrier", 150), ("allreduce_8B", 150), ("comm_split_and_free", 1000),
+    ("ibarrier_and_wait", 500), ("alltoall_8B", 4000), ("ialltoall_8B_and_wait", 8000),
+)
+
+
 def peer(figures, key):
     """The Figure of the better peer, or None."""
     found = better_peer(figures, key)
@@ -217,6 +224,9 @@ def goals(data):
         for name in ("barrier", "allreduce_8B"):
             add(f"{name} of {ranks} ranks: at most 0.1 of the better peer", "collectives",
                 (name, ranks), peer, 0.1)
+    for name, limit_us in MANY_RANKS_ON_TWO_CORES:
+        add(f"{name}, 1024 ranks: at most {limit_us / 1000:g} ms", "many", (name, 1024), None,
+            limit_us, " us")
     for ranks in (2, 4, 8, 16, 32, 64):
         add(f"wavefront of {ranks} ranks: not behind the better peer", "wavefront",
             ("wavefront", ranks), peer, 1.0)

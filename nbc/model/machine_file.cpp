@@ -1,13 +1,9 @@
 #include "nbc/model/machine_file.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <system_error>
+
+#include "nbc/model/whole_file.h"
 
 namespace mpc::nbc {
 
@@ -149,36 +145,16 @@ Result<Parameters> from_json(const std::string& text) {
 }
 
 Result<Parameters> read_parameters(const std::string& path) {
-  // Opening a FIFO would wait for a writer.
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (exists(status) && !is_regular_file(status))
-    return {Errc::kArg, path + ": is no regular file"};
-  std::ifstream file(path);
-  if (!file) return {Errc::kNotFound, path + ": cannot be read"};
-  std::ostringstream text;
-  text << file.rdbuf();
-  auto parameters = from_json(text.str());
+  auto text = read_whole_file(path);
+  if (!text) return text.error();
+  auto parameters = from_json(*text);
   if (!parameters)
     return {parameters.error().code, path + ": " + parameters.error().message};
   return parameters;
 }
 
 Result<> write_parameters(const Parameters& parameters, const std::string& path) {
-  std::error_code error;
-  // A reader meets the old file or the new one, never half of it.
-  const std::string partial = path + "." + std::to_string(getpid());
-  std::ofstream file(partial);
-  file << to_json(parameters);
-  file.close();
-  if (!file.fail()) std::filesystem::rename(partial, path, error);
-  if (file.fail() || error) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    return {Errc::kSystem, path + ": cannot be written" +
-                               (error ? " (" + error.message() + ")" : std::string())};
-  }
-  return {};
+  return write_whole_file(to_json(parameters), path);
 }
 
 std::string parameters_path(const std::string& fingerprint) {
