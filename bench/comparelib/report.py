@@ -224,9 +224,6 @@ def goals(data):
         for name in ("barrier", "allreduce_8B"):
             add(f"{name} of {ranks} ranks: at most 0.1 of the better peer", "collectives",
                 (name, ranks), peer, 0.1)
-    for name, limit_us in MANY_RANKS_ON_TWO_CORES:
-        add(f"{name}, 1024 ranks: at most {limit_us / 1000:g} ms", "many", (name, 1024), None,
-            limit_us, " us")
     for ranks in (2, 4, 8, 16, 32, 64):
         add(f"wavefront of {ranks} ranks: not behind the better peer", "wavefront",
             ("wavefront", ranks), peer, 1.0)
@@ -242,6 +239,8 @@ def goals(data):
                 "start", (f"start_{name}_8B", ranks), None, 1.0, " us")
     for text, experiment, key, limit in one_rank_per_core():
         add(text, experiment, key, peer, limit)
+    for name, limit in MANY_RANKS_ON_TWO_CORES:
+        add(f"{name}, 1024 ranks: at most {limit} us", "many", (name, 1024), None, limit, " us")
     return rows
 
 

@@ -38,11 +38,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char* what = argc > 2 ? argv[1] : "self";
   const long rounds = argc > 2 ? atol(argv[2]) : 1000;
-  if (!strcmp(what, "pingpong")) {
-    for (long i = 0; i < rounds && rank < 2; ++i) pingpong();
-  } else if (rank == 0) {
-    for (long i = 0; i < rounds; ++i) strcmp(what, "window") ? self() : window();
-  }
+  void (*const round)(void) = !strcmp(what, "pingpong") ? pingpong
+                              : !strcmp(what, "window") ? window
+                                                        : self;
+  const int takes_part = rank == 0 || (rank == 1 && round == pingpong);
+  for (long i = 0; takes_part && i < rounds; ++i) round();
   MPI_Finalize();
   return 0;
 }

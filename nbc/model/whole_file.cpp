@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -35,6 +36,16 @@ Result<> write_whole_file(const std::string& text, const std::string& path) {
                                (error ? " (" + error.message() + ")" : std::string())};
   }
   return {};
+}
+
+std::string cache_folder() {
+  std::string folder;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME");
+      cache != nullptr && *cache == '/')
+    folder = cache;
+  else if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    folder = std::string(home) + "/.cache";
+  return folder.empty() ? "" : folder + "/mpc";
 }
 
 }  // namespace mpc::nbc

@@ -17,4 +17,7 @@ Result<std::string> read_whole_file(const std::string& path);
 // Errors: kSystem.
 Result<> write_whole_file(const std::string& text, const std::string& path);
 
+// $XDG_CACHE_HOME/mpc, in ~/.cache without that variable; "" without either.
+std::string cache_folder();
+
 }  // namespace mpc::nbc

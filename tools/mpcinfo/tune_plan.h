@@ -3,7 +3,7 @@
 //
 // Role:      for each limit of nbc/schedule/limits.h that blocking or non-blocking calls of one process meet: a collective,
 //            on how many ranks, at which sizes.
-// Users:     tools/mpcinfo/tune_command.cpp, tools/mpcinfo/tune_rank.cpp.
+// Users:     tools/mpcinfo/tune_command.cpp.
 // Threads:   pure.
 // See also:  docs/collectives.md, section "Limits".
 
@@ -16,7 +16,7 @@ namespace mpc::tools {
 
 struct Trial {
   const char* limit;  // its name
-  const char* call;   // of tune_rank.cpp
+  const char* call;   // of tune-rank
   bool is_folded;     // four ranks on each core; else one
   int least_ranks;    // with fewer the limit is never met
   bool counts_all;    // the limit counts the blocks of all ranks together
