@@ -144,7 +144,7 @@ const char* describe(const Team& team, const Call& call) noexcept {
       return is_small(call) ? "each worker reduces all" : "each part once";
     case Coll::kAllgatherv:
     case Coll::kAlltoallv:
-      return "shown if small, else copied once";
+      return "shown if small or else copied once";
     default:
       return is_packed(team, call) ? "shown in one piece" : "copied once";
   }

@@ -123,17 +123,12 @@ class Case(unittest.TestCase):
         return os.path.join(self.folder.name, name)
 
 
-def rank_of(event):
-    return event.get("args", {}).get("rank")
-
-
 def what_was_done(events):
     """(way, algorithm) of each call of a collective, by its number, from all ranks' tracks."""
     done = collections.defaultdict(set)
     number, names = collections.Counter(), {}
     inside = {}
     skipped = ("MPI_Init", "MPI_Finalize", "MPI_Comm_size", "MPI_Comm_dup", "MPI_Comm_free", "MPI_Wait")
-    depth = collections.Counter()
     for event in events:
         if event.get("pid") != 2 or event.get("tid", 0) % 2:
             continue
@@ -146,9 +141,8 @@ def what_was_done(events):
         if tid in inside and event.get("cat") == "direct" and phase == "B":
             one_way = event["args"].get("one_way")
             done[inside[tid]].add(("one way" if one_way else "meeting", ""))
-        if tid in inside and event.get("cat") == "algorithms" and event.get("args", {}).get("algorithm") is not None:
+        if tid in inside and event.get("cat") == "algorithms" and not event["name"].endswith(" schedule"):
             done[inside[tid]].add(("messages", event["name"]))
-        depth[tid] += {"B": 1, "E": -1}.get(phase, 0)
     return done, names
 
 
