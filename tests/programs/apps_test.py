@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import runs  # noqa: E402
 import trees  # noqa: E402
 import programs  # noqa: E402
-from apps import PROGRAMS, boost, dune, fftw, ga, hdf5, hypre, mumps, sundials, superlu  # noqa: E402
+from apps import PROGRAMS, boost, dune, fftw, ga, hdf5, hypre, mumps, scalapack, sundials, superlu  # noqa: E402
 from model import Case, Program, Wrong  # noqa: E402
 
 
@@ -80,6 +80,17 @@ class Texts(unittest.TestCase):
             with self.assertRaises(Wrong):
                 superlu.factored(text, None)
         self.assertEqual(superlu.all_passed("All tests for DGS driver passed the threshold (    22 tests run)\n", None), {"tests": "22"})
+
+    def test_a_tester_of_scalapack_that_counts_a_failure_or_nothing_is_wrong(self):
+        fine = "Finished    300 tests, with the following results:\n  300 tests completed and passed residual checks.\n" \
+               "    0 tests completed and failed residual checks.\n"
+        self.assertEqual(scalapack.counted(fine, None), {"tests": "300", "passed": "300"})
+        for text in ("", fine.replace("    0 tests", "    2 tests")):
+            with self.assertRaises(Wrong):
+                scalapack.counted(text, None)
+        grids = "4\t\tnumber of process grids (ordered pairs P & Q)\n1 2 1 4\t\tvalues of P\n1 2 4 1\t\tvalues of Q\n"
+        self.assertEqual(scalapack.with_grids(grids, 2), "2\t\tnumber of process grids (ordered pairs P & Q)\n1 2\t\tvalues of P\n"
+                                                         "2 1\t\tvalues of Q\n")
 
 
 class Needs(unittest.TestCase):
