@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import runs  # noqa: E402
 import trees  # noqa: E402
 import programs  # noqa: E402
-from apps import PROGRAMS, boost, dune, fftw, ga, hdf5, hypre, lammps, mumps, netcdf, sundials, superlu  # noqa: E402
-from model import Case, Number, Program, Wrong  # noqa: E402
+from apps import PROGRAMS, boost, dune, fftw, ga, hdf5, hypre, mumps, scalapack, sundials, superlu  # noqa: E402
+from model import Case, Program, Wrong  # noqa: E402
 
 
 class Texts(unittest.TestCase):
@@ -33,9 +33,9 @@ class Texts(unittest.TestCase):
                 ga.without_errors(text, None)
 
     def test_a_transform_with_a_large_error_or_without_a_line_is_wrong(self):
-        fine = "1.2e-16 2.5e-16 1e-15\n3e-16 0 4e-16\n"
+        fine = "ofc1024 1.2e-16 2.5e-16 1e-15\nok]14fx24h 3e-16 0 4e-16\n"
         self.assertEqual(len(fftw.errors(2)(fine, None)), 6)
-        for text in (fine + "1e-16 1e-16 1e-16\n", "1.2e-16 2.5e-16 1e-15\n", fine.replace("3e-16", "3e-09"),
+        for text in (fine + "ibc8 1e-16 1e-16 1e-16\n", "ofc1024 1.2e-16 2.5e-16 1e-15\n", fine.replace("3e-16", "3e-09"),
                      fine + "Found relative error 1.0e+00 (impulse)\n"):
             with self.assertRaises(Wrong):
                 fftw.errors(2)(text, None)
@@ -81,17 +81,16 @@ class Texts(unittest.TestCase):
                 superlu.factored(text, None)
         self.assertEqual(superlu.all_passed("All tests for DGS driver passed the threshold (    22 tests run)\n", None), {"tests": "22"})
 
-    def test_thermodynamic_output_is_compared_to_the_last_digit_and_times_are_not(self):
-        text = "Step Temp E_pair\n       0    1.44   -6.77\n      20    0.75   -5.76\nLoop time of 0.27 on 2 procs\n 2 3\nTotal wall time: 0:00:00\n"
-        self.assertEqual(lammps.thermodynamics(text, None), {"line 0": "0 1.44 -6.77", "line 1": "20 0.75 -5.76"})
-        self.assertEqual(lammps.shortened("run\t\t100\ndump 1 all atom 50 dump.melt\n", 5), "run\t\t5\n\n")
-        with self.assertRaises(Wrong):
-            lammps.thermodynamics(text + "ERROR: lost atoms\n", None)
-
-    def test_an_error_of_netcdf_is_wrong(self):
-        self.assertEqual(netcdf.without_errors("*** testing NC_INT...ok.\n*** Tests successful!\n", None), {})
-        with self.assertRaises(Wrong):
-            netcdf.without_errors("Sorry! Unexpected result, tst_parallel.c, line: 70\n", None)
+    def test_a_tester_of_scalapack_that_counts_a_failure_or_nothing_is_wrong(self):
+        fine = "Finished    300 tests, with the following results:\n  300 tests completed and passed residual checks.\n" \
+               "    0 tests completed and failed residual checks.\n"
+        self.assertEqual(scalapack.counted(fine, None), {"tests": "300", "passed": "300"})
+        for text in ("", fine.replace("    0 tests", "    2 tests")):
+            with self.assertRaises(Wrong):
+                scalapack.counted(text, None)
+        grids = "4\t\tnumber of process grids (ordered pairs P & Q)\n1 2 1 4\t\tvalues of P\n1 2 4 1\t\tvalues of Q\n"
+        self.assertEqual(scalapack.with_grids(grids, 2), "2\t\tnumber of process grids (ordered pairs P & Q)\n1 2\t\tvalues of P\n"
+                                                         "2 1\t\tvalues of Q\n")
 
 
 class Needs(unittest.TestCase):

@@ -2,9 +2,9 @@
 
 To add one: a module here with a PROGRAM (see model.py), and its name in this list.
 """
-from apps import (armci, blacs, boost, coarrays, dune, fftw, ga, hdf5, hpcc, hypre, lammps, meson, mumps, netcdf, p4est,
+from apps import (armci, blacs, boost, coarrays, dune, fftw, ga, hdf5, hpcc, hypre, meson, mumps, p4est,
                   pnetcdf, scalapack, scotch, sundials, superlu, tachyon)
 
 PROGRAMS = [module.PROGRAM for module in (
-    tachyon, meson, fftw, dune, armci, boost, sundials, coarrays, ga, hdf5, netcdf, p4est, pnetcdf, hpcc, blacs, scalapack, mumps,
-    superlu, hypre, scotch, lammps)]
+    tachyon, meson, fftw, dune, armci, boost, sundials, coarrays, ga, hdf5, p4est, pnetcdf, hpcc, blacs, scalapack, mumps,
+    superlu, hypre, scotch)]

@@ -27,15 +27,14 @@ def build(tree):
 
 
 def errors(count):
-    """Results of as many problems: a line with three errors for each."""
+    """Results of as many problems: a line with its name and three errors for each."""
     def results(text, folder):
         if re.search(r"Found relative error|FAILED|Error", text):
             raise Wrong("it finds an error that is too large")
-        lines = re.findall(r"^([\d.e+-]+) ([\d.e+-]+) ([\d.e+-]+)$", text, re.M)
+        lines = re.findall(r"^(\S+) ([\d.e+-]+) ([\d.e+-]+) ([\d.e+-]+)$", text, re.M)
         if len(lines) != count:
             raise Wrong(f"it verifies {len(lines)} problems, not {count}")
-        out = {f"error {number}.{kind}": Number(float(value), TOLERANCE)
-               for number, line in enumerate(lines) for kind, value in enumerate(line)}
+        out = {f"{line[0]} {kind}": Number(float(value), TOLERANCE) for line in lines for kind, value in enumerate(line[1:])}
         if any(not one.value <= TOLERANCE for one in out.values()):
             raise Wrong("an error is larger than the tolerance")
         return out
