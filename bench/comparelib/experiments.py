@@ -13,6 +13,7 @@ from comparelib import machine
 SOURCES = Path(__file__).resolve().parents[1] / "mpi"
 BIND_RANKS = 2              # with more ranks than cores, binding only hurts
 IDLE_SECONDS = 3.0
+MANY_RANKS = 1024
 NO_YIELD_RANKS = 16         # MPICH never yields: beyond, one barrier takes seconds
 STREAM_BYTES = 1 << 20      # Open MPI streams faster without CMA from here on
 FLAGS = {"hybrid": ["-fopenmp"]}
@@ -143,6 +144,17 @@ def collectives(context, mpi):
 def small(context, mpi):
     ranks = [2] if context.quick or mpi.name == "mpich" else [2, 4]
     return measure(context, [command(context, mpi, "small", n) for n in ranks])
+
+
+def many(context, mpi):
+    """More ranks than a peer can run: the goals are times."""
+    if mpi.name != "ours":
+        return machine.Sample()
+    ranks = 64 if context.quick else MANY_RANKS
+    return measure(context, [
+        command(context, mpi, "collectives", ranks, ["--which=barrier,allreduce_8B,alltoall_8B"]),
+        command(context, mpi, "small", ranks, ["--which=ibarrier_and_wait,ialltoall_8B_and_wait,"
+                                               "comm_split_and_free"])])
 
 
 def wavefront(context, mpi):
@@ -310,6 +322,7 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "collectives": ("collectives, all ranks on the machine's cores", collectives, None),
     "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait",
               small, None),
+    "many": ("1,024 ranks on the machine's cores", many, None),
     "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, None),
     "jobs": ("wall time of several jobs at a time", jobs, None),
     "rma": ("one-sided communication: operations in a held lock, 2 ranks; epochs of 8 bytes, all ranks",

@@ -160,6 +160,13 @@ ONE_RANK_PER_CORE = (
 )
 
 
+# No peer runs so many ranks on two cores: what to reach in microseconds.
+MANY_RANKS_ON_TWO_CORES = (
+    ("barrier", 150), ("allreduce_8B", 150), ("comm_split_and_free", 1000),
+    ("ibarrier_and_wait", 500), ("alltoall_8B", 4000), ("ialltoall_8B_and_wait", 8000),
+)
+
+
 def peer(figures, key):
     """The Figure of the better peer, or None."""
     found = better_peer(figures, key)
@@ -232,6 +239,8 @@ def goals(data):
                 "start", (f"start_{name}_8B", ranks), None, 1.0, " us")
     for text, experiment, key, limit in one_rank_per_core():
         add(text, experiment, key, peer, limit)
+    for name, limit in MANY_RANKS_ON_TWO_CORES:
+        add(f"{name}, 1024 ranks: at most {limit} us", "many", (name, 1024), None, limit, " us")
     return rows
 
 
