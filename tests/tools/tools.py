@@ -36,6 +36,7 @@ TOOLS = {
     "openssh-server": ("/usr/sbin/sshd", "cluster.hosts, cluster.host_ends"),
     "openssh-client": ("ssh", "cluster.hosts, cluster.host_ends"),
     "iproute2": ("ip", "cluster.hosts, cluster.host_ends"),
+    "valgrind": ("valgrind", "docs.message_cost"),
     "xz-utils": ("xz", "./run conformance"),
 }
 
