@@ -163,6 +163,7 @@ class Worker {
   void drain_inbox() noexcept;
   void append(Ult& ult) noexcept MPC_REQUIRES(queue_lock_);
   Ult* take_oldest() noexcept MPC_REQUIRES(queue_lock_);
+  static void fetch_ahead(const Ult& next) noexcept;
 
   // Held by the owner, or by a thief. Unless shared_ only the owner comes here, or the thread that
   // holds it still, and nothing is locked: the analysis cannot know that.
