@@ -45,6 +45,8 @@ struct Block {
   }
 };
 
+class Team;
+
 struct Call {
   Coll coll = Coll::kBarrier;
   uint8_t op_code = 0;         // dt::abi::Op; 0: the user's, or none
@@ -57,6 +59,10 @@ struct Call {
   // Reduce_scatter: elements for each member, which add up to `count`. Null: `count` is the
   // sum of equal parts.
   Count (*part)(const Call& call, int member) = nullptr;
+
+  // Instead of moving data: called when all members have come and stand still, by one execution that acts for
+  // all; then all go. What it writes into other members' calls they read when they have been released.
+  void (*decide)(Team& team) = nullptr;
 
   // Exchanges (alltoall, allgather and their forms). Blocks without gaps, at equal distances:
   // block i of `send_block` or `recv_block` bytes starts `step` bytes after block i - 1.

@@ -47,7 +47,15 @@ bool all_say_the_same(Actor& actor) noexcept {
   return true;
 }
 
+// Place 0's actor decides, the others wait for it.
+[[gnu::noinline]] void decide(Actor& actor) {
+  if (actor.place_number() == 0) actor.call().decide(actor.team());
+  actor.meet();
+}
+
 void move_data(Actor& actor) {
+  if (actor.call().decide != nullptr) [[unlikely]]
+    return decide(actor);
   switch (actor.call().coll) {
     case Coll::kBarrier:
       return;
@@ -66,6 +74,8 @@ void move_data(Actor& actor) {
 }
 
 void prepare_data(Actor& actor) {
+  if (actor.call().decide != nullptr) [[unlikely]]
+    return;
   switch (actor.call().coll) {
     case Coll::kBarrier:
       return;
@@ -121,6 +131,23 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
   if (me.has_mismatch) [[unlikely]]
     return {&place.complaint, place.calls_differ, me.truncated_by, -1};
   return {nullptr, false, me.truncated_by, -1};
+}
+
+const char* describe(const Team& team, const Call& call) noexcept {
+  switch (call.coll) {
+    case Coll::kBarrier:
+      return "no data";
+    case Coll::kAllreduce:
+      return is_small(call) ? "each worker reduces all" : "workers reduce shares";
+    case Coll::kReduceScatterBlock:
+    case Coll::kReduceScatter:
+      return is_small(call) ? "each worker reduces all" : "each part once";
+    case Coll::kAllgatherv:
+    case Coll::kAlltoallv:
+      return "shown if small or else copied once";
+    default:
+      return is_packed(team, call) ? "shown in one piece" : "copied once";
+  }
 }
 
 bool can_reduce(const Team& team, const dt::Datatype& type,

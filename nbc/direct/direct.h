@@ -29,6 +29,10 @@ struct Outcome {
 Outcome run(Team& team, int member, job::Rank& self, const Call& call,
             const sched::WaitReason& why);
 
+// What is done with the data, in a few words, as `mpcinfo collectives` shows it. `call`: only what
+// Call::bytes(), coll and the place's rows depend on.
+const char* describe(const Team& team, const Call& call) noexcept;
+
 // A direct allreduce needs: elements without gaps; for an operation that does not commute, a
 // team in rank order.
 bool can_reduce(const Team& team, const dt::Datatype& type,

@@ -2,8 +2,12 @@
 // copies all blocks that its members receive, each once, from the sender's buffer to the
 // receiver's. Small ones go through the places' rooms instead: nobody has to wait until others
 // have read its buffer, and another place's data come in few cache lines.
+#include <array>
+#include <span>
+
 #include "nbc/direct/blocks.h"
 #include "nbc/direct/steps.h"
+#include "nbc/schedule/limits.h"
 
 namespace mpc::nbc::direct {
 namespace {
@@ -29,18 +33,29 @@ bool copy_block(const Call& sender, int s, const Call& receiver, int m) {
   return true;
 }
 
-// All blocks of sender `s` for this place's members.
-void copy_from(Actor& actor, int s) {
-  const Call& sender = actor.call_of(s);
+// Senders are taken so many at a time: what they have for one receiver is next to each other there, and
+// what one of them has for receivers that follow each other, too. With numbers that is a line of each.
+constexpr int kTogether = 8;
+
+struct Sender {
+  const Call* call;
+  int member;
+};
+
+// All blocks of these senders for this place's members.
+void copy_from(Actor& actor, std::span<const Sender> senders) {
   for (const int m : actor.place().members) {
     const Call& receiver = actor.call_of(m);
-    if (sender.is_send_plain && receiver.is_recv_plain &&
-        sender.send_block <= receiver.recv_block) [[likely]] {
-      copy_bytes(static_cast<char*>(receiver.recv) + receiver.recv_step * s,
-                 static_cast<const char*>(sender.send) + sender.send_step * m,
-                 sender.send_block);
-    } else if (!copy_block(sender, s, receiver, m)) {
-      actor.team().member(m).truncated_by = s;
+    for (const auto [call, s] : senders) {
+      const Call& sender = *call;
+      if (sender.is_send_plain && receiver.is_recv_plain &&
+          sender.send_block <= receiver.recv_block) [[likely]] {
+        copy_bytes(static_cast<char*>(receiver.recv) + receiver.recv_step * s,
+                   static_cast<const char*>(sender.send) + sender.send_step * m,
+                   sender.send_block);
+      } else if (!copy_block(sender, s, receiver, m)) {
+        actor.team().member(m).truncated_by = s;
+      }
     }
   }
 }
@@ -86,7 +101,7 @@ bool is_packed(const Team& team, const Call& call) noexcept {
   if (call.coll != Coll::kAllgather && call.coll != Coll::kAlltoall) return false;
   return call.send_block != 0 && call.send_block <= kScratchBytes &&
          row_bytes(team, call) * static_cast<size_t>(team.largest_place()) <=
-             kScratchBytes;
+             static_cast<size_t>(limit(Limit::kDirectRows, true));
 }
 
 void pack_blocks(Actor& actor) {
@@ -211,7 +226,15 @@ void copy_blocks(Actor& actor) {
   // the same buffer at the same time.
   const int n = actor.team().size();
   const int first = actor.place().members.front();
-  for (int i = 0; i < n; ++i) copy_from(actor, (first + i) % n);
+  std::array<Sender, kTogether> senders;
+  for (int i = 0; i < n;) {
+    size_t count = 0;
+    for (; count < senders.size() && i < n; ++count, ++i) {
+      const int s = (first + i) % n;
+      senders[count] = {&actor.call_of(s), s};
+    }
+    copy_from(actor, std::span(senders).first(count));
+  }
   actor.meet();
 }
 

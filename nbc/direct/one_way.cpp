@@ -8,7 +8,8 @@
 namespace mpc::nbc::direct {
 namespace {
 
-constexpr trace::Site kAct{"direct", "act", {"collective", "bytes"}, true, true};
+constexpr trace::Site kAct{
+    "direct", "act", {"collective", "bytes", "one_way"}, true, true};
 
 // Members [first, last).
 struct Range {
@@ -214,7 +215,7 @@ Outcome run_one_way(Team& team, int member, job::Rank& self, const OneWayCall& c
   const size_t bytes = block_bytes(call);
   const bool is_traced = trace::enabled();
   if (is_traced) [[unlikely]]
-    trace::begin(kAct, {trace::text(name_of(call.coll)), bytes});
+    trace::begin(kAct, {trace::text(name_of(call.coll)), bytes, 1});
   const uint64_t key = make_key(call.coll, call.op_code, bytes);
   const int size = team.size();
   const Range readers = readers_of(call, member, size);

@@ -17,14 +17,11 @@
 
 #include "nbc/direct/fold.h"
 #include "nbc/direct/steps.h"
+#include "nbc/schedule/limits.h"
 
 namespace mpc::nbc::direct {
 namespace {
 
-// Up to here each place reduces everything for itself: half the work is cheaper than a second
-// meeting. bench/mpi/collectives; see docs/design/0007.
-constexpr size_t kSmallBytes = 2048;
-static_assert(kSmallBytes <= kScratchBytes);
 constexpr size_t kChunkBytes = 8192;  // a running result stays in the first-level cache
 
 const unsigned char* at(const void* base, size_t offset) noexcept {
@@ -33,8 +30,6 @@ const unsigned char* at(const void* base, size_t offset) noexcept {
 unsigned char* at(void* base, size_t offset) noexcept {
   return static_cast<unsigned char*>(base) + offset;
 }
-
-bool is_small(const Call& call) noexcept { return call.bytes() <= kSmallBytes; }
 
 void contribute_small(Actor& actor) {
   const Call& call = actor.call();
@@ -156,6 +151,12 @@ void reduce_shown_part(Actor& actor, int member, Count first, Count n) {
 }
 
 }  // namespace
+
+// Up to here each place reduces everything for itself: half the work is cheaper than a second
+// meeting. bench/mpi/collectives; see docs/design/0007.
+bool is_small(const Call& call) noexcept {
+  return call.bytes() <= static_cast<size_t>(limit(Limit::kDirectReduce, true));
+}
 
 void contribute_parts(Actor& actor) {
   if (is_small(actor.call())) contribute_small(actor);

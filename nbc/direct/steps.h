@@ -10,6 +10,8 @@
 
 namespace mpc::nbc::direct {
 
+// Reductions of so little that each place reduces everything for itself.
+bool is_small(const Call& call) noexcept;
 // Allreduce. Reduces what the place's members have, and shows the result in Actor::mine().
 void contribute(Actor& actor);
 // From all places' contributions to every member's receive buffer. May meet() again.

@@ -54,6 +54,14 @@ Track* Team::make_tracks() {
   return owned_tracks_.get();
 }
 
+Later& Team::make_later() {
+  std::call_once(making_later_, [this] {
+    owned_later_ = std::make_unique<Later>(place_of_);
+    later_.store(owned_later_.get(), std::memory_order_release);
+  });
+  return *owned_later_;
+}
+
 // ---- waiting -----------------------------------------------------------------------------
 
 namespace {

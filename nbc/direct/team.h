@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "nbc/direct/call.h"
+#include "nbc/direct/later.h"
 #include "nbc/direct/post.h"
 #include "nbc/direct/track.h"
 #include "runtime/job/rank.h"
@@ -98,11 +99,19 @@ class Team {
     return made != nullptr ? made : make_tracks();
   }
 
+  // Of barriers that nobody waits for at once; made as tracks().
+  Later& later() {
+    // acquire pairs with the release in make_later().
+    Later* const made = later_.load(std::memory_order_acquire);
+    return made != nullptr ? *made : make_later();
+  }
+
   // How many members are there of those of an exchange; for reports, may be stale.
   int arrived(uint64_t exchange) const noexcept;
 
  private:
   Track* make_tracks();
+  Later& make_later();
 
   std::vector<Member> members_;
   std::vector<int> place_of_;
@@ -110,6 +119,9 @@ class Team {
   std::atomic<Track*> tracks_{nullptr};
   std::unique_ptr<Track[]> owned_tracks_;  // written once, by who makes them
   std::once_flag making_tracks_;
+  std::atomic<Later*> later_{nullptr};
+  std::unique_ptr<Later> owned_later_;
+  std::once_flag making_later_;
   int largest_place_ = 0;
   bool is_in_rank_order_ = true;
 };
