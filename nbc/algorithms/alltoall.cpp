@@ -168,7 +168,8 @@ void alltoall_bruck(B& b, const Shape& s) {
 }
 
 void alltoall_homes(B& b, const Shape& s) {
-  if (s.homes != nullptr) return alltoall_nested(b, s);
+  const Homes* const homes = s.homes != nullptr ? s.homes : s.workers;
+  if (homes != nullptr) return alltoall_nested(b, s, *homes);
   alltoall_linear(b, s);
 }
 
@@ -180,7 +181,8 @@ constexpr Algorithm kAlltoall[] = {
     {Coll::kAlltoall, "bruck", kNoRestriction, "log2(n) messages of n/2 packed blocks",
      alltoall_bruck},
     {Coll::kAlltoall, "two_level", kNoRestriction,
-     "one message between two processes or hosts; linear in one process",
+     "one message between two processes or hosts, or between two workers of one "
+     "process",
      alltoall_homes},
     {Coll::kAlltoallv, "linear", kNoRestriction, "everything at once", alltoall_linear},
     {Coll::kAlltoallv, "pairwise", kNoRestriction,

@@ -16,6 +16,7 @@ IntSetting cache_entries{"nbc.cache_entries", 64, "schedules",
                          "Schedules that a communicator keeps for reuse.", 0};
 
 constexpr trace::Site kBuild{"algorithms", "build schedule", {"nodes"}};
+constexpr trace::Site kChoose{"algorithms", "choose", {"algorithm"}, true};
 constexpr trace::Site kReuse{"algorithms", "reuse schedule", {"nodes"}};
 
 uint64_t mix(uint64_t hash,
@@ -128,7 +129,9 @@ Result<std::shared_ptr<const Schedule>> ScheduleCache::get(const Shape& shape) {
     return state.entries.front().schedule;
   }
   ++state.builds;
-  auto built = build(shape);
+  const Algorithm& algorithm = select(shape);
+  auto built = build(shape, algorithm);
+  trace::instant(kChoose, {trace::text(algorithm.name)});
   if (built) trace::instant(kBuild, {(*built)->nodes().size()});
   if (!built || cache_entries.get() == 0) return built;
   if (auto found = state.by_hash.find(hash); found != state.by_hash.end()) {

@@ -83,6 +83,11 @@ struct Shape {
   // cross between hosts and processes as rarely as they can, and the places above count only
   // within a process. Null: no such thing. The same in all calls on the communicator.
   const Homes* homes = nullptr;
+  // Limits that were measured on this machine hold (nbc/schedule/limits.h).
+  bool is_in_one_process = false;
+  // Of a communicator of one process whose ranks share workers: those workers as if they were processes. Null:
+  // no such thing, or not known. The same in all calls on the communicator.
+  const Homes* workers = nullptr;
   // The split of trees (Denis et al. 2018): nodes of the `split` levels next to the leaves get
   // Where::kApplication, in bcast, scatter(v), reduce, gather(v) and the trees of allreduce.
   // May differ between ranks: it changes marks, never messages.

@@ -1,5 +1,7 @@
-// Alltoall over hosts and processes: between two of them goes one message with the blocks of all their ranks; and the order
-// in which a rank sends straight to all others.
+// Alltoall over hosts and processes, or over the workers of one process: between two of them goes one message with the
+// blocks of all their ranks; and the order in which a rank sends straight to all others.
+#include <algorithm>
+
 #include "nbc/algorithms/nest.h"
 #include "nbc/algorithms/parts.h"
 
@@ -31,19 +33,24 @@ std::vector<Row> rows_of(std::span<const int> list) {
 
 constexpr int kUp = 0, kBetween = 1, kDown = 2;  // tags
 
+// Lines of a leader do not lie a power of two apart where it reads block i of all of them: these would want the same
+// lines of a cache.
+constexpr int64_t kApart = 64;
+
 // One rank's part. A line is what one rank sends, or gets: a block for each rank, packed, in the order of `order_`,
 // in which the ranks of a region follow each other, and those of a subtree in it.
 class TwoLevels {
  public:
-  TwoLevels(B& b, const Shape& s)
+  TwoLevels(B& b, const Shape& s, const Homes& homes)
       : b_(b),
         s_(s),
-        regions_(s.homes->regions()),
-        tree_(s.homes->outside().tree_inside(s.rank, {true, true})),
-        order_(s.homes->outside().order(0)),
+        regions_(homes.regions()),
+        tree_(homes.outside().tree_inside(s.rank, {true, true})),
+        order_(homes.outside().order(0)),
         rows_(rows_of(order_)),
         block_(total_bytes(s.recv_count, s.recv_type)),
-        line_(block_ * s.size) {
+        line_(block_ * s.size),
+        step_(has_leaves_only() ? line_ + kApart : line_) {
     first_.push_back(
         0);  // order_ has the regions in turn, as rank 0 is in the first one
     for (int g = 0; g < regions_.count(); ++g)
@@ -65,6 +72,12 @@ class TwoLevels {
   int first(int region) const { return first_[static_cast<size_t>(region)]; }
   bool is_plain() const { return rows_.size() == 1 && rows_[0].step == 1; }
   bool is_leaf() const { return tree_.parent >= 0 && tree_.children.empty(); }
+  // Each line that comes or goes here is a message of its own.
+  bool has_leaves_only() const {
+    return tree_.parent < 0 &&
+           std::all_of(tree_.children.begin(), tree_.children.end(),
+                       [](const TreeChild& child) { return child.count == 1; });
+  }
 
   BufferRef given(int first_rank, int count) const {
     if (s_.is_in_place) return taken(first_rank, count);
@@ -83,7 +96,7 @@ class TwoLevels {
   // The own line and those of the subtree. A leaf's, if it needs no packing, stays where it is.
   Value collect() {
     if (is_leaf() && is_plain()) return {given(0, s_.size)};
-    const BufferRef lines = byte_scratch(b_, tree_.span * line_);
+    const BufferRef lines = byte_scratch(b_, tree_.span * step_);
     const NodeId all = b_.nop();
     for (const Row& row : rows_) {
       const BufferRef to = bytes_at(lines, row.at * block_, block_);
@@ -99,7 +112,7 @@ class TwoLevels {
     return {lines, all};
   }
   BufferRef of_child(const BufferRef& lines, const TreeChild& child) const {
-    return bytes_at(lines, child.first * line_, child.count * line_);
+    return bytes_at(lines, child.first * step_, child.count * line_);
   }
 
   NodeId send_up(const Value& lines) {
@@ -117,55 +130,49 @@ class TwoLevels {
   // At a region's leader: `up` has what its ranks send. Returns what they get.
   Value exchange(const Value& up) {
     const int own = regions_.of(s_.rank);
-    const BufferRef down = byte_scratch(b_, tree_.span * line_);
+    const BufferRef down = byte_scratch(b_, tree_.span * step_);
     const NodeId all = b_.nop();
-    for (int i = 0; i < regions_.count(); ++i) {
+    turn(up, own, bytes_at(down, first(own) * block_, block_), step_, all);
+    for (int i = 1; i < regions_.count(); ++i) {
       // Each leader begins with another one.
       const int to = (own + i) % regions_.count(),
                 from = (own - i + regions_.count()) % regions_.count();
-      if (i == 0) {
-        const BufferRef mine = bytes_at(up.ref, first(own) * block_, block_);
-        turn(mine, line_, own, down, up.ready, all);
-        continue;
-      }
       send_to(to, up);
-      const int64_t bytes = int64_t{tree_.span} * ranks(from) * block_;
-      const BufferRef in = byte_scratch(b_, bytes);
+      const int64_t piece = ranks(from) * block_;
+      const BufferRef in = byte_scratch(b_, tree_.span * piece);
       const NodeId received = b_.recv(regions_.leader(from), in, kBetween);
-      turn(in, tree_.span * block_, from, down, received, all);
+      const NodeId copied =
+          b_.copy(bytes_at(in, 0, piece), bytes_at(down, first(from) * block_, piece),
+                  {tree_.span, piece, step_});
+      b_.connect(received, copied);
+      b_.connect(copied, all);
     }
     return {down, all};
   }
 
+  // What the ranks here have for those of the region, by receiver.
   void send_to(int region, const Value& up) {
-    const int64_t piece = ranks(region) * block_;
-    BufferRef out = bytes_at(up.ref, first(region) * block_, piece);
-    NodeId ready = up.ready;
-    if (tree_.span > 1) {
-      const BufferRef packed = byte_scratch(b_, tree_.span * piece);
-      const NodeId copied =
-          b_.copy(out, bytes_at(packed, 0, piece), {tree_.span, line_, piece});
-      ready = after(b_, ready, copied);
-      out = packed;
-    }
-    after(b_, ready, b_.send(regions_.leader(region), out, kBetween));
+    const int64_t piece = tree_.span * block_;
+    const BufferRef out = byte_scratch(b_, ranks(region) * piece);
+    const NodeId sent = b_.send(regions_.leader(region), out, kBetween);
+    turn(up, region, out, piece, sent);
   }
 
-  // From pieces with the blocks of one rank of `region` for each rank here, `stride` from each other, to the
-  // lines that ranks here get.
-  void turn(const BufferRef& in, int64_t stride, int region, const BufferRef& down,
-            NodeId before, NodeId done) {
+  // From the lines of the ranks here, what they have for each rank of `region`: a piece with a block of each
+  // rank here, the next one `to_step` further on.
+  void turn(const Value& up, int region, const BufferRef& to, int64_t to_step,
+            NodeId done) {
     const int there = ranks(region), here = tree_.span;
-    const int64_t at = first(region) * block_;
-    const bool by_line = here <= there;  // the fewer copies
-    for (int i = 0; i < (by_line ? here : there); ++i) {
-      const BufferRef from = bytes_at(in, by_line ? i * block_ : i * stride, block_);
-      const BufferRef to =
-          bytes_at(down, by_line ? i * line_ + at : at + i * block_, block_);
+    const bool by_piece = there <= here;  // the fewer copies
+    for (int i = 0; i < (by_piece ? there : here); ++i) {
+      const int64_t block = by_piece ? first(region) + i : first(region);
+      const BufferRef source =
+          bytes_at(up.ref, (by_piece ? 0 : i * step_) + block * block_, block_);
+      const BufferRef target = bytes_at(to, i * (by_piece ? to_step : block_), block_);
       const NodeId copied = b_.copy(
-          from, to,
-          by_line ? Repeat{there, stride, block_} : Repeat{here, block_, line_});
-      b_.connect(before, copied);
+          source, target,
+          by_piece ? Repeat{here, step_, block_} : Repeat{there, block_, to_step});
+      b_.connect(up.ready, copied);
       b_.connect(copied, done);
     }
   }
@@ -193,12 +200,15 @@ class TwoLevels {
   const std::vector<int> order_;
   const std::vector<Row> rows_;
   const int64_t block_, line_;  // bytes
+  const int64_t step_;          // from line to line, where there are several
   std::vector<int> first_;      // by region, in order_
 };
 
 }  // namespace
 
-void alltoall_nested(B& b, const Shape& s) { TwoLevels(b, s).build(); }
+void alltoall_nested(B& b, const Shape& s, const Homes& homes) {
+  TwoLevels(b, s, homes).build();
+}
 
 // Without homes: to rank + i, from rank - i. With them ranks stand on a grid, a column for each region, and in each step all
 // move by the same way on it, further by as many columns as their row says: ranks of a region send to

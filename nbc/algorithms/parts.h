@@ -167,7 +167,7 @@ void allgather_nested(B& b, const Shape& s);
 void allgatherv_nested(B& b, const Shape& s);
 // nbc/algorithms/nested_alltoall.cpp, nested_reductions.cpp. Those over regions need
 // regions_of_reduction(s), scans rows of ranks.
-void alltoall_nested(B& b, const Shape& s);
+void alltoall_nested(B& b, const Shape& s, const Homes& homes);
 void reduce_scatter_nested(B& b, const Shape& s);
 void reduce_scatter_regions(B& b, const Shape& s);
 void scan_regions(B& b, const Shape& s);

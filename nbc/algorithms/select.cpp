@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "nbc/algorithms/nest.h"
 #include "nbc/algorithms/parts.h"
+#include "nbc/schedule/limits.h"
 
 namespace mpc::nbc {
 
@@ -89,17 +90,6 @@ int64_t deciding_bytes(const Shape& s) {
   }
 }
 
-// Limits in bytes; where they come from: docs/collectives.md.
-constexpr int64_t kBcastSegmented = 256 << 10;
-constexpr int64_t kReduceSegmented = 256 << 10;
-constexpr int64_t kAllreduceHalving = 16 << 10;
-constexpr int64_t kAllreduceHalvingFolded = 512 << 10;  // earlier it only adds messages
-constexpr int64_t kAllgatherBruck = 32 << 10;
-constexpr int64_t kAllgatherWhole = 1 << 20;
-constexpr int64_t kAlltoallBruckBlock = 64;
-constexpr int64_t kReduceScatterLinear = 16 << 10;
-constexpr int64_t kGatherBinomialBlock = 1 << 10;
-
 constexpr int kManyRanks = 512;  // more messages than that are not begun at once
 
 // Between processes, and where a segment is worth a message of its own there. Above these blocks the
@@ -115,7 +105,8 @@ constexpr int64_t kHomesScanGathered = 32 << 10;  // all values at one rank
 const char* choose_reduction_over_homes(const Shape& s, int64_t bytes) {
   const bool is_scan = s.coll == Coll::kScan || s.coll == Coll::kExscan;
   if (!is_scan) {
-    if (bytes < kReduceScatterLinear || s.size > kManyRanks) return "tree";
+    if (bytes < limit(Limit::kReduceScatterLinear, false) || s.size > kManyRanks)
+      return "tree";
     return regions_of_reduction(s) != nullptr ? "two_level" : "linear";
   }
   if (s.homes->rows() != nullptr) return "two_level";
@@ -134,12 +125,12 @@ const char* choose_over_homes(const Shape& s) {
     case Coll::kAllreduce:
       return bytes < kHomesSegmented ? "tree" : "tree_segmented";
     case Coll::kAllgather:
-      return s.size * bytes <= kAllgatherWhole ? "tree" : "ring";
+      return s.size * bytes <= limit(Limit::kAllgatherWhole, false) ? "tree" : "ring";
     case Coll::kGather:
     case Coll::kScatter:
       return bytes <= kHomesBlock ? "tree" : "linear";
     case Coll::kAllgatherv:
-      return bytes <= kAllgatherWhole ? "tree" : "ring";
+      return bytes <= limit(Limit::kAllgatherWhole, false) ? "tree" : "ring";
     case Coll::kAlltoall:
       return bytes <= kHomesAlltoallBlock &&
                      bytes * s.size * s.homes->regions().most() <= kHomesAlltoallLeader
@@ -155,42 +146,53 @@ const char* choose_over_homes(const Shape& s) {
   }
 }
 
+// The same four copies more, and two messages of each rank instead of n.
+bool goes_over_workers(const Shape& s, int64_t bytes) {
+  return s.workers != nullptr && bytes <= limit(Limit::kAlltoallWorkers, true) &&
+         bytes * s.size * s.workers->regions().most() <= kHomesAlltoallLeader;
+}
+
 // `is_folded`: several ranks share a core, so that the number of messages counts, not the
 // length of the longest path.
 const char* choose(const Shape& s, bool is_folded) {
   const int64_t bytes = deciding_bytes(s);
   const int n = s.size;
+  const auto at = [&](Limit which) { return limit(which, s.is_in_one_process); };
   switch (s.coll) {
     case Coll::kBarrier:
       return is_folded ? "tree" : "dissemination";
     case Coll::kBcast:
-      if (bytes < kBcastSegmented) return "tree";
+      if (bytes < at(Limit::kBcastSegmented)) return "tree";
       return is_folded || n <= 8 ? "tree_segmented" : "scatter_ring";
     case Coll::kReduce:
-      return bytes < kReduceSegmented ? "tree" : "binomial_segmented";
+      return bytes < at(Limit::kReduceSegmented) ? "tree" : "binomial_segmented";
     case Coll::kAllreduce:
-      if (n > 2 && bytes >= (is_folded ? kAllreduceHalvingFolded : kAllreduceHalving))
+      if (n > 2 && bytes >= at(is_folded ? Limit::kAllreduceHalvingFolded
+                                         : Limit::kAllreduceHalving))
         return "halving";
       return is_folded ? "tree" : "recursive_doubling";
     case Coll::kGather:
     case Coll::kScatter:
-      return !is_folded && n > 16 && bytes <= kGatherBinomialBlock ? "binomial"
-                                                                   : "linear";
+      return !is_folded && n > 16 && bytes <= at(Limit::kGatherBinomial) ? "binomial"
+                                                                         : "linear";
     case Coll::kAllgather:
-      if (is_folded) return n * bytes <= kAllgatherWhole ? "gather_bcast" : "ring";
-      return n * bytes <= kAllgatherBruck ? "bruck" : "ring";
+      if (is_folded)
+        return n * bytes <= at(Limit::kAllgatherWhole) ? "gather_bcast" : "ring";
+      return n * bytes <= at(Limit::kAllgatherBruck) ? "bruck" : "ring";
     case Coll::kAllgatherv:
-      return is_folded && bytes <= kAllgatherWhole ? "gather_bcast" : "ring";
+      return is_folded && bytes <= at(Limit::kAllgatherWhole) ? "gather_bcast" : "ring";
     case Coll::kAlltoall:
-      if (n >= 16 && bytes <= kAlltoallBruckBlock) return "bruck";
+      if (is_folded && goes_over_workers(s, bytes)) return "two_level";
+      if (n >= 16 && bytes <= at(Limit::kAlltoallBruck)) return "bruck";
       return n > kManyRanks ? "pairwise" : "linear";
     case Coll::kAlltoallv:
     case Coll::kAlltoallw:
       return n > kManyRanks ? "pairwise" : "linear";
     case Coll::kReduceScatterBlock:
     case Coll::kReduceScatter:
-      return bytes >= kReduceScatterLinear && n <= kManyRanks ? "linear"
-                                                              : "reduce_scatter";
+      return bytes >= at(Limit::kReduceScatterLinear) && n <= kManyRanks
+                 ? "linear"
+                 : "reduce_scatter";
     case Coll::kScan:
     case Coll::kExscan:
       return is_folded ? "linear" : "doubling";

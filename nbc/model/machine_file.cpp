@@ -1,13 +1,11 @@
 #include "nbc/model/machine_file.h"
 
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <system_error>
+
+#include "nbc/model/tuned_file.h"
+#include "nbc/model/whole_file.h"
 
 namespace mpc::nbc {
 
@@ -148,48 +146,94 @@ Result<Parameters> from_json(const std::string& text) {
   return p;
 }
 
+// ---- what mpcinfo tune has found out (nbc/model/tuned_file.h) -------------------------------
+
+namespace {
+
+// Both throw what tuned_from_json() catches.
+TunedLimit limit_from(const Json& json) {
+  TunedLimit limit;
+  limit.name = json.at("name").get<std::string>();
+  limit.bytes = json.at("bytes").get<int64_t>();
+  if (limit.bytes < 0) throw std::out_of_range("a limit below 0");
+  if (!limit_of_name(limit.name))
+    throw std::out_of_range(fmt::format("there is no limit \"{}\"", limit.name));
+  for (const Json& time : json.at("times"))
+    limit.times.push_back({time.at("bytes").get<int64_t>(),
+                           time.at("below_us").get<double>(),
+                           time.at("above_us").get<double>()});
+  return limit;
+}
+
+Tuned tuned_from(const Json& json) {
+  if (json.at("version").get<int>() != kVersion)
+    throw std::out_of_range(
+        "written by another version (mpcinfo tune makes a new one)");
+  Tuned tuned;
+  const Json& machine = json.at("machine");
+  tuned.machine = {machine.at("cpu").get<std::string>(), machine.at("cores").get<int>(),
+                   machine.at("fingerprint").get<std::string>()};
+  tuned.made = json.at("made").get<std::string>();
+  tuned.line_us = json.at("line_us").get<double>();
+  tuned.wake_us = json.at("wake_us").get<double>();
+  tuned.message_us = json.at("message_us").get<double>();
+  for (const Json& limit : json.at("limits")) tuned.limits.push_back(limit_from(limit));
+  return tuned;
+}
+
+}  // namespace
+
+std::string to_json(const Tuned& tuned) {
+  nlohmann::ordered_json json;
+  json["version"] = kVersion;
+  json["machine"] = {{"cpu", tuned.machine.cpu},
+                     {"cores", tuned.machine.cores},
+                     {"fingerprint", tuned.machine.fingerprint}};
+  json["made"] = tuned.made;
+  json["line_us"] = tuned.line_us;
+  json["wake_us"] = tuned.wake_us;
+  json["message_us"] = tuned.message_us;
+  json["limits"] = nlohmann::ordered_json::array();
+  for (const TunedLimit& limit : tuned.limits) {
+    nlohmann::ordered_json times = nlohmann::ordered_json::array();
+    for (const TunedTime& time : limit.times)
+      times.push_back({{"bytes", time.bytes},
+                       {"below_us", time.below_us},
+                       {"above_us", time.above_us}});
+    json["limits"].push_back(
+        {{"name", limit.name}, {"bytes", limit.bytes}, {"times", times}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Tuned> tuned_from_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return {Errc::kArg, "not a JSON object"};
+  try {
+    return tuned_from(json);
+  } catch (const std::exception& error) {
+    return {Errc::kArg, error.what()};
+  }
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
 Result<Parameters> read_parameters(const std::string& path) {
-  // Opening a FIFO would wait for a writer.
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (exists(status) && !is_regular_file(status))
-    return {Errc::kArg, path + ": is no regular file"};
-  std::ifstream file(path);
-  if (!file) return {Errc::kNotFound, path + ": cannot be read"};
-  std::ostringstream text;
-  text << file.rdbuf();
-  auto parameters = from_json(text.str());
+  auto text = read_whole_file(path);
+  if (!text) return text.error();
+  auto parameters = from_json(*text);
   if (!parameters)
     return {parameters.error().code, path + ": " + parameters.error().message};
   return parameters;
 }
 
 Result<> write_parameters(const Parameters& parameters, const std::string& path) {
-  std::error_code error;
-  // A reader meets the old file or the new one, never half of it.
-  const std::string partial = path + "." + std::to_string(getpid());
-  std::ofstream file(partial);
-  file << to_json(parameters);
-  file.close();
-  if (!file.fail()) std::filesystem::rename(partial, path, error);
-  if (file.fail() || error) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    return {Errc::kSystem, path + ": cannot be written" +
-                               (error ? " (" + error.message() + ")" : std::string())};
-  }
-  return {};
+  return write_whole_file(to_json(parameters), path);
 }
 
 std::string parameters_path(const std::string& fingerprint) {
-  std::string folder;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME");
-      cache != nullptr && *cache == '/')
-    folder = cache;
-  else if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    folder = std::string(home) + "/.cache";
-  if (folder.empty()) return "";
-  return folder + "/mpc/machine-" + fingerprint + ".json";
+  const std::string folder = cache_folder();
+  return folder.empty() ? "" : folder + "/machine-" + fingerprint + ".json";
 }
 
 }  // namespace mpc::nbc

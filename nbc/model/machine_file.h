@@ -1,7 +1,7 @@
 #pragma once
 // MachineFile: a machine's measured parameters, kept as JSON.
 //
-// Role:      what `mpcinfo calibrate` writes and the runtime reads.
+// Role:      what `mpcinfo calibrate` writes and the runtime reads. All JSON of nbc/model is in its source.
 // Users:     tools/mpcinfo, nbc/overlap.
 // Threads:   any.
 // See also:  docs/overlap-model.md (the fields).

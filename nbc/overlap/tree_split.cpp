@@ -91,8 +91,9 @@ MachineShape shape_of(const topo::Machine& machine) {
   return {outline.cores, outline.cores_per_cache, outline.cores_per_numa};
 }
 
-Parameters load_parameters() {
-  const topo::Machine* machine = job::Job::instance().machine();
+}  // namespace
+
+Parameters parameters_for(const topo::Machine* machine) {
   if (!parameters_setting.get().empty()) return *asked_parameters();
   if (machine != nullptr) {
     auto read = read_parameters(parameters_path(topo::fingerprint(*machine)));
@@ -103,9 +104,11 @@ Parameters load_parameters() {
   return guess_parameters(machine != nullptr ? shape_of(*machine) : MachineShape{});
 }
 
+namespace {
+
 // The machine's, read once.
 const Parameters& machine_parameters() {
-  static const Parameters parameters = load_parameters();
+  static const Parameters parameters = parameters_for(job::Job::instance().machine());
   return parameters;
 }
 
@@ -122,8 +125,8 @@ const char* model_name(const char* algorithm) noexcept {
 // What the user says for this communicator; kAuto if nothing.
 int given_split(const CommView& comm) {
   if (comm.hint != nullptr) return parse_split(*comm.hint);
-  static const int setting = parse_split(split_setting.get());
-  return setting;
+  static const std::optional<int> setting = forced_split();
+  return setting.value_or(kAuto);
 }
 
 // As long as it seems to the program.
@@ -134,6 +137,11 @@ double elapsed_us(uint64_t started_ns) noexcept {
 }
 
 }  // namespace
+
+std::optional<int> forced_split() {
+  const int split = parse_split(split_setting.get());
+  return split >= 0 ? std::optional<int>(split) : std::nullopt;
+}
 
 const Parameters& parameters_of_machine() { return machine_parameters(); }
 
@@ -234,16 +242,45 @@ int64_t byte_scale() noexcept {
   return sched::Emulation::is_on() ? sched::Emulation::scale() : 1;
 }
 
-Situation situation_of(const SplitSite& site, const CommView& comm) {
+// The algorithm is settled, and S is asked for.
+void settle(Situation& situation, const char* algorithm, int arity,
+            int64_t segment_bytes) {
+  situation.algorithm = algorithm;
+  situation.arity = arity;
+  situation.segment_bytes = segment_bytes * byte_scale();
+}
+
+}  // namespace
+
+Situation situation_of(const Shape& shape, int ranks, int hosts, int application_cores,
+                       int communication_cores) {
   Situation situation;
-  situation.coll = site.coll;
-  situation.ranks = comm.ranks_here;  // the other processes are taken to be alike
-  situation.hosts = comm.processes;
-  situation.application_cores = comm.job.application_workers();
-  situation.communication_cores = comm.job.communication_workers();
-  situation.bytes = site.bytes * byte_scale();
-  situation.commutative = site.is_commutative;
+  situation.coll = shape.coll;
+  situation.ranks = ranks;
+  situation.hosts = hosts;
+  situation.application_cores = application_cores;
+  situation.communication_cores = communication_cores;
+  situation.bytes = bytes_of(shape) * byte_scale();
+  situation.commutative = shape.is_commutative;
   return situation;
+}
+
+int first_split(Chooser& chooser, Situation situation, const Shape& shape,
+                const TreePlan& plan) {
+  const bool is_planned = plan.algorithm != nullptr;
+  settle(situation, is_planned ? plan.algorithm : model_name(select(shape).name),
+         plan.arity > 0 ? plan.arity : arity_of(shape),
+         plan.segment_bytes > 0 ? plan.segment_bytes : segment_bytes_of(shape));
+  return chooser.choose(situation).split;
+}
+
+namespace {
+
+// The other processes are taken to be alike.
+Situation situation_of(const Shape& shape, const CommView& comm) {
+  return nbc::situation_of(shape, comm.ranks_here, comm.processes,
+                           comm.job.application_workers(),
+                           comm.job.communication_workers());
 }
 
 }  // namespace
@@ -256,29 +293,34 @@ void TreeSplitter::plan(SplitSite& site, const CommView& comm, const Shape& shap
   site.planned_arity = arity_of(shape);
   site.planned_segment_bytes = segment_bytes_of(shape);
   if (comm.ranks_here < comm.size) return;
-  if (wanted_algorithm(shape) != nullptr || !model_plans()) return;
-  const Choice choice = chooser_->choose(situation_of(site, comm));
-  if (choice.algorithm == nullptr) return;
-  const Algorithm* found = find_algorithm(shape.coll, choice.algorithm);
-  if (found == nullptr || !is_applicable(*found, shape)) return;
-  site.algorithm = site.planned = found->name;
-  site.arity = choice.arity >= 2 ? choice.arity : 0;
+  const TreePlan plan = plan_tree(*chooser_, situation_of(shape, comm), shape);
+  if (plan.algorithm == nullptr) return;
+  site.algorithm = site.planned = plan.algorithm;
+  site.arity = plan.arity;
   if (site.arity > 0) site.planned_arity = site.arity;
-  if (choice.segment_bytes > 0) {
-    site.segment_bytes = std::max<int64_t>(1, choice.segment_bytes / byte_scale());
-    site.planned_segment_bytes = site.segment_bytes;
-  }
+  site.segment_bytes = plan.segment_bytes;
+  if (site.segment_bytes > 0) site.planned_segment_bytes = site.segment_bytes;
 }
 
-int TreeSplitter::split_of(SplitCall& call, const CommView& comm) {
+TreePlan plan_tree(Chooser& chooser, const Situation& situation, const Shape& shape) {
+  if (wanted_algorithm(shape) != nullptr || !model_plans()) return {};
+  const Choice choice = chooser.choose(situation);
+  if (choice.algorithm == nullptr) return {};
+  const Algorithm* found = find_algorithm(shape.coll, choice.algorithm);
+  if (found == nullptr || !is_applicable(*found, shape)) return {};
+  TreePlan plan{found->name, choice.arity >= 2 ? choice.arity : 0, 0};
+  if (choice.segment_bytes > 0)
+    plan.segment_bytes = std::max<int64_t>(1, choice.segment_bytes / byte_scale());
+  return plan;
+}
+
+int TreeSplitter::split_of(SplitCall& call, const CommView& comm, const Shape& shape) {
   SplitSite& site = *call.site_;
-  Situation situation = situation_of(site, comm);
+  Situation situation = situation_of(shape, comm);
   // Ranks that share a core compute one after the other.
   const int cores = std::max(situation.application_cores, 1);
   const int ranks_of_core = (situation.ranks + cores - 1) / cores;
-  situation.algorithm = site.planned;
-  situation.arity = site.planned_arity;
-  situation.segment_bytes = site.planned_segment_bytes * byte_scale();
+  settle(situation, site.planned, site.planned_arity, site.planned_segment_bytes);
   const Prediction& prediction = chooser_->prediction(situation);
   call.call_ = site.calls++;
   const auto decision =
@@ -293,6 +335,11 @@ int TreeSplitter::split_of(SplitCall& call, const CommView& comm) {
   return keeps_all ? kAllLevels : decision.split;
 }
 
+bool is_worth_a_choice(const Shape& shape, int communication_workers) noexcept {
+  // Without cores for communication all of it is done in calls anyway; of little data, too.
+  return communication_workers > 0 && bytes_of(shape) >= kLeastBytes;
+}
+
 bool needs_choice(const CommView& comm, Shape& shape) {
   if (!traits_of(shape.coll).has_split_tree || shape.size < 2) return false;
   const int given = given_split(comm);
@@ -300,8 +347,7 @@ bool needs_choice(const CommView& comm, Shape& shape) {
     shape.split = given;
     return false;
   }
-  // Without cores for communication all of it is done in calls anyway; of little data, too.
-  return comm.job.communication_workers() > 0 && bytes_of(shape) >= kLeastBytes;
+  return is_worth_a_choice(shape, comm.job.communication_workers());
 }
 
 SplitCall TreeSplitter::choose(const CommView& comm, Shape& shape) {
@@ -312,7 +358,7 @@ SplitCall TreeSplitter::choose(const CommView& comm, Shape& shape) {
   shape.algorithm = call.site_->algorithm;
   shape.arity = call.site_->arity;
   shape.segment_bytes = call.site_->segment_bytes;
-  shape.split = split_of(call, comm);
+  shape.split = split_of(call, comm, shape);
   MPC_TRACE("model", "split", shape.split);
   return call;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@
 
 namespace mpc::job {
 class Job;
+}
+namespace mpc::topo {
+class Machine;
 }
 
 namespace mpc::nbc {
@@ -57,6 +61,27 @@ struct SplitSite {
   std::shared_ptr<SplitMemory> memory;  // of all ranks of the process
 };
 
+// What the model chooses for all ranks alike; null and 0: the table's.
+struct TreePlan {
+  const char* algorithm = nullptr;
+  int arity = 0;
+  int64_t segment_bytes = 0;
+};
+// From what all ranks know alike: not from a window. `shape` says what the user wants and what is applicable.
+TreePlan plan_tree(Chooser& chooser, const Situation& situation, const Shape& shape);
+// What the model is asked about a call.
+Situation situation_of(const Shape& shape, int ranks, int hosts, int application_cores,
+                       int communication_cores);
+// S of the first call, of which no window is known.
+int first_split(Chooser& chooser, Situation situation, const Shape& shape,
+                const TreePlan& plan);
+// nbc.split, unless it is auto.
+std::optional<int> forced_split();
+// What a machine costs: the file that the user names or has made, else a guess. Null: nothing is known of it.
+Parameters parameters_for(const topo::Machine* machine);
+// Do cores for communication, and so much data, let the model choose?
+bool is_worth_a_choice(const Shape& shape, int communication_workers) noexcept;
+
 // One call's part in the memory of its site.
 class SplitCall {
  public:
@@ -91,7 +116,7 @@ class TreeSplitter {
  private:
   SplitSite* site_of(const CommView& comm, const Shape& shape, int64_t bytes);
   void plan(SplitSite& site, const CommView& comm, const Shape& shape);
-  int split_of(SplitCall& call, const CommView& comm);
+  int split_of(SplitCall& call, const CommView& comm, const Shape& shape);
 
   std::mutex mutex_;  // never held over a switch
   std::vector<std::unique_ptr<SplitSite>> sites_;

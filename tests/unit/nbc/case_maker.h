@@ -56,6 +56,12 @@ class CaseMaker {
     auto homes = std::make_shared<const Homes>(host, process, worker);
     if (homes->has_groups()) c_.homes = std::move(homes);
   }
+  void make_workers() {
+    if (c_.places.empty() || c_.homes != nullptr) return;
+    const std::vector<int> one(c_.places.size(), 0);
+    auto workers = std::make_shared<const Homes>(one, c_.places, one);
+    if (workers->has_groups()) c_.workers = std::move(workers);
+  }
 
   static Count count_of(int64_t bytes, int type) {
     return bytes / case_type(type).shape.size;

@@ -73,6 +73,7 @@ CaseMaker::CaseMaker(Coll coll, int size, std::mt19937& random, int unit)
   c_.is_commutative = coin();
   make_places();
   make_homes();
+  make_workers();
   root_ = below(n_);
   in_place_ = coin();
   for (int r = 0; r < n_; ++r) {
@@ -179,6 +180,7 @@ Case random_case(Coll coll, int size, std::mt19937& random, int unit) {
   for (RankCase& r : made.ranks) {
     r.shape.place_of_rank = made.places;
     r.shape.homes = made.homes.get();
+    r.shape.workers = made.workers.get();
   }
   return made;
 }

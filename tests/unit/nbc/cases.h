@@ -60,7 +60,8 @@ struct Case {
   int size;
   bool is_commutative;
   std::vector<int> places;
-  std::shared_ptr<const Homes> homes;  // null: one process
+  std::shared_ptr<const Homes> homes;    // null: one process
+  std::shared_ptr<const Homes> workers;  // of one process: by `places`; null: not known
   std::deque<RankCase> ranks;
   std::string text() const;
 };
