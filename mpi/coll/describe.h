@@ -30,8 +30,11 @@ struct Call final : CollectiveState {
     shape.rank = comm.rank();
     shape.size = comm.size();
     shape.place_of_rank = comm.places();
-    if (!comm.is_in_one_process()) [[unlikely]]
+    shape.is_in_one_process = comm.is_in_one_process();
+    if (!shape.is_in_one_process) [[unlikely]]
       shape.homes = comm.homes();
+    else if (coll == Coll::kAlltoall)
+      shape.workers = comm.workers();
   }
 
   Comm& comm;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mpi/coll/bridged.h"
+#include "mpi/coll/direct_choice.h"
 #include "mpi/coll/direct_common.h"
 #include "mpi/objects/wait_reasons.h"
 #include "nbc/direct/direct.h"
@@ -95,10 +96,19 @@ std::optional<Err> direct_barrier(Comm& comm) {
 
 namespace {
 
+bool meets(Comm& comm, nbc::Coll coll, const void* sendbuf) {
+  const bool is_in_place = sendbuf == MPI_IN_PLACE;
+  return may_go_direct(comm) &&
+         direct_way(comm.team(), {coll, 0, is_in_place}) == Way::kMeeting;
+}
+
 // The parts of a call that all reductions have. False: the schedule's way.
 bool describe_reduction(nbc::direct::Call& call, Team& team, const void* sendbuf,
                         void* recvbuf, dt::Count count, TypeArg type, Op& op) {
-  if (!nbc::direct::can_reduce(team, *type, op.commutes())) return false;
+  const DirectAsk ask{call.coll,
+                      static_cast<size_t>(count) * static_cast<size_t>(type->size()),
+                      sendbuf == MPI_IN_PLACE, type.type, op.commutes()};
+  if (direct_way(team, ask) != Way::kMeeting) return false;
   call.op_code = static_cast<uint8_t>(op.code());
   call.send = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
   call.recv = recvbuf;
@@ -122,10 +132,10 @@ Err run_reduction(const char* name, Comm& comm, nbc::direct::Call& call, TypeArg
 
 std::optional<Err> direct_allreduce(const void* sendbuf, void* recvbuf, dt::Count count,
                                     TypeArg type, Op& op, Comm& comm) {
-  if (count == 0) return {};
   if (!may_go_direct(comm))
-    return is_direct_on() ? bridged_allreduce(sendbuf, recvbuf, count, type, op, comm)
-                          : std::nullopt;
+    return is_direct_on() && count != 0
+               ? bridged_allreduce(sendbuf, recvbuf, count, type, op, comm)
+               : std::nullopt;
   nbc::direct::Call call;
   call.coll = nbc::Coll::kAllreduce;
   if (!describe_reduction(call, comm.team(), sendbuf, recvbuf, count, type, op))
@@ -136,8 +146,7 @@ std::optional<Err> direct_allreduce(const void* sendbuf, void* recvbuf, dt::Coun
 std::optional<Err> direct_reduce_scatter_block(const void* sendbuf, void* recvbuf,
                                                dt::Count count, TypeArg type, Op& op,
                                                Comm& comm) {
-  // In place, results would be written over what others still have to read.
-  if (!may_go_direct(comm) || count == 0 || sendbuf == MPI_IN_PLACE) return {};
+  if (!may_go_direct(comm)) return {};
   nbc::direct::Call call;
   call.coll = nbc::Coll::kReduceScatterBlock;
   const dt::Count all = count * comm.size();
@@ -163,12 +172,11 @@ struct PartsCall final : nbc::direct::Call {
 std::optional<Err> direct_reduce_scatter(const void* sendbuf, void* recvbuf,
                                          CountView recvcounts, TypeArg type, Op& op,
                                          Comm& comm) {
-  if (!may_go_direct(comm) || sendbuf == MPI_IN_PLACE) return {};
+  if (!may_go_direct(comm)) return {};
   dt::Count all = 0;
   for (size_t i = 0; i < recvcounts.size(); ++i) all += recvcounts[i];
   PartsCall call(recvcounts);
-  if (all == 0 ||
-      !describe_reduction(call, comm.team(), sendbuf, recvbuf, all, type, op))
+  if (!describe_reduction(call, comm.team(), sendbuf, recvbuf, all, type, op))
     return {};
   return run_reduction("MPI_Reduce_scatter", comm, call, type, op);
 }
@@ -268,7 +276,7 @@ std::optional<Err> direct_allgather(const void* sendbuf, dt::Count sendcount,
                                     const dt::Datatype* sendtype, void* recvbuf,
                                     dt::Count recvcount, const dt::Datatype& recvtype,
                                     Comm& comm) {
-  if (!may_go_direct(comm)) return {};
+  if (!meets(comm, nbc::Coll::kAllgather, sendbuf)) return {};
   const Side in = side(recvbuf, recvcount, &recvtype);
   Side out = side(sendbuf, sendcount, sendtype);
   if (sendbuf == MPI_IN_PLACE) {
@@ -283,7 +291,7 @@ std::optional<Err> direct_alltoall(const void* sendbuf, dt::Count sendcount,
                                    const dt::Datatype* sendtype, void* recvbuf,
                                    dt::Count recvcount, const dt::Datatype& recvtype,
                                    Comm& comm) {
-  if (!may_go_direct(comm) || sendbuf == MPI_IN_PLACE) return {};
+  if (!meets(comm, nbc::Coll::kAlltoall, sendbuf)) return {};
   const EvenCall call(nbc::Coll::kAlltoall, side(sendbuf, sendcount, sendtype),
                       side(recvbuf, recvcount, &recvtype));
   return run("MPI_Alltoall", comm, comm.team(), call);
@@ -293,7 +301,7 @@ std::optional<Err> direct_allgatherv(const void* sendbuf, dt::Count sendcount,
                                      const dt::Datatype* sendtype, void* recvbuf,
                                      CountView recvcounts, CountView displs,
                                      const dt::Datatype& recvtype, Comm& comm) {
-  if (!may_go_direct(comm)) return {};
+  if (!meets(comm, nbc::Coll::kAllgatherv, sendbuf)) return {};
   UnevenCall call(nbc::Coll::kAllgatherv, recvbuf, recvcounts, displs, recvtype);
   call.one = sendbuf == MPI_IN_PLACE
                  ? call.incoming(comm.rank())
@@ -306,7 +314,7 @@ std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
                                     void* recvbuf, CountView recvcounts,
                                     CountView rdispls, const dt::Datatype& recvtype,
                                     Comm& comm) {
-  if (!may_go_direct(comm) || sendbuf == MPI_IN_PLACE) return {};
+  if (!meets(comm, nbc::Coll::kAlltoallv, sendbuf)) return {};
   UnevenCall call(nbc::Coll::kAlltoallv, recvbuf, recvcounts, rdispls, recvtype);
   call.one = {const_cast<void*>(sendbuf), 0, sendtype};
   call.send_counts = &sendcounts;

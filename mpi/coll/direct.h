@@ -12,6 +12,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/error.h"
 #include "mpi/objects/op.h"
+#include "mpi/objects/request.h"
 #include "mpi/objects/views.h"
 #include "runtime/datatype/datatype.h"
 
@@ -43,6 +44,9 @@ std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
                                     void* recvbuf, CountView recvcounts,
                                     CountView rdispls, const dt::Datatype& recvtype,
                                     Comm& comm);
+
+// In which members do not wait for each other: mpi/coll/direct_later.cpp.
+std::optional<Err> direct_ibarrier(Comm& comm, Request** request);
 
 // Those in which members need not all meet: mpi/coll/direct_one_way.cpp.
 std::optional<Err> direct_bcast(void* buffer, dt::Count count, const dt::Datatype* type,

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "mpi/coll/direct.h"
+#include "mpi/coll/direct_choice.h"
 #include "mpi/coll/direct_common.h"
 #include "mpi/objects/topology.h"
 #include "mpi/objects/wait_reasons.h"
@@ -21,7 +22,7 @@ bool may_go_one_way(Comm& comm) {
     const std::span<const int> places = comm.places();
     if (places.empty() || places[0] == places[1]) return false;
   }
-  return nbc::direct::can_go_one_way(comm.team());
+  return true;
 }
 
 Block block(const void* data, dt::Count count, const dt::Datatype* type) noexcept {
@@ -35,16 +36,16 @@ Err run(const char* name, Comm& comm, const OneWayCall& call) {
       name);
 }
 
-bool fits(Comm& comm, Coll coll, const Block& block) {
+bool fits(Comm& comm, Coll coll, const Block& block, bool is_commutative = true) {
   return may_go_one_way(comm) &&
-         nbc::direct::fits_one_way(comm.team(), coll, block.bytes());
+         direct_way(comm.team(), {coll, block.bytes(), false, block.type,
+                                  is_commutative}) == Way::kOneWay;
 }
 
 }  // namespace
 
 std::optional<Err> direct_bcast(void* buffer, dt::Count count, const dt::Datatype* type,
                                 int root, Comm& comm) {
-  if (count == 0) return {};
   OneWayCall call;
   call.coll = Coll::kBcast;
   call.root = root;
@@ -65,8 +66,7 @@ std::optional<Err> direct_gather(const void* sendbuf, dt::Count sendcount,
   const bool is_root = comm.rank() == root;
   if (is_root) call.recv = block(recvbuf, recvcount, recvtype);
   if (sendbuf != MPI_IN_PLACE) call.send = block(sendbuf, sendcount, sendtype);
-  const Block& known = is_root ? call.recv : call.send;
-  if (known.count == 0 || !fits(comm, call.coll, known)) return {};
+  if (!fits(comm, call.coll, is_root ? call.recv : call.send)) return {};
   return run("MPI_Gather", comm, call);
 }
 
@@ -81,8 +81,7 @@ std::optional<Err> direct_scatter(const void* sendbuf, dt::Count sendcount,
   const bool is_root = comm.rank() == root;
   if (is_root) call.send = block(sendbuf, sendcount, sendtype);
   if (recvbuf != MPI_IN_PLACE) call.recv = block(recvbuf, recvcount, recvtype);
-  const Block& known = is_root ? call.send : call.recv;
-  if (known.count == 0 || !fits(comm, call.coll, known)) return {};
+  if (!fits(comm, call.coll, is_root ? call.send : call.recv)) return {};
   return run("MPI_Scatter", comm, call);
 }
 
@@ -94,10 +93,7 @@ std::optional<Err> reduce(const char* name, OneWayCall& call, const void* sendbu
                           void* recvbuf, dt::Count count, TypeArg type, Op& op,
                           Comm& comm) {
   call.send = block(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, type.type);
-  // Values are taken in the order of ranks, whether the operation commutes or not.
-  if (count == 0 || !fits(comm, call.coll, call.send) ||
-      !nbc::direct::can_reduce(comm.team(), *type, true))
-    return {};
+  if (!fits(comm, call.coll, call.send, op.commutes())) return {};
   call.op_code = static_cast<uint8_t>(op.code());
   call.recv = block(recvbuf, count, type.type);
   if (op.is_predefined()) {
@@ -148,7 +144,11 @@ constexpr size_t kMostDimensions =
 std::optional<Err> exchange(const char* name, nbc::direct::NeighbourCall& call,
                             Comm& comm) {
   const Topology* topology = comm.topology.get();
-  if (topology == nullptr || !may_go_one_way(comm)) return {};
+  if (topology == nullptr || !may_go_one_way(comm) ||
+      direct_way(comm.team(),
+                 {.coll = call.coll, .is_grid = topology->kind == MPI_CART}) !=
+          Way::kNeighbours)
+    return {};
   std::array<int, 2 * kMostDimensions> around;
   if (topology->kind == MPI_CART) {
     const size_t dimensions = topology->dims.size();
@@ -158,8 +158,6 @@ std::optional<Err> exchange(const char* name, nbc::direct::NeighbourCall& call,
                                  i % 2 == 0 ? -1 : +1);
     }
     call.sources = call.destinations = std::span(around).first(2 * dimensions);
-  } else if (call.coll == Coll::kNeighborAlltoall) {
-    return {};  // which block of its source a member gets, only the source knows
   } else if (topology->kind == MPI_GRAPH) {
     call.sources = call.destinations = graph_neighbours_of(*topology, comm.rank());
   } else {

@@ -12,6 +12,7 @@
 
 #include "base/trace.h"
 #include "mpi/coll/describe.h"
+#include "mpi/coll/direct.h"
 #include "mpi/coll/uses.h"
 #include "mpi/objects/check.h"
 #include "mpi/objects/members.h"
@@ -77,6 +78,8 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
 template <class Describe>
 Err start(const char* name, Comm& comm, Coll coll, Request** request,
           Describe&& describe) {
+  if (coll == Coll::kBarrier)
+    if (const auto done = direct_ibarrier(comm, request)) return *done;
   if (const Err error = make(name, comm, coll, false, request, describe)) return error;
   return start_request(*rank_state(), **request);
 }

@@ -148,6 +148,10 @@ const nbc::Homes* Comm::homes() const {
                                           : group_->homes(self_->job->processes());
 }
 
+const nbc::Homes* Comm::workers() const {
+  return is_in_one_process() && !is_inter_ ? group_->workers() : nullptr;
+}
+
 ContextSlot Comm::next_slot() {
   ContextReserve& reserve = spanning_->reserve;
   if (reserve.is_empty())

@@ -74,6 +74,8 @@ class Comm final : public Object {
   std::span<const int> places() const { return group_->places(); }
   // Where the members live, if they are one group, live in several processes and share some of them; else null.
   const nbc::Homes* homes() const;
+  // Which workers they share, if they are one group of one process and share some; else null.
+  const nbc::Homes* workers() const;
   std::span<const int> world_ranks() const noexcept { return group_->world_ranks(); }
   msg::ContextId context() const noexcept { return context_; }  // point-to-point
   msg::ContextId collective_context() const noexcept { return context_ + 1; }
@@ -122,6 +124,11 @@ class Comm final : public Object {
     if (team_ == nullptr) [[unlikely]]
       join_team();
     return *team_;
+  }
+  // The same, for what outlives the communicator.
+  const std::shared_ptr<nbc::direct::Team>& shared_team() {
+    team();
+    return team_;
   }
   nbc::TreeSplitter& tree_splitter();
 

@@ -176,4 +176,15 @@ const nbc::Homes* GroupTable::homes(const job::ProcessMap& map) const {
   return homes_.get();
 }
 
+const nbc::Homes* GroupTable::workers() const {
+  std::call_once(sharing_, [&] {
+    const std::span<const int> known = places();
+    if (known.empty()) return;
+    const std::vector<int> one(ranks_.size(), 0);
+    auto made = std::make_shared<nbc::Homes>(one, known, one);
+    if (made->has_groups()) workers_ = std::move(made);
+  });
+  return workers_.get();
+}
+
 }  // namespace mpc::mpi

@@ -53,6 +53,8 @@ class GroupTable {
   // The same for trees over several processes; made at the first use. Null: no two members share a process, or
   // one of several hosts.
   const nbc::Homes* homes(const job::ProcessMap& map) const;
+  // The workers as if they were processes; made at the first use. Null: no two members share one, or it is not known.
+  const nbc::Homes* workers() const;
 
   struct PrivateTag {};
   GroupTable(PrivateTag, std::vector<int> world_ranks);
@@ -66,6 +68,8 @@ class GroupTable {
   mutable std::unique_ptr<const ProcessList> processes_;
   mutable std::once_flag housing_;
   mutable std::shared_ptr<const nbc::Homes> homes_;
+  mutable std::once_flag sharing_;
+  mutable std::shared_ptr<const nbc::Homes> workers_;
   mutable std::once_flag sorting_;
   mutable std::vector<std::pair<int, int>> sorted_;  // (world rank, index)
 };

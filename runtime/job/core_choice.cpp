@@ -259,4 +259,25 @@ Result<CoreChoice> choose_cores(const topo::Machine& machine, const CoreWish& wi
   return out;
 }
 
+Result<std::vector<int>> place_on(const topo::Machine& machine,
+                                  const CoreChoice& choice, int ranks,
+                                  Placement placement) {
+  const std::vector<int> cores(choice.cores.begin(),
+                               choice.cores.begin() + choice.application_workers);
+  return sched::place_ranks(machine, cores, ranks,
+                            placement == Placement::kScatter
+                                ? sched::Placement::kScatter
+                                : sched::Placement::kCompact);
+}
+
+Result<Placing> place_alone(const topo::Machine& machine, const CoreWish& wish) {
+  auto choice = choose_cores(machine, wish, {});
+  MPC_TRY(choice);
+  auto workers = place_on(machine, *choice, wish.ranks, wish.placement);
+  MPC_TRY(workers);
+  const int application = choice->application_workers;
+  return Placing{std::move(*workers), application,
+                 static_cast<int>(choice->cores.size()) - application};
+}
+
 }  // namespace mpc::job

@@ -53,4 +53,16 @@ struct CoreChoice {
 Result<CoreChoice> choose_cores(const topo::Machine& machine, const CoreWish& wish,
                                 const std::vector<CoreUse>& others);
 
+// Where a job that is alone on the machine has its ranks.
+struct Placing {
+  std::vector<int> worker_of_rank;
+  int application_workers = 0, communication_workers = 0;
+};
+Result<Placing> place_alone(const topo::Machine& machine, const CoreWish& wish);
+
+// The worker of each of `ranks` ranks; not of Placement::kList. Errors: kArg.
+Result<std::vector<int>> place_on(const topo::Machine& machine,
+                                  const CoreChoice& choice, int ranks,
+                                  Placement placement);
+
 }  // namespace mpc::job

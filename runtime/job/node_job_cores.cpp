@@ -203,14 +203,8 @@ void NodeJob::make_progress_threads() {
 
 // The worker of each rank.
 Result<std::vector<int>> NodeJob::place() const {
-  const std::vector<int> cores(choice_.cores.begin(),
-                               choice_.cores.begin() + choice_.application_workers);
-  if (spec_.placement != Placement::kList) {
-    return sched::place_ranks(*machine_, cores, local_count(),
-                              spec_.placement == Placement::kScatter
-                                  ? sched::Placement::kScatter
-                                  : sched::Placement::kCompact);
-  }
+  if (spec_.placement != Placement::kList)
+    return place_on(*machine_, choice_, local_count(), spec_.placement);
   const std::vector<int>& list = spec_.placement_list;
   for (const int worker : list) {
     if (worker < choice_.application_workers) continue;

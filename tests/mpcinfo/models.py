@@ -222,8 +222,8 @@ class Calibrate(Case):
             self.refused("model", "--machine", "knl64", "--parameters", file, says=[file])
 
 
-COMMANDS = ("topology", "settings", "trace", "profile", "calibrate", "model", "simulate",
-            "advise", "possible")
+COMMANDS = ("topology", "settings", "trace", "profile", "calibrate", "tune", "collectives", "model",
+            "simulate", "advise", "possible")
 
 
 class CommandLine(Case):

@@ -312,4 +312,30 @@ Result<nbc::Measured> calibrate(const topo::Machine& machine) {
   return measured;
 }
 
+double measure_wake_us() {
+  constexpr int kWakes = 40;
+  constexpr auto kAsleep = std::chrono::milliseconds(1);
+  std::atomic<int> turn{0};
+  std::atomic<double> woken_us{0};
+  std::thread sleeper([&] {
+    for (int i = 0; i < kWakes; ++i) {
+      turn.wait(2 * i);
+      woken_us.store(now_us(), std::memory_order_relaxed);
+      turn.store(2 * i + 2, std::memory_order_release);  // pairs with the acquire below
+    }
+  });
+  std::vector<double> times;
+  for (int i = 0; i < kWakes; ++i) {
+    std::this_thread::sleep_for(kAsleep);
+    const double begin = now_us();
+    turn.store(2 * i + 1, std::memory_order_release);
+    turn.notify_one();
+    while (turn.load(std::memory_order_acquire) != 2 * i + 2) std::this_thread::yield();
+    times.push_back(woken_us.load(std::memory_order_relaxed) - begin);
+  }
+  sleeper.join();
+  std::nth_element(times.begin(), times.begin() + kWakes / 2, times.end());
+  return times[kWakes / 2];
+}
+
 }  // namespace mpc::tools

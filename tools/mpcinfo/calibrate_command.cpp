@@ -30,6 +30,19 @@ Result<> prepare_folder(const std::string& path, bool is_cache) {
 
 }  // namespace
 
+Result<nbc::Parameters> calibrated_parameters(const topo::Machine& machine) {
+  auto measured = calibrate(machine);
+  MPC_TRY(measured);
+  const RuntimeCosts runtime = calibrate_runtime();
+  measured->node_us = runtime.node_us;
+  measured->message_us = runtime.message_us;
+  measured->call_us = runtime.call_us;
+  char today[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(today, sizeof today, "%Y-%m-%d", std::gmtime(&now));
+  return nbc::from_measured(sim::shape_of(machine), *measured, today);
+}
+
 int calibrate_command(const std::string& output) {
   auto machine = topo::Machine::detect();
   if (!machine) return complain(machine.error());
@@ -40,20 +53,11 @@ int calibrate_command(const std::string& output) {
         {Errc::kArg, "neither XDG_CACHE_HOME nor HOME is set: give --output FILE"});
   if (auto ready = prepare_folder(path, output.empty()); !ready)
     return complain(ready.error());
-  auto measured = calibrate(**machine);
-  if (!measured) return complain(measured.error());
-  const RuntimeCosts runtime = calibrate_runtime();
-  measured->node_us = runtime.node_us;
-  measured->message_us = runtime.message_us;
-  measured->call_us = runtime.call_us;
-  char today[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(today, sizeof today, "%Y-%m-%d", std::gmtime(&now));
-  const nbc::Parameters p =
-      nbc::from_measured(sim::shape_of(**machine), *measured, today);
-  if (auto written = nbc::write_parameters(p, path); !written)
+  const auto costs = calibrated_parameters(**machine);
+  if (!costs) return complain(costs.error());
+  if (auto written = nbc::write_parameters(*costs, path); !written)
     return complain(written.error());
-  std::fputs(nbc::to_json(p).c_str(), stdout);
+  std::fputs(nbc::to_json(*costs).c_str(), stdout);
   std::fprintf(stderr, "mpcinfo: wrote %s\n", path.c_str());
   return 0;
 }

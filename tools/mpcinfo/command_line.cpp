@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/version.h"
 #include "runtime/job/info.h"
+#include "tools/mpcinfo/collectives_command.h"
 #include "tools/mpcinfo/model_command.h"
 #include "tools/mpcinfo/profile_command.h"
 #include "tools/mpcinfo/trace_command.h"
@@ -135,6 +136,36 @@ Action declare_calibrate(CLI::App& app) {
   return [output] { return calibrate_command(*output); };
 }
 
+Action declare_collectives(CLI::App& app) {
+  auto o = std::make_shared<CollectivesOptions>();
+  app.add_option("name", o->collective, "Only this one: allreduce")->type_name("NAME");
+  app.add_option("-n,--ranks", o->ranks, "Ranks; default: one for each core")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--comm-cores", o->comm_cores, "Cores without ranks, as mpcrun has it")
+      ->type_name("P")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--bytes", o->sizes, "Sizes of one rank's block or vector, by commas")
+      ->type_name("SIZES")
+      ->capture_default_str();
+  app.add_option("--machine", o->machine, kMachineHelp)
+      ->type_name("NAME")
+      ->check(is_named);
+  app.add_flag("--csv", o->is_csv, "Lines for programs instead of a table");
+  return [o] { return collectives_command(*o); };
+}
+
+Action declare_tune(CLI::App& app) {
+  auto o = std::make_shared<TuneOptions>();
+  app.add_option("--output", o->output, "This file, not the user's cache")
+      ->type_name("FILE");
+  app.add_option("--seconds", o->seconds, "Begin nothing later")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  return [o] { return tune_command(*o); };
+}
+
 Action declare_model(CLI::App& app) {
   auto o = std::make_shared<ModelOptions>();
   add_operation(app, *o, kTreeOperations);
@@ -219,6 +250,10 @@ constexpr struct Command {
      declare_profile, "mpcinfo profile profile.json --html profile.html"},
     {"calibrate", "Measures this machine's copies and keeps the numbers for the models",
      declare_calibrate, "mpcinfo calibrate"},
+    {"tune", "Measures at which sizes collectives change their ways, for later jobs",
+     declare_tune, "mpcinfo tune"},
+    {"collectives", "Lists which way each collective takes here, and who says so",
+     declare_collectives, "mpcinfo collectives allreduce -n 64"},
     {"model",
      "Predicts a split-tree collective with computation for every number of ranks",
      declare_model, "mpcinfo model --machine skylake48 --op igather --plot gather.svg"},
@@ -331,6 +366,8 @@ int run_command_line(int argc, char** argv) {
     if (words.size() == 1) return print_overview();
     words = {words[1], "--help"};
   }
+  // Of jobs that `mpcinfo tune` starts, and of nobody else.
+  if (words[0] == "tune-rank" && words.size() == 2) return tune_rank_command(words[1]);
   // One parser for each command: a file or machine called "model" is no command.
   const Command* command = find_command(words[0]);
   if (command == nullptr) return wrong_first_word(words[0]);
