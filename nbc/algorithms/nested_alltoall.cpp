@@ -1,4 +1,4 @@
-// Alltoall over hosts and processes, or over the workers of one process: one message between each two of them carries the
+// Alltoall over hosts and processes,, or over the workers of one process: one message between each two of them carries the
 // blocks of all
 // their ranks. Also the order in which a rank sends directly to all others.
 #include <algorithm>
