@@ -198,8 +198,9 @@ INSTANTIATE_TEST_SUITE_P(Processes, Rooms, testing::Values(1, 2, 3, 8));
 
 TEST(LeadersRoom, TellsEachLeaderTheOthersGroup) {
   auto rooms = make_rooms<LeadersRoom>(2);
-  rooms[0]->sides[1] = {GroupTable::make({8, 9}), 70};  // the larger rank in process 0
-  rooms[1]->sides[0] = {GroupTable::make({1, 2, 3}), 900};
+  rooms[0]->sides[1] = {
+      GroupTable::make({8, 9}), 70, false, {}, {}};  // the larger rank in process 0
+  rooms[1]->sides[0] = {GroupTable::make({1, 2, 3}), 900, false, {}, {}};
   for (auto& room : rooms) room->is_reserved = true;
   exchange_and_conclude(rooms);
   for (const auto& room : rooms) {
