@@ -265,6 +265,19 @@ class Tune(Case):
         _, out, _ = self.table("none")
         self.assertIn("limit direct_reduce = 2 KiB (built in)", out)
 
+    def test_measures_by_jobs_of_its_own(self):
+        path = self.path("measured.json")
+        status, out, err = run(tool("mpcinfo"), "tune", "--seconds", 2, "--output", path)
+        self.assertEqual(status, 0, err)
+        with open(path, encoding="utf-8") as file:
+            limits = json.load(file)["limits"]
+        self.assertGreaterEqual(len(limits), 1)
+        for limit in limits:
+            self.assertIn(limit["name"], out)
+            self.assertGreaterEqual(len(limit["times"]), 1)
+            for times in limit["times"]:
+                self.assertGreater(min(times["below_us"], times["above_us"]), 0)
+
     def test_is_found_where_it_is_written(self):
         cache = self.path("cache")
         status, _, err = run(tool("mpcinfo"), "tune", "--seconds", 0, XDG_CACHE_HOME=cache)

@@ -27,7 +27,5 @@ struct TuneOptions {
 // Each prints to stdout, and to stderr what is wrong. Returns: exit status, 2 for bad input.
 int collectives_command(const CollectivesOptions& options);
 int tune_command(const TuneOptions& options);
-// As a rank of a job that tune has started: times of a collective by size, printed by rank 0. `what`: as tune_plan.h says.
-int tune_rank_command(const std::string& what);
 
 }  // namespace mpc::tools

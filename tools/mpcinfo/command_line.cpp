@@ -366,8 +366,6 @@ int run_command_line(int argc, char** argv) {
     if (words.size() == 1) return print_overview();
     words = {words[1], "--help"};
   }
-  // Of jobs that `mpcinfo tune` starts, and of nobody else.
-  if (words[0] == "tune-rank" && words.size() == 2) return tune_rank_command(words[1]);
   // One parser for each command: a file or machine called "model" is no command.
   const Command* command = find_command(words[0]);
   if (command == nullptr) return wrong_first_word(words[0]);

@@ -55,7 +55,7 @@ Result<std::map<int64_t, double>> run_job(const std::string& command) {
 }
 
 struct Tuner {
-  std::string mpcrun, self;
+  std::string mpcrun, rank_program;
   int cores;
   double deadline_s;
 
@@ -67,12 +67,24 @@ struct Tuner {
           fmt::format("{}{}", blocks.empty() ? "" : ",", block_of(trial, ranks, bytes));
     return fmt::format(
         "{} -n {} --comm-cores 0 --timeout 20 --set nbc.tuned_file=none --set "
-        "nbc.algorithm= --set nbc.direct=1 --set nbc.limits={}:{} {} tune-rank {}:{}",
-        quoted(mpcrun), ranks, trial.limit, limit, quoted(self), trial.call, blocks);
+        "nbc.algorithm= --set nbc.direct=1 --set nbc.limits={}:{} {} {}:{}",
+        quoted(mpcrun), ranks, trial.limit, limit, quoted(rank_program), trial.call,
+        blocks);
   }
 
   Result<std::vector<nbc::TunedTime>> measure(const Trial& trial) const;
 };
+
+// The program beside this one that the ranks of trials run.
+std::string rank_program(const std::filesystem::path& bin) {
+  std::filesystem::path path;
+  for (const char* folder : {"lib", MPCINFO_LIBDIR, "lib64"}) {
+    path = bin.parent_path() / folder / "mpc/tune-rank";
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) break;
+  }
+  return path.string();
+}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -188,8 +200,9 @@ int tune_command(const TuneOptions& options) {
   if (auto ready = make_folder(path); !ready) return complain(ready.error());
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const Tuner tuner{(self.parent_path() / "mpcrun").string(), self.string(),
-                    tuned.machine.cores, now_s() + options.seconds};
+  const Tuner tuner{(self.parent_path() / "mpcrun").string(),
+                    rank_program(self.parent_path()), tuned.machine.cores,
+                    now_s() + options.seconds};
   if (auto done = tune_limits(tuner, tuned); !done) return complain(done.error());
   if (auto done = keep_costs(**machine, options.output.empty(), tuned); !done)
     return complain(done.error());

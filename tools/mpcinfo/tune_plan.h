@@ -16,7 +16,7 @@ namespace mpc::tools {
 
 struct Trial {
   const char* limit;  // its name
-  const char* call;   // of tune-rank
+  const char* call;   // as tune_rank.cpp names it
   bool is_folded;     // four ranks on each core; else one
   int least_ranks;    // with fewer the limit is never met
   bool counts_all;    // the limit counts the blocks of all ranks together

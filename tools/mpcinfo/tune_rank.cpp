@@ -1,4 +1,8 @@
-// A rank of a job that mpcinfo tune has started: how long a collective takes, by size.
+// A rank of a job that mpcinfo tune starts: measures how long a collective takes, by size.
+//
+//     tune-rank allreduce:256,512
+//
+// Rank 0 prints a line "TUNE BYTES MICROSECONDS" for each size of a block.
 #include <mpi.h>
 
 #include <algorithm>
@@ -8,9 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/mpcinfo/collectives_command.h"
-
-namespace mpc::tools {
 namespace {
 
 struct Buffers {
@@ -107,13 +108,15 @@ double time_us(Run run, Buffers& buffers) {
 
 }  // namespace
 
-int tune_rank_command(const std::string& what) {
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const std::string what = argv[1];
   const size_t colon = std::min(what.find(':'), what.size());
   const auto* const found = std::find_if(
       std::begin(kCalls), std::end(kCalls),
       [&](const auto& call) { return what.substr(0, colon) == call.name; });
   if (found == std::end(kCalls)) return 2;
-  MPI_Init(nullptr, nullptr);
+  MPI_Init(&argc, &argv);
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -132,5 +135,3 @@ int tune_rank_command(const std::string& what) {
   MPI_Finalize();
   return 0;
 }
-
-}  // namespace mpc::tools
