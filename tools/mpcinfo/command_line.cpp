@@ -248,11 +248,12 @@ constexpr struct Command {
      declare_trace, "mpcinfo trace job.json --html job.html"},
     {"profile", "Shows a file of mpcrun --profile-file, as a text or as a page",
      declare_profile, "mpcinfo profile profile.json --html profile.html"},
-    {"calibrate", "Measures this machine's copies and keeps the numbers for the models",
+    {"calibrate",
+     "Measures this machine's copies and stores the numbers for the models",
      declare_calibrate, "mpcinfo calibrate"},
     {"tune", "Measures at which sizes collectives change their ways, for later jobs",
      declare_tune, "mpcinfo tune"},
-    {"collectives", "Lists which way each collective takes here, and who says so",
+    {"collectives", "Lists how each collective is done here, and what decides it",
      declare_collectives, "mpcinfo collectives allreduce -n 64"},
     {"model",
      "Predicts a split-tree collective with computation for every number of ranks",
@@ -312,7 +313,7 @@ int print_overview() {
       "job did,\nand what the models of overlap predict.\n"
       "Usage: mpcinfo COMMAND [OPTIONS]\n\nCommands:\n");
   for (const Command& command : kCommands)
-    fmt::print("  {:<12}{}\n", command.name, command.help);
+    fmt::print("  {:<13}{}\n", command.name, command.help);
   fmt::print(
       "\nOptions:\n  -h,--help   Print this help; mpcinfo COMMAND --help shows a "
       "command's options\n  -V,--version\n\nExamples:\n");
