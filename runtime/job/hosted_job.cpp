@@ -84,7 +84,7 @@ Result<> HostedJob::meet_others() {
   mine.application_workers = sched::allowed_core_count();
   mine.host = host_identity();
   mine.settings = hash_of(settings_text());
-  mine.workers = {wireup_->local_index() % mine.application_workers};
+  mine.workers = {own_core(mine.application_workers)};
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);
   std::vector<uint64_t> hosts;
@@ -95,6 +95,17 @@ Result<> HostedJob::meet_others() {
                            (*cards)[static_cast<size_t>(rank)].workers[0]);
   set_host_map(map);
   return {};
+}
+
+// The core to which this process counts in trees of collectives. If processes outnumber the cores, a message
+// costs less than waiting for the receiver's turn on a core: then the tree is flat, unless its root would have very
+// many children.
+int HostedJob::own_core(int cores) const noexcept {
+  constexpr int kMostChildren = 64;
+  const int processes = wireup_->local_size();
+  return processes > cores && processes <= kMostChildren
+             ? 0
+             : wireup_->local_index() % cores;
 }
 
 // The rank itself polls while it waits; the worker polls while the rank computes or sleeps.

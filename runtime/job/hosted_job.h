@@ -56,6 +56,7 @@ class HostedJob final : public Job {
 
  private:
   Result<> meet_others();
+  int own_core(int cores) const noexcept;
   Result<> start_scheduler();
   void obey(wireup::Order order);
   void let_rank_go_on();
