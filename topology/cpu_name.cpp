@@ -11,7 +11,8 @@ namespace mpc::topo {
 std::string cpu_name() {
 #if defined(__x86_64__)
   constexpr unsigned kFirst = 0x80000002, kLast = 0x80000004;  // the brand string
-  if (__get_cpuid_max(0x80000000, nullptr) < kLast) return "";
+  // gcc has it return unsigned, clang int.
+  if (static_cast<unsigned>(__get_cpuid_max(0x80000000, nullptr)) < kLast) return "";
   unsigned words[12];
   unsigned* at = words;
   for (unsigned leaf = kFirst; leaf <= kLast; ++leaf, at += 4)
