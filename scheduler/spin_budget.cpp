@@ -1,6 +1,8 @@
 // SpinBudget: polling before park(), for a rank that waits.
 #include <immintrin.h>
 
+#include <algorithm>
+
 #include "scheduler/execution.h"
 #include "scheduler/may_spin.h"
 #include "scheduler/poll/thread_polls.h"
@@ -19,6 +21,13 @@ bool must_run(const Worker& worker) noexcept {
 // More bits of SpinBudget::count_, beside kLooks: it polls at each turn; its wait is over.
 constexpr uint32_t kEager = uint32_t{1} << 30, kIsOver = uint32_t{1} << 29;
 constexpr uint32_t kPausesPerClockRead = 16;
+
+// For what comes from other processes: a network is slower than a core of this one, and its descriptors
+// wake a sleeper later.
+uint64_t outside_budget_ns(const Poller& poller) noexcept {
+  return std::max(spin_budget_ns() * poller.processes_per_core(),
+                  poller.idle_spin_ns());
+}
 
 constinit std::atomic<Poller*> g_poller_of_threads{nullptr};
 
@@ -70,7 +79,7 @@ void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
   if ((count_ & kLooks) == 0) {
     if (poller.may_help_caller()) {
       count_ |= kEager;
-      end_ns_ += spin_budget_ns() * (poller.processes_per_core() - 1);
+      end_ns_ = now + outside_budget_ns(poller);
     } else if (end_ns_ - now + Theft::kWaitBeforeLookNs > spin_budget_ns()) {
       return;
     }
@@ -82,7 +91,8 @@ void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
     return;
   }
   --count_;  // the next call comes here again
-  poller.turn_eagerly(now, this);
+  // More may follow, as the next piece of a long message does.
+  if (poller.turn_eagerly(now, this)) end_ns_ = now + outside_budget_ns(poller);
 }
 
 void SpinBudget::stop_looking() noexcept {

@@ -182,20 +182,20 @@ bool Poller::is_due(uint64_t now_ns, Looker who) const noexcept {
                        (is_frequent ? kPeriodNs : kPeriodWithoutDemandNs);
 }
 
-void Poller::turn_eagerly(uint64_t now_ns, const void* looker) noexcept {
+bool Poller::turn_eagerly(uint64_t now_ns, const void* looker) noexcept {
   const void* eager = eager_.load(std::memory_order_relaxed);
   if (eager == nullptr) eager_.store(eager = looker, std::memory_order_relaxed);
   if (eager != looker) {
-    turn(now_ns, Looker::kWaits);
-    return;
+    return turn(now_ns, Looker::kWaits);
   }
   last_poll_ns_.store(now_ns, std::memory_order_relaxed);
   // What has not come by now is another process's to send, which may wait for this core.
   if (processes_per_core() > 1) {
-    if (!poll_all()) give_way();
-    return;
+    const bool found = poll_all();
+    if (!found) give_way();
+    return found;
   }
-  poll_all(kEagerPolls);
+  return poll_all(kEagerPolls);
 }
 
 void Poller::give_way() noexcept {

@@ -83,7 +83,7 @@ class Poller final : private Demand {
   // comes. One looker at a time, so that lookers do not take the network's lines away from each
   // other; the others poll when it is late. `looker`: the one that gives up this role before
   // end_look().
-  void turn_eagerly(uint64_t now_ns, const void* looker) noexcept;
+  bool turn_eagerly(uint64_t now_ns, const void* looker) noexcept;
   void give_up_eagerness(const void* looker) noexcept {
     if (eager_.load(std::memory_order_relaxed) == looker)
       eager_.store(nullptr, std::memory_order_relaxed);
