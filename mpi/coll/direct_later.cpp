@@ -30,7 +30,7 @@ struct LaterBarrier final : Several {
 
 std::optional<Err> direct_ibarrier(Comm& comm, Request** request) {
   // With few members a team is not made for it.
-  if (!may_go_direct(comm) || comm.size() <= nbc::direct::kMostSharing ||
+  if (comm.size() <= nbc::direct::kMostSharing || !may_go_direct(comm) ||
       later_way(comm.team(), nbc::Coll::kBarrier) != Way::kMeeting)
     return {};
   const bool is_traced = trace::enabled();
