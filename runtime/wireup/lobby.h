@@ -13,8 +13,8 @@
 //
 // The folder must belong to the user, without rights for others; otherwise it is not used. The
 // kernel releases a lock when its process ends for whatever reason (it is a record lock, which
-// children do not inherit). So what a killed job has left is recognized as such, and the next process
-// removes it.
+// children do not inherit). So what a killed job has left is recognized as such, and the next
+// process removes it.
 
 #include <atomic>
 #include <cstdint>

@@ -8,8 +8,8 @@
 // See also:  runtime/transport/net.h, docs/design/0039-jobs-that-connect.md.
 //
 // Flow: a socket accepts what its kernel's buffer has room for; the rest waits in this process. How
-// much can wait there is bounded: for messages by credit (runtime/message/credit.h), for the data of
-// an offer by their receiver, one piece at a time.
+// much can wait there is bounded: for messages by credit (runtime/message/credit.h), for the data
+// of an offer by their receiver, one piece at a time.
 
 #include <cstddef>
 #include <memory>
