@@ -1,5 +1,5 @@
 #pragma once
-// FarPorts: the letters by which two processes tell each other who waits at a port.
+// FarPorts: the letters that two processes exchange about ranks that come to a port.
 //
 // Role:      opens the process to others; sends a knock to the process that has the port, and the
 //            answer back. That process may belong to the same job; then a rank that accepts may

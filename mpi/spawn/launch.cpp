@@ -50,7 +50,7 @@ class LaunchReason final : public sched::WaitReason {
   const char* what_;
 };
 
-// As nobody: otherwise the code that interposes on threads would give it to the rank.
+// AsNobody: otherwise the code that interposes on threads would make it one of the rank's.
 Result<> start_thread(const std::shared_ptr<Task>& task, const char* what) {
   auto owned = std::make_unique<std::shared_ptr<Task>>(task);
   const sched::AsNobody nobody;

@@ -33,7 +33,7 @@ namespace {
 namespace neighbours = job::neighbours;
 using neighbours::kGoneSlot;
 
-constexpr uint64_t kAnswerNs = 20'000 * kMs;  // for the other job's thread
+constexpr uint64_t kAnswerNs = 20'000 * kMs;  // most for the other job's thread
 constexpr int kMostSpawned = 100'000;         // runtime/job/node_job_spawn.cpp
 // How many processes of other jobs may fill a rank's memory at the same time without exceeding
 // net.unexpected_bytes.
