@@ -15,7 +15,7 @@ namespace {
 
 using nbc::direct::Team;
 
-// The error of a blocking collective without messages.
+// What a rank waits for in a blocking collective without messages.
 class TeamReason final : public sched::WaitReason {
  public:
   TeamReason(const char* call, const Comm& comm, Team& team) noexcept
@@ -102,7 +102,7 @@ bool meets(Comm& comm, nbc::Coll coll, const void* sendbuf) {
          direct_way(comm.team(), {coll, 0, is_in_place}) == Way::kMeeting;
 }
 
-// Sets the parts of a call that all reductions have. False: the call uses its schedule.
+// Fills in the parts of a call that all reductions have. False: the call uses its schedule.
 bool describe_reduction(nbc::direct::Call& call, Team& team, const void* sendbuf,
                         void* recvbuf, dt::Count count, TypeArg type, Op& op) {
   const DirectAsk ask{call.coll,
@@ -212,7 +212,7 @@ Side side(const void* buffer, dt::Count count, const dt::Datatype* type) noexcep
   return {const_cast<void*>(buffer), count, type};
 }
 
-// Both sides with equal counts.
+// Both sides have blocks of equal counts.
 struct EvenCall final : nbc::direct::Call {
   EvenCall(nbc::Coll which, const Side& from, const Side& to) noexcept
       : out(from), in(to) {

@@ -1,7 +1,7 @@
 #pragma once
-// Direct collectives of MPI: which blocking calls work without messages, and how.
+// Direct collectives of MPI: blocking calls without messages, for members that share memory.
 //
-// Role:      translates MPI's arguments for nbc/direct; an empty result says that the call uses its
+// Role:      translates MPI's arguments for nbc/direct. An empty result: the call uses its
 //            schedule. The choice depends only on facts that are the same for all members.
 // Users:     mpi/coll: the generated blocking forms.
 // Threads:   any execution of the rank.
@@ -45,10 +45,10 @@ std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
                                     CountView rdispls, const dt::Datatype& recvtype,
                                     Comm& comm);
 
-// In which members do not wait for each other: mpi/coll/direct_later.cpp.
+// Members do not wait for each other in the call: mpi/coll/direct_later.cpp.
 std::optional<Err> direct_ibarrier(Comm& comm, Request** request);
 
-// Collectives in which members need not all meet: mpi/coll/direct_one_way.cpp.
+// Collectives in which not all members need to meet: mpi/coll/direct_one_way.cpp.
 std::optional<Err> direct_bcast(void* buffer, dt::Count count, const dt::Datatype* type,
                                 int root, Comm& comm);
 std::optional<Err> direct_gather(const void* sendbuf, dt::Count sendcount,

@@ -1,8 +1,9 @@
 #pragma once
-// Direct choice: does a blocking collective go without messages, and how?
+// Direct choice: whether a blocking collective works without messages, and in which way.
 //
-// Role:      the one answer, from what all members know alike; may_go_direct() comes before.
-// Users:     mpi/coll/direct.cpp and mpi/coll/direct_one_way.cpp do it, mpi/coll/info.cpp shows it.
+// Role:      the only place that decides, from facts that all members know alike. Caller: after
+//            may_go_direct().
+// Users:     mpi/coll/direct.cpp and mpi/coll/direct_one_way.cpp, mpi/coll/info.cpp to show it.
 // Threads:   pure.
 // See also:  docs/collectives.md, section "Without messages".
 
@@ -14,7 +15,7 @@ namespace mpc::mpi {
 enum class Way : uint8_t {
   kMessages,    // a schedule
   kMeeting,     // all members meet
-  kOneWay,      // who takes waits for who gives, through rings of posts
+  kOneWay,      // receivers wait for senders, through rings of posts
   kNeighbours,  // the same along the edges of a neighbourhood
 };
 
@@ -27,7 +28,7 @@ struct DirectAsk {
   bool is_grid = true;                 // of neighbourhoods
 };
 
-// Always inline: the collective is known where it is asked.
+// Always inline: callers know the collective at compile time.
 [[gnu::always_inline]] inline Way direct_way(const nbc::direct::Team& team,
                                              const DirectAsk& ask) noexcept {
   using enum nbc::Coll;
@@ -38,7 +39,7 @@ struct DirectAsk {
       return Way::kMeeting;
     case kAlltoall:
     case kAlltoallv:
-      // In place, what comes would be written over what others still have to read; so below.
+      // In place, arriving data would overwrite what others still have to read; likewise below.
       return ask.is_in_place ? Way::kMessages : Way::kMeeting;
     case kReduceScatterBlock:
     case kReduceScatter:
@@ -57,13 +58,13 @@ struct DirectAsk {
     case kReduce:
     case kScan:
     case kExscan:
-      // Values are taken in the order of ranks, whether the operation commutes or not.
+      // Values are combined in rank order, whether the operation commutes or not.
       return nbc::direct::fits_one_way(team, ask.coll, ask.bytes) &&
                      nbc::direct::can_reduce(team, *ask.type, true)
                  ? Way::kOneWay
                  : Way::kMessages;
     case kNeighborAlltoall:
-      // Which block of its source a member gets, elsewhere only the source knows.
+      // Without a grid only the source knows which of its blocks a member gets.
       if (!ask.is_grid) return Way::kMessages;
       [[fallthrough]];
     case kNeighborAllgather:
@@ -73,9 +74,9 @@ struct DirectAsk {
   }
 }
 
-// The same of non-blocking ones.
+// The same for non-blocking collectives.
 inline Way later_way(const nbc::direct::Team& team, nbc::Coll coll) noexcept {
-  // Messages to one rank of each worker and back: with few ranks they cost less than to tell everybody.
+  // With few ranks, messages to one rank of each worker and back cost less than waking all members.
   return coll == nbc::Coll::kBarrier && !team.is_spread() &&
                  team.size() > nbc::direct::kMostSharing
              ? Way::kMeeting

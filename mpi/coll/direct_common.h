@@ -15,8 +15,8 @@
 
 namespace mpc::mpi {
 
-// A predefined operation's functions. False: there are none, and the path with schedules reports
-// why.
+// Sets the functions of a predefined operation. False: there are none; the path with schedules
+// reports why.
 bool describe_operation(nbc::direct::Operation& out, const dt::Datatype& type,
                         const Op& op);
 

@@ -1,4 +1,4 @@
-// MPI_Ibarrier without messages: from MPI's arguments to nbc/direct/later.h.
+// MPI_Ibarrier without messages: translates MPI's arguments for nbc/direct/later.h.
 #include <fmt/format.h>
 
 #include "base/trace.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr trace::Site kAct{"direct", "act", {"collective", "bytes"}, true, true};
 
-// A request of it. The communicator may be freed before it ends.
+// The request of such a barrier. The communicator may be freed before it completes.
 struct LaterBarrier final : Several {
   LaterBarrier(std::shared_ptr<nbc::direct::Team> its_team, uint64_t its_number)
       : team(std::move(its_team)), number(its_number) {}
@@ -29,7 +29,7 @@ struct LaterBarrier final : Several {
 }  // namespace
 
 std::optional<Err> direct_ibarrier(Comm& comm, Request** request) {
-  // With few members a team is not made for it.
+  // For few members no team is created just for this.
   if (comm.size() <= nbc::direct::kMostSharing || !may_go_direct(comm) ||
       later_way(comm.team(), nbc::Coll::kBarrier) != Way::kMeeting)
     return {};

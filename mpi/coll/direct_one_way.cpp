@@ -1,4 +1,4 @@
-// Direct collectives in which members need not all meet: from MPI's arguments to nbc/direct/one_way.h.
+// Direct collectives in which not all members need to meet: translated for nbc/direct/one_way.h.
 #include <array>
 
 #include "mpi/coll/direct.h"
@@ -15,8 +15,8 @@ using nbc::Coll;
 using nbc::direct::Block;
 using nbc::direct::OneWayCall;
 
-// With many members that share places no team is used, which might not be created for anything
-// else.
+// If many members share places these collectives use no team, so one that might be used for nothing
+// else is not created.
 bool may_go_one_way(Comm& comm) {
   if (!may_go_direct(comm)) return false;
   if (comm.size() > nbc::direct::kMostSharing) {
@@ -106,7 +106,7 @@ std::optional<Err> reduce(const char* name, OneWayCall& call, const void* sendbu
   call.op.apply = BoundOp::apply_alone;
   call.op.context = &bound;
   const Err error = run(name, comm, call);
-  call.op.context = nullptr;  // it ends here
+  call.op.context = nullptr;  // valid in this call only
   return error;
 }
 
@@ -140,7 +140,7 @@ std::optional<Err> direct_exscan(const void* sendbuf, void* recvbuf, dt::Count c
 namespace {
 
 constexpr size_t kMostDimensions =
-    8;  // of a grid whose neighbours are listed on the stack
+    8;  // neighbours of a grid that are listed on the stack
 
 std::optional<Err> exchange(const char* name, nbc::direct::NeighbourCall& call,
                             Comm& comm) {

@@ -93,7 +93,7 @@ io::Outcome Access::move() noexcept {
     return is_read ? io::read(target, *stream_, begin_, buffer_)
                    : io::write(target, *stream_, begin_, buffer_);
   }
-  // Where tiles overlap, an access of several does not end where its last byte lies.
+  // If tiles overlap, an access to several tiles need not end where its last byte lies.
   const bool is_ordered = stream_->is_ordered();
   const Count end = stream_->end_of(begin_ + buffer_.bytes());
   const io::AtomicAccess alone(*share_, is_ordered ? stream_->offset_of(begin_) : 0,
@@ -101,7 +101,7 @@ io::Outcome Access::move() noexcept {
                                is_read);
   if (alone.error() != 0) return {0, alone.error()};
   target.lock = nullptr;
-  target.locks_range = false;  // has it
+  target.locks_range = false;  // `alone` has locked the range
   return is_read ? io::read(target, *stream_, begin_, buffer_)
                  : io::write(target, *stream_, begin_, buffer_);
 }
@@ -113,7 +113,7 @@ void Access::run() noexcept {
 
 bool Access::start(io::RingTransfers& ring, io::RingTransfers::Done done) {
   if (is_atomic_)
-    return false;  // waits for the lock of the file, which is not the kernel's
+    return false;  // would wait for the lock of the file, which the kernel does not know
   const io::Target target = share_->target(tuning_);
   return io::RingTransfers::suits(target, *stream_, buffer_, is_write()) &&
          ring.start(target, *stream_, begin_, buffer_, is_write(), std::move(done));

@@ -1,8 +1,8 @@
 #pragma once
 // Access: one read or write of one rank, from its arguments to its status.
 //
-// Role:      checks what the generated entry point cannot know; converts to and from the file's data
-//            representation; moves the data; makes status and error.
+// Role:      checks what the generated entry point cannot know; converts to and from the file's
+//            data representation; moves the data; yields status and error.
 // Users:     mpi/io.
 // Threads:   run() any thread, also one without a rank; the rest the rank.
 // See also:  runtime/io/transfer.h, mpi/io/datarep.h.
@@ -30,21 +30,23 @@ inline Data data_of(const void* buffer, Count count,
 
 class Access {
  public:
-  // Everything but the offset; the file stays. *etypes: how many the access passes.
+  // Prepares everything but the offset; the file must stay open. *etypes: by how many the access
+  // moves a file pointer on.
   Err prepare(File& file, Direction direction, const Data& data, Count* etypes);
-  // In etypes of the view.
+  // `offset`: in etypes of the view.
   Err place(Count offset);
 
-  // What is wrong here is no reason for others to wait: without data.
+  // After an error: takes part without data, because other members wait for this access.
   void make_empty() noexcept;
-  // The data move; afterwards it is over. Switches: sometimes.
+  // Moves the data; afterwards the access is over. Switches: sometimes.
   void run() noexcept;
-  // The same, while the rank goes on: the kernel moves them. False: nothing has begun. Switches: no.
+  // The same, while the rank goes on: the kernel moves the data. False: nothing was started.
+  // Switches: no.
   bool start(io::RingTransfers& ring, io::RingTransfers::Done done);
-  // Somebody else has moved them.
+  // Another thread has moved the data.
   void set_outcome(const io::Outcome& outcome) noexcept { outcome_ = outcome; }
 
-  // Once it is over: gives the user what was read.
+  // When the access is over: gives the user what was read.
   void convert();
   // After convert(): what the status says, and the error.
   msg::Status status() const noexcept;
@@ -66,7 +68,7 @@ class Access {
   const Datarep* datarep_ = nullptr;
   io::Buffer user_;
   dt::TypeRef type_;                   // keeps the user's type alive
-  std::unique_ptr<char[]> converted_;  // what the file holds, if that is something else
+  std::unique_ptr<char[]> converted_;  // the data as in the file, if these differ
   io::Buffer buffer_;  // what is moved: the user's, or the converted one
   Count begin_ = 0;    // byte of the view's stream
   io::Tuning tuning_;
@@ -76,9 +78,9 @@ class Access {
   Err conversion_error_;
 };
 
-// Both pointers at once, for calls on a file that was opened with MPI_MODE_SEQUENTIAL.
+// For calls with an offset or an individual pointer, which MPI_MODE_SEQUENTIAL does not allow.
 Err check_not_sequential(const File& file, const char* what);
-// The blocking forms. Switches: sometimes.
+// For blocking calls: the last step, and the whole access at an offset. Switches: sometimes.
 Err complete(Access& access, MPI_Status* status);
 Err access_at(File& file, Direction direction, Count offset, const Data& data,
               MPI_Status* status);

@@ -14,7 +14,7 @@
 namespace mpc::mpi {
 namespace {
 
-// The members of one process; those of others have a room of their own and need not be waited for.
+// The members of one process meet here; those of other processes have a room of their own.
 struct AccessRoom final : Room, std::enable_shared_from_this<AccessRoom> {
   std::vector<io::Part> parts;
   std::vector<PendingRef> members;
@@ -31,7 +31,7 @@ struct AccessRoom final : Room, std::enable_shared_from_this<AccessRoom> {
     if (target) return;
     File& file = member->file();
     io::Tuning tuning = file.tuning;
-    if (file.is_atomic)  // each access for itself is atomic then
+    if (file.is_atomic)  // each access is atomic by itself
       tuning.collective_reads = tuning.collective_writes = io::Switch::kDisable;
     target.emplace(file.share().target(tuning));
     is_write = wanted.is_write();
@@ -39,11 +39,12 @@ struct AccessRoom final : Room, std::enable_shared_from_this<AccessRoom> {
 
   void conclude(Ids&) override {
     access.emplace(*target, std::move(parts), is_write);
-    // release: whoever begins it sees `access`
+    // release: the thread that begins the access sees `access`
     must_begin.store(!is_blocking, std::memory_order_release);
   }
-  // Of a non-blocking one, by whoever has come last. Not within conclude(): to begin an access may poll, and what
-  // has come then may need the lock of a meeting. Caller: members, once the meeting is over; it happens once.
+  // Begins a non-blocking access, once. The last member to arrive does this. Not within conclude():
+  // to begin an access may poll, and an arrival may need the lock of a meeting. Caller: members,
+  // after the meeting.
   void begin() {
     if (must_begin.exchange(false, std::memory_order_acquire)) work_in_background();
   }
@@ -67,14 +68,14 @@ struct AccessRoom final : Room, std::enable_shared_from_this<AccessRoom> {
   }
 };
 
-// Ends when the room has come together and its data have been moved.
+// Ends when all members of the room have arrived, and its data have been moved.
 class PendingTogether final : public Pending {
  public:
   using Pending::Pending;
   bool is_over() override {
     if (room != nullptr && !detail::is_over(*room)) return false;
     if (!Pending::is_over()) return false;
-    room.reset();  // which holds this
+    room.reset();  // the room holds this object
     return true;
   }
   std::shared_ptr<AccessRoom> room;  // null: it is known to be over
@@ -82,7 +83,7 @@ class PendingTogether final : public Pending {
 
 Members neighbours(File& file) { return {file.comm().members().here, nullptr}; }
 
-// What is wrong at one member must not keep the others waiting: it comes without data.
+// A member whose arguments are wrong takes part without data, so that the others need not wait.
 Err prepare(Pending& pending, Direction direction, Count offset, const Data& data) {
   Count etypes = 0;
   Err error = pending.access.prepare(pending.file(), direction, data, &etypes);
@@ -103,7 +104,7 @@ Err access_all(const char* call, File& file, Direction direction, Count offset,
     set_status(status, pending->access.status());
     return pending->access.error();
   };
-  // In atomic mode each access is atomic for itself.
+  // In atomic mode each access is atomic by itself.
   if (!file.comm().is_in_one_process() && !file.is_atomic &&
       exchange_and_access(call, file, pending->access)) {
     pending->complete();
@@ -135,7 +136,7 @@ Err start_all(const char* call, File& file, Direction direction, Count offset,
         r.visit(pending);
       });
   if (detail::is_over(*pending->room)) pending->room->begin();
-  if (wrong) pending->wait();  // no request tells of its end
+  if (wrong) pending->wait();  // there is no request to wait for
   if (!wrong) *out = std::move(pending);
   return wrong;
 }

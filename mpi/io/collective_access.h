@@ -1,8 +1,8 @@
 #pragma once
-// Collective access: the same read or write of all members.
+// Collective access: one read or write in which all members take part.
 //
-// Role:      the members of a process meet and leave what they want; then they move it together
-//            (runtime/io/collective.h), or threads of the runtime do.
+// Role:      the members of a process meet and leave their arguments; then they, or threads of the
+//            runtime, move the data together (runtime/io/collective.h).
 // Users:     mpi/io.
 // Threads:   any execution of the rank; collective.
 // See also:  mpi/io/pending.h; docs/design/0028-files.md.
@@ -11,12 +11,12 @@
 
 namespace mpc::mpi {
 
-// Both: `offset` in etypes; the same number of collective calls before at all members.
-// The whole of it. Switches: yes.
+// Both: `offset` in etypes; all members make the same number of collective calls before.
+// access_all() does all of it. Switches: yes.
 Err access_all(const char* call, File& file, Direction direction, Count offset,
                const Data& data, MPI_Status* status);
-// Begins and does not wait for the others, but for those to whom wrong arguments matter. *out is
-// written on success only.
+// Starts the access. Waits for other members only if arguments are wrong. *out is written on
+// success only.
 Err start_all(const char* call, File& file, Direction direction, Count offset,
               const Data& data, PendingRef* out);
 

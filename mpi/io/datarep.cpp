@@ -22,7 +22,7 @@ const Datarep& external32() {
   return *the_only_one;
 }
 
-// The user's functions get a handle of the type.
+// A handle of the type, which the user's functions get.
 class TypeHandle {
  public:
   explicit TypeHandle(const dt::Datatype& type)

@@ -1,5 +1,5 @@
-// Bodies of MPI-4.1 sections 14.2.4 to 14.2.8, 14.6: what a file is and has: size, group, hints,
-// atomicity, sync.
+// Bodies of MPI-4.1 sections 14.2.4 to 14.2.8, 14.6: attributes of a file: size, group, hints,
+// atomicity; sync.
 
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ Err file_preallocate(File& fh, Count size) {
       fh, "allocate room for");
 }
 
-// All members have written what they want to be on the device when one of each process asks for it.
+// When one member of each process synchronises the file, all members have written their data.
 Err file_sync(File& fh) {
   return outcome_of(do_together("MPI_File_sync", fh.comm(), 0,
                                 [&] { return fh.share().descriptor().sync(); }),

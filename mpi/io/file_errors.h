@@ -1,7 +1,7 @@
 #pragma once
-// File errors: what the system says of a file, as MPI errors.
+// File errors: errors of the system's file calls as MPI errors.
 //
-// Role:      errno to error class, with the file's name and the system's text.
+// Role:      maps errno to an error class, and adds the file's name and the system's text.
 // Users:     mpi/io.
 // Threads:   any execution of the rank.
 // See also:  MPI-4.1 table 14.6; docs/files.md, "Errors".
@@ -12,7 +12,7 @@
 
 namespace mpc::mpi {
 
-// kSuccess for 0. "cannot write to /tmp/x: No space left on device".
+// kSuccess for 0. An example of the text: "cannot write to /tmp/x: No space left on device".
 Err file_error(int system_error, std::string_view what, std::string_view path);
 int file_error_class(int system_error) noexcept;
 

@@ -17,7 +17,7 @@ struct Known {
   io::Count io::Tuning::*bytes = nullptr;
 };
 using T = io::Tuning;
-// What changes something first; then what is kept for others to see.
+// First the keys that change something, then those that are only stored.
 constexpr Known kKnown[] = {
     {"romio_ds_read", Value::kSwitch, "automatic", &T::sieve_reads},
     {"romio_ds_write", Value::kSwitch, "automatic", &T::sieve_writes},
@@ -59,7 +59,7 @@ std::optional<io::Switch> switch_in(std::string_view text) {
   return std::nullopt;
 }
 
-// A window has to hold something, and to fit into memory.
+// A window must hold something, and fit into memory.
 constexpr io::Count kLeastWindow = 4096, kMostWindow = io::Count{1} << 30;
 
 bool is_accepted(const Known& known, std::string_view value) {
@@ -81,7 +81,7 @@ void apply(File& file, const Known& known, std::string_view value) {
   if (known.choice != nullptr) file.tuning.*known.choice = *switch_in(value);
   if (known.bytes != nullptr)
     file.tuning.*known.bytes = std::clamp(*number_in(value), kLeastWindow, kMostWindow);
-  // MPI's own name for the two of ROMIO; true leaves the choice.
+  // MPI's own key for both of ROMIO's; "true" leaves the choice to the runtime.
   if (known.key == "collective_buffering" && value == "false")
     file.tuning.collective_reads = file.tuning.collective_writes = io::Switch::kDisable;
 }

@@ -50,7 +50,7 @@ int system_flags(int amode) noexcept {
   return flags;
 }
 
-// Other MPIs take the name of a driver before the file's.
+// Removes the name of a driver, which other MPIs accept before the file's name.
 std::string plain_name(const char* filename) {
   std::string_view name(filename);
   for (const std::string_view driver :
@@ -59,7 +59,7 @@ std::string plain_name(const char* filename) {
   return std::string(name);
 }
 
-// What the members of a process get when one of them has opened the file.
+// When one member has opened the file, the members of its process get it here.
 struct OpenRoom final : FileRoom {
   std::shared_ptr<io::SharedFile> share;
   std::shared_ptr<SharedPointer> pointer;
@@ -83,7 +83,7 @@ struct Opening {
   }
 };
 
-// The members of the caller's process only: what one of them has made, for all of them.
+// Meets with the members of the caller's process only: what one of them has created is for all.
 std::shared_ptr<OpenRoom> share_among_neighbours(const Opening& opening,
                                                  const Finding& finding,
                                                  std::shared_ptr<io::SharedFile> made) {
@@ -107,8 +107,8 @@ Finding finding_of(int system_error) noexcept {
   return finding;
 }
 
-// Steps: all agree on the mode; one member of the first process opens; then one of each other process;
-// all hear how it went.
+// All members agree on the mode; one member of the first process opens the file, then one of each
+// other process; all learn the result.
 Finding open_together(const Opening& opening, std::shared_ptr<OpenRoom>* out) {
   constexpr const char* kCall = "MPI_File_open";
   Comm& comm = opening.comm;
@@ -136,7 +136,7 @@ Err open_error(const Finding& finding, const std::string& path, int amode) {
   return file_error(finding.system_error, "open", path);
 }
 
-// The file as it is opened: pointers at the end with MPI_MODE_APPEND.
+// Sets hints, and with MPI_MODE_APPEND moves the pointers to the end.
 Err furnish(File& file, Info* info) {
   set_default_hints(file);
   if (info != nullptr) keep_hints(file, info->hints);
@@ -161,7 +161,7 @@ Err file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_File*
   MPC_MPI_TRY(check_amode(amode));
   MPC_MPI_TRY(refuse_several_jobs(comm, "files"));
   Comm* const own = duplicate_plain(comm);
-  own->exempt();  // not the user's to free
+  own->exempt();  // the user cannot free it
   own->name = comm.display_name();
   const Opening opening{*own, plain_name(filename), amode, permissions_of(info)};
   std::shared_ptr<OpenRoom> room;
@@ -195,7 +195,7 @@ Err file_close(HandleRef<File, MPI_File> ref) {
   *ref.handle = MPI_FILE_NULL;
   Err error = kSuccess;
   if (finding.mpi_class != 0) error = file_error(finding.system_error, "close", path);
-  // The handler of the error is the file's, so the entry point still needs it.
+  // The error belongs to the file's handler, so the entry point still needs the file.
   if (error) ref->retain();
   file.end();
   return error;

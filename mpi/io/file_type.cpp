@@ -1,4 +1,4 @@
-// Datatypes as they are in a file whose representation is not that of memory.
+// Datatypes in the layout of a file whose data representation is not that of memory.
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@ namespace {
 
 namespace abi = dt::abi;
 
-// The arguments of a constructor, in MPI's order of each kind, and its datatypes as they are in the
-// file. Displacements in bytes stay as they are (MPI-4.1 section 14.5): only who names them in
-// extents gets others.
+// The arguments of a constructor, in MPI's order for each kind, and its datatypes in their layout
+// in the file. Displacements in bytes stay as they are (MPI-4.1 section 14.5): only those that
+// count in extents change with these.
 struct Arguments {
   std::span<const int> i;
   std::span<const Count> a;

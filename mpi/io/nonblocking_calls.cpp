@@ -8,7 +8,8 @@
 namespace mpc::mpi::impl {
 namespace {
 
-// What goes to the system's cache in less time than another thread needs to begin.
+// A write of up to this length reaches the system's cache before another thread could begin with
+// it.
 constexpr Count kSmallWrite = Count{32} << 10;
 
 Request* start(PendingRef pending) {

@@ -51,7 +51,7 @@ Pending::Pending(File& file, const char* call)
 }
 
 void Pending::complete() noexcept {
-  // The rank may go to its end when it has seen this, and not before it can have the lock.
+  // When the rank sees this it may end, but not before it has acquired the lock.
   const std::lock_guard inside(mutex_);
   share_->end_access();
   is_over_.store(true, std::memory_order_release);
@@ -106,7 +106,7 @@ bool move_by_ring(const PendingRef& pending) {
   io::RingTransfers* const ring = io::RingTransfers::of(scheduler);
   if (ring == nullptr) return false;
   return pending->access.start(*ring, [pending](const io::Outcome& outcome) {
-    // Some file systems do not know these calls from the ring: the ordinary ones have the last word.
+    // Some file systems do not support these calls through the ring: the ordinary calls decide.
     if (outcome.error == EINVAL || outcome.error == EOPNOTSUPP)
       return move_by_threads(pending);
     pending->access.set_outcome(outcome);

@@ -1,8 +1,8 @@
 #pragma once
-// Pending: an access that others finish while its rank does something else.
+// Pending: an access that other threads finish while its rank does something else.
 //
-// Role:      what a non-blocking or collective access leaves behind: it tells when it is over, and wakes
-//            its rank then. Requests and split accesses are made of it.
+// Role:      the state of a non-blocking or collective access: tells whether it is over, and then
+//            wakes its rank. Requests and split accesses hold one.
 // Users:     mpi/io.
 // Threads:   complete() any; the rest the rank.
 // See also:  mpi/io/access.h, runtime/io/ring_transfers.h, runtime/io/pool.h.
@@ -28,11 +28,11 @@ class Pending {
 
   // The data have been moved. Caller: once, any thread that holds a reference.
   void complete() noexcept;
-  // The same for data that nobody moves: nothing is to be done.
+  // True after complete(); a collective access waits for its room as well.
   virtual bool is_over();
-  // Once it is over, on the rank: gives the user what was read. May be called again.
+  // When it is over, on the rank: gives the user what was read. May be called again.
   void finish();
-  // Until it is over. Switches: yes.
+  // Waits until it is over. Switches: yes.
   void wait();
 
   File& file() const noexcept { return file_; }
@@ -40,8 +40,8 @@ class Pending {
   std::string text() const;
 
  private:
-  // The rank's: whoever else holds a Pending uses the part that is shared. A request holds a
-  // reference to it.
+  // Only for the rank: others that hold a Pending use the part that is shared. A request holds a
+  // reference to the file.
   File& file_;
   const std::shared_ptr<io::SharedFile> share_;
   const char* const call_;
@@ -52,9 +52,9 @@ class Pending {
 };
 using PendingRef = std::shared_ptr<Pending>;
 
-// A request that ends with it.
+// A request that is complete when the access is.
 Request* request_of(PendingRef pending);
-// Its data are moved by the kernel, or by a thread of the runtime's own. Caller: an execution of the process,
+// The kernel or a thread of the runtime moves its data. Caller: an execution of the process,
 // without locks.
 void move_in_background(const PendingRef& pending);
 

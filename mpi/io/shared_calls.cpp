@@ -17,16 +17,16 @@
 namespace mpc::mpi {
 namespace {
 
-// How many etypes each member passes.
+// Here each member brings the number of etypes by which it moves the pointer on.
 struct OrderedRoom final : Room {
   struct Wish {
     int rank;
     Count etypes;
   };
   SharedPointer* pointer = nullptr;
-  job::Rank* home_rank = nullptr;  // some member of the process; asks without waiting
+  job::Rank* home_rank = nullptr;  // of this process; asks without waiting
   std::vector<Wish> wishes;
-  Count begin = 0;  // of all, once it is known
+  Count begin = 0;  // where the first member's data begin, once that is known
 
   void pack(ByteWriter& out) const override {
     out.put(pointer->is_at_home());
@@ -75,7 +75,7 @@ Err run_ordered(const char* call, Access& access, File& file, Direction directio
                 const Data& data) {
   Count etypes = 0;
   const Err wrong = access.prepare(file, direction, data, &etypes);
-  if (wrong) etypes = 0;  // the others need not wait for ever
+  if (wrong) etypes = 0;  // takes part without data: the others need not wait for ever
   Comm& comm = file.comm();
   const auto room = meet<OrderedRoom>(
       comm.self(), meeting_key(MeetingKind::kFile, comm), comm.members(),
@@ -85,7 +85,7 @@ Err run_ordered(const char* call, Access& access, File& file, Direction directio
         r.wishes.push_back({comm.rank(), etypes});
       },
       call);
-  // Until the process where the pointer lives has moved it, too, nobody may ask for it.
+  // No member may ask for the pointer before its home process has moved it as well.
   if (!comm.is_in_one_process()) meet_for(call, comm, 0);
   if (wrong) return wrong;
   MPC_MPI_TRY(access.place(room->begin_of(comm.rank())));

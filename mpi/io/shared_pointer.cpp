@@ -12,15 +12,16 @@
 namespace mpc::mpi {
 namespace {
 
-// Of a rank that waits for the process where the pointer lives.
+// A request to the process where the pointer lives, on the stack of the rank that waits for the
+// answer.
 struct Question {
   job::Rank* rank;
   Count value = 0;                   // the answer
-  std::atomic<bool> is_over{false};  // release: who takes the answer; acquire: the rank
+  std::atomic<bool> is_over{false};  // release: when answered; acquire: the rank
 };
 
-// The pointers that live in this address space, by process and place. One is there from the first
-// question on, which may come before the process's own members have got so far.
+// The pointers that live in this address space, by process and place. An entry is created by the
+// first question, which may come before the process's own members have opened the file.
 struct Pointers {
   Mutex mutex;
   std::map<std::pair<int, uint64_t>, Count> values MPC_GUARDED_BY(mutex);
@@ -33,7 +34,7 @@ Pointers& pointers() {
 struct Message {
   bool is_answer;
   uint64_t place;
-  Count value;        // to move by; what it was
+  Count value;        // question: how far to move on; answer: the old value
   uint64_t question;  // an address in the process that asks
 };
 
@@ -58,7 +59,7 @@ void arrive(void*, int here, int from, std::span<const std::byte> bytes) noexcep
     return send(here, from, message);
   }
   auto& question = *reinterpret_cast<Question*>(message.question);
-  const Locked inside(all.mutex);  // the rank stays until this is over
+  const Locked inside(all.mutex);  // the rank stays until this is released
   job::Rank& rank = *question.rank;
   question.value = message.value;
   question.is_over.store(true, std::memory_order_release);
@@ -111,7 +112,7 @@ Count SharedPointer::move_by(job::Rank& self, Count etypes) {
             std::memory_order_acquire);
       },
       &question, PointerReason());
-  const Locked inside(all.mutex);  // who has answered may still be about to notify
+  const Locked inside(all.mutex);  // the answerer may not have notified yet
   return question.value;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // SharedPointer: the shared file pointer of the members of a file.
 //
-// Role:      a number that whoever accesses the file moves on. It lives in the first process of those
-//            where members are; the others ask it, by control messages.
+// Role:      a number that each access moves on. It lives in the first of the processes in which
+//            members live; the others ask that one, by control messages.
 // Users:     mpi/io.
 // Threads:   any execution of a member.
 // See also:  runtime/message/control.h; MPI-4.1 section 14.4.4.
@@ -19,15 +19,15 @@ using io::Count;
 
 struct SharedPointer {
  public:
-  // One for all members of a process. `comm` is the file's own.
+  // One object for all members of a process. `comm`: the file's own.
   explicit SharedPointer(Comm& comm);
   ~SharedPointer();
   SharedPointer(const SharedPointer&) = delete;
   SharedPointer& operator=(const SharedPointer&) = delete;
 
-  // In etypes; what it was. Switches: if it lives in another process.
+  // Moves it on by `etypes`; returns the old value. Switches: if it lives in another process.
   Count move_by(job::Rank& self, Count etypes);
-  // Only where it lives; nothing elsewhere. Caller: while no member uses it.
+  // Has an effect only in the process where it lives. Caller: no member uses it meanwhile.
   void set_at_home(Count etypes);
   bool is_at_home() const noexcept { return is_at_home_; }
 

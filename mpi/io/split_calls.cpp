@@ -50,7 +50,8 @@ Err begin_at_pointer(const char* name, File& file, Direction direction,
   return begin_at(name, file, direction, offset, data);
 }
 
-// Nobody can begin before it is known what those of lower rank have; then it is done at once.
+// The members of lower rank have to bring the length of their data first; so the access is done at
+// once.
 Err begin_ordered(const char* name, File& file, Direction direction, const Data& data) {
   MPC_MPI_TRY(check_none(file));
   auto pending = std::make_shared<Pending>(file, name);

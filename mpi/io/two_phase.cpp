@@ -21,13 +21,13 @@ namespace {
 
 using io::Count;
 
-// cb_nodes: so many processes access the file for all of them; 0: each may.
+// cb_nodes: how many processes access the file for all of them; 0: each process may.
 Count wanted_aggregators(const File& file) {
   const std::string* const text = file.hints.find("cb_nodes");
   return text != nullptr ? std::strtoll(text->c_str(), nullptr, 10) : 0;
 }
 
-// The members of a process leave their parts; the processes learn how much each has.
+// The members of a process leave their parts; the processes learn how much each of them has.
 struct DomainRoom final : Room {
   std::vector<io::Part> parts;
   io::Extent mine;
@@ -53,14 +53,15 @@ struct DomainRoom final : Room {
   }
 };
 
-// How far each process has come.
+// How much of the file each process has moved.
 struct ReachRoom final : Room {
   io::Reach reach;
   void pack(ByteWriter& out) const override { out.put(reach); }
   void merge(ByteReader& in) override { reach.note(in.get<io::Reach>()); }
 };
 
-// One member of each process, its agent, talks to those of the others: that of the lowest rank.
+// One member of each process, the one of the lowest rank, is its agent: it sends to the other
+// agents.
 struct Agent {
   int rank = -1;  // in the communicator of the file
   int world_rank = -1;
@@ -91,20 +92,20 @@ class ExchangeReason final : public sched::WaitReason {
   const char* call_;
 };
 
-// What goes in front of the data of a window, with the first groups.
+// Precedes the data of a window; contains their first groups.
 struct Header {
   Count group_count = 0, bytes = 0;
   int error = 0;  // errno: the data cannot be sent
   std::array<io::RunGroup, 4> groups{};
 };
-// In front of the data that are read.
+// Precedes the data that have been read.
 struct Answer {
   int error = 0;
   Count stop = io::kNotStopped;
 };
 enum Tag : int { kHeader, kGroups, kData, kAnswer, kAnswerData };
 
-// One message each way with another process, in one round.
+// What is exchanged with another process in one round: one message each way.
 struct Partner {
   size_t process = 0;
   Header header;
@@ -112,7 +113,7 @@ struct Partner {
   io::Shipment shipment;
 };
 
-// Of one process, by its agent.
+// The exchange of one process, carried out by its agent.
 class Exchanging {
  public:
   Exchanging(const char* call, File& file, const DomainRoom& room)
@@ -141,8 +142,8 @@ class Exchanging {
 
  private:
   // --- messages: started one by one, waited for together -----------------------------------
-  // What is sent may have to wait for what the other one does with what it receives, so that only the
-  // end of a round waits for it.
+  // What is sent may have to wait for the receiver, which may wait for what it receives itself. So
+  // there is no wait before the end of a round.
   using Requests = std::vector<std::unique_ptr<msg::Request>>;
   void send(size_t to, Tag tag, const void* data, Count bytes) {
     msg::start_send(
@@ -150,7 +151,7 @@ class Exchanging {
         {data, bytes, dt::predefined(dt::abi::kByte), agents_[to].world_rank,
          comm_.context(), tag, comm_.rank(), msg::Mode::kStandard});
   }
-  // Without memory it takes the message and no data.
+  // If there is no memory it receives the message without data.
   void receive(size_t from, Tag tag, void* data, Count bytes) {
     msg::start_recv(self_, *receives_.emplace_back(new msg::Request),
                     {data, data != nullptr ? bytes : 0, dt::predefined(dt::abi::kByte),
@@ -164,7 +165,7 @@ class Exchanging {
   }
 
   // --- what this process has -------------------------------------------------------------------
-  // For each aggregator what lies in its window of the round; the last one is this process's own.
+  // For each aggregator that has a window in this round: what this process has in it.
   std::vector<Partner> describe(Count round) {
     std::vector<Partner> out;
     for (size_t i = 0; i < domains_.aggregators.size(); ++i) {
@@ -199,8 +200,8 @@ class Exchanging {
            static_cast<Count>(groups.size() * sizeof groups[0]));
   }
 
-  // --- what the aggregator of the window gets --------------------------------------------------
-  // What all other processes have in it, without their data.
+  // --- what the aggregator of a window receives ------------------------------------------------
+  // Receives what all other processes have in the window, without their data.
   std::vector<Partner> collect_descriptions() {
     std::vector<Partner> all(agents_.size());
     for (size_t i = 0; i < all.size(); ++i) {
@@ -305,7 +306,7 @@ class Exchanging {
     return {outcome.error, outcome.stopped_at};
   }
 
-  // Data of a window that another process has read.
+  // Receives data of a window that another process has read.
   void give(size_t process, const io::Shipment& shipment, Count round,
             const Answer& answer) {
     const auto& list = domains_.aggregators;
@@ -321,7 +322,7 @@ class Exchanging {
   const io::Target target_;
   const DomainRoom& room_;
   const io::Domains& domains_;
-  const size_t me_;  // this process, in the list of those of the file
+  const size_t me_;  // this process's index among those of the file
   const std::vector<Agent> agents_;
   std::optional<size_t> my_domain_;
   Requests sends_, receives_;

@@ -1,4 +1,4 @@
-// Bodies of MPI-4.1 section 14.3: views; where the pointers are in them.
+// Bodies of MPI-4.1 section 14.3: views, and the pointers in them.
 
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ Err check_types(const dt::Datatype& etype, const dt::Datatype& filetype) {
   return kSuccess;
 }
 
-// The displacement that MPI_DISPLACEMENT_CURRENT stands for is asked for by all, and is the same.
+// All members pass MPI_DISPLACEMENT_CURRENT, or none; it stands for the same displacement at all.
 Err find_displacement(File& file, Count given, Count* out) {
   *out = given;
   if (given == MPI_DISPLACEMENT_CURRENT) {
@@ -99,7 +99,8 @@ Err find_displacement(File& file, Count given, Count* out) {
   return kSuccess;
 }
 
-// Parts may overlap in files that are only read; they may not begin before others. Of one tile.
+// In files that are only read, parts may overlap, but not begin before earlier ones. Within one
+// tile.
 bool goes_back(const io::View& view, Count tile_bytes) {
   io::FileRuns runs(view, 0, tile_bytes);
   Count before = view.displacement();

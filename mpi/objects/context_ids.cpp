@@ -23,7 +23,7 @@ ContextGrant ContextIds::take(int pairs) noexcept {
     const uint64_t taken = taken_.fetch_add(n, std::memory_order_relaxed);
     const uint64_t at =
         taken < size_ ? taken : kept_ + (taken - size_) % (size_ - kept_);
-    // Otherwise the grant would leave the range: its pairs are skipped in this round.
+    // Otherwise the grant would reach beyond the range: its pairs are skipped in this round.
     if (at + n <= size_) [[likely]]
       return {static_cast<msg::ContextId>(2 * (first_ + at)), pairs};
   }

@@ -55,7 +55,7 @@ class ContextIds {
 
  private:
   const uint64_t first_, size_;  // in pairs
-  const uint64_t kept_;          // so many are never given out a second time
+  const uint64_t kept_;          // this many pairs are never given out a second time
   std::atomic<uint64_t> taken_{0};
 };
 

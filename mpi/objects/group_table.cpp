@@ -11,8 +11,9 @@
 namespace mpc::mpi {
 namespace {
 
-// All live tables by the hash of their content. Never destroyed: tables may outlive main().
-// In parts, each with a lock: members that split a communicator come here at the same time.
+// All live tables by the hash of their content. Never destroyed: tables may outlive main(). Divided
+// into parts with a lock each, because the members of a communicator that is split come here at the
+// same time.
 struct alignas(64) Registry {
   std::mutex mutex;
   std::unordered_multimap<uint64_t, std::weak_ptr<const GroupTable>> tables;
@@ -23,7 +24,7 @@ Registry& registry_of(uint64_t hash) {
   return parts[(hash >> 32) % kParts];
 }
 
-// The world table that was asked for last.
+// The world table that was requested last.
 struct World {
   std::mutex mutex;
   GroupRef table;
@@ -75,8 +76,8 @@ GroupTable::GroupTable(PrivateTag, std::vector<int> world_ranks)
 GroupRef GroupTable::make(std::vector<int> world_ranks) {
   const uint64_t hash = hash_of(world_ranks);
   Registry& r = registry_of(hash);
-  // Other tables of the same hash. They are dropped after the lock is released, because the last
-  // reference calls forget().
+  // Other tables of the same hash. They are dropped after the lock is released, because dropping
+  // the last reference calls forget().
   std::vector<GroupRef> others;
   const std::lock_guard lock(r.mutex);
   const auto [first, last] = r.tables.equal_range(hash);
@@ -101,7 +102,7 @@ GroupRef GroupTable::world(int size) {
   std::vector<int> ranks(static_cast<size_t>(size));
   for (int i = 0; i < size; ++i) ranks[static_cast<size_t>(i)] = i;
   GroupRef made = make(std::move(ranks));
-  GroupRef old;  // dropped after the lock
+  GroupRef old;  // dropped after the lock is released
   const std::lock_guard lock(w.mutex);
   old = std::exchange(w.table, made);
   return made;
@@ -131,7 +132,7 @@ std::span<const int> GroupTable::places() const {
   std::call_once(placing_, [this] {
     const job::Job* job = job::Job::existing();
     if (job == nullptr || (job->size() == 1 && size() == 1)) return;
-    // Workers of different jobs have no numbers in common.
+    // No places: the workers of different jobs are not numbered in common.
     if (has_far_members()) return;
     places_.reserve(ranks_.size());
     for (const int rank : ranks_) places_.push_back(job->tree_place_of(rank));

@@ -42,21 +42,21 @@ class GroupTable {
   int index_of(int world_rank) const noexcept;
 
   // The worker on which each member was placed at its start, for hierarchical schedules; computed
-  // at
-  // the first use. Empty in a singleton.
+  // at the first use. Empty in a singleton.
   std::span<const int> places() const;
 
   // Hash of the content: the same in every process.
   uint64_t hash() const;
-  // Is one of them of another job?
+  // True: at least one member belongs to another job.
   bool has_far_members() const noexcept;
   // Where the members live; computed at the first use. `map`: the job's.
   const ProcessList& processes(const job::ProcessMap& map) const;
 
-  // The same for trees over several processes; computed at the first use. Null: no two members
-  // share a process, or one of several hosts.
+  // The groups of members that share a process, for trees over several processes; computed at the
+  // first use. Null: no two members share a process, or one of several hosts.
   const nbc::Homes* homes(const job::ProcessMap& map) const;
-  // The workers as if they were processes; made at the first use. Null: no two members share one, or it is not known.
+  // The same by worker, as if workers were processes; computed at the first use. Null: no two
+  // members share a worker, or the workers are not known.
   const nbc::Homes* workers() const;
 
   struct PrivateTag {};

@@ -20,14 +20,15 @@ bool overlap(const GroupTable& a, const GroupTable& b) noexcept {
   return false;
 }
 
-// Both sides get the same answer. Ranks of one job compare by number, since its processes may have no slots.
+// Has the same result on both sides. Ranks of one job are compared by number, since its processes
+// may have no slots.
 bool comes_before(int rank, int other, bool are_of_several_jobs) {
   return are_of_several_jobs
              ? job::neighbours::name_of(rank) < job::neighbours::name_of(other)
              : rank < other;
 }
 
-// The two leaders, which may live in two processes.
+// The processes of the two leaders: one, or two.
 ProcessList processes_of(const job::ProcessMap& map, int leader, int other) {
   return {map, {std::span<const int>(&leader, 1), std::span<const int>(&other, 1)}};
 }
@@ -39,7 +40,8 @@ bool is_low(const GroupTable& mine, const GroupTable& other) {
                       mine.has_far_members() || other.has_far_members());
 }
 
-// All processes of a group of this job are open to others, or one says why not.
+// Opens all processes of a group of this job to other jobs. Returns the problem of one that cannot
+// be opened; empty: there is none.
 std::string open_together(job::Rank& self, const MeetingKey& key, const GroupRef& group,
                           const std::string& folder, const char* what) {
   std::string problem = open_process(*self.job, folder).problem;
@@ -53,11 +55,11 @@ std::string open_together(job::Rank& self, const MeetingKey& key, const GroupRef
   return room->problem;
 }
 
-// The leader's part in that; the others are in learn_from_leader().
+// The leader's part in open_together(); the other members do theirs in learn_from_leader().
 std::string open_group(job::Rank& self, const MeetingKey& key, const GroupRef& group,
                        const char* what) {
   const ProcessList& list = group->processes(self.job->processes());
-  if (list.spans_jobs()) return {};  // they are
+  if (list.spans_jobs()) return {};  // they are open
   const Opened own = open_process(*self.job, {});
   if (list.is_one_process() || !own.problem.empty()) return own.problem;
   meet<LocalRoom>(
@@ -103,7 +105,8 @@ void meet_other_leader(job::Rank& self, const MeetingKey& key, const GroupRef& g
     room = meet_other(MeetingKind::kInterCreate);
   }
   if (are_far || room->sides[0].has_far_members || room->sides[1].has_far_members) {
-    // Who is told to other jobs can be reached before; ids are those that no other job gives out.
+    // Opened first: other jobs are only told of ranks that they can reach. Context ids come from a
+    // range that no other job uses.
     side.problem = open_group(self, key, group, at.what);
     if (side.problem.empty()) {
       ContextIds& ids = Process::abroad().ids;
@@ -143,7 +146,7 @@ Err learn_from_leader(job::Rank& self, const MeetingKey& key, const GroupRef& gr
         what);
   };
   auto room = learn();
-  // The leader has been there already.
+  // True if the leader has called open_group(), where it does the same.
   while (room->learnt.has_to_open) {
     (void)open_together(self, key, group, room->learnt.message, what);
     room = learn();

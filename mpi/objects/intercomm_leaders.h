@@ -13,21 +13,21 @@
 
 namespace mpc::mpi {
 
-// What both leaders know of a call: where they meet.
+// Where two leaders meet: known to both of them in advance.
 struct LeadersPlace {
   uint64_t place, sequence;
   const char* what;  // the call, for reports
 };
 
-// The leader's part: meets the leader with world rank `other`. `key`: as of learn_from_leader(), where the other
-// members of the group wait. If members belong to several jobs, all processes of the group are open to other jobs
-// when it returns.
-// Errors leave `out->error` set, for the group. Switches: yes.
+// The leader's part: meets the leader with world rank `other`. `key`: the one with which the other
+// members of the group wait in learn_from_leader(). If the members belong to several jobs, all
+// processes of the group are open to other jobs when this returns. Errors leave `out->error` set,
+// for the group. Switches: yes.
 void meet_other_leader(job::Rank& self, const MeetingKey& key, const GroupRef& group,
                        int other, const LeadersPlace& at, Learnt* out);
 
-// The part of all members: the leader brings what it has learnt, the others bring null. Returns
-// the description of the new communicator. Switches: yes.
+// The part of all members: the leader passes what it has learnt, the others pass null. Yields the
+// description of the new communicator. Switches: yes.
 Err learn_from_leader(job::Rank& self, const MeetingKey& key, const GroupRef& group,
                       const Learnt* mine, const char* what, Comm::Spec* out);
 

@@ -28,7 +28,7 @@ void LeadersRoom::merge(ByteReader& in) {
   }
 }
 
-// What leaders of one process, or of one job, draw themselves has no meaning in other jobs.
+// Ids that a leader brings are used first: those drawn here have no meaning in other jobs.
 void LeadersRoom::conclude(Ids& from) {
   for (const Side& side : sides) {
     if (side.ids.pairs == 0) continue;

@@ -11,15 +11,15 @@
 namespace mpc::mpi {
 namespace {
 
-// Slots and connections, as for msg::abroad::begin_use(). Few communicators have them, so they are
-// not worth a word in each.
+// Slots and connections, as for msg::abroad::begin_use(). They are not stored in the communicators,
+// because few of these have any.
 struct Uses {
   std::vector<std::pair<int, uint64_t>> each;
   bool are_weak = false;
 };
 constinit Mutex g_lock;
 std::unordered_map<const void*, Uses>& uses() MPC_REQUIRES(g_lock) {
-  static auto* const all = new std::unordered_map<const void*, Uses>;  // is kept
+  static auto* const all = new std::unordered_map<const void*, Uses>;  // immortal
   return *all;
 }
 
@@ -30,7 +30,7 @@ void count_on_jobs(const void* owner, std::span<const int> processes) {
   Uses mine;
   for (const int process : processes) {
     const int slot = job::neighbours::index_of_process(process);
-    // This job's own processes end with it, whoever counts on them.
+    // No use for this job's own processes: they end with it in any case.
     if (job::neighbours::process_in(slot) < 0)
       mine.each.emplace_back(slot, msg::abroad::begin_use(slot));
   }

@@ -10,10 +10,11 @@
 
 namespace mpc::mpi {
 
-// The owner has members in these processes, numbered as where members of several jobs meet; processes of this job may
-// be among them. Connects to all of them, as msg::abroad::reach_all(). `owner` is a name only.
+// Registers that the owner has members in these processes, which are numbered as in meetings of
+// several jobs; processes of this job may be among them. Connects to all of them, as
+// msg::abroad::reach_all(). `owner` is only a key.
 void count_on_jobs(const void* owner, std::span<const int> processes);
-// From now on they may end: the owner is about to be destroyed, and only waits for them.
+// From now on these jobs may end: the owner is about to be destroyed, and only waits for them.
 void release_jobs(const void* owner) noexcept;
 void forget_jobs(const void* owner) noexcept;
 

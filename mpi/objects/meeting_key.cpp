@@ -20,7 +20,8 @@ MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
   return {kind, hash, static_cast<uint64_t>(context) << 32 | tag, std::move(members)};
 }
 
-// Ranks of other jobs are identified by their names; those of this job by their numbers, unless other jobs read it.
+// A rank of another job is identified by its name, one of this job by its number unless other jobs
+// read it.
 void put_group(ByteWriter& out, const GroupRef& group) {
   out.put(group != nullptr);
   if (!group) return;
@@ -35,7 +36,7 @@ void put_group(ByteWriter& out, const GroupRef& group) {
   out.put_all(std::span<const int>(ranks));
 }
 
-// Nobody is reached here: it may be the connections' thread that reads.
+// Connects to no process: the caller may be the connections' thread.
 GroupRef get_group(ByteReader& in) {
   if (!in.get<bool>()) return nullptr;
   std::vector<int> ranks = in.get_all<int>();

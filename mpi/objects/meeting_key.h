@@ -1,8 +1,8 @@
 #pragma once
 // MeetingKey: the name of one meeting, which each member can compute alone.
 //
-// Role:      by it members of a process find their room, and processes each other's contributions.
-//            It contains values only, no addresses, so it means the same in every process.
+// Role:      members of a process find their room by it, and processes find each other's
+//            contributions. It contains values only, no addresses: all processes read it alike.
 // Users:     mpi/objects/meeting.h, mpi/objects/exchange.h.
 // Threads:   values.
 // See also:  docs/design/0006-meetings.md.
@@ -53,7 +53,7 @@ inline bool operator==(const MeetingKey& a, const MeetingKey& b) noexcept {
          (a.members == b.members || are_the_same(a.members, b.members));
 }
 
-// The meeting of these members in a communicator with this context id.
+// The key with which these members meet in a communicator with this context id.
 MeetingKey key_of_members(MeetingKind kind, GroupRef members, uint32_t context,
                           uint32_t tag);
 // The place of the communicator with this context id whose first member is `first_world_rank`.
@@ -61,8 +61,8 @@ inline uint64_t place_of(uint32_t context, int first_world_rank) noexcept {
   return static_cast<uint64_t>(static_cast<uint32_t>(first_world_rank)) << 32 | context;
 }
 
-// A group in bytes, for other processes. It may be null; one of several jobs is also where this process is not open to
-// others (msg::abroad).
+// Encodes a group for other processes. It may be null. One of several jobs can be encoded also if
+// this process is not open to others (msg::abroad).
 void put_group(ByteWriter& out, const GroupRef& group);
 GroupRef get_group(ByteReader& in);
 void put_key(ByteWriter& out, const MeetingKey& key);

@@ -49,15 +49,15 @@ void arrive(void* map, int here, int from,
 
 }  // namespace
 
-// A job leaves the later half of the ids to communicators of several jobs.
+// A job uses the first half of the ids; the later half is for communicators of several jobs.
 Process::Process(int its_index, int processes)
     : index(its_index),
       ids(its_index, 2 * processes),
       exchange(processes > 1 ? std::make_unique<NetExchange>(its_index) : nullptr) {}
 
-// Each slot has a part of that half, and each job that has the slot a different part of that. So
-// ids of communicators that have outlived a job are not given out again by the next job in its
-// slot.
+// Each slot has a part of the later half, and each job that has had the slot uses a different part
+// of that. So the next job in a slot does not give out ids that communicators of an earlier one may
+// still have.
 Process::Process(Abroad)
     : index(job::neighbours::far_process(job::neighbours::own_slot())),
       ids(job::neighbours::kMostSlots + 1 + job::neighbours::own_slot(),

@@ -40,17 +40,18 @@ class Hall {
 
 struct Process {
   Process(int its_index, int processes);
-  // For one that has neighbours: the Process that other jobs see.
+  // Selects the constructor of the Process that other jobs see. Caller: there are neighbours.
   struct Abroad {};
   explicit Process(Abroad);
 
   const int index;
   ContextIds ids;
   Hall hall;
-  const std::unique_ptr<NetExchange> exchange;  // null: there are no others
+  const std::unique_ptr<NetExchange> exchange;  // null: there is no other process
 
-  // The Process for meetings with members of several jobs. In a job it has a
-  // different number, another way to other processes, and context ids that no other job gives out. Its rooms are not used. Caller: there are neighbours.
+  // The Process for meetings with members of several jobs. It differs from the job's own in its
+  // number, in its way to other processes, and in its context ids, which no other job gives out.
+  // Its rooms are not used. Caller: there are neighbours.
   static Process& abroad() noexcept;
   Process& for_meeting_of(const ProcessList& list) noexcept {
     return list.spans_jobs() ? abroad() : *this;
@@ -59,8 +60,9 @@ struct Process {
   // The Process in which the rank lives. Never destroyed: ranks may still meet while main()'s
   // statics are destroyed.
   static Process& of(const job::Rank& rank);
-  // Passes on what other processes send to the Process that it is for. Caller: once, before the
-  // network of a job of several processes is opened. The map must outlive the network.
+  // Handles messages of other processes, each for the Process that it is addressed to. Caller:
+  // once, before the network of a job of several processes is opened. The map must outlive the
+  // network.
   static void listen(const job::ProcessMap& map) noexcept;
 };
 

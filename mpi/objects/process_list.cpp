@@ -12,7 +12,7 @@ namespace neighbours = job::neighbours;
 
 namespace {
 
-// Of a process of this job, where members of several meet.
+// The number that a process of this job has where members of several jobs meet.
 int number_among_jobs(int process) {
   const int slot = neighbours::slot_of_process(process);
   if (slot == 0)
@@ -30,7 +30,7 @@ ProcessList::ProcessList(const job::ProcessMap& map,
   std::map<int, int> counts;
   for (const std::span<const int> group : groups)
     for (const int world_rank : group) ++counts[map.process_of(world_rank)];
-  // Their numbers are larger than those of this job's processes.
+  // Processes of other jobs have larger numbers than those of this job.
   if (!counts.empty() && neighbours::is_far_process(counts.rbegin()->first) &&
       !neighbours::is_far_process(counts.begin()->first)) {
     spans_jobs_ = true;

@@ -1,9 +1,9 @@
 #pragma once
 // ProcessList: the processes that the members of a group live in, and how many in each.
 //
-// Role:      which members have to come to a meeting in this process, and which other processes
-//            take part. They are numbered
-//            as in their job, or, where members of several jobs meet, as everywhere (runtime/job/neighbours.h).
+// Role:      tells which members come to a meeting in this process, and which other processes take
+//            part. These are numbered as in their job, or, where members of several jobs meet, in
+//            the way that is the same everywhere (runtime/job/neighbours.h).
 // Users:     mpi: groups and communicators have one, meetings read it.
 // Threads:   immutable.
 // See also:  runtime/job/process_map.h, mpi/objects/meeting.h.
@@ -25,9 +25,9 @@ class ProcessList {
   // Ascending: the order in which contributions are merged.
   std::span<const int> processes() const noexcept { return processes_; }
   bool is_one_process() const noexcept { return processes_.size() <= 1; }
-  // Members are of several jobs.
+  // True: members belong to several jobs.
   bool spans_jobs() const noexcept { return spans_jobs_; }
-  // The number in it of this process, which is `process` of its job.
+  // The number that this process, which is `process` in its job, has in the list.
   int number_of(int process) const noexcept;
   int first() const noexcept { return processes_.front(); }
   // -1: no member lives there. Cost: O(log processes).

@@ -11,7 +11,7 @@
 namespace mpc::mpi {
 namespace {
 
-constinit OpenProcess g_open = nullptr;  // before ranks start
+constinit OpenProcess g_open = nullptr;  // set before ranks start
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Opened open_process(job::Job& job, const std::string& folder) {
   return g_open(job, folder);
 }
 
-// That of its first member.
+// The position of the first member that is of the caller's job.
 int job_among(const Comm& comm) noexcept {
   const std::span<const int> ranks = comm.world_ranks();
   const auto first = std::ranges::find_if(

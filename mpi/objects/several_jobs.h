@@ -1,8 +1,8 @@
 #pragma once
 // SeveralJobs: communicators whose members were started by several mpcruns.
 //
-// Role:      what is not built for them is refused; processes that other jobs are to be told of are opened to them.
-// Users:     what makes windows, files and communicators.
+// Role:      refuses what is not built for them; opens processes that other jobs will be told of.
+// Users:     the code that creates windows, files and communicators.
 // Threads:   any execution of the owner.
 // See also:  mpi/objects/job_uses.h, docs/design/0039-jobs-that-connect.md.
 
@@ -12,20 +12,22 @@
 
 namespace mpc::mpi {
 
-// Opens this process to other jobs, if it is not yet; mpi/spawn says how. `folder`: where; empty: as the settings say.
+// The result of opening this process to other jobs, which happens once; mpi/spawn says how.
+// `folder`: where; empty: as the settings say.
 struct Opened {
   std::string folder;   // where it is open
-  std::string problem;  // why it is not, or not there; empty: it is
+  std::string problem;  // why it is not open, or not in that folder; empty: it is
 };
 using OpenProcess = Opened (*)(job::Job& job, const std::string& folder);
 void set_open_process(OpenProcess open) noexcept;
 Opened open_process(job::Job& job, const std::string& folder);
 
-// A number of the caller's job among those of the members, below their number. Caller: Comm::spans_jobs(), no
-// intercommunicator.
+// A number for the caller's job, below that of the members and different for each job: the rank of
+// its first member. Caller: Comm::spans_jobs(), no intercommunicator.
 int job_among(const Comm& comm) noexcept;
 
-// Errors: MPI_ERR_UNSUPPORTED_OPERATION: its members are of several jobs, and `what` is not built for them.
+// Errors: MPI_ERR_UNSUPPORTED_OPERATION: the members are of several jobs, for which `what` is not
+// built.
 Err refuse_several_jobs(const Comm& comm, const char* what);
 
 }  // namespace mpc::mpi

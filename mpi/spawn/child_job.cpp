@@ -28,7 +28,7 @@
 namespace mpc::mpi {
 namespace {
 
-// Looks at mpcrun's process while its parent waits at the port: closes that when the process ends.
+// Watches mpcrun's process while the parent waits at the port, and closes the port if it exits.
 class EndWatch {
  public:
   EndWatch(std::string port, wireup::OwnedFd process)
@@ -76,7 +76,7 @@ EndWatch::~EndWatch() {
   ::pthread_join(thread_, nullptr);
 }
 
-// Of the same installation, or build folder; else along PATH, which may be empty.
+// mpcrun of the same installation, or build folder; else the one in PATH, which may be empty.
 Result<std::string> find_mpcrun() {
   const std::vector<std::string> places = job::places_of_mpcrun();
   for (const std::string& path : places)
@@ -98,7 +98,7 @@ Result<> check_programs(const std::vector<job::AppSpec>& apps) {
   return {};
 }
 
-// Settings that both jobs need alike, where this one has been given them by mpcrun.
+// Settings that must be equal in both jobs, as far as mpcrun has given them to this one.
 std::vector<std::string> agreed_variables() {
   std::vector<std::string> variables;
   const std::string agreed = msg::abroad::agreed_settings();
@@ -111,7 +111,7 @@ std::vector<std::string> agreed_variables() {
   return variables;
 }
 
-// `mpcrun ...` of these programs, whose ranks come to the port.
+// Starts `mpcrun ...` with these programs; its ranks will connect to the port.
 Result<wireup::OwnedFd> start_mpcrun(const std::vector<job::AppSpec>& apps,
                                      const std::string& port) {
   auto mpcrun = find_mpcrun();
@@ -123,7 +123,7 @@ Result<wireup::OwnedFd> start_mpcrun(const std::vector<job::AppSpec>& apps,
   return job::start_detached(*mpcrun, job::words_of_spawned(spec), agreed_variables());
 }
 
-// As a user would have started it; for messages.
+// The command as a user would have typed it; for messages.
 std::string text_of(const std::vector<job::AppSpec>& apps) {
   std::string text = "mpcrun";
   for (const job::AppSpec& app : apps)
@@ -132,7 +132,7 @@ std::string text_of(const std::vector<job::AppSpec>& apps) {
   return text;
 }
 
-// Waits there. Errors: mpcrun's process has ended.
+// Waits at the port. Errors: mpcrun's process has ended.
 Err wait_for_children(Comm& comm, const std::string& port, wireup::OwnedFd process,
                       Match* met) {
   EndWatch watch(port, std::move(process));

@@ -1,9 +1,10 @@
 #pragma once
-// ChildJob: the ranks that are spawned where they cannot join the process.
+// ChildJob: ranks that MPI_Comm_spawn starts as a job of their own, with mpcrun.
 //
-// Role:      a program without mpcrun has no workers that ranks could be added to, and in a job of several processes
-//            a rank's number says which one has it. So the root starts mpcrun, whose job connects to a port of the
-//            root's in MPI_Init.
+// Role:      for the cases in which children cannot join the caller's process: a program without
+//            mpcrun has no workers to which ranks could be added, and in a job of several processes
+//            a rank's number says which process has it. So the root starts mpcrun, and the new job
+//            connects to a port of the root in MPI_Init.
 // Users:     mpi/spawn/spawn_calls.cpp.
 // Threads:   the rank's main thread; any of the program's threads that calls MPI_Comm_spawn.
 // See also:  meet_parent() in mpi/objects/parent.h, the other side;
@@ -16,8 +17,9 @@
 
 namespace mpc::mpi {
 
-// At the root: returns when all ranks of the job are in MPI_Init, with their group, or why there are none
-// (MPI_ERR_SPAWN). `key`: as join_groups(). *met: to end when there is a communicator (end_match()). Switches: yes.
+// At the root. Returns when all ranks of the new job are in MPI_Init, with their group, or with the
+// reason why there are none (MPI_ERR_SPAWN). `key`: as for join_groups(). *met: the caller ends it
+// (end_match()) once there is a communicator. Switches: yes.
 Learnt start_child_job(Comm& comm, const MeetingKey& key,
                        const std::vector<job::AppSpec>& apps, const char* what,
                        Match* met);

@@ -33,14 +33,14 @@ void take(void*, int, int from, std::span<const std::byte> message) noexcept {
   take_letter(job::neighbours::index_of_process(from), letter);
 }
 
-// The user's, not the rank's.
+// The folder for the user, not for the rank.
 std::string folder_of_settings() {
   const sched::AsNobody nobody;
   const std::string chosen(s_folder.get());
   return chosen.empty() ? wireup::Lobby::default_folder() : chosen;
 }
 
-// For groups that are told to other jobs.
+// For groups that are sent to other jobs.
 Opened open_in(job::Job& job, const std::string& folder) {
   const auto lobby = open_to_others(job, folder);
   if (!lobby) return {"", lobby.error().message};
@@ -65,7 +65,7 @@ void send(const Letters& letters) {
 
 Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& folder) {
   if (wireup::Lobby* const known = msg::abroad::lobby()) return known;
-  // Before anything can come. Where mpcrun has started the job the first one is set already.
+  // Before anything can arrive. If mpcrun has started the job, Process::listen() has been called.
   static std::once_flag listening;
   std::call_once(listening, [&job] {
     if (job.wireup() == nullptr) Process::listen(job.processes());
@@ -79,7 +79,7 @@ wireup::Lobby* lobby_of(job::Job& job) {
   auto opened = open_to_others(job);
   if (opened) return *opened;
   static std::atomic<bool> has_told{false};
-  // A job of another kind is what the user has asked for.
+  // kUnsupported: the user has asked for such a job, so there is no warning.
   if (opened.error().code != Errc::kUnsupported && !has_told.exchange(true))
     log::warn("ports and names of this job are not known to other jobs: {}",
               opened.error().message);

@@ -1,16 +1,17 @@
 #pragma once
-// FarPorts: what two processes tell each other of who comes to a port.
+// FarPorts: the letters that two processes exchange about ranks that come to a port.
 //
-// Role:      opens the process to others; carries a knock at a port of another process there, and the answer back.
-//            That may be one of the same job: then who accepts there may knock, too.
+// Role:      opens the process to others; sends a knock to the process that has the port, and the
+//            answer back. That process may belong to the same job; then a rank that accepts may
+//            knock, too.
 // Users:     mpi/spawn.
-// Threads:   any; letters are taken by the connections' thread, without locks.
+// Threads:   any; the connections' thread receives letters, without locks.
 // See also:  runtime/message/abroad.h, runtime/message/control.h; docs/design/0039-jobs-that-connect.md.
 //
-//   who comes                          the process that has the port
-//   kKnock (request, port, rank) --->  nobody is there for it: it stands in the port's queue
-//   (kLeave (request)            --->  taken out; if it still stood there: kLeft)
-//                                <---  kMet (request, rank, number) | kNoPort | kClosed | kLeft
+//   the process of the rank that comes   the process that has the port
+//   kKnock (request, port, rank) --->    no partner waits there: the rank joins the port's queue
+//   (kLeave (request)            --->    removed from the queue; if it was still in it: kLeft)
+//                                <---    kMet (request, rank, number) | kNoPort | kClosed | kLeft
 
 #include <cstdint>
 #include <string>
@@ -25,13 +26,13 @@ enum class Word : uint32_t { kKnock, kLeave, kMet, kNoPort, kClosed, kLeft };
 
 struct Letter {
   Word word{};
-  bool accepts = false;  // kKnock: as MPI_Comm_accept does
+  bool accepts = false;  // kKnock: the rank calls MPI_Comm_accept
   int32_t rank = 0;      // its name in all jobs; kKnock, kMet
   uint64_t request = 0;
-  uint64_t number = 0;  // kKnock: the port; kMet: what both sides meet by
+  uint64_t number = 0;  // kKnock: the port; kMet: what both sides meet under
 };
 
-// To the process in a slot; collected under a lock, and sent without it.
+// A letter with its receiver, the process in this slot. Collected under a lock, sent without it.
 struct Addressed {
   int slot;
   Letter letter;
@@ -39,15 +40,16 @@ struct Addressed {
 using Letters = std::vector<Addressed>;
 void send(const Letters& letters);
 
-// ports.cpp: what they mean. Caller: the connections' thread.
+// ports.cpp: handles a letter. Caller: the connections' thread.
 void take_letter(int slot, const Letter& letter) noexcept;
-// No letter comes from there any more.
+// No more letters come from this slot.
 void note_gone(int slot) noexcept;
 
-// Opens the process to others, at the first call. folder: where the port is that is looked for; empty: as the
-// settings say. Errors: as msg::abroad::open().
+// Opens the process to others, at the first call. folder: where the port that the caller looks for
+// is; empty: as the settings say. Errors: as msg::abroad::open().
 Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& folder = {});
-// The same, or null: then one warning says why, for the first time, and what is done stays in the job.
+// The same, or null: the first failure gives a warning with the reason, and ports stay within the
+// job.
 wireup::Lobby* lobby_of(job::Job& job);
 
 }  // namespace mpc::mpi

@@ -23,7 +23,7 @@ struct Task {
   const std::vector<job::AppSpec> apps;
   Result<job::World> outcome{Errc::kInternal, "nothing has been started"};
   std::mutex
-      mutex;  // held over the notification: the rank must not end before it has returned
+      mutex;  // held while notifying: the rank must not end before notify() returns
   std::atomic<bool> is_over{false};
 };
 
@@ -33,7 +33,7 @@ void* run(void* argument) {
   Task& task = **owned;
   task.outcome = task.self.job->spawn(task.apps, task.self.world_rank);
   const std::lock_guard lock(task.mutex);
-  // release pairs with the acquire of who waits.
+  // release pairs with the acquire in launch().
   task.is_over.store(true, std::memory_order_release);
   msg::notify(task.self);
   return nullptr;
@@ -50,7 +50,7 @@ class LaunchReason final : public sched::WaitReason {
   const char* what_;
 };
 
-// Of nobody: what interposes on threads would make it one of the rank's.
+// AsNobody: otherwise the code that interposes on threads would make it one of the rank's.
 Result<> start_thread(const std::shared_ptr<Task>& task, const char* what) {
   auto owned = std::make_unique<std::shared_ptr<Task>>(task);
   const sched::AsNobody nobody;
@@ -65,7 +65,7 @@ Result<> start_thread(const std::shared_ptr<Task>& task, const char* what) {
 
 Result<job::World> launch(job::Rank& self, const std::vector<job::AppSpec>& apps,
                           const char* what) {
-  // All ranks may wait meanwhile.
+  // Not a deadlock: all ranks may wait meanwhile.
   sched::begin_outside_work();
   const auto task = std::make_shared<Task>(self, apps);
   if (auto started = start_thread(task, what); !started) {

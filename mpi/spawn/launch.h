@@ -1,8 +1,8 @@
 #pragma once
 // Launch: starts the ranks that MPI_Comm_spawn asks for.
 //
-// Role:      programs are opened by a kernel thread of its own, which acts for no rank: what it
-//            allocates stays when the rank that has asked ends. That rank gives its core away meanwhile.
+// Role:      a kernel thread of its own opens the programs. It acts for no rank, so what it
+//            allocates outlives the rank that asked. The rank gives its core away meanwhile.
 // Users:     mpi/spawn/spawn_calls.cpp.
 // Threads:   any execution of the rank.
 // See also:  runtime/job/job.h (spawn).

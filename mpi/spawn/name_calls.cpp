@@ -18,14 +18,14 @@ namespace mpc::mpi::impl {
 namespace {
 
 constinit Mutex g_lock;
-// Names of this process's that other jobs do not find: they are not told, or find another one. Never destroyed: ranks
-// may still ask while the process ends.
+// Names published by this process that other jobs do not find: they cannot be told, or another job
+// has published the same name. Never destroyed: ranks may still ask while the process ends.
 std::map<std::string, std::string, std::less<>>& names() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::map<std::string, std::string, std::less<>>;
   return *all;
 }
 
-// What this job has published, which its ranks find first.
+// Looks among this job's own names, which its ranks find first.
 std::optional<std::string> find_here(const char* service_name) {
   const Locked lock(g_lock);
   const auto found = names().find(std::string_view(service_name));
@@ -37,8 +37,8 @@ job::Job& this_job() { return *this_rank().rank->job; }
 
 enum class Publicity { kEverybody, kThisProcess, kIsThere };
 
-// A job keeps its names for itself where another one has them: programs that use them among their own
-// ranks only can be started several times.
+// If another job has published a name, this job keeps its own one to itself. So a program that uses
+// names only among its own ranks can be started several times.
 Publicity publish_to_others(const char* service_name, const char* port_name) {
   wireup::Lobby* const lobby = lobby_of(this_job());
   if (lobby == nullptr) return Publicity::kThisProcess;
@@ -85,7 +85,7 @@ Err unpublish_name(const char* service_name, Info*, const char*) {
     const Locked lock(g_lock);
     is_gone = names().erase(service_name) != 0;
   }
-  // Whichever process of the job has published it.
+  // Any process of the job may have published it.
   if (!is_gone)
     if (wireup::Lobby* const lobby = this_job().has_other_processes()
                                          ? lobby_of(this_job())

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kSocketMark = 0x6d70632d6a6f696e;  // "mpc-join"
 
-// The info key timeout, in seconds, as MPICH has it; 0: none, or the text is no number.
+// The info key timeout, in seconds, as in MPICH; 0: there is none, or its text is not a number.
 double seconds_of(Info* info) {
   if (info == nullptr) return 0;
   const std::lock_guard lock(info->mutex);
@@ -38,8 +38,8 @@ Err link(Comm& comm, int root, const char* port_name, Side side, Info* info,
   return kSuccess;
 }
 
-// Two jobs have a socket between two of their ranks: one has a port, to which the other one connects.
-// Where that is not possible both have MPI_COMM_NULL (MPI-4.1 section 11.10.5).
+// The socket connects two ranks of different jobs: one accepts at its port, and the other one
+// connects to it. If that is not possible both get MPI_COMM_NULL (MPI-4.1 section 11.10.5).
 Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& theirs,
               MPI_Comm* intercomm) {
   constexpr char kWhat[] = "MPI_Comm_join";

@@ -1,13 +1,13 @@
 #pragma once
 // PortName: what the name of a port says.
 //
-// Role:      which job has the port, which of its ports it is, and where other jobs find that one.
+// Role:      tells which job has the port, which of its ports it is, and where other jobs find it.
 // Users:     mpi/spawn/ports.cpp.
 // Threads:   plain data.
 // See also:  runtime/wireup/lobby.h, runtime/job/job_number.h.
 //
-//   mpc:JOB:PORT                its process is open to no others
-//   mpc:JOB:PORT:SLOT:FOLDER    the slot is the process's; numbers in hexadecimal digits
+//   mpc:JOB:PORT                its process is not open to other processes
+//   mpc:JOB:PORT:SLOT:FOLDER    SLOT: the process's; numbers are in hexadecimal digits
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@ struct PortName {
 };
 
 std::string text_of(const PortName& name);
-// Of a text that may be longer than MPI allows, or anything else. Nothing: it is no port's name.
+// `text` may be anything, also longer than MPI allows. Nothing: it is not the name of a port.
 std::optional<PortName> read_port_name(const char* text);
 
 }  // namespace mpc::mpi

@@ -24,23 +24,23 @@ namespace {
 
 namespace neighbours = job::neighbours;
 
-// Of a rank of this process on the stack of who waits, of one of another process in far_callers(). It stands in its
-// port until somebody takes it out.
+// A rank that waits at a port. If it lives in this process it is on the stack of the waiting rank,
+// otherwise in far_callers(). It stays in the port's queue until it is removed.
 struct Caller {
-  job::Rank* rank = nullptr;  // null: of another process
+  job::Rank* rank = nullptr;  // null: it lives in another process
   Side side = Side::kConnect;
-  int slot = 0;          // the other process: where it is from, or where it has knocked
+  int slot = 0;          // the other process: the sender of the knock, or its receiver
   int name = 0;          // of a rank of another process
-  uint64_t request = 0;  // by which the two processes know it
-  // Before is_over; of who waits here.
+  uint64_t request = 0;  // number of the knock, known to both processes
+  // Written before is_over, for a rank that waits here.
   int met =
       -1;  // the rank on the other side: its name, or its number if it is of this process
-  uint64_t number = 0;        // what both sides meet by
-  Word word = Word::kClosed;  // if there is nobody: why
+  uint64_t number = 0;        // under which both sides meet
+  Word word = Word::kClosed;  // if it has met nobody: why
   std::atomic<bool> is_over{false};
 };
 
-// Callers of one side: who finds one of the other side takes it out instead.
+// All callers are of one side: a rank of the other side removes one instead of joining.
 struct Port {
   std::deque<Caller*> callers;
 };
@@ -51,12 +51,12 @@ std::unordered_map<uint64_t, Port>& ports() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::unordered_map<uint64_t, Port>;
   return *all;
 }
-// Callers of other processes that stand in a port of this one.
+// Callers of other processes that wait at a port of this one.
 std::vector<std::unique_ptr<Caller>>& far_callers() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::vector<std::unique_ptr<Caller>>;
   return *all;
 }
-// Callers of this process that have knocked at a port of another one, by request.
+// Callers of this process that have knocked at a port of another one, by request number.
 std::unordered_map<uint64_t, Caller*>& knocks() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::unordered_map<uint64_t, Caller*>;
   return *all;
@@ -84,7 +84,7 @@ class PortReason final : public sched::WaitReason {
   const char* name_;
 };
 
-// Under the lock: the other one leaves when it has got that.
+// Under the lock: the waiter returns once it has acquired that (leave()).
 void end_wait(Caller& caller) MPC_REQUIRES(g_lock) {
   // release pairs with is_over().
   caller.is_over.store(true, std::memory_order_release);
@@ -95,7 +95,7 @@ bool is_over(void* caller) noexcept {
   return static_cast<Caller*>(caller)->is_over.load(std::memory_order_acquire);
 }
 
-// The time is looked at now and then: a rank's waits for messages have none.
+// Wakes up regularly to check the time: waits for messages have no deadline.
 void wait_until(Caller& caller, uint64_t end_ns, const sched::WaitReason& why) {
   constexpr uint64_t kTurnNs = 1'000'000;
   sched::Execution& self = sched::Execution::self();
@@ -118,7 +118,7 @@ void drop_far(const Caller& caller) MPC_REQUIRES(g_lock) {
   std::erase_if(far_callers(), [&](const auto& each) { return each.get() == &caller; });
 }
 
-// An answer for a rank of another process, which then stands in no port any more.
+// An answer to a rank of another process, which then waits at no port any more.
 Addressed answer(const Caller& far, Word word, int name = 0, uint64_t number = 0) {
   return {far.slot, {word, false, name, far.request, number}};
 }
@@ -128,8 +128,9 @@ int name_of(const Caller& caller) {
                                 : caller.name;
 }
 
-// Both have come; the first one has been taken out of its port. Who is told of a rank of another process reaches it
-// itself, in outcome_of(): this may be the connections' thread.
+// Pairs two callers; the first one has been removed from its port. The connections' thread may be
+// the caller, so nothing is connected here: a rank that has met one of another process does that
+// itself, in outcome_of().
 void match(Caller& first, Caller& second, Letters& letters) MPC_REQUIRES(g_lock) {
   const uint64_t number = job::new_number();
   for (Caller* const each : {&first, &second}) {
@@ -141,7 +142,7 @@ void match(Caller& first, Caller& second, Letters& letters) MPC_REQUIRES(g_lock)
     each->met = other.rank != nullptr ? other.rank->world_rank : other.name;
     each->number = number;
   }
-  // Last: who is told may go on at once.
+  // Last: a rank that is told may go on at once.
   for (Caller* const each : {&first, &second}) {
     if (each->rank != nullptr)
       end_wait(*each);
@@ -150,7 +151,7 @@ void match(Caller& first, Caller& second, Letters& letters) MPC_REQUIRES(g_lock)
   }
 }
 
-// Either a match, or `mine` stands in the port. False: there is no such port.
+// Either finds a partner, or puts `mine` into the port's queue. False: there is no such port.
 bool come(uint64_t port, Caller& mine, Letters& letters) MPC_REQUIRES(g_lock) {
   const auto found = ports().find(port);
   if (found == ports().end()) return false;
@@ -165,7 +166,7 @@ bool come(uint64_t port, Caller& mine, Letters& letters) MPC_REQUIRES(g_lock) {
   return true;
 }
 
-// Whatever happens after it, nobody has `mine`. False: nobody had come.
+// After it no other thread can find `mine`. False: nobody has come.
 bool leave(uint64_t port, Caller& mine) {
   const Locked lock(g_lock);
   if (is_over(&mine)) return true;
@@ -178,8 +179,8 @@ Err nobody_came(const char* name, double most_seconds) {
               fmt::format("nobody has come to {} within {} s", name, most_seconds));
 }
 
-// The other one is a rank of another process: there is a connection, which is in use until there is a communicator.
-// Errors: MPI_ERR_PORT.
+// If the partner is a rank of another job: connects to its process, and keeps the connection in use
+// until there is a communicator. Errors: MPI_ERR_PORT.
 Err count_on(const char* name, int met, Match* out) {
   out->job = job::job_number();
   out->other = neighbours::rank_of(met);
@@ -193,7 +194,7 @@ Err count_on(const char* name, int met, Match* out) {
       name, reached ? "the job on the other side has ended" : reached.error().message);
 }
 
-// Of a caller whose wait is over.
+// The result for a caller whose wait is over.
 Err outcome_of(const Caller& caller, const char* name, Match* out) {
   *out = {};
   if (caller.met >= 0) {
@@ -219,8 +220,9 @@ Err meet_here(job::Rank& self, const char* name, uint64_t port, Side side,
     if (!come(port, mine, letters)) return no_port(name, kNotHere);
   }
   send(letters);
-  // Somebody of another job may come at any time, who is not seen here; to whom a rank of this job
-  // connects is one of this job, which may live in another process.
+  // A partner in another process may come at any time, and the deadlock check does not see it. Only
+  // ranks of this job accept here, so a rank that connects needs this only if its job has other
+  // processes.
   const bool is_for_others = msg::abroad::lobby() != nullptr &&
                              (side == Side::kAccept || self.job->has_other_processes());
   if (is_for_others) sched::begin_outside_work();
@@ -265,16 +267,16 @@ Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
             mine.request, port.port}}});
   };
   write(Word::kKnock);
-  // It may have ended before it was told; note_gone() is not called for that once more.
+  // The process may have ended before it got the knock; note_gone() is not called again for that.
   if (!msg::abroad::reach(port.slot, port.job)) note_gone(port.slot);
   wait(mine, most_seconds, why);
   if (!is_over(&mine)) {
-    // What the other job says now is the last word: its thread answers at once, or it is gone.
+    // The answer to this is final: the other job's thread answers at once, or the job has ended.
     write(Word::kLeave);
     wait(mine, 0, why);
   }
   {
-    const Locked lock(g_lock);  // who has told it does not use it any more
+    const Locked lock(g_lock);  // the thread that ended the wait is done with `mine`
   }
   sched::end_outside_work();
   if (mine.word == Word::kLeft && mine.met < 0) return nobody_came(name, most_seconds);
@@ -304,7 +306,7 @@ void take_letter(int slot, const Letter& letter) noexcept {
       const auto found = std::ranges::find_if(far, [&](const auto& each) {
         return each->slot == slot && each->request == letter.request;
       });
-      if (found != far.end()) {  // else it has been told what has come of it
+      if (found != far.end()) {  // otherwise it has been sent its result already
         for (auto& [number, port] : ports()) std::erase(port.callers, found->get());
         letters.push_back(answer(**found, Word::kLeft));
         far.erase(found);

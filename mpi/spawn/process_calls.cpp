@@ -1,4 +1,4 @@
-// Bodies of MPI's process management: who has spawned the calling rank.
+// Bodies of MPI's process management: the parent of a rank that was spawned.
 
 #include "mpi/impl/process_mgmt.h"
 #include "mpi/objects/comm.h"

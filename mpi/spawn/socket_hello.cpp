@@ -19,7 +19,7 @@ Err failed(const char* what) {
               fmt::format("{}: {}", what, std::strerror(error)));
 }
 
-// The descriptor may be non-blocking: then poll() waits. True: once more.
+// The descriptor may be non-blocking: then poll() waits. True: try again.
 bool wait_for(int fd, short what) noexcept {
   if (errno == EINTR) return true;
   if (errno != EAGAIN && errno != EWOULDBLOCK) return false;

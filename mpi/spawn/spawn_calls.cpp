@@ -1,4 +1,4 @@
-// Bodies of MPI-4.1 section 11.8: ranks that are started while others run.
+// Bodies of MPI-4.1 section 11.8: ranks that are started while other ranks run.
 
 #include <span>
 #include <vector>
@@ -16,12 +16,13 @@
 namespace mpc::mpi::impl {
 namespace {
 
-// Are children ranks of this process? Else they are a job of their own.
+// True: children become ranks of this process. False: they become a job of their own.
 bool join_this_process(const job::Job& job) {
   return !job.is_singleton() && job.processes().is_one_process();
 }
 
-// At the root. Errors leave `error` set, for the group. *met: as start_child_job().
+// At the root. After an error `error` is set in the result, for the group. *met: as
+// start_child_job().
 Learnt start(Comm& comm, const MeetingKey& key, const std::vector<job::AppSpec>& apps,
              const char* what, Match* met) {
   int ranks = 0;
@@ -36,14 +37,14 @@ Learnt start(Comm& comm, const MeetingKey& key, const std::vector<job::AppSpec>&
   return learnt;
 }
 
-// MPI_Finalize of each process waits for those that it has a communicator with.
+// MPI_Finalize of a process waits for all processes with which it has a communicator.
 void note_children(const Comm& children) {
   for (const int rank : children.remote_group()->world_ranks())
     msg::abroad::note_child(job::neighbours::slot_of(rank));
 }
 
-// One code for each process that was asked for, at the root; at the others, who need not know that
-// number, for each one that was started.
+// At the root: one code for each process that was asked for. Other ranks need not know that number:
+// they get one for each process that was started.
 void set_codes(int* codes, std::span<const int> wanted,
                const std::vector<job::AppSpec>& apps, const Comm* children) {
   if (codes == MPI_ERRCODES_IGNORE) return;
@@ -57,7 +58,7 @@ void set_codes(int* codes, std::span<const int> wanted,
     *codes++ = MPI_SUCCESS;
 }
 
-// `read` fills the programs, at the root.
+// `read` fills in the programs, at the root.
 template <class Read>
 Err spawn(Comm& comm, int root, std::span<const int> wanted, Read read,
           const char* what, MPI_Comm* out, int* codes) {

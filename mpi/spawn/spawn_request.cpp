@@ -15,7 +15,7 @@
 namespace mpc::mpi {
 namespace {
 
-// What of the list up to `separator`; the rest stays in `list`.
+// Returns the part of the list up to `separator`; the rest stays in `list`.
 std::string_view take_part(std::string_view& list, char separator) noexcept {
   const size_t end = std::min(list.find(separator), list.size());
   const std::string_view part = list.substr(0, end);
@@ -31,7 +31,7 @@ bool read_number(std::string_view text, long* out) noexcept {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// Of first, first + step, ... up to last: the largest one that is at most `most`; -1: none.
+// The largest of first, first + step, ... up to last that is at most `most`; -1: there is none.
 long largest_of_range(long first, long last, long step, long most) noexcept {
   if (step > 0) {
     const long end = std::min(last, most);
@@ -69,7 +69,7 @@ bool is_this_host(std::string_view name) {
          name.substr(0, name.find('.')) == std::string_view(own);
 }
 
-// The copy: another thread may set keys.
+// Copies them: another thread may set keys meanwhile.
 InfoHints hints_of(Info* info) {
   if (info == nullptr) return {};
   const std::lock_guard lock(info->mutex);
@@ -81,7 +81,8 @@ std::string value_of(const InfoHints& hints, const char* key) {
   return found != nullptr ? *found : std::string();
 }
 
-// In the folders of the key path, then as a shell finds it, then in the folder that it is to work in.
+// Looks in the folders of the key path, then as a shell does, then in the new ranks' working
+// directory.
 Err find_command(const std::string& command, const std::string& path,
                  const std::string& wdir, std::string* out) {
   const std::string folder = here();

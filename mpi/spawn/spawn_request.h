@@ -1,7 +1,7 @@
 #pragma once
 // SpawnRequest: what the arguments and info keys of MPI_Comm_spawn ask for.
 //
-// Role:      the program with its folder, arguments and number of ranks, as the job wants to know them.
+// Role:      the program with its folder, arguments and number of ranks, in the form the job needs.
 // Users:     mpi/spawn/spawn_calls.cpp.
 // Threads:   any execution of the rank: paths are relative to its working directory.
 // See also:  MPI-4.1 sections 11.8.2 (arguments) and 11.8.4 (info keys).
@@ -20,8 +20,8 @@ namespace mpc::mpi {
 Err read_request(const char* command, char* const* argv, int maxprocs, Info* info,
                  job::AppSpec* out);
 
-// The info key soft, "2:8:2,12": its largest number that is at most `most`. Nothing: there is none,
-// or the text has another form.
+// The value of the info key soft, as in "2:8:2,12": the largest of its numbers that is at most
+// `most`. Nothing: there is none, or the text has another form.
 std::optional<int> largest_of(std::string_view soft, int most) noexcept;
 
 }  // namespace mpc::mpi

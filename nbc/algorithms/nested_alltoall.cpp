@@ -1,6 +1,6 @@
-// Alltoall over hosts and processes,, or over the workers of one process: one message between each two of them carries the
-// blocks of all
-// their ranks. Also the order in which a rank sends directly to all others.
+// Alltoall over hosts and processes, or over the workers of one process: between two of them one
+// message carries the blocks of all their ranks. Also the order in which a rank sends directly to
+// all others.
 #include <algorithm>
 
 #include "nbc/algorithms/nest.h"
@@ -10,7 +10,8 @@ namespace mpc::nbc {
 
 namespace {
 
-// Ranks at equal distances, next to each other in a list; `at`: where they begin in it.
+// Ranks at equal distances that follow each other in a list; `at`: the index of the first one
+// there.
 struct Row {
   int first, step, count, at;
 };
@@ -34,13 +35,13 @@ std::vector<Row> rows_of(std::span<const int> list) {
 
 constexpr int kUp = 0, kBetween = 1, kDown = 2;  // tags
 
-// Lines of a leader do not lie a power of two apart where it reads block i of all of them: these would want the same
-// lines of a cache.
+// Extra distance between the lines of a leader that reads block i of all of them. Otherwise these
+// blocks could be a power of two apart, and compete for the same cache lines.
 constexpr int64_t kApart = 64;
 
-// One rank's part. A line is what one rank sends, or receives: a block
-// for each rank, packed, in the order of `order_`. There the ranks of a
-// region follow each other, and within it those of a subtree.
+// One rank's part. A line contains what one rank sends or receives: a block for each rank, packed,
+// in the order of `order_`. In this order the ranks of a region follow each other, and within a
+// region those of a subtree.
 class TwoLevels {
  public:
   TwoLevels(B& b, const Shape& s, const Homes& homes)
@@ -61,7 +62,7 @@ class TwoLevels {
   void build() {
     const Value up = collect();
     const NodeId left = tree_.parent >= 0 ? send_up(up) : kNoNode;
-    // With MPI_IN_PLACE arriving data must not overwrite what has yet to be read.
+    // With MPI_IN_PLACE arriving data must not overwrite blocks that have yet to be read.
     const NodeId guard = s_.is_in_place ? (left != kNoNode ? left : up.ready) : kNoNode;
     deliver(tree_.parent >= 0 ? receive_down(guard) : exchange(up), guard);
   }
@@ -73,7 +74,7 @@ class TwoLevels {
   int first(int region) const { return first_[static_cast<size_t>(region)]; }
   bool is_plain() const { return rows_.size() == 1 && rows_[0].step == 1; }
   bool is_leaf() const { return tree_.parent >= 0 && tree_.children.empty(); }
-  // Each line that comes or goes here is a message of its own.
+  // True: each line that is sent or received here is a message of its own.
   bool has_leaves_only() const {
     return tree_.parent < 0 &&
            std::all_of(tree_.children.begin(), tree_.children.end(),
@@ -94,8 +95,8 @@ class TwoLevels {
   }
   int64_t taken_stride() const { return s_.recv_count * s_.recv_type.extent; }
 
-  // The rank's own line and those of its subtree. A leaf's line
-  // stays where it is if it needs no packing.
+  // The rank's own line and those of its subtree. A leaf's line stays in the user's buffer if it
+  // needs no packing.
   Value collect() {
     if (is_leaf() && is_plain()) return {given(0, s_.size)};
     const BufferRef lines = byte_scratch(b_, tree_.span * step_);
@@ -136,7 +137,7 @@ class TwoLevels {
     const NodeId all = b_.nop();
     turn(up, own, bytes_at(down, first(own) * block_, block_), step_, all);
     for (int i = 1; i < regions_.count(); ++i) {
-      // Each leader begins with a different one.
+      // Each leader starts with a different region.
       const int to = (own + i) % regions_.count(),
                 from = (own - i + regions_.count()) % regions_.count();
       send_to(to, up);
@@ -152,7 +153,7 @@ class TwoLevels {
     return {down, all};
   }
 
-  // What the ranks here have for those of the region, by receiver.
+  // Sends the blocks of the ranks here for those of the region, sorted by receiver.
   void send_to(int region, const Value& up) {
     const int64_t piece = tree_.span * block_;
     const BufferRef out = byte_scratch(b_, ranks(region) * piece);
@@ -160,12 +161,12 @@ class TwoLevels {
     turn(up, region, out, piece, sent);
   }
 
-  // Copies from the lines of the ranks here what they have for each rank of `region`: a piece with a block of
-  // each rank here; pieces are `to_step` apart.
+  // Copies the blocks for the ranks of `region` from the lines of the ranks here. The result has a
+  // piece for each receiver, with a block of each rank here; pieces are `to_step` apart.
   void turn(const Value& up, int region, const BufferRef& to, int64_t to_step,
             NodeId done) {
     const int there = ranks(region), here = tree_.span;
-    const bool by_piece = there <= here;  // whichever needs fewer copies
+    const bool by_piece = there <= here;  // the choice that needs fewer copies
     for (int i = 0; i < (by_piece ? there : here); ++i) {
       const int64_t block = by_piece ? first(region) + i : first(region);
       const BufferRef source =
@@ -202,8 +203,8 @@ class TwoLevels {
   const std::vector<int> order_;
   const std::vector<Row> rows_;
   const int64_t block_, line_;  // bytes
-  const int64_t step_;          // from line to line, where there are several
-  std::vector<int> first_;      // by region, in order_
+  const int64_t step_;          // from line to line, if there are several
+  std::vector<int> first_;      // by region: its first index in order_
 };
 
 }  // namespace
@@ -213,9 +214,9 @@ void alltoall_nested(B& b, const Shape& s, const Homes& homes) {
 }
 
 // Without homes: send to rank + i, receive from rank - i. With homes the ranks form a grid with a
-// column for each region. In each step all ranks move on it in the same way, and further by as many
-// columns as their row says. So the ranks of a region send to different regions at a time, and each
-// rank sends to different regions one after the other.
+// column for each region. In each step every rank addresses the same distance down and to the right
+// of itself, plus as many columns to the right as its row says. So the ranks of a region send to
+// different regions at any time, and each rank sends to different regions in turn.
 std::vector<Step> steps_of(const Shape& s) {
   std::vector<Step> steps;
   if (s.homes == nullptr) {

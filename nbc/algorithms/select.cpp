@@ -15,7 +15,7 @@ namespace mpc::nbc {
 
 namespace {
 
-// The next of "collective:algorithm,collective:algorithm".
+// Removes and returns the next entry of "collective:algorithm,collective:algorithm".
 std::string_view take_entry(std::string_view* rest) noexcept {
   const size_t comma = std::min(rest->find(','), rest->size());
   const std::string_view entry = rest->substr(0, comma);
@@ -74,7 +74,7 @@ const Algorithm* wanted_algorithm(const Shape& s) {
 
 namespace {
 
-// Bytes of what decides: one block of gather-like collectives, the vector of reductions.
+// The size that decides, in bytes: one block of gather-like collectives, the vector of reductions.
 int64_t deciding_bytes(const Shape& s) {
   switch (s.coll) {
     case Coll::kReduceScatterBlock:
@@ -90,14 +90,16 @@ int64_t deciding_bytes(const Shape& s) {
   }
 }
 
-constexpr int kManyRanks = 512;  // more messages than that are not begun at once
+constexpr int kManyRanks = 512;  // more messages than this are not started at once
 
-// Between processes, and where a segment is worth a message of its own there. Above these blocks the
-// messages of the ranks themselves go straight to the root: nobody copies what is only passed on.
+// Between processes: from this size on a segment is worth a message of its own. For larger blocks
+// than kHomesBlock the ranks' own messages go directly to the root, so that no data are copied only
+// to be passed on.
 constexpr int64_t kHomesSegmented = 256 << 10;
 constexpr int64_t kHomesBlock = 64 << 10;
 
-// An alltoall's blocks are copied four times more by the leaders, who then need four times the blocks of all their ranks.
+// Leaders copy the blocks of an alltoall four more times, and need memory for four times the blocks
+// of all their ranks.
 constexpr int64_t kHomesAlltoallBlock = 1 << 10;
 constexpr int64_t kHomesAlltoallLeader = 16 << 20;
 constexpr int64_t kHomesScanGathered = 32 << 10;  // all values at one rank
@@ -113,8 +115,8 @@ const char* choose_reduction_over_homes(const Shape& s, int64_t bytes) {
   return bytes <= kHomesScanGathered / s.size ? "tree" : nullptr;
 }
 
-// Over several processes that ranks share: what lets only their leaders talk to each other.
-// Null: as in one process.
+// For several processes with several ranks each: algorithms in which only the leaders exchange
+// messages between them. Null: as in one process.
 const char* choose_over_homes(const Shape& s) {
   const int64_t bytes = deciding_bytes(s);
   switch (s.coll) {
@@ -146,14 +148,15 @@ const char* choose_over_homes(const Shape& s) {
   }
 }
 
-// The same four copies more, and two messages of each rank instead of n.
+// True: four more copies, as above, cost less than the n messages of each rank, which now sends
+// two.
 bool goes_over_workers(const Shape& s, int64_t bytes) {
   return s.workers != nullptr && bytes <= limit(Limit::kAlltoallWorkers, true) &&
          bytes * s.size * s.workers->regions().most() <= kHomesAlltoallLeader;
 }
 
-// `is_folded`: several ranks share a core, so that the number of messages counts, not the
-// length of the longest path.
+// `is_folded`: several ranks share a core, so the number of messages counts and not the length of
+// the longest path.
 const char* choose(const Shape& s, bool is_folded) {
   const int64_t bytes = deciding_bytes(s);
   const int n = s.size;

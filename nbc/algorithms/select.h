@@ -1,8 +1,8 @@
 #pragma once
-// Selection: which algorithm a collective takes.
+// Selection: chooses the algorithm of a collective.
 //
-// Role:      from what every rank knows alike (collective, bytes, number of ranks and of
-//            places, commutativity) to a row of the table.
+// Role:      maps properties that are the same at every rank (collective, bytes, number of ranks
+//            and of places, commutativity) to a row of the table.
 // Users:     nbc/algorithms/table.cpp.
 // Threads:   pure, apart from reading settings.
 // See also:  docs/collectives.md for where the limits come from.

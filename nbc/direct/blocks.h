@@ -1,5 +1,5 @@
 #pragma once
-// Blocks: packing and unpacking what direct exchanges carry.
+// Blocks: packs and unpacks the blocks of direct exchanges.
 //
 // Role:      copies between a block of a user's buffer and packed bytes.
 // Users:     nbc/direct.
@@ -28,7 +28,8 @@ inline Block bytes_at(const unsigned char* data, size_t bytes) noexcept {
           dt::predefined(dt::abi::kByte)};
 }
 
-// Block `i` of those that begin with `first` and are like it. The base may be null (MPI_BOTTOM).
+// Block `i` of a series of equal blocks that begins with `first`. The base may be null
+// (MPI_BOTTOM).
 inline Block block_at(const Block& first, int i) noexcept {
   const Count step = first.count * first.type->extent() * i;
   return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(first.data) +

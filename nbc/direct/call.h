@@ -1,10 +1,10 @@
 #pragma once
-// Call: what one member brings to a direct collective.
+// Call: the arguments of one member in a direct collective.
 //
-// Role:      buffers, counts, types and the operation; posted by address, read by the member
-//            that acts for the place or for all.
+// Role:      buffers, counts, types and the operation; posted by address, read by the member that
+//            acts for the place or for all.
 // Users:     mpi makes it on the stack of the call; nbc/direct reads it.
-// Threads:   constant from the member's arrival to its release; then the member's again.
+// Threads:   constant from the member's arrival to its release, during which others read it.
 // See also:  nbc/direct/direct.h.
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace mpc::nbc::direct {
 
 using dt::Count;
 
-// inout = in op inout over `n` elements: a predefined kernel, or a user's function (then
-// `kernel` is null). The member's own: the acting member uses that of its own call.
+// inout = in op inout over `n` elements: a predefined kernel, or a user's function (then `kernel`
+// is null). Belongs to the member: the acting member uses the one of its own call.
 struct Operation {
   dt::ReduceFn kernel = nullptr;
   dt::Reduce3Fn kernel3 =
@@ -35,7 +35,7 @@ struct Operation {
   }
 };
 
-// One side's block of an exchange.
+// One block of the send side or the receive side of an exchange.
 struct Block {
   void* data = nullptr;  // a send block is only read
   Count count = 0;
@@ -56,24 +56,25 @@ struct Call {
   Count count = 0;
   size_t element_bytes = 0;
   Operation op;
-  // Reduce_scatter: elements for each member, which add up to `count`. Null: `count` is the
-  // sum of equal parts.
+  // Reduce_scatter: the elements of each member, which add up to `count`. Null: each member gets an
+  // equal part of `count`.
   Count (*part)(const Call& call, int member) = nullptr;
 
-  // Instead of moving data: called when all members have come and stand still, by one execution that acts for
-  // all; then all go. What it writes into other members' calls they read when they have been released.
+  // Null, or called instead of moving data: by one execution, after all members have arrived and
+  // before any leaves. What it writes into other members' calls these read after their release.
   void (*decide)(Team& team) = nullptr;
 
-  // Exchanges (alltoall, allgather and their forms). Blocks without gaps, at equal distances:
-  // block i of `send_block` or `recv_block` bytes starts `step` bytes after block i - 1.
+  // Exchanges (alltoall, allgather and their forms). Plain: blocks without gaps, at equal
+  // distances. Block i of `send_block` or `recv_block` bytes starts `step` bytes after block i - 1.
   bool is_send_plain = false, is_recv_plain = false;
   size_t send_block = 0, recv_block = 0;
   Count send_step = 0, recv_step = 0;  // an allgather sends the same block to all: 0
-  // Otherwise. Both are always there in an exchange.
+  // If not plain. Both functions are always set in an exchange.
   Block (*block_to)(const Call& call, int member) = nullptr;
   Block (*block_from)(const Call& call, int member) = nullptr;
 
-  // What all members give alike: the data of a reduction, one block of an even exchange.
+  // A length that must be equal for all members: the data of a reduction, one block of an even
+  // exchange.
   size_t bytes() const noexcept {
     return element_bytes != 0 ? static_cast<size_t>(count) * element_bytes : send_block;
   }

@@ -7,12 +7,12 @@
 namespace mpc::nbc::direct {
 namespace {
 
-// What a place's actor does for its members, waits for other places included.
+// The work of a place's actor for its members, including waits for other places.
 constexpr trace::Site kAct{"direct", "act", {"collective", "bytes"}, true, true};
 
 constexpr uint64_t kMixed = ~uint64_t{0};
 
-// What all members must say alike.
+// The properties that must be equal for all members.
 uint64_t key_of(const Call& call) noexcept {
   return make_key(call.coll, call.op_code, call.bytes());
 }
@@ -25,7 +25,8 @@ uint64_t key_of_place(const Actor& actor) noexcept {
   return key;
 }
 
-// Every place's actor finds the same; all members are still there to be read.
+// Every place's actor finds the same mismatch; no member leaves before they all have read the
+// calls.
 [[gnu::cold]] void complain(Actor& actor) {
   const Team& team = actor.team();
   const uint64_t first = key_of(actor.call_of(0));
@@ -34,7 +35,7 @@ uint64_t key_of_place(const Actor& actor) noexcept {
   const uint64_t key = key_of(actor.call_of(other));
   actor.place().complaint = difference(other, key, 0, first);
   actor.place().calls_differ = !is_same_call(key, first);
-  actor.meet();  // before anybody goes
+  actor.meet();  // before any member leaves
   for (const int m : actor.place().members) actor.team().member(m).has_mismatch = true;
 }
 
@@ -47,7 +48,7 @@ bool all_say_the_same(Actor& actor) noexcept {
   return true;
 }
 
-// Place 0's actor decides, the others wait for it.
+// Place 0's actor calls decide(), the others wait for it.
 [[gnu::noinline]] void decide(Actor& actor) {
   if (actor.place_number() == 0) actor.call().decide(actor.team());
   actor.meet();
@@ -126,7 +127,7 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
     act(actor);
     actor.release_place();
   }
-  me.done_by_all = me.epoch - 1;  // all members have come to this one
+  me.done_by_all = me.epoch - 1;  // all members have arrived at this one
   const Place& place = team.place(me.place);
   if (me.has_mismatch) [[unlikely]]
     return {&place.complaint, place.calls_differ, me.truncated_by, -1};

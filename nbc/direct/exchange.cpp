@@ -1,6 +1,6 @@
 // Exchanges of nbc/direct: alltoall, allgather and their forms. The acting member of a place
 // copies all blocks that its members receive, each once, from the sender's buffer to the
-// receiver's. Small ones go through the places' rooms instead: nobody has to wait until others
+// receiver's. Small ones go through the places' rooms instead: no member has to wait until others
 // have read its buffer, and another place's data come in few cache lines.
 #include <array>
 #include <span>
@@ -15,12 +15,12 @@ namespace {
 Block plain_or(bool is_plain, const void* base, Count step, size_t bytes, int i,
                const Call& call, Block (*block)(const Call&, int)) {
   if (!is_plain) return block(call, i);
-  // Only ever read when it is a send buffer.
+  // The const_cast is safe: a send buffer is only read.
   char* start = const_cast<char*>(static_cast<const char*>(base)) + step * i;
   return {start, static_cast<Count>(bytes), dt::predefined(dt::abi::kByte)};
 }
 
-// From sender `s` to receiver `m`, whatever their types. False: too long.
+// From sender `s` to receiver `m`, whatever their types. False: the data are too long.
 bool copy_block(const Call& sender, int s, const Call& receiver, int m) {
   const Block from = plain_or(sender.is_send_plain, sender.send, sender.send_step,
                               sender.send_block, m, sender, sender.block_to);
@@ -33,8 +33,9 @@ bool copy_block(const Call& sender, int s, const Call& receiver, int m) {
   return true;
 }
 
-// Senders are taken so many at a time: what they have for one receiver is next to each other there, and
-// what one of them has for receivers that follow each other, too. With numbers that is a line of each.
+// How many senders are handled together: their blocks for one receiver lie next to each other in
+// its buffer, and one sender's blocks for consecutive receivers do so in the sender's. With blocks
+// of one number that is a cache line of each.
 constexpr int kTogether = 8;
 
 struct Sender {
@@ -42,7 +43,7 @@ struct Sender {
   int member;
 };
 
-// All blocks of these senders for this place's members.
+// Copies all blocks of these senders for this place's members.
 void copy_from(Actor& actor, std::span<const Sender> senders) {
   for (const int m : actor.place().members) {
     const Call& receiver = actor.call_of(m);
@@ -60,7 +61,7 @@ void copy_from(Actor& actor, std::span<const Sender> senders) {
   }
 }
 
-// What one member takes in its place's room.
+// The bytes of one member in its place's room.
 size_t row_bytes(const Team& team, const Call& call) noexcept {
   return call.coll == Coll::kAllgather
              ? call.send_block
@@ -79,7 +80,7 @@ void pack_row(const Call& call, size_t bytes, unsigned char* row) {
   }
 }
 
-// Block `s` of the receiver from packed bytes.
+// Unpacks into block `s` of the receiver.
 void unpack_block(Actor& actor, int m, int s, const unsigned char* data, size_t bytes) {
   const Call& call = actor.call_of(m);
   if (call.is_recv_plain && bytes <= call.recv_block) [[likely]] {
@@ -132,8 +133,8 @@ void unpack_blocks(Actor& actor) {
 
 // ---- blocks of different sizes -------------------------------------------------------------
 //
-// A place's room, if all that its members send fits: for each member the lengths of its blocks, then
-// the blocks. Only a place itself knows whether it does, so its post says so.
+// The content of a place's room, if all that its members send fits: for each member the lengths of
+// its blocks, then the blocks. Only the place itself knows whether it fits, so its post says so.
 
 namespace {
 
@@ -144,7 +145,7 @@ int sent_blocks(const Team& team, const Call& call) noexcept {
   return call.coll == Coll::kAllgatherv ? 1 : team.size();
 }
 
-// More than kScratchBytes: too many.
+// Bytes in the room; more than kScratchBytes: they do not fit.
 size_t uneven_bytes(Actor& actor, int blocks) {
   const auto& members = actor.place().members;
   size_t bytes = members.size() * static_cast<size_t>(blocks) * sizeof(Length);
@@ -166,7 +167,8 @@ void deliver(Actor& actor, int m, int s, const unsigned char* data, size_t bytes
   }
 }
 
-// What member `s` has shown at `row`. Returns where the next member's begins.
+// Delivers the blocks that member `s` has shown at `row`. Returns where the next member's row
+// begins.
 const unsigned char* deliver_row(Actor& actor, int s, int blocks,
                                  const unsigned char* row) {
   const unsigned char* data = row + static_cast<size_t>(blocks) * sizeof(Length);
@@ -222,8 +224,8 @@ void move_uneven(Actor& actor) {
 }
 
 void copy_blocks(Actor& actor) {
-  // Places begin with their own members: their data are near, and two places do not read
-  // the same buffer at the same time.
+  // Each place begins with its own members: their data are near, and two places do not read the
+  // same buffer at the same time.
   const int n = actor.team().size();
   const int first = actor.place().members.front();
   std::array<Sender, kTogether> senders;

@@ -1,8 +1,8 @@
 #pragma once
-// Fold: many values to one, in the order that all of nbc/direct keeps.
+// Fold: reduces many values to one, in the same order in all of nbc/direct.
 //
 // Role:      out = values(0) op values(1) op ... op values(n - 1). `inout = in op inout` has the
-//            lower ranks in `in`, so it goes from the last value down.
+//            lower ranks in `in`, so the fold runs from the last value down.
 // Users:     nbc/direct.
 // Threads:   pure but for the operation, which runs on the caller.
 // See also:  nbc/direct/call.h (Operation).
@@ -13,8 +13,8 @@
 
 namespace mpc::nbc::direct {
 
-// `count` elements of `size` bytes. `values(i)` is the address of a value; `out` may be the last
-// one's, and no other's.
+// `count` elements of `size` bytes. `values(i)` is the address of a value; `out` may be that of the
+// last value, and of no other.
 template <class Values>
 void fold(const Operation& op, int n, Values values, void* out, Count count,
           size_t size) {

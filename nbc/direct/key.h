@@ -1,8 +1,8 @@
 #pragma once
-// Key: what members of a direct collective must do alike, as one number.
+// Key: the properties that members of a direct collective must have in common, as one number.
 //
-// Role:      a post carries it, so that who reads the post sees a wrong call: another collective,
-//            another operation, another amount of data.
+// Role:      a post carries it, so that a member that reads the post notices a wrong call: another
+//            collective, another operation, another amount of data.
 // Users:     nbc/direct.
 // Threads:   pure functions.
 // See also:  nbc/direct/team.h (Post).
@@ -15,10 +15,10 @@
 
 namespace mpc::nbc::direct {
 
-// Instead of an operation: an allgather by which a communicator is split.
+// In place of an operation: marks an allgather by which a communicator is split.
 inline constexpr uint8_t kSplits = 0xff;
 
-// `bytes` is kept modulo 2^48. op_code: dt::abi::Op; 0: the user's, or none.
+// `bytes` is stored modulo 2^48. op_code: dt::abi::Op; 0: the user's, or none.
 constexpr uint64_t make_key(Coll coll, uint8_t op_code, size_t bytes) noexcept {
   return static_cast<uint64_t>(coll) | static_cast<uint64_t>(op_code) << 8 |
          static_cast<uint64_t>(bytes) << 16;

@@ -8,9 +8,10 @@ namespace mpc::nbc::direct {
 
 // ---- waiting -----------------------------------------------------------------------------
 
-// A writer that runs ahead is slowed down by a reader that has caught up: each look takes the line of
-// the post from the writer that is about to write it. So the reader leaves the writer alone for the
-// time in which it writes several posts. Who waits for an answer does not come here.
+// A writer that runs ahead would be slowed down by a reader that has caught up: each poll takes the
+// line of the post from the writer that is about to write it. So the reader pauses between polls,
+// for the time in which the writer writes several posts. A member that waits for an answer does not
+// use this.
 bool Lane::look_seldom(const Post& post) const noexcept {
   constexpr int kLooks = 4, kPauses = 4;  // a pause: 10 to 50 ns
   if (!sched::spinning_pays()) return false;
@@ -39,13 +40,13 @@ void Lane::wait(const std::atomic<uint64_t>& flag, uint64_t value, int member,
   wait_for_flag(flag, value, own_.sleeper, self_, why_);
 }
 
-// Of all others: they are done with the collectives up to `needed`.
+// Waits until all other members are done with the collectives up to `needed`.
 [[gnu::cold]] void Lane::await_done(uint64_t needed) {
   uint64_t least = epoch_ - 1;
   for (int m = 0; m < size_; ++m) {
     if (m == member_) continue;
     const std::atomic<uint64_t>& done = tracks_[m].done;
-    // acquire pairs with tell(): what that member has read, it has read.
+    // acquire pairs with tell(): that member has finished its reads.
     if (done.load(std::memory_order_acquire) < needed) wait(done, needed, m, kAnything);
     least = std::min(least, done.load(std::memory_order_acquire));
   }
@@ -55,7 +56,7 @@ void Lane::wait(const std::atomic<uint64_t>& flag, uint64_t value, int member,
 // ---- telling -----------------------------------------------------------------------------
 
 void Lane::tell(std::atomic<uint64_t>& flag, uint64_t value) noexcept {
-  // seq_cst: before the looks at the sleepers; release for await_done() and await_reader().
+  // seq_cst: before the loads of the sleepers; release for await_done() and await_reader().
   flag.store(value, std::memory_order_seq_cst);
   for (int m = 0; m < size_; ++m) {
     if (m != member_) wake_if_awaited(tracks_[m], kAnything);

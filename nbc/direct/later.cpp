@@ -29,14 +29,16 @@ uint64_t Later::Door::enter(uint64_t number) {
 
 uint64_t Later::arrive(int member, job::Rank& self) {
   Guest& me = members_[static_cast<size_t>(member)];
-  if (me.rank != &self) me.rank = &self;  // once: the last one of a meeting reads it
+  if (me.rank != &self) me.rank = &self;  // once; the last one to arrive reads it
   const uint64_t number = me.number.load(std::memory_order_relaxed) + 1;
   me.number.store(number, std::memory_order_relaxed);
-  // The locks order what members did before they came, and their `rank`, before what the last one does.
+  // The locks order what members did before they arrived, also the store of `rank`, before what the
+  // last one to arrive does.
   if (places_[static_cast<size_t>(me.place)].enter(number) == 0) return number;
   const uint64_t complete = all_.enter(number);
   if (complete == 0) return number;
-  // release pairs with is_over(). Another execution may end the next meeting at the same time: never backwards.
+  // release pairs with is_over(). Another execution may end the next meeting at the same time, so
+  // this must not go back.
   uint64_t before = over_.load(std::memory_order_relaxed);
   while (before < complete &&
          !over_.compare_exchange_weak(before, complete, std::memory_order_acq_rel,
@@ -46,7 +48,7 @@ uint64_t Later::arrive(int member, job::Rank& self) {
   return number;
 }
 
-// They may wait for it: whoever looks after this sees it.
+// Wakes all members: those that wait for the meeting check it.
 void Later::tell_all(const job::Rank& self) const {
   for (const Guest& guest : members_)
     if (guest.rank != &self) msg::notify(*guest.rank);

@@ -1,14 +1,16 @@
 #pragma once
-// Later: a barrier without messages in which nobody waits at once: MPI_Ibarrier of many members that share places.
+// Later: a barrier without messages that does not block: MPI_Ibarrier if many members share places.
 //
-// Role:      members arrive and go on; the last one to arrive says that it is over, and tells all of them to look.
+// Role:      members arrive and go on; the last one to arrive ends the meeting, and wakes all
+//            others.
 // Users:     mpi/coll/direct_later.cpp; a Team makes one at the first need.
-// Threads:   any execution of a member; a member arrives by one at a time.
+// Threads:   any execution of a member; one at a time arrives for a member.
 // See also:  nbc/direct/team.h (members, places), docs/design/0007-direct-collectives.md, "Later".
 //
-// Meetings are numbered by each member for itself, from 1 on; a member may be any number of meetings ahead of another one.
-// It comes to number k before it comes to k + 1, so a place has all its members for k first. Who says so for k may be overtaken by who
-// says so for k + 1; meetings end in the order of their numbers all the same.
+// Each member numbers its meetings itself, from 1 on; it may be any number of meetings ahead of
+// another one. It arrives at number k before k + 1, so a place has all its members for k first. The
+// member that ends k may be overtaken by the one that ends k + 1; even so meetings end in the order
+// of their numbers.
 
 #include <atomic>
 #include <cstdint>
@@ -24,36 +26,37 @@ namespace mpc::nbc::direct {
 
 class Later {
  public:
-  // Of each member its place, numbered from 0 on without a gap.
+  // The place of each member, numbered from 0 on without a gap.
   explicit Later(std::span<const int> place_of_member);
   Later(const Later&) = delete;
 
-  // The member comes to its next meeting. Returns its number. Order: what members did before they came, all see once
-  // is_over(). Switches: no. Cost: one lock; of the last member of a meeting one notify() for each other.
+  // The member arrives at its next meeting. Returns that one's number. Order: once is_over(), all
+  // members see what the others did before they arrived. Switches: no. Cost: one lock; for the last
+  // member of a meeting also one notify() for each other one.
   uint64_t arrive(int member, job::Rank& self);
   bool is_over(uint64_t number) const noexcept {
     // acquire pairs with the release in arrive().
     return over_.load(std::memory_order_acquire) >= number;
   }
-  // How many members have come; for reports, may be stale.
+  // How many members have arrived; for reports, may be stale.
   int arrived(uint64_t number) const noexcept;
   int size() const noexcept { return static_cast<int>(members_.size()); }
 
  private:
-  // Written by the member only; `rank` is read by the last one that comes to the meeting after it.
+  // Written by the member only; the last one to arrive at its meeting reads `rank`.
   struct alignas(64) Guest {
     std::atomic<uint64_t> number{0};
     job::Rank* rank = nullptr;
     int place = 0;
   };
-  // Counts those that have come to meetings that are not complete here.
+  // Counts the arrivals at meetings that are not complete here.
   struct alignas(64) Door {
     Mutex mutex;
-    std::deque<int> come MPC_GUARDED_BY(mutex);  // of the meetings after `complete`
+    std::deque<int> come MPC_GUARDED_BY(mutex);  // for the meetings after `complete`
     uint64_t complete MPC_GUARDED_BY(mutex) =
-        0;  // the last one for which all have come
+        0;  // the last one at which all have arrived
     int expected = 0;
-    // Returns the last meeting for which all have come now; 0: as before.
+    // Returns the last meeting that is complete now; 0: none has become complete.
     uint64_t enter(uint64_t number);
   };
   void tell_all(const job::Rank& self) const;

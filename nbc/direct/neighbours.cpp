@@ -1,6 +1,6 @@
-// Neighbourhood exchanges of nbc/direct. Each member shows its blocks: in its post if they fit there,
-// else by the address of its call, and then waits until its destinations have copied. What it
-// receives it copies from its sources' posts, or once from their buffers.
+// Neighbourhood exchanges of nbc/direct. Each member shows its blocks in its post, if they fit.
+// Otherwise it shows the address of its call, and waits until its destinations have copied. It
+// copies what it receives from its sources' posts, or directly from their buffers.
 #include "nbc/direct/blocks.h"
 #include "nbc/direct/lane.h"
 #include "nbc/direct/one_way.h"
@@ -15,13 +15,13 @@ int blocks_of(const NeighbourCall& call) noexcept {
              : static_cast<int>(call.destinations.size());
 }
 
-// What reaches a member from its source `i` is that block of the source: in a Cartesian grid
-// neighbours stand in pairs, and what comes from the negative side went in the positive direction.
+// The block of source `i` that a member receives. In a Cartesian grid neighbours come in pairs:
+// what arrives from the negative side was sent in the positive direction.
 int block_from(const NeighbourCall& call, int i) noexcept {
   return call.coll == Coll::kNeighborAllgather ? 0 : i ^ 1;
 }
 
-// False: the blocks are read from the member's buffer, while it waits.
+// False: destinations read the blocks from the member's buffer, while it waits.
 bool show_blocks(Lane& lane, const NeighbourCall& call, size_t bytes) {
   const auto blocks = static_cast<size_t>(blocks_of(call));
   const bool fits = bytes == 0 || blocks == 0 || bytes <= kScratchBytes / blocks;
@@ -43,7 +43,7 @@ bool show_blocks(Lane& lane, const NeighbourCall& call, size_t bytes) {
   return fits;
 }
 
-// Copies what source `i` sends. True: out of the source's buffer, which waits for that.
+// Copies what source `i` sends. True: from the buffer of the source, which waits for that.
 bool take_from(Lane& lane, const NeighbourCall& call, int i, Outcome& outcome) {
   const int source = call.sources[static_cast<size_t>(i)];
   const Post& post = lane.see(source);

@@ -19,8 +19,8 @@ struct Range {
 
 constexpr Range kNobody{};
 
-// Whose posts a member waits for (its own, if it is among them, does not count), and who waits
-// for its.
+// The members whose posts a member waits for, not counting itself if it is among them. Also used to
+// find the members that wait for its post.
 Range sources_of(const OneWayCall& call, int member, int size) noexcept {
   switch (call.coll) {
     case Coll::kBcast:
@@ -50,13 +50,13 @@ size_t block_bytes(const OneWayCall& call) noexcept {
   return call.send.type != nullptr ? call.send.bytes() : call.recv.bytes();
 }
 
-// A scatter's root has no block for itself in its post.
+// The place of a member's block in the post of a scatter's root, which has none for itself.
 int row_of(int member, int root) noexcept {
   return member > root ? member - 1 : member;
 }
 
-// The way that data go. Two collectives of the same way in turn: those that give do not wait for
-// those that take.
+// The direction of the data. In two collectives of the same direction in turn, senders do not wait
+// for receivers.
 int way_of(const OneWayCall& call) noexcept {
   switch (call.coll) {
     case Coll::kBcast:
@@ -91,9 +91,10 @@ void give(Lane& lane, const OneWayCall& call, size_t bytes, int size) {
   }
 }
 
-// ---- what it takes -----------------------------------------------------------------------
+// ---- what it receives --------------------------------------------------------------------
 
-// A block of `bytes` from `source`, into `to`. Everybody's are alike in a bcast.
+// Copies a block of `bytes` from `source` into `to`. In a bcast all members have blocks of one
+// length.
 void take_block(const unsigned char* from, size_t bytes, int source, const Block& to,
                 bool must_be_whole, Outcome& outcome) {
   const size_t room = to.bytes();
@@ -146,7 +147,7 @@ void take_values(Lane& lane, const OneWayCall& call, Range sources) {
   const Count count = call.send.count;
   const auto element = static_cast<size_t>(call.send.type->size());
   const void* own = call.send.data;
-  // An exscan has the values below its own, a scan its own, too.
+  // An exscan takes the values below the member's own, a scan also its own.
   const int last = call.coll == Coll::kScan ? sources.last + 1 : sources.last;
   alignas(64) unsigned char kept[kScratchBytes];
   if (own == call.recv.data &&
@@ -163,7 +164,7 @@ bool is_reduction(Coll coll) noexcept {
   return coll == Coll::kReduce || coll == Coll::kScan || coll == Coll::kExscan;
 }
 
-// Waits for the posts. False: one of them is of another call.
+// Waits for the posts. False: one of them belongs to another call.
 bool see_all(Lane& lane, Range sources, uint64_t key, bool are_alike,
              Outcome& outcome) {
   bool is_right = true;
@@ -199,7 +200,8 @@ bool can_go_one_way(const Team& team) noexcept {
 }
 
 bool fits_one_way(const Team& team, Coll coll, size_t bytes) noexcept {
-  // One member takes the values of all, or each those of all before it: a tree spreads that.
+  // One member receives the values of all, or each member those of all before it: a tree spreads
+  // this.
   constexpr size_t kMostTaken = 8192;
   const auto size = static_cast<size_t>(team.size());
   if (is_reduction(coll) && !team.is_spread() && bytes > kMostTaken / size)

@@ -1,15 +1,15 @@
 // Reductions of nbc/direct.
 //
-// Small: each place reduces its members' values to one, which stands in its post (or in its
-// scratch memory); each place then reduces the places' values for itself, all in the same
-// order, so all get the same bits. One exchange.
+// Small: each place reduces its members' values to one, in its post (or in its scratch memory).
+// Then each place reduces the places' values for itself, all in the same order, so all get the same
+// bits. One exchange.
 //
-// Large: each place reduces to the receive buffer of its last member; then each reduces its
-// share of the elements of all places and writes it to all places' buffers; then copies to its
-// other members. A share is read and written by one actor only, so send and receive buffers
-// may be the same. User data cross between cores once in each direction.
+// Large: each place reduces to the receive buffer of its last member. Then each place reduces its
+// share of the elements of all places, writes it to all places' buffers, and copies to its other
+// members. A share is read and written by one actor only, so send and receive buffers may be the
+// same. User data cross between cores once in each direction.
 //
-// Parts (reduce_scatter): small ones as above, and each member takes its own.
+// Parts (reduce_scatter): small ones as above, after which each member gets its own.
 //
 // Order: `inout = in op inout` with the lower ranks in `in`, so from the last rank down.
 #include <algorithm>
@@ -54,7 +54,7 @@ void conclude_small(Actor& actor) {
   }
 }
 
-// Calls visit(first element, elements) for pieces of [begin, end).
+// Calls visit(first element, elements) for chunks of [begin, end).
 template <class Visit>
 void for_each_chunk(const Call& call, Count begin, Count end, Visit visit) {
   const Count step =
@@ -82,7 +82,7 @@ void contribute_large(Actor& actor) {
   post.source = post.target;
 }
 
-// This place's share of the elements, from and to all places.
+// Reduces this place's share of the elements of all places, and writes it to all places.
 void reduce_share(Actor& actor) {
   const Call& call = actor.call();
   const int places = actor.team().place_count();
@@ -126,7 +126,7 @@ void conclude_large(Actor& actor) {
   });
 }
 
-// Elements [first, first + n) of all members, into `member`'s receive buffer.
+// Reduces elements [first, first + n) of all members into `member`'s receive buffer.
 void reduce_part(Actor& actor, int member, Count first, Count n) {
   const Call& call = actor.call();
   void* recv = actor.call_of(member).recv;
@@ -140,7 +140,7 @@ void reduce_part(Actor& actor, int member, Count first, Count n) {
   });
 }
 
-// The same from what the places have shown.
+// The same from the values that the places have shown.
 void reduce_shown_part(Actor& actor, int member, Count first, Count n) {
   const Call& call = actor.call();
   const size_t offset = static_cast<size_t>(first) * call.element_bytes;
@@ -152,7 +152,7 @@ void reduce_shown_part(Actor& actor, int member, Count first, Count n) {
 
 }  // namespace
 
-// Up to here each place reduces everything for itself: half the work is cheaper than a second
+// True: each place reduces everything for itself, since half the work is cheaper than a second
 // meeting. bench/mpi/collectives; see docs/design/0007.
 bool is_small(const Call& call) noexcept {
   return call.bytes() <= static_cast<size_t>(limit(Limit::kDirectReduce, true));

@@ -11,7 +11,7 @@ namespace mpc::nbc::direct {
 // ---- Team --------------------------------------------------------------------------------
 
 Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size()) {
-  std::vector<int> numbers;  // of the places, in the order of their first members
+  std::vector<int> numbers;  // place numbers, in the order of their first members
   for (size_t m = 0; m < members_.size(); ++m) {
     const auto found = std::find(numbers.begin(), numbers.end(), place_of_member[m]);
     const auto p = static_cast<size_t>(found - numbers.begin());
@@ -31,7 +31,7 @@ Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size
 int Team::arrived(uint64_t exchange) const noexcept {
   uint64_t count = 0;
   for (const auto& place : places_) {
-    if (place->members.size() == 1) {  // it never counts arrivals; see arrive()
+    if (place->members.size() == 1) {  // it does not count arrivals; see arrive()
       const uint64_t round = exchange * kRounds;
       if (place->posts[0].round.load(std::memory_order_relaxed) >= round ||
           place->posts[1].round.load(std::memory_order_relaxed) >= round ||
@@ -66,7 +66,7 @@ Later& Team::make_later() {
 
 namespace {
 
-// A wait for one flag to reach a number.
+// Waits for a flag to reach a number.
 struct FlagWait {
   const std::atomic<uint64_t>& flag;
   uint64_t number;
@@ -100,7 +100,7 @@ bool arrive(Team& team, int member, job::Rank& self, const sched::WaitReason& wh
   Place& place = team.place(me.place);
   const uint64_t exchange = me.exchanges;
   const uint64_t all = place.members.size();
-  // acq_rel: the last one sees what the others brought; release for the one after us.
+  // acq_rel: the last one sees what the others have written; release for the one after us.
   if (all == 1) return true;
   if (place.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == exchange * all)
     return true;
@@ -121,9 +121,9 @@ Actor::Actor(Team& team, int member, job::Rank& self,
       exchange_(me_.exchanges),
       round_(exchange_ * kRounds) {}
 
-// Waits for the others' flags; the own one is shown. A member that sees all of them there
-// wakes those that sleep: the last one in the single order of the seq_cst stores does see it, and a
-// sleeper that arms after it looked sees all flags itself.
+// Waits for the others' flags, after setting its own. A member that sees all flags set wakes those
+// that sleep. The last one in the single order of the seq_cst stores does see them all, and a
+// sleeper that arms after that load sees all flags itself.
 template <class FlagOf>
 void Actor::await_others(FlagOf flag_of) {
   const int places = team_.place_count();

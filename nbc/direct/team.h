@@ -3,10 +3,10 @@
 //
 // Role:      one object for all members. Members of the same place (worker) arrive at a plain
 //            counter; the last one of a place acts for it: it meets those of the other places,
-//            moves the data of all, and releases its place.
+//            moves the data of all its members, and releases its place.
 // Users:     nbc/direct only; mpi holds a reference per communicator.
 // Threads:   each member by one execution at a time (MPI's rule for collectives).
-// See also:  docs/design/0007-direct-collectives.md: the argument why this is right;
+// See also:  docs/design/0007-direct-collectives.md: the argument why this is correct;
 //            nbc/direct/one_way.h: collectives in which members do not all meet.
 //
 //   members of place 0      place 0                       place 1      members of place 1
@@ -15,8 +15,8 @@
 //     `released`               ... meet() as often as data need ...
 //     return  <------------ released = e
 //
-// Numbers only grow: exchange e of a team has the rounds kRounds * e + 0, 1, ... Here e counts exchanges, the
-// collectives that are not one-way; epochs count both.
+// Numbers only grow: exchange e of a team has the rounds kRounds * e + 0, 1, ... Here e counts
+// exchanges, the collectives that are not one-way; epochs count both.
 
 #include <atomic>
 #include <cstdint>
@@ -38,16 +38,16 @@ namespace mpc::nbc::direct {
 using msg::Sleeper;
 
 struct alignas(64) Member {
-  const Call* call = nullptr;  // by the member before its arrival
-  uint64_t epoch = 0;          // the member's own: collectives begun
-  uint64_t exchanges = 0;      // likewise: those of them that are not one-way
-  uint64_t done_by_all = 0;    // likewise: all members are done with those up to this
-  // Likewise: which way data went in the last one: from a root, to it, or:
+  const Call* call = nullptr;  // written by the member before its arrival
+  uint64_t epoch = 0;        // collectives begun; for the member only, as what follows:
+  uint64_t exchanges = 0;    // those of them that are not one-way
+  uint64_t done_by_all = 0;  // all members are done with those up to this one
+  // The direction of the data in the last one: from a root, to it, or:
   static constexpr int kBothWays = -1, kUpwards = -2;  // to higher ranks
   int way = kBothWays;
   Sleeper sleeper;  // waits for Place::released
   int place = 0;
-  // Written by the member that acts for the place, read by the member once released:
+  // Written by the member that acts for the place, read by the member after its release:
   bool has_mismatch = false;  // see Place::complaint
   int truncated_by = -1;  // the rank whose data were longer than this member's buffer
 };
@@ -55,58 +55,59 @@ struct alignas(64) Member {
 struct Place {
   alignas(64) std::atomic<uint64_t> arrived{
       0};  // members' arrivals since the beginning
-  alignas(64) std::atomic<uint64_t> released{0};  // last exchange that is over here
-  alignas(64) std::atomic<uint64_t> round{0};  // later rounds of the exchange in hand
-  // Of exchanges, two in turn: place q may still read that of one exchange while this one is at the
-  // next, but not at the one after, for which q has to be at the next. Not side by side: who reads one
-  // line may fetch its neighbour, which its writer wants.
+  alignas(64) std::atomic<uint64_t> released{0};  // last exchange that has ended here
+  alignas(64) std::atomic<uint64_t> round{0};  // later rounds of the current exchange
+  // Posts of exchanges, two in turn. Place q may still read the post of one exchange while this
+  // place is at the next one, but not at the one after, which needs q to be at the next. Not side
+  // by side: a core that reads one line may fetch the adjacent one, which its writer needs.
   struct alignas(128) Apart : Post {};
   Apart posts[2];
   Sleeper sleeper;           // the acting member waits here for other places
   std::vector<int> members;  // ascending
-  // Written by the acting member; there is none before all members have come again:
+  // Written by the acting member; empty until all members have arrived again:
   std::string complaint;
   bool calls_differ = false;  // the complaint is not about amounts of data only
   std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes, in turn
 };
 
-// Waits until the flag is `number` or more; the sleeper is the caller's alone. Order: acquire.
+// Waits until the flag is `number` or more; only the caller uses the sleeper. Order: acquire.
 // Switches: yes.
 void wait_for_flag(const std::atomic<uint64_t>& flag, uint64_t number, Sleeper& sleeper,
                    job::Rank& self, const sched::WaitReason& why);
 
 class Team {
  public:
-  // place_of_member[m]: any number; the same number, the same place.
+  // place_of_member[m]: any number, the same for members of the same place.
   explicit Team(std::span<const int> place_of_member);
   Team(const Team&) = delete;
 
   int size() const noexcept { return static_cast<int>(members_.size()); }
   int place_count() const noexcept { return static_cast<int>(places_.size()); }
-  // Members of each place follow each other, and so do places.
+  // Members of each place have consecutive ranks, and places are in rank order.
   bool is_in_rank_order() const noexcept { return is_in_rank_order_; }
   Member& member(int m) noexcept { return members_[static_cast<size_t>(m)]; }
-  // As Member::place, without the member's line, which it writes in each collective.
+  // The same as Member::place, but not read from the member's line, which it writes in each
+  // collective.
   int place_of(int m) const noexcept { return place_of_[static_cast<size_t>(m)]; }
-  int largest_place() const noexcept { return largest_place_; }  // its members
+  int largest_place() const noexcept { return largest_place_; }  // in members
   // Each member has a place of its own: member m has place m.
   bool is_spread() const noexcept { return largest_place_ == 1; }
   Place& place(int p) noexcept { return *places_[static_cast<size_t>(p)]; }
-  // By member; made when a member of the team asks for them first.
+  // By member; created when a member of the team first needs them.
   Track* tracks() {
     // acquire pairs with the release in make_tracks().
     Track* const made = tracks_.load(std::memory_order_acquire);
     return made != nullptr ? made : make_tracks();
   }
 
-  // Of barriers that nobody waits for at once; made as tracks().
+  // For barriers that do not block; created as tracks().
   Later& later() {
     // acquire pairs with the release in make_later().
     Later* const made = later_.load(std::memory_order_acquire);
     return made != nullptr ? *made : make_later();
   }
 
-  // How many members are there of those of an exchange; for reports, may be stale.
+  // How many members have arrived at an exchange; for reports, may be stale.
   int arrived(uint64_t exchange) const noexcept;
 
  private:
@@ -117,7 +118,7 @@ class Team {
   std::vector<int> place_of_;
   std::vector<std::unique_ptr<Place>> places_;
   std::atomic<Track*> tracks_{nullptr};
-  std::unique_ptr<Track[]> owned_tracks_;  // written once, by who makes them
+  std::unique_ptr<Track[]> owned_tracks_;  // written once, by the creator
   std::once_flag making_tracks_;
   std::atomic<Later*> later_{nullptr};
   std::unique_ptr<Later> owned_later_;
@@ -126,7 +127,7 @@ class Team {
   bool is_in_rank_order_ = true;
 };
 
-// The last member of a place, while it acts for all of the place.
+// The last member of a place to arrive, while it acts for the place.
 class Actor {
  public:
   Actor(Team& team, int member, job::Rank& self, const sched::WaitReason& why) noexcept;
@@ -134,21 +135,22 @@ class Actor {
   Team& team() const noexcept { return team_; }
   Place& place() const noexcept { return place_; }
   int place_number() const noexcept { return place_number_; }
-  const Call& call() const noexcept { return *me_.call; }  // its own; op of all work
+  const Call& call() const noexcept { return *me_.call; }  // its op does all work
   const Call& call_of(int member) const noexcept { return *team_.member(member).call; }
   Post& mine() noexcept { return place_.posts[exchange_ & 1]; }
   Post& post_of(int place) noexcept { return team_.place(place).posts[exchange_ & 1]; }
 
-  // Room for `bytes` that the others may read once the post is shown, until the next exchange
+  // Memory for `bytes` that the others may read after the post is shown, until the next exchange
   // of posts: in the post itself, or in scratch memory (at most kScratchBytes).
   unsigned char* room_for(size_t bytes);
 
   // Shows mine() to the others; waits until all of them have shown theirs. Switches: yes.
   void exchange_posts();
-  // Waits until all places have come so far. What each did before, all see. Switches: yes.
+  // Waits until all places have called this. Afterwards all see what each did before. Switches:
+  // yes.
   void meet();
-  // The members of the place may go; each goes on on the worker of the place. Switches: if the actor
-  // is elsewhere.
+  // Releases the members of the place; each continues on the worker of the place. Switches: if the
+  // actor runs on another one.
   void release_place() noexcept;
 
  private:
@@ -166,7 +168,7 @@ class Actor {
 };
 
 // A member arrives. True: it is the last one of its place and must act. False: it has been
-// released, all is done. Switches: yes.
+// released, and all is done. Switches: yes.
 bool arrive(Team& team, int member, job::Rank& self, const sched::WaitReason& why);
 
 }  // namespace mpc::nbc::direct

@@ -6,7 +6,7 @@ namespace mpc::nbc::direct {
 namespace {
 
 constexpr size_t kLineBytes = 64;
-constexpr size_t kFetchedBytes = 1024;  // more than that a core does not fetch at once
+constexpr size_t kFetchedBytes = 1024;  // a core does not fetch more than this at once
 
 inline void fetch_line(const void* line) noexcept {
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
@@ -22,7 +22,7 @@ unsigned char* Track::room_for(uint64_t epoch, size_t bytes) {
 
 void Track::fetch_for_writing(uint64_t epoch, size_t bytes) noexcept {
   fetch_line(&post(epoch + kFetchAhead));
-  // Nobody has to wait for the line when it is told.
+  // Fetched in advance, so that leave() need not wait for the line when it tells.
   if (epoch % kTellEvery == kTellEvery - kFetchAhead) fetch_line(&done);
   if (bytes <= Post::kInlineBytes || rooms == nullptr) return;
   const unsigned char* const room = rooms.get() + (epoch + 1) % kRooms * kRoomStep;

@@ -15,7 +15,7 @@ namespace {
 
 using enum Coll;
 
-// Where the numbers come from: docs/collectives.md. The first two cannot be more than a place's room
+// Where the numbers come from: docs/collectives.md. The first two must not exceed a place's room
 // (nbc/direct/post.h).
 constexpr LimitFacts kFacts[kLimitCount] = {
     {"direct_reduce",
@@ -110,7 +110,7 @@ consteval detail::LimitValues built_in() {
   return values;
 }
 
-// What was measured, what the user says; below 0: nothing.
+// The measured limits, those that the user sets; below 0: none.
 using Values = std::array<int64_t, kLimitCount>;
 constinit Values g_tuned{}, g_forced{};
 constinit bool g_has_tuned = false, g_has_forced = false;
@@ -138,7 +138,7 @@ std::string unknown(std::string_view name) {
                      did_you_mean(std::string(name), names));
 }
 
-// "name:bytes", separated by commas. Kept if nothing is wrong.
+// "name:bytes", separated by commas. Stored if nothing is wrong.
 std::string read_forced(std::string_view text) {
   Values values;
   values.fill(-1);

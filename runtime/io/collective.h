@@ -1,15 +1,16 @@
 #pragma once
 // Collective: one access of many ranks at once, in two phases.
 //
-// Role:      finds out whether the members' pieces are better moved together. If so, the part of the
-//            file that they touch is cut into windows; whoever comes takes the next window, moves the
-//            pieces of all members between it and their buffers, and accesses the file once.
+// Role:      decides whether to move the pieces of all members together. If so, the part of the
+//            file that they touch is cut into windows. Each thread that takes part claims the next
+//            window, moves the pieces of all members between it and their buffers, and accesses the
+//            file once.
 // Users:     mpi/io.
 // Threads:   work(): any number of executions and pool threads at once.
 // See also:  runtime/io/windows.h (one window); docs/design/0028-files.md.
 //
 //   file     |  window 0  |  window 1  |  window 2  |
-//   rank 0     aa    aa      aa    aa      aa           work() of rank 1 takes window 0,
+//   rank 0     aa    aa      aa    aa      aa           work() of rank 1 claims window 0,
 //   rank 1       bb    bb      bb    bb      bb         that of rank 0 window 1, then 2, ...
 
 #include <atomic>
@@ -20,37 +21,37 @@
 
 namespace mpc::io {
 
-// How far a collective access has come: of the file.
+// How much of the file a collective access has moved; both are offsets in the file.
 struct Reach {
-  Count failed_at = kNotStopped;  // from here on it is not known what was written
-  Count file_end = kNotStopped;   // reads: there is nothing from here on
-  int error = 0;                  // errno, of what failed first in the file
+  Count failed_at = kNotStopped;  // from here on it is unknown what was written
+  Count file_end = kNotStopped;   // reads: the file has ended here
+  int error = 0;                  // errno of the failure at the lowest offset
 
   void note(const WindowOutcome& outcome) noexcept;
   void note(const Reach& other) noexcept;
 };
-// Of a member whose view is ordered.
+// The outcome for a member, whose view is ordered.
 Outcome outcome_of(const Part& part, const Reach& reach) noexcept;
 
-// Pieces from this length on are as fast one by one.
+// Pieces of this length or longer are moved as fast one by one.
 inline constexpr Count kLargePiece = Count{32} << 10;
-// The file may be so many times longer than the data.
+// How many times longer than the data the accessed part of the file may be.
 inline constexpr Count kMostSparse = 4;
-// An estimate of how many pieces of the file the part has, not 0.
+// An estimate of how many pieces of the file the part consists of; not 0.
 Count pieces_of(const Part& part) noexcept;
 
 class Collective {
  public:
-  // The views, buffers and datatypes of the parts belong to the access until it is over.
+  // The views, buffers and datatypes of the parts must stay unchanged until the access is over.
   Collective(const Target& target, std::vector<Part> parts, bool is_write);
 
-  // False: each member accesses the file for itself, and nothing of what follows is needed.
+  // False: each member accesses the file by itself, and the functions below are not needed.
   bool has_windows() const noexcept { return window_count_ > 0; }
   Count window_count() const noexcept { return window_count_; }
-  // Takes windows until there are no more. True: the last of them was done in this call, and the
-  // access is over. Switches: sometimes.
+  // Claims windows until none is left. True: this call finished the last one, so that the access is
+  // over. Switches: sometimes.
   bool work();
-  // Once it is over.
+  // Caller: the access is over.
   Outcome outcome(size_t part) const noexcept;
 
  private:
@@ -60,13 +61,13 @@ class Collective {
   const Target target_;
   const std::vector<Part> parts_;
   const bool is_write_;
-  Count begin_ = 0, end_ = 0;  // of the file
+  Count begin_ = 0, end_ = 0;  // in the file
   Count window_count_ = 0;
   std::atomic<Count> next_{0};  // relaxed: a ticket
-  std::atomic<Count> left_{0};  // acq_rel: who is last has seen what the others did
+  std::atomic<Count> left_{0};  // acq_rel: the last one sees what the others did
   std::atomic<Count>
-      failed_at_;  // of the file: from here on it is not known what was written
-  std::atomic<Count> file_end_;  // reads: there is nothing from here on
+      failed_at_;  // in the file: from here on it is unknown what was written
+  std::atomic<Count> file_end_;  // reads: the file has ended here
   std::atomic<int> error_{0};    // all three: relaxed, ordered by left_
 };
 

@@ -14,8 +14,8 @@
 namespace mpc::io {
 namespace {
 
-// The time of a copy of so many bytes is some 10 us: the other ranks of the core need not wait for
-// longer transfers, which may have to wait for a disk.
+// To copy this many bytes takes some 10 us. During longer transfers, which may have to wait for a
+// disk, the other ranks of the core run.
 constexpr Count kLongBytes = Count{64} << 10;
 // The kernel moves less than 2 GiB at once.
 constexpr Count kMostBytes = Count{1} << 30;
@@ -79,8 +79,8 @@ int Descriptor::open(const std::string& path, int flags, unsigned mode,
   return 0;
 }
 
-// Of a file that was closed while an access was under way: maybe on the thread on which that has
-// ended, where nobody may wait for long, nor tell anybody of errors.
+// Closes a file whose last access was still under way in close(). This may be the thread on which
+// that access has ended, which must not wait for long and has nobody to report errors to.
 Descriptor::~Descriptor() {
   if (fd_ >= 0) (void)::close(fd_);
 }
@@ -89,7 +89,7 @@ int Descriptor::close() noexcept {
   if (fd_ < 0) return 0;
   const sched::BlockingRegion region;
   const int fd = std::exchange(fd_, -1);
-  // Linux has closed it, whatever it returns.
+  // Linux has closed the descriptor, whatever close() returns.
   return ::close(fd) == 0 || errno == EINTR ? 0 : errno;
 }
 
@@ -123,7 +123,7 @@ Outcome Descriptor::write_at(const void* from, Count bytes,
     if (n > 0) {
       done.bytes += n;
     } else if (n == 0) {
-      done.error = ENOSPC;  // no file system does; it must not be an endless loop
+      done.error = ENOSPC;  // no file system does this: prevents an endless loop
       break;
     } else if (errno != EINTR) {
       done.error = errno;
@@ -148,7 +148,7 @@ int Descriptor::preallocate(Count bytes) const noexcept {
   if (bytes <= 0) return 0;
   const sched::BlockingRegion region;
   for (;;) {
-    // Returns the error, does not set errno; writes where the file system has no such call.
+    // Returns the error and does not set errno; writes zeros if the file system has no such call.
     const int error = ::posix_fallocate(fd_, 0, bytes);
     if (error != EINTR) return error;
   }

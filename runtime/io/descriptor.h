@@ -1,8 +1,8 @@
 #pragma once
-// Descriptor: an open file of the system, used by all ranks of a process.
+// Descriptor: an open file descriptor, used by all ranks of a process.
 //
-// Role:      whole transfers at an offset: goes on after signals and short transfers; a long one lets
-//            the other ranks of the core run meanwhile.
+// Role:      complete transfers at an offset: continues after signals and short transfers. During a
+//            long transfer the other ranks of the core run.
 // Users:     runtime/io, mpi/io.
 // Threads:   any; the kernel's file offset is never used.
 // See also:  docs/design/0028-files.md.
@@ -17,34 +17,35 @@ namespace mpc::io {
 
 class Descriptor {
  public:
-  // errno, or 0 and *out. With O_WRONLY it is opened for reading too where that is allowed: writes
-  // with gaps need to read.
+  // Returns errno, or 0 and *out. With O_WRONLY it opens for reading as well if that is allowed:
+  // writes with gaps need to read.
   static int open(const std::string& path, int flags, unsigned mode,
                   std::unique_ptr<Descriptor>* out);
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  // Reads fewer bytes without an error where the file ends. Switches: sometimes.
+  // Returns fewer bytes without an error if the file ends. Switches: sometimes.
   Outcome read_at(void* to, Count bytes, Count offset) const noexcept;
   Outcome write_at(const void* from, Count bytes, Count offset) const noexcept;
 
-  // All: errno, or 0. Switches: sometimes.
+  // These return errno, or 0. Switches: sometimes.
   int size(Count* bytes) const noexcept;
   int set_size(Count bytes) const noexcept;
-  // The file has room on the device for so many bytes from its start, and is at least as long.
+  // Reserves room on the device for the first `bytes` bytes; the file is at least as long
+  // afterwards.
   int preallocate(Count bytes) const noexcept;
   int sync() const noexcept;
-  // Between processes: keeps others out of [begin, end), which ask for the same.
+  // Excludes other processes that lock [begin, end) as well.
   int lock_range(Count begin, Count end) const noexcept;
   int unlock_range(Count begin, Count end) const noexcept;
-  int close() noexcept;  // once; what a deferred write reports
+  int close() noexcept;  // once; returns what a deferred write reports
 
   bool can_read() const noexcept { return can_read_; }
-  // A file or a device that has places, and whose reads and writes end.
+  // A file or a device that has offsets, and whose reads and writes end.
   bool is_plain() const noexcept { return is_plain_; }
   int number() const noexcept { return fd_; }
-  // Which file it is, whatever its name.
+  // These identify the file, whatever its name.
   uint64_t device() const noexcept { return device_; }
   uint64_t inode() const noexcept { return inode_; }
 

@@ -5,7 +5,7 @@
 namespace mpc::io {
 namespace {
 
-// A window is no shorter, where the domains would otherwise be.
+// Windows are at least this long, also where domains would be shorter.
 constexpr Count kLeastWindow = Count{64} << 10;
 constexpr Count kPage = 4096;
 
@@ -13,7 +13,7 @@ Count round_up(Count value, Count unit) noexcept {
   return (value + unit - 1) / unit * unit;
 }
 
-// Pieces of one process lie between those of another one.
+// True: pieces of one process lie between those of another one.
 bool do_interleave(std::span<const Extent> extents) {
   std::vector<Extent> sorted;
   for (const Extent& one : extents)

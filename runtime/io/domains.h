@@ -1,9 +1,9 @@
 #pragma once
-// Domains: which process accesses which part of a file in a collective access of several processes.
+// Domains: divides a collective access between processes: each gets a part of the file.
 //
-// Role:      from what each process has, as a few numbers, to whether the processes exchange their pieces
-//            before they access the file, and if so to the part of the file of each of them: its domain,
-//            in windows. Every process computes the same.
+// Role:      from a few numbers of each process, decides whether the processes exchange their
+//            pieces before they access the file, and if so which part of the file each of them
+//            accesses: its domain, in windows. Every process computes the same result.
 // Users:     mpi/io/two_phase.
 // Threads:   pure functions.
 // See also:  docs/design/0028-files.md; Thakur, Gropp, Lusk, "Data Sieving and Collective I/O in
@@ -20,12 +20,12 @@
 
 namespace mpc::io {
 
-// What the members of one process have. Travels as bytes.
+// What the members of one process access. Sent as bytes.
 struct Extent {
-  Count first = kNotStopped, last = 0;  // of the file
+  Count first = kNotStopped, last = 0;  // in the file
   Count bytes = 0, pieces = 0;
-  bool is_ordered = true;  // all their views
-  // The hints of the process; those of the first one count.
+  bool is_ordered = true;  // the views of all members
+  // The hints of the process; those of the first process decide.
   Switch hint = Switch::kAutomatic;
   Count window_bytes = 0, aggregators = 0;
 
@@ -33,16 +33,17 @@ struct Extent {
 };
 
 struct Domains {
-  Count begin = 0, end = 0;      // of the file
+  Count begin = 0, end = 0;      // in the file
   Count window = 0;              // bytes
-  Count windows_each = 0;        // of an aggregator, at most: so many rounds
+  Count windows_each = 0;        // of an aggregator, at most: the number of rounds
   std::vector<int> aggregators;  // indices of processes, ascending
 
   bool is_exchanged() const noexcept { return !aggregators.empty(); }
-  // In this round; empty (first == second) where the domain is over.
+  // The aggregator's window in this round; empty (first == second) if its domain has ended.
   std::pair<Count, Count> window_of(size_t aggregator, Count round) const noexcept;
 };
-// `extents` by process. Not exchanged: each process is as fast by itself, or hints want it so.
+// `extents`: one for each process. Without exchange: if each process is as fast by itself, or hints
+// say so.
 Domains divide(std::span<const Extent> extents);
 
 }  // namespace mpc::io

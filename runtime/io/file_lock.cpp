@@ -9,7 +9,7 @@ namespace {
 class LockReason final : public sched::WaitReason {
  public:
   std::string text() const override { return "waits for other accesses to a file"; }
-  bool can_end_by_itself() const override { return true; }  // the holder is at work
+  bool can_end_by_itself() const override { return true; }  // the holder is working
 };
 
 struct Registry {
@@ -35,11 +35,11 @@ std::shared_ptr<FileLock> FileLock::of(int process, uint64_t device, uint64_t in
 }
 
 bool FileLock::is_first_impatient() const noexcept {
-  constexpr uint64_t kPatienceNs = 1'000'000;  // some windows
+  constexpr uint64_t kPatienceNs = 1'000'000;  // the time of several windows
   return !queue_.empty() && sched::now_ns() - queue_.front()->since_ns > kPatienceNs;
 }
 
-// Whoever stands in the queue leaves it under the mutex, so it is there.
+// A waiter leaves the queue under the mutex, so the first one still exists.
 void FileLock::call_first() noexcept {
   if (!queue_.empty() && may_enter(queue_.front()->is_shared))
     queue_.front()->execution->unpark();

@@ -1,11 +1,11 @@
 #pragma once
-// FileLock: keeps accesses of one process to one file apart where they must not mix.
+// FileLock: separates accesses of one process to the same file where they must not mix.
 //
-// Role:      readers together or one writer. Who runs may take it before who would have to be woken
-//            first, until that one has waited for long: handing it on each time would cost a
-//            wake-up for each window. Who writes data without gaps
-//            shares it; who reads a window, changes parts of it and writes it back has it alone; so has
-//            an access in atomic mode.
+// Role:      a readers-writer lock. An access that writes data without gaps shares it; one that
+//            reads a window, changes parts of it and writes it back holds it alone, and so does one
+//            in atomic mode. An execution that is running may acquire it before a waiter, which
+//            would have to be woken first, until the first waiter has waited for long: to hand the
+//            lock on each time would cost a wake-up for each window.
 // Users:     runtime/io, mpi/io.
 // Threads:   any execution; a waiting rank gives its core away.
 // See also:  docs/design/0028-files.md.
@@ -20,12 +20,12 @@ namespace mpc::io {
 
 class FileLock {
  public:
-  // The lock of a file, the same for all who have it open in this address space and `process` (of
-  // virtual ones). Cost: one mutex.
+  // The lock of a file: the same one for all that have it open in this address space and in
+  // `process` (of virtual ones). Cost: one mutex.
   static std::shared_ptr<FileLock> of(int process, uint64_t device, uint64_t inode);
 
   void lock(bool is_shared) noexcept;  // Switches: yes
-  // False: it is not to be had at once.
+  // False: it is not free now.
   bool try_lock(bool is_shared) noexcept;
   void unlock() noexcept;  // by any execution
 
@@ -46,7 +46,7 @@ class FileLock {
   void call_first() noexcept MPC_REQUIRES(mutex_);  // if it may enter
 
   Mutex mutex_;
-  int holders_ MPC_GUARDED_BY(mutex_) = 0;  // -1: one that has it alone
+  int holders_ MPC_GUARDED_BY(mutex_) = 0;  // -1: held alone
   std::deque<Waiter*> queue_ MPC_GUARDED_BY(mutex_);
 };
 

@@ -13,7 +13,7 @@ std::span<const Layout> parts_of(const Layout& list) noexcept {
   return {list.children, static_cast<size_t>(list.count)};
 }
 
-// `done` bytes lie before the block that begins at `start`.
+// Bytes of data before `at`, if `done` bytes lie before the block that begins at `start`.
 Count with_block(Count done, Count start, Count block, Count at) noexcept {
   return done + std::clamp<Count>(at - start, 0, block);
 }

@@ -1,4 +1,4 @@
-// Ring, where the build has found no liburing.
+// Ring, for builds without liburing.
 
 #include "runtime/io/ring.h"
 

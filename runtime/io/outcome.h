@@ -1,7 +1,7 @@
 #pragma once
-// Outcome: how far an access to a file has come, and what stopped it.
+// Outcome: how many bytes of an access to a file were moved, and what stopped it.
 //
-// Role:      the result of everything below MPI's files; bytes are those of the data, not of holes.
+// Role:      the result of all functions below MPI's files. Bytes are bytes of data, not of gaps.
 // Users:     runtime/io, mpi/io.
 // Threads:   a value.
 // See also:  mpi/io/file_errors.h (errno to MPI classes).
@@ -13,7 +13,7 @@ namespace mpc::io {
 using Count = int64_t;
 
 struct Outcome {
-  Count bytes = 0;  // done; fewer than asked for without an error: the file ends there
+  Count bytes = 0;  // moved; fewer than requested without an error: the file ends there
   int error = 0;    // errno
 };
 

@@ -33,7 +33,8 @@ Counter access_counter{
     "Non-blocking accesses to files, or parts of collective ones, that "
     "threads have done"};
 
-// Where the process might run when it began: a worker's thread would give its one core on.
+// The cores on which the process could run when it started. Pool threads use all of them: one that
+// inherits a worker's affinity would run on that worker's core only.
 cpu_set_t g_allowed;
 [[gnu::constructor]] void remember_affinity() {
   raw_syscall(SYS_sched_getaffinity, 0, sizeof g_allowed,
@@ -98,7 +99,7 @@ class Pool {
       queue_.pop_front();
       inside.unlock();
       task();
-      task = nullptr;  // what it holds goes before anybody is told that all is at rest
+      task = nullptr;  // destroy what it holds before everything counts as at rest
       sched::end_outside_work();
       inside.lock();
     }

@@ -21,12 +21,12 @@ class Uring final : public Ring {
     if (error != 0)
       return {Errc::kUnsupported, std::string("io_uring_setup: ") + strerror(-error)};
     is_open_ = true;
-    // Linux 5.12: its threads are the process's own, so that they use its memory and files as we do, and
-    // the ring's memory does not count against RLIMIT_MEMLOCK.
+    // Since Linux 5.12 the ring's threads belong to the process, so that they use its memory and
+    // files as our threads do, and the ring's memory does not count against RLIMIT_MEMLOCK.
     constexpr unsigned kNeeded = IORING_FEAT_NODROP | IORING_FEAT_NATIVE_WORKERS;
     if ((wanted.features & kNeeded) != kNeeded)
       return {Errc::kUnsupported, "io_uring of a kernel before Linux 5.12"};
-    io_uring_ring_dontfork(&ring_);  // a child would answer for its parent's accesses
+    io_uring_ring_dontfork(&ring_);  // a child would reap its parent's accesses
     return {};
   }
 
@@ -42,8 +42,9 @@ class Uring final : public Ring {
       io_uring_prep_write(entry, piece.fd, piece.data, bytes, offset);
     else
       io_uring_prep_read(entry, piece.fd, piece.data, bytes, offset);
-    // Otherwise the kernel tries it in the caller first: a copy from the cache, which the caller waits
-    // for with everybody else who uses the ring; and what it cannot finish there interrupts the caller later.
+    // Otherwise the kernel would first try the access in the calling thread. That thread, and all
+    // that use the ring, would wait for the copy from the cache; and what cannot be finished there
+    // would interrupt it later.
     io_uring_sqe_set_flags(entry, IOSQE_ASYNC);
     io_uring_sqe_set_data(entry, piece.tag);
   }

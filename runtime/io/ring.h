@@ -1,9 +1,9 @@
 #pragma once
-// Ring: reads and writes that threads of the kernel make, given and taken back through io_uring.
+// Ring: reads and writes that threads of the kernel carry out, by io_uring.
 //
-// Role:      what of io_uring is needed; the kernel need not have it, nor allow it.
+// Role:      the part of io_uring that is needed here. The kernel may lack it, or not allow it.
 // Users:     runtime/io/ring_transfers.h; tests give it a ring of their own.
-// Threads:   has_news() any; of the others one at a time.
+// Threads:   has_news() any; the others one thread at a time.
 // See also:  docs/design/0045-io-uring.md; io_uring(7).
 
 #include <memory>
@@ -29,19 +29,19 @@ class Ring {
     int result;  // bytes, or -errno
   };
 
-  // For so many pieces at a time. Errors: kUnsupported, with what the kernel says.
+  // Room for `most_pieces` pieces at a time. Errors: kUnsupported, with the kernel's reason.
   static Result<std::unique_ptr<Ring>> open(int most_pieces);
   virtual ~Ring() = default;
 
-  // Readable while there is news.
+  // Readable while has_news().
   virtual int descriptor() const noexcept = 0;
   virtual bool has_news() const noexcept = 0;  // a hint
-  // Waits for submit(). Caller: no more than `most_pieces` have been pushed and not reaped.
+  // Queues a piece until submit(). Caller: at most `most_pieces` have been pushed and not reaped.
   virtual void push(const Piece& piece) noexcept = 0;
-  // To the kernel with what waits; it is not done before this returns. errno: what it has not taken
-  // still waits.
+  // Gives the queued pieces to the kernel, and does not carry them out itself. errno: those that
+  // the kernel has not accepted stay queued.
   virtual int submit() noexcept = 0;
-  // What has ended, as far as there is room; how many.
+  // Fetches the ends of pieces, as many as there is room for; returns how many.
   virtual int reap(std::span<End> ends) noexcept = 0;
 };
 

@@ -29,12 +29,14 @@ Counter access_counter{"io.uring_accesses",
                        "Non-blocking accesses to files that io_uring has done"};
 Counter piece_counter{"io.uring_pieces", "What these have given to the kernel"};
 
-// Several threads of the kernel read parts of a long piece at once; each part is some 100 us of copying.
+// Several kernel threads read the pieces of a long access at once; each piece is some 100 us of
+// copying.
 constexpr Count kPieceBytes = Count{4} << 20;
-// Shorter runs of the file cost more in the ring than they take.
+// For shorter runs of the file the ring costs more than the transfer itself.
 constexpr Count kLeastRun = Count{32} << 10;
 constexpr int kMostOfOne = 16;
-// Of a piece of which nothing was done: the thread has ended that gave it to the kernel, say.
+// For a piece of which nothing was transferred, for example because the thread that submitted it
+// ended.
 constexpr int kMostTries = 16;
 constexpr Count kNowhere = std::numeric_limits<Count>::max();
 
@@ -58,7 +60,7 @@ struct RingTransfers::Transfer {
     stopped_at = at;
     error = its_error;
   }
-  // The next piece, into a free slot.
+  // The next piece, in a free slot.
   Slot& next_piece() noexcept {
     if (run.bytes == 0) (void)runs.next(&run);
     Slot& slot = *std::find_if(std::begin(slots), std::end(slots),
@@ -84,9 +86,9 @@ struct RingTransfers::Transfer {
   FileRuns::Run run{0, 0};
   Slot slots[kMostOfOne];  // bytes == 0: free
   int under_way = 0;
-  Count issued = 0;             // bytes of the access that pieces have been made of
-  Count stopped_at = kNowhere;  // the lowest byte that is known not to be done
-  int error = 0;                // why; 0: the file ends there
+  Count issued = 0;             // bytes of the access that are or were in pieces
+  Count stopped_at = kNowhere;  // the lowest byte that is known not to be transferred
+  int error = 0;                // the reason; 0: the file ends there
 };
 
 RingTransfers::RingTransfers(std::unique_ptr<Ring> ring, sched::Demand& demand) noexcept
@@ -111,9 +113,9 @@ bool RingTransfers::start(const Target& target, const View& view, Count begin,
                                              std::move(done));
   access_counter.add();
   sched::begin_outside_work();
-  demand_.raise();  // before it can end; without the mutex, as it may poll
+  demand_.raise();  // before the access can end; without the mutex, since this may poll
   const Locked inside(mutex_);
-  (void)advance(*transfer.release());  // it has bytes, so it is not over
+  (void)advance(*transfer.release());  // it has bytes, so it cannot be over
   submit();
   return true;
 }
@@ -141,7 +143,7 @@ void RingTransfers::advance_waiting() {
   while (!waiting_.empty() && pieces_ < kMostPieces) {
     Transfer& first = *waiting_.front();
     waiting_.pop_front();
-    (void)advance(first);  // it has bytes left, so it is not over
+    (void)advance(first);  // it has bytes left, so it cannot be over
   }
 }
 
@@ -164,7 +166,7 @@ void RingTransfers::take_end(const Ring::End& end) {
     const int error = -end.result;
     const bool may_try_again = error == EINTR || error == EAGAIN || error == ECANCELED;
     if (may_try_again && ++slot.tries < kMostTries) return push(slot);
-    // No file system writes nothing without an error; it must not be an endless loop.
+    // No file system writes 0 bytes without an error; this prevents an endless loop.
     transfer.stop(slot.first, error == 0 && transfer.is_write ? ENOSPC : error);
     slot.bytes = 0;
   }
@@ -173,7 +175,7 @@ void RingTransfers::take_end(const Ring::End& end) {
 
 bool RingTransfers::poll() noexcept {
   if (!ring_->has_news() && !is_behind_.load(std::memory_order_relaxed)) return false;
-  // Somebody else polls, or starts an access: who holds it does not park.
+  // Another thread polls or starts an access; the holder of the mutex does not park.
   if (!mutex_.try_lock()) return false;
   bool has_found = false;
   Ring::End ends[32];
@@ -193,7 +195,7 @@ bool RingTransfers::poll() noexcept {
 void RingTransfers::finish(std::unique_ptr<Transfer> transfer) noexcept {
   if (transfer->lock != nullptr) transfer->lock->unlock();
   transfer->done({std::min(transfer->stopped_at, transfer->total), transfer->error});
-  transfer.reset();  // what it holds goes before anybody is told that all is at rest
+  transfer.reset();  // destroy what it holds before everything counts as being at rest
   demand_.lower();
   sched::end_outside_work();
 }
@@ -202,7 +204,7 @@ void RingTransfers::finish(std::unique_ptr<Transfer> transfer) noexcept {
 
 namespace {
 
-// Constant once `is_decided`: release by who decides, acquire by the others.
+// Constant once `g_is_decided`: released by the thread that decides, acquired by the others.
 constinit std::atomic<bool> g_is_decided{false};
 constinit RingTransfers* g_of_process = nullptr;
 constinit Mutex g_deciding;
@@ -238,8 +240,9 @@ RingTransfers* decide(sched::Scheduler* scheduler) {
 
 }  // namespace
 
-// The kernel writes parts of one file one after the other, each by a thread of its own, which has to be woken: our
-// threads, which wait for each other on their cores, are two to four times as fast (0045, "Measured").
+// No: for each piece of a write the kernel wakes a thread of its own, and it writes the pieces of a
+// file one after the other. Our threads, which wait for each other on their cores, are two to four
+// times as fast (0045, "Measured").
 bool RingTransfers::takes_writes() noexcept { return async_setting.get() == kUring; }
 
 RingTransfers* RingTransfers::of(sched::Scheduler* scheduler) {

@@ -1,12 +1,13 @@
 #pragma once
-// RingTransfers: accesses of one rank each that the kernel makes while the ranks go on.
+// RingTransfers: accesses of single ranks that the kernel carries out while the ranks go on.
 //
-// Role:      cuts an access into pieces, keeps some of them in the ring, gives the rest of a short one to
-//            it again, and says how far the access has come when it is over. Whoever polls for the
-//            process reaps: ranks that wait, workers without work, the listener if all compute.
+// Role:      cuts an access into pieces, keeps some of them in the ring, submits the rest of a
+//            short one again, and reports the outcome when the access is over. The threads that
+//            poll for the process reap: ranks that wait, workers without work, the listener if all
+//            ranks compute.
 // Users:     mpi/io. One for all ranks of a process.
 // Threads:   start() any execution; pieces end in poll(), on any thread.
-// See also:  runtime/io/ring.h, runtime/io/transfer.h (the same, while the caller waits);
+// See also:  runtime/io/ring.h, runtime/io/transfer.h (accesses for which the caller waits);
 //            scheduler/poll/event_source.h; docs/design/0045-io-uring.md.
 
 #include <atomic>
@@ -26,26 +27,28 @@ namespace mpc::io {
 
 class RingTransfers final : public sched::EventSource {
  public:
-  // Called once, on any thread, also in poll(): neither parks nor starts an access.
+  // Called once, on any thread, also within poll(): must neither park nor start an access.
   using Done = std::function<void(const Outcome&)>;
 
-  // That of the process, opened with the first call. Null: accesses go to threads, as the setting io.async
-  // has it, or because the kernel has no ring for us. Caller: any execution. Cost: a load, after the first call.
+  // The process's object, opened by the first call. Null: threads carry out accesses, because the
+  // setting io.async says so or the kernel has no ring for us. Caller: any execution. Cost: a load,
+  // after the first call.
   static RingTransfers* of(sched::Scheduler* scheduler);
 
-  // By the same setting. Caller: any.
+  // Whether writes use the ring, by the same setting. Caller: any.
   static bool takes_writes() noexcept;
 
-  static constexpr int kMostPieces = 256;  // at a time, of all accesses
-  // `ring` has room for kMostPieces. Who makes one of his own adds it to a poller, and keeps it for longer.
+  static constexpr int kMostPieces = 256;  // at a time, for all accesses
+  // `ring` has room for kMostPieces. The creator adds this object to a poller, and keeps it longer.
   RingTransfers(std::unique_ptr<Ring> ring, sched::Demand& demand) noexcept;
   ~RingTransfers() override;
 
-  // Is it an access for the ring at all, by the form of its data and the kind of its file?
+  // True: the form of the data and the kind of the file allow the ring.
   static bool suits(const Target& target, const View& view, const Buffer& buffer,
                     bool is_write) noexcept;
-  // From byte `begin` of the stream on. Needs: suits(). False: nothing has begun, somebody else has the lock of
-  // the file. Ownership: file, lock, view and memory stay until `done` is called. Switches: no.
+  // From byte `begin` of the stream on. Needs: suits(). False: nothing was started, because the
+  // lock of the file is held. Ownership: file, lock, view and memory must stay until `done` is
+  // called. Switches: no.
   bool start(const Target& target, const View& view, Count begin, const Buffer& buffer,
              bool is_write, Done done);
 
@@ -64,7 +67,7 @@ class RingTransfers final : public sched::EventSource {
 
   void push(Slot& slot) MPC_REQUIRES(mutex_);
   void take_end(const Ring::End& end) MPC_REQUIRES(mutex_);
-  // Into the ring with what it has room for. True: the transfer is over.
+  // Pushes pieces as far as the ring has room. True: the transfer is over.
   bool advance(Transfer& transfer) MPC_REQUIRES(mutex_);
   void advance_waiting() MPC_REQUIRES(mutex_);
   void submit() MPC_REQUIRES(mutex_);
@@ -74,10 +77,10 @@ class RingTransfers final : public sched::EventSource {
   sched::Demand& demand_;
   Mutex mutex_;
   int pieces_ MPC_GUARDED_BY(mutex_) = 0;
-  // The ring was full, and nothing of theirs is in it.
+  // Transfers that found the ring full, and have no piece in it.
   std::deque<Transfer*> waiting_ MPC_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Transfer>> finished_ MPC_GUARDED_BY(mutex_);
-  // The kernel has not taken all: relaxed, a hint for poll().
+  // The kernel has not accepted all pieces. relaxed: a hint for poll().
   std::atomic<bool> is_behind_{false};
 };
 

@@ -15,7 +15,7 @@ struct Piece {
   size_t bytes = 0;
 };
 
-// Some pieces that nobody uses at present. More than cores would not help.
+// How many unused pieces are kept. More than there are cores would be of no use.
 constexpr size_t kKept = 8;
 constexpr size_t kLargestKept = size_t{16} << 20;
 struct Shelf {

@@ -1,7 +1,7 @@
 #pragma once
-// Scratch: memory between the user's data and the file, for the time of one access.
+// Scratch: memory between the user's data and the file, for the duration of one access.
 //
-// Role:      pages that stay mapped between accesses: a new mapping would be faulted in anew.
+// Role:      its pages stay mapped between accesses: a new mapping would cause new page faults.
 // Users:     runtime/io.
 // Threads:   any; one object belongs to one access.
 // See also:  runtime/io/transfer.h.
@@ -12,7 +12,7 @@ namespace mpc::io {
 
 class Scratch {
  public:
-  // data() is null if there is no memory, or none is wanted.
+  // data() is null if there is no memory, or `bytes` is 0.
   explicit Scratch(size_t bytes) noexcept;
   ~Scratch();
   Scratch(const Scratch&) = delete;

@@ -31,8 +31,8 @@ std::string absolute_path(const std::string& path) {
   return std::string(here) + "/" + path;
 }
 
-// Between processes readers exclude each other, too: a process has one lock of the system for all of
-// its ranks, and the first to give it back would give back that of the others.
+// If there are other processes, readers exclude each other as well: a process has one kernel lock
+// for all of its ranks, and the first rank to release it would release it for the others.
 AtomicAccess::AtomicAccess(SharedFile& file, Count begin, Count end,
                            bool is_read) noexcept
     : file_(file), begin_(begin), end_(end) {

@@ -1,7 +1,7 @@
 #pragma once
-// SharedFile: what the members of one collective open have in common within a process.
+// SharedFile: what the members of one collective open share within a process.
 //
-// Role:      the descriptor, the lock of the file, what its name was.
+// Role:      the descriptor, the lock of the file, the name under which it was opened.
 // Users:     mpi/objects/file.h, mpi/io.
 // Threads:   any.
 // See also:  docs/design/0028-files.md.
@@ -19,11 +19,11 @@ namespace mpc::io {
 class SharedFile {
  public:
   struct Company {
-    int process;       // the caller's, of virtual ones, which do not know of each other
+    int process;       // the caller's number, of virtual ones, which share nothing
     bool is_alone;     // no other process takes part in the open
     bool is_only_one;  // the job has no other process
   };
-  // errno, or 0 and *out.
+  // Returns errno, or 0 and *out.
   static int open(const std::string& path, int flags, unsigned mode, Company company,
                   std::shared_ptr<SharedFile>* out);
 
@@ -31,7 +31,7 @@ class SharedFile {
   FileLock& lock() noexcept { return *lock_; }
   const std::string& path() const noexcept { return path_; }
   bool is_alone() const noexcept { return company_.is_alone; }
-  // Non-blocking accesses that are under way: close() leaves the file open for them.
+  // Counts non-blocking accesses that are under way: close() leaves the file open for them.
   void begin_access() noexcept { accesses_.fetch_add(1, std::memory_order_relaxed); }
   void end_access() noexcept { accesses_.fetch_sub(1, std::memory_order_release); }
   int close() noexcept;  // errno, or 0
@@ -51,11 +51,11 @@ class SharedFile {
   Company company_{0, true, true};
 };
 
-// As the calling rank sees it now.
+// The absolute path in the calling rank's working directory.
 std::string absolute_path(const std::string& path);
 
-// Atomic mode: keeps all other accesses of the same open, and of others in atomic mode, out of
-// [begin, end) of the file while it lives.
+// Atomic mode: while it lives it keeps other accesses to [begin, end) of the file out: all those of
+// the same open, and those in atomic mode of others.
 class AtomicAccess {
  public:
   AtomicAccess(SharedFile& file, Count begin, Count end, bool is_read) noexcept;

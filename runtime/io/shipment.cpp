@@ -32,7 +32,7 @@ void for_each_run(const Shipment& shipment, Take take) {
   }
 }
 
-// Of the file, of all that is there.
+// The part of the file from the first to the last byte of all data, and the number of these.
 struct Span {
   Count first = kNotStopped, last = 0, bytes = 0;
   Count length() const noexcept { return last - first; }
@@ -63,7 +63,7 @@ void fill(std::span<const Shipment> all, Count first, char* image, char* marks) 
   }
 }
 
-// What lies in the gaps is read first and written back.
+// The data in the gaps are read first and written back.
 WindowOutcome rewrite(const Target& target, std::span<const Shipment> all,
                       const Span& span, char* image) {
   const FileLocked lock(target.lock, false);
@@ -149,7 +149,7 @@ WindowOutcome write_shipments(const Target& target, std::span<const Shipment> al
   if (span.bytes < span.length() && target.may_rewrite &&
       target.tuning.sieve_writes != Switch::kDisable)
     return rewrite(target, all, span, image.data());
-  // Runs may overlap, so that their sum does not tell whether there are gaps.
+  // Runs may overlap, so the sum of their lengths does not tell whether there are gaps.
   const Scratch marks(length);
   if (marks.data() == nullptr) return {ENOMEM, span.first};
   std::memset(marks.data(), 0, length);

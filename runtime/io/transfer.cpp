@@ -9,10 +9,10 @@
 namespace mpc::io {
 namespace {
 
-// Between memory with gaps and the file.
+// The buffer for data that have gaps in memory.
 constexpr Count kBounceBytes = Count{1} << 20;
-// Gaps up to here cost less to move than a system call for each piece behind them; writing moves
-// them twice.
+// Up to this length a gap costs less to move than a system call for the piece behind it. Writing
+// moves it twice.
 constexpr Count kReadGap = 3000, kWriteGap = 1500;
 
 // A part of the stream that lies in a window of the file.
@@ -36,7 +36,7 @@ bool sieving_pays(const View& view, const Window& window, Switch hint,
   return pieces > 1 && (window.span - window.bytes()) / pieces <= gap;
 }
 
-// Stops where the file ends.
+// Ends where the file ends.
 Outcome read_runs(const Target& target, const View& view, Count begin, Count end,
                   char* to) {
   Outcome done;
@@ -77,7 +77,7 @@ Outcome read_window(const Target& target, const View& view, const Window& window
   return {stop - window.begin, got.error};
 }
 
-// What lies in the gaps is read and written back, so nobody else may write there meanwhile.
+// The data in the gaps are read and written back, so no other access may write there meanwhile.
 Outcome rewrite_window(const Target& target, const View& view, const Window& window,
                        const char* from) {
   const Scratch image(static_cast<size_t>(window.span));
@@ -141,7 +141,8 @@ Outcome write_part(const Target& target, const View& view, Count begin, Count en
 
 namespace {
 
-// What has gaps in memory goes by pieces without: move(done, bytes, piece, place in the file).
+// Moves data with gaps in memory by pieces without gaps: move(done, bytes, piece, offset in the
+// file).
 template <class Move>
 Outcome move_by_pieces(Count begin, Count total, Move&& move) {
   const Scratch bounce(static_cast<size_t>(std::min(total, kBounceBytes)));

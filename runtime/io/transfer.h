@@ -1,8 +1,8 @@
 #pragma once
-// Transfer: one rank's access through its view, without the others.
+// Transfer: one rank's access through its view, independent of other ranks.
 //
-// Role:      large pieces go straight between memory and file; many small ones with small gaps go
-//            through a window of the file (data sieving).
+// Role:      moves large pieces directly between memory and file, and many small ones with small
+//            gaps through a window of the file (data sieving).
 // Users:     runtime/io/collective.h, mpi/io.
 // Threads:   any; also threads without a rank.
 // See also:  runtime/io/windows.h (many ranks together); Thakur, Gropp, Lusk, "Data Sieving and
@@ -30,14 +30,14 @@ struct Buffer {
 // How the file may be used.
 struct Target {
   const Descriptor& file;
-  FileLock* lock;  // null: the caller holds it, or nobody else can be there
-  // Gaps may be read and written back: the lock keeps others away who write there. With
-  // `locks_range` also those of other processes who do the same.
+  FileLock* lock;  // null: the caller holds it, or no other access is possible
+  // Gaps may be read and written back: the lock excludes others that write there. With
+  // `locks_range` it excludes other processes that do the same.
   bool may_rewrite, locks_range;
   Tuning tuning;
 };
 
-// Of a window that is read, changed and written back: between processes of which all do so.
+// Locks a window that is read, changed and written back, against other processes that lock theirs.
 class RangeLocked {
  public:
   RangeLocked(const Target& target, Count begin, Count end) noexcept
@@ -60,7 +60,7 @@ class RangeLocked {
 Outcome read(const Target& target, const View& view, Count begin, const Buffer& to);
 Outcome write(const Target& target, const View& view, Count begin, const Buffer& from);
 
-// Both: bytes [begin, end) of the stream and data without gaps.
+// Both: bytes [begin, end) of the stream; the data have no gaps in memory.
 Outcome read_part(const Target& target, const View& view, Count begin, Count end,
                   char* to);
 Outcome write_part(const Target& target, const View& view, Count begin, Count end,

@@ -1,5 +1,5 @@
 #pragma once
-// Tuning: what the info hints of a file decide.
+// Tuning: the info hints of a file as values.
 //
 // Role:      sizes and switches of an access, with ROMIO's meanings.
 // Users:     runtime/io, mpi/objects/file.h; mpi/io/file_hints.cpp fills it.

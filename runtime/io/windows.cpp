@@ -10,7 +10,7 @@
 namespace mpc::io {
 namespace {
 
-// Bytes [from, to) of an image that begins at `first` of the file.
+// Writes bytes [from, to) of an image that begins at `first` of the file.
 WindowOutcome put(const Target& target, const char* image, Count first, Count from,
                   Count to) {
   const Outcome done = target.file.write_at(image + from, to - from, first + from);
@@ -39,10 +39,11 @@ WindowOutcome write_marked(const Target& target, const char* image, const char* 
 
 namespace {
 
-// Gaps up to here are moved with the data; longer ones cost more than the system calls they spare.
+// Gaps of up to this length are moved with the data; longer ones cost more than the system calls
+// saved.
 constexpr Count kLongestGap = 3000;
 
-// What a part has in a window: bytes [begin, end) of its stream.
+// The data of a part in a window: bytes [begin, end) of its stream.
 struct Piece {
   const Part* part;
   Count begin, end;
@@ -52,7 +53,7 @@ struct Piece {
 struct Contents {
   std::vector<Piece> pieces;
   Count bytes = 0;
-  Count first = kNotStopped, last = 0;  // of the file
+  Count first = kNotStopped, last = 0;  // in the file
   Count runs = 0;                       // an estimate
 
   Count span() const noexcept { return last - first; }
@@ -77,7 +78,7 @@ Contents contents_of(std::span<const Part> parts, Count begin, Count end) {
   return all;
 }
 
-// The user's data of a piece without gaps, in the user's memory or copied to a place of its own.
+// A piece of the user's data without gaps: in the user's memory, or copied to memory of its own.
 class PieceData {
  public:
   explicit PieceData(const Piece& piece)
@@ -109,7 +110,7 @@ class PieceData {
   char* data_;
 };
 
-// Each piece for itself.
+// Writes each piece by itself.
 WindowOutcome write_pieces(const Target& target, const Contents& all) {
   WindowOutcome outcome;
   for (const Piece& piece : all.pieces) {
@@ -136,8 +137,8 @@ bool fill(const Contents& all, char* image) {
   return true;
 }
 
-// Pieces may overlap, so that their sum does not tell whether there are gaps: marks what they cover,
-// and writes that and nothing else.
+// Pieces may overlap, so the sum of their lengths does not tell whether there are gaps. Marks the
+// bytes that they cover, and writes only those.
 WindowOutcome write_covered(const Target& target, const Contents& all,
                             const char* image) {
   const auto span = static_cast<size_t>(all.span());
@@ -154,7 +155,7 @@ WindowOutcome write_covered(const Target& target, const Contents& all,
   return write_marked(target, image, marks.data(), all.span(), all.first);
 }
 
-// What lies in the gaps is read first and written back.
+// The data in the gaps are read first and written back.
 WindowOutcome rewrite(const Target& target, const Contents& all, char* image) {
   const FileLocked lock(target.lock, false);
   const RangeLocked range(target, all.first, all.last);

@@ -14,11 +14,12 @@ constinit std::atomic<int> g_own_slot{0};
 namespace {
 
 constinit std::atomic<uint64_t> g_generation{0};
-constinit Siblings g_siblings{};  // before g_own_slot is set
+constinit Siblings g_siblings{};  // written before g_own_slot
 
-// By number: the name of a neighbour's rank; 0: none. Only touched pages cost memory; used by atomic_ref.
+// By number: the name of a neighbour's rank; 0: none. Only touched pages cost memory; accessed by
+// atomic_ref.
 constinit uint32_t g_names[kRankNumbers] = {};
-// By slot: a process of this job, plus one; 0: not known to be one.
+// By slot: the number of a process of this job, plus one; 0: not known to be one.
 constinit std::array<std::atomic<int>, kMostSlots + 1> g_processes{};
 
 // Ranks first .. first + count - 1 of a job have the numbers from `base` on.
@@ -35,15 +36,15 @@ std::vector<Range>& unused() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::vector<Range>;
   return *all;
 }
-int g_next MPC_GUARDED_BY(g_lock) = kFirstNumber;  // never given out yet
+int g_next MPC_GUARDED_BY(g_lock) = kFirstNumber;  // from here on never given out
 // Slots by process of this job; 0: not known.
 std::vector<int>& sibling_slots() MPC_REQUIRES(g_lock) {
   static auto* const all = new std::vector<int>;
   return *all;
 }
 
-// Numbers of ranks that have gone are given out again when there are no others: a group of theirs that
-// somebody has kept is not mistaken for another one before.
+// Numbers of ranks that have ended are given out again only when no others are left: until then a
+// stored group of such ranks is not mistaken for another one.
 int take_numbers(int count) MPC_REQUIRES(g_lock) {
   if (count <= kRankNumbers - g_next) {
     g_next += count;
@@ -57,7 +58,7 @@ int take_numbers(int count) MPC_REQUIRES(g_lock) {
   return -1;
 }
 
-// Ranks that are told of one by one, in their order, have one range.
+// Ranks that become known one by one, in order, are joined to one range.
 void note_range(std::vector<Range>& known, Range fresh) MPC_REQUIRES(g_lock) {
   if (!known.empty()) {
     Range& last = known.back();
@@ -82,7 +83,7 @@ int add_range(int slot, int first, int count) MPC_REQUIRES(g_lock) {
   return base;
 }
 
-// -1: it has none yet.
+// -1: the rank has no number yet.
 int number_of(int slot, int rank) MPC_REQUIRES(g_lock) {
   for (const Range& range : ranges()[static_cast<size_t>(slot)])
     if (rank >= range.first && rank < range.first + range.count)
@@ -99,7 +100,7 @@ void note_sibling(int slot, int process) MPC_REQUIRES(g_lock) {
   if (slots.size() <= static_cast<size_t>(process))
     slots.resize(static_cast<size_t>(process) + 1);
   slots[static_cast<size_t>(process)] = slot;
-  // relaxed: a number that nothing else depends on.
+  // relaxed: nothing else depends on this number.
   g_processes[static_cast<size_t>(slot)].store(process + 1, std::memory_order_relaxed);
 }
 
@@ -112,7 +113,7 @@ void join(int slot, uint64_t generation, int process, Siblings siblings) noexcep
     const Locked lock(g_lock);
     note_sibling(slot, process);
   }
-  // release: all of the above, and all that whoever sees the slot needs.
+  // release: publishes all of the above, and all that a thread that sees the slot relies on.
   g_own_slot.store(slot, std::memory_order_release);
 }
 
@@ -212,7 +213,7 @@ int rank_of(int name) {
 
 namespace mpc::job {
 
-// Here, as a job's map does not know of others.
+// Defined here because a job's map does not know other jobs.
 int ProcessMap::process_of(int world_rank) const noexcept {
   if (world_rank >= neighbours::kFirstNumber) [[unlikely]]
     if (const int slot = neighbours::slot_of(world_rank))

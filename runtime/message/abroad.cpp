@@ -33,27 +33,28 @@ namespace {
 namespace neighbours = job::neighbours;
 using neighbours::kGoneSlot;
 
-constexpr uint64_t kAnswerNs = 20'000 * kMs;  // another job's thread may take this long
+constexpr uint64_t kAnswerNs = 20'000 * kMs;  // most for the other job's thread
 constexpr int kMostSpawned = 100'000;         // runtime/job/node_job_spawn.cpp
-// So many processes of other jobs may fill a rank's memory at a time before it exceeds net.unexpected_bytes.
+// How many processes of other jobs may fill a rank's memory at the same time without exceeding
+// net.unexpected_bytes.
 constexpr int kSharers = 8;
 constexpr size_t kEagerBytes = 32
                                << 10;  // message.eager_limit decides, up to this value
 
 constinit Mutex g_opening;
 constinit std::atomic<Endpoint*> g_endpoint{nullptr};
-constinit const wireup::Lobby* g_lobby = nullptr;  // before there are neighbours
+constinit const wireup::Lobby* g_lobby = nullptr;  // set before there are neighbours
 
 void going(transport::Envelope& envelope) noexcept {
   const auto rank = static_cast<int>(envelope.dest_world);
-  if (rank >= neighbours::kFirstNumber)  // answers name none
+  if (rank >= neighbours::kFirstNumber)  // not so in answers
     envelope.dest_world =
         static_cast<uint32_t>(neighbours::rank_in(neighbours::name_of(rank)));
 }
 
-// An envelope without a receiver here comes from a job of another kind, and is dropped.
+// Drops an envelope that has no receiver here, or no known sender: its job is of another kind.
 bool coming(int peer, transport::Envelope& envelope) noexcept {
-  if (envelope.kind == transport::PacketKind::kControl) return true;  // of no rank
+  if (envelope.kind == transport::PacketKind::kControl) return true;  // for no rank
   const auto from = static_cast<int>(envelope.from_world);
   const int rank = from < neighbours::kFirstNumber
                        ? neighbours::rank_of(peer << neighbours::kRankBits | from)
@@ -68,7 +69,7 @@ bool coming(int peer, transport::Envelope& envelope) noexcept {
 
 void close_at_exit() { close(); }
 
-// Spawned ranks may join its only process.
+// True: ranks that are spawned may join its only process.
 bool can_grow(const job::Job& job) noexcept {
   return job.processes().is_one_process() && !job.is_singleton();
 }
@@ -121,7 +122,7 @@ Result<> Abroad::start() {
   // Release pairs with endpoint(): everything above.
   g_endpoint.store(endpoint_.get(), std::memory_order_release);
   g_abroad.store(this, std::memory_order_release);
-  // Nothing else tells of its end.
+  // The only notice of the end of such a job.
   if (job_.wireup() == nullptr) std::atexit(&close_at_exit);
   return bridge_->start(*endpoint_, *this, listener_.get());
 }
@@ -144,7 +145,7 @@ bool Abroad::is_connected(int slot, uint64_t number) {
   return other.number != 0 && (number == 0 || other.number == number);
 }
 
-// From now on the other job is known, whichever of the two has called.
+// Makes the other job known here, whichever of the two has called.
 Result<> Abroad::connect(const Hello& theirs, int fd) {
   const bool is_of_this_job = theirs.job == number_;
   if (!is_of_this_job && !neighbours::add(theirs.slot, theirs.first, theirs.ranks)) {
@@ -177,7 +178,8 @@ Result<> Abroad::reach(int slot, uint64_t number) {
   const Locked calling(calling_);
   bool is_answered = false;
   {
-    // Either it is answered, or it finds that it is called: see greet().
+    // If this process is answering a call of the other one already, it waits for that. Otherwise
+    // the other one's greet() sees is_calling.
     const Locked lock(lock_);
     Neighbour& other = at(slot);
     if (other.number != 0 && (number == 0 || other.number == number)) return {};
@@ -191,7 +193,7 @@ Result<> Abroad::reach(int slot, uint64_t number) {
   return called;
 }
 
-// The connections' thread makes it.
+// Waits for the connection that the connections' thread creates.
 Result<> Abroad::await_connection(int slot, uint64_t number) {
   for (const uint64_t end_ns = now_ns() + kAnswerNs; now_ns() < end_ns;) {
     if (is_connected(slot, number)) return {};
@@ -219,7 +221,8 @@ Result<> Abroad::call(int slot, uint64_t number) {
   answer.resize(static_cast<size_t>(n));
   auto theirs = decode(answer);
   MPC_TRY(theirs);
-  // Both have called at the same time: the other job's call counts, and its thread has answered.
+  // Both have called at the same time. The other job's call counts; the connections' thread of this
+  // process answers it.
   if (theirs->is_busy) return await_connection(slot, number);
   if (theirs->slot != slot || (number != 0 && theirs->job != number))
     return {Errc::kNotFound, "the job that has opened it has ended"};
@@ -239,7 +242,7 @@ int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   Hello mine = own_hello();
   if (!theirs || theirs->slot < 1 || theirs->slot > neighbours::kMostSlots ||
       theirs->slot == mine.slot) {
-    send(mine);  // the caller finds out what does not fit
+    send(mine);  // the caller finds out what does not match
     return -1;
   }
   {
@@ -252,7 +255,7 @@ int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   }
   const bool fits = !mine.is_busy && check(*theirs).ok();
   const bool is_told = send(mine);
-  // connect() has closed the descriptor if it fails: the other job sees that.
+  // If connect() fails it has closed the descriptor: the other job notices that.
   if (fits && is_told) (void)connect(*theirs, fd).ok();
   const Locked lock(lock_);
   at(theirs->slot).is_answered = false;
@@ -275,11 +278,11 @@ Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t n
   auto entered = wireup::Lobby::enter(
       folder, number, job.processes().process_of(job.local_ranks().first));
   MPC_TRY(entered);
-  // Is never freed: ranks may use it until the process ends.
+  // Never freed: ranks may use it until the process ends.
   auto* const made = new Abroad(job, std::move(*entered), number, gone);
   const Result<> started = made->start();
   if (started) return &made->lobby();
-  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): stays, see above
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): never freed, see above
   g_endpoint.store(nullptr, std::memory_order_release);
   g_abroad.store(nullptr, std::memory_order_release);
   return started.error();
@@ -295,7 +298,8 @@ void reach_all(std::span<const int> processes) {
     const int slot = neighbours::index_of_process(process);
     if (slot == neighbours::own_slot()) continue;
     const Result<> reached = reach(slot, 0);
-    // It may have ended regularly: who waits for it then waits in vain, which is reported as a deadlock.
+    // It may have ended regularly: then a rank that waits for it waits in vain, which is reported
+    // as a deadlock.
     if (reached || reached.error().code == Errc::kNotFound) continue;
     job::Job::instance().abort(
         1,

@@ -1,10 +1,10 @@
 #pragma once
-// Abroad: this process's connections with those of other jobs of the same user on the same host.
+// Abroad: this process's connections with processes of other jobs of the same user on this host.
 //
-// Role:      opens the process to other jobs when it opens or looks up the first port, or when other processes of
-//            its job need it to be open, never before; connects to a process when a rank has to talk to it, and
-//            knows who uses the connection. Messages to ranks of other jobs, and those of meetings of several jobs,
-//            go over it.
+// Role:      opens the process to other jobs when it opens or looks up its first port, or when
+//            other processes of its job need that, never before. Connects to a process when a rank
+//            has to talk to it, and knows the users of each connection. Messages to ranks of other
+//            jobs, and those of meetings of several jobs, use these connections.
 // Users:     mpi/spawn, mpi/objects (comm, meeting_key), runtime/message/network.cpp.
 // Threads:   any; the connections have a thread of their own.
 // See also:  runtime/transport/bridge/bridge.h, runtime/job/neighbours.h, runtime/wireup/lobby.h;
@@ -27,21 +27,21 @@ namespace mpc::msg::abroad {
 // Null: this process is not open to others. Cost: a load.
 Endpoint* endpoint() noexcept;
 
-// Opens the process in this folder, once. `number`: its job's, which no other job has. Later calls return what
-// the first one opened. gone(slot): nothing more comes from the process that was there (caller: the
-// connections' thread, without locks). Caller: any rank, without locks. Cost: a millisecond at the
-// first call.
-// Errors: kUnsupported: such a job cannot; kPermission, kNoMem, kSystem: see Lobby.
+// Opens the process in this folder, once. `number`: the number of its job, which no other job has.
+// Later calls return what the first one opened. gone(slot): nothing more comes from the process in
+// that slot (caller: the connections' thread, without locks). Caller: any rank, without locks.
+// Cost: a millisecond at the first call.
+// Errors: kUnsupported: a job of this kind cannot; kPermission, kNoMem, kSystem: see Lobby.
 Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t number,
                             void (*gone)(int slot) noexcept);
-// Null: the job is not open.
+// Null: this process is not open to others.
 wireup::Lobby* lobby() noexcept;
 
-// When it returns there is a connection with the process in this
-// slot. `number`: the job's job's; 0: any.
-// Caller: as open(), which has been called. Blocks the caller's core until the other job's thread
-// has answered, seconds at most. Errors: kNotFound: the job does not exist (any more); kArg: the
-// jobs cannot talk to each other, and why; kSystem: it does not answer, too.
+// When it returns without an error there is a connection with the process in this slot. `number`:
+// of the job that is expected there; 0: any job. Caller: as open(), which has been called. Blocks
+// the caller's core until the other job's thread has answered, for seconds at most. Errors:
+// kNotFound: the job does not exist (any more); kArg: the jobs cannot talk to each other, with the
+// reason; kSystem: among others, it does not answer.
 Result<> reach(int slot, uint64_t number);
 
 // Registers a user of the job in this slot: a communicator, or two groups that are about to create
@@ -50,27 +50,28 @@ Result<> reach(int slot, uint64_t number);
 // more.
 uint64_t begin_use(int slot);
 void end_use(int slot, uint64_t connection) noexcept;
-// The same use from now on, but the other job may end as it likes. The use only says that this job
-// waits for it, so that no deadlock is reported while it exists. Ended by end_weak_use().
+// From now on the other job may end without ending this one. The use only says that this job waits
+// for it, so that no deadlock is reported while it exists. Ended by end_weak_use().
 void weaken_use(int slot, uint64_t connection) noexcept;
 void end_weak_use(int slot, uint64_t connection) noexcept;
 
-// Notes that the process in this slot belongs to a job that this one has spawned. Caller: uses its connection.
+// Notes that the process in this slot belongs to a job that this one has spawned. Caller: has a use
+// of that connection.
 void note_child(int slot) noexcept;
-// Waits until each job that this one has spawned has no communicator with it any more, or has ended; tells those
-// that still exist that nothing more comes from here. Caller: the rank, at the end of MPI_Finalize. Switches: yes.
+// Tells the jobs that this one has spawned that no operation starts here any more. Then waits until
+// each of them has no communicator with this job any more, or has ended. Caller: the rank, at the
+// end of MPI_Finalize. Switches: yes.
 void wait_for_children(job::Rank& self);
 
-// Connects to all of these processes, numbered as where members of several jobs meet (job::neighbours); the own one
-// may be among them, and processes that have ended. Ends this job if one exists and cannot be reached: a communicator
-// has members that cannot talk to each other.
-// Caller: as reach(), and a rank.
+// Connects to all of these processes, which are numbered as in meetings of several jobs
+// (job::neighbours). The calling process may be among them, and processes that have ended. If one
+// exists and cannot be reached this job ends: a communicator has members that cannot talk to each
+// other. Caller: as reach(), and a rank.
 void reach_all(std::span<const int> processes);
 
 // The job is about to end early: removes its files. Caller: any, without waiting.
 void abandon() noexcept;
-// Tells the others that this job ends, once everything that
-// was sent is on its way. Caller: no rank runs.
+// Tells the others that this job ends, after all that was sent is on its way. Caller: no rank runs.
 void close();
 
 }  // namespace mpc::msg::abroad

@@ -27,16 +27,17 @@
 
 namespace mpc::msg::abroad {
 
-// A process that this one knows.
+// What this process knows of one that it is connected with, or about to be.
 struct Neighbour {
-  uint64_t number = 0;      // its job's; 0: no job is connected in this slot
+  uint64_t number = 0;      // of its job; 0: no job is connected in this slot
   uint64_t connection = 0;  // never used twice
   int64_t uses = 0, weak_uses = 0;
   int pid = 0;
-  // A rank of this process waits for its answer; it has called, and is answered. Until it is connected, or not.
+  // is_calling: a rank of this process has called it, and waits for the answer. is_answered: it has
+  // called, and this process answers. Both until it is connected, or cannot be.
   bool is_calling = false, is_answered = false;
   bool is_child = false;   // this job has spawned it
-  bool is_ending = false;  // no rank of it calls MPI any more: none waits for this job
+  bool is_ending = false;  // its ranks call MPI no more, so none waits for this job
   std::string program;
 };
 
@@ -79,16 +80,16 @@ class Abroad final : public transport::BridgeEvents {
   wireup::OwnedFd listener_;
   std::unique_ptr<transport::Bridge> bridge_;
   std::unique_ptr<Endpoint> endpoint_;
-  Mutex calling_;  // one call at a time: held while another job answers
+  Mutex calling_;  // held while another job answers: one call at a time
   Mutex lock_;
   std::array<Neighbour, job::neighbours::kMostSlots + 2> neighbours_
       MPC_GUARDED_BY(lock_);
   uint64_t last_connection_ MPC_GUARDED_BY(lock_) = 0;
   bool is_leaving_ MPC_GUARDED_BY(lock_) = false;
-  std::vector<job::Rank*> waiting_ MPC_GUARDED_BY(lock_);  // for children
+  std::vector<job::Rank*> waiting_ MPC_GUARDED_BY(lock_);  // in wait_for_children()
 };
 
-// Null: this job is not open to others. Release: the object is complete.
+// Null: this process is not open to others. Release: the object is complete.
 [[gnu::visibility("hidden")]] extern std::atomic<Abroad*> g_abroad;
 
 }  // namespace mpc::msg::abroad

@@ -89,8 +89,8 @@ void Abroad::wait_for_children(job::Rank& self) {
   std::erase(waiting_, &self);
 }
 
-// A rank here that waits for that job waits forever, unless
-// another job wakes it: this is a deadlock now.
+// A rank here that waits for that job now waits forever, unless another job wakes it: from now on
+// this can be a deadlock.
 void Abroad::ending(int slot) noexcept {
   const Locked lock(lock_);
   Neighbour& other = at(slot);
@@ -111,14 +111,14 @@ void Abroad::gone(int slot, bool has_left) noexcept {
     at(slot) = Neighbour{};
     at(slot).is_calling = last.is_calling;
     ends_this_job = !has_left && last.uses != 0;
-    // Otherwise ranks that wait in MPI_Finalize would end as if nothing were wrong.
+    // Not if this job ends: ranks that wait in MPI_Finalize would return as if nothing were wrong.
     if (!ends_this_job) tell_waiting();
   }
   neighbours::remove(slot);
   is_gone_(slot);
   if (!last.is_ending) sched::end_outside_work(last.uses + last.weak_uses);
   if (!ends_this_job) return;
-  // Its ranks are members of communicators here: what ranks wait for can never come.
+  // Ranks of that job are members of communicators here: what ranks wait for can never come.
   job_.abort(1,
              fmt::format("mpc: a job that this one is connected with has ended without "
                          "MPI_Finalize or MPI_Comm_disconnect ({}, process {}); this "

@@ -17,7 +17,7 @@ struct Handler {
 // Written before there is a network, and so before its threads.
 constinit Handler g_handlers[kControlChannels]{};
 
-// Messages that determine whether everything is at rest are no work themselves.
+// Not the messages by which processes find out whether everything is at rest.
 constexpr bool is_work(ControlChannel channel) noexcept {
   return channel != ControlChannel::kDeadlock;
 }
@@ -91,7 +91,7 @@ void ControlEnd::take(int from, const transport::Envelope& envelope, const void*
     return;
   }
   append(from, channel, envelope.bytes, part);
-  // Messages that waited only for this one.
+  // Messages that had overtaken this one.
   while (auto next = stream.early.extract(stream.expected)) {
     append(from, channel, next.mapped().message_bytes, next.mapped().data);
     if (is_work(channel)) sched::end_outside_work();
@@ -135,7 +135,7 @@ void ControlEnd::deliver() noexcept {
     work += is_work(each.channel);
   }
   delivered_ += work;
-  // The executions that waited for them have been unparked.
+  // The executions that waited for the messages have been unparked.
   sched::end_outside_work(work);
 }
 

@@ -140,13 +140,13 @@ void Endpoint::end_completing(int operations) noexcept {
   if (operations != 0) completing_.fetch_sub(operations, std::memory_order_release);
 }
 
-// False: nothing remains to be done; its rank ends, or its end waits for an answer.
+// False: nothing remains to be done: its rank ends, or the operation's end waits for an answer.
 bool Endpoint::take_ended_offer(Operation& op, Outcome outcome) noexcept {
   const Locked lock(lock_);
   if (sends_.find(op.remote.id) == nullptr) return false;
   op.remote.is_over = true;
-  // The offer was refused, perhaps because we asked for that: the
-  // answer says so, or that the receive was too short.
+  // The offer was refused, perhaps because we asked for that. The answer tells whether, or whether
+  // the receive was too short.
   if (outcome == Outcome::kRefused && op.remote.is_asked) return false;
   remove_send(op.remote.id);
   return true;
@@ -186,7 +186,7 @@ void Endpoint::take_answer(uint64_t id, bool is_withdrawn) {
   Remote& remote = op->remote;
   remote.is_asked = false;
   remote.is_withdrawn = is_withdrawn;
-  // Its end will still come.
+  // The end of its data, or of the send itself, is still to come.
   if (remote.is_offer ? !remote.is_over : !is_withdrawn) return;
   remove_send(id);
   work_.add_sent(*op);
@@ -237,8 +237,8 @@ void Endpoint::ask(uint64_t id, int peer, Question& question) {
 
 void Endpoint::end_question() noexcept { const Locked lock(lock_); }
 
-// Forgets some of the operations of `mine` that the net
-// may be asked to forget. False: none is left.
+// Forgets those operations of `mine` that the net has been given completely. False: `mine` had none
+// left.
 bool Endpoint::forget_some(const Mailbox& mine) noexcept {
   std::vector<std::pair<Operation*, bool>> gone;  // and whether it is a send
   bool is_left = false;
@@ -277,7 +277,8 @@ bool Endpoint::forget_some(const Mailbox& mine) noexcept {
 void Endpoint::forget(const Mailbox& mine) noexcept {
   ShortWait wait;
   while (forget_some(mine)) wait.once();
-  // Acquire pairs with end_completing(). Each operation, of whatever rank, is complete in a moment.
+  // Acquire pairs with end_completing(). Every operation counted here, of whatever rank, completes
+  // soon.
   while (completing_.load(std::memory_order_acquire) != 0) wait.once();
 }
 

@@ -24,7 +24,7 @@
 
 namespace mpc::msg {
 
-// MPI_Cancel of a send waits for the answer. On the waiter's stack.
+// MPI_Cancel of a send waits for the answer to this. It is on the waiter's stack.
 struct Question {
   enum Answer : int { kNone, kMatched, kWithdrawn };
   std::atomic<int> answer{kNone};
@@ -44,7 +44,7 @@ class Endpoint final : public transport::Receiver {
  public:
   // Ownership: the map outlives it.
   Endpoint(const job::ProcessMap& map, int process, transport::Net& net);
-  // For a process that has neighbours, for them; `process`: its number among them (job::neighbours).
+  // For connections of a process with processes of other jobs; `process`: its number among them.
   Endpoint(const Credit::Shape& shape, int process, transport::Net& net);
   ~Endpoint();
   transport::Net& net() const noexcept { return net_; }
@@ -52,9 +52,9 @@ class Endpoint final : public transport::Receiver {
   const Credit& credit() const noexcept { return credit_; }
   ControlEnd& control() noexcept { return control_; }
   Traffic traffic() const noexcept;
-  // From now on another process is this peer, and its ranks have these numbers:
-  // the next message in either direction is the first one. Caller: nothing
-  // comes from there yet, and no rank sends there.
+  // From now on `peer` is another process, whose ranks have these numbers: the next message in
+  // either direction is the first one. Caller: nothing comes from there yet, and no rank sends
+  // there.
   void begin_peer(int peer, const std::vector<job::RankRange>& numbers) noexcept;
 
   // --- sending ---
@@ -91,8 +91,8 @@ class Endpoint final : public transport::Receiver {
   // From now on `op.remote.id` names it. Called before the message is sent.
   void add_send(Operation& op);
   void add_fetch(Operation& receive);
-  // The net has been given the operation's memory. If it has
-  // ended meanwhile the operation is destroyed.
+  // The net has been given the operation's memory. If the operation has already ended it is
+  // destroyed.
   void started_send(uint64_t id);
   void started_fetch(uint64_t id);
   // Its data are no longer needed. Caller: Completion::done().
@@ -131,7 +131,7 @@ class Endpoint final : public transport::Receiver {
     uint32_t expected = 0;
     bool is_stuck =
         false;  // its next message is in `early`, because its mailbox was locked
-    Mailbox* wanted = nullptr;  // in whose `wanted` we count
+    Mailbox* wanted = nullptr;  // we are counted in its `wanted`
     // Messages that have overtaken others.
     std::unique_ptr<std::map<uint32_t, Early>> early;
   };
@@ -210,18 +210,20 @@ class Endpoint final : public transport::Receiver {
   std::vector<int> stuck_;
   int completed_sends_ = 0;
   int64_t delivered_early_ = 0;
-  uint32_t taken_ = 0;                 // and counted in received_ after finish()
+  uint32_t taken_ = 0;                 // taken, and added to received_ in finish()
   std::atomic<uint32_t> received_{0};  // written only by the net's thread
 
   ControlEnd control_;
 };
 
-// The endpoint by which a rank of this address space talks to another process. Caller: there is a network.
-Endpoint& endpoint_towards(int peer, int own_rank) noexcept;
-// The endpoint of a process of this address space; the one for other jobs has its number there. Caller: there is a
+// The endpoint by which a rank of this address space talks to another process. Caller: there is a
 // network.
+Endpoint& endpoint_towards(int peer, int own_rank) noexcept;
+// The endpoint of a process of this address space, or the one for other jobs, which has its number
+// there. Caller: there is a network.
 Endpoint& endpoint_of_process(int process) noexcept;
-// Calls `visit` for the endpoints that hold something of this rank: that of its job, and that for other jobs.
+// Calls `visit` for the endpoints that hold something of this rank: its job's, and the one for
+// other jobs.
 void for_each_endpoint(int own_rank, void (*visit)(Endpoint&, void*), void* argument);
 
 }  // namespace mpc::msg

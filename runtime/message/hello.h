@@ -1,10 +1,10 @@
 #pragma once
-// Hello: what two processes tell each other first, to find out whether their jobs can talk to each other.
+// Hello: the first packet between two processes, which tells whether their jobs can communicate.
 //
-// Role:      the caller's identity, its ranks, and the settings that decide how ranks talk.
+// Role:      the caller's identity, its ranks, and the settings that decide how ranks communicate.
 // Users:     runtime/message (abroad).
 // Threads:   plain data.
-// See also:  runtime/job/card.h, which processes of one job exchange.
+// See also:  runtime/job/card.h, the counterpart between processes of one job.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +19,15 @@ namespace mpc::msg::abroad {
 struct Hello {
   uint64_t job = 0;
   int slot = 0;
-  int first = 0, ranks = 0;  // of its job: first .. first + ranks - 1
-      // No connection is established: there is one, or is about to be.
+  int first = 0, ranks = 0;  // in its job: first .. first + ranks - 1
+      // No connection results from this: there is one, or it is about to be created.
   bool is_busy = false;
   std::string program;
   std::string settings;
 };
 
 std::vector<std::byte> encode(const Hello& hello);
-// Errors: kArg: another version, or no job at all.
+// Errors: kArg: it is from another version, or not from a job at all.
 Result<Hello> decode(std::span<const std::byte> bytes);
 
 // The settings that must be the same in both jobs, one "name=value" per line.

@@ -14,7 +14,7 @@ constinit Mailbox* g_routes[kMaxRanks] = {};
 
 namespace {
 
-// All mailboxes, whichever ranks may use them.
+// All mailboxes of this address space; g_routes has those that each rank may use.
 constinit Mailbox* g_mailboxes[kMaxRanks] = {};  // accessed by atomic_ref
 
 constinit Mutex g_lock;
@@ -23,7 +23,7 @@ int g_end MPC_GUARDED_BY(g_lock) = 0;  // highest world rank with a mailbox, plu
 // Set before ranks run. Null: all ranks share memory.
 constinit const job::ProcessMap* g_processes = nullptr;
 constinit bool g_are_virtual = false;
-// Indexed by world rank, so many: needed for each message.
+// Indexed by world rank, because each message needs it.
 constinit std::unique_ptr<int[]> g_process_of;
 constinit int g_known = 0;
 

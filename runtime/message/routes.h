@@ -1,5 +1,5 @@
 #pragma once
-// Routes: where the messages for a world rank go: into a mailbox, or to another process.
+// Routes: finds the place for messages to a world rank: a mailbox, or another process.
 //
 // Role:      a send looks up its receiver's mailbox with one load. If there is
 //            none it calls resolve(): the mailbox is created, or the receiver
@@ -23,8 +23,8 @@ namespace mpc::msg {
 struct Mailbox;
 class Endpoint;
 
-// One pointer for each possible world rank; only touched pages cost memory. Plain, and accessed
-// by atomic_ref: a million atomic objects are too many for clang to construct at compile time.
+// One pointer for each possible world rank; only touched pages cost memory. Plain pointers,
+// accessed by atomic_ref: clang cannot construct a million atomic objects at compile time.
 inline constexpr int kMaxRanks = 1 << 20;
 // Hidden: accessed without the global offset table.
 [[gnu::visibility("hidden")]] extern Mailbox* g_routes[kMaxRanks];

@@ -19,7 +19,7 @@ Error system_error(const std::string& what) {
   return {Errc::kSystem, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
-// Not fcntl(): locks that ranks take by that name are kept apart by rank (runtime/interpose).
+// Not fcntl(): by that name ranks get locks that are separate for each rank (runtime/interpose).
 bool lock_byte(int fd, int command, short type, off_t byte,
                struct flock* out = nullptr) noexcept {
   struct flock lock {};
@@ -35,11 +35,11 @@ bool lock_byte(int fd, int command, short type, off_t byte,
   return result == 0;
 }
 
-constexpr off_t kTurnByte = 0;  // slots begin with 1
+constexpr off_t kTurnByte = 0;  // slots start at 1
 
 std::string socket_file(int slot) { return fmt::format("job-{}", slot); }
 
-// Short, whatever the folder's name is: an address has room for 107 characters.
+// Short whatever the folder's name is: an address has room for 107 characters.
 sockaddr_un address_in(int directory, const std::string& file) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -79,7 +79,7 @@ void OwnedFd::reset() noexcept {
   fd_ = -1;
 }
 
-// One process, and one thread of it, at a time changes files of the folder.
+// Held while files of the folder are changed: by one thread of one process at a time.
 class Lobby::Turn {
  public:
   explicit Turn(Lobby& lobby) : lock_(lobby.mutex_), fd_(lobby.jobs_.get()) {
@@ -134,7 +134,7 @@ Result<> Lobby::open_folder() {
 
 Result<> Lobby::take_slot() {
   const Turn turn(*this);
-  // Behind the last one that was taken: so a slot comes again as late as can be.
+  // Starts behind the slot that was given out last: so a slot is reused as late as possible.
   Record last;
   (void)!::pread(jobs_.get(), &last, sizeof last, 0);
   for (int i = 0; i < kMostSlots; ++i) {
@@ -163,13 +163,13 @@ Result<> Lobby::take_slot() {
 
 Lobby::~Lobby() { stop_listening(); }
 
-// The slot stays this process's as long as it lives, so the file is nobody else's.
+// The slot belongs to this process for its lifetime, so no other process has this file.
 void Lobby::stop_listening() noexcept {
-  if (is_listening_.exchange(false, std::memory_order_relaxed))  // one of the callers
+  if (is_listening_.exchange(false, std::memory_order_relaxed))  // for one caller
     ::unlinkat(directory_.get(), socket_file(slot_).c_str(), 0);
 }
 
-// Is the job still there that had this number in this slot?
+// True: the job that had this number in this slot still exists.
 bool Lobby::is_there(int slot, uint64_t job) const {
   if (slot < 1 || slot > kMostSlots) return false;
   Record record;
@@ -177,7 +177,7 @@ bool Lobby::is_there(int slot, uint64_t job) const {
   if (::pread(jobs_.get(), &record, sizeof record, at) != sizeof record ||
       record.job != job)
     return false;
-  if (slot == slot_) return true;  // the own lock does not show
+  if (slot == slot_) return true;  // a process does not see its own lock
   struct flock found;
   return lock_byte(jobs_.get(), F_GETLK, F_WRLCK, slot, &found) &&
          found.l_type != F_UNLCK;
@@ -188,12 +188,12 @@ bool Lobby::is_there(int slot, uint64_t job) const {
 Result<OwnedFd> Lobby::listen() {
   const std::string file = socket_file(slot_);
   ::unlinkat(directory_.get(), file.c_str(), 0);  // of a job that was killed
-  OwnedFd fd = make_socket(SOCK_NONBLOCK);  // who accepts takes all that are there
+  OwnedFd fd = make_socket(SOCK_NONBLOCK);        // accepting does not block
   const sockaddr_un address = address_in(directory_.get(), file);
   if (fd.get() < 0 || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                              sizeof address) != 0)
     return system_error(path(file));
-  // The folder lets nobody else come as far as here.
+  // Access is safe before fchmodat(), because the folder admits only its owner.
   if (::fchmodat(directory_.get(), file.c_str(), 0600, 0) != 0 ||
       ::listen(fd.get(), 64) != 0)
     return system_error(path(file));
@@ -249,7 +249,7 @@ int Lobby::process_of_peer(int fd) noexcept {
 
 namespace {
 
-// FNV-1a. A name may be longer than one of a file, and have any character.
+// FNV-1a. A hash, since a name may be longer than a file's, and contain any character.
 std::string name_file(const std::string& name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name)
@@ -259,7 +259,7 @@ std::string name_file(const std::string& name) {
 
 }  // namespace
 
-// "SLOT JOB\nPORT\nNAME": the last one may have lines.
+// "SLOT JOB\nPORT\nNAME": the name may contain newlines.
 std::optional<Lobby::Name> Lobby::read_name(const std::string& file) const {
   const OwnedFd fd(
       ::openat(directory_.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -296,7 +296,7 @@ Result<Lobby::Published> Lobby::publish(const std::string& name,
                             static_cast<ssize_t>(text.size()))
       return system_error(path(fresh));
   }
-  // Readers take no turn: they see the old one, or the whole new one.
+  // Readers do not wait for their turn: they see the old file, or the complete new one.
   if (::renameat(directory_.get(), fresh.c_str(), directory_.get(), file.c_str()) != 0)
     return system_error(path(file));
   return Published::kNow;
@@ -307,7 +307,7 @@ std::optional<std::string> Lobby::look_up(const std::string& name) {
   const auto known = read_name(file);
   if (!known || known->name != name) return std::nullopt;
   if (is_there(known->slot, known->job)) return known->port;
-  // Its job was killed; but another one may have published it meanwhile.
+  // The job that published the name was killed; but another one may have published it meanwhile.
   const Turn turn(*this);
   const auto now = read_name(file);
   if (!now || now->name != name) return std::nullopt;

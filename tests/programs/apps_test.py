@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the modules of apps/ take for right and for wrong, by texts as their programs print; without network and MPI."""
+"""The modules of apps/ accept right results and reject wrong ones, in texts as programs print; no network, no MPI."""
 import sys
 import tempfile
 import unittest

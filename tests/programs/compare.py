@@ -1,4 +1,4 @@
-"""Compares what two runs of a case have found.
+"""Compares the results of two runs of a case.
 
 Role:     decides whether results agree: texts and digests exactly, figures within the program's tolerance.
 Users:    runs.py.
@@ -9,7 +9,7 @@ MOST_COMPLAINTS = 3
 
 
 def differences(mine, reference):
-    """[what differs], empty where results agree. Both are {name: str or Number}."""
+    """[a text for each difference], empty if results agree. Both are {name: str or Number}."""
     out = [f"{name} is missing" for name in reference if name not in mine]
     out += [f"{name} is not in the reference" for name in mine if name not in reference]
     for name, value in mine.items():
@@ -28,7 +28,7 @@ def agree(value, reference):
 
 
 def complaint(mine, reference):
-    """One line, "" where results agree."""
+    """One line about the differences, "" if results agree."""
     wrong = differences(mine, reference)
     more = f" and {len(wrong) - MOST_COMPLAINTS} more" if len(wrong) > MOST_COMPLAINTS else ""
     return "; ".join(wrong[:MOST_COMPLAINTS]) + more

@@ -1,6 +1,6 @@
-"""What the runner knows of a program: where it comes from, how it is built, what is run and what must come out.
+"""The description of a program: where it comes from, how it is built, what is run and which results are right.
 
-Role:     the words in which the modules of apps/ describe their programs.
+Role:     the classes and functions with which the modules of apps/ describe their programs.
 Users:    apps/*.py; the runner.
 """
 import math
@@ -11,12 +11,12 @@ from typing import Callable
 
 
 class Wrong(Exception):
-    """A program's own output says that something is wrong with its result; the text says what."""
+    """A program's own output tells that its result is wrong; the text tells what is wrong."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A figure of a result that may differ between runs by as much as the program itself allows."""
+    """A figure of a result, which may differ between runs by as much as the program itself allows."""
     value: float
     tolerance: float
 
@@ -57,18 +57,18 @@ class Program:
 
 
 def grid(ranks):
-    """The most square (rows, columns) of that many ranks, rows <= columns."""
+    """The (rows, columns) closest to a square that use exactly `ranks` ranks, rows <= columns."""
     rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
     return rows, ranks // rows
 
 
 def grids(ranks):
-    """All (rows, columns) that use just that many ranks."""
+    """All (rows, columns) that use exactly `ranks` ranks."""
     return [(rows, ranks // rows) for rows in range(1, ranks + 1) if ranks % rows == 0]
 
 
 def found(pattern, text, what):
-    """The first group of `pattern` in `text`. Errors: Wrong, which says that there is no `what`."""
+    """The first group of `pattern` in `text`. Errors: Wrong, with the message that there is no `what`."""
     match = re.search(pattern, text, re.M)
     if not match:
         raise Wrong(f"its output has no {what}")

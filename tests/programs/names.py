@@ -1,6 +1,6 @@
-"""The names by which build systems look for an MPI: mpicc, mpirun and their kin, in a folder for PATH.
+"""A folder for PATH with the names under which build systems look for an MPI: mpicc, mpirun and so on.
 
-Role:     what `PATH=PREFIX/compat/bin:$PATH` is for ours, for each MPI of a run.
+Role:     does for each MPI of a run what `PATH=PREFIX/compat/bin:$PATH` does for ours.
 Users:    trees.py.
 """
 import shlex
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def folder(mpi, work):
-    """The folder; for a peer it is made, of scripts. `work`: an absolute path."""
+    """The folder. For a peer it is created, and contains scripts. `work`: an absolute path."""
     if mpi.name == "ours":
         return Path(mpi.compiler).parent.parent / "compat/bin"
     out = work / f"names-{mpi.name}"

@@ -1,6 +1,6 @@
-"""What docs/real-programs.md says of a program: a block that the command writes, in a section that has prose around it.
+"""The block of a program in docs/real-programs.md: the command writes it, into a section with prose around it.
 
-Role:     Markdown of a program's rows; puts blocks into the page, each in place of the one that was there.
+Role:     makes Markdown of a program's rows; puts blocks into the page, each in place of the previous one.
 Users:    programs.py --write.
 """
 import collections
@@ -19,12 +19,12 @@ BUSY_LOAD_PER_CORE = 0.25   # beyond that other work disturbs
 
 
 class PageError(Exception):
-    """The page has no place for what the command writes."""
+    """The page has no place for a block that the command writes."""
 
 
 @dataclass
 class Circumstances:
-    """In which a program was run."""
+    """The circumstances in which a program was run."""
     date: str
     revision: str
     cores: int
@@ -53,7 +53,7 @@ def begin(name):
 
 
 def block(program, version, rows, notes, circumstances):
-    """The Markdown of one program, its markers included. `notes`: what could not be built, and why."""
+    """The Markdown of one program, including its markers. `notes`: what could not be built, and why."""
     ranks = sorted({row.ranks for row in rows})
     lines = [f"### {program.name} {version}", "", f"{program.what}. {program.compared}", ""]
     if rows:
@@ -77,7 +77,7 @@ def cell(row, name):
 
 
 def summary(rows):
-    """How many are right, and beside what: what was not compared has only the program's own word."""
+    """How many rows are right, by comparison with which MPIs, or only by the program's own check."""
     good = [row for row in rows if not row.complaint]
     beside = collections.Counter(row.compared_with for row in good)
     parts = [f"{times} as with {titled(names)}" if names else f"{times} by their own check only"
@@ -92,7 +92,7 @@ def titled(names):
 
 
 def wrong_lines(rows):
-    """What was not right, ours and the peers'."""
+    """What was wrong, with our MPI and with the peers."""
     lines = []
     for row in rows:
         where = f"`{row.case}`, {row.ranks} rank{'s' if row.ranks > 1 else ''}"
@@ -104,13 +104,13 @@ def wrong_lines(rows):
 
 
 def one_line(text, most=240):
-    """Fit for a list: no line ends, no folders of this machine's, not too long."""
+    """The text in a form for a list: no line ends, no folders of this machine, not too long."""
     words = " ".join(text.replace(str(Path.cwd()), ".").split()).replace("|", "/")
     return words if len(words) <= most else words[:most] + " ..."
 
 
 def write(name, new, names):
-    """Puts a program's block into the page; another command may be at it, too. Errors: PageError."""
+    """Puts a program's block into the page; other commands may do so at the same time. Errors: PageError."""
     with PAGE.open("r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         text = put(file.read(), name, new, names)
@@ -120,8 +120,8 @@ def write(name, new, names):
 
 
 def put(text, name, new, names):
-    """The page with a program's block in it; a block that was not there goes behind those that come before it in
-    `names`. Errors: PageError."""
+    """The page with a program's block in it. A new block is put behind those that come before it in `names`.
+    Errors: PageError."""
     end = f"<!-- end of {name} -->\n"
     if begin(name) in text:
         head, _, rest = text.partition(begin(name))

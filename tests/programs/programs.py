@@ -83,7 +83,7 @@ def parse_arguments(words=None):
 
 
 def shown_words(words):
-    """The command line without where things lie: `run` adds --prefix PREFIX, and nobody else has this --work."""
+    """The command line without paths: `run` adds --prefix PREFIX, and --work is a folder of this machine only."""
     out, is_place = [], False
     for word in words:
         if not is_place and word not in ("--prefix", "--work"):
@@ -136,12 +136,12 @@ def run(options):
 
 
 def with_needs(program):
-    """The program, behind those that it needs."""
+    """The programs that it needs, then the program itself."""
     return [one for one in PROGRAMS if one.name in program.needs] + [program]
 
 
 def run_one(program, sources, found, options):
-    """Builds and runs one program. True: all of ours is right."""
+    """Builds and runs one program. True: all results with our MPI are right."""
     version = trees.version(sources[program.name])
     print(f"{program.name} {version}", flush=True)
     circumstances = page.Circumstances(datetime.date.today().isoformat(), page.revision(ROOT), os.cpu_count() or 1,
@@ -156,7 +156,7 @@ def run_one(program, sources, found, options):
 
 
 def build(program, sources, found, options):
-    """({MPI's name: Tree} of those that could be built, [why others could not])."""
+    """({MPI's name: Tree} of the builds that succeeded, [the reasons why others did not])."""
     built, notes = {}, []
     for mpi in found:
         ready = []

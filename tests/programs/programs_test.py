@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The runner compares results, judges runs and writes its tables as its pages say; without network, without MPI."""
+"""The runner compares results, judges runs and writes its tables as documented; without network, without MPI."""
 import contextlib
 import io
 import math

@@ -1,4 +1,4 @@
-"""Runs the cases of a program with each MPI, in turn, and says what agrees.
+"""Runs the cases of a program with each MPI, in turn, and tells which results agree.
 
 Role:     a row for each case and number of ranks: seconds and verdict of each MPI, and ours beside the reference.
 Users:    programs.py.
@@ -23,7 +23,7 @@ TAIL_LINES = 6
 
 @dataclass
 class Seen:
-    """A case with one MPI."""
+    """The runs of a case with one MPI."""
     verdict: str = "pass"       # pass | fail | timeout
     detail: str = ""
     seconds: list = field(default_factory=list)
@@ -50,7 +50,7 @@ class Row:
 
 
 def run_program(program, trees, options, work):
-    """Rows of a program: `trees` is {MPI's name: its Tree}, those that are built."""
+    """The rows of a program. `trees`: {MPI's name: its Tree}, of the builds that succeeded."""
     rows, first = [], {}
     for ranks in options.ranks:
         by_mpi = {name: program.cases(tree.folder, ranks) for name, tree in trees.items()}
@@ -64,7 +64,7 @@ def run_program(program, trees, options, work):
 
 
 def run_in_turn(cases, trees, ranks, options, place):
-    """{MPI's name: Seen}: each MPI once, then each once more, as often as the options say."""
+    """{MPI's name: Seen}: runs each MPI once, then each once more, as often as the options say."""
     seen = {name: Seen() for name in cases}
     for _ in range(options.repeat):
         for name, case in cases.items():
@@ -102,7 +102,7 @@ def run_once(seen, case, mpi, ranks, options, folder):
 
 
 def judge(row, case, first):
-    """Sets the row's complaint. `first`: results of the case with the fewest ranks, kept from row to row."""
+    """Sets the row's complaint. `first`: results of the case with the fewest ranks, passed from row to row."""
     mine = row.seen[OURS]
     peers = {name: one for name, one in row.seen.items() if name != OURS and one.verdict == "pass"}
     if mine.verdict != "pass":
@@ -123,7 +123,7 @@ def judge(row, case, first):
 
 
 def line(row):
-    """What the command prints of a row."""
+    """The line that the command prints for a row."""
     parts = [f"{name} {shown(one)}" for name, one in row.seen.items()]
     verdict = f"WRONG: {row.complaint}" if row.complaint else \
         f"agrees with {row.compared_with}" if row.compared_with else "right by its own check"

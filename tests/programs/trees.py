@@ -1,6 +1,6 @@
-"""Sources of Debian's packages, and a built copy of each for each MPI, all below the work folder.
+"""Sources of Debian's packages and a built copy of each for every MPI, all below the work folder.
 
-Role:     fetches, unpacks, builds; runs the commands of a build and keeps their output.
+Role:     fetches, unpacks and builds; runs the commands of a build and stores their output.
 Users:    programs.py; the build() of apps/*.py gets a Tree.
 """
 import hashlib
@@ -33,7 +33,7 @@ class BuildError(Exception):
 
 
 def tarball(program, work):
-    """The program's source, as Debian has it. Errors: suite.FetchError."""
+    """The archive of the program's source from Debian. Errors: suite.FetchError."""
     try:
         return suite.download(program.package, work, LATER_RELEASES)
     except suite.FetchError as error:
@@ -42,18 +42,18 @@ def tarball(program, work):
 
 
 def missing(program):
-    """What a program needs to be built and this machine has not, in words; "" where it has all."""
+    """What this machine lacks to build a program, in words; "" if it lacks nothing."""
     names = [name for name in program.commands if not shutil.which(name)]
     return f"{', '.join(names)} is not installed (cmake/packages-programs.txt)" if names else ""
 
 
 def version(path):
-    """Of tachyon_0.99~b6+dsx.orig.tar.gz: "0.99~b6+dsx"."""
+    """The version in an archive's name: for tachyon_0.99~b6+dsx.orig.tar.gz "0.99~b6+dsx"."""
     return re.sub(r"\.orig\.tar\.\w+$", "", path.name).partition("_")[2]
 
 
 def recipe(build):
-    """What a build() does: its text, and that of the functions and constants of its module that it names."""
+    """The text of a build(), and of those functions and constants of its module that it names."""
     out = [inspect.getsource(build)]
     for name in build.__code__.co_names:
         value = build.__globals__.get(name)
@@ -77,7 +77,7 @@ class Tree:
         self.names = None       # folder that comes first in PATH: mpicc, mpirun and their kin are this MPI's
 
     def prepare(self, source):
-        """Builds it unless that is done already. Returns whether it had to. Errors: BuildError."""
+        """Builds it unless it is built already. Returns whether it has built it. Errors: BuildError."""
         self.names = names.folder(self.mpi, self.folder.parent)
         stamp = self.folder / STAMP
         key = self.key(source)
@@ -92,13 +92,13 @@ class Tree:
         return True
 
     def key(self, source):
-        """Changes when the program must be built anew."""
+        """A digest that changes when the program must be built anew."""
         text = f"{source.name}\n{self.mpi.version()}\n{recipe(self.program.build)}{self.program.parts or ''}"
         text += "".join((folder / STAMP).read_text() for folder in self.others.values())
         return hashlib.sha256(text.encode()).hexdigest()
 
     def run(self, *command, cwd=".", environment=None):
-        """A command of the build. Errors: BuildError with the end of what it printed."""
+        """Runs a command of the build. Errors: BuildError with the end of its output."""
         inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
         inherited["PATH"] = f"{self.names}:{inherited.get('PATH', os.defpath)}"
         with self.log.open("ab") as out:
@@ -119,7 +119,7 @@ class Tree:
                              "\n".join(said))
 
     def configure(self, *options, cwd="."):
-        """Autoconf's script, made first where the source has none; it finds MPI in PATH."""
+        """Runs Autoconf's script, which finds MPI in PATH; creates it first if the source has none."""
         if not (self.folder / cwd / "configure").exists():
             self.run("autoreconf", "-fi", cwd=cwd)
         self.run("./configure", *options, cwd=cwd)
@@ -128,7 +128,7 @@ class Tree:
         self.run("make", f"-j{self.jobs}", *words, cwd=cwd)
 
     def edit(self, name, *changes):
-        """Replaces (pattern, text) in a file of the tree; each pattern has to be there. Errors: BuildError."""
+        """Applies replacements (pattern, text) to a file; each pattern has to occur. Errors: BuildError."""
         path = self.folder / name
         if not path.exists():
             raise BuildError(f"the source has no {name}")

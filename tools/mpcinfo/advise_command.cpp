@@ -26,7 +26,7 @@ double best_blocking_us(const nbc::Situation& s, const nbc::Parameters& p) {
   return best;
 }
 
-// Each operation in turn takes what the ones before it have left of the computation to hide in.
+// For each operation in turn, the computation that earlier ones have left can hide it.
 Advice advise(const std::vector<Operation>& mix, const ModelSetting& setting, int ranks,
               double compute_us) {
   const nbc::Parameters& p = setting.parameters;

@@ -42,7 +42,8 @@ bool bind_to(int os_pu) {
   return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 }
 
-// Runs fn(index) on a thread for each of these cores. Returns: false if one could not be bound.
+// Runs fn(index) on a thread for each of these cores. Returns: false if a thread could not be
+// bound.
 bool on_cores(const topo::Machine& machine, const std::vector<int>& cores,
               const std::function<void(size_t)>& fn) {
   std::atomic<bool> is_bound{true};
@@ -58,7 +59,7 @@ bool on_cores(const topo::Machine& machine, const std::vector<int>& cores,
   return is_bound.load(std::memory_order_relaxed);
 }
 
-// The lower quartile: some rounds are interrupted, none is too fast.
+// The lower quartile: disturbances only lengthen rounds.
 double low(std::vector<double> values) {
   const auto at = values.begin() + static_cast<long>(values.size() / 4);
   std::nth_element(values.begin(), at, values.end());
@@ -69,11 +70,11 @@ template <class Work>
 double time_us(Work&& work) {
   const double begin = now_us();
   work();
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // the work is not moved
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps the work in its place
   return now_us() - begin;
 }
 
-// Whole pages, as large buffers of programs are; touched.
+// Whole pages, as large buffers in programs have them; touched.
 class Buffer {
  public:
   explicit Buffer(size_t bytes)
@@ -84,7 +85,7 @@ class Buffer {
     write(1);
   }
   double* data() noexcept { return data_.get(); }
-  // By stores of single numbers, as programs write: a memset of this size goes past the caches.
+  // Stores single numbers, as programs do: a memset of this size would bypass the caches.
   void write(int value) noexcept {
     std::fill_n(data(), bytes_ / sizeof(double), value);
   }
@@ -95,8 +96,8 @@ class Buffer {
   std::unique_ptr<double, void (*)(void*)> data_;
 };
 
-// A core that goes on to other data: what it wrote before moves from its first cache to the second,
-// where another core finds it sooner.
+// Lets a core go on to other data: what it wrote before moves from its first-level cache to the
+// second, where another core finds it sooner.
 void turn_to(Buffer& other) {
   double total = 0;
   for (size_t i = 0; i < kOtherData / sizeof(double); ++i) total += other.data()[i];
@@ -104,14 +105,14 @@ void turn_to(Buffer& other) {
   static_cast<void>(seen);
 }
 
-// What reductions are made with.
+// The operation that reductions use.
 void sum(Buffer& left, Buffer& right, Buffer& out, size_t bytes) {
   static const dt::Reduce3Fn kernel = dt::reduction3(dt::abi::kSum, dt::abi::kDouble);
   kernel(left.data(), right.data(), out.data(),
          static_cast<dt::Count>(bytes / sizeof(double)));
 }
 
-// The first core copies what the second one has just written, and which stays awake.
+// Time in which core `reader` copies what core `writer`, which stays awake, has just written.
 Result<double> copy_time_us(const topo::Machine& machine, int reader, int writer,
                             size_t bytes) {
   Buffer source(bytes), target(bytes);
@@ -143,7 +144,7 @@ Result<nbc::CopyCost> copy_cost(const topo::Machine& machine, int reader, int wr
   return cost;
 }
 
-// All these cores copy buffers of their own. Returns: GB/s together.
+// All these cores copy buffers of their own. Returns: GB/s in total.
 Result<double> bandwidth_of(const topo::Machine& machine,
                             const std::vector<int>& cores) {
   constexpr int kCopies = 20;
@@ -166,7 +167,7 @@ Result<double> bandwidth_of(const topo::Machine& machine,
   return total;
 }
 
-// Of core 0's NUMA node: the best of some tries, as disturbances only lower it.
+// For core 0's NUMA node: the best of several tries, as disturbances only lower it.
 Result<double> numa_bandwidth(const topo::Machine& machine) {
   std::vector<int> cores;
   for (int i = 0; i < machine.core_count(); ++i)
@@ -192,8 +193,9 @@ struct CacheTimes {
   double copy_us = 0, reduce_us = 0;
 };
 
-// One core copies and sums in buffers that the writer, itself or another core, has just written.
-// Another writer goes on to other data and stays awake, as the core of a rank that computes.
+// One core copies and sums buffers that the writer, itself or another core, has just written. If it
+// is another core that one goes on to other data and stays awake, as the core of a rank that
+// computes.
 Result<CacheTimes> cache_times(const topo::Machine& machine, int worker, int writer,
                                size_t bytes) {
   Buffer left(bytes), right(bytes), out(bytes), others(kOtherData);
@@ -236,8 +238,8 @@ Result<nbc::CacheCost> cache_cost_of(const topo::Machine& machine, int worker,
                         std::max(kLeastUs, far->reduce_us)};
 }
 
-// The shortest times of some passes through all sizes, each with pages of its own: what disturbs
-// one pass may last for longer than a size takes.
+// The shortest times of several passes through all sizes, each with pages of its own: a disturbance
+// of one pass may last longer than the measurement of one size.
 Result<std::vector<nbc::CacheCost>> cache_costs(const topo::Machine& machine,
                                                 int worker, int other) {
   constexpr size_t kSizes[] = {size_t{16} << 10, size_t{64} << 10, size_t{256} << 10,
@@ -255,8 +257,8 @@ Result<std::vector<nbc::CacheCost>> cache_costs(const topo::Machine& machine,
   return costs;
 }
 
-// Half a round trip of a word between two cores: how soon one notices what the other did.
-// Bounded: if the two share a core in truth, a turn costs a scheduling period.
+// Half a round trip of a word between two cores: how soon one sees a store of the other. Bounded:
+// if the two are in fact one core, a turn costs a scheduling period.
 Result<double> handover_us(const topo::Machine& machine, int core_a, int core_b) {
   constexpr int kTurns = 2000;
   constexpr double kMostUs = 300'000;
@@ -267,7 +269,7 @@ Result<double> handover_us(const topo::Machine& machine, int core_a, int core_b)
     const double begin = now_us();
     const int me = static_cast<int>(i);
     for (int n = me; n < kTurns; n += 2) {
-      // acquire and release: each other's partner, so that the turns are in order.
+      // acquire and release: each pairs with the other thread's, so that the turns are in order.
       for (int spins = 0; turn.load(std::memory_order_acquire) != n; ++spins) {
         if (turn.load(std::memory_order_acquire) < 0) return;
         if (spins % 1024 == 1023 && now_us() - begin > kMostUs) {

@@ -12,12 +12,14 @@
 
 namespace mpc::tools {
 
-// Requires: a real machine. Cost: less than two seconds of all cores.
+// Caller: on a real machine. Cost: less than two seconds of all cores.
 // Errors: kSystem.
 Result<nbc::Measured> calibrate(const topo::Machine& machine);
-// The same with what the runtime costs: all that a machine's file has. Once in a process. Errors: kSystem.
+// The same, and the runtime's own costs: the whole content of a machine's file. Once in a process.
+// Errors: kSystem.
 Result<nbc::Parameters> calibrated_parameters(const topo::Machine& machine);
-// From the call that wakes a thread which has slept for a while until it runs. Cost: 0.1 s.
+// The time from a call that wakes a thread, which has slept for a while, until it runs. Cost: 0.1
+// s.
 double measure_wake_us();
 
 }  // namespace mpc::tools

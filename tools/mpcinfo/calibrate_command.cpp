@@ -1,4 +1,4 @@
-// mpcinfo calibrate: measures this machine and keeps the numbers where the models look.
+// mpcinfo calibrate: measures this machine and stores the numbers where the models find them.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace mpc::tools {
 
 namespace {
 
-// Said before the measurements, which take seconds. Only the user's cache is made.
+// Reports a problem before the measurements, which take seconds. Creates only the user's cache.
 Result<> prepare_folder(const std::string& path, bool is_cache) {
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code error;

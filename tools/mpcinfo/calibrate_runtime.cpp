@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kRounds = 41;
 constexpr int kFew = 8, kMany = 136;    // nodes or messages
-constexpr MPI_Count kBytes = 16 << 10;  // enough for the way that large messages go
+constexpr MPI_Count kBytes = 16 << 10;  // sent in the way of large messages
 
 double now_us() {
   return std::chrono::duration<double, std::micro>(
@@ -22,7 +22,7 @@ double now_us() {
       .count();
 }
 
-// The lower quartile: some rounds are interrupted, none is too fast.
+// The lower quartile: disturbances only lengthen rounds.
 template <class Round>
 double time_us(Round&& round) {
   std::vector<double> times;
@@ -48,7 +48,7 @@ class Own {
     return time_us([this] {
       MPI_Request request;
       MPCX_Schedule_start(schedule_, &request);
-      // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): it knows MPI's own calls only
+      // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): it knows only MPI's own calls
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     });
   }
@@ -71,7 +71,7 @@ double chain_us(int nodes) {
   return own.run_us();
 }
 
-// Messages to itself, one after the other, into buffers that stay in the cache.
+// Sends messages to itself, one after the other, into buffers that stay in the cache.
 double messages_us(int count, std::vector<char>& from, std::vector<char>& to) {
   Own own;
   MPCX_Node last = MPCX_NODE_NULL;
@@ -86,7 +86,7 @@ double messages_us(int count, std::vector<char>& from, std::vector<char>& to) {
   return own.run_us();
 }
 
-// Collectives of one rank, one node each.
+// Runs collectives of one rank, of one node each.
 double collectives_us(int count) {
   double in = 1, out = 0;
   return time_us([&] {

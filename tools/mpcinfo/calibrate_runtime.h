@@ -1,9 +1,9 @@
 #pragma once
 // calibrate_runtime: measures what the runtime itself costs: a node of a schedule, a message.
 //
-// Role:      the numbers of `mpcinfo calibrate` that no loop of plain copies shows.
+// Role:      those numbers of `mpcinfo calibrate` that plain copies cannot show.
 // Users:     tools/mpcinfo/calibrate_command.cpp.
-// Threads:   one; it is an MPI program of one rank from its first call on.
+// Threads:   one; from its first call on the process is an MPI program of one rank.
 // See also:  tools/mpcinfo/calibrate.h, docs/overlap-model.md.
 
 namespace mpc::tools {

@@ -1,7 +1,7 @@
 #pragma once
-// collectives and tune: which ways collectives take here, and what decides it on this machine.
+// The commands collectives and tune: the choices of collectives, and limits for this machine.
 //
-// Role:      the commands, after their options have been read.
+// Role:      run the commands after their options have been read.
 // Users:     tools/mpcinfo/command_line.cpp.
 // Threads:   one.
 // See also:  docs/collectives.md, section "Limits"; mpi/coll/info.h.
@@ -21,10 +21,10 @@ struct CollectivesOptions {
 
 struct TuneOptions {
   std::string output;   // "": in the user's cache
-  double seconds = 45;  // no limit is begun later
+  double seconds = 45;  // after this time no further limit is begun
 };
 
-// Each prints to stdout, and to stderr what is wrong. Returns: exit status, 2 for bad input.
+// Each prints to stdout, and errors to stderr. Returns: exit status, 2 for bad input.
 int collectives_command(const CollectivesOptions& options);
 int tune_command(const TuneOptions& options);
 

@@ -25,19 +25,19 @@ namespace {
 
 using Action = std::function<int()>;
 
-// Declares the options of a command. Returns what to do once they have been read into what the
-// action owns.
+// Declares the options of a command. Returns the function to run after they have been parsed; it
+// owns the values.
 using Declare = Action (*)(CLI::App&);
 
 constexpr char kMachineHelp[] =
     "Another machine: knl64, skylake48, an hwloc XML file or synthetic string";
 
-// A check of CLI11: what is wrong with a machine's name.
+// A check for CLI11: returns an error message if the machine's name is not known.
 std::string is_named(const std::string& name) {
   return name.empty() ? "wants a name, and there is none" : "";
 }
 
-// Of the commands that know clusters.
+// For the commands that know clusters.
 constexpr char kClusterHelp[] =
     "Another machine: knl64, skylake48, an hwloc XML file or synthetic string; "
     "16*NAME: a "
@@ -270,7 +270,7 @@ constexpr struct Command {
      "5us"},
 };
 
-// How commands were called before they were commands; "--machine" alone drew the machine.
+// The options that were later replaced by commands; "--machine" alone drew the machine.
 constexpr const char* kFormerFlags[][2] = {
     {"--topology", "mpcinfo topology [NAME]"}, {"--machine", "mpcinfo topology NAME"},
     {"--settings", "mpcinfo settings [NAME]"}, {"--trace", "mpcinfo trace FILE.json"},
@@ -336,7 +336,7 @@ int run_command(const Command& command, std::vector<std::string> words) {
   const std::string help =
       fmt::format("mpcinfo {} --help shows its options", command.name);
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // in the order that CLI11 expects
     app.parse(words);
   } catch (const CLI::ExtrasError&) {
     const std::string word = app.remaining().front();
@@ -367,7 +367,7 @@ int run_command_line(int argc, char** argv) {
     if (words.size() == 1) return print_overview();
     words = {words[1], "--help"};
   }
-  // One parser for each command: a file or machine called "model" is no command.
+  // A parser for each command: so a file or a machine called "model" is not taken for a command.
   const Command* command = find_command(words[0]);
   if (command == nullptr) return wrong_first_word(words[0]);
   return run_command(*command, {words.begin() + 1, words.end()});

@@ -1,5 +1,5 @@
-// mpcinfo: shows the machine, the settings, traces and the models. libmpi_abi makes the first two
-// texts.
+// mpcinfo: shows the machine, the settings, traces and the models. libmpi_abi produces the first
+// two texts.
 
 #include <cerrno>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// A table that was cut must not look like a whole one.
+// A table that was cut off must not look complete.
 int fail_to_write(const char* why) {
   std::fprintf(stderr, "mpcinfo: standard output: %s\n", why);
   return mpc::job::kExitOutput;
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     if (status != 0) return status;
     if (std::ferror(stdout) != 0) return fail_to_write("it could not be written");
     return std::fflush(stdout) == 0 ? 0 : fail_to_write(std::strerror(errno));
-  } catch (const std::system_error& error) {  // of fmt::print
+  } catch (const std::system_error& error) {  // from fmt::print
     return fail_to_write(error.code().message().c_str());
   }
 }

@@ -17,7 +17,7 @@ namespace mpc::tools {
 
 namespace {
 
-// Prints or plots, as the options say.
+// Prints or plots, according to the options.
 int show(const ModelTable& table, const ModelOptions& options) {
   if (!options.plot.empty()) {
     if (auto plotted = plot(table, options.plot); !plotted)
@@ -40,7 +40,7 @@ ModelTable empty_table(const ModelSetting& setting, const char* kind,
   return table;
 }
 
-// What a message between hosts takes, in copies within one.
+// The cost of a message between hosts, in copies within a host.
 nbc::PaperNetwork network_of(const ModelSetting& setting) {
   const nbc::Parameters& p = setting.parameters;
   const int64_t bytes = setting.operation.bytes;
@@ -97,7 +97,7 @@ ModelTable simulated(const ModelSetting& setting,
   return table;
 }
 
-// `usual`: where none is named.
+// `usual`: the default, if none is named.
 Result<const nbc::Algorithm*> algorithm_of(const Operation& operation,
                                            const std::string& name, const char* usual) {
   const nbc::Algorithm* found =
@@ -131,8 +131,8 @@ int model_command(const ModelOptions& options) {
 
 namespace {
 
-// A large cluster takes seconds for each number of ranks: from three quarters of the cores on, and not all of
-// them, unless the options say more.
+// For a large cluster each number of ranks takes seconds. So unless the options say more, only some
+// numbers are computed, from three quarters of the cores on.
 constexpr int kManyRanks = 4096, kRows = 8;
 
 bool is_large(const ModelSetting& setting) {

@@ -28,7 +28,7 @@ struct ModelOptions {
   bool is_csv = false;
 };
 
-// Each prints to stdout, and to stderr what is wrong. Returns: exit status, 2 for bad input.
+// Each prints to stdout, and errors to stderr. Returns: exit status, 2 for bad input.
 int model_command(const ModelOptions& options);
 int advise_command(const ModelOptions& options);
 int simulate_command(const ModelOptions& options);

@@ -1,7 +1,7 @@
 #pragma once
-// ModelSetting: what all commands of mpcinfo that predict something start from.
+// ModelSetting: the input of all predictions that mpcinfo makes.
 //
-// Role:      machine, costs and operation, from their names.
+// Role:      finds machine, costs and operation by their names.
 // Users:     the commands of tools/mpcinfo.
 // Threads:   one.
 // See also:  docs/overlap-model.md, section "Where the numbers come from".
@@ -29,12 +29,12 @@ struct ModelSetting {
 
 // `needs_tree`: only operations that go through a tree. Errors: kArg, kNotFound, kSystem.
 Result<ModelSetting> find_setting(const ModelOptions& options, bool needs_tree);
-// The same for numbers of ranks that each have a core. Errors: also kArg for too few cores.
+// The same for models in which each rank has a core. Errors: also kArg: too few cores.
 Result<ModelSetting> find_overlap_setting(const ModelOptions& options);
-// `ranks` of all cores have a rank, the others communicate; so on each host.
+// `ranks` of all `cores` have a rank, the others communicate; the same on each host.
 nbc::Situation situation_of(const Operation& operation, int cores, int ranks,
                             int hosts = 1);
-// Says on stderr what is wrong. Returns: the exit status.
+// Prints the error to stderr. Returns: the exit status.
 int complain(const Error& error);
 
 }  // namespace mpc::tools

@@ -1,7 +1,7 @@
 #pragma once
 // ModelTable: a model's times for every number of ranks and every S, as CSV, text or a plot.
 //
-// Role:      what `mpcinfo model` and `simulate` print.
+// Role:      the output of `mpcinfo model` and `simulate`.
 // Users:     tools/mpcinfo.
 // Threads:   one.
 // See also:  docs/overlap-model.md.
@@ -19,13 +19,13 @@ struct ModelTable {
     double compute = 0, blocking = 0;
     std::vector<double> nonblocking, overlapped;  // by S
     int best_split = 0;
-    int chosen_split = -1;  // -1: nobody chose
+    int chosen_split = -1;  // -1: none was chosen
     double best() const { return overlapped[static_cast<size_t>(best_split)]; }
   };
   std::string title;  // "ibcast on knl64"
   std::string kind;   // "constant", "calibrated", "simulated"
   std::string unit;   // "transfers", "us"
-  int cores = 0;      // of one host, as ranks are
+  int cores = 0;      // of one host; ranks likewise
   int hosts = 1;
   std::vector<Row> rows;
 
@@ -33,9 +33,10 @@ struct ModelTable {
   const Row* best() const;
 };
 
-// One line per N, with a line of names; the columns of the reference table, of a cluster also its hosts.
+// A line of names, then one line per N; the columns of the reference table, for a cluster also its
+// hosts.
 std::string as_csv(const ModelTable& table);
-// For people: S = 0..3, the best S, and a sentence that says what is best.
+// For people: S = 0..3, the best S, and a sentence that names the best choice.
 std::string as_text(const ModelTable& table);
 // Plots T against N for every S with gnuplot, as SVG or PNG by the name's ending.
 // Errors: kArg (another ending), kNotFound (no gnuplot), kSystem.

@@ -54,7 +54,7 @@ struct Unit {
   double factor;
 };
 
-// A number that is not negative and one of the units ("" among them).
+// Parses a number that is not negative, followed by one of the units ("" is one of them).
 template <size_t n>
 bool parse_number(const std::string& text, const Unit (&units)[n], double* value) {
   char* end = nullptr;

@@ -1,9 +1,9 @@
 #pragma once
-// Operation: the collectives that `--op` and `--ops` name, with sizes and times as people write
-// them.
+// Operation: the collectives that `--op` and `--ops` name; sizes and times in the form in which
+// people write them.
 //
-// Role:      "ibcast", "ireduce:2MB:2", "1.5MiB", "2ms" to values, or an error that lists what
-//            is known.
+// Role:      converts "ibcast", "ireduce:2MB:2", "1.5MiB", "2ms" to values, or yields an error that
+//            lists the known names.
 // Users:     tools/mpcinfo.
 // Threads:   pure functions.
 // See also:  docs/overlap-model.md.
@@ -31,7 +31,7 @@ struct Operation {
 Result<Operation> parse_operation(const std::string& text, bool needs_tree = true);
 // "ibcast:2MB:1,ireduce:2MB:2": operation[:bytes[:count]], separated by commas.
 Result<std::vector<Operation>> parse_mix(const std::string& text);
-// As base/sizes.h says, not negative: "64", "64KiB", "2MB", "1.5m".
+// Not negative, in the form of base/sizes.h: "64", "64KiB", "2MB", "1.5m".
 Result<int64_t> parse_bytes(const std::string& text);
 // "2ms", "150us", "1.5s"; a bare number is microseconds.
 Result<double> parse_time_us(const std::string& text);

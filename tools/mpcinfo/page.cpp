@@ -10,7 +10,7 @@
 namespace mpc::tools {
 namespace {
 
-// Inside of a <script> nothing may look like its end, and nothing like a comment.
+// Within a <script> no data may look like its end, or like a comment.
 std::string for_script(const Json& data) {
   std::string out;
   for (const char c : data.dump(-1, ' ', true, Json::error_handler_t::replace)) {
@@ -46,7 +46,7 @@ std::string for_html(const std::string& text) {
 
 }  // namespace
 
-// The places stand in the template in this order; what is put there is not searched again.
+// The placeholders are in the template in this order; inserted text is not searched again.
 std::string page_html(const std::string& title, const Json& trace,
                       const Json& profile) {
   const Json data = {{"trace", trace}, {"profile", profile}};

@@ -1,10 +1,10 @@
 #pragma once
-// Page: a trace, a profile or both as one HTML file, which needs nothing else.
+// Page: a trace, a profile or both as one HTML file that needs no other file.
 //
-// Role:      puts the data, as compact JSON, into the page that was made of tools/mpcinfo/page/.
+// Role:      inserts the data, as compact JSON, into the page from tools/mpcinfo/page/.
 // Users:     tools/mpcinfo/trace_command.cpp, tools/mpcinfo/profile_command.cpp.
 // Threads:   one.
-// See also:  docs/tracing.md (what it shows), tools/mpcinfo/page/logic.js (who reads the data).
+// See also:  docs/tracing.md (what it shows), tools/mpcinfo/page/logic.js (which reads the data).
 
 #include <string>
 
@@ -13,14 +13,14 @@
 
 namespace mpc::tools {
 
-// What the page shows of a trace. Numbers of one kind stand in one array: times in nanoseconds, each
-// begin as what has passed since the one before, then the duration.
+// The data of a trace that the page shows. Numbers of one kind form one array. Times are in
+// nanoseconds: each begin as the difference to the previous one, then the duration.
 Json page_data(const TraceData& data);
 
-// A title, and what the parts of the page show; null: that part is left out.
+// A page with a title and two parts; a part whose data are null is left out.
 std::string page_html(const std::string& title, const Json& trace, const Json& profile);
 
-// Writes a text to a file; the message of what went wrong, or "".
+// Writes a text to a file. Returns the error message, or "".
 std::string write_file(const std::string& path, const std::string& text);
 
 }  // namespace mpc::tools

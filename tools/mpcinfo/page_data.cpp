@@ -11,7 +11,7 @@ namespace {
 
 int64_t ns_of(double us) { return std::llround(us * 1000); }
 
-// Texts that come often, by number.
+// Numbers texts that occur often.
 class Names {
  public:
   int number_of(const std::string& name) {
@@ -26,7 +26,7 @@ class Names {
   Json list_ = Json::array();
 };
 
-// Slices of one row: begin since the last begin, duration, and what else there is of each.
+// The slices of a row: difference to the last begin, duration, and further numbers.
 class Row {
  public:
   void add(const Interval& when, std::initializer_list<int64_t> more) {

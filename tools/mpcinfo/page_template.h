@@ -1,7 +1,7 @@
 #pragma once
 // PageTemplate: the files of tools/mpcinfo/page as texts.
 //
-// Role:      what a page consists of beside its data; the build makes the definitions.
+// Role:      the parts of a page other than its data; the build generates the definitions.
 // Users:     tools/mpcinfo/page.cpp.
 // Threads:   constants.
 // See also:  tools/mpcinfo/CMakeLists.txt (embed_page), tools/mpcinfo/page/.

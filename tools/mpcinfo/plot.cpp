@@ -1,4 +1,4 @@
-// Plotting with gnuplot: its input goes through a pipe, data inline, so that no file is left.
+// Plots with gnuplot: its input goes through a pipe, with the data inline, so that no file is left.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,8 +61,8 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// The interesting part is where communication decides: N from a third of the cores on, times
-// up to three times the best one.
+// The range of the plot is where communication decides: N from a third of the cores on, times up to
+// three times the best one.
 std::string script(const ModelTable& table, const std::string& terminal,
                    const std::string& path) {
   std::string out = fmt::format(

@@ -1,7 +1,7 @@
 #pragma once
-// mpcinfo profile: the profile of a job once more, as a text or as a page.
+// mpcinfo profile: shows the stored profile of a job, as a text or as a page.
 //
-// Role:      what a user asks after `mpcrun --profile-file FILE`.
+// Role:      for users, after `mpcrun --profile-file FILE`.
 // Users:     tools/mpcinfo/command_line.cpp.
 // Threads:   one.
 // See also:  docs/profile.md.

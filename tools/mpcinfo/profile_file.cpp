@@ -11,7 +11,7 @@ void check(bool is_right, const char* what) {
   if (!is_right) throw std::out_of_range(what);
 }
 
-// Of a row: ranks and amounts that can be.
+// Numbers of a row that are possible: a rank, an amount.
 int rank_in(const Json& row, size_t at, int least, int ranks) {
   const int rank = row.at(at).get<int>();
   check(rank >= least && rank < ranks, "rank");

@@ -1,7 +1,7 @@
 #pragma once
-// ProfileFile: reads what `mpcrun --profile-file` has written.
+// ProfileFile: reads a file that `mpcrun --profile-file` has written.
 //
-// Role:      the numbers again, for the text and for the page.
+// Role:      restores the numbers, for the text and for the page.
 // Users:     tools/mpcinfo (profile_command.cpp, trace_command.cpp).
 // Threads:   one.
 // See also:  docs/profile.md, runtime/profile/profile.h.
@@ -16,7 +16,7 @@ namespace mpc::tools {
 
 struct ProfileFile {
   profile::Profile numbers;
-  Json json;  // as it stands in the file
+  Json json;  // as in the file
 };
 
 // Errors: kNotFound, kArg with the reason.

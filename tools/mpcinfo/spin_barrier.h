@@ -1,14 +1,14 @@
 #pragma once
-// SpinBarrier: threads that wait for each other and stay awake.
+// SpinBarrier: a barrier for threads that stay awake while they wait.
 //
-// Role:      what the threads of `mpcinfo calibrate` meet at.
+// Role:      the threads of `mpcinfo calibrate` meet at it.
 // Users:     tools/mpcinfo/calibrate.cpp.
-// Threads:   as many as it was made for.
+// Threads:   as many as it was constructed for.
 // See also:  docs/overlap-model.md (section "Where the numbers come from").
 //
-// std::barrier puts a thread that waits for longer to sleep. Its core then halts, and if that core has
-// the data in its cache, another one gets them four times as slowly: a copy out of it says nothing
-// about ranks, which compute meanwhile.
+// std::barrier puts a thread that waits for longer to sleep. Its core then halts, and if the data
+// are in that core's cache, another core gets them four times as slowly: a copy of them would tell
+// nothing about ranks, which compute meanwhile.
 
 #include <sched.h>
 
@@ -21,9 +21,9 @@ class SpinBarrier {
   explicit SpinBarrier(int count) : count_(count) {}
 
   void arrive_and_wait() noexcept {
-    // relaxed: this thread has seen the end of the round before, or is the first here.
+    // relaxed: this thread has seen the end of the previous round, or this is its first one.
     const unsigned round = round_.load(std::memory_order_relaxed);
-    // acq_rel: the last one to arrive has seen what the others did before.
+    // acq_rel: the last one to arrive sees what the others did before.
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) {
       arrived_.store(0, std::memory_order_relaxed);        // ordered by the next store
       round_.store(round + 1, std::memory_order_release);  // pairs with the loop below
@@ -34,7 +34,7 @@ class SpinBarrier {
 #if defined(__x86_64__)
       __builtin_ia32_pause();
 #endif
-      // The other one may have to run here: two threads, one core.
+      // The other thread may have to run here: two threads, one core.
       if (turn % kTurnsBeforeYield == 0) sched_yield();
     }
   }

@@ -1,7 +1,7 @@
 #pragma once
-// mpcinfo trace: the collectives of a traced job, as a list or as a picture of one of them; all of it as a page.
+// mpcinfo trace: lists the collectives of a traced job; draws one of them, or all of it as a page.
 //
-// Role:      what a user asks after `mpcrun --trace FILE`.
+// Role:      for users, after `mpcrun --trace FILE`.
 // Users:     tools/mpcinfo/command_line.cpp.
 // Threads:   one.
 // See also:  docs/tracing.md, tools/mpcinfo/trace_svg.h.
@@ -12,7 +12,7 @@ namespace mpc::tools {
 
 struct TraceOptions {
   std::string file;
-  int collective = -1;  // of the list; -1: the longest
+  int collective = -1;  // number in the list; -1: the longest one
   std::string svg;      // path, "": the list
   std::string html;     // path of the page, "": none
   std::string profile;  // of the same job, for the page

@@ -12,7 +12,7 @@
 namespace mpc::tools {
 namespace {
 
-// No trace has as many tracks or lasts as long; sums of what is smaller do not overflow.
+// No real trace has more tracks, or lasts longer; sums of smaller numbers do not overflow.
 constexpr int kMostTracks = 1 << 20;
 constexpr double kLatestUs = 1e15;
 constexpr int64_t kMostNumber = int64_t{1} << 53;
@@ -43,7 +43,7 @@ Result<> load_json(const std::string& path, const char* what,
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (exists(status) &&
-      !is_regular_file(status))  // a FIFO would wait for who writes to it
+      !is_regular_file(status))  // opening a FIFO would wait for a writer
     return {Errc::kArg, path + " is no regular file"};
   std::ifstream file(path);
   if (!file)

@@ -1,8 +1,8 @@
 #pragma once
-// TraceJson: a file of `mpcrun --trace` as JSON, and numbers of it that can be trusted.
+// TraceJson: reads a file of `mpcrun --trace` as JSON, with bounds on its numbers.
 //
-// Role:      opens and parses the file; bounds what its readers compute with. A damaged file throws in
-//            here, and becomes an error in load_trace()'s callers.
+// Role:      opens and parses the file; limits the numbers that its readers compute with. A damaged
+//            file causes an exception here, which load_json() turns into an error.
 // Users:     tools/mpcinfo (trace_read.cpp, page.h, profile_file.h).
 // Threads:   one.
 // See also:  docs/tracing.md (the file).
@@ -18,7 +18,7 @@ namespace mpc::tools {
 
 using Json = nlohmann::json;
 
-// A job of several processes has two "processes" in the file for each of them: cores, ranks.
+// In the file, each process of a job is two "processes": its cores and its ranks.
 inline constexpr int kCores = 1, kRanks = 2;
 inline constexpr int kTracksPerRank =
     2;  // a rank's main execution, its progress thread

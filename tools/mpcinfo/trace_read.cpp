@@ -62,7 +62,7 @@ class Reader {
     std::string call;
     int64_t context = 0, tag_base = 0;
   };
-  using Number = std::pair<int, int64_t>;  // each process counts for itself
+  using Number = std::pair<int, int64_t>;  // a process and its own count
   std::map<Number, Flight> flights_;
   std::map<Number, NodeFlight> nodes_;
 };
@@ -79,7 +79,7 @@ void Reader::name_track(const Json& event) {
   track.is_communication = track.name.find("communication") != std::string::npos;
 }
 
-// Throws where there is no such core: the picture has a row for each.
+// Throws if there is no such core: the picture has a row only for those that exist.
 size_t Reader::core_of(int pid, int tid) const {
   const size_t core = first_core_.at(process_of(pid)) + static_cast<size_t>(tid);
   (void)data_.cores.at(core);
@@ -162,7 +162,7 @@ void Reader::end(int pid, int tid, double time) {
   }
 }
 
-// A message is sent, or meets its receive.
+// A message is sent, or matches its receive.
 void Reader::point(const Json& event, double time) {
   if (event.value("cat", "") != "message") return;
   const Json args = event.value("args", Json::object());
@@ -175,7 +175,7 @@ void Reader::point(const Json& event, double time) {
        last_.bytes});
 }
 
-// Of two processes the end may stand before the begin.
+// With two processes the end may precede the begin in the file.
 void Reader::arrow(const Json& event, double time, bool is_begin) {
   const auto [found, is_new] =
       arrows_.try_emplace(event.at("id").dump(), data_.arrows.size());
@@ -201,7 +201,7 @@ void Reader::messages(const Json& other) {
 
 void Reader::flight(const Json& event, int pid, double time, bool is_begin) {
   const std::string id = event.value("id", "0");
-  // "NUMBER", of several processes "PROCESS:NUMBER".
+  // "NUMBER", or with several processes "PROCESS:NUMBER".
   const size_t colon = id.find(':');
   const char* const digits = id.c_str() + (colon == std::string::npos ? 0 : colon + 1);
   const Number number{process_of(pid), std::atoll(digits)};
@@ -231,8 +231,8 @@ void Reader::flight(const Json& event, int pid, double time, bool is_begin) {
   }
 }
 
-// The parts of all ranks with the same tags; tags come again after a while, so the second one
-// of a rank belongs to the second collective.
+// Joins the parts of all ranks that have the same tags. Tags are reused after a while, so the
+// second part of a rank belongs to the second collective.
 void Reader::group() {
   for (const auto& [number, node] : nodes_) {
     const auto flight = flights_.find({number.first, number.second >> 32});
@@ -304,7 +304,7 @@ bool belongs_to(const WorkSlice& work, const CollectiveTrace& collective) {
   }
   if (work.name == "copy" || work.name.find("reduce") != std::string::npos ||
       work.name == "application copy") {
-    // Local work names its rank only: it is one of the nodes of that rank's part.
+    // Local work names only its rank: it belongs if it lies within a node of that rank's part.
     for (const Part& part : collective.parts) {
       if (part.rank != work.rank) continue;
       for (const NodeFlight& node : part.nodes)

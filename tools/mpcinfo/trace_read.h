@@ -1,7 +1,7 @@
 #pragma once
-// TraceData: what a file of `mpcrun --trace` says, as a timeline of cores, ranks, collectives.
+// TraceData: a file of `mpcrun --trace` as timelines of cores, ranks and collectives.
 //
-// Role:      reads the JSON once; the list, the picture of collectives and the page are made from it.
+// Role:      reads the JSON once, for the list, the picture of a collective, and the page.
 // Users:     tools/mpcinfo.
 // Threads:   one.
 // See also:  runtime/trace/json.cpp writes the file; docs/tracing.md.
@@ -24,7 +24,7 @@ struct Interval {
   }
 };
 
-// Who had a core.
+// A time during which a rank or a progress thread had a core.
 struct RunSlice : Interval {
   enum Kind { kRank, kProgress, kIdle, kOther } kind = kOther;
   int rank = -1;
@@ -34,9 +34,9 @@ struct RunSlice : Interval {
 struct WorkSlice : Interval {
   std::string name;
   int core = 0;
-  int rank = -1;  // whose data it is
+  int rank = -1;  // the owner of the data
   int64_t bytes = 0, source = -1, tag = -1, context = -1, level = -1;
-  bool is_polling = false;  // a progress thread waits actively
+  bool is_polling = false;  // a progress thread that polls
   int doer = -1;            // the rank that does it itself; see TraceData::rank_work
 };
 
@@ -96,7 +96,7 @@ struct TraceData {
   std::vector<CoreTrack> cores;
   std::vector<WorkSlice> work;       // in order of their begin
   std::vector<CallSlice> calls;      // MPI calls of the ranks' main executions
-  std::vector<WorkSlice> rank_work;  // what these do themselves, in or between calls
+  std::vector<WorkSlice> rank_work;  // work of these executions, in or between calls
   std::vector<MessagePoint> points;
   std::vector<Arrow> arrows;
   std::vector<MessageCount> messages;
@@ -106,7 +106,7 @@ struct TraceData {
 // Errors: kNotFound, kArg with the reason.
 Result<TraceData> read_trace(const std::string& path);
 
-// Does this work move data of the collective?
+// True: this work moves data of the collective.
 bool belongs_to(const WorkSlice& work, const CollectiveTrace& collective);
 
 }  // namespace mpc::tools

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kLeft = 170, kWidth = 1000, kRight = 30;
 constexpr double kTop = 96, kCoreRow = 54, kRankRow = 22, kGap = 10;
-constexpr size_t kMostRanks = 64;  // rows of ranks; more would be a wall
+constexpr size_t kMostRanks = 64;  // rows of ranks; more would be unreadable
 
-// Colours: what moves data is strong, what only passes time is pale.
+// Colours: strong for work that moves data, pale for time that passes.
 constexpr const char* kCopy = "#1f77b4";
 constexpr const char* kReduce = "#d95f02";
 constexpr const char* kLocal = "#7b4fa3";
@@ -53,11 +53,11 @@ class Picture {
         number_(number),
         summary_(summarize(data, collective)),
         window_(summary_.window) {
-    // A little air on both sides, so that one sees how it began.
+    // A margin on both sides, which shows how it began.
     const double air = (window_.end - window_.begin) * 0.03 + 1;
     window_.begin = std::max(0.0, window_.begin - air);
     window_.end = std::min(data.end, window_.end + air);
-    // Not of no width, as of one that took no time: it is divided by that.
+    // Never of zero width, even if no time passed: other numbers are divided by it.
     window_.end = std::max(window_.end, window_.begin + 1);
   }
   std::string draw();
@@ -152,7 +152,7 @@ void Picture::axis() {
         "text-anchor='middle'");
 }
 
-// The core's row: who had the core (pale), below it what was done there (strong).
+// A core's row: what had the core (pale), below it the work done there (strong).
 void Picture::core(size_t index) {
   const CoreTrack& track = data_.cores[index];
   const double y = kTop + static_cast<double>(index) * (kCoreRow + kGap);
@@ -201,7 +201,7 @@ void Picture::core(size_t index) {
       y, kWidth, kCoreRow, track.is_communication ? "#1f4e8c" : "#2e7d32");
 }
 
-// The rank's row: how long the collective was under way for it, and its MPI calls.
+// A rank's row: the time of the collective for it, and its MPI calls.
 void Picture::rank(size_t row) {
   const Part& part = collective_.parts[row];
   const double y = rank_top() + static_cast<double>(row) * (kRankRow + 4);
@@ -269,12 +269,12 @@ std::string bytes_text(int64_t bytes) {
 Summary summarize(const TraceData& data, const CollectiveTrace& collective) {
   Summary summary;
   summary.window = collective;
-  // A file may say that it ended before it began.
+  // In a damaged file it may end before it begins.
   summary.window.end = std::max(summary.window.end, summary.window.begin);
   for (const Part& part : collective.parts) {
     for (const NodeFlight& node : part.nodes)
       summary.bytes = std::max(summary.bytes, node.bytes);
-    // The call in which the rank learns of the end.
+    // The call in which the rank learns that it is over.
     for (const CallSlice& call : data.calls)
       if (call.rank == part.rank && call.begin <= part.end && call.end > part.end)
         summary.window.end = std::max(summary.window.end, call.end);

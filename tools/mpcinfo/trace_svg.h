@@ -1,7 +1,7 @@
 #pragma once
-// The picture of one collective: which core did what for it, and what the ranks did meanwhile.
+// The picture of one collective: what each core did for it, and what the ranks did meanwhile.
 //
-// Role:      an SVG without any dependency; one row per core, one per rank.
+// Role:      an SVG that needs no other file; one row per core, one per rank.
 // Users:     tools/mpcinfo/trace_command.cpp.
 // Threads:   one.
 // See also:  docs/tracing.md shows one.
@@ -12,7 +12,7 @@
 
 namespace mpc::tools {
 
-// What the list and the title say.
+// The content of the list, and of the title.
 struct Summary {
   Interval window;  // from the first start to the end of the last wait for it
   double communication_us = 0;  // work for it on communication cores

@@ -7,7 +7,7 @@
 namespace mpc::tools {
 namespace {
 
-// Something that a rank may have waited for, and when it was there.
+// The end of something that a rank may have waited for.
 struct Hint {
   double time = 0;
   int partner = kNobody;
@@ -43,7 +43,7 @@ class Divider {
   std::vector<std::vector<Hint>> hints_;     // of each rank, in order of time
   std::vector<std::vector<Interval>> work_;  // what each rank does itself
   std::map<std::tuple<int, int, std::string>, Wait> waits_;
-  // Of calls that all ranks make alike: the call, and who came last.
+  // For calls that all ranks make together: the call, and the last rank to arrive.
   std::map<const CallDivided*, Hint> last_comers_;
 };
 
@@ -52,7 +52,7 @@ void Divider::collect_hints() {
     if (is_rank(data_, point.rank) && is_rank(data_, point.partner) && !point.is_send)
       hints_[static_cast<size_t>(point.rank)].push_back(
           {point.time, point.partner, point.bytes});
-  for (const Arrow& arrow : data_.arrows)  // a large send ends when it is copied
+  for (const Arrow& arrow : data_.arrows)  // a large send ends when its data are copied
     if (is_rank(data_, arrow.from) && is_rank(data_, arrow.to))
       hints_[static_cast<size_t>(arrow.from)].push_back(
           {arrow.end, arrow.to, arrow.bytes});
@@ -74,8 +74,8 @@ void Divider::collect_calls() {
   }
 }
 
-// Where all ranks have called a function equally often and nobody has left a call before all had
-// come, these are calls that wait for each other: the k-th ones belong together.
+// If all ranks have called a function equally often, and none has left a call before all had
+// entered theirs, these calls wait for each other: the k-th ones belong together.
 void Divider::find_latecomers() {
   std::map<std::string, std::vector<std::vector<const CallDivided*>>> by_name;
   for (size_t rank = 0; rank < result_.calls.size(); ++rank)
@@ -130,8 +130,8 @@ void Divider::wait_for(const CallDivided& call, int partner, double us) {
   ++wait.times;
 }
 
-// From one hint to the next it waited for what the next one tells of; behind the last one, for
-// what that one began.
+// Until a hint the call waited for the partner of that hint; after the last hint, for the message
+// that that one began.
 void Divider::divide_call(CallDivided& call) {
   call.moving_us = moved_within(call, call.rank);
   const auto& hints = hints_[static_cast<size_t>(call.rank)];

@@ -1,8 +1,8 @@
 #pragma once
-// TraceWaits: what each MPI call of a trace was: waiting for whom, moving data.
+// TraceWaits: divides each MPI call of a trace into moving data, and waiting for certain ranks.
 //
-// Role:      divides the calls' time: what the rank copies itself is moving data, the rest is waiting,
-//            for the rank whose message ended it, or for the last one that came to a collective.
+// Role:      the time in which the rank copies counts as moving data. The rest is waiting: for the
+//            rank whose message ended it, or for the last one to arrive at a collective.
 // Users:     tools/mpcinfo/page_data.cpp.
 // Threads:   one.
 // See also:  docs/tracing.md (the page), tools/mpcinfo/trace_read.h.
@@ -16,10 +16,10 @@ namespace mpc::tools {
 
 inline constexpr int kNobody = -1;  // no single rank, or not in the trace
 
-// An MPI call that the program has made: not one inside of another one.
+// An MPI call that the program made, not one within another call.
 struct CallDivided : CallSlice {
   double moving_us = 0;
-  int partner = kNobody;  // for whom it has waited longest; else of its largest message
+  int partner = kNobody;  // for whom it waited longest; else of its largest message
   int64_t bytes = 0;      // of the messages in it
 };
 
@@ -30,10 +30,10 @@ struct Wait {
   int64_t times = 0;
 };
 
-// How the ranks' time was spent, and what was moved for each beside its computation.
+// How a rank's time was spent, and how much was moved for it beside its computation.
 struct RankShare {
   double computing_us = 0, waiting_us = 0, moving_us = 0;
-  double work_us = 0;    // work for it, on whatever core
+  double work_us = 0;    // work for it, on any core
   double hidden_us = 0;  // the part of that during which it was in no MPI call
 };
 

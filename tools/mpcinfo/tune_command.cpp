@@ -1,4 +1,4 @@
-// mpcinfo tune: measures what collectives' choices depend on, and keeps it where jobs look.
+// mpcinfo tune: measures the limits of collectives, and stores them where jobs find them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace mpc::tools {
 namespace {
 
-constexpr int kPairs = 3;  // of jobs, one with either way, in turn
+constexpr int kPairs = 3;  // of jobs, one with each choice, in turn
 
 double now_s() {
   return std::chrono::duration<double>(
@@ -37,7 +37,7 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// Times by the bytes of a block, of one job. Errors: kSystem.
+// Times of one job, by the bytes of a block. Errors: kSystem.
 Result<std::map<int64_t, double>> run_job(const std::string& command) {
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {Errc::kSystem, command + ": cannot be started"};
@@ -75,7 +75,7 @@ struct Tuner {
   Result<std::vector<nbc::TunedTime>> measure(const Trial& trial) const;
 };
 
-// The program beside this one that the ranks of trials run.
+// The program next to this one that the ranks of trials run.
 std::string rank_program(const std::filesystem::path& bin) {
   std::filesystem::path path;
   for (const char* folder : {"lib", MPCINFO_LIBDIR, "lib64"}) {
@@ -112,7 +112,7 @@ Result<std::vector<nbc::TunedTime>> Tuner::measure(const Trial& trial) const {
   return out;
 }
 
-// How much shorter calls become at the sizes between both limits, on the mean.
+// By how much calls become shorter at the sizes between both limits, on average.
 std::string gain_text(const nbc::TunedLimit& limit, const nbc::LimitFacts& facts) {
   double was = 0, is = 0;
   for (const nbc::TunedTime& time : limit.times) {
@@ -168,7 +168,7 @@ std::string today() {
   return text;
 }
 
-// The costs that the model takes, beside the limits; both in the user's cache.
+// Stores the costs that the model uses, beside the limits; both in the user's cache.
 Result<> keep_costs(const topo::Machine& machine, bool is_kept, nbc::Tuned& tuned) {
   auto costs = calibrated_parameters(machine);
   MPC_TRY(costs);

@@ -1,4 +1,4 @@
-// A rank of a job that mpcinfo tune starts: measures how long a collective takes, by size.
+// The program of jobs that mpcinfo tune starts: measures the time of a collective, by size.
 //
 //     tune-rank allreduce:256,512
 //
@@ -16,7 +16,7 @@ namespace {
 
 struct Buffers {
   std::vector<double> in, out;
-  int count = 0;  // doubles of a block or vector
+  int count = 0;  // doubles in a block or vector
 };
 
 void wait_for(MPI_Request* request) { MPI_Wait(request, MPI_STATUS_IGNORE); }
@@ -40,7 +40,7 @@ constexpr struct {
     {"bcast",
      [](Buffers& b) {
        MPI_Bcast(b.in.data(), b.count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-       MPI_Barrier(MPI_COMM_WORLD);  // no root runs ahead
+       MPI_Barrier(MPI_COMM_WORLD);  // so that no root runs ahead
      }},
     {"reduce",
      [](Buffers& b) {
@@ -84,7 +84,7 @@ constexpr struct {
      }},
 };
 
-// Seconds of the slowest rank.
+// Seconds that the slowest rank takes.
 double batch_s(Run run, Buffers& buffers, long rounds) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
@@ -94,7 +94,7 @@ double batch_s(Run run, Buffers& buffers, long rounds) {
   return slowest;
 }
 
-// The lower quartile: disturbances only lengthen.
+// The lower quartile: disturbances only lengthen batches.
 double time_us(Run run, Buffers& buffers) {
   constexpr double kBatchS = 0.001;
   constexpr int kBatches = 12;

@@ -1,4 +1,4 @@
-// The bridge as its callers see it: what they post becomes packets, at once if the socket has room.
+// The bridge's side for callers: each post becomes a packet, sent at once if the socket has room.
 #include "runtime/transport/bridge/socket_bridge.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,8 @@ Error system_error(const char* what) {
   return {Errc::kSystem, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
-// Not the socket alone: a child of the other process may have inherited it, and hold it open.
+// A descriptor of the peer's process. The socket alone does not tell of its end: a child of that
+// process may have inherited it, and keep it open.
 int process_descriptor(int fd) noexcept {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -104,7 +105,7 @@ Result<> SocketBridge::connect(int peer, int fd) {
   at = Connection{};
   at.fd = fd;
   at.process_fd = process_descriptor(fd);
-  // Both directions have room for some pieces, where the kernel allows it.
+  // Room for several pieces in each direction, as far as the kernel allows.
   const int room = 1 << 20;
   ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
   watch(fd, tag_of(Tag::kPeer, peer), EPOLLIN);
@@ -140,7 +141,7 @@ void SocketBridge::leave(uint64_t most_ns) noexcept {
   is_started_ = false;
 }
 
-// Nothing is left to be written to anybody who still reads.
+// True: nothing is left to write, except to peers that no longer read.
 bool SocketBridge::has_all_written() noexcept {
   const Locked lock(lock_);
   return std::ranges::all_of(connections_, [](const Connection& each) {
@@ -153,18 +154,18 @@ bool SocketBridge::has_all_written() noexcept {
 void SocketBridge::send(int peer, Packet packet) noexcept {
   const Locked lock(lock_);
   Connection& to = connections_[static_cast<size_t>(peer)];
-  // To nobody: the job has ended, and nobody there waits for it.
+  // No connection: the job has ended, and none of its ranks waits for this.
   if (to.fd >= 0) send_locked(to, peer, std::move(packet));
 }
 
-// A packet goes whole or not at all. Those behind one that has to wait wait, too.
+// A packet is sent whole or not at all. If one has to wait, those behind it wait as well.
 void SocketBridge::send_locked(Connection& to, int peer, Packet packet) {
   if (to.queue.empty()) {
     const ssize_t n =
         ::send(to.fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n >= 0) return;
     if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
-      return;  // the thread sees that it has gone
+      return;  // the thread notices that the peer is gone
   }
   to.queue.push_back(std::move(packet));
   wait_for_room(to, peer);

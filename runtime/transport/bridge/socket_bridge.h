@@ -1,14 +1,15 @@
 #pragma once
-// SocketBridge: the bridge's connections, and what is under way on them.
+// SocketBridge: the bridge's connections, and the operations that are under way on them.
 //
-// Role:      resolves the handles of offers and fetches, keeps what a socket had no room for, and is
-//            the thread that moves it on.
+// Role:      resolves the handles of offers and fetches, queues packets for which a socket had no
+//            room, and has the thread that sends them later.
 // Users:     runtime/transport/bridge.
-// Threads:   the functions of Net, connect(): any; what is marked as the thread's own: that one.
+// Threads:   the functions of Net, connect(): any; those marked as the thread's own: the thread.
 // See also:  runtime/transport/bridge/bridge.h.
 //
-// Memory of ranks is read and written by the thread only, outside of the lock, while `in_use_` names
-// whose it is: forget() waits for that. Nobody else takes an operation out of a table in between.
+// Only the thread reads and writes memory of ranks. It does so without the lock, while `in_use_`
+// names the operation that the memory belongs to: forget() waits for that. No other thread removes
+// an operation from a table in between.
 
 #include <pthread.h>
 
@@ -58,18 +59,18 @@ class SocketBridge final : public Bridge, public Net {
     int peer;
     size_t received;
   };
-  // Data of an offer on their way to who has fetched it.
+  // Data of an offer that are being sent to the peer that has fetched it.
   struct Stream {
     uint64_t fetch;
     Offer offer;
     size_t sent;
   };
   struct Connection {
-    int fd = -1;          // -1: there is none
+    int fd = -1;          // -1: none
     int process_fd = -1;  // readable when the process at the other end has ended
     bool has_left = false;
     bool is_waiting = false;   // epoll tells when there is room
-    std::deque<Packet> queue;  // what the socket had no room for
+    std::deque<Packet> queue;  // packets for which the socket had no room
     std::deque<Stream> streams;
   };
   struct Kept {
@@ -121,23 +122,23 @@ class SocketBridge final : public Bridge, public Net {
   uint64_t last_number_ MPC_GUARDED_BY(lock_) = 0;
   std::unordered_map<uint64_t, Offer> offers_ MPC_GUARDED_BY(lock_);
   std::unordered_map<uint64_t, Fetch> fetches_ MPC_GUARDED_BY(lock_);
-  // Whose memory the thread reads or writes now, or whom it is telling.
+  // The operation whose memory the thread reads or writes now, or whose end it reports.
   Completion* in_use_ MPC_GUARDED_BY(lock_) = nullptr;
 
-  // The thread's own.
+  // Only for the thread.
   std::vector<char> buffer_;
-  std::deque<Kept> kept_;  // not taken yet
+  std::deque<Kept> kept_;  // not accepted by the receiver yet
   bool is_unfinished_ = false;
 };
 
-// What epoll tells of: a kind in the upper half, a peer or a descriptor in the lower one.
+// What an epoll event means: a kind in the upper half, a peer or a descriptor in the lower one.
 enum class Tag : uint32_t { kWake, kListener, kStranger, kPeer, kProcess };
 inline uint64_t tag_of(Tag kind, int what = 0) noexcept {
   return static_cast<uint64_t>(kind) << 32 | static_cast<uint32_t>(what);
 }
 
 std::vector<char> make_packet(const Head& head);
-// A source's bytes [offset, offset + n).
+// Copies bytes [offset, offset + n) of a source.
 void read_source(const Source& source, size_t offset, char* out, size_t n) noexcept;
 
 }  // namespace mpc::transport::bridge

@@ -1,4 +1,4 @@
-// The bridge's thread: reads what comes, and writes what has had to wait.
+// The bridge's thread: reads packets, and writes those that had to wait.
 #include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -21,13 +21,13 @@ void* SocketBridge::thread_main(void* self) {
 void SocketBridge::run() noexcept {
   if (config_.prepare != nullptr) config_.prepare();
   epoll_event events[32];
-  // acquire is not needed: leave() joins, and the lock orders what it has queued.
+  // relaxed suffices: leave() joins the thread, and the lock orders the packets that it has queued.
   while (!is_ending_.load(std::memory_order_relaxed)) {
     const bool is_behind = !kept_.empty() || is_unfinished_;
     const int n = ::epoll_wait(epoll_, events, 32, is_behind ? 0 : -1);
     for (int i = 0; i < n; ++i) handle(events[i].data.u64, events[i].events);
     if (is_behind) {
-      sched_yield();  // somebody holds a mailbox for some instructions
+      sched_yield();  // another thread holds a mailbox for some instructions
       retry_kept();
     }
   }
@@ -51,7 +51,7 @@ void SocketBridge::handle(uint64_t tag, uint32_t events) noexcept {
         end_connection(what);
       return;
     case Tag::kProcess:
-      // What it has written before its end is still there.
+      // What the process has written before its end can still be read.
       while (read_some(what)) {
         int fd = -1;
         {
@@ -65,7 +65,7 @@ void SocketBridge::handle(uint64_t tag, uint32_t events) noexcept {
   }
 }
 
-// --- who comes ----------------------------------------------------------------------------------
+// --- connections that are opened --------------------------------------------------------------
 
 void SocketBridge::accept_all() noexcept {
   for (;;) {
@@ -80,20 +80,20 @@ void SocketBridge::hear_stranger(int fd) noexcept {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
   const auto* const first = reinterpret_cast<const std::byte*>(buffer_.data());
-  // It may connect the descriptor itself; from then on others may use it.
+  // greet() may call connect() with the descriptor itself; from then on other threads may use it.
   if (n <= 0 || events_->greet(fd, {first, static_cast<size_t>(n)}) < 0) ::close(fd);
 }
 
-// --- what comes ---------------------------------------------------------------------------------
+// --- packets that arrive ------------------------------------------------------------------------
 
-// False: nothing comes any more. At most so many packets at a time: others wait as well.
+// False: nothing more comes. Reads a limited number of packets, because other peers wait as well.
 bool SocketBridge::read_some(int peer) noexcept {
   int fd = -1;
   {
     const Locked lock(lock_);
     fd = connections_[static_cast<size_t>(peer)].fd;
   }
-  if (fd < 0) return true;  // it has ended in this turn
+  if (fd < 0) return true;  // the connection has ended in this turn
   bool is_open = true;
   for (int i = 0; i < 64 && is_open; ++i) {
     const ssize_t n = ::recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
@@ -106,7 +106,7 @@ bool SocketBridge::read_some(int peer) noexcept {
   return is_open;
 }
 
-// False: it was the last one.
+// False: it was the last packet.
 bool SocketBridge::take(int peer, const char* packet, size_t bytes) noexcept {
   Head head;
   std::memcpy(&head, packet, sizeof head);
@@ -224,21 +224,21 @@ void SocketBridge::fill(int peer, const Head& head, const char* data,
   end_use();
 }
 
-// --- what has had to wait -----------------------------------------------------------------------
+// --- packets that had to wait -------------------------------------------------------------------
 
-// True: all of it has gone.
+// True: the queue is empty.
 bool SocketBridge::flush_queue(Connection& to) {
   while (!to.queue.empty()) {
     const Packet& first = to.queue.front();
     const ssize_t n =
         ::send(to.fd, first.data(), first.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOBUFS)) return false;
-    to.queue.pop_front();  // or it has gone: read_some() says so
+    to.queue.pop_front();  // sent, or the peer is gone: read_some() reports that
   }
   return true;
 }
 
-// The next piece of a stream, each in turn. False: there is none.
+// Sends the next piece of a stream; streams take turns. False: there is no stream.
 bool SocketBridge::send_piece(int peer) noexcept {
   Stream stream;
   size_t n = 0;
@@ -284,7 +284,7 @@ void SocketBridge::write_some(int peer) noexcept {
   }
 }
 
-// --- who goes -----------------------------------------------------------------------------------
+// --- connections that end -----------------------------------------------------------------------
 
 void SocketBridge::end_fetches(int peer) noexcept {
   for (;;) {
@@ -308,7 +308,7 @@ void SocketBridge::end_connection(int peer) noexcept {
     const Locked lock(lock_);
     Connection& at = connections_[static_cast<size_t>(peer)];
     if (at.fd < 0) return;
-    // close() alone would not do while a child has the descriptors, too.
+    // close() alone is not enough if a child has inherited the descriptors.
     for (const int fd : {at.fd, at.process_fd}) {
       if (fd < 0) continue;
       ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);

@@ -1,8 +1,8 @@
 #pragma once
-// Wire: what a packet between two jobs begins with.
+// Wire: the head of each packet between two jobs.
 //
-// Role:      a head of fixed size; an envelope and data, or data alone, behind it. One packet of the
-//            socket is one of these, so nothing has to be put together again.
+// Role:      a head of fixed size, followed by an envelope and data, or by data alone. Each packet
+//            of the socket is exactly one of these, so none has to be put together.
 // Users:     runtime/transport/bridge.
 // Threads:   plain data.
 // See also:  runtime/transport/bridge/bridge.h.
@@ -13,14 +13,14 @@
 namespace mpc::transport::bridge {
 
 enum class Wire : uint32_t {
-  kMessage,  // envelope, data
-  kOffer,    // envelope; `handle` names the data
-  kFetch,    // `handle` of the offer, `fetch` of who wants it
-  kData,     // `fetch`, data from `offset` on
-  kNoData,   // `fetch`: the offer is gone
+  kMessage,  // followed by an envelope and data
+  kOffer,    // followed by an envelope; `handle` names the data
+  kFetch,    // `handle` of the offer, `fetch`: the receiver's number for it
+  kData,     // `fetch`, followed by data from `offset` on
+  kNoData,   // `fetch`: the offer does not exist any more
   kRefuse,   // `handle`
-  kEnding,   // nothing is begun any more
-  kLeave,    // nothing comes any more
+  kEnding,   // the sender starts no operation any more
+  kLeave,    // the last packet
 };
 
 struct Head {
@@ -30,7 +30,7 @@ struct Head {
 };
 static_assert(sizeof(Head) == 32);
 
-// So much of a long message goes in one packet.
+// The longest part of a message that is sent in one packet.
 inline constexpr size_t kPieceBytes = 64 << 10;
 inline constexpr size_t kMostPacketBytes = kPieceBytes + 256;
 
