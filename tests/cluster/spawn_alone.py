@@ -10,6 +10,7 @@ import unittest
 
 from common import END, INIT, Case, Ends, parse_options, processes_of, source_of, support, tool
 
+FREE = "MPI_Info_free(&info); "
 SPAWN = ("MPI_Comm inter = MPI_COMM_NULL, parent; int code, codes[4] = {-1, -1, -1, -1}; MPI_Info info;"
          "MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); MPI_Info_create(&info); ")
 # Which class it is, and the text.
@@ -99,7 +100,7 @@ class Together(AloneCase):
                                      "MPI_Info_set(info, \"wdir\", argv[2]); MPI_Info_set(info, \"host\", \"localhost\");"
                                      "MPI_Info_set(info, \"path\", argv[3]);"
                                      "MPI_Comm_spawn(argv[1], args, 1, info, 0, MPI_COMM_WORLD, &inter, codes);"
-                                     "if (codes[0] != MPI_SUCCESS) return 9; MPI_Comm_disconnect(&inter);" + END)
+                                     "if (codes[0] != MPI_SUCCESS) return 9; MPI_Comm_disconnect(&inter);" + FREE + END)
         os.mkdir(self.path("there"))
         folder, name = os.path.split(child)
         process = self.start(parent, name, self.path("there"), folder,
@@ -119,7 +120,7 @@ class Refused(AloneCase):
         parent = self.programs.build("asks_" + str(abs(hash(info))), INIT + SPAWN + info +
                                      "char** args = argc > 2 ? argv + 2 : MPI_ARGV_NULL;"
                                      "code = MPI_Comm_spawn(argv[1], args, 2, info, 0, MPI_COMM_WORLD, &inter, codes);"
-                                     + SAY + END)
+                                     + SAY + FREE + END)
         began = time.monotonic()
         _, err = self.ends(self.start(parent, *args), 0, "spawn 1\n")
         self.assertLess(time.monotonic() - began, 60)
