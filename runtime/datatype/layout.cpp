@@ -116,6 +116,17 @@ void ListBuilder::add_block(Count offset, Count bytes) {
     blocks_.push_back({offset, bytes});
 }
 
+namespace {
+
+// Would one more block of this run begin at `at`? Strides may be as long as half of the address space.
+bool is_next(const Layout& run, Count at) noexcept {
+  Count length = 0, end = 0;
+  return !__builtin_mul_overflow(run.count, run.stride, &length) &&
+         !__builtin_add_overflow(run.offset, length, &end) && end == at;
+}
+
+}  // namespace
+
 void ListBuilder::add(Count displacement, const Layout& part) {
   if (part.bytes == 0) return;
   const Count at = displacement + part.offset;
@@ -139,7 +150,7 @@ void ListBuilder::add(Count displacement, const Layout& part) {
   if (!parts_.empty() && part.shape == Shape::kRun) {
     Layout& last = parts_.back();
     if (last.shape == Shape::kRun && last.block == part.block &&
-        last.stride == part.stride && last.offset + last.count * last.stride == at) {
+        last.stride == part.stride && is_next(last, at)) {
       last.count += part.count;
       last.bytes += part.bytes;
       return;

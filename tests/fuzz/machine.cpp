@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "nbc/model/machine_file.h"
+#include "nbc/model/tuned_file.h"
 #include "tests/fuzz/bytes.h"
 #include "tools/mpcinfo/operation.h"
 #include "topology/fingerprint.h"
@@ -24,6 +25,13 @@ void read_measurements(const std::string& text) {
   }
   // What was read can be written, and read again.
   FUZZ_CLAIM(mpc::nbc::from_json(to_json(*parameters)).ok());
+}
+
+void read_limits(const std::string& text) {
+  const auto tuned = mpc::nbc::tuned_from_json(text);
+  if (!tuned) return FUZZ_CLAIM(!tuned.error().message.empty());
+  const auto again = mpc::nbc::tuned_from_json(to_json(*tuned));
+  FUZZ_CLAIM(again.ok() && *again == *tuned);
 }
 
 // Synthetic strings say how many objects there are: a machine that takes seconds is no fault.
@@ -62,14 +70,16 @@ void read_operations(const std::string& text) {
 
 }  // namespace
 
-// The first byte says what the rest is: '{' a file of measurements, '-' an option of mpcinfo.
+// The first byte says what the rest is: '{' a file of measurements or of limits, '-' an option of mpcinfo.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(mpc::fuzz::Bytes(data, size).rest());
-  if (text.starts_with('{'))
+  if (text.starts_with('{')) {
     read_measurements(text);
-  else if (text.starts_with('-'))
+    read_limits(text);
+  } else if (text.starts_with('-')) {
     read_operations(text.substr(1));
-  else
+  } else {
     read_topology(text.substr(0, text.find('\0')));
+  }
   return 0;
 }

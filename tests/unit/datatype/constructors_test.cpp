@@ -331,6 +331,17 @@ TEST(Constructors, TakeNoneOfBlocksOfAnyLength) {
   EXPECT_EQ((*none)->size(), 0);
 }
 
+// The block that would come after the first run lies beyond the address space.
+TEST(Constructors, TakeRunsThatEndNearTheEndOfTheAddressSpace) {
+  constexpr Count kStep = Count{1} << 56, kFar = Count{1} << 62;
+  const TypeRef run =
+      make_hvector(64, 1, kStep, type(abi::kByte), Binding::kLarge).value();
+  const std::vector<Count> ones = {1, 1}, places = {kFar, 1};
+  const auto both = make_hindexed(ones, places, *run, Binding::kLarge);
+  ASSERT_TRUE(both.ok());
+  EXPECT_EQ((*both)->size(), 128);
+}
+
 // A block for each process is longer than any array; the first one has all of it.
 TEST(Constructors, DealOutAnArrayOfAnyLength) {
   const std::vector<Count> sizes = {INT64_MAX};
