@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpcrun"))
@@ -15,6 +16,13 @@ STUCK = (" if (rank == 0) { extern int timer_create(int, struct sigevent *, void
          " event.sigev_notify = SIGEV_THREAD; event.sigev_notify_function = 0;"
          " timer_create(1, &event, &id); }"
          " MPI_Recv(&size, 1, MPI_INT, rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE); ")
+
+# Of programs that have ports. Rank 0 alone opens one: the test reads the port from the first line.
+PORT = "char port[MPI_MAX_PORT_NAME] = \"\"; MPI_Comm inter = MPI_COMM_NULL; "
+RETURN = ("MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);"
+          "MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); ")
+OPEN = ("if (rank == 0) { MPI_Open_port(MPI_INFO_NULL, port); printf(\"%s\\n\", port);"
+        " fflush(stdout); } ")
 
 # Where libraries and launchers of this kind leave files.
 PLACES = ("/tmp", "/dev/shm", "/var/tmp")
@@ -75,6 +83,32 @@ class Ends:
         for text in says:
             self.assertIn(text, err)
         return got, err
+
+
+class PortCase(Ends, Case):
+    """Jobs that find each other in a folder of this test; `started` has those that are to end with it."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="mpcrun-cases-")
+        self.started = []
+
+    def tearDown(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        self.assertEqual(self.processes_left(), {})
+        self.folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def processes_left(self):
+        """Spawned jobs are no children of this process: they are found by the folder of their port."""
+        until = time.monotonic() + 30
+        while (left := processes_of(self.folder.name)) and time.monotonic() < until:
+            time.sleep(0.05)
+        return left
 
 
 def traffic():

@@ -4,48 +4,27 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from common import END, INIT, Case, Ends, parse_options, source_of, support, tool
+from common import END, INIT, OPEN, PORT, RETURN, PortCase, parse_options, source_of, support, tool
 
 MORE = "#include <signal.h>\n"
-PORT = "char port[MPI_MAX_PORT_NAME] = \"\"; MPI_Comm inter = MPI_COMM_NULL; "
-RETURN = ("MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);"
-          "MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); ")
 # Prints the class of what a call returns, and the text.
 SAY = ("{ int class = -1, length; char text[MPI_MAX_ERROR_STRING]; MPI_Error_class(code, &class);"
        " MPI_Error_string(code, text, &length);"
        " printf(\"%s\\n\", class == MPI_SUCCESS ? \"success\" : class == MPI_ERR_PORT ? \"port\" :"
        " class == MPI_ERR_NAME ? \"name\" : text); fflush(stdout); } ")
-# By rank 0 alone: who is started with the port reads the first line.
-OPEN = ("if (rank == 0) { MPI_Open_port(MPI_INFO_NULL, port); printf(\"%s\\n\", port);"
-        " fflush(stdout); } ")
 
 
-class ConnectCase(Ends, Case):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="mpcrun-cases-")
-        self.jobs = []
-
-    def tearDown(self):
-        for job in self.jobs:
-            if job.poll() is None:
-                job.kill()
-            job.communicate()
-        self.folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
+class ConnectCase(PortCase):
     def start(self, ranks, program, *args, options=(), alone=False, **kwargs):
         environment = dict(os.environ, MPC_MPI_PORT_FOLDER=self.path("ports"))
         command = [program] if alone else [tool("mpcrun"), "--timeout", "100", "-n", str(ranks),
                                            *options, program]
         job = subprocess.Popen([*command, *map(str, args)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=environment, **kwargs)
-        self.jobs.append(job)
+        self.started.append(job)
         return job
 
     def two_jobs(self):

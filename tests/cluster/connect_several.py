@@ -4,11 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-from common import END, INIT, Case, Ends, parse_options, processes_of, source_of, support, tool
+from common import END, INIT, OPEN, PORT, RETURN, PortCase, parse_options, source_of, support, tool
 
 MPI_TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi")
 # How a job is started: ranks, options.
@@ -16,42 +14,15 @@ ALONE = (3, ())
 TWO = (4, ("-p", "2"))
 THREE = (5, ("-p", "3"))
 EACH = (3, ("--ranks-per-process", "1"))
-PORT = "char port[MPI_MAX_PORT_NAME] = \"\"; MPI_Comm inter = MPI_COMM_NULL; "
-RETURN = ("MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);"
-          "MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); ")
 SAY = ("{ int class = -1, length; char text[MPI_MAX_ERROR_STRING]; MPI_Error_class(code, &class);"
        " MPI_Error_string(code, text, &length);"
        " printf(\"%s\\n\", class == MPI_SUCCESS ? \"success\" : class == MPI_ERR_PORT ? \"port\" :"
        " class == MPI_ERR_SPAWN ? \"spawn\" : text); fflush(stdout); fprintf(stderr, \"%s\\n\", text); } ")
-OPEN = ("if (rank == 0) { MPI_Open_port(MPI_INFO_NULL, port); printf(\"%s\\n\", port);"
-        " fflush(stdout); } ")
 ACCEPT = "MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter); "
 CONNECT = "MPI_Comm_connect(argv[1], MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter); "
 
 
-class SeveralCase(Ends, Case):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="mpcrun-cases-")
-        self.jobs = []
-
-    def tearDown(self):
-        for job in self.jobs:
-            if job.poll() is None:
-                job.kill()
-            job.communicate()
-        self.assertEqual(self.processes_left(), {})
-        self.folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def processes_left(self):
-        """Children of a spawn are no children of this process: they are found by the folder of their port."""
-        until = time.monotonic() + 30
-        while (left := processes_of(self.folder.name)) and time.monotonic() < until:
-            time.sleep(0.05)
-        return left
-
+class SeveralCase(PortCase):
     def start(self, kind, program, *args, options=(), alone=False, variables=None, **kwargs):
         environment = dict(os.environ, MPC_MPI_PORT_FOLDER=self.path("ports"), **(variables or {}))
         ranks, processes = kind
@@ -59,7 +30,7 @@ class SeveralCase(Ends, Case):
                                            *processes, *options, program]
         job = subprocess.Popen([*command, *map(str, args)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=environment, **kwargs)
-        self.jobs.append(job)
+        self.started.append(job)
         return job
 
     def compiled(self, name, *flags):

@@ -4,11 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from common import END, INIT, Case, Ends, parse_options, processes_of, source_of, support, tool
+from common import END, INIT, PortCase, parse_options, processes_of, source_of, support
 
 FREE = "MPI_Info_free(&info); "
 SPAWN = ("MPI_Comm inter = MPI_COMM_NULL, parent; int code, codes[4] = {-1, -1, -1, -1}; MPI_Info info;"
@@ -21,30 +20,7 @@ SAY = ("{ int class, length; char text[MPI_MAX_ERROR_STRING]; MPI_Error_class(co
 
 
 @unittest.skipIf("thread" in support.WORDS, "the sanitizer wants to begin in mpcrun")
-class AloneCase(Ends, Case):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="mpcrun-cases-")
-        self.started = []
-
-    def tearDown(self):
-        for process in self.started:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
-        # Of a job that was killed; others take their files away.
-        self.assertEqual(self.processes_left(), {})
-        self.folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def processes_left(self):
-        """Children are no children of this process: they are found by the folder of their port."""
-        until = time.monotonic() + 30
-        while (left := processes_of(self.folder.name)) and time.monotonic() < until:
-            time.sleep(0.05)
-        return left
-
+class AloneCase(PortCase):
     def files_left(self):
         """Where jobs find each other: the table of slots stays."""
         found = os.listdir(self.path("ports")) if os.path.exists(self.path("ports")) else []
