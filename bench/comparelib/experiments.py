@@ -3,6 +3,7 @@
 Role:     knows the options that show each MPI at its best (see `launch_options`).
 Users:    bench/compare.
 """
+import os
 import subprocess
 import time
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from pathlib import Path
 from comparelib import machine
 
 SOURCES = Path(__file__).resolve().parents[1] / "mpi"
-BIND_RANKS = 2              # with more ranks than cores, binding only hurts
+CORES = len(os.sched_getaffinity(0))
 IDLE_SECONDS = 3.0
 MANY_RANKS = 1024
 NO_YIELD_RANKS = 16         # MPICH never yields: beyond, one barrier takes seconds
 STREAM_BYTES = 1 << 20      # Open MPI streams faster without CMA from here on
-FLAGS = {"hybrid": ["-fopenmp"]}
+FLAGS = {"hybrid": ["-fopenmp"], "threads": ["-pthread"]}
 LIBRARIES = {"hybrid": ["-lm"]}
 TEAM_LIMIT_S = 20.0         # Open MPI and MPICH need minutes for some numbers of threads
 
@@ -28,18 +29,26 @@ class Context:
     quick: bool
     large: bool
     job_limit_s: float = 120.0
+    built: bool = False     # the programs are there, a compiler need not be
 
 
 def launch_options(mpi, ranks, one_core, free=False):
-    """The options with which this MPI is fastest for `ranks` ranks on two cores. free: other jobs
-    run, too, so that binding only hurts."""
-    bind = ranks <= BIND_RANKS and not one_core and not free
+    """The options with which this MPI is fastest for `ranks` ranks on this machine's cores: with more
+    ranks than cores binding only hurts. free: other jobs run, too, so that it hurts as well."""
+    bind = ranks <= CORES and not one_core and not free
+    unit = "hwthread" if has_hardware_threads() else "core"
     if mpi.name == "openmpi":
-        return ["--oversubscribe", "--allow-run-as-root", "--bind-to",
-                "core" if bind else "none"]
+        options = ["--oversubscribe", "--allow-run-as-root", "--bind-to", unit if bind else "none"]
+        return options + (["--use-hwthread-cpus", "--map-by", "hwthread"] if bind and unit != "core" else [])
     if mpi.name == "mpich":
-        return ["-bind-to", "core"] if bind else []
+        return ["-bind-to", unit] if bind else []
     return []
+
+
+def has_hardware_threads():
+    """Whether the system's "cores" are hardware threads of fewer cores."""
+    siblings = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
+    return siblings.exists() and siblings.read_text().strip() != "0"
 
 
 def command(context, mpi, program, ranks, arguments=(), one_core=False, extra=(), free=False):
@@ -56,6 +65,8 @@ def command(context, mpi, program, ranks, arguments=(), one_core=False, extra=()
 def compile_all(context, only=None):
     """Builds every program (or those named) for every MPI, and the floor, as far as they are out of
     date."""
+    if context.built:
+        return
     for mpi in context.mpis:
         folder = context.build / mpi.name
         folder.mkdir(parents=True, exist_ok=True)
@@ -144,6 +155,28 @@ def collectives(context, mpi):
 def small(context, mpi):
     ranks = [2] if context.quick or mpi.name == "mpich" else [2, 4]
     return measure(context, [command(context, mpi, "small", n) for n in ranks])
+
+
+def one_rank_per_core(context):
+    """Rank counts up to all cores."""
+    return [n for n in ((4, 16) if context.quick else (4, 8, 16, 32, 64)) if n <= CORES] or [2]
+
+
+def percore(context, mpi):
+    """What changes with the number of cores: on two of them `latency`, `collectives` and `small` have it."""
+    commands = []
+    for n in one_rank_per_core(context):
+        commands += [command(context, mpi, "collectives", n, ["--which=barrier,allreduce,alltoall,bcast"]),
+                     command(context, mpi, "small", n),
+                     command(context, mpi, "bandwidth", n, ["--pairs=8,64,1k"]),
+                     command(context, mpi, "wavefront", n, ["--rounds=5"])]
+    return measure(context, commands)
+
+
+def threads(context, mpi):
+    counts = [1, *(n for n in (2, 4, 8) if 2 * n <= (CORES if mpi.name == "mpich" else max(CORES, 8)))]
+    return measure(context, [command(context, mpi, "threads", 2, [f"--threads={','.join(map(str, counts))}"],
+                                     free=True)])
 
 
 def many(context, mpi):
@@ -252,7 +285,7 @@ def teams(context, mpi):
         [(ranks, threads) for ranks in (1, 2, 4, 8) for threads in (1, 2, 4)]
     watch, sample = machine.Watch(), machine.Sample()
     for ranks, threads in counts:
-        if mpi.name == "mpich" and ranks > BIND_RANKS:
+        if mpi.name == "mpich" and ranks > CORES:
             continue    # its waiting ranks never yield
         options = {"openmpi": ["--oversubscribe", "--allow-run-as-root", "--bind-to",
                                "none" if ranks == 1 else "core:overload-allowed"],
@@ -329,6 +362,8 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "collectives": ("collectives, all ranks on the machine's cores", collectives, None),
     "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait",
               small, None),
+    "percore": ("one rank per core: small collectives, pairs, pipelines", percore, None),
+    "threads": ("threads of a rank with those of another (MPI_THREAD_MULTIPLE), 8 bytes", threads, None),
     "many": ("1,024 ranks on the machine's cores", many, None),
     "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, None),
     "jobs": ("wall time of several jobs at a time", jobs, None),

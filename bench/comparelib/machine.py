@@ -188,7 +188,11 @@ def pss_kib(pids):
 
 
 def revision():
-    """The checked-out revision of this repository, abbreviated."""
+    """The checked-out revision of this repository, abbreviated; that of bench/carry where it has been
+    carried."""
+    carried = Path(__file__).resolve().parents[2] / "REVISION"
+    if carried.exists():
+        return carried.read_text().strip()
     return subprocess.run(["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"],
                           capture_output=True, text=True, check=False).stdout.strip()
 

@@ -85,7 +85,7 @@ def parameter_text(name, parameter):
             if parameter >= size:
                 return f"{parameter // size} {unit}"
         return f"{parameter} B"
-    return f"{parameter} ranks"
+    return f"{parameter} threads" if name.startswith("threads") else f"{parameter} ranks"
 
 
 def table(figures_by_mpi):
