@@ -19,6 +19,8 @@
 #include "runtime/job/report.h"
 #include "runtime/message/losses.h"
 #include "runtime/message/outside.h"
+#include "scheduler/scheduler.h"
+#include "topology/machine.h"
 
 namespace mpc::mpi {
 
@@ -202,6 +204,32 @@ struct TeamRoom final : Room {
   std::shared_ptr<nbc::direct::Team> team;
 };
 
+// For each rank the part of the machine in which its worker's core shares a cache with others: those of
+// one L3 cache, or of one NUMA node on a machine without such caches. Empty: not known.
+std::vector<int> domains_of(std::span<const int> world_ranks) {
+  job::Job* job = job::Job::existing();
+  if (job == nullptr || job->machine() == nullptr || job->scheduler() == nullptr) return {};
+  const topo::Machine& machine = *job->machine();
+  std::vector<int> cores;
+  for (const int rank : world_ranks)
+    cores.push_back(job->scheduler()->core_of_worker(job->worker_of(rank)));
+  const auto share = [&](int a, int b, topo::Level level) {
+    return a == b || machine.shared_level(a, b) <= level;
+  };
+  const bool has_caches = std::ranges::any_of(cores, [&](int core) {
+    return core != cores[0] && machine.shared_level(core, cores[0]) == topo::Level::kL3;
+  });
+  const topo::Level level = has_caches ? topo::Level::kL3 : topo::Level::kNuma;
+  std::vector<int> firsts, domains;  // a core of each domain
+  for (const int core : cores) {
+    const auto found =
+        std::ranges::find_if(firsts, [&](int first) { return share(core, first, level); });
+    domains.push_back(static_cast<int>(found - firsts.begin()));
+    if (found == firsts.end()) firsts.push_back(core);
+  }
+  return domains;
+}
+
 }  // namespace
 
 void Comm::join_team() {
@@ -212,8 +240,9 @@ void Comm::join_team() {
             // Without a scheduler all members are in one place.
             const std::span<const int> known = places();
             const std::vector<int> nowhere(static_cast<size_t>(size_), 0);
-            room.team =
-                std::make_shared<nbc::direct::Team>(known.empty() ? nowhere : known);
+            room.team = std::make_shared<nbc::direct::Team>(
+                known.empty() ? nowhere : known,
+                known.empty() ? std::vector<int>() : domains_of(group_->world_ranks()));
           })->team;
 }
 

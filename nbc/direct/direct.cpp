@@ -54,6 +54,23 @@ bool all_say_the_same(Actor& actor) noexcept {
   actor.meet();
 }
 
+// Meets in stages, whatever the collective, so that members notice that they call different ones. All
+// places that know the same after a stage compare the same keys in the next one, so all find the
+// same. After that all posts can be read without a wait. True: the calls agree.
+bool meet_in_stages(Actor& actor) {
+  uint64_t key = actor.mine().key;
+  const bool takes_data_along = key != kMixed && goes_in_stages(actor.call());
+  for (size_t s = 0; s < actor.team().stage_count(); ++s) {
+    actor.staged_post(actor.place_number(), s).key = key;
+    actor.exchange_stage(s);
+    for (const int p : actor.stage(s).from) {
+      if (actor.staged_post(p, s).key != key) key = kMixed;
+    }
+    if (takes_data_along && key != kMixed) combine_stage(actor, s);
+  }
+  return key != kMixed;
+}
+
 void move_data(Actor& actor) {
   if (actor.call().decide != nullptr) [[unlikely]]
     return decide(actor);
@@ -101,11 +118,18 @@ void act(Actor& actor) {
   const uint64_t key = key_of_place(actor);
   actor.mine().key = key;
   if (key != kMixed) prepare_data(actor);
-  actor.exchange_posts();
-  if (all_say_the_same(actor)) [[likely]] {
-    move_data(actor);
+  const bool has_stages = actor.team().has_stages();
+  bool is_agreed;
+  if (has_stages) {
+    is_agreed = meet_in_stages(actor);
   } else {
+    actor.exchange_posts();
+    is_agreed = all_say_the_same(actor);
+  }
+  if (!is_agreed) [[unlikely]] {
     complain(actor);
+  } else if (!has_stages || !goes_in_stages(actor.call())) {
+    move_data(actor);
   }
   if (is_traced) [[unlikely]]
     trace::end(kAct);
@@ -137,11 +161,13 @@ Outcome run(Team& team, int member, job::Rank& self, const Call& call,
 const char* describe(const Team& team, const Call& call) noexcept {
   switch (call.coll) {
     case Coll::kBarrier:
-      return "no data";
+      return team.has_stages() ? "no data, in stages" : "no data";
     case Coll::kAllreduce:
+      if (is_small(call) && team.has_stages()) return "workers reduce in stages";
       return is_small(call) ? "each worker reduces all" : "workers reduce shares";
     case Coll::kReduceScatterBlock:
     case Coll::kReduceScatter:
+      if (is_small(call) && team.has_stages()) return "workers reduce in stages";
       return is_small(call) ? "each worker reduces all" : "each part once";
     case Coll::kAllgatherv:
     case Coll::kAlltoallv:

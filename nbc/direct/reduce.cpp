@@ -11,6 +11,10 @@
 //
 // Parts (reduce_scatter): small ones as above, after which each member gets its own.
 //
+// In stages (many places; small): a place reduces its group's values, in the order of the places,
+// and shows the result to the other groups. All places of a group get the same bits, so all get the
+// same in the end.
+//
 // Order: `inout = in op inout` with the lower ranks in `in`, so from the last rank down.
 #include <algorithm>
 #include <cstring>
@@ -158,22 +162,33 @@ bool is_small(const Call& call) noexcept {
   return call.bytes() <= static_cast<size_t>(limit(Limit::kDirectReduce, true));
 }
 
+namespace {
+
+// Calls visit(member, first element, elements) for the parts of this place's members.
+template <class Visit>
+void for_each_part(Actor& actor, Visit visit) {
+  const Call& call = actor.call();
+  const Team& team = actor.team();
+  Count first = 0;
+  for (int m = 0; m < team.size(); ++m) {
+    const Count n =
+        call.part != nullptr ? call.part(call, m) : call.count / team.size();
+    if (n != 0 && team.place_of(m) == actor.place_number()) visit(m, first, n);
+    first += n;
+  }
+}
+
+}  // namespace
+
 void contribute_parts(Actor& actor) {
   if (is_small(actor.call())) contribute_small(actor);
 }
 
 void scatter_reduced(Actor& actor) {
-  const Call& call = actor.call();
-  const Team& team = actor.team();
-  const bool is_shown = is_small(call);
-  Count first = 0;
-  for (int m = 0; m < team.size(); ++m) {
-    const Count n =
-        call.part != nullptr ? call.part(call, m) : call.count / team.size();
-    if (n != 0 && team.place_of(m) == actor.place_number())
-      (is_shown ? reduce_shown_part : reduce_part)(actor, m, first, n);
-    first += n;
-  }
+  const bool is_shown = is_small(actor.call());
+  for_each_part(actor, [&](int m, Count first, Count n) {
+    (is_shown ? reduce_shown_part : reduce_part)(actor, m, first, n);
+  });
   if (!is_shown) actor.meet();
 }
 
@@ -183,6 +198,41 @@ void contribute(Actor& actor) {
 
 void conclude(Actor& actor) {
   is_small(actor.call()) ? conclude_small(actor) : conclude_large(actor);
+}
+
+bool goes_in_stages(const Call& call) noexcept {
+  return is_small(call) &&
+         (call.coll == Coll::kAllreduce || call.coll == Coll::kReduceScatter ||
+          call.coll == Coll::kReduceScatterBlock);
+}
+
+void combine_stage(Actor& actor, size_t s) {
+  const Call& call = actor.call();
+  const auto& from = actor.stage(s).from;
+  const bool is_last = s + 1 == actor.team().stage_count();
+  const bool is_whole = is_last && call.coll == Coll::kAllreduce;
+  alignas(64) unsigned char whole[kScratchBytes];  // of which each member gets a part
+  unsigned char* const out = is_whole  ? static_cast<unsigned char*>(call.recv)
+                             : is_last ? whole
+                                       : actor.room_for(call.bytes(), s + 1);
+  fold(
+      call.op, static_cast<int>(from.size()),
+      [&](int i) { return actor.staged_post(from[static_cast<size_t>(i)], s).source; },
+      out, call.count, call.element_bytes);
+  if (!is_last) {
+    actor.staged_post(actor.place_number(), s + 1).source = out;
+  } else if (is_whole) {
+    for (const int m : actor.place().members) {
+      void* recv = actor.call_of(m).recv;
+      if (recv != call.recv) std::memcpy(recv, call.recv, call.bytes());
+    }
+  } else {
+    for_each_part(actor, [&](int m, Count first, Count n) {
+      std::memcpy(actor.call_of(m).recv,
+                  whole + static_cast<size_t>(first) * call.element_bytes,
+                  static_cast<size_t>(n) * call.element_bytes);
+    });
+  }
 }
 
 }  // namespace mpc::nbc::direct

@@ -17,6 +17,12 @@ void contribute(Actor& actor);
 // Reduces all places' contributions into every member's receive buffer. May meet() again.
 void conclude(Actor& actor);
 
+// In a team that meets in stages: whether the collective's data go along; after stage `s`: reduces
+// what its posts show into the post of the next one, or after the last one gives the result to all
+// members.
+bool goes_in_stages(const Call& call) noexcept;
+void combine_stage(Actor& actor, size_t s);
+
 // Reduce_scatter, before the posts and after. Small: as an allreduce, of which each member gets its
 // part. Otherwise reduces every member's part from all send buffers, and meets again.
 void contribute_parts(Actor& actor);

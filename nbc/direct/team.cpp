@@ -2,22 +2,36 @@
 
 #include <algorithm>
 
+#include "base/settings.h"
 #include "runtime/message/message.h"
 #include "scheduler/execution.h"
 #include "scheduler/origin.h"
 
 namespace mpc::nbc::direct {
 
+namespace {
+
+IntSetting group_setting{
+    "nbc.meeting_group", 4, 2, 1024,
+    "Cores of a blocking collective without messages that look at the memory of each other; more meet in "
+    "stages, first in groups of so many, then groups of groups",
+    "cores"};
+
+}  // namespace
+
 // ---- Team --------------------------------------------------------------------------------
 
-Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size()) {
+Team::Team(std::span<const int> place_of_member, std::span<const int> domain_of_member)
+    : members_(place_of_member.size()) {
   std::vector<int> numbers;  // place numbers, in the order of their first members
+  std::vector<int> domains;
   for (size_t m = 0; m < members_.size(); ++m) {
     const auto found = std::find(numbers.begin(), numbers.end(), place_of_member[m]);
     const auto p = static_cast<size_t>(found - numbers.begin());
     if (found == numbers.end()) {
       numbers.push_back(place_of_member[m]);
       places_.push_back(std::make_unique<Place>());
+      if (!domain_of_member.empty()) domains.push_back(domain_of_member[m]);
     }
     if (p + 1 != places_.size()) is_in_rank_order_ = false;
     members_[m].place = static_cast<int>(p);
@@ -25,6 +39,18 @@ Team::Team(std::span<const int> place_of_member) : members_(place_of_member.size
     places_[p]->members.push_back(static_cast<int>(m));
     largest_place_ =
         std::max(largest_place_, static_cast<int>(places_[p]->members.size()));
+  }
+  plan(domains);
+}
+
+void Team::plan(std::span<const int> domains) {
+  const auto group = static_cast<int>(group_setting.get());
+  if (place_count() <= group) return;
+  std::vector<Stages> stages = plan_stages(place_count(), group, domains);
+  stage_count_ = stages.front().size();
+  for (int p = 0; p < place_count(); ++p) {
+    place(p).stages = std::move(stages[static_cast<size_t>(p)]);
+    place(p).later_posts = std::make_unique<Place::Apart[]>(2 * stage_count_ - 2);
   }
 }
 
@@ -146,18 +172,57 @@ void Actor::exchange_posts() {
   await_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
 }
 
+// Whether all that this place reads in the stage is there.
+bool Actor::has_stage(int place, size_t s) noexcept {
+  for (const int p : team_.place(place).stages[s].from) {
+    if (staged_post(p, s).round.load(std::memory_order_seq_cst) < round_) return false;
+  }
+  return true;
+}
+
+// The same protocol as in await_others() for each reader: of the places that a reader waits for, the
+// last one in the order of the seq_cst stores sees all of their posts, and wakes it.
+void Actor::exchange_stage(size_t s) {
+  if (stage(s).from.size() == 1) return;
+  staged_post(place_number_, s).round.store(round_, std::memory_order_seq_cst);
+  for (const int reader : stage(s).readers) {
+    if (has_stage(reader, s)) team_.place(reader).sleeper.wake();
+  }
+  if (has_stage(place_number_, s)) return;
+  struct Wait {
+    Actor& actor;
+    size_t s;
+  } wait{*this, s};
+  msg::wait_for(
+      self_,
+      {[](void* w) {
+         auto& [actor, s] = *static_cast<Wait*>(w);
+         return actor.has_stage(actor.place_number_, s);
+       },
+       [](void* w, sched::Execution& waiter) {
+         static_cast<Wait*>(w)->actor.place_.sleeper.arm(waiter);
+       },
+       [](void* w) { static_cast<Wait*>(w)->actor.place_.sleeper.disarm(); }, &wait, true},
+      why_);
+}
+
 void Actor::meet() {
   ++round_;
   if (team_.place_count() == 1) return;
+  if (team_.has_stages()) {
+    for (size_t s = 0; s < team_.stage_count(); ++s) exchange_stage(s);
+    return;
+  }
   place_.round.store(round_, std::memory_order_seq_cst);
   await_others([&](int p) -> std::atomic<uint64_t>& { return team_.place(p).round; });
 }
 
-unsigned char* Actor::room_for(size_t bytes) {
-  if (bytes <= Post::kInlineBytes) return mine().data;
+unsigned char* Actor::room_for(size_t bytes, size_t stage) {
+  if (bytes <= Post::kInlineBytes) return staged_post(place_number_, stage).data;
   if (place_.scratch == nullptr)
-    place_.scratch.reset(new unsigned char[2 * kScratchBytes]);
-  return place_.scratch.get() + (exchange_ & 1) * kScratchBytes;
+    place_.scratch.reset(
+        new unsigned char[2 * kScratchBytes * std::max<size_t>(1, team_.stage_count())]);
+  return place_.scratch.get() + (2 * stage + (exchange_ & 1)) * kScratchBytes;
 }
 
 void Actor::release_place() noexcept {

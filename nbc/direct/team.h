@@ -9,6 +9,8 @@
 // See also:  docs/design/0007-direct-collectives.md: the argument why this is correct;
 //            nbc/direct/one_way.h: collectives in which members do not all meet.
 //
+// If there are many places they meet in stages (nbc/direct/stages.h): none reads all others' lines.
+//
 //   members of place 0      place 0                       place 1      members of place 1
 //     arrive  ------------> count = all: act(e)             ...
 //     wait for                 post[e&1] = what it has  <----> reads, waits for post of e
@@ -29,6 +31,7 @@
 #include "nbc/direct/call.h"
 #include "nbc/direct/later.h"
 #include "nbc/direct/post.h"
+#include "nbc/direct/stages.h"
 #include "nbc/direct/track.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/sleeper.h"
@@ -62,12 +65,19 @@ struct Place {
   // by side: a core that reads one line may fetch the adjacent one, which its writer needs.
   struct alignas(128) Apart : Post {};
   Apart posts[2];
+  // If the team meets in stages: what this place does in each; the posts of all stages but the first,
+  // two for each, as above.
+  Stages stages;
+  std::unique_ptr<Apart[]> later_posts;
+  Post& post(size_t stage, uint64_t exchange) noexcept {
+    return stage == 0 ? posts[exchange & 1] : later_posts[2 * stage - 2 + (exchange & 1)];
+  }
   Sleeper sleeper;           // the acting member waits here for other places
   std::vector<int> members;  // ascending
   // Written by the acting member; empty until all members have arrived again:
   std::string complaint;
   bool calls_differ = false;  // the complaint is not about amounts of data only
-  std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes, in turn
+  std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes for each stage, in turn
 };
 
 // Waits until the flag is `number` or more; only the caller uses the sleeper. Order: acquire.
@@ -78,7 +88,10 @@ void wait_for_flag(const std::atomic<uint64_t>& flag, uint64_t number, Sleeper& 
 class Team {
  public:
   // place_of_member[m]: any number, the same for members of the same place.
-  explicit Team(std::span<const int> place_of_member);
+  // domain_of_member[m]: the part of the machine (a cache, a NUMA node) where its place is; empty:
+  // unknown.
+  explicit Team(std::span<const int> place_of_member,
+                std::span<const int> domain_of_member = {});
   Team(const Team&) = delete;
 
   int size() const noexcept { return static_cast<int>(members_.size()); }
@@ -93,6 +106,8 @@ class Team {
   // Each member has a place of its own: member m has place m.
   bool is_spread() const noexcept { return largest_place_ == 1; }
   Place& place(int p) noexcept { return *places_[static_cast<size_t>(p)]; }
+  bool has_stages() const noexcept { return stage_count_ != 0; }
+  size_t stage_count() const noexcept { return stage_count_; }
   // By member; created when a member of the team first needs them.
   Track* tracks() {
     // acquire pairs with the release in make_tracks().
@@ -111,6 +126,7 @@ class Team {
   int arrived(uint64_t exchange) const noexcept;
 
  private:
+  void plan(std::span<const int> domains);
   Track* make_tracks();
   Later& make_later();
 
@@ -124,6 +140,7 @@ class Team {
   std::unique_ptr<Later> owned_later_;
   std::once_flag making_later_;
   int largest_place_ = 0;
+  size_t stage_count_ = 0;  // 0: few places, each looks at all others
   bool is_in_rank_order_ = true;
 };
 
@@ -142,10 +159,17 @@ class Actor {
 
   // Memory for `bytes` that the others may read after the post is shown, until the next exchange
   // of posts: in the post itself, or in scratch memory (at most kScratchBytes).
-  unsigned char* room_for(size_t bytes);
+  unsigned char* room_for(size_t bytes, size_t stage = 0);
 
   // Shows mine() to the others; waits until all of them have shown theirs. Switches: yes.
   void exchange_posts();
+  // Instead, if the team has stages: shows the post of this stage, and waits for the posts of
+  // `stage(s).from`. After the last stage all members of the team have arrived. Switches: yes.
+  void exchange_stage(size_t s);
+  const Stage& stage(size_t s) const noexcept { return place_.stages[s]; }
+  Post& staged_post(int place, size_t s) noexcept {
+    return team_.place(place).post(s, exchange_);
+  }
   // Waits until all places have called this. Afterwards all see what each did before. Switches:
   // yes.
   void meet();
@@ -156,6 +180,7 @@ class Actor {
  private:
   template <class FlagOf>
   void await_others(FlagOf flag_of);
+  bool has_stage(int place, size_t s) noexcept;
 
   Team& team_;
   Member& me_;

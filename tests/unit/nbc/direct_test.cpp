@@ -201,7 +201,8 @@ INSTANTIATE_TEST_SUITE_P(Worlds, DirectStress,
                                            Setup{3, 2, false}, Setup{5, 1, true},
                                            Setup{8, 2, true}, Setup{9, 3, false},
                                            Setup{16, 2, true}, Setup{24, 5, true},
-                                           Setup{64, 2, true}),
+                                           Setup{9, 9, true}, Setup{24, 7, false},
+                                           Setup{32, 16, true}, Setup{64, 2, true}),
                          [](const auto& setup) {
                            return std::to_string(setup.param.ranks) + "RanksOn" +
                                   std::to_string(setup.param.workers) +
@@ -255,39 +256,44 @@ TEST(Sleeper, LosesNoWakeUpOfAKernelThreadThatIsOneFlagAhead) {
   EXPECT_FALSE(is_lost) << "after " << seen.load() << " flags";
 }
 
+// Rank 4 calls a barrier, all others an allreduce; then all call the same.
+void call_differently(int ranks, int workers, const std::vector<int>& place_of) {
+  Team team(place_of);
+  Findings findings;
+  World world(ranks, workers, [&](int r) { return place_of[static_cast<size_t>(r)]; });
+  std::atomic<int> right{0};
+  world.run([&](job::Rank& self) {
+    const int me = self.world_rank;
+    std::vector<int64_t> in(2, 1), out(2, -1);
+    Call call = allreduce_of(in, out);
+    if (me == 4) call = {};
+    const Outcome outcome = run(team, me, self, call, kWhy);
+    if (outcome.mismatch == nullptr) {
+      findings.add("no mismatch");
+    } else if (*outcome.mismatch !=
+               "rank 4 calls MPI_Barrier while rank 0 calls MPI_Allreduce of 16 "
+               "bytes, "
+               "MPI_SUM") {
+      findings.add(*outcome.mismatch);
+    }
+    if (out[0] != -1) findings.add("data were moved");
+    // The team goes on.
+    Call good = allreduce_of(in, out);
+    if (run(team, me, self, good, kWhy).mismatch == nullptr && out[1] == ranks) ++right;
+  });
+  EXPECT_EQ(findings.all(), "");
+  EXPECT_EQ(right.load(), ranks);
+}
+
 TEST(Direct, TellsAllMembersWhoCallsSomethingElse) {
-  for (const bool in_blocks : {true, false}) {
-    constexpr int kRanks = 6;
-    std::vector<int> place_of(kRanks);
-    for (int r = 0; r < kRanks; ++r)
-      place_of[static_cast<size_t>(r)] = in_blocks ? r / 3 : r % 2;
-    Team team(place_of);
-    Findings findings;
-    World world(kRanks, 2, [&](int r) { return place_of[static_cast<size_t>(r)]; });
-    std::atomic<int> right{0};
-    world.run([&](job::Rank& self) {
-      const int me = self.world_rank;
-      std::vector<int64_t> in(2, 1), out(2, -1);
-      Call call = allreduce_of(in, out);
-      if (me == 4) call = {};
-      const Outcome outcome = run(team, me, self, call, kWhy);
-      if (outcome.mismatch == nullptr) {
-        findings.add("no mismatch");
-      } else if (*outcome.mismatch !=
-                 "rank 4 calls MPI_Barrier while rank 0 calls MPI_Allreduce of 16 "
-                 "bytes, "
-                 "MPI_SUM") {
-        findings.add(*outcome.mismatch);
-      }
-      if (out[0] != -1) findings.add("data were moved");
-      // The team goes on.
-      Call good = allreduce_of(in, out);
-      if (run(team, me, self, good, kWhy).mismatch == nullptr && out[1] == kRanks)
-        ++right;
-    });
-    EXPECT_EQ(findings.all(), "");
-    EXPECT_EQ(right.load(), kRanks);
-  }
+  call_differently(6, 2, {0, 0, 0, 1, 1, 1});
+  call_differently(6, 2, {0, 1, 0, 1, 0, 1});
+}
+
+TEST(Direct, TellsItInStages) {
+  call_differently(7, 7, {0, 1, 2, 3, 4, 5, 6});
+  call_differently(12, 6, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
+  call_differently(18, 9, {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8});
 }
 
 TEST(Direct, KnowsWhetherPlacesFollowTheRanks) {
