@@ -12,10 +12,10 @@ namespace mpc::nbc::direct {
 namespace {
 
 IntSetting group_setting{
-    "nbc.meeting_group", 4, 2, 1024,
+    "nbc.meeting_group", 4, "cores",
     "Cores of a blocking collective without messages that look at the memory of each other; more meet in "
     "stages, first in groups of so many, then groups of groups",
-    "cores"};
+    2, 1024};
 
 }  // namespace
 
@@ -191,13 +191,13 @@ void Actor::exchange_stage(size_t s) {
   if (has_stage(place_number_, s)) return;
   struct Wait {
     Actor& actor;
-    size_t s;
+    size_t stage;
   } wait{*this, s};
   msg::wait_for(
       self_,
       {[](void* w) {
-         auto& [actor, s] = *static_cast<Wait*>(w);
-         return actor.has_stage(actor.place_number_, s);
+         const auto& [actor, number] = *static_cast<Wait*>(w);
+         return actor.has_stage(actor.place_number_, number);
        },
        [](void* w, sched::Execution& waiter) {
          static_cast<Wait*>(w)->actor.place_.sleeper.arm(waiter);
