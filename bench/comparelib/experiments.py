@@ -17,6 +17,7 @@ IDLE_SECONDS = 3.0
 MANY_RANKS = 1024
 NO_YIELD_RANKS = 16         # MPICH never yields: beyond, one barrier takes seconds
 STREAM_BYTES = 1 << 20      # Open MPI streams faster without CMA from here on
+STANDALONE = ("floor", "meeting")   # without MPI
 FLAGS = {"hybrid": ["-fopenmp"], "threads": ["-pthread"]}
 LIBRARIES = {"hybrid": ["-lm"]}
 TEAM_LIMIT_S = 20.0         # Open MPI and MPICH need minutes for some numbers of threads
@@ -76,12 +77,13 @@ def compile_all(context, only=None):
                 program.unlink()
             stamp.write_text(mpi.version())
         for source in sorted(SOURCES.glob("*.c")):
-            if source.stem != "floor" and (only is None or source.stem in only):
+            if source.stem not in STANDALONE and (only is None or source.stem in only):
                 compile_one([mpi.compiler, "-O2", *FLAGS.get(source.stem, [])], source,
                             folder / source.stem, LIBRARIES.get(source.stem, []))
     if only is not None:
         return
-    compile_one(["gcc", "-O2", "-pthread"], SOURCES / "floor.c", context.build / "floor")
+    for name in STANDALONE:
+        compile_one(["gcc", "-O2", "-mprfchw", "-pthread"], SOURCES / f"{name}.c", context.build / name)
 
 
 def compile_one(compiler, source, target, libraries=()):
@@ -160,6 +162,18 @@ def small(context, mpi):
 def one_rank_per_core(context):
     """Rank counts up to all cores."""
     return [n for n in ((4, 16) if context.quick else (4, 8, 16, 32, 64)) if n <= CORES] or [2]
+
+
+def lines(context):
+    """What no barrier and no reduction of 8 bytes can beat: the best way to meet with bare flags."""
+    counts = ",".join(map(str, one_rank_per_core(context)))
+    sample = measure(context, [[str(context.build / "meeting"), f"--cores={counts}"]])
+    for way, name in (("meet_", "barrier"), ("sum_", "allreduce_8B")):
+        for (form, cores), figure in list(sample.figures.items()):
+            if form.startswith(way):
+                best = sample.figures.get((name, cores), figure)
+                sample.figures[(name, cores)] = min(best, figure)
+    return sample
 
 
 def percore(context, mpi):
@@ -362,7 +376,7 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor, or
     "collectives": ("collectives, all ranks on the machine's cores", collectives, None),
     "small": ("small collectives: prefixes, vectors, neighbours, changing roots, start and wait",
               small, None),
-    "percore": ("one rank per core: small collectives, pairs, pipelines", percore, None),
+    "percore": ("one rank per core: small collectives, pairs, pipelines", percore, lines),
     "threads": ("threads of a rank with those of another (MPI_THREAD_MULTIPLE), 8 bytes", threads, None),
     "many": ("1,024 ranks on the machine's cores", many, None),
     "wavefront": ("pipelines of small messages, all ranks on the machine's cores", wavefront, None),

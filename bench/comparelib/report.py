@@ -74,7 +74,7 @@ def floor_of(figures_by_mpi, key):
     name, parameter = key
     if name == "latency" and parameter <= 8:
         return floors.get(("pingpong", 8))
-    if name.startswith(("regions", "hydro")):
+    if name.startswith(("regions", "hydro")) or name in ("barrier", "allreduce_8B"):
         return floors.get(key)
     return floors.get((FLOOR_OF.get(name, ""), parameter))
 

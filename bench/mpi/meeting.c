@@ -7,6 +7,7 @@
  *
  *   meet_flat, sum_flat        each thread writes its line, then waits for one line of the others after the other
  *   meet_pass, sum_pass        the same, but a thread looks at all lines before it looks at any again
+ *   meet_ahead, sum_ahead      as flat, but it gets its next line for writing while it waits
  *   meet_rR, sum_rR            in stages: threads meet in groups of R, then groups of groups; in each stage
  *                              a thread reads one line of each other group (n-way dissemination, Hoefler et al. 2006)
  *   meet_central               one counter and one flag for all
@@ -49,7 +50,7 @@ static inline void wait_for(atomic_long* flag, long value) {
 static double flat(int me, long round, double value) {
   struct line* all = lines[0][round & 1];
   all[me].value = value;
-  atomic_store_explicit(&all[me].round, round, memory_order_release);
+  atomic_store_explicit(&all[me].round, round, memory_order_seq_cst);
   double sum = 0;
   for (int i = 0; i < threads; ++i) {
     wait_for(&all[i].round, round);
@@ -60,36 +61,6 @@ static double flat(int me, long round, double value) {
 
 /* Gets the line of the next round for writing while it waits for the others. */
 static double ahead(int me, long round, double value) {
-  struct line* all = lines[0][round & 1];
-  all[me].value = value;
-  atomic_store_explicit(&all[me].round, round, memory_order_release);
-  __builtin_prefetch(&lines[0][(round + 1) & 1][me], 1);
-  double sum = 0;
-  for (int i = 0; i < threads; ++i) {
-    wait_for(&all[i].round, round);
-    if (sums) sum += all[i].value;
-  }
-  return sum;
-}
-
-static double after(int me, long round, double value) {
-  double sum = flat(me, round, value);
-  __builtin_prefetch(&lines[0][(round + 1) & 1][me], 1);
-  return sum;
-}
-
-static double flatx(int me, long round, double value) {
-  struct line* all = lines[0][round & 1];
-  all[me].value = value;
-  atomic_store_explicit(&all[me].round, round, memory_order_seq_cst);
-  double sum = 0;
-  for (int i = 0; i < threads; ++i) {
-    wait_for(&all[i].round, round);
-    if (sums) sum += all[i].value;
-  }
-  return sum;
-}
-static double aheadx(int me, long round, double value) {
   struct line* all = lines[0][round & 1];
   all[me].value = value;
   atomic_store_explicit(&all[me].round, round, memory_order_seq_cst);
@@ -105,7 +76,7 @@ static double aheadx(int me, long round, double value) {
 static double pass(int me, long round, double value) {
   struct line* all = lines[0][round & 1];
   all[me].value = value;
-  atomic_store_explicit(&all[me].round, round, memory_order_release);
+  atomic_store_explicit(&all[me].round, round, memory_order_seq_cst);
   for (;;) {
     int there = 0;
     for (int i = 0; i < threads; ++i) there += atomic_load_explicit(&all[i].round, memory_order_acquire) >= round;
@@ -122,7 +93,7 @@ static double staged(int me, long round, double value) {
   for (int s = 0; s < stages; ++s) {
     struct line* all = lines[s][round & 1];
     all[me].value = value;
-    atomic_store_explicit(&all[me].round, round, memory_order_release);
+    atomic_store_explicit(&all[me].round, round, memory_order_seq_cst);
     int count = partners[me][s];
     const int* from = partner[me][s];
     for (;;) {
@@ -223,9 +194,6 @@ int main(int argc, char** argv) {
       measure(sums ? "sum_flat" : "meet_flat", flat);
       measure(sums ? "sum_pass" : "meet_pass", pass);
       measure(sums ? "sum_ahead" : "meet_ahead", ahead);
-      measure(sums ? "sum_after" : "meet_after", after);
-      measure(sums ? "sum_flatx" : "meet_flatx", flatx);
-      measure(sums ? "sum_aheadx" : "meet_aheadx", aheadx);
       for (int f = 0; f < forms; ++f) {
         radix = radices[f] < 2 ? 2 : (int)radices[f];
         plan();
