@@ -37,13 +37,15 @@ void add_stage(std::vector<Stages>& plan, std::span<const Unit> group, size_t st
 }
 
 // Joins the units of a row to one. Returns the stage after the last one that this needs.
-size_t join(std::vector<Stages>& plan, std::vector<Unit> units, size_t radix, size_t stage) {
+size_t join(std::vector<Stages>& plan, std::vector<Unit> units, size_t radix,
+            size_t stage) {
   for (; units.size() > 1; ++stage) {
     // Groups of like sizes: five units by four are three and two, not four and one.
     const size_t groups = (units.size() + radix - 1) / radix;
     std::vector<Unit> joined;
     for (size_t g = 0; g < groups; ++g) {
-      const size_t first = g * units.size() / groups, last = (g + 1) * units.size() / groups;
+      const size_t first = g * units.size() / groups,
+                   last = (g + 1) * units.size() / groups;
       const std::span group = std::span(units).subspan(first, last - first);
       if (group.size() > 1) add_stage(plan, group, stage);
       joined.push_back({group.front().begin, group.back().end});
@@ -54,6 +56,17 @@ size_t join(std::vector<Stages>& plan, std::vector<Unit> units, size_t radix, si
 }
 
 }  // namespace
+
+int even_radix(int places, int most) noexcept {
+  const auto stages_with = [&](int radix) {
+    int stages = 0;
+    for (int units = places; units > 1; units = (units + radix - 1) / radix) ++stages;
+    return stages;
+  };
+  int radix = 2;
+  while (radix < most && stages_with(radix) > stages_with(most)) ++radix;
+  return radix;
+}
 
 std::vector<Stages> plan_stages(int places, int radix, std::span<const int> domains) {
   DCHECK(radix >= 2, "a group has two units or more");
@@ -68,7 +81,8 @@ std::vector<Stages> plan_stages(int places, int radix, std::span<const int> doma
       ++end;
     std::vector<Unit> alone;
     for (int q = p; q < end; ++q) alone.push_back({q, q + 1});
-    stage = std::max(stage, join(plan, std::move(alone), static_cast<size_t>(radix), 0));
+    stage =
+        std::max(stage, join(plan, std::move(alone), static_cast<size_t>(radix), 0));
     rows.push_back({p, end});
     p = end;
   }

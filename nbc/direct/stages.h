@@ -30,4 +30,8 @@ using Stages = std::vector<Stage>;
 // Ignored unless each domain is a row of places; empty: the machine has one.
 std::vector<Stages> plan_stages(int places, int radix, std::span<const int> domains);
 
+// The smallest radix with which so many places need no more stages than with `most`: 20 places with
+// groups of at most 16 meet twice by fives, not first by sixteens.
+int even_radix(int places, int most) noexcept;
+
 }  // namespace mpc::nbc::direct

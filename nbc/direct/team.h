@@ -70,14 +70,16 @@ struct Place {
   Stages stages;
   std::unique_ptr<Apart[]> later_posts;
   Post& post(size_t stage, uint64_t exchange) noexcept {
-    return stage == 0 ? posts[exchange & 1] : later_posts[2 * stage - 2 + (exchange & 1)];
+    return stage == 0 ? posts[exchange & 1]
+                      : later_posts[2 * stage - 2 + (exchange & 1)];
   }
   Sleeper sleeper;           // the acting member waits here for other places
   std::vector<int> members;  // ascending
   // Written by the acting member; empty until all members have arrived again:
   std::string complaint;
   bool calls_differ = false;  // the complaint is not about amounts of data only
-  std::unique_ptr<unsigned char[]> scratch;  // two times kScratchBytes for each stage, in turn
+  std::unique_ptr<unsigned char[]>
+      scratch;  // two times kScratchBytes for each stage, in turn
 };
 
 // Waits until the flag is `number` or more; only the caller uses the sleeper. Order: acquire.
@@ -181,6 +183,7 @@ class Actor {
   template <class FlagOf>
   void await_others(FlagOf flag_of);
   bool has_stage(int place, size_t s) noexcept;
+  void fetch_next(size_t stage) noexcept;
 
   Team& team_;
   Member& me_;

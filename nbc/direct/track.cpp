@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
+#include "base/prefetch.h"
+
 namespace mpc::nbc::direct {
 namespace {
 
 constexpr size_t kLineBytes = 64;
 constexpr size_t kFetchedBytes = 1024;  // a core does not fetch more than this at once
-
-inline void fetch_line(const void* line) noexcept {
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
-}
 
 }  // namespace
 
@@ -21,13 +19,13 @@ unsigned char* Track::room_for(uint64_t epoch, size_t bytes) {
 }
 
 void Track::fetch_for_writing(uint64_t epoch, size_t bytes) noexcept {
-  fetch_line(&post(epoch + kFetchAhead));
+  prefetch_for_write(&post(epoch + kFetchAhead));
   // Fetched in advance, so that leave() need not wait for the line when it tells.
-  if (epoch % kTellEvery == kTellEvery - kFetchAhead) fetch_line(&done);
+  if (epoch % kTellEvery == kTellEvery - kFetchAhead) prefetch_for_write(&done);
   if (bytes <= Post::kInlineBytes || rooms == nullptr) return;
   const unsigned char* const room = rooms.get() + (epoch + 1) % kRooms * kRoomStep;
   for (size_t at = 0; at < std::min(bytes, kFetchedBytes); at += kLineBytes)
-    fetch_line(room + at);
+    prefetch_for_write(room + at);
 }
 
 }  // namespace mpc::nbc::direct

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "base/spin_lock.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/answer_time.h"
@@ -37,10 +38,6 @@ namespace mpc::msg {
 
 class Work;
 
-// Requests the line for writing. Any address is allowed.
-inline void prefetch_for_write(const void* line) noexcept {
-  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
-}
 // Hands a line that has just been written to the cache that the cores share, from where a
 // waiting core gets it sooner than from our own cache. A hint; no effect on older processors.
 inline void hand_on(const void* line) noexcept {

@@ -91,6 +91,15 @@ TEST(Stages, AreFew) {
   EXPECT_EQ(plan_stages(64, 8, {}).front().size(), 2u);
 }
 
+TEST(Stages, AreOfLikeSizes) {
+  EXPECT_EQ(even_radix(20, 16), 5);
+  EXPECT_EQ(even_radix(64, 16), 8);
+  EXPECT_EQ(even_radix(256, 16), 16);
+  EXPECT_EQ(even_radix(257, 16), 7);
+  EXPECT_EQ(even_radix(16, 16), 16);
+  EXPECT_EQ(even_radix(3, 2), 2);
+}
+
 TEST(Stages, FinishWithinADomainFirst) {
   for (int places = 2; places <= 48; ++places) {
     for (const int width : {1, 2, 3, 5, 6, 8, 12}) {
