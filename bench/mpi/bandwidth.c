@@ -116,7 +116,9 @@ int main(int argc, char** argv) {
   long sizes[32];
   int count = bench_sizes(pairs, sizes, 32);
   for (int i = 0; i < count; ++i) measure_pairs(&s, sizes[i], ranks);
-  count = bench_sizes(bench_option(argc, argv, "sizes", *pairs ? "" : "8,64,1k,8k,64k,1M,4M"), sizes, 32);
+  count = bench_sizes(
+      bench_option(argc, argv, "sizes", *pairs ? "" : "8,64,1k,8k,64k,1M,4M"), sizes,
+      32);
   for (int i = 0; i < count; ++i) {
     s.bytes = sizes[i];
     s.stride = s.bytes < SHARED_FROM_BYTES ? s.bytes : 0;

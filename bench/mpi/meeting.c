@@ -40,11 +40,13 @@ static void pin(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(core, &set);
-  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set)) fprintf(stderr, "cannot bind to core %d\n", core);
+  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set))
+    fprintf(stderr, "cannot bind to core %d\n", core);
 }
 
 static inline void wait_for(atomic_long* flag, long value) {
-  while (atomic_load_explicit(flag, memory_order_acquire) < value) __builtin_ia32_pause();
+  while (atomic_load_explicit(flag, memory_order_acquire) < value)
+    __builtin_ia32_pause();
 }
 
 static double flat(int me, long round, double value) {
@@ -79,7 +81,8 @@ static double pass(int me, long round, double value) {
   atomic_store_explicit(&all[me].round, round, memory_order_seq_cst);
   for (;;) {
     int there = 0;
-    for (int i = 0; i < threads; ++i) there += atomic_load_explicit(&all[i].round, memory_order_acquire) >= round;
+    for (int i = 0; i < threads; ++i)
+      there += atomic_load_explicit(&all[i].round, memory_order_acquire) >= round;
     if (there == threads) break;
     __builtin_ia32_pause();
   }
@@ -99,7 +102,8 @@ static double staged(int me, long round, double value) {
     for (;;) {
       int there = 0;
       for (int i = 0; i < count; ++i)
-        there += atomic_load_explicit(&all[from[i]].round, memory_order_acquire) >= round;
+        there +=
+            atomic_load_explicit(&all[from[i]].round, memory_order_acquire) >= round;
       if (there == count) break;
       __builtin_ia32_pause();
     }
@@ -113,7 +117,8 @@ static double staged(int me, long round, double value) {
 
 static double central(int me, long round, double value) {
   (void)me;
-  if (atomic_fetch_add_explicit(&arrived, 1, memory_order_acq_rel) + 1 == round * threads)
+  if (atomic_fetch_add_explicit(&arrived, 1, memory_order_acq_rel) + 1 ==
+      round * threads)
     atomic_store_explicit(&released, round, memory_order_release);
   else
     wait_for(&released, round);
@@ -151,7 +156,8 @@ static void plan(void) {
         for (int t = first[u]; t < first[u + 1]; ++t) {
           partners[t][stages] = end - g;
           for (int v = g; v < end; ++v)
-            partner[t][stages][v - g] = first[v] + (t - first[u]) % (first[v + 1] - first[v]);
+            partner[t][stages][v - g] =
+                first[v] + (t - first[u]) % (first[v + 1] - first[v]);
         }
     }
     next[groups] = threads;

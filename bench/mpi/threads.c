@@ -80,7 +80,8 @@ static double batch(long iterations, void* context) {
   MPI_Barrier(MPI_COMM_WORLD);
   for (int t = 0; t < threads; ++t) {
     members[t].number = t;
-    if (pthread_create(&members[t].thread, NULL, run, &members[t])) MPI_Abort(MPI_COMM_WORLD, 2);
+    if (pthread_create(&members[t].thread, NULL, run, &members[t]))
+      MPI_Abort(MPI_COMM_WORLD, 2);
   }
   double slowest = 0, sum = 0;
   for (int t = 0; t < threads; ++t) {
@@ -107,7 +108,9 @@ int main(int argc, char** argv) {
   long counts[16];
   int number = bench_sizes(bench_option(argc, argv, "threads", "1,2,4"), counts, 16);
   for (int i = 0; i < number; ++i) {
-    threads = counts[i] < 1 ? 1 : counts[i] > MOST_THREADS ? MOST_THREADS : (int)counts[i];
+    threads = counts[i] < 1              ? 1
+              : counts[i] > MOST_THREADS ? MOST_THREADS
+                                         : (int)counts[i];
     kind = LATENCY;
     double seconds = bench_run(batch, share, NULL) / 2;
     if (rank == 0) bench_print("threads_latency", threads, 1e6 * seconds, "us");

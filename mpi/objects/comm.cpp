@@ -208,7 +208,8 @@ struct TeamRoom final : Room {
 // one L3 cache, or of one NUMA node on a machine without such caches. Empty: not known.
 std::vector<int> domains_of(std::span<const int> world_ranks) {
   job::Job* job = job::Job::existing();
-  if (job == nullptr || job->machine() == nullptr || job->scheduler() == nullptr) return {};
+  if (job == nullptr || job->machine() == nullptr || job->scheduler() == nullptr)
+    return {};
   const topo::Machine& machine = *job->machine();
   std::vector<int> cores;
   for (const int rank : world_ranks)
@@ -222,8 +223,8 @@ std::vector<int> domains_of(std::span<const int> world_ranks) {
   const topo::Level level = has_caches ? topo::Level::kL3 : topo::Level::kNuma;
   std::vector<int> firsts, domains;  // a core of each domain
   for (const int core : cores) {
-    const auto found =
-        std::ranges::find_if(firsts, [&](int first) { return share(core, first, level); });
+    const auto found = std::ranges::find_if(
+        firsts, [&](int first) { return share(core, first, level); });
     domains.push_back(static_cast<int>(found - firsts.begin()));
     if (found == firsts.end()) firsts.push_back(core);
   }

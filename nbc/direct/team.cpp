@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/prefetch.h"
 #include "base/settings.h"
 #include "runtime/message/message.h"
 #include "scheduler/execution.h"
@@ -173,16 +172,9 @@ void Actor::await_others(FlagOf flag_of) {
   }
 }
 
-// The line of the next exchange is fetched for writing while this one waits for the others. Those who
-// read it last have all come to this exchange, or will find it again.
-void Actor::fetch_next(size_t stage) noexcept {
-  prefetch_for_write(&place_.post(stage, exchange_ + 1));
-}
-
 void Actor::exchange_posts() {
   if (team_.place_count() == 1) return;
   mine().round.store(round_, std::memory_order_seq_cst);
-  fetch_next(0);
   await_others([&](int p) -> std::atomic<uint64_t>& { return post_of(p).round; });
 }
 
@@ -199,7 +191,6 @@ bool Actor::has_stage(int place, size_t s) noexcept {
 void Actor::exchange_stage(size_t s) {
   if (stage(s).from.size() == 1) return;
   staged_post(place_number_, s).round.store(round_, std::memory_order_seq_cst);
-  fetch_next(s);
   for (const int reader : stage(s).readers) {
     if (has_stage(reader, s)) team_.place(reader).sleeper.wake();
   }

@@ -183,7 +183,6 @@ class Actor {
   template <class FlagOf>
   void await_others(FlagOf flag_of);
   bool has_stage(int place, size_t s) noexcept;
-  void fetch_next(size_t stage) noexcept;
 
   Team& team_;
   Member& me_;
