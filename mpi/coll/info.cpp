@@ -11,6 +11,8 @@
 #include "base/nearest.h"
 #include "base/settings.h"
 #include "mpi/coll/choices.h"
+#include "nbc/direct/stages.h"
+#include "nbc/direct/team.h"
 #include "nbc/overlap/tuned_limits.h"
 #include "nbc/schedule/limits.h"
 
@@ -92,12 +94,31 @@ struct Report {
                job.application_cores == 1 ? "" : "s", *least,
                *least == *most ? "" : fmt::format(" to {}", *most),
                job.communication_cores, job.machine->name());
+    meeting();
     const nbc::Parameters& costs = job.chooser->parameters();
     fmt::print("costs for the model: {}, {}\n", costs.machine, costs.source);
     if (tuned.made.empty())
       fmt::print("limits: built in (mpcinfo tune measures those of this machine)\n");
     else
       fmt::print("limits: measured {}, {}\n", tuned.made, tuned.path);
+  }
+
+  // What blocking collectives without messages wait for, by the model of lines.
+  void meeting() const {
+    const nbc::direct::Team& team = *job.team;
+    const int cores = team.place_count();
+    if (cores == 1) return;
+    const double at_once = nbc::direct::meeting_us(cores, cores);
+    if (!team.has_stages())
+      return fmt::print(
+          "a meeting of {} cores: all look at all, {:.2g} us (model of lines)\n", cores,
+          at_once);
+    fmt::print(
+        "a meeting of {} cores: {} stages, groups of at most {}, {:.2g} us; all at "
+        "once: {:.2g} us "
+        "(model of lines)\n",
+        cores, team.stage_count(), team.largest_group(),
+        nbc::direct::meeting_us(cores, team.largest_group()), at_once);
   }
 
   void of(Coll coll) const {

@@ -57,15 +57,26 @@ size_t join(std::vector<Stages>& plan, std::vector<Unit> units, size_t radix,
 
 }  // namespace
 
-int even_radix(int places, int most) noexcept {
-  const auto stages_with = [&](int radix) {
-    int stages = 0;
-    for (int units = places; units > 1; units = (units + radix - 1) / radix) ++stages;
-    return stages;
-  };
-  int radix = 2;
-  while (radix < most && stages_with(radix) > stages_with(most)) ++radix;
-  return radix;
+// As join() forms groups.
+double meeting_us(int places, int radix, const LineCosts& costs) noexcept {
+  double time = 0;
+  int stages = 0;
+  for (int units = places; units > 1; ++stages) {
+    const int groups = (units + radix - 1) / radix;
+    const int largest = (units + groups - 1) / groups;
+    time += costs.meet + costs.line * (largest - 2);
+    units = groups;
+  }
+  return stages > 1 ? time + costs.stage * stages : time;
+}
+
+int best_radix(int places, const LineCosts& costs) noexcept {
+  int best = std::max(2, places);
+  for (int radix = best - 1; radix >= 2; --radix) {
+    if (meeting_us(places, radix, costs) < meeting_us(places, best, costs))
+      best = radix;
+  }
+  return best;
 }
 
 std::vector<Stages> plan_stages(int places, int radix, std::span<const int> domains) {

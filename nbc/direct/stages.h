@@ -30,8 +30,17 @@ using Stages = std::vector<Stage>;
 // Ignored unless each domain is a row of places; empty: the machine has one.
 std::vector<Stages> plan_stages(int places, int radix, std::span<const int> domains);
 
-// The smallest radix with which so many places need no more stages than with `most`: 20 places with
-// groups of at most 16 meet twice by fives, not first by sixteens.
-int even_radix(int places, int most) noexcept;
+// What a meeting costs, in microseconds; measured with up to 16 cores below one cache
+// (bench/RESULTS-16cores.md).
+struct LineCosts {
+  double meet = 0.30;  // two places
+  double line =
+      0.026;  // each further line that a place reads in the same stage: reads overlap
+  double stage = 0.13;  // each stage, if there are several
+};
+// The model of lines: the time of a meeting of so many places in groups of at most `radix`.
+double meeting_us(int places, int radix, const LineCosts& costs = {}) noexcept;
+// The largest radix of those with the shortest time; 2 to `places`.
+int best_radix(int places, const LineCosts& costs = {}) noexcept;
 
 }  // namespace mpc::nbc::direct

@@ -110,6 +110,9 @@ class Team {
   Place& place(int p) noexcept { return *places_[static_cast<size_t>(p)]; }
   bool has_stages() const noexcept { return stage_count_ != 0; }
   size_t stage_count() const noexcept { return stage_count_; }
+  int largest_group() const noexcept {
+    return largest_group_;
+  }  // of places that meet at once
   // By member; created when a member of the team first needs them.
   Track* tracks() {
     // acquire pairs with the release in make_tracks().
@@ -142,6 +145,7 @@ class Team {
   std::unique_ptr<Later> owned_later_;
   std::once_flag making_later_;
   int largest_place_ = 0;
+  int largest_group_ = 2;
   size_t stage_count_ = 0;  // 0: few places, each looks at all others
   bool is_in_rank_order_ = true;
 };

@@ -226,7 +226,18 @@ class Table(Case):
                                "--comm-cores", 4, "--bytes", "2M")
         self.assertEqual((status, err), (0, ""))
         self.assertIn("60 ranks on 60 cores", out)
+        self.assertIn("a meeting of 60 cores: 2 stages", out)
         self.assertIn("(model)", out)
+
+    def test_many_cores_meet_in_stages(self):
+        status, out, err = run(tool("mpcinfo"), "collectives", "allreduce", "--machine", "knl64", "--bytes", "8")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("meeting, workers reduce in stages", out)
+        status, out, err = run(tool("mpcinfo"), "collectives", "barrier", "--machine", "knl64",
+                               MPC_NBC_MEETING_GROUP="64")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("a meeting of 64 cores: all look at all", out)
+        self.assertIn("meeting, no data\n", "\n".join(line[:64].rstrip() for line in out.splitlines()) + "\n")
 
     def test_wrong_words_are_refused(self):
         self.refused("collectives", "allredce", says=["there is no collective 'allredce'", "allreduce"])

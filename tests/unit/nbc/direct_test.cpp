@@ -201,8 +201,8 @@ INSTANTIATE_TEST_SUITE_P(Worlds, DirectStress,
                                            Setup{3, 2, false}, Setup{5, 1, true},
                                            Setup{8, 2, true}, Setup{9, 3, false},
                                            Setup{16, 2, true}, Setup{24, 5, true},
-                                           Setup{9, 9, true}, Setup{24, 17, false},
-                                           Setup{40, 20, true}, Setup{64, 2, true}),
+                                           Setup{9, 9, true}, Setup{60, 30, false},
+                                           Setup{70, 35, true}, Setup{64, 2, true}),
                          [](const auto& setup) {
                            return std::to_string(setup.param.ranks) + "RanksOn" +
                                   std::to_string(setup.param.workers) +
@@ -292,14 +292,16 @@ TEST(Direct, TellsAllMembersWhoCallsSomethingElse) {
 
 TEST(Direct, TellsItInStages) {
   std::vector<int> alone, in_pairs, in_turns;
-  for (int r = 0; r < 36; ++r) {
-    if (r < 17) alone.push_back(r);
+  constexpr int kPlaces = 33;  // more than can meet at once
+  EXPECT_LT(best_radix(kPlaces), kPlaces);
+  for (int r = 0; r < 2 * kPlaces; ++r) {
+    if (r < kPlaces) alone.push_back(r);
     in_pairs.push_back(r / 2);
-    in_turns.push_back(r % 18);
+    in_turns.push_back(r % kPlaces);
   }
-  call_differently(17, 17, alone);
-  call_differently(36, 18, in_pairs);
-  call_differently(36, 18, in_turns);
+  call_differently(kPlaces, kPlaces, alone);
+  call_differently(2 * kPlaces, kPlaces, in_pairs);
+  call_differently(2 * kPlaces, kPlaces, in_turns);
 }
 
 TEST(Direct, KnowsWhetherPlacesFollowTheRanks) {

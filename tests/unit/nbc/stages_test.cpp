@@ -91,13 +91,25 @@ TEST(Stages, AreFew) {
   EXPECT_EQ(plan_stages(64, 8, {}).front().size(), 2u);
 }
 
-TEST(Stages, AreOfLikeSizes) {
-  EXPECT_EQ(even_radix(20, 16), 5);
-  EXPECT_EQ(even_radix(64, 16), 8);
-  EXPECT_EQ(even_radix(256, 16), 16);
-  EXPECT_EQ(even_radix(257, 16), 7);
-  EXPECT_EQ(even_radix(16, 16), 16);
-  EXPECT_EQ(even_radix(3, 2), 2);
+TEST(Stages, CostAsTheyDidWhereTheyWereMeasured) {
+  EXPECT_NEAR(meeting_us(2, 2), 0.30, 0.02);
+  EXPECT_NEAR(meeting_us(16, 16), 0.67, 0.02);
+  EXPECT_NEAR(meeting_us(16, 4), 0.98, 0.02);
+  EXPECT_NEAR(meeting_us(16, 8), 0.98, 0.05);
+  EXPECT_EQ(meeting_us(1, 2), 0);
+}
+
+TEST(Stages, BeginWhereTheModelOfLinesSaysThatTheyPay) {
+  for (int places = 1; places <= 24; ++places)
+    EXPECT_EQ(best_radix(places), std::max(2, places));
+  for (const int places : {32, 48, 64, 128, 256, 1000}) {
+    const int radix = best_radix(places);
+    EXPECT_LT(radix, places);
+    for (int other = 2; other <= places; ++other)
+      EXPECT_LE(meeting_us(places, radix), meeting_us(places, other)) << places;
+  }
+  // Lines that do not overlap: as few of them as possible.
+  EXPECT_LE(best_radix(64, {0.3, 0.3, 0}), 4);
 }
 
 TEST(Stages, FinishWithinADomainFirst) {
