@@ -21,7 +21,7 @@
 #include "mpi/objects/lookup.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/views.h"
-#include "runtime/datatype/datatype.h"
+#include "runtime/datatype/predefined.h"
 
 namespace mpc::mpi {
 
@@ -86,7 +86,7 @@ inline Err comm(MPI_Comm handle, Comm** out) {
 inline Err type(MPI_Datatype handle, const dt::Datatype** out) {
   if (!is_predefined(handle) || handle == MPI_DATATYPE_NULL) return lookup(handle, out);
   const dt::Datatype* found =
-      dt::predefined(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
+      dt::predefined_at(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
   if (found == nullptr) [[unlikely]]
     return lookup(handle, out);  // makes the message
   *out = found;

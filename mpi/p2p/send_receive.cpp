@@ -18,9 +18,10 @@
 namespace mpc::mpi::impl {
 namespace {
 
-Err blocking_send(const char* call, const void* buffer, Count count,
-                  const dt::Datatype& type, int dest, int tag, Comm& comm,
-                  msg::Mode mode) {
+[[gnu::always_inline]] inline Err blocking_send(const char* call, const void* buffer,
+                                                Count count, const dt::Datatype& type,
+                                                int dest, int tag, Comm& comm,
+                                                msg::Mode mode) {
   if (dest == MPI_PROC_NULL) return kSuccess;
   const P2pReason reason(call, "send", count, "to", dest, tag, comm);
   const msg::Status status = msg::send(

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "runtime/datatype/datatype.h"
+#include "runtime/datatype/predefined.h"
 
 namespace mpc::dt {
 namespace {
@@ -149,13 +149,7 @@ struct PredefinedTable {
   template <size_t... I, size_t... J>
   constexpr PredefinedTable(std::index_sequence<I...>, std::index_sequence<J...>)
       : types{basic(kBasics[I])..., pair(kPairs[J], kParts[J])..., marker(kMarkers[0]),
-              marker(kMarkers[1])} {
-    for (size_t i = 0; i < kBasicCount; ++i) place(i, kBasics[i].code);
-    for (size_t i = 0; i < kPairCount; ++i) place(kBasicCount + i, kPairs[i].code);
-    for (size_t i = 0; i < kMarkerCount; ++i) {
-      place(kBasicCount + kPairCount + i, kMarkers[i]);
-    }
-  }
+              marker(kMarkers[1])} {}
 
   static constexpr Datatype basic(const Spec& s) {
     return Datatype(s.code, s.size, s.size, s.alignment, Layout::run(0, s.size, 1, 0),
@@ -184,23 +178,31 @@ struct PredefinedTable {
     if (p.first == p.second) return Signature::basic(p.first, p.first_bytes, 2);
     return {SignatureKind::kSequence, 0, 2, 2, parts.prefix[2], parts.elements};
   }
-  constexpr void place(size_t i, uint32_t code) {
-    index[code - abi::kFirstType] = static_cast<uint8_t>(i + 1);
-  }
-
   Datatype types[kBasicCount + kPairCount + kMarkerCount];
-  uint8_t index[abi::kLastType - abi::kFirstType + 1] = {};  // plus one; 0: none
 };
 
 namespace {
 constinit PredefinedTable table{std::make_index_sequence<kBasicCount>{},
                                 std::make_index_sequence<kPairCount>{}};
+
+constexpr std::array<const Datatype*, detail::kCodes> by_code() {
+  std::array<const Datatype*, detail::kCodes> found{};
+  size_t at = 0;
+  const auto place = [&](uint32_t code) {
+    found[code - abi::kFirstType] = &table.types[at++];
+  };
+  for (const Spec& spec : kBasics) place(spec.code);
+  for (const PairSpec& pair : kPairs) place(pair.code);
+  for (const uint32_t code : kMarkers) place(code);
+  return found;
+}
 }  // namespace
 
+constinit const std::array<const Datatype*, detail::kCodes> detail::g_by_code =
+    by_code();
+
 const Datatype* predefined(uint32_t abi_code) noexcept {
-  if (abi_code < abi::kFirstType || abi_code > abi::kLastType) return nullptr;
-  const uint8_t at = table.index[abi_code - abi::kFirstType];
-  return at == 0 ? nullptr : &table.types[at - 1];
+  return predefined_at(abi_code);
 }
 
 }  // namespace mpc::dt

@@ -66,8 +66,8 @@ void note_ahead(Mailbox& mine, unsigned messages) noexcept {
 }
 
 // Finds the posted receive under the receiver's lock. True: delivered, or stored there.
-bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
-                    uint64_t& ticket) {
+[[gnu::noinline]] bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args,
+                                      size_t bytes, uint64_t& ticket) {
   if (!to.try_lock()) return false;
   Work work;
   to.drain(work);
@@ -101,16 +101,22 @@ bool deliver_direct(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t byt
   return true;
 }
 
-uint64_t push_small(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
-                    bool more_follow) {
-  Mailbox::Sent sent;
-  if (args.type->is_contiguous()) {
-    sent = to.push_inline(key_of(args), args.buffer, bytes, more_follow);
-  } else {
-    char packed[kInlineBytes];
-    dt::pack(args.buffer, *args.type, args.count, 0, packed, bytes);
-    sent = to.push_inline(key_of(args), packed, bytes, more_follow);
-  }
+[[gnu::noinline]] Mailbox::Sent push_packed(Mailbox& to, const SendArgs& args,
+                                            size_t bytes, bool more_follow) {
+  char packed[kInlineBytes];
+  dt::pack(args.buffer, *args.type, args.count, 0, packed, bytes);
+  return to.push_inline(key_of(args), packed, bytes, more_follow);
+}
+
+// This function and send_now() are in one piece with their callers: each call would save and restore more
+// registers than it has work.
+[[gnu::always_inline]] inline uint64_t push_small(Mailbox& mine, Mailbox& to,
+                                                  const SendArgs& args, size_t bytes,
+                                                  bool more_follow) {
+  const Mailbox::Sent sent =
+      args.type->is_contiguous()
+          ? to.push_inline(key_of(args), args.buffer, bytes, more_follow)
+          : push_packed(to, args, bytes, more_follow);
   mine.next_line.store(sent.next_line, std::memory_order_relaxed);  // a hint
   if (sent.was_full) [[unlikely]]
     note_ahead(mine, kMostAhead);
@@ -153,8 +159,9 @@ void describe(Operation& op, Mailbox& mine, Mailbox& to, const SendArgs& args,
 
 // Sends the message itself, if that is possible at once; `ticket` then says how to find it again,
 // or is 0: it met its receive. False: send a pointer, see below. `more_follow`: see push_inline().
-bool send_now(Mailbox& mine, Mailbox& to, const SendArgs& args, size_t bytes,
-              bool more_follow, uint64_t& ticket) {
+[[gnu::always_inline]] inline bool send_now(Mailbox& mine, Mailbox& to,
+                                            const SendArgs& args, size_t bytes,
+                                            bool more_follow, uint64_t& ticket) {
   ticket = 0;
   const bool delegated = to.is_delegated();
   if (delegated && deliver_direct(mine, to, args, bytes, ticket)) return true;

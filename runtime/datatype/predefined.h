@@ -1,0 +1,25 @@
+#pragma once
+// Predefined: the datatype of an ABI code without a call, for the entry points of MPI.
+//
+// Role:      predefined() of runtime/datatype/datatype.h as one load from a table of addresses.
+// Users:     mpi/api/checks.h.
+// Threads:   a constant.
+
+#include <array>
+
+#include "runtime/datatype/datatype.h"
+
+namespace mpc::dt {
+
+namespace detail {
+inline constexpr size_t kCodes = abi::kLastType - abi::kFirstType + 1;
+// By code - abi::kFirstType; null: there is no such type.
+extern const std::array<const Datatype*, kCodes> g_by_code;
+}  // namespace detail
+
+inline const Datatype* predefined_at(uint32_t abi_code) noexcept {
+  const uint32_t at = abi_code - abi::kFirstType;  // below the first: a large number
+  return at < detail::kCodes ? detail::g_by_code[at] : nullptr;
+}
+
+}  // namespace mpc::dt
