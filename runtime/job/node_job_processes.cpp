@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/fnv.h"
 #include "base/settings.h"
 #include "runtime/job/card.h"
 #include "runtime/job/console.h"
@@ -119,7 +120,7 @@ Result<> NodeJob::tell_others() {
   mine.local = local_;
   mine.application_workers = choice_.application_workers;
   mine.host = host_identity();
-  mine.settings = hash_of(settings_text());
+  mine.settings = fnv_of(settings_text());
   mine.workers = worker_of_;
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);
