@@ -164,6 +164,8 @@ class Heap {
 
   static constexpr int kBins = 16;  // free runs by the logarithm of their length
   static constexpr int kKeptCount = 8;
+  // How much freed memory a heap retains; glibc also retains up to 64 MiB once blocks are large.
+  static constexpr size_t kKeptBytes = size_t{64} << 20;
 
   static constinit Span no_span_;  // never has room
 
