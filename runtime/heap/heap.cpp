@@ -18,7 +18,9 @@ constexpr size_t kFirstSpanBlocks = 3;
 // So much memory is put onto the free list at a time, so that a span's pages are touched
 // only when they are needed.
 constexpr size_t kExtendBytes = 1024;
-constexpr size_t kLargeArrayBytes = size_t{1} << 20;  // see Heap::add_chunk()
+// Blocks of at least so many bytes may be touched in small parts only: see Heap::add_chunk(). Here glibc begins to ask
+// the kernel for fresh pages.
+constexpr size_t kArrayBytes = 128 << 10;
 // Smaller amounts are not worth a system call.
 constexpr size_t kTrimBytes = 256 << 10;
 
@@ -137,13 +139,14 @@ void Heap::unlist_span(Span& span) noexcept {
 
 // ---- medium blocks, and small ones with an alignment ----
 
-void* Heap::allocate_medium(size_t bytes, size_t alignment) noexcept {
+void* Heap::allocate_medium(size_t bytes, size_t alignment, bool* is_zero) noexcept {
   collect_remote();
   const size_t slack = alignment > kAlignment ? alignment : 0;
   const size_t granules =
       round_up(sizeof(Span) + bytes + slack, kGranuleBytes) / kGranuleBytes;
-  Span* span = take_run(granules, bytes >= kLargeArrayBytes);
+  Span* span = take_run(granules, bytes >= kArrayBytes);
   if (span == nullptr) return nullptr;
+  *is_zero = span->is_clean;
   span->is_medium = true;
   span->used = 1;
   span->block_bytes = static_cast<uint32_t>(granules * kGranuleBytes - sizeof(Span));
@@ -153,7 +156,8 @@ void* Heap::allocate_medium(size_t bytes, size_t alignment) noexcept {
 
 void* Heap::allocate_aligned(size_t bytes, size_t alignment) noexcept {
   const size_t room = bytes + alignment - kAlignment;
-  if (room > kSmallBytes) return allocate_medium(bytes, alignment);
+  bool is_zero;
+  if (room > kSmallBytes) return allocate_medium(bytes, alignment, &is_zero);
   auto* block = static_cast<char*>(allocate(room));
   if (block == nullptr) return nullptr;
   const auto at = reinterpret_cast<uintptr_t>(block);
@@ -234,22 +238,23 @@ Large* Heap::take_kept(size_t bytes) noexcept {
   Large** best = nullptr;
   for (Large*& large : kept_) {
     if (large == nullptr || large->usable_bytes() < bytes) continue;
-    if (large->bytes > bytes + bytes / 4) continue;  // waste
-    if (best == nullptr || large->bytes < (*best)->bytes) best = &large;
+    if (large->usable_bytes() > bytes + bytes / 4) continue;  // waste
+    if (best == nullptr || large->usable_bytes() < (*best)->usable_bytes())
+      best = &large;
   }
   if (best == nullptr) return nullptr;
   Large* large = *best;
   *best = nullptr;
-  kept_bytes_ -= large->bytes;
+  kept_bytes_ -= large->usable_bytes();
   return large;
 }
 
 bool Heap::keep(Large* large) noexcept {
-  if (kept_bytes_ + large->bytes > kKeptBytes) return false;
+  if (kept_bytes_ + large->usable_bytes() > kKeptBytes) return false;
   for (Large*& place : kept_) {
     if (place != nullptr) continue;
     place = large;
-    kept_bytes_ += large->bytes;
+    kept_bytes_ += large->usable_bytes();
     return true;
   }
   return false;
