@@ -93,6 +93,10 @@ class Ends(LossesCase):
         self.assertIn("finished", self.goes_on(4, "in_finalize"))
         self.assertIn("finished", self.goes_on(4, "at_once"))
 
+    def test_a_death_after_the_last_call(self):
+        self.assertEqual(self.goes_on(4, "after_finalize"), "finished\n")
+        self.assertEqual(self.goes_on(4, "after_finalize", "segv", status=139, says="signal 11"), "finished\n")
+
     def test_only_one_is_left(self):
         self.goes_on(4, "only_one", deaths=3)
 

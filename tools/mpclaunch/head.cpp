@@ -230,8 +230,9 @@ void Head::judge(int index, int wait_status) {
   process.is_running = false;
   table_.lose(static_cast<size_t>(index));
   verdict_.end_of(index, status_of(wait_status));
-  if (process.has_finished && !WIFSIGNALED(wait_status)) return open_gates();
-  if (survives(process))
+  const bool is_regular = !WIFSIGNALED(wait_status) && process.death.empty();
+  if (process.has_finished && is_regular) return open_gates();
+  if (survives_losses())
     return lose(process, status_of(wait_status), how_it_ended(wait_status));
   const int status = std::max(status_of(wait_status), 1);
   // The reader of the job's output is gone (mpcrun ... | head): nothing is reported.

@@ -70,7 +70,6 @@ class Head {
 
   // head_losses.cpp
   bool survives_losses() const;
-  bool survives(const Process& process) const;
   bool take_death(Process& process, int status, std::string text);
   void lose(Process& process, int wait_status, const std::string& how);
   void lose(const std::vector<Process*>& of_host, const std::string& problem);

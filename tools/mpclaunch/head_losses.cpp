@@ -52,21 +52,18 @@ bool Head::survives_losses() const {
          (open_gates_ & bit_of(static_cast<int>(Gate::kInit))) != 0;
 }
 
-bool Head::survives(const Process& process) const {
-  return survives_losses() && !process.has_finished;
-}
-
 // A process says that it is about to end. It counts as lost when it has ended: until then it may
 // still write. Its command may have more to do, but its rank has ended.
 bool Head::take_death(Process& process, int, std::string text) {
-  if (!survives(process)) return false;
+  if (!survives_losses()) return false;
   process.death = without_end_of_job(std::move(text));
   order(process, Order::kEndSoon);
   return true;
 }
 
+// A process whose rank had ended by itself has passed all gates: no other needs it, and none is told.
 void Head::lose(Process& process, int status, const std::string& how) {
-  process.is_lost = true;
+  process.is_lost = !process.has_finished;
   const std::string what =
       !process.death.empty()
           ? process.death
@@ -74,7 +71,7 @@ void Head::lose(Process& process, int status, const std::string& how) {
   // Printed now, since the job may go on for long. At the end of the job it is not mentioned again.
   job::console::say(what + "; the others go on\n");
   verdict_.note_failure(std::max(status, 1), "");
-  announce(process);
+  if (process.is_lost) announce(process);
   open_gates();
 }
 
