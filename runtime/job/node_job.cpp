@@ -24,6 +24,7 @@
 #include "runtime/job/registry.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
+#include "runtime/job/spawner_watch.h"
 #include "runtime/job/start_block.h"
 #include "scheduler/limits.h"
 
@@ -318,6 +319,7 @@ Result<int> NodeJob::run() {
   bind_workers();
   MPC_TRY(hooks::run_job_start(*this));
   MPC_TRY(start_profile());
+  MPC_TRY(watch_spawner(*this, spec_.spawner_process));
   scheduler_->hold();
   MPC_TRY(spawn_ranks());
   scheduler_->release();
