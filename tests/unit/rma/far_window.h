@@ -20,7 +20,8 @@ namespace mpc::rma::test {
 // `words` of each rank; one word is a displacement.
 class FarWindow {
  public:
-  FarWindow(World& world, int processes, size_t words, Place place = Place::kHere)
+  FarWindow(World& world, int processes, size_t words,
+            Addressing addressing = Addressing::kHere)
       : map_(job::ProcessMap::in_blocks(world.size(), processes)),
         memory_(static_cast<size_t>(world.size()), std::vector<int64_t>(words)) {
     Port::listen(map_);
@@ -31,7 +32,7 @@ class FarWindow {
       auto& share = shares_.emplace_back(std::make_shared<WindowShare>(world.size()));
       for (int r = 0; r < world.size(); ++r) {
         char* const base = reinterpret_cast<char*>(of(r));
-        share->target(r).memory = {base, static_cast<Count>(words * 8), 8, place};
+        share->target(r).memory = {base, static_cast<Count>(words * 8), 8, addressing};
       }
       span.here = p;
       share->set_span(span, [](const Span& its_span) noexcept {
