@@ -116,7 +116,7 @@ class Ends(LossesCase):
         self.ends(3, "fatal", "kill", status=KILLED, says=("rank 1 of 3", "MPI_ERR_PROC_ABORTED"))
 
     def test_where_it_cannot_be(self):
-        for arguments in (("-n", 4), ("-n", 4, "-p", 2), ("-n", 1, "--ranks-per-process", 1)):
+        for arguments in (("-n", 4), ("-n", 4, "-p", 1), ("-n", 1, "--ranks-per-process", 1)):
             status, _, err = run(*arguments, "--on-fail", "notify", "true")
             self.assertEqual(status, 2, err)
             self.assertIn("--on-fail notify", err)
