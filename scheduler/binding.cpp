@@ -23,7 +23,7 @@ cpu_set_t cpus_of(const topo::Machine& machine, const std::vector<int>& cores) {
 }
 
 void Bindings::add(const cpu_set_t& start) {
-  Place& place = places_.emplace_back();
+  WorkerCpus& place = places_.emplace_back();
   place.now = place.share = start;
 }
 
@@ -54,7 +54,7 @@ void Bindings::follow(int worker) noexcept {
 
 void Bindings::set(int worker, const cpu_set_t& set) noexcept {
   const Locked lock(lock_);
-  Place& place = places_[index(worker)];
+  WorkerCpus& place = places_[index(worker)];
   place.is_wide.store(true, std::memory_order_relaxed);
   if (CPU_EQUAL(&place.now, &set)) return;
   place.now = set;

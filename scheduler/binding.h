@@ -58,7 +58,7 @@ class Bindings {
   // A hint: threads of ranks occupy all cores of the share that contains this worker's core, so
   // the core is not spare. False for workers with ranks.
   bool is_taken(int worker) const noexcept {
-    const Place* borrower = places_[index(worker)].borrower;
+    const WorkerCpus* borrower = places_[index(worker)].borrower;
     return borrower != nullptr &&
            borrower->threads.load(std::memory_order_relaxed) + 1 >=
                borrower->share_cores;
@@ -69,11 +69,11 @@ class Bindings {
   }
 
  private:
-  struct Place {
+  struct WorkerCpus {
     cpu_set_t now;  // guarded by lock_ of the Bindings
     cpu_set_t share;
     int share_cores = 1;
-    const Place* borrower = nullptr;
+    const WorkerCpus* borrower = nullptr;
     std::atomic<int> threads{0};
     std::atomic<bool> is_wide{false};
   };
@@ -85,7 +85,7 @@ class Bindings {
   };
   static size_t index(int worker) noexcept { return static_cast<size_t>(worker); }
 
-  std::deque<Place> places_;  // indexed by worker; elements never move
+  std::deque<WorkerCpus> places_;  // indexed by worker; elements never move
   Mutex lock_;
   std::vector<Follower> followers_ MPC_GUARDED_BY(lock_);
 };

@@ -228,12 +228,13 @@ class SpinBudget {
   void look_outside(Poller& poller, uint64_t now) noexcept;
   void stop_looking() noexcept;
   bool give_up() noexcept {
-    if ((count_ & kLooks) != 0) [[unlikely]]
+    if ((count_ & kIsLooking) != 0) [[unlikely]]
       stop_looking();
     return false;
   }
 
-  static constexpr uint32_t kLooks = uint32_t{1} << 31;  // a bit of count_: see Poller
+  // A bit of count_: see Poller.
+  static constexpr uint32_t kIsLooking = uint32_t{1} << 31;
   uint32_t count_ = 0;
   uint64_t end_ns_ = 0;
 };

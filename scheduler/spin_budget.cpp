@@ -18,7 +18,7 @@ bool must_run(const Worker& worker) noexcept {
   return worker.has_ready() || worker.has_task();
 }
 
-// More bits of SpinBudget::count_, beside kLooks: it polls at each turn; its wait is over.
+// More bits of SpinBudget::count_, beside kIsLooking: it polls at each turn; its wait is over.
 constexpr uint32_t kEager = uint32_t{1} << 30, kIsOver = uint32_t{1} << 29;
 constexpr uint32_t kPausesPerClockRead = 16;
 
@@ -66,7 +66,7 @@ bool spinning_pays_within() noexcept {
 void SpinBudget::end() noexcept {
   if (Worker* worker = Execution::self().worker(); worker != nullptr)
     worker->is_spinning.store(false, std::memory_order_relaxed);
-  if ((count_ & kLooks) != 0) [[unlikely]] {
+  if ((count_ & kIsLooking) != 0) [[unlikely]] {
     count_ |= kIsOver;
     stop_looking();
   }
@@ -76,7 +76,7 @@ void SpinBudget::end() noexcept {
 // Otherwise not before a message of the same process would have come: to begin and
 // end looking may cost system calls, which take as long.
 void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
-  if ((count_ & kLooks) == 0) {
+  if ((count_ & kIsLooking) == 0) {
     if (poller.may_help_caller()) {
       count_ |= kEager;
       end_ns_ = now + outside_budget_ns(poller);
@@ -84,7 +84,7 @@ void SpinBudget::look_outside(Poller& poller, uint64_t now) noexcept {
       return;
     }
     poller.begin_look();
-    count_ |= kLooks;
+    count_ |= kIsLooking;
   }
   if ((count_ & kEager) == 0) {
     poller.turn(now, Poller::Looker::kWaits);
@@ -100,7 +100,7 @@ void SpinBudget::stop_looking() noexcept {
   Poller& poller = *(worker != nullptr ? worker->poller() : poller_of_threads());
   if ((count_ & kEager) != 0) poller.give_up_eagerness(this);
   poller.look_away((count_ & kIsOver) != 0);
-  count_ &= ~(kLooks | kEager | kIsOver);
+  count_ &= ~(kIsLooking | kEager | kIsOver);
   poller.end_look();
 }
 

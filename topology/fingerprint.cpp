@@ -4,16 +4,13 @@
 
 #include <cstdint>
 
+#include "base/fnv.h"
+
 namespace mpc::topo {
 
 std::string fingerprint(const Machine& machine) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  auto add = [&](int value) {
-    for (int shift = 0; shift < 32; shift += 8) {
-      hash ^= static_cast<uint64_t>(value >> shift & 0xff);
-      hash *= 0x100000001b3;
-    }
-  };
+  Fnv hash;
+  const auto add = [&](int value) { hash.add(static_cast<uint32_t>(value)); };
   add(machine.core_count());
   for (int i = 0; i < machine.core_count(); ++i) {
     add(machine.core(i).pu_count);
@@ -22,7 +19,7 @@ std::string fingerprint(const Machine& machine) {
     // In the order of cores, what a core shares with the one before it tells the whole tree.
     if (i > 0) add(static_cast<int>(machine.shared_level(i - 1, i)));
   }
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", hash.value());
 }
 
 Outline outline(const Machine& machine) {

@@ -320,6 +320,9 @@ def heap(context, mpi):
     for n in ranks:
         for threads in (1, 4) if n <= NO_YIELD_RANKS else (1,):
             commands.append(command(context, mpi, "heap", n, [f"--threads={threads}"]))
+    for size in ("1.5M", "6M"):
+        for use in ("one", "again", "zero", "all"):
+            commands.append(command(context, mpi, "heap", 8, [f"--arrays={size}", f"--use={use}"]))
     return measure(context, commands)
 
 

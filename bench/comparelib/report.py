@@ -80,7 +80,7 @@ def floor_of(figures_by_mpi, key):
 
 
 def parameter_text(name, parameter):
-    if name.startswith(("latency", "bandwidth", "rate", "arrays", "layout")):
+    if name.startswith(("latency", "bandwidth", "rate", "arrays", "heap_arrays", "layout")):
         for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
             if parameter >= size:
                 return f"{parameter // size} {unit}"
@@ -116,7 +116,8 @@ def order_of(name):
              "latency_same_core", "bandwidth", "rate", "rate_both", "barrier",
              "allreduce_8B", "allreduce_64KiB", "allreduce_1MiB", "alltoall_8B",
              "alltoall_4KiB", "wavefront", "ring_8B", "latency_malloc", "heap_1_thread",
-             "heap_4_threads", "arrays_stencil", "arrays_gather", "arrays_static",
+             "heap_4_threads", "heap_arrays_one", "heap_arrays_again", "heap_arrays_zero",
+             "heap_arrays_all", "arrays_stencil", "arrays_gather", "arrays_static",
              "jobs_alone", "jobs_2_at_once", "jobs_4_at_once", "jobs_batch_of_40", "launch",
              "idle_cpu", "idle_memory")
     return order.index(name) if name in order else len(order)

@@ -25,7 +25,7 @@ void look_at_thread(const RankState& state) {
   if (call == "MPI_Is_thread_main" || call == "MPI_Query_thread" ||
       call.starts_with("MPI_Info_") || call.starts_with("MPI_Session_"))
     return;
-  const Place place = place_of(site.address);
+  const CodePlace place = place_of(site.address);
   report_fault("wrong thread", place, {}, [&] {
     return fmt::format(
         "a thread of rank {} that is not the one of MPI_Init calls MPI\n"

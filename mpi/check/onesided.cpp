@@ -32,7 +32,7 @@ void compare(const Side& origin, const Side& target, int target_rank, Win& win) 
       dt::hash_repeat(target.type.signature_hash(), target.count))
     return;
   const CallSite site = this_call();
-  const Place place = place_of(site.address);
+  const CodePlace place = place_of(site.address);
   report_fault("types differ", place, place, [&] {
     return fmt::format(
         "origin and target of a one-sided operation have different types\n"

@@ -6,6 +6,7 @@
 #include "mpi/objects/process.h"
 #include "mpi/objects/process_list.h"
 #include "runtime/job/job.h"
+#include "runtime/job/losses.h"
 
 #include "mpi/impl/collective.h"
 
@@ -27,8 +28,11 @@ struct Bridge {
 namespace {
 
 // All members get the same answer. Without two members in one process there is nothing to gain.
+// Nor are there two if the job goes on when a process dies: members of a process would wait without messages for
+// one that has failed.
 bool has_two_levels(const Comm& comm, const job::ProcessMap& map) {
-  return !comm.is_in_one_process() && !comm.is_inter() &&
+  return !job::losses::are_survived() && !comm.is_in_one_process() &&
+         !comm.is_inter() &&
          static_cast<int>(comm.group()->processes(map).processes().size()) <
              comm.size();
 }

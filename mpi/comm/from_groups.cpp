@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/fnv.h"
 #include "mpi/impl/inter_comm.h"
 #include "mpi/impl/sessions.h"
 #include "mpi/objects/comm.h"
@@ -21,17 +22,10 @@
 namespace mpc::mpi::impl {
 namespace {
 
-// Hashes the text: FNV-1a with 64 bits. Overlapping calls meet in one room if their members are
-// the same and their texts have the same hash.
-uint64_t number_of(std::string_view text) noexcept {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3u;
-  return hash;
-}
-
+// Overlapping calls meet in one room if their members are the same and their texts have the same hash.
 MeetingKey key_of(MeetingKind kind, const GroupRef& members, std::string_view text) {
   MeetingKey key = key_of_members(kind, members, 0, 0);
-  key.sequence = number_of(text);
+  key.sequence = fnv_of(text);
   return key;
 }
 
@@ -84,7 +78,7 @@ void find_remote(job::Rank& self, const MeetingKey& key, const GroupRef& local,
       uint64_t{1} << 63 |
       place_of(static_cast<uint32_t>(std::max(mine, theirs)), std::min(mine, theirs));
   meet_other_leader(self, key, local, other,
-                    {place, number_of(text), "MPI_Intercomm_create_from_groups"}, out);
+                    {place, fnv_of(text), "MPI_Intercomm_create_from_groups"}, out);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ struct Block {
 };
 // A layout with gaps and more blocks than this is not compared.
 constexpr size_t kMostBlocks = size_t{1} << 18;
+// Of one use with others. What it meets beyond is of the same kind in programs that have so many.
+constexpr int kMostReports = 16;
 
 // Calls take(address, bytes) for each run of bytes; ends early if that returns false.
 template <class Take>
@@ -140,22 +142,46 @@ int BuffersInUse::class_of(const BufferUse& use) noexcept {
   return static_cast<int>(std::bit_width(use.end - use.begin));
 }
 
-bool BuffersInUse::meets(const BufferUse& use) {
-  bool does = false;
+template <class LookAt>
+void BuffersInUse::for_each_near(Shelf& shelf, const BufferUse& use, LookAt look_at) {
   for (int k = 0; k < kClasses; ++k) {
-    ByBegin& uses = uses_[k];
+    ByBegin& uses = shelf[k];
     if (uses.empty()) continue;
     const uintptr_t longest = k < 64 ? uintptr_t{1} << k : ~uintptr_t{0};
     const uintptr_t first = use.begin > longest ? use.begin - longest : 0;
     for (auto it = uses.lower_bound(first); it != uses.end() && it->first < use.end;
-         ++it) {
-      Kept& other = it->second;
-      if (!are_foes(other.use, use)) continue;
-      report_meeting(other.use, use);
-      other.is_suspect = does = true;
-    }
+         ++it)
+      if (!look_at(it)) return;
   }
+}
+
+bool BuffersInUse::meets(const BufferUse& use) {
+  bool does = meets_any(shelves_[1][0], shelves_[1][1], use);
+  if (use.writes && meets_any(shelves_[0][0], shelves_[0][1], use)) does = true;
   return does;
+}
+
+// All of these are foes of this use if they have bytes in common. Cost: linear in those that become suspect.
+bool BuffersInUse::meets_any(Shelf& innocent, Shelf& suspect, const BufferUse& use) {
+  int reports = 0;
+  for_each_near(suspect, use, [&](ByBegin::iterator other) {
+    if (!do_overlap(other->second.use, use)) return true;
+    report_meeting(other->second.use, use);
+    return ++reports < kMostReports;
+  });
+  std::vector<ByBegin::iterator> found;
+  for_each_near(innocent, use, [&](ByBegin::iterator other) {
+    if (do_overlap(other->second.use, use)) found.push_back(other);
+    return true;
+  });
+  for (const ByBegin::iterator other : found) {
+    Kept& kept = other->second;
+    if (++reports <= kMostReports) report_meeting(kept.use, use);
+    kept.is_suspect = true;
+    const int k = class_of(kept.use);
+    kept.where->kept = suspect[k].insert(innocent[k].extract(other));
+  }
+  return reports > 0;
 }
 
 void BuffersInUse::begin(const void* operation, std::vector<BufferUse> uses) {
@@ -165,10 +191,11 @@ void BuffersInUse::begin(const void* operation, std::vector<BufferUse> uses) {
     const bool is_suspect = meets(use);
     const uint64_t checksum = use.writes ? 0 : checksum_of(use);
     const uintptr_t at = use.begin;
-    ByBegin& uses_of_class = uses_[class_of(use)];
-    of_operation_.emplace(
-        operation,
-        uses_of_class.emplace(at, Kept{std::move(use), checksum, is_suspect}));
+    ByBegin& uses_of_class =
+        shelves_[use.writes ? 1 : 0][is_suspect ? 1 : 0][class_of(use)];
+    const auto kept =
+        uses_of_class.emplace(at, Kept{std::move(use), checksum, is_suspect, nullptr});
+    kept->second.where = &of_operation_.emplace(operation, Where{kept})->second;
   }
 }
 
@@ -182,16 +209,20 @@ void BuffersInUse::look(const std::vector<BufferUse>& uses) {
   }
   std::sort(sorted.begin(), sorted.end(),
             [](const BufferUse* a, const BufferUse* b) { return a->begin < b->begin; });
+  int reports = 0;
   for (size_t i = 0; i < sorted.size(); ++i)
     for (size_t k = i + 1; k < sorted.size() && sorted[k]->begin < sorted[i]->end; ++k)
-      if (are_foes(*sorted[i], *sorted[k])) report_meeting(*sorted[i], *sorted[k]);
+      if (are_foes(*sorted[i], *sorted[k])) {
+        report_meeting(*sorted[i], *sorted[k]);
+        if (++reports == kMostReports) return;
+      }
 }
 
 void BuffersInUse::end(const void* operation, bool is_certain) {
   const std::lock_guard lock(mutex_);
   const auto [first, last] = of_operation_.equal_range(operation);
   for (auto it = first; it != last; ++it) {
-    const Kept& kept = it->second->second;
+    const Kept& kept = it->second.kept->second;
     const BufferUse& use = kept.use;
     if (is_certain && !use.writes && !kept.is_suspect &&
         checksum_of(use) != kept.checksum) {
@@ -205,7 +236,8 @@ void BuffersInUse::end(const void* operation, bool is_certain) {
                 line_of(use), call_at(ends));
           });
     }
-    uses_[class_of(use)].erase(it->second);
+    shelves_[use.writes ? 1 : 0][kept.is_suspect ? 1 : 0][class_of(use)].erase(
+        it->second.kept);
   }
   of_operation_.erase(first, last);
 }

@@ -50,22 +50,34 @@ class BuffersInUse {
   void end(const void* operation, bool is_certain);
 
  private:
+  struct Where;
   struct Kept {
     BufferUse use;
     uint64_t checksum;
     bool is_suspect;  // it overlaps another one: its bytes may change
+    Where* where;     // of_operation_ has it
   };
   using ByBegin = std::multimap<uintptr_t, Kept>;
+  struct Where {
+    ByBegin::iterator kept;
+  };
   // Class k: end - begin is below 2^k and not below half of that. So a use that may overlap a given
   // one begins not far before it, whatever else is stored.
   static constexpr int kClasses = 65;
+  using Shelf = ByBegin[kClasses];
   static int class_of(const BufferUse& use) noexcept;
+  // Calls look_at(iterator) for each use whose range touches this one's; ends early if that returns false.
+  template <class LookAt>
+  static void for_each_near(Shelf& shelf, const BufferUse& use, LookAt look_at);
 
   bool meets(const BufferUse& use);
+  bool meets_any(Shelf& innocent, Shelf& suspect, const BufferUse& use);
 
   std::mutex mutex_;
-  ByBegin uses_[kClasses];
-  std::unordered_multimap<const void*, ByBegin::iterator> of_operation_;
+  // [does it write?][is it suspect?]. Operations that only read are not compared with each other, and an operation
+  // becomes suspect once; so thousands of operations on the same bytes cost a search each, be they right or wrong.
+  Shelf shelves_[2][2];
+  std::unordered_multimap<const void*, Where> of_operation_;
 };
 
 }  // namespace mpc::mpi

@@ -40,7 +40,7 @@ struct Claim {
   Count elements = 0;
   uint64_t counts = 0;  // of all blocks: their numbers, hashed
   int world_rank = 0;
-  Place place;
+  CodePlace place;
 };
 
 void put_claim(ByteWriter& out, const Claim& claim) {

@@ -44,7 +44,7 @@ bool may_outlive_mpi(Kind kind) noexcept {
 
 template <class Filter>
 void report_handles(int world_rank, const char* call, Filter concerns) {
-  std::map<std::pair<Kind, Place>, Heap> heaps;
+  std::map<std::pair<Kind, CodePlace>, Heap> heaps;
   for (const Made& made : objects_of(world_rank)) {
     if (!concerns(made.kind)) continue;
     Heap& heap = heaps[{made.kind, place_of(made.site.address)}];
@@ -70,7 +70,7 @@ void report_keyvals(const RankState& state, const char* call) {
   if (!state.keyvals) return;
   for (const KeyvalTable::Entry& entry : state.keyvals->list) {
     if (entry.owner == nullptr) continue;
-    const Place place = place_of(entry.made.address);
+    const CodePlace place = place_of(entry.made.address);
     report_fault("not freed: keyval", place, {}, [&] {
       return fmt::format("at {} rank {} still has a keyval\n  made by {}", call,
                          state.rank->world_rank, call_at(entry.made));
@@ -91,7 +91,7 @@ std::string comm_text(const RankState& state, msg::ContextId context) {
 
 void report_message(const RankState& state, const msg::Leftover& message,
                     const Note* note, const char* call) {
-  report_fault("not received", note != nullptr ? note->place() : Place{}, {}, [&] {
+  report_fault("not received", note != nullptr ? note->place() : CodePlace{}, {}, [&] {
     return fmt::format(
         "at {} rank {} has a message that it has not received: {} bytes from rank {}, "
         "tag {}, {}{}{}",

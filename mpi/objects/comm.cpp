@@ -35,10 +35,11 @@ bool has_senders(const Comm& comm) noexcept {
 // process. Both groups take part in collectives of an intercommunicator.
 [[gnu::cold]] void name_members(const Comm& comm) {
   const std::span<const int> peers = comm.peers(), own = comm.world_ranks();
-  msg::add_members(comm.context(), peers, {});
-  msg::add_members(comm.partitioned_context(), peers, {});
-  msg::add_members(comm.collective_context(), peers, own);
-  msg::add_members(comm.local_context(), own, peers);
+  const int self = comm.self().world_rank;
+  msg::add_members(self, comm.context(), peers, {});
+  msg::add_members(self, comm.partitioned_context(), peers, {});
+  msg::add_members(self, comm.collective_context(), peers, own);
+  msg::add_members(self, comm.local_context(), own, peers);
 }
 
 // Tells the rank which receives another process may fill, for a communicator of several processes.
@@ -87,7 +88,7 @@ void forget_senders(const Comm& comm) noexcept {
     for (const msg::ContextId context :
          {comm.context(), comm.partitioned_context(), comm.collective_context(),
           comm.local_context()})
-      msg::remove_members(context);
+      msg::remove_members(comm.self().world_rank, context);
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ struct Count {
 };
 struct Faults {
   std::mutex mutex;
-  std::map<std::tuple<std::string, Place, Place>, Count> counts;
-  std::map<Place, std::string> texts;
+  std::map<std::tuple<std::string, CodePlace, CodePlace>, Count> counts;
+  std::map<CodePlace, std::string> texts;
 };
 // Never destroyed: objects may end after main().
 Faults& faults() {
@@ -62,7 +62,7 @@ Faults& faults() {
   return *all;
 }
 
-std::string find_line(const Place& place) {
+std::string find_line(const CodePlace& place) {
   char function[160] = "", line[200] = "";
   job::addr2line::Answer answer{function, sizeof function, line, sizeof line};
   const size_t offset = place.offset;
@@ -89,7 +89,7 @@ CallSite this_call() noexcept {
   return {sched::Execution::self().call(), call_place()};
 }
 
-Place place_of(const void* return_address) {
+CodePlace place_of(const void* return_address) {
   if (return_address == nullptr) return {};
   // A return address belongs to the line of its call, one byte before it.
   const loader::AddressInfo info =
@@ -98,7 +98,7 @@ Place place_of(const void* return_address) {
   return {info.path, info.offset};
 }
 
-std::string text_of(const Place& place) {
+std::string text_of(const CodePlace& place) {
   if (place.path.empty()) return "an unknown place";
   Faults& all = faults();
   {
@@ -111,7 +111,7 @@ std::string text_of(const Place& place) {
   return all.texts.try_emplace(place, std::move(text)).first->second;
 }
 
-std::string call_at(const char* call, const Place& place) {
+std::string call_at(const char* call, const CodePlace& place) {
   if (place.path.empty()) return call;
   return fmt::format("{} at {}", call, text_of(place));
 }
@@ -131,7 +131,7 @@ std::string elements_text(dt::Count count, const dt::Datatype& type) {
 
 namespace detail {
 
-bool is_new_fault(const char* kind, const Place& a, const Place& b) {
+bool is_new_fault(const char* kind, const CodePlace& a, const CodePlace& b) {
   Faults& all = faults();
   const std::lock_guard lock(all.mutex);
   return ++all.counts[{kind, a, b}].seen == 1;
@@ -160,7 +160,7 @@ void report_fault_counts() {
     total += count.seen;
     if (count.seen == 1) continue;
     text += fmt::format("\n  {} times: {}", count.seen, kind);
-    for (const Place* place : {&a, &b}) {
+    for (const CodePlace* place : {&a, &b}) {
       const auto found = all.texts.find(*place);
       if (found != all.texts.end()) text += fmt::format(", {}", found->second);
     }

@@ -17,19 +17,19 @@
 namespace mpc::mpi {
 
 // A place in a program or library, the same for all ranks that run it.
-struct Place {
+struct CodePlace {
   std::string path;     // empty: unknown
   uint64_t offset = 0;  // in that file's address space, within the call
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 means what the compiler generates
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const CodePlace&) const = default;
 };
-Place place_of(const void* return_address);
+CodePlace place_of(const void* return_address);
 // "ring.c:12"; "ring+0x1189" without debug data. Cost: the first time for each place, a process
 // that runs binutils' addr2line.
-std::string text_of(const Place& place);
+std::string text_of(const CodePlace& place);
 
 // "MPI_Send at ring.c:12"; without a place the call alone.
-std::string call_at(const char* call, const Place& place);
+std::string call_at(const char* call, const CodePlace& place);
 inline std::string call_at(const CallSite& site) {
   return call_at(site.call, place_of(site.address));
 }
@@ -41,7 +41,7 @@ std::string elements_text(dt::Count count, uint32_t abi_code, uint32_t uniform_c
 
 namespace detail {
 // Counts the fault. True: it is the first of this kind at these places, and must be printed.
-bool is_new_fault(const char* kind, const Place& a, const Place& b);
+bool is_new_fault(const char* kind, const CodePlace& a, const CodePlace& b);
 // Prints the fault. With mpi.check_action=abort it also ends the job.
 void print_fault(const char* kind, const std::string& text);
 }  // namespace detail
@@ -49,7 +49,7 @@ void print_fault(const char* kind, const std::string& text);
 // `text` makes the text printed behind the kind: the first line, then indented ones. It is called
 // once for each kind and pair of places.
 template <class Text>
-void report_fault(const char* kind, const Place& a, const Place& b, Text text) {
+void report_fault(const char* kind, const CodePlace& a, const CodePlace& b, Text text) {
   if (detail::is_new_fault(kind, a, b)) detail::print_fault(kind, text());
 }
 

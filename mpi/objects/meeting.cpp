@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "mpi/objects/process.h"
 #include "runtime/job/job.h"
+#include "runtime/job/losses.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/abroad.h"
 #include "runtime/message/message.h"
@@ -89,6 +92,20 @@ void finish(Room& room) {
   room.is_over.store(true, std::memory_order_release);
 }
 
+bool has_lost(const ProcessList& list) {
+  return job::losses::any() &&
+         std::ranges::any_of(list.processes(), job::losses::is_lost);
+}
+
+// In no table: nobody else comes.
+[[gnu::cold]] std::shared_ptr<Room> broken_room(const Process& process,
+                                                std::shared_ptr<Room> (*make)()) {
+  std::shared_ptr<Room> room = make();
+  room->home = process.index;
+  deliver(*room, {});
+  return room;
+}
+
 // The caller of the meeting cannot go on without its conclusion.
 [[gnu::cold]] void end_without(const char* what) {
   const job::Rank& self = *job::current_rank();
@@ -109,6 +126,22 @@ Members members_of(const job::Rank& self, const GroupTable& group) {
   return {list.members_in(list.number_of(map.process_of(self.world_rank))), &list};
 }
 
+void break_meetings(Process& process, int lost) {
+  std::vector<std::shared_ptr<Room>> broken;
+  for (Hall::Shard& shard : process.hall.shards()) {
+    const std::lock_guard table(shard.mutex);
+    for (auto entry = shard.rooms.begin(); entry != shard.rooms.end();) {
+      const auto current = entry++;
+      const Hall::Entry& meeting = current->second;
+      if (std::ranges::find(meeting.processes, lost) == meeting.processes.end())
+        continue;
+      broken.push_back(meeting.room);
+      shard.rooms.erase(current);
+    }
+  }
+  for (const auto& room : broken) deliver(*room, {});
+}
+
 namespace detail {
 
 std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members members,
@@ -120,13 +153,19 @@ std::shared_ptr<Room> enter(job::Rank& self, const MeetingKey& key, Members memb
   bool is_last = false;
   {
     std::unique_lock table(shard.mutex);
+    // Either the loss was marked before this check, or break_meetings() finds the room.
+    if (members.processes != nullptr && has_lost(*members.processes)) [[unlikely]]
+      return broken_room(process, make);
     auto entry = shard.rooms.find(key);
     if (entry == shard.rooms.end()) {
-      entry = shard.rooms.emplace(key, make()).first;
-      entry->second->expected = members.here;
-      entry->second->home = process.index;
+      entry = shard.rooms.emplace(key, Hall::Entry{make(), {}}).first;
+      entry->second.room->expected = members.here;
+      entry->second.room->home = process.index;
+      if (members.processes != nullptr && job::losses::are_survived()) [[unlikely]]
+        entry->second.processes.assign(members.processes->processes().begin(),
+                                       members.processes->processes().end());
     }
-    room = entry->second;
+    room = entry->second.room;
     const std::lock_guard inside(room->mutex);
     const bool is_first = room->arrived == 0;
     is_last = ++room->arrived == room->expected;

@@ -44,7 +44,8 @@ Err fail_without_member(const char* call, const Comm& comm) {
 }
 
 Err look_for_lost_member(const char* call, const Comm& comm) {
-  return !comm.is_in_one_process() && msg::has_lost_member(comm.collective_context())
+  return !comm.is_in_one_process() &&
+                 msg::has_lost_member(comm.self().world_rank, comm.collective_context())
              ? fail_without_member(call, comm)
              : kSuccess;
 }
@@ -56,7 +57,8 @@ void begin_to_need(const Comm& comm, const char* what) {
     needed()[&comm] = what;
   }
   // A member may have died since all members met.
-  if (job::losses::any() && msg::has_lost_member(comm.collective_context()))
+  if (job::losses::any() &&
+      msg::has_lost_member(comm.self().world_rank, comm.collective_context()))
     end_job_without(*comm.self().job, what);
 }
 
@@ -80,7 +82,9 @@ void end_what_needs(job::Job& job, int process) {
 
 // Caller: the thread that handles losses.
 void take_loss(job::Job& job, int process) {
-  Process::of(job.rank(job.local_ranks().first)).exchange->lose(process);
+  Process& here = Process::of(job.rank(job.local_ranks().first));
+  break_meetings(here, process);
+  here.exchange->lose(process);
   end_what_needs(job, process);
 }
 

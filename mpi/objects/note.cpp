@@ -47,7 +47,7 @@ Note make_note(const Comm& comm, int world_dest, Count count,
   store(site.call != nullptr ? site.call : "a call", note.call);
   note.address = reinterpret_cast<uintptr_t>(site.address);
   if (!share_memory(note.sender, world_dest)) {
-    const Place place = place_of(site.address);
+    const CodePlace place = place_of(site.address);
     note.offset = place.offset;
     store(fitting(place.path, sizeof note.path), note.path);
   }
@@ -71,7 +71,7 @@ dt::SignatureHash hash_of_first(const dt::Datatype& type, Count elements) {
 
 }  // namespace
 
-Place Note::place() const {
+CodePlace Note::place() const {
   if (path[0] != '\0') return {path, offset};
   return place_of(reinterpret_cast<const void*>(address));
 }

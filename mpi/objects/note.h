@@ -42,7 +42,7 @@ struct Note {
 
   bool is_packed() const noexcept { return uniform_code == dt::abi::kPacked; }
   std::string text() const;  // "MPI_Send at a.c:12 of rank 0: 4 MPI_INT"
-  Place place() const;
+  CodePlace place() const;
 };
 
 // A note on its way. It may have to live until the message has matched its receive.

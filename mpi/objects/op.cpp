@@ -31,7 +31,7 @@ std::array<Op*, kOpCount>& table() {
   return *ops;
 }
 
-enum Place { kByThreadLevel, kInCalls, kAnywhere };
+enum WhereToRun { kByThreadLevel, kInCalls, kAnywhere };
 constexpr const char* kPlaces[] = {"auto", "calls", "background"};
 EnumSetting functions_setting{"mpi.user_functions", kByThreadLevel, kPlaces, 3,
                               "Where functions of the user's operations run: in MPI "

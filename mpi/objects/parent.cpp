@@ -8,6 +8,7 @@
 #include "mpi/objects/comm.h"
 #include "mpi/objects/rank_state.h"
 #include "runtime/job/spawner.h"
+#include "runtime/job/spawner_watch.h"
 
 namespace mpc::mpi {
 namespace {
@@ -78,6 +79,7 @@ Err meet_parent(RankState& state) {
   if (mine.parent >= 0) {
     MPC_MPI_TRY(meet_parent_here(rank, world, mine, &parent));
   } else if (mine.first == 0 && !job::spawner().empty()) {
+    job::end_spawner_watch();
     MPC_MPI_TRY(g_connect(world, job::spawner(), &parent));
   } else {
     return kSuccess;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "mpi/objects/context_ids.h"
 #include "mpi/objects/meeting_key.h"
@@ -26,10 +27,15 @@ struct Room;
 // The rooms of a process, by their keys.
 class Hall {
  public:
+  struct Entry {
+    std::shared_ptr<Room> room;
+    std::vector<int> processes;  // that take part, in a job that goes on when one dies
+  };
   struct Shard {
     std::mutex mutex;
-    std::unordered_map<MeetingKey, std::shared_ptr<Room>, MeetingKeyHash> rooms;
+    std::unordered_map<MeetingKey, Entry, MeetingKeyHash> rooms;
   };
+  std::array<Shard, 16>& shards() noexcept { return shards_; }
   Shard& shard_of(const MeetingKey& key) noexcept {
     return shards_[MeetingKeyHash{}(key) % shards_.size()];
   }
@@ -65,5 +71,10 @@ struct Process {
   // network.
   static void listen(const job::ProcessMap& map) noexcept;
 };
+
+// Meetings of this process's ranks with members in a process that has died end without a conclusion, also those to
+// which not all ranks here have come. Needs: it is marked as lost (runtime/job/losses.h). Caller: the thread that handles
+// losses.
+void break_meetings(Process& process, int lost);
 
 }  // namespace mpc::mpi

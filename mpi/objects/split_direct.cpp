@@ -68,10 +68,10 @@ struct SplitCall final : nbc::direct::Call {
 };
 
 // Members in the order of colors, then of keys, then of ranks.
-struct Place {
+struct ByColor {
   uint64_t color_and_key;
   int member;
-  bool operator<(const Place& other) const noexcept {
+  bool operator<(const ByColor& other) const noexcept {
     return color_and_key != other.color_and_key ? color_and_key < other.color_and_key
                                                 : member < other.member;
   }
@@ -81,9 +81,9 @@ const SplitCall& call_of(nbc::direct::Team& team, int member) noexcept {
   return static_cast<const SplitCall&>(*team.member(member).call);
 }
 
-std::vector<Place> places_of(nbc::direct::Team& team) {
+std::vector<ByColor> places_of(nbc::direct::Team& team) {
   constexpr uint32_t kSign = 0x80000000;  // signed keys in the order of unsigned ones
-  std::vector<Place> places;
+  std::vector<ByColor> places;
   places.reserve(static_cast<size_t>(team.size()));
   for (int m = 0; m < team.size(); ++m) {
     const SplitCall& call = call_of(team, m);
@@ -99,10 +99,10 @@ std::vector<Place> places_of(nbc::direct::Team& team) {
 void SplitCall::decide_for_all(nbc::direct::Team& team) {
   const GroupRef& group = call_of(team, 0).comm.group();
   const msg::ContextId context = call_of(team, 0).context;
-  const std::vector<Place> places = places_of(team);
+  const std::vector<ByColor> places = places_of(team);
   for (auto first = places.begin(); first != places.end();) {
     const int color = call_of(team, first->member).color;
-    const auto end = std::find_if(first, places.end(), [&](const Place& place) {
+    const auto end = std::find_if(first, places.end(), [&](const ByColor& place) {
       return call_of(team, place.member).color != color;
     });
     std::vector<int> members;

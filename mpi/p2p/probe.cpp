@@ -26,7 +26,8 @@ struct ProbeArgs {
 
 // True if no message has come, and none will, because the sender has died.
 [[gnu::cold]] bool is_in_vain(ProbeArgs& args) {
-  const msg::Loss loss = msg::take_loss(args.context, args.source);
+  const msg::Loss loss =
+      msg::take_loss(args.self.world_rank, args.context, args.source);
   if (!loss.is_there) return false;
   args.status.failed = true;
   args.status.error = Errc::kLost;

@@ -47,7 +47,7 @@ struct WindowRoom final : Room {
       out.put(member);
       out.put(memory.bytes);
       out.put(memory.unit);
-      out.put(memory.place);
+      out.put(memory.addressing);
     }
   }
   void merge(ByteReader& in) override {
@@ -60,7 +60,7 @@ struct WindowRoom final : Room {
       rma::Memory& memory = share->target(in.get<int>()).memory;
       memory.bytes = in.get<Count>();
       memory.unit = in.get<Count>();
-      memory.place = in.get<rma::Place>();
+      memory.addressing = in.get<rma::Addressing>();
     }
   }
   void conclude(Ids&) override {
@@ -235,7 +235,7 @@ Err win_allocate_shared(Count size, Count disp_unit, Info* info, Comm& comm,
 Err win_create_dynamic(Info* info, Comm& comm, MPI_Win* win) {
   return make({"MPI_Win_create_dynamic",
                MPI_WIN_FLAVOR_DYNAMIC,
-               {nullptr, 0, 1, rma::Place::kDynamic},
+               {nullptr, 0, 1, rma::Addressing::kDynamic},
                info},
               comm, win);
 }

@@ -22,6 +22,7 @@
 #include "runtime/job/program_files.h"
 #include "runtime/job/program_probe.h"
 #include "runtime/job/spawned_words.h"
+#include "runtime/job/spawner_watch.h"
 #include "runtime/message/hello.h"
 #include "scheduler/as_nobody.h"
 
@@ -118,6 +119,7 @@ Result<wireup::OwnedFd> start_mpcrun(const std::vector<job::AppSpec>& apps,
   MPC_TRY(mpcrun);
   job::JobSpec spec;
   spec.spawner = port;
+  spec.spawner_process = job::own_process_text();
   for (const job::AppSpec& app : apps)
     if (app.ranks > 0) spec.apps.push_back(app);
   return job::start_detached(*mpcrun, job::words_of_spawned(spec), agreed_variables());

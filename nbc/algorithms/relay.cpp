@@ -72,7 +72,7 @@ void Relay::receive_down(BufferRef own, NodeId guard, int tag) {
   b_.connect(guard, copied);
 }
 
-void Relay::receive(const Place& place, NodeId done, int tag) {
+void Relay::receive(const BlocksAt& place, NodeId done, int tag) {
   for (const TreeChild& child : tree_.children) {
     if (bytes_of(child) == 0) continue;
     const std::vector<Run> runs = runs_of(child);
@@ -96,7 +96,7 @@ void Relay::receive_packed(const BufferRef& all, NodeId done, int tag) {
       b_.connect(b_.recv(child.rank, of_child(all, child), tag), done);
 }
 
-void Relay::send(const Place& place, NodeId ready, int tag) {
+void Relay::send(const BlocksAt& place, NodeId ready, int tag) {
   for (size_t i = tree_.children.size(); i-- > 0;) {
     const TreeChild& child = tree_.children[i];
     if (bytes_of(child) == 0) continue;

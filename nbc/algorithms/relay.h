@@ -18,7 +18,7 @@ namespace mpc::nbc {
 class Relay {
  public:
   // Where rank 0 has the blocks of ranks first .. first + count - 1.
-  using Place = std::function<BufferRef(int first, int count)>;
+  using BlocksAt = std::function<BufferRef(int first, int count)>;
 
   // Requires: s.homes. bytes: by rank, the same at all ranks.
   Relay(B& b, const Shape& s, const std::vector<int64_t>& bytes);
@@ -37,9 +37,9 @@ class Relay {
 
   // --- rank 0: with all others ------------------------------------------------------------------
   // `done` comes after the data have reached their place; the data to be sent exist after `ready`.
-  void receive(const Place& place, NodeId done, int tag);
+  void receive(const BlocksAt& place, NodeId done, int tag);
   void receive_packed(const BufferRef& all, NodeId done, int tag);
-  void send(const Place& place, NodeId ready, int tag);
+  void send(const BlocksAt& place, NodeId ready, int tag);
 
  private:
   struct Run {  // ranks in a row

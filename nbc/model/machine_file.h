@@ -1,10 +1,10 @@
 #pragma once
 // MachineFile: a machine's measured parameters, stored as JSON.
 //
-// Role:      what `mpcinfo calibrate` writes and the runtime reads. All JSON of nbc/model is in its source.
+// Role:      what `mpcinfo calibrate` writes and the runtime reads.
 // Users:     tools/mpcinfo, nbc/overlap.
 // Threads:   any.
-// See also:  docs/overlap-model.md (the fields).
+// See also:  docs/overlap-model.md (the fields), nbc/model/model_json.h.
 
 #include <string>
 
@@ -13,11 +13,7 @@
 
 namespace mpc::nbc {
 
-std::string to_json(const Parameters& parameters);
-// Errors: kArg: not JSON, a field missing or of the wrong kind, or problem_of().
-Result<Parameters> from_json(const std::string& text);
-
-// Errors: kNotFound, kSystem; those of from_json(), with the path.
+// Errors: kNotFound, kSystem; those of parameters_from_json(), with the path.
 Result<Parameters> read_parameters(const std::string& path);
 // Errors: kSystem. Creates the folder.
 Result<> write_parameters(const Parameters& parameters, const std::string& path);

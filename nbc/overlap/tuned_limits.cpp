@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "nbc/model/tuned_file.h"
 #include "nbc/schedule/limits.h"
 #include "runtime/job/job.h"
 #include "scheduler/emulation/emulation.h"

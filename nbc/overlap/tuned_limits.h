@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "nbc/model/tuned_file.h"
+#include "nbc/model/tuned.h"
 #include "topology/machine.h"
 
 namespace mpc::nbc {

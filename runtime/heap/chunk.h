@@ -29,8 +29,7 @@ struct FreeRun {
   FreeRun* next;
   FreeRun** link;  // the pointer that points here
   uint32_t granules;
-  bool
-      is_clean;  // but for this struct its pages were never written, or were given back
+  bool is_clean;  // but for this struct it is zero: never written, or given back
 };
 
 class Chunk : public Region {

@@ -18,23 +18,17 @@ constexpr size_t kFirstSpanBlocks = 3;
 // So much memory is put onto the free list at a time, so that a span's pages are touched
 // only when they are needed.
 constexpr size_t kExtendBytes = 1024;
-// How much freed memory a heap retains; glibc also retains up to 64 MiB once blocks are large.
-constexpr size_t kKeptBytes = size_t{64} << 20;
-// Chunks of at least this size have huge pages: the heap is no idle rank's. So have chunks that are
-// created for one block of a megabyte.
-constexpr size_t kHugeChunkBytes = size_t{8} << 20;
-constexpr size_t kLargeArrayBytes = size_t{1} << 20;
+// Blocks of at least so many bytes may be touched in small parts only: see Heap::add_chunk(). Here glibc begins to ask
+// the kernel for fresh pages.
+constexpr size_t kArrayBytes = 128 << 10;
 // Smaller amounts are not worth a system call.
 constexpr size_t kTrimBytes = 256 << 10;
-constexpr size_t kForgetBytes = 64 << 10;  // shorter free runs keep their memory
 
 // A block that is allocated here may have been a small block that was freed at the same address.
 void* unmarked(char* pointer) noexcept {
   reinterpret_cast<Block*>(pointer)->clear_mark();
   return pointer;
 }
-
-int bin_of(size_t granules) noexcept { return log2_of(granules); }
 
 size_t first_span_granules(size_t block_bytes) noexcept {
   const size_t blocks =
@@ -145,13 +139,14 @@ void Heap::unlist_span(Span& span) noexcept {
 
 // ---- medium blocks, and small ones with an alignment ----
 
-void* Heap::allocate_medium(size_t bytes, size_t alignment) noexcept {
+void* Heap::allocate_medium(size_t bytes, size_t alignment, bool* is_zero) noexcept {
   collect_remote();
   const size_t slack = alignment > kAlignment ? alignment : 0;
   const size_t granules =
       round_up(sizeof(Span) + bytes + slack, kGranuleBytes) / kGranuleBytes;
-  Span* span = take_run(granules, bytes >= kLargeArrayBytes);
+  Span* span = take_run(granules, bytes >= kArrayBytes);
   if (span == nullptr) return nullptr;
+  *is_zero = span->is_clean;
   span->is_medium = true;
   span->used = 1;
   span->block_bytes = static_cast<uint32_t>(granules * kGranuleBytes - sizeof(Span));
@@ -161,7 +156,8 @@ void* Heap::allocate_medium(size_t bytes, size_t alignment) noexcept {
 
 void* Heap::allocate_aligned(size_t bytes, size_t alignment) noexcept {
   const size_t room = bytes + alignment - kAlignment;
-  if (room > kSmallBytes) return allocate_medium(bytes, alignment);
+  bool is_zero;
+  if (room > kSmallBytes) return allocate_medium(bytes, alignment, &is_zero);
   auto* block = static_cast<char*>(allocate(room));
   if (block == nullptr) return nullptr;
   const auto at = reinterpret_cast<uintptr_t>(block);
@@ -236,128 +232,29 @@ void Heap::collect_remote() noexcept {
   }
 }
 
-// ---- runs and chunks ----
-
-void Heap::list_run(FreeRun* run) noexcept {
-  const int bin = bin_of(run->granules);
-  run->next = bins_[bin];
-  run->link = &bins_[bin];
-  if (run->next != nullptr) run->next->link = &run->next;
-  bins_[bin] = run;
-  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): no run is empty
-  filled_bins_ |= 1u << bin;
-}
-
-void Heap::unlist_run(FreeRun* run) noexcept {
-  *run->link = run->next;
-  if (run->next != nullptr) run->next->link = run->link;
-  const int bin = bin_of(run->granules);
-  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): no run is empty
-  if (bins_[bin] == nullptr) filled_bins_ &= ~(1u << bin);
-}
-
-// The first of its own bin that is long enough, else one of the next bin that has any.
-FreeRun* Heap::find_run(uint32_t granules) noexcept {
-  constexpr int kProbes = 16;
-  const int bin = bin_of(granules);
-  int probes = 0;
-  for (FreeRun* run = bins_[bin]; run != nullptr && probes < kProbes;
-       run = run->next, ++probes)
-    if (run->granules >= granules) return run;
-  const uint32_t longer = bin + 1 < kBins ? filled_bins_ >> (bin + 1) << (bin + 1) : 0;
-  return longer != 0 ? bins_[std::countr_zero(longer)] : nullptr;
-}
-
-// A run as a span, zeroed except for its length. Null: no memory.
-Span* Heap::take_run(size_t granules, bool is_large_array) noexcept {
-  const auto count = static_cast<uint32_t>(granules);
-  FreeRun* run = find_run(count);
-  if (run == nullptr) {
-    if (!add_chunk(granules, is_large_array)) return nullptr;
-    run = find_run(count);
-  }
-  unlist_run(run);
-  if (!run->is_clean) dirty_bytes_ -= std::min(dirty_bytes_, granules * kGranuleBytes);
-  auto* chunk = static_cast<Chunk*>(AddressMap::find(run));
-  if (FreeRun* rest = chunk->cut(run, count)) list_run(rest);
-  used_bytes_.store(
-      used_bytes_.load(std::memory_order_relaxed) + granules * kGranuleBytes,
-      std::memory_order_relaxed);
-  Span* span = ::new (static_cast<void*>(run)) Span{};
-  span->granules = count;
-  return span;
-}
-
-// Doubles the memory, within bounds, or adds as little as is needed.
-bool Heap::add_chunk(size_t granules, bool is_large_array) noexcept {
-  const size_t total = mapped_bytes_.load(std::memory_order_relaxed);
-  const size_t tables =
-      round_up(sizeof(Chunk) + kMaxChunkBytes / kGranuleBytes * 2, kPageBytes);
-  const size_t least = round_up(granules * kGranuleBytes + tables, kSlotBytes);
-  size_t wanted = std::clamp(round_up(total, kSlotBytes), least, kMaxChunkBytes);
-  if (is_large_array) wanted = std::max(wanted, kHugeChunkBytes);
-  for (const size_t bytes : {wanted, least}) {
-    Chunk* chunk =
-        Chunk::make(this, bytes, 0, bytes >= kHugeChunkBytes, owner_->node());
-    if (chunk == nullptr) continue;
-    chunk->next = chunks_;
-    chunks_ = chunk;
-    mapped_bytes_.store(total + bytes, std::memory_order_relaxed);
-    list_run(chunk->only_run());
-    return true;
-  }
-  return false;
-}
-
-void Heap::drop_chunk(Chunk& chunk) noexcept {
-  FreeRun* run = chunk.only_run();
-  dirty_bytes_ -= std::min(dirty_bytes_, run->granules * kGranuleBytes);
-  if (chunk.reserved() == reinterpret_cast<char*>(this)) return;
-  unlist_run(run);
-  Chunk** link = &chunks_;
-  while (*link != &chunk) link = &(*link)->next;
-  *link = chunk.next;
-  mapped_bytes_.store(mapped_bytes_.load(std::memory_order_relaxed) - chunk.bytes,
-                      std::memory_order_relaxed);
-  chunk.destroy();
-}
-
-void Heap::forget_free_runs() noexcept {
-  for (int bin = bin_of(kForgetBytes / kGranuleBytes); bin < kBins; ++bin) {
-    for (FreeRun* run = bins_[bin]; run != nullptr; run = run->next) {
-      if (run->is_clean) continue;
-      const bool is_huge = static_cast<Chunk*>(AddressMap::find(run))->is_huge();
-      forget(reinterpret_cast<char*>(run + 1),
-             run->granules * kGranuleBytes - sizeof *run,
-             is_huge ? kSlotBytes : kPageBytes);
-      run->is_clean = !is_huge;
-    }
-  }
-  dirty_bytes_ = 0;
-}
-
 // ---- large blocks ----
 
 Large* Heap::take_kept(size_t bytes) noexcept {
   Large** best = nullptr;
   for (Large*& large : kept_) {
     if (large == nullptr || large->usable_bytes() < bytes) continue;
-    if (large->bytes > bytes + bytes / 4) continue;  // waste
-    if (best == nullptr || large->bytes < (*best)->bytes) best = &large;
+    if (large->usable_bytes() > bytes + bytes / 4) continue;  // waste
+    if (best == nullptr || large->usable_bytes() < (*best)->usable_bytes())
+      best = &large;
   }
   if (best == nullptr) return nullptr;
   Large* large = *best;
   *best = nullptr;
-  kept_bytes_ -= large->bytes;
+  kept_bytes_ -= large->usable_bytes();
   return large;
 }
 
 bool Heap::keep(Large* large) noexcept {
-  if (kept_bytes_ + large->bytes > kKeptBytes) return false;
+  if (kept_bytes_ + large->usable_bytes() > kKeptBytes) return false;
   for (Large*& place : kept_) {
     if (place != nullptr) continue;
     place = large;
-    kept_bytes_ += large->bytes;
+    kept_bytes_ += large->usable_bytes();
     return true;
   }
   return false;

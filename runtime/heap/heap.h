@@ -60,6 +60,7 @@ struct alignas(64) Span {
       is_plain;  // freeing a block is only a push: small, in its list, no inner pointers
   bool is_medium;
   bool has_inner;  // pointers other than the beginning of a block were returned
+  bool is_clean;   // all behind this struct was zero when the run was taken
   uint8_t size_class;
 
   char* blocks() noexcept { return reinterpret_cast<char*>(this + 1); }
@@ -86,8 +87,9 @@ class Heap {
 
   // Up to kMediumBytes. Null: no memory.
   void* allocate(size_t bytes) noexcept {
+    bool is_zero;
     if (bytes > kSmallBytes) [[unlikely]]
-      return allocate_medium(bytes, kAlignment);
+      return allocate_medium(bytes, kAlignment, &is_zero);
     const int c = class_of(bytes);
     Span* span = spans_[c];
     Block* block = span->free;
@@ -98,6 +100,8 @@ class Heap {
     block->clear_mark();
     return block;
   }
+  // More than kSmallBytes. `is_zero`: the memory is fresh.
+  void* allocate_medium(size_t bytes, size_t alignment, bool* is_zero) noexcept;
   // At a multiple of `alignment`, a power of two above kAlignment.
   void* allocate_aligned(size_t bytes, size_t alignment) noexcept;
   void free_own(Chunk& chunk, void* pointer) noexcept {
@@ -141,7 +145,6 @@ class Heap {
   explicit Heap(Owner& owner) noexcept;
 
   void* allocate_slowly(int size_class) noexcept;
-  void* allocate_medium(size_t bytes, size_t alignment) noexcept;
   Span* span_with_room(int size_class) noexcept;
   Span* add_span(int size_class) noexcept;
   bool extend(Span& span) noexcept;
@@ -150,8 +153,9 @@ class Heap {
   [[noreturn, gnu::cold]] static void die_of_bad_free(const Block* block) noexcept;
   void collect_remote() noexcept;
 
-  Span* take_run(size_t granules, bool is_large_array) noexcept;
-  bool add_chunk(size_t granules, bool is_large_array) noexcept;
+  Span* take_run(size_t granules, bool is_array) noexcept;
+  bool add_chunk(size_t granules, bool is_array) noexcept;
+  bool is_last_chunk_used() const noexcept;
   void list_run(FreeRun* run) noexcept;
   void unlist_run(FreeRun* run) noexcept;
   FreeRun* find_run(uint32_t granules) noexcept;
@@ -164,6 +168,8 @@ class Heap {
 
   static constexpr int kBins = 16;  // free runs by the logarithm of their length
   static constexpr int kKeptCount = 8;
+  // How much freed memory a heap retains; glibc also retains up to 64 MiB once blocks are large.
+  static constexpr size_t kKeptBytes = size_t{64} << 20;
 
   static constinit Span no_span_;  // never has room
 

@@ -12,12 +12,15 @@ namespace {
 // would compete for the same lines of each cache.
 constexpr size_t kColours = 16;
 constexpr size_t kColourBytes = kPageBytes + 320;
-constexpr size_t kFirstOffset = kPageBytes;
+// So much of each block has small pages: what touches little of a block touches its beginning, and pays for that
+// much. The block begins so far before the second huge page of its mapping; only address space lies before it.
+constexpr size_t kSmallPagesBytes = 512 << 10;
+constexpr size_t kFirstOffset = kSlotBytes - kSmallPagesBytes;
 constexpr size_t kNaturalAlignment = 64;  // all colours have it
 constinit std::atomic<size_t> g_colour{0};
 
 size_t offset_of_block(size_t alignment) noexcept {
-  if (alignment > kNaturalAlignment) return round_up(sizeof(Large), alignment);
+  if (alignment > kNaturalAlignment) return round_up(kFirstOffset, alignment);
   const size_t colour = g_colour.fetch_add(1, std::memory_order_relaxed) % kColours;
   return kFirstOffset + colour * kColourBytes;
 }
@@ -40,9 +43,12 @@ Large* make(Heap& heap, size_t bytes, size_t alignment) noexcept {
   char* memory =
       map(total, alignment > kSlotBytes ? alignment : kSlotBytes, Commit::kCounted);
   if (memory == nullptr) return nullptr;
-  allow_huge_pages(memory, total);
+  // The header is written before the rest is advised, so that the kernel can make one mapping of both again, which
+  // resize_large() needs (they have one anon_vma).
+  refuse_huge_pages(memory, total);
   prefer_node(memory, total, heap.owner().node());
   auto* large = ::new (memory) Large{};
+  if (total > kSlotBytes) allow_huge_pages(memory + kSlotBytes, total - kSlotBytes);
   large->kind = RegionKind::kLarge;
   large->heap = &heap;
   large->bytes = total;
@@ -61,14 +67,14 @@ void* allocate_large(Heap& heap, size_t bytes, size_t alignment,
   if (large == nullptr) large = make(heap, bytes, alignment);
   if (large == nullptr) return nullptr;
   large->is_kept = false;
-  count(heap, large->bytes, 0);
+  count(heap, large->usable_bytes(), 0);
   return large->block;
 }
 
 void release_large(Large& large, void* pointer, Heap* own) noexcept {
   if (pointer != large.block) die("free(): not the beginning of a block", pointer);
   if (large.is_kept) die("free(): the memory is free already", pointer);
-  count(*large.heap, 0, large.bytes);
+  count(*large.heap, 0, large.usable_bytes());
   large.is_kept = true;
   if (large.heap != own || !own->keep(&large)) large.destroy();
 }
@@ -83,12 +89,14 @@ void* resize_large(Large& large, size_t bytes) noexcept {
   // Removed first: once the mapping has moved, another thread may get that address.
   char* old_block = large.block;
   AddressMap::remove(old_block, 1);
+  // mremap() takes one mapping, not two. And a block that grows is used.
+  allow_huge_pages(reinterpret_cast<char*>(&large), old_bytes);
   char* memory = remap(reinterpret_cast<char*>(&large), old_bytes, new_bytes);
   Large* now = memory != nullptr ? reinterpret_cast<Large*>(memory) : &large;
   if (memory != nullptr) {
     now->bytes = new_bytes;
     now->block = memory + offset;
-    count(*heap, new_bytes, old_bytes);
+    count(*heap, new_bytes, old_bytes);  // the difference
   }
   // An entry in a new table may need memory; the old one's exists already.
   if (!AddressMap::add(now->block, 1, now))

@@ -1,5 +1,5 @@
 #pragma once
-// Large blocks: a mapping each, with huge pages where the system has them.
+// Large blocks: a mapping each, with huge pages behind their beginning where the system has them.
 //
 // Role:      arrays of megabytes, one page-table entry for 2 MiB; their memory is returned to the
 //            system when they are freed, except for what the heap retains for the next one.

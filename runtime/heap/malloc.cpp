@@ -40,6 +40,8 @@ Found find_memory(size_t bytes, size_t alignment) noexcept {
     found.block = allocate_large(*heap, bytes, alignment, &found.is_zero);
   } else if (alignment > kAlignment) {
     found.block = heap->allocate_aligned(std::max(bytes, kAlignment), alignment);
+  } else if (bytes > kSmallBytes) {
+    found.block = heap->allocate_medium(bytes, alignment, &found.is_zero);
   } else {
     found.block = heap->allocate(bytes);
   }

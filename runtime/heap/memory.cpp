@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/futex.h"
@@ -73,13 +74,27 @@ void refuse_huge_pages(char* begin, size_t bytes) noexcept {
   raw_syscall(SYS_madvise, number(begin), number(bytes), MADV_NOHUGEPAGE);
 }
 
-void forget(char* begin, size_t bytes, size_t unit) noexcept {
+bool forget(char* begin, size_t bytes, size_t unit) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(begin);
   const uintptr_t first = round_up(at, unit);
   const uintptr_t end = (at + bytes) / unit * unit;
-  if (first < end)
-    raw_syscall(SYS_madvise, static_cast<long>(first), static_cast<long>(end - first),
-                MADV_DONTNEED);
+  return first >= end ||
+         raw_syscall(SYS_madvise, static_cast<long>(first),
+                     static_cast<long>(end - first), MADV_DONTNEED) == 0;
+}
+
+size_t resident_bytes(char* begin, size_t bytes) noexcept {
+  constexpr size_t kPages = 512;
+  unsigned char is_resident[kPages];  // bit 0; a page each
+  size_t pages = 0;
+  for (size_t at = 0; at < bytes; at += kPages * kPageBytes) {
+    const size_t part = std::min(bytes - at, kPages * kPageBytes);
+    if (raw_syscall(SYS_mincore, number(begin + at), number(part),
+                    number(is_resident)) != 0)
+      return 0;
+    for (size_t i = 0; i < part / kPageBytes; ++i) pages += is_resident[i] & 1u;
+  }
+  return pages * kPageBytes;
 }
 
 void prefer_node(char* begin, size_t bytes, int node) noexcept {

@@ -23,19 +23,19 @@
 
 using mpc::interpose::instance_at;
 using mpc::loader::LoadedModule;
-using mpc::loader::Place;
+using mpc::loader::ModuleAt;
 using mpc::loader::ProgramInstance;
 
 namespace {
 
-void* in_master(const Place& place, const void* address) {
+void* in_master(const ModuleAt& place, const void* address) {
   return reinterpret_cast<void*>(
       place.module->master_base() +
       static_cast<uintptr_t>(static_cast<const char*>(address) - place.base));
 }
 
 // Changes the master's answer into one about the copy.
-void move_to_instance(const Place& place, Dl_info* info) {
+void move_to_instance(const ModuleAt& place, Dl_info* info) {
   info->dli_fname = place.module->file->path().c_str();
   info->dli_fbase = place.base;
   if (info->dli_saddr != nullptr)
@@ -47,7 +47,7 @@ void move_to_instance(const Place& place, Dl_info* info) {
 
 MPC_EXPORT int dladdr(const void* address, Dl_info* info) noexcept {
   const ProgramInstance* instance = instance_at(address);
-  const Place place = instance != nullptr ? instance->place_of(address) : Place{};
+  const ModuleAt place = instance != nullptr ? instance->place_of(address) : ModuleAt{};
   if (place.module == nullptr) return NEXT(dladdr)(address, info);
   const int result = NEXT(dladdr)(in_master(place, address), info);
   if (result != 0) move_to_instance(place, info);
@@ -56,7 +56,7 @@ MPC_EXPORT int dladdr(const void* address, Dl_info* info) noexcept {
 MPC_EXPORT int dladdr1(const void* address, Dl_info* info, void** extra,
                        int flags) noexcept {
   ProgramInstance* instance = instance_at(address);
-  const Place place = instance != nullptr ? instance->place_of(address) : Place{};
+  const ModuleAt place = instance != nullptr ? instance->place_of(address) : ModuleAt{};
   if (place.module == nullptr) return NEXT(dladdr1)(address, info, extra, flags);
   const int result = NEXT(dladdr1)(in_master(place, address), info, extra, flags);
   if (result == 0) return result;

@@ -13,6 +13,7 @@
 #include "runtime/interpose/libc_state.h"
 #include "runtime/interpose/next.h"
 #include "runtime/interpose/signals.h"
+#include "runtime/job/death.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hosted_process.h"
 #include "runtime/job/inherited.h"
@@ -63,13 +64,12 @@ bool is_of_mpcrun(int signal) {
 }
 
 [[noreturn]] void die_of(const mpc::job::Rank& rank, int signal) {
-  rank.job->abort(
-      mpc::job::kExitSignal + signal,
+  mpc::job::die(
+      rank, mpc::job::kExitSignal + signal,
       fmt::format("mpcrun: rank {} of {} ({}) died of signal {} ({}); the "
                   "job is ended",
                   rank.world_rank, rank.world_size, rank.job->program(rank.app_index),
                   signal, ::sigdescr_np(signal)));
-  __builtin_unreachable();  // gcc loses the attribute for virtual functions
 }
 
 // Objects of this library that are constructed while ranks run live to the end of the process,

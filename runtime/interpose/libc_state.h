@@ -27,7 +27,7 @@
 
 namespace mpc::interpose {
 
-struct Place;          // working_directory.cpp
+struct FolderAndMask;  // working_directory.cpp
 struct RankSignals;    // signals.cpp
 struct RankLocale;     // rank_locale.cpp
 struct StaticResults;  // static_results.cpp
@@ -56,7 +56,7 @@ struct LibcState {
   void* iostreams = nullptr;
 
   // Working directory and umask; null: the initial ones.
-  Place* place = nullptr;
+  FolderAndMask* place = nullptr;
   // Handlers that the rank has installed; null until it does.
   RankSignals* signals = nullptr;
   // The main thread has blocked SIGCHLD (child_signals.cpp).

@@ -22,7 +22,7 @@
 namespace mpc::interpose {
 
 // Workers read it at switches while a thread of the rank may change it.
-struct Place {
+struct FolderAndMask {
   std::atomic<uint64_t> number{0};  // changes after each call; 0: the initial one
   std::atomic<int> directory{-1};
   std::atomic<mode_t> mask{0};
@@ -31,21 +31,21 @@ struct Place {
 namespace {
 
 std::mutex g_mutex;  // one change at a time
-constinit Place g_start;
+constinit FolderAndMask g_start;
 constinit std::atomic<uint64_t> g_changes{0};
 
-const Place& place_of(const job::Rank* rank) noexcept {
+const FolderAndMask& place_of(const job::Rank* rank) noexcept {
   const auto* state = rank != nullptr ? rank->libc : nullptr;
   return state != nullptr && state->place != nullptr ? *state->place : g_start;
 }
 
-void move_to(const Place& place) noexcept {
+void move_to(const FolderAndMask& place) noexcept {
   raw_syscall(SYS_fchdir, place.directory.load(std::memory_order_relaxed));
   raw_syscall(SYS_umask, place.mask.load(std::memory_order_relaxed));
 }
 
 void move_kernel_thread(void* identity, uint64_t& state) {
-  const Place& place = place_of(static_cast<const job::Rank*>(identity));
+  const FolderAndMask& place = place_of(static_cast<const job::Rank*>(identity));
   const uint64_t wanted = place.number.load(std::memory_order_acquire);
   if (state == wanted) return;
   move_to(place);
@@ -80,7 +80,8 @@ void remember_start() {
 // Called after the calling kernel thread has changed its own.
 void remember_change(job::Rank& rank) {
   auto& state = *rank.libc;
-  if (state.place == nullptr) state.place = new Place;  // lives on with its threads
+  if (state.place == nullptr)
+    state.place = new FolderAndMask;  // lives on with its threads
   const int before = state.place->directory.load(std::memory_order_relaxed);
   state.place->directory.store(open_here(), std::memory_order_relaxed);
   state.place->mask.store(mask_here(), std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/fnv.h"
 #include "base/settings.h"
 #include "base/version.h"
 
@@ -66,7 +67,7 @@ wireup::Bytes encode(const Card& card) {
   std::vector<int32_t> words = {card.ranks, card.local.first, card.local.end,
                                 card.application_workers};
   append(words, card.settings);
-  words.push_back(static_cast<int32_t>(hash_of(version_text())));
+  words.push_back(static_cast<int32_t>(fnv_of(version_text())));
   append(words, card.host);
   words.insert(words.end(), card.workers.begin(), card.workers.end());
   const auto bytes = std::as_bytes(std::span(words));
@@ -80,7 +81,7 @@ Result<Card> decode(const wireup::Bytes& bytes) {
   const Error foreign{Errc::kSystem,
                       "another process of the job is of another version of mpcrun"};
   if (words.size() < kHeadWords ||
-      words[6] != static_cast<int32_t>(hash_of(version_text())))
+      words[6] != static_cast<int32_t>(fnv_of(version_text())))
     return foreign;
   Card card;
   card.ranks = words[0];
@@ -106,14 +107,6 @@ std::string settings_text() {
   return out;
 }
 
-// FNV-1a.
-uint64_t hash_of(std::string_view text) noexcept {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 std::string first_difference(std::string_view here, std::string_view there) {
   while (!here.empty() || !there.empty()) {
     const std::string_view one = next_line(here), other = next_line(there);
@@ -132,7 +125,7 @@ uint64_t host_identity() {
   const ssize_t length = ::readlink("/proc/self/ns/ipc", line, sizeof line);
   if (length > 0) text.append(line, static_cast<size_t>(length));
   if (::gethostname(line, sizeof line - 1) == 0) text += line;
-  return hash_of(text);
+  return fnv_of(text);
 }
 
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine) {

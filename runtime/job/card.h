@@ -24,7 +24,7 @@ struct Card {
   RankRange local;
   int application_workers = 0;
   uint64_t host = 0;         // host_identity()
-  uint64_t settings = 0;     // hash of settings_text()
+  uint64_t settings = 0;     // fnv_of(settings_text())
   std::vector<int> workers;  // of each local rank
 };
 
@@ -34,7 +34,6 @@ Result<Card> decode(const wireup::Bytes& bytes);
 
 // The settings that decide how ranks talk to each other, one "name=value" per line.
 std::string settings_text();
-uint64_t hash_of(std::string_view text) noexcept;
 // "nbc.arity=4 (there nbc.arity=2)" for the first difference; "": none.
 std::string first_difference(std::string_view here, std::string_view there);
 

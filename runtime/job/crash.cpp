@@ -25,6 +25,7 @@
 #include "runtime/job/exit_status.h"
 #include "runtime/job/guarded.h"
 #include "runtime/job/hooks.h"
+#include "runtime/job/losses.h"
 #include "runtime/job/overflow.h"
 #include "runtime/job/raw_signal.h"
 #include "runtime/job/report.h"
@@ -229,7 +230,10 @@ void report(int signal, const siginfo_t& info, void* context,
   guarded(kFlushMs, [&] { hooks::run_job_end(job); });
   add_who(self, signal, victim.nobody);
   if (self != nullptr) add_why(*self, signal, info, sp);
-  g_text.add(FMT_STRING("; the job is ended\n"));
+  if (losses::are_survived())
+    g_text.add(FMT_STRING("; all ranks of its process end\n"));
+  else
+    g_text.add(FMT_STRING("; the job is ended\n"));
   write_out();
   if (victim.is_here) add_frames(signal, info, context);
   write_out();

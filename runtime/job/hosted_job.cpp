@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/fnv.h"
 #include "base/service_thread.h"
 #include "base/settings.h"
 #include "runtime/job/card.h"
@@ -83,7 +84,7 @@ Result<> HostedJob::meet_others() {
   mine.local = local_;
   mine.application_workers = sched::allowed_core_count();
   mine.host = host_identity();
-  mine.settings = hash_of(settings_text());
+  mine.settings = fnv_of(settings_text());
   mine.workers = {own_core(mine.application_workers)};
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);

@@ -53,6 +53,7 @@ struct JobSpec {
   std::string profile_file;           // --profile-file, likewise
   // The port of the program that has spawned the job; "": none has.
   std::string spawner;
+  std::string spawner_process;  // own_process_text() of that program
 };
 
 inline size_t size_of_job_spec() noexcept { return sizeof(JobSpec); }

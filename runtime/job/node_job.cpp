@@ -24,6 +24,7 @@
 #include "runtime/job/registry.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
+#include "runtime/job/spawner_watch.h"
 #include "runtime/job/start_block.h"
 #include "scheduler/limits.h"
 
@@ -152,11 +153,11 @@ size_t NodeJob::stack_bytes() const {
 
 Result<> NodeJob::load_instances() {
   loader::set_foreign_exit([](loader::ProgramInstance& instance, int status) {
-    existing()->abort(
-        status & 0xff,
-        fmt::format("mpcrun: rank {} called exit({}) from a thread that is not "
-                    "its main thread; the job is ended",
-                    instance.rank(), status));
+    static_cast<NodeJob*>(existing())
+        ->die(status & 0xff,
+              fmt::format("mpcrun: rank {} called exit({}) from a thread that is not "
+                          "its main thread; the job is ended",
+                          instance.rank(), status));
   });
   for (Program& program : programs_) {
     if (program.image)
@@ -209,11 +210,11 @@ void NodeJob::end_rank(int status) {
   Rank* rank = current_rank();
   CHECK(rank != nullptr, "end_rank() by a thread that is no rank");
   if (&sched::Execution::self() != rank->execution) {
-    abort(status & 0xff,
-          fmt::format(
-              "mpcrun: rank {} called exit({}) from a thread that is not its main "
-              "thread; the job is ended",
-              rank->world_rank, status));
+    die(status & 0xff,
+        fmt::format(
+            "mpcrun: rank {} called exit({}) from a thread that is not its main "
+            "thread; the job is ended",
+            rank->world_rank, status));
   }
   auto* run = rank->run;
   run->status = status;
@@ -226,14 +227,13 @@ void NodeJob::rank_ended(Rank& rank, int status) {
   const std::string who = fmt::format("mpcrun: rank {} of {} ({})", rank.world_rank,
                                       rank.world_size, program_of(rank).path);
   if (status != 0 && phase != kAfterFinalize) {
-    abort(status,
-          fmt::format("{} exited with status {}{}; the job is ended", who, status,
-                      phase == kInMpi ? " without calling MPI_Finalize" : ""));
+    die(status, fmt::format("{} exited with status {}{}; the job is ended", who, status,
+                            phase == kInMpi ? " without calling MPI_Finalize" : ""));
   }
   if (phase == kBeforeInit) check_spawned_end(rank);
   if (phase == kInMpi && rank.world_size > 1) {
     // The others may wait for this rank forever: MPI-4.1 section 11.2.2 requires MPI_Finalize.
-    abort(1, who + " ended without calling MPI_Finalize; the job is ended");
+    die(1, who + " ended without calling MPI_Finalize; the job is ended");
   }
   // After MPI_Finalize no rank waits for it, and the others may be writing their results.
   if (status != 0)
@@ -318,6 +318,7 @@ Result<int> NodeJob::run() {
   bind_workers();
   MPC_TRY(hooks::run_job_start(*this));
   MPC_TRY(start_profile());
+  MPC_TRY(watch_spawner(*this, spec_.spawner_process));
   scheduler_->hold();
   MPC_TRY(spawn_ranks());
   scheduler_->release();

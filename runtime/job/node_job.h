@@ -77,6 +77,8 @@ class NodeJob final : public EndableJob {
     return static_cast<int>(choice_.cores.size()) - choice_.application_workers;
   }
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
+  // As abort(); but if the job goes on without this process, only this process ends. Caller: a rank.
+  [[noreturn]] void die(int exit_code, const std::string& message);
   void note_failure(int exit_code, const std::string& message) override;
   void note_refusal(int exit_code, const std::string& message) override;
   bool is_ending() const noexcept override { return ending_.is_requested(); }
@@ -169,6 +171,8 @@ class NodeJob final : public EndableJob {
   void print_profile();
   void write_profile(const profile::Profile& profile);
   bool request(int exit_code, const std::string* message, bool with_grace) noexcept;
+  bool request_death(int exit_code, const std::string& message) noexcept;
+  void prepare_abort(int exit_code, const std::string& message);
   void leave_together();
   void say_last_words();
   void obey(wireup::Order order);

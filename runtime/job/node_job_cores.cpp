@@ -7,6 +7,7 @@
 #include "base/index_list.h"
 #include "base/settings.h"
 #include "runtime/job/host_map.h"
+#include "runtime/job/losses.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/universe.h"
 #include "scheduler/binding.h"
@@ -253,6 +254,7 @@ int NodeJob::expected_count() const {
 int NodeJob::universe_size() const noexcept {
   // Children of several processes are a job of their own: docs/design/0042.
   if (has_other_processes()) {
+    if (losses::are_survived()) return size();
     if (wanted_universe() != 0) return std::max(size(), wanted_universe());
     return calls_spawn() && host_map().hosts() == 1 ? 0 : size();
   }

@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "runtime/job/console.h"
 #include "runtime/job/crash.h"
+#include "runtime/job/death.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/node_job.h"
@@ -24,6 +25,26 @@ int NodeJob::exit_status() const {
 }
 
 void NodeJob::abort(int exit_code, const std::string& message) {
+  prepare_abort(exit_code, message);
+  if (request(exit_code, &message, current_rank() != nullptr)) signals_->finish_job();
+  wait_for_end();
+}
+
+// Caller: a rank.
+void NodeJob::die(int exit_code, const std::string& message) {
+  prepare_abort(exit_code, message);
+  if (request_death(exit_code, message)) signals_->finish_job();
+  wait_for_end();
+}
+
+// The other kinds of jobs have no rank that calls this: a hosted one is a process, and dies as one.
+void die(const Rank& rank, int exit_code, const std::string& message) {
+  if (auto* const job = dynamic_cast<NodeJob*>(rank.job)) job->die(exit_code, message);
+  rank.job->abort(exit_code, message);
+  __builtin_unreachable();  // gcc loses the attribute for virtual functions
+}
+
+void NodeJob::prepare_abort(int exit_code, const std::string& message) {
   if (console::is_forked_child()) {  // a separate process: it ends alone
     hooks::run_job_end(*this);
     console::say(message);
@@ -31,8 +52,6 @@ void NodeJob::abort(int exit_code, const std::string& message) {
   }
   Rank* rank = current_rank();
   if (rank != nullptr && !crash::is_reporting_thread()) hooks::run_rank_failure(*rank);
-  if (request(exit_code, &message, rank != nullptr)) signals_->finish_job();
-  wait_for_end();
 }
 
 bool NodeJob::request_end(int exit_code, const std::string& message) noexcept {

@@ -7,12 +7,14 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/fnv.h"
 #include "base/settings.h"
 #include "runtime/job/card.h"
 #include "runtime/job/console.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/host_map.h"
+#include "runtime/job/losses.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
@@ -72,6 +74,10 @@ Result<> NodeJob::divide_ranks() {
   CHECK(processes_.ranks() == ranks && processes_.processes() == wireup_->size(),
         "the launcher and mpcrun divide the ranks differently");
   local_ = processes_.ranks_of(wireup_->index());
+  if (wireup_->goes_on()) {
+    losses::survive(wireup_->size());
+    wireup_->on_loss([](int process) { losses::announce(process); });
+  }
   return hooks::run_wireup(*this);
 }
 
@@ -119,7 +125,7 @@ Result<> NodeJob::tell_others() {
   mine.local = local_;
   mine.application_workers = choice_.application_workers;
   mine.host = host_identity();
-  mine.settings = hash_of(settings_text());
+  mine.settings = fnv_of(settings_text());
   mine.workers = worker_of_;
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);
@@ -166,6 +172,13 @@ bool NodeJob::request(int exit_code, const std::string* message,
     wireup_->tell(wireup::Report::kEnding, exit_code, *message);
   else  // in a crash its handler prints the report
     wireup_->tell(wireup::Report::kCrash, exit_code, {});
+  return true;
+}
+
+bool NodeJob::request_death(int exit_code, const std::string& message) noexcept {
+  if (!wireup_->goes_on()) return request(exit_code, &message, true);
+  if (!ending_.request(exit_code, &message, true)) return false;
+  wireup_->tell(wireup::Report::kDeath, exit_code, message);
   return true;
 }
 

@@ -22,7 +22,8 @@ int number_in(std::string_view text) noexcept {
 }  // namespace
 
 std::vector<std::string> words_of_spawned(const JobSpec& spec) {
-  std::vector<std::string> words = {"mpcrun", kOption, spec.spawner};
+  std::vector<std::string> words = {"mpcrun", kOption, spec.spawner,
+                                    spec.spawner_process};
   for (const AppSpec& app : spec.apps) {
     words.push_back(std::to_string(app.ranks));
     words.push_back(app.working_directory);
@@ -41,10 +42,11 @@ Result<JobSpec> read_spawned(int argc, char* const* argv) {
   const Error wrong{Errc::kArg,
                     "--spawned is what MPI_Comm_spawn gives to mpcrun, and is for "
                     "nobody else: write mpcrun -n RANKS PROGRAM"};
-  if (argc < 3 || argv[2][0] == '\0') return wrong;
+  if (argc < 4 || argv[2][0] == '\0') return wrong;
   JobSpec spec;
   spec.spawner = argv[2];
-  for (int at = 3; at < argc;) {
+  spec.spawner_process = argv[3];
+  for (int at = 4; at < argc;) {
     if (argc - at <= kFixedWords) return wrong;
     AppSpec app;
     app.ranks = number_in(argv[at]);

@@ -2,12 +2,13 @@
 // SpawnedWords: the command line of an mpcrun that MPI_Comm_spawn starts.
 //
 // Role:      passes the programs to mpcrun, with every word unchanged: an argument may be ":", and
-//            each program has its own folder. The port tells the ranks where their parent waits.
+//            each program has its own folder. The port tells the ranks where their parent waits, the process
+//            (runtime/job/spawner_watch.h) who that is.
 // Users:     mpi/spawn/child_job.cpp writes it, tools/mpcrun reads it.
 // Threads:   any.
 // See also:  docs/design/0044-spawning-without-mpcrun.md.
 //
-//   mpcrun --spawned PORT  RANKS FOLDER WORDS PROGRAM [ARG...]  RANKS FOLDER WORDS PROGRAM [ARG...] ...
+//   mpcrun --spawned PORT PROCESS  RANKS FOLDER WORDS PROGRAM [ARG...]  RANKS FOLDER WORDS PROGRAM [ARG...] ...
 
 #include <string>
 #include <vector>

@@ -106,7 +106,7 @@ struct ExitEntry {
 };
 
 // The module that contains an address, and where it lies.
-struct Place {
+struct ModuleAt {
   const Module* module = nullptr;
   char* base = nullptr;
 };
@@ -177,7 +177,7 @@ class ProgramInstance {
   void* to_master(const void* address) const noexcept;
   const Module* module_of(const void* address) const noexcept;
   // The same also for plugins. Async-signal-safe.
-  Place place_of(const void* address) const noexcept;
+  ModuleAt place_of(const void* address) const noexcept;
 
  private:
   friend class Image;

@@ -67,11 +67,12 @@ const Module* ProgramInstance::module_of(const void* address) const noexcept {
   return nullptr;
 }
 
-Place ProgramInstance::place_of(const void* address) const noexcept {
+ModuleAt ProgramInstance::place_of(const void* address) const noexcept {
   if (const Module* m = module_of(address)) return {m, base_ + m->bundle_offset};
   const PluginPlace* place = PluginSpace::instance().find(address);
-  return place != nullptr && place->instance == this ? Place{place->module, place->base}
-                                                     : Place{};
+  return place != nullptr && place->instance == this
+             ? ModuleAt{place->module, place->base}
+             : ModuleAt{};
 }
 
 void* ProgramInstance::definition_of(const char* name) const noexcept {

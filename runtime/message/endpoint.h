@@ -110,9 +110,9 @@ class Endpoint final : public transport::Receiver {
   // dropped. The net itself ends what it has under way with that process.
   void lose(int peer) noexcept;
   bool has_under_way(int peer) noexcept;
-  // Offers in these contexts that no receive will take fail. Waits for their receivers' processes.
+  // Offers of a rank in these contexts that no receive will take fail. Waits for their receivers' processes.
   // Caller: a thread that holds no lock, not the net's; one at a time.
-  void recall_offers(bool (*is_broken)(ContextId context)) noexcept;
+  void recall_offers(bool (*is_broken)(int rank, ContextId context)) noexcept;
 
   // --- transport::Receiver: remote_arrival.cpp ---
   bool take(int from, const transport::Envelope& envelope, const void* data,

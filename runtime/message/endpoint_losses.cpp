@@ -51,7 +51,7 @@ bool Endpoint::has_under_way(int peer) noexcept {
   return is_any;
 }
 
-void Endpoint::recall_offers(bool (*is_broken)(ContextId context)) noexcept {
+void Endpoint::recall_offers(bool (*is_broken)(int rank, ContextId context)) noexcept {
   std::vector<Operation*> recalled;
   {
     const Locked lock(lock_);
@@ -59,7 +59,8 @@ void Endpoint::recall_offers(bool (*is_broken)(ContextId context)) noexcept {
       const Remote& remote = op.remote;
       // The sender itself checks an operation again that is not started yet.
       if (!remote.is_offer || !remote.is_started || remote.is_over ||
-          job::losses::is_lost(remote.peer) || !is_broken(op.key.context))
+          job::losses::is_lost(remote.peer) ||
+          !is_broken(op.origin->world_rank, op.key.context))
         return false;
       recalled.push_back(&op);
       return true;

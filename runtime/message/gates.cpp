@@ -2,6 +2,7 @@
 // when one of them dies: see losses.h.
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <fmt/format.h>
@@ -58,17 +59,37 @@ void make_connections(job::Rank& self, const char* what) {
   wait_until(self, nullptr, 0, &is_set, &connected.is_done, GateReason(what));
 }
 
+// Where the ranks of this process meet: the last one arrives for the process.
+struct GateHere {
+  std::mutex mutex;
+  int arrived = 0;  // under the mutex
+  // Likewise. Shared: the launcher's message arrives on another thread.
+  std::shared_ptr<std::atomic<bool>> is_open;
+};
+GateHere g_gates[wireup::kGates];
+
 }  // namespace
 
 void pass_gate(job::Rank& self, Gate gate, const char* what) {
-  // Shared: the launcher's message arrives on another thread.
-  const auto is_open = std::make_shared<std::atomic<bool>>(false);
+  GateHere& here = g_gates[static_cast<size_t>(gate)];
+  const job::RankRange ranks = self.job->local_ranks();
   begin_to_serve();
-  if (gate == Gate::kInit) make_connections(self, what);
-  self.job->wireup()->arrive_at(gate, [is_open, &self] {
-    is_open->store(true, std::memory_order_release);  // pairs with is_set()
-    notify(self);
-  });
+  bool is_last = false;
+  std::shared_ptr<std::atomic<bool>> is_open;
+  {
+    const std::lock_guard lock(here.mutex);
+    if (here.arrived == 0) here.is_open = std::make_shared<std::atomic<bool>>(false);
+    is_open = here.is_open;
+    is_last = ++here.arrived == ranks.end - ranks.first;
+    if (is_last) here.arrived = 0;  // MPI_Finalize may come for the second time
+  }
+  if (is_last) {
+    if (gate == Gate::kInit) make_connections(self, what);
+    self.job->wireup()->arrive_at(gate, [is_open, job = self.job, ranks] {
+      is_open->store(true, std::memory_order_release);  // pairs with is_set()
+      for (int r = ranks.first; r < ranks.end; ++r) notify(job->rank(r));
+    });
+  }
   wait_until(self, nullptr, 0, &is_set, is_open.get(), GateReason(what));
   end_to_serve();
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/fnv.h"
 #include "base/settings.h"
 #include "base/version.h"
 #include "runtime/job/card.h"
@@ -27,7 +28,7 @@ constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '2'};
 std::vector<std::byte> encode(const Hello& hello) {
   Fixed fixed{};
   std::memcpy(fixed.mark, kMark, sizeof kMark);
-  fixed.version = job::hash_of(version_text());
+  fixed.version = fnv_of(version_text());
   fixed.job = hello.job;
   fixed.slot = hello.slot;
   fixed.first = hello.first;
@@ -50,7 +51,7 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
   Fixed fixed{};
   if (bytes.size() >= sizeof fixed) std::memcpy(&fixed, bytes.data(), sizeof fixed);
   if (std::memcmp(fixed.mark, kMark, sizeof kMark) != 0 ||
-      fixed.version != job::hash_of(version_text()))
+      fixed.version != fnv_of(version_text()))
     return {Errc::kArg, "the job that has opened it runs another version of this MPI"};
   const auto* const text = reinterpret_cast<const char*>(bytes.data()) + sizeof fixed;
   if (bytes.size() - sizeof fixed !=

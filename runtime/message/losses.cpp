@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -42,14 +42,13 @@ struct Members {
 };
 
 std::mutex g_members_lock;
-// Guarded by g_members_lock. Never destroyed: the thread may
-// read it while main()'s statics are destroyed.
-std::unordered_map<ContextId, Members>& all_members() {
-  static auto* const all = new std::unordered_map<ContextId, Members>;
+// Guarded by g_members_lock. Never destroyed: the thread may read it while main()'s statics are destroyed.
+std::map<std::pair<int, ContextId>, Members>& all_members() {
+  static auto* const all = new std::map<std::pair<int, ContextId>, Members>;
   return *all;
 }
-Members* find_members(ContextId context) {
-  const auto found = all_members().find(context);
+Members* find_members(int rank, ContextId context) {
+  const auto found = all_members().find({rank, context});
   return found != all_members().end() ? &found->second : nullptr;
 }
 
@@ -68,24 +67,22 @@ bool has_lost(const Members& m) noexcept {
          std::any_of(m.others.begin(), m.others.end(), is_lost);
 }
 
-// For a receive from any source: the first death that was not reported
-// to it; once no other process can send, the last death.
-Loss next_death(const Members& m, int own_process) {
+// For a receive from any source: the first death that was not reported to it; once no other rank can send, the last death.
+Loss next_death(const Members& m, int own_rank) {
   std::vector<int> dead;
   for (const int process : losses::all())
     for (size_t i = 0; i < m.senders.size(); ++i)
       if (process_of(m.senders[i]) == process) dead.push_back(static_cast<int>(i));
-  const bool is_alone =
-      std::all_of(m.senders.begin(), m.senders.end(), [&](int world_rank) {
-        return is_lost(world_rank) || process_of(world_rank) == own_process;
-      });
+  const bool is_alone = std::all_of(
+      m.senders.begin(), m.senders.end(),
+      [&](int world_rank) { return is_lost(world_rank) || world_rank == own_rank; });
   if (m.told < dead.size()) return {true, dead[m.told]};
   return {is_alone && !dead.empty(), dead.empty() ? kAnySource : dead.back()};
 }
 
-Loss find_loss(const Members& m, ContextId context, int source, int own_process) {
+Loss find_loss(const Members& m, ContextId context, int source, int own_rank) {
   if (is_collective(context)) return {has_lost(m), source};
-  if (source == kAnySource) return next_death(m, own_process);
+  if (source == kAnySource) return next_death(m, own_rank);
   return {is_lost(m.senders[static_cast<size_t>(source)]), source};
 }
 
@@ -103,7 +100,6 @@ class Undertaker {
   void note_broken(int peer);
   // When it returns nothing of the network is used any more.
   void stop();
-  int process() const noexcept { return process_; }
 
  private:
   static void* thread_main(void* self);
@@ -114,7 +110,8 @@ class Undertaker {
     return broken_.contains(process) || broken_.contains(-1);
   }
   void end_what_is_in_vain();
-  void fail_receives(Mailbox& mine);
+  static void fail_receives(Mailbox& mine, Work& work);
+  static void recall_sends(Mailbox& mine, Work& work);
   void notify_ranks();
   void look_after_net();
 
@@ -227,8 +224,7 @@ void Undertaker::bury(const std::vector<int>& processes) {
   notify_ranks();
 }
 
-// Messages that they sent before their death are received as
-// usual, as far as these have reached the network.
+// Messages that they sent before their death are received as usual, as far as these have reached the network.
 void Undertaker::wait_for_last_messages(const std::vector<int>& processes) {
   std::unique_lock lock(lock_);
   news_.wait_for(lock, kLastMessages, [&] {
@@ -238,21 +234,28 @@ void Undertaker::wait_for_last_messages(const std::vector<int>& processes) {
 }
 
 void Undertaker::end_what_is_in_vain() {
+  // Pairs with the fence in look_after_local_send(): either this search finds the send, or that look finds the mark.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   for_each_mailbox(
-      [](Mailbox& mailbox, void* self) {
-        static_cast<Undertaker*>(self)->fail_receives(mailbox);
+      [](Mailbox& mine, void*) {
+        Work work;
+        mine.lock_now();
+        mine.drain(work);
+        fail_receives(mine, work);
+        recall_sends(mine, work);
+        mine.unlock();
+        work.run();
+        mine.outside.note_end(mine);
       },
-      this);
-  end_.recall_offers([](ContextId context) {
-    return is_collective(context) && has_lost_member(context);
+      nullptr);
+  end_.recall_offers([](int rank, ContextId context) {
+    return is_collective(context) && has_lost_member(rank, context);
   });
 }
 
-void Undertaker::fail_receives(Mailbox& mine) {
+// Caller: holds the mailbox's lock.
+void Undertaker::fail_receives(Mailbox& mine, Work& work) {
   std::set<ContextId> told;
-  Work work;
-  mine.lock_now();
-  mine.drain(work);
   Entry* next = nullptr;
   for (Entry* entry = mine.posted.first(); entry != nullptr; entry = next) {
     next = entry->next[0];
@@ -260,8 +263,8 @@ void Undertaker::fail_receives(Mailbox& mine) {
     Loss loss;
     {
       const std::lock_guard lock(g_members_lock);
-      if (const Members* const members = find_members(key.context))
-        loss = find_loss(*members, key.context, key.source, process_);
+      if (const Members* const members = find_members(mine.world_rank, key.context))
+        loss = find_loss(*members, key.context, key.source, mine.world_rank);
     }
     if (!loss.is_there) continue;
     if (key.source == kAnySource) told.insert(key.context);
@@ -274,14 +277,27 @@ void Undertaker::fail_receives(Mailbox& mine) {
     receive.status.error = Errc::kLost;
     work.add_completion(receive);
   }
-  {
-    const std::lock_guard lock(g_members_lock);
-    for (const ContextId context : told)
-      if (Members* const members = find_members(context)) ++members->told;
+  const std::lock_guard lock(g_members_lock);
+  for (const ContextId context : told)
+    if (Members* const members = find_members(mine.world_rank, context))
+      ++members->told;
+}
+
+// What other ranks of this process have offered in collectives that are broken: the receives have failed, or are never
+// posted. Caller: holds the lock of the receiver's mailbox.
+void Undertaker::recall_sends(Mailbox& mine, Work& work) {
+  Entry* next = nullptr;
+  for (Entry* entry = mine.unexpected.first(); entry != nullptr; entry = next) {
+    next = entry->next[0];
+    if (entry->kind != Entry::kRendezvous || !is_collective(entry->key.context) ||
+        !has_lost_member(mine.world_rank, entry->key.context))
+      continue;
+    auto& send = static_cast<Operation&>(*entry);
+    mine.unexpected.remove(send);
+    work.add_sent(send);
+    send.status.failed = true;
+    send.status.error = Errc::kLost;
   }
-  mine.unlock();
-  work.run();
-  mine.outside.note_end(mine);
 }
 
 void Undertaker::notify_ranks() {
@@ -329,45 +345,51 @@ void note_broken(int peer) noexcept {
   if (g_undertaker != nullptr) g_undertaker->note_broken(peer);
 }
 
-void add_members(ContextId context, std::span<const int> senders,
+void add_members(int rank, ContextId context, std::span<const int> senders,
                  std::span<const int> others) {
   const std::lock_guard lock(g_members_lock);
-  all_members()[context] = {senders, others};
+  all_members()[{rank, context}] = {senders, others};
 }
 
-void remove_members(ContextId context) noexcept {
+void remove_members(int rank, ContextId context) noexcept {
   const std::lock_guard lock(g_members_lock);
-  all_members().erase(context);
+  all_members().erase({rank, context});
 }
 
-Loss take_loss(ContextId context, int source) {
+Loss take_loss(int rank, ContextId context, int source) {
   const std::lock_guard lock(g_members_lock);
-  Members* const members = find_members(context);
+  Members* const members = find_members(rank, context);
   if (members == nullptr) return {};
-  const Loss loss = find_loss(*members, context, source, g_undertaker->process());
+  const Loss loss = find_loss(*members, context, source, rank);
   if (loss.is_there && source == kAnySource) ++members->told;
   return loss;
 }
 
-bool has_lost_member(ContextId context) {
+bool has_lost_member(int rank, ContextId context) {
   const std::lock_guard lock(g_members_lock);
-  const Members* const members = find_members(context);
+  const Members* const members = find_members(rank, context);
   return members != nullptr && has_lost(*members);
 }
 
-void look_after_receive(ContextId context, int source) {
+void look_after_receive(int rank, ContextId context, int source) {
   {
     const std::lock_guard lock(g_members_lock);
-    const Members* const members = find_members(context);
-    if (members == nullptr ||
-        !find_loss(*members, context, source, g_undertaker->process()).is_there)
+    const Members* const members = find_members(rank, context);
+    if (members == nullptr || !find_loss(*members, context, source, rank).is_there)
       return;
   }
   g_undertaker->look();
 }
 
-void look_after_send(ContextId context) {
-  if (is_collective(context) && has_lost_member(context)) g_undertaker->look();
+void look_after_send(int rank, ContextId context) {
+  if (is_collective(context) && has_lost_member(rank, context)) g_undertaker->look();
+}
+
+void look_after_local_send(int rank, ContextId context) {
+  if (!losses::are_survived()) return;
+  // The send is published; see end_what_is_in_vain().
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (losses::any()) look_after_send(rank, context);
 }
 
 void end_job(job::Job& job, const std::string& why) {

@@ -8,8 +8,8 @@
 // Threads:   any, unless a function says otherwise.
 // See also:  docs/design/0040-losses.md (why nothing is overlooked); runtime/job/losses.h (who is lost).
 //
-// A process of such a job is one rank: one mailbox, and facts
-// about a context are facts about that rank's.
+// Two ranks of a process may have different communicators with the same context id: what is known of a context
+// is known of a rank's.
 
 #include <span>
 #include <string>
@@ -36,12 +36,12 @@ void on_loss(void (*handler)(job::Job& job, int process)) noexcept;
 void close_lost_by(void (*close)(int process) noexcept) noexcept;
 
 // --- contexts, where a loss is survived ---
-// World ranks: of senders by their rank in the context, and
+// `rank`: the world rank whose communicator it is. World ranks: of senders by their rank in the context, and
 // of others who take part in its collectives.
 // Ownership: both must exist until they are removed.
-void add_members(ContextId context, std::span<const int> senders,
+void add_members(int rank, ContextId context, std::span<const int> senders,
                  std::span<const int> others);
-void remove_members(ContextId context) noexcept;
+void remove_members(int rank, ContextId context) noexcept;
 
 // --- operations that can not succeed. Caller: losses::any() ---
 struct Loss {
@@ -50,12 +50,14 @@ struct Loss {
 };
 // For a receive or a probe for which no message has come. From any source each death is reported
 // once; this call is that report.
-Loss take_loss(ContextId context, int source);
-bool has_lost_member(ContextId context);
+Loss take_loss(int rank, ContextId context, int source);
+bool has_lost_member(int rank, ContextId context);
 // A receive has been posted, or a send has been started: if it can
 // not succeed it fails soon. Caller: holds no lock.
-[[gnu::cold]] void look_after_receive(ContextId context, int source);
-[[gnu::cold]] void look_after_send(ContextId context);
+[[gnu::cold]] void look_after_receive(int rank, ContextId context, int source);
+[[gnu::cold]] void look_after_send(int rank, ContextId context);
+// The same for one to a rank of this process, which waits for its receive; also before the first loss.
+[[gnu::cold]] void look_after_local_send(int rank, ContextId context);
 
 // The network has lost this peer: no message comes from it any more. Caller: the thread that polls.
 void note_broken(int peer) noexcept;
@@ -63,7 +65,7 @@ void note_broken(int peer) noexcept;
 // A process has died, and some part of the user's program cannot continue without it. Caller: any.
 void end_job(job::Job& job, const std::string& why);
 
-// Waits until all living processes have arrived there. Switches: yes.
+// Waits until all ranks of this process, and all living processes, have arrived there. Switches: yes.
 using wireup::Gate;
 void pass_gate(job::Rank& self, Gate gate, const char* what);
 

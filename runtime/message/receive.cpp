@@ -56,7 +56,8 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
       mine.outside.note_posted(mine, args.context, args.source_in_comm,
                                op.waiter_is_preset);
     // After the lock: see docs/design/0040-losses.md.
-    if (job::losses::any()) look_after_receive(args.context, args.source_in_comm);
+    if (job::losses::any())
+      look_after_receive(mine.world_rank, args.context, args.source_in_comm);
   }
   // Not for a receive of a schedule that continues in the middle of a wait: that one parks again
   // without delegating the mailbox once more.

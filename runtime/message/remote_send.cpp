@@ -117,7 +117,8 @@ void describe(Operation& op, Mailbox& from, const SendArgs& args,
 // After the endpoint's lock, which `op` has passed: see docs/design/0040-losses.md.
 [[gnu::cold]] void look_at_losses(Endpoint& mine, const SendArgs& args,
                                   const Plan& plan) {
-  if (plan.kind == PacketKind::kOffer) return look_after_send(args.context);
+  if (plan.kind == PacketKind::kOffer)
+    return look_after_send(plan.from_world, args.context);
   if (job::losses::is_lost(plan.peer)) mine.lose(plan.peer);
 }
 

@@ -4,6 +4,7 @@
 #include "base/trace.h"
 #include "runtime/datatype/footprint.h"
 #include "runtime/message/copy_scope.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/packing.h"
 #include "runtime/message/remote.h"
@@ -269,6 +270,8 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
     send_lazily(mine, to, op, args, bytes);
   } else {
     send_rendezvous(mine, to, op, args, bytes);
+    if (g_has_outside) [[unlikely]]
+      look_after_local_send(mine.world_rank, args.context);
   }
 }
 

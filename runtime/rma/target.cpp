@@ -19,7 +19,7 @@ bool span_of(const dt::Datatype& type, Count count, Count* low, Count* high) noe
 
 Fit Target::find_elsewhere(Count disp, const dt::Datatype& type, Count count,
                            char** out) {
-  if (memory.place == Place::kFar) {
+  if (memory.addressing == Addressing::kFar) {
     const Fit fit = find_here(disp, type, count, out);
     return fit == Fit::kFits ? Fit::kFar : fit;
   }
@@ -27,7 +27,7 @@ Fit Target::find_elsewhere(Count disp, const dt::Datatype& type, Count count,
   *out = reinterpret_cast<char*>(disp);
   const bool is_empty = count == 0 || type.size() == 0;
   if (!is_empty && !span_of(type, count, &low, &high)) return Fit::kBeyond;
-  if (memory.place == Place::kFarDynamic) return Fit::kFar;
+  if (memory.addressing == Addressing::kFarDynamic) return Fit::kFar;
   if (is_empty) return Fit::kFits;
   const auto at = static_cast<uintptr_t>(disp);
   return regions.holds(at + static_cast<uintptr_t>(low),

@@ -21,20 +21,20 @@ using dt::Count;
 
 // How an address is found. Dynamic: displacements are addresses, in attached regions. Far: in another
 // process, whose addresses mean nothing here.
-enum class Place : uint8_t { kHere, kDynamic, kFar, kFarDynamic };
+enum class Addressing : uint8_t { kHere, kDynamic, kFar, kFarDynamic };
 
 struct Memory {
   char* base = nullptr;
   Count bytes = 0;
   Count unit = 1;  // of displacements, in bytes
-  Place place = Place::kHere;
+  Addressing addressing = Addressing::kHere;
 
   bool is_dynamic() const noexcept {
-    return place == Place::kDynamic || place == Place::kFarDynamic;
+    return addressing == Addressing::kDynamic || addressing == Addressing::kFarDynamic;
   }
   // Does it belong to another process? Memory that several processes
   // have mapped is here in each of them.
-  bool is_far() const noexcept { return place >= Place::kFar; }
+  bool is_far() const noexcept { return addressing >= Addressing::kFar; }
 };
 
 // kFar: it fits as far as this process can know, and has no address here.
@@ -45,7 +45,7 @@ struct alignas(64) Target {
 
   // The address of displacement `disp`, and whether `count` of `type` there are inside the memory.
   Fit find(Count disp, const dt::Datatype& type, Count count, char** out) {
-    if (memory.place == Place::kHere) [[likely]]
+    if (memory.addressing == Addressing::kHere) [[likely]]
       return find_here(disp, type, count, out);
     return find_elsewhere(disp, type, count, out);
   }

@@ -74,7 +74,8 @@ void WindowShare::set_span(Span extent, AtEnd at_end) {
     if (extent.process[static_cast<size_t>(m)] == extent.here) continue;
     Memory& memory = target(m).memory;
     memory.base = nullptr;
-    memory.place = memory.is_dynamic() ? Place::kFarDynamic : Place::kFar;
+    memory.addressing =
+        memory.is_dynamic() ? Addressing::kFarDynamic : Addressing::kFar;
   }
   span_ = std::make_unique<const Span>(std::move(extent));
 }
@@ -95,7 +96,7 @@ bool WindowShare::allocate(bool is_apart, const SharedFile::Name* file) {
   for (const auto& target : targets_) {
     // A member without memory has no address either, as programs expect.
     target->memory.base = target->memory.bytes > 0 ? at : nullptr;
-    target->memory.place = Place::kHere;  // mapped, whichever process owns it
+    target->memory.addressing = Addressing::kHere;  // mapped, whichever process owns it
     at += target->memory.bytes;
     if (!is_apart) continue;
     const auto address = reinterpret_cast<uintptr_t>(at);

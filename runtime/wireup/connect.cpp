@@ -44,10 +44,12 @@ Result<std::unique_ptr<Wireup>> Wireup::connect(const Terms& terms) {
                 " is set, but names no launcher: only mpcrun sets it, unset it"};
   const char* interfaces = std::getenv(kInterfacesVariable);
   auto wireup = several({socket, memory, ranks_in_environment(),
-                         interfaces != nullptr ? interfaces : ""});
+                         interfaces != nullptr ? interfaces : "",
+                         std::getenv(kGoesOnVariable) != nullptr});
   ::unsetenv(kLauncherVariable);
   ::unsetenv(kRanksVariable);
   ::unsetenv(kInterfacesVariable);
+  ::unsetenv(kGoesOnVariable);
   hide_pmix();
   return wireup;
 }

@@ -22,7 +22,7 @@ namespace {
 constexpr char kInvitation[] = "mpc.invitation";
 constexpr char kCores[] = "mpc.cores";
 
-struct Place {
+struct OnHost {
   int index = 0;
   int size = 1;
 };
@@ -36,7 +36,7 @@ struct Connection {
 class Guest final : public Wireup {
  public:
   // All live as long as the process: threads use them.
-  Guest(LauncherLink& link, Modex& modex, Place place, std::string interfaces)
+  Guest(LauncherLink& link, Modex& modex, OnHost place, std::string interfaces)
       : link_(link), modex_(modex), place_(place), interfaces_(std::move(interfaces)) {}
 
   int index() const noexcept override { return modex_.index(); }
@@ -73,7 +73,7 @@ class Guest final : public Wireup {
  private:
   LauncherLink& link_;
   Modex& modex_;
-  const Place place_;
+  const OnHost place_;
   const std::string interfaces_;
 };
 
@@ -87,11 +87,11 @@ Bytes own_cores() {
 }
 
 // A launcher gives each process cores of its own, or the same cores to all: then these share them.
-Result<Place> find_place(Modex& modex) {
+Result<OnHost> find_place(Modex& modex) {
   auto peers = modex.local_peers();
   MPC_TRY(peers);
   const Bytes mine = own_cores();
-  Place place{0, 0};
+  OnHost place{0, 0};
   for (const int peer : *peers) {
     auto theirs = modex.get(peer, kCores);
     MPC_TRY(theirs);

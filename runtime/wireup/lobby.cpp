@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/fnv.h"
+
 namespace mpc::wireup {
 namespace {
 
@@ -249,12 +251,9 @@ int Lobby::process_of_peer(int fd) noexcept {
 
 namespace {
 
-// FNV-1a. A hash, since a name may be longer than a file's, and contain any character.
+// A hash, since a name may be longer than a file's, and contain any character.
 std::string name_file(const std::string& name) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : name)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("name-{:016x}", hash);
+  return fmt::format("name-{:016x}", fnv_of(name));
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ class HostLosses(HostsCase):
         if HostLosses.program is None:
             HostLosses.program = Case.shared.compile("losses.c", source_of("losses.c"), "-O1")
 
-    def words(self, count, *part, hosts="h1,h2,h3"):
-        return ("-n", count, "--hosts", hosts, *NOTIFY, "--timeout", WATCHDOG_S, self.program, *part)
+    def words(self, count, *part, hosts="h1,h2,h3", how=NOTIFY):
+        return ("-n", count, "--hosts", hosts, *how, "--timeout", WATCHDOG_S, self.program, *part)
 
     def goes_on(self, count, *part, hosts="h1,h2,h3", deaths=1):
         status, out, err = self.run_job(*self.words(count, *part, hosts=hosts), timeout=2 * WATCHDOG_S)
@@ -36,9 +36,10 @@ class HostLosses(HostsCase):
             self.assertTrue(line.endswith("; the others go on"), line)
         return out
 
-    def loses_host(self, name, break_it, first, last, is_busy, count=6, hosts="h1,h2,h3", says=""):
+    def loses_host(self, name, break_it, first, last, is_busy, count=6, hosts="h1,h2,h3", how=NOTIFY, says=""):
         """All ranks from first to last are lost at once; the others see it, and come to their end."""
-        job = subprocess.Popen(self.hosts.mpcrun(*self.words(count, "host_lost", first, last, is_busy, hosts=hosts)),
+        job = subprocess.Popen(self.hosts.mpcrun(*self.words(count, "host_lost", first, last, is_busy, hosts=hosts,
+                                                                 how=how)),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             self.assertEqual(job.stdout.readline(), "ready\n")
@@ -87,6 +88,22 @@ class HostLosses(HostsCase):
                     self.gone(10)
                 finally:
                     self.hosts.link("h3", "up")
+
+    def test_hosts_with_processes_of_several_ranks(self):
+        """Eight ranks, two in each process, two processes on each host."""
+        program = Case.shared.compile("losses_together.c", source_of("losses_together.c"), "-O1")
+        options = ("-n", 8, "--hosts", "h1,h2", "--processes-per-host", 2, "--on-fail", "notify", "--timeout", WATCHDOG_S)
+        for doomed, which in ((3, 1), (5, 0), (6, 4)):
+            with self.subTest(doomed=doomed):
+                status, out, err = self.run_job(*options, program, "collectives", 2, "kill", doomed, which,
+                                                timeout=2 * WATCHDOG_S)
+                self.assertEqual((status, out), (KILLED, "finished\n"), err)
+                self.assertRegex(err, rf"^mpcrun: process {doomed // 2} \(ranks {doomed // 2 * 2}-{doomed // 2 * 2 + 1}\) "
+                                      r"on host h\d died of signal 9 \(Killed\); the others go on\n$")
+        for is_busy in (0, 1):
+            with self.subTest(is_busy=is_busy):
+                self.loses_host("h2", self.kill_daemon, 4, 7, is_busy, count=8, hosts="h1,h2",
+                                how=("--processes-per-host", 2, "--on-fail", "notify"), says="the daemon there has ended")
 
     def test_before_all_are_there_a_death_ends_the_job(self):
         status, _, err = self.run_job(*self.words(6, "before", "kill"), timeout=2 * WATCHDOG_S)

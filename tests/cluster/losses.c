@@ -373,6 +373,7 @@ int main(int argc, char** argv) {
   if (strcmp(part, "aborts") == 0) rank == 1 ? MPI_Abort(MPI_COMM_WORLD, 7) : pause();
   if (strcmp(part, "fatal") == 0) rank == 1 ? die(how) : see_death_of(1);
   MPI_Finalize();
+  if (strcmp(part, "after_finalize") == 0) rank == 1 ? die(how) : (void)sleep(1);
   if (rank == 0) puts("finished");
   return 0;
 }

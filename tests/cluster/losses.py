@@ -93,6 +93,10 @@ class Ends(LossesCase):
         self.assertIn("finished", self.goes_on(4, "in_finalize"))
         self.assertIn("finished", self.goes_on(4, "at_once"))
 
+    def test_a_death_after_the_last_call(self):
+        self.assertEqual(self.goes_on(4, "after_finalize"), "finished\n")
+        self.assertEqual(self.goes_on(4, "after_finalize", "segv", status=139, says="signal 11"), "finished\n")
+
     def test_only_one_is_left(self):
         self.goes_on(4, "only_one", deaths=3)
 
@@ -112,7 +116,7 @@ class Ends(LossesCase):
         self.ends(3, "fatal", "kill", status=KILLED, says=("rank 1 of 3", "MPI_ERR_PROC_ABORTED"))
 
     def test_where_it_cannot_be(self):
-        for arguments in (("-n", 4), ("-n", 4, "-p", 2), ("-n", 1, "--ranks-per-process", 1)):
+        for arguments in (("-n", 4), ("-n", 4, "-p", 1), ("-n", 1, "--ranks-per-process", 1)):
             status, _, err = run(*arguments, "--on-fail", "notify", "true")
             self.assertEqual(status, 2, err)
             self.assertIn("--on-fail notify", err)

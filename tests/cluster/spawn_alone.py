@@ -151,6 +151,17 @@ class Ends(AloneCase):
             self.ends(parent, -number, says=("a job that this one is connected with has ended",))
             self.assertEqual(self.processes_left(), {})
 
+    def test_a_parent_that_is_killed_while_its_children_have_not_called_mpi_init(self):
+        child = self.programs.build("never_calls", "puts(\"here\"); fflush(stdout); for (;;) sleep(1000);")
+        parent = self.start(self.programs.build(
+            "spawns", INIT + SPAWN + "MPI_Comm_spawn(argv[1], MPI_ARGV_NULL, 2, info, 0, MPI_COMM_WORLD, &inter, codes);"
+            + FREE + END), child)
+        self.assertEqual(parent.stdout.readline(), "here\n")
+        parent.kill()
+        # The children have the same output: it ends when they have ended.
+        self.ends(parent, -signal.SIGKILL, says=("the program that has spawned this job has ended",))
+        self.assertEqual(self.processes_left(), {})
+
     def test_a_parent_that_ends_while_its_children_wait_for_it(self):
         _, err = self.ends(self.start(self.alone(), "forgets", 2), 1)
         self.assertIn("deadlock", err)

@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "nbc/model/machine_file.h"
-#include "nbc/model/tuned_file.h"
+#include "nbc/model/model_json.h"
 #include "tests/fuzz/bytes.h"
 #include "tools/mpcinfo/operation.h"
 #include "topology/fingerprint.h"
@@ -12,7 +11,7 @@
 namespace {
 
 void read_measurements(const std::string& text) {
-  const auto parameters = mpc::nbc::from_json(text);
+  const auto parameters = mpc::nbc::parameters_from_json(text);
   if (!parameters) return FUZZ_CLAIM(!parameters.error().message.empty());
   FUZZ_CLAIM(mpc::nbc::problem_of(*parameters).empty());
   for (const int64_t bytes :
@@ -24,7 +23,7 @@ void read_measurements(const std::string& text) {
       FUZZ_CLAIM(!std::isnan(cache_cost(parameters->caches, bytes).near_copy_us));
   }
   // What was read can be written, and read again.
-  FUZZ_CLAIM(mpc::nbc::from_json(to_json(*parameters)).ok());
+  FUZZ_CLAIM(mpc::nbc::parameters_from_json(to_json(*parameters)).ok());
 }
 
 void read_limits(const std::string& text) {

@@ -194,17 +194,26 @@ static int has_flag(const void* address, const char* flag) {
   return found;
 }
 
-/* Asked for where a block or array is large, refused where a rank is small. */
+/* Asked for where memory is used: in a static array, in a large block behind its beginning, in arrays once those before
+   are filled. Refused where a rank is small, and where memory is only allocated. */
 static void huge_pages(void) {
   static char statics[8 << 20];
   if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) return;
   statics[sizeof statics / 2] = 1;
   CHECK(has_flag(statics + sizeof statics / 2, " hg "));
-  for (size_t bytes = 1u << 20; bytes <= 64u << 20; bytes *= 4) {
+  for (size_t bytes = 5u << 20; bytes <= 80u << 20; bytes *= 4) {
     char* block = malloc(bytes);
-    CHECK(has_flag(block, " hg "));
+    CHECK(has_flag(block, " nh ") && has_flag(block + bytes / 2, " hg "));
     free(block);
   }
+  enum { ARRAYS = 40, MIB = 1 << 20 };
+  char* arrays[ARRAYS];
+  for (int i = 0; i < ARRAYS; ++i) {
+    arrays[i] = malloc(MIB);
+    memset(arrays[i], 1, MIB);
+  }
+  CHECK(has_flag(arrays[0], " nh ") && has_flag(arrays[ARRAYS - 1], " hg "));
+  for (int i = 0; i < ARRAYS; ++i) free(arrays[i]);
   void* small = malloc(20);
   CHECK(has_flag(small, " nh "));
   free(small);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "nbc/model/machine_file.h"
+#include "nbc/model/model_json.h"
 #include "sim/experiment.h"
 #include "tools/mpcinfo/calibrate.h"
 #include "tools/mpcinfo/calibrate_runtime.h"

@@ -149,7 +149,7 @@ void Head::take_record(int index, const wireup::RecordHead& head, std::string te
         end_all(Order::kEndSoon);
       break;
     case Report::kCrash:
-      if (!verdict_.end_by_crash(index)) break;
+      if (take_crash(process) || !verdict_.end_by_crash(index)) break;
       kill_reporter_ns_ = now_ns() + Verdict::kPatienceWithReportNs;
       end_all(Order::kEndSoon);
       break;
@@ -230,8 +230,9 @@ void Head::judge(int index, int wait_status) {
   process.is_running = false;
   table_.lose(static_cast<size_t>(index));
   verdict_.end_of(index, status_of(wait_status));
-  if (process.has_finished && !WIFSIGNALED(wait_status)) return open_gates();
-  if (survives(process))
+  const bool is_regular = !WIFSIGNALED(wait_status) && process.death.empty();
+  if (process.has_finished && is_regular) return open_gates();
+  if (survives_losses())
     return lose(process, status_of(wait_status), how_it_ended(wait_status));
   const int status = std::max(status_of(wait_status), 1);
   // The reader of the job's output is gone (mpcrun ... | head): nothing is reported.
@@ -270,7 +271,8 @@ int Head::ms_to_next_deadline() const {
   const Deadline look_at_terminal_ns =
       input_.is_paused() ? now_ns() + kLookAtTerminalNs : 0;
   return ms_to_first({timeout_ns_, table_.deadline_ns(), broken_ns_, kill_ns_,
-                      kill_reporter_ns_, abandon_ns_, look_at_terminal_ns});
+                      kill_reporter_ns_, abandon_ns_, look_at_terminal_ns,
+                      first_kill_ns()});
 }
 
 void Head::keep_deadlines() {
@@ -294,6 +296,8 @@ void Head::keep_deadlines() {
     abandon_ns_ = now + kAbandonNs;
   }
   if (take_if_over(abandon_ns_, now)) abandon_others();
+  for (Process& process : processes_)
+    if (take_if_over(process.kill_ns, now)) kill(process);
 }
 
 // --- what each rank does ------------------------------------------------------------------------

@@ -64,14 +64,16 @@ class Head {
   void end_all(wireup::Order order);
   void order(const Process& process, wireup::Order order, int status = 0);
   void kill_all(bool also_reporter);
+  void kill(const Process& process);
+  Deadline first_kill_ns() const;
   void ask_table(wireup::TableQuestion::Why why);
   void take_table(wireup::TableQuestion::Why why, const std::string& table);
   bool has_running() const;
 
   // head_losses.cpp
   bool survives_losses() const;
-  bool survives(const Process& process) const;
   bool take_death(Process& process, int status, std::string text);
+  bool take_crash(Process& process);
   void lose(Process& process, int wait_status, const std::string& how);
   void lose(const std::vector<Process*>& of_host, const std::string& problem);
   void announce(const Process& lost);

@@ -14,6 +14,7 @@ namespace {
 
 using wireup::Gate;
 using wireup::Order;
+using wireup::Verdict;
 
 // If the job goes on: how long to wait for the end of a process that explains a broken network.
 constexpr uint64_t kLongBrokenNs = 8000 * kMs;
@@ -52,29 +53,55 @@ bool Head::survives_losses() const {
          (open_gates_ & bit_of(static_cast<int>(Gate::kInit))) != 0;
 }
 
-bool Head::survives(const Process& process) const {
-  return survives_losses() && !process.has_finished;
-}
-
 // A process says that it is about to end. It counts as lost when it has ended: until then it may
 // still write. Its command may have more to do, but its rank has ended.
 bool Head::take_death(Process& process, int, std::string text) {
-  if (!survives(process)) return false;
+  if (!survives_losses()) return false;
   process.death = without_end_of_job(std::move(text));
   order(process, Order::kEndSoon);
+  // A shim ends what is left of its command itself.
+  if (!process.has_joined) process.kill_ns = now_ns() + Verdict::kPatienceWithReportNs;
   return true;
 }
 
+// The process prints the report.
+bool Head::take_crash(Process& process) {
+  if (!survives_losses()) return false;
+  process.has_crashed = true;
+  process.kill_ns = now_ns() + Verdict::kPatienceWithReportNs;
+  return true;
+}
+
+void Head::kill(const Process& process) {
+  if (!process.is_running) return;
+  if (process.host == here_) return children_.kill(process.index);
+  hosts_.send(process.host, Frame::kKill, Packer().number(process.index));
+}
+
+// 0: none.
+Deadline Head::first_kill_ns() const {
+  Deadline first = 0;
+  for (const Process& process : processes_)
+    if (process.kill_ns != 0 && (first == 0 || process.kill_ns < first))
+      first = process.kill_ns;
+  return first;
+}
+
+// A process whose rank had ended by itself has passed all gates: no other needs it, and none is told.
 void Head::lose(Process& process, int status, const std::string& how) {
-  process.is_lost = true;
-  const std::string what =
-      !process.death.empty()
-          ? process.death
-          : fmt::format("mpcrun: {} {}", process.name(), without_end_of_job(how));
+  process.is_lost = !process.has_finished;
+  process.kill_ns = 0;
+  std::string what = process.death;
+  if (what.empty())
+    what = fmt::format("mpcrun: {} {}", process.name(),
+                       process.has_crashed ? "has crashed" : without_end_of_job(how));
+  else if (!process.is_one_rank())
+    what += fmt::format("; with it end ranks {}-{}, its process", process.first_rank,
+                        process.last_rank);
   // Printed now, since the job may go on for long. At the end of the job it is not mentioned again.
   job::console::say(what + "; the others go on\n");
   verdict_.note_failure(std::max(status, 1), "");
-  announce(process);
+  if (process.is_lost) announce(process);
   open_gates();
 }
 
@@ -116,6 +143,8 @@ void Head::take_broken(int peer, std::string text) {
 void Head::arrive(Process& process, int gate) {
   if (gate < 0 || gate >= wireup::kGates) return;
   process.gates |= bit_of(gate);
+  // For the second time, as MPI_Finalize does with mpi.check=full.
+  if ((open_gates_ & bit_of(gate)) != 0) return order(process, Order::kPass, gate);
   open_gates();
 }
 

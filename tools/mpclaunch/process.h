@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "tools/mpclaunch/plan.h"
 
 namespace mpc::launch {
@@ -21,11 +22,14 @@ struct Process {
   bool is_running = false;
   bool has_finished = false;  // its ranks have ended by themselves
   bool has_joined = false;    // a hosted rank: one of its processes has called MPI_Init
-  std::string stayed_out;  // a hosted rank ended without MPI_Init: the text to report
-  bool is_lost = false;    // it has died, and the job goes on
-  std::string death;       // what it has reported about its own end
-  unsigned gates = 0;      // bit: it has arrived there
+  std::string stayed_out;    // a hosted rank ended without MPI_Init: the text to report
+  bool is_lost = false;      // it has died, and the job goes on
+  std::string death;         // what it has reported about its own end
+  bool has_crashed = false;  // it prints a report, and ends
+  Deadline kill_ns = 0;      // by when it must have ended, which it has begun to do
+  unsigned gates = 0;        // bit: it has arrived there
 
+  bool is_one_rank() const noexcept { return first_rank == last_rank; }
   // "process 1 (ranks 4-7) on host beta".
   std::string name() const;
 };

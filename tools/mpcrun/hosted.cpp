@@ -110,7 +110,7 @@ Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command) {
   return command.is_hosted ? check_options(parsed) : Result<>();
 }
 
-Result<> decide_to_go_on(const Parsed& parsed, int ranks, Command& command) {
+Result<> decide_to_go_on(const Parsed& parsed, Command& command) {
   // A process of the job receives it from the launcher.
   if (parsed.on_fail != "notify" || std::getenv(wireup::kLauncherVariable) != nullptr)
     return {};
@@ -119,12 +119,11 @@ Result<> decide_to_go_on(const Parsed& parsed, int ranks, Command& command) {
     why =
         "another launcher has started mpcrun, and ends all processes when one dies: "
         "start mpcrun without it";
-  else if (!command.is_hosted)
+  else if (command.plan.processes() < 2)
     why =
-        "ranks of one process die together, so each needs its own: write "
-        "--ranks-per-process 1 beside it";
-  else if (ranks < 2)
-    why = "a job of one rank has no others that could go on: leave it out";
+        "a job of one process has no others that could go on: write "
+        "--ranks-per-process 1 "
+        "beside it, -p, or --hosts";
   if (why != nullptr) return {Errc::kArg, fmt::format("--on-fail notify: {}", why)};
   command.goes_on = true;
   return {};

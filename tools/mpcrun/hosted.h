@@ -20,7 +20,7 @@ std::string fault_of_ranks_per_process(const std::string& text);
 // Errors: kArg: an option that such ranks cannot have.
 Result<> decide_hosted(const Parsed& parsed, HostWish& wish, Command& command);
 // Applies --on-fail, once the plan is made. Errors: kArg: not possible in such a job.
-Result<> decide_to_go_on(const Parsed& parsed, int ranks, Command& command);
+Result<> decide_to_go_on(const Parsed& parsed, Command& command);
 // Tells the processes that the launcher starts that ranks are hosted.
 void mark_hosted(const Command& command);
 // Is this process one of those?

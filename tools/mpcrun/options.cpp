@@ -141,8 +141,8 @@ void declare_processes(CLI::App& app, Parsed& p) {
   app.add_option("--on-fail", p.on_fail,
                  "When a process of the job dies: end the job (the default), or notify "
                  "the others, "
-                 "which go on: calls that need it fail with MPI_ERR_PROC_ABORTED; with "
-                 "--ranks-per-process 1")
+                 "which go on: calls that need it fail with MPI_ERR_PROC_ABORTED; in "
+                 "jobs of several processes")
       ->type_name("end|notify")
       ->check(fault_of_on_fail);
 }
@@ -330,7 +330,7 @@ Result<> finish(Parsed& of_job, const Words& words, Command& command) {
     hosts.ranks_per_host = 0;
   MPC_TRY(decide_hosted(of_job, hosts, command));
   MPC_TRY(plan(hosts, static_cast<int>(ranks), command));
-  MPC_TRY(decide_to_go_on(of_job, static_cast<int>(ranks), command));
+  MPC_TRY(decide_to_go_on(of_job, command));
   return check_several(of_job, command);
 }
 

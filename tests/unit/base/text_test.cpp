@@ -1,14 +1,30 @@
-// What people type: sizes, lists of numbers, names that are nearly right.
+// What people type: sizes, lists of numbers, names that are nearly right; and the hash of a text.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
+#include "base/fnv.h"
 #include "base/index_list.h"
 #include "base/nearest.h"
 #include "base/sizes.h"
 
 namespace mpc {
 namespace {
+
+// The values of the draft's appendix, and of any other implementation.
+TEST(Fnv, GivesThePublishedValues) {
+  EXPECT_EQ(fnv_of(""), 0xcbf29ce484222325u);
+  EXPECT_EQ(fnv_of("a"), 0xaf63dc4c8601ec8cu);
+  EXPECT_EQ(fnv_of("foobar"), 0x85944171f73967e8u);
+  EXPECT_EQ(fnv_of("\xff"), 0xaf64724c8602eb6eu);  // a byte is no negative number
+}
+
+TEST(Fnv, ANumberIsItsFourBytesLowestFirst) {
+  Fnv number, bytes;
+  number.add(uint32_t{0x626f6f66});
+  bytes.add("foob");
+  EXPECT_EQ(number.value(), bytes.value());
+}
 
 TEST(Sizes, AreReadInEverySpelling) {
   const struct {

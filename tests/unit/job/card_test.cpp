@@ -40,7 +40,6 @@ TEST(Card, DifferentSettingsAreNamed) {
   EXPECT_EQ(first_difference("a=1\nb=2\n", "a=1\nb=3\n"), "b=2 (there b=3)");
   EXPECT_EQ(first_difference("a=1\n", "a=1\nb=3\n"), " (there b=3)");
   EXPECT_EQ(first_difference("a=1\n", "a=1\n"), "");
-  EXPECT_NE(hash_of("a=1"), hash_of("a=2"));
 }
 
 // Two processes in one: each has what the other one has put.

@@ -15,6 +15,7 @@ Result<JobSpec> read(std::vector<std::string> words) {
 TEST(SpawnedWords, AreReadAsTheyWereWritten) {
   JobSpec spec;
   spec.spawner = "mpc:1:2:3:/tmp/mpc";
+  spec.spawner_process = "77:1234";
   spec.apps.resize(2);
   spec.apps[0].ranks = 3;
   spec.apps[0].program = "/bin/prog";
@@ -24,6 +25,7 @@ TEST(SpawnedWords, AreReadAsTheyWereWritten) {
   const auto got = read(words_of_spawned(spec));
   ASSERT_TRUE(got);
   EXPECT_EQ(got->spawner, spec.spawner);
+  EXPECT_EQ(got->spawner_process, spec.spawner_process);
   ASSERT_EQ(got->apps.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(got->apps[i].ranks, spec.apps[i].ranks);
@@ -38,13 +40,14 @@ TEST(SpawnedWords, ThatAUserHasTypedAreRefused) {
       {"mpcrun", "--spawned"},
       {"mpcrun", "--spawned", ""},
       {"mpcrun", "--spawned", "port"},
-      {"mpcrun", "--spawned", "port", "2"},
-      {"mpcrun", "--spawned", "port", "2", "", "1"},
-      {"mpcrun", "--spawned", "port", "2", "", "2", "prog"},
-      {"mpcrun", "--spawned", "port", "0", "", "1", "prog"},
-      {"mpcrun", "--spawned", "port", "2", "", "-1", "prog"},
-      {"mpcrun", "--spawned", "port", "2x", "", "1", "prog"},
-      {"mpcrun", "--spawned", "port", "2", "", "1", "prog", "more"},
+      {"mpcrun", "--spawned", "port", "7:9"},
+      {"mpcrun", "--spawned", "port", "7:9", "2"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "1"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "2", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "0", "", "1", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "-1", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "2x", "", "1", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "1", "prog", "more"},
   };
   for (const auto& words : wrong) {
     const auto got = read(words);

@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "nbc/model/model_json.h"
+
 namespace mpc::nbc {
 namespace {
 
 TEST(MachineFile, GivesBackWhatWasWritten) {
   for (const Parameters& p : builtin_parameters()) {
-    const auto back = from_json(to_json(p));
+    const auto back = parameters_from_json(to_json(p));
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(*back, p);
   }
@@ -23,37 +25,37 @@ TEST(MachineFile, KeepsCachesAndReadsFilesThatLackThem) {
   Parameters p = builtin_parameters()[0];
   p.call_us = 0.25;
   p.caches = {{4096, 1, 2, 3, 4}, {65536, 5, 6, 7, 8}};
-  const auto back = from_json(to_json(p));
+  const auto back = parameters_from_json(to_json(p));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, p);
   std::string old = to_json(builtin_parameters()[0]);
   const size_t from = old.find(",\n  \"call_us\"");
   ASSERT_NE(from, std::string::npos);
   old.replace(from, old.rfind("}") - from, "\n");
-  const auto read = from_json(old);
+  const auto read = parameters_from_json(old);
   ASSERT_TRUE(read) << read.error().message << old;
   EXPECT_EQ(*read, builtin_parameters()[0]);
   std::swap(p.caches[0], p.caches[1]);
-  EXPECT_FALSE(from_json(to_json(p)));
+  EXPECT_FALSE(parameters_from_json(to_json(p)));
   p.caches = {{4096, 0, 2, 3, 4}};
-  EXPECT_FALSE(from_json(to_json(p)));
+  EXPECT_FALSE(parameters_from_json(to_json(p)));
 }
 
 TEST(MachineFile, MayHaveANetwork) {
   Parameters p = builtin_parameters()[0];
   p.network = {2.5, 25};
   const std::string text = to_json(p);
-  const auto back = from_json(text);
+  const auto back = parameters_from_json(text);
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, p);
   std::string old = text;  // as it was before there were networks
   const size_t from = old.find("  \"network\""), end = old.find("},\n", from) + 3;
   ASSERT_NE(from, std::string::npos);
-  const auto plain = from_json(old.erase(from, end - from));
+  const auto plain = parameters_from_json(old.erase(from, end - from));
   ASSERT_TRUE(plain) << plain.error().message;
   EXPECT_EQ(plain->network, NetworkCost());
   p.network.bandwidth_gbs = 0;
-  EXPECT_FALSE(from_json(to_json(p)));
+  EXPECT_FALSE(parameters_from_json(to_json(p)));
 }
 
 TEST(MachineFile, SaysWhatIsWrong) {
@@ -63,7 +65,7 @@ TEST(MachineFile, SaysWhatIsWrong) {
     const size_t at = text.find(old);
     EXPECT_NE(at, std::string::npos) << old;
     text.replace(at, old.size(), now);
-    const auto result = from_json(text);
+    const auto result = parameters_from_json(text);
     EXPECT_FALSE(result.ok());
     return result.ok() ? "" : result.error().message;
   };
@@ -75,8 +77,8 @@ TEST(MachineFile, SaysWhatIsWrong) {
   EXPECT_NE(with("\"cores\": 64", "\"cores\": \"x\"").find("cores"), std::string::npos);
   EXPECT_NE(with("\"numa_gbs\": 200.0", "\"numa_gbs\": -1").find("bandwidth"),
             std::string::npos);
-  EXPECT_FALSE(from_json("").ok());
-  EXPECT_FALSE(from_json("null").ok());
+  EXPECT_FALSE(parameters_from_json("").ok());
+  EXPECT_FALSE(parameters_from_json("null").ok());
 }
 
 TEST(MachineFile, IsWrittenWhole) {

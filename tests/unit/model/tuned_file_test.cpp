@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "nbc/model/model_json.h"
+
 namespace mpc::nbc {
 namespace {
 

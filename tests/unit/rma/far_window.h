@@ -20,7 +20,8 @@ namespace mpc::rma::test {
 // `words` of each rank; one word is a displacement.
 class FarWindow {
  public:
-  FarWindow(World& world, int processes, size_t words, Place place = Place::kHere)
+  FarWindow(World& world, int processes, size_t words,
+            Addressing addressing = Addressing::kHere)
       : map_(job::ProcessMap::in_blocks(world.size(), processes)),
         memory_(static_cast<size_t>(world.size()), std::vector<int64_t>(words)) {
     Port::listen(map_);

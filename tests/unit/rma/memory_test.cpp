@@ -41,14 +41,14 @@ TEST(Target, LooksAtBothEndsOfADatatype) {
 
 TEST(Target, OfAnotherProcessHasSizesAndNoAddress) {
   Target target(1);
-  target.memory = {nullptr, 64, 4, Place::kFar};
+  target.memory = {nullptr, 64, 4, Addressing::kFar};
   char* at = nullptr;
   EXPECT_EQ(target.find(15, int_type(), 1, &at), Fit::kFar);
   EXPECT_EQ(target.find(15, int_type(), 2, &at), Fit::kBeyond);
   EXPECT_EQ(target.find(-1, int_type(), 1, &at), Fit::kNegative);
   EXPECT_EQ(target.find(0, int_type(), 0, &at), Fit::kFar);
   // What is attached there is not known here.
-  target.memory.place = Place::kFarDynamic;
+  target.memory.addressing = Addressing::kFarDynamic;
   EXPECT_EQ(target.find(123456, int_type(), 1, &at), Fit::kFar);
   EXPECT_EQ(target.find(0, int_type(), INT64_MAX, &at), Fit::kBeyond);
 }
@@ -56,7 +56,7 @@ TEST(Target, OfAnotherProcessHasSizesAndNoAddress) {
 TEST(Target, KnowsOnlyAttachedMemoryOfADynamicWindow) {
   alignas(8) char memory[64];
   Target target(1);
-  target.memory.place = Place::kDynamic;
+  target.memory.addressing = Addressing::kDynamic;
   const auto base = reinterpret_cast<uintptr_t>(memory);
   const auto disp = static_cast<Count>(base);
   char* at = nullptr;

@@ -164,7 +164,7 @@ TEST_P(Windows, MoveMoreThanThereIsRoomFor) {
 
 TEST_P(Windows, TellTheOriginWhatADynamicTargetHasNotAttached) {
   World world = make_world();
-  FarWindow window(world, GetParam().processes, 4, Place::kDynamic);
+  FarWindow window(world, GetParam().processes, 4, Addressing::kDynamic);
   const int last = world.size() - 1;
   auto& regions = window.share_of(last).target(last).regions;
   const auto base = reinterpret_cast<uintptr_t>(window.of(last));
