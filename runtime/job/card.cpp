@@ -1,10 +1,8 @@
 #include "runtime/job/card.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <span>
 
@@ -120,19 +118,6 @@ std::string first_difference(std::string_view here, std::string_view there) {
     if (one != other) return fmt::format("{} (there {})", one, other);
   }
   return "";
-}
-
-uint64_t host_identity() {
-  char line[256] = "";
-  std::string text;
-  if (FILE* boot = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
-    if (std::fgets(line, sizeof line, boot) != nullptr) text = line;
-    std::fclose(boot);
-  }
-  const ssize_t length = ::readlink("/proc/self/ns/ipc", line, sizeof line);
-  if (length > 0) text.append(line, static_cast<size_t>(length));
-  if (::gethostname(line, sizeof line - 1) == 0) text += line;
-  return hash_of(text);
 }
 
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine) {

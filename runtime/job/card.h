@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "runtime/job/process_map.h"
+#include "runtime/wireup/place.h"
 #include "runtime/wireup/wireup.h"
 
 namespace mpc::job {
@@ -38,8 +39,7 @@ uint64_t hash_of(std::string_view text) noexcept;
 // "nbc.arity=4 (there nbc.arity=2)" for the first difference; "": none.
 std::string first_difference(std::string_view here, std::string_view there);
 
-// The same in all processes that can share memory: those of one kernel, and there of one container.
-uint64_t host_identity();
+using wireup::host_identity;
 
 // Waits for all processes. Errors: kArg: they do not fit together, and why; kSystem.
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine);

@@ -12,15 +12,21 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mutex.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/neighbours.h"
+#include "runtime/message/abroad_place.h"
 #include "runtime/message/abroad_state.h"
 #include "runtime/message/endpoint.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/remote.h"
 #include "runtime/transport/bridge/bridge.h"
+#include "runtime/wireup/door.h"
+#include "runtime/wireup/tcp.h"
+#include "runtime/wireup/wireup.h"
 #include "scheduler/as_nobody.h"
 #include "scheduler/outside_work.h"
 
@@ -34,6 +40,7 @@ namespace neighbours = job::neighbours;
 using neighbours::kGoneSlot;
 
 constexpr uint64_t kAnswerNs = 20'000 * kMs;  // most for the other job's thread
+constexpr uint64_t kSendNs = 2'000 * kMs;  // a hello into an empty socket
 constexpr int kMostSpawned = 100'000;         // runtime/job/node_job_spawn.cpp
 // How many processes of other jobs may fill a rank's memory at the same time without exceeding
 // net.unexpected_bytes.
@@ -43,7 +50,7 @@ constexpr size_t kEagerBytes = 32
 
 constinit Mutex g_opening;
 constinit std::atomic<Endpoint*> g_endpoint{nullptr};
-constinit const wireup::Lobby* g_lobby = nullptr;  // set before there are neighbours
+constinit wireup::Lobby* g_lobby = nullptr;  // set before there are neighbours
 
 void going(transport::Envelope& envelope) noexcept {
   const auto rank = static_cast<int>(envelope.dest_world);
@@ -67,6 +74,42 @@ bool coming(int peer, transport::Envelope& envelope) noexcept {
           job->local_ranks().contains(static_cast<int>(envelope.dest_world)));
 }
 
+// Between hosts a hello has its length before it.
+bool send_hello(int fd, const std::vector<std::byte>& hello) noexcept {
+  const auto length = static_cast<uint32_t>(hello.size());
+  const uint64_t end_ns = now_ns() + kSendNs;
+  return (!transport::is_stream(fd) ||
+          wireup::send_by(fd, &length, sizeof length, end_ns)) &&
+         wireup::send_by(fd, hello.data(), hello.size(), end_ns);
+}
+
+Result<std::vector<std::byte>> receive_hello(int fd) {
+  const uint64_t end_ns = now_ns() + kAnswerNs;
+  std::vector<std::byte> hello(transport::kMostHelloBytes);
+  bool is_there = false;
+  if (transport::is_stream(fd)) {
+    uint32_t length = 0;
+    is_there = wireup::receive_by(fd, &length, sizeof length, end_ns);
+    hello.resize(std::min<size_t>(length, hello.size()));
+    is_there = is_there && wireup::receive_by(fd, hello.data(), hello.size(), end_ns);
+  } else {
+    const timeval limit{static_cast<time_t>(kAnswerNs / 1'000'000'000), 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ssize_t n = -1;
+    do {
+      n = ::recv(fd, hello.data(), hello.size(), 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN) errno = ETIMEDOUT;
+    if (n == 0) errno = ECONNRESET;
+    is_there = n > 0;
+    hello.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  }
+  if (is_there) return hello;
+  if (errno == ETIMEDOUT)
+    return {Errc::kSystem, "the job that has opened it does not answer"};
+  return {Errc::kNotFound, "the job that has opened it does not answer, or has ended"};
+}
+
 void close_at_exit() { close(); }
 
 // True: ranks that are spawned may join its only process.
@@ -83,11 +126,10 @@ Result<> check_job(const job::Job& job) {
     return {Errc::kUnsupported,
             "a job that goes on when a process dies (mpcrun --on-fail notify) cannot "
             "connect with other jobs"};
-  if (const int hosts = job::host_map().hosts(); hosts > 1)
+  if (job::host_map().hosts() > 1 && !may_be_reached())
     return {Errc::kUnsupported,
-            fmt::format("a job on {} hosts cannot connect with other jobs: start all "
-                        "its processes on one (mpcrun -p)",
-                        hosts)};
+            "a job on several hosts connects with other jobs only if its processes may "
+            "listen to other hosts (mpi.port_network)"};
   if (job.size() + kMostSpawned > neighbours::kFirstNumber)
     return {Errc::kUnsupported,
             "a job of so many ranks cannot connect with other jobs"};
@@ -107,6 +149,10 @@ Result<> Abroad::start() {
   config.going = &going;
   config.coming = &coming;
   config.prepare = &job::crash::prepare_kernel_thread;
+  // A program without mpcrun: nothing else finds out that its rank waits in vain.
+  const bool has_no_watch = job_.wireup() == nullptr;
+  config.ends_offers = has_no_watch;
+  if (has_no_watch) job::losses::survive_neighbours();
   bridge_ = transport::Bridge::make(config);
   const job::RankRange own = job_.local_ranks();
   const int most = own.end + (can_grow(job_) ? kMostSpawned : 0);
@@ -123,8 +169,14 @@ Result<> Abroad::start() {
   g_endpoint.store(endpoint_.get(), std::memory_order_release);
   g_abroad.store(this, std::memory_order_release);
   // The only notice of the end of such a job.
-  if (job_.wireup() == nullptr) std::atexit(&close_at_exit);
-  return bridge_->start(*endpoint_, *this, listener_.get());
+  if (has_no_watch) {
+    std::atexit(&close_at_exit);
+    MPC_TRY(watch_losses(job_));
+  }
+  MPC_TRY(bridge_->start(*endpoint_, *this, listener_.get()));
+  if (wireup::Door* const door = wireup::Door::existing())
+    door->on_talk([this](int fd, std::span<const std::byte> hello) { talk(fd, hello); });
+  return {};
 }
 
 Hello Abroad::own_hello() const {
@@ -134,6 +186,10 @@ Hello Abroad::own_hello() const {
   const job::RankRange own = job_.local_ranks();
   hello.first = own.first;
   hello.ranks = own.size();
+  hello.pid = ::getpid();
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  hello.host = name;
   hello.program = job_.program(0);
   hello.settings = agreed_settings();
   return hello;
@@ -155,6 +211,7 @@ Result<> Abroad::connect(const Hello& theirs, int fd) {
         fmt::format("{} ranks of another job are more than this one has numbers for",
                     theirs.ranks)};
   }
+  job::losses::forget_neighbour(neighbours::far_process(theirs.slot));
   endpoint_->begin_peer(neighbours::far_process(theirs.slot),
                         neighbours::numbers_of(theirs.slot));
   const Locked lock(lock_);
@@ -164,7 +221,8 @@ Result<> Abroad::connect(const Hello& theirs, int fd) {
   other.is_calling = is_calling;
   other.number = theirs.job;
   other.connection = ++last_connection_;
-  other.pid = wireup::Lobby::process_of_peer(fd);
+  other.pid = theirs.pid;
+  other.host = transport::is_stream(fd) ? theirs.host : "";
   other.program = theirs.program;
   return bridge_->connect(theirs.slot, fd);
 }
@@ -205,21 +263,12 @@ Result<> Abroad::await_connection(int slot, uint64_t number) {
 Result<> Abroad::call(int slot, uint64_t number) {
   auto fd = lobby_->call(slot);
   MPC_TRY(fd);
-  const timeval limit{static_cast<time_t>(kAnswerNs / 1'000'000'000), 0};
-  ::setsockopt(fd->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  const std::vector<std::byte> mine = encode(own_hello());
-  std::vector<std::byte> answer(transport::kMostHelloBytes);
-  ssize_t n = ::send(fd->get(), mine.data(), mine.size(), MSG_NOSIGNAL);
-  do {
-    if (n > 0) n = ::recv(fd->get(), answer.data(), answer.size(), 0);
-  } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno == EAGAIN)
-    return {Errc::kSystem, "the job that has opened it does not answer"};
-  if (n <= 0)
+  if (!send_hello(fd->get(), encode(own_hello())))
     return {Errc::kNotFound,
             "the job that has opened it does not answer, or has ended"};
-  answer.resize(static_cast<size_t>(n));
-  auto theirs = decode(answer);
+  const auto answer = receive_hello(fd->get());
+  MPC_TRY(answer);
+  auto theirs = decode(*answer);
   MPC_TRY(theirs);
   // Both have called at the same time. The other job's call counts; the connections' thread of this
   // process answers it.
@@ -233,11 +282,9 @@ Result<> Abroad::call(int slot, uint64_t number) {
 // --- the called side ----------------------------------------------------------------------------
 
 int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
-  const auto send = [fd](const Hello& answer) {
-    const std::vector<std::byte> bytes = encode(answer);
-    return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
-  };
-  if (wireup::Lobby::process_of_peer(fd) < 0) return -1;  // it belongs to another user
+  const auto send = [fd](const Hello& answer) { return send_hello(fd, encode(answer)); };
+  // It belongs to another user; one of another host has proved itself.
+  if (!transport::is_stream(fd) && wireup::process_of_peer(fd) < 0) return -1;
   const auto theirs = decode({hello.begin(), hello.end()});
   Hello mine = own_hello();
   if (!theirs || theirs->slot < 1 || theirs->slot > neighbours::kMostSlots ||
@@ -262,6 +309,10 @@ int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   return fits && is_told ? theirs->slot : -1;
 }
 
+void Abroad::talk(int fd, std::span<const std::byte> hello) noexcept {
+  if (greet(fd, hello) < 0) ::close(fd);
+}
+
 Endpoint* endpoint() noexcept { return g_endpoint.load(std::memory_order_acquire); }
 
 wireup::Lobby* lobby() noexcept {
@@ -269,15 +320,34 @@ wireup::Lobby* lobby() noexcept {
   return abroad != nullptr ? &abroad->lobby() : nullptr;
 }
 
-Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t number,
+// How processes of other hosts reach this one. Empty: they do not.
+wireup::DoorAddress open_door(job::Job& job) {
+  if (!may_be_reached()) return {};
+  wireup::Wireup* const wireup = job.wireup();
+  const auto door =
+      wireup::Door::open(wireup != nullptr ? wireup->interfaces() : std::string());
+  if (door) return (*door)->address();
+  log::warn("ports of this job are not known on other hosts: {}", door.error().message);
+  return {};
+}
+
+Result<wireup::Lobby*> open(job::Job& job, const std::string& place, uint64_t number,
                             void (*gone)(int slot) noexcept) {
   const sched::AsNobody nobody;
   const Locked lock(g_opening);
   if (wireup::Lobby* const known = lobby()) return known;
   MPC_TRY(check_job(job));
-  auto entered = wireup::Lobby::enter(
-      folder, number, job.processes().process_of(job.local_ranks().first));
+  const auto asked = place.empty() ? home_place() : wireup::read_place(place);
+  if (!asked || asked->folder.empty())
+    return {Errc::kNotFound, "no job can be there"};
+  auto entered =
+      wireup::Lobby::enter(*asked, number,
+                           job.processes().process_of(job.local_ranks().first),
+                           open_door(job));
   MPC_TRY(entered);
+  if (wireup::Door* const door = wireup::Door::existing();
+      door != nullptr && (*entered)->place().host == wireup::host_identity())
+    door->serve((*entered)->place().folder);
   // Never freed: ranks may use it until the process ends.
   auto* const made = new Abroad(job, std::move(*entered), number, gone);
   const Result<> started = made->start();
@@ -286,6 +356,19 @@ Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t n
   g_endpoint.store(nullptr, std::memory_order_release);
   g_abroad.store(nullptr, std::memory_order_release);
   return started.error();
+}
+
+std::optional<std::string> look_up_name(const std::string& name,
+                                        Result<wireup::Lobby*> (*open)()) {
+  const sched::AsNobody nobody;
+  if (wireup::Lobby* const known = lobby()) return known->look_up(name);
+  const wireup::Place place = home_place();
+  if (place.host == 0 || place.host == wireup::host_identity()) {
+    const auto folder = wireup::LobbyFolder::open(place.folder);
+    return folder ? (*folder)->look_up(name) : std::nullopt;
+  }
+  const auto opened = open();
+  return opened ? (*opened)->look_up(name) : std::nullopt;
 }
 
 Result<> reach(int slot, uint64_t number) {
@@ -317,6 +400,7 @@ void close() {
   Abroad* const abroad = g_abroad.load(std::memory_order_acquire);
   if (abroad == nullptr || endpoint() == nullptr) return;
   abroad->leave();
+  if (job::losses::are_neighbours_survived()) forget_losses();
   // Last: until then the connections' thread may need it.
   g_endpoint.store(nullptr, std::memory_order_release);
 }

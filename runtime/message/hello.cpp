@@ -17,10 +17,10 @@ struct Fixed {
   char mark[8];      // "mpc-job", and a format number
   uint64_t version;  // hash of the text that mpcrun --version prints
   uint64_t job;
-  int32_t slot, first, ranks, is_busy;
-  uint32_t program_bytes, settings_bytes;
+  int32_t slot, first, ranks, is_busy, pid;
+  uint32_t host_bytes, program_bytes, settings_bytes;
 };
-constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '2'};
+constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '3'};
 
 }  // namespace
 
@@ -33,16 +33,16 @@ std::vector<std::byte> encode(const Hello& hello) {
   fixed.first = hello.first;
   fixed.ranks = hello.ranks;
   fixed.is_busy = hello.is_busy;
+  fixed.pid = hello.pid;
+  fixed.host_bytes = static_cast<uint32_t>(hello.host.size());
   fixed.program_bytes = static_cast<uint32_t>(hello.program.size());
   fixed.settings_bytes = static_cast<uint32_t>(hello.settings.size());
-  std::vector<std::byte> bytes(sizeof fixed + hello.program.size() +
-                               hello.settings.size());
-  std::byte* out = bytes.data();
-  std::memcpy(out, &fixed, sizeof fixed);
-  out += sizeof fixed;
-  std::memcpy(out, hello.program.data(), hello.program.size());
-  out += hello.program.size();
-  std::memcpy(out, hello.settings.data(), hello.settings.size());
+  const auto* const first = reinterpret_cast<const std::byte*>(&fixed);
+  std::vector<std::byte> bytes(first, first + sizeof fixed);
+  for (const std::string* const text : {&hello.host, &hello.program, &hello.settings}) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(text->data());
+    bytes.insert(bytes.end(), begin, begin + text->size());
+  }
   return bytes;
 }
 
@@ -54,7 +54,7 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
     return {Errc::kArg, "the job that has opened it runs another version of this MPI"};
   const auto* const text = reinterpret_cast<const char*>(bytes.data()) + sizeof fixed;
   if (bytes.size() - sizeof fixed !=
-          size_t{fixed.program_bytes} + fixed.settings_bytes ||
+          size_t{fixed.host_bytes} + fixed.program_bytes + fixed.settings_bytes ||
       fixed.first < 0 || fixed.first >= job::neighbours::kFirstNumber ||
       fixed.ranks < 1 || fixed.ranks >= job::neighbours::kFirstNumber)
     return {Errc::kArg, "what has opened it speaks another language"};
@@ -64,8 +64,11 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
   hello.first = fixed.first;
   hello.ranks = fixed.ranks;
   hello.is_busy = fixed.is_busy != 0;
-  hello.program.assign(text, fixed.program_bytes);
-  hello.settings.assign(text + fixed.program_bytes, fixed.settings_bytes);
+  hello.pid = fixed.pid;
+  hello.host.assign(text, fixed.host_bytes);
+  hello.program.assign(text + fixed.host_bytes, fixed.program_bytes);
+  hello.settings.assign(text + fixed.host_bytes + fixed.program_bytes,
+                        fixed.settings_bytes);
   return hello;
 }
 

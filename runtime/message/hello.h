@@ -22,6 +22,8 @@ struct Hello {
   int first = 0, ranks = 0;  // in its job: first .. first + ranks - 1
       // No connection results from this: there is one, or it is about to be created.
   bool is_busy = false;
+  int pid = 0;
+  std::string host;  // its name
   std::string program;
   std::string settings;
 };
