@@ -187,6 +187,7 @@ Hello Abroad::own_hello() const {
   hello.first = own.first;
   hello.ranks = own.size();
   hello.pid = ::getpid();
+  hello.host_identity = wireup::host_identity();
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
   hello.host = name;
@@ -211,6 +212,7 @@ Result<> Abroad::connect(const Hello& theirs, int fd) {
         fmt::format("{} ranks of another job are more than this one has numbers for",
                     theirs.ranks)};
   }
+  job::set_host_of_neighbour(theirs.slot, theirs.host_identity);
   job::losses::forget_neighbour(neighbours::far_process(theirs.slot));
   endpoint_->begin_peer(neighbours::far_process(theirs.slot),
                         neighbours::numbers_of(theirs.slot));

@@ -16,7 +16,7 @@ namespace {
 struct Fixed {
   char mark[8];      // "mpc-job", and a format number
   uint64_t version;  // hash of the text that mpcrun --version prints
-  uint64_t job;
+  uint64_t job, host_identity;
   int32_t slot, first, ranks, is_busy, pid;
   uint32_t host_bytes, program_bytes, settings_bytes;
 };
@@ -34,6 +34,7 @@ std::vector<std::byte> encode(const Hello& hello) {
   fixed.ranks = hello.ranks;
   fixed.is_busy = hello.is_busy;
   fixed.pid = hello.pid;
+  fixed.host_identity = hello.host_identity;
   fixed.host_bytes = static_cast<uint32_t>(hello.host.size());
   fixed.program_bytes = static_cast<uint32_t>(hello.program.size());
   fixed.settings_bytes = static_cast<uint32_t>(hello.settings.size());
@@ -65,6 +66,7 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
   hello.ranks = fixed.ranks;
   hello.is_busy = fixed.is_busy != 0;
   hello.pid = fixed.pid;
+  hello.host_identity = fixed.host_identity;
   hello.host.assign(text, fixed.host_bytes);
   hello.program.assign(text + fixed.host_bytes, fixed.program_bytes);
   hello.settings.assign(text + fixed.host_bytes + fixed.program_bytes,

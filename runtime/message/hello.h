@@ -23,6 +23,7 @@ struct Hello {
       // No connection results from this: there is one, or it is about to be created.
   bool is_busy = false;
   int pid = 0;
+  uint64_t host_identity = 0;
   std::string host;  // its name
   std::string program;
   std::string settings;

@@ -107,7 +107,9 @@ Result<OwnedFd> call_by_door(const DoorAddress& door, uint64_t wish) {
       return fd;
     }
     tried += fmt::format("{}{}: {}", tried.empty() ? "" : ", ", address,
-                         errno == EPERM ? "it is somebody else" : std::strerror(errno));
+                         errno == EPERM || errno == ECONNRESET
+                             ? "nobody there accepts the key"
+                             : std::strerror(errno));
   }
   return {Errc::kNotFound,
           fmt::format("the job that has opened it does not answer at port {} ({})",
