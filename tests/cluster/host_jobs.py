@@ -201,5 +201,113 @@ class Apart(JobsCase):
         self.ends(first, 0)
 
 
+class Spawn(JobsCase):
+    def hosts_of(self, kind, what, count, *keys, options=()):
+        """The host and the process of each child."""
+        job = self.start(kind, self.compiled("host_spawn.c"), what, count, *keys, options=options)
+        out, _ = self.ends(job, 0)
+        lines = out.splitlines()
+        self.assertEqual(lines[-1], "No Errors", out)
+        words = [line.split() for line in lines[:-1]]
+        self.assertEqual([int(w[1]) for w in words], list(range(count)))
+        return [w[3] for w in words], len({(w[3], w[4]) for w in words})
+
+    def test_children_run_where_the_root_does(self):
+        for kind, first, last in ((BOTH, "h1", "h2"), (BOTH_BACK, "h2", "h1"), (EACH, "h1", "h2")):
+            with self.subTest(kind):
+                self.assertEqual(self.hosts_of(kind, "talk", 3), ([first] * 3, 1))
+                self.assertEqual(self.hosts_of(kind, "last", 2), ([last] * 2, 1))
+
+    def test_on_another_host(self):
+        for kind in (ON_1, BOTH, EACH):
+            with self.subTest(kind):
+                self.assertEqual(self.hosts_of(kind, "talk", 2, "host=h2"), (["h2"] * 2, 1))
+        self.assertEqual(self.hosts_of(BOTH, "last", 2, "host=h1"), (["h1"] * 2, 1))
+
+    def test_on_several_hosts(self):
+        both = ["h1", "h1", "h2", "h2"]
+        for kind in (ON_1, BOTH, BOTH_BACK):
+            with self.subTest(kind):
+                self.assertEqual(self.hosts_of(kind, "talk", 4, "host=h1,h2"), (both, 2))
+        self.assertEqual(self.hosts_of(BOTH, "talk", 4, "mpc_layout=job"), (both, 2))
+        self.assertEqual(self.hosts_of(BOTH, "talk", 4, "host=h1:3,h2:1"), (["h1"] * 3 + ["h2"], 2))
+        self.assertEqual(self.hosts_of(BOTH, "talk", 4, "host=h1,h2", "mpc_processes=4"), (both, 4))
+
+    def test_hosts_of_a_file(self):
+        path = self.path("hostfile")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("h2 slots=1\nh1 slots=2\n")
+        self.assertEqual(self.hosts_of(ON_1, "talk", 3, f"hostfile={path}"), (["h2", "h1", "h1"], 2))
+
+    def test_several_processes_on_the_roots_host(self):
+        for kind in (ON_1, BOTH):
+            self.assertEqual(self.hosts_of(kind, "talk", 4, "mpc_processes=2"), (["h1"] * 4, 2))
+
+    def test_a_group_grows_by_spawning(self):
+        for kind in (BOTH, EACH):
+            self.ends(self.start(kind, self.compiled("several_spawn.c"), "grow"), 0, "No Errors\n")
+            self.ends(self.start(kind, self.compiled("spawn_alone.c"), "deeper", 1), 0, "No Errors\n")
+
+    def refused(self, kind, says, *keys, count=2):
+        job = self.start(kind, self.compiled("host_spawn.c"), "talk", count, *keys)
+        _, err = self.ends(job, 0, "spawn\n")
+        self.assertIn(says, err)
+
+    def test_what_cannot_be_spawned(self):
+        self.refused(BOTH, "host h9", "host=h9")
+        self.refused(ON_1, "host h9", "host=h1,h9")
+        self.refused(BOTH, "room for 1", "host=h2:1")
+        self.refused(BOTH, "leave one of them out", "host=h2", "hostfile=/no/file")
+        self.refused(ON_1, "/no/file", "hostfile=/no/file")
+        self.refused(BOTH, "no number of processes", "mpc_processes=many")
+        self.refused(BOTH, "-p 3", "mpc_processes=3")
+        self.refused(BOTH, "mpc_layout", "mpc_layout=other")
+
+
+class SpawnEnds(JobsCase):
+    """Nothing is left on any host, whoever dies."""
+
+    ENDED = "a job that this one is connected with has ended"
+
+    def waiting(self, kind, *keys, what="waits"):
+        parent = self.start(kind, self.compiled("host_spawn.c"), what, 2, *keys)
+        if what == "waits":
+            self.assertIn("child 0 on ", parent.stdout.readline())
+        return parent
+
+    def test_children_that_abort(self):
+        for keys in ((), ("host=h2",), ("host=h1,h2",)):
+            self.ends(self.waiting(BOTH, *keys, what="aborts"), 1,
+                      says=("MPI_Abort(MPI_COMM_WORLD, 7)", self.ENDED))
+            self.gone()
+
+    def test_a_parents_mpcrun_that_is_killed(self):
+        for keys in ((), ("host=h2",), ("host=h1,h2",)):
+            with self.subTest(keys):
+                parent = self.waiting(BOTH, *keys)
+                self.hosts.kill("h1", self.pid_of("h1", "waits 2"))
+                parent.communicate(timeout=60)
+                self.gone(within=10)
+
+    def test_a_process_of_either_side_that_is_killed(self):
+        for host, mark in (("h1", "waits 2"), ("h2", "--spawned")):
+            with self.subTest(host):
+                parent = self.waiting(BOTH, "host=h2")
+                self.hosts.kill(host, self.pid_of(host, mark))
+                self.ends(parent, None)
+                self.gone(within=10)
+
+    def test_a_host_that_is_lost(self):
+        parent = self.waiting(ON_1, "host=h2")
+        began = time.monotonic()
+        self.hosts.link("h2", "down")
+        try:
+            self.ends(parent, 1, says=(self.ENDED, "on host h2"))
+            self.assertLess(time.monotonic() - began, 30)
+            self.gone(within=20)
+        finally:
+            self.hosts.link("h2", "up")
+
+
 if __name__ == "__main__":
     main()

@@ -250,10 +250,13 @@ static void use_one_group(MPI_Comm both) {
   MPI_Comm_free(&part);
   MPI_Group_free(&everybody);
   /* What jobs have in common, and what not. */
+  int here, of_job_here;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
+  MPI_Comm_size(part, &of_job_here);
+  MPI_Comm_free(&part);
   MPI_Comm_split_type(both, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
-  int here;
   MPI_Comm_size(part, &here);
-  CHECK(here == size);
+  CHECK(here == of_job_here);
   MPI_Comm_free(&part);
   MPI_Comm_set_errhandler(both, MPI_ERRORS_RETURN);
   MPI_Win window;
