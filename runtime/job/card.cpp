@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <span>
 
 #include "base/settings.h"
@@ -19,7 +20,7 @@ constexpr char kSettings[] = "mpc.settings";
 // and collectives. The others are its own affair.
 constexpr std::string_view kAgreed[] = {"message.", "nbc.", "net.", "mpi."};
 
-constexpr size_t kHeadWords = 9;
+constexpr size_t kHeadWords = 10;
 
 void append(std::vector<int32_t>& words, uint64_t value) {
   words.push_back(static_cast<int32_t>(value >> 32));
@@ -66,6 +67,7 @@ wireup::Bytes encode(const Card& card) {
   append(words, card.settings);
   words.push_back(static_cast<int32_t>(hash_of(version_text())));
   append(words, card.host);
+  words.push_back(card.cores);
   words.insert(words.end(), card.workers.begin(), card.workers.end());
   const auto bytes = std::as_bytes(std::span(words));
   return {bytes.begin(), bytes.end()};
@@ -86,6 +88,7 @@ Result<Card> decode(const wireup::Bytes& bytes) {
   card.application_workers = words[3];
   card.settings = joined(words[4], words[5]);
   card.host = joined(words[7], words[8]);
+  card.cores = words[9];
   card.workers.assign(words.begin() + kHeadWords, words.end());
   if (card.local.size() < 0 ||
       card.workers.size() != static_cast<size_t>(card.local.size()))
@@ -118,6 +121,15 @@ std::string first_difference(std::string_view here, std::string_view there) {
     if (one != other) return fmt::format("{} (there {})", one, other);
   }
   return "";
+}
+
+int cores_of(const std::vector<Card>& cards) {
+  std::map<uint64_t, int> of_host;
+  for (const Card& card : cards)
+    of_host[card.host] = std::max(of_host[card.host], card.cores);
+  int cores = 0;
+  for (const auto& [host, count] : of_host) cores += count;
+  return cores;
 }
 
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine) {

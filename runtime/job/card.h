@@ -24,6 +24,7 @@ struct Card {
   int ranks = 0;  // of the job
   RankRange local;
   int application_workers = 0;
+  int cores = 0;             // that its ranks may use
   uint64_t host = 0;         // host_identity()
   uint64_t settings = 0;     // hash of settings_text()
   std::vector<int> workers;  // of each local rank
@@ -40,6 +41,9 @@ uint64_t hash_of(std::string_view text) noexcept;
 std::string first_difference(std::string_view here, std::string_view there);
 
 using wireup::host_identity;
+
+// The cores of all hosts; processes of one host may use the same ones.
+int cores_of(const std::vector<Card>& cards);
 
 // Waits for all processes. Errors: kArg: they do not fit together, and why; kSystem.
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine);
