@@ -41,12 +41,12 @@ bool has_member_in(const Comm& comm, const job::ProcessMap& map, int process) {
 
 Err fail_without_member(const char* call, const Comm& comm) {
   const std::string gone = msg::abroad::last_gone();
-  return fail(
-      MPI_ERR_PROC_ABORTED,
-      gone.empty() ? fmt::format("{}: a process with members of {} has died", call,
-                                 comm.display_name())
-                   : fmt::format("{}: a job with members of {} does not take part: {}",
-                                 call, comm.display_name(), gone));
+  return fail(MPI_ERR_PROC_ABORTED,
+              gone.empty()
+                  ? fmt::format("{}: a process with members of {} has died", call,
+                                comm.display_name())
+                  : fmt::format("{}: a job with members of {} does not take part: {}",
+                                call, comm.display_name(), gone));
 }
 
 Err look_for_lost_member(const char* call, const Comm& comm) {

@@ -130,7 +130,8 @@ Result<wireup::OwnedFd> start_mpcrun(const std::vector<SpawnRequest>& requests,
 std::string text_of(const std::vector<SpawnRequest>& requests) {
   std::string text = "mpcrun";
   for (const auto& [app, place] : requests) {
-    text += fmt::format("{} -n {}", &app == &requests.front().app ? "" : " :", app.ranks);
+    text +=
+        fmt::format("{} -n {}", &app == &requests.front().app ? "" : " :", app.ranks);
     if (!place.hosts.empty()) text += " --hosts " + place.hosts;
     if (!place.host_file.empty()) text += " --hostfile " + place.host_file;
     if (place.processes != 0) text += fmt::format(" -p {}", place.processes);

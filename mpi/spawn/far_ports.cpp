@@ -32,12 +32,12 @@ Opened open_in(job::Job& job, const std::string& place) {
   const wireup::Place& own = (*lobby)->place();
   const auto wanted = wireup::read_place(place);
   if (!wanted || own.is_same_lobby(*wanted)) return {wireup::text_of(own), ""};
-  return {
-      wireup::text_of(own),
-      fmt::format("processes of this job look for others in different folders, or on "
-                  "different hosts ({}, {}): start it with one mpi.port_folder, and let "
-                  "a rank that connects do so before others have opened ports",
-                  wanted->folder, own.folder)};
+  return {wireup::text_of(own),
+          fmt::format(
+              "processes of this job look for others in different folders, or on "
+              "different hosts ({}, {}): start it with one mpi.port_folder, and let "
+              "a rank that connects do so before others have opened ports",
+              wanted->folder, own.folder)};
 }
 
 [[gnu::constructor]] void register_open() { set_open_process(&open_in); }

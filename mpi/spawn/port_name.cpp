@@ -29,9 +29,9 @@ std::optional<PortName> read_port_name(const char* text) {
     return std::nullopt;
   PortName name{job, port, 0, {}};
   if (static_cast<size_t>(end) == whole.size()) return name;
-  const auto read =
-      place != 0 ? wireup::read_place(whole.substr(static_cast<size_t>(place)))
-                 : std::nullopt;
+  const auto read = place != 0
+                        ? wireup::read_place(whole.substr(static_cast<size_t>(place)))
+                        : std::nullopt;
   if (!read) return std::nullopt;
   name.slot = static_cast<int>(slot);
   name.place = *read;

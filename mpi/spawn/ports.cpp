@@ -247,11 +247,12 @@ Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
   if (!lobby) return no_port(name, lobby.error().message);
   if (!(*lobby)->place().is_same_lobby(port.place))
     return no_port(
-        name, fmt::format("its job is known in another folder, or on another host, than "
-                          "this one ({}), which has opened ports of its own, or is "
-                          "connected: start both with the same mpi.port_folder, or let "
-                          "one of them only connect",
-                          (*lobby)->place().folder));
+        name,
+        fmt::format("its job is known in another folder, or on another host, than "
+                    "this one ({}), which has opened ports of its own, or is "
+                    "connected: start both with the same mpi.port_folder, or let "
+                    "one of them only connect",
+                    (*lobby)->place().folder));
   if (const auto reached = msg::abroad::reach(port.slot, port.job); !reached)
     return no_port(name, reached.error().message);
   Caller mine;

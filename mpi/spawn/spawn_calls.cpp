@@ -20,8 +20,8 @@ namespace {
 // True: children become ranks of this process. False: they become a job of their own.
 bool join_this_process(const job::Job& job, const std::vector<SpawnRequest>& requests) {
   return !job.is_singleton() && job.processes().is_one_process() &&
-         std::ranges::all_of(
-             requests, [](const auto& each) { return each.place.is_default(); });
+         std::ranges::all_of(requests,
+                             [](const auto& each) { return each.place.is_default(); });
 }
 
 // At the root. After an error `error` is set in the result, for the group. *met: as

@@ -118,9 +118,9 @@ Err read_place(const InfoHints& hints, job::SpawnedPlace* out) {
   long count = 0;
   if (!processes.empty() &&
       (!read_number(processes, &count) || count < 1 || count > kMostProcesses))
-    return fail(MPI_ERR_SPAWN,
-                fmt::format("info key mpc_processes: {} is no number of processes",
-                            processes));
+    return fail(
+        MPI_ERR_SPAWN,
+        fmt::format("info key mpc_processes: {} is no number of processes", processes));
   out->processes = static_cast<int>(count);
   return kSuccess;
 }

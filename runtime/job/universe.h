@@ -14,6 +14,7 @@ int wanted_universe() noexcept;
 // job of their own, whose ranks may share cores: if there are not more cores than ranks, there is no
 // limit (0).
 int universe_of(int ranks) noexcept;
-void set_cores_of_job(int cores) noexcept;  // caller: the main thread, before a rank starts
+void set_cores_of_job(
+    int cores) noexcept;  // caller: the main thread, before a rank starts
 
 }  // namespace mpc::job

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <vector>
 
@@ -25,7 +24,6 @@
 #include "runtime/message/remote.h"
 #include "runtime/transport/bridge/bridge.h"
 #include "runtime/wireup/door.h"
-#include "runtime/wireup/tcp.h"
 #include "runtime/wireup/wireup.h"
 #include "scheduler/as_nobody.h"
 #include "scheduler/outside_work.h"
@@ -40,7 +38,6 @@ namespace neighbours = job::neighbours;
 using neighbours::kGoneSlot;
 
 constexpr uint64_t kAnswerNs = 20'000 * kMs;  // most for the other job's thread
-constexpr uint64_t kSendNs = 2'000 * kMs;  // a hello into an empty socket
 constexpr int kMostSpawned = 100'000;         // runtime/job/node_job_spawn.cpp
 // How many processes of other jobs may fill a rank's memory at the same time without exceeding
 // net.unexpected_bytes.
@@ -72,42 +69,6 @@ bool coming(int peer, transport::Envelope& envelope) noexcept {
   return job != nullptr &&
          (envelope.kind > transport::kLastKindInOrder ||
           job->local_ranks().contains(static_cast<int>(envelope.dest_world)));
-}
-
-// Between hosts a hello has its length before it.
-bool send_hello(int fd, const std::vector<std::byte>& hello) noexcept {
-  const auto length = static_cast<uint32_t>(hello.size());
-  const uint64_t end_ns = now_ns() + kSendNs;
-  return (!transport::is_stream(fd) ||
-          wireup::send_by(fd, &length, sizeof length, end_ns)) &&
-         wireup::send_by(fd, hello.data(), hello.size(), end_ns);
-}
-
-Result<std::vector<std::byte>> receive_hello(int fd) {
-  const uint64_t end_ns = now_ns() + kAnswerNs;
-  std::vector<std::byte> hello(transport::kMostHelloBytes);
-  bool is_there = false;
-  if (transport::is_stream(fd)) {
-    uint32_t length = 0;
-    is_there = wireup::receive_by(fd, &length, sizeof length, end_ns);
-    hello.resize(std::min<size_t>(length, hello.size()));
-    is_there = is_there && wireup::receive_by(fd, hello.data(), hello.size(), end_ns);
-  } else {
-    const timeval limit{static_cast<time_t>(kAnswerNs / 1'000'000'000), 0};
-    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    ssize_t n = -1;
-    do {
-      n = ::recv(fd, hello.data(), hello.size(), 0);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0 && errno == EAGAIN) errno = ETIMEDOUT;
-    if (n == 0) errno = ECONNRESET;
-    is_there = n > 0;
-    hello.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
-  }
-  if (is_there) return hello;
-  if (errno == ETIMEDOUT)
-    return {Errc::kSystem, "the job that has opened it does not answer"};
-  return {Errc::kNotFound, "the job that has opened it does not answer, or has ended"};
 }
 
 void close_at_exit() { close(); }
@@ -175,7 +136,8 @@ Result<> Abroad::start() {
   }
   MPC_TRY(bridge_->start(*endpoint_, *this, listener_.get()));
   if (wireup::Door* const door = wireup::Door::existing())
-    door->on_talk([this](int fd, std::span<const std::byte> hello) { talk(fd, hello); });
+    door->on_talk(
+        [this](int fd, std::span<const std::byte> hello) { talk(fd, hello); });
   return {};
 }
 
@@ -268,7 +230,7 @@ Result<> Abroad::call(int slot, uint64_t number) {
   if (!send_hello(fd->get(), encode(own_hello())))
     return {Errc::kNotFound,
             "the job that has opened it does not answer, or has ended"};
-  const auto answer = receive_hello(fd->get());
+  const auto answer = receive_hello(fd->get(), kAnswerNs);
   MPC_TRY(answer);
   auto theirs = decode(*answer);
   MPC_TRY(theirs);
@@ -284,7 +246,9 @@ Result<> Abroad::call(int slot, uint64_t number) {
 // --- the called side ----------------------------------------------------------------------------
 
 int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
-  const auto send = [fd](const Hello& answer) { return send_hello(fd, encode(answer)); };
+  const auto send = [fd](const Hello& answer) {
+    return send_hello(fd, encode(answer));
+  };
   // It belongs to another user; one of another host has proved itself.
   if (!transport::is_stream(fd) && wireup::process_of_peer(fd) < 0) return -1;
   const auto theirs = decode({hello.begin(), hello.end()});
@@ -340,12 +304,10 @@ Result<wireup::Lobby*> open(job::Job& job, const std::string& place, uint64_t nu
   if (wireup::Lobby* const known = lobby()) return known;
   MPC_TRY(check_job(job));
   const auto asked = place.empty() ? home_place() : wireup::read_place(place);
-  if (!asked || asked->folder.empty())
-    return {Errc::kNotFound, "no job can be there"};
-  auto entered =
-      wireup::Lobby::enter(*asked, number,
-                           job.processes().process_of(job.local_ranks().first),
-                           open_door(job));
+  if (!asked || asked->folder.empty()) return {Errc::kNotFound, "no job can be there"};
+  auto entered = wireup::Lobby::enter(
+      *asked, number, job.processes().process_of(job.local_ranks().first),
+      open_door(job));
   MPC_TRY(entered);
   if (wireup::Door* const door = wireup::Door::existing();
       door != nullptr && (*entered)->place().host == wireup::host_identity())

@@ -41,7 +41,8 @@ Result<std::string> open_for_job(wireup::Wireup& wireup) {
   if (!may_be_reached()) return std::string();
   auto door = wireup::Door::open(wireup.interfaces());
   MPC_TRY(door);
-  wireup::Place place{folder_of_settings(), wireup::host_identity(), (*door)->address()};
+  wireup::Place place{folder_of_settings(), wireup::host_identity(),
+                      (*door)->address()};
   (*door)->serve(place.folder);
   return text_of(place);
 }

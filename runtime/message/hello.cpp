@@ -1,14 +1,21 @@
 #include "runtime/message/hello.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/settings.h"
 #include "base/version.h"
 #include "runtime/job/card.h"
 #include "runtime/job/neighbours.h"
+#include "runtime/transport/bridge/bridge.h"
+#include "runtime/wireup/tcp.h"
 
 namespace mpc::msg::abroad {
 namespace {
@@ -20,6 +27,7 @@ struct Fixed {
   int32_t slot, first, ranks, is_busy, pid;
   uint32_t host_bytes, program_bytes, settings_bytes;
 };
+constexpr uint64_t kSendNs = 2'000 * kMs;  // into an empty socket
 constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '3'};
 
 }  // namespace
@@ -72,6 +80,41 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
   hello.settings.assign(text + fixed.host_bytes + fixed.program_bytes,
                         fixed.settings_bytes);
   return hello;
+}
+
+bool send_hello(int fd, const std::vector<std::byte>& hello) noexcept {
+  const auto length = static_cast<uint32_t>(hello.size());
+  const uint64_t end_ns = now_ns() + kSendNs;
+  return (!transport::is_stream(fd) ||
+          wireup::send_by(fd, &length, sizeof length, end_ns)) &&
+         wireup::send_by(fd, hello.data(), hello.size(), end_ns);
+}
+
+Result<std::vector<std::byte>> receive_hello(int fd, uint64_t most_ns) {
+  const uint64_t end_ns = now_ns() + most_ns;
+  std::vector<std::byte> hello(transport::kMostHelloBytes);
+  bool is_there = false;
+  if (transport::is_stream(fd)) {
+    uint32_t length = 0;
+    is_there = wireup::receive_by(fd, &length, sizeof length, end_ns);
+    hello.resize(std::min<size_t>(length, hello.size()));
+    is_there = is_there && wireup::receive_by(fd, hello.data(), hello.size(), end_ns);
+  } else {
+    const timeval limit{static_cast<time_t>(most_ns / 1'000'000'000), 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ssize_t n = -1;
+    do {
+      n = ::recv(fd, hello.data(), hello.size(), 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN) errno = ETIMEDOUT;
+    if (n == 0) errno = ECONNRESET;
+    is_there = n > 0;
+    hello.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  }
+  if (is_there) return hello;
+  if (errno == ETIMEDOUT)
+    return {Errc::kSystem, "the job that has opened it does not answer"};
+  return {Errc::kNotFound, "the job that has opened it does not answer, or has ended"};
 }
 
 std::string agreed_settings() {

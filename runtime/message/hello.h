@@ -33,6 +33,11 @@ std::vector<std::byte> encode(const Hello& hello);
 // Errors: kArg: it is from another version, or not from a job at all.
 Result<Hello> decode(std::span<const std::byte> bytes);
 
+// Sends it, or waits for one, on a new connection; between hosts its length is before it. receive():
+// kSystem: none has come within `most_ns`; kNotFound: the other end has gone.
+bool send_hello(int fd, const std::vector<std::byte>& hello) noexcept;
+Result<std::vector<std::byte>> receive_hello(int fd, uint64_t most_ns);
+
 // The settings that must be the same in both jobs, one "name=value" per line.
 std::string agreed_settings();
 // Errors: kArg: which setting differs.

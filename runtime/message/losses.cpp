@@ -16,7 +16,7 @@
 #include "base/service_thread.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/job.h"
-#include "runtime/message/abroad.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/mailbox.h"
@@ -111,8 +111,10 @@ class Undertaker {
   explicit Undertaker(job::Job& job)
       : job_(job),
         process_(job.wireup() != nullptr ? job.wireup()->index() : 0),
-        end_(job.wireup() != nullptr ? endpoint_of_process(process_)
-                                     : *abroad::endpoint()) {}
+        end_(endpoint_of_process(
+            job.wireup() != nullptr
+                ? process_
+                : job::neighbours::far_process(job::neighbours::own_slot()))) {}
   Result<> start();
   void announce(int process);
   void look();

@@ -17,7 +17,6 @@
 
 #include "base/clock.h"
 #include "base/service_thread.h"
-#include "runtime/wireup/lobby.h"
 #include "runtime/wireup/tcp.h"
 
 namespace mpc::wireup {
@@ -33,26 +32,6 @@ Words good(std::string word = "") { return {kGoodAnswer, std::move(word)}; }
 Words bad(std::string why) { return {kBadAnswer, std::move(why)}; }
 
 }  // namespace
-
-void append(Words& words, const DoorAddress& door, const Secret& key) {
-  const Challenge salt = make_secret();
-  words.push_back(std::to_string(door.port));
-  words.push_back(text_of(salt));
-  words.push_back(text_of(masked(door.key, key, salt)));
-  words.insert(words.end(), door.addresses.begin(), door.addresses.end());
-}
-
-bool read(const Words& words, size_t from, const Secret& key, DoorAddress* out) {
-  Challenge salt;
-  Secret hidden;
-  if (words.size() < from + 4 || !read_secret(words[from + 1], &salt) ||
-      !read_secret(words[from + 2], &hidden))
-    return false;
-  out->port = std::atoi(words[from].c_str());
-  out->key = masked(hidden, key, salt);
-  out->addresses.assign(words.begin() + static_cast<long>(from) + 3, words.end());
-  return out->port > 0;
-}
 
 Door* Door::existing() noexcept { return g_door.load(std::memory_order_acquire); }
 
@@ -142,8 +121,7 @@ void Door::accept() {
   made.challenge = make_secret();
   notice_silence(fd);
   // These are the first bytes of the connection, so there is room for them.
-  ::send(fd, made.challenge.data(), made.challenge.size(),
-         MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::send(fd, made.challenge.data(), made.challenge.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   visitors_.push_back(std::move(made));
 }
 
@@ -228,7 +206,8 @@ Words Door::enter(Visitor& visitor, LobbyFolder& lobby, const Words& question) {
   visitor.end_ns = 0;
   if (const auto told = lobby.set_door(member->slot, door); !told)
     return bad(told.error().message);
-  return {kGoodAnswer, std::to_string(member->slot), std::to_string(member->generation)};
+  return {kGoodAnswer, std::to_string(member->slot),
+          std::to_string(member->generation)};
 }
 
 Words Door::answer(Visitor& visitor, const Words& question) {

@@ -28,21 +28,11 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "runtime/wireup/door_words.h"
 #include "runtime/wireup/lobby_folder.h"
 #include "runtime/wireup/place.h"
-#include "runtime/wireup/words.h"
 
 namespace mpc::wireup {
-
-inline constexpr char kAskToEnter[] = "enter", kAskForSlot[] = "slot",
-                      kAskForProcess[] = "process", kAskForDoor[] = "door",
-                      kAskToPublish[] = "publish", kAskForName[] = "name",
-                      kAskToUnpublish[] = "unpublish";
-inline constexpr char kGoodAnswer[] = "ok", kBadAnswer[] = "error";
-
-// A door's address as three words and its addresses: its key is masked by `key`, which both ends know.
-void append(Words& words, const DoorAddress& door, const Secret& key);
-bool read(const Words& words, size_t from, const Secret& key, DoorAddress* out);
 
 class Door {
  public:
@@ -89,8 +79,8 @@ class Door {
 
   DoorAddress address_;
   int listener_ = -1;
-  Visitors visitors_;                        // the thread's own
-  std::shared_ptr<LobbyFolder> lobby_;       // the same
+  Visitors visitors_;                   // the thread's own
+  std::shared_ptr<LobbyFolder> lobby_;  // the same
   std::mutex mutex_;
   std::string folder_;  // under the mutex
   Talk talk_;           // the same

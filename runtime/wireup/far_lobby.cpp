@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "runtime/wireup/door.h"
 #include "runtime/wireup/tcp.h"
 
 namespace mpc::wireup {

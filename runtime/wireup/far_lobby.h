@@ -3,7 +3,7 @@
 //
 // Role:      asks that process for everything, over one connection that is open as long as this
 //            process is in the lobby: when it breaks the slot is free.
-// Users:     runtime/wireup/lobby.cpp.
+// Users:     runtime/wireup/enter_lobby.cpp.
 // Threads:   any; a call waits for the answers to those before it.
 // See also:  runtime/wireup/door.h.
 
@@ -12,8 +12,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "runtime/wireup/door_words.h"
 #include "runtime/wireup/lobby.h"
-#include "runtime/wireup/words.h"
 
 namespace mpc::wireup {
 

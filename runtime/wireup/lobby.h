@@ -35,8 +35,7 @@ class Lobby {
   // Errors: kPermission: the folder does not belong to the user alone, or nobody there knows the key;
   // kSystem; kNoMem: no slot is free; kUnsupported: it is on another host, and this process has no door.
   static Result<std::unique_ptr<Lobby>> enter(const Place& place, uint64_t job,
-                                              int process,
-                                              const DoorAddress& own = {});
+                                              int process, const DoorAddress& own = {});
   // The same in a folder of this host.
   static Result<std::unique_ptr<Lobby>> enter(const std::string& folder, uint64_t job,
                                               int process = 0) {
@@ -81,10 +80,5 @@ class Lobby {
   const Place place_;
   const LobbyFolder::Member member_;
 };
-
-// Connects to a process by its door. Errors: kNotFound, with the addresses that were tried.
-Result<OwnedFd> call_by_door(const DoorAddress& door, uint64_t wish);
-// What a visitor of a door wants (Answer::host).
-inline constexpr uint64_t kWishToEnter = 1, kWishToTalk = 2;
 
 }  // namespace mpc::wireup

@@ -117,8 +117,7 @@ Result<LobbyFolder::Member> LobbyFolder::admit(uint64_t job, int process) {
   for (int i = 0; i < kMostSlots; ++i) {
     const int slot =
         static_cast<int>((last.generation + static_cast<uint64_t>(i)) % kMostSlots) + 1;
-    if (is_held(slot) || !lock_byte(jobs_.get(), F_SETLK, F_WRLCK, slot))
-      continue;
+    if (is_held(slot) || !lock_byte(jobs_.get(), F_SETLK, F_WRLCK, slot)) continue;
     held_[static_cast<size_t>(slot)].store(true, std::memory_order_relaxed);
     for (const std::string& file : {socket_file(slot), door_file(slot)})
       remove(file);  // of a process that was killed
@@ -166,7 +165,7 @@ bool LobbyFolder::is_there(int slot, uint64_t job) const {
 
 Result<OwnedFd> LobbyFolder::listen(int slot) {
   const std::string file = socket_file(slot);
-  OwnedFd fd = make_socket(SOCK_NONBLOCK);        // accepting does not block
+  OwnedFd fd = make_socket(SOCK_NONBLOCK);  // accepting does not block
   const sockaddr_un address = address_in(directory_.get(), file);
   if (fd.get() < 0 || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                              sizeof address) != 0)
@@ -315,7 +314,8 @@ Result<LobbyFolder::Published> LobbyFolder::publish(int slot, uint64_t job,
   const std::string file = name_file(name);
   if (const auto known = read_name(file); known && is_there(known->slot, known->job))
     return known->job == job ? Published::kOwn : Published::kForeign;
-  MPC_TRY(write_file(file, slot, fmt::format("{} {:x}\n{}\n{}", slot, job, port, name)));
+  MPC_TRY(
+      write_file(file, slot, fmt::format("{} {:x}\n{}\n{}", slot, job, port, name)));
   return Published::kNow;
 }
 

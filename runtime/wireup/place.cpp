@@ -74,7 +74,8 @@ std::optional<Place> read_place(std::string_view text) {
   text.remove_prefix(1);
   if (!read_number(take_part(text, ','), 16, &place.host) || place.host == 0 ||
       !read_number(take_part(text, ','), 10, &place.door.port) || place.door.port < 1 ||
-      place.door.port > kMostPort || !read_secret(take_part(text, ','), &place.door.key))
+      place.door.port > kMostPort ||
+      !read_secret(take_part(text, ','), &place.door.key))
     return std::nullopt;
   while (!text.empty() && text.front() != '/') {
     const std::string_view address = take_part(text, ',');

@@ -47,8 +47,10 @@ static void show_hosts(MPI_Comm inter, int count) {
   char* names = calloc((size_t)count, kName);
   int rank;
   MPI_Comm_rank(inter, &rank);
-  MPI_Gather(NULL, 0, MPI_CHAR, names, kName, MPI_CHAR, rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
-  for (int i = 0; rank == 0 && i < count; ++i) printf("child %d on %s\n", i, names + i * kName);
+  MPI_Gather(NULL, 0, MPI_CHAR, names, kName, MPI_CHAR,
+             rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
+  for (int i = 0; rank == 0 && i < count; ++i)
+    printf("child %d on %s\n", i, names + i * kName);
   fflush(stdout);
   free(names);
 }
@@ -91,7 +93,8 @@ int main(int argc, char** argv) {
   int* codes = malloc((size_t)count * sizeof *codes);
   MPI_Comm inter;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const int code = MPI_Comm_spawn(argv[0], args, count, info, root, MPI_COMM_WORLD, &inter, codes);
+  const int code =
+      MPI_Comm_spawn(argv[0], args, count, info, root, MPI_COMM_WORLD, &inter, codes);
   MPI_Info_free(&info);
   free(codes);
   if (code != MPI_SUCCESS) {

@@ -160,8 +160,7 @@ static void outlive(int count) {
   if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
   EXPECT_GONE(code);
   EXPECT_GONE(MPI_Recv(&word, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
-  EXPECT_GONE(
-      MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, inter, MPI_STATUS_IGNORE));
+  EXPECT_GONE(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, inter, MPI_STATUS_IGNORE));
   EXPECT_GONE(MPI_Ssend(large, kLarge, MPI_CHAR, count - 1, 1, inter));
   EXPECT_GONE(MPI_Ssend(&word, 1, MPI_INT, 0, 1, inter));
   EXPECT_GONE(MPI_Probe(0, 1, inter, MPI_STATUS_IGNORE));

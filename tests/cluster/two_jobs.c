@@ -1,5 +1,6 @@
 /* Two jobs that were started apart: argv[1] is this one's part, argv[2] what they do, argv[3] a file
    with the name of the port, or "name:SERVICE". */
+// Long: both sides of everything that two jobs do.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,8 +27,9 @@ bool is_same_host(const launch::HostPlan& one, const launch::HostPlan& other) {
 
 // Ranks are numbered through the hosts, so each of these has consecutive ones.
 Result<> append(launch::Plan& plan, launch::HostPlan host) {
-  const auto same = std::ranges::find_if(
-      plan.hosts, [&](const launch::HostPlan& each) { return is_same_host(each, host); });
+  const auto same = std::ranges::find_if(plan.hosts, [&](const launch::HostPlan& each) {
+    return is_same_host(each, host);
+  });
   if (same == plan.hosts.end()) {
     plan.hosts.push_back(std::move(host));
     return {};

@@ -135,7 +135,7 @@ class SocketBridge final : public Bridge, public Net {
   // Only for the thread.
   std::vector<char> buffer_;
   std::unordered_map<int, std::string> arrived_;  // of streams: incomplete packets
-  std::deque<Kept> kept_;  // not accepted by the receiver yet
+  std::deque<Kept> kept_;                         // not accepted by the receiver yet
   bool is_unfinished_ = false;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
-// Words: what a process of another host and a door say to each other.
+// DoorWords: what a process of another host and a door say to each other.
 //
-// Role:      a message is a length and words, each with a zero at its end.
-// Users:     runtime/wireup (door, far_lobby).
-// Threads:   plain data.
+// Role:      how a visitor comes to a door; a message is a length and words, each with a zero at its end.
+// Users:     runtime/wireup (door, far_lobby, enter_lobby).
+// Threads:   any.
 // See also:  runtime/wireup/door.h (which messages there are).
 
 #include <cstdint>
@@ -13,10 +13,29 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "runtime/wireup/owned_fd.h"
+#include "runtime/wireup/place.h"
+
 namespace mpc::wireup {
+
+// What a visitor of a door wants (Answer::host).
+inline constexpr uint64_t kWishToEnter = 1, kWishToTalk = 2;
+// Connects to a process by its door. Errors: kNotFound, with the addresses that were tried.
+Result<OwnedFd> call_by_door(const DoorAddress& door, uint64_t wish);
+
+inline constexpr char kAskToEnter[] = "enter", kAskForSlot[] = "slot",
+                      kAskForProcess[] = "process", kAskForDoor[] = "door",
+                      kAskToPublish[] = "publish", kAskForName[] = "name",
+                      kAskToUnpublish[] = "unpublish";
+inline constexpr char kGoodAnswer[] = "ok", kBadAnswer[] = "error";
 
 using Words = std::vector<std::string>;
 inline constexpr size_t kMostMessageBytes = 64 << 10;
+
+// A door's address as three words and its addresses: its key is masked by `key`, which both ends know.
+void append(Words& words, const DoorAddress& door, const Secret& key);
+bool read(const Words& words, size_t from, const Secret& key, DoorAddress* out);
 
 // With its length before it.
 inline std::string pack(const Words& words) {

@@ -1,16 +1,15 @@
-#include "runtime/wireup/lobby.h"
+// How a process enters a lobby, of its own host or of another one.
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
+#include "runtime/wireup/door_words.h"
 #include "runtime/wireup/far_lobby.h"
-#include "runtime/wireup/tcp.h"
+#include "runtime/wireup/lobby.h"
 
 namespace mpc::wireup {
 namespace {
@@ -96,24 +95,6 @@ Result<std::unique_ptr<Lobby>> Lobby::enter(const Place& place, uint64_t job,
   if (place.host == 0 || place.host == host_identity())
     return enter_home(place.folder, job, process, own);
   return FarLobby::enter(place, job, process, own);
-}
-
-Result<OwnedFd> call_by_door(const DoorAddress& door, uint64_t wish) {
-  std::string tried;
-  for (const std::string& address : door.addresses) {
-    OwnedFd fd(connect_with(door.key, address, door.port, wish));
-    if (fd.get() >= 0) {
-      notice_silence(fd.get());
-      return fd;
-    }
-    tried += fmt::format("{}{}: {}", tried.empty() ? "" : ", ", address,
-                         errno == EPERM || errno == ECONNRESET
-                             ? "nobody there accepts the key"
-                             : std::strerror(errno));
-  }
-  return {Errc::kNotFound,
-          fmt::format("the job that has opened it does not answer at port {} ({})",
-                      door.port, tried)};
 }
 
 }  // namespace mpc::wireup
