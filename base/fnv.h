@@ -3,7 +3,7 @@
 //
 // Role:      the one hash whose values leave the process: the same bytes give the same number on every host
 //            and in every version. Not for input that somebody chooses to make collide.
-// Users:     topology/fingerprint, runtime/wireup/lobby, runtime/job/card, nbc/model/tuned_file,
+// Users:     topology/fingerprint, runtime/wireup/lobby and place, runtime/job/card, nbc/model/tuned_file,
 //            mpi/comm/from_groups.
 // Threads:   any.
 // See also:  Fowler, Noll, Vo: draft-eastlake-fnv, section 2.

@@ -299,18 +299,23 @@ Err comm_disconnect(HandleRef<Comm, MPI_Comm> ref) {
                 fmt::format("{} cannot be disconnected", comm.display_name()));
   reap_abandoned(this_rank(), true, &comm);
   if (comm.send_buffer) comm.send_buffer->flush(comm.self(), "MPI_Comm_disconnect");
-  const auto meet_all = [&comm] {
-    meet<Room>(
-        comm.self(), meeting_key_of_everyone(MeetingKind::kBarrier, comm),
-        comm.everyone(), [](Room&) {}, "MPI_Comm_disconnect");
+  constexpr char kCall[] = "MPI_Comm_disconnect";
+  const auto meet_all = [&comm, &kCall] {
+    const MeetingKey key = meeting_key_of_everyone(MeetingKind::kBarrier, comm);
+    const auto nothing = [](Room&) {};
+    const auto room =
+        comm.spans_jobs()
+            ? try_to_meet<Room>(comm.self(), key, comm.everyone(), nothing, kCall)
+            : meet<Room>(comm.self(), key, comm.everyone(), nothing, kCall);
+    return room->is_broken ? fail_without_member(kCall, comm) : kSuccess;
   };
-  meet_all();
+  MPC_MPI_TRY(meet_all());
   if (comm.spans_jobs()) {
     // A rank that returns may end. So no rank returns before none of them relies on another one
     // any more.
     comm.bridge.reset();
     release_jobs(&comm);
-    meet_all();
+    MPC_MPI_TRY(meet_all());
   }
   return comm_free(ref);
 }

@@ -51,7 +51,7 @@ void name_senders(const Comm& comm) {
   msg::add_senders(comm.self(), comm.collective_context(), comm.peers().data());
   msg::add_senders(comm.self(), comm.partitioned_context(), comm.peers().data());
   msg::add_senders(comm.self(), comm.local_context(), comm.world_ranks().data());
-  if (job::losses::are_survived()) [[unlikely]]
+  if (job::losses::may_come()) [[unlikely]]
     name_members(comm);
 }
 
@@ -84,7 +84,7 @@ void forget_senders(const Comm& comm) noexcept {
   msg::remove_senders(comm.self(), comm.collective_context());
   msg::remove_senders(comm.self(), comm.partitioned_context());
   msg::remove_senders(comm.self(), comm.local_context());
-  if (job::losses::are_survived()) [[unlikely]]
+  if (job::losses::may_come()) [[unlikely]]
     for (const msg::ContextId context :
          {comm.context(), comm.partitioned_context(), comm.collective_context(),
           comm.local_context()})

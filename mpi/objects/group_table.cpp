@@ -161,14 +161,31 @@ const ProcessList& GroupTable::processes(const job::ProcessMap& map) const {
   return *processes_;
 }
 
+namespace {
+
+uint64_t identity_of_host(int process) noexcept {
+  return job::neighbours::is_far_process(process)
+             ? job::host_of_neighbour(job::neighbours::index_of_process(process))
+             : job::host_map().identity_of(process);
+}
+
+// Hosts are counted in the order of the group's members, which is the same in all jobs.
+int number_among(uint64_t identity, std::vector<uint64_t>* known) {
+  const auto found = std::ranges::find(*known, identity);
+  const auto number = static_cast<int>(found - known->begin());
+  if (found == known->end()) known->push_back(identity);
+  return number;
+}
+
+}  // namespace
+
 const nbc::Homes* GroupTable::homes(const job::ProcessMap& map) const {
   std::call_once(housing_, [&] {
     std::vector<int> hosts, numbers;
+    std::vector<uint64_t> known_hosts;
     for (const int rank : ranks_) {
       numbers.push_back(map.process_of(rank));
-      // Jobs that connect are on one host.
-      const bool is_far = job::neighbours::is_far_process(numbers.back());
-      hosts.push_back(is_far ? 0 : job::host_map().host_of(numbers.back()));
+      hosts.push_back(number_among(identity_of_host(numbers.back()), &known_hosts));
     }
     const std::span<const int> known = places();
     const std::vector<int> nowhere(ranks_.size(), 0);

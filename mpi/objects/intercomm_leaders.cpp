@@ -43,8 +43,8 @@ bool is_low(const GroupTable& mine, const GroupTable& other) {
 // Opens all processes of a group of this job to other jobs. Returns the problem of one that cannot
 // be opened; empty: there is none.
 std::string open_together(job::Rank& self, const MeetingKey& key, const GroupRef& group,
-                          const std::string& folder, const char* what) {
-  std::string problem = open_process(*self.job, folder).problem;
+                          const std::string& place, const char* what) {
+  std::string problem = open_process(*self.job, place).problem;
   auto room = meet<OpenRoom>(
       self, {MeetingKind::kOpen, key.place, key.sequence, key.members},
       members_of(self, *group),
@@ -66,11 +66,11 @@ std::string open_group(job::Rank& self, const MeetingKey& key, const GroupRef& g
       self, key, members_of(self, *group),
       [&](LocalRoom& r) {
         r.learnt.has_to_open = true;
-        r.learnt.message = own.folder;
+        r.learnt.message = own.place;
         r.is_learnt = true;
       },
       what);
-  return open_together(self, key, group, own.folder, what);
+  return open_together(self, key, group, own.place, what);
 }
 
 }  // namespace

@@ -109,10 +109,12 @@ bool has_lost(const ProcessList& list) {
 // The caller of the meeting cannot go on without its conclusion.
 [[gnu::cold]] void end_without(const char* what) {
   const job::Rank& self = *job::current_rank();
-  self.job->abort(1,
-                  fmt::format("mpc: rank {}: {}: a process has died that takes part in "
-                              "it, and this call cannot do without; the job is ended",
-                              self.world_rank, what));
+  const std::string gone = msg::abroad::last_gone();
+  self.job->abort(
+      1, fmt::format("mpc: rank {}: {}: a process {} that takes part in it, and this "
+                     "call cannot do without{}{}; the job is ended",
+                     self.world_rank, what, gone.empty() ? "has died" : "has ended",
+                     gone.empty() ? "" : ": ", gone));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "mpi/objects/process.h"
 #include "mpi/objects/process_list.h"
 #include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
+#include "runtime/message/abroad.h"
 #include "runtime/message/losses.h"
 
 namespace mpc::mpi {
@@ -38,9 +40,13 @@ bool has_member_in(const Comm& comm, const job::ProcessMap& map, int process) {
 }  // namespace
 
 Err fail_without_member(const char* call, const Comm& comm) {
+  const std::string gone = msg::abroad::last_gone();
   return fail(MPI_ERR_PROC_ABORTED,
-              fmt::format("{}: a process with members of {} has died", call,
-                          comm.display_name()));
+              gone.empty()
+                  ? fmt::format("{}: a process with members of {} has died", call,
+                                comm.display_name())
+                  : fmt::format("{}: a job with members of {} does not take part: {}",
+                                call, comm.display_name(), gone));
 }
 
 Err look_for_lost_member(const char* call, const Comm& comm) {
@@ -82,7 +88,9 @@ void end_what_needs(job::Job& job, int process) {
 
 // Caller: the thread that handles losses.
 void take_loss(job::Job& job, int process) {
-  Process& here = Process::of(job.rank(job.local_ranks().first));
+  Process& here = job::neighbours::is_far_process(process)
+                      ? Process::abroad()
+                      : Process::of(job.rank(job.local_ranks().first));
   break_meetings(here, process);
   here.exchange->lose(process);
   end_what_needs(job, process);

@@ -60,7 +60,9 @@ void NetExchange::allgather(const MeetingKey& key, std::span<const int> processe
     gathering.held = 1;
     gathering.deliver = std::move(deliver);
     // Either the loss was marked before this check, or lose() finds this meeting.
-    if (std::ranges::any_of(processes, job::losses::is_lost)) [[unlikely]]
+    if (std::ranges::any_of(processes, [&](int process) {
+          return job::losses::is_lost(process) && waits_for(gathering, process);
+        })) [[unlikely]]
       steps.deliver = give_up(entry);
     else
       steps = advance(entry);
@@ -88,12 +90,23 @@ void NetExchange::lose(int process) {
     const Locked lock(lock_);
     for (auto entry = gatherings_.begin(); entry != gatherings_.end();) {
       const auto current = entry++;
-      if (std::ranges::find(current->second.ring, process) !=
-          current->second.ring.end())
-        given_up.push_back(give_up(current));
+      if (waits_for(current->second, process)) given_up.push_back(give_up(current));
     }
   }
   for (const Deliver& deliver : given_up) deliver({});
+}
+
+// A process of another job that has ended regularly has returned from the meetings in which it was:
+// it has sent its part, and others may still send theirs.
+bool NetExchange::waits_for(const Gathering& g, int process) {
+  const auto at = std::ranges::find(g.ring, process);
+  if (at == g.ring.end()) return false;
+  if (!job::neighbours::is_far_process(process)) return true;
+  if (g.told.contains(process)) return false;
+  const auto distance = static_cast<size_t>(at - g.ring.begin());
+  for (size_t held = g.held; held <= distance; held *= kFanOut)
+    if (distance % held == 0 && distance / held < kFanOut) return true;
+  return false;
 }
 
 // Parts that others still send stay here: no meeting uses this key again, because one of its

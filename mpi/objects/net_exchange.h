@@ -32,8 +32,9 @@ class NetExchange final : public Exchange {
                  Bytes mine, Deliver deliver) override;
   // A message that `from` has sent on ControlChannel::kMeeting. Caller: the channel's handler.
   void arrive(int from, std::span<const std::byte> message);
-  // A process has died: meetings in which it takes part end without a result. Needs: it is marked
-  // as lost (runtime/job/losses.h). Caller: any thread.
+  // A process has died: meetings in which it takes part end without a result. If it is of another
+  // job it has ended: those for which it has sent its part go on. Needs: it is marked as lost
+  // (runtime/job/losses.h). Caller: any thread.
   void lose(int process);
 
  private:
@@ -62,6 +63,7 @@ class NetExchange final : public Exchange {
     Parts parts;      // as they were named
   };
 
+  static bool waits_for(const Gathering& g, int process);
   Steps advance(Gatherings::iterator entry) MPC_REQUIRES(lock_);
   void end(Gatherings::iterator entry, Steps& steps) MPC_REQUIRES(lock_);
   Deliver give_up(Gatherings::iterator entry) MPC_REQUIRES(lock_);

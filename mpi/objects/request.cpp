@@ -9,6 +9,7 @@
 #include "mpi/objects/status.h"
 #include "mpi/objects/wait_reasons.h"
 #include "runtime/job/wait_partner.h"
+#include "runtime/message/abroad.h"
 #include "runtime/message/background.h"
 
 namespace mpc::mpi {
@@ -221,7 +222,13 @@ Err error_of(const msg::Status& status) {
                     "buffer of {} bytes",
                     status.source, status.tag, status.bytes));
   }
-  return fail(Error{status.error, "the operation failed"});
+  // "the operation failed" says less than which process has ended.
+  const std::string gone =
+      status.error == Errc::kLost ? msg::abroad::last_gone() : std::string();
+  return fail(Error{status.error, gone.empty() ? "the operation failed"
+                                               : fmt::format("a rank of another job "
+                                                             "will not answer: {}",
+                                                             gone)});
 }
 
 Err error_of_collective(const msg::Status& status, const char* call) {

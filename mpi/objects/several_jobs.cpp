@@ -17,8 +17,8 @@ constinit OpenProcess g_open = nullptr;  // set before ranks start
 
 void set_open_process(OpenProcess open) noexcept { g_open = open; }
 
-Opened open_process(job::Job& job, const std::string& folder) {
-  return g_open(job, folder);
+Opened open_process(job::Job& job, const std::string& place) {
+  return g_open(job, place);
 }
 
 // The position of the first member that is of the caller's job.

@@ -13,14 +13,14 @@
 namespace mpc::mpi {
 
 // The result of opening this process to other jobs, which happens once; mpi/spawn says how.
-// `folder`: where; empty: as the settings say.
+// `place`: where (wireup::Place); empty: as the settings say.
 struct Opened {
-  std::string folder;   // where it is open
-  std::string problem;  // why it is not open, or not in that folder; empty: it is
+  std::string place;    // where it is open
+  std::string problem;  // why it is not open, or not there; empty: it is
 };
-using OpenProcess = Opened (*)(job::Job& job, const std::string& folder);
+using OpenProcess = Opened (*)(job::Job& job, const std::string& place);
 void set_open_process(OpenProcess open) noexcept;
-Opened open_process(job::Job& job, const std::string& folder);
+Opened open_process(job::Job& job, const std::string& place);
 
 // A number for the caller's job, below that of the members and different for each job: the rank of
 // its first member. Caller: Comm::spans_jobs(), no intercommunicator.

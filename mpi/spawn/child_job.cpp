@@ -90,9 +90,9 @@ Result<std::string> find_mpcrun() {
                   places.empty() ? "beside libmpi_abi" : places.front())};
 }
 
-Result<> check_programs(const std::vector<job::AppSpec>& apps) {
-  for (const job::AppSpec& app : apps)
-    if (const auto checked = job::check_can_be_copied(app); !checked)
+Result<> check_programs(const std::vector<SpawnRequest>& requests) {
+  for (const SpawnRequest& each : requests)
+    if (const auto checked = job::check_can_be_copied(each.app); !checked)
       return {checked.error().code,
               fmt::format("{}; ranks that need a process each cannot be spawned",
                           checked.error().message)};
@@ -113,24 +113,32 @@ std::vector<std::string> agreed_variables() {
 }
 
 // Starts `mpcrun ...` with these programs; its ranks will connect to the port.
-Result<wireup::OwnedFd> start_mpcrun(const std::vector<job::AppSpec>& apps,
+Result<wireup::OwnedFd> start_mpcrun(const std::vector<SpawnRequest>& requests,
                                      const std::string& port) {
   auto mpcrun = find_mpcrun();
   MPC_TRY(mpcrun);
-  job::JobSpec spec;
-  spec.spawner = port;
-  spec.spawner_process = job::own_process_text();
-  for (const job::AppSpec& app : apps)
-    if (app.ranks > 0) spec.apps.push_back(app);
-  return job::start_detached(*mpcrun, job::words_of_spawned(spec), agreed_variables());
+  job::SpawnedJob job;
+  job.spec.spawner = port;
+  job.spec.spawner_process = job::own_process_text();
+  for (const SpawnRequest& each : requests) {
+    if (each.app.ranks == 0) continue;
+    job.spec.apps.push_back(each.app);
+    job.places.push_back(each.place);
+  }
+  return job::start_detached(*mpcrun, job::words_of_spawned(job), agreed_variables());
 }
 
 // The command as a user would have typed it; for messages.
-std::string text_of(const std::vector<job::AppSpec>& apps) {
+std::string text_of(const std::vector<SpawnRequest>& requests) {
   std::string text = "mpcrun";
-  for (const job::AppSpec& app : apps)
-    text += fmt::format("{} -n {} {}", &app == &apps.front() ? "" : " :", app.ranks,
-                        app.program);
+  for (const auto& [app, place] : requests) {
+    text +=
+        fmt::format("{} -n {}", &app == &requests.front().app ? "" : " :", app.ranks);
+    if (!place.hosts.empty()) text += " --hosts " + place.hosts;
+    if (!place.host_file.empty()) text += " --hostfile " + place.host_file;
+    if (place.processes != 0) text += fmt::format(" -p {}", place.processes);
+    text += " " + app.program;
+  }
   return text;
 }
 
@@ -153,9 +161,9 @@ Err wait_for_children(Comm& comm, const std::string& port, wireup::OwnedFd proce
 }  // namespace
 
 Learnt start_child_job(Comm& comm, const MeetingKey& key,
-                       const std::vector<job::AppSpec>& apps, const char* what,
+                       const std::vector<SpawnRequest>& requests, const char* what,
                        Match* met) {
-  if (const auto checked = check_programs(apps); !checked)
+  if (const auto checked = check_programs(requests); !checked)
     return failed(MPI_ERR_SPAWN, checked.error().message);
   if (const auto opened = open_to_others(*comm.self().job); !opened)
     return failed(
@@ -169,7 +177,7 @@ Learnt start_child_job(Comm& comm, const MeetingKey& key,
                   "the folder where jobs find each other (mpi.port_folder) has a name "
                   "that is too long for that of a port");
   }
-  auto process = start_mpcrun(apps, port);
+  auto process = start_mpcrun(requests, port);
   if (!process) {
     (void)close_port(port.c_str());
     return failed(MPI_ERR_SPAWN, process.error().message);
@@ -180,7 +188,7 @@ Learnt start_child_job(Comm& comm, const MeetingKey& key,
     return failed(MPI_ERR_SPAWN,
                   fmt::format("the job of {} has ended before all its ranks were in "
                               "MPI_Init; why is what it has written to standard error",
-                              text_of(apps)));
+                              text_of(requests)));
   }
   (void)close_port(port.c_str());
   return learn_at_port(comm, key, *met, what);

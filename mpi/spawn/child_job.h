@@ -2,9 +2,9 @@
 // ChildJob: ranks that MPI_Comm_spawn starts as a job of their own, with mpcrun.
 //
 // Role:      for the cases in which children cannot join the caller's process: a program without
-//            mpcrun has no workers to which ranks could be added, and in a job of several processes
-//            a rank's number says which process has it. So the root starts mpcrun, and the new job
-//            connects to a port of the root in MPI_Init.
+//            mpcrun has no workers to which ranks could be added, in a job of several processes a
+//            rank's number says which process has it, and the user may name other hosts. So the root
+//            starts mpcrun, and the new job connects to a port of the root in MPI_Init.
 // Users:     mpi/spawn/spawn_calls.cpp.
 // Threads:   the rank's main thread; any of the program's threads that calls MPI_Comm_spawn.
 // See also:  meet_parent() in mpi/objects/parent.h, the other side;
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "mpi/spawn/link.h"
-#include "runtime/job/job_spec.h"
+#include "mpi/spawn/spawn_request.h"
 
 namespace mpc::mpi {
 
@@ -21,7 +21,7 @@ namespace mpc::mpi {
 // reason why there are none (MPI_ERR_SPAWN). `key`: as for join_groups(). *met: the caller ends it
 // (end_match()) once there is a communicator. Switches: yes.
 Learnt start_child_job(Comm& comm, const MeetingKey& key,
-                       const std::vector<job::AppSpec>& apps, const char* what,
+                       const std::vector<SpawnRequest>& requests, const char* what,
                        Match* met);
 
 }  // namespace mpc::mpi

@@ -8,23 +8,15 @@
 #include <span>
 
 #include "base/log.h"
-#include "base/settings.h"
 #include "mpi/objects/process.h"
 #include "mpi/objects/several_jobs.h"
 #include "runtime/job/job_number.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/abroad.h"
 #include "runtime/message/control.h"
-#include "scheduler/as_nobody.h"
 
 namespace mpc::mpi {
 namespace {
-
-StringSetting s_folder{
-    "mpi.port_folder", "",
-    "Where jobs of one user on one host find each other's ports and published names; "
-    "empty: mpc in $XDG_RUNTIME_DIR, or /tmp/mpc-UID",
-    "a folder that belongs to the user, or is made"};
 
 void take(void*, int, int from, std::span<const std::byte> message) noexcept {
   Letter letter;
@@ -33,23 +25,19 @@ void take(void*, int, int from, std::span<const std::byte> message) noexcept {
   take_letter(job::neighbours::index_of_process(from), letter);
 }
 
-// The folder for the user, not for the rank.
-std::string folder_of_settings() {
-  const sched::AsNobody nobody;
-  const std::string chosen(s_folder.get());
-  return chosen.empty() ? wireup::Lobby::default_folder() : chosen;
-}
-
 // For groups that are sent to other jobs.
-Opened open_in(job::Job& job, const std::string& folder) {
-  const auto lobby = open_to_others(job, folder);
+Opened open_in(job::Job& job, const std::string& place) {
+  const auto lobby = open_to_others(job, place);
   if (!lobby) return {"", lobby.error().message};
-  if (folder.empty() || (*lobby)->folder() == folder) return {(*lobby)->folder(), ""};
-  return {(*lobby)->folder(),
+  const wireup::Place& own = (*lobby)->place();
+  const auto wanted = wireup::read_place(place);
+  if (!wanted || own.is_same_lobby(*wanted)) return {wireup::text_of(own), ""};
+  return {wireup::text_of(own),
           fmt::format(
-              "processes of this job look for others in different folders ({}, {}): "
-              "start it with one mpi.port_folder",
-              folder, (*lobby)->folder())};
+              "processes of this job look for others in different folders, or on "
+              "different hosts ({}, {}): start it with one mpi.port_folder, and let "
+              "a rank that connects do so before others have opened ports",
+              wanted->folder, own.folder)};
 }
 
 [[gnu::constructor]] void register_open() { set_open_process(&open_in); }
@@ -63,7 +51,7 @@ void send(const Letters& letters) {
                       std::as_bytes(std::span(&letter, 1)));
 }
 
-Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& folder) {
+Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& place) {
   if (wireup::Lobby* const known = msg::abroad::lobby()) return known;
   // Before anything can arrive. If mpcrun has started the job, Process::listen() has been called.
   static std::once_flag listening;
@@ -71,8 +59,7 @@ Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& folder) 
     if (job.wireup() == nullptr) Process::listen(job.processes());
     msg::set_control_handler(msg::ControlChannel::kPort, &take, nullptr);
   });
-  return msg::abroad::open(job, folder.empty() ? folder_of_settings() : folder,
-                           job::job_number(), &note_gone);
+  return msg::abroad::open(job, place, job::job_number(), &note_gone);
 }
 
 wireup::Lobby* lobby_of(job::Job& job) {

@@ -45,9 +45,9 @@ void take_letter(int slot, const Letter& letter) noexcept;
 // No more letters come from this slot.
 void note_gone(int slot) noexcept;
 
-// Opens the process to others, at the first call. folder: where the port that the caller looks for
+// Opens the process to others, at the first call. place: where the port that the caller looks for
 // is; empty: as the settings say. Errors: as msg::abroad::open().
-Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& folder = {});
+Result<wireup::Lobby*> open_to_others(job::Job& job, const std::string& place = {});
 // The same, or null: the first failure gives a warning with the reason, and ports stay within the
 // job.
 wireup::Lobby* lobby_of(job::Job& job);

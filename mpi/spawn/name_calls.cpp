@@ -101,12 +101,13 @@ Err unpublish_name(const char* service_name, Info*, const char*) {
 Err lookup_name(const char* service_name, Info*, char* port_name) {
   std::optional<std::string> found = find_here(service_name);
   if (!found)
-    if (wireup::Lobby* const lobby = lobby_of(this_job()))
-      found = lobby->look_up(service_name);
+    found = msg::abroad::look_up_name(service_name,
+                                      [] { return open_to_others(this_job()); });
   if (!found || found->size() >= MPI_MAX_PORT_NAME)
     return fail(MPI_ERR_NAME,
                 fmt::format("the name '{}' is published neither in this job nor in "
-                            "another one of this user that runs on this host",
+                            "another one of this user whose first process runs on the "
+                            "same host",
                             service_name));
   port_name[found->copy(port_name, found->size())] = '\0';
   return kSuccess;

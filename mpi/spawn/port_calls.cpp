@@ -46,12 +46,13 @@ Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& th
   constexpr double kMostSeconds = 60;
   const MeetingKey key = meeting_key(MeetingKind::kInterCreate, self);
   SocketPort own, other;
-  const std::string port = mpi::open_port(self.self());
+  const bool accepts = mine.job < theirs.job;
+  // The other one opens none: on another host it would be known elsewhere then.
+  const std::string port = accepts ? mpi::open_port(self.self()) : "";
   port.copy(own.name, sizeof own.name - 1);
   Err error = exchange(fd, &own, &other, sizeof own);
   if (!error) {
     other.name[sizeof other.name - 1] = '\0';
-    const bool accepts = mine.job < theirs.job;
     Match met;
     error = meet_at_port(self.self(), accepts ? own.name : other.name,
                          accepts ? Side::kAccept : Side::kConnect, kMostSeconds, &met);
@@ -65,7 +66,7 @@ Err join_jobs(Comm& self, int fd, const SocketHello& mine, const SocketHello& th
       error = kSuccess;
     }
   }
-  (void)mpi::close_port(port.c_str());
+  if (accepts) (void)mpi::close_port(port.c_str());
   return error;
 }
 

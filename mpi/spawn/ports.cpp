@@ -243,12 +243,16 @@ Err meet_far(job::Rank& self, const char* name, const PortName& port, Side side,
     return no_port(name, is_of_this_job
                              ? kNotHere
                              : "it is of another job, which is not open to others");
-  const auto lobby = open_to_others(*self.job, port.folder);
+  const auto lobby = open_to_others(*self.job, wireup::text_of(port.place));
   if (!lobby) return no_port(name, lobby.error().message);
-  if ((*lobby)->folder() != port.folder)
-    return no_port(name, fmt::format("its job is known in another folder than this one "
-                                     "({}): start both with the same mpi.port_folder",
-                                     (*lobby)->folder()));
+  if (!(*lobby)->place().is_same_lobby(port.place))
+    return no_port(
+        name,
+        fmt::format("its job is known in another folder, or on another host, than "
+                    "this one ({}), which has opened ports of its own, or is "
+                    "connected: start both with the same mpi.port_folder, or let "
+                    "one of them only connect",
+                    (*lobby)->place().folder));
   if (const auto reached = msg::abroad::reach(port.slot, port.job); !reached)
     return no_port(name, reached.error().message);
   Caller mine;
@@ -342,10 +346,10 @@ void note_gone(int slot) noexcept {
 }
 
 std::string open_port(job::Rank& self) {
-  PortName name{job::job_number(), job::new_number(), 0, ""};
+  PortName name{job::job_number(), job::new_number(), 0, {}};
   if (const wireup::Lobby* const lobby = lobby_of(*self.job)) {
     name.slot = lobby->slot();
-    name.folder = lobby->folder();
+    name.place = lobby->place();
   }
   const Locked lock(g_lock);
   ports().try_emplace(name.port);

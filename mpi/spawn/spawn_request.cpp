@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <mutex>
 #include <string>
 
@@ -14,6 +15,8 @@
 
 namespace mpc::mpi {
 namespace {
+
+constexpr long kMostProcesses = 100000;
 
 // Returns the part of the list up to `separator`; the rest stays in `list`.
 std::string_view take_part(std::string_view& list, char separator) noexcept {
@@ -81,6 +84,47 @@ std::string value_of(const InfoHints& hints, const char* key) {
   return found != nullptr ? *found : std::string();
 }
 
+bool are_all_this_host(std::string_view hosts) {
+  while (!hosts.empty())
+    if (!is_this_host(take_part(hosts, ','))) return false;
+  return true;
+}
+
+// The hosts of this job, for the value "job".
+Err read_layout(const std::string& layout, job::SpawnedPlace* out) {
+  if (layout.empty()) return kSuccess;
+  if (layout != "job")
+    return fail(MPI_ERR_SPAWN,
+                fmt::format("info key mpc_layout: {}: it may be job, for the hosts of "
+                            "this job",
+                            layout));
+  if (!out->hosts.empty() || !out->host_file.empty())
+    return fail(MPI_ERR_SPAWN,
+                "info keys mpc_layout, and host or hostfile: leave one of them out");
+  if (const char* const hosts = std::getenv(job::kJobHostsVariable)) out->hosts = hosts;
+  return kSuccess;
+}
+
+// Where the ranks run: keys of MPI (host), Open MPI (hostfile), and our own.
+Err read_place(const InfoHints& hints, job::SpawnedPlace* out) {
+  const std::string host = value_of(hints, "host");
+  const std::string file = value_of(hints, "hostfile");
+  if (!host.empty() && !file.empty())
+    return fail(MPI_ERR_SPAWN, "info keys host and hostfile: leave one of them out");
+  if (!are_all_this_host(host)) out->hosts = host;
+  if (!file.empty()) out->host_file = in_folder(here(), file);
+  MPC_MPI_TRY(read_layout(value_of(hints, "mpc_layout"), out));
+  const std::string processes = value_of(hints, "mpc_processes");
+  long count = 0;
+  if (!processes.empty() &&
+      (!read_number(processes, &count) || count < 1 || count > kMostProcesses))
+    return fail(
+        MPI_ERR_SPAWN,
+        fmt::format("info key mpc_processes: {} is no number of processes", processes));
+  out->processes = static_cast<int>(count);
+  return kSuccess;
+}
+
 // Looks in the folders of the key path, then as a shell does, then in the new ranks' working
 // directory.
 Err find_command(const std::string& command, const std::string& path,
@@ -123,18 +167,15 @@ std::optional<int> largest_of(std::string_view soft, int most) noexcept {
 }
 
 Err read_request(const char* command, char* const* argv, int maxprocs, Info* info,
-                 job::AppSpec* out) {
+                 SpawnRequest* request) {
+  job::AppSpec* const out = &request->app;
   if (command == nullptr) return fail(MPI_ERR_ARG, "the command is a null pointer");
   const InfoHints hints = hints_of(info);
-  if (const std::string host = value_of(hints, "host"); !is_this_host(host))
-    return fail(MPI_ERR_SPAWN,
-                fmt::format("info key host: {} is not this host, where all ranks that "
-                            "are spawned run",
-                            host));
+  MPC_MPI_TRY(read_place(hints, &request->place));
   std::string wdir = value_of(hints, "wdir");
   if (!wdir.empty()) {
     wdir = in_folder(here(), wdir);
-    if (!is_folder(wdir))
+    if (!is_folder(wdir) && request->place.is_default())
       return fail(MPI_ERR_SPAWN, fmt::format("info key wdir: {} is no folder", wdir));
     out->working_directory = wdir;
   }

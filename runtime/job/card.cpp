@@ -1,11 +1,10 @@
 #include "runtime/job/card.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
+#include <map>
 #include <span>
 
 #include "base/fnv.h"
@@ -22,7 +21,7 @@ constexpr char kSettings[] = "mpc.settings";
 // and collectives. The others are its own affair.
 constexpr std::string_view kAgreed[] = {"message.", "nbc.", "net.", "mpi."};
 
-constexpr size_t kHeadWords = 9;
+constexpr size_t kHeadWords = 10;
 
 void append(std::vector<int32_t>& words, uint64_t value) {
   words.push_back(static_cast<int32_t>(value >> 32));
@@ -69,6 +68,7 @@ wireup::Bytes encode(const Card& card) {
   append(words, card.settings);
   words.push_back(static_cast<int32_t>(fnv_of(version_text())));
   append(words, card.host);
+  words.push_back(card.cores);
   words.insert(words.end(), card.workers.begin(), card.workers.end());
   const auto bytes = std::as_bytes(std::span(words));
   return {bytes.begin(), bytes.end()};
@@ -89,6 +89,7 @@ Result<Card> decode(const wireup::Bytes& bytes) {
   card.application_workers = words[3];
   card.settings = joined(words[4], words[5]);
   card.host = joined(words[7], words[8]);
+  card.cores = words[9];
   card.workers.assign(words.begin() + kHeadWords, words.end());
   if (card.local.size() < 0 ||
       card.workers.size() != static_cast<size_t>(card.local.size()))
@@ -115,17 +116,13 @@ std::string first_difference(std::string_view here, std::string_view there) {
   return "";
 }
 
-uint64_t host_identity() {
-  char line[256] = "";
-  std::string text;
-  if (FILE* boot = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
-    if (std::fgets(line, sizeof line, boot) != nullptr) text = line;
-    std::fclose(boot);
-  }
-  const ssize_t length = ::readlink("/proc/self/ns/ipc", line, sizeof line);
-  if (length > 0) text.append(line, static_cast<size_t>(length));
-  if (::gethostname(line, sizeof line - 1) == 0) text += line;
-  return fnv_of(text);
+int cores_of(const std::vector<Card>& cards) {
+  std::map<uint64_t, int> of_host;
+  for (const Card& card : cards)
+    of_host[card.host] = std::max(of_host[card.host], card.cores);
+  int cores = 0;
+  for (const auto& [host, count] : of_host) cores += count;
+  return cores;
 }
 
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine) {

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "runtime/job/process_map.h"
+#include "runtime/wireup/place.h"
 #include "runtime/wireup/wireup.h"
 
 namespace mpc::job {
@@ -23,6 +24,7 @@ struct Card {
   int ranks = 0;  // of the job
   RankRange local;
   int application_workers = 0;
+  int cores = 0;             // that its ranks may use
   uint64_t host = 0;         // host_identity()
   uint64_t settings = 0;     // fnv_of(settings_text())
   std::vector<int> workers;  // of each local rank
@@ -37,8 +39,10 @@ std::string settings_text();
 // "nbc.arity=4 (there nbc.arity=2)" for the first difference; "": none.
 std::string first_difference(std::string_view here, std::string_view there);
 
-// The same in all processes that can share memory: those of one kernel, and there of one container.
-uint64_t host_identity();
+using wireup::host_identity;
+
+// The cores of all hosts; processes of one host may use the same ones.
+int cores_of(const std::vector<Card>& cards);
 
 // Waits for all processes. Errors: kArg: they do not fit together, and why; kSystem.
 Result<std::vector<Card>> exchange_cards(wireup::Wireup& wireup, const Card& mine);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/wireup/lobby.h"
+#include "runtime/wireup/owned_fd.h"
 
 namespace mpc::job {
 

@@ -1,10 +1,16 @@
 #include "runtime/job/host_map.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <utility>
+
+#include "runtime/job/neighbours.h"
 
 namespace mpc::job {
 namespace {
+
+constinit std::array<std::atomic<uint64_t>, neighbours::kMostSlots + 2> g_neighbours{};
 
 // Never destroyed: ranks' threads may use it until the process has ended.
 HostMap& own_map() noexcept {
@@ -14,9 +20,10 @@ HostMap& own_map() noexcept {
 
 }  // namespace
 
-HostMap::HostMap(const std::vector<uint64_t>& identities) {
+HostMap::HostMap(std::vector<uint64_t> identities)
+    : identities_(std::move(identities)) {
   std::vector<uint64_t> known;
-  for (const uint64_t identity : identities) {
+  for (const uint64_t identity : identities_) {
     const auto found = std::find(known.begin(), known.end(), identity);
     host_of_.push_back(static_cast<int>(found - known.begin()));
     if (found == known.end()) known.push_back(identity);
@@ -27,5 +34,13 @@ HostMap::HostMap(const std::vector<uint64_t>& identities) {
 const HostMap& host_map() noexcept { return own_map(); }
 
 void set_host_map(HostMap map) { own_map() = std::move(map); }
+
+// Release, acquire: whoever has the number of such a rank has it from the thread that has connected.
+uint64_t host_of_neighbour(int slot) noexcept {
+  return g_neighbours[static_cast<size_t>(slot)].load(std::memory_order_acquire);
+}
+void set_host_of_neighbour(int slot, uint64_t identity) noexcept {
+  g_neighbours[static_cast<size_t>(slot)].store(identity, std::memory_order_release);
+}
 
 }  // namespace mpc::job

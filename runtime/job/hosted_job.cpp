@@ -83,6 +83,7 @@ Result<> HostedJob::meet_others() {
   mine.ranks = size();
   mine.local = local_;
   mine.application_workers = sched::allowed_core_count();
+  mine.cores = sched::allowed_core_count();
   mine.host = host_identity();
   mine.settings = fnv_of(settings_text());
   mine.workers = {own_core(mine.application_workers)};
@@ -91,6 +92,7 @@ Result<> HostedJob::meet_others() {
   std::vector<uint64_t> hosts;
   for (const Card& card : *cards) hosts.push_back(card.host);
   const HostMap map(hosts);
+  set_cores_of_job(cores_of(*cards));
   for (int rank = 0; rank < size(); ++rank)
     tree_places_.push_back(map.host_of(rank) * size() +
                            (*cards)[static_cast<size_t>(rank)].workers[0]);
@@ -126,8 +128,7 @@ Result<> HostedJob::start_scheduler() {
 
 // Children are a job of their own (docs/design/0042), where there can be any.
 int HostedJob::universe_size() const noexcept {
-  if (losses::are_survived() || host_map().hosts() > 1) return size();
-  return wanted_universe() != 0 ? std::max(size(), wanted_universe()) : 0;
+  return losses::are_survived() ? size() : universe_of(size());
 }
 
 // --- the end ------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@
 
 #include "base/index_list.h"
 #include "base/settings.h"
-#include "runtime/job/host_map.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/universe.h"
@@ -255,8 +254,8 @@ int NodeJob::universe_size() const noexcept {
   // Children of several processes are a job of their own: docs/design/0042.
   if (has_other_processes()) {
     if (losses::are_survived()) return size();
-    if (wanted_universe() != 0) return std::max(size(), wanted_universe());
-    return calls_spawn() && host_map().hosts() == 1 ? 0 : size();
+    const bool may_have_children = wanted_universe() != 0 || calls_spawn();
+    return may_have_children ? universe_of(size()) : size();
   }
   const int expected = expected_count();
   const bool has_limit = !may_spawn() || wanted_universe() != 0 || expected > size();

@@ -18,6 +18,7 @@
 #include "runtime/job/node_job.h"
 #include "runtime/job/report.h"
 #include "runtime/job/signals.h"
+#include "runtime/job/universe.h"
 
 namespace mpc::job {
 namespace {
@@ -124,6 +125,7 @@ Result<> NodeJob::tell_others() {
   mine.ranks = size();
   mine.local = local_;
   mine.application_workers = choice_.application_workers;
+  mine.cores = sched::allowed_core_count();
   mine.host = host_identity();
   mine.settings = fnv_of(settings_text());
   mine.workers = worker_of_;
@@ -132,6 +134,7 @@ Result<> NodeJob::tell_others() {
   std::vector<uint64_t> hosts;
   for (const Card& card : *cards) hosts.push_back(card.host);
   set_host_map(HostMap(hosts));
+  set_cores_of_job(cores_of(*cards));
   int workers_before = 0;
   for (const Card& card : *cards) {
     for (const int worker : card.workers) place_of_.push_back(workers_before + worker);

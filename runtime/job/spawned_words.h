@@ -2,13 +2,13 @@
 // SpawnedWords: the command line of an mpcrun that MPI_Comm_spawn starts.
 //
 // Role:      passes the programs to mpcrun, with every word unchanged: an argument may be ":", and
-//            each program has its own folder. The port tells the ranks where their parent waits, the process
-//            (runtime/job/spawner_watch.h) who that is.
+//            each program has its own folder, and hosts. The port tells the ranks where their parent
+//            waits, the process (runtime/job/spawner_watch.h) who that is.
 // Users:     mpi/spawn/child_job.cpp writes it, tools/mpcrun reads it.
 // Threads:   any.
-// See also:  docs/design/0044-spawning-without-mpcrun.md.
+// See also:  docs/design/0044-spawning-without-mpcrun.md, 0048-spawn-over-hosts.md.
 //
-//   mpcrun --spawned PORT PROCESS  RANKS FOLDER WORDS PROGRAM [ARG...]  RANKS FOLDER WORDS PROGRAM [ARG...] ...
+//   mpcrun --spawned PORT PROCESS  RANKS FOLDER HOSTS HOSTFILE PROCESSES WORDS PROGRAM [ARG...]  RANKS ...
 
 #include <string>
 #include <vector>
@@ -18,12 +18,29 @@
 
 namespace mpc::job {
 
-// The words for spec.spawner and spec.apps; everything else
-// in the job is as in mpcrun without options.
-std::vector<std::string> words_of_spawned(const JobSpec& spec);
+// "a,b": the hosts of a job that has several, in the environment of its processes.
+inline constexpr char kJobHostsVariable[] = "MPC_JOB_HOSTS";
+
+// Where one program of such a job runs; nothing: in a process of the host of the rank that spawns it.
+struct SpawnedPlace {
+  std::string hosts, host_file;  // as --hosts, --hostfile
+  int processes = 0;             // as -p
+  bool is_default() const noexcept {
+    return hosts.empty() && host_file.empty() && processes == 0;
+  }
+  bool operator==(const SpawnedPlace&) const = default;
+};
+
+struct SpawnedJob {
+  JobSpec spec;                      // spawner, apps
+  std::vector<SpawnedPlace> places;  // of each app
+};
+
+// The words for it; everything else in the job is as in mpcrun without options.
+std::vector<std::string> words_of_spawned(const SpawnedJob& job);
 
 bool is_spawned(int argc, char* const* argv) noexcept;
 // Caller: is_spawned(). Errors: kArg: words are missing, or are no numbers.
-Result<JobSpec> read_spawned(int argc, char* const* argv);
+Result<SpawnedJob> read_spawned(int argc, char* const* argv);
 
 }  // namespace mpc::job

@@ -1,5 +1,7 @@
 #include "runtime/job/universe.h"
 
+#include <algorithm>
+
 #include "base/settings.h"
 
 namespace mpc::job {
@@ -16,6 +18,19 @@ IntSetting universe{
     100000};
 
 }  // namespace
+
+namespace {
+
+constinit int g_cores = 0;
+
+}  // namespace
+
+int universe_of(int ranks) noexcept {
+  if (wanted_universe() != 0) return std::max(ranks, wanted_universe());
+  return g_cores > ranks ? g_cores : 0;
+}
+
+void set_cores_of_job(int cores) noexcept { g_cores = cores; }
 
 int wanted_universe() noexcept {
   return universe.is_default() ? 0 : static_cast<int>(universe.get());

@@ -10,5 +10,11 @@ namespace mpc::job {
 
 // 0: the user has not given it.
 int wanted_universe() noexcept;
+// Of a job of several processes, which have told each other how many cores there are. Children are a
+// job of their own, whose ranks may share cores: if there are not more cores than ranks, there is no
+// limit (0).
+int universe_of(int ranks) noexcept;
+void set_cores_of_job(
+    int cores) noexcept;  // caller: the main thread, before a rank starts
 
 }  // namespace mpc::job

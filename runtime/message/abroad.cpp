@@ -7,20 +7,24 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mutex.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/neighbours.h"
+#include "runtime/message/abroad_place.h"
 #include "runtime/message/abroad_state.h"
 #include "runtime/message/endpoint.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/remote.h"
 #include "runtime/transport/bridge/bridge.h"
+#include "runtime/wireup/door.h"
+#include "runtime/wireup/wireup.h"
 #include "scheduler/as_nobody.h"
 #include "scheduler/outside_work.h"
 
@@ -43,7 +47,7 @@ constexpr size_t kEagerBytes = 32
 
 constinit Mutex g_opening;
 constinit std::atomic<Endpoint*> g_endpoint{nullptr};
-constinit const wireup::Lobby* g_lobby = nullptr;  // set before there are neighbours
+constinit wireup::Lobby* g_lobby = nullptr;  // set before there are neighbours
 
 void going(transport::Envelope& envelope) noexcept {
   const auto rank = static_cast<int>(envelope.dest_world);
@@ -83,11 +87,10 @@ Result<> check_job(const job::Job& job) {
     return {Errc::kUnsupported,
             "a job that goes on when a process dies (mpcrun --on-fail notify) cannot "
             "connect with other jobs"};
-  if (const int hosts = job::host_map().hosts(); hosts > 1)
+  if (job::host_map().hosts() > 1 && !may_be_reached())
     return {Errc::kUnsupported,
-            fmt::format("a job on {} hosts cannot connect with other jobs: start all "
-                        "its processes on one (mpcrun -p)",
-                        hosts)};
+            "a job on several hosts connects with other jobs only if its processes may "
+            "listen to other hosts (mpi.port_network)"};
   if (job.size() + kMostSpawned > neighbours::kFirstNumber)
     return {Errc::kUnsupported,
             "a job of so many ranks cannot connect with other jobs"};
@@ -107,6 +110,10 @@ Result<> Abroad::start() {
   config.going = &going;
   config.coming = &coming;
   config.prepare = &job::crash::prepare_kernel_thread;
+  // A program without mpcrun: nothing else finds out that its rank waits in vain.
+  const bool has_no_watch = job_.wireup() == nullptr;
+  config.ends_offers = has_no_watch;
+  if (has_no_watch) job::losses::survive_neighbours();
   bridge_ = transport::Bridge::make(config);
   const job::RankRange own = job_.local_ranks();
   const int most = own.end + (can_grow(job_) ? kMostSpawned : 0);
@@ -123,8 +130,15 @@ Result<> Abroad::start() {
   g_endpoint.store(endpoint_.get(), std::memory_order_release);
   g_abroad.store(this, std::memory_order_release);
   // The only notice of the end of such a job.
-  if (job_.wireup() == nullptr) std::atexit(&close_at_exit);
-  return bridge_->start(*endpoint_, *this, listener_.get());
+  if (has_no_watch) {
+    std::atexit(&close_at_exit);
+    MPC_TRY(watch_losses(job_));
+  }
+  MPC_TRY(bridge_->start(*endpoint_, *this, listener_.get()));
+  if (wireup::Door* const door = wireup::Door::existing())
+    door->on_talk(
+        [this](int fd, std::span<const std::byte> hello) { talk(fd, hello); });
+  return {};
 }
 
 Hello Abroad::own_hello() const {
@@ -134,6 +148,11 @@ Hello Abroad::own_hello() const {
   const job::RankRange own = job_.local_ranks();
   hello.first = own.first;
   hello.ranks = own.size();
+  hello.pid = ::getpid();
+  hello.host_identity = wireup::host_identity();
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  hello.host = name;
   hello.program = job_.program(0);
   hello.settings = agreed_settings();
   return hello;
@@ -155,6 +174,8 @@ Result<> Abroad::connect(const Hello& theirs, int fd) {
         fmt::format("{} ranks of another job are more than this one has numbers for",
                     theirs.ranks)};
   }
+  job::set_host_of_neighbour(theirs.slot, theirs.host_identity);
+  job::losses::forget_neighbour(neighbours::far_process(theirs.slot));
   endpoint_->begin_peer(neighbours::far_process(theirs.slot),
                         neighbours::numbers_of(theirs.slot));
   const Locked lock(lock_);
@@ -164,7 +185,8 @@ Result<> Abroad::connect(const Hello& theirs, int fd) {
   other.is_calling = is_calling;
   other.number = theirs.job;
   other.connection = ++last_connection_;
-  other.pid = wireup::Lobby::process_of_peer(fd);
+  other.pid = theirs.pid;
+  other.host = transport::is_stream(fd) ? theirs.host : "";
   other.program = theirs.program;
   return bridge_->connect(theirs.slot, fd);
 }
@@ -205,21 +227,12 @@ Result<> Abroad::await_connection(int slot, uint64_t number) {
 Result<> Abroad::call(int slot, uint64_t number) {
   auto fd = lobby_->call(slot);
   MPC_TRY(fd);
-  const timeval limit{static_cast<time_t>(kAnswerNs / 1'000'000'000), 0};
-  ::setsockopt(fd->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  const std::vector<std::byte> mine = encode(own_hello());
-  std::vector<std::byte> answer(transport::kMostHelloBytes);
-  ssize_t n = ::send(fd->get(), mine.data(), mine.size(), MSG_NOSIGNAL);
-  do {
-    if (n > 0) n = ::recv(fd->get(), answer.data(), answer.size(), 0);
-  } while (n < 0 && errno == EINTR);
-  if (n < 0 && errno == EAGAIN)
-    return {Errc::kSystem, "the job that has opened it does not answer"};
-  if (n <= 0)
+  if (!send_hello(fd->get(), encode(own_hello())))
     return {Errc::kNotFound,
             "the job that has opened it does not answer, or has ended"};
-  answer.resize(static_cast<size_t>(n));
-  auto theirs = decode(answer);
+  const auto answer = receive_hello(fd->get(), kAnswerNs);
+  MPC_TRY(answer);
+  auto theirs = decode(*answer);
   MPC_TRY(theirs);
   // Both have called at the same time. The other job's call counts; the connections' thread of this
   // process answers it.
@@ -234,10 +247,10 @@ Result<> Abroad::call(int slot, uint64_t number) {
 
 int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   const auto send = [fd](const Hello& answer) {
-    const std::vector<std::byte> bytes = encode(answer);
-    return ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+    return send_hello(fd, encode(answer));
   };
-  if (wireup::Lobby::process_of_peer(fd) < 0) return -1;  // it belongs to another user
+  // It belongs to another user; one of another host has proved itself.
+  if (!transport::is_stream(fd) && wireup::process_of_peer(fd) < 0) return -1;
   const auto theirs = decode({hello.begin(), hello.end()});
   Hello mine = own_hello();
   if (!theirs || theirs->slot < 1 || theirs->slot > neighbours::kMostSlots ||
@@ -262,6 +275,10 @@ int Abroad::greet(int fd, std::span<const std::byte> hello) noexcept {
   return fits && is_told ? theirs->slot : -1;
 }
 
+void Abroad::talk(int fd, std::span<const std::byte> hello) noexcept {
+  if (greet(fd, hello) < 0) ::close(fd);
+}
+
 Endpoint* endpoint() noexcept { return g_endpoint.load(std::memory_order_acquire); }
 
 wireup::Lobby* lobby() noexcept {
@@ -269,15 +286,32 @@ wireup::Lobby* lobby() noexcept {
   return abroad != nullptr ? &abroad->lobby() : nullptr;
 }
 
-Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t number,
+// How processes of other hosts reach this one. Empty: they do not.
+wireup::DoorAddress open_door(job::Job& job) {
+  if (!may_be_reached()) return {};
+  wireup::Wireup* const wireup = job.wireup();
+  const auto door =
+      wireup::Door::open(wireup != nullptr ? wireup->interfaces() : std::string());
+  if (door) return (*door)->address();
+  log::warn("ports of this job are not known on other hosts: {}", door.error().message);
+  return {};
+}
+
+Result<wireup::Lobby*> open(job::Job& job, const std::string& place, uint64_t number,
                             void (*gone)(int slot) noexcept) {
   const sched::AsNobody nobody;
   const Locked lock(g_opening);
   if (wireup::Lobby* const known = lobby()) return known;
   MPC_TRY(check_job(job));
+  const auto asked = place.empty() ? home_place() : wireup::read_place(place);
+  if (!asked || asked->folder.empty()) return {Errc::kNotFound, "no job can be there"};
   auto entered = wireup::Lobby::enter(
-      folder, number, job.processes().process_of(job.local_ranks().first));
+      *asked, number, job.processes().process_of(job.local_ranks().first),
+      open_door(job));
   MPC_TRY(entered);
+  if (wireup::Door* const door = wireup::Door::existing();
+      door != nullptr && (*entered)->place().host == wireup::host_identity())
+    door->serve((*entered)->place().folder);
   // Never freed: ranks may use it until the process ends.
   auto* const made = new Abroad(job, std::move(*entered), number, gone);
   const Result<> started = made->start();
@@ -286,6 +320,19 @@ Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t n
   g_endpoint.store(nullptr, std::memory_order_release);
   g_abroad.store(nullptr, std::memory_order_release);
   return started.error();
+}
+
+std::optional<std::string> look_up_name(const std::string& name,
+                                        Result<wireup::Lobby*> (*open)()) {
+  const sched::AsNobody nobody;
+  if (wireup::Lobby* const known = lobby()) return known->look_up(name);
+  const wireup::Place place = home_place();
+  if (place.host == 0 || place.host == wireup::host_identity()) {
+    const auto folder = wireup::LobbyFolder::open(place.folder);
+    return folder ? (*folder)->look_up(name) : std::nullopt;
+  }
+  const auto opened = open();
+  return opened ? (*opened)->look_up(name) : std::nullopt;
 }
 
 Result<> reach(int slot, uint64_t number) {
@@ -317,6 +364,7 @@ void close() {
   Abroad* const abroad = g_abroad.load(std::memory_order_acquire);
   if (abroad == nullptr || endpoint() == nullptr) return;
   abroad->leave();
+  if (job::losses::are_neighbours_survived()) forget_losses();
   // Last: until then the connections' thread may need it.
   g_endpoint.store(nullptr, std::memory_order_release);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Abroad: this process's connections with processes of other jobs of the same user on this host.
+// Abroad: this process's connections with processes of other jobs of the same user.
 //
 // Role:      opens the process to other jobs when it opens or looks up its first port, or when
 //            other processes of its job need that, never before. Connects to a process when a rank
@@ -11,6 +11,7 @@
 //            docs/design/0039-jobs-that-connect.md.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,15 +28,20 @@ namespace mpc::msg::abroad {
 // Null: this process is not open to others. Cost: a load.
 Endpoint* endpoint() noexcept;
 
-// Opens the process in this folder, once. `number`: the number of its job, which no other job has.
+// Opens the process in the lobby at this place (wireup::text_of(Place)), once; empty: in that of its
+// settings, or of its job. `number`: the number of its job, which no other job has.
 // Later calls return what the first one opened. gone(slot): nothing more comes from the process in
 // that slot (caller: the connections' thread, without locks). Caller: any rank, without locks.
 // Cost: a millisecond at the first call.
 // Errors: kUnsupported: a job of this kind cannot; kPermission, kNoMem, kSystem: see Lobby.
-Result<wireup::Lobby*> open(job::Job& job, const std::string& folder, uint64_t number,
+Result<wireup::Lobby*> open(job::Job& job, const std::string& place, uint64_t number,
                             void (*gone)(int slot) noexcept);
 // Null: this process is not open to others.
 wireup::Lobby* lobby() noexcept;
+// The port that a job has published under this name. The process is opened only if it has to ask one of
+// another host. Caller: as open().
+std::optional<std::string> look_up_name(const std::string& name,
+                                        Result<wireup::Lobby*> (*open)());
 
 // When it returns without an error there is a connection with the process in this slot. `number`:
 // of the job that is expected there; 0: any job. Caller: as open(), which has been called. Blocks
@@ -62,6 +68,10 @@ void note_child(int slot) noexcept;
 // each of them has no communicator with this job any more, or has ended. Caller: the rank, at the
 // end of MPI_Finalize. Switches: yes.
 void wait_for_children(job::Rank& self);
+
+// Of a program without mpcrun: "PROGRAM, process PID has ended ...", of the last process of another job
+// that has ended while this one counted on it; empty: none has.
+std::string last_gone();
 
 // Connects to all of these processes, which are numbered as in meetings of several jobs
 // (job::neighbours). The calling process may be among them, and processes that have ended. If one

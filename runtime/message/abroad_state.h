@@ -33,6 +33,7 @@ struct Neighbour {
   uint64_t connection = 0;  // never used twice
   int64_t uses = 0, weak_uses = 0;
   int pid = 0;
+  std::string host;
   // is_calling: a rank of this process has called it, and waits for the answer. is_answered: it has
   // called, and this process answers. Both until it is connected, or cannot be.
   bool is_calling = false, is_answered = false;
@@ -47,6 +48,8 @@ class Abroad final : public transport::BridgeEvents {
          void (*is_gone)(int) noexcept)
       : job_(job), lobby_(std::move(lobby)), number_(number), is_gone_(is_gone) {}
   Result<> start();
+  // A process of another host has called, and proved that it may.
+  void talk(int fd, std::span<const std::byte> hello) noexcept;
   wireup::Lobby& lobby() noexcept { return *lobby_; }
   Result<> reach(int slot, uint64_t number);
   uint64_t begin_use(int slot);
@@ -54,6 +57,7 @@ class Abroad final : public transport::BridgeEvents {
   void weaken_use(int slot, uint64_t connection) noexcept;
   void note_child(int slot) noexcept;
   void wait_for_children(job::Rank& self);
+  std::string last_gone();
   void leave() noexcept;
 
   // --- transport::BridgeEvents ---
@@ -68,6 +72,7 @@ class Abroad final : public transport::BridgeEvents {
   bool is_connected(int slot, uint64_t number);
   Result<> await_connection(int slot, uint64_t number);
   bool has_child();
+  void lose(int slot, const Neighbour& last);
   void tell_waiting() MPC_REQUIRES(lock_);
   Neighbour& at(int slot) MPC_REQUIRES(lock_) {
     return neighbours_[static_cast<size_t>(slot)];
@@ -86,6 +91,7 @@ class Abroad final : public transport::BridgeEvents {
       MPC_GUARDED_BY(lock_);
   uint64_t last_connection_ MPC_GUARDED_BY(lock_) = 0;
   bool is_leaving_ MPC_GUARDED_BY(lock_) = false;
+  std::string last_gone_ MPC_GUARDED_BY(lock_);
   std::vector<job::Rank*> waiting_ MPC_GUARDED_BY(lock_);  // in wait_for_children()
 };
 

@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "runtime/job/losses.h"
 #include "runtime/message/abroad.h"
+#include "runtime/message/losses.h"
 #include "runtime/message/message.h"
+#include "runtime/wireup/door.h"
 #include "scheduler/outside_work.h"
 
 namespace mpc::msg::abroad {
@@ -24,6 +27,11 @@ class ChildrenReason final : public sched::WaitReason {
            "with";
   }
 };
+
+std::string describe(const Neighbour& other) {
+  return fmt::format("{}, process {}{}", other.program, other.pid,
+                     other.host.empty() ? "" : " on host " + other.host);
+}
 
 }  // namespace
 
@@ -115,15 +123,33 @@ void Abroad::gone(int slot, bool has_left) noexcept {
     if (!ends_this_job) tell_waiting();
   }
   neighbours::remove(slot);
+  if (job::losses::are_neighbours_survived() && !ends_this_job) lose(slot, last);
   is_gone_(slot);
   if (!last.is_ending) sched::end_outside_work(last.uses + last.weak_uses);
   if (!ends_this_job) return;
   // Ranks of that job are members of communicators here: what ranks wait for can never come.
   job_.abort(1,
              fmt::format("mpc: a job that this one is connected with has ended without "
-                         "MPI_Finalize or MPI_Comm_disconnect ({}, process {}); this "
-                         "job is ended, too",
-                         last.program, last.pid));
+                         "MPI_Finalize or MPI_Comm_disconnect ({}); this job is ended, "
+                         "too",
+                         describe(last)));
+}
+
+// Its messages have all been delivered: what ranks still expect from it does not come.
+void Abroad::lose(int slot, const Neighbour& last) {
+  if (last.uses + last.weak_uses != 0) {
+    const Locked lock(lock_);
+    last_gone_ = fmt::format("{} has ended regularly, without MPI_Comm_disconnect",
+                             describe(last));
+  }
+  const int process = neighbours::far_process(slot);
+  note_broken(process);
+  job::losses::announce(process);
+}
+
+std::string Abroad::last_gone() {
+  const Locked lock(lock_);
+  return last_gone_;
 }
 
 void Abroad::leave() noexcept {
@@ -132,6 +158,7 @@ void Abroad::leave() noexcept {
     is_leaving_ = true;
   }
   lobby_->stop_listening();
+  if (wireup::Door* const door = wireup::Door::existing()) door->on_talk(nullptr);
   bridge_->leave(kLeaveNs);
   const Locked lock(lock_);
   for (Neighbour& each : neighbours_) {
@@ -139,6 +166,11 @@ void Abroad::leave() noexcept {
       sched::end_outside_work(each.uses + each.weak_uses);
     each = Neighbour{};
   }
+}
+
+std::string last_gone() {
+  Abroad* const abroad = g_abroad.load(std::memory_order_acquire);
+  return abroad != nullptr ? abroad->last_gone() : "";
 }
 
 uint64_t begin_use(int slot) {

@@ -211,7 +211,7 @@ void Endpoint::ended_fetch(Operation& receive, Outcome outcome) noexcept {
   receive.mailbox->outside.end_operation(*receive.mailbox);
   if (outcome == Outcome::kGone) {
     receive.status.failed = true;
-    receive.status.error = job::losses::are_survived() ? Errc::kLost : Errc::kOther;
+    receive.status.error = job::losses::may_come() ? Errc::kLost : Errc::kOther;
     receive.status.bytes = 0;
   }
   if (trace::enabled()) [[unlikely]]

@@ -1,15 +1,22 @@
 #include "runtime/message/hello.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/fnv.h"
 #include "base/settings.h"
 #include "base/version.h"
 #include "runtime/job/card.h"
 #include "runtime/job/neighbours.h"
+#include "runtime/transport/bridge/bridge.h"
+#include "runtime/wireup/tcp.h"
 
 namespace mpc::msg::abroad {
 namespace {
@@ -17,11 +24,12 @@ namespace {
 struct Fixed {
   char mark[8];      // "mpc-job", and a format number
   uint64_t version;  // hash of the text that mpcrun --version prints
-  uint64_t job;
-  int32_t slot, first, ranks, is_busy;
-  uint32_t program_bytes, settings_bytes;
+  uint64_t job, host_identity;
+  int32_t slot, first, ranks, is_busy, pid;
+  uint32_t host_bytes, program_bytes, settings_bytes;
 };
-constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '2'};
+constexpr uint64_t kSendNs = 2'000 * kMs;  // into an empty socket
+constexpr char kMark[8] = {'m', 'p', 'c', '-', 'j', 'o', 'b', '3'};
 
 }  // namespace
 
@@ -34,16 +42,17 @@ std::vector<std::byte> encode(const Hello& hello) {
   fixed.first = hello.first;
   fixed.ranks = hello.ranks;
   fixed.is_busy = hello.is_busy;
+  fixed.pid = hello.pid;
+  fixed.host_identity = hello.host_identity;
+  fixed.host_bytes = static_cast<uint32_t>(hello.host.size());
   fixed.program_bytes = static_cast<uint32_t>(hello.program.size());
   fixed.settings_bytes = static_cast<uint32_t>(hello.settings.size());
-  std::vector<std::byte> bytes(sizeof fixed + hello.program.size() +
-                               hello.settings.size());
-  std::byte* out = bytes.data();
-  std::memcpy(out, &fixed, sizeof fixed);
-  out += sizeof fixed;
-  std::memcpy(out, hello.program.data(), hello.program.size());
-  out += hello.program.size();
-  std::memcpy(out, hello.settings.data(), hello.settings.size());
+  const auto* const first = reinterpret_cast<const std::byte*>(&fixed);
+  std::vector<std::byte> bytes(first, first + sizeof fixed);
+  for (const std::string* const text : {&hello.host, &hello.program, &hello.settings}) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(text->data());
+    bytes.insert(bytes.end(), begin, begin + text->size());
+  }
   return bytes;
 }
 
@@ -55,7 +64,7 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
     return {Errc::kArg, "the job that has opened it runs another version of this MPI"};
   const auto* const text = reinterpret_cast<const char*>(bytes.data()) + sizeof fixed;
   if (bytes.size() - sizeof fixed !=
-          size_t{fixed.program_bytes} + fixed.settings_bytes ||
+          size_t{fixed.host_bytes} + fixed.program_bytes + fixed.settings_bytes ||
       fixed.first < 0 || fixed.first >= job::neighbours::kFirstNumber ||
       fixed.ranks < 1 || fixed.ranks >= job::neighbours::kFirstNumber)
     return {Errc::kArg, "what has opened it speaks another language"};
@@ -65,9 +74,48 @@ Result<Hello> decode(std::span<const std::byte> bytes) {
   hello.first = fixed.first;
   hello.ranks = fixed.ranks;
   hello.is_busy = fixed.is_busy != 0;
-  hello.program.assign(text, fixed.program_bytes);
-  hello.settings.assign(text + fixed.program_bytes, fixed.settings_bytes);
+  hello.pid = fixed.pid;
+  hello.host_identity = fixed.host_identity;
+  hello.host.assign(text, fixed.host_bytes);
+  hello.program.assign(text + fixed.host_bytes, fixed.program_bytes);
+  hello.settings.assign(text + fixed.host_bytes + fixed.program_bytes,
+                        fixed.settings_bytes);
   return hello;
+}
+
+bool send_hello(int fd, const std::vector<std::byte>& hello) noexcept {
+  const auto length = static_cast<uint32_t>(hello.size());
+  const uint64_t end_ns = now_ns() + kSendNs;
+  return (!transport::is_stream(fd) ||
+          wireup::send_by(fd, &length, sizeof length, end_ns)) &&
+         wireup::send_by(fd, hello.data(), hello.size(), end_ns);
+}
+
+Result<std::vector<std::byte>> receive_hello(int fd, uint64_t most_ns) {
+  const uint64_t end_ns = now_ns() + most_ns;
+  std::vector<std::byte> hello(transport::kMostHelloBytes);
+  bool is_there = false;
+  if (transport::is_stream(fd)) {
+    uint32_t length = 0;
+    is_there = wireup::receive_by(fd, &length, sizeof length, end_ns);
+    hello.resize(std::min<size_t>(length, hello.size()));
+    is_there = is_there && wireup::receive_by(fd, hello.data(), hello.size(), end_ns);
+  } else {
+    const timeval limit{static_cast<time_t>(most_ns / 1'000'000'000), 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ssize_t n = -1;
+    do {
+      n = ::recv(fd, hello.data(), hello.size(), 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN) errno = ETIMEDOUT;
+    if (n == 0) errno = ECONNRESET;
+    is_there = n > 0;
+    hello.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  }
+  if (is_there) return hello;
+  if (errno == ETIMEDOUT)
+    return {Errc::kSystem, "the job that has opened it does not answer"};
+  return {Errc::kNotFound, "the job that has opened it does not answer, or has ended"};
 }
 
 std::string agreed_settings() {

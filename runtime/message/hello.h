@@ -22,6 +22,9 @@ struct Hello {
   int first = 0, ranks = 0;  // in its job: first .. first + ranks - 1
       // No connection results from this: there is one, or it is about to be created.
   bool is_busy = false;
+  int pid = 0;
+  uint64_t host_identity = 0;
+  std::string host;  // its name
   std::string program;
   std::string settings;
 };
@@ -29,6 +32,11 @@ struct Hello {
 std::vector<std::byte> encode(const Hello& hello);
 // Errors: kArg: it is from another version, or not from a job at all.
 Result<Hello> decode(std::span<const std::byte> bytes);
+
+// Sends it, or waits for one, on a new connection; between hosts its length is before it. receive():
+// kSystem: none has come within `most_ns`; kNotFound: the other end has gone.
+bool send_hello(int fd, const std::vector<std::byte>& hello) noexcept;
+Result<std::vector<std::byte>> receive_hello(int fd, uint64_t most_ns);
 
 // The settings that must be the same in both jobs, one "name=value" per line.
 std::string agreed_settings();

@@ -16,9 +16,11 @@
 #include "base/service_thread.h"
 #include "runtime/job/crash.h"
 #include "runtime/job/job.h"
+#include "runtime/job/neighbours.h"
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/outside.h"
 #include "runtime/message/routes.h"
 #include "runtime/wireup/wireup.h"
 
@@ -67,12 +69,25 @@ bool has_lost(const Members& m) noexcept {
          std::any_of(m.others.begin(), m.others.end(), is_lost);
 }
 
+// The same among jobs that are connected: one that ends regularly concerns only receives that no
+// other one can fill.
+Loss last_death(const Members& m, int own_rank) {
+  Loss loss;
+  for (size_t i = 0; i < m.senders.size(); ++i) {
+    const bool is_dead = is_lost(m.senders[i]);
+    if (!is_dead && m.senders[i] != own_rank) return {};
+    if (is_dead) loss = {true, static_cast<int>(i)};
+  }
+  return loss;
+}
+
 // For a receive from any source: the first death that was not reported to it; once no other rank can send, the last death.
 Loss next_death(const Members& m, int own_rank) {
   std::vector<int> dead;
   for (const int process : losses::all())
     for (size_t i = 0; i < m.senders.size(); ++i)
       if (process_of(m.senders[i]) == process) dead.push_back(static_cast<int>(i));
+  if (!losses::are_survived()) return last_death(m, own_rank);
   const bool is_alone = std::all_of(
       m.senders.begin(), m.senders.end(),
       [&](int world_rank) { return is_lost(world_rank) || world_rank == own_rank; });
@@ -92,8 +107,11 @@ class Undertaker {
  public:
   explicit Undertaker(job::Job& job)
       : job_(job),
-        process_(job.wireup()->index()),
-        end_(endpoint_of_process(process_)) {}
+        process_(job.wireup() != nullptr ? job.wireup()->index() : 0),
+        end_(endpoint_of_process(
+            job.wireup() != nullptr
+                ? process_
+                : job::neighbours::far_process(job::neighbours::own_slot()))) {}
   Result<> start();
   void announce(int process);
   void look();
@@ -327,6 +345,7 @@ Result<> watch_losses(job::Job& job) {
   auto* const undertaker = new Undertaker(job);
   MPC_TRY(undertaker->start());
   g_undertaker = undertaker;
+  g_cares_for_posted.store(true, std::memory_order_relaxed);
   losses::on_loss([](int process) { g_undertaker->announce(process); });
   return {};
 }
@@ -393,6 +412,7 @@ void look_after_local_send(int rank, ContextId context) {
 }
 
 void end_job(job::Job& job, const std::string& why) {
+  if (job.wireup() == nullptr) job.abort(1, why);
   job.wireup()->tell(wireup::Report::kEnding, 1, why);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Losses: cleans up after a dead process in those that continue (mpcrun --on-fail notify).
+// Losses: cleans up after a dead process in those that continue: mpcrun --on-fail notify, and programs
+// without mpcrun whose children have ended.
 //
 // Role:      a thread of its own ends whatever waits for the dead: sends, receives, questions; and
 //            what members of a broken communicator have offered each other in collectives. Says
@@ -9,7 +10,7 @@
 // See also:  docs/design/0040-losses.md (why nothing is overlooked); runtime/job/losses.h (who is lost).
 //
 // Two ranks of a process may have different communicators with the same context id: what is known of a context
-// is known of a rank's.
+// is known of a rank's. A program without mpcrun is one rank, and loses processes of other jobs only.
 
 #include <span>
 #include <string>

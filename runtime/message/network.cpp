@@ -5,6 +5,7 @@
 #include "runtime/job/losses.h"
 #include "runtime/job/neighbours.h"
 #include "runtime/message/abroad.h"
+#include "runtime/message/abroad_place.h"
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/losses.h"
@@ -39,6 +40,7 @@ Result<> load_process_network(job::Job& job) {
   auto net = ProcessNet::load(*job.wireup());
   MPC_TRY(net);
   g_process_net = std::move(*net);
+  MPC_TRY(abroad::put_place(job));
   return job::put_job_number(*job.wireup());
 }
 
@@ -46,6 +48,7 @@ Result<> open_process_network(job::Job& job) {
   const job::ProcessMap& map = job.processes();
   const int process = job.wireup()->index();
   MPC_TRY(job::get_job_number(*job.wireup()));
+  MPC_TRY(abroad::get_place(job));
   set_processes(map, false);
   g_endpoints.resize(static_cast<size_t>(map.processes()));
   auto& mine = g_endpoints[static_cast<size_t>(process)];

@@ -33,6 +33,9 @@ struct Mailbox;
 
 // There are other processes, and a network that must be polled. Constant while ranks run.
 [[gnu::visibility("hidden")]] extern bool g_has_outside;
+// The same, or what a receive waits for may be lost (runtime/message/losses.h): one load for both.
+// relaxed: set before there is anything that it is asked for.
+[[gnu::visibility("hidden")]] extern std::atomic<bool> g_cares_for_posted;
 
 class Outside {
  public:

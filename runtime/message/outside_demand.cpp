@@ -10,6 +10,7 @@
 namespace mpc::msg {
 
 constinit bool g_has_outside = false;
+constinit std::atomic<bool> g_cares_for_posted{false};
 
 namespace {
 
@@ -43,6 +44,7 @@ bool looks_soon(const Mailbox& mine) noexcept {
 sched::DemandAccount& Outside::open(sched::Demand& demand) noexcept {
   g_demand = &demand;
   g_has_outside = true;
+  g_cares_for_posted.store(true, std::memory_order_relaxed);
   return g_account;
 }
 

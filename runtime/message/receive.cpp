@@ -51,8 +51,8 @@ void post(Mailbox& mine, Operation& op, const RecvArgs& args) {
   mine.unlock();
   if (taken == Mailbox::Taken::kFilled) work.complete_filled(op);
   if (!work.empty()) work.run();
-  if (g_has_outside) [[unlikely]] {
-    if (!is_backlog && taken == Mailbox::Taken::kNothing)
+  if (g_cares_for_posted.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (g_has_outside && !is_backlog && taken == Mailbox::Taken::kNothing)
       mine.outside.note_posted(mine, args.context, args.source_in_comm,
                                op.waiter_is_preset);
     // After the lock: see docs/design/0040-losses.md.

@@ -140,6 +140,50 @@ static void wait_cheaply(void) {
   printf("the parent has ended%s\n", used < 0.3 ? "" : ", but used the processor");
 }
 
+#define EXPECT_GONE(call)                     \
+  do {                                        \
+    int code_ = (call), class_ = MPI_SUCCESS; \
+    MPI_Error_class(code_, &class_);          \
+    CHECK(class_ == MPI_ERR_PROC_ABORTED);    \
+  } while (0)
+
+/* The children have ended regularly, and nobody has disconnected: what waits for them fails. */
+static void outlive(int count) {
+  enum { kLarge = 4 << 20 };
+  MPI_Comm inter = spawn("ended", count);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  char* large = calloc(1, kLarge);
+  int word = 0, flag = 0;
+  MPI_Request request;
+  /* Started while the children may still be there. */
+  int code = MPI_Isend(large, kLarge, MPI_CHAR, 0, 1, inter, &request);
+  if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_GONE(code);
+  EXPECT_GONE(MPI_Recv(&word, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
+  EXPECT_GONE(MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 1, inter, MPI_STATUS_IGNORE));
+  EXPECT_GONE(MPI_Ssend(large, kLarge, MPI_CHAR, count - 1, 1, inter));
+  EXPECT_GONE(MPI_Ssend(&word, 1, MPI_INT, 0, 1, inter));
+  EXPECT_GONE(MPI_Probe(0, 1, inter, MPI_STATUS_IGNORE));
+  EXPECT_GONE(MPI_Iprobe(0, 1, inter, &flag, MPI_STATUS_IGNORE));
+  code = MPI_Irecv(&word, 1, MPI_INT, count - 1, 1, inter, &request);
+  if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_GONE(code);
+  EXPECT_GONE(MPI_Barrier(inter));
+  EXPECT_GONE(MPI_Comm_disconnect(&inter));
+  MPI_Comm_free(&inter);
+  free(large);
+  talk_to("talk", count); /* the program goes on */
+}
+
+static void wait_in_vain(const char* how) {
+  MPI_Comm inter = spawn("ended", 2);
+  if (is(how, "ended-receive"))
+    MPI_Recv(NULL, 0, MPI_INT, 1, 9, inter, MPI_STATUS_IGNORE);
+  if (is(how, "ended-disconnect")) MPI_Comm_disconnect(&inter);
+  MPI_Comm all;
+  if (is(how, "ended-merge")) MPI_Intercomm_merge(inter, 0, &all);
+}
+
 int main(int argc, char** argv) {
   own_path = argv[0];
   MPI_Init(&argc, &argv);
@@ -157,6 +201,10 @@ int main(int argc, char** argv) {
     find_no_child();
   else if (is(how, "two-programs"))
     spawn_two_programs();
+  else if (is(how, "outlive"))
+    outlive(count);
+  else if (strncmp(how, "ended-", 6) == 0)
+    wait_in_vain(how);
   else if (is(how, "talk") || is(how, "deeper"))
     talk_to(how, count);
   else {

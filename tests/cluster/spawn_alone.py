@@ -167,6 +167,19 @@ class Ends(AloneCase):
         self.assertIn("deadlock", err)
         self.assertIn("MPI_Recv", err)
 
+    def test_a_parent_that_waits_for_children_that_have_ended(self):
+        for what, call in (("receive", "MPI_Recv"), ("disconnect", "MPI_Comm_disconnect"),
+                           ("merge", "MPI_Intercomm_merge")):
+            with self.subTest(what):
+                _, err = self.ends(self.start(self.alone(), f"ended-{what}"), None,
+                                   says=(call, "has ended regularly, without MPI_Comm_disconnect",
+                                         os.path.basename(self.alone())))
+                self.assertNotIn("deadlock", err)
+
+    def test_such_a_parent_goes_on_if_it_handles_errors(self):
+        for count in (1, 3):
+            self.ends(self.start(self.alone(), "outlive", count), 0, "No Errors\n")
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0]] + parse_options())

@@ -1,5 +1,6 @@
 /* Two jobs that were started apart: argv[1] is this one's part, argv[2] what they do, argv[3] a file
    with the name of the port, or "name:SERVICE". */
+// Long: both sides of everything that two jobs do.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,10 +251,13 @@ static void use_one_group(MPI_Comm both) {
   MPI_Comm_free(&part);
   MPI_Group_free(&everybody);
   /* What jobs have in common, and what not. */
+  int here, of_job_here;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
+  MPI_Comm_size(part, &of_job_here);
+  MPI_Comm_free(&part);
   MPI_Comm_split_type(both, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
-  int here;
   MPI_Comm_size(part, &here);
-  CHECK(here == size);
+  CHECK(here == of_job_here);
   MPI_Comm_free(&part);
   MPI_Comm_set_errhandler(both, MPI_ERRORS_RETURN);
   MPI_Win window;

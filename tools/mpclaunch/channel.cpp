@@ -1,8 +1,6 @@
 #include "tools/mpclaunch/channel.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,27 +8,14 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/wireup/tcp.h"
+
 namespace mpc::launch {
 namespace {
 
-constexpr int kSilenceMs = 4000;
-constexpr int kIdleSeconds = 1, kProbeSeconds = 1, kProbes = 3;
 constexpr size_t kReadBytes = 64 << 10;
 
-void set(int fd, int level, int name, int value) {
-  ::setsockopt(fd, level, name, &value, sizeof value);
-}
-
 }  // namespace
-
-void notice_silence(int fd) {
-  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
-  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
-  set(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceMs);  // with data under way, too
-}
 
 Channel::Channel(Loop& loop, int fd, OnFrame on_frame, OnLost on_lost)
     : loop_(loop),
@@ -38,7 +23,7 @@ Channel::Channel(Loop& loop, int fd, OnFrame on_frame, OnLost on_lost)
       on_frame_(std::move(on_frame)),
       on_lost_(std::move(on_lost)) {
   ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
-  notice_silence(fd_);
+  wireup::notice_silence(fd_);
   loop_.watch(fd_, [this] { take(); });
 }
 

@@ -49,9 +49,4 @@ class Channel {
   bool is_lost_ = false;
 };
 
-// If nothing gets through a connection any more (the cable is pulled, say), it breaks after that
-// time at both ends. The kernel checks this, so a process that is stopped (Ctrl-Z) does not count
-// as lost.
-void notice_silence(int fd);
-
 }  // namespace mpc::launch

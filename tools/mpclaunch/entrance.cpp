@@ -1,9 +1,5 @@
 #include "tools/mpclaunch/entrance.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "runtime/wireup/tcp.h"
 
 namespace mpc::launch {
 namespace {
@@ -20,23 +17,6 @@ namespace {
 // More than the number of hosts that connect at one time: a daemon answers within a round trip.
 constexpr size_t kMostVisitors = 256;
 constexpr uint64_t kVisitNs = 5000 * kMs;
-
-int listen_on(int family) {
-  const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return -1;
-  const int off = 0;
-  if (family == AF_INET6)  // IPv4, too
-    ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  sockaddr_storage any{};
-  any.ss_family = static_cast<sa_family_t>(family);
-  const socklen_t size =
-      family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  if (::bind(fd, reinterpret_cast<sockaddr*>(&any), size) == 0 &&
-      ::listen(fd, SOMAXCONN) == 0)
-    return fd;
-  ::close(fd);
-  return -1;
-}
 
 }  // namespace
 
@@ -46,16 +26,11 @@ Entrance::Entrance(Loop& loop, Entered entered)
 Entrance::~Entrance() { close(); }
 
 Result<> Entrance::open() {
-  listener_ = listen_on(AF_INET6);
-  if (listener_ < 0) listener_ = listen_on(AF_INET);  // no IPv6 here
+  listener_ = wireup::listen_to_all(&port_);
   if (listener_ < 0)
     return {Errc::kSystem,
             std::string("cannot listen for the daemons of other hosts: ") +
                 std::strerror(errno)};
-  sockaddr_in6 own{};
-  socklen_t size = sizeof own;
-  ::getsockname(listener_, reinterpret_cast<sockaddr*>(&own), &size);
-  port_ = ntohs(own.sin6_port);  // at the same place for IPv4
   loop_.watch(listener_, [this] { accept(); });
   return {};
 }
@@ -68,28 +43,7 @@ void Entrance::close() {
   listener_ = -1;
 }
 
-std::string Entrance::addresses() {
-  std::string out;
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return out;
-  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    const bool is_usable = one->ifa_addr != nullptr && (one->ifa_flags & IFF_UP) != 0 &&
-                           (one->ifa_flags & IFF_LOOPBACK) == 0;
-    if (!is_usable) continue;
-    char text[INET6_ADDRSTRLEN] = "";
-    if (one->ifa_addr->sa_family == AF_INET) {
-      const auto* in = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
-      ::inet_ntop(AF_INET, &in->sin_addr, text, sizeof text);
-    } else if (one->ifa_addr->sa_family == AF_INET6) {
-      const auto* in = reinterpret_cast<const sockaddr_in6*>(one->ifa_addr);
-      if (!IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr))
-        ::inet_ntop(AF_INET6, &in->sin6_addr, text, sizeof text);
-    }
-    if (text[0] != 0) out += (out.empty() ? "" : " ") + std::string(text);
-  }
-  ::freeifaddrs(all);
-  return out;
-}
+std::string Entrance::addresses() { return wireup::own_addresses(); }
 
 void Entrance::accept() {
   const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -4,10 +4,12 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "runtime/job/spawned_words.h"
 #include "runtime/wireup/record.h"
 #include "runtime/wireup/starter.h"
 #include "tools/mpcrun/hosted.h"
@@ -19,6 +21,22 @@ namespace {
 constexpr char kLauncher[] = "/mpc/mpclaunch";
 
 }  // namespace
+
+void tell_hosts(const launch::Plan& plan) {
+  if (std::getenv(wireup::kLauncherVariable) != nullptr) return;
+  if (plan.hosts.size() < 2) {
+    ::unsetenv(job::kJobHostsVariable);
+    return;
+  }
+  char own[256] = "localhost";
+  ::gethostname(own, sizeof own - 1);
+  std::string names;
+  for (const launch::HostPlan& host : plan.hosts) {
+    const bool has_bad_name = host.name.empty() || host.name == "localhost";
+    names += (names.empty() ? "" : ",") + (has_bad_name ? std::string(own) : host.name);
+  }
+  ::setenv(job::kJobHostsVariable, names.c_str(), 1);
+}
 
 bool needs_launcher(const Command& command) {
   return (command.plan.processes() > 1 || command.plan.has_other_hosts() ||

@@ -10,6 +10,9 @@
 
 namespace mpc::tools {
 
+// Leaves the names of the job's hosts in the environment, for a rank that spawns another job on them
+// (info key mpc_layout). No effect in a process of the job.
+void tell_hosts(const launch::Plan& plan);
 // True if the job has several processes or another host, this process is not one of them, and no
 // other launcher has started them.
 bool needs_launcher(const Command& command);

@@ -124,6 +124,10 @@ int main(int argc, char** argv) {
   }
   auto& command = std::get<mpc::tools::Command>(parsed);
   mpc::job::JobSpec& spec = command.spec;
+  // For jobs that the program spawns; they are told of the hosts in the same way.
+  if (!command.agent.empty())
+    ::setenv(mpc::tools::kAgentVariable, command.agent.c_str(), 1);
+  mpc::tools::tell_hosts(command.plan);
   // If the user names hosts, these are used, even in an allocation of Slurm.
   if (!command.plan.has_other_hosts() && mpc::tools::needs_srun(spec))
     return mpc::tools::become_srun(argc, argv, spec);

@@ -324,6 +324,9 @@ Result<> finish(Parsed& of_job, const Words& words, Command& command) {
     return {Errc::kArg,
             fmt::format("{} ranks: a job has at most {}", ranks, kMaxRanks)};
   command.agent = of_job.agent;
+  if (const char* const known = std::getenv(kAgentVariable);
+      command.agent.empty() && known != nullptr)
+    command.agent = known;
   // -ppn of other launchers has no meaning with one host.
   HostWish& hosts = of_job.hosts;
   if (!hosts.names_hosts() && words.foreign.count("--ranks-per-host") > 0)

@@ -31,4 +31,7 @@ struct Command {
 
 std::variant<Command, Finished> parse_options(int argc, char** argv);
 
+// The agent of an mpcrun that has none of its own: that of the job in which it is started.
+inline constexpr char kAgentVariable[] = "MPC_AGENT";
+
 }  // namespace mpc::tools

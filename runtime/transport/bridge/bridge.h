@@ -1,5 +1,5 @@
 #pragma once
-// Bridge: a network between processes of several jobs of one host, over Unix sockets.
+// Bridge: a network between processes of several jobs, over Unix sockets, or over TCP between hosts.
 //
 // Role:      carries messages to processes of other jobs, which come and go while ranks run.
 // Users:     runtime/message/abroad.cpp; tests/unit/transport.
@@ -31,6 +31,8 @@ struct BridgeConfig {
   void (*going)(Envelope& envelope) noexcept = nullptr;
   bool (*coming)(int peer, Envelope& envelope) noexcept = nullptr;
   void (*prepare)() = nullptr;  // the thread calls it first
+  // Offers to a peer that ends, or has ended, end with kGone. Otherwise they never end.
+  bool ends_offers = false;
 };
 
 // Events of connections. Caller of all: the bridge's thread, without locks.
@@ -58,7 +60,8 @@ class Bridge {
   // listener: a socket to which others connect (SOCK_SEQPACKET), or -1. It belongs to the caller,
   // who closes it after the bridge is destroyed. Errors: kSystem.
   virtual Result<> start(Receiver& receiver, BridgeEvents& events, int listener) = 0;
-  // Ownership: the descriptor is the bridge's. Errors: kSystem.
+  // A socket of packets (SOCK_SEQPACKET), or a stream. Ownership: the descriptor is the bridge's.
+  // Errors: kSystem.
   virtual Result<> connect(int peer, int fd) = 0;
   // Tells the peer, after all that was sent before, that no operation starts here any more. Caller:
   // any.
@@ -70,5 +73,8 @@ class Bridge {
 
 // The longest packet that a process may send as its hello.
 inline constexpr size_t kMostHelloBytes = 32 << 10;
+
+// True: a packet is preceded by its length (uint32_t).
+bool is_stream(int fd) noexcept;
 
 }  // namespace mpc::transport

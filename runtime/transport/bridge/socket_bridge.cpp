@@ -18,6 +18,13 @@
 
 namespace mpc::transport {
 
+bool is_stream(int fd) noexcept {
+  int type = 0;
+  socklen_t size = sizeof type;
+  return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+         type == SOCK_STREAM;
+}
+
 std::unique_ptr<Bridge> Bridge::make(const BridgeConfig& config) {
   return std::make_unique<bridge::SocketBridge>(config);
 }
@@ -104,7 +111,9 @@ Result<> SocketBridge::connect(int peer, int fd) {
   }
   at = Connection{};
   at.fd = fd;
-  at.process_fd = process_descriptor(fd);
+  at.is_stream = is_stream(fd);
+  // A stream comes from another host, whose kernel tells of the process's end.
+  if (!at.is_stream) at.process_fd = process_descriptor(fd);
   // Room for several pieces in each direction, as far as the kernel allows.
   const int room = 1 << 20;
   ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
@@ -158,17 +167,17 @@ void SocketBridge::send(int peer, Packet packet) noexcept {
   if (to.fd >= 0) send_locked(to, peer, std::move(packet));
 }
 
-// A packet is sent whole or not at all. If one has to wait, those behind it wait as well.
+// A packet is sent whole or not at all, but for a stream. If one has to wait, those behind it wait as
+// well.
 void SocketBridge::send_locked(Connection& to, int peer, Packet packet) {
-  if (to.queue.empty()) {
-    const ssize_t n =
-        ::send(to.fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n >= 0) return;
-    if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
-      return;  // the thread notices that the peer is gone
+  if (to.is_stream) {
+    const auto length = static_cast<uint32_t>(packet.size());
+    const auto* const first = reinterpret_cast<const char*>(&length);
+    packet.insert(packet.begin(), first, first + sizeof length);
   }
   to.queue.push_back(std::move(packet));
-  wait_for_room(to, peer);
+  if (to.queue.size() > 1) return;
+  if (!flush_queue(to)) wait_for_room(to, peer);
 }
 
 void SocketBridge::wait_for_room(Connection& at, int peer) {
@@ -198,12 +207,18 @@ void SocketBridge::offer(int peer, const Envelope& envelope, const Source& sourc
   Packet packet(sizeof(Head) + kEnvelopeBytes);
   Head head{Wire::kOffer};
   encode(told, packet.data() + sizeof head);
-  const Locked lock(lock_);
-  head.handle = ++last_number_;
-  std::memcpy(packet.data(), &head, sizeof head);
-  offers_[head.handle] = {source, &completion, peer};
-  Connection& to = connections_[static_cast<size_t>(peer)];
-  if (to.fd >= 0) send_locked(to, peer, std::move(packet));
+  {
+    const Locked lock(lock_);
+    Connection& to = connections_[static_cast<size_t>(peer)];
+    if (to.fd >= 0 || !config_.ends_offers) {
+      head.handle = ++last_number_;
+      std::memcpy(packet.data(), &head, sizeof head);
+      offers_[head.handle] = {source, &completion, peer};
+      if (to.fd >= 0) send_locked(to, peer, std::move(packet));
+      return;
+    }
+  }
+  completion.done(completion, Outcome::kGone);
 }
 
 void SocketBridge::fetch(int peer, Bulk bulk, const Target& target,

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <deque>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -68,9 +69,11 @@ class SocketBridge final : public Bridge, public Net {
   struct Connection {
     int fd = -1;          // -1: none
     int process_fd = -1;  // readable when the process at the other end has ended
+    bool is_stream = false;
     bool has_left = false;
     bool is_waiting = false;   // epoll tells when there is room
     std::deque<Packet> queue;  // packets for which the socket had no room
+    size_t sent = 0;           // so many bytes of the first one are sent: of a stream
     std::deque<Stream> streams;
   };
   struct Kept {
@@ -94,6 +97,8 @@ class SocketBridge final : public Bridge, public Net {
   void accept_all() noexcept;
   void hear_stranger(int fd) noexcept;
   bool read_some(int peer) noexcept;
+  bool read_packets(int peer, int fd) noexcept;
+  bool read_stream(int peer, int fd) noexcept;
   bool take(int peer, const char* packet, size_t bytes) noexcept;
   void give(int peer, Envelope envelope, const char* data, size_t bytes, Bulk bulk);
   void retry_kept() noexcept;
@@ -105,6 +110,8 @@ class SocketBridge final : public Bridge, public Net {
   void refused(const Head& head) noexcept;
   void end_connection(int peer) noexcept;
   void end_fetches(int peer) noexcept;
+  Completion* take_offer(int peer) noexcept MPC_REQUIRES(lock_);
+  void end_offers(int peer) noexcept;
   bool has_all_written() noexcept;
   void end_use() noexcept;
 
@@ -127,7 +134,8 @@ class SocketBridge final : public Bridge, public Net {
 
   // Only for the thread.
   std::vector<char> buffer_;
-  std::deque<Kept> kept_;  // not accepted by the receiver yet
+  std::unordered_map<int, std::string> arrived_;  // of streams: incomplete packets
+  std::deque<Kept> kept_;                         // not accepted by the receiver yet
   bool is_unfinished_ = false;
 };
 

@@ -89,11 +89,19 @@ void SocketBridge::hear_stranger(int fd) noexcept {
 // False: nothing more comes. Reads a limited number of packets, because other peers wait as well.
 bool SocketBridge::read_some(int peer) noexcept {
   int fd = -1;
+  bool is_stream = false;
   {
     const Locked lock(lock_);
     fd = connections_[static_cast<size_t>(peer)].fd;
+    is_stream = connections_[static_cast<size_t>(peer)].is_stream;
   }
   if (fd < 0) return true;  // the connection has ended in this turn
+  const bool is_open = is_stream ? read_stream(peer, fd) : read_packets(peer, fd);
+  is_unfinished_ = !receiver_->finish();
+  return is_open;
+}
+
+bool SocketBridge::read_packets(int peer, int fd) noexcept {
   bool is_open = true;
   for (int i = 0; i < 64 && is_open; ++i) {
     const ssize_t n = ::recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
@@ -102,8 +110,28 @@ bool SocketBridge::read_some(int peer) noexcept {
     is_open = n >= static_cast<ssize_t>(sizeof(Head));
     if (is_open) is_open = take(peer, buffer_.data(), static_cast<size_t>(n));
   }
-  is_unfinished_ = !receiver_->finish();
   return is_open;
+}
+
+bool SocketBridge::read_stream(int peer, int fd) noexcept {
+  std::string& arrived = arrived_[peer];
+  for (int i = 0; i < 8; ++i) {
+    const ssize_t n = ::recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return true;
+    if (n <= 0) return false;
+    arrived.append(buffer_.data(), static_cast<size_t>(n));
+    size_t used = 0;
+    for (uint32_t length; arrived.size() - used >= sizeof length;
+         used += sizeof length + length) {
+      std::memcpy(&length, arrived.data() + used, sizeof length);
+      if (length < sizeof(Head) || length > kMostPacketBytes) return false;
+      if (arrived.size() - used - sizeof length < length) break;
+      if (!take(peer, arrived.data() + used + sizeof length, length)) return false;
+    }
+    arrived.erase(0, used);
+  }
+  return true;
 }
 
 // False: it was the last packet.
@@ -230,10 +258,13 @@ void SocketBridge::fill(int peer, const Head& head, const char* data,
 bool SocketBridge::flush_queue(Connection& to) {
   while (!to.queue.empty()) {
     const Packet& first = to.queue.front();
-    const ssize_t n =
-        ::send(to.fd, first.data(), first.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t n = ::send(to.fd, first.data() + to.sent, first.size() - to.sent,
+                             MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOBUFS)) return false;
+    if (n > 0) to.sent += static_cast<size_t>(n);
+    if (n >= 0 && to.sent < first.size()) continue;
     to.queue.pop_front();  // sent, or the peer is gone: read_some() reports that
+    to.sent = 0;
   }
   return true;
 }
@@ -302,6 +333,35 @@ void SocketBridge::end_fetches(int peer) noexcept {
   }
 }
 
+// Takes one from the tables: one that the peer was fetching, else one that it has not asked for.
+Completion* SocketBridge::take_offer(int peer) noexcept {
+  std::deque<Stream>& fetched = connections_[static_cast<size_t>(peer)].streams;
+  if (!fetched.empty()) {
+    Completion* const completion = fetched.front().offer.completion;
+    fetched.pop_front();
+    return completion;
+  }
+  const auto found = std::ranges::find_if(
+      offers_, [&](const auto& each) { return each.second.peer == peer; });
+  if (found == offers_.end()) return nullptr;
+  Completion* const completion = found->second.completion;
+  offers_.erase(found);
+  return completion;
+}
+
+void SocketBridge::end_offers(int peer) noexcept {
+  for (;;) {
+    Completion* completion = nullptr;
+    {
+      const Locked lock(lock_);
+      in_use_ = completion = take_offer(peer);
+    }
+    if (completion == nullptr) return;
+    completion->done(*completion, Outcome::kGone);
+    end_use();
+  }
+}
+
 void SocketBridge::end_connection(int peer) noexcept {
   bool has_left = false;
   {
@@ -315,10 +375,14 @@ void SocketBridge::end_connection(int peer) noexcept {
       ::close(fd);
     }
     has_left = at.has_left;
+    auto fetched = std::move(at.streams);
     at = Connection{};
+    if (config_.ends_offers) at.streams = std::move(fetched);
   }
+  arrived_.erase(peer);
   std::erase_if(kept_, [peer](const Kept& each) { return each.peer == peer; });
   end_fetches(peer);
+  if (config_.ends_offers) end_offers(peer);
   is_unfinished_ = !receiver_->finish();
   events_->gone(peer, has_left);
 }

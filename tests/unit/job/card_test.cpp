@@ -10,6 +10,7 @@ Card some_card() {
   card.ranks = 8;
   card.local = {4, 7};
   card.application_workers = 2;
+  card.cores = 16;
   card.settings = 0xfedcba9876543210;
   card.workers = {0, 1, 1};
   return card;
@@ -22,6 +23,7 @@ TEST(Card, IsReadAsItWasWritten) {
   EXPECT_EQ(read->local.first, 4);
   EXPECT_EQ(read->local.end, 7);
   EXPECT_EQ(read->application_workers, 2);
+  EXPECT_EQ(read->cores, 16);
   EXPECT_EQ(read->settings, 0xfedcba9876543210);
   EXPECT_EQ(read->workers, (std::vector<int>{0, 1, 1}));
 }
@@ -34,6 +36,15 @@ TEST(Card, OfAnotherVersionIsRefused) {
   bytes.resize(bytes.size() - sizeof(int32_t));  // a worker is missing
   EXPECT_FALSE(decode(bytes));
   EXPECT_FALSE(decode({}));
+}
+
+TEST(Card, CoresOfAHostAreCountedOnce) {
+  std::vector<Card> cards(4, some_card());
+  EXPECT_EQ(cores_of(cards), 16);
+  cards[2].host = 1;
+  cards[3].host = 2;
+  cards[3].cores = 4;
+  EXPECT_EQ(cores_of(cards), 36);
 }
 
 TEST(Card, DifferentSettingsAreNamed) {

@@ -5,7 +5,7 @@
 namespace mpc::job {
 namespace {
 
-Result<JobSpec> read(std::vector<std::string> words) {
+Result<SpawnedJob> read(std::vector<std::string> words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   EXPECT_TRUE(is_spawned(static_cast<int>(argv.size()), argv.data()));
@@ -13,7 +13,8 @@ Result<JobSpec> read(std::vector<std::string> words) {
 }
 
 TEST(SpawnedWords, AreReadAsTheyWereWritten) {
-  JobSpec spec;
+  SpawnedJob job;
+  JobSpec& spec = job.spec;
   spec.spawner = "mpc:1:2:3:/tmp/mpc";
   spec.spawner_process = "77:1234";
   spec.apps.resize(2);
@@ -22,16 +23,18 @@ TEST(SpawnedWords, AreReadAsTheyWereWritten) {
   spec.apps[0].args = {":", "-n", "", "two words"};
   spec.apps[1].program = "/bin/other";
   spec.apps[1].working_directory = "/a folder";
-  const auto got = read(words_of_spawned(spec));
+  job.places = {{"a,b:2", "", 4}, {"", "/a file", 0}};
+  const auto got = read(words_of_spawned(job));
   ASSERT_TRUE(got);
-  EXPECT_EQ(got->spawner, spec.spawner);
-  EXPECT_EQ(got->spawner_process, spec.spawner_process);
-  ASSERT_EQ(got->apps.size(), 2u);
+  EXPECT_EQ(got->spec.spawner, spec.spawner);
+  EXPECT_EQ(got->spec.spawner_process, spec.spawner_process);
+  ASSERT_EQ(got->spec.apps.size(), 2u);
+  EXPECT_EQ(got->places, job.places);
   for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(got->apps[i].ranks, spec.apps[i].ranks);
-    EXPECT_EQ(got->apps[i].program, spec.apps[i].program);
-    EXPECT_EQ(got->apps[i].args, spec.apps[i].args);
-    EXPECT_EQ(got->apps[i].working_directory, spec.apps[i].working_directory);
+    EXPECT_EQ(got->spec.apps[i].ranks, spec.apps[i].ranks);
+    EXPECT_EQ(got->spec.apps[i].program, spec.apps[i].program);
+    EXPECT_EQ(got->spec.apps[i].args, spec.apps[i].args);
+    EXPECT_EQ(got->spec.apps[i].working_directory, spec.apps[i].working_directory);
   }
 }
 
@@ -42,12 +45,13 @@ TEST(SpawnedWords, ThatAUserHasTypedAreRefused) {
       {"mpcrun", "--spawned", "port"},
       {"mpcrun", "--spawned", "port", "7:9"},
       {"mpcrun", "--spawned", "port", "7:9", "2"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "1"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "2", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "0", "", "1", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "-1", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "2x", "", "1", "prog"},
-      {"mpcrun", "--spawned", "port", "7:9", "2", "", "1", "prog", "more"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "0", "1"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "0", "2", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "0", "", "", "", "0", "1", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "0", "-1", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "-1", "1", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "2x", "", "", "", "0", "1", "prog"},
+      {"mpcrun", "--spawned", "port", "7:9", "2", "", "", "", "0", "1", "prog", "more"},
   };
   for (const auto& words : wrong) {
     const auto got = read(words);

@@ -234,7 +234,9 @@ INSTANTIATE_TEST_SUITE_P(Loopback, NetContract,
                                          Kind{"Reordering", nullptr, 5, true}),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Bridge, NetContract,
-                         testing::Values(Kind{"Sockets", kSockets, 0, true}), name_of);
+                         testing::Values(Kind{"Sockets", kSockets, 0, true},
+                                         Kind{"Streams", kStreams, 0, true}),
+                         name_of);
 #ifdef MPC_TEST_NET_MODULE
 INSTANTIATE_TEST_SUITE_P(Ucx, NetContract,
                          testing::Values(Kind{"OwnChoice", "", 0, true},

@@ -46,7 +46,7 @@ class BridgeNets final : public Nets {
   ~BridgeNets() override {
     for (const auto& bridge : bridges_) bridge->leave(0);
   }
-  explicit BridgeNets(int processes) {
+  BridgeNets(int processes, int type) : type_(type) {
     BridgeConfig config;
     config.peers = processes;
     config.eager_bytes = 8192;
@@ -74,12 +74,12 @@ class BridgeNets final : public Nets {
   };
   std::string join(size_t p, size_t q) {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-      return "no sockets";
+    if (::socketpair(AF_UNIX, type_ | SOCK_CLOEXEC, 0, ends) != 0) return "no sockets";
     const auto one = bridges_[p]->connect(static_cast<int>(q), ends[0]);
     const auto other = bridges_[q]->connect(static_cast<int>(p), ends[1]);
     return one.ok() && other.ok() ? "" : "not connected";
   }
+  const int type_;  // of the sockets: packets, or a stream as between hosts
   Nobody nobody_;
   std::vector<std::unique_ptr<Bridge>> bridges_;
 };
@@ -137,7 +137,11 @@ std::string Nets::make(const Kind& kind, int processes, std::unique_ptr<Nets>& m
     return "";
   }
   if (std::strcmp(kind.ucx_networks, kSockets) == 0) {
-    made = std::make_unique<BridgeNets>(processes);
+    made = std::make_unique<BridgeNets>(processes, SOCK_SEQPACKET);
+    return "";
+  }
+  if (std::strcmp(kind.ucx_networks, kStreams) == 0) {
+    made = std::make_unique<BridgeNets>(processes, SOCK_STREAM);
     return "";
   }
   auto nets = std::make_unique<UcxNets>();

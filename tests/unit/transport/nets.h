@@ -24,11 +24,13 @@ namespace mpc::transport::test {
 
 // In the place of UCX's networks: runtime/transport/bridge.
 inline constexpr char kSockets[] = "sockets";
+inline constexpr char kStreams[] = "streams";  // the same, as between hosts
 
 struct Kind {
   const char* name;
-  const char* ucx_networks;  // UCX_TLS; "": UCX's own choice; null: loopback; kSockets
-  uint64_t seed;             // of loopback; of receivers
+  const char*
+      ucx_networks;  // UCX_TLS; "": UCX's own choice; null: loopback; kSockets, kStreams
+  uint64_t seed;     // of loopback; of receivers
   bool is_same_host;
 };
 inline std::ostream& operator<<(std::ostream& out, const Kind& kind) {

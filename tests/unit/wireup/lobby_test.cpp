@@ -156,7 +156,7 @@ TEST_F(LobbyTest, AJobIsReachedByItsSlot) {
   {
     const auto fd = mine->call(slot);
     ASSERT_TRUE(fd.ok()) << fd.error().message;
-    EXPECT_EQ(Lobby::process_of_peer(fd->get()), child);
+    EXPECT_EQ(process_of_peer(fd->get()), child);
   }
   EXPECT_FALSE(mine->call(slot + 1).ok());
   end(child);

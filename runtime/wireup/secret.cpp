@@ -1,4 +1,4 @@
-#include "tools/mpclaunch/secret.h"
+#include "runtime/wireup/secret.h"
 
 #include <sys/random.h>
 
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace mpc::launch {
+namespace mpc::wireup {
 namespace {
 
 struct State {
@@ -114,4 +114,17 @@ Proof proof_for(const Answer& answer, const Secret& secret) {
   return prove(secret, 'h', answer.host, answer.challenge, answer.challenge);
 }
 
-}  // namespace mpc::launch
+// The pad: two hashes that only an owner of the key can compute.
+Secret masked(const Secret& secret, const Secret& key, const Challenge& salt) noexcept {
+  Secret out = secret;
+  for (size_t half = 0; half < 2; ++half) {
+    std::string text(1, static_cast<char>('0' + half));
+    text.append(reinterpret_cast<const char*>(salt.data()), salt.size());
+    const uint64_t pad = keyed_hash(key, text);
+    for (size_t i = 0; i < 8; ++i)
+      out[8 * half + i] ^= static_cast<uint8_t>(pad >> (8 * i));
+  }
+  return out;
+}
+
+}  // namespace mpc::wireup
