@@ -23,6 +23,8 @@ using NetAddress = std::vector<std::byte>;
 struct NetPeer {
   NetAddress address;
   bool is_same_host = false;
+  // It can map memory of this process, and this one its.
+  bool shares_memory = false;
 };
 
 // Part of the network is broken, and messages to or from process `peer` may be lost (-1: unknown
@@ -38,6 +40,7 @@ struct NetConfig {
   void* report_context = nullptr;
   // "eth0,eth1", those that lead to other hosts; empty: not known.
   std::string interfaces;
+  int neighbours = 0;  // number of processes of this host; 0: not known
 };
 
 class NetModule {
