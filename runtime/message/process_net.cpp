@@ -69,6 +69,10 @@ Result<> ProcessNet::connect(transport::Receiver& receiver,
   return {};
 }
 
+bool ProcessNet::may_share_memory() noexcept {
+  return transport::uses_host_segment() && !job::losses::are_survived();
+}
+
 void ProcessNet::disconnect() noexcept {
   if (poller_ != nullptr) {
     Outside::close();

@@ -31,6 +31,9 @@ class ProcessNet {
     module_->make_connections(completion);
   }
   void lose(int process) noexcept { module_->lose(process); }
+  // May these processes, of one host, wait for each other in memory that they share, with nobody who
+  // tells them of a death? Caller: all of them get the same answer.
+  static bool may_share_memory() noexcept;
 
  private:
   ProcessNet(wireup::Wireup& wireup,

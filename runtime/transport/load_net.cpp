@@ -112,6 +112,8 @@ Error unloadable(const std::string& path) {
 
 }  // namespace
 
+bool uses_host_segment() noexcept { return host_segment_setting.get(); }
+
 Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   const std::string path = library_path();
   if (::access(path.c_str(), F_OK) != 0) return missing(path);
