@@ -10,6 +10,7 @@
 #include "nbc/direct/fold.h"
 #include "nbc/direct/key.h"
 #include "runtime/message/control.h"
+#include "scheduler/may_spin.h"
 
 namespace mpc::nbc::direct {
 
@@ -18,6 +19,7 @@ namespace host = transport::host;
 namespace {
 
 constexpr size_t kLineBytes = 64;
+constexpr int kTurns = 8;  // so often a waiting process only gives its core away
 constexpr size_t kInlineBytes = 48;  // of a vector that is in its process's line
 
 // The meetings of this process, by id: those whose execution may have parked.
@@ -178,6 +180,12 @@ struct HostMeeting::Wait {
     meeting.sleeper_.disarm();
   }
   void run(job::Rank& self, const sched::WaitReason& why) {
+    // Where processes share cores each needs a core once, and nothing else: not even to look at the
+    // network, whose code is not in this core's cache any more.
+    for (int turn = 0; turn < kTurns; ++turn) {
+      if (holds()) return;
+      if (!sched::yield_to_processes()) break;
+    }
     if (holds()) return;
     msg::wait_for(self,
                   {[](void* w) { return static_cast<Wait*>(w)->holds(); },

@@ -87,6 +87,7 @@ class HostNet final : public NetModule,
   bool has_mail(std::memory_order order) const noexcept;
   bool take_all() noexcept MPC_REQUIRES(turn_);
   bool take_some(Sender& sender) noexcept MPC_REQUIRES(turn_);
+  bool are_rings_due() const noexcept;
   bool poll_rings() noexcept;
   void flush() noexcept;
   void wake(int peer, Lane& lane) noexcept;
@@ -95,6 +96,12 @@ class HostNet final : public NetModule,
     vain_polls_.store(0, std::memory_order_relaxed);
   }
   bool poll_below() noexcept;
+  // One of two that count at the same time may be overlooked.
+  uint32_t count_news() noexcept {
+    const uint32_t count = news_.load(std::memory_order_relaxed) + 1;
+    news_.store(count, std::memory_order_relaxed);
+    return count;
+  }
 
   const NetConfig config_;
   std::unique_ptr<NetModule> below_;
@@ -111,6 +118,8 @@ class HostNet final : public NetModule,
   std::atomic<uint64_t> last_below_{0};
   std::atomic<uint32_t> vain_polls_{0};
   uint32_t most_pause_ = 0;
+  int looks_ = 1;
+  std::atomic<uint32_t> news_{0};  // polls of the rings that found something
   alignas(64) SpinLock<> turn_;
   std::atomic<bool> is_finish_due_{false};  // written under turn_
 };
