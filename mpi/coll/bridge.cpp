@@ -62,8 +62,11 @@ void make_levels(Comm& comm, Bridge& bridge, const char* call) {
     return;
   // The name by which reports say where a rank waits.
   bridge.inside->name = comm.display_name() + " (in its process)";
-  if (bridge.between != nullptr)
-    bridge.between->name = comm.display_name() + " (between processes)";
+  if (bridge.between == nullptr) return;
+  bridge.between->name = comm.display_name() + " (between processes)";
+  // It is used for what does not fit into shared memory, and needs none of its own.
+  bridge.between->bridge = std::make_shared<Bridge>();
+  bridge.between->bridge->calls = kCallsBeforeMeeting;
 }
 
 // --- memory that the processes share -------------------------------------------------------------
@@ -113,11 +116,17 @@ void make_meeting(Comm& comm, Bridge& bridge, const char* call) {
   if (!opened->is_open || (bridge.inside != nullptr && bridge.between == nullptr))
     return;
   memory->memory->close_name();
-  const int process = comm.self().job->processes().process_of(comm.self().world_rank);
+  const job::ProcessMap& map = comm.self().job->processes();
   HostMeeting::Place place;
   place.processes.assign(list.processes().begin(), list.processes().end());
-  place.index = list.index_of(process);
-  place.id = comm.collective_context();
+  place.index = list.index_of(map.process_of(comm.self().world_rank));
+  place.ranks.assign(place.processes.size(), 0);
+  for (int rank = comm.size() - 1; rank >= 0; --rank) {
+    const int process = map.process_of(comm.peer_world_rank(rank));
+    place.ranks[static_cast<size_t>(list.index_of(process))] = rank;
+  }
+  // Communicators without a common member may have the same context id.
+  place.id = place_of(comm.collective_context(), comm.peer_world_rank(0));
   bridge.meeting =
       std::make_unique<HostMeeting>(std::move(memory->memory), std::move(place));
 }

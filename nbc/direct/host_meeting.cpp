@@ -248,7 +248,9 @@ Outcome HostMeeting::meet(job::Rank& self, const Call& call,
   }
   Outcome outcome;
   if (head.other != 0) [[unlikely]] {
-    complaint_ = difference(head.one, head.one_key, head.other, head.other_key);
+    const auto rank_of = [&](int p) { return place_.ranks[static_cast<size_t>(p)]; };
+    complaint_ = difference(rank_of(head.one), head.one_key, rank_of(head.other),
+                            head.other_key);
     outcome.mismatch = &complaint_;
     outcome.calls_differ = !is_same_call(head.one_key, head.other_key);
   } else if (const size_t bytes = call.bytes(); bytes != 0) {

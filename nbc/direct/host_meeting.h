@@ -65,6 +65,7 @@ class HostMeeting {
   // A process's part in the meetings.
   struct Place {
     std::vector<int> processes;  // their numbers in the job
+    std::vector<int> ranks;      // of the execution of each, for reports
     int index = 0;               // of this process among them
     uint64_t id = 0;  // the same at all, and of no other meeting that they have
   };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +20,7 @@
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/mailbox.h"
+#include "runtime/message/process_net.h"
 #include "runtime/message/routes.h"
 #include "runtime/wireup/wireup.h"
 
@@ -110,6 +112,7 @@ class Undertaker {
   [[noreturn]] void run();
   void bury(const std::vector<int>& processes);
   void wait_for_last_messages(const std::vector<int>& processes);
+  static void take_what_is_left(const std::vector<int>& processes);
   bool is_known_to_net(int process) const {
     return broken_.contains(process) || broken_.contains(-1);
   }
@@ -210,6 +213,7 @@ void Undertaker::bury(const std::vector<int>& processes) {
   // From now on other processes may want their offers back, whatever the rank here does.
   if (!losses::any()) begin_to_serve();
   wait_for_last_messages(processes);
+  take_what_is_left(processes);
   for (const int process : processes) {
     losses::note(process);
     // Nothing more comes from a lost host, not even the end of its connections.
@@ -235,6 +239,17 @@ void Undertaker::wait_for_last_messages(const std::vector<int>& processes) {
     return std::all_of(processes.begin(), processes.end(),
                        [this](int process) { return is_known_to_net(process); });
   });
+}
+
+// What lies in memory of this process has come before the end: it is taken now, because once the process
+// is known as lost its messages are dropped. Another thread may be taking it.
+void Undertaker::take_what_is_left(const std::vector<int>& processes) {
+  ProcessNet* const net = process_net();
+  if (net == nullptr) return;
+  const auto end = std::chrono::steady_clock::now() + kLastMessages;
+  for (const int process : processes)
+    while (net->takes_what_is_left(process) && std::chrono::steady_clock::now() < end)
+      sched_yield();
 }
 
 void Undertaker::end_what_is_in_vain() {

@@ -63,6 +63,9 @@ class NetModule {
   // to it and fetches from it end with kGone, and its messages are ignored
   // from now on. Caller: any, after connect(); no other lock held.
   virtual void lose(int peer) noexcept = 0;
+  // Of a process that has ended: has a message come from it that still waits to be taken, by
+  // poll()? Nothing is stored for it from now on. Caller: any, after connect(); no other lock held.
+  virtual bool has_left(int) noexcept { return false; }
   virtual Net& net() noexcept = 0;
   virtual sched::EventSource& events() noexcept = 0;
 };

@@ -105,6 +105,13 @@ void HostNet::lose(int peer) noexcept {
   below_->lose(peer);
 }
 
+bool HostNet::has_left(int peer) noexcept {
+  if (const auto& lane = lanes_[static_cast<size_t>(peer)]) lane->lose();
+  return std::any_of(senders_.begin(), senders_.end(), [&](const Sender& s) {
+    return s.process == peer && s.ring->has_mail();
+  });
+}
+
 // --- sending -----------------------------------------------------------------------------------
 
 Limits HostNet::limits(int peer) const noexcept {

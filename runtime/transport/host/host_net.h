@@ -42,6 +42,7 @@ class HostNet final : public NetModule,
     below_->make_connections(completion);
   }
   void lose(int peer) noexcept override;
+  bool has_left(int peer) noexcept override;
   Net& net() noexcept override { return *this; }
   sched::EventSource& events() noexcept override { return *this; }
 
