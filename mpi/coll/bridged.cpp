@@ -98,8 +98,7 @@ std::optional<Err> bridged_allreduce(const void* sendbuf, void* recvbuf,
       describe(call, MPI_IN_PLACE, recvbuf, count, *type, op)) {
     between = meet(comm, *bridge->meeting, call, kName);
   } else if (bridge->between != nullptr) {
-    between =
-        impl::allreduce(MPI_IN_PLACE, recvbuf, count, type, op, *bridge->between);
+    between = impl::allreduce(MPI_IN_PLACE, recvbuf, count, type, op, *bridge->between);
   }
   MPC_MPI_TRY(impl::bcast(recvbuf, count, &*type, 0, *bridge->inside));
   return between;

@@ -155,16 +155,14 @@ unsigned char* HostMeeting::vector_of(int process, size_t bytes) const noexcept 
 }
 
 unsigned char* HostMeeting::result_of(size_t bytes) const noexcept {
-  return bytes <= kInlineBytes ? memory_->head().result
-                               : memory_->vector(processes());
+  return bytes <= kInlineBytes ? memory_->head().result : memory_->vector(processes());
 }
 
 // Waits until the meeting has ended.
 struct HostMeeting::Wait {
   HostMeeting& meeting;
   std::atomic<uint64_t>& ended = meeting.memory_->head().ended;
-  std::atomic<uint32_t>& sleeps =
-      meeting.memory_->line(meeting.place_.index).sleeps;
+  std::atomic<uint32_t>& sleeps = meeting.memory_->line(meeting.place_.index).sleeps;
 
   // seq_cst: either the process that ends the meeting sees that this one sleeps, or this one sees, when
   // it checks again after arm(), that the meeting has ended. Acquire for the result.
@@ -187,13 +185,12 @@ struct HostMeeting::Wait {
       if (!sched::yield_to_processes()) break;
     }
     if (holds()) return;
-    msg::wait_for(self,
-                  {[](void* w) { return static_cast<Wait*>(w)->holds(); },
-                   [](void* w, sched::Execution& waiter) {
-                     static_cast<Wait*>(w)->arm(waiter);
-                   },
-                   [](void* w) { static_cast<Wait*>(w)->disarm(); }, this},
-                  why);
+    msg::wait_for(
+        self,
+        {[](void* w) { return static_cast<Wait*>(w)->holds(); },
+         [](void* w, sched::Execution& waiter) { static_cast<Wait*>(w)->arm(waiter); },
+         [](void* w) { static_cast<Wait*>(w)->disarm(); }, this},
+        why);
   }
 };
 

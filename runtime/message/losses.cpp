@@ -20,7 +20,6 @@
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
 #include "runtime/message/mailbox.h"
-#include "runtime/message/process_net.h"
 #include "runtime/message/routes.h"
 #include "runtime/wireup/wireup.h"
 
@@ -145,6 +144,8 @@ using OnLoss = void (*)(job::Job&, int);
 constinit OnLoss g_on_loss = nullptr;
 using Close = void (*)(int process) noexcept;
 constinit Close g_close = nullptr;
+using TakeLeft = bool (*)(int process) noexcept;
+constinit TakeLeft g_take_left = nullptr;
 
 Result<> Undertaker::start() {
   auto thread = start_service_thread("what follows from losses", &thread_main, this);
@@ -244,11 +245,10 @@ void Undertaker::wait_for_last_messages(const std::vector<int>& processes) {
 // What lies in memory of this process has come before the end: it is taken now, because once the process
 // is known as lost its messages are dropped. Another thread may be taking it.
 void Undertaker::take_what_is_left(const std::vector<int>& processes) {
-  ProcessNet* const net = process_net();
-  if (net == nullptr) return;
+  if (g_take_left == nullptr) return;
   const auto end = std::chrono::steady_clock::now() + kLastMessages;
   for (const int process : processes)
-    while (net->takes_what_is_left(process) && std::chrono::steady_clock::now() < end)
+    while (g_take_left(process) && std::chrono::steady_clock::now() < end)
       sched_yield();
 }
 
@@ -333,6 +333,8 @@ Result<> watch_losses(job::Job& job) {
 void forget_losses() noexcept {
   if (g_undertaker != nullptr) g_undertaker->stop();
 }
+
+void take_left_by(bool (*take)(int process) noexcept) noexcept { g_take_left = take; }
 
 void close_lost_by(void (*close)(int process) noexcept) noexcept { g_close = close; }
 

@@ -56,10 +56,9 @@ Result<> ProcessNet::connect(transport::Receiver& receiver,
     MPC_TRY(address);
     // Within a host UCX reports no errors of peers; only in its mode
     // between hosts does it say what a death has ended.
-    const bool shares_memory =
-        hosts.host_of(process) == hosts.host_of(wireup_.index());
-    peers.push_back({std::move(*address),
-                     shares_memory && !job::losses::are_survived(), shares_memory});
+    const bool shares_memory = hosts.host_of(process) == hosts.host_of(wireup_.index());
+    peers.push_back({std::move(*address), shares_memory && !job::losses::are_survived(),
+                     shares_memory});
   }
   MPC_TRY(module_->connect(std::move(peers), receiver));
   MPC_TRY(

@@ -42,8 +42,8 @@ Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args, int peer,
         args.mode == Mode::kSynchronous ? PacketKind::kEagerSync : PacketKind::kEager;
   }
   const bool is_traced = trace::enabled();
-  plan.id = is_blocking && plan.kind == PacketKind::kEager && !is_traced ? 0
-                                                                          : mine.new_id();
+  plan.id =
+      is_blocking && plan.kind == PacketKind::kEager && !is_traced ? 0 : mine.new_id();
   if (is_traced) [[unlikely]]
     trace_send(self, args, plan.bytes, mine.process(), plan.id);
   return plan;

@@ -45,8 +45,8 @@ HostNet::HostNet(const NetConfig& config, std::unique_ptr<NetModule> below)
       events_(below_->events()),
       lanes_(static_cast<size_t>(config.processes)) {
   make_inbox();
-  address_ = address_of(inbox_ != nullptr ? inbox_->name() : SegmentName{},
-                        below_->address());
+  address_ =
+      address_of(inbox_ != nullptr ? inbox_->name() : SegmentName{}, below_->address());
 }
 
 void HostNet::make_inbox() {
@@ -92,7 +92,8 @@ Result<> HostNet::connect(std::vector<NetPeer> peers, Receiver& receiver) {
   }
   const bool is_one_host =
       std::all_of(peers.begin(), peers.end(), [&](const NetPeer& peer) {
-        return peer.shares_memory || &peer == &peers[static_cast<size_t>(config_.process)];
+        return peer.shares_memory ||
+               &peer == &peers[static_cast<size_t>(config_.process)];
       });
   most_pause_ = is_one_host ? kMostPause : 0;
   looks_ = std::max(1, kMostLooks / std::max(1, static_cast<int>(senders_.size())));
@@ -250,7 +251,8 @@ bool HostNet::poll() noexcept {
 }
 
 bool HostNet::arm() noexcept {
-  if (inbox_ == nullptr) return !has_waiting_.load(std::memory_order_relaxed) && events_.arm();
+  if (inbox_ == nullptr)
+    return !has_waiting_.load(std::memory_order_relaxed) && events_.arm();
   if (receiver_ == nullptr || !turn_.try_lock()) return false;
   inbox_->begin_sleep();
   const bool is_armed = !has_mail(std::memory_order_seq_cst) &&

@@ -106,13 +106,14 @@ class HostNet final : public NetModule,
 
   const NetConfig config_;
   std::unique_ptr<NetModule> below_;
-  Net& net_;                     // of below_
-  sched::EventSource& events_;  // likewise
+  Net& net_;                      // of below_
+  sched::EventSource& events_;    // likewise
   std::unique_ptr<Inbox> inbox_;  // null: none can send to it
-  Descriptor descriptor_;  // readable if the bell or the descriptor below is
+  Descriptor descriptor_;         // readable if the bell or the descriptor below is
   NetAddress address_;
   Receiver* receiver_ = nullptr;
-  std::vector<std::unique_ptr<Lane>> lanes_;  // by process; null: the module below is used
+  std::vector<std::unique_ptr<Lane>>
+      lanes_;  // by process; null: the module below is used
   std::vector<Sender> senders_;
   std::atomic<bool> has_waiting_{false};  // perhaps a lane has messages without room
   // When the module below was polled, in ticks, and how often since it had news. Hints.

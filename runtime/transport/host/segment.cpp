@@ -23,8 +23,8 @@ constexpr uint32_t kDataBytesOfCell = 512;
 
 RingShape shape_for(int neighbours) {
   const size_t share = kAllRingsBytes / static_cast<size_t>(std::max(neighbours, 1));
-  const auto data = static_cast<uint32_t>(std::clamp<size_t>(
-      std::bit_floor(share), kLeastDataBytes, kMostDataBytes));
+  const auto data = static_cast<uint32_t>(
+      std::clamp<size_t>(std::bit_floor(share), kLeastDataBytes, kMostDataBytes));
   return {data / kDataBytesOfCell, data};
 }
 
@@ -101,8 +101,8 @@ std::unique_ptr<Outbox> Outbox::open(const SegmentName& name, int own) {
       length_of(memory) < place_of(made->shape_, own + 1))
     return nullptr;
   made->bell_ = open_other(name.bell);
-  made->ring_ = map_memory(memory, place_of(made->shape_, own),
-                           ring_pages_bytes(made->shape_));
+  made->ring_ =
+      map_memory(memory, place_of(made->shape_, own), ring_pages_bytes(made->shape_));
   if (!made->bell_.is_open() || made->ring_.base() == nullptr) return nullptr;
   return made;
 }

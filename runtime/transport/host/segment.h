@@ -26,7 +26,7 @@ namespace mpc::transport::host {
 struct SegmentName {
   Mark mark;  // random, also in the segment
   DescriptorName memory;
-  DescriptorName bell;  // the end of a pipe
+  DescriptorName bell;   // the end of a pipe
   uint64_t senders = 0;  // number of processes that have a ring; 0: there is no segment
 };
 
@@ -69,7 +69,9 @@ class Inbox {
 
  private:
   Inbox() = default;
-  SegmentHead& head() const noexcept { return *static_cast<SegmentHead*>(pages_.base()); }
+  SegmentHead& head() const noexcept {
+    return *static_cast<SegmentHead*>(pages_.base());
+  }
 
   RingShape shape_;
   int processes_ = 0;

@@ -31,7 +31,9 @@ class HostRing : public testing::Test {
     reader_.reset(new RingReader(memory_.get(), shape));
   }
   // Its length and its data follow from its number.
-  static size_t bytes_of(uint64_t number) { return kSizes[number * 7 % std::size(kSizes)]; }
+  static size_t bytes_of(uint64_t number) {
+    return kSizes[number * 7 % std::size(kSizes)];
+  }
   bool write(uint64_t number) {
     const std::vector<char> data = message(bytes_of(number), static_cast<int>(number));
     Envelope envelope;
@@ -41,7 +43,8 @@ class HostRing : public testing::Test {
   bool is_next(uint64_t number) {
     const RingReader::Message found = reader_->front();
     Envelope envelope;
-    if (!found.is_sane || !decode(found.envelope, kEnvelopeBytes, &envelope)) return false;
+    if (!found.is_sane || !decode(found.envelope, kEnvelopeBytes, &envelope))
+      return false;
     const std::vector<char> data = message(bytes_of(number), static_cast<int>(number));
     return envelope.id == number && found.bytes == data.size() &&
            (data.empty() || std::memcmp(found.data, data.data(), data.size()) == 0);

@@ -151,7 +151,8 @@ TEST_F(HostSegment, DeliversWholeMessagesOnlyAlthoughSendersAreKilled) {
         const std::vector<char> data = message(i * 37 % 9000, static_cast<int>(i));
         Envelope envelope;
         envelope.id = i;
-        while (!writer.write(envelope, {data.data(), data.size(), nullptr})) ::usleep(1);
+        while (!writer.write(envelope, {data.data(), data.size(), nullptr}))
+          ::usleep(1);
       }
     }
     const auto doomed = reader(0), other = reader(1);

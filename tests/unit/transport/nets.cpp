@@ -100,7 +100,7 @@ class UcxNets final : public Nets {
   }
   std::string start(std::vector<Receiver*> receivers) override {
     std::vector<NetPeer> peers;
-    for (auto& module : modules_) 
+    for (auto& module : modules_)
       peers.push_back({module->address(), is_same_host_, shares_memory_});
     for (size_t p = 0; p < modules_.size(); ++p) {
       const auto connected = modules_[p]->connect(peers, *receivers[p]);
