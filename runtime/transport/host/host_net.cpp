@@ -24,6 +24,9 @@ constexpr int kMostLooks = 32;
 // A poll of the module below takes some ten times as long as one of the rings; 0.1 to 0.3 us.
 constexpr uint64_t kTicksBetweenPolls = 500;
 constexpr uint32_t kNewsBetweenPolls = 16;
+// So long after the last sign of something that goes through the module below it is polled often: some ms,
+// as a long message takes where processes share cores.
+constexpr uint64_t kAttentiveTicks = 8'000'000;
 // The pause doubles after so many polls in vain, so often at most: to some 50 us where all processes are
 // of this host.
 constexpr uint32_t kVainPollsAtEachPause = 16, kMostPause = 8;
@@ -227,17 +230,30 @@ bool HostNet::poll_rings() noexcept {
 // The longer it has had no news the more rarely: what comes from this host is announced by a knock.
 bool HostNet::poll_below() noexcept {
   const uint64_t now = __rdtsc();
-  uint32_t vain = vain_polls_.load(std::memory_order_relaxed);
   if (inbox_ != nullptr && inbox_->take_knock()) [[unlikely]]
-    vain = 0;
+    attend(now);
+  const bool is_attentive = is_attentive_.load(std::memory_order_relaxed) &&
+                            now < attentive_until_.load(std::memory_order_relaxed);
+  if (!is_attentive) is_attentive_.store(false, std::memory_order_relaxed);
+  const uint32_t vain = is_attentive ? 0 : vain_polls_.load(std::memory_order_relaxed);
   const uint64_t pause = kTicksBetweenPolls
                          << std::min(vain / kVainPollsAtEachPause, most_pause_);
-  if (vain != 0 && now - last_below_.load(std::memory_order_relaxed) < pause)
-    return false;
+  if (now - last_below_.load(std::memory_order_relaxed) < pause) return false;
   last_below_.store(now, std::memory_order_relaxed);
   const bool has_news = events_.poll();
-  vain_polls_.store(has_news ? 1 : vain + 1, std::memory_order_relaxed);
+  if (has_news) attend(now);
+  vain_polls_.store(vain + 1, std::memory_order_relaxed);
   return has_news;
+}
+
+void HostNet::attend(uint64_t now) noexcept {
+  attentive_until_.store(now + kAttentiveTicks, std::memory_order_relaxed);
+  is_attentive_.store(true, std::memory_order_relaxed);
+}
+
+void HostNet::knock(int peer) noexcept {
+  if (const auto& lane = lanes_[static_cast<size_t>(peer)]) lane->knock();
+  attend(__rdtsc());
 }
 
 bool HostNet::poll() noexcept {
@@ -246,7 +262,9 @@ bool HostNet::poll() noexcept {
   if (has_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
     flush();
   // Mostly the caller has what it waits for.
-  if (has_news && count_news() % kNewsBetweenPolls != 0) return true;
+  if (has_news && !is_attentive_.load(std::memory_order_relaxed) &&
+      count_news() % kNewsBetweenPolls != 0)
+    return true;
   return poll_below() || has_news;
 }
 
@@ -260,7 +278,7 @@ bool HostNet::arm() noexcept {
                         !has_waiting_.load(std::memory_order_relaxed) && events_.arm();
   if (!is_armed) {
     inbox_->wake_up();
-    vain_polls_.store(0, std::memory_order_relaxed);  // the next poll must find it
+    last_below_.store(0, std::memory_order_relaxed);  // the next poll must find it
   }
   turn_.unlock();
   return is_armed;

@@ -92,10 +92,8 @@ class HostNet final : public NetModule,
   bool poll_rings() noexcept;
   void flush() noexcept;
   void wake(int peer, Lane& lane) noexcept;
-  void knock(int peer) noexcept {
-    if (const auto& lane = lanes_[static_cast<size_t>(peer)]) lane->knock();
-    vain_polls_.store(0, std::memory_order_relaxed);
-  }
+  void knock(int peer) noexcept;
+  void attend(uint64_t now) noexcept;
   bool poll_below() noexcept;
   // One of two that count at the same time may be overlooked.
   uint32_t count_news() noexcept {
@@ -116,7 +114,10 @@ class HostNet final : public NetModule,
       lanes_;  // by process; null: the module below is used
   std::vector<Sender> senders_;
   std::atomic<bool> has_waiting_{false};  // perhaps a lane has messages without room
-  // When the module below was polled, in ticks, and how often since it had news. Hints.
+  // Hints. Something goes on in the module below, until then, in ticks.
+  std::atomic<bool> is_attentive_{false};
+  std::atomic<uint64_t> attentive_until_{0};
+  // When it was polled, in ticks, and how often in vain.
   std::atomic<uint64_t> last_below_{0};
   std::atomic<uint32_t> vain_polls_{0};
   uint32_t most_pause_ = 0;
