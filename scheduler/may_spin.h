@@ -3,7 +3,7 @@
 //
 // Role:      the question that SpinBudget asks at each turn, for
 //            code that asks once or spins by itself.
-// Users:     runtime/message.
+// Users:     runtime/message, nbc/direct.
 // Threads:   the calling execution's.
 // See also:  scheduler/execution.h (SpinBudget).
 
@@ -15,5 +15,9 @@ namespace mpc::sched {
 bool may_spin() noexcept;
 // Like spinning_pays(), but ignores sources of events: for a message from the same process.
 bool spinning_pays_within() noexcept;
+// Gives the core to other processes of the job that share it, once. False, and nothing has happened: there
+// are none, or another user-level thread is ready here. Caller: any execution, that waits for
+// something another process will do soon, and polls some turns later. Cost: a system call.
+bool yield_to_processes() noexcept;
 
 }  // namespace mpc::sched

@@ -1,5 +1,6 @@
 // SpinBudget: polling before park(), for a rank that waits.
 #include <immintrin.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -61,6 +62,16 @@ bool spinning_pays_within() noexcept {
   const Worker* worker = Execution::self().worker();
   return worker != nullptr && !must_run(*worker) &&
          worker->scheduler().worker_count() > 1 && spin_budget_ns() != 0;
+}
+
+bool yield_to_processes() noexcept {
+  const Worker* const worker = Execution::self().worker();
+  if (worker != nullptr && must_run(*worker)) return false;
+  const Poller* const poller =
+      worker != nullptr ? worker->poller() : poller_of_threads();
+  if (poller == nullptr || poller->processes_per_core() < 2) return false;
+  sched_yield();
+  return true;
 }
 
 void SpinBudget::end() noexcept {

@@ -81,7 +81,7 @@ class OverModule final : public Way, private Receiver {
     module_ = std::move(*loaded);
     std::vector<NetPeer> peers(2);
     peers[static_cast<size_t>(peer_)] = {exchange(socket, module_->address()),
-                                         is_same_host};
+                                         is_same_host, is_same_host};
     if (!module_->connect(peers, *this).ok()) fail("not connected");
     std::printf(me == 0 ? "eager limit of the module: %zu bytes\n" : "",
                 module_->net().limits(peer_).eager_bytes);

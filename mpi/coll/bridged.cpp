@@ -1,72 +1,79 @@
 #include "mpi/coll/bridged.h"
 
-#include <memory>
+#include <fmt/format.h>
 
-#include "mpi/objects/comm_make.h"
-#include "mpi/objects/process.h"
-#include "mpi/objects/process_list.h"
-#include "runtime/job/job.h"
-#include "runtime/job/losses.h"
+#include "mpi/coll/bridge.h"
+#include "mpi/coll/direct_common.h"
+#include "nbc/direct/host_meeting.h"
+#include "runtime/datatype/reduce.h"
+#include "runtime/job/wait_partner.h"
 
 #include "mpi/impl/collective.h"
 
 namespace mpc::mpi {
-
-// The two levels of a communicator, created in its first bridged call, which all members make.
-struct Bridge {
-  Comm* inside = nullptr;   // the members of this process
-  Comm* between = nullptr;  // the first of each process; null at others
-
-  Bridge() = default;
-  Bridge(const Bridge&) = delete;
-  ~Bridge() {
-    if (inside != nullptr) end_comm(inside);
-    if (between != nullptr) end_comm(between);
-  }
-};
-
 namespace {
 
-// All members get the same answer. Without two members in one process there is nothing to gain.
-// Nor are there two if the job goes on when a process dies: members of a process would wait without messages for
-// one that has failed.
-bool has_two_levels(const Comm& comm, const job::ProcessMap& map) {
-  return !job::losses::are_survived() && !comm.is_in_one_process() &&
-         !comm.is_inter() &&
-         static_cast<int>(comm.group()->processes(map).processes().size()) <
-             comm.size();
+using nbc::direct::HostMeeting;
+
+// What a rank waits for that is the first of its process.
+class MeetingReason final : public sched::WaitReason {
+ public:
+  MeetingReason(const char* call, const Comm& comm, const HostMeeting& meeting) noexcept
+      : call_(call), comm_(comm), meeting_(meeting) {}
+  std::string text() const override {
+    return fmt::format("{} on {}: {} of {} processes are there", call_,
+                       comm_.display_name(), meeting_.arrived(), meeting_.processes());
+  }
+  std::span<const int> members() const noexcept { return comm_.world_ranks(); }
+
+ private:
+  const char* call_;
+  const Comm& comm_;
+  const HostMeeting& meeting_;
+};
+
+bool explain(const sched::WaitReason& reason, job::WaitPartner& partner) {
+  const auto* meeting = dynamic_cast<const MeetingReason*>(&reason);
+  if (meeting != nullptr) partner.members = meeting->members();
+  return meeting != nullptr;
 }
 
-// Null: there are not two levels. `call`: the call in which reports say that the rank waits.
-Bridge* bridge_of(Comm& comm, const char* call) {
-  if (comm.bridge != nullptr) [[likely]]
-    return comm.bridge.get();
-  const job::ProcessMap& map = comm.self().job->processes();
-  if (!has_two_levels(comm, map)) return nullptr;
-  auto bridge = std::make_shared<Bridge>();
-  // Members of several processes meet, and no step of that can fail.
-  const ProcessList& all = comm.group()->processes(map);
-  if (split_comm(comm, all.number_of(map.process_of(comm.self().world_rank)), 0, call,
-                 &bridge->inside) ||
-      split_comm(comm, bridge->inside->rank() == 0 ? 0 : MPI_UNDEFINED, 0, call,
-                 &bridge->between))
-    return nullptr;
-  // The name by which reports say where a rank waits.
-  bridge->inside->name = comm.display_name() + " (in its process)";
-  if (bridge->between != nullptr)
-    bridge->between->name = comm.display_name() + " (between processes)";
-  comm.bridge = std::move(bridge);
-  return comm.bridge.get();
+[[gnu::constructor]] void register_source() { job::add_partner_source(explain); }
+
+Err meet(Comm& comm, HostMeeting& meeting, const nbc::direct::Call& call,
+         const char* name) {
+  const MeetingReason reason(name, comm, meeting);
+  return error_of_outcome(meeting.meet(comm.self(), call, reason), name);
+}
+
+// A reduction between processes in memory that they share. False: they send messages.
+bool describe(nbc::direct::Call& call, const void* sendbuf, void* recvbuf,
+              dt::Count count, const dt::Datatype& type, const Op& op) {
+  call.coll = nbc::Coll::kAllreduce;
+  call.op_code = static_cast<uint8_t>(op.code());
+  call.send = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  call.recv = recvbuf;
+  call.count = count;
+  call.element_bytes = static_cast<size_t>(type.size());
+  return op.is_predefined() && type.is_predefined() && type.is_contiguous() &&
+         type.size() > 0 && call.bytes() <= HostMeeting::kMostBytes &&
+         describe_operation(call.op, type, op);
 }
 
 }  // namespace
 
 std::optional<Err> bridged_barrier(Comm& comm) {
-  Bridge* const bridge = bridge_of(comm, "MPI_Barrier");
+  constexpr const char* kName = "MPI_Barrier";
+  Bridge* const bridge = bridge_of(comm, kName);
   if (bridge == nullptr) return {};
+  if (bridge->inside == nullptr) return meet(comm, *bridge->meeting, {}, kName);
   MPC_MPI_TRY(impl::barrier(*bridge->inside));
-  const Err between =
-      bridge->between != nullptr ? impl::barrier(*bridge->between) : kSuccess;
+  Err between = kSuccess;
+  if (bridge->meeting != nullptr) {
+    between = meet(comm, *bridge->meeting, {}, kName);
+  } else if (bridge->between != nullptr) {
+    between = impl::barrier(*bridge->between);
+  }
   // Even after an error: the other members of this process wait for this one.
   MPC_MPI_TRY(impl::barrier(*bridge->inside));
   return between;
@@ -75,15 +82,24 @@ std::optional<Err> bridged_barrier(Comm& comm) {
 std::optional<Err> bridged_allreduce(const void* sendbuf, void* recvbuf,
                                      dt::Count count, TypeArg type, Op& op,
                                      Comm& comm) {
+  constexpr const char* kName = "MPI_Allreduce";
   // Otherwise members of a process may not be combined first.
   if (!op.commutes()) return {};
-  Bridge* const bridge = bridge_of(comm, "MPI_Allreduce");
+  Bridge* const bridge = bridge_of(comm, kName);
   if (bridge == nullptr) return {};
+  nbc::direct::Call call;
+  if (bridge->inside == nullptr) {
+    if (!describe(call, sendbuf, recvbuf, count, *type, op)) return {};
+    return meet(comm, *bridge->meeting, call, kName);
+  }
   MPC_MPI_TRY(impl::allreduce(sendbuf, recvbuf, count, type, op, *bridge->inside));
-  const Err between =
-      bridge->between != nullptr
-          ? impl::allreduce(MPI_IN_PLACE, recvbuf, count, type, op, *bridge->between)
-          : kSuccess;
+  Err between = kSuccess;
+  if (bridge->meeting != nullptr &&
+      describe(call, MPI_IN_PLACE, recvbuf, count, *type, op)) {
+    between = meet(comm, *bridge->meeting, call, kName);
+  } else if (bridge->between != nullptr) {
+    between = impl::allreduce(MPI_IN_PLACE, recvbuf, count, type, op, *bridge->between);
+  }
   MPC_MPI_TRY(impl::bcast(recvbuf, count, &*type, 0, *bridge->inside));
   return between;
 }

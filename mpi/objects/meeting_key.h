@@ -33,6 +33,7 @@ enum class MeetingKind : uint8_t {
   kVerify,
   kCheck,
   kOpen,
+  kBridge,
 };
 
 struct MeetingKey {

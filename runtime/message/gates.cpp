@@ -54,6 +54,8 @@ struct Connected : transport::Completion {
 // So all connections are set up while a death still ends the job.
 void make_connections(job::Rank& self, const char* what) {
   Connected connected(self);
+  take_left_by(
+      [](int process) noexcept { return process_net()->takes_what_is_left(process); });
   close_lost_by([](int process) noexcept { process_net()->lose(process); });
   process_net()->make_connections(connected);
   wait_until(self, nullptr, 0, &is_set, &connected.is_done, GateReason(what));

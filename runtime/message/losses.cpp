@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -124,6 +125,7 @@ class Undertaker {
   [[noreturn]] void run();
   void bury(const std::vector<int>& processes);
   void wait_for_last_messages(const std::vector<int>& processes);
+  static void take_what_is_left(const std::vector<int>& processes);
   bool is_known_to_net(int process) const {
     return broken_.contains(process) || broken_.contains(-1);
   }
@@ -157,6 +159,8 @@ using OnLoss = void (*)(job::Job&, int);
 constinit OnLoss g_on_loss = nullptr;
 using Close = void (*)(int process) noexcept;
 constinit Close g_close = nullptr;
+using TakeLeft = bool (*)(int process) noexcept;
+constinit TakeLeft g_take_left = nullptr;
 
 Result<> Undertaker::start() {
   auto thread = start_service_thread("what follows from losses", &thread_main, this);
@@ -225,6 +229,7 @@ void Undertaker::bury(const std::vector<int>& processes) {
   // From now on other processes may want their offers back, whatever the rank here does.
   if (!losses::any()) begin_to_serve();
   wait_for_last_messages(processes);
+  take_what_is_left(processes);
   for (const int process : processes) {
     losses::note(process);
     // Nothing more comes from a lost host, not even the end of its connections.
@@ -249,6 +254,16 @@ void Undertaker::wait_for_last_messages(const std::vector<int>& processes) {
     return std::all_of(processes.begin(), processes.end(),
                        [this](int process) { return is_known_to_net(process); });
   });
+}
+
+// What lies in memory of this process has come before the end: it is taken now, because once the process
+// is known as lost its messages are dropped. Another thread may be taking it.
+void Undertaker::take_what_is_left(const std::vector<int>& processes) {
+  if (g_take_left == nullptr) return;
+  const auto end = std::chrono::steady_clock::now() + kLastMessages;
+  for (const int process : processes)
+    while (g_take_left(process) && std::chrono::steady_clock::now() < end)
+      sched_yield();
 }
 
 void Undertaker::end_what_is_in_vain() {
@@ -353,6 +368,8 @@ Result<> watch_losses(job::Job& job) {
 void forget_losses() noexcept {
   if (g_undertaker != nullptr) g_undertaker->stop();
 }
+
+void take_left_by(bool (*take)(int process) noexcept) noexcept { g_take_left = take; }
 
 void close_lost_by(void (*close)(int process) noexcept) noexcept { g_close = close; }
 

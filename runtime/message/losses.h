@@ -36,6 +36,10 @@ void on_loss(void (*handler)(job::Job& job, int process)) noexcept;
 // before the first loss.
 void close_lost_by(void (*close)(int process) noexcept) noexcept;
 
+// Sets how messages that have come from a process that is dead, and wait in this one, are taken: called until it says
+// that there were none. Caller: as close_lost_by().
+void take_left_by(bool (*take)(int process) noexcept) noexcept;
+
 // --- contexts, where a loss is survived ---
 // `rank`: the world rank whose communicator it is. World ranks: of senders by their rank in the context, and
 // of others who take part in its collectives.

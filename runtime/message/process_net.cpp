@@ -35,6 +35,7 @@ Result<std::unique_ptr<ProcessNet>> ProcessNet::load(wireup::Wireup& wireup) {
   config.processes = wireup.size();
   config.eager_bytes = remote::eager_limit();
   config.interfaces = wireup.interfaces();
+  config.neighbours = wireup.local_size();
   config.report = &report_broken;
   config.report_context = &wireup;
   // UCX has files in /dev/shm for a moment.
@@ -55,10 +56,9 @@ Result<> ProcessNet::connect(transport::Receiver& receiver,
     MPC_TRY(address);
     // Within a host UCX reports no errors of peers; only in its mode
     // between hosts does it say what a death has ended.
-    const bool is_same_host =
-        hosts.host_of(process) == hosts.host_of(wireup_.index()) &&
-        !job::losses::are_survived();
-    peers.push_back({std::move(*address), is_same_host});
+    const bool shares_memory = hosts.host_of(process) == hosts.host_of(wireup_.index());
+    peers.push_back({std::move(*address), shares_memory && !job::losses::are_survived(),
+                     shares_memory});
   }
   MPC_TRY(module_->connect(std::move(peers), receiver));
   MPC_TRY(
@@ -66,6 +66,10 @@ Result<> ProcessNet::connect(transport::Receiver& receiver,
   poller_ = &scheduler.poller();
   poller_->keep_account(Outside::open(poller_->demand()));
   return {};
+}
+
+bool ProcessNet::may_share_memory() noexcept {
+  return transport::uses_host_segment() && !job::losses::are_survived();
 }
 
 void ProcessNet::disconnect() noexcept {

@@ -31,6 +31,15 @@ class ProcessNet {
     module_->make_connections(completion);
   }
   void lose(int process) noexcept { module_->lose(process); }
+  // The same; if so, polls once. Caller: as lose(), not a rank.
+  bool takes_what_is_left(int process) noexcept {
+    if (!module_->has_left(process)) return false;
+    module_->events().poll();
+    return true;
+  }
+  // May these processes, of one host, wait for each other in memory that they share, with nobody who
+  // tells them of a death? Caller: all of them get the same answer.
+  static bool may_share_memory() noexcept;
 
  private:
   ProcessNet(wireup::Wireup& wireup,

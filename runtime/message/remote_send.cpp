@@ -25,12 +25,14 @@ struct Plan {
 };
 
 // The unreceived data at the other rank count: beyond what it grants, data stay here.
-Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args, int peer) {
+// A message that leaves, and that nobody can take back, needs no number; is_blocking: its send cannot
+// be cancelled.
+Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args, int peer,
+             bool is_blocking) {
   Plan plan;
   plan.from_world = self.world_rank;
   plan.peer = peer;
   plan.bytes = static_cast<size_t>(args.type->size() * args.count);
-  plan.id = mine.new_id();
   const size_t limit = std::min(
       {eager_limit(), mine.net().limits(plan.peer).eager_bytes, EagerPool::kMaxBytes});
   if (plan.bytes > limit || !mine.may_leave(args.dest_world, plan.bytes)) {
@@ -39,7 +41,10 @@ Plan plan_of(job::Rank& self, Endpoint& mine, const SendArgs& args, int peer) {
     plan.kind =
         args.mode == Mode::kSynchronous ? PacketKind::kEagerSync : PacketKind::kEager;
   }
-  if (trace::enabled()) [[unlikely]]
+  const bool is_traced = trace::enabled();
+  plan.id =
+      is_blocking && plan.kind == PacketKind::kEager && !is_traced ? 0 : mine.new_id();
+  if (is_traced) [[unlikely]]
     trace_send(self, args, plan.bytes, mine.process(), plan.id);
   return plan;
 }
@@ -170,7 +175,7 @@ void start_send(job::Rank& self, Request& request, const SendArgs& args) {
   Operation& op = operation_of(request);
   const int peer = process_of(args.dest_world);
   Endpoint& mine = endpoint_towards(peer, self.world_rank);
-  const Plan plan = plan_of(self, mine, args, peer);
+  const Plan plan = plan_of(self, mine, args, peer, false);
   op.waiter_is_preset = false;
   op.status = Status{};
   op.state.store(kActive, std::memory_order_relaxed);
@@ -190,7 +195,7 @@ Status send(job::Rank& self, const SendArgs& args, const sched::WaitReason& why)
     return failed_status();
   const int peer = process_of(args.dest_world);
   Endpoint& mine = endpoint_towards(peer, self.world_rank);
-  const Plan plan = plan_of(self, mine, args, peer);
+  const Plan plan = plan_of(self, mine, args, peer, true);
   if (plan.kind == PacketKind::kEager) {
     post_data(mine, args, plan);
     return Status{};

@@ -11,6 +11,7 @@
 
 #include "base/service_thread.h"
 #include "base/settings.h"
+#include "runtime/transport/host/host_net.h"
 #include "runtime/transport/shielded_net.h"
 
 namespace mpc::transport {
@@ -23,6 +24,11 @@ StringSetting library_setting{
     "The library that carries messages between the processes of a job; empty: the one "
     "that is installed with this MPI",
     "a path"};
+
+BoolSetting host_segment_setting{
+    "net.host_segment", true,
+    "Processes of a job on one host send short messages through memory that both map, "
+    "where the system allows that; 0: through the network's library"};
 
 // Memory of ranks is registered with such a card, so UCX has to see what is unmapped.
 bool has_rdma() {
@@ -106,6 +112,8 @@ Error unloadable(const std::string& path) {
 
 }  // namespace
 
+bool uses_host_segment() noexcept { return host_segment_setting.get(); }
+
 Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   const std::string path = library_path();
   if (::access(path.c_str(), F_OK) != 0) return missing(path);
@@ -120,7 +128,10 @@ Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
   std::unique_ptr<NetModule> module(open_net(config, &problem));
   if (module == nullptr)
     return {Errc::kSystem, "cannot open the network between processes: " + problem};
-  return make_shielded_net(std::move(module));
+  auto shielded = make_shielded_net(std::move(module));
+  if (!host_segment_setting.get() || config.processes == 1) return shielded;
+  return std::unique_ptr<NetModule>(
+      std::make_unique<host::HostNet>(config, std::move(shielded)));
 }
 
 }  // namespace mpc::transport

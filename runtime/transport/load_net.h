@@ -28,4 +28,7 @@ namespace mpc::transport {
 // helps), kSystem.
 Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config);
 
+// The setting net.host_segment.
+bool uses_host_segment() noexcept;
+
 }  // namespace mpc::transport

@@ -23,6 +23,8 @@ using NetAddress = std::vector<std::byte>;
 struct NetPeer {
   NetAddress address;
   bool is_same_host = false;
+  // It can map memory of this process, and this one its.
+  bool shares_memory = false;
 };
 
 // Part of the network is broken, and messages to or from process `peer` may be lost (-1: unknown
@@ -38,6 +40,7 @@ struct NetConfig {
   void* report_context = nullptr;
   // "eth0,eth1", those that lead to other hosts; empty: not known.
   std::string interfaces;
+  int neighbours = 0;  // number of processes of this host; 0: not known
 };
 
 class NetModule {
@@ -60,6 +63,9 @@ class NetModule {
   // to it and fetches from it end with kGone, and its messages are ignored
   // from now on. Caller: any, after connect(); no other lock held.
   virtual void lose(int peer) noexcept = 0;
+  // Of a process that has ended: has a message come from it that still waits to be taken, by
+  // poll()? Nothing is stored for it from now on. Caller: any, after connect(); no other lock held.
+  virtual bool has_left(int) noexcept { return false; }
   virtual Net& net() noexcept = 0;
   virtual sched::EventSource& events() noexcept = 0;
 };

@@ -39,6 +39,22 @@ Counter arm_counter{"net.arms", "Times that the network was told to wake somebod
 Counter late_counter{"net.late_finds",
                      "What has come and was found by the monitor's tick only"};
 
+// Polls that have found something, and are not in the counters yet: the next poll that finds nothing has time
+// for them. One of two threads that count at the same time may be overlooked.
+struct Uncounted {
+  std::atomic<uint64_t> polls{0}, useful{0};
+  void add(uint64_t n) noexcept {
+    polls.store(polls.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    useful.store(useful.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void count() noexcept {
+    if (useful.load(std::memory_order_relaxed) == 0) return;
+    poll_counter.add(polls.exchange(0, std::memory_order_relaxed));
+    useful_counter.add(useful.exchange(0, std::memory_order_relaxed));
+  }
+};
+constinit Uncounted g_uncounted;
+
 // A poll of a network over sockets is a system call, 0.3 to 1 us. A rank that waits for a message
 // of the same process has gone on before its first turn: SpinBudget::look_outside(). A rank that
 // waits for one of another process does not wait for this period: turn_eagerly().
@@ -84,6 +100,7 @@ Poller::Poller(std::function<void()> begin_use, void (*on_kernel_thread)())
 Poller::~Poller() { listener_.stop(); }
 
 PollCounts Poller::counts() noexcept {
+  g_uncounted.count();
   return {poll_counter.get(),   useful_counter.get(), interrupt_counter.get(),
           futile_counter.get(), wake_counter.get(),   futile_wake_counter.get(),
           arm_counter.get(),    late_counter.get()};
@@ -152,9 +169,12 @@ bool Poller::poll_all(int most_polls) noexcept {
         if (EventSource* source = slot.source.load(std::memory_order_seq_cst))
           found = source->poll() || found;
   }
-  poll_counter.add(static_cast<uint64_t>(polls));
-  if (!found) return false;
-  useful_counter.add();
+  if (!found) {
+    g_uncounted.count();
+    poll_counter.add(static_cast<uint64_t>(polls));
+    return false;
+  }
+  g_uncounted.add(static_cast<uint64_t>(polls));
   finds_.fetch_add(1, std::memory_order_relaxed);  // before the caller's end_look()
   return true;
 }

@@ -50,6 +50,25 @@ class Deadlock(ClusterCase):
                   f" {(rank + 1) % ranks}, tag 7, MPI_COMM_WORLD" for rank in range(ranks)),
                 ranks=ranks, processes=processes)
 
+    def test_processes_that_meet_in_memory_that_they_share(self):
+        before = " for (int i = 0; i < 9; ++i) MPI_Barrier(MPI_COMM_WORLD);"
+        self.is_reported(
+            "one_stays_away", before + f" if (rank == 2) MPI_Recv(&size, 1, MPI_INT, 0, 7, {WHERE});"
+            " else MPI_Barrier(MPI_COMM_WORLD);",
+            "  ranks 0-1,3: wait in MPI_Barrier on MPI_COMM_WORLD: 3 of 4 processes are there",
+            "  rank 2: waits in MPI_Recv: receive of 1 element from rank 0, tag 7, MPI_COMM_WORLD",
+            processes=4)
+
+    def test_calls_that_differ_in_memory_that_processes_share(self):
+        program = self.build(
+            "differ", INIT + "double in[2] = {1, 2}, out[2];"
+            " for (int i = 0; i < 9; ++i) MPI_Barrier(MPI_COMM_WORLD);"
+            " MPI_Allreduce(in, out, rank == 2 ? 2 : 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);" + END)
+        status, _, err = run("-n", 4, "-p", 4, program, timeout=60)
+        self.assertNotEqual(status, 0)
+        self.assertIn("rank 0 calls MPI_Allreduce of 8 bytes, MPI_SUM while rank 2 calls"
+                      " MPI_Allreduce of 16 bytes, MPI_SUM", err)
+
     def test_ranks_of_several_processes_in_the_same_state_are_one_line(self):
         self.is_reported("for_one", f" MPI_Recv(&size, 1, MPI_INT, 0, 9, {WHERE}); ",
                          "  ranks 0-5: wait in MPI_Recv: receive of 1 element from rank 0, tag 9,"

@@ -195,6 +195,27 @@ static void last_words(const char* how) {
   see_death_of(1);
 }
 
+// Killed while it sends: what comes is whole and in order.
+static void in_the_midst(int after_us) {
+  enum { kInts = 2000 };  // up to 8000 bytes
+  static int data[kInts];
+  all_ready();
+  if (rank == 1 && fork() == 0) usleep(after_us), kill(getppid(), SIGKILL), _exit(0);
+  for (int i = 0; rank == 1; ++i) {
+    for (int k = 0; k < kInts; ++k) data[k] = i + k;
+    MPI_Send(data, i * 37 % kInts, MPI_INT, 0, 3, MPI_COMM_WORLD);
+  }
+  for (int i = 0, error, n = 0; rank == 0; ++i) {
+    MPI_Status status;
+    error = MPI_Recv(data, kInts, MPI_INT, 1, 3, MPI_COMM_WORLD, &status);
+    if (error != MPI_SUCCESS) return expect_lost("receive from the killed", error);
+    MPI_Get_count(&status, MPI_INT, &n);
+    if (n != i * 37 % kInts) fail("length", n);
+    for (int k = 0; k < n; ++k)
+      if (data[k] != i + k) fail("data", k);
+  }
+}
+
 static int collective(int which, MPI_Comm comm) {
   int me, n, one = 1, sum = 0;
   MPI_Comm_rank(comm, &me);
@@ -361,6 +382,7 @@ int main(int argc, char** argv) {
   if (strcmp(part, "farm") == 0) farm(how);
   if (strcmp(part, "receives") == 0) receives(how);
   if (strcmp(part, "last_words") == 0) last_words(how);
+  if (strcmp(part, "in_the_midst") == 0) in_the_midst(atoi(argv[2]));
   if (strcmp(part, "collectives") == 0) collectives(how, atoi(argv[3]), atoi(argv[4]));
   if (strcmp(part, "storm") == 0) storm(atoi(argv[2]));
   if (strcmp(part, "host_lost") == 0)

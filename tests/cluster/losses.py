@@ -64,6 +64,11 @@ class PointToPoint(LossesCase):
     def test_what_was_sent_before_comes(self):
         self.assertIn("finished", self.goes_on(3, "last_words"))
 
+    def test_a_rank_that_is_killed_while_it_sends(self):
+        for after_us in (0, 200, 1000, 3000, 10000, 30000):
+            with self.subTest(after_us=after_us):
+                self.assertIn("finished", self.goes_on(3, "in_the_midst", after_us))
+
 
 @unittest.skipIf(SANITIZED, "ranks that are killed cannot say what they have leaked")
 class Together(LossesCase):

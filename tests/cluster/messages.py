@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-from common import END, INIT, SANITIZED, ClusterCase, example, parse_options, run, tool, traffic
+from common import END, INIT, SANITIZED, ClusterCase, example, parse_options, run, source_of, tool, traffic
 
 WHO = ("int before; for (before = 0; before < size; ++before) {"
        " if (before == rank) { printf(\"rank %d of %d pid %d\\n\", rank, size, getpid()); fflush(stdout); }"
@@ -45,6 +45,19 @@ class Messages(ClusterCase):
             with self.subTest(ranks=ranks, processes=processes):
                 done = run("-n", ranks, "-p", processes, "--timeout", 60, program, 60, seed)
                 self.assertEqual(done, (0, "No Errors\n", ""))
+
+    def test_processes_of_a_host_meet_in_memory_that_they_share(self):
+        program = self.shared.compile("meetings.c", source_of("meetings.c"), "-O1")
+        for ranks, processes, *options in ((2, 2), (5, 5), (8, 2), (7, 3), (8, 8),
+                                           (4, 4, "--set", "net.host_segment=0")):
+            with self.subTest(ranks=ranks, processes=processes, options=options):
+                done = run("-n", ranks, "-p", processes, "--timeout", 100, *options, program, 30)
+                self.assertEqual(done, (0, "No Errors\n", ""))
+
+    def test_nothing_is_shared_where_the_system_does_not_allow_it(self):
+        status, out, err = run("-n", 4, "-p", 2, "--timeout", 60, "--set", "net.host_segment=0",
+                               traffic())
+        self.assertEqual((status, out, err), (0, "No Errors\n", ""))
 
     def test_collective_accesses_to_a_file_in_two_phases(self):
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi")

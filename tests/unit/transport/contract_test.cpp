@@ -245,6 +245,11 @@ INSTANTIATE_TEST_SUITE_P(Ucx, NetContract,
                                          Kind{"TcpOfOneHost", "tcp,self", 0, true},
                                          Kind{"TcpOfTwoHosts", "tcp,self", 0, false}),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Host, NetContract,
+                         testing::Values(Kind{"SegmentOverUcx", "", 0, true, true},
+                                         Kind{"SegmentOverTcp", "tcp,self", 0, false,
+                                              true}),
+                         name_of);
 #endif
 
 }  // namespace

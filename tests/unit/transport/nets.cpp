@@ -88,6 +88,7 @@ class UcxNets final : public Nets {
  public:
   std::string open(const Kind& kind, int processes) {
     is_same_host_ = kind.is_same_host;
+    shares_memory_ = kind.shares_memory;
     ::setenv("UCX_TLS", *kind.ucx_networks != '\0' ? kind.ucx_networks : "all", 1);
     for (int p = 0; p < processes; ++p) {
       NetConfig config{p, processes, 0, &note_problem, this, ""};
@@ -99,7 +100,8 @@ class UcxNets final : public Nets {
   }
   std::string start(std::vector<Receiver*> receivers) override {
     std::vector<NetPeer> peers;
-    for (auto& module : modules_) peers.push_back({module->address(), is_same_host_});
+    for (auto& module : modules_)
+      peers.push_back({module->address(), is_same_host_, shares_memory_});
     for (size_t p = 0; p < modules_.size(); ++p) {
       const auto connected = modules_[p]->connect(peers, *receivers[p]);
       if (!connected.ok()) return connected.error().message;
@@ -124,7 +126,7 @@ class UcxNets final : public Nets {
     nets.problems_.push_back(std::to_string(peer) + ": " + problem);
   }
   std::vector<std::unique_ptr<NetModule>> modules_;
-  bool is_same_host_ = true;
+  bool is_same_host_ = true, shares_memory_ = false;
   Mutex lock_;
   std::vector<std::string> problems_ MPC_GUARDED_BY(lock_);
 };

@@ -32,6 +32,7 @@ struct Kind {
       ucx_networks;  // UCX_TLS; "": UCX's own choice; null: loopback; kSockets, kStreams
   uint64_t seed;     // of loopback; of receivers
   bool is_same_host;
+  bool shares_memory = false;  // runtime/transport/host
 };
 inline std::ostream& operator<<(std::ostream& out, const Kind& kind) {
   return out << kind.name;

@@ -16,6 +16,7 @@
 namespace mpc::transport::test {
 namespace {
 
+constexpr char kSharesMemory[] = "TRANSPORT_TEST_SHARES_MEMORY";
 constexpr size_t kSizes[] = {0, 8, 100, 4000, 8000};
 constexpr size_t kPosts = 400;
 constexpr size_t kOffers = 20;
@@ -111,7 +112,10 @@ int run_peer(int index, int socket) {
   if (!loaded.ok()) return fail(loaded.error().message.c_str());
   NetModule& module = **loaded;
   std::vector<NetPeer> peers(2);
-  peers[0].is_same_host = peers[1].is_same_host = true;
+  for (NetPeer& peer : peers) {
+    peer.is_same_host = true;
+    peer.shares_memory = std::getenv(kSharesMemory) != nullptr;
+  }
   if (!exchange(socket, module.address(),
                 peers[static_cast<size_t>(1 - index)].address))
     return fail("no address of the other process");
@@ -123,18 +127,25 @@ int run_peer(int index, int socket) {
 #ifdef MPC_TEST_NET_MODULE
 namespace {
 
-pid_t start_peer(int index, int socket, int other, const char* networks) {
+struct Way {
+  const char* name;
+  const char* networks;  // UCX_TLS; "": UCX's own choice
+  bool shares_memory;
+};
+
+pid_t start_peer(int index, int socket, int other, const Way& way) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   ::close(other);
-  if (*networks != '\0') ::setenv("UCX_TLS", networks, 1);
+  if (*way.networks != '\0') ::setenv("UCX_TLS", way.networks, 1);
+  if (way.shares_memory) ::setenv(kSharesMemory, "1", 1);
   const std::string i = std::to_string(index), s = std::to_string(socket);
   ::execl("/proc/self/exe", "transport_test", kPeerOption, i.c_str(), s.c_str(),
           static_cast<char*>(nullptr));
   ::_exit(127);
 }
 
-class TwoProcesses : public testing::TestWithParam<const char*> {};
+class TwoProcesses : public testing::TestWithParam<Way> {};
 
 TEST_P(TwoProcesses, ExchangeMessagesOfAllKinds) {
   int sockets[2];
@@ -151,12 +162,15 @@ TEST_P(TwoProcesses, ExchangeMessagesOfAllKinds) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<const char*>& parameter) {
-  constexpr const char* kNames[] = {"OwnChoice", "SharedMemory", "Tcp"};
-  return kNames[parameter.index];
+std::string name_of(const testing::TestParamInfo<Way>& parameter) {
+  return parameter.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Networks, TwoProcesses,
-                         testing::Values("", "posix,self", "tcp,self"), name_of);
+                         testing::Values(Way{"OwnChoice", "", false},
+                                         Way{"SharedMemory", "posix,self", false},
+                                         Way{"Tcp", "tcp,self", false},
+                                         Way{"HostSegment", "", true}),
+                         name_of);
 
 }  // namespace
 #endif

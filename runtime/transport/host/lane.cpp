@@ -1,0 +1,44 @@
+#include "runtime/transport/host/lane.h"
+
+#include <cstring>
+
+namespace mpc::transport::host {
+
+Lane::Left Lane::post(const Envelope& envelope, const Source& source) noexcept {
+  const Locked locked(lock_);
+  if (is_lost_) [[unlikely]]
+    return Left::kNone;
+  if (waiting_.empty() && writer_.write(envelope, source)) [[likely]]
+    return Left::kNone;
+  keep(envelope, source);
+  return Left::kSome;
+}
+
+void Lane::keep(const Envelope& envelope, const Source& source) {
+  Waiting& waiting = waiting_.emplace_back(Waiting{envelope, {}});
+  waiting.data.resize(source.bytes);
+  if (source.pack != nullptr) {
+    source.pack(source.data, 0, waiting.data.data(), source.bytes);
+  } else if (source.bytes != 0) {
+    std::memcpy(waiting.data.data(), source.data, source.bytes);
+  }
+}
+
+Lane::Left Lane::flush() noexcept {
+  const Locked locked(lock_);
+  while (!waiting_.empty()) {
+    const Waiting& first = waiting_.front();
+    if (!writer_.write(first.envelope, {first.data.data(), first.data.size(), nullptr}))
+      return Left::kSome;
+    waiting_.pop_front();
+  }
+  return Left::kNone;
+}
+
+void Lane::lose() noexcept {
+  const Locked locked(lock_);
+  is_lost_ = true;
+  waiting_.clear();
+}
+
+}  // namespace mpc::transport::host
