@@ -105,6 +105,7 @@ class Texts(unittest.TestCase):
                 "Loop time of 1\nTotal wall time: 0:00:00\n"
         self.assertEqual([one.value for one in lammps.thermodynamics(other, None).values()], [-25356.2064, 21444.8313, 299.0397])
         self.assertEqual(lammps.shortened("thermo 50\nrun\t\t100\ndump 1 all atom 50 dump.melt\n", 5), "thermo 1\nrun\t\t5\n\n")
+        self.assertEqual(lammps.shortened("minimize 1.0e-6 0.001 1000 10000\n", 5), "minimize 1.0e-6 0.001 10 10000\n")
         for wrong in (text + "ERROR: lost atoms\n", text.replace("Total", "no"), "Total wall time: 0:00:00\n"):
             with self.assertRaises(Wrong):
                 lammps.thermodynamics(wrong, None)
