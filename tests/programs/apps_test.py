@@ -11,8 +11,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import runs  # noqa: E402
 import trees  # noqa: E402
 import programs  # noqa: E402
-from apps import PROGRAMS, boost, dune, fftw, ga, hdf5, hypre, mumps, scalapack, sundials, superlu  # noqa: E402
-from model import Case, Program, Wrong  # noqa: E402
+from apps import (PROGRAMS, arpack, boost, dune, espresso, fftw, ga, hdf5, hmmer, hypre, lammps, mrbayes, mumps, netcdf,  # noqa: E402
+                  petsc, raxml, scalapack, spooles, sundials, superlu)
+from model import Case, Number, Program, Wrong  # noqa: E402
 
 
 class Texts(unittest.TestCase):
@@ -92,6 +93,94 @@ class Texts(unittest.TestCase):
         self.assertEqual(scalapack.with_grids(grids, 2), "2\t\tnumber of process grids (ordered pairs P & Q)\n1 2\t\tvalues of P\n"
                                                          "2 1\t\tvalues of Q\n")
 
+    def test_an_error_of_netcdf_is_wrong(self):
+        self.assertEqual(netcdf.without_errors("*** testing NC_INT...ok.\n*** Tests successful!\n", None), {"tests that are ok": "1"})
+        with self.assertRaises(Wrong):
+            netcdf.without_errors("Sorry! Unexpected result, tst_parallel.c, line: 70\n", None)
+
+    def test_thermodynamic_output_is_compared_and_times_are_not(self):
+        text = "Step Temp E_pair\n       0    1.44   -6.77\n      20    0.75   -5.76\nLoop time of 0.27 on 2 procs\n 2 3\nTotal wall time: 0:00:00\n"
+        self.assertEqual([one.value for one in lammps.thermodynamics(text, None).values()], [0, 1.44, -6.77, 20, 0.75, -5.76])
+        other = "------ Step    0 ----- CPU =   0.1 (sec) ------\nTotEng   =   -25356.2064 KinEng   =    21444.8313 Temp     =  299.0397\n" \
+                "Loop time of 1\nTotal wall time: 0:00:00\n"
+        self.assertEqual([one.value for one in lammps.thermodynamics(other, None).values()], [-25356.2064, 21444.8313, 299.0397])
+        self.assertEqual(lammps.shortened("thermo 50\nrun\t\t100\ndump 1 all atom 50 dump.melt\n", 5), "thermo 1\nrun\t\t5\n\n")
+        self.assertEqual(lammps.shortened("minimize 1.0e-6 0.001 1000 10000\n", 5), "minimize 1.0e-6 0.001 10 10000\n")
+        for wrong in (text + "ERROR: lost atoms\n", text.replace("Total", "no"), "Total wall time: 0:00:00\n"):
+            with self.assertRaises(Wrong):
+                lammps.thermodynamics(wrong, None)
+
+    def test_energies_of_espresso_are_compared_as_its_own_tests_do(self):
+        text = "!    total energy              =     -15.79441843 Ry\n     convergence has been achieved in   5 iterations\n   JOB DONE.\n"
+        out = espresso.figures(text, None)
+        self.assertEqual((out["energy 0"], out["iterations 0"]), (Number(-15.79441843, 8e-4), Number(5, 5.0)))
+        for wrong in (text.replace("DONE", ""), "JOB DONE.", text + "Error in routine c_bands (1)\n"):
+            with self.assertRaises(Wrong):
+                espresso.figures(wrong, None)
+
+    def test_eigenvalues_are_found_without_their_residuals(self):
+        text = "  Row   1:    1.2D+00    3.4D-09\n  Row   2:    2.5D+00    1.0D-09\n"
+        self.assertEqual([one.value for one in arpack.eigenvalues("pdsdrv1")(text, None).values()], [1.2, 2.5])
+        for wrong in ("", text + " Error with _naupd, info = -9\n"):
+            with self.assertRaises(Wrong):
+                arpack.eigenvalues("pdsdrv1")(wrong, None)
+
+    def test_ranks_of_spooles_that_find_an_error_or_compare_nothing_are_wrong(self):
+        for said, is_right in (("\n global error =   1.2e-15", True), ("\n global error =   1.2e-03", False), ("", False),
+                               ("\n global error =   nan", False), (" checksum for x : 12", True)):
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, "said.1").write_text(said)
+                if is_right:
+                    spooles.small_errors("", Path(folder))
+                else:
+                    with self.assertRaises(Wrong):
+                        spooles.small_errors("", Path(folder))
+
+    def test_samples_of_mrbayes_are_compared_without_their_identification(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "out.run1.p").write_text("[ID: 1]\nGen\tLnL\n0\t-1\n")
+            one = mrbayes.samples("Analysis completed in 1 s", Path(folder))
+            Path(folder, "out.run1.p").write_text("[ID: 2]\nGen\tLnL\n0\t-1\n")
+            self.assertEqual(mrbayes.samples("Analysis completed in 2 s", Path(folder)), one)
+            with self.assertRaises(Wrong):
+                mrbayes.samples("Error", Path(folder))
+
+
+    def test_hits_of_hmmer_are_compared_without_times(self):
+        text = "Query: a\n  1e-20 B\n# CPU time: 0.1u\n# Mc/sec: 12\n[ok]\n"
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(hmmer.hits(text, Path(folder)), {"line 0": "Query: a", "line 1": "  1e-20 B", "line 2": "[ok]"})
+            with self.assertRaises(Wrong):
+                hmmer.hits("Query: a\n", Path(folder))
+
+    def test_trees_of_raxml_may_come_in_any_order(self):
+        self.assertEqual(raxml.alignment(), raxml.alignment())
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(Wrong):
+                raxml.trees_found("", Path(folder))
+            Path(folder, "RAxML_bootstrap.T").write_text("(b);\n(a);\n")
+            self.assertEqual(raxml.trees_found("", Path(folder)), {"RAxML_bootstrap.T": "(a);\n(b);\n"})
+
+
+class Petsc(unittest.TestCase):
+    def test_a_test_is_run_for_each_of_its_choices(self):
+        self.assertEqual(petsc.choices("-m 5"), [("", "-m 5")])
+        self.assertEqual([words for words, _ in petsc.choices("-a {{x y}} -b {{1 2}separate output} -c")], [" x 1", " x 2", " y 1", " y 2"])
+        self.assertEqual([line.split() for _, line in petsc.choices("-a {{x y}shared output} -c")], [["-c", "-a", "x"], ["-c", "-a", "y"]])
+
+    def test_what_a_test_wants_is_looked_up_in_the_configuration(self):
+        made = "#define PETSC_HAVE_MPI_ONE_SIDED 1\n"
+        self.assertTrue(petsc.suits({"requires": "double defined(PETSC_HAVE_MPI_ONE_SIDED)", "nsize": "2"}, made))
+        self.assertTrue(petsc.suits({"requires": ["!define(PETSC_HAVE_WINDOWS)"]}, made))
+        for test in ({"requires": "defined(PETSC_HAVE_X)"}, {"requires": "mumps"}, {"localrunfiles": "a"}, {"args": "-f ${DATAFILESPATH}"}):
+            self.assertFalse(petsc.suits(test, made))
+
+    def test_figures_may_differ_a_little_and_words_may_not(self):
+        out = petsc.figures("  0 KSP Residual norm 1.25\n", None)
+        self.assertEqual((out["words"], out["figure 1"]), ("# KSP Residual norm #", Number(1.25, 1.25 * petsc.DIGITS)))
+        with self.assertRaises(Wrong):
+            petsc.figures("[0]PETSC ERROR: 1\n", None)
+
 
 class Needs(unittest.TestCase):
     def test_what_a_program_needs_is_built_before_it_and_with_the_same_mpi(self):
@@ -155,6 +244,10 @@ class Folders(unittest.TestCase):
             tree = trees.Tree(program, mpi, Path(folder, "work"), 1)
             tree.prepare(source)
             self.assertTrue((tree.folder / "libs/mpi/a").exists() and not (tree.folder / "libs/other").exists())
+            whole = Program("demo", "demo", "", "", lambda tree: None, None, top_folders=0)
+            tree = trees.Tree(whole, mpi, Path(folder, "whole"), 1)
+            tree.prepare(source)
+            self.assertTrue((tree.folder / "demo-1/libs/other/b").exists())
 
 
 if __name__ == "__main__":

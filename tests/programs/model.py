@@ -53,6 +53,7 @@ class Program:
     is_quick: bool = False  # for --quick: all of these are built and run within four minutes on two cores
     commands: tuple = ()    # beyond compilers and make: what has to be installed
     parts: tuple = ()       # of its source, as patterns of tar; (): all of it
+    top_folders: int = 1    # around the source in its archive
     needs: tuple = ()       # names of programs that are built first with the same MPI: Tree.others has their folders
 
 

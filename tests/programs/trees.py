@@ -86,7 +86,7 @@ class Tree:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.log.write_text("")
-        self.run("tar", "xf", str(source), "--strip-components=1", "--no-same-owner", "--wildcards", *self.program.parts)
+        self.run("tar", "xf", str(source), f"--strip-components={self.program.top_folders}", "--no-same-owner", "--wildcards", *self.program.parts)
         self.program.build(self)
         stamp.write_text(key)
         return True
