@@ -32,7 +32,7 @@ class FarWindow {
       auto& share = shares_.emplace_back(std::make_shared<WindowShare>(world.size()));
       for (int r = 0; r < world.size(); ++r) {
         char* const base = reinterpret_cast<char*>(of(r));
-        share->target(r).memory = {base, static_cast<Count>(words * 8), 8, place};
+        share->target(r).memory = {base, static_cast<Count>(words * 8), 8, addressing};
       }
       span.here = p;
       share->set_span(span, [](const Span& its_span) noexcept {
