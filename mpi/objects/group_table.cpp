@@ -163,7 +163,7 @@ const ProcessList& GroupTable::processes(const job::ProcessMap& map) const {
 
 namespace {
 
-uint64_t identity_of_host(int process) noexcept {
+uint64_t identity_of_host(int process) {
   return job::neighbours::is_far_process(process)
              ? job::host_of_neighbour(job::neighbours::index_of_process(process))
              : job::host_map().identity_of(process);

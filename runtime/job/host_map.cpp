@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/job/neighbours.h"
+#include "runtime/wireup/place.h"
 
 namespace mpc::job {
 namespace {
@@ -29,6 +30,12 @@ HostMap::HostMap(std::vector<uint64_t> identities)
     if (found == known.end()) known.push_back(identity);
   }
   hosts_ = std::max(static_cast<int>(known.size()), 1);
+}
+
+// Read from the system once, where somebody asks.
+uint64_t HostMap::identity_of(int process) const {
+  static const uint64_t own = wireup::host_identity();
+  return identities_.empty() ? own : identities_[static_cast<size_t>(process)];
 }
 
 const HostMap& host_map() noexcept { return own_map(); }

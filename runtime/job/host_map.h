@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/wireup/place.h"
-
 namespace mpc::job {
 
 class HostMap {
@@ -26,15 +24,12 @@ class HostMap {
     return host_of_.empty() ? 0 : host_of_[static_cast<size_t>(process)];
   }
   // A value that is the same on one host, and only there, in all jobs.
-  uint64_t identity_of(int process) const noexcept {
-    return identities_.empty() ? own_ : identities_[static_cast<size_t>(process)];
-  }
+  uint64_t identity_of(int process) const;
 
  private:
   int hosts_ = 1;
-  std::vector<int> host_of_;  // empty: there is one
-  std::vector<uint64_t> identities_;
-  uint64_t own_ = wireup::host_identity();
+  std::vector<int> host_of_;          // empty: there is one
+  std::vector<uint64_t> identities_;  // empty: all are on this host
 };
 
 // The map of this process's job.

@@ -32,7 +32,8 @@ class DoorTest : public testing::Test {
     if (door_ != nullptr) door_->serve(folder_);
     far_ = {folder_, host_identity() ^ 1, {}};
     if (door_ != nullptr) far_.door = door_->address();
-    if (door_ != nullptr) far_.door.addresses.insert(far_.door.addresses.begin(), "127.0.0.1");
+    if (door_ != nullptr)
+      far_.door.addresses.insert(far_.door.addresses.begin(), "127.0.0.1");
   }
 
   std::unique_ptr<Lobby> enter(uint64_t job, int process = 0) {

@@ -54,8 +54,9 @@ TEST(Place, AnythingElseIsNone) {
        {std::string(), std::string("relative"), std::string("@"), std::string("@1"),
         "@0,1," + key + ",10.0.0.1,/f", "@1,0," + key + ",10.0.0.1,/f",
         "@1,65536," + key + ",10.0.0.1,/f", std::string("@1,1,abc,10.0.0.1,/f"),
-        "@1,1," + key + ",/f", "@1,1," + key + ",10.0.0.1,", "@1,1," + key + ",a host,/f",
-        "@1,1," + key + ",,/f", "@1x,1," + key + ",10.0.0.1,/f"})
+        "@1,1," + key + ",/f", "@1,1," + key + ",10.0.0.1,",
+        "@1,1," + key + ",a host,/f", "@1,1," + key + ",,/f",
+        "@1x,1," + key + ",10.0.0.1,/f"})
     EXPECT_FALSE(read_place(text)) << text;
 }
 
