@@ -112,11 +112,15 @@ class Texts(unittest.TestCase):
 
     def test_energies_of_espresso_are_compared_as_its_own_tests_do(self):
         text = "!    total energy              =     -15.79441843 Ry\n     convergence has been achieved in   5 iterations\n   JOB DONE.\n"
-        out = espresso.figures(text, None)
+        out = espresso.figures(text)
         self.assertEqual((out["energy 0"], out["iterations 0"]), (Number(-15.79441843, 8e-4), Number(5, 5.0)))
         for wrong in (text.replace("DONE", ""), "JOB DONE.", text + "Error in routine c_bands (1)\n"):
             with self.assertRaises(Wrong):
-                espresso.figures(wrong, None)
+                espresso.figures(wrong)
+
+        self.assertEqual(espresso.as_expected(text)(text, None), out)
+        with self.assertRaises(Wrong):
+            espresso.as_expected(text.replace("15.794", "15.797"))(text, None)
 
     def test_eigenvalues_are_found_without_their_residuals(self):
         text = "  Row   1:    1.2D+00    3.4D-09\n  Row   2:    2.5D+00    1.0D-09\n"
@@ -172,7 +176,8 @@ class Petsc(unittest.TestCase):
         made = "#define PETSC_HAVE_MPI_ONE_SIDED 1\n"
         self.assertTrue(petsc.suits({"requires": "double defined(PETSC_HAVE_MPI_ONE_SIDED)", "nsize": "2"}, made))
         self.assertTrue(petsc.suits({"requires": ["!define(PETSC_HAVE_WINDOWS)"]}, made))
-        for test in ({"requires": "defined(PETSC_HAVE_X)"}, {"requires": "mumps"}, {"localrunfiles": "a"}, {"args": "-f ${DATAFILESPATH}"}):
+        for test in ({"requires": "defined(PETSC_HAVE_X)"}, {"requires": "mumps"}, {"localrunfiles": "a"}, {"args": "-f ${DATAFILESPATH}"},
+                     {"args": "-ksp_monitor draw::draw_lg"}):
             self.assertFalse(petsc.suits(test, made))
 
     def test_figures_may_differ_a_little_and_words_may_not(self):

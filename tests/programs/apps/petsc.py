@@ -2,6 +2,7 @@
 import itertools
 import json
 import re
+import shlex
 import subprocess
 import sys
 
@@ -26,7 +27,7 @@ LOOP = r"-(\w+) +\{\{([^{}]*)\}[^{}]*\}"     # {{A B}}, {{A B}shared output}
 FIGURE = r"(?<!\w)[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)"
 DIGITS = 1e-3       # of what it prints with "short" in its options' names
 # Of a program's tests with as many ranks; more where each is about another kind of window.
-MOST_TESTS, MOST_OF = 3, {"vec/is/sf/tutorials/ex1": 16}
+MOST_TESTS, MOST_OF = 3, {"vec/is/sf/tutorials/ex1": 16, "ksp/ksp/tutorials/ex42": 2}
 LIST_TESTS = """
 import json, sys
 sys.path.insert(0, "config")
@@ -60,7 +61,8 @@ def suits(test, configuration):
     words = test.get("requires") or ""
     words = (words if isinstance(words, str) else " ".join(words)).split()
     others = ("localrunfiles", "command", "TODO", "SKIP", "subtests", "env", "temporaries")
-    return all(has(word, configuration) for word in words) and "${" not in str(test.get("args", "")) and \
+    return all(has(word, configuration) for word in words) and \
+        not re.search(r"\$\{|\bdraw\b", str(test.get("args", ""))) and \
         str(test.get("nsize", "1")).isdigit() and not any(test.get(name) for name in others)
 
 
@@ -111,7 +113,7 @@ def of_program(folder, name, tests, ranks):
         arguments = test.get("args") or ""
         variants = choices(arguments if isinstance(arguments, str) else " ".join(arguments))
         words, line = variants[len(out) % len(variants)]
-        out.append(Case(f"{name.partition('/')[0]} {key.removeprefix('run')}{words}", folder / ARCH / "tests" / name, line.split(),
+        out.append(Case(f"{name.partition('/')[0]} {key.removeprefix('run')}{words}", folder / ARCH / "tests" / name, shlex.split(line),
                         results=as_expected(folder, name, test, key)))
     return out
 
@@ -119,7 +121,7 @@ def of_program(folder, name, tests, ranks):
 def cases(folder, ranks):
     tests = json.loads((folder / LIST).read_text())
     out = [case for name, own in tests.items() if ranks > 1 or name in ALONE for case in of_program(folder, name, own, ranks)]
-    return out + [Case(f"{name}, larger", folder / ARCH / "tests" / name, line.split(), results=figures) for name, line in ANY]
+    return out + [Case(f"{name}, larger", folder / ARCH / "tests" / name, shlex.split(line), results=figures) for name, line in ANY]
 
 
 PROGRAM = Program("petsc", "petsc", "Solvers of equations on spread vectors and matrices: tutorials and tests, at the numbers of ranks that they want",
