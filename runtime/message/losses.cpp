@@ -20,6 +20,7 @@
 #include "runtime/job/neighbours.h"
 #include "runtime/message/control.h"
 #include "runtime/message/endpoint.h"
+#include "runtime/message/lost_members.h"
 #include "runtime/message/mailbox.h"
 #include "runtime/message/outside.h"
 #include "runtime/message/routes.h"
@@ -35,72 +36,6 @@ constexpr std::chrono::milliseconds kLastMessages{300};
 // How long the network may take to end its operations with the dead.
 constexpr std::chrono::seconds kMostEnd{5};
 constexpr std::chrono::milliseconds kLook{50};
-
-// --- contexts ---------------------------------------------------------------------------------
-
-struct Members {
-  std::span<const int> senders, others;
-  // How many deaths among the senders have been reported to receives from any source.
-  size_t told = 0;
-};
-
-std::mutex g_members_lock;
-// Guarded by g_members_lock. Never destroyed: the thread may read it while main()'s statics are destroyed.
-std::map<std::pair<int, ContextId>, Members>& all_members() {
-  static auto* const all = new std::map<std::pair<int, ContextId>, Members>;
-  return *all;
-}
-Members* find_members(int rank, ContextId context) {
-  const auto found = all_members().find({rank, context});
-  return found != all_members().end() ? &found->second : nullptr;
-}
-
-bool is_lost(int world_rank) noexcept {
-  return losses::is_lost(process_of(world_rank));
-}
-
-// Partitioned communication has a context with an odd number, too, and no collectives.
-bool is_collective(ContextId context) noexcept {
-  constexpr ContextId kPartitioned = ContextId{1} << 31;
-  return (context & 1) != 0 && (context & kPartitioned) == 0;
-}
-
-bool has_lost(const Members& m) noexcept {
-  return std::any_of(m.senders.begin(), m.senders.end(), is_lost) ||
-         std::any_of(m.others.begin(), m.others.end(), is_lost);
-}
-
-// The same among jobs that are connected: one that ends regularly concerns only receives that no
-// other one can fill.
-Loss last_death(const Members& m, int own_rank) {
-  Loss loss;
-  for (size_t i = 0; i < m.senders.size(); ++i) {
-    const bool is_dead = is_lost(m.senders[i]);
-    if (!is_dead && m.senders[i] != own_rank) return {};
-    if (is_dead) loss = {true, static_cast<int>(i)};
-  }
-  return loss;
-}
-
-// For a receive from any source: the first death that was not reported to it; once no other rank can send, the last death.
-Loss next_death(const Members& m, int own_rank) {
-  std::vector<int> dead;
-  for (const int process : losses::all())
-    for (size_t i = 0; i < m.senders.size(); ++i)
-      if (process_of(m.senders[i]) == process) dead.push_back(static_cast<int>(i));
-  if (!losses::are_survived()) return last_death(m, own_rank);
-  const bool is_alone = std::all_of(
-      m.senders.begin(), m.senders.end(),
-      [&](int world_rank) { return is_lost(world_rank) || world_rank == own_rank; });
-  if (m.told < dead.size()) return {true, dead[m.told]};
-  return {is_alone && !dead.empty(), dead.empty() ? kAnySource : dead.back()};
-}
-
-Loss find_loss(const Members& m, ContextId context, int source, int own_rank) {
-  if (is_collective(context)) return {has_lost(m), source};
-  if (source == kAnySource) return next_death(m, own_rank);
-  return {is_lost(m.senders[static_cast<size_t>(source)]), source};
-}
 
 // --- the thread -------------------------------------------------------------------------------
 
@@ -293,12 +228,7 @@ void Undertaker::fail_receives(Mailbox& mine, Work& work) {
   for (Entry* entry = mine.posted.first(); entry != nullptr; entry = next) {
     next = entry->next[0];
     const Key key = entry->key;
-    Loss loss;
-    {
-      const std::lock_guard lock(g_members_lock);
-      if (const Members* const members = find_members(mine.world_rank, key.context))
-        loss = find_loss(*members, key.context, key.source, mine.world_rank);
-    }
+    const Loss loss = see_loss(mine.world_rank, key.context, key.source);
     if (!loss.is_there) continue;
     if (key.source == kAnySource) told.insert(key.context);
     auto& receive = static_cast<Operation&>(*entry);
@@ -310,10 +240,7 @@ void Undertaker::fail_receives(Mailbox& mine, Work& work) {
     receive.status.error = Errc::kLost;
     work.add_completion(receive);
   }
-  const std::lock_guard lock(g_members_lock);
-  for (const ContextId context : told)
-    if (Members* const members = find_members(mine.world_rank, context))
-      ++members->told;
+  for (const ContextId context : told) note_told(mine.world_rank, context);
 }
 
 // What other ranks of this process have offered in collectives that are broken: the receives have failed, or are never
@@ -381,40 +308,8 @@ void note_broken(int peer) noexcept {
   if (g_undertaker != nullptr) g_undertaker->note_broken(peer);
 }
 
-void add_members(int rank, ContextId context, std::span<const int> senders,
-                 std::span<const int> others) {
-  const std::lock_guard lock(g_members_lock);
-  all_members()[{rank, context}] = {senders, others};
-}
-
-void remove_members(int rank, ContextId context) noexcept {
-  const std::lock_guard lock(g_members_lock);
-  all_members().erase({rank, context});
-}
-
-Loss take_loss(int rank, ContextId context, int source) {
-  const std::lock_guard lock(g_members_lock);
-  Members* const members = find_members(rank, context);
-  if (members == nullptr) return {};
-  const Loss loss = find_loss(*members, context, source, rank);
-  if (loss.is_there && source == kAnySource) ++members->told;
-  return loss;
-}
-
-bool has_lost_member(int rank, ContextId context) {
-  const std::lock_guard lock(g_members_lock);
-  const Members* const members = find_members(rank, context);
-  return members != nullptr && has_lost(*members);
-}
-
 void look_after_receive(int rank, ContextId context, int source) {
-  {
-    const std::lock_guard lock(g_members_lock);
-    const Members* const members = find_members(rank, context);
-    if (members == nullptr || !find_loss(*members, context, source, rank).is_there)
-      return;
-  }
-  g_undertaker->look();
+  if (see_loss(rank, context, source).is_there) g_undertaker->look();
 }
 
 void look_after_send(int rank, ContextId context) {

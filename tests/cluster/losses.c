@@ -368,8 +368,7 @@ static void host_lost(int first, int last, int is_busy) {
 }
 
 int main(int argc, char** argv) {
-  const char* part = argc > 1 ? argv[1] : "";
-  const char* how = argc > 2 ? argv[2] : "kill";
+  const char *part = argc > 1 ? argv[1] : "", *how = argc > 2 ? argv[2] : "kill";
   if (strcmp(part, "before") == 0 &&
       atoi(getenv("PMIX_RANK") ? getenv("PMIX_RANK") : "0") == 1)
     die(how);
