@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "runtime/job/losses.h"
+#include "runtime/message/lost_members.h"
 #include "runtime/message/message.h"
 #include "runtime/wireup/record.h"
 
@@ -40,23 +41,7 @@ void close_lost_by(void (*close)(int process) noexcept) noexcept;
 // that there were none. Caller: as close_lost_by().
 void take_left_by(bool (*take)(int process) noexcept) noexcept;
 
-// --- contexts, where a loss is survived ---
-// `rank`: the world rank whose communicator it is. World ranks: of senders by their rank in the context, and
-// of others who take part in its collectives.
-// Ownership: both must exist until they are removed.
-void add_members(int rank, ContextId context, std::span<const int> senders,
-                 std::span<const int> others);
-void remove_members(int rank, ContextId context) noexcept;
-
 // --- operations that can not succeed. Caller: losses::any() ---
-struct Loss {
-  bool is_there = false;
-  int source = kAnySource;  // the lost process, by its rank in the context
-};
-// For a receive or a probe for which no message has come. From any source each death is reported
-// once; this call is that report.
-Loss take_loss(int rank, ContextId context, int source);
-bool has_lost_member(int rank, ContextId context);
 // A receive has been posted, or a send has been started: if it can
 // not succeed it fails soon. Caller: holds no lock.
 [[gnu::cold]] void look_after_receive(int rank, ContextId context, int source);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/message/losses.h"
+#include "runtime/job/losses.h"
 #include "runtime/message/routes.h"
 
 namespace mpc::msg {
