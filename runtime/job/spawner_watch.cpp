@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "base/service_thread.h"
 #include "runtime/job/job.h"
+#include "runtime/wireup/place.h"
 
 namespace mpc::job {
 namespace {
@@ -44,6 +46,15 @@ unsigned long long start_of(long pid) {
   return start;
 }
 
+// Where process numbers mean the same: a host, and a namespace of numbers there.
+std::string own_place() {
+  char numbers[64] = "";
+  const ssize_t length = ::readlink("/proc/self/ns/pid", numbers, sizeof numbers - 1);
+  return fmt::format(
+      "{:x}:{}", wireup::host_identity(),
+      std::string_view(numbers, length > 0 ? static_cast<size_t>(length) : 0));
+}
+
 void end_job() {
   g_watched.job->abort(1,
                        "mpcrun: the program that has spawned this job has ended before "
@@ -62,13 +73,16 @@ void* watch(void*) {
 
 std::string own_process_text() {
   const unsigned long long start = start_of(::getpid());
-  return start == 0 ? "" : fmt::format("{}:{}", ::getpid(), start);
+  return start == 0 ? "" : fmt::format("{}:{}:{}", ::getpid(), start, own_place());
 }
 
 Result<> watch_spawner(Job& job, const std::string& process) {
   long pid = 0;
   unsigned long long start = 0;
-  if (std::sscanf(process.c_str(), "%ld:%llu", &pid, &start) != 2) return {};
+  int length = 0;
+  if (std::sscanf(process.c_str(), "%ld:%llu:%n", &pid, &start, &length) != 2 ||
+      process.substr(static_cast<size_t>(length)) != own_place())
+    return {};
   g_watched.job = &job;
   g_watched.process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (g_watched.process < 0 && errno != ESRCH) return {};  // a kernel that has none

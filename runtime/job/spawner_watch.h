@@ -16,11 +16,12 @@ namespace mpc::job {
 
 class Job;
 
-// This process, as text for a command line: its number, and when it was started, since a number is given out again.
-// "": this system does not say.
+// This process, as text for a command line: its number, when it was started, since a number is given out again, and
+// where the number is known. "": this system does not say.
 std::string own_process_text();
 
-// Starts a thread that ends the job when that process has ended, unless the ranks have met their parent. "": no effect.
+// Starts a thread that ends the job when that process has ended, unless the ranks have met their parent. "", or
+// a process of another host: no effect.
 // Caller: the thread that starts the job, before ranks run. Errors: kSystem.
 Result<> watch_spawner(Job& job, const std::string& process);
 

@@ -197,7 +197,6 @@ static void spawn_in_vain(void) {
   expect_error("/etc/passwd", NULL, NULL);
   expect_error("/bin/true", NULL, NULL); /* cannot be copied */
   expect_error(own_path, "wdir", "/there-is-no-such-folder");
-  expect_error(own_path, "host", "there-is-no-such-host");
   expect_error(own_path, "soft", "3:9");
   expect_error(own_path, "soft", "all");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
