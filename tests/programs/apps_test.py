@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import runs  # noqa: E402
 import trees  # noqa: E402
 import programs  # noqa: E402
-from apps import (PROGRAMS, arpack, boost, dune, espresso, fftw, ga, hdf5, hmmer, hypre, lammps, mrbayes, mumps, netcdf,  # noqa: E402
-                  petsc, raxml, scalapack, spooles, sundials, superlu)
+from apps import (PROGRAMS, arpack, boost, dune, fftw, ga, hdf5, hypre, lammps, mumps, netcdf,  # noqa: E402
+                  petsc, raxml, scalapack, sundials, superlu)
 from model import Case, Number, Program, Wrong  # noqa: E402
 
 
@@ -110,52 +110,12 @@ class Texts(unittest.TestCase):
             with self.assertRaises(Wrong):
                 lammps.thermodynamics(wrong, None)
 
-    def test_energies_of_espresso_are_compared_as_its_own_tests_do(self):
-        text = "!    total energy              =     -15.79441843 Ry\n     convergence has been achieved in   5 iterations\n   JOB DONE.\n"
-        out = espresso.figures(text)
-        self.assertEqual((out["energy 0"], out["iterations 0"]), (Number(-15.79441843, 8e-4), Number(5, 5.0)))
-        for wrong in (text.replace("DONE", ""), "JOB DONE.", text + "Error in routine c_bands (1)\n"):
-            with self.assertRaises(Wrong):
-                espresso.figures(wrong)
-
-        self.assertEqual(espresso.as_expected(text)(text, None), out)
-        with self.assertRaises(Wrong):
-            espresso.as_expected(text.replace("15.794", "15.797"))(text, None)
-
     def test_eigenvalues_are_found_without_their_residuals(self):
         text = "  Row   1:    1.2D+00    3.4D-09\n  Row   2:    2.5D+00    1.0D-09\n"
         self.assertEqual([one.value for one in arpack.eigenvalues("pdsdrv1")(text, None).values()], [1.2, 2.5])
         for wrong in ("", text + " Error with _naupd, info = -9\n"):
             with self.assertRaises(Wrong):
                 arpack.eigenvalues("pdsdrv1")(wrong, None)
-
-    def test_ranks_of_spooles_that_find_an_error_or_compare_nothing_are_wrong(self):
-        for said, is_right in (("\n global error =   1.2e-15", True), ("\n global error =   1.2e-03", False), ("", False),
-                               ("\n global error =   nan", False), (" checksum for x : 12", True)):
-            with tempfile.TemporaryDirectory() as folder:
-                Path(folder, "said.1").write_text(said)
-                if is_right:
-                    spooles.small_errors("", Path(folder))
-                else:
-                    with self.assertRaises(Wrong):
-                        spooles.small_errors("", Path(folder))
-
-    def test_samples_of_mrbayes_are_compared_without_their_identification(self):
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "out.run1.p").write_text("[ID: 1]\nGen\tLnL\n0\t-1\n")
-            one = mrbayes.samples("Analysis completed in 1 s", Path(folder))
-            Path(folder, "out.run1.p").write_text("[ID: 2]\nGen\tLnL\n0\t-1\n")
-            self.assertEqual(mrbayes.samples("Analysis completed in 2 s", Path(folder)), one)
-            with self.assertRaises(Wrong):
-                mrbayes.samples("Error", Path(folder))
-
-
-    def test_hits_of_hmmer_are_compared_without_times(self):
-        text = "Query: a\n  1e-20 B\n# CPU time: 0.1u\n# Mc/sec: 12\n[ok]\n"
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(hmmer.hits(text, Path(folder)), {"line 0": "Query: a", "line 1": "  1e-20 B", "line 2": "[ok]"})
-            with self.assertRaises(Wrong):
-                hmmer.hits("Query: a\n", Path(folder))
 
     def test_trees_of_raxml_may_come_in_any_order(self):
         self.assertEqual(raxml.alignment(), raxml.alignment())
