@@ -14,12 +14,12 @@ namespace mpc::dt {
 namespace detail {
 inline constexpr size_t kCodes = abi::kLastType - abi::kFirstType + 1;
 // By code - abi::kFirstType; null: there is no such type.
-extern const std::array<const Datatype*, kCodes> g_by_code;
+extern const std::array<const Datatype*, kCodes> kByCode;
 }  // namespace detail
 
 inline const Datatype* predefined_at(uint32_t abi_code) noexcept {
   const uint32_t at = abi_code - abi::kFirstType;  // below the first: a large number
-  return at < detail::kCodes ? detail::g_by_code[at] : nullptr;
+  return at < detail::kCodes ? detail::kByCode[at] : nullptr;
 }
 
 }  // namespace mpc::dt

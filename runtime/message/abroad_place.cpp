@@ -61,8 +61,9 @@ Result<> put_place(job::Job& job) {
   if (wireup.index() != 0 || wireup.local_size() == wireup.size()) return {};
   auto text = open_for_job(wireup);
   MPC_TRY(text);
-  const auto* const first = reinterpret_cast<const std::byte*>(text->data());
-  return wireup.put(kKey, {first, first + text->size()});
+  const std::string& said = text.value();
+  const auto* const first = reinterpret_cast<const std::byte*>(said.data());
+  return wireup.put(kKey, {first, first + said.size()});
 }
 
 Result<> get_place(job::Job& job) {
