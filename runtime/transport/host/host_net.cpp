@@ -43,6 +43,7 @@ NetAddress address_of(const SegmentName& name, const NetAddress& below) {
 
 HostNet::HostNet(const NetConfig& config, std::unique_ptr<NetModule> below)
     : config_(config),
+      is_alone_(config.neighbours == 1),
       below_(std::move(below)),
       net_(below_->net()),
       events_(below_->events()),
@@ -53,6 +54,7 @@ HostNet::HostNet(const NetConfig& config, std::unique_ptr<NetModule> below)
 }
 
 void HostNet::make_inbox() {
+  if (is_alone_) return;
   inbox_ = Inbox::make(config_.processes, config_.neighbours != 0 ? config_.neighbours
                                                                   : config_.processes);
   if (inbox_ == nullptr) return;
@@ -101,7 +103,7 @@ Result<> HostNet::connect(std::vector<NetPeer> peers, Receiver& receiver) {
   most_pause_ = is_one_host ? kMostPause : 0;
   looks_ = std::max(1, kMostLooks / std::max(1, static_cast<int>(senders_.size())));
   receiver_ = &receiver;
-  return below_->connect(std::move(peers), *this);
+  return below_->connect(std::move(peers), is_alone_ ? receiver : *this);
 }
 
 void HostNet::lose(int peer) noexcept {
@@ -252,11 +254,13 @@ void HostNet::attend(uint64_t now) noexcept {
 }
 
 void HostNet::knock(int peer) noexcept {
+  if (is_alone_) return;
   if (const auto& lane = lanes_[static_cast<size_t>(peer)]) lane->knock();
   attend(__rdtsc());
 }
 
 bool HostNet::poll() noexcept {
+  if (is_alone_) return events_.poll();
   if (receiver_ == nullptr) return false;
   const bool has_news = inbox_ != nullptr && poll_rings();
   if (has_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -269,6 +273,7 @@ bool HostNet::poll() noexcept {
 }
 
 bool HostNet::arm() noexcept {
+  if (is_alone_) return events_.arm();
   if (inbox_ == nullptr)
     return !has_waiting_.load(std::memory_order_relaxed) && events_.arm();
   if (receiver_ == nullptr || !turn_.try_lock()) return false;

@@ -103,6 +103,8 @@ class HostNet final : public NetModule,
   }
 
   const NetConfig config_;
+  const bool
+      is_alone_;  // on its host: only its address is different from the module's below
   std::unique_ptr<NetModule> below_;
   Net& net_;                      // of below_
   sched::EventSource& events_;    // likewise
