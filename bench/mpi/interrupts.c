@@ -1,6 +1,6 @@
 /* Messages between two hosts while ranks compute: Kumar, SmartInterrupts, section 4.5.
  *
- *   mpirun -n 2 ./interrupts --which=overlap,progress,latency,alltoall,hidden --sizes=1M
+ *   mpirun -n 2 ./interrupts --which=overlap,progress,left,latency,alltoall,hidden --sizes=1M
  *
  * The ranks of the first half send, those of the second half receive (rank i to rank i + n/2), or all
  * call MPI_Ialltoall. The computing side comes first, the other side 20 us later, so that messages
@@ -14,6 +14,8 @@
  *   progress_W the time after which all data are there, with work of W % of T, by T: 1 is ideal
  *   hidden     (work + T - time) / min(work, T) in %, for work of T, whatever is shared: any number of
  *              ranks on any number of cores; work is timed, too
+ *   left_*_W   receiver, sender, both: how long MPI_Wait takes after work of W % of T, in % of T; 0 is
+ *              ideal: then all that the message still costs is what it takes of the core
  *   alltoall_* overlap, progress_W of MPI_Ialltoall, of that many bytes for each pair
  */
 #include <mpi.h>
@@ -32,6 +34,7 @@ struct exchange {
   long bytes;
   char *out, *in;
   double data_us; /* when all data were there; of the last iteration */
+  double wait_us; /* how long MPI_Wait took; likewise */
 };
 
 /* ---- computing ---- */
@@ -109,29 +112,36 @@ static double once(struct exchange* e, double work_us) {
   double start = now_us();
   post(e, &request);
   if (computes(e)) compute(e, work_us, start, receives);
+  double computed = now_us();
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   double took = now_us() - start;
+  e->wait_us = now_us() - computed;
   if (!e->data_us) e->data_us = took;
   return took;
 }
 
-/* The median of the iterations of the slowest rank that computes, known to all. `data_us`: the same
- * for the time at which the data were there. */
-static double times(struct exchange* e, double work_us, double* data_us) {
-  static double took[MOST_ITERATIONS], came[MOST_ITERATIONS];
-  double mine[2] = {0, 0}, slowest[2];
+struct times {
+  double took, came, waited; /* us: all, until the data were there, in MPI_Wait */
+};
+
+/* The medians of the iterations, each of the slowest rank that computes, known to all. */
+static struct times all_times(struct exchange* e, double work_us) {
+  static double took[MOST_ITERATIONS], came[MOST_ITERATIONS], waited[MOST_ITERATIONS];
+  double mine[3] = {0, 0, 0}, slowest[3];
   for (int i = -iterations / 10 - 2; i < iterations; ++i) {
     double one = once(e, work_us);
-    if (i >= 0) took[i] = one, came[i] = e->data_us;
+    if (i >= 0) took[i] = one, came[i] = e->data_us, waited[i] = e->wait_us;
   }
   if (computes(e)) {
     mine[0] = bench_median(took, iterations);
     mine[1] = bench_median(came, iterations);
+    mine[2] = bench_median(waited, iterations);
   }
-  MPI_Allreduce(mine, slowest, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  if (data_us) *data_us = slowest[1];
-  return slowest[0];
+  MPI_Allreduce(mine, slowest, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return (struct times){slowest[0], slowest[1], slowest[2]};
 }
+
+static double times(struct exchange* e, double work_us) { return all_times(e, work_us).took; }
 
 /* ---- figures ---- */
 
@@ -143,27 +153,36 @@ static void print(const char* what, const char* of, long parameter, double value
 }
 
 static void overlap(struct exchange e, const char* what, const char* of) {
-  double alone = times(&e, 0, NULL), best = 0;
+  double alone = times(&e, 0), best = 0;
   for (int tenths = 1; tenths <= 11; ++tenths) {
-    double work = alone * tenths / 10, took = times(&e, work, NULL);
+    double work = alone * tenths / 10, took = times(&e, work);
     if (took <= 1.1 * alone) best = 100 * (work - (took - alone)) / alone;
   }
   print(what, of, e.bytes, best < 0 ? 0 : best, "%");
 }
 
 static void progress(struct exchange e, const char* what) {
-  double alone = times(&e, 0, NULL), came;
+  double alone = times(&e, 0);
   for (int percent = 150; percent <= 300; percent += 75) {
     char of[16];
-    times(&e, alone * percent / 100, &came);
     snprintf(of, sizeof of, "_%d", percent);
-    print(what, of, e.bytes, came / alone, "T");
+    print(what, of, e.bytes, all_times(&e, alone * percent / 100).came / alone, "T");
+  }
+}
+
+static void left(struct exchange e, const char* of) {
+  double alone = times(&e, 0);
+  for (int percent = 150; percent <= 300; percent += 150) {
+    char what[32];
+    snprintf(what, sizeof what, "left%s_%d", of, percent);
+    double waited = all_times(&e, alone * percent / 100).waited;
+    print(what, "", e.bytes, 100 * waited / alone, "%");
   }
 }
 
 static double compute_alone(double work_us) {
   static double took[MOST_ITERATIONS];
-  struct exchange none = {BOTH, 0, 1, NULL, NULL, 0};
+  struct exchange none = {BOTH, 0, 1, NULL, NULL, 0, 0};
   double slowest, mine;
   for (int i = 0; i < iterations; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -180,8 +199,8 @@ static double compute_alone(double work_us) {
 /* With K ranks on each host: named by K, which the benchmark's driver varies. */
 static void hidden(struct exchange e) {
   char what[32];
-  double alone = times(&e, 0, NULL), work = alone / (ranks / 2.0);
-  double computing = compute_alone(work), both = times(&e, work, NULL);
+  double alone = times(&e, 0), work = alone / (ranks / 2.0);
+  double computing = compute_alone(work), both = times(&e, work);
   double shorter = computing < alone ? computing : alone;
   snprintf(what, sizeof what, "hidden_%ld", e.bytes);
   print(what, "", ranks / 2, 100 * (computing + alone - both) / shorter, "%");
@@ -198,9 +217,9 @@ static int listed(const char* list, const char* word) {
 static void measure(const char* which, long bytes) {
   char* out = bench_buffer(bytes * ranks);
   char* in = bench_buffer(bytes * ranks);
-  struct exchange e = {RECEIVER, 0, bytes, out, in, 0},
-                  all = {ALL, 0, bytes, out, in, 0};
-  if (listed(which, "latency")) print("latency", "", bytes, times(&e, 0, NULL), "us");
+  struct exchange e = {RECEIVER, 0, bytes, out, in, 0, 0},
+                  all = {ALL, 0, bytes, out, in, 0, 0};
+  if (listed(which, "latency")) print("latency", "", bytes, times(&e, 0), "us");
   e.is_late = 1;
   if (listed(which, "overlap")) {
     overlap(e, "overlap", "_receiver");
@@ -209,6 +228,12 @@ static void measure(const char* which, long bytes) {
   }
   e.who = RECEIVER;
   if (listed(which, "progress")) progress(e, "progress");
+  if (listed(which, "left")) {
+    left(e, "_receiver");
+    e.who = SENDER, left(e, "_sender");
+    e.who = BOTH, left(e, "_both");
+    e.who = RECEIVER;
+  }
   if (listed(which, "hidden")) hidden(e);
   if (listed(which, "alltoall")) {
     overlap(all, "alltoall_overlap", "");
