@@ -141,7 +141,9 @@ static struct times all_times(struct exchange* e, double work_us) {
   return (struct times){slowest[0], slowest[1], slowest[2]};
 }
 
-static double times(struct exchange* e, double work_us) { return all_times(e, work_us).took; }
+static double times(struct exchange* e, double work_us) {
+  return all_times(e, work_us).took;
+}
 
 /* ---- figures ---- */
 

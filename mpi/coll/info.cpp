@@ -173,7 +173,7 @@ Result<std::vector<Coll>> collectives_called(const std::string& name) {
 }  // namespace
 }  // namespace mpc::mpi
 
-int mpc_info_collectives(const mpc_collectives_query* query) {
+int mpc_info_collectives(const MpcCollectivesQuery* query) {
   using namespace mpc;
   if (auto loaded = Settings::load_environment(); !loaded)
     return mpi::complain(loaded.error().message);

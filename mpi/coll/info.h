@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-struct mpc_collectives_query {
+struct MpcCollectivesQuery {
   const char* machine;     // "" for this one; else as topo::Machine::by_name()
   const char* collective;  // "allreduce"; "" for all
   int ranks;               // of one process; 0: as many as there are cores
@@ -22,4 +22,4 @@ struct mpc_collectives_query {
 
 // As a text or as CSV, after the settings of the environment have been read. Returns an exit status.
 extern "C" __attribute__((visibility("default"))) int mpc_info_collectives(
-    const mpc_collectives_query* query);
+    const MpcCollectivesQuery* query);

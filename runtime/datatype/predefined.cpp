@@ -198,8 +198,7 @@ constexpr std::array<const Datatype*, detail::kCodes> by_code() {
 }
 }  // namespace
 
-constinit const std::array<const Datatype*, detail::kCodes> detail::kByCode =
-    by_code();
+constinit const std::array<const Datatype*, detail::kCodes> detail::kByCode = by_code();
 
 const Datatype* predefined(uint32_t abi_code) noexcept {
   return predefined_at(abi_code);

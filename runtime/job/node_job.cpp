@@ -280,13 +280,7 @@ void note_shared_heap() {
 }
 }  // namespace
 
-Result<int> NodeJob::run() {
-  set_current_job(this);
-  note_shared_heap();
-  if (programs_.size() == 1) name_process_after(programs_.front().path);
-  start_ns_ = sched::now_ns();
-  StartBlock::reserve(size());
-  MPC_TRY(load_instances());
+Result<> NodeJob::start_scheduler() {
   sched::SchedulerConfig config;
   config.machine = machine_.get();
   config.cores = choice_.cores;
@@ -310,6 +304,17 @@ Result<int> NodeJob::run() {
       if (!is_ending()) abort(kExitDeadlock, deadlock_report(table_of(*this)));
     });
   }
+  return {};
+}
+
+Result<int> NodeJob::run() {
+  set_current_job(this);
+  note_shared_heap();
+  if (programs_.size() == 1) name_process_after(programs_.front().path);
+  start_ns_ = sched::now_ns();
+  StartBlock::reserve(size());
+  MPC_TRY(load_instances());
+  MPC_TRY(start_scheduler());
   crash::install(*this);
   SignalThread signals(*this, wireup_->has_launcher() ? 0 : spec_.timeout_seconds);
   signals_ = &signals;

@@ -144,6 +144,7 @@ class NodeJob final : public EndableJob {
   void bind_workers();
   void make_progress_threads();
   size_t stack_bytes() const;  // of each rank
+  Result<> start_scheduler();
   Result<> load_instances();
   Result<> spawn_ranks();
   Spawned& spawned(int world_rank) const noexcept;

@@ -39,8 +39,9 @@ void NodeJob::die(int exit_code, const std::string& message) {
 
 // The other kinds of jobs have no rank that calls this: a hosted one is a process, and dies as one.
 void die(const Rank& rank, int exit_code, const std::string& message) {
-  if (auto* const job = dynamic_cast<NodeJob*>(rank.job)) job->die(exit_code, message);
-  rank.job->abort(exit_code, message);
+  Job& job = *rank.job;
+  if (auto* const node = dynamic_cast<NodeJob*>(&job)) node->die(exit_code, message);
+  job.abort(exit_code, message);
   __builtin_unreachable();  // gcc loses the attribute for virtual functions
 }
 

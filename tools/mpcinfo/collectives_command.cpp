@@ -24,7 +24,7 @@ int collectives_command(const CollectivesOptions& options) {
     sizes.push_back(*bytes);
     at = comma + 1;
   }
-  const mpc_collectives_query query{options.machine.c_str(),
+  const MpcCollectivesQuery query{options.machine.c_str(),
                                     options.collective.c_str(),
                                     options.ranks,
                                     options.comm_cores,
