@@ -17,7 +17,7 @@ IDLE_SECONDS = 3.0
 MANY_RANKS = 1024
 NO_YIELD_RANKS = 16         # MPICH never yields: beyond, one barrier takes seconds
 STREAM_BYTES = 1 << 20      # Open MPI streams faster without CMA from here on
-STANDALONE = ("floor", "meeting")   # without MPI
+STANDALONE = ("floor", "meeting", "processes")   # without MPI
 FLAGS = {"hybrid": ["-fopenmp"], "threads": ["-pthread"]}
 LIBRARIES = {"hybrid": ["-lm"]}
 TEAM_LIMIT_S = 20.0         # Open MPI and MPICH need minutes for some numbers of threads
@@ -80,9 +80,9 @@ def compile_all(context, only=None):
             if source.stem not in STANDALONE and (only is None or source.stem in only):
                 compile_one([mpi.compiler, "-O2", *FLAGS.get(source.stem, [])], source,
                             folder / source.stem, LIBRARIES.get(source.stem, []))
-    if only is not None:
-        return
     for name in STANDALONE:
+        if only is not None and name not in only:
+            continue
         compile_one(["gcc", "-O2", "-mprfchw", "-pthread"], SOURCES / f"{name}.c", context.build / name)
 
 

@@ -95,6 +95,12 @@ def ssh_alone(context):
     return taking.done()
 
 
+def bare_processes(context):
+    """Processes that meet in a page that they share."""
+    return measure(context, "processes", [[context.build / "processes", f"--processes={RANKS_PER_HOST}"]],
+                   all_cores=True)
+
+
 # ---- each returns a Sample for one MPI -----------------------------------------------------------
 
 def latency(context, series):
@@ -189,7 +195,7 @@ EXPERIMENTS = {     # name -> (what it shows, function, what gives the floor or 
     "start": (f"start and end of a job by ssh, 2 hosts with {WAITING_PER_HOST} ranks each; less "
               "what `ssh h2 true` takes", start, ssh_alone, ("openmpi-ucx",)),
     "processes": (f"{RANKS_PER_HOST} ranks with a process each, on one host with all cores",
-                  one_host, None, ("openmpi-ucx",)),
+                  one_host, bare_processes, ("openmpi-ucx",)),
     "many": (f"{MANY[0]} processes with {MANY[1]} ranks each on two hosts: ring, broadcast and "
              "allreduce", many, None, ("openmpi", "openmpi-ucx", "mpich")),
     "ends": ("from a failure on the second host until no process of the job is left, 2 hosts with "

@@ -14,10 +14,13 @@ TITLE = "Two hosts"
 INTRODUCTION = """\
 Two virtual hosts on this machine (namespaces, joined by veth devices; `tests/cluster/hosts.sh`), each with half of its
 cores. All are started by the same ssh, use the same interface, and alternate. Medians; a `*` marks a figure with fewer than
-three undisturbed samples or a spread (interquartile range) over 10 %. "UCX" is a ping-pong of UCX's active messages alone."""
+three undisturbed samples or a spread (interquartile range) over 10 %. The floor: between hosts a
+ping-pong of UCX's active messages alone; of processes of one host, as many that meet in a page that they share, without MPI
+(`bench/mpi/processes.c`)."""
 PEERS = ("openmpi", "openmpi-ucx", "mpich")
 # Figures of ours -> the floor's.
-FLOORS = {"latency": "net_UCX", "start": "ssh"}
+FLOORS = {"latency": "net_UCX", "start": "ssh",
+          **{name: name for name in ("barrier_of_processes", "allreduce_8B_of_processes")}}
 NAMES = {"latency": "one way", "allreduce_8B": "allreduce, 8 B", "bcast_64KiB": "broadcast, 64 KiB",
          "blocked_cpu": "CPU, all ranks wait", "start": "start and end", "start_less_ssh": "less ssh's time",
          "barrier_of_processes": "barrier", "allreduce_8B_of_processes": "allreduce, 8 B",
