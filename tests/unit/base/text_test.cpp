@@ -30,28 +30,28 @@ TEST(Sizes, AreReadInEverySpelling) {
   const struct {
     const char* text;
     int64_t bytes;
-  } kCases[] = {{"0", 0},
-                {"4096", 4096},
-                {"+7", 7},
-                {"-1", -1},
-                {"0x10", 16},
-                {"0X1Fk", 31 << 10},
-                {"64b", 64},
-                {"64k", 64 << 10},
-                {"64K", 64 << 10},
-                {"64KB", 64 << 10},
-                {"64kib", 64 << 10},
-                {"64KiB", 64 << 10},
-                {"2M", 2 << 20},
-                {"2mb", 2 << 20},
-                {"1.5M", 3 << 19},
-                {"0.5k", 512},
-                {"1G", int64_t{1} << 30},
-                {"3GiB", int64_t{3} << 30},
-                {"010", 10},
-                {"9223372036854775807", INT64_MAX},
-                {"-9223372036854775808", INT64_MIN}};
-  for (const auto& one : kCases) EXPECT_EQ(parse_size(one.text), one.bytes) << one.text;
+  } cases[] = {{"0", 0},
+               {"4096", 4096},
+               {"+7", 7},
+               {"-1", -1},
+               {"0x10", 16},
+               {"0X1Fk", 31 << 10},
+               {"64b", 64},
+               {"64k", 64 << 10},
+               {"64K", 64 << 10},
+               {"64KB", 64 << 10},
+               {"64kib", 64 << 10},
+               {"64KiB", 64 << 10},
+               {"2M", 2 << 20},
+               {"2mb", 2 << 20},
+               {"1.5M", 3 << 19},
+               {"0.5k", 512},
+               {"1G", int64_t{1} << 30},
+               {"3GiB", int64_t{3} << 30},
+               {"010", 10},
+               {"9223372036854775807", INT64_MAX},
+               {"-9223372036854775808", INT64_MIN}};
+  for (const auto& one : cases) EXPECT_EQ(parse_size(one.text), one.bytes) << one.text;
 }
 
 TEST(Sizes, AreRefusedIfAnythingElseStandsThere) {

@@ -113,7 +113,7 @@ TEST(Card, ProcessesWithOtherCommandLinesAreRefused) {
   FakeWireup wireup(0, encode(other), {});
   const auto cards = exchange_cards(wireup, some_card());
   ASSERT_FALSE(cards);
-  EXPECT_NE(cards.error().message.find("9"), std::string::npos);
+  EXPECT_NE(cards.error().message.find('9'), std::string::npos);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(MachineFile, KeepsCachesAndReadsFilesThatLackThem) {
   std::string old = to_json(builtin_parameters()[0]);
   const size_t from = old.find(",\n  \"call_us\"");
   ASSERT_NE(from, std::string::npos);
-  old.replace(from, old.rfind("}") - from, "\n");
+  old.replace(from, old.rfind('}') - from, "\n");
   const auto read = parameters_from_json(old);
   ASSERT_TRUE(read) << read.error().message << old;
   EXPECT_EQ(*read, builtin_parameters()[0]);

@@ -29,7 +29,7 @@ TEST(PortName, AnythingElseIsNone) {
        {"", "mpc", "mpc:", "mpc:1", "mpc:1:2:", "mpc:1:2:3",
         "mpc:1:2:3:", "mpc:1:2:3:relative", "mpc:1:2x", "myhost:27", "mpc:g:1"})
     EXPECT_FALSE(read_port_name(text)) << text;
-  EXPECT_FALSE(read_port_name(std::string(2 * MPI_MAX_PORT_NAME, '1').c_str()));
+  EXPECT_FALSE(read_port_name(std::string(size_t{2} * MPI_MAX_PORT_NAME, '1').c_str()));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ struct Step {
 };
 
 int64_t value_of(int step, int rank, size_t i) {
-  return static_cast<int64_t>(step) * 1000003 + rank * 7919 +
+  return static_cast<int64_t>(step) * 1000003 + int64_t{rank} * 7919 +
          static_cast<int64_t>(i) * 31;
 }
 

@@ -105,7 +105,7 @@ TEST_F(HostRing, HasRoomForAMessageOfTheGreatestLengthWhereverItEnds) {
 
 // As if the writer had been killed: everything is there, but not the end of it.
 TEST_F(HostRing, ShowsNoMessageWhoseWriterDiedInTheMiddle) {
-  for (uint64_t i = 0; i < 3 * kSmall.cells; ++i) {
+  for (uint64_t i = 0; i < uint64_t{3} * kSmall.cells; ++i) {
     const uint32_t lap_before = cell(i).lap.load();
     ASSERT_TRUE(write(i));
     const uint32_t lap = cell(i).lap.exchange(lap_before);

@@ -59,7 +59,7 @@ class BridgeNets final : public Nets {
     }
     for (size_t p = 0; p < bridges_.size(); ++p)
       for (size_t q = 0; q < p; ++q)
-        if (const std::string problem = join(p, q); !problem.empty()) return problem;
+        if (std::string problem = join(p, q); !problem.empty()) return problem;
     return "";
   }
   Net& net(int process) override {
@@ -147,7 +147,7 @@ std::string Nets::make(const Kind& kind, int processes, std::unique_ptr<Nets>& m
     return "";
   }
   auto nets = std::make_unique<UcxNets>();
-  const std::string problem = nets->open(kind, processes);
+  std::string problem = nets->open(kind, processes);
   made = std::move(nets);
   return problem;
 }

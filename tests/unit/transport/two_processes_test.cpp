@@ -150,7 +150,7 @@ class TwoProcesses : public testing::TestWithParam<Way> {};
 TEST_P(TwoProcesses, ExchangeMessagesOfAllKinds) {
   int sockets[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-  pid_t children[2];
+  pid_t children[2] = {};
   for (const int i : {0, 1})
     children[i] = start_peer(i, sockets[i], sockets[1 - i], GetParam());
   ::close(sockets[0]);
