@@ -74,6 +74,14 @@ static inline const char* bench_option(int argc, char** argv, const char* name,
   return fallback;
 }
 
+/* Whether the list "a,b,c" has the word. */
+static inline int bench_listed(const char* list, const char* word) {
+  size_t length = strlen(word);
+  for (const char* at = list; (at = strstr(at, word)); at += length)
+    if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) return 1;
+  return 0;
+}
+
 /* A buffer on its own pages, all of them touched. */
 static inline char* bench_buffer(long bytes) {
   size_t size = ((size_t)bytes + 4095) / 4096 * 4096 + 4096;

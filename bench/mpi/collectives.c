@@ -50,14 +50,6 @@ static double batch(long iterations, void* context) {
   return slowest;
 }
 
-/* Whether the list "a,b,c" has the word. */
-static int listed(const char* list, const char* word) {
-  size_t length = strlen(word);
-  for (const char* at = list; (at = strstr(at, word)); at += length)
-    if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) return 1;
-  return 0;
-}
-
 static void measure(struct collective c, const char* name, int rank) {
   long total = c.bytes * (c.kind == ALLTOALL ? c.ranks : 1);
   c.in = bench_buffer(total + 8);
@@ -89,7 +81,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
-    if (!listed(which, table[i].group) && !listed(which, table[i].name)) continue;
+    if (!bench_listed(which, table[i].group) && !bench_listed(which, table[i].name))
+      continue;
     struct collective c = {table[i].kind, ranks, table[i].bytes, NULL, NULL};
     measure(c, table[i].name, rank);
   }

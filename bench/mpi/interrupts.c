@@ -21,12 +21,11 @@
 #include <mpi.h>
 
 #include "bench.h"
+#include "work.h"
 
 enum { RECEIVER = 1, SENDER = 2, BOTH = 3, ALL = 4, MOST_ITERATIONS = 10000 };
 
 static int rank, ranks, iterations = 100;
-static double steps_per_us = 1;
-static volatile double sink;
 
 struct exchange {
   int who;     /* computes */
@@ -39,27 +38,6 @@ struct exchange {
 
 /* ---- computing ---- */
 
-static void take_steps(long steps) {
-  double x = 1;
-  for (long i = 0; i < steps; ++i) x = x * 1.0000001 + 1e-9;
-  sink = x;
-}
-
-static double now_us(void) { return 1e6 * bench_now_s(); }
-
-static void calibrate(void) {
-  enum { STEPS = 1000000 };
-  double best = 1e9;
-  for (int i = 0; rank == 0 && i < 7; ++i) {
-    double start = now_us();
-    take_steps(STEPS);
-    double took = now_us() - start;
-    if (took < best) best = took;
-  }
-  steps_per_us = STEPS / best;
-  MPI_Bcast(&steps_per_us, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-}
-
 static int blocks(const struct exchange* e) { return e->who == ALL ? ranks : 1; }
 
 /* The last byte of each block that comes is 1; before, 0. */
@@ -71,11 +49,11 @@ static int has_all(const struct exchange* e) {
 
 /* Computes, and checks for the data every 2 us, without MPI. */
 static void compute(struct exchange* e, double us, double start, int looks) {
-  long left = (long)(us * steps_per_us), piece = (long)(2 * steps_per_us) + 1;
+  long left = work_steps(us), piece = work_steps(2) + 1;
   while (left > 0) {
-    take_steps(left < piece ? left : piece);
+    work_take(left < piece ? left : piece);
     left -= piece;
-    if (looks && !e->data_us && has_all(e)) e->data_us = now_us() - start;
+    if (looks && !e->data_us && has_all(e)) e->data_us = work_now_us() - start;
   }
 }
 
@@ -108,14 +86,14 @@ static double once(struct exchange* e, double work_us) {
   /* Where both compute the receiver comes first, as in the thesis. */
   int is_later = e->is_late && (e->who == BOTH ? is_sender() : !computes(e));
   if (is_later)
-    for (double until = now_us() + 20; now_us() < until;) continue;
-  double start = now_us();
+    for (double until = work_now_us() + 20; work_now_us() < until;) continue;
+  double start = work_now_us();
   post(e, &request);
   if (computes(e)) compute(e, work_us, start, receives);
-  double computed = now_us();
+  double computed = work_now_us();
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  double took = now_us() - start;
-  e->wait_us = now_us() - computed;
+  double took = work_now_us() - start;
+  e->wait_us = work_now_us() - computed;
   if (!e->data_us) e->data_us = took;
   return took;
 }
@@ -188,10 +166,10 @@ static double compute_alone(double work_us) {
   double slowest, mine;
   for (int i = 0; i < iterations; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
-    double start = now_us();
+    double start = work_now_us();
     if (!is_sender()) compute(&none, work_us, start, 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    took[i] = now_us() - start;
+    took[i] = work_now_us() - start;
   }
   mine = is_sender() ? 0 : bench_median(took, iterations);
   MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -208,36 +186,28 @@ static void hidden(struct exchange e) {
   print(what, "", ranks / 2, 100 * (computing + alone - both) / shorter, "%");
 }
 
-/* Whether the list "a,b,c" has the word. */
-static int listed(const char* list, const char* word) {
-  size_t length = strlen(word);
-  for (const char* at = list; (at = strstr(at, word)); at += length)
-    if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) return 1;
-  return 0;
-}
-
 static void measure(const char* which, long bytes) {
   char* out = bench_buffer(bytes * ranks);
   char* in = bench_buffer(bytes * ranks);
   struct exchange e = {RECEIVER, 0, bytes, out, in, 0, 0},
                   all = {ALL, 0, bytes, out, in, 0, 0};
-  if (listed(which, "latency")) print("latency", "", bytes, times(&e, 0), "us");
+  if (bench_listed(which, "latency")) print("latency", "", bytes, times(&e, 0), "us");
   e.is_late = 1;
-  if (listed(which, "overlap")) {
+  if (bench_listed(which, "overlap")) {
     overlap(e, "overlap", "_receiver");
     e.who = SENDER, overlap(e, "overlap", "_sender");
     e.who = BOTH, overlap(e, "overlap", "_both");
   }
   e.who = RECEIVER;
-  if (listed(which, "progress")) progress(e, "progress");
-  if (listed(which, "left")) {
+  if (bench_listed(which, "progress")) progress(e, "progress");
+  if (bench_listed(which, "left")) {
     left(e, "_receiver");
     e.who = SENDER, left(e, "_sender");
     e.who = BOTH, left(e, "_both");
     e.who = RECEIVER;
   }
-  if (listed(which, "hidden")) hidden(e);
-  if (listed(which, "alltoall")) {
+  if (bench_listed(which, "hidden")) hidden(e);
+  if (bench_listed(which, "alltoall")) {
     overlap(all, "alltoall_overlap", "");
     progress(all, "alltoall_progress");
   }
@@ -258,7 +228,7 @@ int main(int argc, char** argv) {
   int count = bench_sizes(bench_option(argc, argv, "sizes", "1M"), sizes, 16);
   iterations = atoi(bench_option(argc, argv, "iterations", "100"));
   if (iterations < 1 || iterations > MOST_ITERATIONS) iterations = 100;
-  calibrate();
+  work_calibrate(rank);
   for (int i = 0; i < count; ++i) measure(which, sizes[i]);
   MPI_Finalize();
   return 0;

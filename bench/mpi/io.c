@@ -123,14 +123,6 @@ static const struct {
              {"iread_cold", IREAD_COLD}};
 static const char* const shapes[] = {"contiguous", "strided", "nested"};
 
-/* Whether the list "a,b,c" has the word. */
-static int listed(const char* list, const char* word) {
-  size_t length = strlen(word);
-  for (const char* at = list; (at = strstr(at, word)); at += length)
-    if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) return 1;
-  return 0;
-}
-
 static void measure_shape(struct work* w, const char* which, const char* shape,
                           long block, const char* label) {
   MPI_Datatype type = filetype_of(w, shape, block);
@@ -139,7 +131,7 @@ static void measure_shape(struct work* w, const char* which, const char* shape,
   w->kind = WRITE_ALL; /* the file is there when it is measured */
   access_once(w);
   for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
-    if (!listed(which, table[i].name)) continue;
+    if (!bench_listed(which, table[i].name)) continue;
     w->kind = table[i].kind;
     char name[64];
     snprintf(name, sizeof name, "io_%s_%s%s", shape, table[i].name, label);
@@ -179,7 +171,8 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
-    if (listed(wanted, shapes[i])) measure_shape(&w, which, shapes[i], block, label);
+    if (bench_listed(wanted, shapes[i]))
+      measure_shape(&w, which, shapes[i], block, label);
   MPI_File_close(&w.file);
   free(w.data);
   MPI_Finalize();

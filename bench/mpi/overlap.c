@@ -304,13 +304,6 @@ static void use_split(const char* split) {
   MPI_Info_free(&info);
 }
 
-static int listed(const char* list, const char* word) {
-  size_t length = strlen(word);
-  for (const char* at = list; (at = strstr(at, word)); at += length)
-    if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) return 1;
-  return 0;
-}
-
 static void print(const struct setup* s, const char* split, const char* kinds,
                   int count) {
   double blocking = 0, computing = 0, total = 0;
@@ -318,15 +311,15 @@ static void print(const struct setup* s, const char* split, const char* kinds,
          s->bytes, ranks, count, s->compute_us);
   if (*split) printf(" split=%s", split);
   for (int kind = 0; kind < KINDS; ++kind) {
-    if (!listed(kinds, kind_names[kind])) continue;
+    if (!bench_listed(kinds, kind_names[kind])) continue;
     printf(" %s=%.3f", kind_names[kind], MEDIAN(kind, count, us));
   }
-  if (listed(kinds, "total")) {
+  if (bench_listed(kinds, "total")) {
     total = MEDIAN(TOTAL, count, us);
     printf(" start=%.3f", MEDIAN(TOTAL, count, start_us));
   }
-  if (listed(kinds, "blocking")) blocking = MEDIAN(BLOCKING, count, us);
-  if (listed(kinds, "compute")) computing = MEDIAN(COMPUTE, count, us);
+  if (bench_listed(kinds, "blocking")) blocking = MEDIAN(BLOCKING, count, us);
+  if (bench_listed(kinds, "compute")) computing = MEDIAN(COMPUTE, count, us);
   if (total > 0 && blocking > 0 && computing > 0) {
     double could = blocking < s->compute_us ? blocking : s->compute_us;
     printf(" overlap=%.4f", (blocking + computing - total) / could);
@@ -336,7 +329,7 @@ static void print(const struct setup* s, const char* split, const char* kinds,
 static void print_cpu(const struct setup* s, const char* kinds, const struct plan* plan,
                       double once_us) {
   for (int kind = 0; plan->cpu_s > 0 && kind < KINDS; ++kind) {
-    if (!listed(kinds, kind_names[kind])) continue;
+    if (!bench_listed(kinds, kind_names[kind])) continue;
     int repeats = (int)(1e6 * plan->cpu_s / once_us) + 2;
     double us = cpu_us(s, kind, repeats);
     if (rank == 0) printf(" cpu_%s=%.3f", kind_names[kind], us);
@@ -354,7 +347,7 @@ static void run(struct setup s, const struct plan* plan, const char* split,
   double once_s = 0;
   int longest = 0;
   for (int kind = 0; kind < KINDS; ++kind) {
-    if (!listed(kinds, kind_names[kind])) continue;
+    if (!bench_listed(kinds, kind_names[kind])) continue;
     once_s += 1e-6 * quick_median(&s, kind, plan->warm);
     longest = kind;
   }
@@ -363,7 +356,7 @@ static void run(struct setup s, const struct plan* plan, const char* split,
   if (count > plan->most) count = plan->most;
   for (int i = 0; i < count; ++i)
     for (int kind = 0; kind < KINDS; ++kind)
-      if (listed(kinds, kind_names[kind])) samples[kind][i] = measure(&s, kind);
+      if (bench_listed(kinds, kind_names[kind])) samples[kind][i] = measure(&s, kind);
   if (rank == 0) print(&s, split, kinds, count);
   print_cpu(&s, kinds, plan, shared(rank == 0 ? samples[longest][0].us : 0));
   if (rank == 0) printf("\n");
@@ -461,7 +454,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < size_count; ++i) {
     for (size_t k = 0; k < sizeof operations / sizeof *operations; ++k) {
       struct setup s = {&operations[k], (int)sizes[i], 20, 0, NULL, NULL};
-      if (!listed(ops, s.op->name)) continue;
+      if (!bench_listed(ops, s.op->name)) continue;
       s.pieces = atoi(bench_option(argc, argv, "pieces", "20"));
       long all = sizes[i] * ranks;
       s.in = bench_buffer(rank == 0 && s.op->root_factor_in ? all : sizes[i]);

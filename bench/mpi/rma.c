@@ -110,14 +110,6 @@ static const struct {
     {"lock_put", LOCK_PUT, 1},
 };
 
-/* Whether the list "a,b,c" has the word. */
-static int listed(const char* list, const char* word) {
-  size_t length = strlen(word);
-  for (const char* at = list; (at = strstr(at, word)); at += length)
-    if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) return 1;
-  return 0;
-}
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const char* which = bench_option(argc, argv, "which", "put_8B,get_8B,fetch_add");
@@ -135,7 +127,7 @@ int main(int argc, char** argv) {
                    MPI_COMM_WORLD, &memory, &w.win);
   memset(memory, 0, w.ranks == 2 ? 1 << 20 : 4096);
   for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
-    if (!listed(which, table[i].name)) continue;
+    if (!bench_listed(which, table[i].name)) continue;
     w.kind = table[i].kind;
     w.count = table[i].count;
     char name[32];

@@ -147,15 +147,6 @@ static double batch(long iterations, void* context) {
   return slowest;
 }
 
-/* Whether the list "a,b,c" has the word; an empty list has all. */
-static int listed(const char* list, const char* word) {
-  size_t length = strlen(word);
-  if (!*list) return 1;
-  for (const char* at = list; (at = strstr(at, word)); at += length)
-    if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) return 1;
-  return 0;
-}
-
 static int* numbers(void) {
   int* made = calloc((size_t)ranks, sizeof *made);
   if (!made) MPI_Abort(MPI_COMM_WORLD, 2);
@@ -177,7 +168,7 @@ int main(int argc, char** argv) {
   MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     struct row row = rows[i];
-    if (!listed(which, row.name)) continue;
+    if (*which && !bench_listed(which, row.name)) continue;
     double seconds = bench_run(batch, share, &row);
     if (rank == 0) bench_print(row.name, ranks, 1e6 * seconds, "us");
   }
