@@ -103,14 +103,16 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
 // For windows that span processes. These are separate functions, so that the others need no
 // registers for them.
 [[gnu::noinline, gnu::cold]] Err put_spanning(const char* call, const Side& origin,
-                                              const rma::Spot& spot, Win& win) {
+                                              const rma::Spot& spot, Win& win,
+                                              IsOver* later) {
   char* at = nullptr;
   const Err found =
       find_target(call, win, spot.target, spot.disp, spot.type, spot.count, &at);
   if (!found) return put_at(at, origin, spot.count, spot.type);
   if (!is_elsewhere(found)) return found;
   MPC_MPI_TRY(check_origin(origin, spot.bytes()));
-  win.access.remote()->put(spot, origin.buffer(), TargetReason(call, win, spot.target));
+  win.access.remote()->put(spot, origin.buffer(), TargetReason(call, win, spot.target),
+                           later);
   return kSuccess;
 }
 
@@ -134,10 +136,10 @@ Err get_at(char* const& at, const Side& origin, Count count, const dt::Datatype&
 }  // namespace
 
 Err put(const char* call, const Side& origin, int target, Count disp, Count count,
-        const dt::Datatype& type, Win& win) {
+        const dt::Datatype& type, Win& win, IsOver* later) {
   if (target == MPI_PROC_NULL) return kSuccess;
   if (win.access.remote() != nullptr) [[unlikely]]
-    return put_spanning(call, origin, {target, disp, type, count}, win);
+    return put_spanning(call, origin, {target, disp, type, count}, win, later);
   char* at = nullptr;
   MPC_MPI_TRY(find_target(call, win, target, disp, type, count, &at));
   return put_at(at, origin, count, type);
@@ -200,9 +202,10 @@ Err rput(const void* origin_addr, Count origin_count,
          const dt::Datatype& origin_datatype, int target_rank, Count target_disp,
          Count target_count, const dt::Datatype& target_datatype, Win& win,
          Request** request) {
-  return with_request("MPI_Rput", win, target_rank, request, [&](IsOver*) {
+  return with_request("MPI_Rput", win, target_rank, request, [&](IsOver* later) {
     return mpi::put("MPI_Rput", {origin_addr, origin_count, origin_datatype},
-                    target_rank, target_disp, target_count, target_datatype, win);
+                    target_rank, target_disp, target_count, target_datatype, win,
+                    later);
   });
 }
 

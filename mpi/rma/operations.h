@@ -46,7 +46,7 @@ Err check_origin(const Side& origin, Count room);
 using IsOver = rma::RemoteAccess::IsOver;
 
 Err put(const char* call, const Side& origin, int target, Count disp, Count count,
-        const dt::Datatype& type, Win& win);
+        const dt::Datatype& type, Win& win, IsOver* later = nullptr);
 Err get(const char* call, const Side& origin, int target, Count disp, Count count,
         const dt::Datatype& type, Win& win, IsOver* later = nullptr);
 // `result` is null for an accumulate.

@@ -58,7 +58,7 @@ void going(transport::Envelope& envelope) noexcept {
 
 // Drops an envelope that has no receiver here, or no known sender: its job is of another kind.
 bool coming(int peer, transport::Envelope& envelope) noexcept {
-  if (envelope.kind == transport::PacketKind::kControl) return true;  // for no rank
+  if (envelope.kind >= transport::PacketKind::kControl) return true;  // for no rank
   const auto from = static_cast<int>(envelope.from_world);
   const int rank = from < neighbours::kFirstNumber
                        ? neighbours::rank_of(peer << neighbours::kRankBits | from)

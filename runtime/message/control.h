@@ -13,6 +13,7 @@
 #include <span>
 
 #include "runtime/message/message.h"
+#include "runtime/transport/net.h"
 
 namespace mpc::msg {
 
@@ -49,6 +50,47 @@ void set_control_handler(ControlChannel channel, ControlHandler handler,
 // Cost: the bytes are sent as messages of at most the net's eager limit.
 void send_control(int here, int to, ControlChannel channel,
                   std::span<const std::byte> message);
+
+// --- many bytes -----------------------------------------------------------------------------------
+// They stay with their sender until the receiver fetches or refuses them; nobody copies them in between.
+
+// One end of such a transfer. Ownership: the net's from offer_control() or fetch_control() until over().
+struct ControlTransfer : transport::Completion {
+  // Called once: the net does not touch the memory any more. May destroy `self`, and do what a
+  // ControlHandler may do. Caller: the net, perhaps before the call that has started it has returned.
+  using Over = void (*)(ControlTransfer& self, transport::Outcome outcome) noexcept;
+  ControlTransfer(int process, Over function) noexcept
+      : Completion{&done}, here(process), over(function) {}
+  const int here;
+  const Over over;
+
+ private:
+  static void done(Completion& self, transport::Outcome outcome) noexcept;
+};
+
+// What the receiver learns.
+struct ControlOffer {
+  int from = 0;
+  uint64_t id = 0;
+  bool flag = false;
+  size_t bytes = 0;
+  transport::Bulk bulk = 0;
+};
+
+// Is given each offer, once. Caller and duties: as ControlHandler. Each offer wants one call of
+// fetch_control() or refuse_control(), there or later.
+using ControlOfferHandler = void (*)(void* argument, int here,
+                                     const ControlOffer& offer) noexcept;
+void set_control_offer_handler(ControlChannel channel, ControlOfferHandler handler,
+                               void* argument) noexcept;
+
+// `id` and `flag` are the caller's. Order: none, not even to messages on the same channel.
+// Caller, switches: as send_control().
+void offer_control(int here, int to, ControlChannel channel, uint64_t id, bool flag,
+                   const transport::Source& source, ControlTransfer& transfer);
+void fetch_control(int here, const ControlOffer& offer, const transport::Target& target,
+                   ControlTransfer& transfer);
+void refuse_control(int here, const ControlOffer& offer);
 
 // From begin to end other processes may wait for a handler's answer, whatever the ranks here do:
 // what arrives interrupts ranks that compute. Caller: any, without locks. Cost: see sched::Demand.

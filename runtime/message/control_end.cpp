@@ -16,6 +16,11 @@ struct Handler {
 };
 // Written before there is a network, and so before its threads.
 constinit Handler g_handlers[kControlChannels]{};
+struct OfferHandler {
+  ControlOfferHandler function;
+  void* argument;
+};
+constinit OfferHandler g_offer_handlers[kControlChannels]{};
 
 // Not the messages by which processes find out whether everything is at rest.
 constexpr bool is_work(ControlChannel channel) noexcept {
@@ -33,6 +38,11 @@ void set_control_handler(ControlChannel channel, ControlHandler handler,
   g_handlers[index_of(channel)] = {handler, argument};
 }
 
+void set_control_offer_handler(ControlChannel channel, ControlOfferHandler handler,
+                               void* argument) noexcept {
+  g_offer_handlers[index_of(channel)] = {handler, argument};
+}
+
 ControlEnd::ControlEnd(int here, int processes, transport::Net& net)
     : here_(here),
       processes_(processes),
@@ -40,7 +50,7 @@ ControlEnd::ControlEnd(int here, int processes, transport::Net& net)
       peers_(std::make_unique<Peer[]>(static_cast<size_t>(processes))) {}
 
 ControlEnd::~ControlEnd() {
-  int64_t left = 0;
+  auto left = static_cast<int64_t>(offers_.size());
   for (const Ready& each : ready_) left += is_work(each.channel);
   for (int p = 0; p < processes_; ++p)
     for (int c = 0; c < kControlChannels; ++c)
@@ -75,6 +85,29 @@ void ControlEnd::send(int to, ControlChannel channel,
         message.subspan(i * limit, std::min(limit, message.size() - i * limit));
     net_.post(to, envelope, {part.data(), part.size(), nullptr});
   }
+}
+
+void ControlEnd::offer(int to, ControlChannel channel, uint64_t id, bool flag,
+                       const transport::Source& source,
+                       transport::Completion& completion) {
+  transport::Envelope envelope;
+  envelope.kind = transport::PacketKind::kControlOffer;
+  envelope.context = static_cast<uint32_t>(channel);
+  envelope.id = id;
+  envelope.flag = flag;
+  envelope.bytes = source.bytes;
+  sent_.fetch_add(1, std::memory_order_relaxed);
+  net_.offer(to, envelope, source, completion);
+}
+
+void ControlEnd::take_offer(int from, const transport::Envelope& envelope,
+                            transport::Bulk bulk) {
+  CHECK(envelope.context < kControlChannels && bulk != 0,
+        "another process has offered data on no channel");
+  sched::begin_outside_work();  // until deliver()
+  offers_.push_back(
+      {static_cast<ControlChannel>(envelope.context),
+       {from, envelope.id, envelope.flag, static_cast<size_t>(envelope.bytes), bulk}});
 }
 
 void ControlEnd::take(int from, const transport::Envelope& envelope, const void* data,
@@ -125,14 +158,21 @@ void ControlEnd::begin_peer(int peer) noexcept {
 }
 
 void ControlEnd::deliver() noexcept {
-  if (ready_.empty()) return;
+  if (ready_.empty() && offers_.empty()) return;
   const std::vector<Ready> ready = std::exchange(ready_, {});
+  const std::vector<ReadyOffer> offers = std::exchange(offers_, {});
   uint32_t work = 0;
   for (const Ready& each : ready) {
     const Handler& handler = g_handlers[index_of(each.channel)];
     CHECK(handler.function != nullptr, "nobody takes control messages of this channel");
     handler.function(handler.argument, here_, each.from, each.message);
     work += is_work(each.channel);
+  }
+  for (const ReadyOffer& each : offers) {
+    const OfferHandler& handler = g_offer_handlers[index_of(each.channel)];
+    CHECK(handler.function != nullptr, "nobody takes offers on this channel");
+    handler.function(handler.argument, here_, each.offer);
+    ++work;
   }
   delivered_ += work;
   // The executions that waited for the messages have been unparked.

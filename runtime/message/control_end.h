@@ -7,9 +7,9 @@
 // Threads:   send() any; the others the net, one at a time.
 // See also:  runtime/message/control.h.
 //
-// Why fragments, and not an offer that the receiver fetches: control messages are short, as a rule
+// Messages are fragments, not offers that the receiver fetches: they are short, as a rule
 // one fragment, and their sender does not wait. So nothing outlives the call, and nothing has to be
-// withdrawn when a process ends.
+// withdrawn when a process ends. Long data of windows are offers, whose sender waits for their end.
 //
 // A fragment is a packet kControl: `context` is the channel, `bytes` the length of the whole
 // message, `sequence` the number of the fragment among those of this channel from process to
@@ -34,10 +34,13 @@ class ControlEnd {
   ~ControlEnd();
 
   void send(int to, ControlChannel channel, std::span<const std::byte> message);
+  void offer(int to, ControlChannel channel, uint64_t id, bool flag,
+             const transport::Source& source, transport::Completion& completion);
   // Accepts a fragment. The net may hold its locks.
   void take(int from, const transport::Envelope& envelope, const void* data,
             size_t bytes);
-  // Passes complete messages to their handlers. The net holds no lock.
+  void take_offer(int from, const transport::Envelope& envelope, transport::Bulk bulk);
+  // Passes complete messages and offers to their handlers. The net holds no lock.
   void deliver() noexcept;
   // As Endpoint::begin_peer().
   void begin_peer(int peer) noexcept;
@@ -65,6 +68,10 @@ class ControlEnd {
     int from;
     Bytes message;
   };
+  struct ReadyOffer {
+    ControlChannel channel;
+    ControlOffer offer;
+  };
   using Peer = std::array<Stream, kControlChannels>;
 
   Stream& stream_of(int peer, ControlChannel channel) noexcept;
@@ -76,6 +83,7 @@ class ControlEnd {
   transport::Net& net_;
   std::unique_ptr<Peer[]> peers_;
   std::vector<Ready> ready_;  // between take() and deliver()
+  std::vector<ReadyOffer> offers_;
   std::atomic<uint32_t> sent_{0};
   uint32_t delivered_ = 0;
 };

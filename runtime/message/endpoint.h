@@ -86,6 +86,8 @@ class Endpoint final : public transport::Receiver {
   // The net is about to be asked for the data of an offer, or told that they are not wanted.
   void count_fetch() noexcept { asked_.fetch_add(2, std::memory_order_relaxed); }
   void count_refusal() noexcept { asked_.fetch_add(1, std::memory_order_relaxed); }
+  // An offer or a fetch has ended. Release pairs with traffic(): its effects.
+  void count_end() noexcept { ended_.fetch_add(1, std::memory_order_release); }
 
   // --- operations that another process will end ---
   // From now on `op.remote.id` names it. Called before the message is sent.
@@ -173,8 +175,6 @@ class Endpoint final : public transport::Receiver {
   void fail_send(Operation& op) noexcept;
   bool forget_some(const Mailbox& mine) noexcept;
   bool take_ended_offer(Operation& op, transport::Outcome outcome) noexcept;
-  // Release pairs with traffic(): its effects.
-  void count_end() noexcept { ended_.fetch_add(1, std::memory_order_release); }
 
   transport::Net& net_;
   const int process_;

@@ -108,4 +108,29 @@ void send_control(int here, int to, ControlChannel channel,
   endpoint_of_process(here).control().send(to, channel, message);
 }
 
+void offer_control(int here, int to, ControlChannel channel, uint64_t id, bool flag,
+                   const transport::Source& source, ControlTransfer& transfer) {
+  endpoint_of_process(here).control().offer(to, channel, id, flag, source, transfer);
+}
+
+void fetch_control(int here, const ControlOffer& offer, const transport::Target& target,
+                   ControlTransfer& transfer) {
+  Endpoint& mine = endpoint_of_process(here);
+  mine.count_fetch();
+  mine.net().fetch(offer.from, offer.bulk, target, transfer);
+}
+
+void refuse_control(int here, const ControlOffer& offer) {
+  Endpoint& mine = endpoint_of_process(here);
+  mine.count_refusal();
+  mine.net().refuse(offer.from, offer.bulk);
+}
+
+void ControlTransfer::done(Completion& self, transport::Outcome outcome) noexcept {
+  auto& transfer = static_cast<ControlTransfer&>(self);
+  Endpoint& mine = endpoint_of_process(transfer.here);
+  transfer.over(transfer, outcome);
+  mine.count_end();  // after all its effects
+}
+
 }  // namespace mpc::msg

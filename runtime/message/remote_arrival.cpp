@@ -25,6 +25,8 @@ bool Endpoint::take(int from, const Envelope& envelope, const void* data, size_t
     return true;
   if (envelope.kind == PacketKind::kControl) {
     control_.take(from, envelope, data, bytes);
+  } else if (envelope.kind == PacketKind::kControlOffer) {
+    control_.take_offer(from, envelope, bulk);
   } else if (envelope.kind > transport::kLastKindInOrder) {
     take_at_once(envelope);
   } else if (Peer& peer = peer_at(from);

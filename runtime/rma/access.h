@@ -83,6 +83,10 @@ class Access {
   // --- members in other processes ----------------------------------------------------------------------
   // For operations on them; null: there are none, and finish() has no effect.
   RemoteAccess* remote() const noexcept { return remote_.get(); }
+  // Called before unlock() and unlock_all(), which may arrive before the data of long puts and gets are moved.
+  // Switch: yes.
+  void before_unlock(int target, const sched::WaitReason& why);
+  void before_unlock_all(const sched::WaitReason& why);
   // The second half of unlock() and flush(), and of unlock_all(), flush_all(), a fence before its
   // barrier, and the end of the window. Afterwards the operations under
   // way to the target, or to all targets, have been done there and their

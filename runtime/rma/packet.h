@@ -18,10 +18,13 @@ namespace mpc::rma {
 
 enum class Verb : uint8_t {
   // From an origin to a target:                                          answered by
-  kPut,             // packed data: bytes [offset, offset + n) of all      -
-  kGet,             // the same bytes are wanted                           kData
-  kAccumulate,      // elements from number `offset` on, in their extents  -
-  kFetch,           // the same; none for MPI_NO_OP                        kData
+  kPut,         // packed data: bytes [offset, offset + n) of all      -
+  kGet,         // the same bytes are wanted                           kData
+  kAccumulate,  // elements from number `offset` on, in their extents  -
+  kFetch,       // the same; none for MPI_NO_OP                        kData
+  // Long ones: the data follow as an offer, with the ticket as its number (runtime/rma/transfers.cpp).
+  kLongPut,         // packed data: all `bytes`                            kAnswer
+  kLongGet,         // likewise                                            the offer
   kCompareAndSwap,  // the element to write, then the expected one         kData
   kFlush,           // has everything sent before been done?               kAnswer
   kLock,            //                                                     kAnswer
@@ -33,13 +36,17 @@ enum class Verb : uint8_t {
   // Back:
   kData,    // of the operation `ticket`; `fit` says whether there are any
   kAnswer,  // the operation `ticket` is over
-  kFailed,  // of a kPut or kAccumulate, to the member `origin`
+  kFailed,  // of a kPut, a long one, or a kAccumulate, to the member `origin`
   kRoom,    // `bytes` of what has come from there have been worked off
 };
 
 // Operations that can come as fast as an origin likes, and are bounded by room.
 inline bool takes_room(Verb verb) noexcept {
   return verb <= Verb::kCompareAndSwap || verb == Verb::kType;
+}
+
+inline bool is_transfer(Verb verb) noexcept {
+  return verb == Verb::kLongPut || verb == Verb::kLongGet;
 }
 
 // The data behind it begin 16 bytes aligned if the head does.

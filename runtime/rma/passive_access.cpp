@@ -130,6 +130,15 @@ Complaint Access::flush_all() noexcept {
   return nullptr;
 }
 
+void Access::before_unlock(int target, const sched::WaitReason& why) {
+  if (remote_ != nullptr && share_.is_elsewhere(target))
+    remote_->settle_long(target, why);
+}
+
+void Access::before_unlock_all(const sched::WaitReason& why) {
+  if (remote_ != nullptr) remote_->settle_all_long(why);
+}
+
 // A lock is released after what was done under it, and before the answer to a flush that follows.
 void Access::finish(int target, bool is_local, const sched::WaitReason& why) {
   if (!share_.is_elsewhere(target)) return;

@@ -56,6 +56,12 @@ void Port::listen(const job::ProcessMap& map) {
         of(here).arrive(from, message);
       },
       nullptr);
+  msg::set_control_offer_handler(
+      msg::ControlChannel::kWindow,
+      [](void*, int here, const msg::ControlOffer& offer) noexcept {
+        of(here).take_offer(offer);
+      },
+      nullptr);
 }
 
 // ---- windows ---------------------------------------------------------------------------------
@@ -195,9 +201,11 @@ void Port::end_operation(uint64_t ticket) {
   Pending pending;
   {
     const Locked lock(lock_);
-    auto found = pending_.extract(ticket);
-    CHECK(found, "another process answers what nobody has asked");
-    pending = std::move(found.mapped());
+    const auto found = pending_.find(ticket);
+    CHECK(found != pending_.end(), "another process answers what nobody has asked");
+    if (--found->second.parts != 0) return;
+    pending = std::move(found->second);
+    pending_.erase(found);
   }
   pending.access->note_end(pending.target, pending.is_over.get());
 }

@@ -26,6 +26,7 @@
 #include "runtime/datatype/datatype.h"
 #include "runtime/job/process_map.h"
 #include "runtime/job/rank.h"
+#include "runtime/message/control.h"
 #include "runtime/rma/packet.h"
 
 namespace mpc::rma {
@@ -55,6 +56,8 @@ struct Pending {
   uint64_t left = 0;
   // Completion flag of its request, or null.
   std::shared_ptr<std::atomic<bool>> is_over = {};
+  int parts =
+      1;  // a long put ends when its buffer is free, and when its target has answered
 };
 // Stores data that have come for it: from byte, or element, `offset` of the whole on.
 void deposit(const Pending& pending, uint64_t offset,
@@ -117,8 +120,17 @@ class Port {
   // --- operations that await an answer ---
   uint64_t add_pending(Pending pending);
 
+  // --- long operations: transfers.cpp ---
+  // May it be one? Its data are then fetched from memory.
+  static bool is_long(size_t bytes) noexcept;
+  // The data of a kLongPut that has been sent, or is about to be. The buffer is the net's until the
+  // operation is over. Caller: any without locks.
+  void offer_put(int to, const Packet& packet, const void* base,
+                 const dt::Datatype& type, Count count);
+
   // --- called by the net ---
   void arrive(int from, std::span<const std::byte> message) noexcept;
+  void take_offer(const msg::ControlOffer& offer) noexcept;
   // Also for a lock that was waited for.
   void answer(int to, uint64_t ticket);
 
@@ -127,6 +139,7 @@ class Port {
     std::weak_ptr<WindowShare> share;
     std::map<int, OriginEnd*> accesses;
   };
+  struct LongPut;  // at its target: transfers.cpp
   // The state for another process.
   struct Link {
     std::atomic<uint64_t> on_its_way{0};
@@ -135,6 +148,9 @@ class Port {
     // Only for the net's thread.
     uint64_t worked_off = 0;
     std::unordered_map<uint64_t, dt::TypeRef> types;
+    // Long puts from there by ticket: what has come of them, if the other half has not.
+    std::unordered_map<uint64_t, std::shared_ptr<LongPut>> puts;
+    std::unordered_map<uint64_t, msg::ControlOffer> offers;
   };
   struct Operation;  // a packet at its target: serve.cpp
 
@@ -148,6 +164,8 @@ class Port {
 
   void serve(int from, const Packet& packet, std::span<const std::byte> data);
   void serve_operation(const Operation& op);
+  void serve_long(const Operation& op, std::shared_ptr<WindowShare> share, Fit fit);
+  void take_put(LongPut& put, const msg::ControlOffer& offer);
   void put(const Operation& op);
   void get(const Operation& op);
   void accumulate(const Operation& op);

@@ -77,6 +77,21 @@ void RemoteAccess::settle_all(const sched::WaitReason& why) {
   wait([&] { return awaited_.load(std::memory_order_acquire) == 0; }, why);
 }
 
+// Relaxed: of this member's own operations, in the order of its calls.
+void RemoteAccess::note_long(int target) noexcept {
+  state(target).has_long.store(true, std::memory_order_relaxed);
+  has_long_.store(true, std::memory_order_relaxed);
+}
+
+void RemoteAccess::settle_long(int target, const sched::WaitReason& why) {
+  if (state(target).has_long.exchange(false, std::memory_order_relaxed))
+    settle(target, why);
+}
+
+void RemoteAccess::settle_all_long(const sched::WaitReason& why) {
+  if (has_long_.exchange(false, std::memory_order_relaxed)) settle_all(why);
+}
+
 // ---- flush -------------------------------------------------------------------------------------
 
 void RemoteAccess::send_flush(int process, int target) {

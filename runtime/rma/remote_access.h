@@ -9,7 +9,7 @@
 //
 // A process does what is sent to it in the order of sending. So for its caller a put is complete
 // when it has been sent, and one kFlush after any number of puts says that all are done. Operations
-// that return data are counted until the data have come.
+// that return data are counted until the data have come, and long puts until they are done.
 
 #include <atomic>
 #include <cstdint>
@@ -50,12 +50,13 @@ class RemoteAccess final : public OriginEnd {
   RemoteAccess(const RemoteAccess&) = delete;
 
   // --- operations ---
-  // As many bytes (elements) of the origin are read or filled as the spot has. Puts and accumulates
+  // As many bytes (elements) of the origin are read or filled as the spot has. Accumulates
   // may use their buffers again at once; the others when their target is settled, or when
-  // `is_over`, if it is not null, has become true.
+  // `is_over`, if it is not null, has become true. A put that is sent at once leaves `later` null.
   // Switches: if there is no room on the way.
   using IsOver = std::shared_ptr<std::atomic<bool>>;
-  void put(const Spot& spot, const Buffer& origin, const sched::WaitReason& why);
+  void put(const Spot& spot, const Buffer& origin, const sched::WaitReason& why,
+           IsOver* later = nullptr);
   void get(const Spot& spot, const Buffer& origin, const sched::WaitReason& why,
            IsOver is_over = nullptr);
   // `origin.type` is null for MPI_NO_OP; `result` is null for an accumulate.
@@ -80,6 +81,9 @@ class RemoteAccess final : public OriginEnd {
   // Afterwards all data expected from the target have come: buffers belong to the caller.
   void settle(int target, const sched::WaitReason& why);
   void settle_all(const sched::WaitReason& why);
+  // The same, only if a long put or get may be under way: the order of packets says nothing of it.
+  void settle_long(int target, const sched::WaitReason& why);
+  void settle_all_long(const sched::WaitReason& why);
   // The first failure since the last call.
   std::optional<Failure> take_failure();
 
@@ -92,6 +96,7 @@ class RemoteAccess final : public OriginEnd {
   struct State {
     std::atomic<uint32_t> awaited{0};   // answers
     std::atomic<bool> is_dirty{false};  // a put or an accumulate may not be done yet
+    std::atomic<bool> has_long{false};  // a long put or get may not be done yet
   };
   // A datatype that other processes know by a number.
   struct KnownType {
@@ -128,6 +133,9 @@ class RemoteAccess final : public OriginEnd {
   void send(const Packet& part, size_t bytes, size_t reply_bytes,
             const sched::WaitReason& why, Fill&& fill);
   uint64_t await(Pending pending);
+  void note_long(int target) noexcept;
+  void put_long(const Packet& put, const Buffer& origin, const sched::WaitReason& why,
+                IsOver* later);
   void send_flush(int process, int target);
   template <class Ready>
   void wait(Ready ready, const sched::WaitReason& why);
@@ -139,6 +147,7 @@ class RemoteAccess final : public OriginEnd {
   const int me_;
   const std::unique_ptr<State[]> states_;  // by target
   std::atomic<uint32_t> awaited_{0};       // of all
+  std::atomic<bool> has_long_{false};      // any target
   std::atomic<bool> has_failed_{false};
   // A thread that has counted an answer no longer uses this
   // object or the rank when a waiter acquires it.

@@ -138,8 +138,23 @@ void RemoteAccess::send(const Packet& part, size_t bytes, size_t reply_bytes,
   port_.send(process, part, parcel);
 }
 
+void RemoteAccess::put_long(const Packet& put, const Buffer& origin,
+                            const sched::WaitReason& why, IsOver* later) {
+  Packet told = put;
+  told.verb = Verb::kLongPut;
+  const int process = process_of(put.target);
+  port_.take_room(process, Port::charge_of(sizeof told), self_, why);
+  IsOver is_over;
+  if (later != nullptr) *later = is_over = std::make_shared<std::atomic<bool>>(false);
+  told.ticket =
+      await({.target = put.target, .is_over = std::move(is_over), .parts = 2});
+  note_long(put.target);
+  port_.send(process, told);
+  port_.offer_put(process, told, origin.base, *origin.type, origin.count);
+}
+
 void RemoteAccess::put(const Spot& spot, const Buffer& origin,
-                       const sched::WaitReason& why) {
+                       const sched::WaitReason& why, IsOver* later) {
   const Count bytes = std::min(spot.bytes(), origin.bytes());
   if (bytes == 0) return;
   const TypeUse type(*this, spot.type, spot.target, why);
@@ -147,6 +162,8 @@ void RemoteAccess::put(const Spot& spot, const Buffer& origin,
   part.disp = spot.disp;
   part.count = spot.count;
   part.type = type.number();
+  part.bytes = static_cast<uint64_t>(bytes);
+  if (Port::is_long(part.bytes)) return put_long(part, origin, why, later);
   for (Count at = 0; at < bytes; at += kPartBytes) {
     const auto n = static_cast<size_t>(std::min(kPartBytes, bytes - at));
     part.offset = static_cast<uint64_t>(at);
@@ -176,6 +193,12 @@ void RemoteAccess::get(const Spot& spot, const Buffer& origin,
                        .count = origin.count,
                        .left = static_cast<uint64_t>(bytes),
                        .is_over = std::move(is_over)});
+  if (Port::is_long(static_cast<size_t>(bytes))) {
+    part.verb = Verb::kLongGet;
+    note_long(spot.target);
+    part.bytes = static_cast<uint64_t>(bytes);
+    return send(part, 0, 0, why, [](std::byte*) {});
+  }
   for (Count at = 0; at < bytes; at += kPartBytes) {
     part.offset = static_cast<uint64_t>(at);
     part.bytes = static_cast<uint64_t>(std::min(kPartBytes, bytes - at));

@@ -10,18 +10,10 @@
 #include "runtime/datatype/type_bytes.h"
 #include "runtime/rma/accumulate.h"
 #include "runtime/rma/port.h"
+#include "runtime/rma/port_operation.h"
 #include "runtime/rma/window_share.h"
 
 namespace mpc::rma {
-
-// A put, a get or an accumulate, located in its target's memory.
-struct Port::Operation {
-  int from;
-  const Packet& packet;
-  std::span<const std::byte> data;
-  char* at;  // the address of the displacement
-  const dt::Datatype& type;
-};
 
 namespace {
 
@@ -105,14 +97,16 @@ void Port::serve(int from, const Packet& packet, std::span<const std::byte> data
   CHECK(type, "another process uses a datatype that it has not told");
   char* at = nullptr;
   const Fit fit = target.find(packet.disp, *type, packet.count, &at);
+  const Operation op{from, packet, data, at, *type};
+  if (is_transfer(packet.verb)) return serve_long(op, std::move(share), fit);
   if (fit != Fit::kFits) return fail(from, packet, fit);
-  serve_operation({from, packet, data, at, *type});
+  serve_operation(op);
 }
 
 void Port::fail(int from, const Packet& packet, Fit fit) {
   Packet reply = reply_to(packet);
   reply.fit = fit;
-  if (packet.ticket == 0) {
+  if (packet.ticket == 0 || is_transfer(packet.verb)) {
     reply.verb = Verb::kFailed;
     reply.window = packet.window;
     reply.origin = packet.origin;

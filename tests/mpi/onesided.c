@@ -133,6 +133,8 @@ static void requests(MPI_Win win) {
   MPI_Request all[4];
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
   CHECK(MPI_Rput(&out, 1, MPI_LONG, next, 5, 1, MPI_LONG, win, &all[0]) == MPI_SUCCESS);
+  CHECK(MPI_Win_flush(next, win) ==
+        MPI_SUCCESS); /* puts have no order with accumulates */
   CHECK(MPI_Raccumulate(&two, 1, MPI_LONG, next, 5, 1, MPI_LONG, MPI_PROD, win,
                         &all[1]) == MPI_SUCCESS);
   CHECK(MPI_Waitall(2, all, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
@@ -154,6 +156,7 @@ static void large_forms(MPI_Win win) {
   MPI_Request request[4];
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
   MPI_Rput_c(&out, 1, MPI_LONG, next, 6, 1, MPI_LONG, win, &request[0]);
+  MPI_Win_flush(next, win);
   MPI_Raccumulate_c(&out, 1, MPI_LONG, next, 6, 1, MPI_LONG, MPI_SUM, win, &request[1]);
   MPI_Rget_accumulate_c(&out, 1, MPI_LONG, &in, 1, MPI_LONG, next, 6, 1, MPI_LONG,
                         MPI_NO_OP, win, &request[2]);
