@@ -25,12 +25,12 @@ int collectives_command(const CollectivesOptions& options) {
     at = comma + 1;
   }
   const MpcCollectivesQuery query{options.machine.c_str(),
-                                    options.collective.c_str(),
-                                    options.ranks,
-                                    options.comm_cores,
-                                    sizes.data(),
-                                    sizes.size(),
-                                    options.is_csv};
+                                  options.collective.c_str(),
+                                  options.ranks,
+                                  options.comm_cores,
+                                  sizes.data(),
+                                  sizes.size(),
+                                  options.is_csv};
   return mpc_info_collectives(&query);
 }
 
