@@ -94,6 +94,7 @@ class HostNet final : public NetModule,
                  const RingReader::Message& message) noexcept MPC_REQUIRES(turn_);
   bool is_offered_here(int peer, const Source& source) const noexcept;
   bool work_on_long() noexcept;
+  void end_long(int peer) noexcept;
   bool has_long_work() noexcept;
   bool are_rings_due() const noexcept;
   bool poll_rings() noexcept;
