@@ -30,6 +30,12 @@ BoolSetting host_segment_setting{
     "Processes of a job on one host send short messages through memory that both map, "
     "where the system allows that; 0: through the network's library"};
 
+BoolSetting host_copies_setting{
+    "net.host_copies", true,
+    "Processes of a job on one host copy long messages themselves, from memory of one "
+    "to that "
+    "of the other, where the system allows that; 0: the network's library does"};
+
 // Memory of ranks is registered with such a card, so UCX has to see what is unmapped.
 bool has_rdma() {
   DIR* const folder = ::opendir("/sys/class/infiniband");
@@ -130,8 +136,8 @@ Result<std::unique_ptr<NetModule>> load_net(const NetConfig& config) {
     return {Errc::kSystem, "cannot open the network between processes: " + problem};
   auto shielded = make_shielded_net(std::move(module));
   if (!host_segment_setting.get() || config.processes == 1) return shielded;
-  return std::unique_ptr<NetModule>(
-      std::make_unique<host::HostNet>(config, std::move(shielded)));
+  return std::unique_ptr<NetModule>(std::make_unique<host::HostNet>(
+      config, std::move(shielded), host_copies_setting.get()));
 }
 
 }  // namespace mpc::transport

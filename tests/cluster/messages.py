@@ -59,6 +59,24 @@ class Messages(ClusterCase):
                                traffic())
         self.assertEqual((status, out, err), (0, "No Errors\n", ""))
 
+    def test_long_messages_may_be_left_to_the_library_of_the_network(self):
+        for processes in (2, 4):
+            with self.subTest(processes=processes):
+                done = run("-n", 4, "-p", processes, "--timeout", 60, "--set", "net.host_copies=0", traffic())
+                self.assertEqual(done, (0, "No Errors\n", ""))
+
+    def test_both_ends_copy_a_long_message(self):
+        program = self.build("long", INIT + "enum { kMost = 8 << 20 }; static char data[kMost];"
+                             " for (int i = 0; i < 50; ++i) { if (rank == 0) { memset(data, i, kMost);"
+                             " MPI_Ssend(data, kMost, MPI_BYTE, 1, 0, MPI_COMM_WORLD); } else {"
+                             " MPI_Recv(data, kMost, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+                             " for (int at = 0; at < kMost; ++at) if (data[at] != i) abort(); } }"
+                             " if (rank == 0) puts(\"right\");" + END)
+        status, out, err = run("-n", 2, "-p", 2, "--counters", "--timeout", 60, program)
+        self.assertEqual(status, 0, err)
+        self.assertIn("right", out)
+        self.assertRegex(out + err, r"net.host_copies +50\b")
+
     def test_collective_accesses_to_a_file_in_two_phases(self):
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi")
         with open(os.path.join(folder, "two_phase.c"), encoding="utf-8") as file:

@@ -10,9 +10,12 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "scheduler/as_nobody.h"
 
 namespace mpc::transport::host {
 namespace {
+
+using sched::AsNobody;
 
 // Messages of a ring before those of the next one, and before finish() handles them.
 constexpr int kMostTaken = 16;
@@ -20,6 +23,9 @@ constexpr uint64_t kFlushNs = 1'000'000'000;  // a dead peer must not delay us
 
 // Lines that a poll looks at, one after the other; some 100 ns.
 constexpr int kMostLooks = 32;
+
+// Of long messages, before a poll looks for others again; some 20 us.
+constexpr int kMostChunksOfPoll = 4;
 
 // A poll of the module below takes some ten times as long as one of the rings; 0.1 to 0.3 us.
 constexpr uint64_t kTicksBetweenPolls = 500;
@@ -41,13 +47,15 @@ NetAddress address_of(const SegmentName& name, const NetAddress& below) {
 
 }  // namespace
 
-HostNet::HostNet(const NetConfig& config, std::unique_ptr<NetModule> below)
+HostNet::HostNet(const NetConfig& config, std::unique_ptr<NetModule> below, bool copies)
     : config_(config),
       is_alone_(config.neighbours == 1),
+      copies_(copies),
       below_(std::move(below)),
       net_(below_->net()),
       events_(below_->events()),
-      lanes_(static_cast<size_t>(config.processes)) {
+      lanes_(static_cast<size_t>(config.processes)),
+      rings_(static_cast<size_t>(config.processes)) {
   make_inbox();
   address_ =
       address_of(inbox_ != nullptr ? inbox_->name() : SegmentName{}, below_->address());
@@ -89,9 +97,11 @@ Result<> HostNet::connect(std::vector<NetPeer> peers, Receiver& receiver) {
     std::memcpy(&name, peer.address.data(), sizeof name);
     peer.address.erase(peer.address.begin(), peer.address.begin() + sizeof name);
     if (!peer.shares_memory) continue;
-    if (inbox_ != nullptr)
+    if (inbox_ != nullptr) {
       senders_.push_back(
           {p, std::unique_ptr<RingReader>(new RingReader(inbox_->reader_of(p)))});
+      rings_[static_cast<size_t>(p)] = senders_.back().ring.get();
+    }
     if (auto outbox = Outbox::open(name, config_.process))
       lanes_[static_cast<size_t>(p)] = std::make_unique<Lane>(std::move(outbox));
   }
@@ -103,19 +113,33 @@ Result<> HostNet::connect(std::vector<NetPeer> peers, Receiver& receiver) {
   most_pause_ = is_one_host ? kMostPause : 0;
   looks_ = std::max(1, kMostLooks / std::max(1, static_cast<int>(senders_.size())));
   receiver_ = &receiver;
+  if (inbox_ != nullptr && copies_)
+    for (const auto& lane : lanes_)
+      if (lane != nullptr) lane->say_reads(lane->memory().is_open());
   return below_->connect(std::move(peers), is_alone_ ? receiver : *this);
 }
 
 void HostNet::lose(int peer) noexcept {
   if (const auto& lane = lanes_[static_cast<size_t>(peer)]) lane->lose();
   below_->lose(peer);
+  end_long(peer);
 }
 
+void HostNet::end_long(int peer) noexcept {
+  const AsNobody as_nobody;
+  offers_.lose(peer);
+  fetches_.lose(peer);
+  if (inbox_ != nullptr) inbox_->ring_own();
+}
+
+// lose() may never follow, where the module below has reported the loss itself.
 bool HostNet::has_left(int peer) noexcept {
   if (const auto& lane = lanes_[static_cast<size_t>(peer)]) lane->lose();
-  return std::any_of(senders_.begin(), senders_.end(), [&](const Sender& s) {
-    return s.process == peer && s.ring->has_mail();
-  });
+  const RingReader* const ring = rings_[static_cast<size_t>(peer)];
+  // What it has said about long messages is taken before they are given up.
+  if (ring != nullptr && ring->has_mail()) return true;
+  end_long(peer);
+  return false;
 }
 
 // --- sending -----------------------------------------------------------------------------------
@@ -133,10 +157,21 @@ void HostNet::post(int peer, const Envelope& envelope, const Source& source) noe
     net_.post(peer, envelope, source);
     return knock(peer);
   }
-  if (lane->post(envelope, source) == Lane::Left::kSome) [[unlikely]]
+  send(peer, CellKind::kMessage, envelope, source);
+}
+
+void HostNet::send(int peer, CellKind kind, const Envelope& envelope,
+                   const Source& source) noexcept {
+  Lane& lane = *lanes_[static_cast<size_t>(peer)];
+  if (lane.post(envelope, source, kind) == Lane::Left::kSome) [[unlikely]]
     has_waiting_.store(true, std::memory_order_release);  // pairs with flush()
-  if (lane->must_ring()) [[unlikely]]
-    wake(peer, *lane);
+  if (lane.must_ring()) [[unlikely]]
+    wake(peer, lane);
+}
+
+void HostNet::wake_sleeper(int peer) noexcept {
+  Lane& lane = *lanes_[static_cast<size_t>(peer)];
+  if (lane.must_ring()) wake(peer, lane);
 }
 
 void HostNet::wake(int peer, Lane& lane) noexcept {
@@ -157,6 +192,79 @@ void HostNet::flush() noexcept {
     if (lanes_[p]->must_ring()) wake(static_cast<int>(p), *lanes_[p]);
   }
   if (is_some_left) has_waiting_.store(true, std::memory_order_relaxed);
+}
+
+// --- long messages ----------------------------------------------------------------------------
+
+// Data with gaps are packed by the module below while it sends them.
+bool HostNet::is_offered_here(int peer, const Source& source) const noexcept {
+  const RingReader* const ring = rings_[static_cast<size_t>(peer)];
+  return copies_ && source.pack == nullptr && ring != nullptr &&
+         lanes_[static_cast<size_t>(peer)] != nullptr && ring->writer_reads();
+}
+
+void HostNet::offer(int peer, const Envelope& envelope, const Source& source,
+                    Completion& completion) noexcept {
+  if (!is_offered_here(peer, source)) {
+    net_.offer(peer, envelope, source, completion);
+    return knock(peer);
+  }
+  const AsNobody as_nobody;
+  offers_.add(peer, envelope, source, completion);
+}
+
+void HostNet::fetch(int peer, Bulk bulk, const Target& target,
+                    Completion& completion) noexcept {
+  if (!Fetches::is_ours(bulk)) {
+    net_.fetch(peer, bulk, target, completion);
+    return knock(peer);
+  }
+  const AsNobody as_nobody;
+  fetches_.start(bulk, target, completion, *rings_[static_cast<size_t>(peer)]);
+  // Not from within a completion: one in the other, as many as there are, would need much stack.
+  if (!endings_.is_any_running()) endings_.run();
+  // The caller may never poll.
+  if (!endings_.is_empty() || !fetches_.is_idle()) inbox_->ring_own();
+}
+
+void HostNet::refuse(int peer, Bulk bulk) noexcept {
+  if (!Fetches::is_ours(bulk)) {
+    net_.refuse(peer, bulk);
+    return knock(peer);
+  }
+  const AsNobody as_nobody;
+  fetches_.refuse(bulk);
+}
+
+void HostNet::forget(Completion& completion) noexcept {
+  const AsNobody as_nobody;
+  const bool is_offer = offers_.begin_forget(completion);
+  const bool is_fetch = !is_offer && fetches_.begin_forget(completion);
+  if (!is_offer && !is_fetch) {
+    endings_.drop(completion);
+    while (endings_.is_running(completion)) ::sched_yield();
+    return net_.forget(completion);
+  }
+  // The other process must have finished with the memory.
+  while ((is_offer && !offers_.is_forgotten(completion)) ||
+         (is_fetch && !fetches_.is_forgotten(completion)))
+    if (!poll()) ::sched_yield();
+}
+
+bool HostNet::work_on_long() noexcept {
+  if (endings_.is_empty() && fetches_.is_idle() && offers_.is_idle()) [[likely]]
+    return false;
+  bool has_news = endings_.run(), has_helped = false;
+  for (int i = 0; i < kMostChunksOfPoll && fetches_.work(); ++i) has_news = true;
+  for (int i = 0; i < kMostChunksOfPoll && !has_news && offers_.help(); ++i)
+    has_helped = true;
+  return endings_.run() || has_news || has_helped;
+}
+
+bool HostNet::has_long_work() noexcept {
+  return !endings_.is_empty() ||
+         (!fetches_.is_idle(std::memory_order_seq_cst) && fetches_.has_work()) ||
+         (!offers_.is_idle() && offers_.could_help());
 }
 
 // --- arrivals from below -----------------------------------------------------------------------
@@ -183,6 +291,37 @@ bool HostNet::has_mail(std::memory_order order) const noexcept {
                      [&](const Sender& s) { return s.ring->has_mail(order); });
 }
 
+bool HostNet::take_cell(int from, const Envelope& envelope,
+                        const RingReader::Message& message) noexcept {
+  switch (message.kind) {
+    case CellKind::kMessage:
+      return receiver_->take(from, envelope, message.data, message.bytes, 0);
+    case CellKind::kOffer: {
+      Offers::Place place;
+      if (message.bytes != sizeof place || lanes_[static_cast<size_t>(from)] == nullptr)
+        break;
+      std::memcpy(&place, message.data, sizeof place);
+      const Bulk bulk = fetches_.take_offer(from, place);
+      const bool is_taken = receiver_->take(from, envelope, nullptr, 0, bulk);
+      if (!is_taken) fetches_.drop(bulk);
+      return is_taken;
+    }
+    case CellKind::kEnded:
+      offers_.take_end(from, envelope);
+      break;
+    case CellKind::kRecall:
+      fetches_.take_recall(from, envelope);
+      break;
+    case CellKind::kAsk:
+      offers_.send_piece(from, envelope);
+      break;
+    case CellKind::kPiece:
+      fetches_.take_piece(from, envelope, message.data, message.bytes);
+      break;
+  }
+  return true;
+}
+
 bool HostNet::take_some(Sender& sender) noexcept {
   RingReader& ring = *sender.ring;
   int taken = 0;
@@ -191,8 +330,7 @@ bool HostNet::take_some(Sender& sender) noexcept {
     Envelope envelope;
     if (message.is_sane && decode(message.envelope, kEnvelopeBytes, &envelope)) {
       // Its successors have to wait anyway: they come after it.
-      if (!receiver_->take(sender.process, envelope, message.data, message.bytes, 0))
-        break;
+      if (!take_cell(sender.process, envelope, message)) break;
     } else if (config_.report != nullptr) {
       config_.report(config_.report_context, sender.process,
                      "a message in shared memory that is not of this MPI");
@@ -262,7 +400,8 @@ void HostNet::knock(int peer) noexcept {
 bool HostNet::poll() noexcept {
   if (is_alone_) return events_.poll();
   if (receiver_ == nullptr) return false;
-  const bool has_news = inbox_ != nullptr && poll_rings();
+  bool has_news = inbox_ != nullptr && poll_rings();
+  has_news = work_on_long() || has_news;
   if (has_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
     flush();
   // Mostly the caller has what it waits for.
@@ -280,7 +419,8 @@ bool HostNet::arm() noexcept {
   inbox_->begin_sleep();
   const bool is_armed = !has_mail(std::memory_order_seq_cst) &&
                         !is_finish_due_.load(std::memory_order_relaxed) &&
-                        !has_waiting_.load(std::memory_order_relaxed) && events_.arm();
+                        !has_waiting_.load(std::memory_order_relaxed) &&
+                        !has_long_work() && events_.arm();
   if (!is_armed) {
     inbox_->wake_up();
     last_below_.store(0, std::memory_order_relaxed);  // the next poll must find it

@@ -3,7 +3,8 @@
 // network below.
 //
 // Role:      a net module over another one. What is posted to a process whose segment is mapped goes
-//            into its ring; offers, fetches and everything to other processes go to the module below.
+//            into its ring, offers to a process that can read this one's memory as well. The other offers,
+//            and everything to other processes, go to the module below.
 // Users:     runtime/transport/load_net.cpp.
 // Threads:   as NetModule, Net and EventSource.
 // See also:  docs/design/0047-host-segment.md.
@@ -21,7 +22,10 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/transport/host/fetches.h"
 #include "runtime/transport/host/lane.h"
+#include "runtime/transport/host/notes.h"
+#include "runtime/transport/host/offers.h"
 #include "runtime/transport/host/segment.h"
 #include "runtime/transport/net_module.h"
 
@@ -30,9 +34,11 @@ namespace mpc::transport::host {
 class HostNet final : public NetModule,
                       public Net,
                       public sched::EventSource,
-                      private Receiver {
+                      private Receiver,
+                      private Notes {
  public:
-  HostNet(const NetConfig& config, std::unique_ptr<NetModule> below);
+  // copies: processes may read and write each other's memory.
+  HostNet(const NetConfig& config, std::unique_ptr<NetModule> below, bool copies);
   ~HostNet() override;
 
   // --- NetModule ---
@@ -50,20 +56,11 @@ class HostNet final : public NetModule,
   Limits limits(int peer) const noexcept override;
   void post(int peer, const Envelope& envelope, const Source& source) noexcept override;
   void offer(int peer, const Envelope& envelope, const Source& source,
-             Completion& completion) noexcept override {
-    net_.offer(peer, envelope, source, completion);
-    knock(peer);
-  }
+             Completion& completion) noexcept override;
   void fetch(int peer, Bulk bulk, const Target& target,
-             Completion& completion) noexcept override {
-    net_.fetch(peer, bulk, target, completion);
-    knock(peer);
-  }
-  void refuse(int peer, Bulk bulk) noexcept override {
-    net_.refuse(peer, bulk);
-    knock(peer);
-  }
-  void forget(Completion& completion) noexcept override { net_.forget(completion); }
+             Completion& completion) noexcept override;
+  void refuse(int peer, Bulk bulk) noexcept override;
+  void forget(Completion& completion) noexcept override;
 
   // --- EventSource ---
   bool poll() noexcept override;
@@ -85,9 +82,20 @@ class HostNet final : public NetModule,
             Bulk bulk) noexcept override;
   bool finish() noexcept override;
 
+  // --- Notes ---
+  void send(int peer, CellKind kind, const Envelope& envelope,
+            const Source& source) noexcept override;
+  void wake_sleeper(int peer) noexcept override;
+
   bool has_mail(std::memory_order order) const noexcept;
   bool take_all() noexcept MPC_REQUIRES(turn_);
   bool take_some(Sender& sender) noexcept MPC_REQUIRES(turn_);
+  bool take_cell(int from, const Envelope& envelope,
+                 const RingReader::Message& message) noexcept MPC_REQUIRES(turn_);
+  bool is_offered_here(int peer, const Source& source) const noexcept;
+  bool work_on_long() noexcept;
+  void end_long(int peer) noexcept;
+  bool has_long_work() noexcept;
   bool are_rings_due() const noexcept;
   bool poll_rings() noexcept;
   void flush() noexcept;
@@ -105,6 +113,7 @@ class HostNet final : public NetModule,
   const NetConfig config_;
   const bool
       is_alone_;  // on its host: only its address is different from the module's below
+  const bool copies_;
   std::unique_ptr<NetModule> below_;
   Net& net_;                      // of below_
   sched::EventSource& events_;    // likewise
@@ -112,9 +121,12 @@ class HostNet final : public NetModule,
   Descriptor descriptor_;         // readable if the bell or the descriptor below is
   NetAddress address_;
   Receiver* receiver_ = nullptr;
-  std::vector<std::unique_ptr<Lane>>
-      lanes_;  // by process; null: the module below is used
+  Lanes lanes_;  // null: the module below is used
   std::vector<Sender> senders_;
+  std::vector<RingReader*> rings_;  // those of senders_, by process
+  Endings endings_;
+  Offers offers_{lanes_, *this, endings_};
+  Fetches fetches_{lanes_, *this, endings_};
   std::atomic<bool> has_waiting_{false};  // perhaps a lane has messages without room
   // Hints. Something goes on in the module below, until then, in ticks.
   std::atomic<bool> is_attentive_{false};

@@ -4,18 +4,19 @@
 
 namespace mpc::transport::host {
 
-Lane::Left Lane::post(const Envelope& envelope, const Source& source) noexcept {
+Lane::Left Lane::post(const Envelope& envelope, const Source& source,
+                      CellKind kind) noexcept {
   const Locked locked(lock_);
   if (is_lost_) [[unlikely]]
     return Left::kNone;
-  if (waiting_.empty() && writer_.write(envelope, source)) [[likely]]
+  if (waiting_.empty() && writer_.write(envelope, source, kind)) [[likely]]
     return Left::kNone;
-  keep(envelope, source);
+  keep(envelope, source, kind);
   return Left::kSome;
 }
 
-void Lane::keep(const Envelope& envelope, const Source& source) {
-  Waiting& waiting = waiting_.emplace_back(Waiting{envelope, {}});
+void Lane::keep(const Envelope& envelope, const Source& source, CellKind kind) {
+  Waiting& waiting = waiting_.emplace_back(Waiting{kind, envelope, {}});
   waiting.data.resize(source.bytes);
   if (source.pack != nullptr) {
     source.pack(source.data, 0, waiting.data.data(), source.bytes);
@@ -28,7 +29,8 @@ Lane::Left Lane::flush() noexcept {
   const Locked locked(lock_);
   while (!waiting_.empty()) {
     const Waiting& first = waiting_.front();
-    if (!writer_.write(first.envelope, {first.data.data(), first.data.size(), nullptr}))
+    if (!writer_.write(first.envelope, {first.data.data(), first.data.size(), nullptr},
+                       first.kind))
       return Left::kSome;
     waiting_.pop_front();
   }

@@ -23,6 +23,7 @@
 #include <cstring>
 
 #include "runtime/transport/envelope.h"
+#include "runtime/transport/host/claims.h"
 #include "runtime/transport/net.h"
 
 namespace mpc::transport::host {
@@ -30,9 +31,20 @@ namespace mpc::transport::host {
 inline constexpr size_t kLineBytes = 64;
 inline constexpr size_t kInlineBytes = 72;
 
+// Messages, and what is said about long ones that stay with their sender: see notes.h. `id` of the envelope
+// is the number of such a message, which its sender's process never uses again.
+enum class CellKind : uint32_t {
+  kMessage,
+  kOffer,   // the envelope of the message; data: its number, address and length
+  kEnded,   // to the sender: it is not needed any more; `bytes`: the Outcome
+  kRecall,  // the sender wants its memory back
+  kAsk,     // to the sender: a piece from `bytes` on, because its memory cannot be read
+  kPiece,   // the answer
+};
+
 struct alignas(kLineBytes) Cell {
   std::atomic<uint32_t> lap;  // 0: never written
-  uint32_t bytes;             // length of the data
+  uint32_t kind_and_bytes;    // length of the data
   char envelope[kEnvelopeBytes];
   // The data; if they are longer, where they begin among all bytes that were ever written.
   char data[kInlineBytes];
@@ -41,9 +53,16 @@ static_assert(sizeof(Cell) == 2 * kLineBytes);
 static_assert(std::atomic<uint32_t>::is_always_lock_free &&
               std::atomic<uint64_t>::is_always_lock_free);
 
+inline constexpr uint32_t kKindShift = 28;
+inline constexpr uint32_t kLengthMask = (1U << kKindShift) - 1;
+
 struct alignas(kLineBytes) RingHead {
   std::atomic<uint64_t> cells_read;
   std::atomic<uint64_t> bytes_free;  // so many of all bytes that were ever written
+  // The writer's: it can read memory of the reader's process.
+  alignas(kLineBytes) std::atomic<uint32_t> writer_reads;
+  // Long messages of the writer that the reader fetches.
+  Slot slots[kSlots];
 };
 
 // Powers of two.
@@ -87,9 +106,15 @@ class RingWriter {
  public:
   RingWriter(void* memory, const RingShape& shape) noexcept : ring_(memory, shape) {}
 
+  void say_reads(bool reads) noexcept {
+    ring_.head->writer_reads.store(reads ? 1 : 0, std::memory_order_release);
+  }
+  Slot& slot(int number) const noexcept { return ring_.head->slots[number]; }
+
   // False: there is no room now. The source has most_message_bytes() at most.
   // Order: release, and seq_cst for a writer that asks afterwards whether the reader sleeps.
-  bool write(const Envelope& envelope, const Source& source) noexcept {
+  bool write(const Envelope& envelope, const Source& source,
+             CellKind kind = CellKind::kMessage) noexcept {
     if (next_cell_ - cells_read_ == ring_.shape.cells && !find_room()) return false;
     Cell& cell = ring_.cell(next_cell_);
     char* out = cell.data;
@@ -101,7 +126,8 @@ class RingWriter {
       next_byte_ = at + RingMemory::lines(source.bytes);
     }
     encode(envelope, cell.envelope);
-    cell.bytes = static_cast<uint32_t>(source.bytes);
+    cell.kind_and_bytes =
+        static_cast<uint32_t>(source.bytes) | static_cast<uint32_t>(kind) << kKindShift;
     if (source.pack != nullptr) {
       source.pack(source.data, 0, out, source.bytes);
     } else if (source.bytes != 0) {
@@ -140,6 +166,12 @@ class RingReader {
  public:
   RingReader(void* memory, const RingShape& shape) noexcept : ring_(memory, shape) {}
 
+  // Can the other process read memory of this one? Acquire pairs with RingWriter::say_reads().
+  bool writer_reads() const noexcept {
+    return ring_.head->writer_reads.load(std::memory_order_acquire) != 0;
+  }
+  Slot& slot(int number) const noexcept { return ring_.head->slots[number]; }
+
   // Caller: any thread; a hint, unless it is the reader. Order: acquire, pairs with write(). seq_cst
   // for a reader that has said before that it is about to sleep.
   bool has_mail(std::memory_order order = std::memory_order_acquire) const noexcept {
@@ -151,12 +183,14 @@ class RingReader {
     const char* envelope = nullptr;
     const void* data = nullptr;
     size_t bytes = 0;
+    CellKind kind{};
     bool is_sane = false;  // false: the other process has written over its memory
   };
   // The next message, which stays where it is until pop(). Caller: has_mail().
   Message front() const noexcept {
     const Cell& cell = ring_.cell(next_cell_.load(std::memory_order_relaxed));
-    Message out{cell.envelope, cell.data, cell.bytes, true};
+    Message out{cell.envelope, cell.data, cell.kind_and_bytes & kLengthMask,
+                static_cast<CellKind>(cell.kind_and_bytes >> kKindShift), true};
     if (out.bytes <= kInlineBytes) [[likely]]
       return out;
     const uint64_t place = place_of(cell) & (ring_.shape.data_bytes - 1);
@@ -167,8 +201,8 @@ class RingReader {
   void pop() noexcept {
     const uint64_t next = next_cell_.load(std::memory_order_relaxed);
     const Cell& cell = ring_.cell(next);
-    if (cell.bytes > kInlineBytes)
-      bytes_free_ = place_of(cell) + RingMemory::lines(cell.bytes);
+    const uint32_t bytes = cell.kind_and_bytes & kLengthMask;
+    if (bytes > kInlineBytes) bytes_free_ = place_of(cell) + RingMemory::lines(bytes);
     next_cell_.store(next + 1, std::memory_order_relaxed);
   }
   // Called after one or several pop(). Release pairs with RingWriter: what was read has been read.

@@ -56,6 +56,7 @@ std::unique_ptr<Inbox> Inbox::make(int processes, int neighbours) {
   if (made->pages_.base() == nullptr || mark == Mark{}) return nullptr;
   made->head().mark = mark;
   made->head().shape = made->shape_;
+  made->head().mark_address = reinterpret_cast<uint64_t>(&made->head().mark);
   return made;
 }
 
@@ -86,6 +87,25 @@ void Inbox::wake_up() noexcept {
   raw_syscall(SYS_read, bell_.number(), reinterpret_cast<long>(rings), sizeof rings);
 }
 
+void Inbox::ring_own() noexcept {
+  if (head().sleep.load(std::memory_order_seq_cst) % kSleepStates == kAsleep)
+    ring_bell(head(), bell_in_);
+}
+
+// First the bell, then the mark that it has been rung: a sender that dies in between has woken the
+// receiver all the same. The mark is for this sleep only, because its number is in it.
+bool ring_bell(SegmentHead& head, const Descriptor& bell) noexcept {
+  uint32_t state = head.sleep.load(std::memory_order_relaxed);
+  if (state % kSleepStates != kAsleep) return true;
+  const char ring = 'r';
+  const long done =
+      raw_syscall(SYS_write, bell.number(), reinterpret_cast<long>(&ring), 1);
+  if (done != 1 && done != -EAGAIN) return false;  // EAGAIN: it is full of rings
+  head.sleep.compare_exchange_strong(state, state + kRung - kAsleep,
+                                     std::memory_order_relaxed);
+  return true;
+}
+
 // --- another process's segment -----------------------------------------------------------------
 
 std::unique_ptr<Outbox> Outbox::open(const SegmentName& name, int own) {
@@ -100,6 +120,8 @@ std::unique_ptr<Outbox> Outbox::open(const SegmentName& name, int own) {
   if (made->head_->mark != name.mark || !made->shape_.is_valid() ||
       length_of(memory) < place_of(made->shape_, own + 1))
     return nullptr;
+  made->memory_ =
+      OtherMemory(name.memory.process_id, made->head_->mark_address, name.mark);
   made->bell_ = open_other(name.bell);
   made->ring_ =
       map_memory(memory, place_of(made->shape_, own), ring_pages_bytes(made->shape_));
@@ -107,18 +129,6 @@ std::unique_ptr<Outbox> Outbox::open(const SegmentName& name, int own) {
   return made;
 }
 
-// First the bell, then the mark that it has been rung: a sender that dies in between has woken the
-// receiver all the same. The mark is for this sleep only, because its number is in it.
-bool Outbox::ring() noexcept {
-  uint32_t state = head_->sleep.load(std::memory_order_relaxed);
-  if (state % kSleepStates != kAsleep) return true;
-  const char ring = 'r';
-  const long done =
-      raw_syscall(SYS_write, bell_.number(), reinterpret_cast<long>(&ring), 1);
-  if (done != 1 && done != -EAGAIN) return false;  // EAGAIN: it is full of rings
-  head_->sleep.compare_exchange_strong(state, state + kRung - kAsleep,
-                                       std::memory_order_relaxed);
-  return true;
-}
+bool Outbox::ring() noexcept { return ring_bell(*head_, bell_); }
 
 }  // namespace mpc::transport::host

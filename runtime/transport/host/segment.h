@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/transport/host/other_memory.h"
 #include "runtime/transport/host/ring.h"
 #include "runtime/transport/host/shared_memory.h"
 
@@ -33,12 +34,16 @@ struct SegmentName {
 struct SegmentHead {
   Mark mark;
   RingShape shape;
+  uint64_t mark_address;  // where the owner has the mark in its own memory
   // 4 n + kAwake, kAsleep or kRung: the receiver sleeps for the n-th time. See Sleeper.
   alignas(kLineBytes) std::atomic<uint32_t> sleep;
   // Something comes from a process of this host through the network below: a hint.
   alignas(kLineBytes) std::atomic<uint32_t> knock;
 };
 inline constexpr uint32_t kAwake = 0, kAsleep = 1, kRung = 2, kSleepStates = 4;
+
+// Wakes the owner if it sleeps. `bell`: the end of its pipe that is written. False: it cannot be.
+bool ring_bell(SegmentHead& head, const Descriptor& bell) noexcept;
 
 // The own segment.
 class Inbox {
@@ -55,6 +60,9 @@ class Inbox {
   // will ring. Caller: one thread at a time, as wake_up().
   void begin_sleep() noexcept;
   void wake_up() noexcept;
+  // There is something to do that no sender will ring for. Caller: any, after it has been made visible
+  // (seq_cst): pairs with begin_sleep(). Cost: a system call if the owner sleeps.
+  void ring_own() noexcept;
   // Has a sender knocked since the last call?
   bool take_knock() noexcept {
     std::atomic<uint32_t>& knock = head().knock;
@@ -88,6 +96,7 @@ class Outbox {
 
   RingWriter writer() noexcept { return {ring_.base(), shape_}; }
   size_t most_message_bytes() const noexcept { return shape_.most_message_bytes(); }
+  const OtherMemory& memory() const noexcept { return memory_; }
   // Does the receiver sleep, and has no sender woken it? Caller: any, after a write(): pairs with
   // begin_sleep().
   bool must_ring() const noexcept {
@@ -103,6 +112,7 @@ class Outbox {
   RingShape shape_;
   Pages head_pages_, ring_;
   SegmentHead* head_ = nullptr;
+  OtherMemory memory_;
   Descriptor bell_;
 };
 

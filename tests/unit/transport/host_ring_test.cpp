@@ -120,12 +120,12 @@ TEST_F(HostRing, ShowsNoMessageWhoseWriterDiedInTheMiddle) {
 TEST_F(HostRing, SaysThatALengthOrAPlaceIsNotOurs) {
   ASSERT_TRUE(write(0));
   for (const uint32_t bytes : {kSmall.data_bytes + 1, UINT32_MAX}) {
-    cell(0).bytes = bytes;
+    cell(0).kind_and_bytes = bytes;
     EXPECT_FALSE(reader_->front().is_sane);
   }
   const uint64_t near_the_end = kSmall.data_bytes - 64;
   std::memcpy(cell(0).data, &near_the_end, sizeof near_the_end);
-  cell(0).bytes = 100;
+  cell(0).kind_and_bytes = 100;
   EXPECT_FALSE(reader_->front().is_sane);
 }
 

@@ -1,13 +1,20 @@
 // The network between two processes that are really two.
 #include <gtest/gtest.h>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "runtime/transport/load_net.h"
 #include "tests/unit/transport/nets.h"
@@ -17,6 +24,9 @@ namespace mpc::transport::test {
 namespace {
 
 constexpr char kSharesMemory[] = "TRANSPORT_TEST_SHARES_MEMORY";
+// When the system begins to refuse the access to memory of other processes, as it does in containers.
+constexpr char kRefuses[] = "TRANSPORT_TEST_REFUSES";
+constexpr char kFromTheStart[] = "start", kLater[] = "later";
 constexpr size_t kSizes[] = {0, 8, 100, 4000, 8000};
 constexpr size_t kPosts = 400;
 constexpr size_t kOffers = 20;
@@ -39,6 +49,22 @@ bool exchange(int socket, const NetAddress& mine, NetAddress& other) {
     return false;
   other.resize(length);
   return read_all(socket, other.data(), length);
+}
+
+bool refuse_other_memory() {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{sizeof steps / sizeof *steps, steps};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+bool refuses(const char* when) {
+  const char* const wanted = std::getenv(kRefuses);
+  return wanted != nullptr && std::strcmp(wanted, when) == 0;
 }
 
 int fail(const char* what) {
@@ -108,6 +134,7 @@ class Conversation {
 }  // namespace
 
 int run_peer(int index, int socket) {
+  if (refuses(kFromTheStart) && !refuse_other_memory()) return fail("no filter");
   auto loaded = load_net({index, 2, 0, nullptr, nullptr, ""});
   if (!loaded.ok()) return fail(loaded.error().message.c_str());
   NetModule& module = **loaded;
@@ -121,6 +148,10 @@ int run_peer(int index, int socket) {
     return fail("no address of the other process");
   Conversation conversation(module, index);
   if (!module.connect(peers, conversation.inbox()).ok()) return fail("not connected");
+  char is_ready = 'r';  // both have looked whether they may
+  if (!write_all(socket, &is_ready, 1) || !read_all(socket, &is_ready, 1))
+    return fail("the other process has ended");
+  if (refuses(kLater) && !refuse_other_memory()) return fail("no filter");
   return conversation.run(socket) ? 0 : fail("wrong data");
 }
 
@@ -131,6 +162,7 @@ struct Way {
   const char* name;
   const char* networks;  // UCX_TLS; "": UCX's own choice
   bool shares_memory;
+  const char* refuses = "";
 };
 
 pid_t start_peer(int index, int socket, int other, const Way& way) {
@@ -139,6 +171,7 @@ pid_t start_peer(int index, int socket, int other, const Way& way) {
   ::close(other);
   if (*way.networks != '\0') ::setenv("UCX_TLS", way.networks, 1);
   if (way.shares_memory) ::setenv(kSharesMemory, "1", 1);
+  ::setenv(kRefuses, way.refuses, 1);
   const std::string i = std::to_string(index), s = std::to_string(socket);
   ::execl("/proc/self/exe", "transport_test", kPeerOption, i.c_str(), s.c_str(),
           static_cast<char*>(nullptr));
@@ -165,12 +198,14 @@ TEST_P(TwoProcesses, ExchangeMessagesOfAllKinds) {
 std::string name_of(const testing::TestParamInfo<Way>& parameter) {
   return parameter.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Networks, TwoProcesses,
-                         testing::Values(Way{"OwnChoice", "", false},
-                                         Way{"SharedMemory", "posix,self", false},
-                                         Way{"Tcp", "tcp,self", false},
-                                         Way{"HostSegment", "", true}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Networks, TwoProcesses,
+    testing::Values(Way{"OwnChoice", "", false},
+                    Way{"SharedMemory", "posix,self", false},
+                    Way{"Tcp", "tcp,self", false}, Way{"HostSegment", "", true},
+                    Way{"HostSegmentWithoutCopies", "", true, kFromTheStart},
+                    Way{"HostSegmentThatLosesCopies", "", true, kLater}),
+    name_of);
 
 }  // namespace
 #endif
