@@ -28,7 +28,8 @@ enum class PacketKind : uint8_t {
   kControlOffer,  // likewise, and it stays with its sender: `context` is the channel
 };
 inline constexpr PacketKind kLastKindInOrder = PacketKind::kForget;
-inline constexpr uint8_t kLastPacketKind = static_cast<uint8_t>(PacketKind::kControlOffer);
+inline constexpr uint8_t kLastPacketKind =
+    static_cast<uint8_t>(PacketKind::kControlOffer);
 
 struct Envelope {
   uint32_t dest_world = 0;  // the rank whose messages it is among, or that has sent it
