@@ -1,6 +1,5 @@
 // SpinBudget: polling before park(), for a rank that waits.
 #include <immintrin.h>
-#include <sched.h>
 
 #include <algorithm>
 
@@ -67,11 +66,8 @@ bool spinning_pays_within() noexcept {
 bool yield_to_processes() noexcept {
   const Worker* const worker = Execution::self().worker();
   if (worker != nullptr && must_run(*worker)) return false;
-  const Poller* const poller =
-      worker != nullptr ? worker->poller() : poller_of_threads();
-  if (poller == nullptr || poller->processes_per_core() < 2) return false;
-  sched_yield();
-  return true;
+  Poller* const poller = worker != nullptr ? worker->poller() : poller_of_threads();
+  return poller != nullptr && poller->give_way();
 }
 
 void SpinBudget::end() noexcept {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/service_thread.h"
@@ -21,6 +22,8 @@ constexpr int kStatusWithoutLauncher = 1;
 constexpr std::chrono::seconds kMostPart{20};
 // Without process 0: this long for what ranks have printed.
 constexpr unsigned kLastWordsSeconds = 3;
+// Its sockets are closed before its end can be seen: some ms on a machine with much other work.
+constexpr std::chrono::milliseconds kAfterProcess0{500};
 
 }  // namespace
 
@@ -117,7 +120,8 @@ void LauncherLink::leave(int status) {
   left_.notify_all();
 }
 
-// Process 0 has ended before the others: it was killed, or its host is down.
+// Process 0 has ended before the others: it was killed, or its host is down. The launcher that has started
+// both takes the status of the first end that it sees: that must not be ours, which says nothing.
 void LauncherLink::lose_other() {
   if (other_ == Other::kLauncher || ends_when_left_) ::_exit(kStatusWithoutLauncher);
   const bool has_left = [this] {
@@ -126,6 +130,7 @@ void LauncherLink::lose_other() {
   }();
   if (!has_left) {
     obey(Order::kEndSoon);
+    std::this_thread::sleep_for(kAfterProcess0);
     leave(kStatusWithoutLauncher);
   }
   ::sleep(kLastWordsSeconds);

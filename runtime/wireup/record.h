@@ -7,6 +7,7 @@
 // Threads:   plain data.
 // See also:  docs/cluster.md (the end of a job).
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -51,6 +52,12 @@ struct RecordHead {
   int32_t status = 0;
   int32_t text_bytes = 0;  // length of the text that follows
 };
+
+// Does recv() say more after this error? A peer that ends with orders that it has not read leaves ECONNRESET, which
+// Linux tells once, before the packets that the peer had sent: its last words are among them.
+inline bool is_before_more(int error) noexcept {
+  return error == EINTR || error == ECONNRESET;
+}
 
 // A longer text is cut.
 inline constexpr size_t kMostTextBytes = 60 << 10;

@@ -1,6 +1,7 @@
 #include "scheduler/poll/poller.h"
 
 #include <sched.h>
+#include <x86intrin.h>
 
 #include <algorithm>
 
@@ -218,8 +219,14 @@ bool Poller::turn_eagerly(uint64_t now_ns, const void* looker) noexcept {
   return poll_all(kEagerPolls);
 }
 
-void Poller::give_way() noexcept {
-  if (processes_per_core() > 1) sched_yield();
+uint64_t Poller::ticks() noexcept { return __rdtsc(); }
+
+bool Poller::give_way() noexcept {
+  if (processes_per_core() < 2) return false;
+  const uint64_t before = ticks();
+  sched_yield();
+  turns_.note_yield(before, ticks());
+  return true;
 }
 
 void Poller::come_by(uint64_t now_ns) noexcept {

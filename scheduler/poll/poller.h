@@ -18,6 +18,7 @@
 #include "scheduler/poll/demand.h"
 #include "scheduler/poll/event_source.h"
 #include "scheduler/poll/listener.h"
+#include "scheduler/poll/turns.h"
 #include "scheduler/poll/wake_set.h"
 #include "scheduler/poll/watch.h"
 
@@ -100,12 +101,14 @@ class Poller final : private Demand {
   // So many processes of the job share a core of this one. From 2 on a thread that polls gives the core
   // away after each turn, because the process whose message it awaits may need it, and polls for as many
   // times as long: of that time it has its share only. Caller: before ranks run.
-  void share_core(int processes) noexcept {
-    processes_per_core_.store(processes, std::memory_order_relaxed);
-  }
+  void share_core(int processes) noexcept { turns_.share(processes); }
+  // 1 as well while other programs want the core: then it polls briefly, and sleeps (turns.h).
   uint64_t processes_per_core() const noexcept {
-    return static_cast<uint64_t>(processes_per_core_.load(std::memory_order_relaxed));
+    return static_cast<uint64_t>(turns_.processes(&Poller::ticks));
   }
+  // Gives the core away once. False: nothing has happened, as the process has it alone, or other programs
+  // want it. Cost: a system call.
+  bool give_way() noexcept;
 
   // The state of a worker that polled and goes to sleep, and polls again afterwards.
   struct Bed {
@@ -146,7 +149,7 @@ class Poller final : private Demand {
     return ear == Ear::kSleeper ? sleepers_ : listener_.set();
   }
   bool poll_at(uint64_t now_ns) noexcept;
-  void give_way() noexcept;
+  static uint64_t ticks() noexcept;
   bool poll_all(int most_polls = 1) noexcept;
   bool arm_all() noexcept;
   bool answer_call(bool by_descriptor) noexcept;
@@ -169,7 +172,7 @@ class Poller final : private Demand {
   // The looker of turn_eagerly(). A hint: for a moment there may be two, or an unknown one.
   std::atomic<const void*> eager_{nullptr};
   std::atomic<DemandAccount*> account_{nullptr};
-  std::atomic<int> processes_per_core_{1};
+  Turns turns_;
   std::atomic<uint64_t> finds_{0};  // polls that found something
   // Threads that are in a function of a source; see remove().
   std::atomic<int> visitors_{0};

@@ -199,21 +199,21 @@ class Strangers(HostsCase):
         program = self.build("quick", INIT + "if (rank == 0) puts(\"done\");" + END)
         slow = os.path.join(self.programs.folder.name, "slow-agent")
         with open(slow, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\nsleep 3\nexec {self.hosts.ssh()} \"$@\"\n")
+            file.write(f"#!/bin/sh\nuntil [ -e {slow}.met ]; do sleep 0.1; done\nexec {self.hosts.ssh()} \"$@\"\n")
         os.chmod(slow, 0o755)
         job = subprocess.Popen(self.hosts.mpcrun("-n", 2, "--hosts", "h1,h2", program, agent=slow),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         stranger = subprocess.run(
             self.hosts.command("h2", sys.executable, os.path.abspath(__file__), "--strangers",
-                               self.port()), capture_output=True, text=True, timeout=60)
+                               f"{slow}.met", self.port()), capture_output=True, text=True, timeout=60)
         out, err = job.communicate(timeout=60)
         self.assertEqual((job.returncode, out, err), (0, "done\n", ""))
         self.assertEqual(stranger.returncode, 0, stranger.stderr)
         self.assertIn("met", stranger.stdout)
 
 
-def be_strangers(port):
-    """On another host: connect in all the wrong ways."""
+def be_strangers(met, port):
+    """On another host: connect in all the wrong ways. The daemon connects when the file `met` is there."""
     kept = []
     for kind in range(1000):
         one = socket.create_connection(("h1", port), 5)
@@ -229,11 +229,13 @@ def be_strangers(port):
         kept.append(one)
     print("met", len(kept))
     sys.stdout.flush()
+    with open(met, "w", encoding="utf-8"):
+        pass
     time.sleep(4)  # half-open, while the daemon connects
 
 
 if __name__ == "__main__":
     if "--strangers" in sys.argv:
-        be_strangers(int(sys.argv[-1]))
+        be_strangers(sys.argv[-2], int(sys.argv[-1]))
     else:
         main()

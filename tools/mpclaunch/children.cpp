@@ -14,6 +14,7 @@
 namespace mpc::launch {
 namespace {
 
+using wireup::is_before_more;
 using wireup::RecordHead;
 
 int input_of(int process, const StartOfChildren& how) {
@@ -102,7 +103,7 @@ void Children::take_records(int process) {
     if (found == running_.end() || found->second.socket < 0) return;
     const ssize_t bytes =
         ::recv(found->second.socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0 && is_before_more(errno)) continue;
     if (bytes < static_cast<ssize_t>(sizeof(RecordHead))) {
       if (bytes == 0) close_socket(found->second);  // SIGCHLD tells how it ended
       return;

@@ -178,7 +178,7 @@ void Shim::take_records() {
   while (rank_socket_ >= 0) {
     const ssize_t bytes =
         ::recv(rank_socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0 && wireup::is_before_more(errno)) continue;
     if (bytes == 0) return rank_has_ended();
     if (bytes < static_cast<ssize_t>(sizeof(RecordHead))) return;
     RecordHead head;

@@ -105,7 +105,9 @@ bool SocketBridge::read_packets(int peer, int fd) noexcept {
   bool is_open = true;
   for (int i = 0; i < 64 && is_open; ++i) {
     const ssize_t n = ::recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-    if (n < 0 && errno == EINTR) continue;
+    // ECONNRESET: it has ended with packets of ours that it has not read. Linux tells this once, before
+    // the packets that it had sent.
+    if (n < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     if (n < 0 && errno == EAGAIN) break;
     is_open = n >= static_cast<ssize_t>(sizeof(Head));
     if (is_open) is_open = take(peer, buffer_.data(), static_cast<size_t>(n));

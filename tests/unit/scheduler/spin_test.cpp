@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "scheduler/poll/turns.h"
+
 namespace mpc::sched {
 namespace {
 
@@ -62,6 +64,44 @@ TEST_F(SpinBudgetNs, IsTheTimeToWakeWithinItsLimits) {
 TEST_F(SpinBudgetNs, NothingWhereNobodyIsToPoll) {
   set("0", "100");
   EXPECT_EQ(spin_budget_ns(), 0u);
+}
+
+uint64_t g_ticks = 0;
+uint64_t ticks() { return g_ticks; }
+uint64_t no_clock() {
+  ADD_FAILURE() << "a process without a pause reads no clock";
+  return 0;
+}
+
+TEST(Turns, AreTakenAsLongAsYieldsAreShort) {
+  Turns turns;
+  EXPECT_EQ(turns.processes(&no_clock), 1);
+  turns.share(8);
+  turns.note_yield(1000, 1000 + Turns::kSlowTicks - 1);
+  EXPECT_EQ(turns.processes(&no_clock), 8);
+}
+
+TEST(Turns, PauseWhileOtherProgramsHaveTheCore) {
+  Turns turns;
+  turns.share(8);
+  const uint64_t slow = 2 * Turns::kSlowTicks, end = 1000 + slow;
+  turns.note_yield(1000, end);
+  g_ticks = end + slow * Turns::kPauseFactor - 1;
+  EXPECT_EQ(turns.processes(&ticks), 1);
+  ++g_ticks;
+  EXPECT_EQ(turns.processes(&ticks), 8);
+  turns.note_yield(g_ticks, g_ticks + 10);  // they have gone
+  EXPECT_EQ(turns.processes(&no_clock), 8);
+}
+
+TEST(Turns, PauseForSomeTimeAtMost) {
+  Turns turns;
+  turns.share(2);
+  turns.note_yield(0, Turns::kMostPauseTicks);
+  g_ticks = 2 * Turns::kMostPauseTicks - 1;
+  EXPECT_EQ(turns.processes(&ticks), 1);
+  ++g_ticks;
+  EXPECT_EQ(turns.processes(&ticks), 2);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "tools/mpclaunch/channel.h"
+#include "tools/mpclaunch/children.h"
 #include "tools/mpclaunch/entrance.h"
 #include "tools/mpclaunch/first_line.h"
 #include "tools/mpclaunch/plan.h"
@@ -178,6 +180,38 @@ TEST_F(Entering, IsPossibleInACrowd) {
 }
 
 // --- frames -------------------------------------------------------------------------------------
+
+// The kernel says first that the process has ended without having read its orders.
+TEST(Children, LastWordsOfAProcessThatHasNotReadItsOrdersCome) {
+  Loop loop;
+  std::vector<std::string> seen;
+  Children children(
+      loop,
+      [&](int, const wireup::RecordHead& head, std::string text) {
+        seen.push_back(std::to_string(head.kind) + " " + text);
+      },
+      [&](int, int) { seen.emplace_back("end"); });
+  StartOfChildren how;
+  how.program = "/bin/bash";
+  // Twice a head with kind 7 and a text of two bytes, each in a packet of its own.
+  how.arguments = {"bash", "-c",
+                   "read line; for word in no go; do"
+                   " printf '\\7\\0\\0\\0\\0\\0\\0\\0\\2\\0\\0\\0%s' $word"
+                   " >&${MPC_LAUNCHER%,*}; done"};
+  how.ranks_variable = "RANKS=1";
+  int gate[2];
+  ASSERT_EQ(::pipe(gate), 0);
+  how.input = gate[0];
+  ASSERT_TRUE(children.start(0, how, {}).ok());
+  children.order(0, wireup::Order::kLost, 1);
+  ASSERT_EQ(::write(gate[1], "\n", 1), 1);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+  children.reap();
+  EXPECT_EQ(seen, (std::vector<std::string>{"7 no", "7 go", "end"}));
+  ::close(gate[0]);
+  ::close(gate[1]);
+}
 
 TEST(Channel, CarriesFramesOfAllSizesInOrderAndTellsItsEnd) {
   Loop loop;
