@@ -35,6 +35,7 @@ def files_left():
     for place in PLACES:
         for name in os.listdir(place):
             if (any(word in name.lower() for word in OURS) and "mpcrun-cases" not in name
+                    and "mpc-random" not in name  # of ./run random
                     and name != f"mpc-{os.getuid()}"):  # jobs of the user find each other there
                 found.add(os.path.join(place, name))
     return found
