@@ -182,8 +182,12 @@ static void last_words(const char* how) {
     MPI_Recv(buffer, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     die(how);
   }
-  if (rank != 0) return;
   int got = -1;
+  /* Nobody is in the barrier any more when it dies. */
+  if (rank != 0) MPI_Send(&got, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+  if (rank != 0) return;
+  for (int other = 2; other < size; ++other)
+    MPI_Recv(&got, 1, MPI_INT, other, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Recv(&got, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Send(&got, 1, MPI_INT, 1, 4, MPI_COMM_WORLD);
   sleep(1);

@@ -94,6 +94,7 @@ class FarWindow {
     EXPECT_EQ(text_of(access(me).lock(type, target, false, kWhy)), "");
   }
   void unlock(const job::Rank& me, int target) {
+    access(me).before_unlock(target, kWhy);
     EXPECT_EQ(text_of(access(me).unlock(target)), "");
     access(me).finish(target, false, kWhy);
   }

@@ -143,6 +143,7 @@ TEST_P(Windows, PostStartCompleteWaitAroundARing) {
 TEST_P(Windows, MoveMoreThanThereIsRoomFor) {
   constexpr Count kWords = 200'000;
   ASSERT_TRUE(Settings::assign("net.window_bytes=262144").ok());
+  ASSERT_TRUE(Settings::assign("net.window_offer_bytes=1G").ok());
   World world = make_world();
   const int n = world.size();
   FarWindow window(world, GetParam().processes, kWords);
@@ -160,6 +161,30 @@ TEST_P(Windows, MoveMoreThanThereIsRoomFor) {
   }),
             "");
   ASSERT_TRUE(Settings::assign("net.window_bytes=4194304").ok());
+  ASSERT_TRUE(Settings::assign("net.window_offer_bytes=32k").ok());
+}
+
+// Long puts and gets do not go with the packets: the lock must not be released before they are done.
+TEST_P(Windows, HoldTheLockUntilLongDataAreThere) {
+  constexpr Count kWords = 20'000;
+  World world = make_world();
+  const int n = world.size();
+  FarWindow window(world, GetParam().processes, kWords);
+  EXPECT_EQ(world.run([&](job::Rank& me) {
+    std::vector<int64_t> data(kWords, 0);
+    for (int turn = 0; turn < 10; ++turn) {
+      window.lock(me, 0, LockType::kExclusive);
+      window.get(me, {0, 0, word_type(), kWords}, words(data.data(), kWords));
+      window.flush(me, 0);
+      EXPECT_EQ(data, std::vector<int64_t>(kWords, data.front()));
+      for (int64_t& word : data) ++word;
+      window.put(me, {0, 0, word_type(), kWords}, words(data.data(), kWords));
+      window.unlock(me, 0);
+    }
+    window.close(me);
+  }),
+            "");
+  EXPECT_EQ(*window.of(0), 10 * n);
 }
 
 TEST_P(Windows, TellTheOriginWhatADynamicTargetHasNotAttached) {
