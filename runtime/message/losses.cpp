@@ -90,6 +90,8 @@ class Undertaker {
 
 // Never destroyed: orders may come when the job ends.
 constinit Undertaker* g_undertaker = nullptr;
+// A number that only orders: see Undertaker::end_what_is_in_vain().
+constinit std::atomic<uint32_t> g_looks{0};
 using OnLoss = void (*)(job::Job&, int);
 constinit OnLoss g_on_loss = nullptr;
 using Close = void (*)(int process) noexcept;
@@ -202,8 +204,9 @@ void Undertaker::take_what_is_left(const std::vector<int>& processes) {
 }
 
 void Undertaker::end_what_is_in_vain() {
-  // Pairs with the fence in look_after_local_send(): either this search finds the send, or that look finds the mark.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // acq_rel, on both sides: whoever is second sees what the first one did before. So either this search finds
+  // the send, or look_after_local_send() finds the mark.
+  g_looks.fetch_add(1, std::memory_order_acq_rel);
   for_each_mailbox(
       [](Mailbox& mine, void*) {
         Work work;
@@ -319,7 +322,7 @@ void look_after_send(int rank, ContextId context) {
 void look_after_local_send(int rank, ContextId context) {
   if (!losses::are_survived()) return;
   // The send is published; see end_what_is_in_vain().
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  g_looks.fetch_add(1, std::memory_order_acq_rel);
   if (losses::any()) look_after_send(rank, context);
 }
 
