@@ -68,6 +68,7 @@ void Fetches::start(Bulk bulk, const Target& target, Completion& completion,
   }
   const auto fetch = fetches_.emplace(fetches_.end(), peer, place, target, completion);
   // seq_cst: the caller asks afterwards whether the process sleeps.
+  endings_.begin_work();
   active_.fetch_add(1, std::memory_order_seq_cst);
   if (fetch->chunks.count > 1) {
     if (target.unpack == nullptr) open_slot(*fetch, reader);
@@ -232,6 +233,7 @@ void Fetches::end(List::iterator it, Outcome here, Outcome there) {
   if (it->completion != nullptr) endings_.add(*it->completion, here);
   fetches_.erase(it);
   active_.fetch_sub(1, std::memory_order_relaxed);
+  endings_.end_work();
 }
 
 Fetches::List::iterator Fetches::find(int peer, uint64_t number) {

@@ -325,7 +325,8 @@ bool HostNet::poll() noexcept {
   if (is_alone_) return events_.poll();
   if (receiver_ == nullptr) return false;
   bool has_news = inbox_ != nullptr && poll_rings();
-  has_news = work_on_long() || has_news;
+  if (long_work_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    has_news = work_on_long() || has_news;
   if (has_waiting_.load(std::memory_order_relaxed)) [[unlikely]]
     flush();
   // Mostly the caller has what it waits for.

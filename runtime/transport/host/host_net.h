@@ -124,9 +124,8 @@ class HostNet final : public NetModule,
   Lanes lanes_;  // null: the module below is used
   std::vector<Sender> senders_;
   std::vector<RingReader*> rings_;  // those of senders_, by process
-  Endings endings_;
-  Offers offers_{lanes_, *this, endings_};
-  Fetches fetches_{lanes_, *this, endings_};
+  // What each poll looks at.
+  std::atomic<int> long_work_{0};         // see Endings
   std::atomic<bool> has_waiting_{false};  // perhaps a lane has messages without room
   // Hints. Something goes on in the module below, until then, in ticks.
   std::atomic<bool> is_attentive_{false};
@@ -137,6 +136,9 @@ class HostNet final : public NetModule,
   uint32_t most_pause_ = 0;
   int looks_ = 1;
   std::atomic<uint32_t> news_{0};  // polls of the rings that found something
+  Endings endings_{long_work_};
+  Offers offers_{lanes_, *this, endings_};
+  Fetches fetches_{lanes_, *this, endings_};
   alignas(64) SpinLock<> turn_;
   std::atomic<bool> is_finish_due_{false};  // written under turn_
 };

@@ -70,8 +70,6 @@ void HostNet::forget(Completion& completion) noexcept {
 }
 
 bool HostNet::work_on_long() noexcept {
-  if (endings_.is_empty() && fetches_.is_idle() && offers_.is_idle()) [[likely]]
-    return false;
   bool has_news = endings_.run(), has_helped = false;
   for (int i = 0; i < kMostChunksOfPoll && fetches_.work(); ++i) has_news = true;
   for (int i = 0; i < kMostChunksOfPoll && !has_news && offers_.help(); ++i)

@@ -40,10 +40,18 @@ inline Envelope about(uint64_t number, uint64_t value) noexcept {
 // Completions of operations that have ended, which a poll calls without locks.
 class Endings {
  public:
+  // `work`: counts what polls have to do for long messages, these included. One number for all, because a
+  // poll looks at it each time.
+  explicit Endings(std::atomic<int>& work) noexcept : work_(work) {}
   void add(Completion& completion, Outcome outcome) {
     const Locked locked(lock_);
     ended_.emplace_back(&completion, outcome);
+    begin_work();
     count_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  void begin_work() noexcept { work_.fetch_add(1, std::memory_order_relaxed); }
+  void end_work(int pieces = 1) noexcept {
+    work_.fetch_sub(pieces, std::memory_order_relaxed);
   }
   // A hint, unless it is asked after begin_sleep().
   bool is_empty() const noexcept { return count_.load(std::memory_order_seq_cst) == 0; }
@@ -59,6 +67,7 @@ class Endings {
         ended_.pop_front();
         running_.push_back(next.first);
         count_.fetch_sub(1, std::memory_order_relaxed);
+        end_work();
       }
       next.first->done(*next.first, next.second);
       const Locked locked(lock_);
@@ -70,10 +79,10 @@ class Endings {
   // It will not be called any more, unless it is running.
   void drop(const Completion& completion) {
     const Locked locked(lock_);
-    count_.fetch_sub(
-        static_cast<int>(std::erase_if(
-            ended_, [&](const auto& each) { return each.first == &completion; })),
-        std::memory_order_relaxed);
+    const auto dropped = static_cast<int>(std::erase_if(
+        ended_, [&](const auto& each) { return each.first == &completion; }));
+    count_.fetch_sub(dropped, std::memory_order_relaxed);
+    end_work(dropped);
   }
   bool is_any_running() {
     const Locked locked(lock_);
@@ -85,6 +94,7 @@ class Endings {
   }
 
  private:
+  std::atomic<int>& work_;
   std::atomic<int> count_{0};  // of ended_
   Mutex lock_;
   std::deque<std::pair<Completion*, Outcome>> ended_ MPC_GUARDED_BY(lock_);

@@ -26,6 +26,7 @@ void Offers::add(int peer, const Envelope& envelope, const Source& source,
     if (is_long(source.bytes)) {
       at(peer).long_offers.fetch_add(1, std::memory_order_relaxed);
       long_.fetch_add(1, std::memory_order_relaxed);
+      endings_.begin_work();
     }
   }
   notes_.send(peer, CellKind::kOffer, envelope, {&place, sizeof place, nullptr});
@@ -46,6 +47,7 @@ void Offers::remove(Table::iterator it) {
   if (is_long(offer.bytes)) {
     at(offer.peer).long_offers.fetch_sub(1, std::memory_order_relaxed);
     long_.fetch_sub(1, std::memory_order_relaxed);
+    endings_.end_work();
   }
   offers_.erase(it);
 }

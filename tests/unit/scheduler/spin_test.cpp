@@ -86,10 +86,14 @@ TEST(Turns, PauseWhileOtherProgramsHaveTheCore) {
   turns.share(8);
   const uint64_t slow = 2 * Turns::kSlowTicks, end = 1000 + slow;
   turns.note_yield(1000, end);
-  g_ticks = end + slow * Turns::kPauseFactor - 1;
-  EXPECT_EQ(turns.processes(&ticks), 1);
-  ++g_ticks;
-  EXPECT_EQ(turns.processes(&ticks), 8);
+  EXPECT_EQ(turns.processes(&no_clock), 8);  // one alone says nothing
+  for (const uint64_t factor : {1, 2, 4, 8, 16, 16}) {
+    turns.note_yield(1000, end);
+    g_ticks = end + slow * factor - 1;
+    EXPECT_EQ(turns.processes(&ticks), 1);
+    ++g_ticks;
+    EXPECT_EQ(turns.processes(&ticks), 8);
+  }
   turns.note_yield(g_ticks, g_ticks + 10);  // they have gone
   EXPECT_EQ(turns.processes(&no_clock), 8);
 }
@@ -97,7 +101,7 @@ TEST(Turns, PauseWhileOtherProgramsHaveTheCore) {
 TEST(Turns, PauseForSomeTimeAtMost) {
   Turns turns;
   turns.share(2);
-  turns.note_yield(0, Turns::kMostPauseTicks);
+  for (int i = 0; i < 9; ++i) turns.note_yield(0, Turns::kMostPauseTicks);
   g_ticks = 2 * Turns::kMostPauseTicks - 1;
   EXPECT_EQ(turns.processes(&ticks), 1);
   ++g_ticks;
