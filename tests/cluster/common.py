@@ -66,7 +66,10 @@ def source_of(name):
     """The text of a program in this folder, which may be compiled anywhere."""
     folder = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(folder, name), encoding="utf-8") as file:
-        return file.read().replace("../mpi/check.h", os.path.join(folder, "../mpi/check.h"))
+        text = file.read()
+    for header in ("../mpi/check.h", "expect.h"):
+        text = text.replace(f'"{header}"', f'"{os.path.join(folder, header)}"')
+    return text
 
 
 class Ends:
