@@ -7,7 +7,8 @@
 // datatypes by their numbers.
 // Users:     runtime/rma; mpi/objects/rank_life calls listen().
 // Threads:   arrive() by the net, one at a time; the others any.
-// See also:  runtime/rma/remote_access.h (the origin's side), serve.cpp (the target's);
+// See also:  runtime/rma/remote_access.h (the origin's side), serve.cpp (the target's),
+//            transfers.cpp (long data);
 //            docs/design/0031-windows-between-processes.md.
 //
 // A packet that takes room is charged by its origin's process until the other process has processed
@@ -148,7 +149,8 @@ class Port {
     // Only for the net's thread.
     uint64_t worked_off = 0;
     std::unordered_map<uint64_t, dt::TypeRef> types;
-    // Long puts from there by ticket: what has come of them, if the other half has not.
+    // Long puts from there by ticket: what has come of them, if the other half has not. Shared, because only
+    // transfers.cpp knows the type.
     std::unordered_map<uint64_t, std::shared_ptr<LongPut>> puts;
     std::unordered_map<uint64_t, msg::ControlOffer> offers;
   };
@@ -161,6 +163,7 @@ class Port {
   std::shared_ptr<WindowShare> find_window(uint64_t window);
   dt::TypeRef find_type(int from, uint64_t number);
   void end_operation(uint64_t ticket);
+  static void end_at_origin(msg::ControlTransfer& self, transport::Outcome) noexcept;
 
   void serve(int from, const Packet& packet, std::span<const std::byte> data);
   void serve_operation(const Operation& op);

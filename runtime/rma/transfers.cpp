@@ -62,6 +62,12 @@ struct Transfer final : msg::ControlTransfer {
 
 }  // namespace
 
+// The net has finished with an origin's buffer.
+void Port::end_at_origin(msg::ControlTransfer& self, transport::Outcome) noexcept {
+  const std::unique_ptr<Transfer> transfer(static_cast<Transfer*>(&self));
+  transfer->port.end_operation(transfer->ticket);
+}
+
 struct Port::LongPut {
   std::unique_ptr<Transfer> transfer;
   Packet packet;
@@ -76,14 +82,8 @@ bool Port::is_long(size_t bytes) noexcept {
 
 void Port::offer_put(int to, const Packet& packet, const void* base,
                      const dt::Datatype& type, Count count) {
-  auto* const transfer = new Transfer(
-      *this,
-      [](msg::ControlTransfer& self, transport::Outcome) noexcept {
-        auto* const offered = static_cast<Transfer*>(&self);
-        offered->port.end_operation(offered->ticket);
-        delete offered;
-      },
-      const_cast<void*>(base), dt::TypeRef(&type), count);
+  auto* const transfer = new Transfer(*this, &end_at_origin, const_cast<void*>(base),
+                                      dt::TypeRef(&type), count);
   transfer->ticket = packet.ticket;
   msg::offer_control(process_, to, msg::ControlChannel::kWindow, packet.ticket, false,
                      transfer->source(packet.bytes), *transfer);
@@ -103,14 +103,8 @@ void Port::take_offer(const msg::ControlOffer& offer) noexcept {
     const auto found = pending_.find(offer.id);
     CHECK(found != pending_.end(), "another process offers what nobody has asked for");
     const Pending& pending = found->second;
-    transfer = std::make_unique<Transfer>(
-        *this,
-        [](msg::ControlTransfer& self, transport::Outcome) noexcept {
-          auto* const fetched = static_cast<Transfer*>(&self);
-          fetched->port.end_operation(fetched->ticket);
-          delete fetched;
-        },
-        pending.base, pending.type, pending.count);
+    transfer = std::make_unique<Transfer>(*this, &end_at_origin, pending.base,
+                                          pending.type, pending.count);
   }
   transfer->ticket = offer.id;
   const transport::Target target = transfer->target(offer.bytes);

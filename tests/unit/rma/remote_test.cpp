@@ -187,38 +187,44 @@ TEST_P(Windows, HoldTheLockUntilLongDataAreThere) {
   EXPECT_EQ(*window.of(0), 10 * n);
 }
 
+// As packets, and as offers, which the target refuses.
 TEST_P(Windows, TellTheOriginWhatADynamicTargetHasNotAttached) {
-  World world = make_world();
-  FarWindow window(world, GetParam().processes, 4, Addressing::kDynamic);
-  const int last = world.size() - 1;
-  auto& regions = window.share_of(last).target(last).regions;
-  const auto base = reinterpret_cast<uintptr_t>(window.of(last));
-  EXPECT_TRUE(regions.attach(base, 16));
-  EXPECT_EQ(world.run([&](job::Rank& me) {
-    if (me.world_rank == 0) {
-      const int64_t value = 7;
-      window.lock(me, last, LockType::kShared);
-      const auto disp = static_cast<Count>(base);
-      window.put(me, {last, disp, word_type(), 1}, words(&value, 1));
-      window.flush(me, last);
-      EXPECT_FALSE(window.access(me).remote()->take_failure());
-      window.put(me, {last, disp + 16, word_type(), 1}, words(&value, 1));
-      int64_t got = 0;
-      window.get(me, {last, disp + 8, word_type(), 2}, words(&got, 2));
-      window.unlock(me, last);
-      const auto failure = window.access(me).remote()->take_failure();
-      EXPECT_TRUE(failure);
-      if (failure) {
-        EXPECT_EQ(failure->fit, Fit::kNotAttached);
-        EXPECT_EQ(failure->disp, disp + 16);
+  for (const char* const setting :
+       {"net.window_offer_bytes=1", "net.window_offer_bytes=32k"}) {
+    SCOPED_TRACE(setting);
+    ASSERT_TRUE(Settings::assign(setting).ok());
+    World world = make_world();
+    FarWindow window(world, GetParam().processes, 4, Addressing::kDynamic);
+    const int last = world.size() - 1;
+    auto& regions = window.share_of(last).target(last).regions;
+    const auto base = reinterpret_cast<uintptr_t>(window.of(last));
+    EXPECT_TRUE(regions.attach(base, 16));
+    EXPECT_EQ(world.run([&](job::Rank& me) {
+      if (me.world_rank == 0) {
+        const int64_t value = 7;
+        window.lock(me, last, LockType::kShared);
+        const auto disp = static_cast<Count>(base);
+        window.put(me, {last, disp, word_type(), 1}, words(&value, 1));
+        window.flush(me, last);
+        EXPECT_FALSE(window.access(me).remote()->take_failure());
+        window.put(me, {last, disp + 16, word_type(), 1}, words(&value, 1));
+        int64_t got = 0;
+        window.get(me, {last, disp + 8, word_type(), 2}, words(&got, 2));
+        window.unlock(me, last);
+        const auto failure = window.access(me).remote()->take_failure();
+        EXPECT_TRUE(failure);
+        if (failure) {
+          EXPECT_EQ(failure->fit, Fit::kNotAttached);
+          EXPECT_EQ(failure->disp, disp + 16);
+        }
+        EXPECT_FALSE(window.access(me).remote()->take_failure());
       }
-      EXPECT_FALSE(window.access(me).remote()->take_failure());
-    }
-    window.close(me);
-  }),
-            "");
-  EXPECT_EQ(window.of(last)[0], 7);
-  EXPECT_EQ(window.of(last)[2], 0);
+      window.close(me);
+    }),
+              "");
+    EXPECT_EQ(window.of(last)[0], 7);
+    EXPECT_EQ(window.of(last)[2], 0);
+  }
 }
 
 // ---- programs of random operations ----------------------------------------------------------------
