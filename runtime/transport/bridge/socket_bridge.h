@@ -90,7 +90,7 @@ class SocketBridge final : public Bridge, public Net {
   void watch(int fd, uint64_t tag, uint32_t events) noexcept;
   void wake() noexcept;
 
-  // --- the thread's own: socket_thread.cpp ---
+  // --- the thread's own: socket_thread.cpp, socket_end.cpp ---
   static void* thread_main(void* self);
   void run() noexcept;
   void handle(uint64_t tag, uint32_t events) noexcept;
