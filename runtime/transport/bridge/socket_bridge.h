@@ -109,6 +109,7 @@ class SocketBridge final : public Bridge, public Net {
   void fill(int peer, const Head& head, const char* data, size_t bytes) noexcept;
   void refused(const Head& head) noexcept;
   void end_connection(int peer) noexcept;
+  void deliver_kept(int peer) noexcept;
   void end_fetches(int peer) noexcept;
   Completion* take_offer(int peer) noexcept MPC_REQUIRES(lock_);
   void end_offers(int peer) noexcept;

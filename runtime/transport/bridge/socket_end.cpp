@@ -1,4 +1,5 @@
 // Connections of the bridge that end: what is under way on them ends with them.
+#include <sched.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -53,7 +54,20 @@ void SocketBridge::end_offers(int peer) noexcept {
   }
 }
 
+// What the peer had sent arrives before its end is told, even if a thread holds the mailbox now. The
+// wait ends: the holder of a mailbox calls no function of a net, so it never waits for this thread.
+void SocketBridge::deliver_kept(int peer) noexcept {
+  const auto is_its = [peer](const Kept& each) { return each.peer == peer; };
+  // relaxed: as in run(). If this process leaves none of its ranks waits for a message.
+  while ((is_unfinished_ || std::ranges::any_of(kept_, is_its)) &&
+         !is_ending_.load(std::memory_order_relaxed)) {
+    sched_yield();
+    retry_kept();
+  }
+}
+
 void SocketBridge::end_connection(int peer) noexcept {
+  deliver_kept(peer);
   bool has_left = false;
   {
     const Locked lock(lock_);
