@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Jobs on several hosts, which are virtual ones: what a user sees is as on one host."""
 
+import functools
 import os
 import subprocess
 
-from common import END, INIT, traffic
+from common import END, INIT, tool, traffic
 from virtual_hosts import HostsCase, main
 
 WHERE = ("char host[256]; gethostname(host, 256); for (int r = 0; r < size; ++r) {"
@@ -178,6 +179,17 @@ class Refusals(HostsCase):
         done = subprocess.run(words, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("host h2: /tmp/only_h1, where mpcrun was started: No such file", done.stderr)
+
+    def test_no_room_for_shared_memory(self):
+        program = self.build("where", INIT + WHERE + END)
+        small = ["sh", "-c", "mount -t tmpfs -o size=64k none /dev/shm; \"$@\"; s=$?; umount /dev/shm; exit $s", "sh"]
+        words = (tool("mpcrun"), "-n", 2, "-p", 2, program)
+        run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=60)
+        done = run(self.hosts.command("h1", *small, *words))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"/dev/shm has only \d+ KiB left: .* UCX_TLS=\^posix")
+        done = run(self.hosts.command("h1", *small, "env", "UCX_TLS=^posix", *words))
+        self.assertEqual((done.returncode, done.stderr, len(done.stdout.splitlines())), (0, "", 2))
 
 
 class ThreeHosts(HostsCase):

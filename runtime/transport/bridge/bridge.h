@@ -43,8 +43,9 @@ class BridgeEvents {
   virtual int greet(int fd, std::span<const std::byte> hello) noexcept = 0;
   // The peer starts no more operations, and only answers. Not called for every peer that leaves.
   virtual void ending(int) noexcept {}
-  // Nothing more comes from this peer; fetches from it have ended with kGone. has_left: the peer
-  // announced its end after it had sent everything; otherwise it was lost.
+  // Nothing more comes from this peer: the receiver has taken what it had sent, unless leave() runs;
+  // fetches from it have ended with kGone. has_left: the peer announced its end after it had sent
+  // everything; otherwise it was lost.
   virtual void gone(int peer, bool has_left) noexcept = 0;
 
  protected:

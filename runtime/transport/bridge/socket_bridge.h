@@ -90,7 +90,7 @@ class SocketBridge final : public Bridge, public Net {
   void watch(int fd, uint64_t tag, uint32_t events) noexcept;
   void wake() noexcept;
 
-  // --- the thread's own: socket_thread.cpp ---
+  // --- the thread's own: socket_thread.cpp, socket_end.cpp ---
   static void* thread_main(void* self);
   void run() noexcept;
   void handle(uint64_t tag, uint32_t events) noexcept;
@@ -109,6 +109,7 @@ class SocketBridge final : public Bridge, public Net {
   void fill(int peer, const Head& head, const char* data, size_t bytes) noexcept;
   void refused(const Head& head) noexcept;
   void end_connection(int peer) noexcept;
+  void deliver_kept(int peer) noexcept;
   void end_fetches(int peer) noexcept;
   Completion* take_offer(int peer) noexcept MPC_REQUIRES(lock_);
   void end_offers(int peer) noexcept;

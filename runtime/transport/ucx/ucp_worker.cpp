@@ -2,6 +2,7 @@
 // Long: it is the only file that knows UCX.
 #include "runtime/transport/ucx/ucp_worker.h"
 
+#include <sys/statvfs.h>
 #include <ucp/api/ucp.h>
 #include <ucs/debug/log_def.h>
 
@@ -46,6 +47,17 @@ std::string text_of(const char* what, ucs_status_t status) {
   const std::string said = last_log().take();
   return std::string("UCX: ") + what + ": " + ucs_status_string(status) +
          (said.empty() ? "" : " (" + said + ")");
+}
+
+// UCX only says that there are no resources. Its buffers are some MiB in /dev/shm for each process.
+std::string hint_of_shared_memory() {
+  constexpr uint64_t kEnoughBytes = 16 << 20;
+  struct statvfs room {};
+  if (::statvfs("/dev/shm", &room) != 0) return "";
+  const uint64_t bytes = uint64_t{room.f_bavail} * room.f_frsize;
+  if (bytes >= kEnoughBytes) return "";
+  return "; /dev/shm has only " + std::to_string(bytes >> 10) +
+         " KiB left: give it more room, or set UCX_TLS=^posix";
 }
 
 // --- packed data: a generic datatype whose element is a Transfer ---------------------------------
@@ -195,7 +207,9 @@ Result<> Worker::open_worker() {
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucs_status_t status = ucp_worker_create(context_, &params, &worker_);
-  if (status != UCS_OK) return {Errc::kSystem, text_of("ucp_worker_create", status)};
+  if (status != UCS_OK)
+    return {Errc::kSystem,
+            text_of("ucp_worker_create", status) + hint_of_shared_memory()};
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
                        UCP_AM_HANDLER_PARAM_FIELD_ARG;
