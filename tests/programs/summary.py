@@ -47,10 +47,10 @@ def heading():
     return "| Program | " + " | ".join(columns) + " | Wrong | Measured |\n" + "|---" * (len(columns) + 3) + "|\n"
 
 
-def cells(one, ranks):
+def cells(one, ranks, is_busy):
     if one is None:
         return ["not compared", "", ""]
-    verdict = "met" if one.ratio <= GOALS[ranks] else "**not met**"
+    verdict = ("met" if one.ratio <= GOALS[ranks] else "**not met**") + (" (busy)" if is_busy else "")
     times = f"{one.ratio:.2f} ({one.ours_s:.1f} / {one.peer_s:.1f} s, {one.cases} case{'s' if one.cases > 1 else ''})"
     return [times, f"<= {GOALS[ranks]:.2f}: {verdict}", f"{one.worst}: {one.worst_ratio:.2f}"]
 
@@ -61,7 +61,7 @@ def row(name, rows, circumstances):
     if not any(sums.values()):
         return None
     wrong = sum(1 for one in rows if one.complaint)
-    words = [name, *(cell for ranks, one in sums.items() for cell in cells(one, ranks)), str(wrong) if wrong else "none",
+    words = [name, *(cell for ranks, one in sums.items() for cell in cells(one, ranks, circumstances.is_busy)), str(wrong) if wrong else "none",
              f"{circumstances.date}, {circumstances.revision}, load {circumstances.load:.1f}"]
     return "| " + " | ".join(words) + " |\n"
 

@@ -32,6 +32,8 @@ class Summary(unittest.TestCase):
                          ["demo", "1.00 (2.0 / 2.0 s, 2 cases)", "<= 1.03: met", "b: 1.50",
                           "1.01 (1.0 / 1.0 s, 1 case)", "<= 1.00: **not met**", "a: 1.01", "none",
                           "2026-11-23, abc1234, load 0.1"])
+        busy = page.Circumstances("2026-11-23", "abc1234", 2, 5.0, "./run programs demo")
+        self.assertIn("<= 1.03: met (busy)", summary.row("demo", [timed("a", 2, 0.5)], busy))
         self.assertEqual(line.count("|"), summary.heading().splitlines()[0].count("|"))
 
     def test_cases_that_one_of_them_did_not_end_are_not_added(self):
