@@ -31,9 +31,13 @@ class Circumstances:
     load: float         # average of a minute before it was run
     command: str
 
+    @property
+    def is_busy(self):
+        return self.load > BUSY_LOAD_PER_CORE * self.cores
+
     def text(self):
         busy = "; **other work ran beside it**, so times are good only for what is far apart" \
-            if self.load > BUSY_LOAD_PER_CORE * self.cores else ""
+            if self.is_busy else ""
         return f"`{self.command}`, {self.date}, revision {self.revision}, {self.cores} cores, " \
                f"load average {self.load:.1f} when it began{busy}."
 

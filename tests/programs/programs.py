@@ -23,6 +23,7 @@ import suite  # noqa: E402
 
 import page  # noqa: E402
 import runs  # noqa: E402
+import summary  # noqa: E402
 import trees  # noqa: E402
 from apps import PROGRAMS  # noqa: E402
 
@@ -56,6 +57,8 @@ def parse_arguments(words=None):
     add("--peers", default="openmpi", help="MPIs to compare with: openmpi, mpich or both (default: openmpi)")
     add("--no-peers", action="store_true", help="only what programs check by themselves, and other numbers of ranks")
     add("--repeat", type=int, default=1, help="run each case this often, in turn; the median counts")
+    add("--goals", action="store_true",
+        help=f"those that are built already, at {' and '.join(map(str, summary.GOALS))} ranks; --write writes only the first table")
     add("--timeout", type=int, default=0, help="seconds that a run may take (default: what the case says, 120)")
     add("--jobs", type=int, default=int(os.environ.get("MPC_JOBS", 0)) or os.cpu_count() or 1,
         help="compilers at once")
@@ -72,12 +75,14 @@ def parse_arguments(words=None):
     for name in options.peers:
         if name not in PEERS:
             parser.error(f"--peers: '{name}' is none of {', '.join(PEERS)}")
+    if options.goals and summary.PEER not in options.peers:
+        parser.error(f"--goals compares with {summary.PEER}: it is not among --peers")
     if options.repeat < 1:
         parser.error(f"--repeat: {options.repeat} is less than 1")
     chosen = [known[name] for name in options.names] or list(PROGRAMS)
     options.programs = [program for program in chosen if program.is_quick] if options.quick and not options.names \
         else chosen
-    options.ranks = options.ranks or list(QUICK_RANKS if options.quick else RANKS)
+    options.ranks = options.ranks or list(summary.GOALS if options.goals else QUICK_RANKS if options.quick else RANKS)
     options.command = "./run programs " + shlex.join(shown_words(sys.argv[1:] if words is None else words))
     return options
 
@@ -115,7 +120,8 @@ def run(options):
     options.work = options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
     wrong, absent = [], []
-    for program in options.programs:
+    chosen = [program for program in options.programs if not options.goals or is_built(program, found, options.work)]
+    for program in chosen:
         try:
             needed = with_needs(program)
             reason = "; ".join(filter(None, (trees.missing(one) for one in needed)))
@@ -128,11 +134,16 @@ def run(options):
             continue
         if not run_one(program, sources, found, options):
             wrong.append(program.name)
-    done = len(options.programs) - len(absent)
+    done = len(chosen) - len(absent)
     print(f"programs: {done - len(wrong)} of {done} programs right" +
           (f"; NOT right: {' '.join(wrong)}" if wrong else "") +
           (f"; NOT run: {' '.join(absent)}" if absent else ""))
     return 1 if wrong else 3 if absent else 0
+
+
+def is_built(program, found, work):
+    """Whether there is a build of it for each MPI, so that it costs hardly more than its runs."""
+    return all((work / f"{program.name}-{mpi.name}" / trees.STAMP).exists() for mpi in found)
 
 
 def with_needs(program):
@@ -150,9 +161,18 @@ def run_one(program, sources, found, options):
     rows = runs.run_program(program, built, options, options.work) if runs.OURS in built else []
     write_json(options.work / f"{program.name}.json", program, version, rows, notes)
     if options.write:
-        page.write(program.name, page.block(program, version, rows, notes, circumstances),
-                   [one.name for one in PROGRAMS])
+        write_page(program, page.block(program, version, rows, notes, circumstances),
+                   summary.row(program.name, rows, circumstances), options.goals)
     return bool(rows) and not any(row.complaint for row in rows)
+
+
+def write_page(program, block, line, just_goals):
+    """Puts the program's table and its line of the first table into the page. `line`: None, if nothing was compared."""
+    names = [one.name for one in PROGRAMS]
+    if not just_goals:
+        page.write(program.name, block, names)
+    if line:
+        summary.write(program.name, line, names)
 
 
 def build(program, sources, found, options):
