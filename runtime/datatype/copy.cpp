@@ -6,6 +6,8 @@
 #include "runtime/datatype/cursor.h"
 #include "runtime/datatype/datatype.h"
 #include "runtime/datatype/kernels.h"
+#include "runtime/datatype/layout_copy.h"
+#include "runtime/datatype/transpose.h"
 
 namespace mpc::dt {
 namespace {
@@ -26,6 +28,9 @@ struct Pack {
   static void blocks(User user, Strided stream, Count block, Count n) {
     move_blocks(stream, user, block, n);
   }
+  static void columns(const kernel::Columns& columns, char* user, char* stream) {
+    kernel::pack_columns(columns, user, stream);
+  }
 };
 struct Unpack {
   static void bytes(char* user, char* stream, size_t n) {
@@ -35,6 +40,9 @@ struct Unpack {
   template <class User>
   static void blocks(User user, Strided stream, Count block, Count n) {
     move_blocks(user, stream, block, n);
+  }
+  static void columns(const kernel::Columns& columns, char* user, char* stream) {
+    kernel::unpack_columns(columns, user, stream);
   }
 };
 
@@ -93,6 +101,23 @@ Count move_leaf(Cursor& at, char* stream, Count room) {
   return n * leaf.block;
 }
 
+// Columns of a matrix, next to each other: their lines are shared by several columns, so tiles of
+// the matrix are moved. Returns the bytes; 0 if the cursor is not at the start of such columns.
+template <class Direction>
+Count move_columns(Cursor& at, char* stream, Count room) {
+  const Layout& leaf = *at.leaf();
+  if (leaf.count <= kFewBlocks || leaf.shape != Shape::kRun ||
+      !kernel::has_tiles(leaf.block))
+    return 0;
+  const Count columns = at.iterations();
+  if (columns <= 1 || at.loop_stride() != leaf.block || room < 2 * leaf.bytes) return 0;
+  const Count n = std::min(columns, room / leaf.bytes);
+  Direction::columns({leaf.count, n, leaf.block, leaf.stride}, at.block_address(0),
+                     stream);
+  at.pass_iterations(n);
+  return n * leaf.bytes;
+}
+
 // Moves up to `room` bytes between the cursor and the stream; returns the bytes moved.
 template <class Direction>
 size_t transfer(Cursor& at, char* stream, Count room) {
@@ -102,8 +127,10 @@ size_t transfer(Cursor& at, char* stream, Count room) {
       const Layout& leaf = *at.leaf();
       const Count iterations =
           leaf.count <= kFewBlocks ? std::min(at.iterations(), room / leaf.bytes) : 0;
-      Count done;
-      if (iterations > 1) {
+      Count done = move_columns<Direction>(at, stream, room);
+      if (done != 0) {
+        // moved
+      } else if (iterations > 1) {
         move_iterations<Direction>(at, stream, iterations);
         done = iterations * leaf.bytes;
         at.pass_iterations(iterations);
@@ -185,20 +212,6 @@ Count move_stretch(Cursor& to, Cursor& from, Count room) {
   return from_bytes;
 }
 
-// The same bytes as a run of longer blocks, in another order: columns of a matrix, next to each
-// other, are its rows. Empty if the layout is not like that.
-Layout rows_of(const Layout& columns) noexcept {
-  if (columns.shape != Shape::kLoop) return {};
-  const Layout& column = *columns.children;
-  if (column.shape != Shape::kRun || columns.stride != column.block ||
-      column.offset != 0)
-    return {};
-  const Count row = columns.count * column.block;
-  return column.stride == row
-             ? Layout::run(columns.offset, columns.bytes, 1, 0)
-             : Layout::run(columns.offset, row, column.count, column.stride);
-}
-
 bool are_same_columns(const Layout& a, const Layout& b) noexcept {
   return a.shape == Shape::kLoop && b.shape == Shape::kLoop && a.count == b.count &&
          a.stride == b.stride && a.children->shape == Shape::kRun &&
@@ -209,20 +222,6 @@ bool are_same_columns(const Layout& a, const Layout& b) noexcept {
 
 void move(Cursor& to, Cursor& from, Count total) {
   for (Count done = 0; done < total;) done += move_stretch(to, from, total - done);
-}
-
-// Both sides have the same matrix in columns: the order of the bytes is free, because none is
-// written twice, and in rows they are a few long blocks.
-bool copy_rows(void* dst, const Datatype& dst_type, const void* src,
-               const Datatype& src_type, Count count) {
-  if (!are_same_columns(dst_type.layout(), src_type.layout())) return false;
-  const Layout to_rows = rows_of(dst_type.layout());
-  const Layout from_rows = rows_of(src_type.layout());
-  if (to_rows.bytes == 0 || from_rows.bytes == 0) return false;
-  Cursor to(dst, to_rows, count, dst_type.extent(), 0);
-  Cursor from(src, from_rows, count, src_type.extent(), 0);
-  move(to, from, to_rows.bytes * count);
-  return true;
 }
 
 }  // namespace
@@ -237,22 +236,86 @@ size_t unpack(void* dst, const Datatype& type, Count count, size_t offset,
   return transfer<Unpack>(dst, type, count, offset, in, in_bytes);
 }
 
+LayoutCopy::Side::Side(const void* at, const Datatype& type, Count n) noexcept
+    : buffer(at),
+      layout(&type.layout()),
+      count(n),
+      extent(type.extent()),
+      bytes(n > 0 ? type.size() * n : 0),
+      is_plain(type.is_contiguous()) {}
+
+void LayoutCopy::Side::take_rows(const Layout& rows) noexcept {
+  layout = &rows;
+  is_plain = rows.is_block() && (count == 1 || extent == rows.block);
+  if (is_plain) buffer = address(buffer, rows.offset);
+}
+
+// If both sides have the same matrix in columns, the order of the bytes is free, because none is
+// written twice, and in rows they are a few long blocks.
+LayoutCopy::LayoutCopy(void* dst, const Datatype& dst_type, Count dst_count,
+                       const void* src, const Datatype& src_type,
+                       Count src_count) noexcept
+    : to_(dst, dst_type, dst_count), from_(src, src_type, src_count) {
+  if (to_.is_plain || from_.is_plain || dst_count != src_count ||
+      !are_same_columns(*to_.layout, *from_.layout))
+    return;
+  to_rows_ = rows_of(*to_.layout);
+  from_rows_ = rows_of(*from_.layout);
+  if (to_rows_.bytes == 0 || from_rows_.bytes == 0) return;
+  to_.take_rows(to_rows_);
+  from_.take_rows(from_rows_);
+}
+
+void LayoutCopy::run(Count offset, Count n) const noexcept {
+  if (n <= 0) return;
+  if (from_.is_plain) {
+    const char* const from = address(from_.buffer, offset);
+    if (to_.is_plain) {
+      std::memcpy(address(to_.buffer, offset), from, static_cast<size_t>(n));
+      return;
+    }
+    Cursor to(to_.buffer, *to_.layout, to_.count, to_.extent, offset);
+    transfer<Unpack>(to, const_cast<char*>(from), n);
+    return;
+  }
+  Cursor from(from_.buffer, *from_.layout, from_.count, from_.extent, offset);
+  if (to_.is_plain) {
+    transfer<Pack>(from, address(to_.buffer, offset), n);
+    return;
+  }
+  Cursor to(to_.buffer, *to_.layout, to_.count, to_.extent, offset);
+  move(to, from, n);
+}
+
+LayoutCopy::Parts LayoutCopy::parts(Count about) const noexcept {
+  about = std::max(about / kernel::kMatrixLine, Count{1}) * kernel::kMatrixLine;
+  for (const Side* side : {&to_, &from_}) {
+    if (side->is_plain || side->count < 1) continue;
+    // As in transfer(): columns are the iterations of a loop, or the elements themselves.
+    const Layout& all = *side->layout;
+    const bool is_loop = all.shape == Shape::kLoop;
+    const Layout& column = is_loop ? *all.children : all;
+    if (column.shape != Shape::kRun || column.count <= kFewBlocks ||
+        (is_loop ? all.stride : side->extent) != column.block ||
+        !kernel::has_tiles(column.block))
+      continue;
+    const Count offset = is_loop ? all.offset + column.offset : column.offset;
+    const Count wide = kernel::columns_in_a_line(column.block);
+    const Count first =
+        kernel::columns_to_line(address(side->buffer, offset), column.block);
+    const Count group = wide * column.bytes;
+    const Count step = std::max(about / group, Count{1}) * group;
+    return {step - (wide - first) % wide * column.bytes, step};
+  }
+  return {about, about};
+}
+
 size_t copy(void* dst, const Datatype& dst_type, Count dst_count, const void* src,
             const Datatype& src_type, Count src_count) noexcept {
   if (dst_count <= 0 || src_count <= 0) return 0;
-  const Count dst_bytes = dst_type.size() * dst_count;
-  const Count src_bytes = src_type.size() * src_count;
-  if (src_type.is_contiguous())
-    return unpack(dst, dst_type, dst_count, 0, src, static_cast<size_t>(src_bytes));
-  if (dst_type.is_contiguous())
-    return pack(src, src_type, src_count, 0, dst, static_cast<size_t>(dst_bytes));
-  const Count total = std::min(dst_bytes, src_bytes);
-  if (dst_count == src_count && copy_rows(dst, dst_type, src, src_type, src_count))
-    return static_cast<size_t>(total);
-  Cursor to(dst, dst_type.layout(), dst_count, dst_type.extent(), 0);
-  Cursor from(src, src_type.layout(), src_count, src_type.extent(), 0);
-  move(to, from, total);
-  return static_cast<size_t>(total);
+  const LayoutCopy copy(dst, dst_type, dst_count, src, src_type, src_count);
+  copy.run(0, copy.bytes());
+  return static_cast<size_t>(copy.bytes());
 }
 
 }  // namespace mpc::dt

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/datatype/cursor.h"
+#include "runtime/datatype/transpose.h"
 #include "runtime/datatype/type_builder.h"
 
 namespace mpc::dt {
@@ -42,6 +43,12 @@ void look_at_stretch(Cursor& at, Count room, Footprint& sum) noexcept {
   }
 }
 
+// Columns that lie next to each other are copied in tiles: what counts are the rows' lines.
+bool is_tiled(const Layout& layout) noexcept {
+  return layout.shape == Shape::kLoop && layout.children->shape == Shape::kRun &&
+         kernel::has_tiles(layout.children->block);
+}
+
 }  // namespace
 
 Footprint sample_footprint(const Layout& layout, Count extent) noexcept {
@@ -70,7 +77,10 @@ bool has_scattered_gaps(const Datatype& type) noexcept {
   // Relaxed: it orders nothing, and each caller that computes it gets the same.
   Details::Scattered found = details->scattered.load(std::memory_order_relaxed);
   if (found == Details::kUnknown) {
-    const Footprint footprint = sample_footprint(type.layout(), type.extent());
+    const Layout& layout = type.layout();
+    const Layout rows = is_tiled(layout) ? rows_of(layout) : Layout();
+    const Footprint footprint =
+        sample_footprint(rows.bytes != 0 ? rows : layout, type.extent());
     found = is_scattered(footprint) ? Details::kScattered : Details::kDense;
     details->scattered.store(found, std::memory_order_relaxed);
   }

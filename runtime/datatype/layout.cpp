@@ -190,4 +190,16 @@ Layout ListBuilder::finish() {
   return list;
 }
 
+Layout rows_of(const Layout& columns) noexcept {
+  if (columns.shape != Shape::kLoop) return {};
+  const Layout& column = *columns.children;
+  if (column.shape != Shape::kRun || columns.stride != column.block ||
+      column.offset != 0)
+    return {};
+  const Count row = columns.count * column.block;
+  return column.stride == row
+             ? Layout::run(columns.offset, columns.bytes, 1, 0)
+             : Layout::run(columns.offset, row, column.count, column.stride);
+}
+
 }  // namespace mpc::dt

@@ -92,6 +92,10 @@ class LayoutArena {
 // is a leaf; its own `offset` is honoured.
 Layout make_loop(LayoutArena& arena, Count count, Count stride, const Layout& child);
 
+// Columns of a matrix that lie next to each other are its rows: the same bytes as a run of longer
+// blocks, in another order. Empty if the layout is not like that.
+Layout rows_of(const Layout& columns) noexcept;
+
 // Collects parts in type map order and merges those that touch.
 class ListBuilder {
  public:

@@ -95,6 +95,20 @@ TEST(Footprint, IsThatOfTheTypeItIsADuplicateOf) {
   EXPECT_FALSE(dt::is_scattered(*predefined(abi::kDoubleInt)));
 }
 
+TypeRef columns_of(Count rows, Count columns, Count row_bytes, Count element) {
+  const TypeRef column =
+      make_resized(*vector_of(rows, element, row_bytes), 0, element).value();
+  return make_contiguous(columns, *column).value();
+}
+
+// In tiles each of their lines is used as a whole.
+TEST(Footprint, ColumnsOfAMatrixAreAsDenseAsItsRows) {
+  EXPECT_FALSE(is_scattered(columns_of(512, 512, 4096, 8)));
+  EXPECT_FALSE(is_scattered(columns_of(512, 64, 4096, 8)));
+  EXPECT_TRUE(is_scattered(columns_of(512, 2, 4096, 8)));
+  EXPECT_TRUE(is_scattered(columns_of(512, 512, 8192, 7)));  // no tiles
+}
+
 TEST(Footprint, AlternatingPartsAreSeenAllOver) {
   // A long dense part first: what follows counts, too.
   std::vector<Count> lengths{1 << 14}, places{0};
