@@ -11,7 +11,8 @@ namespace {
 BoolSetting is_on(
     "nbc.direct", true,
     "Blocking collectives whose members all wait for each other copy straight "
-    "between the members' buffers; 0: by messages");
+    "between the members' buffers, and small ones show their data to the others, also "
+    "non-blocking ones; 0: by messages");
 
 [[gnu::cold]] Err make_error(const nbc::direct::Outcome& outcome, const char* name) {
   if (outcome.mismatch != nullptr) {

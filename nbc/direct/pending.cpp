@@ -11,7 +11,8 @@
 namespace mpc::nbc::direct {
 namespace {
 
-constexpr trace::Site kAct{"direct", "act", {"collective", "bytes"}, true, true};
+constexpr trace::Site kAct{
+    "direct", "act", {"collective", "bytes", "one_way"}, true, true};
 
 // Members [first, last).
 struct Range {
@@ -204,7 +205,7 @@ bool begin(Pending& p, Team& team, int me, job::Rank& self, const OneWayCall& ca
   }
   const bool is_traced = trace::enabled();
   if (is_traced) [[unlikely]]
-    trace::begin(kAct, {trace::text(name_of(call.coll)), bytes});
+    trace::begin(kAct, {trace::text(name_of(call.coll)), bytes, 1});
   make(p, team, me, self, call, bytes, is_shared);
   p.reader.epoch = epoch;
   if (own.rank.load(std::memory_order_relaxed) != &self)
