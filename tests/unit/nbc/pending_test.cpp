@@ -10,6 +10,7 @@
 #include <deque>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "nbc/direct/trail.h"
@@ -187,6 +188,42 @@ INSTANTIATE_TEST_SUITE_P(Worlds, Small,
                            return std::to_string(setup.param.ranks) + "RanksOn" +
                                   std::to_string(setup.param.workers);
                          });
+
+// Plain threads, one for each member, that only test: nothing but the posts and counters orders them.
+TEST(SmallThreads, KeepMixesApartWithNothingButPosts) {
+  constexpr int kThreads = 3;
+  std::mt19937 random(seed());
+  Team team(std::vector<int>{0, 1, 2});
+  const std::vector<Step> steps = random_steps(6000, kThreads, random);
+  std::deque<job::Rank> ranks(kThreads);
+  Findings findings;
+  const auto run = [&](int me) {
+    std::mt19937 mine(seed() * 31 + static_cast<unsigned>(me));
+    std::deque<std::unique_ptr<Play>> plays;
+    const auto complete_some = [&](size_t most) {
+      while (plays.size() > most) {
+        const size_t which = mine() % plays.size();
+        if (!advance(plays[which]->pending)) {
+          std::this_thread::yield();
+          continue;
+        }
+        findings.add(plays[which]->check());
+        plays.erase(plays.begin() + static_cast<std::ptrdiff_t>(which));
+      }
+    };
+    for (size_t s = 0; s < steps.size(); ++s) {
+      plays.push_back(
+          std::make_unique<Play>(static_cast<int>(s), steps[s], me, kThreads));
+      findings.add(plays.back()->begin(team, ranks[static_cast<size_t>(me)], me == 0));
+      complete_some(mine() % 8 == 0 ? mine() % 4 : 150);
+    }
+    complete_some(0);
+  };
+  std::vector<std::thread> threads;
+  for (int me = 0; me < kThreads; ++me) threads.emplace_back(run, me);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(findings.all(), "") << "MPC_TEST_SEED=" << seed();
+}
 
 // A start must not wait, however far behind the others are; the end of what only gives may wait for their starts.
 TEST(SmallRunsAhead, AStartNeverWaitsAndTheRingGrows) {
