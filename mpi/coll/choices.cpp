@@ -121,10 +121,15 @@ Choice nonblocking_choice(const DescribedJob& job, Coll coll, int64_t bytes) {
   DescribedCall call(job, coll, bytes);
   nbc::Shape& shape = call.shape;
   shape.is_nonblocking = true;
-  if (is_direct_on() && job.size() > 1 && later_way(*job.team, coll) == Way::kMeeting) {
+  const DirectAsk ask{.coll = coll,
+                      .bytes = static_cast<size_t>(bytes),
+                      .type = dt::predefined(dt::abi::kByte)};
+  const Way way =
+      is_direct_on() && job.size() > 1 ? later_way(*job.team, ask) : Way::kMessages;
+  if (way != Way::kMessages) {
     Choice choice;
-    choice.way = Way::kMeeting;
-    choice.what = "no data";
+    choice.way = way;
+    choice.what = way == Way::kMeeting ? "no data" : "through posts";
     choice.by = "table";
     return choice;
   }

@@ -50,27 +50,6 @@ Err run(const char* name, Comm& comm, Team& team, const nbc::direct::Call& call)
       nbc::direct::run(team, comm.rank(), comm.self(), call, reason), name);
 }
 
-[[gnu::cold]] Err make_error(const nbc::direct::Outcome& outcome, const char* name) {
-  if (outcome.mismatch != nullptr) {
-    return fail(
-        outcome.calls_differ ? MPI_ERR_NOT_SAME : MPI_ERR_TRUNCATE,
-        fmt::format("{}: {} differ between the ranks: {}", name,
-                    outcome.calls_differ ? "calls or operations" : "counts or types",
-                    *outcome.mismatch));
-  }
-  if (outcome.truncated_by < 0) {
-    return fail(MPI_ERR_NOT_SAME,
-                fmt::format("{}: a message from rank {} is shorter than this rank's "
-                            "buffer: counts or types differ between the ranks",
-                            name, outcome.short_from));
-  }
-  return fail(MPI_ERR_TRUNCATE,
-              fmt::format("{}: a message from rank {} is longer than this "
-                          "rank's buffer: counts or types differ between "
-                          "the ranks",
-                          name, outcome.truncated_by));
-}
-
 }  // namespace
 
 bool describe_operation(nbc::direct::Operation& out, const dt::Datatype& type,
@@ -79,13 +58,6 @@ bool describe_operation(nbc::direct::Operation& out, const dt::Datatype& type,
   out.kernel = dt::reduction(op.code(), type.abi_code());
   out.kernel3 = dt::reduction3(op.code(), type.abi_code());
   return out.kernel != nullptr;
-}
-
-Err error_of_outcome(const nbc::direct::Outcome& outcome, const char* name) {
-  if (outcome.mismatch == nullptr && outcome.truncated_by < 0 && outcome.short_from < 0)
-      [[likely]]
-    return kSuccess;
-  return make_error(outcome, name);
 }
 
 std::optional<Err> direct_barrier(Comm& comm) {

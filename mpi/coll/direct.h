@@ -47,6 +47,35 @@ std::optional<Err> direct_alltoallv(const void* sendbuf, CountView sendcounts,
 
 // Members do not wait for each other in the call: mpi/coll/direct_later.cpp.
 std::optional<Err> direct_ibarrier(Comm& comm, Request** request);
+std::optional<Err> direct_ibcast(void* buffer, dt::Count count,
+                                 const dt::Datatype* type, int root, Comm& comm,
+                                 Request** request);
+std::optional<Err> direct_igather(const void* sendbuf, dt::Count sendcount,
+                                  const dt::Datatype* sendtype, void* recvbuf,
+                                  dt::Count recvcount, const dt::Datatype* recvtype,
+                                  int root, Comm& comm, Request** request);
+std::optional<Err> direct_iscatter(const void* sendbuf, dt::Count sendcount,
+                                   const dt::Datatype* sendtype, void* recvbuf,
+                                   dt::Count recvcount, const dt::Datatype* recvtype,
+                                   int root, Comm& comm, Request** request);
+std::optional<Err> direct_iallgather(const void* sendbuf, dt::Count sendcount,
+                                     const dt::Datatype* sendtype, void* recvbuf,
+                                     dt::Count recvcount, const dt::Datatype& recvtype,
+                                     Comm& comm, Request** request);
+std::optional<Err> direct_ialltoall(const void* sendbuf, dt::Count sendcount,
+                                    const dt::Datatype* sendtype, void* recvbuf,
+                                    dt::Count recvcount, const dt::Datatype& recvtype,
+                                    Comm& comm, Request** request);
+std::optional<Err> direct_ireduce(const void* sendbuf, void* recvbuf, dt::Count count,
+                                  TypeArg type, Op* op, int root, Comm& comm,
+                                  Request** request);
+std::optional<Err> direct_iallreduce(const void* sendbuf, void* recvbuf,
+                                     dt::Count count, TypeArg type, Op& op, Comm& comm,
+                                     Request** request);
+std::optional<Err> direct_iscan(const void* sendbuf, void* recvbuf, dt::Count count,
+                                TypeArg type, Op& op, Comm& comm, Request** request);
+std::optional<Err> direct_iexscan(const void* sendbuf, void* recvbuf, dt::Count count,
+                                  TypeArg type, Op& op, Comm& comm, Request** request);
 
 // Collectives in which not all members need to meet: mpi/coll/direct_one_way.cpp.
 std::optional<Err> direct_bcast(void* buffer, dt::Count count, const dt::Datatype* type,

@@ -9,6 +9,7 @@
 
 #include "nbc/direct/direct.h"
 #include "nbc/direct/one_way.h"
+#include "nbc/direct/pending.h"
 
 namespace mpc::mpi {
 
@@ -75,9 +76,18 @@ struct DirectAsk {
 }
 
 // The same for non-blocking collectives.
-inline Way later_way(const nbc::direct::Team& team, nbc::Coll coll) noexcept {
+inline Way later_way(const nbc::direct::Team& team, const DirectAsk& ask) noexcept {
+  using enum nbc::Coll;
+  const nbc::Coll coll = ask.coll;
+  if (nbc::direct::fits_pending(team, coll, ask.bytes)) {
+    // Values are combined in rank order, whether the operation commutes or not.
+    return !nbc::traits_of(coll).is_reduction ||
+                   nbc::direct::can_reduce(team, *ask.type, true)
+               ? Way::kOneWay
+               : Way::kMessages;
+  }
   // With few ranks, messages to one rank of each worker and back cost less than waking all members.
-  return coll == nbc::Coll::kBarrier && !team.is_spread() &&
+  return coll == kBarrier && !team.is_spread() &&
                  team.size() > nbc::direct::kMostSharing
              ? Way::kMeeting
              : Way::kMessages;

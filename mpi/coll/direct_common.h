@@ -1,7 +1,7 @@
 #pragma once
 // Common parts of the direct collectives of MPI: the choice, the operation, the errors.
 //
-// Role:      the choice (mpi/objects/go_direct.h), an operation's functions, errors from outcomes.
+// Role:      the choice and the errors (mpi/objects/go_direct.h), an operation's functions.
 // Users:     mpi/coll/direct.cpp, mpi/coll/direct_one_way.cpp.
 // Threads:   any execution of the rank.
 // See also:  mpi/coll/direct.h.
@@ -19,7 +19,5 @@ namespace mpc::mpi {
 // reports why.
 bool describe_operation(nbc::direct::Operation& out, const dt::Datatype& type,
                         const Op& op);
-
-Err error_of_outcome(const nbc::direct::Outcome& outcome, const char* name);
 
 }  // namespace mpc::mpi

@@ -78,8 +78,6 @@ Err make(const char* name, Comm& comm, Coll coll, bool is_persistent, Request** 
 template <class Describe>
 Err start(const char* name, Comm& comm, Coll coll, Request** request,
           Describe&& describe) {
-  if (coll == Coll::kBarrier)
-    if (const auto done = direct_ibarrier(comm, request)) return *done;
   if (const Err error = make(name, comm, coll, false, request, describe)) return error;
   return start_request(*rank_state(), **request);
 }

@@ -270,11 +270,13 @@ struct Copies final : StagedBuffers {
 void keep(MPI_Fint handle, std::initializer_list<Section*> sections) {
   Request* request = nullptr;
   if (lookup(to_c<MPI_Request>(handle), &request).code != MPI_SUCCESS) return;
-  if (!request->collective) return;  // it is over already
+  const bool is_small = request->kind() == RequestKind::kSmallCollective;
+  if (!request->collective && !is_small) return;  // it is over already
   auto copies = std::make_unique<Copies>();
   for (Section* section : sections)
     if (section->copy_) copies->list.push_back(std::move(section->copy_));
-  if (!copies->list.empty()) request->collective->staged = std::move(copies);
+  if (copies->list.empty()) return;
+  (is_small ? request->staged : request->collective->staged) = std::move(copies);
 }
 
 }  // namespace mpc::mpi::fortran

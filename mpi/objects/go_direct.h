@@ -1,13 +1,15 @@
 #pragma once
 // Go direct: may the members of a communicator do without messages?
 //
-// Role:      the setting nbc.direct, and the one place for a decision that all members must make
-//            alike.
+// Role:      the setting nbc.direct, the one place for a decision that all members must make
+//            alike, and the errors of such collectives.
 // Users:     mpi/coll, mpi/objects/split_direct.cpp.
 // Threads:   any execution of the rank.
 // See also:  docs/design/0007-direct-collectives.md.
 
 #include "mpi/objects/comm.h"
+#include "mpi/objects/error.h"
+#include "nbc/direct/direct.h"
 
 namespace mpc::mpi {
 
@@ -17,5 +19,7 @@ bool is_direct_on() noexcept;
 // All members get the same answer, which depends on the setting and on where they live. Members of
 // several processes use schedules, whose messages can leave a process.
 bool may_go_direct(const Comm& comm) noexcept;
+
+Err error_of_outcome(const nbc::direct::Outcome& outcome, const char* name);
 
 }  // namespace mpc::mpi

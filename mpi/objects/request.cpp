@@ -4,6 +4,7 @@
 
 #include "mpi/objects/blame.h"
 #include "mpi/objects/comm.h"
+#include "mpi/objects/go_direct.h"
 #include "mpi/objects/handles.h"
 #include "mpi/objects/rank_state.h"
 #include "mpi/objects/status.h"
@@ -30,6 +31,9 @@ bool Request::is_done() const noexcept {
     case RequestKind::kCollective:
       return collective->collective == nullptr ||
              nbc::is_complete(*collective->collective);
+    case RequestKind::kSmallCollective:
+      // Takes what has come, which changes nothing that the user may look at yet.
+      return nbc::direct::advance(const_cast<nbc::direct::Pending&>(pending));
     case RequestKind::kGeneralized:
       return generalized->is_complete.load(std::memory_order_acquire);
     case RequestKind::kMeeting:
@@ -59,14 +63,18 @@ const msg::Status& Request::result() const noexcept {
     case RequestKind::kGeneralized:
     case RequestKind::kMeeting:
       break;
+    case RequestKind::kSmallCollective:  // done_status is not renewed
+      return Several::nothing();
   }
   return done_status;
 }
 
-const msg::Status& Several::outcome() const noexcept {
+const msg::Status& Several::nothing() noexcept {
   static const msg::Status none;
   return none;
 }
+
+const msg::Status& Several::outcome() const noexcept { return nothing(); }
 
 bool Request::can_end_by_itself() const {
   if (kind_ == RequestKind::kPartitioned) return several->can_end_by_itself();
@@ -86,6 +94,7 @@ std::string Request::text() const {
     case RequestKind::kPartitioned:
       return several->text();
     case RequestKind::kCollective:
+    case RequestKind::kSmallCollective:
       return fmt::format("{} on {}", call_, comm_->display_name());
     case RequestKind::kGeneralized:
       return "generalized request";
@@ -127,6 +136,10 @@ class RequestReason final : public sched::WaitReason {
 }  // namespace
 
 int partner_of(const Request& request) noexcept {
+  if (request.kind() == RequestKind::kSmallCollective) {
+    const int member = nbc::direct::missing_member(request.pending);
+    return member < 0 ? -1 : world_rank_of(*request.comm(), member);
+  }
   if (request.kind() == RequestKind::kSend) return request.send.dest_world;
   if (request.kind() != RequestKind::kRecv || request.comm() == nullptr) return -1;
   return world_rank_of(*request.comm(), request.recv.source_in_comm);
@@ -177,7 +190,8 @@ Err start_request(RankState& state, Request& request) {
       request.several->start();
       break;
     case RequestKind::kDone:
-    case RequestKind::kSeveral:  // are started when they are made
+    case RequestKind::kSmallCollective:  // are started when they are made
+    case RequestKind::kSeveral:
     case RequestKind::kMeeting:
     case RequestKind::kFile:
     case RequestKind::kGeneralized:
@@ -187,6 +201,10 @@ Err start_request(RankState& state, Request& request) {
 }
 
 void wait_done(RankState& state, Request& request, const char* call) {
+  if (request.kind() == RequestKind::kSmallCollective) {
+    if (request.is_done()) return;
+    return nbc::direct::wait(request.pending, RequestReason(call, request));
+  }
   if (request.kind() == RequestKind::kCollective) close_window(*request.collective);
   if (request.is_done()) return;
   const RequestReason reason(call, request);
@@ -206,6 +224,11 @@ void wait_done(RankState& state, Request& request, const char* call) {
 }
 
 void store_staged(Request& request) noexcept {
+  if (request.staged != nullptr && request.is_active) [[unlikely]] {
+    request.staged->store();
+    request.staged.reset();
+    return;
+  }
   if (request.kind() != RequestKind::kCollective || !request.is_active) return;
   CollectiveState& state = *request.collective;
   if (state.staged == nullptr || state.is_stored) return;
@@ -279,6 +302,22 @@ Err failure_of(const Request& request, const msg::Status& result) {
   return error_of(result);
 }
 
+Err finish_small(RankState& state, MPI_Request* handle, Request& request,
+                 MPI_Status* status) {
+  store_staged(request);
+  set_status(status, request.result());
+  Err error;
+  if (!nbc::direct::is_right(request.pending)) [[unlikely]] {
+    std::string text;
+    error = blame(error_of_outcome(nbc::direct::outcome_of(request.pending, text),
+                                   request.call()),
+                  request.comm());
+  }
+  *handle = MPI_REQUEST_NULL;
+  Request::destroy(state, &request);
+  return error;
+}
+
 }  // namespace
 
 Err finish(RankState& state, MPI_Request* handle, Request& request,
@@ -290,6 +329,8 @@ Err finish(RankState& state, MPI_Request* handle, Request& request,
     Request::destroy(state, &request);
     return kSuccess;
   }
+  if (request.kind() == RequestKind::kSmallCollective)
+    return finish_small(state, handle, request, status);
   if (request.is_persistent && !request.is_active) {
     set_empty(status);
     return kSuccess;

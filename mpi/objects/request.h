@@ -22,6 +22,7 @@
 #include "mpi/objects/buffered.h"
 #include "mpi/objects/error.h"
 #include "mpi/objects/object.h"
+#include "nbc/direct/pending.h"
 #include "nbc/engine/engine.h"
 #include "nbc/overlap/tree_split.h"
 #include "runtime/message/message.h"
@@ -38,6 +39,7 @@ enum class RequestKind : uint8_t {
   kSeveral,  // more than one message: MPI_Isendrecv, MPI_Buffer_iflush
   kBuffered,  // MPI_Ibsend, MPI_Bsend_init: the data are copied at the start, then it is done
   kCollective,
+  kSmallCollective,  // without a schedule: nbc/direct/pending.h
   kGeneralized,
   kMeeting,  // of members of several processes: MPI_Comm_idup when ids have to be agreed on
   kPartitioned,
@@ -70,6 +72,7 @@ struct Several {
   // program end a wait for it?
   virtual void start() {}
   virtual const msg::Status& outcome() const noexcept;
+  static const msg::Status& nothing() noexcept;  // of what succeeds
   virtual Err error() { return kSuccess; }
   virtual bool can_end_by_itself() const { return false; }
   std::vector<msg::Request*> messages;
@@ -130,18 +133,25 @@ class Request final : public Object {
   dt::TypeRef type;                             // keeps a derived type alive
   std::unique_ptr<CollectiveState> collective;  // kCollective
   std::unique_ptr<Generalized> generalized;     // kGeneralized
-  std::unique_ptr<Several> several;  // kSeveral, kMeeting, kPartitioned, kFile
-  BufferedMessage buffered;          // kBuffered
-  msg::Status done_status;           // others, and where there is no receive
-  Request* next = nullptr;           // of the free list or the abandoned ones
+  std::unique_ptr<Several> several;       // kSeveral, kMeeting, kPartitioned, kFile
+  BufferedMessage buffered;               // kBuffered
+  msg::Status done_status;                // others, and where there is no receive
+  Request* next = nullptr;                // of the free list or the abandoned ones
+  std::unique_ptr<StagedBuffers> staged;  // kSmallCollective; see CollectiveState
+  union {
+    nbc::direct::Pending pending;  // kSmallCollective: from its start on
+  };
 
  private:
   friend struct RequestPool;
   Request(int owner, RequestKind kind, Comm* comm, const char* call) noexcept;
   ~Request() = default;
-  // True for a message that is not started again: the request can be stored as it is, for the next
-  // one.
-  bool is_kept() const noexcept { return is_message() && !is_persistent && is_plain(); }
+  // True for a message, or a small collective, that is not started again: the request can be stored as it
+  // is, for the next one.
+  bool is_kept() const noexcept {
+    return (is_message() || kind_ == RequestKind::kSmallCollective) && !is_persistent &&
+           is_plain() && staged == nullptr;
+  }
   void renew(RequestKind kind, Comm* comm, const char* call) noexcept;
 
   RequestKind kind_;

@@ -43,7 +43,7 @@ Request::Request(int owner, RequestKind kind, Comm* comm, const char* call) noex
   if (is_counted(comm_)) comm_->retain();
 }
 
-// Everything else is as the previous message left it, which was not started again: a start sets its
+// Everything else is as the previous message (or small collective) left it, which was not started again: a start sets its
 // fields anew, and the fields of other kinds were never set.
 void Request::renew(RequestKind kind, Comm* comm, const char* call) noexcept {
   kind_ = kind;
@@ -71,7 +71,8 @@ Request* Request::make(RankState& state, RequestKind kind, Comm* comm,
   void* memory = nullptr;
   {
     const PoolLock lock(state);
-    if (pool.messages != nullptr && is_of_message(kind)) {
+    if (pool.messages != nullptr &&
+        (is_of_message(kind) || kind == RequestKind::kSmallCollective)) {
       Request* const request = std::exchange(pool.messages, pool.messages->next);
       request->renew(kind, comm, call);
       return request;

@@ -22,6 +22,33 @@
 namespace mpc::mpi::impl {
 namespace {
 
+// For a thread that reports: to ask a small collective would take its data. (It is not done, or the wait
+// would be over.)
+bool is_known_done(const Request& request) noexcept {
+  return request.kind() != RequestKind::kSmallCollective && request.is_done();
+}
+
+// From here on small collectives among the requests notify the rank.
+class Watching {
+ public:
+  explicit Watching(const RequestArray& requests) noexcept : requests_(requests) {
+    for_each(nbc::direct::watch);
+  }
+  ~Watching() { for_each(nbc::direct::unwatch); }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+
+ private:
+  void for_each(void (*visit)(const nbc::direct::Pending&)) const noexcept {
+    for (int i = 0; i < requests_.count(); ++i) {
+      if (requests_[i] != nullptr &&
+          requests_[i]->kind() == RequestKind::kSmallCollective)
+        visit(requests_[i]->pending);
+    }
+  }
+  const RequestArray& requests_;
+};
+
 // Several requests, any of which may end the wait.
 class AnyReason final : public sched::WaitReason {
  public:
@@ -45,7 +72,7 @@ class AnyReason final : public sched::WaitReason {
   // The partner of the first request that is not complete.
   int partner() const noexcept {
     for (int i = 0; i < requests_.count(); ++i)
-      if (requests_[i] != nullptr && !requests_[i]->is_done())
+      if (requests_[i] != nullptr && !is_known_done(*requests_[i]))
         return partner_of(*requests_[i]);
     return -1;
   }
@@ -81,6 +108,7 @@ void wait_any_done(RankState& state, const RequestArray& requests, const char* c
   std::sort(messages.begin(), messages.end());
   messages.erase(std::unique(messages.begin(), messages.end()), messages.end());
   const AnyReason reason(call, requests);
+  const Watching watching(requests);
   msg::wait_until(
       *state.rank, messages.data(), messages.size(),
       [](void* argument) {

@@ -78,6 +78,7 @@ Err cancel(MPI_Request* handle) {
                               "cancelled",
                               request->call()));
     case RequestKind::kCollective:
+    case RequestKind::kSmallCollective:
     case RequestKind::kMeeting:
       return fail(MPI_ERR_REQUEST,
                   "MPI_Cancel: collective operations cannot be cancelled");

@@ -85,6 +85,14 @@ Track* Team::make_tracks() {
   return owned_tracks_.get();
 }
 
+Trail* Team::make_trails() {
+  std::call_once(making_trails_, [this] {
+    owned_trails_ = std::make_unique<Trail[]>(members_.size());
+    trails_.store(owned_trails_.get(), std::memory_order_release);
+  });
+  return owned_trails_.get();
+}
+
 Later& Team::make_later() {
   std::call_once(making_later_, [this] {
     owned_later_ = std::make_unique<Later>(place_of_);

@@ -33,6 +33,7 @@
 #include "nbc/direct/post.h"
 #include "nbc/direct/stages.h"
 #include "nbc/direct/track.h"
+#include "nbc/direct/trail.h"
 #include "runtime/job/rank.h"
 #include "runtime/message/sleeper.h"
 
@@ -120,6 +121,13 @@ class Team {
     return made != nullptr ? made : make_tracks();
   }
 
+  // The same for small collectives that do not block.
+  Trail* trails() {
+    // acquire pairs with the release in make_trails().
+    Trail* const made = trails_.load(std::memory_order_acquire);
+    return made != nullptr ? made : make_trails();
+  }
+
   // For barriers that do not block; created as tracks().
   Later& later() {
     // acquire pairs with the release in make_later().
@@ -133,6 +141,7 @@ class Team {
  private:
   void plan(std::span<const int> domains);
   Track* make_tracks();
+  Trail* make_trails();
   Later& make_later();
 
   std::vector<Member> members_;
@@ -141,6 +150,9 @@ class Team {
   std::atomic<Track*> tracks_{nullptr};
   std::unique_ptr<Track[]> owned_tracks_;  // written once, by the creator
   std::once_flag making_tracks_;
+  std::atomic<Trail*> trails_{nullptr};
+  std::unique_ptr<Trail[]> owned_trails_;  // written once, by the creator
+  std::once_flag making_trails_;
   std::atomic<Later*> later_{nullptr};
   std::unique_ptr<Later> owned_later_;
   std::once_flag making_later_;

@@ -1,5 +1,5 @@
 /* Blocking collectives of small data, which go without messages where each rank has a core of its
- * own: against their non-blocking forms, which always go by messages. */
+ * own: against their non-blocking forms, which go by messages, or another way if they are very small. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,8 @@
 
 A function with "describe" has the forms MPI_Ixxx and MPI_Xxx_init; all three use that description
 (mpi/coll/describe.h), its nbc::Coll is the name in CamelCase. "direct": the blocking form first
-tries a way without messages, direct_xxx() of mpi/coll/direct.h.
+tries a way without messages, direct_xxx() of mpi/coll/direct.h. "direct_start": the non-blocking form
+likewise, direct_ixxx().
 """
 
 import textwrap
@@ -54,13 +55,16 @@ def forms_of(function, by_body):
     arguments = [p.name for p in function.params if p.name != "comm"]
     record = function.record
     call = {"describe": record["describe"], "coll": enumerator(body), "before": [], "way": "run"}
-    direct = []
-    if record.get("direct"):
-        given = ", ".join([*arguments, "comm"])
-        direct = [wrapped(f"  if (const auto done = direct_{body}({given})) return *done;",
-                          "      ")]
-    out = form(function, {**call, "before": direct}, arguments, [])
-    out += form(by_body["i" + body], {**call, "way": "start"}, arguments, ["request"])
+
+    def direct(key, name, given):
+        if not record.get(key):
+            return []
+        return [wrapped(f"  if (const auto done = direct_{name}({', '.join(given)})) return *done;",
+                        "      ")]
+    given = [*arguments, "comm"]
+    out = form(function, {**call, "before": direct("direct", body, given)}, arguments, [])
+    started = {**call, "before": direct("direct_start", "i" + body, [*given, "request"])}
+    out += form(by_body["i" + body], {**started, "way": "start"}, arguments, ["request"])
     out += form(by_body[body + "_init"], {**call, "way": "prepare"}, arguments, ["request"])
     return [*out, ""]
 

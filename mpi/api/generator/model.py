@@ -12,7 +12,7 @@ from pathlib import Path
 FUNCTION_KEYS = {
     "name", "since", "status", "large", "abi", "returns", "f77", "impl", "body", "phase",
     "f77_mark", "f77_ierror", "f77_by_hand", "f08",
-    "binding", "errors", "value_on_error", "doc", "params", "describe", "direct", "checked",
+    "binding", "errors", "value_on_error", "doc", "params", "describe", "direct", "direct_start", "checked",
 }
 PARAM_KEYS = {"c", "c_large", "len", "when", "count", "type", "pair", "doc", "f77", "f77_len", "f08",
               "section"}
