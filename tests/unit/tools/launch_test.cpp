@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/base/no_more_files.h"
 #include "tools/mpclaunch/channel.h"
 #include "tools/mpclaunch/children.h"
 #include "tools/mpclaunch/entrance.h"
@@ -177,6 +178,51 @@ TEST_F(Entering, IsPossibleInACrowd) {
   EXPECT_EQ(entered_.size(), 1u);
   for (const int one : crowd) ::close(one);
   ::close(fd);
+}
+
+TEST_F(Entering, WaitsForDescriptors) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_port = htons(static_cast<uint16_t>(entrance_.port()));
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  {
+    const test::NoMoreFiles none;
+    ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+    int turns = 0;
+    for (const uint64_t end_ns = now_ns() + 500 * kMs; now_ns() < end_ns; ++turns)
+      loop_.turn(1000);
+    EXPECT_LE(turns, 20);
+    EXPECT_EQ(entrance_.visitors(), 0);
+  }
+  for (const uint64_t end_ns = now_ns() + 10'000 * kMs;
+       entrance_.visitors() == 0 && now_ns() < end_ns;)
+    loop_.turn(1000);
+  EXPECT_TRUE(enter(fd, secret_));
+  ::close(fd);
+}
+
+TEST(Loop, LeavesAFileAloneThatRests) {
+  Loop loop;
+  int ends[2], calls = 0;
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  loop.watch(ends[0], [&] { ++calls; });
+  loop.turn(-1);
+  EXPECT_EQ(calls, 1);
+  const uint64_t end_ns = now_ns() + 100 * kMs;
+  loop.rest(ends[0], end_ns);
+  loop.turn(0);
+  EXPECT_EQ(calls, 1);
+  while (calls == 1) loop.turn(-1);  // it ends by itself
+  EXPECT_GE(now_ns(), end_ns);
+  loop.turn(-1);
+  EXPECT_EQ(calls, 3);
+  loop.rest(ends[0], now_ns() + 100'000 * kMs);
+  loop.rest(ends[0], 0);
+  loop.turn(-1);
+  EXPECT_EQ(calls, 4);
+  ::close(ends[0]), ::close(ends[1]);
 }
 
 // --- frames -------------------------------------------------------------------------------------
