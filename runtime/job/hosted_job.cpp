@@ -15,6 +15,7 @@
 #include "runtime/job/hooks.h"
 #include "runtime/job/host_map.h"
 #include "runtime/job/hosted_process.h"
+#include "runtime/job/leaving.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/report.h"
 #include "runtime/job/universe.h"
@@ -188,7 +189,7 @@ void HostedJob::leave_together() {
   is_leaving_.store(true, std::memory_order_seq_cst);  // obey() reads it
   hooks::run_rank_end(rank_);
   rank_.phase.store(kEnded, std::memory_order_release);
-  wireup_->leave();
+  leave_network(*wireup_, *scheduler_);
   wireup_->tell(wireup::Report::kFinished, 0, {});
   wireup_->finalize();
   hooks::run_job_over(*this);

@@ -14,6 +14,7 @@
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
 #include "runtime/job/host_map.h"
+#include "runtime/job/leaving.h"
 #include "runtime/job/losses.h"
 #include "runtime/job/node_job.h"
 #include "runtime/job/report.h"
@@ -211,7 +212,7 @@ void NodeJob::say_last_words() {
 void NodeJob::leave_together() {
   if (wireup_->is_alone() && !wireup_->has_launcher()) return;
   is_leaving_.store(true, std::memory_order_seq_cst);  // obey() reads it
-  wireup_->leave();
+  leave_network(*wireup_, *scheduler_);
   wireup_->tell(wireup::Report::kFinished, 0, {});
   wireup_->finalize();
 }
