@@ -321,6 +321,22 @@ TEST(HostFile, IsReadInBothFormats) {
     EXPECT_FALSE(parse_host_file(bad)) << bad;
 }
 
+TEST(HostFile, MayComeFromAnyEditorAndSaysWhichLineIsWrong) {
+  const auto hosts = parse_host_file(
+      "\xef\xbb\xbf" "alpha slots = 4\r\n\r\n# two\r\nbeta\tslots= 2 # x\r\n[fd00::1]:3\r");
+  ASSERT_TRUE(hosts) << hosts.error().message;
+  ASSERT_EQ(hosts->size(), 3u);
+  EXPECT_EQ((*hosts)[0].name, "alpha");
+  EXPECT_EQ((*hosts)[0].slots, 4);
+  EXPECT_EQ((*hosts)[1].slots, 2);
+  EXPECT_EQ((*hosts)[2].name, "fd00::1");
+  EXPECT_EQ((*hosts)[2].slots, 3);
+  const auto wrong = parse_host_file("alpha\n\nbeta slots = many\n");
+  ASSERT_FALSE(wrong);
+  EXPECT_TRUE(wrong.error().message.starts_with("line 3: 'beta slots = many'"))
+      << wrong.error().message;
+}
+
 TEST(HostPlan, DividesRanksInBlocks) {
   HostWish wish;
   wish.hosts = "alpha,beta";
