@@ -8,8 +8,10 @@
 #include <cstdlib>
 
 #include "base/fnv.h"
+#include "base/log.h"
 #include "base/service_thread.h"
 #include "base/settings.h"
+#include "runtime/job/build_id.h"
 #include "runtime/job/card.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/hooks.h"
@@ -88,8 +90,12 @@ Result<> HostedJob::meet_others() {
   mine.host = host_identity();
   mine.settings = fnv_of(settings_text());
   mine.workers = {own_core(mine.application_workers)};
+  mine.builds = {build_of_this_library()};  // each rank may have a program of its own
   auto cards = exchange_cards(*wireup_, mine);
   MPC_TRY(cards);
+  if (const std::string other = other_build(*cards, {"libmpi_abi.so.1"});
+      !other.empty() && wireup_->index() == 0)
+    log::warn("{}", other);
   std::vector<uint64_t> hosts;
   for (const Card& card : *cards) hosts.push_back(card.host);
   const HostMap map(hosts);

@@ -125,6 +125,19 @@ class Files(HabitsCase):
             self.assertEqual((status, out), (2, ""))
             self.assertEqual(err, "mpcrun: host h2: --wdir /tmp/on_h1: No such file or directory\n")
 
+    def test_a_host_has_an_older_build(self):
+        new = self.build("says_new", INIT + "printf(\"new %d\\n\", rank);" + END)
+        old = self.build("says_old", INIT + "printf(\"old %d\\n\", rank);" + END)
+        for host, program in (("h1", new), ("h2", old)):
+            self.on(host, "mkdir", "-p", "/tmp/own")
+            self.on(host, "cp", program, "/tmp/own/prog")
+        status, out, err = self.run_job("-n", 4, "--hosts", "h1,h2", "/tmp/own/prog")
+        self.assertEqual((status, sorted(out.splitlines())), (0, ["new 0", "new 1", "old 2", "old 3"]))
+        self.assertEqual(err, "mpc: warn: /tmp/own/prog: process 1 (ranks 2-3) runs another build of it than"
+                         " process 0; is the same one on all hosts?\n")
+        status, out, err = self.run_job("-n", 4, "--hosts", "h1,h2", "--set", "log.level=error", "/tmp/own/prog")
+        self.assertEqual((status, err), (0, ""))
+
     def test_tmp_is_full_or_cannot_be_written(self):
         self.shell("h2", "mount -o remount,size=8k /tmp; dd if=/dev/zero of=/tmp/fill bs=4k 2>/dev/null", status=1)
         try:
