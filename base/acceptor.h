@@ -5,7 +5,7 @@
 //            socket, which stays readable: a loop that asks again at once is busy with nothing else,
 //            and takes a core from the ranks. So whoever waits for connections leaves that socket out
 //            for a tenth of a second. The client waits meanwhile, and is accepted when there is room.
-// Users:     runtime/wireup/door.cpp, runtime/transport/bridge, tools/mpclaunch/loop.h.
+// Users:     runtime/wireup/door.cpp, runtime/transport/bridge, tools/mpclaunch/entrance.h, tools/mpclaunch/shim.h.
 // Threads:   one.
 // See also:  accept(2): EMFILE, ENFILE, ENOBUFS, ENOMEM.
 

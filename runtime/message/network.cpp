@@ -63,7 +63,8 @@ namespace {
 // others. So neither it nor what it names is freed. The process is about to end.
 void leave_network() {
   [[maybe_unused]] static ProcessNet* left = nullptr;  // a leak checker finds it
-  [[maybe_unused]] static std::vector<std::unique_ptr<Endpoint>>* left_endpoints = nullptr;
+  [[maybe_unused]] static std::vector<std::unique_ptr<Endpoint>>* left_endpoints =
+      nullptr;
   left = g_process_net.release();
   left_endpoints = new std::vector(std::move(g_endpoints));
 }

@@ -81,8 +81,8 @@ class Door {
   DoorAddress address_;
   int listener_ = -1;
   Acceptor acceptor_{"a process of another host"};  // the thread's own
-  Visitors visitors_;                   // the thread's own
-  std::shared_ptr<LobbyFolder> lobby_;  // the same
+  Visitors visitors_;                               // the thread's own
+  std::shared_ptr<LobbyFolder> lobby_;              // the same
   std::mutex mutex_;
   std::string folder_;  // under the mutex
   Talk talk_;           // the same

@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
-"""Jobs on several hosts under the conditions that users have: their networks, files, shells, limits and terminals."""
+"""Jobs on several hosts under the conditions that users have: their networks, files, shells, and limits."""
 
 import os
-import pty
-import select
 import shlex
 import signal
 import subprocess
-import time
 
-from common import END, INIT, tool
+from common import END, INIT, source_of, tool
 from virtual_hosts import HostsCase, main
 
 # Sends long messages around, and says where each rank is.
@@ -22,7 +19,6 @@ RING = ("int n = 1000000; char host[256], *out = malloc(n), *in = malloc(n); MPI
         " { printf(\"wrong at %d\\n\", i); break; }"
         " int sum = 0; MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);"
         " printf(\"rank %d on %s sum %d\\n\", rank, host, sum);")
-# One or two lines for each rank.
 BOTH_WAYS = ((), ("--ranks-per-process", 1))
 
 
@@ -133,7 +129,7 @@ class Files(HabitsCase):
             self.on(host, "cp", program, "/tmp/own/prog")
         status, out, err = self.run_job("-n", 4, "--hosts", "h1,h2", "/tmp/own/prog")
         self.assertEqual((status, sorted(out.splitlines())), (0, ["new 0", "new 1", "old 2", "old 3"]))
-        self.assertEqual(err, "mpc: warn: /tmp/own/prog: process 1 (ranks 2-3) runs another build of it than"
+        self.assertEqual(err, "mpc: warning: /tmp/own/prog: process 1 (ranks 2-3) runs another build of it than"
                          " process 0; is the same one on all hosts?\n")
         status, out, err = self.run_job("-n", 4, "--hosts", "h1,h2", "--set", "log.level=error", "/tmp/own/prog")
         self.assertEqual((status, err), (0, ""))
@@ -175,79 +171,12 @@ class Files(HabitsCase):
 
     def test_ranks_that_no_longer_may_be_read(self):
         """They were when the processes met: prctl(PR_SET_DUMPABLE), a filter of seccomp."""
-        program = self.programs.compile("sandbox.c", SANDBOX, "-O1")
+        program = self.programs.compile("sandbox.c", source_of("sandbox.c"), "-O1")
         self.let_others_in()
         for words in (("-p", 2), ("--ranks-per-process", 1)):
             for how in ("undumpable", "filter", "one"):
                 done = self.on("h1", *self.NOBODY, tool("mpcrun"), "-n", 4, *words, program, how, status=None)
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "good\n", ""), (words, how))
-
-
-SANDBOX = r"""
-#define _GNU_SOURCE
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <mpi.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static int rank, size;
-
-static void refuse_copies(void) {
-  struct sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0) perror("seccomp");
-}
-
-static void exchange(int n) {
-  char *out = malloc(n), *in = malloc(n);
-  MPI_Request both[2];
-  memset(out, rank + 1, n);
-  memset(in, 0, n);
-  MPI_Irecv(in, n, MPI_CHAR, (rank + size - 1) % size, 0, MPI_COMM_WORLD, both);
-  MPI_Isend(out, n, MPI_CHAR, (rank + 1) % size, 0, MPI_COMM_WORLD, both + 1);
-  MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
-  for (int i = 0; i < n; ++i)
-    if (in[i] != (char)((rank + size - 1) % size + 1)) {
-      puts("wrong");
-      exit(1);
-    }
-  free(out);
-  free(in);
-}
-
-int main(int argc, char **argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  exchange(100000);
-  exchange(3000000);
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (strcmp(argv[1], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
-  if (strcmp(argv[1], "filter") == 0) refuse_copies();
-  if (strcmp(argv[1], "one") == 0 && rank == size - 1) refuse_copies();
-  MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < 10; ++i) {
-    exchange(100000);
-    exchange(3000000);
-  }
-  if (rank == 0) puts("good");
-  MPI_Finalize();
-  return 0;
-}
-"""
 
 
 class Shells(HabitsCase):
@@ -343,83 +272,6 @@ class Streams(HabitsCase):
                 text = " ".join(map(shlex.quote, self.hosts.mpcrun("-n", 4, "--hosts", hosts, *words, program)))
                 done = subprocess.run(["sh", "-c", f"yes | {text}"], capture_output=True, text=True, timeout=60)
                 self.assertEqual((done.returncode, done.stdout), (0, "<y\n>\n"), done.stderr)
-
-
-class Terminals(HabitsCase):
-    COUNT_BODY = ("for (int i = 0; i < 12; ++i) { MPI_Barrier(MPI_COMM_WORLD); if (rank == 0)"
-                  " { printf(\"count %d\\n\", i); fflush(stdout); } usleep(100000); }")
-    STAYS = ("MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) { puts(\"ready\"); fflush(stdout); }"
-             " if (rank == 3) for (;;) sleep(1); MPI_Barrier(MPI_COMM_WORLD);")
-
-    def type(self, text):
-        os.write(self.terminal, text.encode())
-
-    def sees(self, text, within=20):
-        """What the terminal shows until then."""
-        shown, until = b"", time.monotonic() + within
-        while text.encode() not in shown and time.monotonic() < until:
-            if select.select([self.terminal], [], [], 0.2)[0]:
-                try:
-                    shown += os.read(self.terminal, 4096)
-                except OSError:
-                    break
-        self.assertIn(text, shown.decode(errors="replace"))
-        return shown.decode(errors="replace")
-
-    def start(self, *words):
-        """A shell on h1, with a job in its foreground."""
-        child, self.terminal = pty.fork()
-        if child == 0:
-            os.execvp("sh", self.hosts.command("h1", "env", "PS1=prompt> ", "bash", "--norc", "-i"))
-        self.child = child
-        self.addCleanup(self.close)
-        self.sees("prompt> ")
-        agent = shlex.quote(self.hosts.ssh())
-        # What is typed is shown as well.
-        self.type(f"{tool('mpcrun')} --agent {agent} -n 4 --hosts h1,h2 {' '.join(map(str, words))};"
-                  " echo sta''tus=$?\n")
-
-    def close(self):
-        if self.terminal >= 0:
-            os.close(self.terminal)
-        self.terminal = -1
-        until = time.monotonic() + 10
-        while self.child > 0 and time.monotonic() < until:
-            if os.waitpid(self.child, os.WNOHANG)[0] == self.child:
-                self.child = 0
-            time.sleep(0.02)
-        self.assertEqual(self.child, 0, "the shell has not ended")
-
-    def test_it_is_closed(self):
-        program = self.build("stays", INIT + self.STAYS + END)
-        for words in BOTH_WAYS:
-            self.start(*words, program)
-            self.sees("ready")
-            self.close()
-            self.gone(within=10)
-
-    def test_ctrl_c_once_and_twice(self):
-        program = self.build("stays", INIT + self.STAYS + END)
-        for words in BOTH_WAYS:
-            for keys in ("\x03", "\x03\x03"):
-                self.start(*words, program)
-                self.sees("ready")
-                self.type(keys)
-                self.sees("status=130")
-                self.close()
-                self.gone(within=10)
-
-    def test_ctrl_z_and_fg(self):
-        program = self.build("counts", INIT + self.COUNT_BODY + END)
-        for words in BOTH_WAYS:
-            self.start(*words, program)
-            self.sees("count 2")
-            self.type("\x1a")
-            self.assertIn("Stopped", self.sees("status=148"))
-            time.sleep(0.5)
-            self.type("fg; echo sta''tus=$?\n")
-            self.assertIn("count 11", self.sees("status=0"))
-            self.close()
 
 
 if __name__ == "__main__":

@@ -90,14 +90,12 @@ bool has_label(const job::JobSpec& spec) {
 int refuse(int status, const std::string& text) {
   wireup::RecordHead head{static_cast<int32_t>(wireup::Report::kEnding), status,
                           static_cast<int32_t>(text.size())};
-  iovec parts[] = {{&head, sizeof head},
-                   {const_cast<char*>(text.data()), text.size()}};
+  iovec parts[] = {{&head, sizeof head}, {const_cast<char*>(text.data()), text.size()}};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
   const char* const launcher = std::getenv(wireup::kLauncherVariable);
-  if (launcher == nullptr ||
-      ::sendmsg(std::atoi(launcher), &message, MSG_NOSIGNAL) < 0)
+  if (launcher == nullptr || ::sendmsg(std::atoi(launcher), &message, MSG_NOSIGNAL) < 0)
     std::fprintf(stderr, "%s\n", text.c_str());
   return status;
 }

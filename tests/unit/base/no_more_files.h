@@ -2,7 +2,7 @@
 // NoMoreFiles: as long as it lives this process can open no file.
 //
 // Role:      shows what listeners do without descriptors.
-// Users:     unit tests of base, wireup, transport and the launcher.
+// Users:     tests/unit.
 // Threads:   one at a time; the limit is the process's.
 // See also:  base/acceptor.h, getrlimit(2).
 
